@@ -19,11 +19,11 @@ const MAIN: &str =
 fn main() -> io::Result<()> {
     println!("cargo::rerun-if-changed={PACKAGE}");
     println!("cargo::rerun-if-changed=build.rs");
-    let folder = std::env::var_os("OUT_DIR").expect("cargo names the folder");
+    let out_dir = std::env::var_os("OUT_DIR").expect("cargo names the directory");
     let mut files = Vec::new();
     collect(Path::new(PACKAGE), &mut files)?;
     files.sort();
-    let mut archive = ZipWriter::new(File::create(Path::new(&folder).join("tidegate.pyz"))?);
+    let mut archive = ZipWriter::new(File::create(Path::new(&out_dir).join("tidegate.pyz"))?);
     // Stored: the binary is compressed or not as a whole, and imports need not inflate.
     let options = SimpleFileOptions::default().compression_method(CompressionMethod::Stored);
     archive.start_file("__main__.py", options)?;
@@ -37,9 +37,9 @@ fn main() -> io::Result<()> {
     Ok(())
 }
 
-/// Adds the files below `folder` that Python reads; caches of compiled code are not among them.
-fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
-    for entry in std::fs::read_dir(folder)? {
+/// Adds the files below `dir` that Python reads; caches of compiled code are not among them.
+fn collect(dir: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
+    for entry in std::fs::read_dir(dir)? {
         let path = entry?.path();
         let extension = path.extension().and_then(OsStr::to_str);
         if path.is_dir() && path.file_name() != Some(OsStr::new("__pycache__")) {

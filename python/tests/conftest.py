@@ -4,6 +4,7 @@ Nothing waits for a time: messages, output lines and ends of processes are event
 under one generous deadline that only a failing test reaches.
 """
 
+import collections
 import contextlib
 import http.client
 import json
@@ -107,7 +108,7 @@ class Supervisor:
         self.folder, self.app_dir = folder, app_dir
         self.news = threading.Condition()
         self.processes: list[Process] = []
-        self.output: dict[int, list[bytes]] = {}
+        self.output: dict[int, list[bytes]] = collections.defaultdict(list)
         self.started: list[subprocess.Popen[bytes]] = []
         self.listeners = [self.listen("control.sock", self.listen_to)]
         self.listeners.append(self.listen("output.sock", self.take_output))
@@ -181,7 +182,7 @@ class Supervisor:
 
     def printed(self, worker: Process, line: bytes) -> None:
         """Waits until a worker has printed a line."""
-        self.wait(lambda: line in self.output.get(worker.pid, []), f"{line!r} in {self.output}")
+        self.wait(lambda: line in self.output[worker.pid], f"{line!r} in {self.output}")
 
     def wait(self, is_true: Callable[[], bool], what: str) -> None:
         with self.news:
@@ -223,9 +224,9 @@ class Supervisor:
 
     def take_output(self, connection: socket.socket) -> None:
         lines = lines_of(connection)
-        lines_of_worker = self.output.setdefault(json.loads(next(lines))["pid"], [])
+        pid = json.loads(next(lines))["pid"]
         for line in lines:
-            self.note(lambda line=line: lines_of_worker.append(line))
+            self.note(lambda line=line: self.output[pid].append(line))
 
     def vanish(self, *what: str) -> None:
         """Goes away as a killed supervisor does: the kernel closes what it has, in any order."""

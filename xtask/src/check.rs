@@ -4,53 +4,33 @@
 //! `main` itself. It says what it leaves out; `make test` runs everything.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 
 use crate::checkout::root;
-use crate::suite::Suite;
-use crate::tidy;
-
-/// Directories of packages besides those in `crates/`; the longer name first.
-const PACKAGES: [(&str, &str); 5] = [
-    ("xtask/tidy/", "tidy"),
-    ("xtask/", "xtask"),
-    ("bench/", "bench"),
-    ("fuzz/", "fuzz"),
-    ("soak/", "soak"),
-];
+use crate::suite::{Job, Suite};
+use crate::{packages, tidy};
 
 /// Checks format, house rules, and the packages that have changed.
 pub(crate) fn run() -> Result<()> {
     let changed = changed_files()?;
-    let packages = packages(&changed);
+    let packages = packages_of(&changed);
     let mut suite = Suite::default();
     suite.cargo("fmt", &["fmt", "--all", "--check"]);
     suite.step("tidy", "cargo xtask tidy", || tidy::run(&[]));
     if !packages.is_empty() {
-        let targets = ["--all-targets", "--", "-D", "warnings"];
-        suite.cargo("clippy", &command("clippy", &packages, &targets));
-        for (target, file) in [("--lib", "lib.rs"), ("--bins", "main.rs")] {
-            let has = |package: &&&str| source_dir(package).join(file).exists();
-            let here: Vec<&str> = packages.iter().filter(has).copied().collect();
-            if !here.is_empty() {
-                suite.cargo(&format!("test {target}"), &command("test", &here, &[target]));
-            }
-        }
+        let programs = suite.compile(&selection(&packages));
+        let of_the_package = programs.iter().filter(|program| !program.outside);
+        suite.run_all(of_the_package.map(Job::test).collect(), 1);
     }
     println!("\nleft out: {}", left_out(&changed, &packages).join("; "));
     suite.finish()
 }
 
-fn command<'w>(verb: &'w str, packages: &[&'w str], rest: &[&'w str]) -> Vec<&'w str> {
-    let mut words = vec![verb];
-    for package in packages {
-        words.extend(["--package", package]);
-    }
-    words.extend(rest);
-    words
+fn selection<'w>(packages: &[&'w str]) -> Vec<&'w str> {
+    packages.iter().flat_map(|package| ["--package", package]).collect()
 }
 
 /// Returns what differs from `main`, and what git does not know yet.
@@ -70,29 +50,13 @@ fn git(words: &[&str]) -> Result<String> {
 }
 
 /// Returns the packages that the files belong to, each once.
-fn packages(files: &[String]) -> Vec<&str> {
-    let mut found: Vec<&str> = files.iter().filter_map(|file| package(file)).collect();
+fn packages_of(files: &[String]) -> Vec<&str> {
+    let mut found: Vec<&str> = files.iter().filter_map(|file| packages::of(file)).collect();
     found.sort_unstable();
     found.dedup();
     // A package that was removed leaves its name in the difference.
-    found.retain(|name| source_dir(name).exists());
+    found.retain(|name| packages::dir(name).join("src").exists());
     found
-}
-
-fn package(file: &str) -> Option<&str> {
-    if let Some(below) = file.strip_prefix("crates/") {
-        return below.split_once('/').map(|(name, _)| name);
-    }
-    let ours = PACKAGES.iter().find(|(dir, _)| file.starts_with(dir));
-    ours.map(|(_, name)| *name)
-}
-
-fn source_dir(package: &str) -> PathBuf {
-    let beside = PACKAGES.iter().find(|(_, name)| *name == package);
-    match beside {
-        Some((dir, _)) => root().join(dir).join("src"),
-        None => root().join("crates").join(package).join("src"),
-    }
 }
 
 /// Says what a change of these files may have broken that was not looked at.

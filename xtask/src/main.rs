@@ -4,12 +4,16 @@
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program for the terminal")]
 
 mod bench;
+mod budget;
 mod cache_tests;
 mod check;
 mod checkout;
 mod ci;
+mod compile;
+mod cpu;
 mod engines;
 mod fuzz;
+mod packages;
 mod setup;
 mod soak;
 mod suite;
@@ -23,7 +27,8 @@ const USAGE: &str = "\
 usage: cargo xtask COMMAND
 
     check                 format, house rules, and lints and unit tests of what has changed
-    ci                    every check and every test, as `make test` runs them
+    ci [--budget]         every check and every test, as `make test` runs them;
+                          --budget fails if a package costs more than xtask/budget.txt says
     tidy [--ratchet | --measure [NAME]...]
                           hold the house rules; --ratchet lowers the limits to what is measured,
                           --measure prints what the crates and documents measure
@@ -47,6 +52,9 @@ usage: cargo xtask COMMAND
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    if let Some(code) = compile::as_compiler(&words) {
+        return code;
+    }
     match dispatch(&words) {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => {
@@ -73,7 +81,8 @@ fn dispatch(words: &[&str]) -> Result<bool> {
         ["tidy", arguments @ ..] => tidy::run(arguments)?,
         ["gen"] => tidy::run(&["--gen"])?,
         ["check"] => check::run()?,
-        ["ci"] => ci::run()?,
+        ["ci"] => ci::run(false)?,
+        ["ci", "--budget"] => ci::run(true)?,
         ["setup", "--run"] => setup::run(setup::Stage::Run)?,
         ["setup", "--test"] => setup::run(setup::Stage::Test)?,
         ["setup", "--bench"] => setup::run(setup::Stage::Bench)?,

@@ -5,6 +5,8 @@ use std::process::Command;
 use anyhow::{Context, Result};
 
 use crate::checkout::{execute, root};
+use crate::compile::beside;
+use crate::suite::Job;
 
 /// Sets of each cell of the count of false alarms, and of that of combs that are found.
 const FALSE_ALARM_SETS: &str = "1000";
@@ -36,11 +38,6 @@ pub(crate) fn run(arguments: &[&str]) -> Result<()> {
     execute(soak.arg("--binary").arg(binary).current_dir(root()))
 }
 
-/// The short run of the gateway that belongs to every check.
-pub(crate) fn short_gateway() -> Result<()> {
-    run(&["gateway", "--minutes", SHORT_MINUTES, "--seed", SHORT_SEED])
-}
-
 /// The laboratory before every known cause, and the count of its false alarms: an hour.
 pub(crate) fn whole_lab(arguments: &[&str]) -> Result<()> {
     run(arguments)?;
@@ -58,20 +55,29 @@ pub(crate) fn whole_lab(arguments: &[&str]) -> Result<()> {
     execute(calibrate.current_dir(root()))
 }
 
-/// The short run of the laboratory that belongs to every check.
-pub(crate) fn short_lab() -> Result<()> {
-    run(&["lab", "--short"])
-}
-
-/// The short run of the workers that belongs to every check.
-pub(crate) fn short_workers() -> Result<()> {
-    run(&["workers", "--minutes", SHORT_MINUTES, "--seed", SHORT_SEED])
-}
-
-/// The short run of the record process that belongs to every check.
-pub(crate) fn short_events() -> Result<()> {
+/// The short runs that belong to every check, but for the laboratory's.
+pub(crate) fn short() -> Vec<Job> {
+    let mut jobs = Vec::new();
     for (sink, kills) in SHORT_KILLS {
-        run(&["events", "--sink", sink, "--kills", kills, "--seed", SHORT_SEED])?;
+        let words = ["events", "--sink", sink, "--kills", kills, "--seed", SHORT_SEED];
+        jobs.push(job(&format!("soak events {sink}"), &words));
     }
-    Ok(())
+    for what in ["gateway", "workers"] {
+        let words = [what, "--minutes", SHORT_MINUTES, "--seed", SHORT_SEED];
+        jobs.push(job(&format!("soak {what}"), &words));
+    }
+    jobs
+}
+
+/// The short run of the laboratory that belongs to every check.
+pub(crate) fn lab() -> Job {
+    job("soak lab", &["lab", "--short"])
+}
+
+/// A run of what the compile of all tests has put beside this program.
+fn job(name: &str, words: &[&str]) -> Job {
+    let mut command = Command::new(beside("soak"));
+    command.args(words).arg("--binary").arg(beside("tidegate")).current_dir(root());
+    let shown = format!("cargo xtask soak {}", words.join(" "));
+    Job { name: name.to_owned(), package: "soak".to_owned(), shown, command }
 }

@@ -1,25 +1,27 @@
-//! Steps that run one after the other, with what they counted and took.
+//! Steps one after the other, then jobs several at a time, with what they counted and took.
 //!
 //! Invariant: a failed step never hides a later one; the run fails at the end and names them all.
 
 mod counts;
+mod job;
 
-use std::io::{BufRead, BufReader};
-use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::time::Instant;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 
+use crate::budget::Spent;
 use crate::checkout::{execute, root};
+use crate::compile::{self, TestProgram};
 use counts::Counts;
-
-const PYTHON: &str = "target/venv/bin/python";
+use job::Done;
+pub(crate) use job::Job;
 
 /// Runs each step at once, and remembers how it ended.
 #[derive(Default)]
 pub(crate) struct Suite {
     counts: Counts,
+    spent: Spent,
     lines: Vec<String>,
     failed: Vec<String>,
 }
@@ -27,50 +29,61 @@ pub(crate) struct Suite {
 impl Suite {
     pub(crate) fn cargo(&mut self, name: &str, arguments: &[&str]) {
         let shown = format!("cargo {}", arguments.join(" "));
-        self.counted(name, &shown, |counts| {
-            stream(Command::new("cargo").args(arguments).current_dir(root()), counts)
+        self.step(name, &shown, || {
+            execute(Command::new("cargo").args(arguments).current_dir(root()))
         });
     }
 
-    pub(crate) fn python(&mut self, dir: &str) {
-        let shown = format!("{PYTHON} -m pytest -q {dir}");
-        self.counted(&format!("pytest {dir}"), &shown, |counts| {
-            let mut pytest = Command::new(root().join(PYTHON));
-            // No `__pycache__` or `.pytest_cache` in the checkout.
-            pytest.args(["-B", "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests"]);
-            stream(pytest.current_dir(root().join(dir)), counts)
+    /// Compiles and lints what the selection of packages says, and returns its test programs.
+    pub(crate) fn compile(&mut self, selection: &[&str]) -> Vec<TestProgram> {
+        let shown =
+            format!("cargo test --no-run --all-targets {}, with clippy", selection.join(" "));
+        let mut programs = Vec::new();
+        self.step("compile and lint", &shown, || {
+            programs = compile::tests(selection)?;
+            Ok(())
         });
-    }
-
-    /// A module of the environment that looks at Python code.
-    pub(crate) fn checker(&mut self, name: &str, words: &[&str], dir: &str) {
-        let shown = format!("{PYTHON} -m {} (in {dir})", words.join(" "));
-        self.step(&format!("{name} {dir}"), &shown, || {
-            let mut python = Command::new(root().join(PYTHON));
-            execute(python.args(["-B", "-m"]).args(words).current_dir(root().join(dir)))
-        });
+        programs
     }
 
     /// Runs a step that counts no tests.
     pub(crate) fn step(&mut self, name: &str, shown: &str, run: impl FnOnce() -> Result<()>) {
-        self.counted(name, shown, |_| run());
-    }
-
-    fn counted(&mut self, name: &str, shown: &str, run: impl FnOnce(&mut Counts) -> Result<()>) {
         println!("\n==> {name}: {shown}");
         let start = Instant::now();
-        let outcome = run(&mut self.counts);
-        let seconds = start.elapsed().as_secs_f64();
-        let verdict = match &outcome {
+        let outcome = run();
+        self.note(name, start.elapsed().as_secs_f64(), &outcome);
+    }
+
+    /// Runs the jobs, `width` at a time; each one's output is printed whole when it has ended.
+    pub(crate) fn run_all(&mut self, jobs: Vec<Job>, width: usize) {
+        job::run_all(jobs, width, |Done { job, seconds, cpu_seconds, output, outcome }| {
+            println!("\n==> {}: {}", job.name, job.shown);
+            for line in output.lines() {
+                println!("{line}");
+                self.counts.add_line(line);
+            }
+            self.spent.tested(&job.package, cpu_seconds);
+            self.note(&job.name, seconds, &outcome);
+        });
+    }
+
+    fn note(&mut self, name: &str, seconds: f64, outcome: &Result<()>) {
+        let verdict = match outcome {
             Ok(()) => "passed".to_owned(),
             Err(error) => format!("FAILED: {error:#}"),
         };
-        let line = format!("{name:<22} {seconds:>7.1} s  {verdict}");
+        let line = format!("{name:<30} {seconds:>7.1} s  {verdict}");
         println!("{line}");
         self.lines.push(line);
         if outcome.is_err() {
             self.failed.push(name.to_owned());
         }
+    }
+
+    /// Returns what each package has cost, with its last compile.
+    pub(crate) fn spent(&mut self) -> Spent {
+        self.spent.compiled(compile::seconds());
+        std::mem::take(&mut self.spent)
     }
 
     pub(crate) fn finish(self) -> Result<()> {
@@ -84,26 +97,4 @@ impl Suite {
         }
         Ok(())
     }
-}
-
-/// Runs the command, passes its output on, and adds up the test results that it prints.
-fn stream(command: &mut Command, counts: &mut Counts) -> Result<()> {
-    let program = Path::new(command.get_program()).display().to_string();
-    let mut child = command
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .spawn()
-        .with_context(|| format!("starting `{program}`"))?;
-    let output = child.stdout.take().context("the child has no stdout")?;
-    for line in BufReader::new(output).split(b'\n') {
-        let line = line?;
-        let line = String::from_utf8_lossy(&line);
-        println!("{line}");
-        counts.add_line(&line);
-    }
-    let status = child.wait()?;
-    if !status.success() {
-        bail!("{status}");
-    }
-    Ok(())
 }

@@ -7,7 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
-use load::{Ask, Outcome, Plan, Request, Requests, Stop, Target};
+use load::{Ask, Plan, Request, RequestOutcome, Requests, Stop, Target};
 use serde::Deserialize;
 
 use crate::process::Server;
@@ -135,8 +135,8 @@ impl Requests for Page {
         Ask { keep: true, ..Request::get("/status").template().next(out) }
     }
 
-    fn done(&mut self, _ticket: u64, outcome: Outcome<'_>) {
-        if let Outcome::Reply(reply) = outcome {
+    fn done(&mut self, _ticket: u64, outcome: RequestOutcome<'_>) {
+        if let RequestOutcome::Reply(reply) = outcome {
             self.0 = reply.body.to_vec();
         }
     }
@@ -154,8 +154,8 @@ impl Requests for Probe<'_> {
         Ask { keep: true, ..request.template().next(out) }
     }
 
-    fn done(&mut self, _ticket: u64, outcome: Outcome<'_>) {
-        if let Outcome::Reply(reply) = outcome {
+    fn done(&mut self, _ticket: u64, outcome: RequestOutcome<'_>) {
+        if let RequestOutcome::Reply(reply) = outcome {
             let head = String::from_utf8_lossy(reply.head).to_ascii_lowercase();
             self.personalised = head.contains("tidegate-decision: personalised");
         }

@@ -5,7 +5,7 @@ use std::thread;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
-use load::{Arrivals, Ask, Outcome, Plan, Request, Requests, Stop, Target, counter};
+use load::{Arrivals, Ask, Plan, Request, RequestOutcome, Requests, Stop, Target, counter};
 
 use super::Row;
 use crate::measure::{Measurement, Trial, by_round, describe};
@@ -101,8 +101,8 @@ impl Requests for Counted {
         self.inner.next(out)
     }
 
-    fn done(&mut self, ticket: u64, outcome: Outcome<'_>) {
-        self.replies += u64::from(matches!(outcome, Outcome::Reply(_)));
+    fn done(&mut self, ticket: u64, outcome: RequestOutcome<'_>) {
+        self.replies += u64::from(matches!(outcome, RequestOutcome::Reply(_)));
         self.inner.done(ticket, outcome);
     }
 }

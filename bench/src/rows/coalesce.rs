@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use anyhow::{Result, ensure};
-use load::{Ask, Outcome, Plan, Requests, Stop};
+use load::{Ask, Plan, RequestOutcome, Requests, Stop};
 
 use super::Row;
 use crate::measure::Measurement;
@@ -84,8 +84,8 @@ impl Requests for Crowd {
         Ask { ticket, status: Some(200), bytes, ..Ask::default() }
     }
 
-    fn done(&mut self, ticket: u64, outcome: Outcome<'_>) {
-        if let Outcome::Reply(reply) = outcome {
+    fn done(&mut self, ticket: u64, outcome: RequestOutcome<'_>) {
+        if let RequestOutcome::Reply(reply) = outcome {
             self.latencies_us[ticket as usize] = reply.latency_us;
         }
     }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use anyhow::{Result, ensure};
-use load::{Held, Plan, Request, Stop};
+use load::{IdleConnections, Plan, Request, Stop};
 
 use super::Row;
 use crate::measure::Measurement;
@@ -66,7 +66,8 @@ fn fill(setup: &Setup, server: &Server) -> Result<Fill> {
     let warm = Plan::closed(server.target(), 64, Stop::After(Duration::from_millis(500)));
     load::run(&warm, &mut request)?;
     let before = server.rss_bytes();
-    let held = Held::open(&server.target(), IDLE, Duration::from_secs(10), &mut request)?;
+    let idle =
+        IdleConnections::open(&server.target(), IDLE, Duration::from_secs(10), &mut request)?;
     let plan = Plan::closed(server.target(), ACTIVE, Stop::After(setup.trial));
     // Memory is read while the active connections are open, too.
     let report = std::thread::scope(|scope| {
@@ -81,7 +82,7 @@ fn fill(setup: &Setup, server: &Server) -> Result<Fill> {
     });
     let (report, peak) = report?;
     ensure!(report.is_clean(), "server `{}`: {:?}", server.name, report.errors);
-    ensure!(held.alive() == IDLE, "server `{}`: closed idle connections", server.name);
+    ensure!(idle.alive() == IDLE, "server `{}`: closed idle connections", server.name);
     let bytes = peak.saturating_sub(before) as f64;
     Ok(Fill { bytes_each: bytes / (IDLE + ACTIVE) as f64, rate: report.rate() })
 }

@@ -1,6 +1,7 @@
-//! Measures what encoding costs and saves, by library, level and length of the body:
-//! `cargo run --release -p cache --example compression`. The levels that the gateway uses are
-//! chosen from this; figures stand in docs/DECISIONS.md.
+//! Measures what encoding costs and saves, by library, level and length of the body.
+//!
+//! Run it with `cargo run --release -p cache --example compression`. The levels in `codec.rs` are
+//! chosen from its figures, which are in docs/DECISIONS.md. Never here: timing under load.
 
 use std::hint::black_box;
 use std::io::{self, Write};
@@ -11,7 +12,7 @@ use brotli::enc::BrotliEncoderParams;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
-/// Words for titles.
+/// A text whose words make the titles.
 const TEXT: &str = include_str!("../../../docs/CACHING.md");
 
 fn main() -> io::Result<()> {
@@ -33,7 +34,7 @@ fn main() -> io::Result<()> {
     Ok(())
 }
 
-/// A ranked answer as the demo's: ids and scores that are unlike, titles of common words.
+/// Returns a ranked response like the demo's: ids and scores differ, titles are of common words.
 fn ranking(bytes: usize) -> Vec<u8> {
     let words: Vec<&str> =
         TEXT.split(|c: char| !c.is_alphabetic()).filter(|w| !w.is_empty()).collect();
@@ -71,7 +72,7 @@ fn br(body: &[u8], quality: i32) -> io::Result<Vec<u8>> {
     Ok(encoder.into_inner())
 }
 
-/// Prints bytes and the least time of many runs: what the machine does besides only adds.
+/// Prints the bytes and the least time of many runs. Other work on the machine only adds time.
 fn measure(
     coding: &str,
     level: i32,

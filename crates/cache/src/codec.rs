@@ -1,8 +1,9 @@
-//! The libraries that encode, and how hard each tries.
+//! The compression libraries, and the level of each.
 //!
-//! Levels are measured (`cargo run --release -p cache --example compression`, figures in
-//! docs/DECISIONS.md): zstd and gzip answer the first who asks, brotli makes what is asked for
-//! often smaller still. Windows of streams are small, so that many at once fit in memory.
+//! The levels are measured (`cargo run --release -p cache --example compression`, figures in
+//! docs/DECISIONS.md). zstd and gzip are quick enough for the first request; brotli makes popular
+//! bodies smaller still. Invariant: windows of streams are small, so that many streams fit in
+//! memory at once. Never here: which coding a client gets.
 
 use std::cell::RefCell;
 use std::io::{self, Write};
@@ -16,25 +17,25 @@ use http1::accept::Coding;
 
 /// Level of zstd.
 const ZSTD_LEVEL: i32 = 3;
-/// Level of gzip for what is kept, and for what is not.
+/// Level of gzip for stored bodies, and for others.
 const GZIP_LEVELS: [u32; 2] = [6, 3];
-/// Quality of brotli for what is kept, and for what is not.
+/// Quality of brotli for stored bodies, and for others.
 const BR_LEVELS: [i32; 2] = [5, 2];
 /// Window of streams, as a power of two.
 const STREAM_WINDOW_LOG: u32 = 17;
-/// Smallest and largest window of whole bodies in brotli, as powers of two. Below 17 it takes
-/// another way that costs milliseconds however short the body.
+/// Smallest and largest window of whole bodies in brotli, as powers of two. Below 17 brotli uses
+/// another algorithm, which takes milliseconds even for short bodies.
 const BR_WINDOW_LOGS: (u32, u32) = (17, 22);
 
 thread_local! {
-    /// One context a thread: making one costs as much as encoding 4 KB.
+    /// One context per thread, because making one costs as much as encoding 4 KB.
     static ZSTD: RefCell<Option<zstd::bulk::Compressor<'static>>> = const { RefCell::new(None) };
 }
 
-/// Encodes a body that is whole, given in parts; `kept` when it will serve many.
+/// Encodes a whole body, given in parts. `kept` says that it will be stored and serve many clients.
 ///
 /// # Errors
-/// When a library fails, which for bytes in memory none is known to do.
+/// When a library fails. None is known to fail for bytes in memory.
 pub fn whole(coding: Coding, parts: &[&[u8]], kept: bool) -> io::Result<Vec<u8>> {
     let length: usize = parts.iter().map(|part| part.len()).sum();
     let out = Vec::with_capacity(length / 3);
@@ -91,7 +92,7 @@ pub enum StreamEncoder {
 }
 
 impl StreamEncoder {
-    /// An encoder for a body of `length` bytes, where that is known.
+    /// Returns an encoder for a body of `length` bytes, if that is known.
     ///
     /// # Errors
     /// When there is no memory for it.
@@ -114,7 +115,7 @@ impl StreamEncoder {
         })
     }
 
-    /// Takes a piece of the body.
+    /// Encodes a piece of the body.
     ///
     /// # Errors
     /// When the library fails.
@@ -126,7 +127,7 @@ impl StreamEncoder {
         }
     }
 
-    /// Brings out everything that was fed, so that the client can read it.
+    /// Completes the output for everything fed so far, so that the client can decode it.
     ///
     /// # Errors
     /// When the library fails.
@@ -138,7 +139,7 @@ impl StreamEncoder {
         }
     }
 
-    /// The bytes that came out since the last call.
+    /// Takes the output since the last call.
     pub fn take(&mut self) -> Vec<u8> {
         std::mem::take(match self {
             Self::Zstd(encoder) => encoder.get_mut(),
@@ -147,10 +148,10 @@ impl StreamEncoder {
         })
     }
 
-    /// Ends the body; returns the bytes that are left.
+    /// Ends the body and returns the rest of the output.
     ///
     /// # Errors
-    /// When the library fails, or the body was not as long as was said.
+    /// When the library fails, or the body did not have the announced length.
     pub fn finish(self) -> io::Result<Vec<u8>> {
         match self {
             Self::Zstd(encoder) => encoder.finish(),

@@ -1,12 +1,13 @@
-//! The second tier: responses on disk, which outlive the process and memory's bound.
+//! The second tier: responses on disk, which survive restarts and outlive the bound of memory.
 //!
-//! Answers are written behind the back of requests, when they are stored: what is hot must survive
-//! a `kill -9` too, so waiting for memory to evict it would be too late. They are read on threads
-//! of the tier's own, so that a disk that hangs holds up neither an I/O core nor a model.
-//! Invariants: an answer comes back whole, under its own key, with its age, or not at all; what was
-//! replaced or forgotten since never comes back, whatever is still to be written. Whatever fails,
-//! requests go on from memory alone: no method here returns an error or waits for the disk longer
-//! than `READ_TIME_MAX`.
+//! A response is written in the background when it is stored. Writing it on eviction from memory
+//! would be too late, because popular responses must survive a `kill -9` too. Reads run on threads
+//! of the tier, so a disk that hangs blocks neither an I/O core nor a model.
+//!
+//! Invariants: a response comes back whole, under its key and with its age, or not at all. It never
+//! comes back after it was replaced or forgotten, even if that change is not written yet. A failure
+//! of the disk fails no request: a look-up is then a miss, and waits at most
+//! [`DiskTimes::read_timeout`]. Never here: which responses the route may store.
 
 mod doorkeeper;
 mod file;

@@ -1,10 +1,11 @@
-//! Makes the codings of stored responses, off the I/O cores where that takes long.
+//! Encodes stored responses, off the I/O cores if that takes long.
 //!
-//! Invariants: never on an I/O core when it takes longer than [`INLINE_TIME_MAX`]; who finds a
-//! coding being made waits no longer than [`WAIT_MAX`], and gets the bytes as they are then. The
-//! first who asks gets the quickest coding it likes best. Brotli, mostly the smallest and always
-//! the slowest, is made behind the clients' backs for entries that are asked for often.
-//! Bound: [`JOBS_MAX`] bodies off the I/O cores at once; beyond it a body stays as it is.
+//! Invariants: encoding that takes longer than [`INLINE_TIME_MAX`] never runs on an I/O core. A
+//! request waits at most [`WAIT_MAX`] for an encoding, and then gets the identity encoding. The
+//! first client gets the quickest of the codings it prefers. Brotli is mostly the smallest and
+//! always the slowest, so it is made in the background, for entries that are used often.
+//! Bound: [`JOBS_MAX`] bodies off the I/O cores at once; beyond that a body stays as it is.
+//! Never here: which codings a client prefers.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -21,24 +22,24 @@ use crate::encodings::{Encoding, Encodings, Lacking, Variant, encoded_fields};
 use crate::entry::Entry;
 use crate::memory::Memory;
 
-/// Encoding that takes longer leaves the I/O core.
+/// Estimated time of encoding above which it leaves the I/O core.
 const INLINE_TIME_MAX: Duration = Duration::from_micros(200);
-/// Time that a request waits for a coding that is being made.
+/// Longest time that a request waits for an encoding.
 const WAIT_MAX: Duration = Duration::from_millis(20);
-/// Bodies being encoded off the I/O cores, or waiting to be: the work pool serves models too.
+/// Bodies in the work pool at once, running or queued. The pool serves models too.
 const JOBS_MAX: usize = 16;
 
-/// Makes codings of what memory holds.
+/// Encodes the entries in memory.
 #[derive(Debug)]
 pub(crate) struct Encoder {
     memory: Arc<Memory>,
     work: WorkPool,
-    /// Bodies being encoded off the I/O cores, or waiting to be.
+    /// Bodies in the work pool, running or queued.
     jobs: AtomicUsize,
     encoded: [Counter; 3],
 }
 
-/// Counts encoded bodies by coding, stored ones and those that pass.
+/// Registers the counters of encoded bodies by coding, for stored and for streamed bodies.
 pub fn encoded_counters(registry: &Registry) -> [Counter; 3] {
     Coding::ALL.map(|coding| {
         let help = "Bodies encoded, by coding.";
@@ -47,14 +48,14 @@ pub fn encoded_counters(registry: &Registry) -> [Counter; 3] {
 }
 
 impl Encoder {
-    /// An encoder of what `memory` holds, on the threads of `work`.
+    /// Returns an encoder of the entries in `memory`, on the threads of `work`.
     pub(crate) fn new(memory: Arc<Memory>, work: WorkPool, registry: &Registry) -> Arc<Self> {
         let encoded = encoded_counters(registry);
         Arc::new(Self { memory, work, jobs: AtomicUsize::new(0), encoded })
     }
 
-    /// Has an entry made in the coding that a request likes, unless it has been; `liked` names
-    /// those it likes of the codings offered.
+    /// Encodes an entry in the coding that a request prefers, unless that is done already. `liked`
+    /// returns the preferred ones of the codings offered.
     pub(crate) async fn prepare(
         self: &Arc<Self>,
         entry: &Arc<Entry>,
@@ -66,7 +67,7 @@ impl Encoder {
             return;
         }
         if let Some(lacking) = encodings.lacking(liked(encodings.offered), decision) {
-            // Boxed, so that those who find it made carry no room for the making.
+            // Boxed, so that the future stays small for requests that find the encoding made.
             Box::pin(self.obtain(entry, decision, lacking)).await;
         }
     }
@@ -86,7 +87,7 @@ impl Encoder {
         let making = {
             let work = self.work.clone();
             async move {
-                // A pool that has enough to do drops the claim, and others may try again.
+                // If the pool refuses the job, the claim is released, and others may try again.
                 let _ = work.run(move || claim.make()).await;
                 drop(job);
             }
@@ -98,7 +99,7 @@ impl Encoder {
     }
 }
 
-/// Time that encoding takes, roughly.
+/// Returns a rough estimate of the time that encoding takes.
 fn cost(coding: Coding, bytes: usize) -> Duration {
     let ns_per_byte = match coding {
         Coding::Zstd => 4,
@@ -108,14 +109,14 @@ fn cost(coding: Coding, bytes: usize) -> Duration {
     Duration::from_nanos(bytes as u64 * ns_per_byte)
 }
 
-/// Waits for what another request has being made.
+/// Waits for an encoding that another request is making.
 async fn wait(entry: &Entry, variant: Variant) {
     let Some(encodings) = &entry.encodings else { return };
     let deadline = Instant::now() + WAIT_MAX;
     loop {
         let ended = encodings.ended.notified();
         tokio::pin!(ended);
-        // Registered before the look, or an end in between would be missed.
+        // Registered before the check; otherwise a notification in between would be missed.
         ended.as_mut().enable();
         let is_over = encodings.is_settled(variant) || !encodings.is_claimed(variant);
         if is_over || timeout_at(deadline, ended).await.is_err() {
@@ -124,7 +125,7 @@ async fn wait(entry: &Entry, variant: Variant) {
     }
 }
 
-/// The right and duty to make one coding of an entry.
+/// The right and duty to make one encoding of an entry.
 struct Claim {
     encoder: Arc<Encoder>,
     entry: Arc<Entry>,
@@ -141,7 +142,7 @@ impl Claim {
         let (encoder, entry) = (Arc::clone(encoder), Arc::clone(entry));
         let encodings = Arc::clone(entry.encodings.as_ref()?);
         let claim = Self { encoder, entry, encodings, variant };
-        // Filled by the last who had the claim.
+        // The previous holder of the claim may have filled the cell.
         let is_free = !claim.encodings.is_settled(variant);
         is_free.then_some(claim)
     }
@@ -170,14 +171,14 @@ impl Claim {
 impl Drop for Claim {
     fn drop(&mut self) {
         if std::thread::panicking() {
-            // What breaks the library once breaks it again: these bytes stay as they are.
+            // A body that makes the library panic would do so again, so it stays as it is.
             self.encodings.fill(self.variant, None);
         }
         self.encodings.release(self.variant);
     }
 }
 
-/// A body being encoded off the I/O cores.
+/// A body that is encoded off the I/O cores, for as long as this lives.
 struct EncodingJob(Arc<Encoder>);
 
 impl EncodingJob {

@@ -1,8 +1,8 @@
-//! The codings of a stored response: each made once, on first demand, for all who ask.
+//! The encodings of a stored response: each is made once, on first demand, for every client.
 //!
-//! Invariants: one thread at a time holds the claim to make a coding; what was made goes with its
-//! entry, counts in the cache's bytes and never changes. A body that names each request's decision
-//! has a place for each decision. Of what has been made a client gets the smallest.
+//! Invariants: one thread at a time holds the claim to make an encoding. An encoding belongs to its
+//! entry, counts towards the bytes of the cache, and never changes. A body that names the decision
+//! has one encoding per decision. A client gets the smallest of the encodings made so far.
 //! Never here: making them (`encoder`).
 
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
@@ -16,17 +16,17 @@ use tokio::sync::Notify;
 use crate::etag;
 use crate::key::SharedKey;
 
-/// Uses of an entry by clients that like brotli after which it is made.
+/// Uses of an entry by clients that accept brotli, after which it is encoded in brotli.
 const POPULAR_USES: u32 = 8;
-/// Codings in the order in which they are made for the first who asks: the quickest first.
+/// Codings from the quickest to the slowest. The first client gets the quickest that it prefers.
 const QUICKEST: [Coding; 3] = [Coding::Zstd, Coding::Gzip, Coding::Br];
-/// Bytes of bookkeeping that a coding costs beyond its fields and body.
+/// Bytes of bookkeeping that an encoding costs beyond its fields and body.
 const OVERHEAD_BYTES: usize = 128;
 
 /// A response in one coding.
 #[derive(Debug)]
 pub struct Encoding {
-    /// Its fields, rendered as an entry's are.
+    /// Its rendered fields, as in an entry.
     pub fields: Bytes,
     /// Its body.
     pub body: Bytes,
@@ -46,38 +46,38 @@ pub struct Variant {
 pub(crate) struct Lacking {
     /// Its coding.
     pub coding: Coding,
-    /// Whether a request may wait for it.
+    /// Whether the request waits for it, for a bounded time.
     pub is_awaited: bool,
 }
 
-/// One entry's response in its codings.
+/// The encodings of one entry.
 #[derive(Debug)]
 pub struct Encodings {
-    /// Codings that may be made.
+    /// The codings that may be used.
     pub offered: Codings,
-    /// By coding and, where the body names the decision, by decision.
+    /// Cells by coding and, if the body names the decision, by decision.
     cells: Box<[EncodingCell]>,
     uses: AtomicU32,
-    /// Bytes of what was made, and of this.
+    /// Bytes of this object and of its encodings.
     bytes: AtomicU64,
-    /// The part of them that the cache has counted; changed under its lock alone.
+    /// The part of `bytes` that the cache has counted; it changes only under the lock of the cache.
     counted: AtomicU64,
-    /// Under which key memory holds the entry.
+    /// The key under which memory holds the entry.
     cache_key: OnceLock<SharedKey>,
-    /// Tells waiters that a cell was filled, or given up.
+    /// Wakes waiters when a cell was filled, or its claim released.
     pub(crate) ended: Notify,
 }
 
-/// The place of one encoding.
+/// The cell of one encoding.
 #[derive(Debug, Default)]
 struct EncodingCell {
     claimed: AtomicBool,
-    /// Holds nothing when the coding saves too little.
+    /// Holds `None` if the coding saves too little.
     made: OnceLock<Option<Box<Encoding>>>,
 }
 
 impl Encodings {
-    /// Nothing made yet; `spliced` when the body names each request's decision.
+    /// Returns cells without encodings. `spliced` says that the body names the decision.
     pub(crate) fn new(offered: Codings, spliced: bool) -> Self {
         let decisions = if spliced { Decision::ALL.len() } else { 1 };
         let cells: Box<[EncodingCell]> =
@@ -94,19 +94,19 @@ impl Encodings {
         }
     }
 
-    /// The smallest of what has been made among the codings that a request likes.
+    /// Returns the smallest encoding made so far, among the codings that a request prefers.
     pub fn smallest(&self, liked: Codings, decision: Decision) -> Option<&Encoding> {
         let liked = Coding::ALL.into_iter().filter(|coding| liked.has(*coding));
         let made = liked.filter_map(|coding| self.made(Variant { coding, decision }));
         made.min_by_key(|encoding| encoding.body.len())
     }
 
-    /// An encoding, when it has been made.
+    /// Returns an encoding, if it has been made.
     pub fn made(&self, variant: Variant) -> Option<&Encoding> {
         self.cell(variant).made.get()?.as_deref()
     }
 
-    /// Whether nothing is left to be made, whatever a request likes.
+    /// Whether nothing is left to be made for this decision.
     pub(crate) fn is_complete(&self, decision: Decision) -> bool {
         let is_settled = |coding: &Coding| self.is_settled(Variant { coding: *coding, decision });
         Coding::ALL.iter().filter(|coding| self.offered.has(**coding)).all(is_settled)
@@ -117,12 +117,12 @@ impl Encodings {
         self.cell(variant).made.get().is_some()
     }
 
-    /// Whether somebody makes an encoding at this moment.
+    /// Whether an encoding is being made.
     pub(crate) fn is_claimed(&self, variant: Variant) -> bool {
         self.cell(variant).claimed.load(Ordering::Acquire)
     }
 
-    /// What is to be made for a request that likes these codings.
+    /// Returns the encoding to make for a request that prefers these codings, if one is lacking.
     pub(crate) fn lacking(&self, liked: Codings, decision: Decision) -> Option<Lacking> {
         let br = Variant { coding: Coding::Br, decision };
         let likes_br = liked.has(Coding::Br);
@@ -140,43 +140,43 @@ impl Encodings {
         is_popular.then_some(Lacking { coding: Coding::Br, is_awaited: false })
     }
 
-    /// Takes the right to make an encoding; false when another has it.
+    /// Takes the claim to make an encoding; returns false if another holds it.
     pub(crate) fn claim(&self, variant: Variant) -> bool {
         !self.cell(variant).claimed.swap(true, Ordering::AcqRel)
     }
 
-    /// Gives the right to make an encoding back, and wakes who waits for it.
+    /// Releases the claim to make an encoding, and wakes the waiters.
     pub(crate) fn release(&self, variant: Variant) {
         self.cell(variant).claimed.store(false, Ordering::Release);
         self.ended.notify_waiters();
     }
 
-    /// Keeps what was made; `None` when it saves too little.
+    /// Keeps an encoding; `None` says that it saves too little.
     pub(crate) fn fill(&self, variant: Variant, encoding: Option<Encoding>) {
         self.fill_at(self.index(variant), encoding);
     }
 
-    /// Bytes that the cache has counted.
+    /// Returns the bytes that the cache has counted.
     pub(crate) fn counted_bytes(&self) -> u64 {
         self.counted.load(Ordering::Relaxed)
     }
 
-    /// Counts everything that was made; for the cache, under its lock.
+    /// Counts all bytes; only the cache calls it, under its lock.
     pub(crate) fn count_bytes(&self) {
         self.counted.store(self.bytes.load(Ordering::Relaxed), Ordering::Relaxed);
     }
 
-    /// Under which key memory holds the entry, when it does.
+    /// Returns the key under which memory has stored the entry, if it has.
     pub(crate) fn cache_key(&self) -> Option<&SharedKey> {
         self.cache_key.get()
     }
 
-    /// Notes under which key memory holds the entry.
+    /// Notes the key under which memory stores the entry.
     pub(crate) fn note_cache_key(&self, key: &SharedKey) {
         self.cache_key.get_or_init(|| Arc::clone(key));
     }
 
-    /// Takes over what was made of the same body under other fields; `fields` are the new ones.
+    /// Takes over the encodings of the same body, and gives them new `fields`.
     pub(crate) fn inherit(&self, fields: &[u8], from: &Self) {
         if self.cells.len() != from.cells.len() {
             return;
@@ -212,8 +212,8 @@ impl Encodings {
     }
 }
 
-/// An entry's fields as they are with an encoded body: with the coding's name and a tag of its own,
-/// and without a promise of ranges.
+/// Returns the fields of an entry for an encoded body. They name the coding and have another
+/// `ETag`, and they do not offer ranges.
 pub fn encoded_fields(fields: &[u8], coding: Coding) -> Bytes {
     let mut out = Vec::with_capacity(fields.len() + 48);
     for line in fields.split_inclusive(|b| *b == b'\n') {

@@ -1,8 +1,8 @@
-//! A stored response, and how its freshness goes by.
+//! A stored response, its age and its freshness.
 //!
-//! Invariants: an entry is complete and immutable, but for the moment until which it is not fetched
-//! anew; its fields are rendered once for all who get them; its age counts from `born`, whatever
-//! tier it came from. Never here: how long a response may be stored (`gateway::freshness`).
+//! Invariants: an entry is complete. It is immutable but for its hold-off and its encodings. Its
+//! fields are rendered once, for every client. Its age counts from `born`, whichever tier it came
+//! from. Never here: how long a response may be stored (`gateway::freshness`).
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use http1::hop_by_hop::{end_to_end, is_framing, is_hop_by_hop};
 use crate::encodings::Encodings;
 use crate::tags::Tags;
 
-/// Time for which a stale entry is not fetched anew after that failed.
+/// Time for which a stale entry is not refetched after a refetch has failed.
 const HOLD_OFF: Duration = Duration::from_secs(1);
 
 /// How long a response may be used.
@@ -25,13 +25,13 @@ const HOLD_OFF: Duration = Duration::from_secs(1);
 pub struct Lifetime {
     /// Its age when it arrived.
     pub age: Duration,
-    /// How long it is fresh, counted from age zero.
+    /// Age until which it is fresh.
     pub fresh: Duration,
-    /// How long past that it may answer while it is fetched anew.
+    /// Time after that for which it may be used while it is refetched.
     pub while_revalidate: Duration,
-    /// How long past that it may answer when the upstream fails.
+    /// Time after that for which it may be used if the upstream fails.
     pub if_error: Duration,
-    /// Whether it must never answer stale.
+    /// Whether it must never be used when stale.
     pub strict: bool,
     /// Whether it may answer requests with `Authorization` too (RFC 9111 §3.5).
     pub open: bool,
@@ -46,21 +46,21 @@ pub struct NewEntry {
     pub fields: FieldLines,
     /// Its body.
     pub body: Bytes,
-    /// The ranking that made it.
+    /// The id of the ranking that made it.
     pub ranked_by: Option<u128>,
-    /// Where the body names the decision.
+    /// The range of the body that names the decision.
     pub decision_at: Option<Range<usize>>,
     /// Whether it answers only requests with the same values of some fields.
     pub varies: bool,
-    /// By which it may be purged.
+    /// The tags by which it may be purged.
     pub tags: Tags,
     /// The last purge before its fetch began.
     pub stamp: u64,
-    /// The codings in which it may be made, when it may be encoded.
+    /// The codings in which it may be encoded; none if it must stay as it is.
     pub codings: Option<Codings>,
 }
 
-/// Age in microseconds until which an entry is not fetched anew; a copy begins with the same.
+/// Age in microseconds until which an entry is not refetched. A clone begins with the same age.
 #[derive(Debug, Default)]
 pub struct HoldOff(AtomicU64);
 
@@ -85,7 +85,7 @@ impl Clone for HoldOff {
 pub struct Entry {
     /// The status.
     pub status: u16,
-    /// The fields to send, rendered, each line ended by CRLF; without `Age` and framing.
+    /// The rendered fields to send, each line ended by CRLF; without `Age` and framing.
     pub fields: Bytes,
     /// Whether `fields` holds a `Date`.
     pub dated: bool,
@@ -95,38 +95,38 @@ pub struct Entry {
     pub etag: Option<Box<[u8]>>,
     /// `Last-Modified`, for conditional requests.
     pub last_modified: Option<Box<[u8]>>,
-    /// When it had age zero.
+    /// The time at which it had age zero.
     pub born: Instant,
-    /// How long it is fresh from then.
+    /// Age until which it is fresh.
     pub fresh: Duration,
-    /// How long past that it may answer while it is fetched anew.
+    /// Time after that for which it may be used while it is refetched.
     pub while_revalidate: Duration,
-    /// How long past that it may answer when the upstream fails.
+    /// Time after that for which it may be used if the upstream fails.
     pub if_error: Duration,
-    /// The ranking that made it.
+    /// The id of the ranking that made it.
     pub ranked_by: Option<u128>,
-    /// Where the body names the decision: filled in for each request.
+    /// The range of the body that names the decision; it is filled in for each request.
     pub decision_at: Option<Range<usize>>,
     /// Whether it answers only requests with the same values of some fields.
     pub varies: bool,
-    /// Whether it must never answer stale.
+    /// Whether it must never be used when stale.
     pub strict: bool,
-    /// Whether it sets a cookie: then requests under way at once each get their own.
+    /// Whether it sets a cookie; if so, the waiters of its flight fetch for themselves.
     pub sets_cookie: bool,
     /// Whether it may answer requests with `Authorization` (RFC 9111 §3.5).
     pub open: bool,
-    /// The same response in other codings, when it may be encoded.
+    /// The same response in other codings, if it may be encoded.
     pub encodings: Option<Arc<Encodings>>,
-    /// Until when it is not fetched anew.
+    /// The age until which it is not refetched.
     pub hold_off: HoldOff,
-    /// By which it may be purged.
+    /// The tags by which it may be purged.
     pub tags: Tags,
-    /// The last purge before its fetch began: later ones may cover it.
+    /// The last purge before its fetch began; later ones may cover it.
     pub stamp: u64,
 }
 
 impl Entry {
-    /// Stores a response that arrived `now`.
+    /// Makes the entry of a response that arrived `now`.
     pub fn new(new: NewEntry, lifetime: Lifetime, now: Instant) -> Arc<Self> {
         let field = |name: &str| new.fields.get(name).map(Box::from);
         let spliced = new.decision_at.is_some();
@@ -154,7 +154,7 @@ impl Entry {
         })
     }
 
-    /// Takes over the codings that were made of an entry with the same body.
+    /// Takes over the encodings of an entry with the same body.
     pub fn inherit_encodings(&self, from: &Self) {
         if let (Some(to), Some(made)) = (&self.encodings, &from.encodings)
             && self.decision_at == from.decision_at
@@ -164,56 +164,56 @@ impl Entry {
         }
     }
 
-    /// Its age.
+    /// Returns its age.
     pub fn age(&self, now: Instant) -> Duration {
         now.saturating_duration_since(self.born)
     }
 
-    /// Whole seconds it will still be fresh; negative when it is stale.
+    /// Returns the whole seconds for which it is still fresh; negative if it is stale.
     pub fn ttl_seconds(&self, now: Instant) -> i64 {
         self.fresh.as_secs() as i64 - self.age(now).as_secs() as i64
     }
 
-    /// Whether it may answer as it is.
+    /// Whether it is fresh.
     pub fn is_fresh(&self, now: Instant) -> bool {
         self.age(now) < self.fresh
     }
 
-    /// Whether it may answer while it is fetched anew.
+    /// Whether it may be used while it is refetched.
     pub fn may_answer_stale(&self, now: Instant) -> bool {
         self.age(now) < self.fresh + self.while_revalidate
     }
 
-    /// Whether it may answer when the upstream fails.
+    /// Whether it may be used if the upstream fails.
     pub fn may_answer_error(&self, now: Instant) -> bool {
         self.age(now) < self.fresh + self.if_error
     }
 
-    /// The same response, stale from `now` on: its stale windows count from there.
+    /// Returns the same response, stale from `now` on. Its stale periods count from then.
     pub fn made_stale(&self, now: Instant) -> Arc<Self> {
-        // Not zero, which would mean that each use needs a confirmation.
+        // Not zero, which would mean that each use needs a revalidation.
         let age = self.age(now).max(Duration::from_nanos(1));
         Arc::new(Self { fresh: self.fresh.min(age), ..self.clone() })
     }
 
-    /// Keeps it from being fetched anew for a moment: an upstream that just failed is not asked by
-    /// every request that finds the entry stale.
+    /// Keeps it from being refetched for a moment. So an upstream that has just failed is not asked
+    /// by every request that finds the entry stale.
     pub fn hold_off(&self, now: Instant) {
         let end = (self.age(now) + HOLD_OFF).as_micros();
         self.hold_off.note(end as u64);
     }
 
-    /// Whether fetching it anew failed a moment ago.
+    /// Whether a refetch failed a moment ago.
     pub fn holds_off(&self, now: Instant) -> bool {
         self.age(now).as_micros() < u128::from(self.hold_off.noted())
     }
 
-    /// The stored fields with those of a 304 in their place (RFC 9111 §3.2).
+    /// Returns the stored fields, updated by those of a 304 (RFC 9111 §3.2).
     pub fn merged(&self, confirmed: &FieldLines) -> FieldLines {
         let mut merged = parse(&self.fields);
-        // The age of a confirmed answer counts from its confirmation.
+        // The age of a confirmed response counts from the confirmation.
         merged.remove("date");
-        // What describes the stored bytes stays with them, and so does the tag they were asked by.
+        // Fields that describe the stored bytes stay, and so does the tag that was confirmed.
         let tagged = merged.has("etag");
         let stays = |name: &[u8]| {
             is_framing(name)

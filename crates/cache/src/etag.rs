@@ -1,28 +1,28 @@
-//! Tags of encoded answers: the origin's, weak, with the coding's name at its end.
+//! `ETag`s of encoded responses: the origin's tag, made weak, with the name of the coding added.
 //!
-//! Weak, because the same answer encoded again may be other bytes; with the name, because two
-//! codings must not share a tag a cache could take one for the other by (RFC 9110 §8.8.3.3). The
-//! origin is asked by its own tags alone: what was added here is taken off again.
+//! The tag is weak because encoding a response again may give other bytes. It names the coding
+//! because two codings must not share a tag (RFC 9110 §8.8.3.3). Invariant: the origin sees only
+//! its own tags; [`restore`] removes what was added here. Never here: comparing preconditions.
 
 use http1::FieldLines;
 use http1::accept::Coding;
 
-/// What stands before the coding's name; no origin is known to end its tags like this.
+/// The mark before the name of the coding. No known origin ends its tags like this.
 const MARK: &[u8] = b"~tg-";
 
-/// The tag of an answer encoded here.
+/// Returns the tag of a response encoded here; `None` if the origin's tag has no closing quote.
 pub fn encoded(tag: &[u8], coding: Coding) -> Option<Vec<u8>> {
     let inner = opaque(tag).strip_suffix(b"\"")?;
     Some([b"W/", inner, MARK, coding.name().as_bytes(), b"\""].concat())
 }
 
-/// A tag without its mark of weakness.
+/// Returns a tag without its `W/`.
 pub fn opaque(tag: &[u8]) -> &[u8] {
     tag.strip_prefix(b"W/").unwrap_or(tag)
 }
 
-/// The coding that a tag names and what stands before the mark, `"` and all; `None` for a tag that
-/// was not made here.
+/// Splits a tag that was made here into the origin's part, with its opening quote, and the coding.
+/// Returns `None` for any other tag.
 pub fn split(tag: &[u8]) -> Option<(&[u8], Coding)> {
     let tag = opaque(tag).strip_suffix(b"\"")?;
     Coding::ALL.into_iter().find_map(|coding| {
@@ -31,8 +31,9 @@ pub fn split(tag: &[u8]) -> Option<(&[u8], Coding)> {
     })
 }
 
-/// The coding in which a client holds the answer with our tag `ours`, by one of the tags it sent:
-/// `None` when that is not the same answer, `Some(None)` when it holds the bytes as they are.
+/// Returns the coding in which a client holds the response with the tag `ours`. `tag` is one of
+/// the tags that the client sent. `None` means another response; `Some(None)` means that the
+/// client holds the identity encoding.
 pub fn coding_of_copy(tag: &[u8], ours: &[u8]) -> Option<Option<Coding>> {
     if opaque(tag) == opaque(ours) {
         return Some(None);
@@ -41,10 +42,10 @@ pub fn coding_of_copy(tag: &[u8], ours: &[u8]) -> Option<Option<Coding>> {
     (opaque(ours).strip_suffix(b"\"") == Some(rest)).then_some(Some(coding))
 }
 
-/// Gives the origin its own tags back in a request's conditions.
+/// Restores the origin's own tags in the preconditions of a request.
 ///
-/// `If-Match` compares strongly, so a mark of weakness that was added here must go; `If-Range` is
-/// left alone, for an encoded answer is no part of the bytes as they are.
+/// `If-Match` compares strongly, so the `W/` that was added here must go. `If-Range` stays as it
+/// is, because a part of an encoded response is no part of the identity encoding.
 pub fn restore(headers: &mut FieldLines) {
     for (name, strong) in [("if-match", true), ("if-none-match", false)] {
         let lines: Vec<Vec<u8>> = headers.all(name).map(<[u8]>::to_vec).collect();
@@ -60,7 +61,7 @@ pub fn restore(headers: &mut FieldLines) {
 }
 
 fn restored(line: &[u8], strong: bool) -> Vec<u8> {
-    // Pieces without a mark stay as they are, blanks and all: a tag may hold a comma.
+    // A tag may hold a comma, so pieces without a mark keep every byte, blanks included.
     let pieces = line.split(|b| *b == b',').map(|piece| match split(piece.trim_ascii()) {
         Some((rest, _)) if strong => [rest, b"\""].concat(),
         Some((rest, _)) => [b"W/", rest, b"\""].concat(),

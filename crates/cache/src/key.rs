@@ -1,9 +1,9 @@
-//! Keys: what every key begins with, and how the values of request fields extend it.
+//! Keys of stored responses: how every key begins, and how request fields extend it.
 //!
-//! A key is `http`, host, and path with query, each ended by a line break, then whatever else the
-//! caller tells responses apart by. Invariant: no part can hold a line break, so parts cannot run
-//! together. A response that varies (RFC 9111 §4.1) stands under the key extended by the values of
-//! the fields it varies by.
+//! A key begins with `http`, host, and path with query, separated by line breaks. Then follows
+//! whatever else the caller tells responses apart by. Invariant: no part holds a line break, so two
+//! different lists of parts never give the same key. A response that varies (RFC 9111 §4.1) is
+//! stored under the key extended by the values of those fields. Never here: what the caller adds.
 
 use std::sync::Arc;
 
@@ -12,65 +12,65 @@ use smallvec::SmallVec;
 
 use crate::fingerprint::fingerprint;
 
-/// A key under construction; usual ones need no heap.
+/// A key under construction; one of usual length needs no heap.
 pub type KeyBytes = SmallVec<[u8; 192]>;
 
 /// Names of request fields, in lower case, sorted.
 pub type FieldNames = Arc<[Box<str>]>;
 
-/// A key, shared with whoever needs it.
+/// A key with shared ownership.
 pub(crate) type SharedKey = Arc<[u8]>;
 
-/// Where a response stands.
+/// The key under which a response is stored, and its parts.
 #[derive(Debug, Clone, Copy)]
 pub struct EntryKey<'k> {
-    /// The key of the request as far as no response tells more.
+    /// The key of the request, before any variant is known.
     pub base: &'k [u8],
-    /// The request fields that the response varies by; none where it does not vary.
+    /// The request fields that the response varies by; none if it does not vary.
     pub names: &'k FieldNames,
     /// The base key, extended by the values of these fields.
     pub key: &'k [u8],
 }
 
-/// The part of a key that names the resource: what a purge by URL names, whoever asks.
+/// The resource of a key: a purge by URL covers every key with this resource.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Resource<'k> {
-    /// The host; empty for any.
+    /// The host; empty for any host.
     pub host: &'k [u8],
     /// Path and query.
     pub target: &'k [u8],
 }
 
 impl<'k> Resource<'k> {
-    /// The resource that a key names.
+    /// Returns the resource of a key.
     pub fn of_key(key: &'k [u8]) -> Self {
         let mut parts = key.split(|b| *b == b'\n').skip(1);
         let mut part = || parts.next().unwrap_or_default();
         Self { host: part(), target: part() }
     }
 
-    /// Its fingerprint.
+    /// Returns its fingerprint.
     pub fn fingerprint(&self) -> u64 {
         fingerprint(&resource_bytes(self.host, self.target))
     }
 
-    /// The fingerprints by which it may have been purged: on its host, and on every host.
+    /// Returns its fingerprints for purges on its host and on every host.
     pub(crate) fn fingerprints(&self) -> [u64; 2] {
         [self.fingerprint(), Self { host: b"", ..*self }.fingerprint()]
     }
 }
 
-/// The beginning of every key of a resource; what follows in a key is nothing or a line break.
+/// Returns the beginning of every key of a resource. In a key, nothing or a line break follows it.
 pub(crate) fn resource_bytes(host: &[u8], target: &[u8]) -> Vec<u8> {
     [b"http\n", host, b"\n", target].concat()
 }
 
-/// The least key behind all keys of a host.
+/// Returns a key that sorts after all keys of a host, and before those of the next.
 pub(crate) fn behind_host(host: &[u8]) -> Vec<u8> {
     [b"http\n", host, b"\x0b"].concat()
 }
 
-/// Extends the key of a response that varies by `names`, whose values `selecting` appends.
+/// Extends the key of a response that varies by `names`; `selecting` appends the value of each.
 pub fn extend_by_variant(
     key: &mut KeyBytes,
     names: &[Box<str>],
@@ -83,18 +83,18 @@ pub fn extend_by_variant(
     }
 }
 
-/// Appends the value of a request field as variants are told apart by it (RFC 9111 §4.1).
+/// Appends the value of a request field in the form that selects a variant (RFC 9111 §4.1).
 ///
-/// Its lines count as one list, without the blanks around commas, which mean nothing in a list
-/// (RFC 9110 §5.6.1). Languages stand in one order and case, codings as one of four classes. What
-/// stands within members is kept.
+/// The lines of the field are joined to one list. Blanks around commas are dropped, because they
+/// mean nothing in a list (RFC 9110 §5.6.1). Languages are sorted and put in lower case, codings
+/// become one of four classes. The text within members is kept.
 pub fn append_selecting<'v>(name: &str, lines: impl Iterator<Item = &'v [u8]>, key: &mut KeyBytes) {
     if name == "accept-encoding" {
         return key.extend_from_slice(Accepted::read(lines).class().as_bytes());
     }
     let mut lines = lines.peekable();
     if lines.peek().is_some() {
-        // An empty field is not an absent one.
+        // An empty field differs from an absent one.
         key.push(b'=');
     }
     let start = key.len();
@@ -109,10 +109,10 @@ pub fn append_selecting<'v>(name: &str, lines: impl Iterator<Item = &'v [u8]>, k
     }
 }
 
-/// Puts a list of languages in lower case and in order.
+/// Puts a list of languages in lower case and sorts it.
 ///
-/// Neither its case nor its order says which language is wanted more (RFC 4647 §2.1, RFC 9110
-/// §12.5.4), only weights do.
+/// Only weights say which language is preferred; case and order do not (RFC 4647 §2.1, RFC 9110
+/// §12.5.4).
 fn sort_members(list: &mut [u8]) {
     list.make_ascii_lowercase();
     let copy = KeyBytes::from_slice(list);

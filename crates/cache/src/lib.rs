@@ -1,7 +1,7 @@
 //! A tiered store of HTTP responses: memory in front, a disk behind it, purges over both.
 //!
-//! Begin with [`Store`]: look up, keep, forget, purge. An [`Entry`] is complete and immutable; it
-//! stands under a key of bytes that the caller made ([`key`] says what a key begins with).
+//! Begin with [`Store`]: look up, store, forget, purge. Invariant: an [`Entry`] is a complete,
+//! immutable response, stored under a key. The caller makes the key; [`key`] defines how it begins.
 //! Never here: routes, users and decisions about them, what may be stored and for how long
 //! (`gateway::freshness`), requests to an origin.
 

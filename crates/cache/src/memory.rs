@@ -1,10 +1,10 @@
-//! Stored responses by key in memory, within a byte budget, with admission that resists scans.
+//! The first tier: stored responses by key in memory, within a byte budget.
 //!
-//! Invariants: the full key is compared, never its hash alone, so no two requests can be taken for
-//! each other. A key whose response varies leads to the names of the request fields, and the
-//! response stands under the key extended by their values. What stays is the engine's choice.
-//! Whoever changes what stands under a key holds the lock of its shard of the index meanwhile,
-//! which keeps the keys of the engine's shard of the same number.
+//! Invariants: the full key is compared, never only its hash, so no two requests are confused. If a
+//! response varies, its base key holds the names of the request fields. The response itself is
+//! stored under the key extended by their values. Every change of a key's content holds the lock
+//! of its shard of the index. Index and engine have the same shards, and the same keys in each.
+//! Never here: which entry is evicted (`engine`), and what may be stored.
 
 mod content;
 mod engine;
@@ -26,11 +26,11 @@ use content::Content;
 use engine::S3Fifo;
 use index::{KeyIndex, Search};
 
-/// Keys that a purge looks after before it lets others at their shard.
+/// Keys that a purge handles before it releases the lock of their shard.
 const PURGED_AT_ONCE: usize = 64;
-/// Parts of the memory hold the largest body that is stored so many times.
+/// A shard has room for this many bodies of the largest size.
 const LARGEST_IN_SHARD: u64 = 4;
-/// A part that is smaller has too few entries to choose from.
+/// Bytes of a shard; a smaller one has too few entries to choose from.
 const SHARD_BYTES_MIN: u64 = 1 << 20;
 
 /// Stored responses.
@@ -39,21 +39,21 @@ pub(crate) struct Memory {
     engine: S3Fifo<Content>,
     hasher: RandomState,
     index: KeyIndex,
-    /// What was purged.
+    /// The record of purges.
     pub(crate) purges: Purges,
 }
 
-/// What a look-up found.
+/// The result of a look-up in memory.
 #[derive(Debug)]
 pub struct LookUp {
-    /// The entry, however old.
+    /// The entry, fresh or stale.
     pub entry: Option<Arc<Entry>>,
-    /// The base key has entries, though perhaps none for this request's variant.
+    /// Whether the base key has entries, though perhaps none for the variant of this request.
     pub known: bool,
 }
 
 impl LookUp {
-    /// The reason why the cache does not answer, in the words of RFC 9211 §2.2.
+    /// Returns the reason why the cache does not answer, in the terms of RFC 9211 §2.2.
     pub fn reason(&self, now: Instant) -> &'static str {
         match &self.entry {
             Some(entry) if entry.is_fresh(now) => "request",
@@ -63,7 +63,7 @@ impl LookUp {
         }
     }
 
-    /// The same without an entry that is not for a request that shows its client's `credentials`.
+    /// Drops the entry if the request shows `credentials` and the entry is not open to those.
     pub fn allowed(mut self, credentials: bool) -> Self {
         self.entry = self.entry.filter(|entry| !credentials || entry.open);
         self
@@ -71,7 +71,7 @@ impl LookUp {
 }
 
 impl Memory {
-    /// Holds nothing yet: at most `bytes_max` bytes, for bodies of at most `body_bytes_max`.
+    /// Returns an empty tier of at most `bytes_max` bytes, for bodies of at most `body_bytes_max`.
     pub(crate) fn new(bytes_max: u64, body_bytes_max: u64) -> Self {
         let shard_min = body_bytes_max.saturating_mul(LARGEST_IN_SHARD).max(SHARD_BYTES_MIN);
         let engine = S3Fifo::new(bytes_max, shard_min);
@@ -83,8 +83,8 @@ impl Memory {
         }
     }
 
-    /// Finds the entry for a request; extends `key` by the values of fields that it varies by,
-    /// which `selecting` appends.
+    /// Finds the entry for a request. If the response varies, it extends `key` by the values of
+    /// those fields, which `selecting` appends.
     pub(crate) fn look_up(
         &self,
         key: &mut KeyBytes,
@@ -100,7 +100,7 @@ impl Memory {
         }
     }
 
-    /// Finds the entry that stands under exactly this key.
+    /// Finds the entry under exactly this key.
     pub(crate) fn get(&self, key: &[u8]) -> Option<Arc<Entry>> {
         match self.content(key)? {
             Content::Entry(entry) => Some(entry),
@@ -108,7 +108,8 @@ impl Memory {
         }
     }
 
-    /// Stores a response; a purge since its fetch began makes it stale, or forbids it.
+    /// Stores a response. If a purge since the start of its fetch covers it, the response is stored
+    /// as stale, or not at all.
     pub(crate) fn store(&self, address: &EntryKey<'_>, entry: Arc<Entry>) -> PurgeVerdict {
         let purges = self.purges.hold();
         let verdict = purges.verdict(entry.stamp, address.key, &entry.tags);
@@ -126,10 +127,10 @@ impl Memory {
         verdict
     }
 
-    /// Counts the bytes of an entry's codings, after one was made.
+    /// Counts the bytes of an entry's encodings, after one was made.
     pub(crate) fn recount(&self, encodings: &Arc<Encodings>) {
         let Some(key) = encodings.cache_key() else { return };
-        // Only of the entry that stands there does the engine keep a count.
+        // The engine counts the bytes only of the entry that is still stored under the key.
         let is_there = |content: &Content| match content {
             Content::Entry(entry) => {
                 entry.encodings.as_ref().is_some_and(|stored| Arc::ptr_eq(stored, encodings))
@@ -144,7 +145,8 @@ impl Memory {
         }
     }
 
-    /// Forgets what stands under exactly this key, and with it the variants it leads to.
+    /// Forgets the content of exactly this key. If it holds the names of request fields, its
+    /// variants can no longer be found.
     pub(crate) fn remove(&self, bytes: &[u8]) {
         let hash = self.hash(bytes);
         let mut shard = self.index.lock(hash);
@@ -154,9 +156,8 @@ impl Memory {
         drop(removed);
     }
 
-    /// Purges what the areas cover: forgets it, or with `soft` makes it stale. Returns the number
-    /// of entries that were there, or fresh. What is being fetched meanwhile is judged when it
-    /// comes.
+    /// Purges the entries that the areas cover: removes them, or with `soft` makes them stale.
+    /// Returns their number. A response whose fetch is under way is judged when it is stored.
     pub(crate) fn purge(&self, areas: &[Area], soft: bool) -> usize {
         self.purges.record(areas, soft);
         areas.iter().map(|area| self.purge_area(area, soft)).sum()
@@ -184,7 +185,7 @@ impl Memory {
         entries
     }
 
-    /// Forgets a key; returns whether an entry stood under it.
+    /// Forgets a key; returns whether it held an entry.
     fn purge_key(&self, shard: &mut index::IndexShard, key: &[u8]) -> bool {
         let hash = self.hash(key);
         shard.remove(hash, key);
@@ -203,17 +204,17 @@ impl Memory {
         is_fresh
     }
 
-    /// Keys held, those of names included.
+    /// Returns the number of keys, those with names of fields included.
     pub(crate) fn entries(&self) -> usize {
         self.engine.len()
     }
 
-    /// Keys in the index.
+    /// Returns the number of keys in the index.
     pub(crate) fn indexed(&self) -> usize {
         self.index.shards().map(|shard| shard.lock().len()).sum()
     }
 
-    /// Bytes held.
+    /// Returns the bytes in use.
     pub(crate) fn bytes(&self) -> u64 {
         self.engine.weight()
     }
@@ -225,7 +226,7 @@ impl Memory {
         self.engine.clear();
     }
 
-    /// Puts content under its key.
+    /// Stores content under its key.
     fn put(&self, key: SharedKey, content: Content) {
         let hash = self.hash(&key);
         let mut shard = self.index.lock(hash);
@@ -235,8 +236,8 @@ impl Memory {
         drop(evicted);
     }
 
-    /// Has the engine keep content whose key is in the index, and takes out of the index what had
-    /// to make room.
+    /// Inserts content into the engine, and removes the evicted keys from the index. The key of the
+    /// content must be in the index already.
     fn insert(
         &self,
         shard: &mut index::IndexShard,

@@ -1,12 +1,12 @@
-//! Purges: what operators want forgotten, and which answers are older than a purge of them.
+//! Purges: what operators want forgotten, and which responses are older than a purge of them.
 //!
-//! Invariant: an answer whose fetch began before a purge of it is never stored as fresh. Each fetch
-//! takes a stamp before it asks; each purge takes the next number and is remembered, so storing
-//! compares the two. What memory holds when the purge comes is found by the `index` and dropped at
-//! once; this record is for what memory does not hold: fetches under way, and other tiers. Its
-//! memory is fixed, and what it no longer tells apart counts as purged, never as good: resources
-//! and tags share places by their fingerprints, and whatever began before the last prefix that was
-//! forgotten counts as purged.
+//! Invariant: a response whose fetch began before a purge of it is never stored as fresh. Each
+//! fetch takes a stamp before it asks the origin, and each purge takes the next number. Storing a
+//! response compares the two. This record serves fetches under way and the disk; entries in memory
+//! are found by the `index` and dropped at once.
+//!
+//! Bound: the memory is fixed, and every doubt counts as purged. Resources and tags share places by
+//! their fingerprints. If a prefix had to be forgotten, every older fetch counts as purged.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -17,38 +17,38 @@ use crate::fingerprint::fingerprint;
 use crate::key::Resource;
 use crate::tags::Tags;
 
-/// Places for purges of resources and tags, 16 bytes each. Of the answers that are older than a
-/// thousand such purges one in fifty is mistaken for purged.
+/// Places for purges of resources and tags, 16 bytes each. After a thousand such purges, one in
+/// fifty of the older responses is mistaken for purged.
 const PLACES: usize = 1 << 17;
-/// Purges of prefixes that are remembered; each is compared in turn.
+/// Purges of prefixes that are remembered; a verdict compares each of them.
 pub(crate) const PREFIXES_MAX: usize = 1 << 10;
 
-/// What a purge covers; every variant, arm and user's own answer with it.
+/// What a purge covers, with every variant, arm and private response of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Area {
-    /// One resource: path and query as the route's key holds them; on every host without one.
+    /// One resource: a host, or every host; and path with query, as the key of the route has them.
     Resource(Option<Box<str>>, Box<str>),
-    /// Every resource whose path and query begin so; on every host without one.
+    /// Every resource on a host, or on every host, whose path and query begin like this.
     Prefix(Option<Box<str>>, Box<str>),
-    /// Every answer with this tag.
+    /// Every response with this tag.
     Tag(Box<str>),
 }
 
-/// A host, any without one, and the beginning of path and query.
+/// A host, or every host; and the beginning of path and query.
 pub(crate) type Prefix = (Option<Box<str>>, Box<str>);
 
-/// How far an answer is covered by purges.
+/// How far purges cover a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum PurgeVerdict {
-    /// Not at all.
+    /// No purge covers it.
     Good,
-    /// By a soft purge: it may be used as a stale one.
+    /// A soft purge covers it: it may be used as a stale response.
     Stale,
-    /// By a hard purge: it may not be used.
+    /// A hard purge covers it: it may not be used.
     Gone,
 }
 
-/// Numbers of the last purges of one thing; 0 is none.
+/// Numbers of the last purges at one place; 0 is none.
 #[derive(Debug, Clone, Copy, Default)]
 struct Last {
     soft: u64,
@@ -67,40 +67,40 @@ struct PrefixPurge {
 #[derive(Debug, Default)]
 pub(crate) struct Records {
     last: u64,
-    /// By fingerprint of resource or tag; none before the first purge.
+    /// Places by fingerprint of resource or tag; empty before the first purge.
     places: Vec<Last>,
     prefixes: VecDeque<PrefixPurge>,
-    /// Whatever began before this number counts as purged.
+    /// Every fetch that began before this number counts as purged.
     floor: u64,
 }
 
 /// All purges of the process.
 #[derive(Debug, Default)]
 pub(crate) struct Purges {
-    /// The number of the last purge, to be compared without a lock.
+    /// The number of the last purge, to compare without a lock.
     last: AtomicU64,
     records: RwLock<Records>,
 }
 
 impl Purges {
-    /// The stamp of a fetch that begins: the number of the last purge before it.
+    /// Returns the stamp of a fetch that begins: the number of the last purge before it.
     pub(crate) fn stamp(&self) -> u64 {
         self.last.load(Ordering::Acquire)
     }
 
-    /// Remembers a purge; whoever stores later compares with it.
+    /// Records a purge; every later store compares with it.
     pub(crate) fn record(&self, areas: &[Area], soft: bool) {
         let mut records = self.records.write();
         areas.iter().for_each(|area| records.add(area, soft));
         self.last.store(records.last, Ordering::Release);
     }
 
-    /// Holds new purges off while an answer is stored by their verdict.
+    /// Keeps new purges out while a response is stored by its verdict.
     pub(crate) fn hold(&self) -> RwLockReadGuard<'_, Records> {
         self.records.read()
     }
 
-    /// Judges an answer whose fetch began at `stamp`, of any tier.
+    /// Returns how far purges cover a response whose fetch began at `stamp`, in any tier.
     pub(crate) fn verdict(&self, stamp: u64, key: &[u8], tags: &Tags) -> PurgeVerdict {
         if self.stamp() == stamp {
             return PurgeVerdict::Good;
@@ -110,17 +110,17 @@ impl Purges {
 }
 
 impl Records {
-    /// Records in which all up to this number is forgotten.
+    /// Returns records that have forgotten every purge up to this number.
     pub(crate) fn beginning_at(floor: u64) -> Self {
         Self { last: floor, floor, ..Self::default() }
     }
 
-    /// The number of the last.
+    /// Returns the number of the last purge.
     pub(crate) fn last(&self) -> u64 {
         self.last
     }
 
-    /// Takes over the last purge at a place from an earlier life of the process.
+    /// Takes over the last purge at a place from an earlier run of the process.
     pub(crate) fn resume_place(&mut self, place: u32, soft: bool, number: u64) {
         self.last = self.last.max(number);
         self.places.resize(PLACES, Last::default());
@@ -129,13 +129,13 @@ impl Records {
         }
     }
 
-    /// Takes over a purge of a prefix; in the order of their numbers.
+    /// Takes over a purge of a prefix. Calls must come in the order of the numbers.
     pub(crate) fn resume_prefix(&mut self, (host, start): Prefix, soft: bool, number: u64) {
         self.last = self.last.max(number);
         self.add_prefix(PrefixPurge { number, soft, host, start });
     }
 
-    /// Judges an answer whose fetch began at `stamp`.
+    /// Returns how far purges cover a response whose fetch began at `stamp`.
     pub(crate) fn verdict(&self, stamp: u64, key: &[u8], tags: &Tags) -> PurgeVerdict {
         if self.last <= stamp {
             return PurgeVerdict::Good;
@@ -174,7 +174,7 @@ impl Records {
 }
 
 impl Area {
-    /// The place of its purges, the same in every process; `None` for a prefix.
+    /// Returns the place of its purges, which is the same in every process; `None` for a prefix.
     pub fn place(&self) -> Option<u32> {
         let fingerprint = match self {
             Self::Resource(host, target) => {

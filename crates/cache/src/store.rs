@@ -1,9 +1,9 @@
-//! Both tiers as one store: look up, bring back from disk, keep, forget, purge.
+//! Both tiers as one store: look up, recall from disk, store, forget, purge.
 //!
-//! Invariants: what memory holds answers without waiting for anything; an older response never
-//! comes back from disk, whatever changed while it was read: the key's mark is compared after the
-//! response was stored in memory, so that whoever forgets it, forgets it there too. A response
-//! whose fetch began before a purge of it is never stored as fresh.
+//! Invariants: a look-up in memory waits for nothing. A recall never brings back a response that
+//! was replaced or forgotten while it was read. It stores the response in memory, then compares the
+//! marks of its keys, and removes the response if a mark has changed. A response whose fetch began
+//! before a purge of it is never stored as fresh. Never here: what may be stored, and for how long.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -23,14 +23,14 @@ use crate::memory::{LookUp, Memory};
 use crate::purge::{Area, PurgeVerdict};
 use crate::tags::Tags;
 
-/// How large the store is.
+/// The size of the store.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StorePlan {
     /// Bytes of memory, bookkeeping included.
     pub bytes_max: u64,
-    /// The longest body that is stored.
+    /// Bytes of a body; a longer one is not stored.
     pub body_bytes_max: u64,
-    /// The second tier.
+    /// The second tier, if there is one.
     pub disk: Option<DiskPlan>,
 }
 
@@ -45,31 +45,31 @@ pub struct Store {
 /// A look-up on disk.
 #[derive(Debug)]
 pub struct Recall<'k> {
-    /// Whose responses are looked through: those that were kept in the same namespace.
+    /// The namespace to look in: only responses that were stored in it are found.
     pub namespace: u64,
-    /// The key; where the disk knows by which fields the response varies, it is extended by them.
+    /// The key. If the response varies, the look-up extends it by the values of those fields.
     pub key: &'k mut KeyBytes,
     /// Bytes of the key without its variant.
     pub base_length: usize,
-    /// Whether the origin is shown who asks: then only an open entry may answer.
+    /// Whether the origin sees the client's credentials; then only an open entry may answer.
     pub shows_credentials: bool,
-    /// The codings offered.
+    /// The codings that the route offers.
     pub codings: Option<Codings>,
 }
 
-/// What a look-up on disk brought.
+/// The result of a look-up on disk.
 #[derive(Debug)]
 pub enum Recalled {
     /// A response that may be used as it is.
     Usable(Arc<Entry>),
-    /// A response that the origin can be asked about.
+    /// A response to revalidate with the origin.
     Stale(Arc<Entry>),
-    /// Nothing.
+    /// No response.
     Missing,
 }
 
 impl Store {
-    /// Opens a store: what the disk holds, and nothing in memory; it encodes on `work`.
+    /// Opens a store. Memory begins empty, the disk as the last run left it. `work` encodes bodies.
     pub fn open(plan: StorePlan, work: WorkPool, registry: &Registry) -> Arc<Self> {
         let memory = Arc::new(Memory::new(plan.bytes_max, plan.body_bytes_max));
         let encoder = Encoder::new(Arc::clone(&memory), work, registry);
@@ -77,19 +77,19 @@ impl Store {
         Arc::new(Self { memory, disk, encoder })
     }
 
-    /// Finds the entry for a request in memory; extends `key` by the values of the fields that it
-    /// varies by, which `selecting` appends.
+    /// Finds the entry for a request in memory. If the response varies, it extends `key` by the
+    /// values of those fields, which `selecting` appends.
     pub fn look_up(&self, key: &mut KeyBytes, selecting: impl Fn(&str, &mut KeyBytes)) -> LookUp {
         self.memory.look_up(key, selecting)
     }
 
-    /// Finds the entry that stands in memory under exactly this key.
+    /// Finds the entry in memory under exactly this key.
     pub fn get(&self, key: &[u8]) -> Option<Arc<Entry>> {
         self.memory.get(key)
     }
 
-    /// Stores a response in memory, and in a namespace of the disk. A purge since its fetch began
-    /// makes it stale, or forbids it.
+    /// Stores a response in memory, and in a namespace of the disk if one is given. If a purge
+    /// since the start of its fetch covers it, the response is stored as stale, or not at all.
     pub fn store(
         &self,
         address: &EntryKey<'_>,
@@ -105,8 +105,8 @@ impl Store {
         self.memory.store(address, entry)
     }
 
-    /// Looks for a response on disk and brings it to memory; `selecting` appends the values of the
-    /// fields that it varies by, `is_usable` judges whether it may be used as it is.
+    /// Looks for a response on disk, and stores it in memory. `selecting` appends the values of the
+    /// fields that it varies by. `is_usable` decides whether it may be used as it is.
     pub async fn recall(
         &self,
         mut recall: Recall<'_>,
@@ -128,7 +128,7 @@ impl Store {
         Recalled::Stale(entry)
     }
 
-    /// Brings a response to memory, unless it was purged or changed since it was read.
+    /// Stores a response from disk in memory, unless it was purged or changed since it was read.
     fn promote(&self, disk: &DiskTier, recall: &Recall<'_>, found: OnDisk) -> Option<Arc<Entry>> {
         let verdict = disk.verdict(&found.kept, recall.key);
         let entry = restamped(disk.stamp(&found.kept), recall.codings, found.kept);
@@ -143,7 +143,7 @@ impl Store {
         if stored == PurgeVerdict::Gone {
             return None;
         }
-        // Memory may have made it stale; one that is too large for memory is not there.
+        // A purge may have made the copy in memory stale. A body too large for memory is not there.
         let in_memory = self.memory.get(recall.key);
         if found.marks.iter().any(|(key, mark)| disk.mark(key) != *mark) {
             self.memory.remove(recall.key);
@@ -152,17 +152,18 @@ impl Store {
         in_memory.or_else(|| (stored == PurgeVerdict::Good).then_some(entry))
     }
 
-    /// Forgets what stands under exactly this key, on disk and in memory.
+    /// Forgets the response under exactly this key, on disk and in memory.
     pub fn forget(&self, namespace: Option<u64>, key: &[u8]) {
-        // The disk first: what is promoted meanwhile is then forgotten with memory.
+        // The disk first: a response that is promoted meanwhile is then removed from memory too.
         if let Some((disk, namespace)) = self.disk.as_ref().zip(namespace) {
             disk.forget(&key_on_disk(namespace, key));
         }
         self.memory.remove(key);
     }
 
-    /// Purges areas in memory, and on disk a moment later: forgets what they cover, or with `soft`
-    /// makes it stale. Returns the number of entries in memory that were there, or fresh.
+    /// Purges areas in memory, and a moment later on disk. A hard purge forgets the entries that
+    /// the areas cover; a `soft` one makes them stale. Returns the number of entries in memory
+    /// that it removed or made stale.
     pub fn purge(&self, areas: &[Area], soft: bool) -> usize {
         let count = self.memory.purge(areas, soft);
         if let Some(disk) = &self.disk {
@@ -171,23 +172,23 @@ impl Store {
         count
     }
 
-    /// Waits until every purge so far is safe on disk.
+    /// Waits until every purge so far is durable on disk.
     pub fn flush_purges(&self) {
         self.disk.iter().for_each(DiskTier::flush_purges);
     }
 
-    /// The stamp of a fetch that begins: the number of the last purge before it.
+    /// Returns the stamp of a fetch that begins: the number of the last purge before it.
     pub fn stamp(&self) -> u64 {
         self.memory.purges.stamp()
     }
 
-    /// Judges a response whose fetch began at `stamp`.
+    /// Returns how far purges cover a response whose fetch began at `stamp`.
     pub fn verdict(&self, stamp: u64, key: &[u8], tags: &Tags) -> PurgeVerdict {
         self.memory.purges.verdict(stamp, key, tags)
     }
 
-    /// Has an entry made in the coding that a request likes, unless it has been; `liked` names
-    /// those it likes of the codings offered.
+    /// Encodes an entry in the coding that a request prefers, unless that is done already. `liked`
+    /// returns the preferred ones of the codings offered.
     pub async fn prepare(
         &self,
         entry: &Arc<Entry>,
@@ -197,34 +198,35 @@ impl Store {
         self.encoder.prepare(entry, decision, liked).await;
     }
 
-    /// Keys in memory.
+    /// Returns the number of keys in memory.
     pub fn entries(&self) -> usize {
         self.memory.entries()
     }
 
-    /// Bytes of memory.
+    /// Returns the bytes of memory in use.
     pub fn bytes(&self) -> u64 {
         self.memory.bytes()
     }
 
-    /// Forgets what memory holds.
+    /// Forgets all entries in memory.
     pub fn clear_memory(&self) {
         self.memory.clear();
     }
 
-    /// Keys that a purge finds in memory: as many as [`Self::entries`], while nobody stores.
+    /// Returns the number of keys that a purge finds in memory. While nothing is being stored, it
+    /// equals [`Self::entries`].
     #[doc(hidden)]
     pub fn indexed(&self) -> usize {
         self.memory.indexed()
     }
 
-    /// Keeps all readers of the disk busy until they may go on; for tests.
+    /// Blocks all readers of the disk until the gate is unlocked; for tests.
     #[doc(hidden)]
     pub fn hold_readers(&self, gate: &Arc<Mutex<()>>) {
         self.disk.iter().for_each(|disk| disk.hold_readers(gate));
     }
 
-    /// What the second tier tells of itself, when there is one.
+    /// Returns the status of the second tier, if there is one.
     pub fn disk_status(&self) -> Option<DiskStatus> {
         self.disk.as_ref().map(DiskTier::status)
     }
@@ -233,9 +235,9 @@ impl Store {
 /// A response that was found on disk.
 struct OnDisk {
     kept: DiskEntry,
-    /// The response varies by these.
+    /// The request fields that the response varies by.
     names: FieldNames,
-    /// The keys that led to it, and their marks before they were read.
+    /// The keys that led to it, with their marks from before the read.
     marks: [(Vec<u8>, u64); 2],
 }
 
@@ -266,7 +268,7 @@ async fn find(
     Some(OnDisk { kept, names, marks: [base, exact] })
 }
 
-/// The entry as this life of the process stamps it, with the codings that are offered now.
+/// Returns the entry with its stamp in this run of the process, and with the codings offered now.
 fn restamped(stamp: u64, codings: Option<Codings>, kept: DiskEntry) -> Arc<Entry> {
     let mut entry = Arc::unwrap_or_clone(kept.entry);
     entry.stamp = stamp;
@@ -277,7 +279,7 @@ fn restamped(stamp: u64, codings: Option<Codings>, kept: DiskEntry) -> Arc<Entry
     Arc::new(entry)
 }
 
-/// A key on disk begins with its namespace.
+/// Returns the key on disk: the namespace, then the key.
 fn key_on_disk(namespace: u64, key: &[u8]) -> Vec<u8> {
     [&namespace.to_le_bytes()[..], key].concat()
 }

@@ -1,8 +1,9 @@
-//! Tags of answers: names by which an origin lets many answers be purged at once.
+//! Tags of responses: names that an origin gives, so that one purge can cover many responses.
 //!
-//! Read from `Surrogate-Key` (names between spaces, as Fastly has it) and `Cache-Tag` (between
-//! commas, as Cloudflare has it); both fill one set, and case counts. Invariant: a tag is known by
-//! its fingerprint alone, so two tags that share one are purged together, never too little.
+//! They are read from `Surrogate-Key` (separated by spaces, as at Fastly) and `Cache-Tag` (by
+//! commas, as at Cloudflare). Both fill one set, and case matters. Invariant: a tag is known only
+//! by its fingerprint. Two tags with the same fingerprint are purged together, so a purge may cover
+//! too much, never too little. Never here: purges.
 
 use std::borrow::Borrow;
 
@@ -10,18 +11,18 @@ use http1::FieldLines;
 
 use crate::fingerprint::fingerprint;
 
-/// The fields that name tags, with the byte between two of them.
+/// The fields that name tags, with the byte that separates two tags.
 const FIELDS: [(&str, u8); 2] = [("surrogate-key", b' '), ("cache-tag", b',')];
 
-/// Bytes that one tag of one answer costs: the answer's own note, and its place in the index.
+/// Bytes that one tag of one response costs, in the entry and in the index.
 pub(crate) const TAG_BYTES: u64 = 72;
 
-/// The tags of an answer: fingerprints, sorted, none twice.
+/// The tags of a response: fingerprints, sorted, without duplicates.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Tags(Box<[u64]>);
 
 impl Tags {
-    /// Reads the tags of an answer.
+    /// Reads the tags of a response.
     pub fn of(headers: &FieldLines) -> Self {
         let mut found: Vec<u64> = Vec::new();
         for (field, between) in &FIELDS {
@@ -35,14 +36,14 @@ impl Tags {
         Self(found.into())
     }
 
-    /// Removes the fields that name tags: they are between origin and cache.
+    /// Removes the fields that name tags. They are meant for the cache, not for clients.
     pub fn strip(headers: &mut FieldLines) {
         for (field, _) in &FIELDS {
             headers.remove(field);
         }
     }
 
-    /// Tags that were kept with an answer.
+    /// Returns tags from their stored fingerprints.
     pub fn from_fingerprints(mut fingerprints: Vec<u64>) -> Self {
         fingerprints.sort_unstable();
         fingerprints.dedup();

@@ -1,9 +1,9 @@
-//! The admin endpoint: pages and actions that the roles hang up, behind one gate.
+//! The admin endpoint: one gate, and behind it the pages and actions that the roles register.
 //!
-//! Invariant: reachable from loopback only, unless a token is configured and sent; the `Host` must
-//! be a loopback name or address then, which defeats DNS rebinding; requests that a foreign web
-//! page makes (`Origin`, `Sec-Fetch-Site`) are refused; every action that changes something is
-//! audited before it runs.
+//! Invariants: if a token is configured, every request must send it. Without a token, the client
+//! must be on loopback, and `Host` must be a loopback name or address, which defeats DNS rebinding.
+//! Requests that a web page of another origin makes (`Origin`, `Sec-Fetch-Site`) are then refused
+//! too. Every action is audited before it runs. Never here: what a page or an action does.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -14,33 +14,33 @@ use http1::Head;
 
 use crate::http::{Answer, Incoming, Payload, Reply, Sent};
 
-/// Longest body of an action.
+/// Bytes of the body of a request; a longer one is refused with 413.
 const ACTION_BYTES_MAX: u64 = 1 << 20;
 
-/// What a page or action answers.
+/// The response of a page or an action.
 #[derive(Debug)]
 pub struct Page {
     /// The status.
     pub status: u16,
-    /// Its media type.
+    /// The media type of the body.
     pub content_type: &'static str,
     /// The body.
     pub body: Vec<u8>,
 }
 
 impl Page {
-    /// A page with status 200.
+    /// Returns a page with status 200.
     pub fn ok(content_type: &'static str, body: impl Into<Vec<u8>>) -> Self {
         Self { status: 200, content_type, body: body.into() }
     }
 
-    /// A page of JSON with a status of its own.
+    /// Returns a page of JSON.
     pub fn json(status: u16, body: impl Into<Vec<u8>>) -> Self {
         Self { status, content_type: "application/json", body: body.into() }
     }
 }
 
-/// An admin request as a page or action sees it.
+/// The parts of an admin request that a page or an action sees.
 #[derive(Debug)]
 pub struct Visit<'a> {
     /// The path.
@@ -52,15 +52,15 @@ pub struct Visit<'a> {
 }
 
 enum Handler {
-    /// Runs at once.
+    /// Runs on the I/O core.
     Here(Rc<dyn Fn(&Visit<'_>) -> Page>),
-    /// Runs on a thread for work that takes a while.
+    /// Runs on a thread that may block.
     Apart(Arc<dyn Fn(&Visit<'_>) -> Page + Send + Sync>),
 }
 
 struct Door {
     method: &'static str,
-    /// One segment may be a name in braces, which stands for any.
+    /// One segment may be a name in braces, which matches any segment.
     path: &'static str,
     handler: Handler,
 }
@@ -74,7 +74,7 @@ impl Door {
     }
 }
 
-/// Is told of an action: the client's address, method and target, and the body.
+/// Records an action: the client's address, the method with the target, and the body.
 type Audit = Box<dyn Fn(&str, &str, &[u8])>;
 
 /// The admin endpoint of a process.
@@ -86,17 +86,17 @@ pub struct Admin {
 }
 
 impl Admin {
-    /// An endpoint without pages; a `token` lets clients other than loopback in.
+    /// Returns an endpoint without pages. With a `token`, every client must send it.
     pub fn new(token: Option<String>) -> Self {
         Self { token, ..Self::default() }
     }
 
-    /// Hangs up a page, read by GET.
+    /// Registers a page, read by GET.
     pub fn page(&mut self, path: &'static str, handler: impl Fn(&Visit<'_>) -> Page + 'static) {
         self.doors.push(Door { method: "GET", path, handler: Handler::Here(Rc::new(handler)) });
     }
 
-    /// Hangs up a page that may take longer to write than others can wait.
+    /// Registers a page that takes too long to make on an I/O core.
     pub fn long_page(
         &mut self,
         path: &'static str,
@@ -105,7 +105,7 @@ impl Admin {
         self.doors.push(Door { method: "GET", path, handler: Handler::Apart(Arc::new(handler)) });
     }
 
-    /// Hangs up an action, run by POST, PUT or DELETE and audited.
+    /// Registers an action: run by POST, PUT or DELETE, and audited.
     pub fn action(
         &mut self,
         method: &'static str,
@@ -115,7 +115,7 @@ impl Admin {
         self.doors.push(Door { method, path, handler: Handler::Here(Rc::new(handler)) });
     }
 
-    /// Hangs up an action that may take longer than others can wait; otherwise as
+    /// Registers an action that takes too long to run on an I/O core; otherwise as
     /// [`Self::action`].
     pub fn long_action(
         &mut self,
@@ -126,7 +126,7 @@ impl Admin {
         self.doors.push(Door { method, path, handler: Handler::Apart(Arc::new(handler)) });
     }
 
-    /// Names who is told of every action before it runs.
+    /// Sets the function that records every action before it runs.
     pub fn audit(&mut self, audit: impl Fn(&str, &str, &[u8]) + 'static) {
         self.audit = Some(Box::new(audit));
     }
@@ -139,10 +139,10 @@ impl Admin {
             (None, _) => {}
         }
         if !head.peer().ip().to_canonical().is_loopback() {
-            return Err((403, "without a token (`listen.admin_token`) loopback only is answered"));
+            return Err((403, "only loopback is answered; set `listen.admin_token` to allow more"));
         }
         if !is_loopback_name(head.host()) {
-            return Err((403, "the `Host` is no loopback name: ask as 127.0.0.1 or localhost"));
+            return Err((403, "the `Host` is no loopback name; use 127.0.0.1 or localhost"));
         }
         let site = head.get("sec-fetch-site").unwrap_or(b"none");
         let foreign = !matches!(site, b"none" | b"same-origin");
@@ -155,7 +155,7 @@ impl Admin {
         Ok(())
     }
 
-    /// What may be done at a path, for `Allow`.
+    /// Returns the methods of a path, for `Allow`.
     fn methods(&self, path: &str) -> String {
         let here = self.doors.iter().filter(|door| door.is_at(path));
         here.map(|door| door.method).collect::<Vec<_>>().join(", ")
@@ -230,10 +230,10 @@ async fn run_apart(
     let body = visit.body.to_vec();
     let job = move || handler(&Visit { path: &path, query: &query, body: &body });
     let done = tokio::task::spawn_blocking(job).await;
-    done.map_err(|_| (500, "the action failed; the log says reason".to_owned()))
+    done.map_err(|_| (500, "the action panicked; the log has the reason".to_owned()))
 }
 
-/// Compares without telling by its time how much was right.
+/// Compares in constant time, so that the duration does not reveal how many bytes are right.
 fn same(left: &[u8], right: &[u8]) -> bool {
     left.len() == right.len() && left.iter().zip(right).fold(0, |sum, (a, b)| sum | (a ^ b)) == 0
 }

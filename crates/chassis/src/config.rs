@@ -1,8 +1,9 @@
-//! Reads a TOML document so that every error comes out at once, each with line and key.
+//! Reads a TOML document and reports all of its errors at once, each with line and key.
 //!
-//! serde stops at the first error of a table. So a table that does not fit is read again without
-//! the key that was at fault, until what is left fits; sections declare every key optional and
-//! check what is required in a second stage (`Config` as written → `Plan` as meant).
+//! serde stops at the first error of a table. So the reader removes the key of that error and reads
+//! the table again, until the rest is valid. For this, every key of a `Config` must be optional.
+//! A second stage checks which keys are required (`Config` as written → `Plan` as checked).
+//! Never here: what a key means, and the environment.
 
 mod nearest;
 mod renamed;
@@ -19,7 +20,7 @@ pub use nearest::nearest;
 /// One error in a configuration.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
-    /// Line, from 1; 0 when the key is missing altogether.
+    /// Line, from 1; 0 when the document has no line for it, such as that of a missing section.
     pub line: usize,
     /// Dotted key, such as `route[2].cache.ttl`.
     pub key: String,
@@ -47,7 +48,7 @@ pub struct Document<'t> {
 }
 
 impl<'t> Document<'t> {
-    /// Parses `text`; syntax errors are remembered like all others.
+    /// Parses `text`. Syntax errors are kept and reported with all others.
     pub fn parse(text: &'t str) -> Self {
         let (root, errors) = DeTable::parse_recoverable(text);
         let mut document = Self { text, root: root.into_inner(), problems: Vec::new() };
@@ -58,7 +59,7 @@ impl<'t> Document<'t> {
         document
     }
 
-    /// Reports every key at the top that is not in `known`.
+    /// Reports every section or key at the top level that is not in `known`.
     pub fn known_sections(&mut self, known: &[&str]) {
         let unknown: Vec<(usize, String)> = self
             .root
@@ -73,12 +74,13 @@ impl<'t> Document<'t> {
         }
     }
 
-    /// Whether there is a section or key `name` at the top.
+    /// Whether there is a section or key `name` at the top level.
     pub fn has(&self, name: &str) -> bool {
         self.root.contains_key(name)
     }
 
-    /// Reads the section `[name]`, or a single key at the top; the default when it is absent.
+    /// Reads the section `[name]` or the key `name` at the top level; returns the default if it is
+    /// absent.
     pub fn section<T: DeserializeOwned + Default>(&mut self, name: &str) -> T {
         let Some(value) = self.root.get(name).cloned() else { return T::default() };
         self.read(name, value)
@@ -96,8 +98,8 @@ impl<'t> Document<'t> {
         numbered.map(|(index, item)| self.read(&format!("{name}[{index}]"), item)).collect()
     }
 
-    /// Reads those sections `[[name]]` that have a `key`, or those that have none, each with its
-    /// place among all of them.
+    /// Reads the sections `[[name]]` that have a `key`, or those that do not, as `has_key` says.
+    /// Each comes with its index among all of them.
     pub fn sections_by<T: DeserializeOwned + Default>(
         &mut self,
         name: &str,
@@ -106,7 +108,7 @@ impl<'t> Document<'t> {
     ) -> Vec<(usize, T)> {
         let Some(DeValue::Array(items)) = self.root.get(name).cloned().map(Spanned::into_inner)
         else {
-            // What is no list is reported with those that have none.
+            // A value that is no list is reported once, by the call for sections without the key.
             let none: Vec<T> = if has_key { Vec::new() } else { self.sections(name) };
             return none.into_iter().enumerate().collect();
         };
@@ -124,14 +126,14 @@ impl<'t> Document<'t> {
         self.push(line, key.to_owned(), message);
     }
 
-    /// The errors found, in the order of their lines.
+    /// Returns the errors, in the order of their lines.
     pub fn into_problems(mut self) -> Vec<Problem> {
         self.problems.sort_by_key(|problem| problem.line);
         self.problems.dedup();
         self.problems
     }
 
-    /// Reads one table, leaving out what does not fit.
+    /// Reads one table. It reports and leaves out each key that is not valid.
     fn read<T: DeserializeOwned + Default>(&mut self, key: &str, value: Spanned<DeValue<'t>>) -> T {
         let mut value = value;
         loop {
@@ -161,7 +163,7 @@ impl<'t> Document<'t> {
         1 + self.text.as_bytes()[..at.min(self.text.len())].iter().filter(|b| **b == b'\n').count()
     }
 
-    /// The line of a dotted key, or of the nearest table around it.
+    /// Returns the line of a dotted key, or of the innermost table around it that exists.
     fn line_of(&self, key: &str) -> usize {
         let mut parts = key.split('.');
         let Some((first, index)) = parts.next().map(split_index) else { return 0 };

@@ -1,4 +1,8 @@
-//! One thread per I/O core, each with a single-threaded runtime; what runs there never blocks.
+//! One thread per I/O core, each with a single-threaded runtime.
+//!
+//! Invariant: a task stays on the thread that started it, so it needs no lock for its own state.
+//! A task must not block: it would stop every connection of its core. Never here: blocking work,
+//! which goes to the `work` pool.
 
 use std::future::Future;
 use std::io;
@@ -13,7 +17,7 @@ pub struct Cores {
 }
 
 impl Cores {
-    /// Starts a thread `name-N` for each of `parts` and runs `main` on it to its end.
+    /// Starts a thread `name-N` for each of `parts`, and runs `main` with that part on it.
     ///
     /// # Errors
     /// When a thread or its runtime cannot be started.
@@ -35,7 +39,7 @@ impl Cores {
         Ok(Self { threads })
     }
 
-    /// Waits until every core is done; true when none panicked.
+    /// Waits until every core has ended; returns true when none panicked.
     pub fn join(self) -> bool {
         let outcomes: Vec<bool> = self.threads.into_iter().map(|t| t.join().is_ok()).collect();
         outcomes.into_iter().all(|ok| ok)

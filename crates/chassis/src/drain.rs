@@ -1,4 +1,7 @@
-//! The one signal that ends a process in order: stop accepting, finish, leave by a deadline.
+//! The signal that ends a process in order: stop accepting, finish, leave by a deadline.
+//!
+//! Invariant: once begun, a drain is never taken back. This file only carries the signal and its
+//! deadline; each part decides what it finishes. Never here: process signals and exit codes.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,14 +10,14 @@ use parking_lot::Mutex;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-/// Starts the drain.
+/// Begins the drain.
 #[derive(Debug, Clone)]
 pub struct Drain {
     begun: Arc<watch::Sender<bool>>,
     deadline: Arc<Mutex<Option<Instant>>>,
 }
 
-/// Is told of the drain; clones are cheap.
+/// Observes the drain; clones are cheap.
 #[derive(Debug, Clone)]
 pub struct Draining {
     begun: watch::Receiver<bool>,
@@ -28,7 +31,7 @@ impl Default for Drain {
 }
 
 impl Drain {
-    /// Begins the drain; what is not finished after `grace` is cut off.
+    /// Begins the drain, with a deadline after `grace`. Observers cut off unfinished work then.
     pub fn begin(&self, grace: Duration) {
         *self.deadline.lock() = Some(Instant::now() + grace);
         self.begun.send_replace(true);
@@ -41,7 +44,7 @@ impl Drain {
 }
 
 impl Draining {
-    /// Waits until the drain begins, or its starter is gone.
+    /// Waits until the drain begins, or until every [`Drain`] is dropped.
     pub async fn begun(&self) {
         let mut begun = self.begun.clone();
         // A dropped sender means that the process is ending without a drain.
@@ -53,7 +56,7 @@ impl Draining {
         *self.begun.borrow()
     }
 
-    /// Whether the time to finish has run out.
+    /// Whether the deadline of the drain has passed.
     pub fn is_over(&self) -> bool {
         self.deadline.lock().is_some_and(|deadline| Instant::now() >= deadline)
     }

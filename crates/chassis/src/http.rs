@@ -1,9 +1,10 @@
 //! HTTP/1.1 for servers: heads parsed in place, bodies framed strictly, replies in one write.
 //!
-//! Own code because the request path is what Tidegate exists for: a request whose answer is in
-//! memory costs no allocation here, and an idle connection holds no buffer (docs/DECISIONS.md).
-//! Interim responses go out ahead of a reply, and a connection becomes a tunnel when its role says
-//! that the other side has changed the protocol; what travels there is no longer looked at.
+//! Invariants: a request whose response is in memory costs no allocation here, and an idle
+//! connection holds no buffer. For these and for strict framing it is our own code and not hyper
+//! (docs/DECISIONS.md). A role may send interim responses ahead of its reply. It may also turn a
+//! connection into a tunnel, after its upstream has switched the protocol. Never here: routes,
+//! TLS, and the meaning of the bytes in a tunnel.
 //! Sources: RFC 9110, RFC 9112.
 
 mod body;

@@ -1,7 +1,8 @@
-//! What every long-running role bolts onto: listen, limit, drain, admin endpoint, configuration.
+//! What every long-running role is built on: listeners, limits, drain, admin endpoint, work pool,
+//! and the reader of the configuration.
 //!
-//! The only home of HTTP server plumbing. Never here: routes, caches, models: a role implements
-//! [`http::Answer`] and is handed connections.
+//! Invariant: no other crate holds HTTP server plumbing. A role implements [`http::Answer`], and
+//! `chassis` calls it once per request. Never here: routes, caches, models.
 
 pub mod admin;
 pub mod config;

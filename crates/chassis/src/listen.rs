@@ -1,4 +1,7 @@
-//! Listening sockets: one per core on the same port (`SO_REUSEPORT`), and the accept loop.
+//! Listening sockets, one per core on the same port (`SO_REUSEPORT`), and the accept loop.
+//!
+//! Invariant: a connection stays on the core that accepted it. Bound: a core refuses connections
+//! beyond `connections_max` with 503, and the role counts them. Never here: HTTP, but for that 503.
 
 use std::io;
 use std::net::SocketAddr;
@@ -12,24 +15,26 @@ use crate::drain::Draining;
 use crate::http::{self, Answer, Connections, Limits};
 
 const BACKLOG: i32 = 4096;
-/// Pause after a failed accept (out of descriptors, say), so that the core is not spent on it.
+/// Pause after a failed accept, such as one without a free descriptor, so that the core does not
+/// spin.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
-/// A bound socket that a core has not begun to accept on.
+/// A bound socket on which no core accepts yet.
 #[derive(Debug)]
 pub struct Listener {
     socket: std::net::TcpListener,
 }
 
-/// Binds `count` sockets to one address; a port of 0 is chosen once and shared.
+/// Binds `count` sockets to one address. For port 0 the system chooses a port once, for all.
 ///
-/// The system would share the address with any other process of ours, too, and each would get some
-/// of the connections: so nobody may listen on it before.
+/// With `SO_REUSEPORT`, another process of the same user could listen on the address as well, and
+/// get some of the connections. So binding fails if any process listens on it already.
 ///
 /// # Errors
-/// When the address is taken or not ours.
+/// When the address is in use, or does not belong to this machine.
 pub fn bind(address: SocketAddr, count: usize) -> io::Result<Vec<Listener>> {
-    // This one never listens: what connects before the others do is refused, and not broken off.
+    // This socket never listens. A client that connects too early is refused; had the socket
+    // listened, its close would reset that client.
     drop(bound(address, false)?);
     let first = listening(address)?;
     let shared = first.local_addr()?;
@@ -56,20 +61,21 @@ fn bound(address: SocketAddr, is_shared: bool) -> io::Result<Socket> {
 }
 
 impl Listener {
-    /// The bound address, its port chosen.
+    /// Returns the bound address with its real port.
     ///
     /// # Errors
-    /// When the socket is gone.
+    /// When the system cannot name the address of the socket.
     pub fn address(&self) -> io::Result<SocketAddr> {
         self.socket.local_addr()
     }
 
-    /// Accepts and serves until `draining` says stop, then lets connections finish.
+    /// Accepts and serves connections until `draining` begins; then waits for them until its
+    /// deadline.
     ///
     /// Must run within a `LocalSet`: connections stay on the thread that accepted them.
     ///
     /// # Errors
-    /// When the socket cannot be watched.
+    /// When the runtime cannot register the socket.
     pub async fn serve<S: Answer + 'static>(
         self,
         role: Rc<S>,
@@ -92,7 +98,7 @@ impl Listener {
                     refuse(&stream);
                 }
                 Ok((stream, peer)) => {
-                    // Replies are whole writes; waiting for more (Nagle) would only delay them.
+                    // A reply is written whole, so Nagle's algorithm would only delay it.
                     let _ = stream.set_nodelay(true);
                     let (role, connections) = (Rc::clone(&role), Rc::clone(&connections));
                     tokio::task::spawn_local(async move {
@@ -100,7 +106,7 @@ impl Listener {
                     });
                 }
                 Err(error) => {
-                    tracing::warn!(%error, "accept failed");
+                    tracing::warn!(%error, "cannot accept a connection; trying again in 50 ms");
                     tokio::time::sleep(ACCEPT_PAUSE).await;
                 }
             }
@@ -115,13 +121,13 @@ impl Listener {
     }
 }
 
-/// What a connection beyond the bound is told.
+/// The response to a connection beyond the bound.
 const TOO_MANY: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\n\
     connection: close\r\ncontent-length: 0\r\n\r\n";
 
-/// Says 503 to a connection beyond the bound, without waiting for anything.
+/// Answers 503 to a connection beyond the bound, without waiting for anything.
 fn refuse(stream: &TcpStream) {
-    // What was sent already is read: closing over it would take the reply along.
+    // Closing a socket with unread bytes resets it, and the client would lose the response.
     let _ = stream.try_read(&mut [0; 16 * 1024]);
     let _ = stream.try_write(TOO_MANY);
 }

@@ -1,6 +1,8 @@
-//! A bounded pool of threads for work that would hold up an I/O core.
+//! A bounded pool of threads for work that would block an I/O core.
 //!
-//! Bound: at most `queue_max` jobs wait; one more is refused at once, and the caller sheds it.
+//! Bound: at most `queue_max` jobs wait. The pool refuses the next one at once, and the caller must
+//! shed it. Invariant: a job that panics does not end its thread. Never here: cancellation; a job
+//! that has started runs to its end.
 
 use std::collections::VecDeque;
 use std::io;
@@ -9,21 +11,21 @@ use std::sync::Arc;
 use parking_lot::{Condvar, Mutex};
 use tokio::sync::oneshot;
 
-/// What a thread of the pool does.
+/// The work that a thread of the pool runs once.
 pub type Job = Box<dyn FnOnce() + Send>;
 
-/// The pool is full, or the job panicked.
+/// The reason why a job has no result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum WorkRefused {
-    /// Too many jobs wait already.
+    /// The queue is at its bound.
     #[error("the work queue is full")]
     Full,
-    /// The job ended without a result: a bug of ours, told in the log by the panic itself.
-    #[error("the work broke off")]
+    /// The job panicked, which is a bug of ours. The panic itself is in the log.
+    #[error("the job panicked")]
     Broken,
 }
 
-/// Threads that take jobs in the order in which they came.
+/// Threads that take jobs in the order of their arrival.
 #[derive(Debug, Clone)]
 pub struct WorkPool {
     queue: Arc<Queue>,
@@ -67,13 +69,13 @@ impl WorkPool {
     ) -> Result<T, WorkRefused> {
         let (answer, result) = oneshot::channel();
         self.spawn(Box::new(move || {
-            // Nobody waits any more when the client went away; its answer is dropped.
+            // If the client has left, nobody waits for the result, and it is dropped.
             let _ = answer.send(job());
         }))?;
         result.await.map_err(|_| WorkRefused::Broken)
     }
 
-    /// Queues `job`, which tells whom it concerns by itself.
+    /// Queues `job`, which must deliver its own result.
     ///
     /// # Errors
     /// When too many jobs wait.
@@ -101,7 +103,7 @@ fn run_jobs(queue: &Queue) {
                 queue.ready.wait(&mut jobs);
             }
         };
-        // A job that panics must not take its thread along: the pool would shrink.
+        // Without this, a job that panics would end its thread, and the pool would shrink.
         let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(job));
     }
 }

@@ -1,18 +1,18 @@
 //! Reads the `combined` access log format of nginx and Apache, and the older `common` one.
 //!
-//! `$remote_addr - $remote_user [$time_local] "$request" $status $body_bytes_sent
+//! The format is `$remote_addr - $remote_user [$time_local] "$request" $status $body_bytes_sent
 //! "$http_referer" "$http_user_agent"` (nginx.org, ngx_http_log_module); `common` ends after the
-//! bytes. Quoted parts use nginx's `\xXX` escapes or Apache's `\"` and `\\`; `-` means absent.
-//! The format has no request id, so the id is 0; what follows the last known part is ignored.
+//! bytes.
+//! Quoted parts use nginx's `\xXX` escapes or Apache's `\"` and `\\`; `-` means absent. The format
+//! has no request id, so the id is 0. What follows the last known part is ignored.
 
 use std::borrow::Cow;
 
 use memchr::{memchr, memchr2};
+use stdx::calendar::{CivilDate, TimeOfDay, unix_seconds};
 
 use crate::exchange::Exchange;
-use crate::line::{DecodeCause, DecodeError};
-use stdx::calendar::unix_seconds;
-
+use crate::line::{DecodeError, DecodeReason};
 use crate::time::number;
 
 /// Reads one line, with or without its line feed.
@@ -32,7 +32,7 @@ pub fn decode(line: &[u8]) -> Result<Exchange<'_>, DecodeError> {
     let time = reader.up_to(b"] \"", "the request in quotes")?;
     exchange.time_us = parse_time(time).ok_or(DecodeError {
         offset: start,
-        cause: DecodeCause::Expected("a time like 21/Nov/2026:03:54:12 +0000"),
+        reason: DecodeReason::Expected("a time like 21/Nov/2026:03:54:12 +0000"),
     })?;
     let request = reader.quoted()?;
     fill_request(request, &mut exchange);
@@ -97,8 +97,9 @@ pub fn parse_time(text: &[u8]) -> Option<u64> {
         return None;
     }
     let month = MONTHS.iter().position(|name| **name == text[3..6])? as u32 + 1;
-    let date = (number(&text[7..11])?, month, number(&text[0..2])?);
-    let clock = (number(&text[12..14])?, number(&text[15..17])?, number(&text[18..20])?);
+    let date = CivilDate { year: number(&text[7..11])?, month, day: number(&text[0..2])? };
+    let (hour, minute) = (number(&text[12..14])?, number(&text[15..17])?);
+    let clock = TimeOfDay { hour, minute, second: number(&text[18..20])? };
     let east = i64::from(number(&text[22..24])? * 3600 + number(&text[24..26])? * 60);
     let east = match text[21] {
         b'+' => east,
@@ -186,7 +187,7 @@ impl<'a> Reader<'a> {
         let mut at = 0;
         loop {
             let Some(found) = memchr2(b'"', b'\\', rest.get(at..).unwrap_or_default()) else {
-                return Err(DecodeError { offset: self.line.len(), cause: DecodeCause::Torn });
+                return Err(DecodeError { offset: self.line.len(), reason: DecodeReason::Torn });
             };
             at += found;
             if rest[at] == b'"' {
@@ -226,8 +227,8 @@ impl<'a> Reader<'a> {
 
     fn error_at(&self, offset: usize, what: &'static str) -> DecodeError {
         let torn = offset >= self.line.len();
-        let cause = if torn { DecodeCause::Torn } else { DecodeCause::Expected(what) };
-        DecodeError { offset, cause }
+        let reason = if torn { DecodeReason::Torn } else { DecodeReason::Expected(what) };
+        DecodeError { offset, reason }
     }
 }
 

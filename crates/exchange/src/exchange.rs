@@ -1,12 +1,12 @@
 //! The exchange record: borrowed as the gateway fills it, decoded as readers get it.
 //!
-//! Text that comes from the client is bytes, because HTTP does not promise UTF-8; text that
+//! Text that comes from the client is bytes, because HTTP does not promise UTF-8. Text that
 //! Tidegate itself makes up is `str`. Absent means that the request or the record lacks it.
 
 use std::borrow::Cow;
 use std::net::IpAddr;
 
-use crate::field::{FieldName, Fields, Value};
+use crate::field::{FieldName, FieldValue, Fields};
 use crate::model::Impression;
 use crate::outcome::{CacheResult, Decision};
 use crate::phase::Phase;
@@ -117,45 +117,49 @@ pub struct Exchange<'a> {
 }
 
 impl<'a> ExchangeRef<'a> {
-    fn value(&self, name: &FieldName) -> Option<Value<'a>> {
-        let some_text = |text: &'a str| (!text.is_empty()).then(|| Value::from(text));
+    fn value(&self, name: &FieldName) -> Option<FieldValue<'a>> {
+        let some_text = |text: &'a str| (!text.is_empty()).then(|| FieldValue::from(text));
         match name {
-            FieldName::Time => Some(Value::Integer(self.time_us)),
-            FieldName::Id => (self.id != 0).then(|| Value::from(format!("{:032x}", self.id))),
+            FieldName::Time => Some(FieldValue::Integer(self.time_us)),
+            FieldName::Id => (self.id != 0).then(|| FieldValue::from(format!("{:032x}", self.id))),
             FieldName::Method => some_text(self.method),
             FieldName::Scheme => some_text(self.scheme),
-            FieldName::Host => self.host.map(Value::from),
-            FieldName::Path => Some(Value::from(self.path)),
-            FieldName::Query => self.query.map(Value::from),
-            FieldName::QueryValue(name) => query_value(self.query?, name).map(Value::Text),
+            FieldName::Host => self.host.map(FieldValue::from),
+            FieldName::Path => Some(FieldValue::from(self.path)),
+            FieldName::Query => self.query.map(FieldValue::from),
+            FieldName::QueryValue(name) => query_value(self.query?, name).map(FieldValue::Text),
             FieldName::Version => some_text(self.version),
-            FieldName::Status => Some(Value::Integer(self.status.into())),
-            FieldName::BytesIn => Some(Value::Integer(self.bytes_in)),
-            FieldName::BytesOut => Some(Value::Integer(self.bytes_out)),
-            FieldName::ClientIp => self.client_ip.map(|ip| Value::from(ip.to_string())),
-            FieldName::User => self.user.map(Value::from),
-            FieldName::UserAgent => self.user_agent.map(Value::from),
-            FieldName::Referer => self.referer.map(Value::from),
+            FieldName::Status => Some(FieldValue::Integer(self.status.into())),
+            FieldName::BytesIn => Some(FieldValue::Integer(self.bytes_in)),
+            FieldName::BytesOut => Some(FieldValue::Integer(self.bytes_out)),
+            FieldName::ClientIp => self.client_ip.map(|ip| FieldValue::from(ip.to_string())),
+            FieldName::User => self.user.map(FieldValue::from),
+            FieldName::UserAgent => self.user_agent.map(FieldValue::from),
+            FieldName::Referer => self.referer.map(FieldValue::from),
             // Only the headers named above are ever recorded.
             FieldName::Header(_) | FieldName::Variable(_) | FieldName::Defined(_) => None,
-            FieldName::Route => self.route.map(Value::from),
-            FieldName::Decision => Some(Value::from(self.decision.name())),
-            FieldName::Cache => Some(Value::from(self.cache.name())),
-            FieldName::Upstream => self.upstream.map(Value::from),
-            FieldName::RankedBy => self.ranked_by.map(|id| Value::from(format!("{id:032x}"))),
-            FieldName::Phase(phase) => {
-                Some(u64::from(self.phases[phase.index()])).filter(|us| *us > 0).map(Value::Integer)
+            FieldName::Route => self.route.map(FieldValue::from),
+            FieldName::Decision => Some(FieldValue::from(self.decision.name())),
+            FieldName::Cache => Some(FieldValue::from(self.cache.name())),
+            FieldName::Upstream => self.upstream.map(FieldValue::from),
+            FieldName::RankedBy => self.ranked_by.map(|id| FieldValue::from(format!("{id:032x}"))),
+            FieldName::Phase(phase) => Some(u64::from(self.phases[phase.index()]))
+                .filter(|us| *us > 0)
+                .map(FieldValue::Integer),
+            FieldName::Total => Some(FieldValue::Integer(self.total_us)),
+            FieldName::Model => self.impression.map(|shown| FieldValue::from(&*shown.model)),
+            FieldName::ModelVersion => {
+                self.impression.map(|shown| FieldValue::from(&*shown.version))
             }
-            FieldName::Total => Some(Value::Integer(self.total_us)),
-            FieldName::Model => self.impression.map(|shown| Value::from(&*shown.model)),
-            FieldName::ModelVersion => self.impression.map(|shown| Value::from(&*shown.version)),
-            FieldName::Propensity => self.impression.map(|shown| Value::Real(shown.propensity)),
+            FieldName::Propensity => {
+                self.impression.map(|shown| FieldValue::Real(shown.propensity))
+            }
         }
     }
 }
 
 impl Fields for ExchangeRef<'_> {
-    fn field(&self, name: &FieldName) -> Option<Value<'_>> {
+    fn field(&self, name: &FieldName) -> Option<FieldValue<'_>> {
         self.value(name)
     }
 }
@@ -192,7 +196,7 @@ impl Exchange<'_> {
 }
 
 impl Fields for Exchange<'_> {
-    fn field(&self, name: &FieldName) -> Option<Value<'_>> {
+    fn field(&self, name: &FieldName) -> Option<FieldValue<'_>> {
         self.view().value(name)
     }
 }

@@ -24,12 +24,12 @@ use crate::phase::Phase;
 /// Something that has fields: a recorded exchange, or a request that is still under way.
 pub trait Fields {
     /// Returns the value of a field, or nothing when it is absent.
-    fn field(&self, name: &FieldName) -> Option<Value<'_>>;
+    fn field(&self, name: &FieldName) -> Option<FieldValue<'_>>;
 }
 
 /// The value of a field.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Value<'a> {
+pub enum FieldValue<'a> {
     /// Text, not necessarily UTF-8.
     Text(Cow<'a, [u8]>),
     /// A count, a status, or microseconds.
@@ -38,26 +38,26 @@ pub enum Value<'a> {
     Real(f64),
 }
 
-impl<'a> From<&'a [u8]> for Value<'a> {
+impl<'a> From<&'a [u8]> for FieldValue<'a> {
     fn from(text: &'a [u8]) -> Self {
         Self::Text(Cow::Borrowed(text))
     }
 }
 
-impl<'a> From<&'a str> for Value<'a> {
+impl<'a> From<&'a str> for FieldValue<'a> {
     fn from(text: &'a str) -> Self {
         Self::from(text.as_bytes())
     }
 }
 
-impl From<String> for Value<'_> {
+impl From<String> for FieldValue<'_> {
     fn from(text: String) -> Self {
         Self::Text(Cow::Owned(text.into_bytes()))
     }
 }
 
 /// Shows text with U+FFFD for what is not UTF-8.
-impl fmt::Display for Value<'_> {
+impl fmt::Display for FieldValue<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Text(text) => f.write_str(&String::from_utf8_lossy(text)),

@@ -1,7 +1,7 @@
 //! The journal's line: one exchange as one JSON object.
 //!
-//! Constraints: a line must be readable by `jq`, `grep` and GoAccess, must be written in well
-//! under a microsecond without allocating, and must hold whatever bytes a client sends.
+//! A line must be readable by `jq`, `grep` and GoAccess. It must be written in well under a
+//! microsecond without allocating, and hold whatever bytes a client sends.
 //!
 //! Layout: one JSON object (RFC 8259) without white space, then a line feed; no line feed inside.
 //! Fields stand in this order, and one that is absent is left out:
@@ -21,16 +21,16 @@
 //! | `phases` | object of phase name to microseconds; phases under 1 µs are left out |
 //! | `impression` | `{"model","version","propensity","items":[…]}` |
 //!
-//! A brief line has only `time id method path status bytes_out user route decision cache
-//! ranked_by total_us`.
+//! A brief line has only `time id method path status bytes_out user route decision cache ranked_by
+//! total_us`.
 //! Text is escaped as `text.rs` says: lossless for arbitrary bytes.
-//! Readers accept the fields in any order and skip unknown ones; a line without `time`, `method`,
+//! Readers accept the fields in any order and skip unknown ones. A line without `time`, `method`,
 //! `path` or `status` is refused.
 
 mod decode;
 mod encode;
 
-pub use decode::{DecodeCause, DecodeError, decode};
+pub use decode::{DecodeError, DecodeReason, decode};
 pub use encode::{encode, encode_brief};
 
 pub(crate) use decode::parse_time;

@@ -1,10 +1,14 @@
 //! Reads labelled tab-separated values (ltsv.org) with the labels recommended there.
 //!
-//! Known labels: `time` (as in `combined`, brackets optional, or RFC 3339), `host` (the client's
-//! address), `user`, `req`, `method`, `uri`, `protocol`, `vhost`, `status`, `size`, `reqsize`,
-//! `referer`, `ua`, `reqtime` (seconds), `reqtime_microsec`, `id`. Others are skipped, `-` and
-//! the empty value mean absent. A line without `time` or `status`, or without `uri` and `req`,
-//! is refused.
+//! Known labels, of which all others are skipped:
+//!
+//! - `time`, as in `combined`, brackets optional, or RFC 3339;
+//! - `req`, or `method`, `uri`, `protocol`; `vhost`, `referer`, `ua`, `reqsize`;
+//! - `status`, `size`, `reqtime` (seconds), `reqtime_microsec`;
+//! - `host` (the client's address), `user`, `id`.
+//!
+//! `-` and the empty value mean absent.
+//! Refuses: a line without `time` or `status`, or with neither `uri` nor `req`.
 
 use std::borrow::Cow;
 
@@ -12,7 +16,7 @@ use memchr::memchr;
 
 use crate::combined::{fill_request, fill_target, lossy, parse, parse_time, present, unescaped};
 use crate::exchange::Exchange;
-use crate::line::{DecodeCause, DecodeError};
+use crate::line::{DecodeError, DecodeReason};
 use crate::time;
 
 /// Reads one line, with or without its line feed.
@@ -40,7 +44,7 @@ pub fn decode(line: &[u8]) -> Result<Exchange<'_>, DecodeError> {
     let missing = [("time", seen.0), ("status", seen.1), ("uri", seen.2)];
     match missing.into_iter().find(|(_, seen)| !seen) {
         Some((name, _)) => {
-            Err(DecodeError { offset: line.len(), cause: DecodeCause::Missing(name) })
+            Err(DecodeError { offset: line.len(), reason: DecodeReason::Missing(name) })
         }
         None => Ok(exchange),
     }
@@ -88,7 +92,7 @@ fn any_time(text: &[u8]) -> Option<u64> {
 }
 
 fn expected(offset: usize, what: &'static str) -> DecodeError {
-    DecodeError { offset, cause: DecodeCause::Expected(what) }
+    DecodeError { offset, reason: DecodeReason::Expected(what) }
 }
 
 #[cfg(test)]

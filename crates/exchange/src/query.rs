@@ -1,7 +1,7 @@
 //! Finds one parameter in a raw query string.
 //!
-//! Percent escapes and `+` are decoded (WHATWG URL, `application/x-www-form-urlencoded`);
-//! a malformed escape stands for itself.
+//! Percent escapes and `+` are decoded (WHATWG URL, `application/x-www-form-urlencoded`). A
+//! malformed escape stands for itself.
 
 use std::borrow::Cow;
 

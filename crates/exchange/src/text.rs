@@ -1,10 +1,10 @@
 //! Arbitrary bytes as the inside of a JSON string, and back, without loss.
 //!
-//! Valid UTF-8 stands as it is, but for `"`, `\` and control characters, which are escaped.
-//! A byte that is not part of valid UTF-8 is written as the lone surrogate `\udc80`–`\udcff`
-//! (the byte plus U+DC00), as Python's `surrogateescape` does (PEP 383): the line stays valid
-//! JSON by RFC 8259's grammar, reads back exactly here and in Python, and shows U+FFFD in tools
-//! that replace lone surrogates.
+//! Valid UTF-8 stands as it is, but for `"`, `\` and control characters, which are escaped. A byte
+//! that is not part of valid UTF-8 is written as the lone surrogate `\udc80`–`\udcff`: the byte
+//! plus U+DC00. Python's `surrogateescape` does the same (PEP 383).
+//! So the line stays valid JSON by RFC 8259's grammar. It reads back exactly here and in Python,
+//! and shows U+FFFD in tools that replace lone surrogates.
 
 use std::borrow::Cow;
 

@@ -1,11 +1,11 @@
 //! RFC 3339 timestamps in UTC with microseconds: `2026-11-21T03:54:12.123456Z`.
 //!
-//! The date part of the second last written is kept per thread, so that a busy core converts a
-//! date once a second.
+//! The date part of the second last written is kept per thread. So a busy core converts a date once
+//! a second.
 
 use std::cell::Cell;
 
-use stdx::calendar::{civil_from_days, unix_seconds};
+use stdx::calendar::{CivilDate, TimeOfDay, civil_from_days, unix_seconds};
 
 /// The length of a written timestamp in bytes.
 pub(crate) const LENGTH: usize = 27;
@@ -50,8 +50,10 @@ pub fn parse(text: &[u8]) -> Option<u64> {
     if !matches!(separators, (b'-', b'-', b'T' | b't' | b' ', b':', b':')) {
         return None;
     }
-    let date = (number(&text[..4])?, number(&text[5..7])?, number(&text[8..10])?);
-    let clock = (number(&text[11..13])?, number(&text[14..16])?, number(text.get(17..19)?)?);
+    let (year, month) = (number(&text[..4])?, number(&text[5..7])?);
+    let date = CivilDate { year, month, day: number(&text[8..10])? };
+    let (hour, minute) = (number(&text[11..13])?, number(&text[14..16])?);
+    let clock = TimeOfDay { hour, minute, second: number(text.get(17..19)?)? };
     let (micros, zone) = fraction(&text[19..])?;
     let seconds = unix_seconds(date, clock)? - zone_seconds(zone)?;
     u64::try_from(seconds).ok()?.checked_mul(MICROS)?.checked_add(micros)
@@ -93,7 +95,7 @@ fn zone_seconds(zone: &[u8]) -> Option<i64> {
 
 fn date_and_time(second: u64) -> [u8; 19] {
     let second = second as i64;
-    let (year, month, day) = civil_from_days(second.div_euclid(DAY));
+    let CivilDate { year, month, day } = civil_from_days(second.div_euclid(DAY));
     let of_day = second.rem_euclid(DAY) as u32;
     let mut text = *b"0000-00-00T00:00:00";
     pair(&mut text[0..], year / 100);

@@ -1,4 +1,7 @@
-//! Bodies of requests that go on to an upstream or a model: read whole, within the route's bound.
+//! Reads the body of a request for an upstream or a model.
+//!
+//! Invariant: a body is read whole before it is forwarded, so the upstream gets its exact length.
+//! Bound: `body_bytes_max` of the route; a longer body is refused with 413. Never here: framing.
 
 use bytes::Bytes;
 use chassis::http::Incoming;
@@ -9,7 +12,7 @@ use crate::plan::Route;
 /// Reads the body of a request.
 ///
 /// # Errors
-/// When it is longer than the route allows, malformed, or breaks off.
+/// When the body is longer than the route allows, malformed, or ends early.
 pub(crate) async fn read_body(route: &Route, body: &mut Incoming<'_>) -> Result<Bytes, Refusal> {
     if body.is_done() {
         return Ok(Bytes::new());

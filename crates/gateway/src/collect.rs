@@ -1,7 +1,8 @@
 //! Collection routes: an event is recorded, and forwarded or answered here.
 //!
-//! Invariant: a reply of success means that the event is recorded as safely as is configured; under
-//! `sync = "always"` that is after fsync. What cannot be recorded is refused with 503.
+//! Invariant: a successful reply means that the event is recorded as durably as configured; with
+//! `sync = "always"` it comes after fsync. An event that cannot be recorded is refused with 503.
+//! Never here: the journal (`ports::Recorder`).
 
 use std::pin::pin;
 use std::time::Instant;
@@ -20,7 +21,7 @@ use crate::reply;
 /// Collects one event.
 ///
 /// # Errors
-/// When its upstream gives no answer, and when it cannot be recorded.
+/// When the upstream gives no response, or the event cannot be recorded.
 pub(crate) async fn collect(
     exchange: &mut Exchange<'_, '_>,
     kind: Collect,

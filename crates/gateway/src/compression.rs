@@ -1,11 +1,10 @@
-//! Compression of answers: which ones, in which coding, and what their fields say of it.
+//! The rules of compression: which responses are encoded, and in which coding.
 //!
-//! Invariants: what an origin encoded, forbade to transform, signed or cut is passed on as it is;
-//! nothing is ever decompressed; an encoded answer never carries a strong tag of the origin's, nor
-//! the tag of another coding (RFC 9110 §8.8.3.3); every answer that could have come in another
-//! coding says so in `Vary` (§12.5.5). Parts are cut from the bytes as they are, never from encoded
-//! ones.
-//! Here: the rules. `cache::encodings`: stored answers. `reply::streaming`: answers to one request.
+//! Invariants: a response passes unchanged if the origin has encoded it, marked it `no-transform`,
+//! given it a digest, or sent only a range. Nothing is ever decompressed. An encoded response never
+//! carries a strong tag of the origin, or the tag of another coding (RFC 9110 §8.8.3.3). A response
+//! that may be encoded says so in `Vary` (§12.5.5). Ranges are cut from the identity encoding.
+//! Never here: encoding (`cache::encodings` for stored responses, `reply::streaming` for others).
 
 use exchange::Decision;
 use http1::Head;
@@ -14,7 +13,7 @@ use crate::freshness::each_directive;
 use http1::FieldLines;
 use http1::accept::{Accepted, Codings};
 
-/// Media types that shrink, where the route names no others. `*` stands for any characters.
+/// Default media types: those that shrink. `*` stands for any characters.
 pub(crate) const TYPES: [&str; 24] = [
     "text/*",
     "application/json",
@@ -41,18 +40,17 @@ pub(crate) const TYPES: [&str; 24] = [
     "font/otf",
     "font/ttf",
 ];
-/// Bytes below which a body is left alone, where the route names no others: it fits a packet or two
-/// either way.
+/// Default of the shortest body that is encoded. A shorter one fits a packet or two either way.
 pub(crate) const BYTES_MIN: u64 = 1000;
 
-/// How a route compresses.
+/// How a route encodes responses.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Compression {
     /// Media types, in lower case, without parameters; `*` stands for any characters.
     pub types: Vec<Box<str>>,
-    /// Bytes that a body has at least.
+    /// Bytes of the shortest body that is encoded.
     pub bytes_min: u64,
-    /// Codings offered.
+    /// The codings that the route offers.
     pub codings: Codings,
 }
 
@@ -64,7 +62,7 @@ impl Default for Compression {
 }
 
 impl Compression {
-    /// Whether an answer may be encoded; `length` is its body's where that is known.
+    /// Whether a response may be encoded; `length` is that of its body, if known.
     pub fn covers(&self, status: u16, headers: &FieldLines, length: Option<u64>) -> bool {
         (200..600).contains(&status)
             && !matches!(status, 204..=206 | 304)
@@ -79,19 +77,19 @@ impl Compression {
         let Some(text) = headers.text("content-type").map(str::as_bytes) else { return false };
         let end = memchr::memchr(b';', text).unwrap_or(text.len());
         let name = text[..end].trim_ascii();
-        // Events are to arrive one by one, in whatever buffers lie between.
+        // Events must arrive one by one, but a decoder on the way may buffer them.
         !name.eq_ignore_ascii_case(b"text/event-stream")
             && self.types.iter().any(|pattern| matches(pattern.as_bytes(), name))
     }
 }
 
-/// Fields that speak of the very bytes that follow: a range of them, or a digest.
+/// Whether a field describes the exact bytes of the body: a range of them, or a digest.
 fn is_telling_bytes(name: &[u8]) -> bool {
     let telling = ["content-range", "content-md5", "content-digest", "repr-digest", "digest"];
     telling.iter().any(|telling| telling.as_bytes() == name)
 }
 
-/// Whether nobody has encoded the answer.
+/// Whether the response is in the identity encoding.
 fn is_as_it_is(headers: &FieldLines) -> bool {
     let mut codings = headers.all("content-encoding");
     codings.all(|value| value.trim_ascii().eq_ignore_ascii_case(b"identity"))
@@ -100,14 +98,14 @@ fn is_as_it_is(headers: &FieldLines) -> bool {
 /// Whether `Cache-Control` holds `no-transform` (RFC 9111 §5.2.1.6, §5.2.2.6).
 fn forbids_change<'l>(lines: impl Iterator<Item = &'l [u8]>) -> bool {
     let mut forbidden = false;
-    // Most lines lack one of its letters, which is quicker told.
+    // Most lines hold no `f`, which is quick to see.
     for line in lines.filter(|line| memchr::memchr2(b'f', b'F', line).is_some()) {
         each_directive(line, |name, _| forbidden |= name.eq_ignore_ascii_case(b"no-transform"));
     }
     forbidden
 }
 
-/// Whether a type fits a pattern with at most one `*`, whatever its case.
+/// Whether a type matches a pattern with at most one `*`, in any case.
 fn matches(pattern: &[u8], name: &[u8]) -> bool {
     let Some(star) = memchr::memchr(b'*', pattern) else {
         return name.eq_ignore_ascii_case(pattern);
@@ -118,7 +116,8 @@ fn matches(pattern: &[u8], name: &[u8]) -> bool {
         && name[name.len() - end.len()..].eq_ignore_ascii_case(end)
 }
 
-/// The codings in which this request may get an answer that others could get too, best liked.
+/// Returns the codings that this request prefers of those offered; none if its response must stay
+/// in the identity encoding.
 pub(crate) fn liked(head: &Head<'_>, offered: Codings, decision: Decision) -> Codings {
     let best = Accepted::of(head).best(offered);
     let refused = |best: Codings| {
@@ -129,16 +128,18 @@ pub(crate) fn liked(head: &Head<'_>, offered: Codings, decision: Decision) -> Co
     if refused(best) { Codings::default() } else { best }
 }
 
-/// Whether a page of another site may have made a browser send this request with its user's
-/// credentials: the size of an encoded answer would tell that page of its content (BREACH). A link
-/// that a user follows is not such a request.
+/// Whether a page of another site may have made a browser send this request with the user's
+/// credentials.
+///
+/// The size of an encoded response would reveal its content to that page (BREACH). A link that a
+/// user follows is not such a request.
 pub(crate) fn is_forged(head: &Head<'_>) -> bool {
     head.get("sec-fetch-site").is_some_and(|site| site == b"cross-site")
         && head.get("sec-fetch-user").is_none()
         && (head.get("cookie").is_some() || head.get("authorization").is_some())
 }
 
-/// Says that the answer differs by `Accept-Encoding`, unless it says so already.
+/// Adds `Accept-Encoding` to `Vary`, unless it is there already.
 pub(crate) fn add_vary(headers: &mut FieldLines) {
     if !headers.has("vary") {
         return headers.append("vary", b"Accept-Encoding");
@@ -152,7 +153,7 @@ pub(crate) fn add_vary(headers: &mut FieldLines) {
         Some(first) => [first, b", Accept-Encoding"].concat(),
         None => b"Accept-Encoding".to_vec(),
     };
-    // The first line alone is replaced; the others keep their place behind it.
+    // Only the first line is replaced; the others follow it in their order.
     let others: Vec<Vec<u8>> = headers.all("vary").skip(1).map(<[u8]>::to_vec).collect();
     headers.insert("vary", &merged);
     for other in others {

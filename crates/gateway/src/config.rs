@@ -1,14 +1,15 @@
-//! The gateway's configuration as written; `plan` checks it and says what is meant.
+//! The configuration of the gateway as a user writes it; `plan` checks it.
 //!
-//! Every key is optional here, so that all errors of a file can be reported at once. The doc
-//! comments are the reference manual (`tidegate config reference`).
+//! Invariant: every key is optional here, so that all errors of a file can be reported at once.
+//! The doc comments are the reference manual (`tidegate config reference`). Never here: checks and
+//! most defaults (`plan::check`).
 
 mod either;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-/// Whatever answers a miss over HTTP.
+/// Servers that answer misses over HTTP.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct UpstreamConfig {
@@ -18,39 +19,41 @@ pub struct UpstreamConfig {
     pub servers: Option<Vec<String>>,
     /// How a server is chosen: `least-loaded` (default) or `consistent-hash` (by cache key).
     pub balance: Option<String>,
-    /// `Host` sent to the servers; default: what the client asked for.
+    /// `Host` sent to the servers; default: the host that the client asked for.
     pub host: Option<String>,
-    /// Time to connect; default `2s`.
+    /// Longest time to connect; default `2s`.
     pub connect_timeout: Option<String>,
-    /// Time from the sent request to the head of the answer; default `10s`.
+    /// Longest time from the sent request to the head of the response; default `10s`.
     pub answer_timeout: Option<String>,
-    /// Time between two pieces of a body; default `10s`.
+    /// Longest time between two pieces of a body; default `10s`.
     pub piece_timeout: Option<String>,
-    /// Time that a connection is kept unused; default `60s`. Below the servers' own is best.
+    /// Time after which an unused connection is closed; default `60s`. Choose less than the
+    /// servers' own timeout.
     pub idle_timeout: Option<String>,
-    /// Open connections a core and server; default 1024. At the bound requests are shed with 503.
+    /// Open connections per core and server; default 1024. Further requests are shed with 503.
     pub connections_max: Option<usize>,
     /// Probes; without them a server is always in rotation.
     pub health: Option<HealthConfig>,
-    /// Retries; without them there are none.
+    /// Retries; without this there are none.
     pub retry: Option<RetryConfig>,
 }
 
-/// Health probes: a server is healthy while at least `threshold` of its last `window` probes were.
+/// Health probes: a server is healthy while at least `threshold` of its last `window` probes were
+/// good.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct HealthConfig {
-    /// Path asked by GET; 2xx is good.
+    /// Path that a probe asks for by GET; a status of 2xx is good.
     pub path: Option<String>,
     /// Time between probes; default `10s`.
     pub interval: Option<String>,
-    /// Time for a probe to answer; default `5s`.
+    /// Longest time for the response to a probe; default `5s`.
     pub timeout: Option<String>,
-    /// Probes that count; default 20, at most 64.
+    /// Number of last probes that count; default 20, at most 64.
     pub window: Option<u32>,
-    /// Good ones among them that make a server healthy; default 3.
+    /// Good probes among these that make a server healthy; default 3.
     pub threshold: Option<u32>,
-    /// Good ones assumed at start; default `threshold`.
+    /// Good probes assumed at start; default `threshold`.
     pub initial: Option<u32>,
 }
 
@@ -60,11 +63,11 @@ pub struct HealthConfig {
 pub struct RetryConfig {
     /// Retries allowed as a share of requests; default `20%`.
     pub share: Option<String>,
-    /// Retries a second allowed whatever the share; default 10.
+    /// Retries per second allowed in addition to the share; default 10.
     pub min_per_second: Option<u32>,
 }
 
-/// A matcher, with what happens to what it matches. The first route that matches wins.
+/// A matcher of requests, and what happens to them. The first route that matches wins.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct RouteConfig {
@@ -72,74 +75,76 @@ pub struct RouteConfig {
     pub name: Option<String>,
     /// Host without port; `*.example.com` matches any subdomain. Default: every host.
     pub host: Option<String>,
-    /// Path pattern: `{name}` captures a segment, `{name:a|b}` one of these values, `{*rest}` all
-    /// that is left. A capture behind a last dot is a format: it may be left out, which means its
-    /// first value; a value that is not allowed is 404.
+    /// Path pattern: `{name}` captures a segment, `{name:a|b}` one of these values, `{*rest}` the
+    /// rest of the path. A value that is not allowed is answered with 404. A capture after the last
+    /// dot is a format; a path without it counts as its first value.
     pub path: Option<String>,
-    /// Methods; another one is answered 405 with `Allow`. GET brings HEAD with it.
-    /// Default: GET and HEAD for a model's route, GET, HEAD and POST for a collection route, all
-    /// methods otherwise.
+    /// Methods; any other is answered with 405 and `Allow`. GET includes HEAD.
+    /// Default: GET and HEAD for a route to one model; GET, HEAD and POST for a collection route;
+    /// all methods otherwise.
     pub methods: Option<Vec<String>>,
-    /// Filter over the request, such as `header.user-agent ~ "McHammer"`; a request that does not
+    /// Filter over the request, such as `header.user-agent ~ "McHammer"`. A request that does not
     /// match goes on to the next route.
     pub when: Option<String>,
-    /// The route matches only while a server of its upstream is healthy.
+    /// If true, the route matches only while a server of its upstream is healthy.
     pub if_healthy: Option<bool>,
-    /// `upstream:NAME`, `model:NAME`, `models` (the model API), or a list of
-    /// `{ to = …, share = "80%" }`; one entry may leave out its share and gets what is left.
+    /// The target: `upstream:NAME`, `model:NAME` or `models` (the model API). Or a list of
+    /// `{ to = …, share = "80%" }`; one entry may leave out its share and gets the rest.
     pub to: Option<ToConfig>,
-    /// Stores generic answers; `{}` goes by the origin's headers alone.
+    /// Stores generic responses; `{}` follows the headers of the origin alone.
     pub cache: Option<CacheConfig>,
-    /// What tells requests apart whose answers are stored; default: host, path and query as sent.
+    /// Which parts of a request the cache key covers; default: host, path and query as sent.
     pub key: Option<KeyConfig>,
-    /// `off`, `on` (default) or `strict`.
+    /// Whether identical requests share a fetch: `off`, `on` (default), or `strict` (they share its
+    /// response too, good or bad).
     pub coalesce: Option<String>,
-    /// How long a `strict` answer is shared; default `20s`.
+    /// How long the response of a `strict` route is shared; default `20s`.
     pub hold: Option<String>,
-    /// How long it is remembered that the answer for a key could not be stored, so that requests
-    /// for it do not wait for each other; a storable answer ends it. Default `10s`; `0s` never.
+    /// How long a key is remembered whose response could not be stored; default `10s`. Meanwhile
+    /// requests for it do not wait for each other. A storable response ends this; `0s` disables it.
     pub hit_for_miss: Option<String>,
-    /// Time that one fetch may take before its lease ends; default `15s`, or one and a half times
-    /// its upstream's time for an answer where that is longer.
+    /// Longest time of one fetch; then its lease ends and another request may take over.
+    /// Default `15s`, or one and a half times the `answer_timeout` of its upstream if that is
+    /// longer.
     pub lease: Option<String>,
-    /// Time that a waiter waits in all; default `20s`, or twice the upstream's time for an answer
-    /// where that is longer.
+    /// Longest time that a request waits for the fetches of others, in all. Default `20s`, or twice
+    /// the `answer_timeout` of the upstream if that is longer.
     pub wait: Option<String>,
-    /// What becomes of a request whose client closes its side of the connection before it has its
-    /// answer. `drop` (default where workers answer) gives it up: its place in a queue, its worker,
-    /// its connection to the upstream. `finish` (default elsewhere) carries it to its end and
-    /// answers, for clients that say by closing that they will send no more, and for work that is
-    /// to be done whoever waits. A fetch that others may wait for, and an event that is collected,
-    /// go on either way.
+    /// What happens to a request whose client closes its side of the connection before the
+    /// response. `drop` (default for an upstream of workers) gives up its place in the queue, its
+    /// worker and its connection to the upstream. `finish` (default otherwise) goes on and sends
+    /// the response. It is for clients that close their side after the request, and for work that
+    /// must be done in any case. A shared fetch and a collected event always go on.
     pub client_gone: Option<String>,
-    /// Who gets an answer of their own.
+    /// Which users get a personalised response.
     pub personalise: Option<PersonaliseConfig>,
     /// Collects events: `also` forwards them too, `only` answers them here.
     pub collect: Option<String>,
-    /// What `collect = "only"` answers: `empty` (204, default) or `gif` (a 1×1 picture).
+    /// Response to an event with `collect = "only"`: `empty` (204, default) or `gif` (one pixel).
     pub reply: Option<String>,
-    /// `full` (default), `brief`, `off`, or `sample:0.1`.
+    /// How exchanges are recorded: `full` (default), `brief`, `off`, or `sample:0.1`.
     pub record: Option<String>,
-    /// Protocols that a client may change to with the upstream, such as `["websocket"]`: when the
-    /// upstream agrees (101), bytes go both ways and are not looked at. Default: none; the offer
-    /// is ignored and the request answered as any other.
+    /// Protocols to which a client may upgrade, such as `["websocket"]`. When the upstream agrees
+    /// (101), bytes pass both ways unparsed. Default: none. The field `Upgrade` is then ignored.
     pub upgrade: Option<Vec<String>>,
-    /// How long a connection that changed its protocol may be quiet; default `5m`.
+    /// Time without a byte after which an upgraded connection is closed; default `5m`.
     pub tunnel_idle: Option<String>,
     /// Cross-origin access.
     pub cors: Option<CorsConfig>,
-    /// `off`, `on`, or `debug` (default): only for requests with the header `tidegate-debug`.
+    /// Whether responses carry `Server-Timing`: `off`, `on` or `debug`. The default `debug` sends
+    /// it if the request has the header `tidegate-debug`.
     pub server_timing: Option<String>,
     /// Longest request body; default `8MB`.
     pub body_bytes_max: Option<String>,
-    /// Encodes answers by what the client accepts: `on` (default), `off`, or a table that says
-    /// which and how. A stored answer is then fetched once, as it is, whatever clients accept, and
-    /// encoded here. Never encoded: what the origin encoded, signed or forbade to transform, parts,
-    /// event streams, and what a page of another site asks for with its user's credentials.
+    /// Encodes responses as the client accepts: `on` (default), `off`, or a table of rules. A
+    /// stored response is then fetched once in the identity encoding, and encoded here. A response
+    /// is never encoded if the origin has encoded it, marked it `no-transform` or given it a
+    /// digest. Neither are ranges and event streams, nor responses to requests with credentials
+    /// from pages of other sites.
     pub compress: Option<CompressConfig>,
 }
 
-/// Which answers are encoded, and how.
+/// Which responses are encoded, and how.
 #[derive(Debug, Clone, JsonSchema)]
 #[schemars(untagged)]
 pub enum CompressConfig {
@@ -149,7 +154,7 @@ pub enum CompressConfig {
     Rules(CompressRules),
 }
 
-/// Rules for encoding answers.
+/// Rules for encoding responses.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct CompressRules {
@@ -158,18 +163,19 @@ pub struct CompressRules {
     pub types: Option<Vec<String>>,
     /// Shortest body that is encoded; default `1KB`.
     pub min_bytes: Option<String>,
-    /// Codings offered, of `zstd`, `br` and `gzip`; default all. Whose client likes several equally
-    /// gets the smallest that has been made: br of what is asked for often, zstd, gzip.
+    /// Codings offered, of `zstd`, `br` and `gzip`; default all. A client that prefers several
+    /// equally gets the smallest that exists. The first is zstd, else gzip; br is made later, for
+    /// stored responses that are used often.
     pub encodings: Option<Vec<String>>,
 }
 
-/// Where a route leads.
+/// The target of a route.
 #[derive(Debug, Clone, JsonSchema)]
 #[schemars(untagged)]
 pub enum ToConfig {
     /// One target.
     One(String),
-    /// Targets that share the users.
+    /// Targets over which the users are split.
     Shared(Vec<ShareConfig>),
 }
 
@@ -183,77 +189,78 @@ pub struct ShareConfig {
     pub share: Option<String>,
 }
 
-/// How answers are stored.
+/// How responses are stored.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct CacheConfig {
-    /// Freshness lifetime, whatever the origin says of it; default: what the origin says.
+    /// Freshness lifetime, in place of the origin's; default: the origin's.
     /// It never overrides `no-store`, `private` or `Set-Cookie`.
     pub ttl: Option<String>,
-    /// How long past its lifetime an entry may answer while it is fetched anew, or when the
+    /// Time after its lifetime for which an entry may be used while it is refetched, or if the
     /// upstream fails; default: what the origin says.
     pub stale: Option<String>,
     /// The same for failures alone; default: `stale`, else what the origin says, else `1d`.
-    /// An answer that must be revalidated (`must-revalidate`, `no-cache`, …) is never used stale.
+    /// A response that must be revalidated (`must-revalidate`, `no-cache`, …) is never used stale.
     pub stale_if_error: Option<String>,
-    /// Guesses a lifetime of a tenth of the time since `Last-Modified` where neither the route nor
-    /// the origin states one: `on` (default) or `off`.
+    /// Whether to guess a lifetime if neither the route nor the origin states one: a tenth of the
+    /// time since `Last-Modified`. `on` (default) or `off`.
     pub heuristic: Option<String>,
-    /// Answers with `Set-Cookie`: `store` them, cookie and all, when the origin itself states a
-    /// lifetime (default; never on a route that personalises or has a `ttl`), `refuse` to, or
-    /// `strip` the field.
+    /// What happens to responses with `Set-Cookie`. `store` (default) stores them with the cookie
+    /// if the origin itself states a lifetime; never on a route that personalises or has a `ttl`.
+    /// `refuse` never stores them. `strip` stores and sends them without the field.
     pub set_cookie: Option<String>,
-    /// Whether `Cache-Control` of requests (`no-cache`, `max-age`, …) is `heed`ed or `ignore`d;
-    /// default: `ignore` on a route with a `ttl`, `heed` on others.
+    /// Whether `Cache-Control` of requests (`no-cache`, `max-age`, …) is obeyed: `heed` or
+    /// `ignore`. Default: `ignore` on a route with a `ttl`, `heed` on others.
     pub client_directives: Option<String>,
-    /// Stores personalised answers too, one per user; default false.
+    /// Stores personalised responses too, one per user; default false.
     pub per_user: Option<bool>,
-    /// Stores answers on disk too, where they outlive a restart; needs `[cache] disk`. A user's own
-    /// answer, and one that sets a cookie, stays in memory. Default false.
+    /// Stores responses on disk too, where they survive a restart; needs `[cache] disk`. A
+    /// personalised response, and one that sets a cookie, stays in memory. Default false.
     pub disk: Option<bool>,
     /// Longest body that is stored; default `4MB`.
     pub body_bytes_max: Option<String>,
-    /// Sends `Surrogate-Key` and `Cache-Tag` on to clients, for a cache between here and them;
+    /// Forwards `Surrogate-Key` and `Cache-Tag` to clients, for a cache in front of this one;
     /// default false.
     pub forward_tags: Option<bool>,
 }
 
-/// What tells requests apart whose answers are stored. What is left out of the key is not sent to
+/// Which parts of a request the cache key covers. A part that the key does not cover is not sent to
 /// the upstream either.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct KeyConfig {
-    /// Orders the query fields by name; default false.
+    /// Sorts the query fields by name; default false.
     pub sort: Option<bool>,
-    /// Query fields that do not count: names, or beginnings such as `utm_*`.
+    /// Query fields that the key does not cover: names, or prefixes such as `utm_*`.
     pub drop: Option<Vec<String>>,
-    /// The query fields that count; all others do not.
+    /// The only query fields that the key covers.
     pub keep: Option<Vec<String>>,
-    /// Cookies that count; no other one is sent on, so `[]` sends none. Default: all are sent on
-    /// and none counts, and then a request with cookies has its answer stored only if the origin
-    /// itself says for how long, or `public`.
+    /// Cookies that the key covers; no other cookie is sent to the upstream, so `[]` sends none.
+    /// Default: every cookie is sent and the key covers none. Then a response to a request with
+    /// cookies is stored only if the origin itself states a lifetime or `public`.
     pub cookies: Option<Vec<String>>,
-    /// Cookies that are not sent on: names, or beginnings such as `_ga*`.
+    /// Cookies that are not sent to the upstream: names, or prefixes such as `_ga*`.
     pub strip_cookies: Option<Vec<String>>,
-    /// Headers that count.
+    /// Headers that the key covers.
     pub headers: Option<Vec<String>>,
-    /// Cookies and headers of which only some values are told apart.
+    /// Cookies and headers of which the key distinguishes only some values.
     pub segments: Option<Vec<SegmentConfig>>,
 }
 
-/// A cookie or header of which only some values are told apart, and sent on.
+/// A cookie or header of which the key distinguishes only some values. The upstream sees one of
+/// these values.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct SegmentConfig {
     /// `cookie:NAME` or `header:NAME`.
     pub from: Option<String>,
-    /// The values that are told apart.
+    /// The values that the key distinguishes.
     pub values: Option<Vec<String>>,
-    /// What every other value counts as, and none at all; default: the first of `values`.
+    /// The value that stands for any other, and for none; default: the first of `values`.
     pub default: Option<String>,
 }
 
-/// Who gets an answer of their own.
+/// Which users get a personalised response.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct PersonaliseConfig {
@@ -261,23 +268,24 @@ pub struct PersonaliseConfig {
     pub user: Option<String>,
     /// Share of the users with a profile who are let in; default `100%`. Changeable live.
     pub rollout: Option<String>,
-    /// Share of the users who never are, for comparison; default `0%`. Changeable live.
+    /// Share of the users who are never let in, as a control group; default `0%`. Changeable live.
     pub hold_out: Option<String>,
-    /// Makes this rollout's draw independent of others; default: the route's name.
+    /// Makes the draw of this rollout independent of others; default: the name of the route.
     pub salt: Option<String>,
-    /// `sticky` (default): the same users stay in; `dice`: each request is drawn anew.
+    /// How users are drawn: `sticky` (default: the same users stay in) or `dice` (each request is
+    /// drawn anew).
     pub mode: Option<String>,
-    /// When the personalised answer is too slow or fails, fewer get it.
+    /// Lets fewer users in while the personalised response is too slow or fails.
     pub guard: Option<GuardConfig>,
 }
 
-/// The budget of the personalised answer.
+/// The budget of the personalised response.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct GuardConfig {
-    /// Time that an answer may take; default `1s`.
+    /// Longest time of a response that is not late; default `1s`.
     pub latency: Option<String>,
-    /// Share of answers that may fail or be late; default `10%`.
+    /// Share of responses that may fail or be late; default `10%`.
     pub errors: Option<String>,
 }
 
@@ -295,40 +303,40 @@ pub struct CorsConfig {
     pub max_age: Option<String>,
 }
 
-/// Room for stored answers, in memory and on disk.
+/// The store of responses, in memory and on disk.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct StoreConfig {
-    /// Bytes of memory; default `256MB`. At the bound the entries asked for least make room.
+    /// Bytes of memory; default `256MB`. At the bound, the entries that are used least are evicted.
     pub bytes: Option<String>,
     /// A second tier on disk, for routes with `cache.disk`.
     pub disk: Option<DiskConfig>,
 }
 
-/// The second tier: stored answers on disk.
+/// The second tier: stored responses on disk.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct DiskConfig {
-    /// Folder, which belongs to this process alone; default `data/cache`. When it cannot be used,
-    /// answers are served from memory alone, and an alarm is raised.
+    /// Directory, which belongs to this process alone; default `data/cache`. If it cannot be used,
+    /// responses are served from memory alone, and an alarm is raised.
     pub dir: Option<String>,
-    /// Bytes of it; default `10GB`. At the bound the oldest answers make room, and only what comes
-    /// a second time is written.
+    /// Bytes on disk; default `10GB`. At the bound the oldest responses are evicted, and a response
+    /// is written only when its key comes a second time.
     pub bytes: Option<String>,
 }
 
-/// Bounds that protect the machine. What exceeds one is shed with 503 and `Retry-After`.
+/// Bounds that protect the machine. Requests beyond one are shed with 503 and `Retry-After`.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct LimitsConfig {
-    /// Requests a core that may be under way beyond the cache; default 4096.
+    /// Requests per core under way beyond the cache; default 4096.
     pub pending_max: Option<usize>,
     /// Waiters on one flight; default 10000.
     pub waiters_per_key_max: Option<usize>,
     /// Waiters on all flights; default 50000.
     pub waiters_max: Option<usize>,
-    /// Open client connections a core; default 50000. One more is told 503 and closed.
+    /// Open client connections per core; default 50000. One more is answered with 503 and closed.
     pub connections_max: Option<usize>,
-    /// Longest user id in bytes; a longer one has no profile. Default 100.
+    /// Longest user id in bytes; a longer one counts as having no profile. Default 100.
     pub user_bytes_max: Option<usize>,
 }

@@ -1,7 +1,8 @@
-//! Decides at the edge who gets an answer of their own.
+//! Decides whether a user gets a personalised response.
 //!
-//! No id, no profile, a profile but not let in: all get the shared answer; only who is left costs a
-//! fetch. Pure but for the look-up of the profile.
+//! Users without an id, without a profile, or outside the rollout get the generic response, which
+//! the cache can answer. Only the others cost a fetch. Invariant: any failure means the generic
+//! response. Pure but for the look-up of the profile. Never here: the rollout's shares (`rollout`).
 
 use exchange::Decision;
 use http1::Head;
@@ -12,17 +13,17 @@ use crate::rollout::Rollout;
 use crate::trace::UserId;
 use crate::user::User;
 
-/// What decides besides the request.
+/// What the decision depends on besides the request.
 pub(crate) struct Deciders<'d> {
-    /// Knows who has a profile.
+    /// Look-up of profiles.
     pub profiles: Option<&'d dyn Profiles>,
-    /// Who of them is let in.
+    /// Which of the users with a profile are let in.
     pub rollout: Option<&'d Rollout>,
-    /// Longest user id.
+    /// Bytes of a user id.
     pub user_bytes_max: usize,
 }
 
-/// Decides, and notes the user id.
+/// Decides, and writes the user id to `user`.
 pub(crate) fn decide(
     route: &Route,
     head: &Head<'_>,
@@ -37,7 +38,7 @@ pub(crate) fn decide(
     };
     user.extend_from_slice(&id);
     if route.collect.is_some() {
-        // An event is recorded with its user; its reply is the same for all.
+        // An event is recorded with its user, but its reply is the same for everyone.
         return Decision::Generic;
     }
     let profile = deciders.profiles.map_or(Profile::Unavailable, |p| p.look_up(&id));

@@ -1,31 +1,32 @@
-//! Why a request gets no answer of its upstream, whose fault that is, and what the client is told.
+//! Refusals: the reasons why a client gets an error from the gateway itself.
 //!
-//! One table (`Refusal::status`) maps causes to statuses; the same names label the metrics.
+//! Invariant: one table ([`Refusal::status`]) maps reasons to statuses, and each reason has one
+//! name in metrics and in `Cache-Status`. Never here: writing the reply (`reply`).
 
 use http1::framing::MalformedResponse;
 
-/// Why a fetch failed.
+/// The reason why a fetch failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum FetchError {
-    /// No server is healthy.
+    /// No server is healthy, or no worker is ready.
     #[error("no server or worker of the upstream is healthy")]
     Unhealthy,
-    /// Every server's connections are in use, or every place in the workers' queue.
-    #[error("the upstream has as many requests as it may")]
+    /// Every connection to the server is in use, or the queue of the workers is full.
+    #[error("the upstream has no free connection or worker")]
     Busy,
     /// The connection could not be made.
     #[error("the upstream refused the connection")]
     Connect,
-    /// A time limit ran out.
+    /// A timeout has passed.
     #[error("the upstream did not answer in time")]
     Timeout,
-    /// The connection broke before the answer was complete.
+    /// The connection closed before the response was complete.
     #[error("the upstream closed the connection early")]
     Closed,
-    /// The answer was not HTTP.
-    #[error("the upstream's answer is malformed")]
+    /// The response was no valid HTTP.
+    #[error("the upstream's response is malformed")]
     Malformed,
-    /// The one fetch that all requests of a `strict` route share failed.
+    /// The fetch that all requests of a `strict` route share has failed.
     #[error("the fetch that all requests share failed")]
     Shared,
     /// The fetch ended without a result.
@@ -40,7 +41,7 @@ impl From<MalformedResponse> for FetchError {
 }
 
 impl FetchError {
-    /// Name in metrics and `Cache-Status`.
+    /// Returns its name in metrics and `Cache-Status`.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Unhealthy => "unhealthy",
@@ -60,33 +61,33 @@ impl FetchError {
     }
 }
 
-/// Why a request is answered by the gateway itself.
+/// The reason why the gateway refuses a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Refusal {
     /// No route matches.
     NoRoute,
-    /// A route matches but for the method; these are allowed.
+    /// A route would match with one of these methods.
     Method(Box<str>),
-    /// The gateway has enough to do.
+    /// The gateway is at a bound; the text names what there is too much of.
     Overloaded(&'static str),
-    /// The request's body cannot be read.
+    /// The request cannot be read, with its status and message.
     Body(u16, String),
-    /// Recording is refused because the disk is full (`on_full = "refuse"`).
+    /// The event could not be recorded (such as a full disk with `on_full = "refuse"`).
     NotRecorded,
-    /// The upstream failed.
+    /// The fetch failed.
     Fetch(FetchError),
-    /// A waiter's time ran out.
+    /// The request has waited for other fetches for too long.
     WaitedTooLong,
-    /// The client wants no more than what is stored (`only-if-cached`), and that is nothing.
+    /// The client accepts only a stored response (`only-if-cached`), and there is none.
     NotCached,
     /// A model refused the request.
     Model(exchange::Refusal),
-    /// The client left before it had its answer: it is told nothing.
+    /// The client left before the response, so nothing is sent.
     ClientLeft,
 }
 
 impl Refusal {
-    /// A model's refusal; one of the method is as one of a route.
+    /// Turns the refusal of a model into one of the gateway.
     pub(crate) fn of_model(refusal: exchange::Refusal) -> Self {
         match refusal.allowed_methods {
             Some(allowed) => Self::Method(allowed.into()),
@@ -94,7 +95,7 @@ impl Refusal {
         }
     }
 
-    /// The status.
+    /// Returns the status of the reply.
     pub(crate) fn status(&self) -> u16 {
         match self {
             Self::NoRoute => 404,
@@ -105,12 +106,12 @@ impl Refusal {
             Self::Fetch(FetchError::Unhealthy | FetchError::Busy) => 503,
             Self::Fetch(FetchError::Timeout) | Self::WaitedTooLong | Self::NotCached => 504,
             Self::Fetch(_) => 502,
-            // Never sent; as nginx calls it.
+            // Never sent; nginx uses this number.
             Self::ClientLeft => 499,
         }
     }
 
-    /// Seconds after which a client may try again, where that may help.
+    /// Returns the seconds after which the client should try again, if that may help.
     pub(crate) fn retry_after(&self) -> Option<u32> {
         if let Self::Model(refusal) = self {
             return refusal.retry_after_s;
@@ -118,7 +119,7 @@ impl Refusal {
         (matches!(self.status(), 429 | 502..=504) && *self != Self::NotCached).then_some(1)
     }
 
-    /// What the client is told.
+    /// Returns the message for the client.
     pub(crate) fn message(&self) -> String {
         match self {
             Self::NoRoute => "no such resource".to_owned(),
@@ -129,12 +130,12 @@ impl Refusal {
             Self::NotRecorded => "the event cannot be recorded; try again".to_owned(),
             Self::Fetch(error) => error.to_string(),
             Self::WaitedTooLong => "the upstream did not answer in time".to_owned(),
-            Self::NotCached => "no stored answer; the request asks for no other".to_owned(),
+            Self::NotCached => "nothing is stored, and the request is `only-if-cached`".to_owned(),
             Self::ClientLeft => "the client has left".to_owned(),
         }
     }
 
-    /// Name in metrics.
+    /// Returns its name in `Cache-Status`.
     pub(crate) fn name(&self) -> &'static str {
         match self {
             Self::NoRoute => "no-route",

@@ -1,10 +1,10 @@
-//! Fetches from origins and models: those that others may wait for in tasks of their own, so that a
-//! client that goes away takes none with it; those for one request alone in the request's task, so
-//! that they end with it.
+//! The life of a fetch from an origin, a model or the disk.
 //!
-//! Invariant: every fetch ends within the route's lease, and with it the flight, whatever the
-//! upstream does. Here: the life of a fetch. `origin_request`: what is asked. `origin`: asking.
-//! `storing`: what is kept of the answer.
+//! A fetch that others may wait for runs in a separate task, so it outlives a client that leaves.
+//! A fetch for one request alone runs in the task of that request, and ends with it. Invariant:
+//! every fetch ends within the lease of its route, and with it the flight, whatever the upstream
+//! does. Here is the order of the steps. `origin_request` owns what is asked, `origin` asks,
+//! `storing` stores. Never here: who waits (`flight`, `miss`).
 
 mod fetched;
 mod origin;
@@ -32,12 +32,12 @@ pub(crate) use origin_request::{OriginRequest, Storage, asks_for_less};
 pub(crate) use recall::recall;
 pub(crate) use result::{FetchResult, Outcome, PrivateAnswer};
 
-/// Where a detached fetch hands its result over.
+/// The channel on which a detached fetch hands its result over.
 pub(crate) type Handover = oneshot::Sender<Result<FetchResult, Refusal>>;
 
-/// Brings the answer for everybody who waits for it, ends the flight, hands the answer over.
+/// Fetches for everyone who waits, ends the flight, and hands the result over.
 ///
-/// Returns what it brought when nobody takes it.
+/// Without a `handover` it returns the result instead.
 pub(crate) async fn fly(
     edge: &Rc<Edge>,
     request: &mut OriginRequest,
@@ -48,7 +48,7 @@ pub(crate) async fn fly(
     let result = settle(edge, route, request, true).await;
     lease.land(landing(&result, route));
     match handover {
-        // A client that went away needs no answer.
+        // If the client has left, nobody receives the result.
         Some(handover) => {
             drop(handover.send(result));
             None
@@ -57,10 +57,10 @@ pub(crate) async fn fly(
     }
 }
 
-/// Brings the answer for a request that nobody waits with; it may be stored all the same.
+/// Fetches for one request on which no other waits. The response may be stored all the same.
 ///
 /// # Errors
-/// When there is none.
+/// When there is no response.
 pub(crate) async fn alone(
     edge: &Rc<Edge>,
     route: &Route,
@@ -69,10 +69,10 @@ pub(crate) async fn alone(
     settle(edge, route, &mut request, false).await
 }
 
-/// Fetches an answer that is never stored; `now` it begins.
+/// Fetches a response that is never stored. The lease counts from `now`.
 ///
 /// # Errors
-/// When the upstream or the model gives none.
+/// When the upstream or the model gives no response.
 pub(crate) async fn fetch_private(
     edge: &Rc<Edge>,
     route: &Route,
@@ -81,7 +81,7 @@ pub(crate) async fn fetch_private(
 ) -> Result<FetchResult, Refusal> {
     let deadline = Some(TokioInstant::from_std(now + route.lease));
     let fetched = match route.target(request.arm) {
-        // One deadline for all that an upstream may take.
+        // An upstream keeps one deadline for all its attempts.
         Target::Upstream(_) => origin::ask(edge, route, request, deadline).await?,
         _ => match timeout(route.lease, origin::ask(edge, route, request, None)).await {
             Ok(fetched) => fetched?,
@@ -91,13 +91,13 @@ pub(crate) async fn fetch_private(
     Ok(fetched.into_private(Vec::new()))
 }
 
-/// A response to a request that was sent otherwise, for that request alone.
+/// Returns a response that the caller has fetched itself, for that request alone.
 pub(crate) fn passed(route: &Route, response: Response) -> FetchResult {
     Fetched::received(route, response, false).into_private(Vec::new())
 }
 
-/// Brings the answer back from disk or fetches it, and stores what may be stored; a failure may
-/// bring the stale one.
+/// Recalls the response from disk or fetches it, and stores it if that is allowed. After a failure
+/// the stale entry may take its place.
 async fn settle(
     edge: &Rc<Edge>,
     route: &Route,
@@ -124,11 +124,11 @@ async fn bring(
     }
 }
 
-/// What the others who wait for this fetch are told.
+/// Returns how the flight of this fetch ends for its waiters.
 fn landing(result: &Result<FetchResult, Refusal>, route: &Route) -> Landing {
     let strict = route.coalesce == Coalesce::Strict;
     match result.as_ref().map(|result| &result.outcome) {
-        // Every use of it needs a confirmation of its own (`no-cache`), or a cookie.
+        // Each use needs its own revalidation (`no-cache`), or its own cookie.
         Ok(Outcome::Stored(entry) | Outcome::Purged(entry))
             if (entry.fresh.is_zero() || entry.sets_cookie) && !strict =>
         {
@@ -148,7 +148,8 @@ fn landing(result: &Result<FetchResult, Refusal>, route: &Route) -> Landing {
     }
 }
 
-/// Forgets a stale entry whose successor may not be stored; holds off after a failure.
+/// Forgets a stale entry if its successor may not be stored. After a failure it holds the entry off
+/// from being refetched.
 fn judge_stale(
     edge: &Edge,
     route: &Route,
@@ -169,8 +170,10 @@ fn judge_stale(
     }
 }
 
-/// Remembers that requests for this key gain nothing by waiting for each other, or that they do.
-/// What one client is refused because it shows who it is says nothing of the others.
+/// Remembers whether requests for this key gain by waiting for each other.
+///
+/// A request that fetched alone may show credentials, and its response may be private only because
+/// of these. So such a response counts only if the key is remembered already.
 fn remember(
     edge: &Edge,
     request: &OriginRequest,
@@ -191,7 +194,7 @@ fn remember(
     }
 }
 
-/// Puts the stale entry in the place of a failure, while it may be (RFC 5861 §4).
+/// Replaces a failure by the stale entry, as long as the entry allows it (RFC 5861 §4).
 fn or_stale(
     result: Result<FetchResult, Refusal>,
     request: &OriginRequest,

@@ -1,9 +1,9 @@
 //! Flights: one fetch in progress for a key, and the requests that wait on it.
 //!
-//! Invariants: at most one flight a key; a flight leaves the table in the same step in which it
-//! ends, and ends when its `Lease` is dropped, however that happens: no key is ever poisoned.
-//! Waiters are woken by the event itself, all at once. Bounds: waiters per flight and in all; one
-//! more is shed.
+//! Invariants: a key has at most one flight. A flight leaves the table in the step that ends it. It
+//! ends when its [`Lease`] is dropped, however that happens, so no key is ever blocked for good.
+//! The end of a flight wakes all its waiters at once. Bounds: waiters per flight and in all; one
+//! more is shed. Never here: the fetch itself.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -22,13 +22,13 @@ const SHARDS: usize = 64;
 /// How a flight ended.
 #[derive(Debug, Clone)]
 pub(crate) enum Landing {
-    /// With an answer that everybody may have.
+    /// With a response for every waiter.
     Shared(Arc<Entry>),
-    /// With an answer from disk, which may be older than a waiter demands.
+    /// With a response from disk, which may be older than a waiter allows.
     Recalled(Arc<Entry>),
-    /// With an answer that is the leader's alone: the others fetch for themselves, in parallel.
+    /// With a response for the leader alone; the waiters fetch for themselves, in parallel.
     NotShared,
-    /// Without an answer: one waiter takes over.
+    /// Without a response; one waiter takes over.
     Failed(FetchError),
 }
 
@@ -36,7 +36,7 @@ pub(crate) enum Landing {
 struct Flight {
     state: watch::Sender<Option<Landing>>,
     waiters: AtomicUsize,
-    /// 0 for the first flight of a key; a takeover counts one more.
+    /// 0 for the first flight of a key; one more for each takeover.
     attempt: u32,
 }
 
@@ -52,14 +52,14 @@ pub(crate) struct Flights {
     waiters_per_key_max: usize,
 }
 
-/// A place in a flight.
+/// The part that a request has in a flight.
 #[derive(Debug)]
 pub(crate) enum Join {
-    /// Nobody fetches this key: the caller does, and lands the lease.
+    /// There is no flight of this key: the caller must fetch, and land the lease.
     Lead(Lease),
-    /// Somebody does: wait.
+    /// There is a flight to wait on.
     Wait(Waiter),
-    /// Too many wait already.
+    /// The flight or the process has as many waiters as allowed.
     Full,
 }
 
@@ -81,7 +81,7 @@ pub(crate) struct Waiter {
 }
 
 impl Flights {
-    /// No flights yet.
+    /// Returns an empty table of flights.
     pub(crate) fn new(waiters_max: usize, waiters_per_key_max: usize) -> Arc<Self> {
         let shards = (0..SHARDS).map(|_| FlightShard::default()).collect();
         let hasher = RandomState::default();
@@ -89,7 +89,7 @@ impl Flights {
         Arc::new(Self { shards, hasher, waiters, waiters_max, waiters_per_key_max })
     }
 
-    /// Joins the flight of `key`, or begins one as its `attempt`th.
+    /// Joins the flight of `key`, or begins one with this number of takeovers.
     pub(crate) fn join(self: &Arc<Self>, key: &[u8], attempt: u32) -> Join {
         let mut shard = self.shard(key).lock();
         if let Some(flight) = shard.get(key) {
@@ -115,12 +115,12 @@ impl Flights {
         }
     }
 
-    /// Flights under way.
+    /// Returns the number of flights.
     pub(crate) fn count(&self) -> usize {
         self.shards.iter().map(|shard| shard.lock().len()).sum()
     }
 
-    /// Requests that wait.
+    /// Returns the number of waiters on all flights.
     pub(crate) fn waiting(&self) -> usize {
         self.waiters.load(Ordering::Relaxed)
     }
@@ -132,7 +132,7 @@ impl Flights {
 }
 
 impl Lease {
-    /// Ends the flight and wakes everybody who waits on it.
+    /// Ends the flight and wakes all its waiters.
     pub(crate) fn land(mut self, landing: Landing) {
         self.end(landing);
     }
@@ -152,7 +152,7 @@ impl Drop for Lease {
 }
 
 impl Waiter {
-    /// Waits for the flight to end; `None` when the deadline comes first.
+    /// Waits for the flight to end; returns `None` if the deadline comes first.
     pub(crate) async fn landed(mut self, deadline: Instant) -> Option<Landing> {
         let deadline = tokio::time::Instant::from_std(deadline);
         let ended = self.state.wait_for(Option::is_some);
@@ -163,7 +163,7 @@ impl Waiter {
         }
     }
 
-    /// Which attempt at its key the flight is.
+    /// Returns the number of takeovers before this flight.
     pub(crate) fn attempt(&self) -> u32 {
         self.flight.attempt
     }

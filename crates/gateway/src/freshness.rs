@@ -1,8 +1,9 @@
-//! Whether an answer may be stored, and how long it may be used.
+//! Whether a response may be stored, and how long it may be used.
 //!
-//! Sources: RFC 9111 §3 (what may be stored), §4.2 (freshness), RFC 5861 (stale answers), RFC 9213
-//! (targeted fields). There is no default lifetime: the route, the origin, or where the origin
-//! says when it last changed the thing, a tenth of its age (RFC 9111 §4.2.2).
+//! Invariant: there is no default lifetime. A lifetime comes from the route or from the origin, or
+//! is a tenth of the time since `Last-Modified` (RFC 9111 §4.2.2). Pure. Never here: storing.
+//! Sources: RFC 9111 §3 (what may be stored), §4.2 (freshness), RFC 5861 (stale responses), RFC
+//! 9213 (targeted fields).
 
 mod directives;
 
@@ -14,26 +15,26 @@ use http1::FieldLines;
 pub use directives::Directives;
 pub(crate) use directives::{SECONDS_MAX, each_directive, seconds};
 
-/// A guess at a lifetime is never longer than this.
+/// Longest lifetime that is guessed.
 const HEURISTIC_MAX: Duration = Duration::from_secs(24 * 3600);
-/// How long past its lifetime an answer may stand in for a failing upstream when neither the route
-/// nor the origin says so.
+/// Time past its lifetime for which a response may replace a failure, if neither the route nor the
+/// origin states one.
 const IF_ERROR_DEFAULT: Duration = Duration::from_secs(24 * 3600);
 
-/// What the route says of storing.
+/// The rules of a route for storing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Policy {
-    /// Lifetime from its arrival, whatever the origin says.
+    /// Lifetime from the arrival of a response, in place of the origin's.
     pub ttl: Option<Duration>,
-    /// Stale time while fetching anew.
+    /// Time past the lifetime for which a response may be used while it is refetched.
     pub stale: Option<Duration>,
-    /// Stale time when the upstream fails.
+    /// Time past the lifetime for which a response may be used if the upstream fails.
     pub stale_if_error: Option<Duration>,
-    /// Stores every answer for this long that is not somebody's own (`coalesce = "strict"`).
+    /// Least lifetime of every shareable response with a status below 500 (`coalesce = "strict"`).
     pub hold: Option<Duration>,
-    /// Guesses a lifetime where the origin states none.
+    /// Whether to guess a lifetime if the origin states none.
     pub heuristic: bool,
-    /// What becomes of answers with `Set-Cookie`.
+    /// What happens to responses with `Set-Cookie`.
     pub set_cookie: SetCookie,
 }
 
@@ -50,32 +51,32 @@ impl Default for Policy {
     }
 }
 
-/// What becomes of answers with `Set-Cookie`.
+/// What happens to responses with `Set-Cookie`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum SetCookie {
-    /// Stored, cookie and all, when the origin itself states how long they are fresh (RFC 9111
-    /// §7.3: the field alone does not forbid it); never by a guess, nor on a route with a ttl.
+    /// They are stored with the cookie if the origin itself states a lifetime; never by a guess, or
+    /// on a route with a `ttl`. The field alone does not forbid storing (RFC 9111 §7.3).
     #[default]
     Store,
-    /// Never stored.
+    /// They are never stored.
     Refuse,
-    /// Stored and sent without the field.
+    /// They are stored and sent without the field.
     Strip,
 }
 
-/// What must be known of the request to store its answer.
+/// The facts about a request that decide whether its response may be stored.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct RequestFacts {
-    /// It carried `Authorization`.
+    /// Whether it carried `Authorization`.
     pub authorised: bool,
-    /// It carried cookies that are not part of the key: then only the origin's own word that
-    /// others may have the answer counts, not the route's lifetime, and not a guess.
+    /// Whether it carried cookies that the key does not cover. Then the route's `ttl` and a guess
+    /// do not count, unless the origin says `public` or states a lifetime.
     pub cookies: bool,
-    /// Time from the request to the answer.
+    /// Time from the request to the response.
     pub delay: Duration,
 }
 
-/// Decides whether an answer may be stored, and how long it may be used; `None` when not.
+/// Decides how long a response may be used; `None` if it may not be stored.
 pub fn lifetime(
     status: u16,
     headers: &FieldLines,
@@ -97,7 +98,7 @@ pub fn lifetime(
     let is_vouched = !facts.cookies || directives.public || stated.as_ref().is_some_and(is_meant);
     let is_usual = matches!(status, 200 | 203 | 204 | 300 | 301 | 308 | 404 | 410);
     let by_route = policy.ttl.filter(|_| is_usual && is_vouched);
-    // The route counts from the arrival: an origin whose clock is wrong must not undo its ttl.
+    // The `ttl` counts from the arrival, so that an origin with a wrong clock cannot shorten it.
     let mut fresh = by_route.map(|ttl| ttl + age).or(stated);
     if let Some(hold) = policy.hold.filter(|_| status < 500) {
         let hold = hold + age;
@@ -130,11 +131,11 @@ pub fn lifetime(
     has_use.then_some(Lifetime { age, fresh, while_revalidate, if_error, strict, open })
 }
 
-/// Whether nothing forbids storing (RFC 9111 §3): a final status, whole, not `no-store`, not
-/// `private`, no `Vary: *`.
+/// Whether the response itself allows storing (RFC 9111 §3). Its status must be final and not 206,
+/// and it must have no `no-store`, no `private` and no `Vary: *`.
 fn may_be_stored(status: u16, headers: &FieldLines, directives: &Directives) -> bool {
     let understood = !directives.must_understand || is_understood(status);
-    // `must-understand` is written beside a `no-store` for caches that do not know it (§5.2.2.3).
+    // An origin adds `no-store` for caches that do not know `must-understand` (§5.2.2.3).
     let kept = !directives.no_store || (directives.must_understand && understood);
     (200..600).contains(&status)
         && !matches!(status, 206 | 304)
@@ -144,7 +145,8 @@ fn may_be_stored(status: u16, headers: &FieldLines, directives: &Directives) -> 
         && !varies_on_everything(headers)
 }
 
-/// Whether an answer with `Set-Cookie` may be stored; one that all waiters get never is.
+/// Whether a response with `Set-Cookie` may be stored. On a `strict` route every waiter would get
+/// the cookie, so it may not.
 fn cookie_may_be_stored(policy: &Policy, stated: Option<Duration>) -> bool {
     match policy.set_cookie {
         SetCookie::Store => policy.hold.is_none() && policy.ttl.is_none() && stated.is_some(),
@@ -153,38 +155,38 @@ fn cookie_may_be_stored(policy: &Policy, stated: Option<Duration>) -> bool {
     }
 }
 
-/// Statuses whose rules for caches are followed here (RFC 9110 §15).
+/// Whether this cache follows the rules of a status (RFC 9110 §15).
 fn is_understood(status: u16) -> bool {
     matches!(status, 200..=205 | 300..=303 | 305..=308 | 400..=417 | 421..=422 | 426 | 500..=505)
 }
 
-/// Statuses that may be used for a guessed time (RFC 9110 §15.1).
+/// Whether a response of this status may get a guessed lifetime (RFC 9110 §15.1).
 fn is_heuristic(status: u16) -> bool {
     matches!(status, 200 | 203 | 204 | 300 | 301 | 308 | 404 | 405 | 410 | 414 | 501)
 }
 
-/// A tenth of the time since the thing last changed (RFC 9111 §4.2.2).
+/// Returns a tenth of the time since `Last-Modified` (RFC 9111 §4.2.2).
 fn guess(headers: &FieldLines) -> Option<Duration> {
     let changed = date(headers, "last-modified")?;
     let from = date(headers, "date").unwrap_or_else(SystemTime::now);
     Some((from.duration_since(changed).ok()? / 10).min(HEURISTIC_MAX))
 }
 
-/// The corrected initial age (RFC 9111 §4.2.3), without the response delay, which the caller adds.
+/// Returns the corrected initial age (RFC 9111 §4.2.3); the caller adds the response delay.
 fn age(headers: &FieldLines) -> Duration {
     let stated = headers.get("age").map_or(0, |age| {
-        // A parameter, which `Age` has none of, changes no number.
+        // `Age` has no parameters; if one follows, the number still counts.
         let first = age.split(|b| matches!(b, b',' | b';')).next().unwrap_or_default();
         seconds(first).unwrap_or(0)
     });
     let apparent = date(headers, "date")
         .and_then(|date| SystemTime::now().duration_since(date).ok())
         .unwrap_or_default();
-    // `Date` tells whole seconds; what is left of the last one is no age.
+    // `Date` has whole seconds, so a fraction of a second is no age.
     Duration::from_secs(apparent.as_secs().max(stated))
 }
 
-/// Lifetime by `Expires`, which counts from `Date`; an unreadable one has expired.
+/// Returns the lifetime by `Expires`, which counts from `Date`; zero if `Expires` is malformed.
 fn expires(headers: &FieldLines) -> Option<Duration> {
     if !headers.has("expires") {
         return None;

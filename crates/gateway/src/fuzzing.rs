@@ -1,6 +1,7 @@
-//! The parsers that read strangers' bytes, opened for the fuzz targets; no part of the interface.
+//! Exports the parsers of untrusted bytes to the fuzz targets.
 //!
-//! Nothing in the product calls this.
+//! Invariant: nothing in the product uses this module, and it is no part of the interface. Never
+//! here: code that only a fuzz target runs, but for conversions.
 
 use cache::Area;
 
@@ -15,10 +16,10 @@ pub use crate::request_directives::RequestDirectives;
 pub use crate::upstream::fuzzing::{AnswerReading, read_answer};
 pub use crate::user::{User, UserSource};
 
-/// What a purge covers under the routes of a plan.
+/// Returns the areas of a purge under the routes of a plan.
 ///
 /// # Errors
-/// What is wrong with the request.
+/// With a message when the request is wrong.
 pub fn areas(request: &PurgeRequest, plan: &Plan) -> Result<Vec<Area>, String> {
     request.areas(&plan.routes)
 }

@@ -1,7 +1,8 @@
-//! The gateway's live objects: what all cores share, and each core's own part.
+//! The live objects of the gateway: the part that all cores share, and the part of each core.
 //!
-//! `Gateway` is shared; `Edge` lives on one core and never leaves it: its connections to upstreams,
-//! its recorder, its source of request ids. `Exchange` is one request under way on an edge.
+//! [`Gateway`] is shared. An [`Edge`] never leaves its core; it has connections to upstreams, a
+//! recorder and a source of request ids. [`Exchange`] is one request under way on an edge.
+//! Invariant: the plan never changes while serving. Never here: what happens to a request.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -30,41 +31,41 @@ use crate::upstream::{Upstream, UpstreamPool};
 /// Time after which a core reads the wall clock again.
 const ANCHOR_AGE_MAX: Duration = Duration::from_millis(200);
 
-/// What a gateway is made of besides its plan.
+/// The parts that the binary gives a gateway, besides its plan.
 pub struct Parts {
-    /// Knows who has a profile.
+    /// Look-up of profiles.
     pub profiles: Option<Arc<dyn Profiles>>,
-    /// Answers from models.
+    /// Models in this process.
     pub compute: Option<Arc<dyn Compute>>,
-    /// Workers, by the upstream for which they answer.
+    /// Workers, by the name of the upstream for which they answer.
     pub workers: HashMap<String, Arc<dyn Workers>>,
-    /// Takes work that is too long for an I/O core.
+    /// Threads for work that is too long for an I/O core.
     pub work: WorkPool,
 }
 
-/// What all cores share.
+/// The part of the gateway that all cores share.
 pub struct Gateway {
-    /// What is to be done.
+    /// The checked configuration.
     pub plan: Plan,
-    /// Upstreams, as the plan numbers them.
+    /// Upstreams, by the index of the plan.
     pub upstreams: Vec<Arc<Upstream>>,
-    /// Rollouts, by route; none where a route does not personalise.
+    /// Rollouts, by route; `None` if the route does not personalise.
     rollouts: Vec<Option<Rollout>>,
     /// Stored responses.
     pub store: Arc<Store>,
-    /// Fetches under way.
+    /// Flights.
     pub(crate) flights: Arc<Flights>,
     /// Keys whose responses could not be stored.
     pub(crate) unstorable: Unstorable,
     /// Metrics.
     pub(crate) metrics: GatewayMetrics,
-    /// Knows who has a profile.
+    /// Look-up of profiles.
     pub(crate) profiles: Option<Arc<dyn Profiles>>,
-    /// Answers from models.
+    /// Models in this process.
     pub(crate) compute: Option<Arc<dyn Compute>>,
-    /// Takes work that is too long for an I/O core.
+    /// Threads for work that is too long for an I/O core.
     pub(crate) work: WorkPool,
-    /// Bodies being encoded as they pass.
+    /// Number of bodies that are encoded as they stream.
     pub(crate) streams: AtomicUsize,
 }
 
@@ -75,7 +76,7 @@ impl std::fmt::Debug for Gateway {
 }
 
 impl Gateway {
-    /// A gateway with nothing in memory.
+    /// Makes the live objects of a plan. Memory begins empty.
     pub fn new(plan: Plan, parts: Parts, registry: &Registry) -> Arc<Self> {
         let Parts { profiles, compute, mut workers, work } = parts;
         let upstreams = plan.upstreams.iter().map(|upstream| {
@@ -100,38 +101,38 @@ impl Gateway {
         })
     }
 
-    /// The routes that personalise, with their rollouts.
+    /// Returns the names of the routes that personalise, with their rollouts.
     pub fn rollouts(&self) -> impl Iterator<Item = (&str, &Rollout)> {
         let routes = self.plan.routes.iter().zip(&self.rollouts);
         let routes = routes.filter(|(route, _)| route.collect.is_none());
         routes.filter_map(|(route, rollout)| Some((&*route.name, rollout.as_ref()?)))
     }
 
-    /// The rollout of a route, by its index.
+    /// Returns the rollout of a route.
     pub(crate) fn rollout(&self, route: usize) -> Option<&Rollout> {
         self.rollouts[route].as_ref()
     }
 
-    /// Fetches under way that others may wait for.
+    /// Returns the number of flights.
     pub fn flights(&self) -> usize {
         self.flights.count()
     }
 
-    /// Requests that wait for the fetch of another.
+    /// Returns the number of requests that wait on a flight.
     pub fn waiters(&self) -> usize {
         self.flights.waiting()
     }
 
-    /// What the cache on disk tells of itself, when there is one.
+    /// Returns the status of the cache on disk, if there is one.
     pub fn disk_status(&self) -> Option<DiskStatus> {
         self.store.disk_status()
     }
 
-    /// Purges what is asked; returns the number of entries. Takes a while for many of them, so it
-    /// is not for an I/O core.
+    /// Purges entries, and waits until that is durable; returns their number in memory. It may take
+    /// long, so it must not run on an I/O core.
     ///
     /// # Errors
-    /// What is wrong with the request, in words; nothing is purged then.
+    /// With a message when the request is wrong. Then nothing is purged.
     pub fn purge(&self, request: &PurgeRequest) -> Result<usize, String> {
         let areas = request.areas(&self.plan.routes)?;
         let count = self.store.purge(&areas, request.soft);
@@ -141,26 +142,26 @@ impl Gateway {
     }
 }
 
-/// One core's part.
+/// The part of the gateway that lives on one core.
 pub struct Edge {
-    /// What all cores share.
+    /// The shared part.
     pub gateway: Arc<Gateway>,
-    /// This core's connections, one pool an upstream.
+    /// The connections of this core, one pool per upstream.
     pub(crate) pools: Vec<UpstreamPool>,
-    /// This core's recorder.
+    /// The recorder of this core.
     pub(crate) recorder: Option<Box<dyn Recorder>>,
     /// Requests under way beyond the cache.
     pending: Cell<usize>,
-    /// Bodies of computed answers are written here first.
+    /// Buffer in which models write the bodies of their responses.
     pub(crate) scratch: RefCell<Vec<u8>>,
-    /// One instant with the wall clock's microseconds at it.
+    /// An instant, and the time of the wall clock then, in microseconds.
     anchor: Cell<(Instant, u64)>,
     id_high: u64,
     id_low: RefCell<Random>,
 }
 
 impl Edge {
-    /// The part of one core.
+    /// Makes the part of one core.
     pub fn new(gateway: Arc<Gateway>, recorder: Option<Box<dyn Recorder>>, seed: u128) -> Rc<Self> {
         let pools = gateway.upstreams.iter().map(|u| UpstreamPool::new(Arc::clone(u))).collect();
         Rc::new(Self {
@@ -187,12 +188,12 @@ impl Edge {
         Trace::begin(start, time_us, self.next_id())
     }
 
-    /// A request id: unique by a random half a core and numbers that do not repeat.
+    /// Returns a new request id: a random half per core, and a number that does not repeat.
     pub(crate) fn next_id(&self) -> u128 {
         (u128::from(self.id_high) << 64) | u128::from(self.id_low.borrow_mut().bits())
     }
 
-    /// Admits a request beyond the cache; `None` when the core has enough to do.
+    /// Admits a request beyond the cache; `None` if the core is at its bound.
     pub(crate) fn admit(self: &Rc<Self>) -> Option<Admission> {
         let pending = self.pending.get();
         if pending >= self.gateway.plan.pending_max {
@@ -212,22 +213,22 @@ impl Drop for Admission {
     }
 }
 
-/// One request under way on an edge, its route found.
+/// One request under way on an edge, after its route was found.
 pub(crate) struct Exchange<'x, 'h> {
-    /// Where it lives.
+    /// The part of the gateway on this core.
     pub edge: &'x Rc<Edge>,
-    /// Its route.
+    /// The route of the request.
     pub route: &'x Route,
-    /// Its head.
+    /// The head of the request.
     pub head: &'x Head<'h>,
     /// The reply under construction.
     pub reply: &'x mut Reply,
-    /// What is remembered of it.
+    /// The times and decisions that become the record.
     pub trace: &'x mut Trace,
 }
 
 impl<'x> Exchange<'x, '_> {
-    /// What all cores share.
+    /// Returns the shared part.
     pub(crate) fn gateway(&self) -> &'x Arc<Gateway> {
         &self.edge.gateway
     }

@@ -1,9 +1,10 @@
-//! Forgets what a request may have changed (RFC 9111 §4.4).
+//! Invalidates the stored responses that a request may have changed (RFC 9111 §4.4).
 //!
-//! After a method that is not known to be safe has succeeded, nothing that was stored of its URL
-//! answers any more, nor of the URLs that `Location` and `Content-Location` name on the same host:
-//! another host's answers are not this one's to invalidate. Whose client left before the answer is
-//! taken to have succeeded: what is forgotten in vain costs a fetch.
+//! Invariant: after an unsafe method has succeeded, no stored response of its URL is used again.
+//! The same holds for the URLs in `Location` and `Content-Location` if they are on the same host; a
+//! host cannot invalidate responses of another. If the client left before the response, the request
+//! counts as successful, because a needless invalidation costs only a fetch. Never here: purges by
+//! an operator.
 
 use http1::{FieldLines, Head};
 
@@ -14,7 +15,7 @@ use crate::key;
 use crate::plan::Target;
 use crate::purge_request::PurgeRequest;
 
-/// Forgets what a request has changed, judged by its method and what its fetch brought.
+/// Invalidates what a request has changed, judged by its method and the result of its fetch.
 pub(crate) fn after(exchange: &Exchange<'_, '_>, result: &Result<FetchResult, Refusal>) {
     let (gateway, head) = (exchange.gateway(), exchange.head);
     let answer = match result.as_ref().map(FetchResult::private) {
@@ -35,13 +36,14 @@ pub(crate) fn after(exchange: &Exchange<'_, '_>, result: &Result<FetchResult, Re
         urls.extend(named.iter().filter_map(|name| resolve(&answer.headers, name, head)));
     }
     let request = PurgeRequest { urls, ..PurgeRequest::default() };
-    // What is no URL was none that could have been stored.
+    // If a text is no valid URL, nothing is stored under it.
     if let Ok(areas) = request.areas(&gateway.plan.routes) {
         gateway.store.purge(&areas, false);
     }
 }
 
-/// The URL that a field names relative to the request's (RFC 3986 §5.2), when it is on its host.
+/// Returns the URL of a field, relative to that of the request (RFC 3986 §5.2); `None` if it is on
+/// another host.
 fn resolve(headers: &FieldLines, name: &str, head: &Head<'_>) -> Option<String> {
     let reference = headers.text(name)?.split('#').next()?;
     let host = key::canonical_host(head.host());
@@ -66,7 +68,7 @@ fn is_scheme(before: &str) -> bool {
     matches!(before.to_ascii_lowercase().as_str(), "" | "http:" | "https:")
 }
 
-/// A path without `.` and `..` segments (RFC 3986 §5.2.4); the query is left alone.
+/// Returns a path without `.` and `..` segments (RFC 3986 §5.2.4); the query is kept.
 fn without_dots(target: &str) -> String {
     let (path, query) = match target.find('?') {
         Some(at) => target.split_at(at),

@@ -1,12 +1,13 @@
 //! The cache key of a request.
 //!
-//! Invariant: it holds scheme, host, path and query, the target's arm, the condition under which
-//! the route was chosen, what its rules name, and the user when the response is the user's own; so
-//! nothing that changes the answer is left out, and the host never is (CVE-2026-2836 in another
-//! proxy). Parts are separated by a line break,
-//! which none can hold. Path and query stand as sent, byte for byte: two spellings of a path are
-//! two resources here, because they may be two to the upstream. What the key does not tell apart,
-//! the upstream does not see (`Rules`, [`OVERRIDES`], [`is_ambiguous`]).
+//! A key holds scheme, host, path and query, the arm, the filter of the route, and the parts that
+//! the rules of the route name. The key of a personalised response also holds the user. The host is
+//! never left out, as it was in another proxy (CVE-2026-2836). Line breaks separate the parts. Path
+//! and query are kept as sent, because the upstream may take two spellings for two resources.
+//!
+//! Invariant: if a response may be stored, the upstream sees no part of the request that the key
+//! does not cover. [`Rules`], [`OVERRIDES`] and [`is_ambiguous`] ensure this. Never here: variants
+//! by `Vary` (`cache::key`).
 
 mod rules;
 
@@ -15,9 +16,8 @@ use http1::Head;
 
 pub(crate) use rules::{Cookies, KeySegment, NamePattern, QueryFields, Rules, SegmentSource};
 
-/// Headers by which a client tells an upstream that it asks for something else than the request
-/// line and `Host` say. They are in no key, so no fetch for storing carries them, unless the
-/// route's rules make one part of the key.
+/// Headers by which a client overrides the target, the host or the method of a request. No key
+/// covers them, so no fetch for storing carries them, unless the rules of the route name one.
 pub(crate) const OVERRIDES: [&str; 18] = [
     "forwarded",
     "front-end-https",
@@ -39,25 +39,25 @@ pub(crate) const OVERRIDES: [&str; 18] = [
     "x-url-scheme",
 ];
 
-/// What the keys of a route are made of.
+/// The parts of a request that the keys of a route cover.
 #[derive(Debug, Default)]
 pub struct KeyPlan {
     /// Rules; without them a key holds path and query as sent.
     pub rules: Option<Box<Rules>>,
-    /// The condition under which the route is chosen.
+    /// The filter (`when`) of the route, as text.
     pub condition: Option<Box<str>>,
 }
 
-/// What a key tells of a request besides its head.
+/// The parts of a key that are not in the head of the request.
 #[derive(Debug, Clone, Copy)]
 pub struct Identity<'u> {
-    /// The arm that it goes to.
+    /// The arm of the route.
     pub arm: usize,
-    /// The user, when the response is to be the user's own.
+    /// The user, if the response is to be personalised.
     pub user: Option<&'u [u8]>,
 }
 
-/// The key of the response to a request.
+/// Returns the key of the response to a request.
 pub fn of(plan: &KeyPlan, head: &Head<'_>, identity: Identity<'_>) -> KeyBytes {
     let Identity { arm, user } = identity;
     let mut key = KeyBytes::from_slice(b"http\n");
@@ -75,7 +75,7 @@ pub fn of(plan: &KeyPlan, head: &Head<'_>, identity: Identity<'_>) -> KeyBytes {
         key.push(arm as u8);
     }
     if let Some(condition) = &plan.condition {
-        // Of two routes to one URL, the other one may lead to another upstream.
+        // Another route may send requests for the same URL to another upstream.
         key.extend_from_slice(b"\n?");
         key.extend_from_slice(condition.as_bytes());
     }
@@ -84,7 +84,7 @@ pub fn of(plan: &KeyPlan, head: &Head<'_>, identity: Identity<'_>) -> KeyBytes {
     }
     if let Some(user) = user {
         key.extend_from_slice(b"\nuser=");
-        // Ids may hold any byte: their length keeps them apart from what follows.
+        // An id may hold any byte, so its length separates it from what follows.
         key.extend_from_slice(&(user.len() as u32).to_le_bytes());
         key.extend_from_slice(user);
         let sent = rules.into_iter().flat_map(|rules| rules.user_pairs(head.path_and_query()));
@@ -93,13 +93,13 @@ pub fn of(plan: &KeyPlan, head: &Head<'_>, identity: Identity<'_>) -> KeyBytes {
     key
 }
 
-/// A host without the port and the trailing dot that change nothing; its case is left as it is.
+/// Returns a host without its default port and its trailing dot; its case is kept.
 pub(crate) fn canonical_host(host: &str) -> &str {
     let host = host.strip_suffix(":80").unwrap_or(host);
     host.strip_suffix('.').unwrap_or(host)
 }
 
-/// Path and query as keys of this route hold them.
+/// Returns path and query as the keys of this route hold them.
 pub(crate) fn target(plan: &KeyPlan, target: &str) -> String {
     let Some(rules) = &plan.rules else { return target.to_owned() };
     let mut text = KeyBytes::new();
@@ -107,8 +107,8 @@ pub(crate) fn target(plan: &KeyPlan, target: &str) -> String {
     String::from_utf8_lossy(&text).into_owned()
 }
 
-/// Path and query as the upstream is asked for what is to be stored under a key of this route; in
-/// a private answer's with the fields that name the user.
+/// Returns path and query for a fetch whose response may be stored under a key of this route. If
+/// `is_private`, they include the query fields that name the user.
 pub fn forwarded(plan: &KeyPlan, target: &str, is_private: bool) -> String {
     let mut text = self::target(plan, target);
     let pairs = plan.rules.iter().flat_map(|rules| rules.user_pairs(target)).filter(|_| is_private);
@@ -119,12 +119,14 @@ pub fn forwarded(plan: &KeyPlan, target: &str, is_private: bool) -> String {
     text
 }
 
-/// Whether a path has a `.` or `..` among its segments, however written: upstreams that undo
-/// escapes, take `\\` for `/`, or cut a segment at `;` may read another path than the one that
-/// the route was chosen by. Answers to it are not stored (web cache deception).
+/// Whether a path has a `.` or `..` segment, in any spelling.
+///
+/// Some upstreams decode escapes, take `\\` for `/`, or cut a segment at `;`. They may read another
+/// path than the one that the route was chosen by. A response to such a path is not stored (web
+/// cache deception).
 pub(crate) fn is_ambiguous(path: &str) -> bool {
     let mut bytes = path.as_bytes().to_vec();
-    // Some undo escapes twice.
+    // Some upstreams decode escapes twice.
     for _ in 0..3 {
         let segments = bytes.split(|b| matches!(b, b'/' | b'\\'));
         let names = segments.map(|segment| segment.split(|b| *b == b';').next());
@@ -159,12 +161,12 @@ fn unescaped(text: &[u8]) -> Vec<u8> {
 }
 
 impl KeyPlan {
-    /// The query field that holds the user id, when the route takes it from there.
+    /// Returns the query field that holds the user id, if the route takes it from the query.
     pub(crate) fn user_field(&self) -> Option<&str> {
         self.rules.as_ref()?.user_field.as_deref()
     }
 
-    /// Appends the value of a request field, as the upstream is asked with it.
+    /// Appends the value of a request field, as the upstream sees it.
     pub(crate) fn append_selecting(&self, head: &Head<'_>, name: &str, key: &mut KeyBytes) {
         let rules = self.rules.as_ref().filter(|rules| name == "cookie" && rules.edits_cookies());
         let Some(rules) = rules else { return append_selecting(name, head.all(name), key) };
@@ -175,7 +177,7 @@ impl KeyPlan {
     }
 }
 
-/// A target without one of its query fields.
+/// Returns a target without one of its query fields.
 pub fn without_field(target: &str, name: &str) -> String {
     let Some((path, query)) = target.split_once('?') else { return target.to_owned() };
     let kept: Vec<&str> = query

@@ -1,7 +1,8 @@
-//! The gateway: routes, decisions, flights, upstreams, in front of a cache. Begin with `request`.
+//! The gateway: routes, decisions, flights and upstreams, with a cache. Begin with `request`.
 //!
-//! Knows models, profiles, workers and the journal only through the traits in `ports`. Never here:
-//! sockets of clients (`chassis`), stored responses (`cache`), SQL, model formats.
+//! Invariant: it knows models, profiles, workers and the journal only through the traits in
+//! `ports`. Never here: sockets of clients (`chassis`), stored responses (`cache`), SQL, model
+//! formats.
 
 mod body;
 mod collect;

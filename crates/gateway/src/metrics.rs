@@ -1,8 +1,8 @@
-//! The gateway's metrics, one set of handles a route, made once.
+//! The metrics of the gateway, with one set of handles per route, made once.
 //!
-//! OutcomeTimers are kept by route, decision and class of status. Few of those meet, so their
-//! timers are made when the first exchange of the kind ends; from then on recording one takes no
-//! lock.
+//! Timers exist by route, decision and class of status. Most combinations never occur, so a timer
+//! is made when the first exchange of its kind ends. Invariant: after that, recording an exchange
+//! takes no lock. Never here: when to count.
 
 use std::sync::OnceLock;
 use std::time::Duration;
@@ -25,19 +25,19 @@ const CLASSES: [&str; 6] = ["0xx", "1xx", "2xx", "3xx", "4xx", "5xx"];
 #[derive(Debug)]
 pub(crate) struct GatewayMetrics {
     routes: Vec<RouteMetrics>,
-    /// Requests that no route took.
+    /// Requests without a route.
     pub unrouted: Counter,
     /// Exchanges that could not be recorded.
     pub unrecorded: Counter,
-    /// Requests shed.
+    /// Requests shed at a bound.
     pub shed: Counter,
-    /// Connections refused because as many were open as may be.
+    /// Connections refused because `connections_max` were open.
     pub refused_connections: Counter,
     /// Fetches from upstreams and models.
     pub fetches: Counter,
     /// Entries purged.
     pub purged: Counter,
-    /// Tunnels that are open.
+    /// Open tunnels.
     pub tunnels: Gauge,
     failures: Vec<(FetchError, Counter)>,
     /// Bodies encoded, by coding.
@@ -51,7 +51,7 @@ pub(crate) struct RouteMetrics {
     route: String,
     outcomes: Vec<Counter>,
     statuses: [Counter; CLASSES.len()],
-    /// By decision and class of status.
+    /// Timers by decision and class of status.
     times: Vec<OnceLock<OutcomeTimers>>,
 }
 
@@ -97,7 +97,7 @@ impl GatewayMetrics {
             shed: registry.counter("tidegate_shed_total", "Requests shed under load.", &[]),
             refused_connections: registry.counter(
                 "tidegate_refused_connections_total",
-                "Connections refused because as many were open as may be.",
+                "Connections refused because `connections_max` were open.",
                 &[],
             ),
             fetches: registry.counter(
@@ -106,13 +106,13 @@ impl GatewayMetrics {
                 &[],
             ),
             purged: registry.counter("tidegate_purged_total", "Entries purged.", &[]),
-            tunnels: registry.gauge("tidegate_tunnels", "Tunnels that are open.", &[]),
+            tunnels: registry.gauge("tidegate_tunnels", "Open tunnels.", &[]),
             failures: FAILURES.into_iter().map(failure).collect(),
             encoded: cache::encoded_counters(registry),
         }
     }
 
-    /// The handles of a route.
+    /// Returns the handles of a route.
     pub(crate) fn route(&self, index: usize) -> &RouteMetrics {
         &self.routes[index]
     }
@@ -149,15 +149,15 @@ impl RouteMetrics {
         }
     }
 
-    /// Counts an exchange that ended.
+    /// Counts an exchange that has ended.
     pub(crate) fn ended(&self, decision: Decision, cache: CacheResult, status: u16) {
         let outcome = decision as usize * CacheResult::ALL.len() + cache as usize;
         self.outcomes[outcome].add(1);
         self.statuses[class_of(status)].add(1);
     }
 
-    /// Records its time in all, and microseconds by phase; those that took less than one are not
-    /// recorded.
+    /// Records the total time of an exchange and the microseconds of each phase. It skips phases
+    /// that took less than one.
     pub(crate) fn took(
         &self,
         decision: Decision,

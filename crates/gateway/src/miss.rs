@@ -1,8 +1,9 @@
-//! A request that memory cannot answer: the stale entry, a flight to lead or to wait on, or a fetch
-//! of its own.
+//! A request without a usable entry in memory: it takes a stale entry, leads or joins a flight, or
+//! fetches alone.
 //!
-//! Invariants: a request sees at most two flights of a key, and waits no longer than its route
-//! says; the flight it began goes on without it, and what it fetches for itself alone ends with it.
+//! Invariants: a request waits on at most two flights of its key, in all for the `wait` of its
+//! route. A flight that it leads goes on if its client leaves. A fetch for this request alone ends
+//! with the request. Never here: how a fetch is made (`fetch`), and what a reply looks like.
 
 use std::pin::{Pin, pin};
 use std::rc::Rc;
@@ -27,31 +28,31 @@ use crate::request_directives::RequestDirectives;
 use crate::trace::Trace;
 use crate::upstream::InterimResponses;
 
-/// Flights of one key that a request waits on: the first, and one by a waiter that takes over.
+/// Flights of one key that a request waits on: the first, and one led by a waiter that takes over.
 const FLIGHTS_MAX: u32 = 2;
 
-/// Brings the result of a detached fetch.
+/// Receives the result of a detached fetch.
 type Detached = oneshot::Receiver<Result<FetchResult, Refusal>>;
 
-/// A request whose answer is not fresh in memory.
+/// A request without a usable entry in memory.
 pub(crate) struct Miss {
-    /// Its key, with the variant that is known.
+    /// Its key, extended by the variant if that is known.
     pub key: KeyBytes,
     /// Length of the key without its variant.
     pub base_length: usize,
-    /// What the look-up found.
+    /// The result of the look-up in memory.
     pub found: LookUp,
-    /// It neither waits on others nor do others wait on it.
+    /// Whether it fetches alone: it waits on no other request, and no other waits on it.
     pub alone: bool,
-    /// What the request asks of a stored answer.
+    /// The directives of the request.
     pub directives: RequestDirectives,
 }
 
 impl Miss {
-    /// Answers: at once from a stale entry, else from a fetch of its own or of another request.
+    /// Answers at once from a stale entry, or else from a fetch, its own or another request's.
     ///
     /// # Errors
-    /// When neither brings an answer in time.
+    /// When no response arrives in time.
     pub(crate) async fn answer(self, exchange: &mut Exchange<'_, '_>) -> Result<(), Refusal> {
         let Exchange { edge, route, head, .. } = *exchange;
         let now = Instant::now();
@@ -79,7 +80,7 @@ impl Miss {
             return Ok(());
         }
         let _admission = edge.admit().ok_or(Refusal::Overloaded("requests"))?;
-        // What needs a confirmation for each use (`no-cache`) is not worth waiting for.
+        // An entry that each use must revalidate (`no-cache`) is not worth waiting for.
         let mut alone = self.alone
             || stale.as_ref().is_some_and(|e| e.fresh.is_zero() && !e.may_answer_error(now));
         let request = OriginRequest::new(head, route, exchange.trace, Bytes::new())?;
@@ -94,7 +95,7 @@ impl Miss {
         }
         if !alone && is_hopeless(edge, route, &request, now) {
             (alone, reason) = (true, "miss; detail=hit-for-miss");
-            // What cannot be stored is not on disk either.
+            // A response that cannot be stored is not on disk either.
             request.storage.recall = None;
             if stale.is_none() && route.personalise.is_none() && asks_for_less(head) {
                 request.ask_for_no_more();
@@ -117,15 +118,15 @@ impl Miss {
 
 /// How a miss ends.
 enum End {
-    /// With the answer to another request.
+    /// With the response that another request fetched.
     Shared(Arc<Entry>),
-    /// With an answer from disk that another request looked for.
+    /// With a response from disk that another request looked for.
     Recalled(Arc<Entry>),
-    /// With what its own fetch brought.
+    /// With the result of its own fetch.
     Fetched(FetchResult),
 }
 
-/// Waits on flights, or fetches: at the head of one, or alone.
+/// Waits on flights, or fetches: as the leader of a flight, or alone.
 async fn bring(
     exchange: &mut Exchange<'_, '_>,
     mut request: OriginRequest,
@@ -137,7 +138,7 @@ async fn bring(
     loop {
         if alone {
             let interim = request.interim.clone();
-            // Boxed, because most misses are not alone, and this is most of their memory.
+            // Boxed, because most misses are not alone, and this future is large.
             let mut fetch = Box::pin(fetch::alone(edge, route, request));
             let result = awaited(fetch.as_mut(), interim, exchange.reply, exchange.trace).await;
             return result.map(End::Fetched);
@@ -150,7 +151,7 @@ async fn bring(
                     lease.land(Landing::Shared(Arc::clone(&entry)));
                     return Ok(End::Shared(entry));
                 }
-                // Who takes over has waited before: its deadline stands, the fetch goes on.
+                // A waiter that takes over keeps its deadline; the fetch may outlive that.
                 let limit = (attempt > 0).then_some(deadline);
                 let interim = request.interim.clone();
                 let flight = pin!(landed_by(limit, begin(edge, request, lease)));
@@ -185,8 +186,8 @@ async fn bring(
     }
 }
 
-/// Whether a stale entry answers before the upstream is asked: just after a failure as if it had
-/// failed again.
+/// Whether a stale entry answers before the upstream is asked. During its hold-off it answers as if
+/// the upstream had failed again.
 fn may_answer_at_once(entry: &Entry, now: Instant) -> bool {
     match entry.holds_off(now) {
         true => entry.may_answer_error(now),
@@ -194,13 +195,13 @@ fn may_answer_at_once(entry: &Entry, now: Instant) -> bool {
     }
 }
 
-/// Whether waiting for another request's answer would likely be in vain. Where answers are shared
-/// whatever they are, it never is.
+/// Whether waiting for another request would likely be in vain, because the response could not be
+/// stored lately. On a `strict` route it never is, because every response is shared there.
 fn is_hopeless(edge: &Edge, route: &Route, request: &OriginRequest, now: Instant) -> bool {
     route.coalesce == Coalesce::On && edge.gateway.unstorable.holds(request.kind(route), now)
 }
 
-/// Whether an entry that came to memory meanwhile may be from disk, and older than is asked.
+/// Whether an entry that was stored meanwhile may be from disk, and older than the request allows.
 fn is_too_old(route: &Route, request: &OriginRequest, entry: &Entry) -> bool {
     let accepts =
         |directives: RequestDirectives| directives.accepts_unconfirmed(entry, Instant::now());
@@ -221,7 +222,7 @@ async fn wait(
     deadline: Instant,
     route: &Route,
 ) -> Result<Next, Refusal> {
-    // A newcomer may have led the second flight: this request has seen two all the same.
+    // The leader of a second flight may be a new request, for which it is the first.
     let attempt = waiter.attempt().max(attempt);
     match waiter.landed(deadline).await {
         None => Err(Refusal::WaitedTooLong),
@@ -236,8 +237,10 @@ async fn wait(
     }
 }
 
-/// An answer whose fetch began before a purge of it is not for requests that came behind the purge:
-/// one that was fetched meanwhile, nor a stale one that stands in for it.
+/// Rejects the entry of a flight if a purge covers it that came before this request.
+///
+/// The fetch of such an entry began before the purge. This holds for a fetched entry, and for a
+/// stale one that replaces it after a failure.
 fn unless_purged(next: Next, edge: &Edge, key: &[u8], asked: u64, attempt: u32) -> Next {
     let store = &edge.gateway.store;
     match next {
@@ -254,8 +257,8 @@ fn unless_purged(next: Next, edge: &Edge, key: &[u8], asked: u64, attempt: u32) 
     }
 }
 
-/// The entry that another request fetched, when it answers this one too: it may vary by fields in
-/// which the two differ. Then the request continues under its own variant.
+/// Returns the entry that another request fetched, if it answers this one too. If the entry varies
+/// by fields in which the two differ, this request goes on under its own variant.
 fn variant(
     exchange: &Exchange<'_, '_>,
     request: &mut OriginRequest,
@@ -273,7 +276,7 @@ fn variant(
     usable.then_some(found)
 }
 
-/// Begins a flight in a task of its own: it outlives the request.
+/// Begins a flight in a separate task, so that it may outlive the request.
 fn begin(edge: &Rc<Edge>, mut request: OriginRequest, lease: Lease) -> Detached {
     let (handover, result) = oneshot::channel();
     let edge = Rc::clone(edge);
@@ -283,7 +286,7 @@ fn begin(edge: &Rc<Edge>, mut request: OriginRequest, lease: Lease) -> Detached 
     result
 }
 
-/// Waits for a detached fetch, until the deadline when there is one.
+/// Waits for a detached fetch, at most until the deadline if there is one.
 async fn landed_by(deadline: Option<Instant>, result: Detached) -> Result<FetchResult, Refusal> {
     let abandoned = || Err(Refusal::Fetch(FetchError::Abandoned));
     let Some(deadline) = deadline else { return result.await.unwrap_or_else(|_| abandoned()) };
@@ -293,7 +296,7 @@ async fn landed_by(deadline: Option<Instant>, result: Detached) -> Result<FetchR
     }
 }
 
-/// On a `strict` route the leader is told of a failure what its waiters are told.
+/// On a `strict` route, gives the leader the same failure as its waiters.
 fn together(refusal: Refusal, route: &Route) -> Refusal {
     match refusal {
         Refusal::Fetch(_) if route.coalesce == Coalesce::Strict => {
@@ -303,8 +306,8 @@ fn together(refusal: Refusal, route: &Route) -> Refusal {
     }
 }
 
-/// The fresh entry that another request stored after this one looked its key up, and before it
-/// began a flight: entries are stored before their flight ends, so whoever leads then finds it.
+/// Returns a fresh entry that another request stored after this request's look-up and before its
+/// flight. An entry is stored before its flight ends, so the next leader is sure to find it.
 fn landed_meanwhile(edge: &Edge, request: &OriginRequest) -> Option<Arc<Entry>> {
     let entry = edge.gateway.store.get(&request.storage.key)?;
     let stale = request.storage.stale.as_ref();
@@ -312,7 +315,7 @@ fn landed_meanwhile(edge: &Edge, request: &OriginRequest) -> Option<Arc<Entry>> 
     (is_new && entry.is_fresh(Instant::now())).then_some(entry)
 }
 
-/// Waits for a fetch, and tells the client meanwhile what the upstream says ahead of its response.
+/// Waits for a fetch, and meanwhile passes interim responses on to the client.
 async fn awaited(
     fetch: Pin<&mut impl Future<Output = Result<FetchResult, Refusal>>>,
     interim: InterimResponses,
@@ -324,10 +327,10 @@ async fn awaited(
     result
 }
 
-/// Fetches a stale entry anew, behind the back of the request that got it.
+/// Refetches a stale entry in the background.
 fn refresh(edge: &Rc<Edge>, mut request: OriginRequest) {
     let Some(lease) = edge.gateway.flights.lead(&request.storage.key) else { return };
-    // A core that has enough to do leaves the entry stale; dropping the lease ends the flight.
+    // At its bound a core leaves the entry stale; dropping the lease ends the flight.
     let admission = edge.admit().filter(|_| landed_meanwhile(edge, &request).is_none());
     let Some(admission) = admission else { return };
     request.id = edge.next_id();

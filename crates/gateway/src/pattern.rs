@@ -1,7 +1,8 @@
 //! Path patterns: `/1/recommendations.{format:json}`, `/items/{id}`, `/{*rest}`.
 //!
-//! A pattern is cut at `/` into segments; a segment is literal text around at most one capture, or
-//! two when the second is a format behind a dot. Paths are matched percent-encoded, as sent.
+//! A pattern is a list of segments between slashes. A segment is literal text, then at most one
+//! capture, then at most one format behind a dot. Invariant: paths are matched percent-encoded, as
+//! sent, byte for byte. Never here: normalising a path.
 
 use smallvec::SmallVec;
 
@@ -12,7 +13,7 @@ pub(crate) type Captures<'p> = SmallVec<[&'p str; 4]>;
 #[derive(Debug, Clone)]
 pub struct Pattern {
     segments: Vec<PathSegment>,
-    /// Ends in `{*name}`: matches whatever is left, also nothing.
+    /// Whether it ends in `{*name}`, which matches the rest of a path, even an empty one.
     rest: bool,
     names: Vec<Box<str>>,
 }
@@ -26,7 +27,7 @@ struct PathSegment {
 
 #[derive(Debug, Clone)]
 struct Capture {
-    /// Values allowed; any non-empty text when there are none.
+    /// The allowed values; if there are none, any text is allowed.
     allowed: Vec<Box<str>>,
 }
 
@@ -35,9 +36,9 @@ struct Capture {
 pub enum Match<'p> {
     /// It matches.
     Yes(Captures<'p>),
-    /// It would, but for a value that is not allowed: 404, whatever other routes say.
+    /// It would match, but a value is not allowed: 404, without trying other routes.
     Forbidden,
-    /// It does not.
+    /// It does not match.
     No,
 }
 
@@ -45,7 +46,7 @@ impl Pattern {
     /// Parses a pattern.
     ///
     /// # Errors
-    /// What is wrong with it, in words.
+    /// With a message when the pattern is wrong.
     pub fn parse(text: &str) -> Result<Self, String> {
         let Some(path) = text.strip_prefix('/') else {
             return Err(format!("the pattern `{text}` must begin with `/`"));
@@ -67,7 +68,7 @@ impl Pattern {
         Ok(pattern)
     }
 
-    /// Names of the captures, in order.
+    /// Returns the names of the captures, in order.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.names.iter().map(AsRef::as_ref)
     }
@@ -99,7 +100,7 @@ impl Pattern {
 }
 
 impl PathSegment {
-    /// Whether the segment has this shape, and if so, whether its values are allowed.
+    /// Returns whether all values are allowed; `None` if the segment does not match.
     fn matches<'p>(&'p self, part: &'p str, captures: &mut Captures<'p>) -> Option<bool> {
         let mut part = part.strip_prefix(self.prefix.as_ref())?;
         let mut ending = None;

@@ -1,7 +1,8 @@
-//! The gateway's configuration as meant: checked, every name resolved, plain data.
+//! The checked configuration of the gateway: plain data, with every name resolved.
 //!
-//! Invariant: a plan holds no state that changes while serving (no atomic, no `dyn`): the gateway
-//! makes live objects of it. `check` fills it, and reports every error with its key.
+//! Invariant: a plan holds no state that changes while serving (no atomic, no `dyn`). `check` fills
+//! it, and reports every error with its key; `Gateway::new` makes the live objects of it. Never
+//! here: the form in which a user writes it (`config`).
 
 mod check;
 mod rollout;
@@ -24,7 +25,7 @@ pub(crate) use rollout::{DrawMode, GuardPlan, RolloutPlan};
 pub(crate) use upstream::{Balance, HealthPlan, RetryPlan};
 pub use upstream::{PoolUpstream, UpstreamPlan};
 
-/// Everything the gateway is to do.
+/// The checked configuration of the gateway.
 #[derive(Debug)]
 pub struct Plan {
     /// Upstreams.
@@ -33,82 +34,82 @@ pub struct Plan {
     pub routes: Vec<Route>,
     /// The store of responses.
     pub store: StorePlan,
-    /// Requests a core under way beyond the cache.
+    /// Requests per core under way beyond the cache.
     pub pending_max: usize,
     /// Waiters on one flight.
     pub waiters_per_key_max: usize,
     /// Waiters on all flights.
     pub waiters_max: usize,
-    /// Client connections a core.
+    /// Client connections per core.
     pub connections_max: usize,
-    /// Longest user id.
+    /// Bytes of a user id.
     pub user_bytes_max: usize,
 }
 
 /// A route.
 #[derive(Debug)]
 pub struct Route {
-    /// Its name.
+    /// The name of the route.
     pub name: Arc<str>,
     /// Host, without port; a leading `*` matches any subdomain.
     pub host: Option<Box<str>>,
-    /// Path.
+    /// Path pattern.
     pub pattern: Pattern,
     /// Methods; empty means all.
     pub methods: Vec<Box<str>>,
-    /// Filter.
+    /// Filter over the request.
     pub when: Option<Filter>,
-    /// Matches only while this upstream is healthy.
+    /// The route matches only while this upstream is healthy.
     pub if_healthy: Option<usize>,
-    /// Where it leads, and which share of the users each target gets.
+    /// The targets, with the share of the users that each gets.
     pub arms: Vec<Arm>,
-    /// Storing.
+    /// How responses are stored; `None` if they are not.
     pub cache: Option<CachePlan>,
-    /// What its keys are made of.
+    /// The parts of a request that its keys cover.
     pub key: KeyPlan,
-    /// Coalescing.
+    /// Whether identical requests share a fetch.
     pub coalesce: Coalesce,
-    /// Requests whose clients left.
+    /// What happens to a request whose client has left.
     pub client_gone: ClientGone,
-    /// How long a key is remembered whose answer could not be stored.
+    /// How long a key is remembered whose response could not be stored.
     pub hit_for_miss: Duration,
-    /// Time of a fetch.
+    /// Longest time of a fetch.
     pub lease: Duration,
-    /// Time of a waiter.
+    /// Longest time that a request waits on flights.
     pub wait: Duration,
-    /// Personalisation.
+    /// Which users get a personalised response; `None` if none does.
     pub personalise: Option<Personalise>,
-    /// Collection.
+    /// What a collection route does; `None` for any other route.
     pub collect: Option<Collect>,
-    /// Recording.
+    /// How much of an exchange is recorded.
     pub record: RecordMode,
-    /// Protocols that are let through.
+    /// Protocols to which a client may upgrade.
     pub upgrade: Option<UpgradePlan>,
     /// Cross-origin access.
     pub cors: Option<Cors>,
-    /// `Server-Timing`.
+    /// When `Server-Timing` is sent.
     pub server_timing: ServerTiming,
-    /// Longest request body.
+    /// Bytes of a request body.
     pub body_bytes_max: u64,
-    /// Encoding of answers; `None` when they pass as they are.
+    /// How responses are encoded; `None` if they pass unchanged.
     pub compress: Option<Compression>,
 }
 
 impl Route {
-    /// Where its requests go, by arm.
+    /// Returns the target of an arm.
     pub fn target(&self, arm: usize) -> &Target {
         &self.arms[arm].target
     }
 
-    /// Whether its answers are stored on disk too.
+    /// Whether its responses are stored on disk too.
     pub fn is_on_disk(&self) -> bool {
         self.cache.as_ref().is_some_and(|cache| cache.namespace.is_some())
     }
 
-    /// Whether a response to a request with cookies is never stored.
+    /// Whether a response to a request with cookies is stored only if the origin allows it, though
+    /// the route has a `ttl`.
     ///
-    /// So it is where the route states the lifetime, and the upstream sees cookies that no key
-    /// tells apart.
+    /// This is so if the upstream sees cookies that the key does not cover.
     pub fn keeps_nothing_for_cookies(&self) -> bool {
         let has_ttl = self.cache.as_ref().is_some_and(|cache| cache.policy.ttl.is_some());
         let names_cookies = self.key.rules.as_ref().is_some_and(|rules| rules.names_cookies());
@@ -119,20 +120,20 @@ impl Route {
     }
 }
 
-/// Where shares end: they are counted in millionths.
+/// The end of all shares, which are counted in millionths.
 pub(crate) const SHARE_END: u32 = 1_000_000;
 
 /// A target, with the share of the users that it gets.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Arm {
-    /// Where its share ends, in millionths; it begins where that of the arm before ends.
+    /// The end of its share in millionths; the share begins at the end of the previous arm.
     pub share_end: u32,
-    /// Where it leads.
+    /// The target of its requests.
     pub target: Target,
 }
 
 impl Arm {
-    /// The index of the upstream that it leads to.
+    /// Returns the index of its upstream, if its target is one.
     pub fn upstream(&self) -> Option<usize> {
         match self.target {
             Target::Upstream(index) => Some(index),
@@ -141,33 +142,33 @@ impl Arm {
     }
 }
 
-/// Where a route leads.
+/// The target of a route.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Target {
     /// An upstream, by index.
     Upstream(usize),
-    /// A model.
+    /// A model, by name.
     Model(Box<str>),
-    /// The model API: the path names the model.
+    /// The model API, where the path names the model.
     Models,
-    /// Nowhere: the route answers by itself.
+    /// The gateway itself: nothing is fetched.
     Here,
 }
 
-/// How a route stores answers.
+/// How a route stores responses.
 #[derive(Debug)]
 pub struct CachePlan {
-    /// Lifetimes.
+    /// Rules for lifetimes.
     pub policy: Policy,
-    /// Obeys `Cache-Control` of requests.
+    /// Whether `Cache-Control` of requests is obeyed.
     pub client_directives: bool,
-    /// Stores personalised answers, one per user.
+    /// Whether personalised responses are stored, one per user.
     pub per_user: bool,
-    /// Longest body stored.
+    /// Bytes of a stored body.
     pub body_bytes_max: u64,
-    /// Sends the fields that name tags on to clients.
+    /// Whether clients get the fields that name tags.
     pub forward_tags: bool,
-    /// Stores on disk too, in the namespace of this route as it is configured.
+    /// The namespace on disk of this route as configured; `None` if the disk is not used.
     pub namespace: Option<u64>,
 }
 
@@ -176,14 +177,14 @@ pub struct CachePlan {
 pub enum Coalesce {
     /// They do not.
     Off,
-    /// They do when the answer can be stored.
+    /// They share a fetch; its response only if it can be stored.
     #[default]
     On,
-    /// They share one answer, good or bad.
+    /// They share one response, good or bad.
     Strict,
 }
 
-/// What becomes of a request whose client left before it had its answer.
+/// What happens to a request whose client has left before the response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ClientGone {
     /// It goes on.
@@ -193,44 +194,44 @@ pub enum ClientGone {
     Drop,
 }
 
-/// Who gets an answer of their own.
+/// Which users get a personalised response.
 #[derive(Debug)]
 pub struct Personalise {
     /// Where the user id is.
     pub user: UserSource,
-    /// Who is let in.
+    /// Which of the users with a profile are let in.
     pub rollout: RolloutPlan,
 }
 
-/// The protocols a route lets through.
+/// The protocols to which a client of a route may upgrade.
 #[derive(Debug)]
 pub struct UpgradePlan {
     /// Their names, in lower case.
     pub protocols: Vec<Box<str>>,
-    /// How long a tunnel may be quiet.
+    /// Time without a byte after which a tunnel is closed.
     pub idle_timeout: Duration,
 }
 
 /// What a collection route does with an event besides recording it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Collect {
-    /// Forwards it.
+    /// Forwards it to the target.
     Also,
     /// Answers 204.
     Empty,
-    /// Answers a 1×1 GIF.
+    /// Answers a GIF of one pixel.
     Gif,
 }
 
 /// How much of an exchange is recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub enum RecordMode {
-    /// Everything.
+    /// All fields.
     #[default]
     Full,
     /// The main fields.
     Brief,
-    /// Everything, of this share of the exchanges.
+    /// All fields, of this share of the exchanges.
     Sample(f64),
     /// Nothing.
     Off,
@@ -243,9 +244,9 @@ pub struct Cors {
     pub origins: Vec<Box<str>>,
     /// Request headers, as one list.
     pub headers: Box<str>,
-    /// Cookies may be sent.
+    /// Whether cookies may be sent.
     pub credentials: bool,
-    /// Seconds a preflight may be remembered.
+    /// Seconds for which a browser may remember a preflight.
     pub max_age: u64,
 }
 
@@ -261,10 +262,10 @@ pub enum ServerTiming {
     Debug,
 }
 
-/// The gateway's sections as written.
+/// The sections of the gateway as a user writes them.
 #[derive(Debug, Default)]
 pub struct Sections {
-    /// `[[upstream]]` with servers, with their places among all upstreams.
+    /// `[[upstream]]` with servers, each with its index among all upstreams.
     pub upstreams: Vec<(usize, UpstreamConfig)>,
     /// `[[upstream]]` with workers.
     pub pools: Vec<PoolUpstream>,

@@ -1,8 +1,9 @@
-//! What an operator asks to be purged, in words: URLs, prefixes of URLs, tags.
+//! An operator's purge as text: URLs, prefixes of URLs, tags.
 //!
-//! A URL is read as each route reads it that may have stored it, so that a purge meets the key
-//! whatever the route's key rules make of the URL. Its scheme does not count: a proxy before us may
-//! have taken TLS off. Without a host, every host is meant.
+//! Invariant: a purge by URL finds the entry whatever the key rules of its route are. For that, the
+//! URL is translated by the rules of every route that may have stored it. The scheme does not
+//! count, because a proxy in front may have removed TLS. A URL without a host means every host.
+//! Never here: the purge itself (`cache`).
 
 use crate::key;
 use crate::pattern::Match;
@@ -10,29 +11,29 @@ use crate::plan::Route;
 use crate::route;
 use cache::Area;
 
-/// Longest URL, prefix or tag.
+/// Bytes of a URL, a prefix or a tag.
 const BYTES_MAX: usize = 8 << 10;
 
-/// What is to be purged.
+/// What an operator wants purged.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PurgeRequest {
     /// URLs, with their query: `https://example.com/news?page=2`, or `/news?page=2` for all hosts.
     pub urls: Vec<String>,
-    /// The same, each for every URL that begins so.
+    /// Prefixes of URLs, in the same form.
     pub prefixes: Vec<String>,
     /// Tags.
     pub tags: Vec<String>,
-    /// Everything.
+    /// Whether everything is purged.
     pub all: bool,
-    /// Makes answers stale instead of forgetting them.
+    /// Whether responses become stale instead of being forgotten.
     pub soft: bool,
 }
 
 impl PurgeRequest {
-    /// The areas that are meant.
+    /// Returns the areas to purge.
     ///
     /// # Errors
-    /// What is wrong, in words; nothing is to be purged then.
+    /// With a message when the request is wrong; then nothing may be purged.
     pub(crate) fn areas(&self, routes: &[Route]) -> Result<Vec<Area>, String> {
         let mut areas = Vec::new();
         for url in &self.urls {
@@ -45,14 +46,14 @@ impl PurgeRequest {
         }
         for tag in &self.tags {
             if tag.is_empty() || tag.len() > BYTES_MAX {
-                return Err(format!("`{tag}` is no tag"));
+                return Err(format!("`{tag}` is not a tag: it is empty or too long"));
             }
             areas.push(Area::Tag(tag.as_str().into()));
         }
         if self.all && !areas.is_empty() {
             return Err(
-                "`all` stands beside a `url`, `prefix` or `tag`; name one or the other, and \
-                        write `%26` for an `&` in a URL"
+                "`all` was given together with a `url`, `prefix` or `tag`; give one or the other, \
+                        and write `%26` for an `&` in a URL"
                     .to_owned(),
             );
         }
@@ -60,13 +61,13 @@ impl PurgeRequest {
             areas.push(Area::Prefix(None, "/".into()));
         }
         if areas.is_empty() {
-            return Err("name a `url`, a `prefix` or a `tag`, or say `all`".to_owned());
+            return Err("nothing to purge: give a `url`, a `prefix`, a `tag` or `all`".to_owned());
         }
         Ok(areas)
     }
 }
 
-/// Host and target of a URL.
+/// Splits a URL into its host and its target.
 fn parts(url: &str) -> Result<(Option<Box<str>>, Box<str>), String> {
     let wrong = || format!("`{url}` is no URL; write `http://HOST/PATH`, or `/PATH` for all hosts");
     if url.len() > BYTES_MAX || url.bytes().any(|b| b.is_ascii_control() || b == b' ') {
@@ -93,7 +94,7 @@ fn parts(url: &str) -> Result<(Option<Box<str>>, Box<str>), String> {
     Ok((Some(key::canonical_host(host).to_ascii_lowercase().into()), target.into()))
 }
 
-/// The resources that a URL is to the routes that may have stored it.
+/// Returns the resources of a URL in the keys of all routes that may have stored it.
 fn resources(routes: &[Route], host: Option<&str>, target: &str) -> Vec<Area> {
     let path = target.split('?').next().unwrap_or_default();
     let mut targets: Vec<Box<str>> = vec![target.into()];

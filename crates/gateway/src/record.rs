@@ -1,4 +1,8 @@
-//! Records exchanges: one record each, when the reply is sent, or before it on collection routes.
+//! Records exchanges.
+//!
+//! Invariant: an exchange has at most one record. It is made when the reply has been sent, or on a
+//! collection route before that. A refresh in the background that made a ranking has a record of
+//! its own. Never here: the format of a record (`exchange`), the journal (`ports::Recorder`).
 
 use chassis::http::Sent;
 use exchange::{CacheResult, ExchangeRef, Impression, Phase};
@@ -11,7 +15,7 @@ use crate::ports::Durable;
 use crate::rollout;
 use crate::trace::Trace;
 
-/// Records an exchange that ended; counts it when it cannot be recorded.
+/// Records an exchange that has ended; counts it if it cannot be recorded.
 pub(crate) fn ended(edge: &Edge, head: &Head<'_>, trace: &mut Trace, sent: &Sent) {
     let Some((recorder, brief)) = recorder(edge, trace) else { return };
     let exchange = exchange(edge, head, trace, sent);
@@ -21,7 +25,7 @@ pub(crate) fn ended(edge: &Edge, head: &Head<'_>, trace: &mut Trace, sent: &Sent
     trace.mark(Phase::Record);
 }
 
-/// Records an exchange before its reply is sent; `None` when it is not to be recorded.
+/// Records an exchange before its reply is sent; `None` if it is not to be recorded.
 pub(crate) fn before_reply(
     edge: &Edge,
     head: &Head<'_>,
@@ -33,7 +37,7 @@ pub(crate) fn before_reply(
     Some(recorder.record_durably(&exchange, brief))
 }
 
-/// Records the ranking of a refresh that no request waited for.
+/// Records the ranking of a refresh in the background.
 pub(crate) fn refresh(edge: &Edge, route: &Route, request: &OriginRequest, shown: &Impression<'_>) {
     let Some(recorder) = edge.recorder.as_ref().filter(|_| route.record != RecordMode::Off) else {
         return;
@@ -59,7 +63,7 @@ pub(crate) fn refresh(edge: &Edge, route: &Route, request: &OriginRequest, shown
     }
 }
 
-/// The recorder and whether to be brief, when this exchange is to be recorded.
+/// Returns the recorder and whether to be brief; `None` if this exchange is not to be recorded.
 fn recorder<'e>(edge: &'e Edge, trace: &Trace) -> Option<(&'e dyn crate::ports::Recorder, bool)> {
     let recorder = edge.recorder.as_deref()?;
     let mode = trace.route.map_or(RecordMode::Full, |index| edge.gateway.plan.routes[index].record);

@@ -1,7 +1,8 @@
-//! What the client gets: stored and fetched responses, refusals, and the fields that explain them.
+//! Replies to clients: stored and fetched responses, refusals, and the fields that explain them.
 //!
-//! `deliver` chooses by what was found or fetched, `respond` writes. `range` cuts parts of stored
-//! bodies, `streaming` encodes bodies as they pass. Never here: asking an origin.
+//! `deliver` chooses the reply by what was found or fetched, and `respond` writes it. `range` cuts
+//! ranges of stored bodies, `streaming` encodes bodies of private responses. Never here: asking an
+//! origin, framing (`chassis::http`).
 
 mod deliver;
 pub(crate) mod range;

@@ -1,7 +1,8 @@
-//! The life of one request. Read `handle` top to bottom: a line for each phase.
+//! The life of one request. Read `handle` top to bottom: it has a line for each phase.
 //!
-//! Invariants: at most one fetch a key is in progress; a personalised answer is never stored or
-//! shared unless the route says so; an answer that is in memory never waits for anything.
+//! Invariants: at most one shared fetch of a key is in progress. A personalised response is never
+//! stored or shared unless the route says so. A fresh response in memory waits for no I/O, only
+//! for its encoding, for a bounded time.
 //! Never here: sockets (`chassis::http`), fetching (`fetch`), the journal (`ports::Recorder`).
 
 use std::pin::pin;
@@ -65,7 +66,7 @@ impl Answer for Role {
             Some(index) => {
                 let metrics = edge.gateway.metrics.route(index);
                 metrics.ended(trace.decision, trace.cache, sent.status);
-                // How long a tunnel lasts says nothing about how fast answers are.
+                // The duration of a tunnel says nothing about the speed of responses.
                 if sent.status != 101 {
                     metrics.took(trace.decision, sent.status, trace.so_far(), &trace.phases);
                 }
@@ -105,7 +106,7 @@ async fn handle(
     };
     trace.decision = decide(route, head, &deciders, &mut trace.user);
     trace.arm = arm(route, head, trace);
-    // The clock is asked where there may be something to see.
+    // On other routes this phase takes too little time to read the clock for it.
     if route.personalise.is_some() {
         trace.mark(Phase::Decide);
     }
@@ -145,7 +146,7 @@ async fn handle(
     Box::pin(miss.answer(&mut exchange)).await
 }
 
-/// The key under which an answer may be shared; `None` when the request goes past the cache.
+/// Returns the key of a response that may be shared; `None` if the request bypasses the cache.
 fn shared_key(exchange: &Exchange<'_, '_>) -> Option<KeyBytes> {
     let Exchange { route, head, trace, .. } = exchange;
     let cache = route.cache.as_ref()?;
@@ -156,7 +157,7 @@ fn shared_key(exchange: &Exchange<'_, '_>) -> Option<KeyBytes> {
     if is_private && !cache.per_user {
         return None;
     }
-    // One answer for all, good or bad, is not for a client that shows who it is.
+    // A `strict` route shares every response, so a request with credentials must not join.
     if route.coalesce == Coalesce::Strict && head.get("authorization").is_some() {
         return None;
     }
@@ -164,16 +165,19 @@ fn shared_key(exchange: &Exchange<'_, '_>) -> Option<KeyBytes> {
     Some(key::of(&route.key, head, identity))
 }
 
-/// Whether the request asks for nothing but an answer. One that hides its own fields from the
-/// upstream (`Connection: cookie`) would have others served what it was told without them.
+/// Whether the request only reads, and hides none of its fields from the upstream. With
+/// `Connection: cookie` the upstream would answer without the cookie, and others would be served
+/// that response.
 fn is_plain_read(head: &Head<'_>) -> bool {
     matches!(head.method(), "GET" | "HEAD")
         && head.body_length() == BodyLength::None
         && !head.strips_fields()
 }
 
-/// Whether the upstream is shown who asks, so that the answer may be this client's alone: only
-/// stored answers that say otherwise (`public`) are for it (RFC 9111 §3.5), and no flight is.
+/// Whether the upstream sees the client's `Authorization`.
+///
+/// Then the response may be for this client alone. So a stored entry may answer only if it is open
+/// (such as `public`, RFC 9111 §3.5), and the request joins no flight.
 fn shows_credentials(exchange: &Exchange<'_, '_>) -> bool {
     let Exchange { route, head, trace, .. } = exchange;
     let hidden = route.personalise.is_some() && trace.decision != Decision::Personalised;
@@ -182,7 +186,7 @@ fn shows_credentials(exchange: &Exchange<'_, '_>) -> bool {
         && matches!(route.target(trace.arm), Target::Upstream(_))
 }
 
-/// Which of the route's arms this request goes to: by user, or by client when there is none.
+/// Returns the arm of the route for this request: by user, or by client address without a user.
 fn arm(route: &Route, head: &Head<'_>, trace: &Trace) -> usize {
     if route.arms.len() < 2 {
         return 0;
@@ -197,7 +201,7 @@ fn arm(route: &Route, head: &Head<'_>, trace: &Trace) -> usize {
     route.arms.iter().position(|arm| place < arm.share_end).unwrap_or(0)
 }
 
-/// Past the cache: the answer is for this request alone.
+/// Bypasses the cache: the response is for this request alone.
 async fn pass(exchange: &mut Exchange<'_, '_>, body: &mut Incoming<'_>) -> Result<(), Refusal> {
     let Exchange { edge, route, head, .. } = *exchange;
     let admission = edge.admit().ok_or(Refusal::Overloaded("requests"))?;
@@ -217,7 +221,7 @@ async fn pass(exchange: &mut Exchange<'_, '_>, body: &mut Incoming<'_>) -> Resul
         rollout.inspect(|rollout| rollout.note(ended - begun, failed));
         if failed && is_plain_read(head) {
             drop(admission);
-            // Boxed, because it is rare and would take most of this future's memory.
+            // Boxed, because it is rare and would be the largest part of this future.
             return Box::pin(fall_back(exchange)).await;
         }
     }
@@ -227,7 +231,7 @@ async fn pass(exchange: &mut Exchange<'_, '_>, body: &mut Incoming<'_>) -> Resul
     Ok(())
 }
 
-/// The personalised answer failed: the user gets everybody's.
+/// Answers with the generic response, after the personalised one has failed.
 async fn fall_back(exchange: &mut Exchange<'_, '_>) -> Result<(), Refusal> {
     exchange.trace.decision = Decision::Fallback;
     let Exchange { edge, route, head, .. } = *exchange;

@@ -1,8 +1,9 @@
-//! What a request asks of a stored response: its `Cache-Control` (RFC 9111 §5.2.1).
+//! The directives of a request about stored responses: its `Cache-Control` (RFC 9111 §5.2.1).
 //!
-//! A route that states a lifetime of its own ignores it: who keeps an answer against the origin's
-//! word keeps it against a browser's reload too. `only-if-cached` is obeyed everywhere, because it
-//! asks for less.
+//! By default a route with a `ttl` ignores them: it overrides the origin, so a reload in a browser
+//! must not override the route. `only-if-cached` is obeyed on every route, because it never costs a
+//! fetch. Invariant: a malformed number counts as the strictest reading. Never here: the directives
+//! of a response (`freshness`).
 
 use std::time::{Duration, Instant};
 
@@ -14,22 +15,22 @@ use cache::Entry;
 /// The directives of a request.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct RequestDirectives {
-    /// `no-cache`: only what the origin confirms for this request.
+    /// `no-cache`: a stored response must be revalidated for this request.
     pub no_cache: bool,
-    /// `no-store`: the answer is not kept.
+    /// `no-store`: the response must not be stored.
     pub no_store: bool,
-    /// `only-if-cached`: 504 rather than asking the origin.
+    /// `only-if-cached`: 504 instead of asking the origin.
     pub only_if_cached: bool,
-    /// `max-age`: the age an answer may have.
+    /// `max-age`: the greatest age of a response.
     max_age: Option<Duration>,
-    /// `min-fresh`: how long it must still be fresh.
+    /// `min-fresh`: how long a response must still be fresh.
     min_fresh: Duration,
-    /// `max-stale`: how long past its lifetime it may be.
+    /// `max-stale`: how long past its lifetime a response may be.
     max_stale: Duration,
 }
 
 impl RequestDirectives {
-    /// Reads a request's directives; unless `obeyed`, only that which asks for less.
+    /// Reads the directives of a request; unless `obeyed`, only `only-if-cached`.
     pub fn of(head: &Head<'_>, obeyed: bool) -> Self {
         let mut directives = Self::default();
         for line in head.all("cache-control") {
@@ -43,7 +44,7 @@ impl RequestDirectives {
     }
 
     fn read(&mut self, name: &[u8], value: Option<&[u8]>) {
-        // A malformed number asks for the freshest.
+        // A malformed number counts as the strictest one.
         let span = |otherwise| Duration::from_secs(value.and_then(seconds).unwrap_or(otherwise));
         match name.to_ascii_lowercase().as_slice() {
             b"no-cache" => self.no_cache = true,
@@ -58,7 +59,7 @@ impl RequestDirectives {
         }
     }
 
-    /// Whether an entry answers as it is.
+    /// Whether an entry may answer as it is.
     pub fn accepts(&self, entry: &Entry, now: Instant) -> bool {
         let age = entry.age(now);
         let fresh_until = match entry.strict {
@@ -70,7 +71,7 @@ impl RequestDirectives {
             && age + self.min_fresh < fresh_until
     }
 
-    /// Whether an entry may answer before the origin has confirmed it (RFC 5861 §3).
+    /// Whether an entry may answer before it is revalidated (RFC 5861 §3).
     pub fn accepts_unconfirmed(&self, entry: &Entry, now: Instant) -> bool {
         !self.no_cache
             && self.min_fresh.is_zero()

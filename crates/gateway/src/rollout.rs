@@ -1,9 +1,9 @@
-//! Who of the users with a profile is let in: sticky, salted, monotonic; and the guard that takes
-//! the share back when the personalised answer is too slow or fails.
+//! The rollout of a route: which of the users with a profile are let in, and the guard.
 //!
-//! A user's place is a salted hash scaled to a million; the held-out share lies at its end, the
-//! rollout at its start, so raising either never moves anybody else. Source document 000 drew anew
-//! for each request instead (`mode = "dice"`).
+//! A user's place is a salted hash from 0 to a million. The rollout is at the start of that range,
+//! the held-out share at its end. Invariant: raising one share moves no other user. With
+//! `mode = "dice"` each request is drawn anew instead. The guard reduces the share while the
+//! personalised response is too slow or fails. Never here: profiles, and what a user gets.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -13,14 +13,14 @@ use parking_lot::Mutex;
 
 use crate::plan::{DrawMode, GuardPlan, RolloutPlan};
 
-/// Shares are kept as millionths.
+/// Millionths in the whole: the unit of shares.
 const WHOLE: u32 = 1_000_000;
-/// Answers that the guard looks at before it judges.
+/// Responses that the guard needs for a judgement.
 const GUARD_ANSWERS: u32 = 20;
-/// Time between two judgements.
+/// Least time between two judgements.
 const GUARD_INTERVAL: Duration = Duration::from_secs(1);
 
-/// The shares as they are to be, changeable while serving.
+/// A rollout whose shares may change while serving.
 #[derive(Debug)]
 pub struct Rollout {
     salt: Box<str>,
@@ -29,7 +29,7 @@ pub struct Rollout {
     held_out: AtomicU32,
     killed: AtomicBool,
     dice: AtomicU64,
-    /// What the guard leaves of the share, in millionths.
+    /// The part of the share that the guard allows, in millionths.
     guard_factor: AtomicU32,
     guard: Option<Guard>,
 }
@@ -40,7 +40,7 @@ struct Guard {
     window: Mutex<GuardWindow>,
 }
 
-/// What the guard has seen since its last judgement.
+/// The responses since the guard's last judgement.
 #[derive(Debug)]
 struct GuardWindow {
     since: Instant,
@@ -51,18 +51,18 @@ struct GuardWindow {
 /// Shares of a rollout, each from 0 to 1.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Shares {
-    /// Let in.
+    /// The share of users who are let in.
     pub rollout: f64,
-    /// Never let in.
+    /// The share of users who are never let in.
     pub hold_out: f64,
-    /// What the guard leaves of `rollout`.
+    /// The part of `rollout` that the guard allows.
     pub guard: f64,
-    /// Nobody is let in.
+    /// Whether the kill switch is on, so that nobody is let in.
     pub killed: bool,
 }
 
 impl Rollout {
-    /// A rollout as planned.
+    /// Makes the rollout of a plan.
     pub(crate) fn new(plan: &RolloutPlan) -> Self {
         let guard = |plan| {
             let window = GuardWindow { since: Instant::now(), answers: 0, bad: 0 };
@@ -106,7 +106,7 @@ impl Rollout {
         }
     }
 
-    /// Tells the guard how a personalised answer went.
+    /// Counts a personalised response for the guard.
     pub fn note(&self, took: Duration, failed: bool) {
         self.note_at(Instant::now(), took, failed);
     }
@@ -123,13 +123,13 @@ impl Rollout {
         *window = GuardWindow { since: now, answers: 0, bad: 0 };
         drop(window);
         let factor = self.guard_factor.load(Ordering::Relaxed);
-        // Halve when over the budget, add a tenth when within: as TCP finds its rate (AIMD). Never
-        // below 1 %, or no answer would be left to tell that the backend is well again.
+        // Halve over the budget, add a tenth within it, as TCP finds its rate (AIMD). Never below
+        // 1 %, because without responses the guard could not see that the backend has recovered.
         let next = if over { (factor / 2).max(WHOLE / 100) } else { factor + WHOLE / 10 };
         self.guard_factor.store(next.min(WHOLE), Ordering::Relaxed);
     }
 
-    /// The shares as they stand.
+    /// Returns the current shares.
     pub fn shares(&self) -> Shares {
         let share = |cell: &AtomicU32| f64::from(cell.load(Ordering::Relaxed)) / f64::from(WHOLE);
         Shares {
@@ -140,22 +140,22 @@ impl Rollout {
         }
     }
 
-    /// Changes the share let in.
+    /// Changes the share of users who are let in.
     pub fn set_rollout(&self, share: f64) {
         self.share.store(millionths(share), Ordering::Relaxed);
     }
 
-    /// Changes the share held out.
+    /// Changes the share of users who are never let in.
     pub fn set_hold_out(&self, share: f64) {
         self.held_out.store(millionths(share), Ordering::Relaxed);
     }
 
-    /// The kill switch.
+    /// Sets the kill switch: if true, nobody is let in.
     pub fn set_killed(&self, killed: bool) {
         self.killed.store(killed, Ordering::Relaxed);
     }
 
-    /// A user's place from 0 to a million; the same on every machine and after every restart.
+    /// Returns the place of a user, the same on every machine and after every restart.
     fn place(&self, user: &[u8]) -> u32 {
         place(&self.salt, user)
     }
@@ -166,9 +166,9 @@ impl Rollout {
     }
 }
 
-/// A place from 0 to a million by salt and id, stable across machines and versions.
+/// Returns a place from 0 to a million by salt and id, stable across machines and versions.
 pub fn place(salt: &str, id: &[u8]) -> u32 {
-    // FNV-1a (Fowler, Noll, Vo) with a finaliser: simple enough for SQL or Python, too.
+    // FNV-1a (Fowler, Noll, Vo) with a finaliser: simple enough to repeat in SQL or Python.
     let mut hash: u64 = 0xcbf2_9ce4_8422_2325;
     for byte in salt.bytes().chain([0]).chain(id.iter().copied()) {
         hash = (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);

@@ -1,19 +1,22 @@
-//! Finds the route of a request: host, path, method, filter, health; the first that matches wins.
+//! Finds the route of a request by host, path, method, filter and health.
+//!
+//! Invariant: the first route that matches wins. Pure: it reads the head, and asks whether an
+//! upstream is healthy. Never here: what happens to the request.
 
 use std::net::IpAddr;
 
-use exchange::{FieldName, Fields, Value};
+use exchange::{FieldName, FieldValue, Fields};
 use http1::Head;
 
 use crate::error::Refusal;
 use crate::pattern::Match;
 use crate::plan::Route;
 
-/// Finds the index of the route; `is_healthy` tells of an upstream, by its index.
+/// Finds the index of the route; `is_healthy` says whether an upstream is healthy, by its index.
 ///
 /// # Errors
-/// `NoRoute` (also for a captured value that is not allowed), or `Method` when only the method
-/// kept a route from matching.
+/// `NoRoute`, also for a captured value that is not allowed. `Method` if a route would match with
+/// another method.
 pub(crate) fn find(
     routes: &[Route],
     head: &Head<'_>,
@@ -49,7 +52,7 @@ pub(crate) fn find(
     Err(Refusal::Method(allowed.join(", ").into()))
 }
 
-/// Whether the route is for this host, given without its port.
+/// Whether the route matches this host, given without its port.
 pub(crate) fn takes_host(route: &Route, host: &str) -> bool {
     route.host.as_deref().is_none_or(|pattern| host_matches(pattern, host))
 }
@@ -61,14 +64,14 @@ fn takes(route: &Route, head: &Head<'_>) -> bool {
         || (route.cors.is_some() && is_preflight(head))
 }
 
-/// Whether a browser asks if it may send the request proper.
+/// Whether the request is a preflight: a browser asks if it may send the actual request.
 pub(crate) fn is_preflight(head: &Head<'_>) -> bool {
     head.method() == "OPTIONS"
         && head.get("origin").is_some()
         && head.get("access-control-request-method").is_some()
 }
 
-/// The host without its port and its trailing dot.
+/// Returns the host without its port and its trailing dot.
 pub(crate) fn plain_host(host: &str) -> &str {
     if host.starts_with('[') {
         return host.split_inclusive(']').next().unwrap_or(host);
@@ -88,26 +91,26 @@ fn host_matches(pattern: &str, host: &str) -> bool {
     }
 }
 
-/// A request under way, for the filter language.
+/// The fields of a request, for the filter language.
 struct RequestFields<'h>(&'h Head<'h>);
 
 impl Fields for RequestFields<'_> {
-    fn field(&self, name: &FieldName) -> Option<Value<'_>> {
+    fn field(&self, name: &FieldName) -> Option<FieldValue<'_>> {
         let head = self.0;
         match name {
             FieldName::Method => Some(head.method().into()),
             FieldName::Host => Some(head.host().into()),
             FieldName::Path => Some(head.path().into()),
-            FieldName::Query => head.query().map(Value::from),
+            FieldName::Query => head.query().map(FieldValue::from),
             FieldName::QueryValue(name) => {
-                exchange::query_value(head.query()?.as_bytes(), name).map(Value::Text)
+                exchange::query_value(head.query()?.as_bytes(), name).map(FieldValue::Text)
             }
             FieldName::Version => Some(if head.is_http_10() { "1.0" } else { "1.1" }.into()),
             FieldName::ClientIp => Some(peer(head.peer().ip()).into()),
-            FieldName::UserAgent => head.get("user-agent").map(Value::from),
-            FieldName::Referer => head.get("referer").map(Value::from),
-            FieldName::Header(name) => head.get(name).map(Value::from),
-            // The others are known only when the exchange has ended.
+            FieldName::UserAgent => head.get("user-agent").map(FieldValue::from),
+            FieldName::Referer => head.get("referer").map(FieldValue::from),
+            FieldName::Header(name) => head.get(name).map(FieldValue::from),
+            // The other fields are known only after the exchange has ended.
             _ => None,
         }
     }

@@ -1,5 +1,7 @@
-//! Claims about the gateway as a whole, made over real sockets: a listener on a thread, scripted
-//! origins behind it, and profiles, a model and a recorder that do as the test says.
+//! Claims about the gateway as a whole, made over real sockets.
+//!
+//! A listener runs on a thread, with scripted origins behind it. Profiles, a model and a recorder
+//! do what the test says.
 
 mod caching;
 mod coalescing;
@@ -66,12 +68,12 @@ struct Served {
     thread: Option<JoinHandle<()>>,
 }
 
-/// Reads a configuration; returns what is meant and what is wrong.
+/// Reads a configuration; returns the plan and the problems.
 fn check(text: &str) -> (Plan, Vec<Problem>) {
     check_with(text, Vec::new())
 }
 
-/// The same with workers for some upstreams.
+/// Reads a configuration with workers for some upstreams.
 fn check_with(text: &str, pools: Vec<PoolUpstream>) -> (Plan, Vec<Problem>) {
     let mut document = Document::parse(text);
     let sections = Sections {
@@ -95,7 +97,7 @@ fn serve_plan(plan: Plan) -> Served {
     serve_with(plan, HashMap::new())
 }
 
-/// Serves with workers for some upstreams; a disk writes at once and is waited for.
+/// Serves with workers for some upstreams. A disk has the times for tests.
 fn serve_with(mut plan: Plan, workers: HashMap<String, Arc<dyn Workers>>) -> Served {
     if let Some(disk) = &mut plan.store.disk {
         disk.times = DiskTimes::for_tests();
@@ -113,7 +115,7 @@ fn serve_with(mut plan: Plan, workers: HashMap<String, Arc<dyn Workers>>) -> Ser
     Served { address, gateway, registry, users, journal, drain, thread: Some(thread) }
 }
 
-/// Starts a core of the gateway, with a port and a drain of its own.
+/// Starts a core of the gateway on a new port.
 fn start_core(
     gateway: &Arc<Gateway>,
     journal: &Journal,
@@ -138,7 +140,7 @@ fn start_core(
     (address, thread)
 }
 
-/// One upstream with these servers, and one route to it for every path.
+/// Returns the configuration of one upstream with these servers, and one route for every path.
 fn route_to(origins: &[&Origin], upstream: &str, route: &str) -> String {
     let addresses: Vec<SocketAddr> = origins.iter().map(|origin| origin.address()).collect();
     route_to_addresses(&addresses, upstream, route)
@@ -153,7 +155,7 @@ fn route_to_addresses(addresses: &[SocketAddr], upstream: &str, route: &str) -> 
     )
 }
 
-/// A gateway before one origin.
+/// Serves in front of one origin.
 fn before(origin: &Origin, route: &str) -> Served {
     serve(&route_to(&[origin], "", route))
 }
@@ -163,25 +165,25 @@ impl Served {
         Client::get(self.address, target).send()
     }
 
-    /// Asks with these header lines.
+    /// Sends a request with these header lines.
     fn get_with(&self, target: &str, headers: &[(&str, &str)]) -> Reply {
         let call = Client::get(self.address, target);
         headers.iter().fold(call, |call, (name, value)| call.header(name, value)).send()
     }
 
-    /// Asks from another thread.
+    /// Sends a request from another thread.
     fn ask(&self, target: &str, headers: &[(&str, &str)]) -> JoinHandle<Reply> {
         let call = Client::get(self.address, target);
         let call = headers.iter().fold(call, |call, (name, value)| call.header(name, value));
         std::thread::spawn(move || call.send())
     }
 
-    /// Waits until so many requests wait on flights.
+    /// Waits until this number of requests wait on flights.
     fn wait_for_waiters(&self, count: usize) {
         eventually("waiters", || self.gateway.flights.waiting() == count);
     }
 
-    /// Waits until no fetch is under way.
+    /// Waits until there is no flight.
     fn wait_for_landing(&self) {
         eventually("no flights", || self.gateway.flights.count() == 0);
     }
@@ -195,17 +197,17 @@ impl Drop for Served {
     }
 }
 
-/// Waits until something holds; panics after [`PATIENCE`].
+/// Waits until a condition holds; panics after [`PATIENCE`].
 #[track_caller]
 fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
-    let until = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + PATIENCE;
     while !holds() {
-        assert!(Instant::now() < until, "waited in vain for {what}");
+        assert!(Instant::now() < deadline, "waited in vain for {what}");
         std::thread::yield_now();
     }
 }
 
-/// The whole of `Cache-Status`.
+/// Returns the value of `Cache-Status`.
 fn cache_status(reply: &Reply) -> &str {
     reply.header("cache-status").expect("every answer has a Cache-Status")
 }
@@ -226,7 +228,7 @@ fn decision(reply: &Reply) -> &str {
     reply.header("tidegate-decision").expect("every answer names its decision")
 }
 
-/// Users have a profile when their id begins with `p`; none can be told while `broken`.
+/// Profiles of the users whose id begins with `p`; every look-up fails while `broken`.
 #[derive(Debug, Default)]
 struct Users {
     broken: AtomicBool,
@@ -244,8 +246,8 @@ impl Profiles for Users {
     }
 }
 
-/// Answers with what it was asked; `fail` in the query fails, `slow` leaves the I/O core, `long`
-/// says more.
+/// A model that answers with what it was asked. In the query `fail` makes it fail, `slow` makes it
+/// leave the I/O core, and `long` makes its answer long.
 struct Scorer;
 
 impl Compute for Scorer {
@@ -285,7 +287,7 @@ impl Compute for Scorer {
         request.model.is_none()
     }
 
-    /// Answers from a thread of its own, or drops the request.
+    /// Answers from a new thread, or drops the request.
     fn queue(&self, request: &ModelRequest<'_>, body: Bytes, sender: AnswerSender) {
         let (path, json_length) = (request.path.to_owned(), request.json_length);
         std::thread::spawn(move || match &*body {
@@ -306,7 +308,7 @@ impl Compute for Scorer {
     }
 }
 
-/// What was recorded of an exchange.
+/// The record of an exchange.
 #[derive(Debug, Clone, PartialEq)]
 struct Recorded {
     path: String,
@@ -323,7 +325,7 @@ struct Recorded {
     durably: bool,
 }
 
-/// Keeps what is recorded; refuses it while the disk is `full`.
+/// Keeps records; refuses them while the disk is `full`.
 #[derive(Debug, Clone, Default)]
 struct Journal {
     records: Arc<Mutex<Vec<Recorded>>>,
@@ -331,7 +333,7 @@ struct Journal {
 }
 
 impl Journal {
-    /// Waits until so many exchanges are recorded.
+    /// Waits until this number of exchanges are recorded.
     fn wait_for(&self, count: usize) -> Vec<Recorded> {
         eventually("records", || self.records.lock().unwrap().len() >= count);
         self.records.lock().unwrap().clone()

@@ -1,5 +1,7 @@
-//! What the gateway remembers of one exchange while it lives: times by phase, and why it was
-//! answered as it was. Becomes the record.
+//! The trace of one exchange under way: times by phase, the decision, what the cache did.
+//!
+//! Invariant: each moment belongs to one phase; [`Trace::mark`] ends a phase where the next begins.
+//! The record is made of it. Never here: writing the record (`record`).
 
 use std::time::{Duration, Instant};
 
@@ -7,16 +9,16 @@ use exchange::{CacheResult, Decision, Impression, Phase};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
-/// A user id; usual ones need no heap.
+/// A user id; one of usual length needs no heap.
 pub(crate) type UserId = SmallVec<[u8; 48]>;
 
 /// One exchange under way.
 #[derive(Debug)]
 pub struct Trace {
-    /// When its head was complete.
+    /// The time at which its head was complete.
     pub start: Instant,
     last: Instant,
-    /// The same in microseconds since the Unix epoch.
+    /// The same time in microseconds since the Unix epoch.
     pub time_us: u64,
     /// The request id.
     pub id: u128,
@@ -24,23 +26,23 @@ pub struct Trace {
     pub phases: [u32; Phase::COUNT],
     /// Index of its route.
     pub route: Option<usize>,
-    /// Which of the route's targets.
+    /// Index of the arm of the route.
     pub arm: usize,
-    /// Why this answer.
+    /// The decision.
     pub decision: Decision,
     /// What the cache did.
     pub cache: CacheResult,
-    /// The user id; empty when there is none.
+    /// The user id; empty if there is none.
     pub user: UserId,
     /// The upstream that was asked, by index.
     pub upstream: Option<usize>,
-    /// The ranking that made the answer.
+    /// The id of the ranking that made the response.
     pub ranked_by: Option<u128>,
-    /// What was shown, when this exchange ran the ranking.
+    /// The impression, if this exchange made the ranking.
     pub shown: Option<Arc<Impression<'static>>>,
-    /// Recorded before the answer was sent.
+    /// Whether it was recorded before the reply was sent.
     pub recorded: bool,
-    /// Why the gateway answered by itself.
+    /// The reason why the gateway refused the request.
     pub refusal: Option<&'static str>,
 }
 
@@ -66,7 +68,7 @@ impl Trace {
         }
     }
 
-    /// Ends a phase: the time since the last one ended is its own.
+    /// Ends a phase: the time since the end of the last phase belongs to it.
     pub fn mark(&mut self, phase: Phase) -> Instant {
         let now = Instant::now();
         self.add(phase, now.duration_since(self.last));
@@ -74,7 +76,7 @@ impl Trace {
         now
     }
 
-    /// Time from the start to the end of the last phase.
+    /// Returns the time from the start to the end of the last phase.
     pub fn so_far(&self) -> Duration {
         self.last.duration_since(self.start)
     }
@@ -85,7 +87,7 @@ impl Trace {
         *cell = cell.saturating_add(u32::try_from(time.as_micros()).unwrap_or(u32::MAX));
     }
 
-    /// The user id, when there is one.
+    /// Returns the user id, if there is one.
     pub fn user(&self) -> Option<&[u8]> {
         (!self.user.is_empty()).then_some(&self.user[..])
     }

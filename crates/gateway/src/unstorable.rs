@@ -1,10 +1,10 @@
-//! Keys whose answers turned out not to be storable: requests for them do not wait for each other.
+//! Keys whose responses could not be stored: requests for them do not wait for each other.
 //!
-//! Without this memory every round of requests for such a key waits for one fetch, to learn that it
-//! brought nothing for the others (hit-for-miss, as Varnish calls it). Invariants: a key is
-//! remembered for its route's time at most, and until an answer is storable; memory is fixed, and a
-//! key that falls on another's place takes it. Two keys may be taken for each other once in some
-//! hundred million, which costs a shared fetch, never an answer.
+//! Without this, every group of requests for such a key would wait for one fetch that gives the
+//! others nothing (hit-for-miss in Varnish). Invariant: a key is remembered for at most the
+//! `hit_for_miss` of its route, and forgotten when a response is storable. Bound: memory is fixed;
+//! a key replaces another at the same place. Two keys may be confused, once in some hundred
+//! million. That costs a shared fetch, and never gives a wrong response. Never here: flights.
 
 use std::hash::{BuildHasher, Hash};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,16 +12,16 @@ use std::time::{Duration, Instant};
 
 use foldhash::fast::RandomState;
 
-/// Keys remembered at most; 8 bytes each.
+/// Keys that can be remembered; 8 bytes each.
 const PLACES: usize = 1 << 16;
-/// Bits of a place that hold the deadline, milliseconds from the start: 2 years.
+/// Bits of a place for the deadline, in milliseconds from the start. They last for 2 years.
 const DEADLINE_BITS: u32 = 36;
 const DEADLINE_MASK: u64 = (1 << DEADLINE_BITS) - 1;
 
-/// The memory.
+/// The remembered keys.
 #[derive(Debug)]
 pub(crate) struct Unstorable {
-    /// Deadline in the low bits, above it the end of the key's hash; 0 is nothing.
+    /// The deadline in the low bits, the high bits of the key's hash above; 0 is no key.
     places: Box<[AtomicU64]>,
     hasher: RandomState,
     start: Instant,
@@ -35,7 +35,7 @@ impl Default for Unstorable {
 }
 
 impl Unstorable {
-    /// Remembers a key for some time.
+    /// Remembers a key for this time.
     pub(crate) fn remember(&self, key: impl Hash, now: Instant, time: Duration) {
         let (place, mark) = self.place(key);
         let deadline = now.saturating_duration_since(self.start) + time;
@@ -51,7 +51,7 @@ impl Unstorable {
         found & !DEADLINE_MASK == mark && elapsed < found & DEADLINE_MASK
     }
 
-    /// Forgets a key: its answer was storable.
+    /// Forgets a key, because its response was storable.
     pub(crate) fn forget(&self, key: impl Hash) {
         let (place, mark) = self.place(key);
         if place.load(Ordering::Relaxed) & !DEADLINE_MASK == mark {

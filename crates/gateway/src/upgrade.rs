@@ -1,10 +1,10 @@
-//! Requests that offer to change the protocol, such as to WebSocket (RFC 9110 §7.8, RFC 6455).
+//! Requests to upgrade the protocol, such as to WebSocket (RFC 9110 §7.8, RFC 6455).
 //!
-//! Invariants: an offer goes on only where the route names the protocol; elsewhere the `Upgrade`
-//! field is ignored and the request answered as any other. Both sides become a tunnel only after
-//! the upstream has said 101; until then what the client sends behind its request goes nowhere, and
-//! whatever else the upstream says is an ordinary answer, after which the connection closes: what
-//! follows on it may be the other protocol's, and is never read as a request. Nothing is stored.
+//! Invariants: only protocols that the route names are offered to the upstream. On other routes
+//! `Upgrade` is ignored, and the request is answered as any other. The connection becomes a tunnel
+//! only after the upstream has sent 101; until then no further byte of the client is forwarded. Any
+//! other response is sent as usual, and then the connection closes, because its next bytes may
+//! belong to the other protocol. Nothing is stored. Never here: the bytes in the tunnel.
 
 use std::pin::pin;
 
@@ -21,14 +21,14 @@ use crate::plan::{Route, Target, UpgradePlan};
 use crate::reply;
 use crate::upstream::{Dispatch, Switched};
 
-/// An offer that goes on to the upstream.
+/// An offer for the upstream.
 pub(crate) struct Offer<'r> {
     plan: &'r UpgradePlan,
-    /// The protocols that the route lets through, as one list.
+    /// The offered protocols that the route names, as one list.
     protocols: Vec<u8>,
 }
 
-/// The offer that goes on to the upstream; `None` when the request makes none that may.
+/// Returns the offer for the upstream; `None` if the request makes none that the route allows.
 pub(crate) fn offer<'r>(route: &'r Route, head: &Head<'_>) -> Option<Offer<'r>> {
     let plan = route.upgrade.as_ref()?;
     if head.method() != "GET" || head.body_length() != BodyLength::None {
@@ -42,10 +42,10 @@ pub(crate) fn offer<'r>(route: &'r Route, head: &Head<'_>) -> Option<Offer<'r>> 
     (!offers.is_empty()).then(|| Offer { plan, protocols: offers.join(&b", "[..]) })
 }
 
-/// Makes the offer to the upstream, and a tunnel when it takes it.
+/// Makes the offer to the upstream, and opens a tunnel if the upstream accepts.
 ///
 /// # Errors
-/// When the upstream gives no answer.
+/// When the upstream gives no response.
 pub(crate) async fn pass(exchange: &mut Exchange<'_, '_>, offer: Offer<'_>) -> Result<(), Refusal> {
     exchange.reply.close();
     let Exchange { edge, route, .. } = *exchange;

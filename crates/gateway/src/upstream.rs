@@ -1,11 +1,13 @@
-//! Upstreams over HTTP/1.1: servers or workers, who is asked, and the connections kept to them.
+//! Upstreams over HTTP/1.1: choice of a server or worker, connections, requests, timeouts.
 //!
-//! `server::Upstream` is what all cores share: plan, health, the retry budget. `UpstreamPool` is
-//! one core's connections to it; a connection never leaves its core. `Connection` sends a request
-//! and reads the head of its response, in the request's own task; `UpstreamBody` reads what
-//! follows. Invariant: a connection carries another request only when the end of the last response
-//! is beyond doubt, so that no response is ever taken for that of another request (RFC 9112 §6.3,
-//! §9.2). Here: choosing, connecting, sending, timing out. Never here: caching, coalescing.
+//! All cores share an [`Upstream`]: its plan, its health, its retry budget. An [`UpstreamPool`]
+//! holds one core's connections to it; a connection never leaves its core. An `UpstreamConnection`
+//! sends a request and reads the head of the response, in the task of the request. An
+//! [`UpstreamBody`] reads the body.
+//!
+//! Invariant: a connection carries another request only if the end of the last response is
+//! unambiguous. So no response is ever taken for that of another request (RFC 9112 §6.3, §9.2).
+//! Never here: caching, coalescing.
 
 mod body;
 mod budget;

@@ -1,7 +1,8 @@
 //! Finds the user id in a request: in a cookie, a header or a query field.
 //!
-//! Rule: two different ids in one request are nobody's; an id that is empty is none at all.
-//! Several `Cookie` lines are read as one list (RFC 6265 §5.4, RFC 9113 §8.2.3).
+//! Invariant: a request with two different ids has no acceptable one. An empty id does not count.
+//! Several `Cookie` lines are read as one list (RFC 6265 §5.4, RFC 9113 §8.2.3). Never here:
+//! whether the user exists.
 
 use std::borrow::Cow;
 
@@ -18,14 +19,14 @@ pub enum UserSource {
     Query(Box<str>),
 }
 
-/// What a request says of its user.
+/// The user of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum User<'h> {
-    /// Nothing.
+    /// The request names no user.
     Nobody,
-    /// This id.
+    /// The request has this user id.
     Id(Cow<'h, [u8]>),
-    /// Different ids, or one longer than the limit.
+    /// The request has different ids, or one longer than the limit.
     Unacceptable,
 }
 
@@ -56,7 +57,7 @@ impl UserSource {
     }
 }
 
-/// Every value of the cookie `name`, quotes removed.
+/// Returns every value of the cookie `name`, without quotes.
 pub(crate) fn cookies<'h, 'n>(
     head: &Head<'h>,
     name: &'n str,

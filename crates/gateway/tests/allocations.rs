@@ -1,7 +1,7 @@
-//! Allocations of a cached hit, counted by an allocator of this binary's own in the thread that
-//! serves, from one recorded exchange to the next: whatever reading, answering and writing cost.
+//! Allocations of a cached hit: those of reading, answering and writing.
 //!
-//! Claim: at most two; in truth none.
+//! A counting allocator counts them in the thread that serves, from one recorded exchange to the
+//! next. Claim: a hit makes none, and a hit of an entry that varies at most two.
 #![expect(clippy::unwrap_used, reason = "a test can do nothing else about an error")]
 
 use std::collections::HashMap;
@@ -26,7 +26,7 @@ struct Ends(Arc<Mutex<Vec<usize>>>);
 impl Recorder for Ends {
     fn record(&self, exchange: &ExchangeRef<'_>, _: bool) -> bool {
         if exchange.cache == CacheResult::Hit {
-            // The vector has room for all, so noting costs nothing that would be counted.
+            // The vector has room for all, so this allocates nothing.
             self.0.lock().expect("no test panics while it holds the lock").push(allocated());
         }
         true
@@ -45,7 +45,7 @@ impl Profiles for Nobody {
     }
 }
 
-/// Allocations of each of many hits on one connection, after some that warm it up.
+/// Returns the allocations of each of many hits on one connection, after some that warm it up.
 fn allocations(origin: &Origin, target: &str, headers: &[(&str, &str)]) -> Vec<usize> {
     const HITS: usize = 500;
     let text = format!(

@@ -1,7 +1,7 @@
-//! What stored answers take from the allocator, beside what the cache counts for them.
+//! Memory of stored responses: what the allocator gives out, beside what the cache counts.
 //!
-//! Claim: the two differ by a tenth at most, also for tiny answers, variants, tags and codings, and
-//! with the hashes that evicted keys leave behind; so `[cache] bytes` bounds memory.
+//! Claim: the two differ by at most a tenth, so `[cache] bytes` bounds memory. This holds for tiny
+//! responses, variants, tags and encodings too, and with the ghosts of evicted keys.
 #![expect(clippy::unwrap_used, reason = "a test can do nothing else about an error")]
 
 use std::collections::HashMap;
@@ -13,7 +13,7 @@ use chassis::config::Document;
 use chassis::{Drain, Limits, WorkPool, bind};
 use gateway::{Edge, Gateway, Parts, Plan, Role, Sections};
 use metrics::Registry;
-use testkit::{Client, CountingAllocator, Origin, OriginReply, held};
+use testkit::{Client, CountingAllocator, Origin, OriginReply, allocated_bytes};
 use tokio::task::LocalSet;
 
 #[global_allocator]
@@ -40,8 +40,8 @@ fn gateway(origin: &Origin, cache_bytes: &str) -> Arc<Gateway> {
     Gateway::new(plan, parts, &Registry::default())
 }
 
-/// Asks for so many answers of a kind, each twice; returns the bytes that forgetting them gives
-/// back, and those that were counted for them.
+/// Fetches this number of responses of a kind, each twice. Returns the bytes that forgetting them
+/// frees, and those that the cache counted.
 fn fill(kind: &str, cache_bytes: &str, asked: usize) -> (usize, usize) {
     let origin = Origin::start(|request| {
         let reply = OriginReply::ok("x".repeat(4096)).header("Cache-Control", "max-age=600");
@@ -84,9 +84,9 @@ fn fill(kind: &str, cache_bytes: &str, asked: usize) -> (usize, usize) {
         }
     };
     (0..asked).for_each(&mut ask);
-    let (full, counted) = (held(), gateway.store.bytes() as usize);
+    let (full, counted) = (allocated_bytes(), gateway.store.bytes() as usize);
     gateway.store.clear_memory();
-    let taken = full - held();
+    let taken = full - allocated_bytes();
     drop(client);
     drain.begin(Duration::from_secs(20));
     serving.join().unwrap();
@@ -101,7 +101,7 @@ fn what_is_counted_for_stored_answers_is_what_they_take() {
         ("varies", "1GB", 500),
         ("tagged", "1GB", 500),
         ("encoded", "1GB", 500),
-        // Three times what fits, so that as many hashes are remembered as there are entries.
+        // Three times what fits, so that there are as many ghosts as entries.
         ("tiny", "500KB", 2400),
         ("plain", "1MB", 600),
     ] {

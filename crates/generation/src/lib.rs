@@ -5,16 +5,16 @@
 //! from it; [`Watcher`] looks at a set of them every 200 ms.
 //!
 //! Invariant: a reader sees either nothing or one complete generation that passed its loader's
-//! checks; a failing file never takes the last good generation away, only a failing full check
-//! does, and then the previous good one returns.
+//! checks. A file that is refused never takes the last good generation away. Only a full check that
+//! fails does, and then the previous good one returns.
 //! Refuses: to know what it loads, to write files, tokio.
 
+mod file_version;
 mod load;
-mod source;
 mod watched;
 mod watcher;
 
+pub use file_version::FileVersion;
 pub use load::{Failure, Load, Stop};
-pub use source::Source;
-pub use watched::{Fault, Generation, Guard, Polled, Status, Watched};
-pub use watcher::{POLL_EVERY, Poll, Watcher, WatcherError};
+pub use watched::{FileProblem, Generation, Guard, Polled, Status, Watched};
+pub use watcher::{POLL_INTERVAL, Poll, Watcher, WatcherError};

@@ -1,4 +1,7 @@
 //! What a loader must offer: cheap checks on loading, an optional full check behind.
+//!
+//! Invariant: a value that `load` returned can be put to use at once. Refuses: to say when a file
+//! is loaded; [`crate::Watched`] does.
 
 use std::error::Error;
 use std::path::Path;

@@ -1,12 +1,11 @@
 //! One watched file and the generation in use: load, swap, keep the last good, verify, roll back.
 //!
-//! Reading is wait-free. `poll` and `verify` run on background threads; each is serialised by its
-//! own lock, and the state lock is held only to read or write a few words, so `status` never
-//! waits for a load.
+//! Reading is wait-free. `poll` and `verify` run on background threads, and each is serialised by
+//! its own lock. The state lock covers a few words only, so `status` never waits for a load.
 //!
-//! Invariants: `current` is only ever replaced whole; generation numbers rise by one and are never
-//! used twice; `verified` is the newest generation whose full check passed, and stays in memory
-//! until a newer one passes, because a rollback returns to it.
+//! Invariants: `current` is only ever replaced whole. Generation numbers rise by one and are never
+//! used twice. `verified` is the newest generation whose full check passed; it stays in memory
+//! until a newer one passes, because a rollback returns to it. Refuses: to know what it loads.
 
 use std::any::Any;
 use std::fmt;
@@ -19,11 +18,11 @@ use arc_swap::ArcSwapOption;
 use parking_lot::Mutex;
 use stdx::Chain;
 
+use crate::file_version::FileVersion;
 use crate::load::{Failure, Load, Stop};
-use crate::source::Source;
 use crate::watcher::Poll;
 
-/// How long a refused file is left alone before it is tried again unchanged: what refused it may
+/// How long a refused file is left alone before it is tried again unchanged. What refused it may
 /// have been the machine (no descriptors, no memory, no permission) and not the file.
 const RETRY_AFTER: Duration = Duration::from_secs(30);
 
@@ -34,10 +33,12 @@ pub struct Generation<T> {
     pub value: T,
     /// 1 for the first generation of this process, then rising.
     pub number: u64,
-    /// When it was put to use.
+    /// When it was put to use, as a date for operators.
     pub loaded_at: SystemTime,
+    /// As `loaded_at`, for its age.
+    loaded: Instant,
     /// The file it came from.
-    pub source: Source,
+    pub source: FileVersion,
 }
 
 /// A borrow of the generation in use that costs no reference count; hold it briefly.
@@ -56,7 +57,7 @@ pub enum Polled {
 
 /// The last thing that went wrong with a file.
 #[derive(Debug, Clone)]
-pub struct Fault {
+pub struct FileProblem {
     /// The failure with its causes, on one line.
     pub message: String,
     /// When it happened.
@@ -77,9 +78,9 @@ pub struct Status {
     /// Whether the generation in use has passed its full check.
     pub verified: bool,
     /// What is wrong with the file at present; none once it is good or unchanged again.
-    pub fault: Option<Fault>,
+    pub problem: Option<FileProblem>,
     /// The last thing that ever went wrong, mended or not.
-    pub last_fault: Option<Fault>,
+    pub last_problem: Option<FileProblem>,
     /// How often a file was missing, refused or rolled back since the start.
     pub failures: u64,
     /// How many of these were rollbacks after a failed full check.
@@ -92,31 +93,36 @@ pub struct Watched<T> {
     loader: Box<dyn Load<T>>,
     retry_after: Duration,
     current: ArcSwapOption<Generation<T>>,
+    /// Serialises polls.
     polling: Mutex<()>,
+    /// Serialises full checks.
     verifying: Mutex<()>,
     state: Mutex<State<T>>,
 }
 
 struct State<T> {
+    /// Of the last generation.
     number: u64,
-    tried: Option<Tried>,
+    /// The last file that was looked at.
+    attempt: Option<Attempt>,
+    /// The newest generation, until its full check.
     unverified: Option<Arc<Generation<T>>>,
     verified: Option<Arc<Generation<T>>>,
-    fault: Option<Fault>,
-    last_fault: Option<Fault>,
+    problem: Option<FileProblem>,
+    last_problem: Option<FileProblem>,
     failures: u64,
     rollbacks: u64,
 }
 
-/// The last file that was looked at. `source` is none when there was no readable file.
+/// A look at the file; `source` is none when there was no readable file.
 #[derive(Debug, Clone, Copy)]
-struct Tried {
-    source: Option<Source>,
-    verdict: Verdict,
+struct Attempt {
+    source: Option<FileVersion>,
+    result: AttemptResult,
 }
 
 #[derive(Debug, Clone, Copy)]
-enum Verdict {
+enum AttemptResult {
     Accepted,
     Refused(Instant),
     RolledBack,
@@ -156,11 +162,11 @@ impl<T: Send + Sync + 'static> Watched<T> {
             verifying: Mutex::new(()),
             state: Mutex::new(State {
                 number: 0,
-                tried: None,
+                attempt: None,
                 unverified: None,
                 verified: None,
-                fault: None,
-                last_fault: None,
+                problem: None,
+                last_problem: None,
                 failures: 0,
                 rollbacks: 0,
             }),
@@ -179,10 +185,10 @@ impl<T: Send + Sync + 'static> Watched<T> {
         self.current.load()
     }
 
-    /// Looks at the file; loads it and swaps it in if it is another one than last tried.
+    /// Looks at the file; loads it and swaps it in if it is another one than was tried last.
     pub fn poll(&self) -> Polled {
         let _one_at_a_time = self.polling.lock();
-        match Source::at(&self.path) {
+        match FileVersion::at(&self.path) {
             Ok(source) if self.is_settled(Some(source)) => Polled::Unchanged,
             Ok(source) => self.try_file(source),
             Err(_) if self.is_settled(None) => Polled::Unchanged,
@@ -213,6 +219,7 @@ impl<T: Send + Sync + 'static> Watched<T> {
         let state = self.state.lock();
         let current = self.current();
         let loaded_at = current.as_ref().map(|generation| generation.loaded_at);
+        let age = current.as_ref().map(|generation| generation.loaded.elapsed());
         let verified = match (&current, &state.verified) {
             (Some(current), Some(verified)) => Arc::ptr_eq(current, verified),
             _ => false,
@@ -221,10 +228,10 @@ impl<T: Send + Sync + 'static> Watched<T> {
             path: self.path.clone(),
             generation: current.map(|generation| generation.number),
             loaded_at,
-            age: loaded_at.map(|at| at.elapsed().unwrap_or_default()),
+            age,
             verified,
-            fault: state.fault.clone(),
-            last_fault: state.last_fault.clone(),
+            problem: state.problem.clone(),
+            last_problem: state.last_problem.clone(),
             failures: state.failures,
             rollbacks: state.rollbacks,
         }
@@ -232,57 +239,61 @@ impl<T: Send + Sync + 'static> Watched<T> {
 
     /// Returns whether the file at hand needs no try: it was decided on, or it is the file of the
     /// generation in use come back.
-    fn is_settled(&self, source: Option<Source>) -> bool {
+    fn is_settled(&self, source: Option<FileVersion>) -> bool {
         let mut state = self.state.lock();
         let in_use = self.peek().as_ref().map(|generation| generation.source);
-        if let Some(tried) = state.tried.filter(|tried| tried.source == source) {
-            return match tried.verdict {
-                Verdict::Accepted | Verdict::RolledBack => true,
-                Verdict::Refused(at) => source.is_none() || at.elapsed() < self.retry_after,
+        if let Some(attempt) = state.attempt.filter(|attempt| attempt.source == source) {
+            return match attempt.result {
+                AttemptResult::Accepted | AttemptResult::RolledBack => true,
+                AttemptResult::Refused(at) => source.is_none() || at.elapsed() < self.retry_after,
             };
         }
         if let Some(source) = source.filter(|source| Some(*source) == in_use) {
-            state.tried = Some(Tried { source: Some(source), verdict: Verdict::Accepted });
-            state.fault = None;
+            state.attempt = Some(Attempt { source: Some(source), result: AttemptResult::Accepted });
+            state.problem = None;
             return true;
         }
         false
     }
 
-    fn try_file(&self, source: Source) -> Polled {
+    fn try_file(&self, source: FileVersion) -> Polled {
         let last = self.current();
         let last = last.as_ref().map(|generation| &generation.value);
         let value = match caught(|| self.loader.load(&self.path, last)) {
             Ok(value) => value,
             Err(failure) => return self.refuse(Some(source), &*failure),
         };
-        if Source::at(&self.path).ok() != Some(source) {
+        if FileVersion::at(&self.path).ok() != Some(source) {
             return self.refuse(Some(source), &ChangedWhileLoading);
         }
         self.swap(value, source)
     }
 
-    fn swap(&self, value: T, source: Source) -> Polled {
+    fn swap(&self, value: T, source: FileVersion) -> Polled {
         let mut state = self.state.lock();
         state.number += 1;
         let number = state.number;
-        let loaded_at = SystemTime::now();
-        let generation = Arc::new(Generation { value, number, loaded_at, source });
+        let (loaded_at, loaded) = (SystemTime::now(), Instant::now());
+        let generation = Arc::new(Generation { value, number, loaded_at, loaded, source });
         state.unverified = Some(generation.clone());
-        state.tried = Some(Tried { source: Some(source), verdict: Verdict::Accepted });
-        state.fault = None;
+        state.attempt = Some(Attempt { source: Some(source), result: AttemptResult::Accepted });
+        state.problem = None;
         self.current.store(Some(generation));
         tracing::info!(path = %self.path.display(), number, "generation swapped in");
         Polled::Swapped(number)
     }
 
-    fn refuse(&self, source: Option<Source>, error: &(dyn std::error::Error + 'static)) -> Polled {
+    fn refuse(
+        &self,
+        source: Option<FileVersion>,
+        error: &(dyn std::error::Error + 'static),
+    ) -> Polled {
         let message = Chain(error).to_string();
         let mut state = self.state.lock();
-        if state.fault.as_ref().is_none_or(|fault| fault.message != message) {
+        if state.problem.as_ref().is_none_or(|problem| problem.message != message) {
             tracing::warn!(path = %self.path.display(), error = %message, "file refused");
         }
-        state.tried = Some(Tried { source, verdict: Verdict::Refused(Instant::now()) });
+        state.attempt = Some(Attempt { source, result: AttemptResult::Refused(Instant::now()) });
         state.blame(message);
         Polled::Refused
     }
@@ -303,17 +314,17 @@ impl<T: Send + Sync + 'static> Watched<T> {
             "full check failed, generation rolled back"
         );
         state.rollbacks += 1;
-        let newer = state.fault.take();
+        let newer = state.problem.take();
         state.blame(format!("full check of generation {}: {error}", generation.number));
         if in_use {
             self.current.store(state.verified.clone());
         } else {
-            state.fault = newer;
+            state.problem = newer;
         }
-        if let Some(tried) = &mut state.tried
-            && tried.source == Some(generation.source)
+        if let Some(attempt) = &mut state.attempt
+            && attempt.source == Some(generation.source)
         {
-            tried.verdict = Verdict::RolledBack;
+            attempt.result = AttemptResult::RolledBack;
         }
     }
 }
@@ -330,10 +341,10 @@ impl<T: Send + Sync + 'static> Poll for Watched<T> {
 
 impl<T> State<T> {
     fn blame(&mut self, message: String) {
-        let fault = Fault { message, at: SystemTime::now() };
+        let problem = FileProblem { message, at: SystemTime::now() };
         self.failures += 1;
-        self.last_fault = Some(fault.clone());
-        self.fault = Some(fault);
+        self.last_problem = Some(problem.clone());
+        self.problem = Some(problem);
     }
 
     /// A newer generation may wait for its check by the time an older one's is done.

@@ -1,7 +1,8 @@
 //! Two threads that keep a set of watched files fresh: one polls, one runs the full checks.
 //!
-//! Two, because a full check of a large file takes seconds, and a new file must be seen within
-//! one. Invariant: when `stop` or drop returns, both threads have ended.
+//! Two, because a full check of a large file takes seconds, and a new file must be seen within one.
+//! Invariant: when `stop` or drop returns, both threads have ended. Refuses: to look at files
+//! itself; a [`Poll`] does.
 
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -12,7 +13,7 @@ use parking_lot::{Condvar, Mutex};
 use crate::load::Stop;
 
 /// How often each file is looked at.
-pub const POLL_EVERY: Duration = Duration::from_millis(200);
+pub const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
 /// Something to be looked at again and again.
 pub trait Poll: Send + Sync {
@@ -46,7 +47,7 @@ struct Bell {
 }
 
 impl Watcher {
-    /// Starts looking at `watched`, each every [`POLL_EVERY`].
+    /// Starts looking at `watched`, each every [`POLL_INTERVAL`].
     ///
     /// # Errors
     /// When the system gives no thread.
@@ -75,7 +76,7 @@ impl Watcher {
         let rounds = move || {
             while !stop.asked() {
                 work(&stop);
-                bell.wait(POLL_EVERY);
+                bell.wait(POLL_INTERVAL);
             }
         };
         let thread = std::thread::Builder::new()

@@ -1,14 +1,15 @@
-//! What a client accepts of content codings: `Accept-Encoding` (RFC 9110 §12.5.3).
+//! The content codings that a client accepts: `Accept-Encoding` (RFC 9110 §12.5.3).
 //!
-//! Invariant: however a browser spells it, a request is one of four to an origin and to the cache:
-//! the largest of `zstd, br, gzip`, `br, gzip`, `gzip` and `identity` all of which it accepts. So
-//! an answer that varies by `Accept-Encoding` has at most four variants, each fit for everyone who
-//! gets it. Nothing is ever refused for its codings: who accepts none of ours gets the bytes as
-//! they are, also when `identity;q=0` says otherwise.
+//! Invariant: every request belongs to one of four classes, however it spells the field.
+//! The classes are `zstd, br, gzip`, `br, gzip`, `gzip` and `identity`. A request gets the largest
+//! class whose codings it accepts and ranks no lower than the identity encoding. Origins and cache
+//! keys see only the class. So a response that varies by `Accept-Encoding` has at most four
+//! variants, and every client of a class can decode its variant. Never here: a refusal. A client
+//! that accepts no coding of ours gets the identity encoding, even if it sent `identity;q=0`.
 
 use crate::request::Head;
 
-/// A content coding that is made here.
+/// A content coding that Tidegate can produce.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Coding {
     /// RFC 8878
@@ -20,10 +21,10 @@ pub enum Coding {
 }
 
 impl Coding {
-    /// All of them.
+    /// Every coding.
     pub const ALL: [Self; 3] = [Self::Zstd, Self::Br, Self::Gzip];
 
-    /// Its name (RFC 9110 §8.4.1).
+    /// Returns its name in `Content-Encoding` (RFC 9110 §8.4.1).
     pub fn name(self) -> &'static str {
         match self {
             Self::Zstd => "zstd",
@@ -38,27 +39,27 @@ impl Coding {
 pub struct Codings(u8);
 
 impl Codings {
-    /// All codings.
+    /// The set of every coding.
     pub const ALL: Self = Self(0b111);
 
-    /// Adds one.
+    /// Returns the set with one coding more.
     #[must_use]
     pub fn with(self, coding: Coding) -> Self {
         Self(self.0 | 1 << coding as u8)
     }
 
-    /// Whether one is among them.
+    /// Whether the set holds a coding.
     pub fn has(self, coding: Coding) -> bool {
         self.0 & (1 << coding as u8) != 0
     }
 
-    /// Those that are in both sets.
+    /// Returns the codings that are in both sets.
     #[must_use]
     pub fn and(self, other: Self) -> Self {
         Self(self.0 & other.0)
     }
 
-    /// Whether there are none.
+    /// Whether the set holds no coding.
     pub fn is_empty(self) -> bool {
         self.0 == 0
     }
@@ -67,8 +68,8 @@ impl Codings {
 /// A weight in thousandths; 0 means refused (RFC 9110 §12.4.2).
 type Weight = u16;
 
-/// How browsers and libraries spell the field, with what that says of zstd, br and gzip: most
-/// requests are told by one comparison.
+/// The usual spellings of the field, with their weights of zstd, br and gzip. Most requests match
+/// one of these, and need no parsing.
 const USUAL: [(&[u8], [Weight; 3]); 5] = [
     (b"gzip, deflate, br, zstd", [1000, 1000, 1000]),
     (b"gzip, deflate, br", [0, 1000, 1000]),
@@ -77,16 +78,16 @@ const USUAL: [(&[u8], [Weight; 3]); 5] = [
     (b"gzip", [0, 0, 1000]),
 ];
 
-/// What a request accepts.
+/// The codings that a request accepts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Accepted {
     weights: [Weight; 3],
-    /// Weight of the bytes as they are, where it is named; unnamed they are liked least.
+    /// Weight of the identity encoding; 0, the least preference, unless the field names it.
     identity: Weight,
 }
 
 impl Accepted {
-    /// Reads a request's fields.
+    /// Reads the `Accept-Encoding` lines of a request.
     pub fn of(head: &Head<'_>) -> Self {
         let mut lines = head.all("accept-encoding");
         let (first, second) = (lines.next(), lines.next());
@@ -97,7 +98,7 @@ impl Accepted {
         }
     }
 
-    /// Reads the lines of the field; what is malformed counts as refused.
+    /// Reads the lines of the field. A coding with a malformed weight counts as refused.
     pub fn read<'l>(lines: impl Iterator<Item = &'l [u8]>) -> Self {
         let mut weights = [None; 3];
         let (mut identity, mut any) = (None, None);
@@ -116,14 +117,14 @@ impl Accepted {
             };
             *slot = Some(parts.next().map_or(1000, weight));
         }
-        // What is not named stands for gzip alone, which every decoder knows.
+        // `*` stands for gzip alone: every client can decode it.
         let gzip = &mut weights[Coding::Gzip as usize];
         *gzip = gzip.or(any);
         Self { weights: weights.map(Option::unwrap_or_default), identity: identity.unwrap_or(0) }
     }
 
-    /// The codings among `offered` that the client likes best, and no less than the bytes as they
-    /// are; none of them when it accepts none.
+    /// Returns the codings of `offered` with the highest weight. The set is empty if the client
+    /// accepts none of them, or prefers the identity encoding.
     pub fn best(&self, offered: Codings) -> Codings {
         let weight = |coding: &Coding| self.weights[*coding as usize];
         let here = || Coding::ALL.into_iter().filter(|coding| offered.has(*coding));
@@ -139,7 +140,8 @@ impl Accepted {
         self.weights[coding as usize] > 0
     }
 
-    /// What stands for the field in requests to origins and in the keys of variants.
+    /// Returns the class of the request. It replaces the field in requests to origins and in the
+    /// keys of variants.
     pub fn class(&self) -> &'static str {
         let takes = |coding| self.takes(coding) && self.weights[coding as usize] >= self.identity;
         match (takes(Coding::Gzip), takes(Coding::Br), takes(Coding::Zstd)) {
@@ -151,7 +153,7 @@ impl Accepted {
     }
 }
 
-/// Reads `q=…`, in thousandths; anything else refuses.
+/// Reads `q=…` in thousandths; anything else counts as 0, a refusal.
 fn weight(parameter: &[u8]) -> Weight {
     let text = parameter.trim_ascii();
     let Some(text) = text.strip_prefix(b"q=").or_else(|| text.strip_prefix(b"Q=")) else {

@@ -1,10 +1,13 @@
-//! Reads the chunked coding strictly (RFC 9112 §7.1).
+//! A strict decoder of the chunked transfer coding (RFC 9112 §7.1).
 //!
-//! Refuses: bare LF line ends, sizes over 2^60, lines that are neither size nor trailer, and
-//! extensions and trailers over their bounds: a peer may not send much for a body of little.
+//! Invariant: the decoder never guesses where a chunk or a body ends. It refuses bare LF line ends,
+//! sizes of 2^60 bytes and more, and lines that are neither a size nor a trailer field. It bounds
+//! lines, extensions and trailers, so a peer cannot send much overhead for a small body.
+//! Never here: buffers; the caller holds the bytes.
 
-/// A line of a chunk header or trailer may not be longer.
+/// Bytes of one line of a chunk header or trailer; a longer line is malformed.
 const LINE_BYTES_MAX: usize = 4096;
+/// Bytes of all trailer lines of one body.
 const TRAILER_BYTES_MAX: usize = 16 * 1024;
 /// Bytes of chunk extensions in one body.
 const EXTENSION_BYTES_MAX: usize = 16 * 1024;
@@ -19,7 +22,7 @@ enum State {
     Done,
 }
 
-/// Progress of one call.
+/// What one call of [`Decoder::step`] found.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Step {
     /// Skip `skip` bytes; then `data` bytes belong to the body.
@@ -29,14 +32,14 @@ pub enum Step {
         /// Bytes of the body behind them.
         data: usize,
     },
-    /// Nothing can be said before more bytes arrive; `skip` bytes are done with.
+    /// Skip `skip` bytes; the decoder needs more bytes to go on.
     More {
-        /// Bytes done with.
+        /// Bytes to skip.
         skip: usize,
     },
-    /// The body ended; `skip` bytes were its end.
+    /// The body has ended; the last `skip` bytes are its end.
     Done {
-        /// Bytes done with.
+        /// Bytes to skip.
         skip: usize,
     },
     /// Not a chunked body.
@@ -52,13 +55,14 @@ pub struct Decoder {
 }
 
 impl Decoder {
-    /// At the start of a body.
+    /// Returns a decoder at the start of a body.
     #[expect(clippy::new_without_default, reason = "a body begins somewhere")]
     pub fn new() -> Self {
         Self { state: State::Size, extensions: 0 }
     }
 
-    /// Looks at the bytes received so far; the caller removes what the step consumed.
+    /// Decodes the next step of `bytes`, the bytes received and not yet consumed. The caller must
+    /// remove what the step skips or returns as data before it calls again.
     pub fn step(&mut self, bytes: &[u8]) -> Step {
         let mut skip = 0;
         loop {
@@ -131,7 +135,7 @@ fn line(bytes: &[u8]) -> Line<'_> {
     }
 }
 
-/// The size that a chunk begins with, and the bytes of its extension.
+/// Returns the size of a chunk and the bytes of its extension, from the line that opens it.
 fn size(text: &[u8]) -> Option<(u64, usize)> {
     let digits = text.iter().position(|b| !b.is_ascii_hexdigit()).unwrap_or(text.len());
     let extension = &text[digits..];

@@ -1,15 +1,16 @@
 //! Reads HTTP dates in their three forms (RFC 9110 §5.6.7).
 //!
-//! Names are read in any case, as peers do, and weekdays are not checked; everything else is as
-//! strict as the grammar, because what is no date must count as expired.
+//! Two things are lenient, as peers are: names of months may be in any case, and weekdays are not
+//! checked. Everything else follows the grammar strictly, because a caller must treat an invalid
+//! date as expired. Never here: writing dates.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use stdx::calendar::unix_seconds;
+use stdx::calendar::{CivilDate, TimeOfDay, unix_seconds};
 
 const MONTHS: &[u8; 36] = b"janfebmaraprmayjunjulaugsepoctnovdec";
 
-/// Returns the time that a date names; `None` when it is none, or before 1970.
+/// Returns the time of a date; `None` when `text` is no valid date, or one before 1970.
 pub fn parse(text: &[u8]) -> Option<SystemTime> {
     let lower = text.trim_ascii().to_ascii_lowercase();
     let comma = lower.iter().position(|b| *b == b',');
@@ -30,11 +31,12 @@ fn fixdate(text: &[u8]) -> Option<i64> {
     if !is_shaped {
         return None;
     }
-    let date = (number(&text[9..13])?, month(&text[5..8])?, number(&text[2..4])?);
+    let (year, month) = (number(&text[9..13])?, month(&text[5..8])?);
+    let date = CivilDate { year, month, day: number(&text[2..4])? };
     unix_seconds(date, clock(&text[14..22])?)
 }
 
-/// `, 06-Nov-94 08:49:37 GMT`: a year more than 50 years ahead is a past one.
+/// `, 06-Nov-94 08:49:37 GMT`: a date more than 50 years ahead belongs to the 1900s.
 fn rfc850(text: &[u8]) -> Option<i64> {
     let is_shaped = text.len() == 24
         && text.starts_with(b", ")
@@ -45,7 +47,7 @@ fn rfc850(text: &[u8]) -> Option<i64> {
     }
     let short = number(&text[9..11])?;
     let seconds = |year| {
-        let date = (year, month(&text[5..8])?, number(&text[2..4])?);
+        let date = CivilDate { year, month: month(&text[5..8])?, day: number(&text[2..4])? };
         unix_seconds(date, clock(&text[12..20])?)
     };
     let ahead = UNIX_EPOCH.elapsed().unwrap_or_default().as_secs() as i64 + 50 * 31_556_952;
@@ -61,14 +63,16 @@ fn asctime(text: &[u8]) -> Option<i64> {
         return None;
     }
     let day = text[8..10].strip_prefix(b" ").unwrap_or(&text[8..10]);
-    let date = (number(&text[20..24])?, month(&text[4..7])?, number(day)?);
+    let date =
+        CivilDate { year: number(&text[20..24])?, month: month(&text[4..7])?, day: number(day)? };
     unix_seconds(date, clock(&text[11..19])?)
 }
 
-fn clock(text: &[u8]) -> Option<(u32, u32, u32)> {
+fn clock(text: &[u8]) -> Option<TimeOfDay> {
     let colons = (text[2], text[5]) == (b':', b':');
-    let parts = (number(&text[..2])?, number(&text[3..5])?, number(&text[6..8])?);
-    colons.then_some(parts)
+    let (hour, minute) = (number(&text[..2])?, number(&text[3..5])?);
+    let time = TimeOfDay { hour, minute, second: number(&text[6..8])? };
+    colons.then_some(time)
 }
 
 fn month(name: &[u8]) -> Option<u32> {

@@ -1,9 +1,9 @@
-//! Field lines of a message, in the order they came and in one piece of memory (RFC 9110 §5).
+//! The field lines of a message, in order of arrival, in one allocation (RFC 9110 §5).
 //!
-//! Invariants: every line lies there as it goes over a connection, `name: value` and CRLF, its name
-//! in lower case, so what only passes is copied line by line and never taken apart; no value holds
-//! a line break or a NUL, because one that does is left out. Names are looked for one by one: heads
-//! have a dozen lines, and the parsers that fill this bound them.
+//! Invariants: each line is stored as it is sent, `name: value` and CRLF, with its name in lower
+//! case. So a line that is only forwarded is copied whole and never parsed again. No value holds a
+//! line break or a NUL: a line with such a value is dropped. A lookup compares name after name,
+//! because a head has about a dozen lines. Never here: a bound; the parsers bound their heads.
 
 /// Field lines of a message.
 #[derive(Clone, Default)]
@@ -12,7 +12,7 @@ pub struct FieldLines {
     lines: Vec<Line>,
 }
 
-/// Where a line is; its value lies behind its name and `: `.
+/// The position of a line in the text, and the lengths of its name and its value.
 #[derive(Debug, Clone, Copy)]
 struct Line {
     start: u32,
@@ -45,15 +45,15 @@ const SEPARATOR: &[u8] = b": ";
 const END: &[u8] = b"\r\n";
 
 impl FieldLines {
-    /// No lines, and room for `lines` of `bytes` in all.
+    /// Returns no lines, with capacity for `lines` of `bytes` in all.
     pub fn with_capacity(lines: usize, bytes: usize) -> Self {
         Self { text: Vec::with_capacity(bytes), lines: Vec::with_capacity(lines) }
     }
 
-    /// Adds a line behind the others. A value that would end it early is left out.
+    /// Appends a line. It drops the line if the value holds a line break or a NUL.
     pub fn append(&mut self, name: impl AsRef<[u8]>, value: &[u8]) {
         let name = name.as_ref();
-        // Without a way out in the middle this is a few vector operations.
+        // Without an early exit the compiler turns this loop into a few vector operations.
         let ends = |found: bool, byte: &u8| found | matches!(byte, b'\r' | b'\n' | 0);
         if value.iter().fold(false, ends) {
             return;
@@ -72,36 +72,36 @@ impl FieldLines {
         });
     }
 
-    /// Puts one line in the place of all of its name.
+    /// Removes every line of this name, then appends one.
     pub fn insert(&mut self, name: &str, value: &[u8]) {
         self.remove(name);
         self.append(name, value);
     }
 
-    /// Removes the lines of this name, given in lower case as everywhere here.
+    /// Removes the lines of this name. Every name that a method takes is in lower case.
     pub fn remove(&mut self, name: &str) {
         let text = &self.text;
         self.lines.retain(|line| !line.is_called(text, name.as_bytes()));
     }
 
-    /// Keeps the lines whose name `stays`.
+    /// Keeps the lines for whose name `stays` returns true.
     pub fn retain(&mut self, mut stays: impl FnMut(&[u8]) -> bool) {
         let text = &self.text;
         self.lines.retain(|line| stays(line.name(text)));
     }
 
-    /// The value of the first line of this name.
+    /// Returns the value of the first line of this name.
     pub fn get(&self, name: &str) -> Option<&[u8]> {
         let line = self.lines.iter().find(|line| line.is_called(&self.text, name.as_bytes()))?;
         Some(line.value(&self.text))
     }
 
-    /// The same, when it is visible ASCII.
+    /// Returns the value of the first line of this name if it is visible ASCII.
     pub fn text(&self, name: &str) -> Option<&str> {
         self.get(name).and_then(text)
     }
 
-    /// The values of this name, in order.
+    /// Returns the values of all lines of this name, in order.
     pub fn all<'s>(&'s self, name: &'s str) -> impl Iterator<Item = &'s [u8]> {
         let is_it = move |line: &&Line| line.is_called(&self.text, name.as_bytes());
         let lines = self.lines.iter().filter(is_it);
@@ -113,17 +113,17 @@ impl FieldLines {
         self.lines.iter().any(|line| line.is_called(&self.text, name.as_ref()))
     }
 
-    /// Every line's name and value.
+    /// Returns the name and the value of every line.
     pub fn iter(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
         self.lines.iter().map(|line| (line.name(&self.text), line.value(&self.text)))
     }
 
-    /// Every line's name, and the line as it is sent.
+    /// Returns the name of every line, and the whole line as it is sent.
     pub fn whole_lines(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
         self.lines.iter().map(|line| (line.name(&self.text), line.whole(&self.text)))
     }
 
-    /// Bytes of all lines as they are sent.
+    /// Returns the bytes of all lines as they are sent.
     pub fn bytes(&self) -> usize {
         self.lines.iter().map(|line| line.whole(&self.text).len()).sum()
     }
@@ -150,7 +150,7 @@ impl<'n, V: AsRef<[u8]>> FromIterator<(&'n str, V)> for FieldLines {
     }
 }
 
-/// A value as text, when it is visible ASCII (RFC 9110 §5.5).
+/// Returns a value as text if it is visible ASCII, blanks and tabs included (RFC 9110 §5.5).
 pub fn text(value: &[u8]) -> Option<&str> {
     let is_visible = |byte: &u8| matches!(byte, b' '..=b'~' | b'\t');
     value.iter().all(is_visible).then(|| std::str::from_utf8(value).ok())?

@@ -1,13 +1,17 @@
-//! How a response is framed (RFC 9112 §6.1, §6.3).
+//! How a response is framed: where its body ends (RFC 9112 §6.1, §6.3).
 //!
-//! Invariant: one rule says where a response ends. Another reader may see another end: then the
-//! response is refused, or the last on its connection. Refused are lengths that differ or are no
-//! numbers, codings under HTTP/1.0, codings that change bytes, and what may be meant for `chunked`.
-//! A word that names no coding changes nothing, and the body ends with the connection.
+//! Invariant: one function decides where a response ends. If another reader could see another end,
+//! the response is refused, or its connection carries no further request. Refused are:
+//!
+//! - `Content-Length` values that differ, or are no decimal numbers;
+//! - any `Transfer-Encoding` under HTTP/1.0;
+//! - any transfer coding but `chunked`, and any misspelling that could mean `chunked`.
+//!
+//! A single word that resembles no known coding is ignored: the body ends with the connection.
 
 use crate::fields::FieldLines;
 
-/// The bytes are no response, or one whose end is in doubt.
+/// The bytes are no response, or the end of the response is ambiguous.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("malformed response")]
 pub struct MalformedResponse;
@@ -15,15 +19,15 @@ pub struct MalformedResponse;
 /// Where a body ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Length {
-    /// After so many bytes.
+    /// After this number of bytes.
     Exact(u64),
-    /// With the empty chunk.
+    /// After the last chunk and its trailer.
     Chunked,
-    /// With the connection.
+    /// When the server closes the connection.
     UntilClose,
 }
 
-/// The version that a response names.
+/// The HTTP version that a response states.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Version {
     /// HTTP/1.0.
@@ -49,7 +53,7 @@ impl Framing {
 /// Decides how a final response is framed; `to_head` says that the request was a HEAD.
 ///
 /// # Errors
-/// When the end of its body is in doubt.
+/// When the end of the body is ambiguous.
 pub fn of_response(
     status: u16,
     fields: &FieldLines,
@@ -64,7 +68,7 @@ pub fn of_response(
     }
     let keeps = coded != Some(Coding::Nothing) && stays(fields, old);
     if to_head || matches!(status, 204 | 304) {
-        // A 204 has no body: whatever announces one is a lie that some bytes may follow.
+        // A 204 has no body. If its fields announce one, the origin may send those bytes.
         let is_lie = status == 204 && (coded.is_some() || length.is_some_and(|bytes| bytes > 0));
         let is_doubtful = is_lie || coded.is_some() && length.is_some();
         return Ok(Framing { length: Length::Exact(0), keeps: keeps && !is_doubtful });
@@ -82,7 +86,7 @@ pub fn of_response(
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Coding {
     Chunked,
-    /// A word that is no coding's name.
+    /// A word that resembles no known coding.
     Nothing,
 }
 
@@ -96,7 +100,7 @@ fn coding(fields: &FieldLines) -> Result<Option<Coding>, MalformedResponse> {
     }
 }
 
-/// The one length that every `Content-Length` names.
+/// Returns the length that all `Content-Length` values agree on; `None` without such a field.
 fn content_length(fields: &FieldLines) -> Result<Option<u64>, MalformedResponse> {
     let mut found = None;
     let values = fields.all("content-length").flat_map(|line| line.split(|b| *b == b','));
@@ -117,7 +121,7 @@ fn decimal(text: &[u8]) -> Option<u64> {
     text.iter().try_fold(0, add)
 }
 
-/// Whether the server means to keep the connection (RFC 9112 §9.3).
+/// Whether the server keeps the connection open (RFC 9112 §9.3).
 fn stays(fields: &FieldLines, old: bool) -> bool {
     let says = |word: &[u8]| {
         let options = fields.all("connection").flat_map(|line| line.split(|b| *b == b','));
@@ -126,8 +130,7 @@ fn stays(fields: &FieldLines, old: bool) -> bool {
     !says(b"close") && (!old || says(b"keep-alive"))
 }
 
-/// Whether a value is one word that names none of the transfer codings (RFC 9112 §7), nor holds
-/// the name of one.
+/// Whether a value is one word that does not contain the name of any coding (RFC 9112 §7).
 fn names_no_coding(value: &[u8]) -> bool {
     let word = value.to_ascii_lowercase();
     let holds = |name: &str| memchr::memmem::find(&word, name.as_bytes()).is_some();

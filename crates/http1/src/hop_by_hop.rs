@@ -1,7 +1,8 @@
-//! Fields that belong to one connection and end with it (RFC 9110 §7.6.1).
+//! Hop-by-hop fields: those that belong to one connection and end with it (RFC 9110 §7.6.1).
 //!
-//! Two questions, two lists. A proxy never passes on what [`is_hop_by_hop`] names. A client's
-//! `Connection` option changes its request unless [`is_of_the_connection`] names it.
+//! Two questions need two lists. A proxy never forwards a field that [`is_hop_by_hop`] names.
+//! A `Connection` option of a client may name a field of [`is_of_the_connection`] without changing
+//! the meaning of the request; any other option changes it. Never here: what a proxy adds.
 
 use crate::fields::FieldLines;
 
@@ -18,12 +19,12 @@ const CONNECTION_FIELDS: [&[u8]; 8] = [
     b"upgrade",
 ];
 
-/// Whether a field, in any case, belongs to the connection whatever `Connection` says.
+/// Whether a field, in any case, belongs to the connection even when `Connection` does not name it.
 pub fn is_of_the_connection(name: &[u8]) -> bool {
     CONNECTION_FIELDS.iter().any(|field| field.eq_ignore_ascii_case(name))
 }
 
-/// Whether a proxy keeps this field, in lower case, to itself.
+/// Whether a proxy must not forward this field. `name` is in lower case.
 pub fn is_hop_by_hop(name: &[u8]) -> bool {
     matches!(
         name,
@@ -39,26 +40,25 @@ pub fn is_hop_by_hop(name: &[u8]) -> bool {
     )
 }
 
-/// Whether a field, in lower case, says where a message ends.
+/// Whether a field says where a message ends. `name` is in lower case.
 pub fn is_framing(name: &[u8]) -> bool {
     matches!(name, b"content-length" | b"transfer-encoding")
 }
 
-/// Whether a `Connection` field declares more than what belongs to the connection anyway.
+/// Whether a `Connection` line holds anything but the single option `keep-alive`.
 pub fn has_connection_options(fields: &FieldLines) -> bool {
     fields.all("connection").any(|line| !line.eq_ignore_ascii_case(b"keep-alive"))
 }
 
-/// Whether a `Connection` field declares that this one, in lower case, belongs to the connection.
+/// Whether a `Connection` field names this field as hop-by-hop. `name` is in lower case.
 pub fn is_connection_option(fields: &FieldLines, name: &[u8]) -> bool {
     let mut options = fields.all("connection").flat_map(|line| line.split(|b| *b == b','));
     options.any(|option| option.trim_ascii().eq_ignore_ascii_case(name))
 }
 
-/// Appends the fields of a response that go on to a client, as lines.
+/// Appends the end-to-end field lines of a response to `out`.
 ///
-/// Left out are fields of the connection they came on, framing, and `Age`, which each cache tells
-/// anew.
+/// It leaves out hop-by-hop fields, framing fields, and `Age`, which each cache computes anew.
 pub fn append_end_to_end(fields: &FieldLines, out: &mut Vec<u8>) {
     let has_options = has_connection_options(fields);
     for (name, line) in fields.whole_lines() {
@@ -72,7 +72,7 @@ pub fn append_end_to_end(fields: &FieldLines, out: &mut Vec<u8>) {
     }
 }
 
-/// Returns the fields of a response that go on to a client, as lines.
+/// Returns the end-to-end field lines of a response.
 pub fn end_to_end(fields: &FieldLines) -> Vec<u8> {
     let mut out = Vec::with_capacity(fields.bytes());
     append_end_to_end(fields, &mut out);

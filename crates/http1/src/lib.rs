@@ -1,8 +1,8 @@
 //! HTTP/1.1 as bytes: request and response heads, field lines, framing, chunks, dates.
 //!
-//! Everything here is pure: bytes in, parts out. Whatever two readers could take for different
-//! messages is refused, so that a server, a proxy and an origin in a row always agree where a
-//! message ends. Never here: sockets and timeouts (`chassis`, `gateway::upstream`), caching.
+//! Every function is pure: bytes in, parsed parts out. Invariant: a message that two readers could
+//! delimit differently is refused. So a server, a proxy and an origin always agree where a message
+//! ends. Never here: sockets and timeouts (`chassis`, `gateway::upstream`), caching.
 //! Sources: RFC 9110 and RFC 9112.
 
 pub mod accept;

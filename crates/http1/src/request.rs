@@ -1,9 +1,9 @@
-//! A request head, parsed in place, and how its body is framed.
+//! The head of a request, parsed in place, and how the body is framed.
 //!
-//! Invariant: a `Head` exists only for a request whose framing is beyond doubt: one `Host`, one
-//! `Content-Length` or one `Transfer-Encoding`, no coding but `chunked`, no name that a CGI-like
-//! server would take for one of these. Everything doubtful is refused, so no two servers in a row
-//! can disagree about where a request ends.
+//! Invariant: a `Head` exists only for a request whose framing is unambiguous. Such a request has
+//! one `Host`, and at most one `Content-Length` or one `Transfer-Encoding: chunked`. It has no name
+//! that a CGI-like server would read as a framing field. Any other request is refused, so two
+//! servers in a row cannot disagree about where it ends. Never here: reading from a socket.
 //! Sources: RFC 9112 §2–6; RFC 9110 §7.6.1, §7.8, §10.1.1.
 
 use std::mem::MaybeUninit;
@@ -14,14 +14,14 @@ use crate::hop_by_hop;
 /// Fields in one head; more are refused with 431.
 const FIELDS_MAX: usize = 96;
 
-/// Where a field's name and value lie in the head's bytes, as positions.
+/// Start and length of a field's name and value in the bytes of the head.
 #[derive(Debug, Clone, Copy)]
 pub struct FieldPlace {
     name: (u32, u16),
     value: (u32, u32),
 }
 
-/// The request line's parts as positions in the head's bytes, and what the head says of its end.
+/// Start and length of the request line's parts, and the framing that the head announces.
 #[derive(Debug, Clone, Copy)]
 pub struct RequestLine {
     method: (u32, u16),
@@ -44,21 +44,21 @@ impl RequestLine {
     }
 }
 
-/// How the length of a request's body is told.
+/// How the body of a request is framed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BodyLength {
     /// No body.
     None,
-    /// `Content-Length` bytes.
+    /// A body of `Content-Length` bytes.
     Exact(u64),
-    /// Chunks, until the empty one.
+    /// A body in the chunked coding.
     Chunked,
 }
 
-/// Why a head is refused.
+/// The reason why a head is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Malformed {
-    /// Not HTTP, or a field that no parser should guess at: 400.
+    /// Not HTTP, or ambiguous: 400.
     #[error("malformed request: {0}")]
     Bad(&'static str),
     /// Too many fields: 431.
@@ -73,16 +73,16 @@ pub enum Malformed {
     /// A transfer coding other than `chunked`: 501.
     #[error("unsupported transfer coding")]
     Coding,
-    /// A tunnel, which nobody offers here: 501.
-    #[error("no tunnels here")]
+    /// The method CONNECT: 501.
+    #[error("the method `CONNECT` is not supported")]
     Tunnel,
     /// An expectation other than `100-continue`: 417.
-    #[error("unknown expectation")]
+    #[error("the `Expect` field asks for something other than `100-continue`")]
     Expectation,
 }
 
 impl Malformed {
-    /// The status to answer with.
+    /// Returns the status of the response to such a request.
     pub fn status(self) -> u16 {
         match self {
             Self::Bad(_) => 400,
@@ -101,7 +101,7 @@ pub struct Head<'b> {
     line: &'b RequestLine,
     fields: &'b [FieldPlace],
     peer: SocketAddr,
-    // Asked for again and again, and text only once it is looked at byte by byte.
+    // Read many times per request; a check for UTF-8 looks at every byte, so it is made once.
     method: &'b str,
     target: &'b str,
     path_and_query: &'b str,
@@ -110,7 +110,7 @@ pub struct Head<'b> {
 }
 
 impl<'b> Head<'b> {
-    /// The head that [`parse`] found at the start of `bytes`.
+    /// Returns the head that [`parse`] found at the start of `bytes`.
     pub fn new(
         bytes: &'b [u8],
         line: &'b RequestLine,
@@ -154,7 +154,8 @@ impl<'b> Head<'b> {
         self.path_and_query.get(self.path_bytes + 1..)
     }
 
-    /// The host that is asked, with its port when one was sent; empty under HTTP/1.0 without.
+    /// The host of the request, with its port if one was sent. An absolute target wins over the
+    /// `Host` field. Empty if an HTTP/1.0 request names no host.
     pub fn host(&self) -> &'b str {
         self.host
     }
@@ -211,8 +212,10 @@ impl<'b> Head<'b> {
         })
     }
 
-    /// Whether the connection may carry another request after this one (RFC 9112 §9.3). A body
-    /// of HTTP/1.0 whose length is not told may go on to the end of the connection.
+    /// Whether the connection may carry another request after this one (RFC 9112 §9.3).
+    ///
+    /// An HTTP/1.0 request without a length may have a body that ends with the connection. Only
+    /// GET and HEAD are known to have none.
     pub fn keeps_alive(&self) -> bool {
         if self.is_http_10() {
             let ends =
@@ -222,8 +225,9 @@ impl<'b> Head<'b> {
         !self.has_token("connection", "close")
     }
 
-    /// The protocols that the client offers to change to, as sent; none when the connection is not
-    /// said to be about that, and none under HTTP/1.0 (RFC 9110 §7.8).
+    /// The protocols of `Upgrade` that the client offers, as sent (RFC 9110 §7.8).
+    ///
+    /// There are none under HTTP/1.0, and none unless `Connection` holds `upgrade`.
     pub fn upgrades(&self) -> impl Iterator<Item = &'b [u8]> + use<'b> {
         let asked = !self.is_http_10() && self.has_token("connection", "upgrade");
         let lines = self.all("upgrade").filter(move |_| asked);
@@ -231,8 +235,10 @@ impl<'b> Head<'b> {
         offers.filter(|offer| !offer.is_empty())
     }
 
-    /// Whether a `Connection` option names a field that is the server's to see: whoever takes it
-    /// out on the way changes the request, so that its answer is nobody else's.
+    /// Whether a `Connection` option names an end-to-end field of this request.
+    ///
+    /// A proxy removes such a field, so the upstream sees a changed request. Its response must not
+    /// be shared with other requests.
     pub fn strips_fields(&self) -> bool {
         let options = self.all("connection").flat_map(|line| line.split(|b| *b == b','));
         options.map(<[u8]>::trim_ascii).any(|option| {
@@ -247,7 +253,7 @@ fn text(bytes: &[u8], (start, length): (u32, u32)) -> &str {
     std::str::from_utf8(bytes).unwrap_or("")
 }
 
-/// A target's authority, when it is in absolute form, and what follows that.
+/// Splits a target into its authority, if it is in absolute form, and the path with the query.
 fn parts(target: &str) -> (Option<&str>, &str) {
     if target.starts_with('/') {
         return (None, target);
@@ -264,15 +270,17 @@ fn value<'b>(bytes: &'b [u8], field: &FieldPlace) -> &'b [u8] {
     &bytes[start as usize..(start + length) as usize]
 }
 
-/// Bytes of the empty lines before a request, which are passed over (RFC 9112 §2.2).
+/// Returns the bytes of the empty lines before a request; a server skips them (RFC 9112 §2.2).
 pub fn empty_lines(bytes: &[u8]) -> usize {
     bytes.chunks_exact(2).take_while(|line| *line == b"\r\n").count() * 2
 }
 
-/// Parses a head at the start of `bytes`, its fields into `fields`; `None` when it is not complete.
+/// Parses the head at the start of `bytes` and its fields into `fields`; `None` while it is
+/// incomplete.
 ///
 /// # Errors
-/// What must not be guessed at; the connection answers with [`Malformed::status`] and closes.
+/// When the head is ambiguous, malformed or not supported. The connection must answer with
+/// [`Malformed::status`] and close.
 pub fn parse(bytes: &[u8], fields: &mut Vec<FieldPlace>) -> Result<Option<RequestLine>, Malformed> {
     if bytes.first() == Some(&b'\n') {
         return Err(BARE_LF);
@@ -316,15 +324,15 @@ pub fn parse(bytes: &[u8], fields: &mut Vec<FieldPlace>) -> Result<Option<Reques
     Ok(Some(RequestLine { method, target, minor, body, length }))
 }
 
-/// A line that ends in LF alone: the next server may read it as part of a longer line.
+/// A line ends in LF alone. The next server may read it as part of a longer line.
 const BARE_LF: Malformed = Malformed::Bad("a line ends without a carriage return");
 
-/// Whether the line whose value ended here ends in CR LF.
+/// Whether the line of a value ends in CR LF; `rest` is what follows the value.
 fn ends_in_cr(rest: &[u8]) -> bool {
     rest.iter().find(|b| !matches!(b, b' ' | b'\t')) == Some(&b'\r')
 }
 
-/// Allows a path, a URL, or `*` to OPTIONS (RFC 9112 §3.2); never a fragment or user information.
+/// Allows a path, a URL, or `*` for OPTIONS (RFC 9112 §3.2); never a fragment or user information.
 fn check_target(method: &str, target: &str) -> Result<(), Malformed> {
     if method == "CONNECT" {
         return Err(Malformed::Tunnel);
@@ -342,7 +350,7 @@ fn check_target(method: &str, target: &str) -> Result<(), Malformed> {
     };
     let authority = rest.split(['/', '?']).next().unwrap_or("");
     if authority.is_empty() || !host_is_plain(authority.as_bytes()) {
-        return Err(Malformed::Bad("the request target names no plain host"));
+        return Err(Malformed::Bad("the request target names no valid host"));
     }
     if rest[authority.len()..].starts_with('?') {
         return Err(Malformed::Bad("the request target has a query, but no path"));
@@ -350,7 +358,7 @@ fn check_target(method: &str, target: &str) -> Result<(), Malformed> {
     Ok(())
 }
 
-/// Decides how the body is framed, or refuses (RFC 9112 §6.3, and §3.2 for `Host`).
+/// Decides how the body is framed, or refuses the head (RFC 9112 §6.3, and §3.2 for `Host`).
 fn framing(fields: &[httparse::Header<'_>], minor: u8) -> Result<BodyLength, Malformed> {
     let (mut hosts, mut length, mut chunked) = (0, None, false);
     for field in fields {
@@ -358,7 +366,7 @@ fn framing(fields: &[httparse::Header<'_>], minor: u8) -> Result<BodyLength, Mal
             4 if field.name.eq_ignore_ascii_case("host") => {
                 hosts += 1;
                 if !host_is_plain(field.value) {
-                    return Err(Malformed::Bad("the Host field holds no host"));
+                    return Err(Malformed::Bad("the Host field holds no valid host"));
                 }
             }
             6 if field.name.eq_ignore_ascii_case("expect") && minor == 1 => {
@@ -393,21 +401,22 @@ fn framing(fields: &[httparse::Header<'_>], minor: u8) -> Result<BodyLength, Mal
     }
 }
 
-/// Whether a field is called `wanted`, which is as long. With `_` for `-` it is not, but CGI and
-/// what follows it (WSGI, PHP, Rack) give both the same variable: such a name is there to be
-/// misread.
+/// Whether a field is called `wanted`; both names have the same length.
+///
+/// A name with `_` for `-` is refused. CGI and its heirs (WSGI, PHP, Rack) give both spellings the
+/// same variable, so one server would read it as `wanted` and another would not.
 fn is_called(name: &str, wanted: &str) -> Result<bool, Malformed> {
     let passes_for = |(byte, wanted): (u8, u8)| {
         byte.eq_ignore_ascii_case(&wanted) || (byte == b'_' && wanted == b'-')
     };
     let passes = name.bytes().zip(wanted.bytes()).all(passes_for);
     match passes && name.contains('_') {
-        true => Err(Malformed::Bad("a field name passes for another")),
+        true => Err(Malformed::Bad("a field name has `_` for the `-` of a framing field")),
         false => Ok(passes),
     }
 }
 
-/// Allows `100-continue` alone (RFC 9110 §10.1.1).
+/// Allows only `100-continue` (RFC 9110 §10.1.1).
 fn check_expectation(value: &[u8]) -> Result<(), Malformed> {
     let mut expectations = value.split(|b| *b == b',').map(<[u8]>::trim_ascii);
     match expectations.all(|e| e.is_empty() || e.eq_ignore_ascii_case(b"100-continue")) {

@@ -1,8 +1,8 @@
 //! The head of a response, parsed strictly (RFC 9112 §4, §5).
 //!
-//! Invariants: a head that is accepted can be read in one way only; folded lines, blanks before a
-//! colon, line breaks and NULs within a line and anything before the status line are refused, and
-//! so is a head beyond its bounds. How its body is framed is judged by `framing`, once.
+//! Invariant: an accepted head has one reading only. The parser refuses folded lines, blanks before
+//! a colon, and line breaks or NULs within a line. It refuses any byte before the status line, and
+//! a head with too many bytes or fields. Never here: the framing rules, which `framing` owns.
 
 use std::mem::MaybeUninit;
 
@@ -11,11 +11,11 @@ use crate::framing::{self, Framing, Version};
 
 pub use crate::framing::MalformedResponse;
 
-/// Bytes of one head.
+/// Bytes of one head; a longer one is malformed.
 pub const HEAD_BYTES_MAX: usize = 64 * 1024;
-/// Bytes for the lines that are added on the way.
+/// Spare bytes for field lines that the caller appends later, so that they need no allocation.
 const ADDED_BYTES: usize = 64;
-/// Fields of one head.
+/// Fields of one head; a head with more is malformed.
 const FIELDS_MAX: usize = 100;
 
 /// The head of a response.
@@ -29,13 +29,13 @@ pub struct Head {
     pub framing: Framing,
 }
 
-/// Reads the head at the start of `bytes`, and where it ends; `None` when it is not complete.
+/// Returns the head at the start of `bytes`, with its length; `None` while it is incomplete.
 /// `to_head` says that the request was a HEAD.
 ///
 /// # Errors
-/// When it must not be guessed at, or is too long.
+/// When the head is ambiguous, malformed or over its bounds. The caller must close the connection.
 pub fn parse(bytes: &[u8], to_head: bool) -> Result<Option<(Head, usize)>, MalformedResponse> {
-    // The parser would pass over empty lines.
+    // `httparse` would skip empty lines before the status line.
     if bytes.first().is_some_and(|first| *first != b'H') {
         return Err(MalformedResponse);
     }

@@ -1,9 +1,9 @@
 //! How far a registered consumer has read, so that no segment it still needs is deleted.
 //!
-//! The file `consumers/NAME` holds the offset in 20 digits and is replaced whole. It only holds
-//! segments back: where a consumer resumes is known to the place its results live in. Hence it
-//! is not synced, and one that is lost, old or garbage costs disk space, never lines: garbage
-//! counts as offset 0.
+//! The file `consumers/NAME` holds the offset in 20 digits and is replaced whole. It only keeps
+//! segments back: where a consumer resumes is known to the place its results live in. Hence it is
+//! not synced. Invariant: one that is lost, old or garbage costs disk space, never lines; garbage
+//! counts as offset 0. Refuses: to say where reading resumes.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

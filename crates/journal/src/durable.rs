@@ -1,28 +1,26 @@
-//! Makes written lines durable on a thread of its own, so that a stalled fsync stops no write.
+//! Which lines are written and not yet durable, and the promises of those that want a ticket.
 //!
-//! Lines become durable in the order of their offsets, and their promises are settled in it.
+//! A failed fsync is not tried again on the same file: Linux marks the pages clean. The next fsync
+//! would succeed without having written them (Rebello et al., "Can Applications Recover from fsync
+//! Failures?", USENIX ATC 2020). The segment is given up instead. Every line in it that is not
+//! durable fails its promise, and the writer goes on in a fresh segment. The limit for readers
+//! moves past the doubtful lines only with the first sync of that one.
 //!
-//! A failed fsync is not tried again on the same file: Linux marks the pages clean, so that the
-//! next fsync would succeed without having written them (Rebello et al., "Can Applications
-//! Recover from fsync Failures?", USENIX ATC 2020). The segment is given up instead: every line
-//! in it that is not durable fails its promise, the writer goes on in a fresh segment, and the
-//! limit for readers moves past the doubtful lines only with the first sync of that one.
+//! Invariant: lines become durable in the order of their offsets, and promises are settled in it.
+//! Refuses: to sync; [`crate::syncer`] does.
 
 use std::collections::VecDeque;
-use std::io;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex};
-use stdx::{Backoff, DiskFile};
+use stdx::DiskFile;
 
 use crate::error::Unrecorded;
-use crate::limit::Limit;
 use crate::options::Sync;
-use crate::state::{Shared, set_alarm};
 use crate::ticket::Promise;
 
+/// What is written and not durable, shared by writer and syncer.
 pub(crate) struct Durable {
     state: Mutex<State>,
     changed: Condvar,
@@ -55,11 +53,13 @@ struct Unsynced {
     given_up: bool,
 }
 
-struct Job {
-    file: Arc<dyn DiskFile>,
-    start: u64,
-    end: u64,
-    named: bool,
+/// A segment to sync, up to the end of its last line.
+pub(crate) struct SyncJob {
+    pub file: Arc<dyn DiskFile>,
+    pub start: u64,
+    pub end: u64,
+    /// Its directory entry is durable.
+    pub named: bool,
     began: Instant,
 }
 
@@ -128,14 +128,14 @@ impl Durable {
         self.state.lock().waiting_since.map_or(Duration::ZERO, |since| since.elapsed())
     }
 
-    /// Lets [`run`] make durable what is left and return.
+    /// Lets the syncer make durable what is left and end.
     pub(crate) fn close(&self) {
         self.state.lock().closing = true;
         self.changed.notify_all();
     }
 
     /// Waits for the next segment to sync; nothing when the journal closes and all is done.
-    fn next_job(&self) -> Option<Job> {
+    pub(crate) fn next_job(&self) -> Option<SyncJob> {
         let mut state = self.state.lock();
         loop {
             state.forget_finished();
@@ -150,7 +150,8 @@ impl Durable {
         }
     }
 
-    fn succeeded(&self, job: &Job) {
+    /// A sync has succeeded: its lines are durable.
+    pub(crate) fn succeeded(&self, job: &SyncJob) {
         let mut state = self.state.lock();
         if let Some(file) = state.find(job.start) {
             file.synced = job.end;
@@ -167,7 +168,8 @@ impl Durable {
         }
     }
 
-    fn failed(&self, job: &Job) {
+    /// A sync has failed: the segment is given up.
+    pub(crate) fn failed(&self, job: &SyncJob) {
         let mut state = self.state.lock();
         state.given_up = true;
         let end = state.find(job.start).map_or(job.end, |file| {
@@ -181,54 +183,20 @@ impl Durable {
         }
     }
 
-    fn pause(&self, delay: Duration) {
+    /// Waits so long, or until the journal closes.
+    pub(crate) fn pause(&self, delay: Duration) {
         let mut state = self.state.lock();
-        let until = Instant::now() + delay;
-        while !state.closing && !self.changed.wait_until(&mut state, until).timed_out() {}
+        let deadline = Instant::now() + delay;
+        while !state.closing && !self.changed.wait_until(&mut state, deadline).timed_out() {}
     }
 
-    fn settle_the_rest(&self) {
+    /// Settles the promises of lines that will not become durable.
+    pub(crate) fn settle_the_rest(&self) {
         let rest = std::mem::take(&mut self.state.lock().promises);
         for (_, promise) in rest {
             promise.settle(Err(Unrecorded::NotSynced));
         }
     }
-}
-
-/// The syncer: runs until the journal closes.
-pub(crate) fn run(shared: &Shared, limit: &Limit) {
-    let durable = &shared.durable;
-    let mut backoff = Backoff::new(Duration::from_millis(50), Duration::from_secs(5), 0);
-    while let Some(job) = durable.next_job() {
-        match sync(shared, &job) {
-            Ok(()) => {
-                let told = limit.set(job.end);
-                durable.succeeded(&job);
-                backoff.reset();
-                let cause = told.err().map(|error| format!("tell readers the end: {error}"));
-                set_alarm(&shared.alarms.sync, cause);
-            }
-            Err(error) => {
-                shared.counters.sync_failures.fetch_add(1, Ordering::Relaxed);
-                set_alarm(
-                    &shared.alarms.sync,
-                    Some(format!("sync segment {}: {error}", job.start)),
-                );
-                durable.failed(&job);
-                shared.signal.wake();
-                durable.pause(backoff.delay());
-            }
-        }
-    }
-    durable.settle_the_rest();
-}
-
-fn sync(shared: &Shared, job: &Job) -> io::Result<()> {
-    job.file.sync()?;
-    if !job.named {
-        shared.disk.sync_dir(shared.dir())?;
-    }
-    Ok(())
 }
 
 impl State {
@@ -257,15 +225,15 @@ impl State {
         let next = self.files.iter().find(|file| !file.given_up && file.synced < file.end)?;
         let since = self.waiting_since.unwrap_or_else(Instant::now);
         Some(match sync {
-            Sync::Every(interval) if !self.closing && !next.sealed => since + interval,
+            Sync::Interval(interval) if !self.closing && !next.sealed => since + interval,
             _ => since,
         })
     }
 
-    fn job(&self, began: Instant) -> Option<Job> {
+    fn job(&self, began: Instant) -> Option<SyncJob> {
         let next = self.files.iter().find(|file| !file.given_up && file.synced < file.end)?;
         let Unsynced { file, start, end, named, .. } = next;
-        Some(Job { file: file.clone(), start: *start, end: *end, named: *named, began })
+        Some(SyncJob { file: file.clone(), start: *start, end: *end, named: *named, began })
     }
 
     fn promises_up_to(&mut self, end: u64) -> Vec<(u64, Arc<Promise>)> {

@@ -1,4 +1,7 @@
 //! What can go wrong with a journal, by what the caller does about it.
+//!
+//! Invariant: each variant is another thing to do. Refuses: to be printed with its source; a chain
+//! does that.
 
 use std::io;
 use std::path::PathBuf;

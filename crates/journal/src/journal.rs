@@ -1,30 +1,52 @@
-//! The journal as its owner holds it: opens it, hands out lanes, tells its state, closes it.
+//! The journal as its owner has it: opens it, hands out lanes, reports its state, closes it.
+//!
+//! Invariant: what the lanes held when it is dropped is written and synced before the drop returns.
+//! Refuses: to write; three threads do, each with handles of its own.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use stdx::Disk;
 
+use crate::bell::Bell;
+use crate::dir::JournalDir;
+use crate::durable::Durable;
 use crate::error::JournalError;
-use crate::lane::{Buffer, Lane};
+use crate::health::{Alarms, Counters};
+use crate::intake::Intake;
+use crate::lane::Lane;
 use crate::limit::Limit;
 use crate::open::recover;
 use crate::options::Options;
-use crate::state::Shared;
-use crate::writer::Writer;
-use crate::{durable, retention, sealer};
+use crate::retention::Retention;
+use crate::sealer::Sealer;
+use crate::syncer::Syncer;
+use crate::writer::{Writer, WriterParts};
 
 /// A durable log of lines, written by this process alone.
 ///
 /// Dropping it writes and syncs what the lanes hold; lines that come later are not taken.
 pub struct Journal {
-    shared: Arc<Shared>,
+    intake: Arc<Intake>,
+    durable: Arc<Durable>,
+    dir: Arc<JournalDir>,
+    bell: Arc<Bell>,
+    counters: Arc<Counters>,
+    alarms: Arc<Alarms>,
+    /// Bytes of a torn line that were cut off when it was opened.
+    repaired_bytes: u64,
+    threads: Threads,
+    _lock: Box<dyn Send + Sync>,
+}
+
+/// The threads of a journal; each ends once it is told to.
+#[derive(Default)]
+struct Threads {
     writer: Option<JoinHandle<()>>,
     syncer: Option<JoinHandle<()>>,
     sealer: Option<JoinHandle<()>>,
-    _lock: Box<dyn Send + Sync>,
 }
 
 /// Counters since the journal was opened, and its present size.
@@ -79,41 +101,85 @@ impl Journal {
             Ok(limit)
         });
         let limit = limit.map_err(JournalError::disk("set the limit of", &dir))?;
-        let shared = Arc::new(Shared::new(options, disk, recovered.end));
-        shared.counters.repaired_bytes.store(recovered.dropped_bytes, Ordering::Relaxed);
-        let writer = Writer::new(shared.clone(), recovered.end);
-        let (syncing, sealing) = (shared.clone(), shared.clone());
-        let started = |result: std::io::Result<JoinHandle<()>>| {
-            result.map_err(JournalError::disk("start threads for", &dir)).map(Some)
+        let dir = Arc::new(JournalDir::new(disk, dir));
+        let mut journal = Self {
+            intake: Arc::new(Intake::new(&options)),
+            durable: Arc::new(Durable::new(options.sync, recovered.end)),
+            dir,
+            bell: Arc::default(),
+            counters: Arc::new(Counters::from_offset(recovered.end)),
+            alarms: Arc::default(),
+            repaired_bytes: recovered.dropped_bytes,
+            threads: Threads::default(),
+            _lock: lock,
         };
-        let mut journal = Self { shared, writer: None, syncer: None, sealer: None, _lock: lock };
-        journal.syncer = started(spawn("journal-sync", move || durable::run(&syncing, &limit)))?;
-        journal.sealer = started(spawn("journal-seal", move || sealer::run(&sealing)))?;
-        journal.writer = started(spawn("journal-write", move || writer.run()))?;
+        journal.start_threads(&options, limit, recovered.end)?;
         Ok(journal)
+    }
+
+    /// Hands each thread its own handles.
+    fn start_threads(
+        &mut self,
+        options: &Options,
+        limit: Limit,
+        end: u64,
+    ) -> Result<(), JournalError> {
+        let retention = Arc::new(Retention {
+            dir: self.dir.clone(),
+            durable: self.durable.clone(),
+            keep: options.keep,
+            clock: options.clock.clone(),
+        });
+        let syncer = Syncer {
+            durable: self.durable.clone(),
+            dir: self.dir.clone(),
+            limit,
+            intake: self.intake.clone(),
+            counters: self.counters.clone(),
+            alarms: self.alarms.clone(),
+        };
+        let sealer = Sealer {
+            dir: self.dir.clone(),
+            retention: retention.clone(),
+            bell: self.bell.clone(),
+            alarms: self.alarms.clone(),
+        };
+        let parts = WriterParts {
+            intake: self.intake.clone(),
+            durable: self.durable.clone(),
+            retention,
+            bell: self.bell.clone(),
+            counters: self.counters.clone(),
+            alarms: self.alarms.clone(),
+        };
+        let writer = Writer::new(parts, options, end);
+        let failed = |error| JournalError::disk("start threads for", &options.dir)(error);
+        let threads = &mut self.threads;
+        threads.syncer = Some(spawn("journal-sync", move || syncer.run()).map_err(failed)?);
+        threads.sealer = Some(spawn("journal-seal", move || sealer.run()).map_err(failed)?);
+        threads.writer = Some(spawn("journal-write", move || writer.run()).map_err(failed)?);
+        Ok(())
     }
 
     /// Returns a new lane; each I/O core takes one of its own.
     pub fn lane(&self) -> Lane {
-        let buffer = Arc::new(Buffer::default());
-        self.shared.lanes.lock().push(buffer.clone());
-        Lane { buffer, shared: self.shared.clone() }
+        Lane::new(self.intake.clone())
     }
 
     /// Returns counters and sizes; asks the disk for the latter.
     pub fn stats(&self) -> Stats {
-        let read = |counter: &std::sync::atomic::AtomicU64| counter.load(Ordering::Relaxed);
-        let counters = &self.shared.counters;
-        let sizes = retention::sizes(&self.shared).unwrap_or_default();
+        let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        let counters = &self.counters;
+        let sizes = self.dir.sizes().unwrap_or_default();
         Stats {
             offset: read(&counters.offset),
-            synced: self.shared.durable.synced(),
-            unsynced_age: self.shared.durable.waiting(),
+            synced: self.durable.synced(),
+            unsynced_age: self.durable.waiting(),
             lines: read(&counters.lines),
             bytes: read(&counters.bytes),
-            unrecorded: read(&counters.unrecorded),
+            unrecorded: self.intake.unrecorded(),
             sync_failures: read(&counters.sync_failures),
-            repaired_bytes: read(&counters.repaired_bytes),
+            repaired_bytes: self.repaired_bytes,
             segments: sizes.len() as u64,
             disk_bytes: sizes.iter().map(|(_, size)| size.len).sum(),
         }
@@ -121,11 +187,10 @@ impl Journal {
 
     /// Returns whether all is well.
     pub fn health(&self) -> Health {
-        let alarms = &self.shared.alarms;
-        let raised = [&alarms.write, &alarms.sync, &alarms.upkeep];
-        let texts: Vec<_> = raised.iter().filter_map(|alarm| alarm.lock().clone()).collect();
+        let alarms = [&self.alarms.write, &self.alarms.sync, &self.alarms.upkeep];
+        let texts: Vec<_> = alarms.iter().filter_map(|alarm| alarm.text()).collect();
         Health {
-            recording: !self.shared.is_failing() && !self.shared.is_closed(),
+            recording: self.intake.is_recording(),
             alarm: (!texts.is_empty()).then(|| texts.join("; ")),
         }
     }
@@ -133,12 +198,12 @@ impl Journal {
 
 impl Drop for Journal {
     fn drop(&mut self) {
-        self.shared.close();
-        join(&mut self.writer);
-        self.shared.durable.close();
-        self.shared.bell.close();
-        join(&mut self.syncer);
-        join(&mut self.sealer);
+        self.intake.close();
+        join(&mut self.threads.writer);
+        self.durable.close();
+        self.bell.close();
+        join(&mut self.threads.syncer);
+        join(&mut self.threads.sealer);
     }
 }
 

@@ -1,7 +1,7 @@
 //! A durable line log used as a queue: append, sync, rotate, tail, resume.
 //!
-//! Lines go from lanes (one per I/O core) through one writer into segments; a syncer makes them
-//! durable, a sealer compresses and deletes; readers in any process follow the files.
+//! Lines go from lanes, one per I/O core, through one writer into segments. A syncer makes them
+//! durable. A sealer compresses and deletes. Readers in any process follow the files.
 //!
 //! | file | holds |
 //! |---|---|
@@ -12,11 +12,17 @@
 //! | `lock` | locked by the one process that writes |
 //!
 //! An offset is a position in the journal as a whole, in plain bytes, just after a complete line.
+//! Invariant: a line whose ticket says that it is durable survives a kill and a power cut.
 //! Refuses: to know what a line says, to block whoever appends, to write from two processes.
 
+mod bell;
+mod buffer;
 mod consumer;
+mod dir;
 mod durable;
 mod error;
+mod health;
+mod intake;
 mod journal;
 mod lane;
 mod limit;
@@ -26,7 +32,8 @@ mod reader;
 mod retention;
 mod sealer;
 mod segment;
-mod state;
+mod signal;
+mod syncer;
 mod ticket;
 mod writer;
 
@@ -35,7 +42,7 @@ pub use error::{JournalError, Unrecorded};
 pub use journal::{Health, Journal, Stats};
 pub use lane::Lane;
 pub use options::{Keep, OnFull, Options, Sync};
-pub use reader::{Lines, Read, Reader};
+pub use reader::{JournalLines, JournalRead, Reader};
 pub use ticket::Ticket;
 
 #[cfg(test)]

@@ -1,10 +1,11 @@
 //! The file `synced`: up to which offset lines are durable, for readers in other processes.
 //!
-//! A reader that went past it could commit an offset that a power cut takes back; other lines
-//! would then come to lie below that offset and be skipped for good. The file holds the offset
-//! twice, in 20 digits and a line feed each, and is overwritten in place after each sync: a
-//! reader that meets a half-written number takes the smaller one. It need not be durable itself:
-//! opening the journal writes it anew, and without it whatever the files hold may be read.
+//! A reader that went past it could commit an offset that a power cut takes back. Other lines would
+//! then come to lie below that offset and be skipped for good.
+//! The file holds the offset twice, in 20 digits and a line feed each, and is overwritten in place
+//! after each sync. A reader that meets a half-written number takes the smaller one.
+//! Invariant: the file never names more than is durable. Refuses: to be durable itself. Opening the
+//! journal writes it anew, and without it whatever the files hold may be read.
 
 use std::io;
 use std::path::Path;

@@ -3,7 +3,9 @@
 //!
 //! Only the newest segment can end in a torn line that nothing marks; it is cut back to its last
 //! complete line. Then every plain segment is synced, since a killed writer may have left lines
-//! that are in memory only, and what readers may see is set to the end.
+//! that are in memory only. What readers may see is set to the end. Invariant: what is cut off was
+//! never acknowledged. Refuses: to repair compressed segments, which get their name only when they
+//! are complete.
 
 use std::io;
 use std::path::Path;
@@ -11,8 +13,7 @@ use std::path::Path;
 use stdx::Disk;
 
 use crate::error::JournalError;
-use crate::reader::complete_length;
-use crate::segment::{self, Form, Segment};
+use crate::segment::{self, Form, Segment, complete_length};
 
 /// Where the journal ends, and what was cut off.
 pub(crate) struct Recovered {

@@ -1,4 +1,7 @@
-//! How a journal is kept.
+//! How a journal is kept: where, how durable, for how long, and what happens when it is full.
+//!
+//! Invariant: every field has a default that works; the reader of the configuration checks bounds.
+//! Refuses: to read a configuration.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -23,17 +26,17 @@ pub struct Options {
     pub on_full: OnFull,
     /// What a lane holds at most while the disk is slow or full, in bytes.
     pub lane_bytes_max: usize,
-    /// The clock that ages segments.
+    /// The clock that ages the live segment, and dates that are compared with those of files.
     pub clock: Arc<dyn Clock>,
 }
 
 impl Options {
-    /// The defaults for a journal in `dir`: synced every second, 64 MB or one hour a segment, kept
-    /// without bound, serving when full, 4 MB a lane.
+    /// The defaults for a journal in `dir`: synced every second, 64 MB or one hour a segment. It is
+    /// kept without bound and serves when full, with 4 MB a lane.
     pub fn new(dir: impl Into<PathBuf>) -> Self {
         Self {
             dir: dir.into(),
-            sync: Sync::Every(Duration::from_secs(1)),
+            sync: Sync::Interval(Duration::from_secs(1)),
             segment_bytes_max: 64_000_000,
             segment_age_max: Duration::from_secs(3600),
             keep: Keep { age: Duration::MAX, bytes: u64::MAX },
@@ -55,12 +58,12 @@ pub enum Sync {
     /// After every drain, that is at once and for many lines together.
     Always,
     /// This long after the first line that is not yet durable.
-    Every(Duration),
+    Interval(Duration),
 }
 
 /// Which sealed segments stay: those younger than `age`, while all files stay below `bytes`.
 ///
-/// A segment that a registered consumer has not finished is never deleted; when `bytes` cannot be
+/// A segment that a registered consumer has not finished is never deleted. When `bytes` cannot be
 /// kept for that reason, the journal is full and [`OnFull`] applies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Keep {

@@ -1,9 +1,9 @@
 //! Reads the complete lines of a journal from any offset on, sealed or live, in any process.
 //!
-//! Invariant: lines come in the order of their offsets, each once, and none before it is durable;
-//! offsets for which no line comes are reported as a gap. A gap is what retention deleted, or what
-//! a failed disk lost or damaged. A line is whatever stands before a line feed: after a failed
-//! fsync that may be garbage, which the caller's decoder must tell.
+//! Invariants: lines come in the order of their offsets, each once, and none before it is durable.
+//! Offsets for which no line comes are reported as a gap: what retention deleted, or what a failed
+//! disk lost or damaged. A line is whatever stands before a line feed. After a failed fsync that
+//! may be garbage, which the caller's decoder must tell. Refuses: to write anything.
 
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
@@ -13,8 +13,7 @@ use stdx::Disk;
 
 use crate::error::JournalError;
 use crate::limit::Limit;
-use crate::sealer::At;
-use crate::segment::{self, Form, Segment};
+use crate::segment::{self, FileReader, Form, Segment};
 
 const CHUNK_BYTES: usize = 256 << 10;
 
@@ -26,7 +25,7 @@ pub struct Reader {
     offset: u64,
     /// Up to where lines are known to be durable.
     limit: u64,
-    source: Option<Source>,
+    source: Option<OpenSegment>,
     /// Bytes from `offset` on, after `delivered` bytes that the caller has had.
     buffer: Vec<u8>,
     delivered: usize,
@@ -34,9 +33,9 @@ pub struct Reader {
 
 /// What comes next in a journal.
 #[derive(Debug)]
-pub enum Read<'a> {
+pub enum JournalRead<'a> {
     /// Complete lines, at least one.
-    Lines(Lines<'a>),
+    Lines(JournalLines<'a>),
     /// There are no lines between these offsets.
     Gap {
         /// The end of the last line before the gap.
@@ -50,19 +49,19 @@ pub enum Read<'a> {
 
 /// Complete lines, without their line feeds, each with the offset of its end.
 #[derive(Debug, Clone)]
-pub struct Lines<'a> {
+pub struct JournalLines<'a> {
     bytes: &'a [u8],
     offset: u64,
 }
 
-impl<'a> Lines<'a> {
+impl<'a> JournalLines<'a> {
     /// The lines that are left, each with its line feed.
     pub fn bytes(&self) -> &'a [u8] {
         self.bytes
     }
 }
 
-impl<'a> Iterator for Lines<'a> {
+impl<'a> Iterator for JournalLines<'a> {
     type Item = (&'a [u8], u64);
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -93,8 +92,8 @@ impl Reader {
         Ok(reader)
     }
 
-    /// Reads on from `offset`, the end of a line of this journal, or 0 for the very first line;
-    /// what was deleted since is reported as a gap.
+    /// Reads on from `offset`: the end of a line of this journal, or 0 for the very first line.
+    /// What was deleted since is reported as a gap.
     ///
     /// # Errors
     /// `BeyondEnd` or `NotALineEnd` when the offset was not made by this journal; `Disk`.
@@ -148,7 +147,7 @@ impl Reader {
     ///
     /// # Errors
     /// `Disk`; asking again tries again.
-    pub fn read(&mut self) -> Result<Read<'_>, JournalError> {
+    pub fn read(&mut self) -> Result<JournalRead<'_>, JournalError> {
         self.buffer.drain(..std::mem::take(&mut self.delivered));
         loop {
             let step = match self.source.take() {
@@ -156,30 +155,33 @@ impl Reader {
                 Some(source) => self.next_bytes(source)?,
             };
             match step {
-                Step::Again => {}
-                Step::CaughtUp => return Ok(Read::CaughtUp),
-                Step::Gap(to) => {
+                ReadStep::Again => {}
+                ReadStep::CaughtUp => return Ok(JournalRead::CaughtUp),
+                ReadStep::Gap(to) => {
                     let from = std::mem::replace(&mut self.offset, to);
                     self.buffer.clear();
-                    return Ok(Read::Gap { from, to });
+                    return Ok(JournalRead::Gap { from, to });
                 }
-                Step::Lines(length) => {
+                ReadStep::Lines(length) => {
                     let offset = self.offset;
                     self.offset += length as u64;
                     self.delivered = length;
-                    return Ok(Read::Lines(Lines { bytes: &self.buffer[..length], offset }));
+                    return Ok(JournalRead::Lines(JournalLines {
+                        bytes: &self.buffer[..length],
+                        offset,
+                    }));
                 }
             }
         }
     }
 
-    fn next_source(&mut self) -> Result<Step, JournalError> {
+    fn next_source(&mut self) -> Result<ReadStep, JournalError> {
         self.buffer.clear();
         let segments = self.segments()?;
         let after = segments.partition_point(|segment| segment.start <= self.offset);
         let next = segments.get(after).map(|segment| segment.start);
         let Some(segment) = after.checked_sub(1).map(|at| segments[at]) else {
-            return Ok(next.map_or(Step::CaughtUp, Step::Gap));
+            return Ok(next.map_or(ReadStep::CaughtUp, ReadStep::Gap));
         };
         match self.source(segment, next, self.offset) {
             Ok(source) => self.source = Some(source),
@@ -187,14 +189,14 @@ impl Reader {
             Err(JournalError::Disk { source, .. }) if source.kind() == io::ErrorKind::NotFound => {}
             Err(error) => return Err(error),
         }
-        Ok(Step::Again)
+        Ok(ReadStep::Again)
     }
 
     /// Reads on in a source, and puts it back unless it is finished.
-    fn next_bytes(&mut self, mut source: Source) -> Result<Step, JournalError> {
+    fn next_bytes(&mut self, mut source: OpenSegment) -> Result<ReadStep, JournalError> {
         let end = source.end.unwrap_or(u64::MAX);
         if source.at >= end {
-            return Ok(if self.offset < end { Step::Gap(end) } else { Step::Again });
+            return Ok(if self.offset < end { ReadStep::Gap(end) } else { ReadStep::Again });
         }
         if source.at >= self.limit {
             self.refresh_limit()?;
@@ -214,9 +216,9 @@ impl Reader {
         };
         source.at += taken as u64;
         let step = match memchr::memrchr(b'\n', &self.buffer[filled..]) {
-            Some(last) => Step::Lines(filled + last + 1),
-            None if taken > 0 => Step::Again,
-            None if source.end.is_some() && room > 0 => return Ok(Step::Gap(end)),
+            Some(last) => ReadStep::Lines(filled + last + 1),
+            None if taken > 0 => ReadStep::Again,
+            None if source.end.is_some() && room > 0 => return Ok(ReadStep::Gap(end)),
             None => self.look_for_end(&mut source)?,
         };
         self.source = Some(source);
@@ -224,37 +226,42 @@ impl Reader {
     }
 
     /// At the end of what a segment holds: whether the writer has left it.
-    fn look_for_end(&self, source: &mut Source) -> Result<Step, JournalError> {
+    fn look_for_end(&self, source: &mut OpenSegment) -> Result<ReadStep, JournalError> {
         if source.end.is_none() {
             let segments = self.segments()?;
             let next = segments.iter().find(|segment| segment.start > source.segment.start);
             source.end = next.map(|segment| segment.start);
             if source.end.is_some() {
                 // Lines may have come between the last read and the writer's leaving.
-                return Ok(Step::Again);
+                return Ok(ReadStep::Again);
             }
         }
-        Ok(Step::CaughtUp)
+        Ok(ReadStep::CaughtUp)
     }
 
-    fn source(&self, segment: Segment, end: Option<u64>, at: u64) -> Result<Source, JournalError> {
+    fn source(
+        &self,
+        segment: Segment,
+        end: Option<u64>,
+        at: u64,
+    ) -> Result<OpenSegment, JournalError> {
         let path = segment.path(&self.dir);
         let file = self.disk.open_read(&path).map_err(JournalError::disk("open", &path))?;
         let skipped = at - segment.start;
         let input = match segment.form {
-            Form::Plain => Input::Plain(At { file, at: skipped }),
+            Form::Plain => SegmentInput::Plain(FileReader { file, at: skipped }),
             Form::Compressed => {
                 let failed = JournalError::disk("decompress", &path);
-                let plain = decompressed(At { file, at: 0 }, skipped).map_err(failed)?;
-                Input::Compressed(Box::new(plain))
+                let plain = decompressed(FileReader { file, at: 0 }, skipped).map_err(failed)?;
+                SegmentInput::Compressed(Box::new(plain))
             }
         };
-        Ok(Source { segment, end, input, at })
+        Ok(OpenSegment { segment, end, input, at })
     }
 
     /// Returns the length of a segment up to the end of its last complete line.
     fn complete_length(&self, segment: Segment) -> Result<u64, JournalError> {
-        complete_length(&*self.disk, &self.dir, segment)
+        segment::complete_length(&*self.disk, &self.dir, segment)
     }
 
     fn refresh_limit(&mut self) -> Result<(), JournalError> {
@@ -271,33 +278,16 @@ impl Reader {
     }
 }
 
-/// Returns the length of a segment, in plain bytes, up to the end of its last complete line.
-pub(crate) fn complete_length(
-    disk: &dyn Disk,
-    dir: &Path,
-    segment: Segment,
-) -> Result<u64, JournalError> {
-    let path = segment.path(dir);
-    let length = || match segment.form {
-        Form::Plain => segment::complete_length(&*disk.open_read(&path)?),
-        Form::Compressed => {
-            let mut plain = zstd::Decoder::new(At { file: disk.open_read(&path)?, at: 0 })?;
-            io::copy(&mut plain, &mut io::sink())
-        }
-    };
-    length().map_err(JournalError::disk("read", &path))
-}
-
-struct Source {
+struct OpenSegment {
     segment: Segment,
     /// The start of the next segment, when there is one.
     end: Option<u64>,
-    input: Input,
+    input: SegmentInput,
     /// The offset of the next byte of `input`.
     at: u64,
 }
 
-impl Source {
+impl OpenSegment {
     /// Returns whether trying again cannot help: zstd refused what the file holds, whereas
     /// errors of the disk carry a number of the operating system.
     fn is_damaged_by(&self, error: &io::Error) -> bool {
@@ -305,12 +295,12 @@ impl Source {
     }
 }
 
-enum Input {
-    Plain(At),
-    Compressed(Box<zstd::Decoder<'static, io::BufReader<At>>>),
+enum SegmentInput {
+    Plain(FileReader),
+    Compressed(Box<zstd::Decoder<'static, io::BufReader<FileReader>>>),
 }
 
-impl Input {
+impl SegmentInput {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         match self {
             Self::Plain(file) => file.read(buffer),
@@ -319,7 +309,7 @@ impl Input {
     }
 }
 
-enum Step {
+enum ReadStep {
     Again,
     CaughtUp,
     /// Nothing comes up to this offset.
@@ -328,7 +318,10 @@ enum Step {
     Lines(usize),
 }
 
-fn decompressed(file: At, skip: u64) -> io::Result<zstd::Decoder<'static, io::BufReader<At>>> {
+fn decompressed(
+    file: FileReader,
+    skip: u64,
+) -> io::Result<zstd::Decoder<'static, io::BufReader<FileReader>>> {
     let mut decoder = zstd::Decoder::new(file)?;
     io::copy(&mut decoder.by_ref().take(skip), &mut io::sink())?;
     Ok(decoder)

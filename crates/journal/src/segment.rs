@@ -1,15 +1,19 @@
 //! Segment files: names, listing, and the end of the last complete line.
 //!
-//! A segment is called after the offset of its first byte, in 20 digits: names sort by offset, and
-//! the offset of a byte is the name plus its place. `.log` holds plain lines, `.log.zst` the same
-//! bytes as one zstd frame, made after the segment was sealed. `.tmp` files are leftovers.
-//! The bytes of a segment count only up to the start of the next one; what lies beyond is a torn
-//! line that could not be cut away.
+//! A segment is called after the offset of its first byte, in 20 digits. So names sort by offset,
+//! and the offset of a byte is the name plus its place. `.log` holds plain lines. `.log.zst` holds
+//! the same bytes as one zstd frame, made after the segment was sealed. `.tmp` files are leftovers.
+//! Invariant: the bytes of a segment count only up to the start of the next one. What lies beyond
+//! is a torn line that could not be cut away. Refuses: to change a file.
 
+use std::io::Read;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::{fmt, io};
 
 use stdx::{Disk, DiskFile};
+
+use crate::error::JournalError;
 
 /// Which of the two forms a segment file has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -56,8 +60,8 @@ impl fmt::Display for Segment {
     }
 }
 
-/// Returns the segments of a journal by offset, each once: the compressed form where both exist,
-/// since it gets its name only when it is complete.
+/// Returns the segments of a journal by offset, each once. Where both forms exist it is the
+/// compressed one, which gets its name only when it is complete.
 pub(crate) fn list(disk: &dyn Disk, dir: &Path) -> io::Result<Vec<Segment>> {
     let names = disk.list(dir)?;
     let mut segments: Vec<_> = names.iter().filter_map(|name| Segment::from_name(name)).collect();
@@ -66,8 +70,8 @@ pub(crate) fn list(disk: &dyn Disk, dir: &Path) -> io::Result<Vec<Segment>> {
     Ok(segments)
 }
 
-/// Returns the length of `file` up to the end of its last complete line.
-pub(crate) fn complete_length(file: &dyn DiskFile) -> io::Result<u64> {
+/// Returns the length of a plain file up to the end of its last complete line.
+fn length_of_lines(file: &dyn DiskFile) -> io::Result<u64> {
     let mut end = file.len()?;
     let mut chunk = vec![0; 64 << 10];
     while end > 0 {
@@ -80,6 +84,38 @@ pub(crate) fn complete_length(file: &dyn DiskFile) -> io::Result<u64> {
         end = start;
     }
     Ok(0)
+}
+
+/// Reads a file from a place on.
+pub(crate) struct FileReader {
+    pub file: Arc<dyn DiskFile>,
+    pub at: u64,
+}
+
+impl Read for FileReader {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let taken = self.file.read_at(buffer, self.at)?;
+        self.at += taken as u64;
+        Ok(taken)
+    }
+}
+
+/// Returns the length of a segment, in plain bytes, up to the end of its last complete line.
+pub(crate) fn complete_length(
+    disk: &dyn Disk,
+    dir: &Path,
+    segment: Segment,
+) -> Result<u64, JournalError> {
+    let path = segment.path(dir);
+    let length = || match segment.form {
+        Form::Plain => length_of_lines(&*disk.open_read(&path)?),
+        Form::Compressed => {
+            let file = disk.open_read(&path)?;
+            let mut plain = zstd::Decoder::new(FileReader { file, at: 0 })?;
+            io::copy(&mut plain, &mut io::sink())
+        }
+    };
+    length().map_err(JournalError::disk("read", &path))
 }
 
 /// Fills `buffer` from `offset`.

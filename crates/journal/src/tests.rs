@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use stdx::{Disk, FaultyDisk};
 
-use crate::{Journal, Lane, Options, Read, Reader, Stats, Sync};
+use crate::{Journal, JournalRead, Lane, Options, Reader, Stats, Sync};
 
 fn dir() -> PathBuf {
     PathBuf::from("/journal")
@@ -47,11 +47,11 @@ fn read_from(dir: &Path, disk: Arc<dyn Disk>, offset: u64) -> Vec<String> {
 fn drain(reader: &mut Reader, found: &mut Vec<String>) {
     loop {
         match reader.read().unwrap() {
-            Read::Lines(lines) => {
+            JournalRead::Lines(lines) => {
                 found.extend(lines.map(|(line, _)| String::from_utf8_lossy(line).into_owned()));
             }
-            Read::Gap { from, to } => found.push(format!("GAP {from} {to}")),
-            Read::CaughtUp => return,
+            JournalRead::Gap { from, to } => found.push(format!("GAP {from} {to}")),
+            JournalRead::CaughtUp => return,
         }
     }
 }
@@ -166,4 +166,20 @@ fn rotates_by_size_and_by_age() {
     assert_eq!(journal.stats().segments, 3);
     drop(journal);
     assert_eq!(read_all(&dir(), shared(&disk)), ["12345678", "90", "ab", "c"]);
+}
+
+#[test]
+fn a_segment_is_left_at_its_age_whatever_happens_to_the_date() {
+    let disk = FaultyDisk::new(1);
+    let journal = Journal::open(options(&disk), shared(&disk)).unwrap();
+    let lane = journal.lane();
+    lane.append_durable(|out| out.extend_from_slice(b"a")).wait().unwrap();
+    disk.clock().set_back(Duration::from_secs(7200));
+    lane.append_durable(|out| out.extend_from_slice(b"b")).wait().unwrap();
+    assert_eq!(journal.stats().segments, 1, "it is young");
+    disk.clock().advance(Duration::from_secs(3600));
+    lane.append_durable(|out| out.extend_from_slice(b"c")).wait().unwrap();
+    assert_eq!(journal.stats().segments, 2);
+    drop(journal);
+    assert_eq!(read_all(&dir(), shared(&disk)), ["a", "b", "c"]);
 }

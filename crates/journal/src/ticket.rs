@@ -1,7 +1,7 @@
 //! The promise that a line becomes durable, to be awaited or waited for.
 //!
 //! Invariant: a ticket is settled exactly once; the first answer stands. Every ticket that the
-//! journal hands out is settled, at the latest when the journal closes.
+//! journal hands out is settled, at the latest when the journal closes. Refuses: time-outs.
 
 use std::future::Future;
 use std::pin::Pin;

@@ -1,10 +1,10 @@
 //! The writer: the only thread that appends to segments.
 //!
-//! Each round takes what the lanes hold and writes it with one append (group commit); nothing here
-//! waits for fsync. When an append fails, what is not a complete line is cut away, the rest stays
-//! in memory, the lanes fill up to their bound, and the writer tries again with growing delays.
-//! Invariant: `offset` is the end of the last complete line in the segments; every byte in a
-//! segment below it belongs to a complete line.
+//! Each round takes what the lanes hold and writes it with one append (group commit). When an
+//! append fails, what is not a complete line is cut away and the rest stays in memory. The lanes
+//! fill up to their bound, and the writer tries again with growing delays. Invariant: `offset` is
+//! the end of the last complete line in the segments; every byte in a segment below it belongs to a
+//! complete line. Refuses: to wait for fsync.
 
 use std::collections::VecDeque;
 use std::io;
@@ -12,45 +12,68 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use stdx::{Backoff, DiskFile};
+use stdx::{Backoff, Clock, DiskFile};
 
-use crate::durable::Written;
+use crate::bell::Bell;
+use crate::buffer::LaneLines;
+use crate::durable::{Durable, Written};
 use crate::error::Unrecorded;
-use crate::lane::Held;
-use crate::retention;
+use crate::health::{Alarms, Counters};
+use crate::intake::Intake;
+use crate::options::Options;
+use crate::retention::Retention;
 use crate::segment::Segment;
-use crate::state::{Shared, set_alarm};
 use crate::ticket::Promise;
 
 /// How long the writer sleeps when no lines come; it then only looks at the age of the segment.
-const IDLE_MAX: Duration = Duration::from_secs(1);
+const IDLE_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// The disk is given this much at a time: a sync that finds a second's worth of lines dirty would
+/// The disk is given this much at a time. A sync that finds a second's worth of lines dirty would
 /// keep its core for milliseconds, and the requests on it waiting.
 const WRITING_BYTES: u64 = 256 << 10;
 
+/// What the writer takes lines from, and whom it tells of them.
+pub(crate) struct WriterParts {
+    pub intake: Arc<Intake>,
+    pub durable: Arc<Durable>,
+    pub retention: Arc<Retention>,
+    pub bell: Arc<Bell>,
+    pub counters: Arc<Counters>,
+    pub alarms: Arc<Alarms>,
+}
+
+/// Appends lines to segments.
 pub(crate) struct Writer {
-    shared: Arc<Shared>,
-    active: Option<Active>,
+    parts: WriterParts,
+    rotation: Rotation,
+    active: Option<ActiveSegment>,
     offset: u64,
     /// Lines taken from the lanes and not yet written.
     pending: Vec<u8>,
     /// By the place of the line's end in `pending`.
     promises: VecDeque<(usize, Arc<Promise>)>,
-    spare: Held,
+    spare: LaneLines,
     backoff: Backoff,
     retry_at: Option<Instant>,
 }
 
-struct Active {
+/// When a segment is left.
+struct Rotation {
+    bytes_max: u64,
+    age_max: Duration,
+    clock: Arc<dyn Clock>,
+}
+
+/// The segment that is appended to.
+struct ActiveSegment {
     file: Arc<dyn DiskFile>,
     start: u64,
-    created_us: u64,
+    created: Instant,
     /// How much of it the disk has been given.
     writing: u64,
 }
 
-impl Active {
+impl ActiveSegment {
     /// Has the disk begin with what was appended, once it is worth it.
     fn start_writing(&mut self, length: u64) {
         let behind = length - self.writing;
@@ -62,14 +85,20 @@ impl Active {
 }
 
 impl Writer {
-    pub(crate) fn new(shared: Arc<Shared>, end: u64) -> Self {
+    pub(crate) fn new(parts: WriterParts, options: &Options, end: u64) -> Self {
+        let rotation = Rotation {
+            bytes_max: options.segment_bytes(),
+            age_max: options.segment_age_max,
+            clock: options.clock.clone(),
+        };
         Self {
-            shared,
+            parts,
+            rotation,
             active: None,
             offset: end,
             pending: Vec::new(),
             promises: VecDeque::new(),
-            spare: Held::default(),
+            spare: LaneLines::default(),
             backoff: Backoff::new(Duration::from_millis(20), Duration::from_secs(2), 0),
             retry_at: None,
         }
@@ -77,15 +106,14 @@ impl Writer {
 
     /// Runs until the journal closes, and then writes what the lanes hold.
     pub(crate) fn run(mut self) {
-        self.shared.signal.is_writer();
-        while !self.shared.is_closed() {
+        self.parts.intake.signal.set_writer();
+        while !self.parts.intake.is_closed() {
             self.round();
-            let idle_max = self
-                .retry_at
-                .map_or(IDLE_MAX, |at| at.saturating_duration_since(Instant::now()).min(IDLE_MAX));
+            let until_retry = |at: Instant| at.saturating_duration_since(Instant::now());
+            let idle_max = self.retry_at.map_or(IDLE_TIMEOUT, until_retry).min(IDLE_TIMEOUT);
             let waits_for_retry = self.retry_at.is_some();
-            let shared = &self.shared;
-            shared.signal.wait(|| waits_for_retry || shared.lanes_are_empty(), idle_max);
+            let intake = &self.parts.intake;
+            intake.signal.wait(|| waits_for_retry || intake.is_empty(), idle_max);
         }
         self.finish();
     }
@@ -103,7 +131,7 @@ impl Writer {
         }
         match self.write() {
             Ok(()) => self.recovered(),
-            Err(cause) => self.failing(cause),
+            Err(reason) => self.failing(reason),
         }
     }
 
@@ -112,7 +140,7 @@ impl Writer {
         self.drain();
         if !self.pending.is_empty() && self.write().is_err() {
             let lost = memchr::memchr_iter(b'\n', &self.pending).count() as u64;
-            self.shared.counters.unrecorded.fetch_add(lost, Ordering::Relaxed);
+            self.parts.intake.count_unrecorded(lost);
             self.fail_waiting_promises();
             tracing::error!(lines = lost, "lines were lost as the journal closed");
         }
@@ -120,7 +148,7 @@ impl Writer {
     }
 
     fn drain(&mut self) {
-        let mut lanes = self.shared.lanes.lock();
+        let mut lanes = self.parts.intake.lanes();
         let mut abandoned = false;
         let mut lines = 0;
         for lane in lanes.iter() {
@@ -129,23 +157,22 @@ impl Writer {
             let promises = self.spare.promises.drain(..);
             self.promises.extend(promises.map(|(end, promise)| (base + end, promise)));
             self.pending.extend_from_slice(&self.spare.bytes);
-            lines += std::mem::take(&mut self.spare.lines);
+            lines += std::mem::take(&mut self.spare.count);
             self.spare.bytes.clear();
             abandoned |= self.spare.abandoned;
         }
         if abandoned {
             lanes.retain(|lane| Arc::strong_count(lane) > 1 || !lane.is_empty());
         }
-        self.shared.counters.lines.fetch_add(lines, Ordering::Relaxed);
+        self.parts.counters.lines.fetch_add(lines, Ordering::Relaxed);
     }
 
     /// Leaves the segment when it is too old or its sync failed.
     fn leave_if_due(&mut self) {
-        let given_up = self.shared.durable.take_given_up();
+        let given_up = self.parts.durable.take_given_up();
         let Some(active) = &self.active else { return };
-        let options = &self.shared.options;
-        let age_us = options.clock.unix_micros().saturating_sub(active.created_us);
-        let old = u128::from(age_us) >= options.segment_age_max.as_micros();
+        let age = self.rotation.clock.now().saturating_duration_since(active.created);
+        let old = age >= self.rotation.age_max;
         if (given_up || old) && self.offset > active.start {
             self.leave();
         }
@@ -153,7 +180,7 @@ impl Writer {
 
     fn leave(&mut self) {
         if self.active.take().is_some() {
-            self.shared.durable.sealed();
+            self.parts.durable.sealed();
         }
     }
 
@@ -161,7 +188,7 @@ impl Writer {
     fn write(&mut self) -> Result<(), String> {
         if let Some(active) = &self.active {
             let length = self.offset - active.start + self.pending.len() as u64;
-            if length > self.shared.options.segment_bytes() && self.offset > active.start {
+            if length > self.rotation.bytes_max && self.offset > active.start {
                 self.leave();
             }
         }
@@ -195,7 +222,7 @@ impl Writer {
         Err(format!("write segment `{}`: {error}", Segment::plain(start)))
     }
 
-    fn written(&mut self, active: &Active, length: usize) {
+    fn written(&mut self, active: &ActiveSegment, length: usize) {
         if length == 0 {
             return;
         }
@@ -206,45 +233,46 @@ impl Writer {
         let promises = self.promises.drain(..settled);
         let promises = promises.map(|(end, promise)| (base + end as u64, promise));
         let written = Written { file: &active.file, start: active.start, end: self.offset };
-        self.shared.durable.wrote(&written, promises);
+        self.parts.durable.wrote(&written, promises);
         for (end, _) in &mut self.promises {
             *end -= length;
         }
-        self.shared.counters.offset.store(self.offset, Ordering::Relaxed);
-        self.shared.counters.bytes.fetch_add(length as u64, Ordering::Relaxed);
+        self.parts.counters.offset.store(self.offset, Ordering::Relaxed);
+        self.parts.counters.bytes.fetch_add(length as u64, Ordering::Relaxed);
     }
 
-    fn create(&self) -> Result<Active, String> {
-        let shared = &self.shared;
-        retention::make_room(shared, shared.options.segment_bytes())?;
+    fn create(&self) -> Result<ActiveSegment, String> {
+        let retention = &self.parts.retention;
+        retention.make_room(self.rotation.bytes_max)?;
         let segment = Segment::plain(self.offset);
-        let path = segment.path(shared.dir());
-        let file = match shared.disk.create(&path) {
+        let disk = &retention.dir.disk;
+        let path = segment.path(retention.dir.path());
+        let file = match disk.create(&path) {
             // Left over without a complete line: by a crash, or when cutting a torn one failed.
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                shared.disk.open_append(&path).and_then(|file| file.truncate(0).map(|()| file))
+                disk.open_append(&path).and_then(|file| file.truncate(0).map(|()| file))
             }
             created => created,
         };
         let file = file.map_err(|error| format!("create segment `{segment}`: {error}"))?;
         // The segment before can be compressed: there is a newer one.
-        shared.bell.ring();
-        let created_us = shared.options.clock.unix_micros();
-        Ok(Active { file, start: self.offset, created_us, writing: 0 })
+        self.parts.bell.ring();
+        let created = self.rotation.clock.now();
+        Ok(ActiveSegment { file, start: self.offset, created, writing: 0 })
     }
 
     fn recovered(&mut self) {
         if self.retry_at.take().is_some() {
             self.backoff.reset();
-            set_alarm(&self.shared.alarms.write, None);
-            self.shared.set_failing(false);
+            self.parts.alarms.write.set(None);
+            self.parts.intake.set_failing(false);
         }
     }
 
-    fn failing(&mut self, cause: String) {
+    fn failing(&mut self, reason: String) {
         self.retry_at = Some(Instant::now() + self.backoff.delay());
-        set_alarm(&self.shared.alarms.write, Some(cause));
-        self.shared.set_failing(true);
+        self.parts.alarms.write.set(Some(reason));
+        self.parts.intake.set_failing(true);
         self.fail_waiting_promises();
     }
 
@@ -253,7 +281,7 @@ impl Writer {
         for (_, promise) in self.promises.drain(..) {
             promise.settle(Err(Unrecorded::NotSynced));
         }
-        for lane in self.shared.lanes.lock().iter() {
+        for lane in self.parts.intake.lanes().iter() {
             for (_, promise) in lane.take_promises() {
                 promise.settle(Err(Unrecorded::NotSynced));
             }

@@ -1,10 +1,10 @@
-//! Datagrams to one address, as fast as a core sends them or at a rate: nobody answers, so what a
-//! run reports is what was handed to the kernel, and when.
+//! Datagrams to one address, as fast as a core sends them or at a rate.
 //!
-//! Plain datagrams go 64 to a system call (`sendmmsg`). In trains (`UDP_SEGMENT`, udp(7)) the
-//! kernel is handed up to 64 datagrams as one and cuts them itself, several times as many a second.
+//! Nobody answers, so a run reports what was handed to the kernel, and how long that took. Plain
+//! datagrams go 64 to a system call (`sendmmsg`). In trains (`UDP_SEGMENT`, udp(7)) the kernel is
+//! handed up to 64 datagrams as one and cuts them itself, several times as many a second.
 //! Invariant: datagrams go in the order given, again from the first after the last, and none is
-//! passed over.
+//! passed over. Refuses: to know who receives them.
 
 use std::io::{self, IoSlice};
 use std::net::{SocketAddr, UdpSocket};
@@ -40,14 +40,14 @@ pub struct Blast {
 
 /// What was sent.
 #[derive(Debug, Clone, Copy)]
-pub struct Sent {
+pub struct BlastResult {
     /// Datagrams.
     pub datagrams: u64,
     /// How long that took.
     pub elapsed: Duration,
 }
 
-impl Sent {
+impl BlastResult {
     /// Datagrams a second.
     pub fn rate(&self) -> f64 {
         self.datagrams as f64 / self.elapsed.as_secs_f64()
@@ -64,7 +64,7 @@ impl Blast {
     ///
     /// # Errors
     /// When there is nothing to send, datagrams of trains differ in length, or nobody listens.
-    pub fn run(&self) -> Result<Sent, LoadError> {
+    pub fn run(&self) -> Result<BlastResult, LoadError> {
         let socket = self.socket()?;
         let (messages, per_message) = self.messages();
         let slices: Vec<[IoSlice<'_>; 1]> =
@@ -87,7 +87,7 @@ impl Blast {
             sent += (done * per_message) as u64;
             at = (at + done) % headers.len();
         }
-        Ok(Sent { datagrams: sent, elapsed: begun.elapsed() })
+        Ok(BlastResult { datagrams: sent, elapsed: begun.elapsed() })
     }
 
     fn socket(&self) -> Result<UdpSocket, LoadError> {

@@ -1,10 +1,9 @@
-//! What can stop a run before it measured anything.
+//! What can stop a run before it has measured anything.
 //!
-//! Failures of single requests are no errors of the run: the report counts them.
+//! Invariant: each error says what to change. Refuses: failures of single requests, which the
+//! report counts.
 
 use std::io;
-
-use crate::Target;
 
 /// A run that could not take place.
 #[derive(Debug, thiserror::Error)]
@@ -27,7 +26,7 @@ pub enum LoadError {
     #[error("connect to `{target}`")]
     Connect {
         /// Where the connections were to go.
-        target: Target,
+        target: String,
         /// The last refusal.
         source: io::Error,
     },

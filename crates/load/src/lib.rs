@@ -1,19 +1,19 @@
 //! One load generator: open loop and closed loop over HTTP/1.1, and datagrams over UDP, for
 //! laboratory and benchmarks.
 //!
-//! A [`Plan`] says where to, how fast and for how long; a [`Requests`] source renders the requests
-//! and sees the outcomes; [`run`] drives them from the calling thread and returns a [`Report`].
+//! A [`Plan`] says where to, how fast and for how long. A [`Requests`] source renders the requests
+//! and sees the outcomes. [`run`] drives them from the calling thread and returns a [`Report`].
 //! A [`Blast`] says which datagrams go where, and how fast.
-//! Invariant: in an open loop the latency of a request counts from the moment it was meant to be
-//! sent, and every intended request ends up in the report, as a reply or as an error.
 //!
+//! Invariants: in an open loop the latency of a request counts from the moment it was meant to be
+//! sent. Every intended request ends up in the report, as a reply or as an error.
 //! Refuses: tokio, TLS, HTTP/2, pinning threads to cores, and judging what it measured.
 
 mod blast;
-mod connection;
-mod engine;
+mod connection_slot;
 mod error;
-mod held;
+mod event_loop;
+mod idle_connections;
 mod plan;
 mod reply;
 mod report;
@@ -21,14 +21,15 @@ mod requests;
 mod schedule;
 mod target;
 
-pub use blast::{Blast, Sent};
-pub use engine::{run, run_threads};
+pub use blast::{Blast, BlastResult};
 pub use error::LoadError;
-pub use held::Held;
+pub use event_loop::{run, run_threads};
+pub use idle_connections::IdleConnections;
 pub use plan::{Arrivals, Plan, Ramp, Stop};
 pub use reply::{Malformed, ReplyReader};
 pub use report::{Errors, Report};
 pub use requests::{
-    Ask, Failure, Loss, Mix, Moments, Outcome, Pulse, Reply, Request, Requests, Template, counter,
+    Ask, Loss, LostRequest, Mix, Pulse, ReceivedReply, Request, RequestOutcome, RequestTimes,
+    Requests, Template, counter,
 };
 pub use target::Target;

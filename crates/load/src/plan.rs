@@ -1,7 +1,7 @@
 //! What a run does: where to, how fast, how long, over how many connections.
 //!
-//! A plan is plain data; `check` refuses those that cannot be carried out, `share` cuts one into
-//! the parts that several threads carry out side by side.
+//! Invariant: the parts that `share` cuts a plan into make the whole when they run side by side.
+//! Refuses: plans that cannot be carried out; `check` finds those.
 
 use std::num::NonZeroU32;
 use std::sync::Arc;

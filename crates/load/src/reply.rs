@@ -1,8 +1,8 @@
 //! Reads HTTP/1 replies from a stream of bytes that arrives in any pieces.
 //!
 //! Invariant: `feed` takes exactly the bytes of one reply and leaves those of the next, so
-//! pipelined replies never mix. Framing follows RFC 9112 §6.3; heads over 64 KB are malformed.
-//! Bodies are counted, and kept only on request.
+//! pipelined replies never mix. Framing follows RFC 9112 §6.3. Refuses: heads over 64 KB; bodies
+//! are counted, and kept only on request.
 
 use std::mem::MaybeUninit;
 

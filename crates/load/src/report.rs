@@ -1,7 +1,7 @@
-//! What a run measured: counts, errors by kind, two latency histograms in microseconds.
+//! What a run measured: counts, errors by kind, latency histograms in microseconds.
 //!
-//! Invariant: reports of parts that ran side by side merge into the report of the whole; sums add,
-//! histograms add, and the time is that of the longest part.
+//! Invariant: reports of parts that ran side by side merge into the report of the whole. Sums add,
+//! histograms add, and the time is that of the longest part. Refuses: to judge what was measured.
 
 use hdrhistogram::Histogram;
 
@@ -39,7 +39,7 @@ pub struct Report {
     pub requests: u64,
     /// What went wrong.
     pub errors: Errors,
-    /// What the last failed attempt to connect was told, such as `Connection refused`.
+    /// What the last failed attempt to connect was told, such as `ConnectionSlot refused`.
     pub refusal: Option<String>,
     /// Replies whose status was not the expected one.
     pub status_mismatches: u64,

@@ -1,8 +1,8 @@
 //! Where requests come from: anything that renders bytes, and the ready-made templates.
 //!
-//! A template is rendered once; per request only its holes (numbers of fixed width) are filled, so
-//! that the length of head and body never changes. Refuses: templates with a hole whose marker does
-//! not occur, because every request would then silently be the same.
+//! Invariant: the length of head and body never changes. A template is rendered once; per request
+//! only its holes are filled, with numbers of fixed width. Refuses: templates with a hole whose
+//! marker does not occur, because every request would then silently be the same.
 
 use std::fmt::Write as _;
 
@@ -25,7 +25,7 @@ pub struct Ask {
 
 /// When things happened to a request, in nanoseconds since the start of the run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Moments {
+pub struct RequestTimes {
     /// It was meant to be sent.
     pub intended_ns: u64,
     /// It was sent.
@@ -36,13 +36,13 @@ pub struct Moments {
 
 /// A complete reply.
 #[derive(Debug, Clone, Copy)]
-pub struct Reply<'a> {
+pub struct ReceivedReply<'a> {
     /// The status code.
     pub status: u16,
     /// Microseconds from the intended time to the end of the reply.
     pub latency_us: u64,
     /// When it was meant to be asked for, was asked for, and ended.
-    pub moments: Moments,
+    pub times: RequestTimes,
     /// Bytes of its body, chunk framing not counted.
     pub body_bytes: u64,
     /// Status line and headers; empty unless `Ask::keep`.
@@ -53,20 +53,20 @@ pub struct Reply<'a> {
 
 /// What became of a request.
 #[derive(Debug, Clone, Copy)]
-pub enum Outcome<'a> {
+pub enum RequestOutcome<'a> {
     /// The reply arrived whole.
-    Reply(Reply<'a>),
+    Reply(ReceivedReply<'a>),
     /// It did not.
-    Failed(Failure),
+    Failed(LostRequest),
 }
 
 /// A request that got no complete reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Failure {
+pub struct LostRequest {
     /// Why not.
     pub loss: Loss,
     /// When it was meant to be sent, was sent, and was given up.
-    pub moments: Moments,
+    pub times: RequestTimes,
 }
 
 /// Why a request got no complete reply.
@@ -103,12 +103,12 @@ pub trait Requests {
     fn next(&mut self, out: &mut Vec<u8>) -> Ask;
 
     /// Called once per request sent, warm-up included.
-    fn done(&mut self, ticket: u64, outcome: Outcome<'_>) {
+    fn done(&mut self, ticket: u64, outcome: RequestOutcome<'_>) {
         let _ = (ticket, outcome);
     }
 
-    /// Called instead of `next` for a request that is given up before it was sent; it was meant to
-    /// be so many nanoseconds after the start of the run.
+    /// Called instead of `next` for a request that is given up before it was sent. It was meant to
+    /// be sent so many nanoseconds after the start of the run.
     fn skip(&mut self, intended_ns: u64) {
         let _ = intended_ns;
     }
@@ -219,7 +219,7 @@ struct Hole {
 
 impl Template {
     /// Makes a hole where `marker` first occurs, and fills it for each request with the next
-    /// `number`: as many decimal digits as the marker is long, with leading zeros.
+    /// `number`. It has as many decimal digits as the marker is long, with leading zeros.
     ///
     /// # Panics
     /// When the marker does not occur in the request.
@@ -254,11 +254,11 @@ impl Requests for Template {
 ///
 /// The order is the smooth weighted round-robin of nginx: for weights 2 and 1 it is a b a.
 pub struct Mix {
-    parts: Vec<Part>,
+    parts: Vec<WeightedTemplate>,
     weight_total: i64,
 }
 
-struct Part {
+struct WeightedTemplate {
     weight: i64,
     credit: i64,
     template: Template,
@@ -270,9 +270,13 @@ impl Mix {
     /// # Panics
     /// When there is no template.
     pub fn new(parts: impl IntoIterator<Item = (u32, Template)>) -> Self {
-        let parts: Vec<Part> = parts
+        let parts: Vec<WeightedTemplate> = parts
             .into_iter()
-            .map(|(weight, template)| Part { weight: i64::from(weight), credit: 0, template })
+            .map(|(weight, template)| WeightedTemplate {
+                weight: i64::from(weight),
+                credit: 0,
+                template,
+            })
             .collect();
         assert!(!parts.is_empty(), "a mix has at least one template");
         let weight_total = parts.iter().map(|part| part.weight).sum();

@@ -1,9 +1,10 @@
 //! The intended send times of an open loop, in nanoseconds since its start.
 //!
-//! A process of one arrival per unit of its own clock, even or Poisson, is laid over time by the
-//! inverse of the expected number of arrivals, which makes a Poisson process of any changing rate
-//! (Lewis and Shedler, "Simulation of nonhomogeneous Poisson processes", 1979).
-//! Invariant: times never decrease and do not depend on what the server does.
+//! Arrivals are drawn by a clock of their own, one per unit of it, evenly or as a Poisson process.
+//! The inverse of the expected number of arrivals lays that clock over time. This makes a Poisson
+//! process of any changing rate (Lewis and Shedler, "Simulation of nonhomogeneous Poisson
+//! processes", 1979).
+//! Invariant: times never decrease. Refuses: to depend on what the server does.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,7 +16,7 @@ use crate::{Arrivals, Plan, Ramp};
 /// Yields one intended time after the other, without end but for given times.
 #[derive(Debug)]
 pub(crate) struct Schedule {
-    law: Law,
+    timeline: Timeline,
     // None: even distances.
     random: Option<Random>,
     // The arrivals' own clock: how many are expected until the next one.
@@ -24,7 +25,7 @@ pub(crate) struct Schedule {
 }
 
 #[derive(Debug)]
-enum Law {
+enum Timeline {
     Stretches { stretches: Vec<Stretch>, at: usize },
     Times { times: Arc<[u64]>, at: usize },
 }
@@ -40,22 +41,31 @@ struct Stretch {
     rate_end: f64,
 }
 
+/// Nanoseconds of a span; the end of time where they are too many.
+pub(crate) fn nanos(span: Duration) -> u64 {
+    u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)
+}
+
 impl Schedule {
     /// Returns the schedule of an open loop; None for a closed one, which has none.
     pub(crate) fn new(plan: &Plan) -> Option<Self> {
-        let (law, random) = match &plan.arrivals {
+        let (timeline, random) = match &plan.arrivals {
             Arrivals::Closed { .. } => return None,
-            Arrivals::Uniform { rate } => (Law::constant(*rate), None),
-            Arrivals::Poisson { rate, seed } => (Law::constant(*rate), Some(Random::new(*seed))),
-            Arrivals::Ramp { ramp, seed } => (Law::ramp(ramp, plan.warm_up), seed.map(Random::new)),
-            Arrivals::At(times) => (Law::Times { times: Arc::clone(times), at: 0 }, None),
+            Arrivals::Uniform { rate } => (Timeline::constant(*rate), None),
+            Arrivals::Poisson { rate, seed } => {
+                (Timeline::constant(*rate), Some(Random::new(*seed)))
+            }
+            Arrivals::Ramp { ramp, seed } => {
+                (Timeline::ramp(ramp, plan.warm_up), seed.map(Random::new))
+            }
+            Arrivals::At(times) => (Timeline::Times { times: Arc::clone(times), at: 0 }, None),
         };
         let is_random = random.is_some();
-        let mut schedule = Self { law, random, expected: 0.0, next_ns: 0 };
+        let mut schedule = Self { timeline, random, expected: 0.0, next_ns: 0 };
         if is_random {
             schedule.advance();
         } else {
-            schedule.next_ns = schedule.law.time_ns(0.0);
+            schedule.next_ns = schedule.timeline.time_ns(0.0);
         }
         Some(schedule)
     }
@@ -77,14 +87,14 @@ impl Schedule {
             // 1 - u is in (0, 1], so the logarithm is finite.
             Some(random) => -(1.0 - random.fraction()).ln(),
         };
-        if let Law::Times { at, .. } = &mut self.law {
+        if let Timeline::Times { at, .. } = &mut self.timeline {
             *at += 1;
         }
-        self.next_ns = self.law.time_ns(self.expected);
+        self.next_ns = self.timeline.time_ns(self.expected);
     }
 }
 
-impl Law {
+impl Timeline {
     fn constant(rate: f64) -> Self {
         let mut stretches = Stretches::default();
         stretches.add(f64::INFINITY, rate, rate);

@@ -1,4 +1,7 @@
 //! Where the load goes: a TCP address or the path of a Unix socket.
+//!
+//! Invariant: a target names one address, chosen when it was read. Refuses: TLS, and to tune what
+//! it connects to.
 
 use std::fmt;
 use std::io;
@@ -12,7 +15,7 @@ use socket2::{Domain, SockAddr, Socket, Type};
 use crate::LoadError;
 
 /// An address of several that does not accept within this is passed over.
-const PATIENCE: Duration = Duration::from_secs(1);
+const ACCEPT_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// The address of the server under load.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,8 +27,8 @@ pub enum Target {
 }
 
 impl Target {
-    /// Reads a target as its `FromStr` does; of a name with several addresses, such as `localhost`,
-    /// it is the first that accepts a connection now, or the first of all when none does.
+    /// Reads a target as its `FromStr` does. Of a name with several addresses, such as `localhost`,
+    /// it takes the first that accepts a connection now. Where none does it takes the first of all.
     ///
     /// # Errors
     /// When it names no address.
@@ -101,7 +104,7 @@ fn addresses(text: &str) -> Result<Vec<SocketAddr>, LoadError> {
 
 /// A connection is tried only where there is a choice.
 fn first_that_accepts(addresses: &[SocketAddr]) -> Option<SocketAddr> {
-    let accepts = |address: &&SocketAddr| Target::Tcp(**address).connect(PATIENCE).is_ok();
+    let accepts = |address: &&SocketAddr| Target::Tcp(**address).connect(ACCEPT_TIMEOUT).is_ok();
     let chosen = if addresses.len() > 1 { addresses.iter().find(accepts) } else { None };
     chosen.or(addresses.first()).copied()
 }

@@ -9,6 +9,8 @@ neighbours, huge numbers, and NaN and infinities where the library takes them.
 Run from the root of the repository, for the small ones that the tests read:
     pip install -r python/requirements-test.txt
     ORT_DISABLE_TELEMETRY=1 python3 crates/models/golden/onnx_models.py crates/models/golden/onnx
+for a model added to this file, without touching the others:
+    … crates/models/golden/onnx --only operator-softsign
 and for more rows and larger models:
     ORT_DISABLE_TELEMETRY=1 python3 crates/models/golden/onnx_models.py FOLDER --rows 900 --trees 40
 """
@@ -21,6 +23,7 @@ from pathlib import Path
 import lightgbm as lgb
 import numpy as np
 import onnx
+import onnx.parser
 import onnxruntime
 import xgboost as xgb
 from onnx import helper
@@ -84,6 +87,8 @@ class Maker:
         theirs: np.ndarray | None = None,
     ) -> None:
         """Writes a model, rows, and what ONNX Runtime makes of them."""
+        if not name.startswith(self.options.only):
+            return
         model.ClearField("doc_string")
         path = self.folder / f"{name}.onnx"
         path.write_bytes(model.SerializeToString())
@@ -430,11 +435,74 @@ def make_one(make: Maker, name: str, kind: str, attributes: dict, rows: np.ndarr
     make.write(name, helper.make_model(graph, opset_imports=opsets, ir_version=8), rows)
 
 
+# By operator: the nodes that make `y` of a table `x` of three columns, in ONNX's textual syntax.
+ALONE = {
+    "And": "l = Less(x, one) g = Greater(x, zero) b = And(l, g) y = Cast <to = 1> (b)",
+    "ArgMin": "a = ArgMin <axis = 1> (x) y = Cast <to = 1> (a)",
+    "Binarizer": "y = ai.onnx.ml.Binarizer <threshold = 0.5> (x)",
+    "Ceil": "y = Ceil(x)",
+    "Dropout": "y = Dropout(x)",
+    "Flatten": "y = Flatten <axis = 1> (x)",
+    "Floor": "y = Floor(x)",
+    "Gather": "y = Gather <axis = 1> (x, places)",
+    "Gemm": "y = Gemm <alpha = 0.5, beta = 2.0, transB = 1> (x, table, pair)",
+    "Greater": "b = Greater(x, one) y = Cast <to = 1> (b)",
+    "GreaterOrEqual": "b = GreaterOrEqual(x, one) y = Cast <to = 1> (b)",
+    "IsNaN": "b = IsNaN(x) y = Cast <to = 1> (b)",
+    "Less": "b = Less(x, one) y = Cast <to = 1> (b)",
+    "LessOrEqual": "b = LessOrEqual(x, one) y = Cast <to = 1> (b)",
+    "Log": "y = Log(x)",
+    "LogSoftmax": "y = LogSoftmax <axis = 1> (x)",
+    "Max": "y = Max(x, row, zero)",
+    "Min": "y = Min(x, row, one)",
+    "Neg": "y = Neg(x)",
+    "Or": "l = Less(x, zero) g = Greater(x, one) b = Or(l, g) y = Cast <to = 1> (b)",
+    "Pow": "y = Pow(x, row)",
+    "ReduceL1": "y = ReduceL1 <axes = [1]> (x)",
+    "ReduceL2": "y = ReduceL2 <axes = [1], keepdims = 0> (x)",
+    "ReduceMax": "y = ReduceMax <axes = [-1]> (x)",
+    "ReduceMean": "y = ReduceMean <axes = [1]> (x)",
+    "ReduceMin": "y = ReduceMin <axes = [1]> (x)",
+    "ReduceSumSquare": "y = ReduceSumSquare <axes = [1]> (x)",
+    "Round": "y = Round(x)",
+    "Sign": "y = Sign(x)",
+    "Softplus": "y = Softplus(x)",
+    "Sqrt": "y = Sqrt(x)",
+    "Squeeze": "u = Unsqueeze(x, last) y = Squeeze(u, last)",
+    "Transpose": "t = Transpose(x) y = Transpose <perm = [1, 0]> (t)",
+    "Unsqueeze": "u = Unsqueeze(x, last) y = Flatten(u)",
+    "Xor": "l = Less(x, one) g = Greater(x, zero) b = Xor(l, g) y = Cast <to = 1> (b)",
+}
+
+
+def operators_alone(make: Maker) -> None:
+    """Operators that no model above holds."""
+    head = '<ir_version: 8, opset_import: ["": 15, "ai.onnx.ml": 1]>'
+    constants = """zero = Constant <value_float = 0.0> ()
+        one = Constant <value_float = 1.0> ()
+        row = Constant <value = float[3] {0.5, -1.0, 2.0}> ()
+        pair = Constant <value = float[2] {-1.0, 0.5}> ()
+        table = Constant <value = float[2,3] {1.0, 2.0, 3.0, -0.5, 0.25, 0.0}> ()
+        places = Constant <value = int64[2] {2, -3}> ()
+        last = Constant <value = int64[1] {2}> ()"""
+    wild = [*ODD, 0.0, -0.0, 0.5, 1.0, -1.0, 1.5, 2.5, -2.5, 3.0, 40.0]
+    rows = make.rng.choice(np.array(wild, np.float32), (make.options.rows, 3))
+    for name, nodes in ALONE.items():
+        graph = f"alone (float[n,3] x) => (float[n,m] y) {{ {constants} {nodes} }}"
+        model = onnx.parser.parse_model(f"{head} {graph}")
+        model.graph.output[0].type.tensor_type.ClearField("shape")
+        # ONNX Runtime refuses NaN here, or takes it for what stands beside it.
+        has_nan = name not in ("Binarizer", "ReduceMax", "ReduceMin")
+        own = rows if has_nan else np.nan_to_num(rows)
+        make.write(f"operator-{name.lower()}", model, own)
+
+
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder")
     parser.add_argument("--rows", type=int, default=13)
     parser.add_argument("--trees", type=int, default=3)
+    parser.add_argument("--only", default="", help="how names of models begin that are written")
     maker = Maker(parser.parse_args())
     warnings.simplefilter("ignore")
     linear_models(maker)
@@ -443,3 +511,4 @@ if __name__ == "__main__":
     networks(maker)
     boosters(maker)
     made_by_hand(maker)
+    operators_alone(maker)

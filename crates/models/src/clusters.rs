@@ -1,22 +1,23 @@
-//! Groups of rows that point in the same direction, such as the vectors of sentences that mean the
+//! Groups of rows that point in the same direction, such as vectors of sentences that mean the
 //! same.
 //!
-//! Two methods behind one call. [`Method::Linkage`] joins the two groups whose rows are most alike
-//! on average, again and again (UPGMA over cosine distance, as scikit-learn's
-//! `AgglomerativeClustering(metric="cosine", linkage="average")`). [`Method::Communities`] takes
-//! the row with the most neighbours, its neighbours with it, and goes on with what is left (as
-//! sentence-transformers' `util.community_detection`).
+//! Two methods stand behind one call. [`Method::Linkage`] joins the two groups whose rows are most
+//! alike on average, again and again. This is UPGMA over cosine distance, as scikit-learn's
+//! `AgglomerativeClustering(metric="cosine", linkage="average")` does it. [`Method::Communities`]
+//! takes the row with the most neighbours, and its neighbours with it, and goes on with the rest.
+//! This is sentence-transformers' `util.community_detection`.
 //!
-//! Both begin with the pairs that reach `similarity_min`, a bit for each (`pairs.rs`, `graph.rs`).
-//! For linkage that is exact: groups are joined only where some pair reaches it, so what no chain
-//! of such pairs connects is never in one group, and is linked on its own (`linkage.rs`).
+//! Both begin with the pairs that reach `similarity_min`, one bit each (`pairs.rs`, `graph.rs`).
+//! For linkage this loses nothing: two groups are joined only where some pair reaches the limit.
+//! Rows that no chain of such pairs connects are therefore linked apart (`linkage.rs`).
 //!
-//! Invariant: the result depends on the rows alone, to the bit: not on the CPU, nor on the order in
-//! which rows come. Rows are put in order of their numbers first (`units.rs`), and where two
-//! choices are equally good the first in that order is taken.
+//! Invariant: the result depends on the rows alone, to the bit. Neither the CPU nor the order of
+//! the rows changes it. Rows are sorted by their numbers first (`units.rs`); of two equally good
+//! choices the first in that order is taken.
 //!
 //! Refuses: numbers that are not finite, by row; more rows than its memory is bounded for.
 
+mod cluster;
 mod community;
 mod describe;
 mod graph;
@@ -25,9 +26,11 @@ mod pairs;
 mod panels;
 mod units;
 
-use crate::error::Error;
+pub use cluster::{Cluster, Clusters};
 
 use units::Units;
+
+use crate::error::Error;
 
 /// Numbers of a row.
 const DIMS_MAX: usize = 1 << 14;
@@ -56,24 +59,6 @@ pub enum Method {
     Communities,
 }
 
-/// What was found.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct Clusters {
-    /// The largest first; of those as large, the one with the lowest row.
-    pub clusters: Vec<Cluster>,
-    /// Rows in none, rising; all rows of nothing but zeros are among them.
-    pub noise: Vec<u32>,
-}
-
-/// Rows that belong together.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Cluster {
-    /// The nearest to the centroid first: that row is the group's label.
-    pub members: Vec<u32>,
-    /// Mean cosine of all pairs of members; 1 for a single one.
-    pub cohesion: f64,
-}
-
 impl Clustering {
     /// Rows at once: the bits of their pairs take 128 MiB.
     pub const ROWS_MAX: usize = 1 << 15;
@@ -89,8 +74,8 @@ impl Clustering {
 
     /// Groups rows of `dims` numbers, one after the other in `values`; their lengths are nothing.
     ///
-    /// Takes at most as many bytes as twice `values`, an eighth of the rows' square, and for
-    /// linkage four times the square of the connected rows.
+    /// Takes at most twice the bytes of `values`, and an eighth of the rows' square. Linkage takes
+    /// four times the square of the connected rows on top.
     ///
     /// # Errors
     /// [`Error::Cluster`] where the numbers are not finite or no rows, where there are too many of
@@ -133,19 +118,12 @@ impl Clustering {
 
 impl Method {
     /// Returns the similarity that finds the stories of news headlines best, in vectors of
-    /// MiniLM (docs/DECISIONS.md); shorter and more uniform texts want more, up to 0.2.
+    /// MiniLM (docs/DECISIONS.md). Shorter and more uniform texts want up to 0.2 more.
     pub fn similarity_min(self) -> f32 {
         match self {
             Self::Linkage => 0.35,
             Self::Communities => 0.5,
         }
-    }
-}
-
-impl Cluster {
-    /// Returns the row nearest to the centroid.
-    pub fn label(&self) -> u32 {
-        self.members[0]
     }
 }
 

@@ -1,12 +1,12 @@
-//! A number column as f32, without losing what matters of its f64 values.
+//! A column of numbers as f32, without losing what matters of its f64 values.
 //!
-//! Where the values lie far from 0 compared with how much they differ, as timestamps do, their
+//! Values may lie far from 0 compared with how much they differ, as timestamps do. Then their
 //! difference from the mean is stored: a plain f32 of a time in milliseconds is wrong by a minute.
-//! Where that in turn is too coarse (a timestamp that some items lack and that then counts as 0),
+//! That may still be too coarse, as where some items lack a timestamp, which then counts as 0. Then
 //! a second f32 holds what the first one rounded away.
 //!
-//! Invariant: `value` is within 1e-7 of what was read, relative to it, and for values far from 0
-//! also relative to how much they differ.
+//! Invariant: `value` is within 1e-7 of what was read, relative to it. For values far from 0 it is
+//! also within 1e-7 relative to how much they differ.
 
 /// The rounding that is accepted; half a unit of an f32 is 0.3 to 0.6 of it.
 const ROUNDING_MAX: f64 = 1e-7;

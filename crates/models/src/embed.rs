@@ -1,41 +1,45 @@
-//! Vectors of texts, from a folder as Hugging Face's libraries save it.
+//! Vectors of texts, from a directory as Hugging Face's libraries save it.
 //!
-//! Read: BERT encoders of sentence-transformers (MiniLM, BGE, GTE, E5 and their like) and static
-//! embeddings of Model2Vec; weights from `model.safetensors`, words from `tokenizer.json`.
+//! Two architectures are read: BERT encoders of sentence-transformers (MiniLM, BGE, GTE, E5 and
+//! their like), and static embeddings of Model2Vec. Weights come from `model.safetensors`, tokens
+//! from `tokenizer.json`.
 //!
 //! Invariants: a text's vector is the same to the bit whatever texts come with it, so vectors may
-//! be kept and shared; what is allocated is bounded by the sizes of the files; a bad file is a
-//! [`Problem`] that names it and its key.
+//! be kept and shared. The sizes of the files bound what is allocated. A bad file is a [`Problem`]
+//! that names the file and its key.
 //!
-//! Refuses: other architectures (by name), prompts that a model wants before a text (callers put
-//! them there), and threads: a caller has as many as it wants to spend.
+//! Refuses: other architectures, by name; prompts before a text, which callers put there; threads,
+//! which callers have.
 
 mod activation;
 mod attention;
 mod dense;
 mod encoder;
-mod folder;
+mod model_dir;
 mod norm;
-mod pieces;
 mod settings;
-mod table;
 mod tensors;
+mod tile;
+mod tokenizer;
+mod tokenizer_file;
 mod tokens;
+mod vector_table;
+mod word_piece;
 
 pub use dense::Precision;
 pub use norm::to_length_one;
 pub use settings::Pooling;
 pub use tensors::half;
-pub use tokens::{Piece, Tokens};
+pub use tokens::{Token, Tokens};
 
 use std::path::{Path, PathBuf};
 
 use encoder::{Encoder, EncoderScratch};
-use folder::Folder;
-use settings::{Modules, Shape};
-use table::Table;
+use model_dir::ModelDir;
+use settings::{EncoderDims, Modules};
 use tensors::Tensors;
-use tokens::{Tokenizer, Wanted};
+use tokenizer::{TokenLimit, Tokenizer};
+use vector_table::VectorTable;
 
 use crate::error::{Error, Problem};
 
@@ -50,7 +54,7 @@ pub struct Embedder {
 #[derive(Debug)]
 enum Model {
     Encoder(Box<Encoder>),
-    Table(Table),
+    VectorTable(VectorTable),
 }
 
 /// What a model says of itself.
@@ -105,15 +109,15 @@ impl Default for EmbedOptions {
 
 impl Embedder {
     /// Bytes of a text that are looked at; of an encoder's text that may not be cut, all there are.
-    pub const TEXT_BYTES_MAX: usize = tokens::TEXT_BYTES_MAX;
+    pub const TEXT_BYTES_MAX: usize = tokenizer::TEXT_BYTES_MAX;
 
     /// Reads a model's folder.
     ///
     /// # Errors
     /// [`Error::Model`] with the first problem found, its file and key.
-    pub fn load(folder: &Path, precision: Precision) -> Result<Self, Error> {
+    pub fn load(dir: &Path, precision: Precision) -> Result<Self, Error> {
         let read = || {
-            let modules = Modules::read(&Folder::new(folder))?;
+            let modules = Modules::read(&ModelDir::new(dir))?;
             match modules.is_static {
                 true => Self::load_table(&modules),
                 false => Self::load_encoder(&modules, precision),
@@ -124,9 +128,9 @@ impl Embedder {
 
     /// Returns the file of a model's folder that holds the weights: the largest one, which is put
     /// there last.
-    pub fn weights(folder: &Path) -> PathBuf {
-        let inner = Modules::read(&Folder::new(folder)).map(|modules| modules.model);
-        inner.unwrap_or_else(|_| Folder::new(folder)).path(tensors::FILE)
+    pub fn weights(dir: &Path) -> PathBuf {
+        let inner = Modules::read(&ModelDir::new(dir)).map(|modules| modules.model);
+        inner.unwrap_or_else(|_| ModelDir::new(dir)).path(tensors::FILE)
     }
 
     /// Returns what the model says of itself.
@@ -142,17 +146,19 @@ impl Embedder {
     pub fn count_tokens(&self, text: &str) -> Result<usize, Error> {
         let count = match &self.model {
             Model::Encoder(_) => self.tokenizer.count(text),
-            Model::Table(table) => table.add_tokens(&self.tokenizer, text, &mut Tokens::default()),
+            Model::VectorTable(table) => {
+                table.add_tokens(&self.tokenizer, text, &mut Tokens::default())
+            }
         };
-        count.map_err(|cause| Error::Text { index: 0, cause })
+        count.map_err(|reason| Error::Text { index: 0, reason })
     }
 
     /// Returns what a text is cut into, for people to look at; with its marks where `marked`.
     ///
     /// # Errors
     /// As [`Self::count_tokens`].
-    pub fn pieces(&self, text: &str, marked: bool) -> Result<Vec<Piece>, Error> {
-        self.tokenizer.pieces(text, marked).map_err(|cause| Error::Text { index: 0, cause })
+    pub fn pieces(&self, text: &str, marked: bool) -> Result<Vec<Token>, Error> {
+        self.tokenizer.pieces(text, marked).map_err(|reason| Error::Text { index: 0, reason })
     }
 
     /// Adds a text to those that wait to be embedded, and returns how many tokens it has.
@@ -168,13 +174,13 @@ impl Embedder {
         truncate: bool,
         tokens: &mut Tokens,
     ) -> Result<usize, Error> {
-        let wanted = Wanted { tokens_max: self.about.tokens_max, truncate };
+        let wanted = TokenLimit { tokens_max: self.about.tokens_max, truncate };
         let index = tokens.len();
         let added = match &self.model {
             Model::Encoder(_) => self.tokenizer.add(text, wanted, tokens),
-            Model::Table(table) => table.add_tokens(&self.tokenizer, text, tokens),
+            Model::VectorTable(table) => table.add_tokens(&self.tokenizer, text, tokens),
         };
-        added.map_err(|cause| Error::Text { index, cause })
+        added.map_err(|reason| Error::Text { index, reason })
     }
 
     /// Writes the vectors of texts, `dims` numbers each.
@@ -203,8 +209,7 @@ impl Embedder {
     ///
     /// # Errors
     /// [`Error::Rows`] where `out` is not as long as the vectors, or the tokens are another
-    /// model's; [`Error::Text`] where a vector comes out as no finite numbers, which is the fault
-    /// of the model's weights.
+    /// model's. [`Error::Text`] where a vector is not finite, because of the model's weights.
     pub fn embed_tokens(
         &self,
         tokens: &Tokens,
@@ -215,38 +220,39 @@ impl Embedder {
         let dims = self.about.dims;
         let (count, room) = (tokens.len(), out.len());
         if room != count * dims {
-            let cause = format!("{count} texts give {dims} numbers each, there is room for {room}");
-            return Err(Error::Rows(cause));
+            let reason =
+                format!("{count} texts give {dims} numbers each, there is room for {room}");
+            return Err(Error::Rows(reason));
         }
         if !tokens.fit(self.about.vocabulary, self.about.tokens_max) {
             return Err(Error::Rows("the tokens are another model's".to_owned()));
         }
         match &self.model {
             Model::Encoder(encoder) => encoder.embed(tokens, &mut scratch.encoder, out),
-            Model::Table(table) => table.embed(tokens, out),
+            Model::VectorTable(table) => table.embed(tokens, out),
         }
         for (index, vector) in out.chunks_exact_mut(dims).enumerate() {
             if normalise.unwrap_or(self.about.normalises) {
                 norm::to_length_one(vector);
             }
             if !vector.iter().all(|number| number.is_finite()) {
-                let cause = "its vector is not finite".to_owned();
-                return Err(Error::Text { index, cause });
+                let reason = "its vector is not finite".to_owned();
+                return Err(Error::Text { index, reason });
             }
         }
         Ok(())
     }
 
     fn load_encoder(modules: &Modules, precision: Precision) -> Result<Self, Problem> {
-        let shape = Shape::read(&modules.model)?;
+        let shape = EncoderDims::read(&modules.model)?;
         let tokenizer = Tokenizer::read(&modules.model, shape.vocabulary)?;
         let tensors = Tensors::open(&modules.model)?;
         let encoder = Encoder::read(shape, modules.pooling, &tensors, precision)?;
         let shape = encoder.shape();
         if shape.tokens_max <= tokenizer.marks() {
-            let cause =
+            let reason =
                 format!("puts {} marks around a text of {}", tokenizer.marks(), shape.tokens_max);
-            return Err(Problem::new(modules.model.name("tokenizer.json"), cause));
+            return Err(Problem::new(modules.model.name("tokenizer.json"), reason));
         }
         let about = AboutEmbedder {
             kind: EmbedderKind::Encoder { layers: shape.layers },
@@ -262,7 +268,7 @@ impl Embedder {
     }
 
     fn load_table(modules: &Modules) -> Result<Self, Problem> {
-        let (table, tokenizer) = Table::read(&modules.model)?;
+        let (table, tokenizer) = VectorTable::read(&modules.model)?;
         let about = AboutEmbedder {
             kind: EmbedderKind::Static,
             dims: table.dims,
@@ -273,6 +279,6 @@ impl Embedder {
             precision: Precision::Single,
             bytes: table.bytes(),
         };
-        Ok(Self { about, tokenizer, model: Model::Table(table) })
+        Ok(Self { about, tokenizer, model: Model::VectorTable(table) })
     }
 }

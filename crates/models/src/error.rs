@@ -1,7 +1,7 @@
-//! What can be wrong with a model file or an items file, or with rows.
+//! What can be wrong with a model file, an items file, rows or texts.
 //!
-//! Invariant: an error lists every problem found (up to a printed bound), each with its place, so
-//! that one round of mending is enough.
+//! Invariant: an error lists every problem found, up to a printed bound, each with its place. So
+//! one round of mending is enough.
 
 use std::fmt;
 
@@ -24,8 +24,8 @@ pub enum Error {
     #[error("score rows: {0}")]
     Rows(String),
     /// A text cannot be embedded, the one at `index` of those given.
-    #[error("embed text {index}: {cause}")]
-    Text { index: usize, cause: String },
+    #[error("embed text {index}: {reason}")]
+    Text { index: usize, reason: String },
     /// Rows or settings that no groups can be made of.
     #[error("cluster rows: {0}")]
     Cluster(String),
@@ -37,19 +37,19 @@ pub struct Problem {
     /// A key path (`features[3].scale`) or a line (`line 17`).
     pub at: String,
     /// What is wrong there.
-    pub cause: String,
+    pub reason: String,
 }
 
 impl Problem {
     /// Returns a problem at a place.
-    pub fn new(at: impl Into<String>, cause: impl Into<String>) -> Self {
-        Self { at: at.into(), cause: cause.into() }
+    pub fn new(at: impl Into<String>, reason: impl Into<String>) -> Self {
+        Self { at: at.into(), reason: reason.into() }
     }
 }
 
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.at, self.cause)
+        write!(f, "{}: {}", self.at, self.reason)
     }
 }
 

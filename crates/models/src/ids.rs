@@ -1,11 +1,11 @@
-//! Item id → row, for ids that arrive by the hundred in a request body.
+//! From an item's id to its row, for ids that arrive by the hundred in a request body.
 //!
-//! An open-addressing table of 16-byte slots, at most half full. An id of up to 7 bytes is its own
-//! key (length in the top byte), so that finding it touches one slot and no other memory; a longer
-//! id is keyed by its hash and compared with the text in the arena.
+//! This is an open-addressing table of 16-byte slots, at most half full. An id of up to 7 bytes is
+//! its own key, with the length in the top byte. Finding it touches one slot and no other memory. A
+//! longer id is keyed by its hash, and compared with the text in the arena.
 //!
-//! Invariant: built once, never changed; a row is found by exactly its id.
-//! The table holds only the ids of the items file, so a request cannot make it degenerate.
+//! Invariant: the table is built once and never changed, and a row is found by exactly its id. It
+//! holds only the ids of the items file, so a request cannot make it degenerate.
 
 use std::hash::BuildHasher;
 
@@ -20,7 +20,7 @@ const EMPTY: u32 = u32::MAX;
 /// The ids of a table of items, both ways.
 #[derive(Debug)]
 pub(crate) struct Ids {
-    slots: Vec<Slot>,
+    slots: Vec<IdSlot>,
     mask: usize,
     arena: String,
     /// `ends[row]` is where the id of `row` ends in the arena; it starts where the last one ended.
@@ -29,7 +29,7 @@ pub(crate) struct Ids {
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Slot {
+struct IdSlot {
     key: u64,
     row: u32,
 }
@@ -37,7 +37,7 @@ struct Slot {
 impl Ids {
     /// Returns an empty table.
     pub(crate) fn new() -> Self {
-        let slots = vec![Slot { key: 0, row: EMPTY }; 16];
+        let slots = vec![IdSlot { key: 0, row: EMPTY }; 16];
         let hasher = RandomState::default();
         Self { mask: slots.len() - 1, slots, arena: String::new(), ends: Vec::new(), hasher }
     }
@@ -95,20 +95,20 @@ impl Ids {
     }
 
     fn grow(&mut self) {
-        self.slots = vec![Slot { key: 0, row: EMPTY }; self.slots.len() * 2];
+        self.slots = vec![IdSlot { key: 0, row: EMPTY }; self.slots.len() * 2];
         self.mask = self.slots.len() - 1;
         for row in 0..self.ends.len() as u32 {
             let key = self.key(self.id(row).as_bytes());
-            self.settle(Slot { key, row });
+            self.settle(IdSlot { key, row });
         }
     }
 
     fn place(&mut self, id: &[u8], row: u32) {
         let key = self.key(id);
-        self.settle(Slot { key, row });
+        self.settle(IdSlot { key, row });
     }
 
-    fn settle(&mut self, slot: Slot) {
+    fn settle(&mut self, slot: IdSlot) {
         let mut at = self.home(slot.key);
         while self.slots[at].row != EMPTY {
             at = (at + 1) & self.mask;

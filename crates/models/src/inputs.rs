@@ -1,25 +1,26 @@
 //! What a request brings: user and context features, set by name into numbered slots.
 //!
-//! Invariant: a slot is NaN until it is set, and NaN means absent; so a NaN that a caller sets
-//! counts as absent too. An infinite number is refused.
 //! Setting one text field fills all its one-hot slots: 1 for the text given, 0 for the others.
-//! Names that the model does not read are ignored: callers send one profile to many models.
+//! Names that the model does not read are ignored, because callers send one profile to many models.
+//!
+//! Invariant: a slot is NaN until it is set. NaN means absent, also where a caller sets it.
+//! Refuses: infinite numbers.
 
 use std::collections::HashMap;
 
-use crate::linear::{FeatureName, Linear, Source};
+use crate::linear::{FeatureName, FeatureSource, Linear};
 
 /// The features of a model that come with a request.
 #[derive(Debug)]
 pub struct Inputs {
-    user: HashMap<Box<str>, Field, foldhash::fast::RandomState>,
-    context: HashMap<Box<str>, Field, foldhash::fast::RandomState>,
+    user: HashMap<Box<str>, InputField, foldhash::fast::RandomState>,
+    context: HashMap<Box<str>, InputField, foldhash::fast::RandomState>,
     names: Vec<FeatureName>,
     missing: Vec<f64>,
 }
 
 #[derive(Debug)]
-enum Field {
+enum InputField {
     Number(usize),
     Text(Vec<(Box<str>, usize)>),
 }
@@ -48,7 +49,7 @@ impl Inputs {
             names: Vec::new(),
             missing: Vec::new(),
         };
-        for name in model.names().into_iter().filter(|name| name.source != Source::Item) {
+        for name in model.names().into_iter().filter(|name| name.source != FeatureSource::Item) {
             inputs.add(name, model.missing(name));
         }
         inputs
@@ -81,7 +82,7 @@ impl Inputs {
     /// Infinite, wrong kind, or set before: the request is at fault.
     pub fn set_number(
         &self,
-        source: Source,
+        source: FeatureSource,
         field: &str,
         value: f64,
         slots: &mut [f64],
@@ -91,8 +92,8 @@ impl Inputs {
         }
         match self.field(source, field) {
             None => Ok(()),
-            Some(Field::Text(_)) => Err(RequestError::WantsText),
-            Some(Field::Number(slot)) => set(slots, *slot, value),
+            Some(InputField::Text(_)) => Err(RequestError::WantsText),
+            Some(InputField::Number(slot)) => set(slots, *slot, value),
         }
     }
 
@@ -102,15 +103,15 @@ impl Inputs {
     /// Wrong kind, or set before: the request is at fault.
     pub fn set_text(
         &self,
-        source: Source,
+        source: FeatureSource,
         field: &str,
         text: &str,
         slots: &mut [f64],
     ) -> Result<(), RequestError> {
         match self.field(source, field) {
             None => Ok(()),
-            Some(Field::Number(_)) => Err(RequestError::WantsNumber),
-            Some(Field::Text(values)) => values
+            Some(InputField::Number(_)) => Err(RequestError::WantsNumber),
+            Some(InputField::Text(values)) => values
                 .iter()
                 .try_for_each(|(value, slot)| set(slots, *slot, f64::from(**value == *text))),
         }
@@ -134,25 +135,28 @@ impl Inputs {
         let slot = self.names.len();
         self.names.push(name.clone());
         self.missing.push(missing);
-        let fields = if name.source == Source::User { &mut self.user } else { &mut self.context };
+        let fields =
+            if name.source == FeatureSource::User { &mut self.user } else { &mut self.context };
         let key = name.field.as_str().into();
         match (&name.equals, fields.get_mut(name.field.as_str())) {
-            (Some(value), Some(Field::Text(values))) => values.push((value.as_str().into(), slot)),
+            (Some(value), Some(InputField::Text(values))) => {
+                values.push((value.as_str().into(), slot))
+            }
             (Some(value), _) => {
-                fields.insert(key, Field::Text(vec![(value.as_str().into(), slot)]));
+                fields.insert(key, InputField::Text(vec![(value.as_str().into(), slot)]));
             }
             (None, _) => {
-                fields.insert(key, Field::Number(slot));
+                fields.insert(key, InputField::Number(slot));
             }
         }
     }
 
     #[inline]
-    fn field(&self, source: Source, field: &str) -> Option<&Field> {
+    fn field(&self, source: FeatureSource, field: &str) -> Option<&InputField> {
         match source {
-            Source::User => self.user.get(field),
-            Source::Context => self.context.get(field),
-            Source::Item => None,
+            FeatureSource::User => self.user.get(field),
+            FeatureSource::Context => self.context.get(field),
+            FeatureSource::Item => None,
         }
     }
 }

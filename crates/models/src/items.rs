@@ -4,16 +4,22 @@
 //! {"id":"17","title":"…","category":"b","popularity":0.31,"freshness":0.8}
 //! ```
 //!
-//! `id` is a unique, non-empty text; `title` and `category` are texts; numbers (and `true`/`false`
-//! as 1/0) are features, other texts are sources of one-hot features; a nested object is flattened
-//! with dots; null is absent. Empty lines are skipped.
+//! | value | means |
+//! |---|---|
+//! | `id` | a unique text that is not empty |
+//! | `title`, `category` | texts |
+//! | a number, `true`, `false` | a feature; truths are 1 and 0 |
+//! | another text | a source of one-hot features |
+//! | a nested object | flattened with dots |
+//! | null | absent |
 //!
-//! Only the fields that the caller wants are kept, each as a column; `category` always is.
-//! What a reply shows of an item (`"id":…,"title":…,"category":…`) is kept as ready-made JSON.
+//! Empty lines are skipped. Only the fields that the caller wants are kept, each as a column;
+//! `category` always is. What a reply shows of an item (`"id":…,"title":…,"category":…`) is kept as
+//! ready-made JSON.
 //!
-//! Invariant: every column has one entry per row; no number is beyond ±1e30, so that it and its
+//! Invariants: every column has one entry per row. No number is beyond ±1e30, so it and its
 //! differences fit an f32.
-//! Refuses: arrays, a text where a number is wanted and the reverse, an id twice; all problems are
+//! Refuses: arrays, a text where a number is wanted and the reverse, an id twice. All problems are
 //! reported together.
 
 use std::collections::HashMap;
@@ -42,7 +48,7 @@ pub struct Items {
 
 /// The fields to keep as columns.
 #[derive(Debug, Default, Clone)]
-pub struct Wanted {
+pub struct WantedColumns {
     pub numbers: Vec<String>,
     pub texts: Vec<String>,
 }
@@ -59,7 +65,7 @@ impl Items {
     ///
     /// # Errors
     /// [`Error::Items`] with every problem found and its line; mend the file.
-    pub fn parse(text: &[u8], wanted: &Wanted) -> Result<Self, Error> {
+    pub fn parse(text: &[u8], wanted: &WantedColumns) -> Result<Self, Error> {
         if u32::try_from(text.len()).is_err() {
             let problem = Problem::new("file", "is larger than 4 GB");
             return Err(Error::Items(vec![problem]));
@@ -127,7 +133,7 @@ impl Items {
         std::mem::take(&mut self.numbers)
     }
 
-    fn empty(wanted: &Wanted) -> Self {
+    fn empty(wanted: &WantedColumns) -> Self {
         let texts = wanted.texts.iter().map(String::as_str).chain(["category"]);
         Self {
             ids: Ids::new(),
@@ -187,7 +193,7 @@ impl Reader {
         let at = format!("line {number}");
         match serde_json::from_slice::<Map<String, Value>>(line) {
             Ok(mut map) => self.item(&at, &mut map),
-            Err(error) => self.problem(&at, json_cause(&error)),
+            Err(error) => self.problem(&at, json_reason(&error)),
         }
         debug_assert!(
             self.problems.len() > before || self.items.shown_ends.len() == self.items.ids.len(),
@@ -227,7 +233,7 @@ impl Reader {
     fn check(&mut self, at: &str, field: &str, value: &Value) {
         let is_text =
             ["title", "category"].contains(&field) || self.items.texts.contains_key(field);
-        let cause = match value {
+        let reason = match value {
             Value::Array(_) => "is an array; an item holds texts and numbers",
             Value::Number(_) | Value::Bool(_) if is_text => "must be a text",
             Value::String(_) if self.items.numbers.contains_key(field) => "must be a number",
@@ -236,7 +242,7 @@ impl Reader {
             }
             _ => return,
         };
-        self.problem(at, format!("`{field}` {cause}"));
+        self.problem(at, format!("`{field}` {reason}"));
     }
 
     fn show(&mut self, id: &str, map: &Map<String, Value>) {
@@ -254,8 +260,8 @@ impl Reader {
         self.items.shown_ends.push(shown.len() as u64);
     }
 
-    fn problem(&mut self, at: &str, cause: impl Into<String>) {
-        self.problems.push(Problem::new(at, cause));
+    fn problem(&mut self, at: &str, reason: impl Into<String>) {
+        self.problems.push(Problem::new(at, reason));
     }
 }
 
@@ -277,10 +283,10 @@ fn flatten(map: &mut Map<String, Value>) {
 }
 
 /// serde_json says `line 1` for every line of a line-wise file; only the column is news.
-fn json_cause(error: &serde_json::Error) -> String {
+fn json_reason(error: &serde_json::Error) -> String {
     let text = error.to_string();
-    let cause = text.split(" at line ").next().unwrap_or(&text);
-    format!("malformed JSON at column {}: {cause}", error.column())
+    let reason = text.split(" at line ").next().unwrap_or(&text);
+    format!("malformed JSON at column {}: {reason}", error.column())
 }
 
 #[cfg(test)]

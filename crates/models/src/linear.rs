@@ -6,14 +6,15 @@
 //!  "crosses":[{"left":"user.affinity.b","right":"item.category=b","weight":1.5}]}
 //! ```
 //!
-//! The first segment of a feature name is its source (`item.`, `user.`, `context.`);
+//! The first segment of a feature name is its source (`item.`, `user.`, `context.`). The feature
 //! `item.category=b` is 1 where the text field `category` is `b`, else 0.
-//! A feature contributes `weight * (x - mean) / scale`; an absent or null x takes `missing`, by
-//! default the mean (so it contributes 0).
-//! A cross multiplies the raw values of its two sides and contributes
-//! `weight * (product - mean) / scale`; an absent side takes the `missing` of the feature of that
-//! name, or 0 where the model has no such feature.
-//! `link`, `mean`, `scale`, `missing`, `intercept` are optional: identity, 0, 1, the mean, 0.
+//!
+//! | term | contributes | where a value is absent or null |
+//! |---|---|---|
+//! | feature | `weight * (x - mean) / scale` | x is `missing`, by default the mean |
+//! | cross | `weight * (left * right - mean) / scale` | a side is its feature's `missing`, else 0 |
+//!
+//! Optional are `link` (identity), `mean` (0), `scale` (1), `missing` (the mean), `intercept` (0).
 //!
 //! Invariant: a [`Linear`] holds only finite numbers, no scale of 0, no name twice.
 //! Refuses: unknown keys, so that a misspelt `mising` cannot pass silently.
@@ -33,7 +34,7 @@ const FORMAT: &str = "tidegate-linear-1";
 pub struct Linear {
     pub name: String,
     pub version: String,
-    pub link: Link,
+    pub link: LinkFunction,
     pub intercept: f64,
     pub features: Vec<Feature>,
     pub crosses: Vec<Cross>,
@@ -42,7 +43,7 @@ pub struct Linear {
 /// What turns the linear sum into the score that is shown. Both are monotonic, so the order of a
 /// ranking never depends on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Link {
+pub enum LinkFunction {
     Identity,
     Logistic,
 }
@@ -72,7 +73,7 @@ pub struct Cross {
 
 /// Where a feature's value comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Source {
+pub enum FeatureSource {
     Item,
     User,
     Context,
@@ -81,7 +82,7 @@ pub enum Source {
 /// A feature name, split: `item.category=b` is source item, field `category`, equals `b`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct FeatureName {
-    pub source: Source,
+    pub source: FeatureSource,
     pub field: String,
     /// The text that makes the feature 1; `None` for a number.
     pub equals: Option<String>,
@@ -120,7 +121,7 @@ impl Linear {
     }
 }
 
-impl Link {
+impl LinkFunction {
     /// Returns the score for a linear sum.
     pub fn apply(self, sum: f64) -> f64 {
         match self {
@@ -130,7 +131,7 @@ impl Link {
     }
 }
 
-impl Source {
+impl FeatureSource {
     /// Returns the first segment of the names of this source.
     pub fn prefix(self) -> &'static str {
         match self {
@@ -145,13 +146,13 @@ impl FeatureName {
     /// Splits a name.
     ///
     /// # Errors
-    /// The cause, as text, where the name has no known source or no field.
+    /// The reason, as text, where the name has no known source or no field.
     pub fn parse(name: &str) -> Result<Self, String> {
         let (source, rest) = name.split_once('.').unwrap_or((name, ""));
         let source = match source {
-            "item" => Source::Item,
-            "user" => Source::User,
-            "context" => Source::Context,
+            "item" => FeatureSource::Item,
+            "user" => FeatureSource::User,
+            "context" => FeatureSource::Context,
             _ => return Err(format!("`{name}` must start with `item.`, `user.` or `context.`")),
         };
         let (field, equals) = match rest.split_once('=') {
@@ -200,13 +201,13 @@ impl Reader {
         }
     }
 
-    fn link(&mut self, map: &Map<String, Value>) -> Link {
+    fn link(&mut self, map: &Map<String, Value>) -> LinkFunction {
         match map.get("link").map(Value::as_str) {
-            None | Some(Some("identity")) => Link::Identity,
-            Some(Some("logistic")) => Link::Logistic,
+            None | Some(Some("identity")) => LinkFunction::Identity,
+            Some(Some("logistic")) => LinkFunction::Logistic,
             Some(_) => {
                 self.problem("`link`", "must be `identity` or `logistic`");
-                Link::Identity
+                LinkFunction::Identity
             }
         }
     }
@@ -262,7 +263,7 @@ impl Reader {
 
     /// A field is either a number or a text; a model that wants both can never be right.
     fn same_field_one_kind(&mut self, model: &Linear) {
-        let mut kinds: HashMap<(Source, &str), bool> = HashMap::new();
+        let mut kinds: HashMap<(FeatureSource, &str), bool> = HashMap::new();
         for name in model.names() {
             let is_text = name.equals.is_some();
             let kind = kinds.entry((name.source, &name.field)).or_insert(is_text);
@@ -316,7 +317,7 @@ impl Reader {
             return None;
         }
         let name = FeatureName::parse(&text);
-        name.map_err(|cause| self.problem(&place(at, key), cause)).ok()
+        name.map_err(|reason| self.problem(&place(at, key), reason)).ok()
     }
 
     /// `default` is what an absent number takes; without one it must be given.
@@ -344,8 +345,8 @@ impl Reader {
         scale
     }
 
-    fn problem(&mut self, at: &str, cause: impl Into<String>) {
-        self.problems.push(Problem::new(at, cause));
+    fn problem(&mut self, at: &str, reason: impl Into<String>) {
+        self.problems.push(Problem::new(at, reason));
     }
 }
 

@@ -1,30 +1,26 @@
 //! Item features packed for scanning: rows of f32, padded to whole lanes, aligned.
 //!
-//! Rows, not columns, were chosen by measuring (docs/DECISIONS.md): ids of a request are scattered,
-//! and a row of 50 features is 4 cache lines where columns would touch 50. Rows that are known
-//! beforehand are packed eight by eight: then one instruction does the same for eight rows, and
+//! Rows were chosen over columns by measuring (docs/DECISIONS.md). The ids of a request are
+//! scattered: a row of 50 features is 4 cache lines where columns would touch 50. Rows that are
+//! known beforehand are packed eight by eight. Then one instruction works on eight rows, and
 //! nothing is summed across a register.
 //!
-//! Products are summed in f64, 8 running sums per row, always in the same order and without fused
-//! multiply-add, so that a score is the same to the bit on every CPU and for every way of naming
-//! the candidates.
-//!
-//! Invariant: padding is 0, so it adds nothing.
+//! Invariants: products are summed in f64, in 8 running sums per row, always in the same order and
+//! without fused multiply-add. So a score is the same to the bit on every CPU, however the
+//! candidates are named. Padding is 0, so it adds nothing.
 
 use multiversion::multiversion;
 
 #[cfg(target_arch = "x86_64")]
 mod avx512;
+mod lane;
 
-/// f32 values per lane: half a cache line, one f64 register of AVX-512.
-pub(crate) const WIDTH: usize = 8;
+pub(crate) use lane::WIDTH;
 
-#[derive(Debug, Clone, Copy, Default)]
-#[repr(align(32))]
-pub(crate) struct Lane([f32; WIDTH]);
+use lane::Lane;
 
 /// Weights of one request, in the order of a row.
-pub(crate) type Weights = Vec<[f64; WIDTH]>;
+pub(crate) type RequestWeights = Vec<[f64; WIDTH]>;
 
 /// A row-major matrix of f32.
 #[derive(Debug)]
@@ -70,7 +66,7 @@ impl Matrix {
     }
 
     /// Adds `weights · row` to the score of each of `rows`.
-    pub(crate) fn add(&self, weights: &Weights, rows: &[u32], scores: &mut [f64]) {
+    pub(crate) fn add(&self, weights: &RequestWeights, rows: &[u32], scores: &mut [f64]) {
         if self.lanes_per_row > 0 {
             add_rows(&self.lanes, weights, rows, scores);
         }
@@ -87,7 +83,7 @@ pub(crate) struct Packed {
 impl Packed {
     /// Adds `weights · row` to the scores of as many rows as there are scores, from row `first`
     /// on, which is a multiple of [`WIDTH`].
-    pub(crate) fn add(&self, weights: &Weights, first: usize, scores: &mut [f64]) {
+    pub(crate) fn add(&self, weights: &RequestWeights, first: usize, scores: &mut [f64]) {
         debug_assert!(first.is_multiple_of(WIDTH), "eight rows are packed together");
         if self.columns > 0 {
             add_packed(&self.lanes[first / WIDTH * self.columns..], weights, scores);

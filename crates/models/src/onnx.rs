@@ -1,41 +1,42 @@
 //! Models in ONNX files (onnx.ai, ONNX and ONNX-ML operators), as skl2onnx and onnxmltools export
-//! scikit-learn, LightGBM and XGBoost: trees, linear models, small networks, and what prepares
-//! their rows.
+//! them: trees, linear models, small networks, and what prepares their rows.
 //!
-//! A graph is run for many rows at once, an operator after another. Trees are those of
-//! [`crate::Trees`], sums of matrices are taken in double precision; labels and scores are ONNX
-//! Runtime's within 1e-6.
+//! A graph is run for many rows at once, one operator after another (`graph.rs`). Each operator has
+//! a file in `operators/`, and a line in the table of `operators.rs`. Trees are those of
+//! [`crate::Trees`]. Products of matrices are summed in double precision. Labels are ONNX
+//! Runtime's, and scores are within 1e-6 of its own.
 //!
 //! Invariant: a graph that is read has been tried: its operators fit each other, and each output
 //! has one row for each row given. A row costs no allocation once the scratch is warm.
-//! Refuses: operators that are not known, by name; inputs of texts; and files that ask for more
-//! memory or work than `graph.rs` allows for a row.
+//! Refuses: operators that are not known, by name; inputs of texts; files that ask for more memory
+//! or work for a row than `call.rs` allows.
 
-mod arithmetic;
+mod about;
 mod attributes;
-mod dense;
-mod ensemble;
+mod call;
+mod elementwise;
 mod file;
-mod forest;
 mod graph;
 mod labels;
-mod layout;
+mod numeric;
 mod operators;
-mod pointwise;
-mod reduce;
-mod rows;
-mod scores;
-mod value;
+mod post_transform;
+mod product;
+mod tensor;
 mod wire;
+
+pub use about::{AboutOnnx, OnnxInput, OnnxKind, OnnxOutput};
+pub use graph::OnnxScratch;
 
 use std::collections::HashSet;
 
-use file::{File, Port, kind};
-use graph::{Graph, Operand, Trial};
-use value::{Data, Element, Shape, TextCode, Texts, Value};
+use call::Operand;
+use file::{ModelFile, Port, kind};
+use graph::{Graph, Trial};
+use tensor::{Data, Element, Shape, Tensor, TextCode, TextInterner};
 
 use crate::error::{Error, Problem};
-use crate::trees::{Number, TreeScratch};
+use crate::trees::Number;
 
 /// Bytes of a model file.
 const BYTES_MAX: usize = u32::MAX as usize;
@@ -56,62 +57,11 @@ pub struct OnnxModel {
     texts: Vec<String>,
 }
 
-/// What a model says of itself.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct AboutOnnx {
-    /// The program that wrote the file: `skl2onnx`; may be empty.
-    pub producer: String,
-    /// In the order of their numbers in a row.
-    pub inputs: Vec<OnnxInput>,
-    /// In the order of the file.
-    pub outputs: Vec<OnnxOutput>,
-    /// Numbers per row: the widths of all inputs together.
-    pub features: usize,
-}
-
-/// An input: one table of all features, or one of several that stand side by side.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct OnnxInput {
-    pub name: String,
-    /// What a row's numbers become; never [`OnnxKind::Text`].
-    pub kind: OnnxKind,
-    /// Numbers per row.
-    pub width: usize,
-}
-
-/// An output: a label, scores, or whatever the graph gives.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct OnnxOutput {
-    pub name: String,
-    pub kind: OnnxKind,
-    /// Elements per row.
-    pub width: usize,
-    /// The classes of its columns, where the file says so (`ZipMap`); else empty.
-    pub columns: Vec<String>,
-}
-
-/// What elements are: ONNX's float, double, int64 (and int32), bool and string.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum OnnxKind {
-    Float,
-    Double,
-    Integer,
-    Bool,
-    Text,
-}
-
-/// Buffers of a thread that runs models; any model's, one call at a time.
-#[derive(Debug, Default)]
-pub struct OnnxScratch {
-    slots: Vec<Value>,
-    trees: TreeScratch,
-}
-
 /// What a model gives for rows, until its scratch is used again.
 #[derive(Debug, Clone, Copy)]
 pub struct OnnxAnswer<'a> {
     model: &'a OnnxModel,
-    slots: &'a [Value],
+    slots: &'a [Tensor],
 }
 
 /// The elements of an output, row by row.
@@ -124,7 +74,7 @@ pub enum OnnxValues<'a> {
     Texts(OnnxTexts<'a>),
 }
 
-/// Texts, each one of the model's own.
+/// TextInterner, each one of the model's own.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct OnnxTexts<'a> {
     codes: &'a [TextCode],
@@ -152,8 +102,8 @@ impl OnnxModel {
     /// Numbers are converted to what each input wants; an integer is cut off.
     ///
     /// # Errors
-    /// [`Error::Rows`] where the length does not fit, or where a graph cannot go on with what it
-    /// computed (an index outside a table), with the node.
+    /// [`Error::Rows`] where the length does not fit. Also where a node cannot go on with what the
+    /// graph computed, such as an index outside a table; the error names it.
     pub fn run<'a, N: Number>(
         &'a self,
         rows: &[N],
@@ -165,16 +115,16 @@ impl OnnxModel {
             return Err(Error::Rows(format!("{count} numbers are no rows of {features}")));
         }
         let count = rows.len() / features;
-        let OnnxScratch { slots, trees } = scratch;
-        slots.resize_with(self.graph.slots, Value::default);
-        fill_inputs(&self.about.inputs, rows, slots);
-        let done = self.graph.run(count, slots, trees);
+        scratch.slots.resize_with(self.graph.slots, Tensor::default);
+        fill_inputs(&self.about.inputs, rows, &mut scratch.slots);
+        let done = self.graph.run(count, scratch);
+        let slots = &scratch.slots;
         done.map_err(|problem| Error::Rows(problem.to_string()))?;
         let answer = OnnxAnswer { model: self, slots };
         for (output, slot) in self.about.outputs.iter().zip(&self.outputs) {
             if slots[*slot].data.len() != count * output.width {
-                let cause = format!("output `{}` is not one row for each", output.name);
-                return Err(Error::Rows(cause));
+                let reason = format!("output `{}` is not one row for each", output.name);
+                return Err(Error::Rows(reason));
             }
         }
         Ok(answer)
@@ -215,23 +165,23 @@ fn read(bytes: &[u8]) -> Result<OnnxModel, Problem> {
     if bytes.len() > BYTES_MAX {
         return Err(Problem::new("model", format!("is larger than {BYTES_MAX} bytes")));
     }
-    let file = File::read(bytes)?;
+    let file = ModelFile::read(bytes)?;
     let (inputs, names) = inputs_of(&file)?;
     let features = inputs.iter().map(|input| input.width).sum();
     if !(1..=FEATURES_MAX).contains(&features) {
-        let cause = format!("take {features} numbers a row, must take 1 to {FEATURES_MAX}");
-        return Err(Problem::new("inputs", cause));
+        let reason = format!("take {features} numbers a row, must take 1 to {FEATURES_MAX}");
+        return Err(Problem::new("inputs", reason));
     }
-    let mut texts = Texts::default();
+    let mut texts = TextInterner::default();
     let mut scratch = OnnxScratch::default();
     let rows = [0.0_f32].repeat(TRIED[0] * features);
-    scratch.slots.resize_with(inputs.len(), Value::default);
+    scratch.slots.resize_with(inputs.len(), Tensor::default);
     fill_inputs(&inputs, &rows, &mut scratch.slots);
     let mut trial = Trial::new(TRIED[0], &mut scratch, &mut texts);
     let (graph, values) = Graph::read(&file, &names, &mut trial)?;
     let (mut about, mut slots) = (Vec::new(), Vec::new());
     for port in &file.outputs {
-        let problem = |cause: String| Problem::new(format!("output `{}`", port.name), cause);
+        let problem = |reason: String| Problem::new(format!("output `{}`", port.name), reason);
         let slot = match values.get(port.name) {
             Some(Operand::Slot(slot)) => *slot,
             Some(Operand::Constant(_)) => return Err(problem("is a constant".to_owned())),
@@ -255,8 +205,8 @@ fn read(bytes: &[u8]) -> Result<OnnxModel, Problem> {
 }
 
 /// Returns the inputs that are no constants, with their names in the file.
-fn inputs_of<'a>(file: &File<'a>) -> Result<(Vec<OnnxInput>, Vec<&'a str>), Problem> {
-    let mut ignored = Texts::default();
+fn inputs_of<'a>(file: &ModelFile<'a>) -> Result<(Vec<OnnxInput>, Vec<&'a str>), Problem> {
+    let mut ignored = TextInterner::default();
     let mut constants = HashSet::new();
     for constant in &file.constants {
         constants.insert(file::tensor(*constant, &mut ignored)?.0);
@@ -264,7 +214,8 @@ fn inputs_of<'a>(file: &File<'a>) -> Result<(Vec<OnnxInput>, Vec<&'a str>), Prob
     let (mut inputs, mut names) = (Vec::new(), Vec::new());
     for port in file.inputs.iter().filter(|port| !constants.contains(port.name)) {
         let input = input_of(port);
-        inputs.push(input.map_err(|cause| Problem::new(format!("input `{}`", port.name), cause))?);
+        inputs
+            .push(input.map_err(|reason| Problem::new(format!("input `{}`", port.name), reason))?);
         names.push(port.name);
     }
     Ok((inputs, names))
@@ -293,14 +244,14 @@ fn input_of(port: &Port<'_>) -> Result<OnnxInput, String> {
 }
 
 /// Returns the classes of an output's columns, as the node that writes it says.
-fn columns_of(file: &File<'_>, name: &str) -> Result<Vec<String>, Problem> {
+fn columns_of(file: &ModelFile<'_>, name: &str) -> Result<Vec<String>, Problem> {
     let mut columns = Vec::new();
     let writer = file.nodes.iter().find(|node| node.outputs.first() == Some(&name));
     let Some(node) = writer.filter(|node| node.operator == "ZipMap") else { return Ok(columns) };
     let from = attributes::Attributes {
         node,
         opset: 1,
-        texts: &mut Texts::default(),
+        texts: &mut TextInterner::default(),
         inputs: Vec::new(),
         is_constant: Vec::new(),
     };
@@ -315,7 +266,7 @@ fn columns_of(file: &File<'_>, name: &str) -> Result<Vec<String>, Problem> {
 }
 
 /// Describes an output by what a graph gave for the rows it was tried with.
-fn output_of(name: &str, value: &Value, columns: Vec<String>) -> Result<OnnxOutput, String> {
+fn output_of(name: &str, value: &Tensor, columns: Vec<String>) -> Result<OnnxOutput, String> {
     let count = TRIED[0];
     let is_rows = value.shape.sizes().first() == Some(&count)
         // A list of one column may lie on its side.
@@ -327,11 +278,11 @@ fn output_of(name: &str, value: &Value, columns: Vec<String>) -> Result<OnnxOutp
     if !columns.is_empty() && columns.len() != width {
         return Err(format!("has {width} columns, but {} classes", columns.len()));
     }
-    Ok(OnnxOutput { name: name.to_owned(), kind: value.data.kind(), width, columns })
+    Ok(OnnxOutput { name: name.to_owned(), kind: OnnxKind::of(&value.data), width, columns })
 }
 
 /// Puts the numbers of rows where the graph finds them.
-fn fill_inputs<N: Number>(inputs: &[OnnxInput], rows: &[N], slots: &mut [Value]) {
+fn fill_inputs<N: Number>(inputs: &[OnnxInput], rows: &[N], slots: &mut [Tensor]) {
     let features: usize = inputs.iter().map(|input| input.width).sum();
     let count = rows.len() / features;
     let mut start = 0;

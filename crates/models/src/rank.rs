@@ -1,19 +1,19 @@
 //! Ranks candidates for one request, and explains a score.
 //!
 //! `Ranker::rank` reads top to bottom: weigh the request, score block by block, keep the best,
-//! apply the link to those only.
+//! apply the link function to those only.
 //!
 //! Invariant: for the same model, items and request features a row has the same score to the bit,
-//! however the candidates were named; equal scores are ordered by row.
+//! however the candidates are named. Equal scores are ordered by row.
 //!
 //! Refuses: exploration. A ranking is deterministic, so its propensity is 1.
 
 use crate::error::Error;
 use crate::inputs::{Inputs, RequestError};
-use crate::items::{Codes, Items, Wanted};
-use crate::linear::{Linear, Source};
+use crate::items::{Codes, Items, WantedColumns};
+use crate::joined::{JoinedModel, Term};
+use crate::linear::{FeatureSource, Linear};
 use crate::matrix::Packed;
-use crate::plan::{Plan, Term};
 use crate::top::{Ranked, Scratch, Top};
 
 /// Rows scored before the best of them are kept: their scores stay in the first-level cache.
@@ -28,7 +28,7 @@ pub struct Ranker {
     model: Linear,
     items: Items,
     inputs: Inputs,
-    plan: Plan,
+    plan: JoinedModel,
     feature_names: Vec<String>,
 }
 
@@ -85,9 +85,9 @@ impl CandidateSet {
 
 impl Ranker {
     /// Returns the columns that items must be read with for a model.
-    pub fn wanted(model: &Linear) -> Wanted {
-        let mut wanted = Wanted::default();
-        for name in model.names().into_iter().filter(|name| name.source == Source::Item) {
+    pub fn wanted(model: &Linear) -> WantedColumns {
+        let mut wanted = WantedColumns::default();
+        for name in model.names().into_iter().filter(|name| name.source == FeatureSource::Item) {
             let fields =
                 if name.equals.is_some() { &mut wanted.texts } else { &mut wanted.numbers };
             if !fields.contains(&name.field) {
@@ -103,7 +103,7 @@ impl Ranker {
     /// [`Error::Join`] if some item has no finite score: keep the last good generation.
     pub fn new(model: Linear, mut items: Items) -> Result<Self, Error> {
         let inputs = Inputs::of(&model);
-        let plan = Plan::new(&model, &mut items, &inputs)?;
+        let plan = JoinedModel::new(&model, &mut items, &inputs)?;
         let features = model.features.iter().map(|feature| feature.name.to_string());
         let crosses = model.crosses.iter().map(|cross| format!("{} * {}", cross.left, cross.right));
         let feature_names = features.chain(crosses).collect();
@@ -185,8 +185,8 @@ impl Ranker {
     }
 
     /// Explains the linear sum of a row: `visit` gets each feature's name, raw value and
-    /// contribution (crosses too, `left * right`); the intercept plus the contributions is the sum
-    /// returned. The score is that sum after the model's link.
+    /// contribution, and those of crosses (`left * right`). Returns the sum: the intercept plus
+    /// the contributions. The score is that sum after the model's link function.
     pub fn explain(&self, inputs: &[f64], row: u32, mut visit: impl FnMut(&str, f64, f64)) -> f64 {
         let value = |term: Term| match term {
             Term::Item(index) => self.plan.value(&self.items, index, row),
@@ -236,8 +236,8 @@ impl Ranker {
         scratch.top = top;
     }
 
-    /// The greedy walk down the whole ranking that skips full categories returns, of each
-    /// category, its best `max`; so keeping those and merging them gives the same list.
+    /// Keeps the best `max` of each category, and merges them. A greedy walk down the whole
+    /// ranking that skips full categories gives the same list.
     fn best_per_category(
         &self,
         request: &RankRequest<'_>,

@@ -1,13 +1,14 @@
-//! A linear model over rows of numbers that a caller brings, its items' features included.
+//! A linear model over rows of numbers that a caller brings, item features included.
 //!
-//! A column per name that the model reads, in the order of [`Linear::names`]: features first, then
-//! the sides of crosses that are no features. A one-hot name (`item.category=b`) is a column of 0
-//! and 1. NaN counts as absent, and takes what the model has for that.
+//! There is a column for each name that the model reads, in the order of [`Linear::names`].
+//! Features come first, then the sides of crosses that are no features. A one-hot name
+//! (`item.category=b`) is a column of 0 and 1. NaN counts as absent, and takes the model's
+//! `missing`.
 //!
 //! Invariant: a row's score does not depend on the rows beside it.
 
 use crate::error::Error;
-use crate::linear::{Cross, FeatureName, Linear, Link};
+use crate::linear::{Cross, FeatureName, Linear, LinkFunction};
 
 /// A linear model, ready to score rows.
 #[derive(Debug)]
@@ -19,7 +20,7 @@ pub struct LinearRows {
     crosses: Vec<Product>,
     /// The intercept less all means.
     base: f64,
-    link: Link,
+    link: LinkFunction,
 }
 
 /// A weighted product of two columns.
@@ -77,7 +78,7 @@ impl LinearRows {
         if columns == 0 {
             out.fill(self.base);
         }
-        if self.link == Link::Logistic {
+        if self.link == LinkFunction::Logistic {
             out.iter_mut().for_each(|sum| *sum = 1.0 / (1.0 + (-*sum).exp()));
         }
         Ok(())

@@ -1,11 +1,11 @@
 //! The best k of many scores, and the memory that a ranking reuses.
 //!
-//! Order: higher score first; equal scores by row, lower first. It is total, so a ranking is
-//! deterministic.
+//! Higher scores come first, and equal scores by row, lower first. This order is total, so a
+//! ranking is deterministic.
 //!
-//! Partial selection: scores that beat the threshold are buffered; when the buffer holds twice
-//! what is asked for, its better half is kept (`select_nth_unstable`) and the threshold rises.
-//! Linear in the number of candidates, whatever k is.
+//! Scores that beat the threshold are buffered. When the buffer holds twice what is asked for, its
+//! better half is kept (`select_nth_unstable`), and the threshold rises. This is linear in the
+//! number of candidates, whatever k is.
 //!
 //! Refuses: NaN. The ranker proves before scoring that no sum can overflow.
 
@@ -24,7 +24,7 @@ pub struct Ranked {
 /// Memory that rankings reuse, one per thread.
 #[derive(Debug, Default)]
 pub struct Scratch {
-    pub(crate) weights: crate::matrix::Weights,
+    pub(crate) weights: crate::matrix::RequestWeights,
     pub(crate) tables: Vec<f64>,
     pub(crate) excluded: Marks,
     pub(crate) top: Top,

@@ -1,8 +1,8 @@
 //! Embedders beside numpy (`golden/embeddings.py`), beside themselves, and over folders that were
 //! damaged; MiniLM beside the vectors that others publish.
 //!
-//! Claim: vectors are those of the reference within float rounding, the same to the bit whatever
-//! texts come together; every damage is an error that names its file.
+//! Claim: vectors are those of the reference within float rounding, and the same to the bit
+//! whatever texts come together. Every damage is an error that names its file.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 

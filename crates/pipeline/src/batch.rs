@@ -15,8 +15,8 @@ pub const KEY_TEXT_BYTES_MAX: usize = 512;
 /// The type of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// UTF-8 without NUL, since not every engine takes others; in a key at most
-    /// [`KEY_TEXT_BYTES_MAX`] bytes. What did not fit was made to before it came here.
+    /// UTF-8 without NUL, since not every engine takes others. In a key it has at most
+    /// [`KEY_TEXT_BYTES_MAX`] bytes. Text that did not fit was made to fit before it came here.
     Text,
     /// A signed whole number.
     Integer,
@@ -30,7 +30,7 @@ pub enum Kind {
 
 /// What happens to a column when a row meets the row of the same key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Role {
+pub enum ColumnRole {
     /// It is part of the key.
     Key,
     /// The values are added.
@@ -51,7 +51,7 @@ pub enum Role {
         /// The divisor; 0 makes the mean absent.
         count: usize,
     },
-    /// The values are sketches and are merged by `metrics::merge_sketches`: the sink reads the one
+    /// The values are sketches, merged by `metrics::merge_sketches`. The sink reads the sketch that
     /// it holds and writes the merged one, in the transaction of the batch. An engine's upsert
     /// replaces the column with what is written.
     Sketch,
@@ -67,7 +67,7 @@ pub struct Column {
     /// Its type.
     pub kind: Kind,
     /// How rows merge.
-    pub role: Role,
+    pub role: ColumnRole,
 }
 
 /// A table that rows go into. Keys come first among the columns.
@@ -80,20 +80,20 @@ pub struct Table {
 }
 
 impl Table {
-    /// Whether a row that meets the one held needs to see it: a column is a sketch.
+    /// Whether a row must see the stored one that it meets: a column is a sketch.
     pub fn has_sketches(&self) -> bool {
-        self.columns.iter().any(|column| column.role == Role::Sketch)
+        self.columns.iter().any(|column| column.role == ColumnRole::Sketch)
     }
 
     /// The number of key columns, which come first.
     pub fn keys(&self) -> usize {
-        self.columns.iter().take_while(|column| column.role == Role::Key).count()
+        self.columns.iter().take_while(|column| column.role == ColumnRole::Key).count()
     }
 }
 
 /// The value of one column in one row.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Cell<'a> {
+pub enum CellValue<'a> {
     /// No value.
     Absent,
     /// For `Kind::Integer`.
@@ -110,14 +110,14 @@ pub enum Cell<'a> {
 
 /// Rows for one table, each key at most once.
 #[derive(Debug, Clone)]
-pub struct Rows {
+pub struct TableRows {
     /// Where they go.
     pub table: Arc<Table>,
     pub(crate) cells: Vec<Flat>,
     pub(crate) text: Vec<u8>,
 }
 
-/// A cell whose text lies in [`Rows::text`].
+/// A cell whose text lies in [`TableRows::text`].
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Flat {
     Absent,
@@ -128,7 +128,7 @@ pub(crate) enum Flat {
     Blob { start: u32, length: u32 },
 }
 
-impl Rows {
+impl TableRows {
     /// No rows yet.
     pub fn new(table: Arc<Table>) -> Self {
         Self { table, cells: Vec::new(), text: Vec::new() }
@@ -138,17 +138,17 @@ impl Rows {
     ///
     /// # Panics
     /// When the text of all rows exceeds 4 GB; windows are bounded far below.
-    pub fn push(&mut self, cell: Cell<'_>) {
+    pub fn push(&mut self, cell: CellValue<'_>) {
         let flat = match cell {
-            Cell::Absent => Flat::Absent,
-            Cell::Integer(number) => Flat::Integer(number),
-            Cell::Real(number) => Flat::Real(number),
-            Cell::Time(us) => Flat::Time(us),
-            Cell::Text(text) => {
+            CellValue::Absent => Flat::Absent,
+            CellValue::Integer(number) => Flat::Integer(number),
+            CellValue::Real(number) => Flat::Real(number),
+            CellValue::Time(us) => Flat::Time(us),
+            CellValue::Text(text) => {
                 let (start, length) = self.keep(text);
                 Flat::Text { start, length }
             }
-            Cell::Blob(bytes) => {
+            CellValue::Blob(bytes) => {
                 let (start, length) = self.keep(bytes);
                 Flat::Blob { start, length }
             }
@@ -219,15 +219,15 @@ impl Rows {
     }
 
     /// The cells of one row, in the order of the columns.
-    pub fn row(&self, index: usize) -> impl ExactSizeIterator<Item = Cell<'_>> {
+    pub fn row(&self, index: usize) -> impl ExactSizeIterator<Item = CellValue<'_>> {
         let width = self.table.columns.len();
         self.cells[index * width..(index + 1) * width].iter().map(|flat| match *flat {
-            Flat::Absent => Cell::Absent,
-            Flat::Integer(number) => Cell::Integer(number),
-            Flat::Real(number) => Cell::Real(number),
-            Flat::Time(us) => Cell::Time(us),
-            Flat::Text { .. } => Cell::Text(self.bytes_of(*flat)),
-            Flat::Blob { .. } => Cell::Blob(self.bytes_of(*flat)),
+            Flat::Absent => CellValue::Absent,
+            Flat::Integer(number) => CellValue::Integer(number),
+            Flat::Real(number) => CellValue::Real(number),
+            Flat::Time(us) => CellValue::Time(us),
+            Flat::Text { .. } => CellValue::Text(self.bytes_of(*flat)),
+            Flat::Blob { .. } => CellValue::Blob(self.bytes_of(*flat)),
         })
     }
 }
@@ -241,7 +241,7 @@ pub struct Checkpoint {
     pub source: String,
     /// How many batches were committed; the compare-and-swap is on this number.
     pub sequence: u64,
-    /// Where the source goes on, in its own words.
+    /// Where the source goes on, as the source writes it.
     pub position: String,
 }
 
@@ -252,12 +252,12 @@ pub struct Batch {
     /// before it: `sequence - 1`, or none when `sequence` is 1.
     pub checkpoint: Checkpoint,
     /// The rows.
-    pub rows: Vec<Rows>,
+    pub rows: Vec<TableRows>,
 }
 
-/// `text` as engines take it: UTF-8 without NUL, at most `bytes_max` bytes. A longer one keeps its
-/// beginning, `…`, and 16 hexadecimal digits of the XXH3 of the whole, so that two that only differ
-/// in their ends are two still.
+/// `text` as engines take it: UTF-8 without NUL, at most `bytes_max` bytes. A longer text keeps its
+/// beginning, then `…` and 16 hexadecimal digits of the XXH3 of the whole. So two texts that differ
+/// only in their ends still differ.
 pub(crate) fn fit(text: &[u8], bytes_max: usize) -> Cow<'_, [u8]> {
     let valid = match std::str::from_utf8(text) {
         Ok(valid) if memchr::memchr(0, text).is_none() => Cow::Borrowed(valid),

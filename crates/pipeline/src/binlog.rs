@@ -1,7 +1,7 @@
-//! What was committed and when, in a file for people: source 001's binlog without its burden.
+//! What was committed and when, in a file for people.
 //!
-//! Invariant: nothing is ever decided by it; the checkpoint in the sink is the only truth. So it
-//! is bounded, never synced, and may be deleted, cut or spoilt at any time.
+//! Invariant: nothing is ever decided by it. The checkpoint in the sink is the only truth. So the
+//! file is bounded, never synced, and may be deleted, cut or damaged at any time.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -55,7 +55,8 @@ impl Binlog {
         }
     }
 
-    /// The newest note of each pipeline at the end of the file; lines that are none are skipped.
+    /// The newest note of each pipeline at the end of the file. Lines that are no notes are
+    /// skipped.
     pub fn last(&self) -> Vec<Note> {
         let mut bytes = tail(&old(&self.path)).unwrap_or_default();
         bytes.push(b'\n');
@@ -72,16 +73,16 @@ impl Binlog {
     fn append(&self, note: &Note) -> io::Result<()> {
         let mut line = serde_json::to_vec(note)?;
         line.push(b'\n');
-        let mut held = self.file.lock();
-        let file = match held.take() {
+        let mut open = self.file.lock();
+        let file = match open.take() {
             Some(file) => file,
             None => self.open()?,
         };
         if file.metadata()?.len() >= BYTES_MAX {
             fs::rename(&self.path, old(&self.path))?;
-            return held.insert(self.open()?).write_all(&line);
+            return open.insert(self.open()?).write_all(&line);
         }
-        held.insert(file).write_all(&line)
+        open.insert(file).write_all(&line)
     }
 
     fn open(&self) -> io::Result<File> {

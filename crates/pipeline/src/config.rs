@@ -1,40 +1,41 @@
 //! The sections `[[source]]`, `[[rollup]]` and `[[sink]]` as they may stand in the file.
 //!
-//! Every key is optional here; [`crate::plan`] checks what is required and what fits together.
+//! Every key is optional here; [`crate::plan()`] checks what is required and what fits together.
 
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-/// Log files that are read as a queue. The journal of this process is the source `journal`; it
+/// Log files that are read as a queue. The journal of this process is the source `journal`, which
 /// needs no section.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct SourceConfig {
     /// Its name: letters, digits, `-`, `_`.
     pub name: Option<String>,
-    /// Files, such as `["/var/log/nginx/access.log*"]`; `*`, `?` and `[…]` stand for what they
-    /// stand for in a shell, `**` for any folders. Name rotated files too: a log is known by its
-    /// content, and goes on where it was under any name, also packed (`.gz`, `.zst`).
+    /// Files, such as `["/var/log/nginx/access.log*"]`. `*`, `?` and `[…]` mean what they mean in a
+    /// shell; `**` stands for any directories. Name rotated files too: a log is known by its
+    /// content. It goes on where it was under any name, also packed (`.gz`, `.zst`).
     pub files: Vec<String>,
     /// Stop with an error when a log was emptied behind its reader (`copytruncate`) or came back
-    /// shorter, instead of reporting what is known to be lost and going on; default `false`.
+    /// shorter. Otherwise what is known to be lost is reported, and reading goes on. Default
+    /// `false`.
     pub strict: Option<bool>,
-    /// Make log files durable (`fdatasync`) before what was read of them is committed, so that
-    /// after a power cut none is shorter than what was counted; default `false`.
+    /// Make log files durable (`fdatasync`) before what was read of them is committed. Then no file
+    /// is shorter after a power cut than what was counted. Default `false`.
     pub sync: Option<bool>,
-    /// How long a rotated file must have been silent until it is closed and its last line, when it
-    /// has no line feed, is quarantined; default `30s`.
+    /// How long a rotated file must have been silent until it is closed. A last line without a line
+    /// feed is then quarantined. Default `30s`.
     pub quiet: Option<String>,
     /// `combined` (default), `common`, `ltsv`, `json`, `tidegate`, or a `log_format` of nginx such
-    /// as `'$remote_addr [$time_local] "$request" $status $request_time'`; variables that are no
+    /// as `'$remote_addr [$time_local] "$request" $status $request_time'`. Variables that are no
     /// field of ours are `var.NAME`.
     pub format: Option<String>,
     /// How nginx escapes in that `log_format`: `default`, `json` or `none`.
     pub escape: Option<String>,
     /// With `format = "json"`: which key holds a field, such as `{ path = "url", time = "when" }`.
-    /// Our own names and those of nginx's variables are known; other keys are `var.KEY`.
+    /// Our names and those of nginx's variables are known; other keys are `var.KEY`.
     pub keys: BTreeMap<String, String>,
 }
 
@@ -49,8 +50,8 @@ pub struct FieldConfig {
     pub source: Vec<String>,
     /// The field that holds it, such as `query.item` or `path`.
     pub from: Option<String>,
-    /// A regular expression that the text must match somewhere; its first group, if it has one,
-    /// is the value, and otherwise the match.
+    /// A regular expression that the text must match somewhere. Its first group, if it has one, is
+    /// the value; otherwise the match is.
     #[serde(rename = "match")]
     pub pattern: Option<String>,
     /// `text` (default), `integer` or `real`; text that is no such number is no value.
@@ -90,9 +91,9 @@ pub struct RollupConfig {
     /// Fields whose value in the latest line is kept, in columns `last_FIELD`; the time of that
     /// line is in `last_FIELD_time`.
     pub last: Vec<String>,
-    /// Fields whose different values are counted, within 1 % or so, and whose counts can be
-    /// merged over keys and machines. They are kept in a table of their own, `NAME_sketches`, in
-    /// columns `unique_FIELD`; `tidegate events query` merges them.
+    /// Fields whose different values are counted, within 1 % or so. These counts can be merged over
+    /// keys and machines. They are kept in another table, `NAME_sketches`, in columns
+    /// `unique_FIELD`; `tidegate events query` merges them.
     pub unique: Vec<String>,
     /// Fields whose quantiles are kept, within 1 % of the value; in the same table, in columns
     /// `quantiles_FIELD`.
@@ -112,11 +113,11 @@ pub struct RollupConfig {
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct EventsConfig {
-    /// Where the process says how it is, as `IP:PORT` on loopback: whoever connects gets one JSON
-    /// document; default: nowhere, `tidegate serve` shows it on its status page all the same.
+    /// Where the process says how it is, as `IP:PORT` on loopback. Whoever connects gets one JSON
+    /// document. Default: nowhere; `tidegate serve` shows it on its status page all the same.
     pub status: Option<String>,
-    /// Memory for the running values of one source on its way to one sink; what exceeds it is
-    /// delivered at once. While a batch is under way it is taken twice; default `32MB`.
+    /// Memory for the running values of one source on its way to one sink. What exceeds it is
+    /// delivered at once. While a batch is under way it is taken twice. Default `32MB`.
     pub window_bytes_max: Option<String>,
     /// Lines that are no events.
     pub quarantine: Option<QuarantineConfig>,
@@ -126,9 +127,10 @@ pub struct EventsConfig {
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct QuarantineConfig {
-    /// Folder; default `data/quarantine`.
+    /// Directory; default `data/quarantine`.
     pub dir: Option<String>,
-    /// Bytes of the file of one source and sink; what comes behind is counted; default `64MB`.
+    /// Bytes of the file of one source and sink. Lines past it are counted and not kept. Default
+    /// `64MB`.
     pub bytes_max: Option<String>,
 }
 

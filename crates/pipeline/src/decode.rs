@@ -1,8 +1,10 @@
 //! From the bytes of lines to events: one scanner per format, all with the same outcome.
 //!
-//! Lines are taken in regions that fit the nearest cache: first the structural bytes of a whole
-//! region are found, then its lines are cut at them. Invariant: every line is seen once, as an
-//! event or as refused, and no input makes a scanner panic. Refuses: to repair a line.
+//! Lines are taken in regions that fit the nearest cache. First the structural bytes of a whole
+//! region are found, then its lines are cut at them.
+//! Invariant: every line is seen once, as an event or as refused, and no input makes a scanner
+//! panic.
+//! Refuses: to repair a line.
 
 mod combined;
 mod define;
@@ -11,28 +13,33 @@ mod json;
 mod ltsv;
 mod marks;
 mod meaning;
+mod number;
+mod span;
 mod template;
 mod times;
+mod walk;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use exchange::{DecodeCause, DecodeError, FieldName};
+use exchange::{DecodeError, DecodeReason, FieldName};
 
 pub use define::FieldRule;
 pub use event::Event;
-pub use template::Template;
+pub use template::LogTemplate;
 
 use crate::error::LineError;
+use combined::CombinedReader;
 use define::define;
-use event::{Escape, Layout, Slot};
-use json::Keys;
+use event::{Escape, FieldSlot, Layout};
+use json::{JsonKeys, ObjectReader};
+use marks::MarkedRegion;
 use meaning::Meaning;
-use times::Times;
+use times::TimeCache;
 
 /// Bytes whose structure is looked up at once.
 const REGION: usize = 32 << 10;
-/// Own keys that stand for the whole request target in lines that are not ours.
+/// Keys of the journal that stand for the whole request target in other JSON lines.
 const TARGETS: [(&str, Meaning); 2] = [("path", Meaning::Target), ("version", Meaning::Protocol)];
 /// Variables of nginx that lines of JSON are likely to have as keys.
 const VARIABLES: [&str; 20] = [
@@ -72,7 +79,7 @@ pub enum Format {
     /// JSON lines of others: fields of ours by the keys that hold them, besides the usual ones.
     Json(BTreeMap<String, String>),
     /// A `log_format` of nginx.
-    Template(Arc<Template>),
+    Template(Arc<LogTemplate>),
 }
 
 impl Format {
@@ -109,9 +116,9 @@ impl Format {
             "ltsv" => Ok(Self::Ltsv),
             "tidegate" => Ok(Self::Tidegate),
             "json" => Ok(Self::Json(keys.clone())),
-            template if is_template => Template::compile(template, escape)
+            template if is_template => LogTemplate::compile(template, escape)
                 .map(|template| Self::Template(Arc::new(template)))
-                .map_err(|cause| ("format", cause)),
+                .map_err(|reason| ("format", reason)),
             other => Err((
                 "format",
                 format!(
@@ -129,7 +136,7 @@ pub struct Decoder {
     scanner: Scanner,
     layout: Arc<Layout>,
     rules: Arc<[FieldRule]>,
-    times: Times,
+    times: TimeCache,
     marks: Vec<u32>,
 }
 
@@ -137,8 +144,8 @@ pub struct Decoder {
 enum Scanner {
     Combined { is_common: bool },
     Ltsv,
-    Json(Keys),
-    Template(Arc<Template>),
+    Json(JsonKeys),
+    Template(Arc<LogTemplate>),
 }
 
 impl Decoder {
@@ -152,8 +159,8 @@ impl Decoder {
             Format::Tidegate => {
                 layout.escape = Escape::Json;
                 layout.is_journal = true;
-                let own = meaning::JOURNAL.iter().filter(|(name, _)| !name.ends_with("stamp"));
-                Scanner::Json(Keys::new(own.map(key).collect(), false))
+                let names = meaning::JOURNAL.iter().filter(|(name, _)| !name.ends_with("stamp"));
+                Scanner::Json(JsonKeys::new(names.map(key).collect(), false))
             }
             Format::Json(keys) => {
                 layout.escape = Escape::Json;
@@ -166,10 +173,10 @@ impl Decoder {
             }
         };
         let layout = Arc::new(layout);
-        Self { scanner, layout, rules, times: Times::default(), marks: Vec::new() }
+        Self { scanner, layout, rules, times: TimeCache::default(), marks: Vec::new() }
     }
 
-    /// Reads every line of `bytes` that ends with a line feed; `seen` gets where it starts, the
+    /// Reads every line of `bytes` that ends with a line feed. `seen` gets where it starts, the
     /// line, and what became of it.
     pub fn each<'l>(
         &mut self,
@@ -211,11 +218,13 @@ impl Decoder {
         match scanner {
             Scanner::Combined { is_common } => {
                 marks::find(region, combined::SET, marks);
-                combined::each(region, marks, (times, *is_common), event, seen);
+                let mut reader = CombinedReader { times, is_common: *is_common };
+                combined::each(MarkedRegion { bytes: region, marks }, &mut reader, event, seen);
             }
             Scanner::Json(keys) => {
-                marks::find(region, json::SET, marks);
-                json::each(region, marks, (times, keys), event, seen);
+                marks::find(region, walk::SET, marks);
+                let mut reader = ObjectReader::new(times, keys);
+                json::each(MarkedRegion { bytes: region, marks }, &mut reader, event, seen);
             }
             Scanner::Ltsv => {
                 lines(region, event, |line, event| ltsv::read(line, times, event), seen);
@@ -255,17 +264,18 @@ fn region(bytes: &[u8]) -> Option<usize> {
 }
 
 fn whole_record(event: &Event<'_>) -> Result<(), DecodeError> {
-    let required = [(Slot::Method, "method"), (Slot::Path, "path"), (Slot::Status, "status")];
+    let required =
+        [(FieldSlot::Method, "method"), (FieldSlot::Path, "path"), (FieldSlot::Status, "status")];
     match required.into_iter().find(|(slot, _)| !event.has(*slot)) {
         None => Ok(()),
         Some((_, name)) => {
             let offset = event.line().len();
-            Err(DecodeError { offset, cause: DecodeCause::Missing(name) })
+            Err(DecodeError { offset, reason: DecodeReason::Missing(name) })
         }
     }
 }
 
-fn json_keys(keys: &BTreeMap<String, String>, extra: &mut Vec<FieldName>) -> Keys {
+fn json_keys(keys: &BTreeMap<String, String>, extra: &mut Vec<FieldName>) -> JsonKeys {
     let configured = keys.iter().filter_map(|(field, name)| {
         let field: FieldName = field.parse().ok()?;
         Some((name.as_bytes().into(), meaning::of_field(&field, extra)))
@@ -277,7 +287,7 @@ fn json_keys(keys: &BTreeMap<String, String>, extra: &mut Vec<FieldName>) -> Key
             .iter()
             .filter_map(|name| Some((name.as_bytes().into(), meaning::known_variable(name)?))),
     );
-    Keys::new(all, true)
+    JsonKeys::new(all, true)
 }
 
 fn key((name, meaning): &(&str, Meaning)) -> (Box<[u8]>, Meaning) {

@@ -1,7 +1,8 @@
 //! The thread that commits batches: one at a time, again and again until the sink has it.
 //!
 //! Invariant: a batch is given up only when the sink holds a checkpoint that is neither the one
-//! before it nor its own; then somebody else delivers this source, and nothing of it was committed.
+//! before it nor its own. Then another process delivers this source, and nothing of the batch was
+//! committed.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,22 +18,22 @@ use crate::sink::Sink;
 use crate::status::Status;
 
 /// How often a waiting delivery looks whether it is to end.
-const GLANCE: Duration = Duration::from_millis(20);
+const LOOK_INTERVAL: Duration = Duration::from_millis(20);
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
 /// A delivery thread with at most one batch in its hands.
 #[derive(Debug)]
 pub(crate) struct Delivery {
-    tasks: Option<SyncSender<Task>>,
-    done: Receiver<Done>,
+    tasks: Option<SyncSender<DeliveryTask>>,
+    done: Receiver<DeliveryOutcome>,
     in_flight: bool,
     gives_up: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
 
 /// What is to be done.
-pub(crate) enum Task {
+pub(crate) enum DeliveryTask {
     /// Commits a batch once these files are durable.
     Deliver(Batch, Vec<Arc<dyn DiskFile>>),
     /// Asks which checkpoints this source has in the sink.
@@ -40,7 +41,7 @@ pub(crate) enum Task {
 }
 
 /// What was done.
-pub(crate) enum Done {
+pub(crate) enum DeliveryOutcome {
     /// A batch was committed, or cannot be.
     Delivered(Result<Batch, SinkError>),
     /// The checkpoints in the sink.
@@ -53,13 +54,13 @@ impl Delivery {
         tables: Vec<Arc<Table>>,
         status: Arc<Status>,
     ) -> std::io::Result<Self> {
-        let (tasks, to_do) = sync_channel::<Task>(1);
+        let (tasks, to_do) = sync_channel::<DeliveryTask>(1);
         let (report, done) = sync_channel(1);
         let gives_up = Arc::new(AtomicBool::new(false));
-        let mut courier = Courier { sink, tables, status, gives_up: Arc::clone(&gives_up) };
+        let mut worker = DeliveryWorker { sink, tables, status, gives_up: Arc::clone(&gives_up) };
         let thread = std::thread::Builder::new().name("deliver".to_owned()).spawn(move || {
             for task in to_do {
-                if report.send(courier.run(task)).is_err() {
+                if report.send(worker.run(task)).is_err() {
                     break;
                 }
             }
@@ -72,7 +73,7 @@ impl Delivery {
     }
 
     /// Hands over a task; only when not busy.
-    pub(crate) fn hand_over(&mut self, task: Task) {
+    pub(crate) fn hand_over(&mut self, task: DeliveryTask) {
         debug_assert!(!self.in_flight, "one batch at a time keeps checkpoints in order");
         self.in_flight = true;
         if let Some(tasks) = &self.tasks {
@@ -82,19 +83,19 @@ impl Delivery {
     }
 
     /// Returns what became of the task in flight, if that is known already.
-    pub(crate) fn poll(&mut self) -> Option<Done> {
+    pub(crate) fn poll(&mut self) -> Option<DeliveryOutcome> {
         match self.done.try_recv() {
             Ok(done) => {
                 self.in_flight = false;
                 Some(done)
             }
             Err(TryRecvError::Empty) => None,
-            Err(TryRecvError::Disconnected) => Some(Done::Delivered(Err(died()))),
+            Err(TryRecvError::Disconnected) => Some(DeliveryOutcome::Delivered(Err(died()))),
         }
     }
 
     /// Waits for the task in flight, at most this long.
-    pub(crate) fn wait(&mut self, at_most: Duration) -> Option<Done> {
+    pub(crate) fn wait(&mut self, at_most: Duration) -> Option<DeliveryOutcome> {
         match self.done.recv_timeout(at_most) {
             Ok(done) => {
                 self.in_flight = false;
@@ -102,7 +103,7 @@ impl Delivery {
             }
             Err(std::sync::mpsc::RecvTimeoutError::Timeout) => None,
             Err(std::sync::mpsc::RecvTimeoutError::Disconnected) => {
-                Some(Done::Delivered(Err(died())))
+                Some(DeliveryOutcome::Delivered(Err(died())))
             }
         }
     }
@@ -120,12 +121,12 @@ impl Drop for Delivery {
 }
 
 fn died() -> SinkError {
-    let cause = "the thread that delivers ended by a panic; its message is above".to_owned();
-    SinkError::Unreachable { engine: "sink", place: "thread".to_owned(), cause }
+    let reason = "the thread that delivers ended by a panic; its message is above".to_owned();
+    SinkError::Unreachable { engine: "sink", place: "thread".to_owned(), reason }
 }
 
-/// Makes log files and the quarantine durable. What cannot be is delivered all the same: its rows
-/// are right, and should a log come back shorter after a power cut, its source finds that out.
+/// Makes log files and the quarantine durable. What cannot be made durable is delivered all the
+/// same: its rows are right. Should a log come back shorter after a power cut, its source notices.
 fn sync(files: &[Arc<dyn DiskFile>]) {
     for file in files {
         if let Err(error) = file.sync() {
@@ -134,21 +135,21 @@ fn sync(files: &[Arc<dyn DiskFile>]) {
     }
 }
 
-struct Courier {
+struct DeliveryWorker {
     sink: Box<dyn Sink>,
     tables: Vec<Arc<Table>>,
     status: Arc<Status>,
     gives_up: Arc<AtomicBool>,
 }
 
-impl Courier {
-    fn run(&mut self, task: Task) -> Done {
+impl DeliveryWorker {
+    fn run(&mut self, task: DeliveryTask) -> DeliveryOutcome {
         match task {
-            Task::Others(source) => Done::Others(self.sink.checkpoints(&source)),
-            Task::Deliver(batch, to_sync) => {
+            DeliveryTask::Others(source) => DeliveryOutcome::Others(self.sink.checkpoints(&source)),
+            DeliveryTask::Deliver(batch, to_sync) => {
                 sync(&to_sync);
                 let outcome = self.carry(&batch);
-                Done::Delivered(outcome.map(|()| batch))
+                DeliveryOutcome::Delivered(outcome.map(|()| batch))
             }
         }
     }
@@ -181,23 +182,23 @@ impl Courier {
         }
     }
 
-    /// Looks what the sink holds; delivers again only where nothing of the batch is there.
+    /// Looks what the sink stores; delivers again only where nothing of the batch is there.
     fn again(&mut self, batch: &Batch) -> Result<(), SinkError> {
         self.sink.prepare(&self.tables)?;
         let wanted = &batch.checkpoint;
         self.sink.claim(&wanted.node, &wanted.source)?;
-        let held = self.sink.checkpoints(&wanted.source)?;
-        let held = held.into_iter().find(|held| held.node == wanted.node);
-        match held {
-            Some(held) if held == *wanted => Ok(()),
-            Some(held) if held.sequence + 1 != wanted.sequence => Err(SinkError::Fenced {
+        let checkpoints = self.sink.checkpoints(&wanted.source)?;
+        let stored = checkpoints.into_iter().find(|stored| stored.node == wanted.node);
+        match stored {
+            Some(stored) if stored == *wanted => Ok(()),
+            Some(stored) if stored.sequence + 1 != wanted.sequence => Err(SinkError::Fenced {
                 source_name: wanted.source.clone(),
-                held: held.sequence,
+                stored: stored.sequence,
                 expected: wanted.sequence - 1,
             }),
             None if wanted.sequence > 1 => Err(SinkError::Fenced {
                 source_name: wanted.source.clone(),
-                held: 0,
+                stored: 0,
                 expected: wanted.sequence - 1,
             }),
             _ => self.sink.deliver(batch),
@@ -211,7 +212,7 @@ impl Courier {
             if self.gives_up.load(Ordering::Relaxed) {
                 return false;
             }
-            std::thread::sleep(GLANCE);
+            std::thread::sleep(LOOK_INTERVAL);
         }
         true
     }

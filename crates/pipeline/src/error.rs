@@ -8,36 +8,36 @@ use std::path::{Path, PathBuf};
 pub enum SinkError {
     /// Another writer has moved the checkpoint.
     #[error(
-        "`{source_name}` is delivered by another process too: its checkpoint is at batch {held}, \
+        "`{source_name}` is delivered by another process too: its checkpoint is at batch {stored}, \
          not {expected}"
     )]
     Fenced {
         /// The source.
         source_name: String,
         /// The sequence that the sink holds.
-        held: u64,
+        stored: u64,
         /// The sequence that was expected.
         expected: u64,
     },
     /// The engine cannot be reached, or the answer was lost.
-    #[error("{engine} `{place}`: {cause}")]
+    #[error("{engine} `{place}`: {reason}")]
     Unreachable {
         /// The kind of engine.
         engine: &'static str,
         /// Where it is, without secrets.
         place: String,
         /// What the driver says.
-        cause: String,
+        reason: String,
     },
     /// The engine understood, and does not want it.
-    #[error("{engine} `{place}` refuses: {cause}")]
+    #[error("{engine} `{place}` refuses: {reason}")]
     Refused {
         /// The kind of engine.
         engine: &'static str,
         /// Where it is, without secrets.
         place: String,
         /// What the engine says.
-        cause: String,
+        reason: String,
     },
 }
 
@@ -45,7 +45,7 @@ pub enum SinkError {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LineError {
     /// It is not as its format wants it.
-    #[error("{}: {}", .0, .0.cause)]
+    #[error("{}: {}", .0, .0.reason)]
     Decode(exchange::DecodeError),
     /// It lacks a field that the configuration requires.
     #[error("field `{name}` {problem}")]
@@ -69,17 +69,17 @@ pub enum LineError {
 /// A source could not be read.
 #[derive(Debug, thiserror::Error)]
 pub enum SourceError {
-    /// The file system says no.
-    #[error("{operation} `{path}`: {cause}")]
+    /// The file system refuses.
+    #[error("{operation} `{path}`: {reason}")]
     Disk {
         /// What was tried.
         operation: &'static str,
-        /// With which file or folder.
+        /// With which file or directory.
         path: PathBuf,
         /// What the system says.
-        cause: io::Error,
+        reason: io::Error,
     },
-    /// The journal says no.
+    /// The journal refuses.
     #[error(transparent)]
     Journal(#[from] journal::JournalError),
     /// A log is not what it was when it was read, and the source is strict.
@@ -94,12 +94,12 @@ pub enum SourceError {
         offset: u64,
     },
     /// The position in the sink is not one of this source.
-    #[error("source `{source_name}`: the position in the sink makes no sense: {cause}")]
+    #[error("source `{source_name}`: the position in the sink makes no sense: {reason}")]
     Position {
         /// The source.
         source_name: String,
-        /// Why.
-        cause: String,
+        /// What is wrong with it.
+        reason: String,
     },
 }
 
@@ -107,7 +107,7 @@ impl SourceError {
     /// Wraps an error of the file system.
     pub(crate) fn disk(operation: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_owned();
-        move |cause| Self::Disk { operation, path, cause }
+        move |reason| Self::Disk { operation, path, reason }
     }
 }
 
@@ -120,4 +120,7 @@ pub enum RunError {
     /// The sink does not take what is delivered.
     #[error(transparent)]
     Sink(#[from] SinkError),
+    /// The system gives no thread.
+    #[error("start a thread for `delivery`: {0}")]
+    Thread(io::Error),
 }

@@ -30,7 +30,7 @@ pub(crate) fn check(
     rules: &mut Vec<FieldRule>,
     wrong: &mut dyn FnMut(&str, String),
 ) {
-    let mut wrong = |key: &str, why: String| wrong(&format!("field[{at}].{key}"), why);
+    let mut wrong = |key: &str, reason: String| wrong(&format!("field[{at}].{key}"), reason);
     let name = config.name.clone().unwrap_or_default();
     if name.is_empty() || column_name(&name) != name {
         wrong("name", "name the field: letters, digits and underscores".into());
@@ -60,7 +60,7 @@ pub(crate) fn check(
     };
     let pattern = config.pattern.as_deref().and_then(|text| {
         let pattern = RegexBuilder::new(text).size_limit(PATTERN_BYTES_MAX).build();
-        pattern.map_err(|error| wrong("match", format!("`{text}`: {}", cause(&error)))).ok()
+        pattern.map_err(|error| wrong("match", format!("`{text}`: {}", reason(&error)))).ok()
     });
     let filter = config.filter.as_deref().and_then(|text| {
         let filter = Filter::parse_with(text, &|name| resolve(name, rules));
@@ -78,7 +78,7 @@ pub(crate) fn check(
 }
 
 /// The engine draws a picture over several lines; its last line says what is wrong.
-fn cause(error: &regex::Error) -> String {
+fn reason(error: &regex::Error) -> String {
     let error = error.to_string();
     error.lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned()
 }

@@ -5,13 +5,14 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use exchange::{FieldName, Fields, Phase, Value};
+use exchange::{FieldName, FieldValue, Fields, Phase};
 use serde_json::{Map, Value as Json, json};
 
-use crate::batch::{Cell, Rows};
+use crate::batch::{CellValue, TableRows};
 use crate::decode::{Decoder, FieldRule, Format};
 use crate::rollup::{Rollup, SketchOf};
-use crate::window::{Place, Window};
+use crate::source::LineLocation;
+use crate::window::Window;
 
 /// Fields that every line may have; parameters of the query come on top.
 const FIELDS: [&str; 22] = [
@@ -81,7 +82,7 @@ impl Inspector {
 fn fields(event: &impl Fields, further: &[FieldName]) -> Map<String, Json> {
     let mut names: Vec<FieldName> =
         FIELDS.iter().chain(&HEADERS).filter_map(|name| name.parse().ok()).collect();
-    if let Some(Value::Text(query)) = event.field(&FieldName::Query) {
+    if let Some(FieldValue::Text(query)) = event.field(&FieldName::Query) {
         let parameters = query.split(|byte| *byte == b'&').filter(|part| !part.is_empty());
         let parameters = parameters.map(|part| {
             let name = part.split(|byte| *byte == b'=').next().unwrap_or(part);
@@ -95,9 +96,9 @@ fn fields(event: &impl Fields, further: &[FieldName]) -> Map<String, Json> {
     let present = names.iter().filter_map(|name| {
         let value = event.field(name)?;
         let value = match (value, name) {
-            (Value::Integer(us), FieldName::Time) => Json::String(time(us)),
-            (Value::Integer(number), _) => json!(number),
-            (Value::Real(number), _) => json!(number),
+            (FieldValue::Integer(us), FieldName::Time) => Json::String(time(us)),
+            (FieldValue::Integer(number), _) => json!(number),
+            (FieldValue::Real(number), _) => json!(number),
             (text, _) => Json::String(text.to_string()),
         };
         Some((name.to_string(), value))
@@ -105,11 +106,11 @@ fn fields(event: &impl Fields, further: &[FieldName]) -> Map<String, Json> {
     present.collect()
 }
 
-/// The rows that the line alone makes, by table, with the values that sketches take; none when the
+/// The rows that the line alone makes, by table, with the values that sketches take. None when the
 /// rollup does not count it.
 fn counts(rollup: &Arc<Rollup>, event: &impl Fields, time_us: i64) -> Vec<(String, Json)> {
     let mut window = Window::new(Arc::clone(rollup), "", "");
-    window.add(event, time_us, Place { file: "", offset: 0 });
+    window.add(event, time_us, LineLocation { file: "", offset: 0 });
     let rows = window.take().filter(|rows| !rows.is_empty());
     let rows = rows.filter(|rows| rows.table.name == rollup.table.name);
     rows.map(|rows| {
@@ -126,8 +127,8 @@ fn sketched(rollup: &Rollup, event: &impl Fields) -> Vec<(String, Json)> {
     let values = columns.zip(&rollup.sketches).filter_map(|(column, sketch)| {
         let (SketchOf::Unique(field) | SketchOf::Quantiles(field)) = sketch;
         let value = event.field(field).map(|value| match value {
-            Value::Integer(number) => json!(number),
-            Value::Real(number) => json!(number),
+            FieldValue::Integer(number) => json!(number),
+            FieldValue::Real(number) => json!(number),
             text => Json::String(text.to_string()),
         });
         Some((column.name.clone(), value?))
@@ -135,15 +136,15 @@ fn sketched(rollup: &Rollup, event: &impl Fields) -> Vec<(String, Json)> {
     values.collect()
 }
 
-fn row(rows: &Rows) -> Map<String, Json> {
+fn row(rows: &TableRows) -> Map<String, Json> {
     let cells = rows.row(0).zip(&rows.table.columns);
     let cells = cells.filter_map(|(cell, column)| {
         let value = match cell {
-            Cell::Absent | Cell::Blob(_) => return None,
-            Cell::Integer(number) => json!(number),
-            Cell::Real(number) => json!(number),
-            Cell::Time(us) => Json::String(time(us.unsigned_abs())),
-            Cell::Text(text) => Json::String(String::from_utf8_lossy(text).into_owned()),
+            CellValue::Absent | CellValue::Blob(_) => return None,
+            CellValue::Integer(number) => json!(number),
+            CellValue::Real(number) => json!(number),
+            CellValue::Time(us) => Json::String(time(us.unsigned_abs())),
+            CellValue::Text(text) => Json::String(String::from_utf8_lossy(text).into_owned()),
         };
         Some((column.name.clone(), value))
     });

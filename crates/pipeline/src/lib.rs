@@ -3,14 +3,15 @@
 //! The life of an event is [`Pipeline::run`]: tail → decode → window → deliver → checkpoint →
 //! retire. A log file is the queue; nothing is kept beside it that could be lost.
 //!
-//! Invariant: the rows of a stretch of lines and the position just after it are committed by the
-//! sink in one transaction, which only succeeds when the position is still the one it was read
-//! from. So every complete line counts once, whatever crashes, and a second writer is fenced off.
+//! Invariant: the sink commits rows and the position just after their lines in one transaction. It
+//! commits only when it still holds the position that the lines were read from. So every complete
+//! line counts once, whatever crashes, and a second writer is fenced off.
 //! Refuses: to know an engine (`sinks` has the drivers), and to block whoever writes the log.
 
 mod batch;
 mod binlog;
 pub mod config;
+mod counter;
 mod decode;
 mod delivery;
 mod error;
@@ -18,32 +19,31 @@ mod fields;
 mod inspect;
 mod plan;
 mod quarantine;
+mod record;
 mod rollup;
 mod run;
 mod sink;
 mod source;
 mod status;
 mod supervise;
-mod training;
 mod window;
 
-pub use batch::{Batch, Cell, Checkpoint, Column, KEY_TEXT_BYTES_MAX, Kind, Role, Rows, Table};
+pub use batch::{
+    Batch, CellValue, Checkpoint, Column, ColumnRole, KEY_TEXT_BYTES_MAX, Kind, Table, TableRows,
+};
 pub use binlog::{Binlog, Note};
-pub use decode::{Decoder, Event, FieldRule, Format, Template};
+pub use decode::{Decoder, Event, FieldRule, Format, LogTemplate};
 pub use error::{LineError, RunError, SinkError, SourceError};
 pub use inspect::Inspector;
 pub use plan::{JOURNAL, Plan, RollupPlan, Sections, SinkPlan, SourcePlan, plan};
 pub use quarantine::Quarantine;
-pub use rollup::{Measure, Part, Rollup, SketchOf};
-pub use run::{Pipeline, Stop};
+pub use record::{BoardEntry, RecordStatus, RecordSupervisor, StatusBoard, SupervisorOptions};
+pub use rollup::{KeyPart, Measure, Rollup, SketchOf};
+pub use run::{Pipeline, StopSignal};
 pub use sink::Sink;
 pub use source::{
-    Extent, FileOptions, FilePattern, FileSource, JournalSource, Piece, Ranged, Source, Step,
-    Stretch, TimeOf, time_in,
+    Extent, FileOptions, FilePattern, FileRange, FileSource, JournalSource, LineSource, LogChunk,
+    RangedSource, ReadOutcome, TimeOf, time_in,
 };
 pub use status::{Status, StatusReport};
 pub use supervise::supervise;
-pub use training::{Example, Join, JoinError, Joined};
-
-#[cfg(test)]
-mod tests;

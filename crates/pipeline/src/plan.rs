@@ -1,4 +1,4 @@
-//! From the sections as written to what is meant, with every error at once.
+//! From the sections as written to a plan, with every error at once.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -8,11 +8,11 @@ use std::time::Duration;
 use exchange::{FieldName, Filter};
 use stdx::Span;
 
-use crate::batch::{Column, Kind, Role, Table};
+use crate::batch::{Column, ColumnRole, Kind, Table};
 use crate::config::{FieldConfig, RollupConfig, SinkConfig, SourceConfig};
 use crate::decode::{FieldRule, Format};
 use crate::fields::{self, resolve};
-use crate::rollup::{self, Columns, Measure, Part, Rollup, SketchOf, column_name};
+use crate::rollup::{self, KeyPart, Measure, Rollup, RollupColumns, SketchOf, column_name};
 use crate::source::FilePattern;
 
 /// The name of the source that is the process's own journal.
@@ -24,7 +24,7 @@ const NODE: &str = "node";
 /// How long a rotated file must have been silent, unless said otherwise.
 const QUIET: Duration = Duration::from_secs(30);
 
-/// A source as meant.
+/// A source that was checked.
 #[derive(Debug, Clone)]
 pub struct SourcePlan {
     /// Its name.
@@ -41,7 +41,7 @@ pub struct SourcePlan {
     pub format: Format,
 }
 
-/// A rollup as meant, and where it goes.
+/// A rollup that was checked, and where it goes.
 #[derive(Debug, Clone)]
 pub struct RollupPlan {
     /// Sources that it counts; none: all.
@@ -59,7 +59,7 @@ impl RollupPlan {
     }
 }
 
-/// A sink as meant.
+/// A sink that was checked.
 #[derive(Debug, Clone)]
 pub struct SinkPlan {
     /// Its name.
@@ -87,7 +87,7 @@ pub struct Plan {
     pub status: Option<SocketAddr>,
     /// Memory for the running values of one pipeline, in bytes.
     pub window_bytes_max: usize,
-    /// The folder for lines that are no events.
+    /// The directory for lines that are no events.
     pub quarantine_dir: PathBuf,
     /// Bytes of one file there.
     pub quarantine_bytes_max: u64,
@@ -116,8 +116,8 @@ pub struct Sections {
     pub sinks: Vec<SinkConfig>,
 }
 
-/// Checks the sections; `wrong` is told the key and the cause of every error. `has_journal` says
-/// that the process keeps a journal, which then is a source.
+/// Checks the sections. `wrong` gets the key and the reason of every error. `has_journal` says that
+/// the process keeps a journal, which then is a source.
 pub fn plan(
     sections: &Sections,
     root: &Path,
@@ -144,7 +144,7 @@ pub fn plan(
     }
     for (at, config) in sections.rollups.iter().enumerate() {
         let key = format!("rollup[{at}]");
-        Check { key, fields: plan.fields.clone(), wrong }.rollup(config, &mut plan);
+        RollupCheck { key, fields: plan.fields.clone(), wrong }.rollup(config, &mut plan);
     }
     if !plan.rollups.is_empty() && plan.sources.is_empty() {
         wrong("rollup", "there is nothing to count: add `[journal]` or a `[[source]]`".into());
@@ -170,15 +170,15 @@ fn source(
     }
     let format = config.format.as_deref().unwrap_or("combined");
     let format = Format::parse(format, config.escape.as_deref(), &config.keys);
-    let format = format.unwrap_or_else(|(part, cause)| {
-        wrong(&format!("{key}.{part}"), cause);
+    let format = format.unwrap_or_else(|(part, reason)| {
+        wrong(&format!("{key}.{part}"), reason);
         Format::Combined
     });
     let mut files = Vec::with_capacity(config.files.len());
     for (at, file) in config.files.iter().enumerate() {
         match FilePattern::new(&root.join(file)) {
             Ok(pattern) => files.push(pattern),
-            Err(cause) => wrong(&format!("{key}.files[{at}]"), format!("`{file}`: {cause}")),
+            Err(reason) => wrong(&format!("{key}.files[{at}]"), format!("`{file}`: {reason}")),
         }
     }
     let quiet = config.quiet.as_deref().map(str::parse::<Span>).transpose();
@@ -203,21 +203,21 @@ fn sink(config: &SinkConfig, key: &str, plan: &mut Plan, wrong: &mut dyn FnMut(&
         return;
     };
     let flush = config.flush.as_deref().unwrap_or("1s").parse::<Span>();
-    let flush = flush.map(|span| span.0).unwrap_or_else(|cause| {
-        wrong(&format!("{key}.flush"), cause.to_string());
+    let flush = flush.map(|span| span.0).unwrap_or_else(|reason| {
+        wrong(&format!("{key}.flush"), reason.to_string());
         Duration::from_secs(1)
     });
     plan.sinks.push(SinkPlan { name, url, flush });
 }
 
 /// Checks one rollup.
-struct Check<'w> {
+struct RollupCheck<'w> {
     key: String,
     fields: Vec<FieldRule>,
     wrong: &'w mut dyn FnMut(&str, String),
 }
 
-impl Check<'_> {
+impl RollupCheck<'_> {
     fn rollup(&mut self, config: &RollupConfig, plan: &mut Plan) {
         let name = config.name.clone().unwrap_or_default();
         if name.is_empty() || column_name(&name) != name {
@@ -275,13 +275,13 @@ impl Check<'_> {
         if !config.fields.is_empty() {
             self.wrong("fields", "goes with `raw = true`".into());
         }
-        let mut columns = Columns::default();
+        let mut columns = RollupColumns::default();
         self.key(config, &mut columns);
         let keys = columns.columns.clone();
         self.measures(config, &mut columns);
         let (sketches, sketch_table) = self.sketches(config, keys, &name);
         let table = Arc::new(Table { name, columns: columns.columns });
-        let Columns { key, measures, .. } = columns;
+        let RollupColumns { key, measures, .. } = columns;
         Rollup { filter, key, measures, table, raw: Vec::new(), sketches, sketch_table }
     }
 
@@ -293,7 +293,11 @@ impl Check<'_> {
         }
         let place = rollup::PLACE.iter();
         let mut columns: Vec<Column> = place
-            .map(|(name, kind)| Column { name: (*name).into(), kind: *kind, role: Role::Plain })
+            .map(|(name, kind)| Column {
+                name: (*name).into(),
+                kind: *kind,
+                role: ColumnRole::Plain,
+            })
             .collect();
         let usual = || rollup::RAW.map(str::to_owned).to_vec();
         let names = if config.fields.is_empty() { usual() } else { config.fields.clone() };
@@ -304,7 +308,7 @@ impl Check<'_> {
             if columns.iter().any(|other| other.name == name) {
                 self.wrong("fields", format!("there are two columns `{name}`"));
             }
-            columns.push(Column { name, kind, role: Role::Plain });
+            columns.push(Column { name, kind, role: ColumnRole::Plain });
             raw.push((field, kind));
         }
         let table = Arc::new(Table { name, columns });
@@ -312,7 +316,7 @@ impl Check<'_> {
         Rollup { filter, key, measures, table, raw, sketches, sketch_table: None }
     }
 
-    fn key(&mut self, config: &RollupConfig, columns: &mut Columns) {
+    fn key(&mut self, config: &RollupConfig, columns: &mut RollupColumns) {
         if config.by.is_empty() {
             self.wrong("by", "name fields, `minute`, or both".into());
         }
@@ -321,34 +325,49 @@ impl Check<'_> {
             if columns.columns.iter().any(|other| other.name == column) {
                 self.wrong("by", format!("there are two columns `{column}`"));
             } else if let Some(us) = rollup::bucket(name) {
-                columns.key(column, Kind::Time, Part::Bucket(us));
+                columns.key(column, Kind::Time, KeyPart::Bucket(us));
             } else if let Some(field) = self.field("by", name) {
                 let kind = rollup::kind_of(&field);
-                columns.key(column, kind, Part::Field(field, kind));
+                columns.key(column, kind, KeyPart::Field(field, kind));
             }
         }
     }
 
-    fn measures(&mut self, config: &RollupConfig, columns: &mut Columns) {
+    fn measures(&mut self, config: &RollupConfig, columns: &mut RollupColumns) {
         if config.count.unwrap_or(true) {
-            columns.measure("count".into(), Kind::Integer, Role::Sum, Measure::Count);
+            columns.measure("count".into(), Kind::Integer, ColumnRole::Sum, Measure::Count);
         }
         for (field, name, kind) in self.numbers("sum", &config.sum) {
-            columns.measure(format!("sum_{name}"), kind, Role::Sum, Measure::Sum(field, kind));
+            columns.measure(
+                format!("sum_{name}"),
+                kind,
+                ColumnRole::Sum,
+                Measure::Sum(field, kind),
+            );
         }
         for (field, name, kind) in self.numbers("min", &config.min) {
-            columns.measure(format!("min_{name}"), kind, Role::Min, Measure::Min(field, kind));
+            columns.measure(
+                format!("min_{name}"),
+                kind,
+                ColumnRole::Min,
+                Measure::Min(field, kind),
+            );
         }
         for (field, name, kind) in self.numbers("max", &config.max) {
-            columns.measure(format!("max_{name}"), kind, Role::Max, Measure::Max(field, kind));
+            columns.measure(
+                format!("max_{name}"),
+                kind,
+                ColumnRole::Max,
+                Measure::Max(field, kind),
+            );
         }
         for (field, name, kind) in self.numbers("mean", &config.mean) {
             let sum = Measure::Sum(field.clone(), kind);
-            let sum = columns.measure(format!("sum_{name}"), kind, Role::Sum, sum);
+            let sum = columns.measure(format!("sum_{name}"), kind, ColumnRole::Sum, sum);
             let count = Measure::CountOf(field);
             let count_name = format!("count_{name}");
-            let count = columns.measure(count_name, Kind::Integer, Role::Sum, count);
-            let role = Role::Mean { sum, count };
+            let count = columns.measure(count_name, Kind::Integer, ColumnRole::Sum, count);
+            let role = ColumnRole::Mean { sum, count };
             columns.measure(format!("mean_{name}"), Kind::Real, role, Measure::Mean);
         }
         for name in &config.last {
@@ -356,8 +375,8 @@ impl Check<'_> {
             let (name, kind) = (column_name(name), rollup::kind_of(&field));
             let time = Measure::LastTime(field.clone());
             let time_name = format!("last_{name}_time");
-            let time = columns.measure(time_name, Kind::Time, Role::Max, time);
-            let role = Role::Last { time };
+            let time = columns.measure(time_name, Kind::Time, ColumnRole::Max, time);
+            let role = ColumnRole::Last { time };
             columns.measure(format!("last_{name}"), kind, role, Measure::Last(field, kind));
         }
         if columns.measures.is_empty() {
@@ -372,7 +391,7 @@ impl Check<'_> {
         name: &str,
     ) -> (Vec<SketchOf>, Option<Arc<Table>>) {
         let mut sketches = Vec::new();
-        columns.push(Column { name: NODE.to_owned(), kind: Kind::Text, role: Role::Key });
+        columns.push(Column { name: NODE.to_owned(), kind: Kind::Text, role: ColumnRole::Key });
         let unique = config.unique.iter().map(|name| ("unique", name));
         for (key, name) in unique.chain(config.quantiles.iter().map(|name| ("quantiles", name))) {
             let column = format!("{key}_{}", column_name(name));
@@ -381,7 +400,7 @@ impl Check<'_> {
                 self.wrong(key, format!("there are two columns `{column}`"));
                 continue;
             }
-            columns.push(Column { name: column, kind: Kind::Blob, role: Role::Sketch });
+            columns.push(Column { name: column, kind: Kind::Blob, role: ColumnRole::Sketch });
             sketches.push(match key {
                 "unique" => SketchOf::Unique(field),
                 _ => SketchOf::Quantiles(field),

@@ -1,11 +1,13 @@
-//! Lines that are no events, kept with where they stood and why: `data/quarantine/*.ndjson`.
+//! Lines that are no events, kept with their place and reason: `data/quarantine/*.ndjson`.
 //!
-//! One line of JSON each: `batch`, `file`, `offset`, `reason`, and `line`, which is escaped so
-//! that any bytes read back as they were. Invariant: an entry carries the number of the batch that
-//! its line is committed with, and is on the disk before that batch is; at a resume the entries
-//! past the checkpoint are cut, because their lines are read again. So nothing is in it twice, and
-//! nothing is missing that was not counted as dropped. Past the bound entries are dropped; the
-//! pipeline never waits for this file's sake, and never ends for it.
+//! One line of JSON each: `batch`, `file`, `offset`, `reason` and `line`. The line is escaped so
+//! that any bytes read back as they were.
+//! Invariant: an entry carries the number of the batch that its line is committed with, and is on
+//! the disk before that batch is. At a resume the entries past the checkpoint are cut, because
+//! their lines are read again. So nothing is in it twice, and nothing is missing that was not
+//! counted as dropped.
+//! Past the bound entries are dropped. The pipeline never waits for this file, and never ends
+//! because of it.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -15,6 +17,7 @@ use std::sync::atomic::Ordering;
 use stdx::{Disk, DiskFile};
 
 use crate::error::LineError;
+use crate::source::LineLocation;
 use crate::status::Status;
 
 /// Bytes that wait to be written together.
@@ -81,7 +84,8 @@ impl Quarantine {
     }
 
     /// Keeps a line.
-    pub fn add(&mut self, (file, offset): (&str, u64), reason: &LineError, line: &[u8]) {
+    pub(crate) fn add(&mut self, location: LineLocation<'_>, reason: &LineError, line: &[u8]) {
+        let LineLocation { file, offset } = location;
         Status::count(&self.status.quarantined, 1);
         let reason = reason.to_string();
         if self.entries == 0 {
@@ -114,8 +118,8 @@ impl Quarantine {
         }
     }
 
-    /// Writes the entries of the batch that is handed over; what is returned must be synced
-    /// before the batch is committed. Later entries belong to the next batch.
+    /// Writes the entries of the batch that is handed over. What is returned must be synced before
+    /// the batch is committed. Later entries belong to the next batch.
     pub fn close_batch(&mut self) -> Option<Arc<dyn DiskFile>> {
         self.write();
         self.batch += 1;
@@ -211,7 +215,8 @@ fn extend_head(head: &mut Vec<u8>, more: &[u8]) {
     head.extend_from_slice(&more[..more.len().min(wanted)]);
 }
 
-/// The batch of an entry; nothing where a line is none: somebody else wrote it, and it stays.
+/// The batch of an entry. Nothing for a line that is no entry: it was written by another program,
+/// and it stays.
 fn batch_of(head: &[u8]) -> Option<u64> {
     let digits = head.strip_prefix(b"{\"batch\":")?;
     let end = memchr::memchr(b',', digits)?;

@@ -1,15 +1,15 @@
-//! A rollup as meant: which lines count, by which key, and what is kept of them.
+//! A rollup as it is counted: which lines count, by which key, and what is kept of them.
 
 use std::sync::Arc;
 
 use exchange::{DefinedKind, FieldName, Filter};
 
-use crate::batch::{Column, Kind, Role, Table};
+use crate::batch::{Column, ColumnRole, Kind, Table};
 
 /// One part of a key.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Part {
-    /// The value of a field; a line without it has the empty text, or does not count when the
+pub enum KeyPart {
+    /// The value of a field. A line without it has the empty text, or does not count when the
     /// column holds numbers.
     Field(FieldName, Kind),
     /// The time of the line, rounded down to this many microseconds.
@@ -80,7 +80,7 @@ pub struct Rollup {
     /// Lines that it counts; none: all.
     pub filter: Option<Filter>,
     /// The key.
-    pub key: Vec<Part>,
+    pub key: Vec<KeyPart>,
     /// What is kept.
     pub measures: Vec<Measure>,
     /// The table.
@@ -99,8 +99,8 @@ impl Rollup {
     #[must_use]
     pub fn part(&self, prefix: &str, lines: Option<&Filter>) -> Self {
         let filter = match (self.filter.clone(), lines) {
-            (Some(own), Some(lines)) => Some(own.and(lines.clone())),
-            (own, lines) => own.or_else(|| lines.cloned()),
+            (Some(filter), Some(lines)) => Some(filter.and(lines.clone())),
+            (filter, lines) => filter.or_else(|| lines.cloned()),
         };
         let named = |table: &Arc<Table>| {
             let name = format!("{prefix}{}", table.name);
@@ -118,16 +118,16 @@ impl Rollup {
 
 /// The columns of a rollup while its configuration is read.
 #[derive(Debug, Default)]
-pub(crate) struct Columns {
-    pub(crate) key: Vec<Part>,
+pub(crate) struct RollupColumns {
+    pub(crate) key: Vec<KeyPart>,
     pub(crate) measures: Vec<Measure>,
     pub(crate) columns: Vec<Column>,
 }
 
-impl Columns {
-    pub(crate) fn key(&mut self, name: String, kind: Kind, part: Part) {
+impl RollupColumns {
+    pub(crate) fn key(&mut self, name: String, kind: Kind, part: KeyPart) {
         self.key.push(part);
-        self.columns.push(Column { name, kind, role: Role::Key });
+        self.columns.push(Column { name, kind, role: ColumnRole::Key });
     }
 
     /// Adds a measure and returns the place of its column; one of that name is there only once.
@@ -135,7 +135,7 @@ impl Columns {
         &mut self,
         name: String,
         kind: Kind,
-        role: Role,
+        role: ColumnRole,
         measure: Measure,
     ) -> usize {
         if let Some(at) = self.columns.iter().position(|column| column.name == name) {

@@ -15,9 +15,9 @@ pub trait Sink: Send {
     /// `Unreachable`, or `Refused` when a table exists with other columns.
     fn prepare(&mut self, tables: &[Arc<Table>]) -> Result<(), SinkError>;
 
-    /// Takes over the delivery of `source` by `node`: what an earlier process left unfinished is
-    /// finished or undone, and where the engine can fence that process off, it is. Called before
-    /// [`Sink::checkpoints`] by whoever is to deliver from what that returns, and by nobody else.
+    /// Takes over the delivery of `source` by `node`. What an earlier process left unfinished is
+    /// finished or undone; where the engine can fence that process off, it is. The process that
+    /// delivers calls it before [`Sink::checkpoints`], and no other process does.
     ///
     /// Engines that commit at once have nothing to do here.
     ///
@@ -34,11 +34,11 @@ pub trait Sink: Send {
     /// `Unreachable`.
     fn checkpoints(&mut self, source: &str) -> Result<Vec<Checkpoint>, SinkError>;
 
-    /// Commits a batch with its checkpoint at once, if the checkpoint before it is the one held.
+    /// Commits a batch with its checkpoint at once, if the sink holds the checkpoint before it.
     ///
     /// # Errors
-    /// `Fenced` when another checkpoint is held: nothing was committed. `Refused` when the engine
-    /// does not take the rows: nothing was committed. `Unreachable` when it is not known whether
-    /// it was committed: the caller reads the checkpoint again.
+    /// `Fenced` when the sink holds another checkpoint: nothing was committed. `Refused` when the
+    /// engine does not take the rows: nothing was committed. `Unreachable` when it is not known
+    /// whether it was committed: the caller reads the checkpoint again.
     fn deliver(&mut self, batch: &Batch) -> Result<(), SinkError>;
 }

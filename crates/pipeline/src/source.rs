@@ -1,6 +1,6 @@
 //! Where lines come from: a queue that is read from a position on, and that keeps its lines.
 //!
-//! A source hands out complete lines, each once, in order; its position is a short text that the
+//! A source hands out complete lines, each once, in order. Its position is a short text that the
 //! sink keeps for it. What was handed out but not committed is handed out again after a restart.
 
 mod files;
@@ -13,13 +13,13 @@ use stdx::DiskFile;
 
 pub use files::{Extent, FileOptions, FilePattern, FileSource, TimeOf, time_in};
 pub use journal::JournalSource;
-pub use ranged::{Ranged, Stretch};
+pub use ranged::{FileRange, RangedSource};
 
 use crate::error::SourceError;
 
 /// Bytes of one file.
 #[derive(Debug, Clone, Copy)]
-pub struct Piece<'s> {
+pub struct LogChunk<'s> {
     /// The file's name, for messages.
     pub file: &'s str,
     /// Complete lines, each with its line feed, unless the step says otherwise.
@@ -28,18 +28,34 @@ pub struct Piece<'s> {
     pub start: u64,
 }
 
+/// Where a line stands.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct LineLocation<'l> {
+    /// The file's name.
+    pub file: &'l str,
+    /// The offset of the line's first byte.
+    pub offset: u64,
+}
+
+impl<'s> LogChunk<'s> {
+    /// Where the line stands that starts at this place of the chunk.
+    pub(crate) fn location(&self, start: usize) -> LineLocation<'s> {
+        LineLocation { file: self.file, offset: self.start + start as u64 }
+    }
+}
+
 /// What comes next.
 #[derive(Debug)]
-pub enum Step<'s> {
+pub enum ReadOutcome<'s> {
     /// Lines.
-    Lines(Piece<'s>),
+    Lines(LogChunk<'s>),
     /// The end of a file that nobody writes to any more, without a line feed: part of a line,
     /// to be quarantined.
-    Torn(Piece<'s>),
+    Torn(LogChunk<'s>),
     /// A line that is longer than lines may be, to be quarantined; the piece has its beginning.
     Oversized {
         /// The beginning.
-        beginning: Piece<'s>,
+        beginning: LogChunk<'s>,
         /// The length of all of it in bytes, with its line feed if it has one.
         length: u64,
     },
@@ -52,8 +68,8 @@ pub enum Step<'s> {
         /// The offset just after the last one.
         to: u64,
     },
-    /// A file has less than what was handed out of it, as after a power cut: these bytes were
-    /// counted, and the file has them no more. Reading goes on at its end.
+    /// A file has less than what was handed out of it, as after a power cut. The missing bytes were
+    /// counted, and the file no longer has them. Reading goes on at its end.
     Receded {
         /// The file's name.
         file: &'s str,
@@ -62,22 +78,23 @@ pub enum Step<'s> {
         /// How far it had been read.
         to: u64,
     },
-    /// A file cannot be read at present; the others go on. Said once for each cause.
+    /// A file cannot be read at present; the others go on. Reported once for each reason.
     Unreadable {
         /// The file's name.
         file: &'s str,
         /// What the system says.
-        cause: &'s str,
+        reason: &'s str,
     },
-    /// A file came up that another node may have read before: wants [`Source::others`] anew.
+    /// A file came up that another node may have read before. The source wants
+    /// [`LineSource::others`] anew.
     Unfamiliar,
     /// Nothing more at present.
     CaughtUp,
 }
 
 /// A queue of lines.
-pub trait Source: Send {
-    /// Goes to `position`, one that [`Source::position`] gave and the sink has kept; to the
+pub trait LineSource: Send {
+    /// Goes to `position`, one that [`LineSource::position`] gave and the sink has kept; to the
     /// beginning without one. Also goes back there after a delivery that failed.
     ///
     /// # Errors
@@ -85,20 +102,20 @@ pub trait Source: Send {
     fn resume(&mut self, position: Option<&str>) -> Result<(), SourceError>;
 
     /// Takes note of the positions that other nodes have committed for this source at present;
-    /// called before `resume`, and whenever [`Step::Unfamiliar`] asks for it.
+    /// called before `resume`, and whenever [`ReadOutcome::Unfamiliar`] asks for it.
     fn others(&mut self, _positions: &[String]) {}
 
     /// Returns the next lines.
     ///
     /// # Errors
     /// When files cannot be read; asking again tries again. What was handed out before stays
-    /// good, and can be committed with [`Source::position`].
-    fn read(&mut self) -> Result<Step<'_>, SourceError>;
+    /// good, and can be committed with [`LineSource::position`].
+    fn read(&mut self) -> Result<ReadOutcome<'_>, SourceError>;
 
     /// The position just after everything handed out.
     fn position(&self) -> String;
 
-    /// The files that must be made durable before [`Source::position`] may be committed; asked
+    /// The files that must be made durable before [`LineSource::position`] may be committed; asked
     /// for together with it. Syncing them may stall: it belongs on another thread.
     fn to_sync(&mut self) -> Vec<Arc<dyn DiskFile>> {
         Vec::new()

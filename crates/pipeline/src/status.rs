@@ -1,6 +1,7 @@
 //! What a pipeline says of itself, while it runs.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Instant;
 
 use parking_lot::Mutex;
 use serde::Serialize;
@@ -24,8 +25,8 @@ pub struct Status {
     /// Another process moves the checkpoint: this one waits.
     pub(crate) stands_by: AtomicBool,
     pub(crate) fenced: AtomicU64,
-    /// When a batch was last committed, microseconds since the Unix epoch.
-    pub(crate) committed_us: AtomicU64,
+    /// When a batch was last committed.
+    pub(crate) committed: Mutex<Option<Instant>>,
 }
 
 /// [`Status`] as one document.
@@ -81,10 +82,7 @@ impl Status {
             restarts: get(&self.restarts),
             bytes_behind,
             seconds_behind: if bytes_behind > 0 { age_us as f64 / 1e6 } else { 0.0 },
-            committed_s_ago: match get(&self.committed_us) {
-                0 => None,
-                then => Some(now_us.saturating_sub(then) as f64 / 1e6),
-            },
+            committed_s_ago: self.committed.lock().map(|then| then.elapsed().as_secs_f64()),
             stands_by: self.stands_by.load(Ordering::Relaxed),
             fenced: get(&self.fenced),
             last_error: self.last_error.lock().clone(),

@@ -1,8 +1,8 @@
 //! Starts a pipeline again from the checkpoint whenever it fails, panics included.
 //!
-//! Source 001 stopped instead, for fear of corrupt data; here the transaction makes it safe:
-//! whatever a failed pipeline had in memory was not committed, and is read again. A pipeline that
-//! was fenced off stands by, and takes over when the other process stops.
+//! Invariant: a failed pipeline loses and doubles nothing. Whatever it had in memory was not
+//! committed, and is read again from the checkpoint. A pipeline that was fenced off stands by, and
+//! takes over when the other process stops.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -12,30 +12,30 @@ use std::time::{Duration, Instant};
 use stdx::Backoff;
 
 use crate::error::{RunError, SinkError};
-use crate::run::{Pipeline, Stop};
+use crate::run::{Pipeline, StopSignal};
 use crate::status::Status;
 
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(10);
 /// A pipeline that ran this long is taken to have been well.
 const WELL_AFTER: Duration = Duration::from_secs(30);
-const GLANCE: Duration = Duration::from_millis(20);
+const LOOK_INTERVAL: Duration = Duration::from_millis(20);
 /// How long the checkpoint must stand still before a process that stands by takes over.
 const QUIET: Duration = Duration::from_secs(3);
 
-/// Runs pipelines that `make` makes, one after the other, until one ends as it should or `stop`
-/// is told; `name` stands in messages.
-pub fn supervise(name: &str, make: impl Fn() -> Pipeline, status: &Arc<Status>, stop: &Stop) {
+/// Runs pipelines that `make` makes, one after the other, until one ends as it should or a stop is
+/// requested. `name` stands in messages.
+pub fn supervise(name: &str, make: impl Fn() -> Pipeline, status: &Arc<Status>, stop: &StopSignal) {
     let mut backoff = Backoff::new(FIRST_PAUSE, LONGEST_PAUSE, u64::from(std::process::id()));
     loop {
         let started = Instant::now();
         // A pipeline is made anew each time: nothing of the broken one is used again.
         let ended = catch_unwind(AssertUnwindSafe(|| make().run(stop)));
-        let cause = match ended {
+        let reason = match ended {
             Ok(Ok(())) => return,
             Ok(Err(RunError::Sink(fence @ SinkError::Fenced { .. }))) => {
                 stand_by(name, &fence, &make, (status, stop));
-                if stop.is_told() {
+                if stop.is_requested() {
                     return;
                 }
                 continue;
@@ -43,29 +43,30 @@ pub fn supervise(name: &str, make: impl Fn() -> Pipeline, status: &Arc<Status>, 
             Ok(Err(error)) => describe(&error),
             Err(_) => "a stage panicked; its message is above".to_owned(),
         };
-        tracing::error!(pipeline = name, cause, "starting again from the checkpoint");
-        *status.last_error.lock() = Some(cause);
+        tracing::error!(pipeline = name, reason, "starting again from the checkpoint");
+        *status.last_error.lock() = Some(reason);
         Status::count(&status.restarts, 1);
         if started.elapsed() > WELL_AFTER {
             backoff.reset();
         }
         let end = Instant::now() + backoff.delay();
         while Instant::now() < end {
-            if stop.is_told() {
+            if stop.is_requested() {
                 return;
             }
-            std::thread::sleep(GLANCE);
+            std::thread::sleep(LOOK_INTERVAL);
         }
     }
 }
 
 /// Leaves the source to the other process until that has been quiet for a while. An idle log looks
-/// the same as a dead process: then both deliver, and the first line tells again who does.
+/// the same as a dead process. Then both deliver, and the first line decides again which of them
+/// does.
 fn stand_by(
     name: &str,
     fence: &SinkError,
     make: impl Fn() -> Pipeline,
-    (status, stop): (&Status, &Stop),
+    (status, stop): (&Status, &StopSignal),
 ) {
     tracing::warn!(pipeline = name, %fence, "standing by while another process delivers");
     Status::count(&status.fenced, 1);

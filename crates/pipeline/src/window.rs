@@ -1,12 +1,13 @@
 //! The aggregates of one rollup since the last batch: rows under way, found by a hash of their key.
 //!
-//! A row is laid out as it will be delivered from its first line on, so that a window is handed
-//! over by a swap, and the memory of a delivered one is filled again. Beside it there is a table
-//! of hashes, seeded anew in every process: who writes log lines must not choose what collides.
-//! A key is compared as it came; only one that finds no row is checked for what engines do not take
-//! and looked up again as it will stand there, so each key has one row.
-//! Rows lie far apart in memory, so lines wait until there are [`WAITING_MAX`] of them, and then
-//! look for their rows side by side, so that the waits for memory overlap.
+//! A row is laid out as it will be delivered from its first line on. So a window is handed over by
+//! a swap, and the memory of a delivered one is filled again.
+//! Beside the rows there is a table of hashes. It is seeded anew in every process: whoever writes
+//! log lines must not choose what collides. A key is compared as it came. Only a key that finds no
+//! row is checked for what engines do not take, and looked up again as it will stand there. So each
+//! key has one row.
+//! Rows lie far apart in memory. So lines wait until there are [`WAITING_MAX`] of them, and then
+//! look for their rows side by side: the waits for memory overlap.
 //!
 //! Invariant: nothing here was delivered, and everything read since the last batch is here.
 
@@ -14,19 +15,20 @@ mod key;
 mod measure;
 mod raw;
 
-use std::borrow::Cow;
 use std::hash::{BuildHasher, Hasher};
 use std::ops::Range;
 use std::sync::Arc;
 
-use exchange::{Fields, Value};
+use exchange::Fields;
 use foldhash::fast::RandomState;
 use hashbrown::HashTable;
 use metrics::{Quantiles, Uniques};
 
-use crate::batch::{Cell, Flat, Kind, Rows, Table};
+use crate::batch::{CellValue, Flat, Kind, Table, TableRows};
 use crate::rollup::{Measure, Rollup, SketchOf};
-use raw::Shared;
+use crate::source::LineLocation;
+use measure::{LastCell, text_of};
+use raw::EventRows;
 
 /// Lines that look for their rows at once; their keys fit the nearest cache.
 const WAITING_MAX: usize = 64;
@@ -35,34 +37,22 @@ const WAITING_MAX: usize = 64;
 #[derive(Debug)]
 pub(crate) struct Window {
     rollup: Arc<Rollup>,
-    node: Box<str>,
-    source_name: Box<str>,
-    /// Texts that the rows of many single events share.
-    shared: Shared,
+    events: EventRows,
     seed: RandomState,
-    index: HashTable<Entry>,
-    waiting: Waiting,
+    index: HashTable<KeyEntry>,
+    waiting: WaitingLines,
     /// What becomes of a line is known without its row, so that it can wait.
     can_wait: bool,
-    rows: Rows,
+    rows: TableRows,
     /// The measures of a row that has seen no line.
     fresh: Box<[Flat]>,
     /// Sketches of each row, one after the other.
     sketches: Vec<Sketch>,
     sketch_bytes: usize,
     /// Memory of the window delivered before.
-    spare: Option<Rows>,
+    spare: Option<TableRows>,
     /// Lines that lacked a number that is part of the key.
     without_key: u64,
-}
-
-/// Where a line stands.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Place<'p> {
-    /// The file's name.
-    pub file: &'p str,
-    /// The offset of the line's first byte.
-    pub offset: u64,
 }
 
 #[derive(Debug)]
@@ -73,7 +63,7 @@ enum Sketch {
 
 /// The row of a key.
 #[derive(Debug, Clone, Copy)]
-struct Entry {
+struct KeyEntry {
     /// Half the hash of the key.
     half: u32,
     row: u32,
@@ -83,35 +73,33 @@ struct Entry {
 
 /// Lines that have not found their rows yet.
 #[derive(Debug, Default)]
-struct Waiting {
+struct WaitingLines {
     keys: Vec<u8>,
-    lines: Vec<Line>,
+    lines: Vec<WaitingLine>,
     /// A value for each measure of each line.
     values: Vec<Flat>,
 }
 
 #[derive(Debug)]
-struct Line {
+struct WaitingLine {
     /// Its key, in the keys.
     key: Range<usize>,
     half: u32,
     /// The row of a key with that hash.
-    likely: Option<Entry>,
+    likely: Option<KeyEntry>,
 }
 
 impl Window {
     /// An empty window for lines that `node` reads from a source.
     pub(crate) fn new(rollup: Arc<Rollup>, node: &str, source_name: &str) -> Self {
         Self {
-            node: node.into(),
-            source_name: source_name.into(),
-            shared: Shared::default(),
+            events: EventRows::new(node, source_name),
             seed: RandomState::default(),
             index: HashTable::new(),
-            waiting: Waiting::default(),
+            waiting: WaitingLines::default(),
             can_wait: rollup.sketches.is_empty()
                 && !rollup.measures.iter().any(|measure| matches!(measure, Measure::Last(..))),
-            rows: Rows::new(Arc::clone(&rollup.table)),
+            rows: TableRows::new(Arc::clone(&rollup.table)),
             fresh: rollup.measures.iter().map(measure::fresh).collect(),
             sketches: Vec::new(),
             sketch_bytes: 0,
@@ -122,12 +110,13 @@ impl Window {
     }
 
     /// Adds one event at `time_us`, if it passes the filter.
-    pub(crate) fn add(&mut self, event: &impl Fields, time_us: i64, place: Place<'_>) {
+    pub(crate) fn add(&mut self, event: &impl Fields, time_us: i64, location: LineLocation<'_>) {
         if self.rollup.filter.as_ref().is_some_and(|filter| !filter.matches(event)) {
             return;
         }
         if !self.rollup.raw.is_empty() {
-            return self.add_raw(event, place);
+            let Self { rollup, rows, events, .. } = self;
+            return events.add(rows, &rollup.raw, event, location);
         }
         let start = self.waiting.keys.len();
         if key::encode(&self.rollup.key, event, time_us, &mut self.waiting.keys).is_none() {
@@ -137,7 +126,7 @@ impl Window {
         }
         let key = start..self.waiting.keys.len();
         let half = self.half(&self.waiting.keys[key.clone()]);
-        self.waiting.lines.push(Line { key, half, likely: None });
+        self.waiting.lines.push(WaitingLine { key, half, likely: None });
         let measures = self.rollup.measures.iter();
         self.waiting.values.extend(measures.map(|measure| measure::value(measure, event, time_us)));
         if !self.can_wait {
@@ -155,13 +144,13 @@ impl Window {
     }
 
     /// Takes the rows out; the window is empty after it.
-    pub(crate) fn take(&mut self) -> impl Iterator<Item = Rows> {
+    pub(crate) fn take(&mut self) -> impl Iterator<Item = TableRows> {
         self.settle();
         let sketched = self.take_sketches();
         let spare = self.spare.take();
-        let spare = spare.unwrap_or_else(|| Rows::new(Arc::clone(&self.rollup.table)));
+        let spare = spare.unwrap_or_else(|| TableRows::new(Arc::clone(&self.rollup.table)));
         self.index.clear();
-        self.shared = Shared::default();
+        self.events.begin_anew();
         std::iter::once(std::mem::replace(&mut self.rows, spare)).chain(sketched)
     }
 
@@ -176,7 +165,7 @@ impl Window {
     }
 
     /// Takes the memory of rows back that were delivered.
-    pub(crate) fn recycle(&mut self, mut rows: Rows) {
+    pub(crate) fn recycle(&mut self, mut rows: TableRows) {
         rows.clear();
         self.spare = Some(rows);
     }
@@ -215,7 +204,8 @@ impl Window {
         let first = row * self.width() + self.rollup.key.len();
         for (at, measure) in self.rollup.measures.iter().enumerate() {
             if let Measure::Last(field, kind) = measure {
-                measure::last(&mut self.rows, first + at, (field, *kind), event, time_us);
+                let cell = LastCell { at: first + at, field, kind: *kind };
+                measure::last(&mut self.rows, cell, event, time_us);
             }
         }
         if !self.rollup.sketches.is_empty() {
@@ -233,11 +223,11 @@ impl Window {
         if let Some(row) = self.find(half, key) {
             return row;
         }
-        match key::fitted(&self.rollup.key, key) {
+        match key::sanitised(&self.rollup.key, key) {
             None => self.new_row(half, key),
-            Some(fitted) => {
-                let half = self.half(&fitted);
-                self.find(half, &fitted).unwrap_or_else(|| self.new_row(half, &fitted))
+            Some(sanitised) => {
+                let half = self.half(&sanitised);
+                self.find(half, &sanitised).unwrap_or_else(|| self.new_row(half, &sanitised))
             }
         }
     }
@@ -247,7 +237,7 @@ impl Window {
         let (start, _) = self.rows.keep(key);
         self.rows.cells.extend(key::cells(&self.rollup.key, key, start));
         self.rows.cells.extend_from_slice(&self.fresh);
-        let entry = Entry { half, row: row as u32, start };
+        let entry = KeyEntry { half, row: row as u32, start };
         self.index.insert_unique(spread(half), entry, |entry| spread(entry.half));
         for sketch in &self.rollup.sketches {
             self.sketch_bytes += size_of::<Sketch>();
@@ -268,7 +258,7 @@ impl Window {
     }
 
     fn find(&self, half: u32, key: &[u8]) -> Option<usize> {
-        let is_same = |entry: &Entry| entry.half == half && is_at(&self.rows, *entry, key);
+        let is_same = |entry: &KeyEntry| entry.half == half && is_at(&self.rows, *entry, key);
         self.index.find(spread(half), is_same).map(|entry| entry.row as usize)
     }
 
@@ -294,17 +284,17 @@ impl Window {
         }
     }
 
-    /// The rows of the table of sketches; a sketch that saw no value is absent, and a row without
+    /// The rows of the table of sketches. A sketch that saw no value is absent, and a row without
     /// any is left out.
-    fn take_sketches(&mut self) -> Option<Rows> {
+    fn take_sketches(&mut self) -> Option<TableRows> {
         let table = self.rollup.sketch_table.as_ref()?;
-        let mut sketched = Rows::new(Arc::clone(table));
+        let mut sketched = TableRows::new(Arc::clone(table));
         let (keys, mut blob) = (self.rollup.key.len(), Vec::new());
         let rows = self.sketches.chunks_mut(self.rollup.sketches.len());
         for (row, sketches) in rows.enumerate().filter(|(_, all)| !all.iter().all(Sketch::is_empty))
         {
             self.rows.row(row).take(keys).for_each(|cell| sketched.push(cell));
-            sketched.push(Cell::Text(self.node.as_bytes()));
+            sketched.push(CellValue::Text(self.events.node.as_bytes()));
             for sketch in sketches {
                 blob.clear();
                 match sketch {
@@ -312,7 +302,11 @@ impl Window {
                     Sketch::Uniques(uniques) => uniques.encode(&mut blob),
                     Sketch::Quantiles(quantiles) => quantiles.encode(&mut blob),
                 }
-                sketched.push(if blob.is_empty() { Cell::Absent } else { Cell::Blob(&blob) });
+                sketched.push(if blob.is_empty() {
+                    CellValue::Absent
+                } else {
+                    CellValue::Blob(&blob)
+                });
             }
         }
         self.sketches.clear();
@@ -339,15 +333,8 @@ impl Sketch {
 
 /// Whether `key` is the key of an entry's row; no key begins with another one.
 #[inline]
-fn is_at(rows: &Rows, entry: Entry, key: &[u8]) -> bool {
+fn is_at(rows: &TableRows, entry: KeyEntry, key: &[u8]) -> bool {
     rows.text[entry.start as usize..].starts_with(key)
-}
-
-fn text_of(value: Value<'_>) -> Cow<'_, [u8]> {
-    match value {
-        Value::Text(text) => text,
-        number => Cow::Owned(number.to_string().into_bytes()),
-    }
 }
 
 /// The hash table wants its bits at both ends of 64.

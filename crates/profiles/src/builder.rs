@@ -1,14 +1,17 @@
 //! Makes profiles out of what users have read.
 //!
-//! A profile says which categories a user reads (shares of reads that halve in weight every
-//! `half_life`), how many distinct items, and which lately. An item counts once, at its latest
-//! read: reloading a page says nothing about taste. Only users with at least `items_min` distinct
-//! items get a profile; the rest are better served by the generic answer.
+//! A [`Builder`] collects reads in memory and writes one profile file at the end. Only users with
+//! at least `items_min` distinct items get a profile. The rest are better served by the generic
+//! answer.
 //!
-//! Memory: 16 bytes for each pair of user and distinct item (doubled at worst while a user's list
-//! grows), about 100 bytes for each user and each item beside the id. A user keeps the
-//! [`USER_ITEMS_MAX`] latest items; older ones are forgotten, so one robot costs 32 KB at most.
+//! Memory, beside the ids themselves: 16 bytes for each pair of user and distinct item, twice that
+//! while a user's list grows. Each user and each item takes about 100 bytes more. One user's list
+//! is bounded by [`history::USER_ITEMS_MAX`], so a robot costs 32 KB at most.
 
+mod catalogue;
+mod data;
+mod history;
+mod unfinished;
 mod write;
 
 use std::collections::HashMap;
@@ -19,15 +22,10 @@ use foldhash::fast::RandomState;
 
 use crate::error::ProfilesError;
 use crate::key::UserKey;
-
-/// Distinct items kept per user: the latest. `reads` of a profile never exceeds it.
-pub(crate) const USER_ITEMS_MAX: usize = 1_000;
-
-/// Ids kept in `recent` of a profile.
-pub(crate) const RECENT_MAX: usize = 100;
-
-/// Ids of items and names of categories longer than this are left out.
-pub(crate) const ITEM_BYTES_MAX: usize = 200;
+use catalogue::{Catalogue, ITEM_BYTES_MAX};
+use history::{History, ItemRead};
+use unfinished::Unfinished;
+use write::Contents;
 
 /// What counts and for how long.
 #[derive(Debug, Clone)]
@@ -62,7 +60,7 @@ impl Default for BuildOptions {
 
 /// One user reading one item.
 #[derive(Debug, Clone, Copy)]
-pub struct Read<'r> {
+pub struct UserRead<'r> {
     /// The user's id.
     pub user: &'r [u8],
     /// The item's id.
@@ -75,7 +73,7 @@ pub struct Read<'r> {
 
 /// What a build came to.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Built {
+pub struct BuildSummary {
     /// Profiles in the file.
     pub rows: u64,
     /// Users seen within the window, with a profile or without.
@@ -93,50 +91,20 @@ pub struct Builder {
     options: BuildOptions,
     now_unix_ms: u64,
     users: HashMap<Box<[u8]>, History, RandomState>,
-    items: Names,
-    categories: Names,
-    /// Index of the category of each item.
-    category_of: Vec<u32>,
+    catalogue: Catalogue,
     skipped: u64,
-}
-
-/// The distinct items that a user has read; unsorted, with duplicates since the last compaction.
-#[derive(Debug, Default)]
-struct History {
-    reads: Vec<ItemRead>,
-    distinct: usize,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct ItemRead {
-    unix_ms: u64,
-    item: u32,
-}
-
-/// Names numbered from 0.
-#[derive(Default)]
-struct Names {
-    numbers: HashMap<Box<str>, u32, RandomState>,
-    names: Vec<Box<str>>,
 }
 
 impl Builder {
     /// Returns a builder without reads, whose window ends at `now_unix_ms`.
     pub fn new(options: BuildOptions, now_unix_ms: u64) -> Self {
-        Self {
-            options,
-            now_unix_ms,
-            users: HashMap::default(),
-            items: Names::default(),
-            categories: Names::default(),
-            category_of: Vec::new(),
-            skipped: 0,
-        }
+        let (users, catalogue) = (HashMap::default(), Catalogue::default());
+        Self { options, now_unix_ms, users, catalogue, skipped: 0 }
     }
 
     /// Counts one read. Reads may come in any order. Reads from the future, by a clock that is
     /// ahead, count as read at the end of the window.
-    pub fn add(&mut self, read: Read<'_>) {
+    pub fn add(&mut self, read: UserRead<'_>) {
         let window_ms = u64::try_from(self.options.window.as_millis()).unwrap_or(u64::MAX);
         let unix_ms = read.unix_ms.min(self.now_unix_ms);
         let fits = |text: &str, bytes_max| !text.is_empty() && text.len() <= bytes_max;
@@ -149,12 +117,7 @@ impl Builder {
             self.skipped += 1;
             return;
         }
-        let item = self.items.number(read.item);
-        let category = self.categories.number(read.category);
-        match self.category_of.get_mut(item as usize) {
-            Some(known) => *known = category,
-            None => self.category_of.push(category),
-        }
+        let item = self.catalogue.item(read.item, read.category);
         self.history(read.user).push(ItemRead { unix_ms, item });
     }
 
@@ -162,19 +125,29 @@ impl Builder {
     pub fn rows(&mut self) -> u64 {
         self.users.values_mut().for_each(History::compact);
         let items_min = self.options.items_min;
-        self.users.values().filter(|history| history.distinct >= items_min).count() as u64
+        self.users.values().filter(|history| history.distinct() >= items_min).count() as u64
     }
 
     /// Writes the file at `path`: complete, synchronised to the disk, put in place by one rename.
     ///
     /// # Errors
-    /// When the folder cannot be written to, or another build of the same file is under way. The
-    /// file at `path` is then as it was.
-    pub fn finish(self, path: &Path) -> Result<Built, ProfilesError> {
-        let users = self.users.len() as u64;
-        let (items, skipped) = (self.items.names.len() as u64, self.skipped);
-        let (rows, bytes) = write::file(self, path)?;
-        Ok(Built { rows, users, items, skipped, bytes })
+    /// When the directory cannot be written to, or another build of the same file is under way.
+    /// The file at `path` is then as it was.
+    pub fn finish(mut self, path: &Path) -> Result<BuildSummary, ProfilesError> {
+        let unfinished = Unfinished::create(path)?;
+        let (users, items) = (self.users.len() as u64, self.catalogue.items());
+        let profiles = self.profiles();
+        let contents = Contents {
+            profiles: &profiles,
+            catalogue: &self.catalogue,
+            half_life: self.options.half_life,
+            users: self.options.user_key.mark(),
+            built_unix_ms: self.now_unix_ms,
+        };
+        write::write(&contents, unfinished.path()).map_err(ProfilesError::sqlite(path))?;
+        let bytes = unfinished.publish(path).map_err(ProfilesError::io(path))?;
+        let rows = profiles.len() as u64;
+        Ok(BuildSummary { rows, users, items, skipped: self.skipped, bytes })
     }
 
     fn history(&mut self, user: &[u8]) -> &mut History {
@@ -184,39 +157,21 @@ impl Builder {
         }
         self.users.get_mut(user).expect("the user was inserted above")
     }
-}
 
-impl History {
-    fn push(&mut self, read: ItemRead) {
-        self.reads.push(read);
-        if self.reads.len() >= 2 * self.distinct.max(8) {
-            self.compact();
+    /// Takes the users that have read enough, in the order of their keys.
+    fn profiles(&mut self) -> Vec<(Box<[u8]>, History)> {
+        let options = &self.options;
+        let mut profiles = Vec::new();
+        for (user, mut history) in std::mem::take(&mut self.users) {
+            history.compact();
+            if history.distinct() < options.items_min {
+                continue;
+            }
+            let key = if options.keyed { user } else { options.user_key.of(&user).into() };
+            profiles.push((key, history));
         }
-    }
-
-    /// Keeps the latest read of each item, and the latest items.
-    fn compact(&mut self) {
-        self.reads.sort_unstable_by_key(|read| (read.item, std::cmp::Reverse(read.unix_ms)));
-        self.reads.dedup_by_key(|read| read.item);
-        self.reads.sort_unstable_by_key(|read| (std::cmp::Reverse(read.unix_ms), read.item));
-        self.reads.truncate(USER_ITEMS_MAX);
-        self.distinct = self.reads.len();
-    }
-}
-
-impl Names {
-    fn number(&mut self, name: &str) -> u32 {
-        if let Some(number) = self.numbers.get(name) {
-            return *number;
-        }
-        let number = u32::try_from(self.names.len()).expect("four billion names fill any memory");
-        self.numbers.insert(name.into(), number);
-        self.names.push(name.into());
-        number
-    }
-
-    fn get(&self, number: u32) -> &str {
-        &self.names[number as usize]
+        profiles.sort_unstable_by(|(a, _), (b, _)| a.cmp(b));
+        profiles
     }
 }
 

@@ -1,8 +1,8 @@
 //! The checks of a profile file: quick ones before it is used, a full one behind.
 //!
-//! Quick means under a second for five million rows: no statement here reads a whole table unless
-//! it is bounded in time. What is left out is made up for by the full check, which reads every
-//! page and row, and whose scan also takes the keys into memory.
+//! Quick means under a second for five million rows: no statement of the quick checks reads a whole
+//! table unless it is bounded in time. The full check makes up for what is left out. It reads every
+//! page and row, and takes the keys into memory as it does.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -13,9 +13,10 @@ use rusqlite::types::ValueRef;
 use stdx::Chain;
 
 use crate::error::ProfilesError;
-use crate::file::{FileOptions, text_of};
-use crate::filter::{Filter, Keys};
+use crate::filter::{KeyFilter, KeyHashes};
+use crate::key_text::stored_text;
 use crate::meta::{Checksum, FORMAT, Meta};
+use crate::options::FileOptions;
 use crate::profile::Profile;
 use crate::schema::{Layout, is_set};
 
@@ -33,8 +34,8 @@ pub(crate) fn check_format(meta: &Meta, path: &Path) -> Result<(), ProfilesError
     if meta.format == FORMAT {
         return Ok(());
     }
-    let why = format!("format `{}`; this program reads `{FORMAT}`", meta.format);
-    Err(ProfilesError::unfit(path, why))
+    let reason = format!("format `{}`; this program reads `{FORMAT}`", meta.format);
+    Err(ProfilesError::unfit(path, reason))
 }
 
 /// Refuses files whose users are keyed otherwise: nobody would be found in them.
@@ -47,11 +48,11 @@ pub(crate) fn check_keying(
     if meta.users == users {
         return Ok(());
     }
-    let why = format!(
+    let reason = format!(
         "its users are keyed `{}`, the configuration says `{users}`; build it again",
         meta.users
     );
-    Err(ProfilesError::unfit(path, why))
+    Err(ProfilesError::unfit(path, reason))
 }
 
 /// Returns the number of rows, exact or as the last `ANALYZE` found it; none when counting takes
@@ -84,8 +85,8 @@ pub(crate) fn check_floor(
     path: &Path,
 ) -> Result<(), ProfilesError> {
     if rows < options.rows_min {
-        let why = format!("{rows} rows, fewer than `rows_min` = {}", options.rows_min);
-        return Err(ProfilesError::unfit(path, why));
+        let reason = format!("{rows} rows, fewer than `rows_min` = {}", options.rows_min);
+        return Err(ProfilesError::unfit(path, reason));
     }
     let Some(last) = last_rows.filter(|last| *last >= SHRINK_ROWS_MIN) else { return Ok(()) };
     check_shrink(rows, last, options, path)
@@ -109,13 +110,13 @@ pub(crate) fn check_shrink(
 pub(crate) struct Full {
     pub rows: u64,
     pub profiles: u64,
-    pub filter: Filter,
+    pub filter: KeyFilter,
 }
 
 /// Reads every page and every row.
 ///
 /// # Errors
-/// When anything does not hold, or `stop` was asked.
+/// When anything does not hold, or a stop was requested.
 pub(crate) fn check_full(
     connection: &mut Connection,
     layout: &Layout,
@@ -138,20 +139,21 @@ pub(crate) fn check_full(
     let (rows, keys, checksum) =
         scan(connection, layout, meta.is_some(), capacity).map_err(ProfilesError::sqlite(path))?;
     if let Some(meta) = meta.filter(|meta| meta.rows != rows || meta.checksum != checksum) {
-        let why = format!(
+        let reason = format!(
             "{rows} rows with checksum {checksum}; its builder wrote {} with {}",
             meta.rows, meta.checksum
         );
-        return Err(ProfilesError::unfit(path, why));
+        return Err(ProfilesError::unfit(path, reason));
     }
     let profiles = keys.len() as u64;
-    let filter =
-        keys.settle().ok_or_else(|| ProfilesError::unfit(path, "it has more than 2^32 rows"))?;
+    let filter = keys
+        .into_filter()
+        .ok_or_else(|| ProfilesError::unfit(path, "it has more than 2^32 rows"))?;
     Ok(Full { rows, profiles, filter })
 }
 
-/// Returns what is wrong with the data of rows that say that there is a profile; none if it is
-/// empty or a JSON object in each.
+/// Returns what is wrong with the data of rows that say that there is a profile. None if it is
+/// empty or a JSON object in each of them.
 pub(crate) fn bad_data(
     connection: &Connection,
     layout: &Layout,
@@ -162,25 +164,25 @@ pub(crate) fn bad_data(
     let mut found = statement.query([])?;
     let (mut bad, mut first) = (0_u64, None);
     while let Some(row) = found.next()? {
-        let Some(fault) = fault_of(row.get_ref(2)?).filter(|_| is_set(row.get_ref_unwrap(1)))
+        let Some(reason) = data_problem(row.get_ref(2)?).filter(|_| is_set(row.get_ref_unwrap(1)))
         else {
             continue;
         };
         bad += 1;
         if first.is_none() {
             let mut digits = [0; 20];
-            let key = text_of(row.get_ref(0)?, &mut digits).unwrap_or_default();
-            first = Some((String::from_utf8_lossy(key).into_owned(), fault));
+            let key = stored_text(row.get_ref(0)?, &mut digits).unwrap_or_default();
+            first = Some((String::from_utf8_lossy(key).into_owned(), reason));
         }
     }
-    Ok(first.map(|(key, fault)| {
+    Ok(first.map(|(key, reason)| {
         let more = if bad > 1 { format!(" and {} more", bad - 1) } else { String::new() };
-        format!("row `{key}`{more}: a model cannot read `data`: {fault}")
+        format!("row `{key}`{more}: a model cannot read `data`: {reason}")
     }))
 }
 
 /// What keeps a data column from being a profile.
-fn fault_of(data: ValueRef<'_>) -> Option<String> {
+fn data_problem(data: ValueRef<'_>) -> Option<String> {
     match data {
         ValueRef::Null | ValueRef::Text(b"") | ValueRef::Blob(b"") => None,
         ValueRef::Text(data) | ValueRef::Blob(data) => {
@@ -190,14 +192,14 @@ fn fault_of(data: ValueRef<'_>) -> Option<String> {
     }
 }
 
-/// Returns the number of rows, the keys that have a profile, and the checksum (of files of our
-/// builder, which has written them in the order of their row numbers).
+/// Returns the number of rows, the keys that have a profile, and the checksum. Only files of our
+/// builder have a checksum, over their rows in the order of the row numbers.
 fn scan(
     connection: &Connection,
     layout: &Layout,
     ours: bool,
     capacity: usize,
-) -> rusqlite::Result<(u64, Keys, String)> {
+) -> rusqlite::Result<(u64, KeyHashes, String)> {
     let (table, key, flag, data) = (&layout.table, &layout.key, &layout.flag, &layout.data);
     let sql = if ours {
         format!("SELECT {key}, {flag}, {data} FROM {table} ORDER BY rowid")
@@ -206,13 +208,13 @@ fn scan(
     };
     let mut statement = connection.prepare(&sql)?;
     let mut found = statement.query([])?;
-    let mut keys = Keys::with_capacity(capacity.min(1 << 27));
+    let mut keys = KeyHashes::with_capacity(capacity.min(1 << 27));
     let mut checksum = Checksum::new();
     let mut rows = 0;
     while let Some(row) = found.next()? {
         rows += 1;
         let mut digits = [0; 20];
-        let Some(key) = text_of(row.get_ref(0)?, &mut digits) else { continue };
+        let Some(key) = stored_text(row.get_ref(0)?, &mut digits) else { continue };
         if ours {
             checksum.add(key, row.get_ref(2)?.as_bytes_or_null()?.unwrap_or_default());
         }

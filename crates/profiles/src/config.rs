@@ -1,4 +1,4 @@
-//! `[profiles]`: as written, and as meant.
+//! `[profiles]`: as written, and checked.
 
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -10,8 +10,8 @@ use serde::Deserialize;
 use stdx::Span;
 
 use crate::builder::BuildOptions;
-use crate::file::FileOptions;
 use crate::key::UserKey;
+use crate::options::FileOptions;
 
 const EVENT: &str = "path == \"/1/feedback/read\" and status < 400";
 const ITEM: &str = "query.item";
@@ -27,8 +27,8 @@ pub struct Config {
     /// `user_profiles(user_id, has_profile)`. Whatever replaces it by rename is used within a
     /// second of passing the quick checks.
     pub file: Option<String>,
-    /// Time between builds of the file; without it the file comes from elsewhere
-    /// or from `tidegate profiles build`.
+    /// Time between builds of the file. Without it the file comes from elsewhere or from `tidegate
+    /// profiles build`.
     pub every: Option<String>,
     /// Fewest distinct items that make a profile; default 5.
     pub items_min: Option<usize>,
@@ -40,12 +40,13 @@ pub struct Config {
     pub event: Option<String>,
     /// Field of an exchange that names the item read; default `query.item`.
     pub item: Option<String>,
-    /// A query that the engine of a sink runs for each build, instead of reading the journal: a
-    /// row for each read, with the columns `user`, `item`, and, if wanted, `time` and `category`
-    /// (`"user"` in quotes for PostgreSQL, to which the bare word is whoever is logged in).
+    /// A query that the engine of a sink runs for each build, instead of reading the journal. It
+    /// gives a row for each read, with the columns `user` and `item`. The columns `time` and
+    /// `category` may be there too. In PostgreSQL write `"user"` in quotes: without them the word
+    /// is the role that is logged in.
     pub query: Option<String>,
-    /// The sink whose engine runs `query`: SQLite, PostgreSQL, MariaDB or MySQL; by default the
-    /// only one there is.
+    /// The sink whose engine runs `query`: SQLite, PostgreSQL, MariaDB or MySQL. By default it is
+    /// the only one there is.
     pub sink: Option<String>,
     /// Items as JSON lines with `id`, for their categories; without it profiles have no affinity.
     pub items: Option<String>,
@@ -54,8 +55,9 @@ pub struct Config {
     /// A file with fewer rows is refused; default 0.
     pub rows_min: Option<u64>,
     /// A file that lost a larger share of the rows in use is refused, if these were 100 or more;
-    /// default `50%`. No build replaces a file that was made by hand by one that is smaller by
-    /// more, however few rows it has, unless `tidegate profiles build --force` says so.
+    /// default `50%`. A file that was made by hand is protected however few rows it has: no build
+    /// replaces it by one that is smaller by more. `tidegate profiles build --force` does so all
+    /// the same.
     pub shrink_max: Option<String>,
     /// Longer user ids have no profile; default 100, at most 1000.
     pub id_bytes_max: Option<usize>,
@@ -121,7 +123,7 @@ impl Plan {
 
 /// Checks `[profiles]`; relative paths are taken from `root`.
 ///
-/// Each problem is handed to `wrong` with its dotted key; the plan is for use only if there was
+/// Each problem is handed to `wrong` with its dotted key. The plan may be used only if there was
 /// none.
 pub fn plan(config: &Config, root: &Path, wrong: &mut dyn FnMut(&str, String)) -> Plan {
     if config.file.as_deref().is_none_or(str::is_empty) {

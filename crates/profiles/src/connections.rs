@@ -1,10 +1,11 @@
 //! Read-only connections to one file, enough that threads do not meet on one.
 //!
-//! A file that is replaced by rename lives on under its open handles, so all connections are
-//! opened at once, while the path still leads to the file that was checked. They are opened
-//! `immutable`: no locks, no look at a journal, no system call per look-up but the page read.
-//! SQLite then cannot notice that the file changes; `ProfileFile` does, by the file's identity.
-//! Memory mapping stays off: a file truncated under a mapping kills the process by SIGBUS.
+//! A file that is replaced by rename lives on under its open handles. So all connections are opened
+//! at once, while the path still leads to the file that was checked.
+//! They are opened `immutable`: no locks, no look at a journal, no system call per look-up but the
+//! page read. SQLite then cannot notice that the file changes. `ProfileFile` does, by the file's
+//! identity.
+//! Refuses: memory mapping, since a file truncated under a mapping kills the process by SIGBUS.
 
 use std::cell::Cell;
 use std::fmt::Write as _;
@@ -22,7 +23,7 @@ const CACHE_KIB: u32 = 4_096;
 const STATEMENTS: usize = 4;
 
 #[derive(Debug)]
-pub(crate) struct Connections(Box<[Mutex<Connection>]>);
+pub(crate) struct ReadOnlyConnections(Box<[Mutex<Connection>]>);
 
 thread_local! {
     static THREAD: Cell<Option<usize>> = const { Cell::new(None) };
@@ -30,20 +31,20 @@ thread_local! {
 
 static THREADS: AtomicUsize = AtomicUsize::new(0);
 
-impl Connections {
+impl ReadOnlyConnections {
     /// Opens `count` connections to the file at `path`.
     pub(crate) fn open(path: &Path, count: usize) -> rusqlite::Result<Self> {
         let opened = (0..count.max(1)).map(|_| open(path).map(Mutex::new));
         Ok(Self(opened.collect::<Result<_, _>>()?))
     }
 
-    /// Runs `work` on this thread's own connection, or on another when that is taken, which
-    /// happens only with more threads than connections.
+    /// Runs `work` on the connection of this thread, or on another when that is taken. That happens
+    /// only with more threads than connections.
     pub(crate) fn with<R>(&self, work: impl FnOnce(&Connection) -> R) -> R {
-        let own = thread_number() % self.0.len();
-        let (before, from) = self.0.split_at(own);
+        let preferred = thread_number() % self.0.len();
+        let (before, from) = self.0.split_at(preferred);
         let free = from.iter().chain(before).find_map(Mutex::try_lock);
-        work(&free.unwrap_or_else(|| self.0[own].lock()))
+        work(&free.unwrap_or_else(|| self.0[preferred].lock()))
     }
 }
 

@@ -22,12 +22,12 @@ pub enum ProfilesError {
         source: rusqlite::Error,
     },
     /// The file is readable, but not fit to be served: whoever builds it must mend it.
-    #[error("refuse `{path}`: {why}", path = path.display())]
+    #[error("refuse `{path}`: {reason}", path = path.display())]
     Unfit {
         /// The file.
         path: PathBuf,
         /// What is wrong, with a hint.
-        why: String,
+        reason: String,
     },
     /// The file has lost too many rows: whoever builds it must say that they are meant to go.
     #[error(
@@ -46,10 +46,10 @@ pub enum ProfilesError {
         /// The share of these that may be lost.
         shrink_max: f64,
     },
-    /// The journal cannot be read: its folder or the disk needs care.
+    /// The journal cannot be read: its directory or the disk needs care.
     #[error("read the journal `{dir}`", dir = dir.display())]
     Journal {
-        /// The folder of the journal.
+        /// The directory of the journal.
         dir: PathBuf,
         /// What the journal says.
         source: journal::JournalError,
@@ -61,10 +61,10 @@ pub enum ProfilesError {
         source: Box<dyn std::error::Error + Send + Sync>,
     },
     /// The rows of the query are no reads.
-    #[error("read a row that the `query` of [profiles] gave: {why}")]
+    #[error("read a row that the `query` of [profiles] gave: {reason}")]
     Row {
         /// What is wrong, with a hint.
-        why: String,
+        reason: String,
     },
     /// Another build of the same file is under way: wait for it.
     #[error("build `{path}`: another build of it is under way", path = path.display())]
@@ -83,7 +83,7 @@ impl ProfilesError {
         move |source| Self::Sqlite { path: path.to_owned(), source }
     }
 
-    pub(crate) fn unfit(path: &Path, why: impl Into<String>) -> Self {
-        Self::Unfit { path: path.to_owned(), why: why.into() }
+    pub(crate) fn unfit(path: &Path, reason: impl Into<String>) -> Self {
+        Self::Unfit { path: path.to_owned(), reason: reason.into() }
     }
 }

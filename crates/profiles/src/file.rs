@@ -1,10 +1,11 @@
 //! One profile file in use: an immutable, validated generation that answers look-ups.
 //!
-//! Invariants: all connections, and the handle beside them, are on the same file (the path leads
-//! to one identity before the first is opened and after the last). An answer counts only if that
-//! file still has this identity afterwards, so that an overwrite in place gives `Broken` and never
-//! an answer read from two files. Once the file has passed its full check, its keys are in memory,
-//! and whether a user has a profile needs neither SQLite nor this look.
+//! Invariants: all connections, and the handle beside them, are on the same file. The path leads to
+//! one identity before the first is opened and after the last. An answer counts only if that file
+//! still has this identity afterwards. So an overwrite in place gives `Broken` and never an answer
+//! read from two files.
+//! Once the file has passed its full check, its keys are in memory. Whether a user has a profile
+//! then needs neither SQLite nor this look.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -13,60 +14,28 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use generation::{Source, Stop};
+use generation::{FileVersion, Stop};
 use parking_lot::Mutex;
-use rusqlite::types::{ToSqlOutput, ValueRef};
-use rusqlite::{Connection, ToSql};
+use rusqlite::Connection;
 
 use crate::Lookup;
 use crate::checks;
-use crate::connections::{self, Connections};
+use crate::connections::{self, ReadOnlyConnections};
 use crate::error::ProfilesError;
-use crate::filter::Filter;
+use crate::filter::KeyFilter;
 use crate::header;
-use crate::key::UserKey;
+use crate::key_text::{TextKey, stored_text};
 use crate::meta::Meta;
+use crate::options::FileOptions;
 use crate::profile::Profile;
-use crate::samples::{self, Stored};
-use crate::schema::{Layout, Schema, is_set};
-
-/// How a profile file is read, and what makes it fit.
-#[derive(Debug, Clone)]
-pub struct FileOptions {
-    /// Names of the table and its columns.
-    pub schema: Schema,
-    /// How a user's id becomes a key.
-    pub user_key: UserKey,
-    /// Ids longer than this have no profile; 100.
-    pub id_bytes_max: usize,
-    /// A file with fewer rows is refused; 0.
-    pub rows_min: u64,
-    /// A file that lost more than this share of the last good one's rows is refused; 0.5. Not
-    /// applied when the last good one had fewer than 100.
-    pub shrink_max: f64,
-    /// Threads that look up without meeting each other; two more than there are cores.
-    pub connections: usize,
-}
-
-impl Default for FileOptions {
-    fn default() -> Self {
-        let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        Self {
-            schema: Schema::default(),
-            user_key: UserKey::default(),
-            id_bytes_max: 100,
-            rows_min: 0,
-            shrink_max: 0.5,
-            connections: (cores + 2).min(64),
-        }
-    }
-}
+use crate::samples::{self, StoredKey};
+use crate::schema::{Layout, is_set};
 
 /// What an operator asks about a file in use.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileStatus {
-    /// Rows, exact once the full check has passed; none while a foreign file is too large to be
-    /// counted at once.
+    /// Rows, exact once the full check has passed. None while the file of another builder is too
+    /// large to be counted at once.
     pub rows: Option<u64>,
     /// Rows that say that there is a profile; none until the full check has passed.
     pub profiles: Option<u64>,
@@ -74,7 +43,8 @@ pub struct FileStatus {
     pub resident_bytes: Option<usize>,
     /// When our builder finished it, in milliseconds since the Unix epoch; none for other files.
     pub built_unix_ms: Option<u64>,
-    /// How users are keyed in it, as [`UserKey::mark`] says; none for files of other builders.
+    /// How users are keyed in it, as [`crate::UserKey::mark`] says. None for files of other
+    /// builders.
     pub users: Option<String>,
     /// Look-ups that failed since it was loaded.
     pub broken: u64,
@@ -83,7 +53,7 @@ pub struct FileStatus {
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Counts {
+struct RowCounts {
     rows: Option<u64>,
     profiles: Option<u64>,
 }
@@ -92,16 +62,16 @@ struct Counts {
 pub struct ProfileFile {
     path: PathBuf,
     file: File,
-    source: Source,
+    source: FileVersion,
     options: FileOptions,
     layout: Layout,
     meta: Option<Meta>,
     /// Rows of the file in use when this one was opened.
     last_rows: Option<u64>,
-    counts: Mutex<Counts>,
-    connections: Connections,
+    counts: Mutex<RowCounts>,
+    connections: ReadOnlyConnections,
     checker: Mutex<Option<Connection>>,
-    filter: OnceLock<Filter>,
+    filter: OnceLock<KeyFilter>,
     broken: AtomicU64,
     bad_data: AtomicU64,
     complained: AtomicBool,
@@ -145,9 +115,9 @@ impl ProfileFile {
         if let Some(rows) = rows {
             checks::check_floor(rows, last_rows, options, path)?;
         }
-        let connections =
-            Connections::open(path, options.connections).map_err(ProfilesError::sqlite(path))?;
-        if Source::at(path).ok() != Some(source) {
+        let connections = ReadOnlyConnections::open(path, options.connections)
+            .map_err(ProfilesError::sqlite(path))?;
+        if FileVersion::at(path).ok() != Some(source) {
             return Err(ProfilesError::unfit(path, "it changed while it was being opened"));
         }
         let opened = Self {
@@ -158,7 +128,7 @@ impl ProfileFile {
             layout,
             meta,
             last_rows,
-            counts: Mutex::new(Counts { rows, profiles: None }),
+            counts: Mutex::new(RowCounts { rows, profiles: None }),
             connections,
             checker: Mutex::new(Some(checker)),
             filter: OnceLock::new(),
@@ -180,8 +150,8 @@ impl ProfileFile {
         }
     }
 
-    /// Returns the profile of `user`, empty if the file says no more than that there is one;
-    /// none if there is none or the file fails to answer.
+    /// Returns the profile of `user`, empty if the file says no more than that there is one. None
+    /// if there is no profile, or the file fails to answer.
     pub fn data(&self, user: &[u8]) -> Option<Profile> {
         let some = |data: &&[u8]| !data.is_empty();
         let parsed = self.fetch(user, |data| data.filter(some).map(Profile::parse))?;
@@ -191,7 +161,7 @@ impl ProfileFile {
         }))
     }
 
-    /// Returns what `read` makes of the data of `user`; none if there is no profile or the file
+    /// Returns what `read` makes of the data of `user`. None if there is no profile, or the file
     /// fails to answer.
     pub(crate) fn fetch<R>(&self, user: &[u8], read: impl Fn(Option<&[u8]>) -> R) -> Option<R> {
         let key = self.key(user)?;
@@ -206,11 +176,11 @@ impl ProfileFile {
         self.settled(found)?
     }
 
-    /// Checks the file in full and takes its keys into memory: from then on, whether a user has a
+    /// Checks the file in full and takes its keys into memory. From then on, whether a user has a
     /// profile is answered from there.
     ///
     /// # Errors
-    /// When the file is corrupt, has other rows than its builder wrote, or has changed beneath.
+    /// When the file is corrupt, has other rows than its builder wrote, or was changed in place.
     pub fn verify(&self, stop: &Stop) -> Result<(), ProfilesError> {
         let mut checker = self.checker.lock();
         let Some(connection) = checker.as_mut() else { return Ok(()) };
@@ -220,7 +190,7 @@ impl ProfileFile {
             return Err(ProfilesError::unfit(&self.path, "it was written to where it stands"));
         }
         checks::check_floor(full.rows, self.last_rows, &self.options, &self.path)?;
-        *self.counts.lock() = Counts { rows: Some(full.rows), profiles: Some(full.profiles) };
+        *self.counts.lock() = RowCounts { rows: Some(full.rows), profiles: Some(full.profiles) };
         self.filter.get_or_init(|| full.filter);
         *checker = None;
         Ok(())
@@ -237,7 +207,7 @@ impl ProfileFile {
         }
         let bad = self.connections.with(|connection| checks::bad_data(connection, &self.layout));
         match bad.map_err(ProfilesError::sqlite(&self.path))? {
-            Some(why) => Err(ProfilesError::unfit(&self.path, why)),
+            Some(reason) => Err(ProfilesError::unfit(&self.path, reason)),
             None => Ok(()),
         }
     }
@@ -258,7 +228,7 @@ impl ProfileFile {
         FileStatus {
             rows: counts.rows,
             profiles: counts.profiles,
-            resident_bytes: self.filter.get().map(Filter::bytes),
+            resident_bytes: self.filter.get().map(KeyFilter::bytes),
             built_unix_ms: self.meta.as_ref().map(|meta| meta.built_unix_ms),
             users: self.meta.as_ref().map(|meta| meta.users.clone()),
             broken: self.broken.load(Ordering::Relaxed),
@@ -294,30 +264,30 @@ impl ProfileFile {
 
     /// Returns what was found, or none if the file failed or is not what it was.
     fn settled<R>(&self, found: rusqlite::Result<R>) -> Option<R> {
-        let fault = match found {
+        let reason = match found {
             Ok(found) if self.is_untouched() => return Some(found),
             Ok(_) => "it was written to where it stands".to_owned(),
             Err(error) => error.to_string(),
         };
         self.broken.fetch_add(1, Ordering::Relaxed);
         if !self.complained.swap(true, Ordering::Relaxed) {
-            tracing::error!(path = %self.path.display(), error = fault, "profile look-ups fail");
+            tracing::error!(path = %self.path.display(), error = reason, "profile look-ups fail");
         }
         None
     }
 
     fn is_untouched(&self) -> bool {
-        self.file.metadata().is_ok_and(|metadata| Source::of(&metadata) == self.source)
+        self.file.metadata().is_ok_and(|metadata| FileVersion::of(&metadata) == self.source)
     }
 
-    fn samples(&self) -> Result<Vec<(Stored, bool)>, ProfilesError> {
+    fn samples(&self) -> Result<Vec<(StoredKey, bool)>, ProfilesError> {
         self.connections
             .with(|connection| samples::pick(connection, &self.layout))
             .map_err(ProfilesError::sqlite(&self.path))
     }
 
     fn check_samples(&self) -> Result<(), ProfilesError> {
-        let unfit = |why: String| Err(ProfilesError::unfit(&self.path, why));
+        let unfit = |reason: String| Err(ProfilesError::unfit(&self.path, reason));
         for (stored, has_profile) in self.samples()? {
             let Some(key) = stored.text() else {
                 return unfit("a key is NULL, a fraction or a blob; write keys as text".to_owned());
@@ -333,19 +303,10 @@ impl ProfileFile {
     }
 }
 
-/// A key is bound as text whatever its bytes.
-pub(crate) struct Key<'k>(pub &'k [u8]);
-
-impl ToSql for Key<'_> {
-    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
-        Ok(ToSqlOutput::Borrowed(ValueRef::Text(self.0)))
-    }
-}
-
 /// Runs `read` on the row whose key equals `key` byte for byte and whose flag is set.
 ///
-/// SQLite alone is not exact enough: a column of numbers takes `007` for 7, a column that ignores
-/// case takes `Ann` for `ann`, and a broken index leads to another user's row.
+/// SQLite alone is not exact enough. A column of numbers takes `007` for 7, and a column that
+/// ignores case takes `Ann` for `ann`. A broken index leads to another user's row.
 fn find<R>(
     connection: &Connection,
     sql: &str,
@@ -353,39 +314,24 @@ fn find<R>(
     read: impl Fn(&rusqlite::Row<'_>) -> rusqlite::Result<R>,
 ) -> rusqlite::Result<Option<R>> {
     let mut statement = connection.prepare_cached(sql)?;
-    let mut rows = statement.query([Key(key)])?;
+    let mut rows = statement.query([TextKey(key)])?;
     while let Some(row) = rows.next()? {
         let mut digits = [0; 20];
-        if text_of(row.get_ref(0)?, &mut digits) == Some(key) {
+        if stored_text(row.get_ref(0)?, &mut digits) == Some(key) {
             return if is_set(row.get_ref(1)?) { read(row).map(Some) } else { Ok(None) };
         }
     }
     Ok(None)
 }
 
-/// Returns a stored key as the text that a user's id must equal; none for what cannot be an id.
-pub(crate) fn text_of<'v>(key: ValueRef<'v>, digits: &'v mut [u8; 20]) -> Option<&'v [u8]> {
-    match key {
-        ValueRef::Text(text) => Some(text),
-        ValueRef::Integer(number) => {
-            use std::io::Write as _;
-            let mut rest = &mut digits[..];
-            write!(rest, "{number}").expect("twenty bytes hold any 64-bit number");
-            let written = 20 - rest.len();
-            Some(&digits[..written])
-        }
-        ValueRef::Null | ValueRef::Real(_) | ValueRef::Blob(_) => None,
-    }
-}
-
 /// Opening anything but a regular file could wait for ever.
-fn open_regular(path: &Path) -> Result<(File, Source), ProfilesError> {
+fn open_regular(path: &Path) -> Result<(File, FileVersion), ProfilesError> {
     let metadata = std::fs::metadata(path).map_err(ProfilesError::io(path))?;
     if !metadata.is_file() {
         return Err(ProfilesError::unfit(path, "it is no regular file"));
     }
     let file = File::open(path).map_err(ProfilesError::io(path))?;
-    let source = Source::of(&file.metadata().map_err(ProfilesError::io(path))?);
+    let source = FileVersion::of(&file.metadata().map_err(ProfilesError::io(path))?);
     Ok((file, source))
 }
 

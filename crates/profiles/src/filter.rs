@@ -1,15 +1,15 @@
 //! The compact filter: a file's keys in memory, as hashes, which say without SQLite whether a
 //! user has a profile.
 //!
-//! Hashes of 64 bits in an open table with linear probing (Knuth, TAOCP 3, 6.4), two thirds full.
-//! A hash's own place and those that follow lie in one cache line or two, so a look-up among
-//! millions waits for memory once: half of what sorted hashes behind an index take. The table is
-//! mapped in huge pages where the system gives them, or the wait would be for a page table first.
-//! 12 bytes for each profile.
-//! A user without a profile is taken for one with a probability of a few in 2^64; the hash is
+//! Hashes of 64 bits stand in an open table with linear probing (Knuth, TAOCP 3, 6.4), two thirds
+//! full: 12 bytes for each profile. A hash's slot and those that follow lie in one cache line or
+//! two. So a look-up among millions waits for memory once: half of what sorted hashes behind an
+//! index take. The table is mapped in huge pages where the system gives them. Otherwise the look-up
+//! would first wait for a page table.
+//! A user without a profile is taken for one with a probability of a few in 2^64. The hash is
 //! seeded per file, so nobody can look for such an id.
-//! A binary fuse filter takes 1.1 bytes and is as fast for users without a profile, but then
-//! leaves users with one to SQLite, at 4 µs instead of 0.2 for each of their cached answers.
+//! A binary fuse filter takes 1.1 bytes and is as fast for users without a profile. But it leaves
+//! users with one to SQLite, at 4 µs instead of 0.2 for each of their cached answers.
 
 use std::hash::BuildHasher;
 
@@ -20,18 +20,18 @@ use memmap2::MmapMut;
 const FREE: u64 = 0;
 
 // Invariant: at least a third of the slots is free, so that every probe ends.
-pub(crate) struct Filter {
+pub(crate) struct KeyFilter {
     state: RandomState,
     slots: Slots,
 }
 
 /// The keys of a file in the making.
-pub(crate) struct Keys {
+pub(crate) struct KeyHashes {
     state: RandomState,
     hashes: Vec<u64>,
 }
 
-impl Keys {
+impl KeyHashes {
     pub(crate) fn with_capacity(count: usize) -> Self {
         Self { state: RandomState::default(), hashes: Vec::with_capacity(count) }
     }
@@ -45,7 +45,7 @@ impl Keys {
     }
 
     /// Returns the keys ready for look-ups; none if there are more than 2^32, or no memory.
-    pub(crate) fn settle(mut self) -> Option<Filter> {
+    pub(crate) fn into_filter(mut self) -> Option<KeyFilter> {
         u32::try_from(self.hashes.len()).ok()?;
         // In the order of their places, so that filling the table walks through memory once.
         self.hashes.sort_unstable();
@@ -54,11 +54,11 @@ impl Keys {
             let slot = slots.probe(hash);
             slots.set(slot, hash);
         }
-        Some(Filter { state: self.state, slots })
+        Some(KeyFilter { state: self.state, slots })
     }
 }
 
-impl Filter {
+impl KeyFilter {
     pub(crate) fn holds(&self, key: &[u8]) -> bool {
         let hash = hash(&self.state, key);
         self.slots.get(self.slots.probe(hash)) == hash
@@ -73,7 +73,7 @@ fn hash(state: &RandomState, key: &[u8]) -> u64 {
     state.hash_one(key).max(FREE + 1)
 }
 
-/// Numbers in memory of their own.
+/// Numbers in anonymous memory.
 struct Slots {
     bytes: MmapMut,
     len: usize,
@@ -105,8 +105,8 @@ impl Slots {
         // The hash scaled to the table: its leading bits decide (Lemire 2016, "fast range").
         let mut slot = ((u128::from(hash) * self.len as u128) >> 64) as usize;
         loop {
-            let held = self.get(slot);
-            if held == hash || held == FREE {
+            let stored = self.get(slot);
+            if stored == hash || stored == FREE {
                 return slot;
             }
             slot += 1;

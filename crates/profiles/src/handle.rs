@@ -1,14 +1,15 @@
 //! The handle that the rest of the program looks profiles up through.
 //!
-//! It watches one file, serves from the newest good generation of it, and never fails: whatever
-//! happens to the file, a look-up gives one of four answers.
+//! It watches one file and serves from the newest good generation of it.
+//! Invariant: a look-up never fails. Whatever happens to the file, it gives one of four answers.
 
 use std::path::Path;
 
 use generation::{Failure, Load, Poll, Stop, Watched};
 
 use crate::Lookup;
-use crate::file::{FileOptions, FileStatus, ProfileFile};
+use crate::file::{FileStatus, ProfileFile};
+use crate::options::FileOptions;
 use crate::profile::Profile;
 
 /// The profiles in use.
@@ -19,7 +20,7 @@ pub struct Profiles {
 /// What an operator asks about the profiles.
 #[derive(Debug, Clone)]
 pub struct Status {
-    /// The file watched: generation, age, faults.
+    /// The file watched: generation, age, what is wrong with it.
     pub watched: generation::Status,
     /// The generation in use; none before the first good file.
     pub file: Option<FileStatus>,
@@ -34,8 +35,8 @@ impl Profiles {
         Self { watched: Watched::open(path, Loader(options)) }
     }
 
-    /// Returns whether `user` has a profile. For a user without one this takes well under half a
-    /// microsecond once the full check of the file has passed, else a look-up in SQLite.
+    /// Returns whether `user` has a profile. Once the full check of the file has passed, this takes
+    /// well under half a microsecond for a user without one. Before that it is a look-up in SQLite.
     pub fn lookup(&self, user: &[u8]) -> Lookup {
         match &*self.watched.peek() {
             Some(generation) => generation.value.lookup(user),
@@ -43,8 +44,8 @@ impl Profiles {
         }
     }
 
-    /// Returns the profile of `user`, empty if nothing is known beyond that there is one; none if
-    /// there is none or the file fails to answer.
+    /// Returns the profile of `user`, empty if nothing is known beyond that there is one. None if
+    /// there is no profile, or the file fails to answer.
     pub fn data(&self, user: &[u8]) -> Option<Profile> {
         self.watched.peek().as_ref()?.value.data(user)
     }

@@ -1,9 +1,10 @@
 //! What can be told about a database file without SQLite: is it whole?
 //!
-//! SQLite opens a file that was copied by half and answers from the half it has. Its header says
-//! how many pages there ought to be (<https://sqlite.org/fileformat2.html>, section 1.3), a copy
-//! that was allocated first and filled later holds pages of zeros, and a `-journal` or `-wal`
-//! beside the file holds changes that are not in it.
+//! SQLite opens a file that was copied by half and answers from the half it has. So three things
+//! are looked at. The header says how many pages there ought to be
+//! (<https://sqlite.org/fileformat2.html>, section 1.3). A copy that was allocated first and filled
+//! later holds pages of zeros. A `-journal` or `-wal` beside the file holds changes that are not in
+//! it.
 
 use std::fs::File;
 use std::io;
@@ -31,7 +32,7 @@ const SAMPLES: u64 = 64;
 /// When it is not, or cannot be read.
 pub(crate) fn check(file: &File, path: &Path) -> Result<(), ProfilesError> {
     let bytes = file.metadata().map_err(ProfilesError::io(path))?.len();
-    let unfit = |why: String| Err(ProfilesError::unfit(path, why));
+    let unfit = |reason: String| Err(ProfilesError::unfit(path, reason));
     if bytes < HEADER_BYTES as u64 {
         return unfit(format!("{bytes} bytes are no SQLite database"));
     }
@@ -73,8 +74,9 @@ fn check_no_hole(file: &File, path: &Path, page_bytes: u64) -> Result<(), Profil
         }
         file.read_exact_at(&mut page, index * page_bytes).map_err(ProfilesError::io(path))?;
         if page.iter().all(|byte| *byte == 0) {
-            let why = format!("page {} of {pages} is empty; the copy is not complete", index + 1);
-            return Err(ProfilesError::unfit(path, why));
+            let reason =
+                format!("page {} of {pages} is empty; the copy is not complete", index + 1);
+            return Err(ProfilesError::unfit(path, reason));
         }
     }
     Ok(())

@@ -11,7 +11,8 @@ use generation::Stop;
 
 use crate::Lookup;
 use crate::error::ProfilesError;
-use crate::file::{FileOptions, FileStatus, ProfileFile};
+use crate::file::{FileStatus, ProfileFile};
+use crate::options::FileOptions;
 use crate::profile::Profile;
 
 /// Keys shown of a file when no user is named.
@@ -19,7 +20,7 @@ const KEYS_SHOWN: usize = 10;
 
 /// A file that passed every check.
 #[derive(Debug)]
-pub struct Report {
+pub struct CheckReport {
     /// The file.
     pub path: PathBuf,
     /// Size of the file.
@@ -40,14 +41,14 @@ pub struct Inspection {
     /// Rows and time of the build.
     pub file: FileStatus,
     /// The user asked for; none when nobody was.
-    pub user: Option<Inspected>,
+    pub user: Option<UserInspection>,
     /// Some keys that stand in the file, spread over it; empty when a user was asked for.
     pub keys: Vec<String>,
 }
 
 /// What a file says about one user.
 #[derive(Debug)]
-pub struct Inspected {
+pub struct UserInspection {
     /// The key that was looked up.
     pub key: String,
     /// Whether there is a profile.
@@ -55,15 +56,15 @@ pub struct Inspected {
     /// The data column as it stands there.
     pub data: Option<String>,
     /// What keeps the data from being a profile.
-    pub fault: Option<String>,
+    pub reason: Option<String>,
 }
 
-/// Runs the quick and the full checks on the file at `path`, and looks at the data of every row
-/// that another builder wrote.
+/// Runs the quick and the full checks on the file at `path`. Looks at the data of every row that
+/// another builder wrote.
 ///
 /// # Errors
 /// The first check that fails; the message says what to do.
-pub fn check(path: &Path) -> Result<Report, ProfilesError> {
+pub fn check(path: &Path) -> Result<CheckReport, ProfilesError> {
     let start = Instant::now();
     let file = ProfileFile::open_of_any_keying(path, &FileOptions::default(), None)?;
     let quick = start.elapsed();
@@ -71,11 +72,11 @@ pub fn check(path: &Path) -> Result<Report, ProfilesError> {
     let full = start.elapsed() - quick;
     file.check_data()?;
     let bytes = std::fs::metadata(path).map_err(ProfilesError::io(path))?.len();
-    Ok(Report { path: path.to_owned(), bytes, file: file.status(), quick, full })
+    Ok(CheckReport { path: path.to_owned(), bytes, file: file.status(), quick, full })
 }
 
-/// Looks `user` up in the file at `path`, after the quick checks only; without a user, shows some
-/// of the keys that it holds.
+/// Looks `user` up in the file at `path`, after the quick checks only. Without a user, shows some
+/// of the keys in it.
 ///
 /// # Errors
 /// When the file fails the quick checks.
@@ -89,20 +90,20 @@ pub fn inspect(path: &Path, user: Option<&[u8]>) -> Result<Inspection, ProfilesE
     Ok(Inspection { path: path.to_owned(), file: file.status(), user, keys })
 }
 
-fn inspect_user(file: &ProfileFile, user: &[u8]) -> Inspected {
+fn inspect_user(file: &ProfileFile, user: &[u8]) -> UserInspection {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let data = file.fetch(user, |data| data.map(<[u8]>::to_vec)).flatten();
     let data = data.filter(|data| !data.is_empty());
     let parsed = data.as_deref().map(Profile::parse);
-    Inspected {
+    UserInspection {
         key: text(user),
         lookup: file.lookup(user),
-        fault: parsed.and_then(Result::err).map(|error| stdx::Chain(&error).to_string()),
+        reason: parsed.and_then(Result::err).map(|error| stdx::Chain(&error).to_string()),
         data: data.as_deref().map(text),
     }
 }
 
-impl fmt::Display for Report {
+impl fmt::Display for CheckReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{}: good", self.path.display())?;
         writeln!(f, "bytes: {}", self.bytes)?;
@@ -128,8 +129,8 @@ impl fmt::Display for Inspection {
         if let Some(data) = &user.data {
             write!(f, "\n{data}")?;
         }
-        match &user.fault {
-            Some(fault) => write!(f, "\nno data for models: {fault}"),
+        match &user.reason {
+            Some(reason) => write!(f, "\nno data for models: {reason}"),
             None => Ok(()),
         }
     }

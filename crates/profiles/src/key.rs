@@ -1,9 +1,9 @@
 //! Under which key a user stands in a profile file: the id itself, or a keyed hash of it.
 //!
-//! The hash is for installations that never write a user's id down. It is SipHash-2-4 with 128
-//! bits (Aumasson and Bernstein, "SipHash: a fast short-input PRF", 2012), a pseudo-random
-//! function: without the salt, a file of keys tells nothing about which ids are in it. The
-//! 128-bit key of the function is itself derived from the salt's text, so any text will do.
+//! The hash is for installations that never write a user's id down. It is SipHash-2-4 with 128 bits
+//! (Aumasson and Bernstein, "SipHash: a fast short-input PRF", 2012), a pseudo-random function. So
+//! without the salt, a file of keys tells nothing about which ids are in it. The 128-bit key of the
+//! function is derived from the salt's text, so any text will do.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -20,7 +20,7 @@ pub enum UserKey {
     Hash(UserSalt),
 }
 
-/// What makes the hash of a user's id this installation's own.
+/// What makes the hash of a user's id differ between installations.
 #[derive(Clone, PartialEq, Eq)]
 pub struct UserSalt(u64, u64);
 
@@ -39,7 +39,7 @@ impl UserKey {
         }
     }
 
-    /// Returns a text that is equal for equal keyings and does not give the salt away; a file
+    /// Returns a text that is equal for equal keyings and does not give the salt away. A file
     /// carries it, so that one built under another salt is refused and not silently empty.
     pub fn mark(&self) -> String {
         match self {

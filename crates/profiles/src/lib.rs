@@ -1,14 +1,15 @@
-//! Build, validate and look up profile generations.
+//! Builds, validates and looks up profile generations.
 //!
-//! A generation of profiles is one SQLite file that says which users have a profile and what it
-//! holds. [`Profiles`] serves look-ups from the newest good file and swaps in another when it
-//! appears; [`Builder`] writes one from what users have read.
+//! A generation of profiles is one SQLite file that says which users have a profile and what is in
+//! it. [`Profiles`] serves look-ups from the newest good file and swaps in another when it appears.
+//! [`Builder`] writes a file from what users have read, and [`BuildScheduler`] does so again and
+//! again.
 //!
-//! Invariants: a look-up never fails and never panics: whatever is wrong with the file becomes
+//! Invariants: a look-up never fails and never panics. Whatever is wrong with the file becomes
 //! [`Lookup::NoGeneration`] or [`Lookup::Broken`], and the caller answers with the generic result.
 //! A file is replaced by rename and never written to where it stands.
-//! Refuses: to create, repair or write to the file it serves, to map it into memory (a truncated
-//! mapping kills the process), tokio, HTTP.
+//! Refuses: to create, repair or write to the file it serves. It is never mapped into memory, since
+//! a truncated mapping kills the process. Refuses tokio and HTTP.
 
 mod builder;
 mod checks;
@@ -21,22 +22,27 @@ mod handle;
 mod header;
 mod inspect;
 mod key;
+mod key_text;
 mod meta;
+mod options;
 mod profile;
 mod query;
 mod rebuild;
 mod samples;
+mod scheduler;
 mod schema;
 
-pub use builder::{BuildOptions, Builder, Built, Read};
+pub use builder::{BuildOptions, BuildSummary, Builder, UserRead};
 pub use error::ProfilesError;
-pub use file::{FileOptions, FileStatus, ProfileFile};
+pub use file::{FileStatus, ProfileFile};
 pub use handle::{Profiles, Status};
-pub use inspect::{Inspected, Inspection, Report, check, inspect};
+pub use inspect::{CheckReport, Inspection, UserInspection, check, inspect};
 pub use key::UserKey;
+pub use options::FileOptions;
 pub use profile::{Profile, ProfileError};
 pub use query::{TakeRow, rebuild_from_query};
 pub use rebuild::rebuild_from_journal;
+pub use scheduler::{BuildOutcome, BuildScheduler, LastBuild};
 pub use schema::Schema;
 
 /// What a look-up found.
@@ -44,7 +50,7 @@ pub use schema::Schema;
 pub enum Lookup {
     /// No good file has been seen yet.
     NoGeneration,
-    /// The file in use fails to answer; it has been changed beneath, or is corrupt.
+    /// The file in use fails to answer: it was changed in place, or is corrupt.
     Broken,
     /// The user has no profile, or the id is empty or longer than the limit.
     Absent,

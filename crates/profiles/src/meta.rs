@@ -1,7 +1,8 @@
 //! The `meta` table that this crate's builder leaves in its files.
 //!
-//! It makes the quick checks quick (the number of rows) and the full check full (a checksum over
-//! all rows: SQLite itself notices broken pages, not changed letters). Files of others have none.
+//! It makes the quick checks quick, by the number of rows. It makes the full check full, by a
+//! checksum over all rows: SQLite itself notices broken pages, not changed letters. Files of other
+//! builders have none.
 
 use std::hash::Hasher;
 
@@ -23,7 +24,7 @@ pub(crate) struct Meta {
 }
 
 impl Meta {
-    /// Returns the meta table; none when the file has none of ours.
+    /// Returns the meta table; none when the file has no such table of our builder.
     pub(crate) fn read(connection: &Connection) -> rusqlite::Result<Option<Self>> {
         let mut columns = connection.prepare("PRAGMA table_info(meta)")?;
         let columns = columns.query_map([], |row| row.get::<_, String>("name"))?;

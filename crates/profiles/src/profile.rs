@@ -1,9 +1,9 @@
 //! A user's profile as the file's `data` column holds it, and what a model reads from it.
 //!
-//! The column is one JSON object. Every number in it becomes a feature under its dotted path, so
-//! `{"affinity":{"b":0.61},"reads":12,"age_days":3}` gives `affinity.b`, `reads` and `age_days`;
-//! whoever builds the file may add numbers without a change here. `recent` is the list of ids
-//! most recently read, newest first. Anything else (texts, other lists) is skipped.
+//! The column is one JSON object. Every number in it becomes a feature under its dotted path. So
+//! `{"affinity":{"b":0.61},"reads":12,"age_days":3}` gives `affinity.b`, `reads` and `age_days`.
+//! Whoever builds the file may add numbers without a change here. `recent` is the list of ids most
+//! recently read, newest first. Anything else (texts, other lists) is skipped.
 //!
 //! Parsing costs a handful of allocations whatever the number of features: names and ids lie end
 //! to end in two buffers. It is on the path of every personalised answer.
@@ -51,7 +51,7 @@ impl Profile {
         let mut profile = Self::default();
         let mut json = serde_json::Deserializer::from_slice(data);
         let mut path = String::new();
-        Object { profile: &mut profile, path: &mut path, depth: 0 }
+        ObjectVisitor { profile: &mut profile, path: &mut path, depth: 0 }
             .deserialize(&mut json)
             .and_then(|()| json.end())
             .map_err(ProfileError::Json)?;
@@ -103,13 +103,13 @@ impl Profile {
 }
 
 /// An object whose dotted path so far is `path`.
-struct Object<'p> {
+struct ObjectVisitor<'p> {
     profile: &'p mut Profile,
     path: &'p mut String,
     depth: usize,
 }
 
-impl<'de> DeserializeSeed<'de> for Object<'_> {
+impl<'de> DeserializeSeed<'de> for ObjectVisitor<'_> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
@@ -117,7 +117,7 @@ impl<'de> DeserializeSeed<'de> for Object<'_> {
     }
 }
 
-impl<'de> Visitor<'de> for Object<'_> {
+impl<'de> Visitor<'de> for ObjectVisitor<'_> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -129,12 +129,16 @@ impl<'de> Visitor<'de> for Object<'_> {
             return Err(M::Error::custom("objects lie too deep"));
         }
         let outer = self.path.len();
-        while map.next_key_seed(Name(self.path))?.is_some() {
+        while map.next_key_seed(KeyVisitor(self.path))?.is_some() {
             if self.path == "recent" {
-                map.next_value_seed(Recent(self.profile))?;
+                map.next_value_seed(RecentVisitor(self.profile))?;
             } else {
                 let (profile, path) = (&mut *self.profile, &mut *self.path);
-                map.next_value_seed(Field(Object { profile, path, depth: self.depth + 1 }))?;
+                map.next_value_seed(ValueVisitor(ObjectVisitor {
+                    profile,
+                    path,
+                    depth: self.depth + 1,
+                }))?;
             }
             self.path.truncate(outer);
         }
@@ -143,9 +147,9 @@ impl<'de> Visitor<'de> for Object<'_> {
 }
 
 /// A key, appended to the path.
-struct Name<'p>(&'p mut String);
+struct KeyVisitor<'p>(&'p mut String);
 
-impl<'de> DeserializeSeed<'de> for Name<'_> {
+impl<'de> DeserializeSeed<'de> for KeyVisitor<'_> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
@@ -153,7 +157,7 @@ impl<'de> DeserializeSeed<'de> for Name<'_> {
     }
 }
 
-impl Visitor<'_> for Name<'_> {
+impl Visitor<'_> for KeyVisitor<'_> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -170,9 +174,9 @@ impl Visitor<'_> for Name<'_> {
 }
 
 /// A value: a number is a feature, an object holds more of them, the rest is skipped.
-struct Field<'p>(Object<'p>);
+struct ValueVisitor<'p>(ObjectVisitor<'p>);
 
-impl<'de> DeserializeSeed<'de> for Field<'_> {
+impl<'de> DeserializeSeed<'de> for ValueVisitor<'_> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
@@ -180,7 +184,7 @@ impl<'de> DeserializeSeed<'de> for Field<'_> {
     }
 }
 
-impl<'de> Visitor<'de> for Field<'_> {
+impl<'de> Visitor<'de> for ValueVisitor<'_> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -225,9 +229,9 @@ impl<'de> Visitor<'de> for Field<'_> {
 }
 
 /// The list of recent ids; ids may be texts or whole numbers.
-struct Recent<'p>(&'p mut Profile);
+struct RecentVisitor<'p>(&'p mut Profile);
 
-impl<'de> DeserializeSeed<'de> for Recent<'_> {
+impl<'de> DeserializeSeed<'de> for RecentVisitor<'_> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
@@ -235,7 +239,7 @@ impl<'de> DeserializeSeed<'de> for Recent<'_> {
     }
 }
 
-impl<'de> Visitor<'de> for Recent<'_> {
+impl<'de> Visitor<'de> for RecentVisitor<'_> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -243,14 +247,14 @@ impl<'de> Visitor<'de> for Recent<'_> {
     }
 
     fn visit_seq<S: SeqAccess<'de>>(self, mut seq: S) -> Result<(), S::Error> {
-        while seq.next_element_seed(Id(self.0))?.is_some() {}
+        while seq.next_element_seed(IdVisitor(self.0))?.is_some() {}
         Ok(())
     }
 }
 
-struct Id<'p>(&'p mut Profile);
+struct IdVisitor<'p>(&'p mut Profile);
 
-impl<'de> DeserializeSeed<'de> for Id<'_> {
+impl<'de> DeserializeSeed<'de> for IdVisitor<'_> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
@@ -258,7 +262,7 @@ impl<'de> DeserializeSeed<'de> for Id<'_> {
     }
 }
 
-impl Visitor<'_> for Id<'_> {
+impl Visitor<'_> for IdVisitor<'_> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -1,14 +1,14 @@
-//! Builds the profile file from rows that an engine gives: a row for each read, or for what reads
-//! were counted by.
+//! Builds the profile file from rows that an engine gives.
 //!
+//! A row stands for one read, or for all reads that a rollup counted under one key.
 //! Invariant: a build that did not get every row does not replace the file. Rows are counted one
-//! after the other as they come; memory is as [`Builder`] says. Knows no engine: who calls runs
-//! the query.
+//! after the other as they come; memory is as [`Builder`] says.
+//! Refuses: to know an engine. The caller runs the query.
 
 use std::error::Error;
 use std::ops::ControlFlow;
 
-use crate::builder::{Builder, Built, Read};
+use crate::builder::{BuildSummary, Builder, UserRead};
 use crate::config::Plan;
 use crate::error::ProfilesError;
 use crate::key::UserKey;
@@ -19,60 +19,60 @@ pub type TakeRow<'t> = dyn FnMut(&[String], &[Option<&[u8]>]) -> ControlFlow<()>
 
 /// Builds the file of `plan` from the rows that `run` hands over; users come keyed by `user_key`.
 ///
-/// The columns are `user`, `item`, `time` (UTC as RFC 3339, as `2026-11-21 09:48:00`, as a date,
-/// or in seconds since the Unix epoch) and `category`; the last two may be absent, which means at
-/// present, and as the items file says. Rows without user or item, or with empty ones, are
-/// passed over.
+/// The columns are `user`, `item`, `time` and `category`. A time is UTC as RFC 3339, as `2026-11-21
+/// 09:48:00`, as a date, or in seconds since the Unix epoch. A read without a time is of now, and
+/// without a category it has that of the items file. Rows without user or item, or with empty ones,
+/// are passed over.
 ///
 /// # Errors
-/// When `run` fails, rows are no reads, the items file cannot be read, the file cannot be written,
-/// or would have too few rows; the file is then as it was.
+/// When `run` fails, rows are no reads, or the items file cannot be read. When the file cannot be
+/// written, or would have too few rows. It is then as it was.
 pub fn rebuild_from_query<E: Error + Send + Sync + 'static>(
     plan: &Plan,
     user_key: &UserKey,
     run: impl FnOnce(&mut TakeRow<'_>) -> Result<(), E>,
-) -> Result<Built, ProfilesError> {
+) -> Result<BuildSummary, ProfilesError> {
     let categories = rebuild::categories(plan)?;
     let now_unix_ms = stdx::unix_micros() / 1_000;
     let builder = Builder::new(plan.build_options(user_key.clone()), now_unix_ms);
-    let mut rows = Rows { builder, categories, now_unix_ms, columns: None };
+    let mut rows = QueryRows { builder, categories, now_unix_ms, columns: None };
     let mut wrong = None;
     let ran = run(&mut |names, cells| match rows.add(names, cells) {
         Ok(()) => ControlFlow::Continue(()),
-        Err(why) => {
-            wrong = Some(why);
+        Err(reason) => {
+            wrong = Some(reason);
             ControlFlow::Break(())
         }
     });
-    if let Some(why) = wrong {
-        return Err(ProfilesError::Row { why });
+    if let Some(reason) = wrong {
+        return Err(ProfilesError::Row { reason });
     }
     ran.map_err(|error| ProfilesError::Query { source: Box::new(error) })?;
     rebuild::finish(rows.builder, plan, user_key)
 }
 
-struct Rows {
+struct QueryRows {
     builder: Builder,
     categories: Categories,
     now_unix_ms: u64,
     /// Known from the first row on.
-    columns: Option<Columns>,
+    columns: Option<QueryColumns>,
 }
 
 /// Where in a row things are.
 #[derive(Clone, Copy)]
-struct Columns {
+struct QueryColumns {
     user: usize,
     item: usize,
     time: Option<usize>,
     category: Option<usize>,
 }
 
-impl Rows {
+impl QueryRows {
     fn add(&mut self, names: &[String], cells: &[Option<&[u8]>]) -> Result<(), String> {
         let columns = match self.columns {
             Some(columns) => columns,
-            None => *self.columns.insert(Columns::of(names)?),
+            None => *self.columns.insert(QueryColumns::of(names)?),
         };
         let text = |at: usize| cells[at].and_then(|text| std::str::from_utf8(text).ok());
         let (Some(user), Some(item)) = (cells[columns.user], text(columns.item)) else {
@@ -90,12 +90,12 @@ impl Rows {
             Some(at) => text(at).unwrap_or(""),
             None => self.categories.get(item).map_or("", String::as_str),
         };
-        self.builder.add(Read { user, item, category, unix_ms });
+        self.builder.add(UserRead { user, item, category, unix_ms });
         Ok(())
     }
 }
 
-impl Columns {
+impl QueryColumns {
     fn of(names: &[String]) -> Result<Self, String> {
         let find = |name: &str| names.iter().position(|other| other.eq_ignore_ascii_case(name));
         let need = |name: &str| {

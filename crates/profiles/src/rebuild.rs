@@ -3,11 +3,12 @@
 //!
 //! Every build starts from nothing and reads the journal's window again. It needs no state that
 //! could be lost or disagree with the journal, and forgets what fell out of the window by itself.
-//! Lines that are no exchanges are counted and passed over; the pipeline is who reports them.
+//! Lines that are no exchanges are counted and passed over; the pipeline reports them.
 //!
-//! A build that would be refused when served, for having lost too many rows, does not replace the
-//! file: it would outlive a restart, and the last good one would not. Nor does one with fewer rows
-//! replace a file that was made by hand, however small: it cannot be built again.
+//! Invariant: a build that would be refused when served, for having lost too many rows, does not
+//! replace the file. It would outlive a restart, and the last good one would not. Nor does a build
+//! with fewer rows replace a file that was made by hand, however small: that file cannot be built
+//! again.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -15,12 +16,12 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::sync::Arc;
 
-use exchange::{Fields, Value};
+use exchange::{FieldValue, Fields};
 use generation::Stop;
 use journal::Reader;
 use stdx::RealDisk;
 
-use crate::builder::{Builder, Built, Read};
+use crate::builder::{BuildSummary, Builder, UserRead};
 use crate::checks;
 use crate::config::Plan;
 use crate::error::ProfilesError;
@@ -35,13 +36,13 @@ pub(crate) type Categories = HashMap<String, String>;
 /// Reads every line that the journal holds at the start; memory is as [`Builder`] says.
 ///
 /// # Errors
-/// When journal or items file cannot be read, the file cannot be written, or it would have too few
-/// rows; the file is then as it was.
+/// When the journal or the items file cannot be read, or the file cannot be written. When it would
+/// have too few rows. It is then as it was.
 pub fn rebuild_from_journal(
     dir: &Path,
     plan: &Plan,
     user_key: &UserKey,
-) -> Result<Built, ProfilesError> {
+) -> Result<BuildSummary, ProfilesError> {
     let categories = categories(plan)?;
     let now_unix_ms = stdx::unix_micros() / 1_000;
     let mut builder = Builder::new(plan.build_options(user_key.clone()), now_unix_ms);
@@ -58,7 +59,7 @@ pub(crate) fn finish(
     mut builder: Builder,
     plan: &Plan,
     user_key: &UserKey,
-) -> Result<Built, ProfilesError> {
+) -> Result<BuildSummary, ProfilesError> {
     let options = plan.file_options(user_key.clone());
     let rows = builder.rows();
     let existing = ProfileFile::open_of_any_keying(&plan.file, &options, None).ok();
@@ -90,13 +91,13 @@ fn add_journal(
     let mut malformed = 0;
     while reader.offset() < end {
         match reader.read()? {
-            journal::Read::Lines(lines) => {
+            journal::JournalRead::Lines(lines) => {
                 for (line, _) in lines {
                     malformed += u64::from(!add_line(builder, line, plan, categories));
                 }
             }
-            journal::Read::Gap { .. } => {}
-            journal::Read::CaughtUp => break,
+            journal::JournalRead::Gap { .. } => {}
+            journal::JournalRead::CaughtUp => break,
         }
     }
     Ok(malformed)
@@ -112,14 +113,14 @@ fn add_line(builder: &mut Builder, line: &[u8], plan: &Plan, categories: &Catego
         return true;
     };
     let item = match item {
-        Value::Text(text) => match std::str::from_utf8(&text) {
+        FieldValue::Text(text) => match std::str::from_utf8(&text) {
             Ok(text) => text.to_owned(),
             Err(_) => return true,
         },
         number => number.to_string(),
     };
     let category = categories.get(&item).map_or("", String::as_str);
-    builder.add(Read { user, item: &item, category, unix_ms: exchange.time_us / 1_000 });
+    builder.add(UserRead { user, item: &item, category, unix_ms: exchange.time_us / 1_000 });
     true
 }
 
@@ -140,7 +141,8 @@ fn read_categories(path: &Path, field: &str) -> Result<Categories, ProfilesError
         if line.trim().is_empty() {
             continue;
         }
-        let at = |why: String| ProfilesError::unfit(path, format!("line {}: {why}", index + 1));
+        let at =
+            |reason: String| ProfilesError::unfit(path, format!("line {}: {reason}", index + 1));
         let item: serde_json::Value =
             serde_json::from_str(&line).map_err(|error| at(error.to_string()))?;
         let text = |name: &str| item.get(name).and_then(serde_json::Value::as_str);

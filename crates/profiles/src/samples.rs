@@ -1,8 +1,8 @@
 //! Keys spread over a file, to look up before the file is used.
 //!
-//! Picked by value and not by position, since stepping to the millionth row would read all before
-//! it. So picked, they touch index and table in places far apart, where a copy that was cut or
-//! left holes shows.
+//! Keys are picked by value and not by position, since stepping to the millionth row would read all
+//! before it. So picked, they touch index and table in places far apart. There a copy shows that
+//! was cut or left holes.
 
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, ToSql};
@@ -14,7 +14,7 @@ const SAMPLES: u64 = 64;
 
 /// A key as it is stored.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Stored {
+pub(crate) enum StoredKey {
     Text(Vec<u8>),
     Integer(i64),
     Null,
@@ -26,16 +26,16 @@ pub(crate) enum Stored {
 pub(crate) fn pick(
     connection: &Connection,
     layout: &Layout,
-) -> rusqlite::Result<Vec<(Stored, bool)>> {
+) -> rusqlite::Result<Vec<(StoredKey, bool)>> {
     let (table, key, flag) = (&layout.table, &layout.key, &layout.flag);
     let end = |which: &str| {
         let sql = format!("SELECT {which}({key}) FROM {table}");
-        connection.query_row(&sql, [], |row| row.get_ref(0).map(Stored::from))
+        connection.query_row(&sql, [], |row| row.get_ref(0).map(StoredKey::from))
     };
     let (first, last) = (end("min")?, end("max")?);
     match (&first, &last) {
-        (Stored::Null, _) => return Ok(Vec::new()),
-        (Stored::Unfit, _) | (_, Stored::Unfit) => return Ok(vec![(Stored::Unfit, true)]),
+        (StoredKey::Null, _) => return Ok(Vec::new()),
+        (StoredKey::Unfit, _) | (_, StoredKey::Unfit) => return Ok(vec![(StoredKey::Unfit, true)]),
         _ => {}
     }
     let next = format!(
@@ -49,13 +49,13 @@ pub(crate) fn pick(
         if let Some(row) = rows.next()? {
             // Reading the data follows its row to pages of the table.
             row.get_ref(2)?;
-            keys.push((Stored::from(row.get_ref(0)?), is_set(row.get_ref(1)?)));
+            keys.push((StoredKey::from(row.get_ref(0)?), is_set(row.get_ref(1)?)));
         }
     }
     Ok(keys)
 }
 
-impl Stored {
+impl StoredKey {
     /// Returns the text that a user's id must equal; none for what cannot be an id.
     pub(crate) fn text(&self) -> Option<Vec<u8>> {
         match self {
@@ -66,7 +66,7 @@ impl Stored {
     }
 }
 
-impl From<ValueRef<'_>> for Stored {
+impl From<ValueRef<'_>> for StoredKey {
     fn from(value: ValueRef<'_>) -> Self {
         match value {
             ValueRef::Text(text) => Self::Text(text.to_owned()),
@@ -77,7 +77,7 @@ impl From<ValueRef<'_>> for Stored {
     }
 }
 
-impl ToSql for Stored {
+impl ToSql for StoredKey {
     fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
         Ok(ToSqlOutput::Borrowed(match self {
             Self::Text(text) => ValueRef::Text(text),
@@ -87,18 +87,20 @@ impl ToSql for Stored {
     }
 }
 
-/// Returns probes from `first` to `last`, both included: by value for whole numbers, by the eight
-/// bytes after the common prefix for texts.
-fn between(first: &Stored, last: &Stored) -> Vec<Stored> {
+/// Returns probes from `first` to `last`, both included. Whole numbers are probed by value, texts
+/// by the eight bytes after the common prefix.
+fn between(first: &StoredKey, last: &StoredKey) -> Vec<StoredKey> {
     let steps = |from: i128, to: i128| {
         (0..SAMPLES).map(move |step| from + (to - from) * i128::from(step) / i128::from(SAMPLES))
     };
-    let mut probes: Vec<Stored> = match (first, last) {
-        (Stored::Integer(first), Stored::Integer(last)) => {
+    let mut probes: Vec<StoredKey> = match (first, last) {
+        (StoredKey::Integer(first), StoredKey::Integer(last)) => {
             let numbers = steps((*first).into(), (*last).into());
-            numbers.filter_map(|number| i64::try_from(number).ok().map(Stored::Integer)).collect()
+            numbers
+                .filter_map(|number| i64::try_from(number).ok().map(StoredKey::Integer))
+                .collect()
         }
-        (Stored::Text(first), Stored::Text(last)) => {
+        (StoredKey::Text(first), StoredKey::Text(last)) => {
             let same = first.iter().zip(last).take_while(|(a, b)| a == b).count();
             let number = |text: &[u8]| {
                 let mut eight = [0; 8];
@@ -107,7 +109,7 @@ fn between(first: &Stored, last: &Stored) -> Vec<Stored> {
             };
             let probe = |number: i128| {
                 let eight = u64::try_from(number).unwrap_or(u64::MAX).to_be_bytes();
-                Stored::Text([&first[..same], &eight].concat())
+                StoredKey::Text([&first[..same], &eight].concat())
             };
             steps(number(first), number(last)).map(probe).collect()
         }

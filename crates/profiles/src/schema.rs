@@ -1,9 +1,10 @@
 //! Which table of a profile file holds the profiles, and the statements that read it.
 //!
-//! Two shapes are read: key and data (`user_profiles(profile_id, data)`, where a row is a
-//! profile), and key and flag (`user_profiles(user_id, has_profile)`, where 0 and NULL mean none).
-//! Invariant: every statement here searches by an index; a table that would have to be scanned
-//! for one look-up is refused.
+//! Two layouts are read. One is key and data: `user_profiles(profile_id, data)`, where a row is a
+//! profile. The other is key and flag: `user_profiles(user_id, has_profile)`, where 0 and NULL mean
+//! none.
+//! Invariant: every statement here searches by an index. A table that would have to be scanned for
+//! one look-up is refused.
 
 use std::path::Path;
 
@@ -17,11 +18,11 @@ use crate::error::ProfilesError;
 pub struct Schema {
     /// The table or view; `user_profiles`.
     pub table: String,
-    /// Key column of the shape with data; `profile_id`.
+    /// Key column of the layout with data; `profile_id`.
     pub profile_key: String,
     /// Data column; `data`. It may be absent.
     pub data: String,
-    /// Key column of the shape with a flag; `user_id`.
+    /// Key column of the layout with a flag; `user_id`.
     pub user_key: String,
     /// Flag column; `has_profile`.
     pub flag: String,
@@ -76,8 +77,8 @@ impl Layout {
         };
         let layout = Self::of(quoted(&schema.table), key, flag, data);
         if layout.scans(connection).map_err(ProfilesError::sqlite(path))? {
-            let why = format!("no index on {}; make it the PRIMARY KEY", layout.key);
-            return Err(ProfilesError::unfit(path, why));
+            let reason = format!("no index on {}; make it the PRIMARY KEY", layout.key);
+            return Err(ProfilesError::unfit(path, reason));
         }
         Ok(layout)
     }

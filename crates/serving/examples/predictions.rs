@@ -1,9 +1,9 @@
-//! Predictions a second on one core, through everything but the socket: body read, features set,
-//! 674 candidates scored by 50 live features, the best 10 written as JSON.
+//! Predictions a second on one core, through everything but the socket. The body is read, features
+//! are set, 674 candidates are scored by 50 live features, and the best 10 are written as JSON.
 //!
 //! Run: `cargo run --release -p serving --example predictions`.
-//! Every feature is crossed with a user feature, so that nothing can be folded at load; the last
-//! line is the same model without crosses, where everything can.
+//! Every feature is crossed with a user feature, so that nothing can be folded at load. The last
+//! line is the same model without crosses, where everything can be.
 
 use std::error::Error;
 use std::fmt::Write as _;

@@ -4,9 +4,10 @@
 //! {"sentences": ["…", …], "method": "linkage", "similarity_min": 0.35, "members_min": 2}
 //! ```
 //!
-//! Every key but `sentences` is optional: the model's plan says which similarity, the number of
-//! sentences which method. Sentences with too many tokens are cut. An answer is the same for the
-//! same sentences, whatever else is asked at the time.
+//! Every key but `sentences` is optional. The model's plan gives the similarity, the number of
+//! sentences decides on the method. Sentences with too many tokens are cut.
+//!
+//! Invariant: an answer is the same for the same sentences, whatever else is asked at the time.
 
 use std::sync::Arc;
 
@@ -18,12 +19,12 @@ use crate::config::TextPlan;
 use crate::json::push_text;
 use crate::queued::json;
 use crate::refusal;
-use crate::text_paths::{Asking, chosen, read};
-use crate::texts::{Texts, Vectors, Wish};
+use crate::text_body::{EmbedTask, chosen, read};
+use crate::texts::{EmbeddingModel, VectorOptions, Vectors};
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Body {
+struct ClusterBody {
     sentences: Vec<String>,
     model: Option<String>,
     method: Option<Grouping>,
@@ -33,7 +34,7 @@ struct Body {
 
 /// What differs from the plan.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct How {
+pub struct ClusterOptions {
     pub method: Option<Grouping>,
     /// From -1 to 1; a cosine.
     pub similarity_min: Option<f32>,
@@ -50,27 +51,28 @@ pub enum Grouping {
 }
 
 /// How long sentences are embedded for grouping: only directions matter.
-pub(crate) const WISH: Wish = Wish { normalise: Some(false), truncate: true, dims: None };
+pub(crate) const OPTIONS: VectorOptions =
+    VectorOptions { normalise: Some(false), truncate: true, dims: None };
 
 /// Reads a body.
-pub(crate) fn ask(models: &[Arc<Texts>], body: &[u8]) -> Result<Asking, Refusal> {
-    let body: Body = read(body, 400)?;
+pub(crate) fn ask(models: &[Arc<EmbeddingModel>], body: &[u8]) -> Result<EmbedTask, Refusal> {
+    let body: ClusterBody = read(body, 400)?;
     let model = chosen(models, body.model.as_deref())?.clone();
     let sentences: Arc<[String]> = body.sentences.into();
-    let Body { method, similarity_min, members_min, .. } = body;
-    let how = How { method, similarity_min, members_min };
+    let ClusterBody { method, similarity_min, members_min, .. } = body;
+    let options = ClusterOptions { method, similarity_min, members_min };
     if sentences.len() > Clustering::ROWS_MAX {
         let (count, most) = (sentences.len(), Clustering::ROWS_MAX);
         return Err(refusal::too_large(format!("{count} sentences, at most {most} are grouped")));
     }
-    let how = how.clustering(sentences.len(), |method| planned(model.plan(), method));
+    let clustering = options.clustering(sentences.len(), |method| planned(model.plan(), method));
     let texts = sentences.clone();
-    let then = move |vectors: Vectors| {
+    let make_answer = move |vectors: Vectors| {
         let mut values = Vec::with_capacity(vectors.len() * vectors.dims());
         (0..vectors.len()).for_each(|row| vectors.push_row(row, &mut values));
-        grouped(&sentences, &values, vectors.dims(), how).map(json)
+        grouped(&sentences, &values, vectors.dims(), clustering).map(json)
     };
-    Ok(Asking { model, texts, wish: WISH, then: Box::new(then) })
+    Ok(EmbedTask { model, texts, options: OPTIONS, make_answer: Box::new(make_answer) })
 }
 
 /// Groups sentences by their vectors; returns the answer in JSON.
@@ -78,13 +80,14 @@ pub(crate) fn grouped(
     sentences: &[String],
     values: &[f32],
     dims: usize,
-    how: Clustering,
+    clustering: Clustering,
 ) -> Result<Vec<u8>, Refusal> {
-    let found = how.cluster(values, dims).map_err(|error| refusal::bad(error.to_string()))?;
+    let found =
+        clustering.cluster(values, dims).map_err(|error| refusal::bad(error.to_string()))?;
     Ok(written(sentences, &found))
 }
 
-impl How {
+impl ClusterOptions {
     /// Returns how to group so many sentences; `planned` says the similarity of each method.
     pub(crate) fn clustering(self, rows: usize, planned: impl Fn(Method) -> f32) -> Clustering {
         let chosen = Clustering::for_rows(rows);

@@ -1,10 +1,14 @@
 //! `[[model]]` as written, and what it means.
 //!
-//! A model with `items` ranks them; one whose `file` is a folder, or has no extension, embeds
-//! texts; any other predicts from rows of numbers. A key that its kind does not have is an error.
+//! | a model | does |
+//! |---|---|
+//! | with `items` | ranks them |
+//! | whose `file` is a directory, or has no extension | embeds texts |
+//! | any other | predicts from rows of numbers |
 //!
-//! Every key is optional in the type, so that all errors of a file can be reported at once; `plan`
-//! checks what is required. The doc comments are the reference manual.
+//! A key that its kind does not have is an error. Every key is optional in the type, so that all
+//! errors of a file can be reported at once; `plan` checks what is required. The doc comments are
+//! the reference manual.
 
 use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -47,8 +51,8 @@ pub struct ModelConfig {
     /// Tokens of the texts that are embedded at once; default 16384. Requests that wait are
     /// embedded together up to this.
     pub batch_tokens: Option<usize>,
-    /// How long the first of the texts to be embedded at once waits for others, such as `2ms`;
-    /// default 0: those that came while others were embedded go together.
+    /// How long the first text of a batch waits for others, such as `2ms`; default 0. With 0, texts
+    /// that came while others were embedded go together.
     pub batch_wait: Option<String>,
     /// Requests that may wait for the model; default 512. More is 429.
     pub queue_max: Option<usize>,
@@ -149,7 +153,7 @@ pub struct PredictorPlan {
 #[derive(Debug, Clone, PartialEq)]
 pub struct TextPlan {
     pub name: String,
-    pub folder: PathBuf,
+    pub dir: PathBuf,
     /// Instead of a digest of the weights.
     pub version: Option<String>,
     pub golden: Option<GoldenPlan>,
@@ -229,9 +233,9 @@ pub fn plan(models: &[ModelConfig], root: &Path, wrong: Wrong<'_>) -> ModelPlans
 const QUEUE_MAX: usize = 512;
 
 /// A key, and whether a model has it.
-type Key = (&'static str, fn(&ModelConfig) -> bool);
+type KindKey = (&'static str, fn(&ModelConfig) -> bool);
 
-const RANKS: [Key; 7] = [
+const RANKS: [KindKey; 7] = [
     ("limit", |model| model.limit.is_some()),
     ("limit_max", |model| model.limit_max.is_some()),
     ("candidates_max", |model| model.candidates_max.is_some()),
@@ -241,7 +245,7 @@ const RANKS: [Key; 7] = [
     ("exclude_recent", |model| model.exclude_recent.is_some()),
 ];
 
-const PREDICTS: [Key; 5] = [
+const PREDICTS: [KindKey; 5] = [
     ("rows_max", |model| model.rows_max.is_some()),
     ("concurrency", |model| model.concurrency.is_some()),
     ("version", |model| model.version.is_some()),
@@ -249,9 +253,9 @@ const PREDICTS: [Key; 5] = [
     ("tolerance", |model| model.tolerance.is_some()),
 ];
 
-const WAITS: [Key; 1] = [("queue_max", |model| model.queue_max.is_some())];
+const WAITS: [KindKey; 1] = [("queue_max", |model| model.queue_max.is_some())];
 
-const EMBEDS: [Key; 7] = [
+const EMBEDS: [KindKey; 7] = [
     ("precision", |model| model.precision.is_some()),
     ("texts_max", |model| model.texts_max.is_some()),
     ("batch_tokens", |model| model.batch_tokens.is_some()),
@@ -261,7 +265,7 @@ const EMBEDS: [Key; 7] = [
     ("community_similarity_min", |model| model.community_similarity_min.is_some()),
 ];
 
-fn refuse(model: &ModelConfig, keys: &[Key], kind: &str, wrong: Wrong<'_>) {
+fn refuse(model: &ModelConfig, keys: &[KindKey], kind: &str, wrong: Wrong<'_>) {
     for (key, _) in keys.iter().filter(|(_, is_given)| is_given(model)) {
         wrong(key, format!("means nothing to {kind}"));
     }
@@ -301,12 +305,12 @@ fn plan_ranker(
 
 fn plan_texts(
     model: &ModelConfig,
-    (name, folder, root): (String, PathBuf, &Path),
+    (name, dir, root): (String, PathBuf, &Path),
     wrong: Wrong<'_>,
 ) -> TextPlan {
     TextPlan {
         name,
-        folder,
+        dir,
         version: model.version.clone(),
         golden: plan_golden(model, (root, 1e-3), wrong),
         precision: match model.precision {

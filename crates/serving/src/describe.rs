@@ -1,6 +1,6 @@
 //! What the model APIs are, for machines and for people: an OpenAPI document and a page to try it.
 //!
-//! Invariant: the document names every path of `apis.rs`, and nothing that is not there.
+//! Invariant: the document names every path of `router.rs`, and nothing that is not there.
 
 use serde_json::{Value, json};
 

@@ -1,8 +1,11 @@
-//! What tells the content of a file from others': the version of a model that has no other.
+//! Hashes: the version of a model that has no other, and the key of a request's answer.
+//!
+//! Invariant: parts of a key are told apart by their lengths.
 
 use std::io::{self, Read};
 
 use twox_hash::XxHash3_128;
+use twox_hash::xxhash3_128::Hasher;
 
 /// Returns sixteen hexadecimal digits of what is read, part by part: weights can be as large as the
 /// memory.
@@ -18,4 +21,14 @@ pub(crate) fn digest(mut content: impl Read) -> io::Result<String> {
             count => hash.write(&part[..count]),
         }
     }
+}
+
+/// Hashes the parts of a request, canonical: two that mean the same have the same key.
+pub(crate) fn key_of(parts: &[Vec<u8>]) -> u128 {
+    let mut hasher = Hasher::new();
+    for part in parts {
+        hasher.write(&(part.len() as u64).to_le_bytes());
+        hasher.write(part);
+    }
+    hasher.finish_128()
 }

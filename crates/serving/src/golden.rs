@@ -1,13 +1,13 @@
 //! The golden input of a model: what a new generation must answer before it serves.
 //!
-//! The file is a request of the Open Inference Protocol with the outputs beside its inputs:
+//! The file is a request of the Open Inference Protocol, with the outputs beside its inputs:
 //!
 //! ```json
 //! {"inputs":[{"name":"input","shape":[1,2],"datatype":"FP64","data":[0.5,3]}],
 //!  "outputs":[{"name":"predict","data":[0.731]}]}
 //! ```
 //!
-//! Numbers may differ by the tolerance, relative to golden numbers above 1.
+//! Invariant: numbers differ at most by the tolerance, relative to golden numbers above 1.
 
 use std::fs;
 
@@ -15,8 +15,9 @@ use models::{EmbedOptions, EmbedScratch, Embedder};
 use serde_json::Value;
 
 use crate::config::GoldenPlan;
-use crate::oip::{self, Data, Request};
+use crate::oip::{self, InferRequest};
 use crate::predictor::Predictor;
+use crate::tensor::Data;
 
 /// Checks a model that predicts.
 ///
@@ -29,7 +30,7 @@ pub(crate) fn check(
 ) -> Result<(), String> {
     let (body, outputs) = read(plan)?;
     let mut answer = Vec::new();
-    Request::read(&body, None)
+    InferRequest::read(&body, None)
         .and_then(|mut request| {
             oip::infer(("golden", predictor), &mut request, usize::MAX, &mut answer)
         })
@@ -41,7 +42,7 @@ pub(crate) fn check(
         let output =
             output.ok_or_else(|| at(plan, &format!("the model has no output `{name}`")))?;
         let found = flat(&output["data"]).unwrap_or_default();
-        compare((name, tolerance), wanted, &found).map_err(|why| at(plan, &why))
+        compare((name, tolerance), wanted, &found).map_err(|reason| at(plan, &reason))
     })
 }
 
@@ -58,7 +59,8 @@ pub(crate) fn check_texts(plan: Option<&GoldenPlan>, embedder: &Embedder) -> Res
     };
     let Some(plan) = plan else { return embed(&["a text to warm up"]).map(drop) };
     let (body, outputs) = read(plan)?;
-    let [input] = &Request::read(&body, None).map_err(|why| at(plan, &why.reason))?.inputs[..]
+    let [input] =
+        &InferRequest::read(&body, None).map_err(|reason| at(plan, &reason.reason))?.inputs[..]
     else {
         return Err(at(plan, "`inputs` must be one tensor of texts"));
     };
@@ -66,10 +68,10 @@ pub(crate) fn check_texts(plan: Option<&GoldenPlan>, embedder: &Embedder) -> Res
         return Err(at(plan, "`inputs` must be one tensor of texts"));
     };
     let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-    let found = embed(&texts).map_err(|why| at(plan, &why))?;
+    let found = embed(&texts).map_err(|reason| at(plan, &reason))?;
     let found: Vec<f64> = found.into_iter().map(f64::from).collect();
     outputs.iter().try_for_each(|(name, wanted)| {
-        compare((name, plan.tolerance), wanted, &found).map_err(|why| at(plan, &why))
+        compare((name, plan.tolerance), wanted, &found).map_err(|reason| at(plan, &reason))
     })
 }
 
@@ -92,7 +94,7 @@ fn read(plan: &GoldenPlan) -> Result<(Vec<u8>, Outputs), String> {
         let numbers = flat(&output["data"]).ok_or("an output's `data` is no array of numbers")?;
         Ok((name.to_owned(), numbers))
     });
-    let outputs = outputs.collect::<Result<_, &str>>().map_err(|why| at(plan, why))?;
+    let outputs = outputs.collect::<Result<_, &str>>().map_err(|reason| at(plan, reason))?;
     Ok((golden.to_string().into_bytes(), outputs))
 }
 
@@ -132,8 +134,8 @@ fn flat(value: &Value) -> Option<Vec<f64>> {
     Some(numbers)
 }
 
-fn at(plan: &GoldenPlan, why: &str) -> String {
-    format!("golden input `{}`: {why}", plan.file.display())
+fn at(plan: &GoldenPlan, reason: &str) -> String {
+    format!("golden input `{}`: {reason}", plan.file.display())
 }
 
 #[cfg(test)]

@@ -1,19 +1,20 @@
 //! What stands behind `tidegate model inspect` and `tidegate model score`.
 //!
-//! Invariant: a model is read exactly as the server reads it, so what is refused here is refused
+//! Invariant: a model is read exactly as the server reads it. So what is refused here is refused
 //! there, for the same reason.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use exchange::{ModelRequest, Refusal};
+use exchange::ModelRequest;
 use models::{AboutEmbedder, Embedder, EmbedderKind, Linear, Precision, Ranker};
 
 use crate::config::ModelPlan;
-use crate::load::{LoadError, Loaded, read_model};
+use crate::error::{InspectError, LoadError};
 use crate::predictor::Predictor;
 use crate::ranking::rank_loaded;
-use crate::table::{self, TableError};
+use crate::ranking::{LoadedRanker, read_model};
+use crate::table;
 
 /// What a model holds.
 #[derive(Debug)]
@@ -23,7 +24,7 @@ pub enum Inspection {
     /// Trees.
     Predictor(Predictor),
     /// A folder with a model of texts.
-    Texts { folder: PathBuf, about: AboutEmbedder },
+    Texts { dir: PathBuf, about: AboutEmbedder },
 }
 
 /// What an items file holds.
@@ -35,24 +36,13 @@ pub struct ItemsInspection {
     pub categories: Vec<(String, usize)>,
 }
 
-/// Why a model cannot be inspected or asked.
-#[derive(Debug, thiserror::Error)]
-pub enum InspectError {
-    #[error(transparent)]
-    Load(#[from] LoadError),
-    #[error("rank the body")]
-    Refused(#[from] Refusal),
-    #[error(transparent)]
-    Table(#[from] TableError),
-}
-
 /// Reads a model file, and its items where given.
 ///
 /// # Errors
 /// [`InspectError::Load`] with all that is wrong with the files.
 pub fn inspect(file: &Path, items: Option<&Path>) -> Result<Inspection, InspectError> {
     let Some(items) = items else { return inspect_alone(file) };
-    let loaded = Loaded::load(&plan(file, items)?)?;
+    let loaded = LoadedRanker::load(&plan(file, items)?)?;
     let model = loaded.ranker.model().clone();
     Ok(Inspection::Linear { model, items: Some(ItemsInspection::of(&loaded.ranker)) })
 }
@@ -62,7 +52,7 @@ fn inspect_alone(file: &Path) -> Result<Inspection, InspectError> {
         let embedder = Embedder::load(file, Precision::Single)
             .map_err(|source| LoadError::Invalid { path: file.to_owned(), source })?;
         let about = embedder.about().clone();
-        return Ok(Inspection::Texts { folder: file.to_owned(), about });
+        return Ok(Inspection::Texts { dir: file.to_owned(), about });
     }
     let predictor = table::load(file)?;
     match predictor.is_linear() {
@@ -77,7 +67,7 @@ fn inspect_alone(file: &Path) -> Result<Inspection, InspectError> {
 /// What is wrong with the files, or with the body.
 pub fn score(file: &Path, items: &Path, body: &[u8]) -> Result<Vec<u8>, InspectError> {
     let plan = plan(file, items)?;
-    let loaded = Loaded::load(&plan)?;
+    let loaded = LoadedRanker::load(&plan)?;
     let mut reply = Vec::new();
     let request = ModelRequest { body, ..ModelRequest::default() };
     rank_loaded(&loaded, &plan, &request, &mut reply)?;
@@ -125,7 +115,7 @@ impl fmt::Display for Inspection {
                 items.as_ref().map_or(Ok(()), |items| write_items(f, items))
             }
             Self::Predictor(predictor) => predictor.fmt(f),
-            Self::Texts { folder, about } => write_texts(f, folder, about),
+            Self::Texts { dir, about } => write_texts(f, dir, about),
         }
     }
 }
@@ -150,12 +140,12 @@ fn write_items(f: &mut fmt::Formatter<'_>, items: &ItemsInspection) -> fmt::Resu
     Ok(())
 }
 
-fn write_texts(f: &mut fmt::Formatter<'_>, folder: &Path, about: &AboutEmbedder) -> fmt::Result {
+fn write_texts(f: &mut fmt::Formatter<'_>, dir: &Path, about: &AboutEmbedder) -> fmt::Result {
     let kind = match about.kind {
         EmbedderKind::Encoder { layers } => format!("BERT encoder of {layers} layers"),
         EmbedderKind::Static => "static embeddings".to_owned(),
     };
-    writeln!(f, "{}: {kind}", folder.display())?;
+    writeln!(f, "{}: {kind}", dir.display())?;
     writeln!(f, "{:>12}  numbers per vector", about.dims)?;
     writeln!(f, "{:>12}  tokens of a text, at most", about.tokens_max)?;
     writeln!(f, "{:>12}  tokens known", about.vocabulary)?;

@@ -1,55 +1,65 @@
-//! Model APIs: ranking behind `POST /v1/models/{model}/rank` and behind a `GET` route.
+//! Model APIs: rankings, predictions, vectors and groups of texts, from models in this process.
 //!
-//! [`Ranking`] holds the models of a process; each is a generation of its own (model file and items
-//! file together), swapped in whole, the last good one kept.
+//! [`Models`] holds all models of a process, and answers the requests of all APIs (`router.rs`).
 //!
-//! Invariant: whatever the body, an answer is a ranking or a [`Refusal`] with status 4xx (503 while
-//! a model has no good generation); a refusal writes nothing into the reply.
+//! | a model that | stands in | answers |
+//! |---|---|---|
+//! | ranks items | `ranking.rs` | `POST /v1/models/{model}/rank`, and `GET` routes |
+//! | predicts from rows | `predicting.rs` | the Open Inference Protocol (`oip.rs`) |
+//! | embeds texts | `texts.rs` | OpenAI's paths, TEI's, `POST /cluster` (`text_paths.rs`) |
 //!
-//! Refuses: HTTP types and sockets (callers pass bytes and get bytes), tokio, the gateway.
+//! A short request is answered on the thread that asks. A long one waits for a thread of a
+//! [`JobPool`], where requests that ask the same share an answer. Each model is a generation: it is
+//! read, checked, swapped in whole, and the last good one stays.
+//!
+//! Invariants: one request sees one generation. A refusal is 4xx for what the client sent, 503
+//! while a model has no good generation, and 500 where a model fails. It writes nothing into the
+//! reply.
+//!
+//! Refuses: HTTP types and sockets, tokio, threads, the gateway. Callers pass bytes and get bytes.
 
-mod answer;
-mod answers;
-mod apis;
-mod body;
+mod answer_cache;
 mod clusters;
+mod concurrency_limit;
 mod config;
 mod describe;
 mod digest;
-mod features;
-mod files;
+mod error;
 mod golden;
+mod hot_swap;
 mod inspect;
 mod json;
 mod lines;
-mod load;
 mod oip;
 mod openai;
+mod predicting;
 mod predictor;
 mod queued;
 mod ranking;
 mod refusal;
-mod slot;
+mod router;
+mod status;
 mod table;
 mod tei;
+mod tensor;
+mod text_body;
 mod text_paths;
 mod texts;
-mod turns;
 
-pub use apis::Models;
-pub use clusters::{Grouping, How};
+pub use clusters::{ClusterOptions, Grouping};
 pub use config::{
     CandidatesConfig, CandidatesPlan, GoldenPlan, ModelConfig, ModelPlan, ModelPlans,
     PrecisionConfig, PredictorPlan, TextPlan, plan,
 };
-pub use files::ModelFiles;
-pub use inspect::{InspectError, Inspection, ItemsInspection, inspect, score};
-pub use lines::{LinesDone, LinesError, cluster_lines, embed_lines};
-pub use load::{LoadError, Loaded};
+pub use error::{InspectError, LinesError, LoadError, TableError};
+pub use inspect::{Inspection, ItemsInspection, inspect, score};
+pub use lines::{LinesDone, ModelDir, cluster_lines, embed_lines};
 pub use predictor::Predictor;
-pub use queued::{AnswerSender, Pool, QueuedAnswer};
-pub use ranking::{ModelStatus, Ranking};
-pub use table::{TableError, score_table};
+pub use queued::{AnswerSender, JobPool, QueuedAnswer};
+pub use ranking::Ranking;
+pub use router::Models;
+pub use status::ModelStatus;
+pub use table::score_table;
 pub use texts::TextCounts;
 
 #[cfg(test)]

@@ -1,21 +1,21 @@
 //! What stands behind `tidegate model embed` and `tidegate model cluster`: a text per line in, JSON
 //! out.
 //!
-//! Lines are read in blocks, and a block is embedded by all cores, in parts; texts with too many
-//! tokens are cut.
+//! Lines are read in blocks, and all cores embed a block, in parts. Texts with too many tokens are
+//! cut.
 //!
-//! Bounds: a line has at most 1 MiB; `embed_lines` holds one block, whatever the number of lines;
+//! Bounds: a line has at most 1 MiB. `embed_lines` holds one block, whatever the number of lines.
 //! `cluster_lines` holds all sentences and their vectors, at most [`Clustering::ROWS_MAX`].
 
-use std::io::{self, BufRead, Read, Write};
+use std::io::{BufRead, Read, Write};
 use std::num::NonZeroUsize;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::thread;
 
-use exchange::Refusal;
 use models::{Clustering, EmbedScratch, Embedder, Precision, Tokens};
 
-use crate::clusters::{How, grouped};
+use crate::clusters::{ClusterOptions, grouped};
+use crate::error::LinesError;
 use crate::json::push_text;
 use crate::texts::write_numbers;
 
@@ -28,6 +28,13 @@ const PART_TOKENS: usize = 4096;
 /// Bytes of text in a block.
 const BLOCK_BYTES: usize = 8 << 20;
 
+/// A directory with a model of texts, and what is computed in.
+#[derive(Debug, Clone, Copy)]
+pub struct ModelDir<'a> {
+    pub path: &'a Path,
+    pub precision: Precision,
+}
+
 /// How far a run has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct LinesDone {
@@ -37,37 +44,20 @@ pub struct LinesDone {
     pub bytes: usize,
 }
 
-/// Why lines are not embedded or grouped.
-#[derive(Debug, thiserror::Error)]
-pub enum LinesError {
-    #[error("load `{path}`")]
-    Load { path: PathBuf, source: models::Error },
-    #[error("read line {line}")]
-    Read { line: usize, source: io::Error },
-    #[error("read line {line}: it {cause}")]
-    Line { line: usize, cause: String },
-    #[error("embed texts")]
-    Embed { source: models::Error },
-    #[error("group sentences")]
-    Group { source: Refusal },
-    #[error("write the answer")]
-    Write { source: io::Error },
-}
-
 /// Embeds each line, and writes a line `{"text":"…","embedding":[…]}` for it, the vector of length
 /// 1. Calls `progress` after each block.
 ///
 /// # Errors
 /// The first trouble with the model's folder, a line, or the writer; blocks before it were written.
 pub fn embed_lines(
-    (folder, precision): (&Path, Precision),
+    model: ModelDir<'_>,
     reader: impl BufRead,
     mut writer: impl Write,
     mut progress: impl FnMut(LinesDone),
 ) -> Result<LinesDone, LinesError> {
-    let embedder = load(folder, precision)?;
+    let embedder = model.load()?;
     let dims = embedder.about().dims;
-    let mut lines = Lines { reader, line: 0 };
+    let mut lines = LineReader { reader, line: 0 };
     let mut done = LinesDone::default();
     let mut out = Vec::new();
     while let Some(block) = Block::read(&mut lines, &embedder)? {
@@ -93,14 +83,14 @@ pub fn embed_lines(
 /// # Errors
 /// The first trouble with the model's folder, a line, the settings, or the writer.
 pub fn cluster_lines(
-    (folder, precision): (&Path, Precision),
-    how: How,
+    model: ModelDir<'_>,
+    options: ClusterOptions,
     reader: impl BufRead,
     mut writer: impl Write,
     mut progress: impl FnMut(LinesDone),
 ) -> Result<LinesDone, LinesError> {
-    let embedder = load(folder, precision)?;
-    let mut lines = Lines { reader, line: 0 };
+    let embedder = model.load()?;
+    let mut lines = LineReader { reader, line: 0 };
     let mut done = LinesDone::default();
     let (mut sentences, mut values) = (Vec::new(), Vec::new());
     while let Some(block) = Block::read(&mut lines, &embedder)? {
@@ -112,13 +102,13 @@ pub fn cluster_lines(
             values.extend_from_slice(numbers);
         }
         if sentences.len() > Clustering::ROWS_MAX {
-            let cause = format!("is one too many; at most {} are grouped", Clustering::ROWS_MAX);
-            return Err(LinesError::Line { line: lines.line, cause });
+            let reason = format!("is one too many; at most {} are grouped", Clustering::ROWS_MAX);
+            return Err(LinesError::Line { line: lines.line, reason });
         }
         progress(done);
     }
-    let how = how.clustering(sentences.len(), models::Method::similarity_min);
-    let mut answer = grouped(&sentences, &values, embedder.about().dims, how)
+    let options = options.clustering(sentences.len(), models::Method::similarity_min);
+    let mut answer = grouped(&sentences, &values, embedder.about().dims, options)
         .map_err(|source| LinesError::Group { source })?;
     answer.push(b'\n');
     let written = writer.write_all(&answer).and_then(|()| writer.flush());
@@ -126,9 +116,11 @@ pub fn cluster_lines(
     Ok(done)
 }
 
-fn load(folder: &Path, precision: Precision) -> Result<Embedder, LinesError> {
-    Embedder::load(folder, precision)
-        .map_err(|source| LinesError::Load { path: folder.to_owned(), source })
+impl ModelDir<'_> {
+    fn load(self) -> Result<Embedder, LinesError> {
+        Embedder::load(self.path, self.precision)
+            .map_err(|source| LinesError::Load { path: self.path.to_owned(), source })
+    }
 }
 
 /// Lines that are embedded together.
@@ -141,7 +133,7 @@ struct Block {
 impl Block {
     /// Reads as many lines as all cores have work with; `None` at the end.
     fn read(
-        lines: &mut Lines<impl BufRead>,
+        lines: &mut LineReader<impl BufRead>,
         embedder: &Embedder,
     ) -> Result<Option<Self>, LinesError> {
         let cores = thread::available_parallelism().map_or(1, NonZeroUsize::get);
@@ -157,7 +149,7 @@ impl Block {
             let Some(text) = lines.next()? else { break };
             embedder.tokenize(&text, true, block.last()).map_err(|error| LinesError::Line {
                 line: lines.line,
-                cause: format!("is no text: {error}"),
+                reason: format!("is no text: {error}"),
             })?;
             bytes += text.len();
             block.texts.push(text);
@@ -194,12 +186,12 @@ impl Block {
 }
 
 /// Reads lines, and counts them.
-struct Lines<R> {
+struct LineReader<R> {
     reader: R,
     line: usize,
 }
 
-impl<R: BufRead> Lines<R> {
+impl<R: BufRead> LineReader<R> {
     fn next(&mut self) -> Result<Option<String>, LinesError> {
         let mut bytes = Vec::new();
         let mut bounded = (&mut self.reader).take(LINE_BYTES_MAX as u64 + 1);
@@ -209,7 +201,7 @@ impl<R: BufRead> Lines<R> {
             return Ok(None);
         }
         self.line = line;
-        let wrong = |cause: &str| LinesError::Line { line, cause: cause.to_owned() };
+        let wrong = |reason: &str| LinesError::Line { line, reason: reason.to_owned() };
         if bytes.len() > LINE_BYTES_MAX {
             return Err(wrong("has more than 1 MiB"));
         }

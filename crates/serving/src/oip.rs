@@ -10,27 +10,27 @@
 //! | `POST /v2/models/{m}[/versions/{v}]/infer` | outputs for inputs |
 //! | `POST /v2/repository/index` | every model: version, state, reason |
 //!
-//! A model has one version at a time, its generation's; another one is 404 and names that one.
+//! A model has one version at a time, that of its generation. Another version is 404, which names
+//! the one there is.
 //!
 //! Invariant: an answer is of one generation from its first look to its last byte.
 
 mod reply;
 mod request;
-mod tensor;
 
 pub(crate) use reply::write_reply;
-pub(crate) use request::Request;
-pub(crate) use tensor::{Data, Datatype, Tensor, TensorAbout};
+pub(crate) use request::InferRequest;
 
 use serde_json::{Value, json};
 
 use crate::predictor::Predictor;
 use crate::refusal;
+use crate::tensor::TensorAbout;
 use exchange::Refusal;
 
 /// What a path under `/v2` asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Asked<'p> {
+pub(crate) enum OipEndpoint<'p> {
     Server,
     Live,
     Ready,
@@ -47,7 +47,7 @@ pub(crate) struct ModelPath<'p> {
     pub(crate) version: Option<&'p str>,
 }
 
-impl<'p> Asked<'p> {
+impl<'p> OipEndpoint<'p> {
     /// Reads a path; `None` for one that the protocol does not have.
     pub(crate) fn of(path: &'p str) -> Option<Self> {
         let rest = path.strip_prefix("/v2")?;
@@ -109,7 +109,7 @@ pub(crate) fn server() -> Value {
     json!({"name": "tidegate", "version": env!("CARGO_PKG_VERSION"), "extensions": extensions})
 }
 
-/// What is said of a model: its name, version, platform, inputs and outputs.
+/// Returns what the metadata of a model are: name, version, platform, inputs and outputs.
 pub(crate) fn metadata(
     (name, version, platform): (&str, &str, &str),
     (inputs, outputs): (&[TensorAbout], &[TensorAbout]),
@@ -130,7 +130,7 @@ pub(crate) fn metadata(
 /// 400 for what does not fit the model, 413 for too many rows.
 pub(crate) fn infer(
     (name, predictor): (&str, &Predictor),
-    request: &mut Request,
+    request: &mut InferRequest,
     rows_max: usize,
     out: &mut Vec<u8>,
 ) -> Result<Option<usize>, Refusal> {

@@ -4,9 +4,9 @@
 //! {"input": ["a text", …], "model": "…", "encoding_format": "float", "dimensions": 256}
 //! ```
 //!
-//! As there, vectors have length 1, an empty text is refused, and so is one with too many tokens;
-//! `"truncate": true`, which is ours, has it cut. Keys that mean nothing here, such as `user`, are
-//! ignored.
+//! As there, vectors have length 1. An empty text is refused, and so is one with too many tokens;
+//! `"truncate": true`, which is ours, has such a text cut. Keys that mean nothing here, such as
+//! `user`, are ignored.
 
 use std::sync::Arc;
 
@@ -18,12 +18,12 @@ use serde::Deserialize;
 use crate::json::push_text;
 use crate::queued::json;
 use crate::refusal;
-use crate::text_paths::{Asking, Input, chosen, read};
-use crate::texts::{Texts, Vectors, Wish, write_numbers};
+use crate::text_body::{EmbedTask, TextInput, chosen, read};
+use crate::texts::{EmbeddingModel, VectorOptions, Vectors, write_numbers};
 
 #[derive(Debug, Deserialize)]
-struct Body {
-    input: Input,
+struct EmbeddingsBody {
+    input: TextInput,
     model: Option<String>,
     encoding_format: Option<Format>,
     dimensions: Option<usize>,
@@ -42,8 +42,8 @@ enum Format {
 }
 
 /// Reads a body.
-pub(crate) fn ask(models: &[Arc<Texts>], body: &[u8]) -> Result<Asking, Refusal> {
-    let body: Body = read(body, 400)?;
+pub(crate) fn ask(models: &[Arc<EmbeddingModel>], body: &[u8]) -> Result<EmbedTask, Refusal> {
+    let body: EmbeddingsBody = read(body, 400)?;
     let model = chosen(models, body.model.as_deref())?.clone();
     let texts = body.input.into_texts();
     if texts.is_empty() {
@@ -53,10 +53,10 @@ pub(crate) fn ask(models: &[Arc<Texts>], body: &[u8]) -> Result<Asking, Refusal>
         return Err(refusal::bad(format!("`input[{index}]` is an empty text")));
     }
     let truncate = body.truncate.unwrap_or(false);
-    let wish = Wish { normalise: Some(true), truncate, dims: body.dimensions };
+    let options = VectorOptions { normalise: Some(true), truncate, dims: body.dimensions };
     let (name, format) = (model.plan().name.clone(), body.encoding_format.unwrap_or_default());
-    let then = move |vectors: Vectors| Ok(json(written(&vectors, &name, format)));
-    Ok(Asking { model, texts, wish, then: Box::new(then) })
+    let make_answer = move |vectors: Vectors| Ok(json(written(&vectors, &name, format)));
+    Ok(EmbedTask { model, texts, options, make_answer: Box::new(make_answer) })
 }
 
 fn written(vectors: &Vectors, name: &str, format: Format) -> Vec<u8> {

@@ -1,24 +1,20 @@
-//! One generation of a model that predicts from rows (trees, a linear model, a graph in ONNX), and
-//! what it says of itself.
+//! One generation of a model that predicts from rows, and what it says of itself: trees, a linear
+//! model, a graph in ONNX.
 //!
-//! Invariant: what is returned has scored a row, and its golden input where it has one.
+//! Invariant: inputs and outputs have names and data types, and a row is as wide as all inputs
+//! together.
+//! Refuses: to know of files (`predicting.rs`) and protocols (`oip.rs`).
 
 use std::cell::Cell;
 use std::fmt;
-use std::fs;
-use std::path::{Path, PathBuf};
 
-use generation::Watched;
 use models::{
     Error, Linear, LinearRows, OnnxInput, OnnxKind, OnnxModel, OnnxOutput, OnnxScratch, OnnxValues,
     TreeFormat, TreeScratch, Trees,
 };
 
-use crate::config::PredictorPlan;
 use crate::digest::digest;
-use crate::golden;
-use crate::load::LoadError;
-use crate::oip::{Data, Datatype, Tensor, TensorAbout};
+use crate::tensor::{Data, Datatype, Tensor, TensorAbout};
 
 /// How a file in our own format tells itself from others.
 const LINEAR: &str = "tidegate-linear-1";
@@ -57,31 +53,7 @@ thread_local! {
     static SCRATCH: Cell<Option<Box<Scratch>>> = const { Cell::new(None) };
 }
 
-/// Opens a plan's file after a first look at it.
-pub(crate) fn open(plan: &PredictorPlan) -> Watched<Predictor> {
-    let (file, loading) = (plan.file.clone(), plan.clone());
-    Watched::open(&file, move |_: &Path| Predictor::load(&loading))
-}
-
 impl Predictor {
-    /// Reads and checks the file of a plan.
-    ///
-    /// # Errors
-    /// Whatever makes it unfit, with the file's name.
-    pub fn load(plan: &PredictorPlan) -> Result<Self, LoadError> {
-        let path = &plan.file;
-        let bytes =
-            fs::read(path).map_err(|source| LoadError::Io { path: path.clone(), source })?;
-        let predictor = Self::read(&bytes, plan.version.clone())
-            .map_err(|source| LoadError::Invalid { path: path.clone(), source })?;
-        predictor.warm_up().map_err(|why| failed(path, why))?;
-        if let Some(plan) = &plan.golden {
-            let checked = golden::check(plan, &predictor, plan.tolerance);
-            checked.map_err(|why| failed(&plan.file, why))?;
-        }
-        Ok(predictor)
-    }
-
     /// Makes a model of a file's bytes, and finds out what it is.
     ///
     /// # Errors
@@ -156,8 +128,8 @@ impl Predictor {
         self.inputs.iter().map(|input| input.width).sum()
     }
 
-    /// Returns what the model gives for rows, an output after the other; `raw` leaves out what the
-    /// objective makes of the sums of trees, which may change their number.
+    /// Returns what the model gives for rows, one output after the other. `raw` gives the sums of
+    /// trees before the objective's transform, which may change their number.
     ///
     /// # Errors
     /// Where the model fails.
@@ -206,8 +178,8 @@ impl Predictor {
         rows as u64 * per_row_ps / 1000
     }
 
-    /// The first answers of a generation are not a client's.
-    fn warm_up(&self) -> Result<(), String> {
+    /// Predicts for nobody: the first answers of a generation are not a client's.
+    pub(crate) fn warm_up(&self) -> Result<(), String> {
         let mut rows = vec![0.0; self.width() * 16];
         self.predict(&mut rows, false).map(drop).map_err(|error| error.to_string())
     }
@@ -273,10 +245,6 @@ impl From<OnnxValues<'_>> for Data {
             OnnxValues::Texts(texts) => Self::Texts(texts.iter().map(str::to_owned).collect()),
         }
     }
-}
-
-fn failed(path: &Path, why: String) -> LoadError {
-    LoadError::Check { path: PathBuf::from(path), why }
 }
 
 #[cfg(test)]

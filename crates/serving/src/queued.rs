@@ -22,7 +22,7 @@ pub trait AnswerSender: Send {
 }
 
 /// Threads for work that is too long for an I/O core.
-pub trait Pool: Send + Sync {
+pub trait JobPool: Send + Sync {
     /// Queues a job behind those that wait; false when too many do.
     fn spawn(&self, job: Box<dyn FnOnce() + Send>) -> bool;
 }

@@ -1,39 +1,46 @@
-//! The models of a process, and the two ways to ask them.
+//! The models of a process that rank, and the two ways to ask them.
 //!
-//! `rank_body` and `recommend` read top to bottom: find the model, read what is asked, rank, write.
-//! Both work on the calling thread; `cost` tells the caller beforehand whether that is too long for
-//! an I/O core.
+//! `rank` and `recommend` read top to bottom: find the model, read what is asked, rank, write. Both
+//! work on the calling thread. `cost` tells the caller beforehand whether that is too long for an
+//! I/O core.
 //!
 //! Invariant: one request sees one generation from its first look to its last byte.
+
+mod body;
+mod files;
+mod loaded;
+mod reply;
+mod scratch;
+
+pub(crate) use files::ModelFiles;
+pub(crate) use loaded::{LoadedRanker, read_model};
 
 use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
 use exchange::{ModelAnswer, ModelRequest, Refusal, query_value};
-use generation::{Poll, Status};
-use models::{Candidates, RankRequest, RequestError, Source};
+use generation::Poll;
+use models::{Candidates, FeatureSource, RankRequest, RequestError};
 use profiles::Profile;
 
-use crate::answer::{Reply, impression};
-use crate::body::{self, Chosen};
 use crate::config::ModelPlan;
-use crate::features::Work;
-use crate::files::ModelFiles;
-use crate::load::Loaded;
+use crate::hot_swap::HotSwap;
 use crate::refusal;
-use crate::slot::Slot;
-use crate::texts::TextCounts;
+use crate::status::ModelStatus;
+use body::CandidateChoice;
+use reply::{RankReply, impression};
+use scratch::RankScratch;
 
 /// The models of a process that rank. One for all threads.
 pub struct Ranking {
-    models: Vec<Place>,
+    models: Vec<RankingModel>,
 }
 
 /// A model that ranks.
-struct Place {
+struct RankingModel {
     plan: Arc<ModelPlan>,
-    slot: Arc<Slot<ModelFiles>>,
+    files: Arc<HotSwap<ModelFiles>>,
 }
 
 /// What the query of a `GET` asks for.
@@ -46,52 +53,31 @@ struct Recommendation<'a> {
     category: Option<Cow<'a, str>>,
 }
 
-/// What an operator asks about a model.
-#[derive(Debug, Clone)]
-pub struct ModelStatus {
-    pub name: String,
-    /// The version in use; none before the first good generation.
-    pub version: Option<String>,
-    pub items: usize,
-    /// The model file; none while the model is unloaded.
-    pub file: Option<Status>,
-    /// The items file; none where the model has no items.
-    pub items_file: Option<Status>,
-    /// What a model of texts has done.
-    pub texts: Option<TextCounts>,
-}
-
 impl Ranking {
     /// Opens the models after a first look at their files; one without a good generation answers
     /// 503 until it has one.
     pub fn open(plans: Vec<ModelPlan>) -> Self {
-        let place = |plan: ModelPlan| {
-            let plan = Arc::new(plan);
-            let opened = Arc::clone(&plan);
-            let slot = Slot::new(move || Arc::new(ModelFiles::open(ModelPlan::clone(&opened))));
-            Place { plan, slot: Arc::new(slot) }
-        };
-        Self { models: plans.into_iter().map(place).collect() }
+        Self { models: plans.into_iter().map(RankingModel::open).collect() }
     }
 
     /// Returns what a `generation::Watcher` must look at.
     pub fn watched(&self) -> Vec<Arc<dyn Poll>> {
-        self.models.iter().map(|model| Arc::clone(&model.slot) as Arc<dyn Poll>).collect()
+        self.models.iter().map(|model| Arc::clone(&model.files) as Arc<dyn Poll>).collect()
     }
 
     /// Returns where each model stands.
     pub fn status(&self) -> Vec<ModelStatus> {
-        self.models.iter().map(status).collect()
+        self.models.iter().map(RankingModel::status).collect()
     }
 
-    /// Returns a model's place.
-    pub(crate) fn slot(&self, model: &str) -> Option<&Slot<ModelFiles>> {
-        self.model(model).ok().map(|place| &*place.slot)
+    /// Returns a model's files.
+    pub(crate) fn files(&self, model: &str) -> Option<&HotSwap<ModelFiles>> {
+        self.model(model).ok().map(|model| &*model.files)
     }
 
     /// Returns the generation of a model in use.
-    pub(crate) fn loaded(&self, model: &str) -> Option<Arc<Loaded>> {
-        self.model(model).ok()?.slot.peek().as_ref()?.peek().clone()
+    pub(crate) fn loaded(&self, model: &str) -> Option<Arc<LoadedRanker>> {
+        self.model(model).ok()?.loaded()
     }
 
     /// Answers `POST /v1/models/{model}/rank`: appends the reply to `out`.
@@ -104,12 +90,7 @@ impl Ranking {
         request: &ModelRequest<'_>,
         out: &mut Vec<u8>,
     ) -> Result<ModelAnswer, Refusal> {
-        let place = self.model(model)?;
-        let files = place.slot.peek();
-        let loaded = files.as_ref().map(|files| files.peek());
-        let loaded = loaded.as_deref().and_then(Option::as_ref);
-        let loaded = loaded.ok_or_else(|| refusal::not_ready(model))?;
-        rank_loaded(loaded, &place.plan, request, out)
+        self.with_loaded(model, |plan, loaded| rank_loaded(loaded, plan, request, out))
     }
 
     /// Answers a `GET` route: appends the reply to `out`. Without a profile no user feature is
@@ -124,50 +105,29 @@ impl Ranking {
         request: &ModelRequest<'_>,
         out: &mut Vec<u8>,
     ) -> Result<ModelAnswer, Refusal> {
-        let place = self.model(model)?;
-        let plan = &place.plan;
-        let files = place.slot.peek();
-        let loaded = files.as_ref().map(|files| files.peek());
-        let loaded = loaded.as_deref().and_then(Option::as_ref);
-        let loaded = loaded.ok_or_else(|| refusal::not_ready(model))?;
-        let Recommendation { limit, explain, category } = Recommendation::read(request.query);
-        let limit = limit.map_or(Ok(plan.limit), |written| body::limit(&written, plan));
-        let limit = limit.map_err(|reason| refusal::parameter("limit", &reason))?;
-        let ranker = &loaded.ranker;
-        Work::with(ranker.inputs(), ranker.len(), |work| {
-            if let Some(profile) = profile {
-                take_profile(profile, plan, loaded, work);
-            }
-            recommend_from(loaded, plan, (category.as_deref(), limit), work)?;
-            let reply = Reply { loaded, work, id: request.id, explain };
-            let decision_at = reply.write_recommendation(request.decision, out);
-            let impression = impression(loaded, &work.ranked);
-            Ok(ModelAnswer {
-                impression: Some(impression),
-                decision_at: Some(decision_at),
-                ..ModelAnswer::default()
-            })
+        self.with_loaded(model, |plan, loaded| {
+            recommend_loaded((loaded, plan), profile, request, out)
         })
     }
 
     /// Estimates the time to rank `candidates` of a model, all of its default ones by default;
     /// zero for a model that does not exist. To be compared with what an I/O core may spend.
     pub fn cost(&self, model: &str, candidates: Option<usize>) -> Duration {
-        let Ok(place) = self.model(model) else { return Duration::ZERO };
+        let Ok(RankingModel { plan, .. }) = self.model(model) else { return Duration::ZERO };
         let Some(loaded) = self.loaded(model) else { return Duration::ZERO };
-        let all = count(default_candidates(&place.plan, &loaded), &loaded);
+        let all = count(default_candidates(plan, &loaded), &loaded);
         let candidates = candidates.unwrap_or(all) as u64;
         let one = CANDIDATE_PS + MULTIPLICATION_PS * loaded.ranker.multiplications() as u64;
         Duration::from_nanos(REQUEST_NS + candidates * one / 1000)
     }
 
-    /// Estimates the time to answer a `rank` body, unread but for its length: it lists at most one
-    /// id in four bytes, or it names a set or ranks everything.
+    /// Estimates the time to answer a `rank` body by its length. A body lists at most one id in
+    /// four bytes, or it names a set or ranks everything.
     pub fn body_cost(&self, model: &str, body_bytes: usize) -> Duration {
-        let Ok(place) = self.model(model) else { return Duration::ZERO };
+        let Ok(RankingModel { plan, .. }) = self.model(model) else { return Duration::ZERO };
         let Some(loaded) = self.loaded(model) else { return Duration::ZERO };
         let unlisted = loaded.sets.iter().map(|(_, set)| set.rows().len()).max().unwrap_or(0);
-        let unlisted = unlisted.max(count(default_candidates(&place.plan, &loaded), &loaded));
+        let unlisted = unlisted.max(count(default_candidates(plan, &loaded), &loaded));
         let candidates = unlisted.max(body_bytes / 4);
         let reading = Duration::from_nanos(body_bytes as u64 * BODY_BYTE_PS / 1000);
         self.cost(model, Some(candidates)) + reading
@@ -178,9 +138,53 @@ impl Ranking {
         self.models.iter().map(|model| model.plan.name.as_str())
     }
 
-    fn model(&self, name: &str) -> Result<&Place, Refusal> {
+    /// Hands over a model's plan and the generation in use, without touching reference counts.
+    fn with_loaded<R>(
+        &self,
+        model: &str,
+        answer: impl FnOnce(&ModelPlan, &LoadedRanker) -> Result<R, Refusal>,
+    ) -> Result<R, Refusal> {
+        let RankingModel { plan, files } = self.model(model)?;
+        let files = files.peek();
+        let loaded = files.as_ref().map(|files| files.peek());
+        match loaded.as_deref() {
+            Some(Some(loaded)) => answer(plan, loaded),
+            _ => Err(refusal::not_ready(model)),
+        }
+    }
+
+    fn model(&self, name: &str) -> Result<&RankingModel, Refusal> {
         let found = self.models.iter().find(|model| model.plan.name == name);
         found.ok_or_else(|| refusal::no_model(name, self.model_names()))
+    }
+}
+
+impl RankingModel {
+    fn open(plan: ModelPlan) -> Self {
+        let plan = Arc::new(plan);
+        let opened = Arc::clone(&plan);
+        let files = HotSwap::new(move || Arc::new(ModelFiles::open(ModelPlan::clone(&opened))));
+        Self { plan, files: Arc::new(files) }
+    }
+
+    fn loaded(&self) -> Option<Arc<LoadedRanker>> {
+        self.files.peek().as_ref()?.peek().clone()
+    }
+
+    fn status(&self) -> ModelStatus {
+        let loaded = self.loaded();
+        let [file, items_file] = match &*self.files.peek() {
+            Some(files) => files.status().map(Some),
+            None => [None, None],
+        };
+        ModelStatus {
+            name: self.plan.name.clone(),
+            version: loaded.as_ref().map(|loaded| loaded.ranker.model().version.clone()),
+            items: loaded.map_or(0, |loaded| loaded.ranker.len()),
+            file,
+            items_file,
+            texts: None,
+        }
     }
 }
 
@@ -196,18 +200,18 @@ const BODY_BYTE_PS: u64 = 3000;
 
 /// Answers a body with one generation.
 pub(crate) fn rank_loaded(
-    loaded: &Loaded,
+    loaded: &LoadedRanker,
     plan: &ModelPlan,
     request: &ModelRequest<'_>,
     out: &mut Vec<u8>,
 ) -> Result<ModelAnswer, Refusal> {
     let ranker = &loaded.ranker;
-    Work::with(ranker.inputs(), ranker.len(), |work| {
+    RankScratch::with(ranker.inputs(), ranker.len(), |work| {
         let asked = body::read(request.body, loaded, plan, work)?;
         let candidates = match asked.candidates {
-            Chosen::Listed => Candidates::Rows(work.listed.rows()),
-            Chosen::Set(index) => Candidates::Packed(&loaded.sets[index].1),
-            Chosen::Default => default_candidates(plan, loaded),
+            CandidateChoice::Listed => Candidates::Rows(work.listed.rows()),
+            CandidateChoice::Set(index) => Candidates::Packed(&loaded.sets[index].1),
+            CandidateChoice::Default => default_candidates(plan, loaded),
         };
         let ranking = RankRequest {
             inputs: &work.slots,
@@ -217,10 +221,36 @@ pub(crate) fn rank_loaded(
             per_category_max: plan.per_category_max,
         };
         ranker.rank(&ranking, &mut work.scratch, &mut work.ranked).map_err(unfit)?;
-        let reply = Reply { loaded, work, id: request.id, explain: asked.explain };
+        let reply = RankReply { loaded, work, id: request.id, explain: asked.explain };
         reply.write_rank(request.body, out);
         let impression = Some(impression(loaded, &work.ranked));
         Ok(ModelAnswer { impression, ..ModelAnswer::default() })
+    })
+}
+
+/// Answers a query with one generation.
+fn recommend_loaded(
+    (loaded, plan): (&LoadedRanker, &ModelPlan),
+    profile: Option<&Profile>,
+    request: &ModelRequest<'_>,
+    out: &mut Vec<u8>,
+) -> Result<ModelAnswer, Refusal> {
+    let Recommendation { limit, explain, category } = Recommendation::read(request.query);
+    let limit = limit.map_or(Ok(plan.limit), |written| body::limit(&written, plan));
+    let limit = limit.map_err(|reason| refusal::parameter("limit", &reason))?;
+    let ranker = &loaded.ranker;
+    RankScratch::with(ranker.inputs(), ranker.len(), |work| {
+        if let Some(profile) = profile {
+            take_profile(profile, plan, loaded, work);
+        }
+        rank_category(loaded, plan, (category.as_deref(), limit), work)?;
+        let reply = RankReply { loaded, work, id: request.id, explain };
+        let decision_at = reply.write_recommendation(request.decision, out);
+        Ok(ModelAnswer {
+            impression: Some(impression(loaded, &work.ranked)),
+            decision_at: Some(decision_at),
+            ..ModelAnswer::default()
+        })
     })
 }
 
@@ -236,39 +266,27 @@ impl<'a> Recommendation<'a> {
     }
 }
 
-fn status(place: &Place) -> ModelStatus {
-    let files = place.slot.peek();
-    let loaded = files.as_ref().and_then(|files| files.peek().clone());
-    let [file, items_file] = match &*files {
-        Some(files) => files.status().map(Some),
-        None => [None, None],
-    };
-    ModelStatus {
-        name: place.plan.name.clone(),
-        version: loaded.as_ref().map(|loaded| loaded.ranker.model().version.clone()),
-        items: loaded.map_or(0, |loaded| loaded.ranker.len()),
-        file,
-        items_file,
-        texts: None,
-    }
-}
-
-fn default_candidates<'l>(plan: &ModelPlan, loaded: &'l Loaded) -> Candidates<'l> {
+fn default_candidates<'l>(plan: &ModelPlan, loaded: &'l LoadedRanker) -> Candidates<'l> {
     match plan.candidates_default {
         Some(index) => Candidates::Packed(&loaded.sets[index].1),
         None => Candidates::All,
     }
 }
 
-fn count(candidates: Candidates<'_>, loaded: &Loaded) -> usize {
+fn count(candidates: Candidates<'_>, loaded: &LoadedRanker) -> usize {
     candidates.rows().map_or(loaded.ranker.len(), <[u32]>::len)
 }
 
 /// A profile is not the client's doing: what does not fit the model counts as absent.
-fn take_profile(profile: &Profile, plan: &ModelPlan, loaded: &Loaded, work: &mut Work) {
+fn take_profile(
+    profile: &Profile,
+    plan: &ModelPlan,
+    loaded: &LoadedRanker,
+    work: &mut RankScratch,
+) {
     let inputs = loaded.ranker.inputs();
     for (name, value) in profile.features() {
-        let _unfit = inputs.set_number(Source::User, name, value, &mut work.slots);
+        let _unfit = inputs.set_number(FeatureSource::User, name, value, &mut work.slots);
     }
     if plan.exclude_recent {
         let items = loaded.ranker.items();
@@ -276,11 +294,12 @@ fn take_profile(profile: &Profile, plan: &ModelPlan, loaded: &Loaded, work: &mut
     }
 }
 
-fn recommend_from(
-    loaded: &Loaded,
+/// Ranks the default candidates, or those of a category.
+fn rank_category(
+    loaded: &LoadedRanker,
     plan: &ModelPlan,
     (category, limit): (Option<&str>, usize),
-    work: &mut Work,
+    work: &mut RankScratch,
 ) -> Result<(), Refusal> {
     let ranker = &loaded.ranker;
     let candidates = match (category, default_candidates(plan, loaded)) {
@@ -319,7 +338,7 @@ fn unfit(error: RequestError) -> Refusal {
     refusal::bad(error.to_string())
 }
 
-fn rows_in<'l>(loaded: &'l Loaded, category: &str) -> &'l [u32] {
+fn rows_in<'l>(loaded: &'l LoadedRanker, category: &str) -> &'l [u32] {
     let codes = loaded.ranker.items().text("category").expect("items always keep `category`");
     codes.code(category).map_or(&[], |code| &loaded.categories[code as usize])
 }

@@ -1,10 +1,15 @@
 //! Why a request to a model is not answered: the statuses, and the words for what is wrong.
 //!
-//! 400 a bad body, 404 no such model or path, 405 another method, 413 too much of something, 422 a
-//! body that does not fit, 429 the model has enough to do, 500 the model failed, 503 no good
-//! generation yet.
+//! | status | means |
+//! |---|---|
+//! | 400, 422 | a bad body, a body that does not fit |
+//! | 404, 405 | no such model or path, another method |
+//! | 413 | too much of something |
+//! | 429 | the model has enough to do |
+//! | 500 | the model failed |
+//! | 503 | no good generation yet, or no thread free |
 //!
-//! Invariant: the reason names the object, the place and the cause; the status is never 5xx for
+//! Invariant: the text names the object, the place and the reason. The status is never 5xx for
 //! something the client sent.
 
 use std::fmt::Display;

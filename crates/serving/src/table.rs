@@ -1,7 +1,7 @@
-//! Tables of rows (CSV, RFC 4180) through a model that predicts, in bounded memory.
+//! Scores tables of rows (CSV, RFC 4180) with a model that predicts, in bounded memory.
 //!
-//! A first line with anything but numbers is a header: then columns are taken by their names, in
-//! any order, and others are left alone; without one the columns are the model's, in its order.
+//! A first line with anything but numbers is a header. Then columns are taken by their names, in
+//! any order, and others are ignored. Without a header the columns are the model's, in its order.
 //! An empty field, `nan` and `NA` are absent numbers.
 //!
 //! Invariant: the n-th line of the answer is the prediction of the n-th row, all outputs of the
@@ -13,30 +13,14 @@ use std::path::{Path, PathBuf};
 use csv::{ReaderBuilder, StringRecord};
 
 use crate::config::PredictorPlan;
-use crate::inspect::InspectError;
+use crate::error::{InspectError, TableError};
+use crate::predicting;
 use crate::predictor::Predictor;
 
 /// Rows that are scored at once.
 const BLOCK: usize = 4096;
 
-/// What is wrong with a table.
-#[derive(Debug, thiserror::Error)]
-pub enum TableError {
-    #[error("read the table")]
-    Read(#[from] csv::Error),
-    #[error("write the predictions")]
-    Write(#[from] std::io::Error),
-    #[error("read the table: no column `{0}`, which the model reads")]
-    Column(String),
-    #[error("read the table: line {line} has {found} columns, the model reads {wanted}")]
-    Width { line: u64, found: usize, wanted: usize },
-    #[error("read the table: line {line}, column {column}: `{field}` is no number")]
-    Field { line: u64, column: usize, field: String },
-    #[error("score the rows before line {line}")]
-    Score { line: u64, source: models::Error },
-}
-
-/// Writes the prediction of each row of a table; `at` is told the bytes that are read.
+/// Writes the prediction of each row of a table; `progress` gets the bytes read.
 ///
 /// # Errors
 /// What is wrong with the model's file, or with the table, and where.
@@ -44,7 +28,7 @@ pub fn score_table(
     file: &Path,
     table: impl Read,
     mut out: impl Write,
-    mut at: impl FnMut(u64),
+    mut progress: impl FnMut(u64),
 ) -> Result<(), InspectError> {
     let predictor = load(file)?;
     let mut reader = ReaderBuilder::new().has_headers(false).flexible(true).from_reader(table);
@@ -60,7 +44,7 @@ pub fn score_table(
         scoring.add(&record, line)?;
         if scoring.count == BLOCK {
             scoring.flush(&mut out, line)?;
-            at(reader.position().byte());
+            progress(reader.position().byte());
         }
     }
     scoring.flush(&mut out, reader.position().line())?;
@@ -78,7 +62,7 @@ pub(crate) fn load(file: &Path) -> Result<Predictor, InspectError> {
         concurrency: 1,
         queue_max: 0,
     };
-    Ok(Predictor::load(&plan)?)
+    Ok(predicting::load(&plan)?)
 }
 
 struct Scoring<'p> {

@@ -1,5 +1,5 @@
-//! The paths of Hugging Face's text-embeddings-inference: `POST /embed`, `POST /similarity`,
-//! `POST /tokenize`, `GET /info`.
+//! The paths of Hugging Face's text-embeddings-inference: `POST /embed`, `POST /similarity`, `POST
+//! /tokenize`, `GET /info`.
 //!
 //! ```json
 //! {"inputs": ["a text", …], "normalize": true, "truncate": false, "dimensions": 256}
@@ -7,29 +7,29 @@
 //! {"inputs": ["a text", …], "add_special_tokens": true}
 //! ```
 //!
-//! Statuses as there: 413 for too many texts or tokens, 422 for a body that does not fit, 429 where
-//! too many requests wait. Ours: `model` may name one of several.
+//! Statuses are the original's: 413 for too many texts or tokens, 422 for a body that does not fit,
+//! 429 where too many requests wait. The key `model` is ours: it names one of several.
 //!
-//! Refuses: prompts by name, which models' folders are not read for; cutting texts on the left.
+//! Refuses: prompts by name, because settings for them are not read; cutting texts on the left.
 
 use std::sync::Arc;
 
 use exchange::Refusal;
-use models::{EmbedderKind, Piece, Pooling, Precision};
+use models::{EmbedderKind, Pooling, Precision, Token};
 use serde::Deserialize;
 use serde_json::{Value, json as json_value};
 
 use crate::queued::{WholeAnswer, json};
 use crate::refusal;
-use crate::text_paths::{Asking, Input, chosen, read};
-use crate::texts::{Texts, Vectors, Wish, too_long, write_numbers};
+use crate::text_body::{EmbedTask, TextInput, chosen, read};
+use crate::texts::{EmbeddingModel, VectorOptions, Vectors, too_long, write_numbers};
 
 /// What does not fit.
 const UNFIT: u16 = 422;
 
 #[derive(Debug, Deserialize)]
 struct EmbedBody {
-    inputs: Input,
+    inputs: TextInput,
     normalize: Option<bool>,
     dimensions: Option<usize>,
     model: Option<String>,
@@ -41,7 +41,7 @@ struct EmbedBody {
 #[derive(Debug, Deserialize)]
 struct SimilarityBody {
     inputs: Sentences,
-    parameters: Option<Parameters>,
+    parameters: Option<TruncateParameters>,
     model: Option<String>,
 }
 
@@ -53,35 +53,43 @@ struct Sentences {
 
 #[derive(Debug, Deserialize)]
 struct TokenizeBody {
-    inputs: Input,
+    inputs: TextInput,
     add_special_tokens: Option<bool>,
     model: Option<String>,
 }
 
 #[derive(Debug, Default, Deserialize)]
-struct Parameters {
+struct TruncateParameters {
     truncate: Option<bool>,
     truncation_direction: Option<String>,
     prompt_name: Option<String>,
 }
 
 /// Reads a body of `/embed`.
-pub(crate) fn embed(models: &[Arc<Texts>], body: &[u8]) -> Result<Asking, Refusal> {
+pub(crate) fn embed(models: &[Arc<EmbeddingModel>], body: &[u8]) -> Result<EmbedTask, Refusal> {
     let body: EmbedBody = read(body, UNFIT)?;
     let model = chosen(models, body.model.as_deref())?.clone();
     if body.inputs.len() == 0 {
         return Err(unfit("`inputs` is empty"));
     }
     let EmbedBody { truncate, truncation_direction, prompt_name, .. } = body;
-    let truncate = Parameters { truncate, truncation_direction, prompt_name }.truncate()?;
+    let truncate = TruncateParameters { truncate, truncation_direction, prompt_name }.truncate()?;
     let normalise = Some(body.normalize.unwrap_or(true));
-    let wish = Wish { normalise, truncate, dims: body.dimensions };
-    let then = |vectors: Vectors| Ok(json(written(&vectors)));
-    Ok(Asking { model, texts: body.inputs.into_texts(), wish, then: Box::new(then) })
+    let options = VectorOptions { normalise, truncate, dims: body.dimensions };
+    let make_answer = |vectors: Vectors| Ok(json(written(&vectors)));
+    Ok(EmbedTask {
+        model,
+        texts: body.inputs.into_texts(),
+        options,
+        make_answer: Box::new(make_answer),
+    })
 }
 
 /// Reads a body of `/similarity`.
-pub(crate) fn similarity(models: &[Arc<Texts>], body: &[u8]) -> Result<Asking, Refusal> {
+pub(crate) fn similarity(
+    models: &[Arc<EmbeddingModel>],
+    body: &[u8],
+) -> Result<EmbedTask, Refusal> {
     let body: SimilarityBody = read(body, UNFIT)?;
     let model = chosen(models, body.model.as_deref())?.clone();
     let Sentences { source_sentence, mut sentences } = body.inputs;
@@ -90,13 +98,16 @@ pub(crate) fn similarity(models: &[Arc<Texts>], body: &[u8]) -> Result<Asking, R
     }
     sentences.insert(0, source_sentence);
     let truncate = body.parameters.unwrap_or_default().truncate()?;
-    let wish = Wish { normalise: Some(true), truncate, dims: None };
-    let then = |vectors: Vectors| Ok(json(compared(&vectors)));
-    Ok(Asking { model, texts: sentences.into(), wish, then: Box::new(then) })
+    let options = VectorOptions { normalise: Some(true), truncate, dims: None };
+    let make_answer = |vectors: Vectors| Ok(json(compared(&vectors)));
+    Ok(EmbedTask { model, texts: sentences.into(), options, make_answer: Box::new(make_answer) })
 }
 
 /// Answers `/tokenize`: of each text its tokens, however many the model takes.
-pub(crate) fn tokenize(models: &[Arc<Texts>], body: &[u8]) -> Result<WholeAnswer, Refusal> {
+pub(crate) fn tokenize(
+    models: &[Arc<EmbeddingModel>],
+    body: &[u8],
+) -> Result<WholeAnswer, Refusal> {
     let body: TokenizeBody = read(body, UNFIT)?;
     let model = chosen(models, body.model.as_deref())?;
     let (plan, texts) = (model.plan(), body.inputs.into_texts());
@@ -115,18 +126,18 @@ pub(crate) fn tokenize(models: &[Arc<Texts>], body: &[u8]) -> Result<WholeAnswer
     Ok(json(tokens.to_string()))
 }
 
-fn shown(piece: &Piece) -> Value {
+fn shown(token: &Token) -> Value {
     json_value!({
-        "id": piece.number,
-        "text": piece.text,
-        "special": piece.chars.is_none(),
-        "start": piece.chars.as_ref().map(|chars| chars.start),
-        "stop": piece.chars.as_ref().map(|chars| chars.end),
+        "id": token.number,
+        "text": token.text,
+        "special": token.chars.is_none(),
+        "start": token.chars.as_ref().map(|chars| chars.start),
+        "stop": token.chars.as_ref().map(|chars| chars.end),
     })
 }
 
 /// Answers `/info`.
-pub(crate) fn info(model: &Texts) -> Result<WholeAnswer, Refusal> {
+pub(crate) fn info(model: &EmbeddingModel) -> Result<WholeAnswer, Refusal> {
     let plan = model.plan();
     let loaded = model.loaded().ok_or_else(|| refusal::not_ready(&plan.name))?;
     let about = loaded.embedder.about();
@@ -156,7 +167,7 @@ pub(crate) fn info(model: &Texts) -> Result<WholeAnswer, Refusal> {
     Ok(json(info.to_string()))
 }
 
-impl Parameters {
+impl TruncateParameters {
     /// Returns whether long texts are cut.
     fn truncate(&self) -> Result<bool, Refusal> {
         match self.truncation_direction.as_deref() {

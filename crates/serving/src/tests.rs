@@ -28,7 +28,7 @@ pub(crate) fn items(count: usize) -> String {
     (0..count).map(item).collect()
 }
 
-pub(crate) fn plan(folder: &Path) -> ModelPlan {
+pub(crate) fn plan(dir: &Path) -> ModelPlan {
     let set =
         |name: &str, fields: &[(&str, &str)], highest: Option<(&str, usize)>| CandidatesPlan {
             name: name.into(),
@@ -40,8 +40,8 @@ pub(crate) fn plan(folder: &Path) -> ModelPlan {
         };
     ModelPlan {
         name: "news".into(),
-        file: folder.join("model.json"),
-        items: folder.join("items.jsonl"),
+        file: dir.join("model.json"),
+        items: dir.join("items.jsonl"),
         limit: 3,
         limit_max: 1000,
         candidates_max: 100_000,
@@ -56,11 +56,11 @@ pub(crate) fn plan(folder: &Path) -> ModelPlan {
 }
 
 /// Writes the model and `count` items.
-pub(crate) fn folder(count: usize) -> TempDir {
-    let folder = tempfile::tempdir().unwrap();
-    replace(&folder.path().join("model.json"), MODEL);
-    replace(&folder.path().join("items.jsonl"), &items(count));
-    folder
+pub(crate) fn dir(count: usize) -> TempDir {
+    let dir = tempfile::tempdir().unwrap();
+    replace(&dir.path().join("model.json"), MODEL);
+    replace(&dir.path().join("items.jsonl"), &items(count));
+    dir
 }
 
 /// Puts a file in place as deployments do: whole, by rename.

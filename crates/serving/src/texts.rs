@@ -1,19 +1,19 @@
-//! A model of texts: its folder, watched; its queue; its cache.
+//! A model of texts: its directory, watched; its queue; its cache.
 //!
 //! `embed` reads as the life of a request: check the limits, look up what is known, make tokens of
-//! the rest, stand in line. What is in line is embedded in batches (`batch.rs`), for the generation
+//! the rest, wait in the queue. What waits is embedded in batches (`batcher.rs`), by the generation
 //! that made its tokens.
 //!
-//! Invariants: limits are checked before any work on texts; a vector is the same to the bit whether
-//! it was remembered, embedded alone, or with others; one request sees one generation.
+//! Invariants: limits are checked before any work on texts. A vector is the same to the bit whether
+//! it was remembered, embedded alone, or with others. One request sees one generation.
 //!
-//! Refuses: threads of its own (a [`Pool`] has them), and to know how vectors are asked for
-//! (`openai.rs`, `tei.rs`, `clusters.rs`).
+//! Refuses: threads, which a [`JobPool`] has; to know how vectors are asked for (`openai.rs`,
+//! `tei.rs`, `clusters.rs`).
 
-mod batch;
+mod batcher;
 mod cache;
 mod counters;
-mod generation;
+mod embedding_generation;
 mod queue;
 mod request;
 mod vectors;
@@ -21,31 +21,28 @@ mod vectors;
 use std::path::Path;
 use std::sync::Arc;
 
-use ::generation::{Poll, Status, Stop, Watched};
+use exchange::Refusal;
+use generation::{Poll, Status, Stop, Watched};
 use models::{Embedder, Error, Tokens};
 
 pub use counters::TextCounts;
-pub(crate) use generation::{GoldenCheck, TextModel};
-pub(crate) use request::Then;
-pub(crate) use vectors::{Vectors, Wish, write_numbers};
+pub(crate) use embedding_generation::{EmbeddingGeneration, GoldenCheck};
+pub(crate) use request::MakeAnswer;
+pub(crate) use vectors::{VectorOptions, Vectors, write_numbers};
 
 use crate::config::TextPlan;
-use crate::queued::{AnswerSender, Pool};
+use crate::hot_swap::WatchedFiles;
+use crate::queued::{AnswerSender, JobPool};
 use crate::refusal;
-use crate::slot::Files;
-use cache::Key;
-use counters::Counters;
-use exchange::Refusal;
-use queue::{Queue, Wanted};
-use request::{Ready, Request, Rows, Slot};
+use batcher::Batcher;
+use cache::TextKey;
+use queue::MissingTexts;
+use request::{CompleteRequest, QueuePermit, VectorRequest, VectorRows};
 
 /// A model of texts. One for all threads.
-pub(crate) struct Texts {
-    plan: TextPlan,
-    folder: Watched<Arc<TextModel>>,
-    pool: Arc<dyn Pool>,
-    queue: Queue,
-    counters: Counters,
+pub(crate) struct EmbeddingModel {
+    weights: Watched<Arc<EmbeddingGeneration>>,
+    batcher: Arc<Batcher>,
 }
 
 /// What an operator asks about a model of texts.
@@ -58,26 +55,21 @@ pub(crate) struct TextStatus {
     pub counts: TextCounts,
 }
 
-/// What a request lacks, and its place among those that wait.
-struct Lacking {
-    tokens: Tokens,
-    texts: Vec<(Key, usize)>,
-    slot: Slot,
-}
+/// The texts that a request lacks, and its place among those that wait.
+type Lacking = (MissingTexts, QueuePermit);
 
-impl Texts {
-    /// Opens a folder after a first look at it; one that is missing or unfit is no error here: the
-    /// model answers 503 until it has a good generation.
-    pub(crate) fn open(plan: TextPlan, pool: Arc<dyn Pool>, check: GoldenCheck) -> Arc<Self> {
+impl EmbeddingModel {
+    /// Opens a directory after a first look at it. One that is missing or unfit is no error here:
+    /// the model answers 503 until it has a good generation.
+    pub(crate) fn open(plan: TextPlan, pool: Arc<dyn JobPool>, check: GoldenCheck) -> Arc<Self> {
         let loading = plan.clone();
-        let load = move |_: &Path| TextModel::load(&loading, &check).map(Arc::new);
-        let folder = Watched::open(&Embedder::weights(&plan.folder), load);
-        let (queue, counters) = (Queue::new(), Counters::default());
-        Arc::new(Self { plan, folder, pool, queue, counters })
+        let load = move |_: &Path| EmbeddingGeneration::load(&loading, &check).map(Arc::new);
+        let weights = Watched::open(&Embedder::weights(&plan.dir), load);
+        Arc::new(Self { weights, batcher: Batcher::new(plan, pool) })
     }
 
     pub(crate) fn plan(&self) -> &TextPlan {
-        &self.plan
+        &self.batcher.plan
     }
 
     /// Returns where the model stands, and what it has done.
@@ -86,20 +78,20 @@ impl Texts {
         let cached = loaded.as_ref().map_or((0, 0), |model| model.cache.size());
         TextStatus {
             version: loaded.map(|model| model.version.clone()),
-            file: self.folder.status(),
-            counts: self.counters.read(self.queue.lengths(), cached),
+            file: self.weights.status(),
+            counts: self.batcher.counters.read(self.batcher.queue.lengths(), cached),
         }
     }
 
     /// Returns the generation in use.
-    pub(crate) fn loaded(&self) -> Option<Arc<TextModel>> {
-        self.folder.peek().as_ref().map(|generation| generation.value.clone())
+    pub(crate) fn loaded(&self) -> Option<Arc<EmbeddingGeneration>> {
+        self.weights.peek().as_ref().map(|generation| generation.value.clone())
     }
 
     /// # Errors
     /// 413 for more texts than the plan's.
     pub(crate) fn check_count(&self, count: usize) -> Result<(), Refusal> {
-        match self.plan.texts_max {
+        match self.plan().texts_max {
             most if count > most => {
                 Err(refusal::too_large(format!("{count} texts, at most {most} at once")))
             }
@@ -107,54 +99,55 @@ impl Texts {
         }
     }
 
-    /// Embeds texts, hands the vectors to `then`, and what it makes of them to `sender`. This
-    /// happens on a thread of the pool, on this one where every vector is known. Whoever no longer
-    /// waits gets nothing.
+    /// Embeds texts, hands the vectors to `make_answer`, and its answer to `sender`. This happens
+    /// on a thread of the pool, or on this one where every vector is known. Nothing is sent where
+    /// nobody waits any more.
     ///
-    /// Refused: more texts than the plan's (413), texts with too many tokens (413), where as many
-    /// requests wait as may (429), and while there is no generation (503).
+    /// Refused with 413 are more texts than the plan's, and texts with too many tokens. A request
+    /// beyond those that may wait is 429. While there is no generation, all are 503.
     pub(crate) fn embed(
-        self: &Arc<Self>,
+        &self,
         texts: &[String],
-        wish: Wish,
+        options: VectorOptions,
         sender: Box<dyn AnswerSender>,
-        then: Then,
+        make_answer: MakeAnswer,
     ) {
-        let (rows, lacking) = match self.prepare(texts, wish) {
+        let (rows, lacking) = match self.prepare(texts, options) {
             Ok(prepared) => prepared,
             Err(refusal) => return sender.send(Err(refusal)),
         };
-        let Some(Lacking { tokens, texts, slot }) = lacking else {
-            return Ready::new(rows, sender, then).answer();
+        let Some((missing, permit)) = lacking else {
+            return CompleteRequest::new(rows, sender, make_answer).answer();
         };
-        let wanted = Wanted { model: rows.model.clone(), tokens, texts };
-        let added = self.queue.add(wanted, &Arc::new(Request::new(rows, sender, then, slot)));
-        self.counters.joined.add(added.joined);
-        if added.must_schedule {
-            batch::schedule(self);
-        }
+        let request = VectorRequest::new(rows, sender, make_answer, permit);
+        self.batcher.add(missing, &Arc::new(request));
     }
 
-    fn prepare(&self, texts: &[String], wish: Wish) -> Result<(Rows, Option<Lacking>), Refusal> {
+    fn prepare(
+        &self,
+        texts: &[String],
+        options: VectorOptions,
+    ) -> Result<(VectorRows, Option<Lacking>), Refusal> {
         self.check_count(texts.len())?;
-        let model = self.loaded().ok_or_else(|| refusal::not_ready(&self.plan.name))?;
+        let model = self.loaded().ok_or_else(|| refusal::not_ready(&self.plan().name))?;
         let dims_max = model.embedder.about().dims;
-        if let Some(dims) = wish.dims.filter(|dims| !(1..=dims_max).contains(dims)) {
+        if let Some(dims) = options.dims.filter(|dims| !(1..=dims_max).contains(dims)) {
             let message = format!("`dimensions` is {dims}, not from 1 to {dims_max}");
             return Err(refusal::bad(message));
         }
-        let mut rows = Rows { model, wish, rows: Vec::with_capacity(texts.len()), missing: 0 };
+        let mut rows =
+            VectorRows { model, options, rows: Vec::with_capacity(texts.len()), missing: 0 };
         let mut lacking = Vec::new();
         for (row, text) in texts.iter().enumerate() {
-            let (key, known) = rows.model.known(text, wish.truncate);
+            let (key, known) = rows.model.known(text, options.truncate);
             if known.is_none() {
                 lacking.push((key, row));
             }
             rows.rows.push(known);
         }
         rows.missing = lacking.len();
-        self.counters.misses.add(rows.missing);
-        self.counters.hits.add(texts.len() - rows.missing);
+        self.batcher.counters.misses.add(rows.missing);
+        self.batcher.counters.hits.add(texts.len() - rows.missing);
         let lacking = match lacking.is_empty() {
             true => None,
             false => Some(self.tokenize(texts, &rows, lacking)?),
@@ -165,44 +158,45 @@ impl Texts {
     fn tokenize(
         &self,
         texts: &[String],
-        rows: &Rows,
-        lacking: Vec<(Key, usize)>,
+        rows: &VectorRows,
+        lacking: Vec<(TextKey, usize)>,
     ) -> Result<Lacking, Refusal> {
-        let Some(slot) = self.queue.slot(&self.plan) else {
-            self.counters.busy.add(1);
-            return Err(refusal::busy(&self.plan.name));
+        let Some(permit) = self.batcher.queue.permit(self.plan()) else {
+            self.batcher.counters.busy.add(1);
+            return Err(refusal::busy(&self.plan().name));
         };
         let mut tokens = Tokens::default();
         for (_, row) in &lacking {
             rows.model
                 .embedder
-                .tokenize(&texts[*row], rows.wish.truncate, &mut tokens)
+                .tokenize(&texts[*row], rows.options.truncate, &mut tokens)
                 .map_err(|error| too_long(*row, error))?;
         }
-        Ok(Lacking { tokens, texts: lacking, slot })
+        let model = rows.model.clone();
+        Ok((MissingTexts { model, tokens, texts: lacking }, permit))
     }
 }
 
-impl Files for Texts {
+impl WatchedFiles for EmbeddingModel {
     fn statuses(&self) -> Vec<Status> {
-        vec![self.folder.status()]
+        vec![self.weights.status()]
     }
 }
 
-impl Poll for Texts {
+impl Poll for EmbeddingModel {
     fn poll(&self) {
-        self.folder.poll();
+        self.weights.poll();
     }
 
     fn verify(&self, stop: &Stop) {
-        self.folder.verify(stop);
+        self.weights.verify(stop);
     }
 }
 
 /// Refuses the text of an index.
 pub(crate) fn too_long(row: usize, error: Error) -> Refusal {
     match error {
-        Error::Text { cause, .. } => refusal::too_large(format!("text {row} {cause}")),
+        Error::Text { reason, .. } => refusal::too_large(format!("text {row} {reason}")),
         error => refusal::bad(format!("text {row}: {error}")),
     }
 }

@@ -1,7 +1,7 @@
 //! Allocations of a rank request, counted by an allocator of this binary's own.
 //!
-//! Claim: at most 20 in a warm thread, whatever the number of candidates; in truth none but what
-//! the reply's buffer and a long impression take.
+//! Claim: at most 20 in a warm thread, whatever the number of candidates. In truth there are only
+//! those of the reply's buffer and of the impression.
 
 use std::fmt::Write as _;
 

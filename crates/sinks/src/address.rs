@@ -1,7 +1,8 @@
 //! Addresses of servers: `postgres://user:password@host:port/database?sslmode=require`.
 //!
-//! Invariant: what [`Address`] shows of itself (`Display`, `Debug`, [`UrlError`]) never holds the
-//! password. Refuses parameters that it does not know, so that a typing error is not a default.
+//! Invariant: what a [`ServerAddress`] shows of itself never holds the password: `Display`, `Debug`
+//! and [`UrlError`].
+//! Refuses: parameters that it does not know. So a typing error never becomes a default.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -30,7 +31,7 @@ pub(crate) enum Encryption {
 
 /// Where a server is, and how to speak to it.
 #[derive(Clone, PartialEq, Eq)]
-pub(crate) struct Address {
+pub(crate) struct ServerAddress {
     pub host: String,
     pub port: u16,
     pub user: String,
@@ -43,7 +44,7 @@ pub(crate) struct Address {
     pub statement_timeout: Duration,
 }
 
-impl Address {
+impl ServerAddress {
     /// Reads what follows `SCHEME:`; files in parameters are relative to `root`.
     pub(crate) fn parse(
         scheme: &str,
@@ -53,7 +54,7 @@ impl Address {
     ) -> Result<Self, UrlError> {
         let shown = shown(scheme, rest);
         let lacks = |what| UrlError::Incomplete { url: shown.clone(), what };
-        let wrong = |cause: String| UrlError::Wrong { url: shown.clone(), cause };
+        let wrong = |reason: String| UrlError::Wrong { url: shown.clone(), reason };
         let rest = rest.strip_prefix("//").ok_or_else(|| lacks("host"))?;
         // A password with `/` in it must not be taken for a port, and shown.
         let (login, rest) = rest.rsplit_once('@').unwrap_or(("", rest));
@@ -118,7 +119,7 @@ impl Address {
     }
 }
 
-impl fmt::Display for Address {
+impl fmt::Display for ServerAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { host, port, database, .. } = self;
         match host.contains(':') {
@@ -128,7 +129,7 @@ impl fmt::Display for Address {
     }
 }
 
-impl fmt::Debug for Address {
+impl fmt::Debug for ServerAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Address({self})")
     }

@@ -1,14 +1,14 @@
 //! ClickHouse over HTTP: it has no transactions, but forgets an insert that it has seen already.
 //!
 //! Every insert carries an `insert_deduplication_token` of node, source, sequence and table. A
-//! batch is first written whole into `tidegate_batches`, by one insert; what that table then holds
-//! under the sequence is the batch, whoever wrote it, and what is applied: the rows of each rollup
-//! into `<name>_deltas`, and last the row in `tidegate_checkpoints`. A batch that was interrupted
-//! is found there by the next claim, and applied again with the same tokens.
-//! The view `<name>` adds up the deltas.
+//! batch is first written whole into `tidegate_batches`, by one insert. What that table then holds
+//! under the sequence is the batch, whichever process wrote it, and that is applied. The rows of
+//! each rollup go into `<name>_deltas`, and last the row into `tidegate_checkpoints`. A batch that
+//! was interrupted is found there by the next claim, and applied again with the same tokens. The
+//! view `<name>` adds up the deltas.
 //!
 //! Invariant: rows that are applied come from `tidegate_batches`, so two attempts cannot differ.
-//! Refuses servers without these tokens, unless told that rows may count twice.
+//! Refuses: servers without these tokens, unless the address says that rows may count twice.
 
 mod http;
 mod schema;
@@ -16,14 +16,14 @@ mod schema;
 use std::path::Path;
 use std::sync::Arc;
 
-use pipeline::{Batch, Checkpoint, Rows, Sink, SinkError, Table};
+use pipeline::{Batch, Checkpoint, Sink, SinkError, Table, TableRows};
 use serde::{Deserialize, Serialize};
 
 use crate::UrlError;
-use crate::address::Address;
+use crate::address::ServerAddress;
+use crate::attempt::AttemptError;
 use crate::json;
-use crate::trouble::Trouble;
-use http::{Connection, Insert};
+use http::{HttpConnection, Insert};
 use schema::{Abilities, BATCHES, CHECKPOINTS};
 
 const ENGINE: &str = "clickhouse";
@@ -38,8 +38,8 @@ const LOOSE: &str = "guarantee=at-least-once";
 /// Delivers into ClickHouse.
 #[derive(Debug)]
 pub struct ClickHouseSink {
-    address: Address,
-    connection: Connection,
+    address: ServerAddress,
+    connection: HttpConnection,
     /// Whether a server without tokens will do.
     is_loose: bool,
     abilities: Option<Abilities>,
@@ -49,7 +49,7 @@ pub struct ClickHouseSink {
 
 /// A row of `tidegate_batches`.
 #[derive(Debug, Serialize, Deserialize)]
-struct Part {
+struct BatchPart {
     node: String,
     source: String,
     sequence: u64,
@@ -63,7 +63,7 @@ struct Part {
 
 /// A row of `tidegate_checkpoints`.
 #[derive(Debug, Serialize, Deserialize)]
-struct Held {
+struct CheckpointRow {
     node: String,
     source: String,
     sequence: u64,
@@ -82,24 +82,24 @@ impl ClickHouseSink {
         let others: Vec<&str> = parameters.iter().copied().filter(|one| *one != LOOSE).collect();
         let is_loose = others.len() < parameters.len();
         let rest = format!("{place}?{}", others.join("&"));
-        let address = Address::parse(ENGINE, &rest, PORT, root)?;
-        let connection = Connection::new(&address)
-            .map_err(|cause| UrlError::Wrong { url: format!("{ENGINE}://{address}"), cause })?;
+        let address = ServerAddress::parse(ENGINE, &rest, PORT, root)?;
+        let connection = HttpConnection::new(&address)
+            .map_err(|reason| UrlError::Wrong { url: format!("{ENGINE}://{address}"), reason })?;
         let attempt = attempt_id() >> 1;
         Ok(Self { address, connection, is_loose, abilities: None, attempt })
     }
 
-    fn told(&self, trouble: Trouble) -> SinkError {
-        trouble.told(ENGINE, &self.address)
+    fn failed(&self, error: AttemptError) -> SinkError {
+        error.into_sink_error(ENGINE, &self.address)
     }
 
-    fn abilities(&mut self) -> Result<Abilities, Trouble> {
+    fn abilities(&mut self) -> Result<Abilities, AttemptError> {
         if let Some(abilities) = self.abilities {
             return Ok(abilities);
         }
         let abilities = Abilities::ask(&self.connection)?;
         if !abilities.has_tokens && !self.is_loose {
-            return Err(Trouble::Refused(format!(
+            return Err(AttemptError::Refused(format!(
                 "this server knows no insert_deduplication_token, so a retried insert may count \
                  twice; hint: use 22.3 or newer, or add `?{LOOSE}` to the address"
             )));
@@ -108,9 +108,9 @@ impl ClickHouseSink {
         Ok(abilities)
     }
 
-    fn create(&mut self, tables: &[Arc<Table>]) -> Result<(), Trouble> {
+    fn create(&mut self, tables: &[Arc<Table>]) -> Result<(), AttemptError> {
         let abilities = self.abilities()?;
-        for statement in abilities.own_tables() {
+        for statement in abilities.service_tables() {
             self.connection.execute(&statement)?;
         }
         for table in tables {
@@ -121,23 +121,24 @@ impl ClickHouseSink {
         Ok(())
     }
 
-    fn held(&self, source: &str) -> Result<Vec<Checkpoint>, Trouble> {
-        let rows: Vec<Held> = self.connection.select(&format!(
+    fn stored(&self, source: &str) -> Result<Vec<Checkpoint>, AttemptError> {
+        let rows: Vec<CheckpointRow> = self.connection.select(&format!(
             "SELECT node, source, top AS sequence, place AS position FROM \
              (SELECT node, source, max(sequence) AS top, argMax(position, sequence) AS place \
              FROM {CHECKPOINTS} WHERE source = {} GROUP BY node, source)",
             schema::literal(source)
         ))?;
-        let held = rows.into_iter().map(|Held { node, source, sequence, position }| Checkpoint {
-            node,
-            source,
-            sequence,
-            position,
+        let stored = rows.into_iter().map(|CheckpointRow { node, source, sequence, position }| {
+            Checkpoint { node, source, sequence, position }
         });
-        Ok(held.collect())
+        Ok(stored.collect())
     }
 
-    fn parts(&self, (node, source): (&str, &str), sequence: u64) -> Result<Vec<Part>, Trouble> {
+    fn parts(
+        &self,
+        (node, source): (&str, &str),
+        sequence: u64,
+    ) -> Result<Vec<BatchPart>, AttemptError> {
         self.connection.select(&format!(
             "SELECT node, source, sequence, attempt, part, position, target, rows FROM {BATCHES} \
              WHERE node = {} AND source = {} AND sequence = {sequence} ORDER BY part",
@@ -146,30 +147,31 @@ impl ClickHouseSink {
         ))
     }
 
-    /// Applies what is written under the sequence after `held`, if something is.
-    fn redo(&mut self, node: &str, source: &str) -> Result<(), Trouble> {
+    /// Applies what is written under the sequence after `stored`, if something is.
+    fn redo(&mut self, node: &str, source: &str) -> Result<(), AttemptError> {
         self.abilities()?;
-        let held = self.held(source)?.into_iter().find(|held| held.node == node);
-        let next = held.map_or(0, |held| held.sequence) + 1;
+        let stored = self.stored(source)?.into_iter().find(|stored| stored.node == node);
+        let next = stored.map_or(0, |stored| stored.sequence) + 1;
         let parts = self.parts((node, source), next)?;
         self.apply(&parts)
     }
 
-    fn commit(&mut self, batch: &Batch) -> Result<(), Trouble> {
+    fn commit(&mut self, batch: &Batch) -> Result<(), AttemptError> {
         let new = &batch.checkpoint;
         let abilities = self.abilities()?;
-        let held = self.held(&new.source)?.into_iter().find(|held| held.node == new.node);
-        let (held, expected) = (held.map_or(0, |held| held.sequence), new.sequence - 1);
-        let fenced = |held| SinkError::Fenced { source_name: new.source.clone(), held, expected };
-        if held != expected {
-            return Err(Trouble::Told(fenced(held)));
+        let stored = self.stored(&new.source)?.into_iter().find(|stored| stored.node == new.node);
+        let (stored, expected) = (stored.map_or(0, |stored| stored.sequence), new.sequence - 1);
+        let fenced =
+            |stored| SinkError::Fenced { source_name: new.source.clone(), stored, expected };
+        if stored != expected {
+            return Err(AttemptError::Final(fenced(stored)));
         }
         let parts = self.split(batch, abilities);
         self.insert(BATCHES, &lines(&parts), &format!("{}:batch", token(&parts[0])))?;
         let written = self.parts((&new.node, &new.source), new.sequence)?;
         self.apply(&written)?;
         if written.iter().any(|part| part.attempt != self.attempt) {
-            return Err(Trouble::Told(fenced(new.sequence)));
+            return Err(AttemptError::Final(fenced(new.sequence)));
         }
         if new.sequence.is_multiple_of(KEEP) {
             self.forget(new)?;
@@ -178,28 +180,28 @@ impl ClickHouseSink {
     }
 
     /// Inserts rows and checkpoint; again and again without harm.
-    fn apply(&self, parts: &[Part]) -> Result<(), Trouble> {
+    fn apply(&self, parts: &[BatchPart]) -> Result<(), AttemptError> {
         let Some(last) = parts.last() else { return Ok(()) };
         for part in parts.iter().filter(|part| !part.target.is_empty()) {
             let token = format!("{}:{}:{}", token(part), part.target, part.part);
             self.insert(&part.target, part.rows.as_bytes(), &token)?;
         }
-        let held = Held {
+        let stored = CheckpointRow {
             node: last.node.clone(),
             source: last.source.clone(),
             sequence: last.sequence,
             position: last.position.clone(),
         };
-        self.insert(CHECKPOINTS, &lines(&[held]), &format!("{}:checkpoint", token(last)))
+        self.insert(CHECKPOINTS, &lines(&[stored]), &format!("{}:checkpoint", token(last)))
     }
 
-    fn insert(&self, table: &str, rows: &[u8], token: &str) -> Result<(), Trouble> {
+    fn insert(&self, table: &str, rows: &[u8], token: &str) -> Result<(), AttemptError> {
         let has_tokens = self.abilities.is_some_and(|abilities| abilities.has_tokens);
         let token = has_tokens.then_some(token);
         self.connection.insert(&Insert { table, rows, token })
     }
 
-    fn split(&self, batch: &Batch, abilities: Abilities) -> Vec<Part> {
+    fn split(&self, batch: &Batch, abilities: Abilities) -> Vec<BatchPart> {
         let mut targets = Vec::new();
         for rows in &batch.rows {
             let target = schema::target(&rows.table);
@@ -212,7 +214,7 @@ impl ClickHouseSink {
             targets.push((String::new(), String::new()));
         }
         let new = &batch.checkpoint;
-        let parts = targets.into_iter().zip(0..).map(|((target, rows), part)| Part {
+        let parts = targets.into_iter().zip(0..).map(|((target, rows), part)| BatchPart {
             node: new.node.clone(),
             source: new.source.clone(),
             sequence: new.sequence,
@@ -225,8 +227,8 @@ impl ClickHouseSink {
         parts.collect()
     }
 
-    /// Deletes batches that nobody will ask for.
-    fn forget(&self, new: &Checkpoint) -> Result<(), Trouble> {
+    /// Deletes batches that nobody will ask for any more.
+    fn forget(&self, new: &Checkpoint) -> Result<(), AttemptError> {
         self.connection.execute(&format!(
             "ALTER TABLE {BATCHES} DELETE WHERE node = {} AND source = {} AND sequence < {}",
             schema::literal(&new.node),
@@ -236,7 +238,7 @@ impl ClickHouseSink {
     }
 }
 
-fn written(rows: &Rows, which: std::ops::Range<usize>, abilities: Abilities) -> String {
+fn written(rows: &TableRows, which: std::ops::Range<usize>, abilities: Abilities) -> String {
     let mut out = Vec::new();
     for index in which {
         json::object(rows, index, abilities.time(), &mut out);
@@ -254,7 +256,7 @@ fn lines(rows: &[impl Serialize]) -> Vec<u8> {
     out
 }
 
-fn token(part: &Part) -> String {
+fn token(part: &BatchPart) -> String {
     format!("{}:{}:{}", part.node, part.source, part.sequence)
 }
 
@@ -268,19 +270,19 @@ fn attempt_id() -> u64 {
 
 impl Sink for ClickHouseSink {
     fn prepare(&mut self, tables: &[Arc<Table>]) -> Result<(), SinkError> {
-        self.create(tables).map_err(|trouble| self.told(trouble))
+        self.create(tables).map_err(|error| self.failed(error))
     }
 
     fn claim(&mut self, node: &str, source: &str) -> Result<(), SinkError> {
-        self.redo(node, source).map_err(|trouble| self.told(trouble))
+        self.redo(node, source).map_err(|error| self.failed(error))
     }
 
     fn checkpoints(&mut self, source: &str) -> Result<Vec<Checkpoint>, SinkError> {
-        self.held(source).map_err(|trouble| self.told(trouble))
+        self.stored(source).map_err(|error| self.failed(error))
     }
 
     fn deliver(&mut self, batch: &Batch) -> Result<(), SinkError> {
-        self.commit(batch).map_err(|trouble| self.told(trouble))
+        self.commit(batch).map_err(|error| self.failed(error))
     }
 }
 

@@ -1,7 +1,7 @@
 //! Files of training examples: one row for each item that was shown, as CSV or Parquet.
 //!
 //! Both have the same columns, [`COLUMNS`]. Memory is one row group, whatever the file holds.
-//! Refuses: to leave out what does not fit: text that is no UTF-8 gets U+FFFD, an absent
+//! Refuses: to leave out what does not fit. Text that is no UTF-8 gets U+FFFD, and an absent
 //! propensity is absent.
 
 use std::borrow::Cow;
@@ -16,7 +16,7 @@ use parquet::errors::ParquetError;
 use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::parser::parse_message_type;
-use pipeline::Example;
+use training::Example;
 
 use crate::time::rfc3339_exact;
 
@@ -63,7 +63,7 @@ const SCHEMA: &str = "message example {
 const GROUP_ROWS: usize = 64 << 10;
 
 /// What stands in one row.
-struct Row<'e> {
+struct ExampleRow<'e> {
     request_id: String,
     ranked_by: String,
     user: Option<Cow<'e, str>>,
@@ -72,7 +72,7 @@ struct Row<'e> {
     example: &'e Example<'e>,
 }
 
-impl<'e> Row<'e> {
+impl<'e> ExampleRow<'e> {
     fn of(example: &'e Example<'e>) -> Self {
         let shown = example.shown;
         let propensity = Some(example.ranked.propensity);
@@ -109,7 +109,7 @@ impl<W: Write> CsvExamples<W> {
     /// # Errors
     /// When it cannot be written.
     pub fn add(&mut self, example: &Example<'_>) -> io::Result<()> {
-        let (row, shown) = (Row::of(example), example.shown);
+        let (row, shown) = (ExampleRow::of(example), example.shown);
         let (model, version) = row.model();
         let time = |us: u64| rfc3339_exact(us.cast_signed());
         let cells: [Cow<'_, str>; COLUMNS.len()] = [
@@ -153,22 +153,40 @@ impl<W: Write> CsvExamples<W> {
 pub struct ParquetExamples<W: Write + Send> {
     writer: SerializedFileWriter<W>,
     rows: usize,
-    request_id: Column<ByteArrayType>,
-    ranked_by: Column<ByteArrayType>,
-    time: Column<Int64Type>,
-    user: Column<ByteArrayType>,
-    route: Column<ByteArrayType>,
-    decision: Column<ByteArrayType>,
-    cache: Column<ByteArrayType>,
-    model: Column<ByteArrayType>,
-    version: Column<ByteArrayType>,
-    propensity: Column<DoubleType>,
-    position: Column<Int32Type>,
-    item: Column<ByteArrayType>,
-    label: Column<Int32Type>,
-    feedback: Column<Int64Type>,
-    feedback_time: Column<Int64Type>,
-    censored: Column<BoolType>,
+    request: RequestColumns,
+    model: ModelColumns,
+    item: ItemColumns,
+}
+
+/// The request that showed the item.
+#[derive(Default)]
+struct RequestColumns {
+    request_id: ParquetColumn<ByteArrayType>,
+    ranked_by: ParquetColumn<ByteArrayType>,
+    time: ParquetColumn<Int64Type>,
+    user: ParquetColumn<ByteArrayType>,
+    route: ParquetColumn<ByteArrayType>,
+    decision: ParquetColumn<ByteArrayType>,
+    cache: ParquetColumn<ByteArrayType>,
+}
+
+/// The model that ranked it.
+#[derive(Default)]
+struct ModelColumns {
+    model: ParquetColumn<ByteArrayType>,
+    version: ParquetColumn<ByteArrayType>,
+    propensity: ParquetColumn<DoubleType>,
+}
+
+/// The item, and what was done with it.
+#[derive(Default)]
+struct ItemColumns {
+    position: ParquetColumn<Int32Type>,
+    item: ParquetColumn<ByteArrayType>,
+    label: ParquetColumn<Int32Type>,
+    feedback: ParquetColumn<Int64Type>,
+    feedback_time: ParquetColumn<Int64Type>,
+    censored: ParquetColumn<BoolType>,
 }
 
 impl<W: Write + Send> ParquetExamples<W> {
@@ -182,24 +200,11 @@ impl<W: Write + Send> ParquetExamples<W> {
         let properties = WriterProperties::builder().set_compression(zstd).build();
         let writer = SerializedFileWriter::new(out, Arc::new(schema), Arc::new(properties));
         Ok(Self {
-            writer: writer.map_err(told)?,
+            writer: writer.map_err(parquet_error)?,
             rows: 0,
-            request_id: Column::default(),
-            ranked_by: Column::default(),
-            time: Column::default(),
-            user: Column::default(),
-            route: Column::default(),
-            decision: Column::default(),
-            cache: Column::default(),
-            model: Column::default(),
-            version: Column::default(),
-            propensity: Column::default(),
-            position: Column::default(),
-            item: Column::default(),
-            label: Column::default(),
-            feedback: Column::default(),
-            feedback_time: Column::default(),
-            censored: Column::default(),
+            request: RequestColumns::default(),
+            model: ModelColumns::default(),
+            item: ItemColumns::default(),
         })
     }
 
@@ -208,26 +213,12 @@ impl<W: Write + Send> ParquetExamples<W> {
     /// # Errors
     /// When it cannot be written.
     pub fn add(&mut self, example: &Example<'_>) -> io::Result<()> {
-        let (row, shown) = (Row::of(example), example.shown);
-        let (model, version) = row.model();
-        self.request_id.add(ByteArray::from(row.request_id.as_str()));
-        self.ranked_by.add(ByteArray::from(row.ranked_by.as_str()));
-        self.time.add(shown.time_us.cast_signed());
-        self.user.add_some(row.user.as_deref().map(ByteArray::from));
-        self.route.add_some(shown.route.as_deref().map(ByteArray::from));
-        self.decision.add(ByteArray::from(shown.decision.name()));
-        self.cache.add(ByteArray::from(shown.cache.name()));
-        self.model.add(ByteArray::from(model));
-        self.version.add(ByteArray::from(version));
-        self.propensity.add_some(row.propensity);
-        self.position.add(i32::try_from(example.position).unwrap_or(i32::MAX));
-        self.item.add(ByteArray::from(example.item));
-        self.label.add(row.label);
-        self.feedback.add(example.feedback.cast_signed());
-        self.feedback_time.add_some(example.feedback_us.map(u64::cast_signed));
-        self.censored.add(example.is_censored);
+        let row = ExampleRow::of(example);
+        self.request.add(&row);
+        self.model.add(&row);
+        self.item.add(&row);
         self.rows += 1;
-        if self.rows == GROUP_ROWS { self.write_group().map_err(told) } else { Ok(()) }
+        if self.rows == GROUP_ROWS { self.write_group().map_err(parquet_error) } else { Ok(()) }
     }
 
     /// Writes what is left, and the footer.
@@ -235,50 +226,100 @@ impl<W: Write + Send> ParquetExamples<W> {
     /// # Errors
     /// When it cannot be written.
     pub fn finish(mut self) -> io::Result<()> {
-        self.write_group().map_err(told)?;
-        let mut out = self.writer.into_inner().map_err(told)?;
+        self.write_group().map_err(parquet_error)?;
+        let mut out = self.writer.into_inner().map_err(parquet_error)?;
         out.flush()
     }
 
+    /// Writes the columns in the order of the schema.
     fn write_group(&mut self) -> Result<(), ParquetError> {
         if std::mem::take(&mut self.rows) == 0 {
             return Ok(());
         }
         let mut group = self.writer.next_row_group()?;
-        self.request_id.write(&mut group)?;
-        self.ranked_by.write(&mut group)?;
-        self.time.write(&mut group)?;
-        self.user.write(&mut group)?;
-        self.route.write(&mut group)?;
-        self.decision.write(&mut group)?;
-        self.cache.write(&mut group)?;
+        self.request.write(&mut group)?;
         self.model.write(&mut group)?;
-        self.version.write(&mut group)?;
-        self.propensity.write(&mut group)?;
-        self.position.write(&mut group)?;
         self.item.write(&mut group)?;
-        self.label.write(&mut group)?;
-        self.feedback.write(&mut group)?;
-        self.feedback_time.write(&mut group)?;
-        self.censored.write(&mut group)?;
         group.close()?;
         Ok(())
     }
 }
 
+impl RequestColumns {
+    fn add(&mut self, row: &ExampleRow<'_>) {
+        let shown = row.example.shown;
+        self.request_id.add(ByteArray::from(row.request_id.as_str()));
+        self.ranked_by.add(ByteArray::from(row.ranked_by.as_str()));
+        self.time.add(shown.time_us.cast_signed());
+        self.user.add_some(row.user.as_deref().map(ByteArray::from));
+        self.route.add_some(shown.route.as_deref().map(ByteArray::from));
+        self.decision.add(ByteArray::from(shown.decision.name()));
+        self.cache.add(ByteArray::from(shown.cache.name()));
+    }
+
+    fn write(&mut self, group: &mut RowGroup<'_, impl Write + Send>) -> Result<(), ParquetError> {
+        self.request_id.write(group)?;
+        self.ranked_by.write(group)?;
+        self.time.write(group)?;
+        self.user.write(group)?;
+        self.route.write(group)?;
+        self.decision.write(group)?;
+        self.cache.write(group)
+    }
+}
+
+impl ModelColumns {
+    fn add(&mut self, row: &ExampleRow<'_>) {
+        let (model, version) = row.model();
+        self.model.add(ByteArray::from(model));
+        self.version.add(ByteArray::from(version));
+        self.propensity.add_some(row.propensity);
+    }
+
+    fn write(&mut self, group: &mut RowGroup<'_, impl Write + Send>) -> Result<(), ParquetError> {
+        self.model.write(group)?;
+        self.version.write(group)?;
+        self.propensity.write(group)
+    }
+}
+
+impl ItemColumns {
+    fn add(&mut self, row: &ExampleRow<'_>) {
+        let example = row.example;
+        self.position.add(i32::try_from(example.position).unwrap_or(i32::MAX));
+        self.item.add(ByteArray::from(example.item));
+        self.label.add(row.label);
+        self.feedback.add(example.feedback.cast_signed());
+        self.feedback_time.add_some(example.feedback_us.map(u64::cast_signed));
+        self.censored.add(example.is_censored);
+    }
+
+    fn write(&mut self, group: &mut RowGroup<'_, impl Write + Send>) -> Result<(), ParquetError> {
+        self.position.write(group)?;
+        self.item.write(group)?;
+        self.label.write(group)?;
+        self.feedback.write(group)?;
+        self.feedback_time.write(group)?;
+        self.censored.write(group)
+    }
+}
+
+/// Rows that are written together.
+type RowGroup<'g, W> = SerializedRowGroupWriter<'g, W>;
+
 /// The values of a column, and for each row whether it has one.
-struct Column<T: DataType> {
+struct ParquetColumn<T: DataType> {
     values: Vec<T::T>,
     levels: Vec<i16>,
 }
 
-impl<T: DataType> Default for Column<T> {
+impl<T: DataType> Default for ParquetColumn<T> {
     fn default() -> Self {
         Self { values: Vec::new(), levels: Vec::new() }
     }
 }
 
-impl<T: DataType> Column<T> {
+impl<T: DataType> ParquetColumn<T> {
     fn add(&mut self, value: T::T) {
         self.add_some(Some(value));
     }
@@ -289,10 +330,7 @@ impl<T: DataType> Column<T> {
     }
 
     /// Writes the next column of a row group.
-    fn write(
-        &mut self,
-        group: &mut SerializedRowGroupWriter<'_, impl Write + Send>,
-    ) -> Result<(), ParquetError> {
+    fn write(&mut self, group: &mut RowGroup<'_, impl Write + Send>) -> Result<(), ParquetError> {
         let mut column = group.next_column()?.expect("the schema has as many columns");
         // A required column takes no levels, and has none that says absent.
         column.typed::<T>().write_batch(&self.values, Some(&self.levels), None)?;
@@ -303,7 +341,7 @@ impl<T: DataType> Column<T> {
     }
 }
 
-fn told(error: ParquetError) -> io::Error {
+fn parquet_error(error: ParquetError) -> io::Error {
     io::Error::other(error)
 }
 

@@ -1,23 +1,24 @@
 //! A table that is there already: whether rows can go into it, and which columns it lacks.
 //!
-//! Invariant: a table that passes has every key as one unique index, or upserts would double rows,
-//! and nothing that an insert would be refused for. Refuses to change a column that is there.
+//! Invariant: a table that passes has every key as one unique index, or upserts would double rows.
+//! It has nothing that an insert would be refused for.
+//! Refuses: to change a column that is there.
 
-use pipeline::{Column, Kind, Role, Table};
+use pipeline::{Column, ColumnRole, Kind, Table};
 
 use crate::sql::Dialect;
 
 /// A table as the engine describes it.
 #[derive(Debug, Default)]
-pub(crate) struct Existing {
-    pub columns: Vec<Held>,
+pub(crate) struct ExistingTable {
+    pub columns: Vec<ExistingColumn>,
     /// The columns of each unique index, the primary key's among them.
     pub uniques: Vec<Vec<String>>,
 }
 
 /// A column as the engine describes it.
 #[derive(Debug)]
-pub(crate) struct Held {
+pub(crate) struct ExistingColumn {
     pub name: String,
     /// Its type, as the engine writes it.
     pub kind: String,
@@ -27,9 +28,9 @@ pub(crate) struct Held {
     pub characters_max: Option<usize>,
 }
 
-impl Existing {
-    pub(crate) fn column(&self, name: &str) -> Option<&Held> {
-        self.columns.iter().find(|held| held.name.eq_ignore_ascii_case(name))
+impl ExistingTable {
+    pub(crate) fn column(&self, name: &str) -> Option<&ExistingColumn> {
+        self.columns.iter().find(|found| found.name.eq_ignore_ascii_case(name))
     }
 
     /// The columns of `table` that are to be added; `key_text` is the type of text in keys.
@@ -45,16 +46,16 @@ impl Existing {
         let name = &table.name;
         for column in &table.columns {
             let (wanted, also) = match (column.role, column.kind) {
-                (Role::Key, Kind::Text) => (key_text, dialect.also_in_keys),
+                (ColumnRole::Key, Kind::Text) => (key_text, dialect.also_in_keys),
                 (_, Kind::Text) => (dialect.types[column.kind as usize], dialect.also),
                 (_, kind) => (dialect.types[kind as usize], &[][..]),
             };
             self.check(table, column, wanted, also)?;
         }
-        for held in &self.columns {
-            let is_ours = table.columns.iter().any(|c| c.name.eq_ignore_ascii_case(&held.name));
-            if held.is_required && !is_ours {
-                let other = &held.name;
+        for found in &self.columns {
+            let is_ours = table.columns.iter().any(|c| c.name.eq_ignore_ascii_case(&found.name));
+            if found.is_required && !is_ours {
+                let other = &found.name;
                 return Err(format!(
                     "table `{name}` has a column `{other}` that may not be empty, and the rollup \
                      has none of that name; hint: give it a default, or the rollup another name"
@@ -81,8 +82,8 @@ impl Existing {
         also: &[&str],
     ) -> Result<(), String> {
         let (table, name) = (&table.name, &column.name);
-        let Some(held) = self.column(name) else {
-            if column.role != Role::Key {
+        let Some(found) = self.column(name) else {
+            if column.role != ColumnRole::Key {
                 return Ok(());
             }
             return Err(format!(
@@ -90,7 +91,7 @@ impl Existing {
                  rollup another name, or move the table away"
             ));
         };
-        let kind = held.kind.to_ascii_lowercase();
+        let kind = found.kind.to_ascii_lowercase();
         if also.contains(&kind.as_str()) || kind.eq_ignore_ascii_case(wanted) {
             return Ok(());
         }

@@ -1,13 +1,15 @@
 //! Files of rows: `ndjson:DIR` and `csv:DIR`, one file a table, appended to.
 //!
-//! A file cannot merge rows: it gets what each batch adds, and whoever reads it adds up by key.
+//! A file cannot merge rows. It gets what each batch adds, and whoever reads it adds up by key.
 //! `checkpoints.json` holds the checkpoints and the length of every file. Rows are appended and
-//! synced, then it is replaced by one rename, which is the commit. Invariant: what lies behind the
-//! length that it names was not committed, and is cut off before the next rows are appended.
+//! synced, then it is replaced by one rename, which is the commit.
+//! Invariant: what lies behind the length that it names was not committed. It is cut off before the
+//! next rows are appended.
 //!
-//! Writers take turns by a lock on the file `lock`, which ends with its process; a second writer
-//! of one source then finds another sequence. Refuses to append to a file that is shorter than
-//! what was delivered into it; a file that was moved away begins anew.
+//! Writers take turns by a lock on the file `lock`, which ends with its process. A second writer of
+//! one source then finds another sequence.
+//! Refuses: to append to a file that is shorter than what was delivered into it. A file that was
+//! moved away begins anew.
 
 mod encode;
 
@@ -28,7 +30,7 @@ const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
 const POLL: Duration = Duration::from_millis(10);
 const CHECKPOINTS: &str = "checkpoints.json";
 
-/// Delivers into a folder of files.
+/// Delivers into a directory of files.
 #[derive(Debug)]
 pub struct FileSink {
     dir: PathBuf,
@@ -39,14 +41,14 @@ pub struct FileSink {
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Committed {
-    checkpoints: Vec<Held>,
+    checkpoints: Vec<CheckpointEntry>,
     /// Bytes of each file.
     files: BTreeMap<String, u64>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Held {
+struct CheckpointEntry {
     node: String,
     source: String,
     sequence: u64,
@@ -54,7 +56,7 @@ struct Held {
 }
 
 impl FileSink {
-    /// A sink for the folder `dir`, which is made when it is first used.
+    /// A sink for the directory `dir`, which is made when it is first used.
     pub(crate) fn new(dir: &Path, format: Format) -> Self {
         Self { dir: dir.to_owned(), format }
     }
@@ -66,7 +68,7 @@ impl FileSink {
     /// Does a piece of work while nobody else writes.
     fn alone<T>(
         &self,
-        work: impl FnOnce(&mut Committed) -> Result<T, Trouble>,
+        work: impl FnOnce(&mut Committed) -> Result<T, FileSinkError>,
     ) -> Result<T, SinkError> {
         let place = || self.dir.display().to_string();
         let done = self.lock().and_then(|lock| {
@@ -76,35 +78,37 @@ impl FileSink {
             done
         });
         let engine = self.format.extension();
-        done.map_err(|trouble| match trouble {
-            Trouble::Told(error) => error,
-            Trouble::Refused(cause) => SinkError::Refused { engine, place: place(), cause },
-            Trouble::Disk(cause) => SinkError::Unreachable { engine, place: place(), cause },
+        done.map_err(|error| match error {
+            FileSinkError::Final(error) => error,
+            FileSinkError::Refused(reason) => SinkError::Refused { engine, place: place(), reason },
+            FileSinkError::Disk(reason) => {
+                SinkError::Unreachable { engine, place: place(), reason }
+            }
         })
     }
 
-    fn lock(&self) -> Result<File, Trouble> {
+    fn lock(&self) -> Result<File, FileSinkError> {
         fs::create_dir_all(&self.dir).map_err(disk("make", &self.dir))?;
         let path = self.dir.join("lock");
         let file = OpenOptions::new().create(true).append(true).open(&path);
         let file = file.map_err(disk("open", &path))?;
-        let until = Instant::now() + LOCK_TIMEOUT;
+        let deadline = Instant::now() + LOCK_TIMEOUT;
         loop {
             match file.try_lock() {
                 Ok(()) => return Ok(file),
                 Err(TryLockError::Error(error)) => return Err(disk("lock", &path)(error)),
-                Err(TryLockError::WouldBlock) if Instant::now() < until => {
+                Err(TryLockError::WouldBlock) if Instant::now() < deadline => {
                     std::thread::sleep(POLL);
                 }
                 Err(TryLockError::WouldBlock) => {
-                    let cause = format!("another process holds `{}`", path.display());
-                    return Err(Trouble::Disk(cause));
+                    let reason = format!("another process holds `{}`", path.display());
+                    return Err(FileSinkError::Disk(reason));
                 }
             }
         }
     }
 
-    fn committed(&self) -> Result<Committed, Trouble> {
+    fn committed(&self) -> Result<Committed, FileSinkError> {
         let path = self.dir.join(CHECKPOINTS);
         let text = match fs::read(&path) {
             Ok(text) => text,
@@ -115,14 +119,14 @@ impl FileSink {
         };
         serde_json::from_slice(&text).map_err(|error| {
             let path = path.display();
-            Trouble::Refused(format!(
+            FileSinkError::Refused(format!(
                 "`{path}`: {error}; hint: it is never written in part, restore it"
             ))
         })
     }
 
     /// The commit: the file is there as a whole, or the one before it.
-    fn commit(&self, committed: &Committed) -> Result<(), Trouble> {
+    fn commit(&self, committed: &Committed) -> Result<(), FileSinkError> {
         let path = self.dir.join(CHECKPOINTS);
         let new = self.dir.join("checkpoints.json.new");
         let text = serde_json::to_vec(committed).expect("texts and numbers are JSON");
@@ -133,7 +137,7 @@ impl FileSink {
         self.sync_dir()
     }
 
-    fn sync_dir(&self) -> Result<(), Trouble> {
+    fn sync_dir(&self) -> Result<(), FileSinkError> {
         let dir = File::open(&self.dir).map_err(disk("open", &self.dir))?;
         dir.sync_all().map_err(disk("sync", &self.dir))
     }
@@ -145,13 +149,13 @@ impl FileSink {
         committed: u64,
         header: &[u8],
         text: &[u8],
-    ) -> Result<u64, Trouble> {
+    ) -> Result<u64, FileSinkError> {
         let path = self.dir.join(name);
         let options = OpenOptions::new().create(true).append(true).read(true).open(&path);
         let mut file = options.map_err(disk("open", &path))?;
         let length = file.metadata().map_err(disk("look at", &path))?.len();
         if length != 0 && length < committed {
-            return Err(Trouble::Refused(format!(
+            return Err(FileSinkError::Refused(format!(
                 "`{}` has {length} bytes and {committed} were delivered; hint: move it away",
                 path.display()
             )));
@@ -172,7 +176,12 @@ impl FileSink {
         Ok(keep + (if keep == 0 { header.len() } else { 0 } + text.len()) as u64)
     }
 
-    fn check_header(&self, path: &Path, file: &mut File, header: &[u8]) -> Result<(), Trouble> {
+    fn check_header(
+        &self,
+        path: &Path,
+        file: &mut File,
+        header: &[u8],
+    ) -> Result<(), FileSinkError> {
         if header.is_empty() {
             return Ok(());
         }
@@ -185,7 +194,7 @@ impl FileSink {
             return Ok(());
         }
         let shown = |line: &[u8]| String::from_utf8_lossy(line).trim_end().to_owned();
-        Err(Trouble::Refused(format!(
+        Err(FileSinkError::Refused(format!(
             "`{}` has the columns `{}`, and rows have `{}`; hint: move it away",
             path.display(),
             shown(&first),
@@ -195,14 +204,14 @@ impl FileSink {
 }
 
 /// Why a piece of work was not done.
-enum Trouble {
-    Told(SinkError),
+enum FileSinkError {
+    Final(SinkError),
     Refused(String),
     Disk(String),
 }
 
-fn disk(operation: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Trouble {
-    move |error| Trouble::Disk(format!("{operation} `{}`: {error}", path.display()))
+fn disk(operation: &'static str, path: &Path) -> impl FnOnce(io::Error) -> FileSinkError {
+    move |error| FileSinkError::Disk(format!("{operation} `{}`: {error}", path.display()))
 }
 
 impl Sink for FileSink {
@@ -221,10 +230,15 @@ impl Sink for FileSink {
 
     fn checkpoints(&mut self, source: &str) -> Result<Vec<Checkpoint>, SinkError> {
         self.alone(|committed| {
-            let of_source = committed.checkpoints.drain(..).filter(|held| held.source == source);
-            let checkpoints = of_source.map(|Held { node, source, sequence, position }| {
-                Checkpoint { node, source, sequence, position }
-            });
+            let of_source =
+                committed.checkpoints.drain(..).filter(|stored| stored.source == source);
+            let checkpoints =
+                of_source.map(|CheckpointEntry { node, source, sequence, position }| Checkpoint {
+                    node,
+                    source,
+                    sequence,
+                    position,
+                });
             Ok(checkpoints.collect())
         })
     }
@@ -244,19 +258,19 @@ impl Sink for FileSink {
     }
 }
 
-fn move_checkpoint(committed: &mut Committed, new: &Checkpoint) -> Result<(), Trouble> {
+fn move_checkpoint(committed: &mut Committed, new: &Checkpoint) -> Result<(), FileSinkError> {
     let Checkpoint { node, source, sequence, position } = new.clone();
     let expected = sequence - 1;
-    let is_it = |held: &&mut Held| held.node == node && held.source == source;
-    let held = committed.checkpoints.iter_mut().find(is_it);
-    let held_sequence = held.as_ref().map_or(0, |held| held.sequence);
-    if held_sequence != expected {
-        let (source_name, held) = (source, held_sequence);
-        return Err(Trouble::Told(SinkError::Fenced { source_name, held, expected }));
+    let is_it = |stored: &&mut CheckpointEntry| stored.node == node && stored.source == source;
+    let stored = committed.checkpoints.iter_mut().find(is_it);
+    let stored_sequence = stored.as_ref().map_or(0, |stored| stored.sequence);
+    if stored_sequence != expected {
+        let (source_name, stored) = (source, stored_sequence);
+        return Err(FileSinkError::Final(SinkError::Fenced { source_name, stored, expected }));
     }
-    let new = Held { node: node.clone(), source: source.clone(), sequence, position };
-    match held {
-        Some(held) => *held = new,
+    let new = CheckpointEntry { node: node.clone(), source: source.clone(), sequence, position };
+    match stored {
+        Some(stored) => *stored = new,
         None => committed.checkpoints.push(new),
     }
     Ok(())

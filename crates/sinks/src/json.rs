@@ -1,22 +1,22 @@
-//! Rows as JSON: what engines without columns of ours are given.
+//! Rows as JSON, for engines that have no columns of their own.
 //!
-//! Text that is not UTF-8 has U+FFFD where it is not; bytes are hexadecimal; numbers that JSON
-//! cannot say are `null`.
+//! Invalid bytes of text become U+FFFD. Bytes are hexadecimal. Numbers that JSON cannot say are
+//! `null`.
 
 use std::io::Write;
 
-use pipeline::{Cell, Role, Rows};
+use pipeline::{CellValue, ColumnRole, TableRows};
 
 /// How times are written.
 pub(crate) type WriteTime = fn(i64, &mut Vec<u8>);
 
-/// Appends an object with the row's values by the names of their columns; what is absent is left
-/// out. Columns that an engine computes are left out too.
-pub(crate) fn object(rows: &Rows, index: usize, time: WriteTime, out: &mut Vec<u8>) {
+/// Appends an object with the row's values by the names of their columns. Absent values are left
+/// out, and so are columns that an engine computes.
+pub(crate) fn object(rows: &TableRows, index: usize, time: WriteTime, out: &mut Vec<u8>) {
     out.push(b'{');
     let mut is_first = true;
     for (cell, column) in rows.row(index).zip(&rows.table.columns) {
-        if matches!(column.role, Role::Mean { .. }) || cell == Cell::Absent {
+        if matches!(column.role, ColumnRole::Mean { .. }) || cell == CellValue::Absent {
             continue;
         }
         if !is_first {
@@ -31,7 +31,7 @@ pub(crate) fn object(rows: &Rows, index: usize, time: WriteTime, out: &mut Vec<u
 }
 
 /// Appends an array with the row's key.
-pub(crate) fn key(rows: &Rows, index: usize, time: WriteTime, out: &mut Vec<u8>) {
+pub(crate) fn key(rows: &TableRows, index: usize, time: WriteTime, out: &mut Vec<u8>) {
     out.push(b'[');
     for (at, cell) in rows.row(index).take(rows.table.keys()).enumerate() {
         if at > 0 {
@@ -55,16 +55,16 @@ pub(crate) fn text(bytes: &[u8], out: &mut Vec<u8>) {
     serde_json::to_writer(out, &*text).expect("writing to memory does not fail");
 }
 
-fn value(cell: Cell<'_>, time: WriteTime, out: &mut Vec<u8>) {
+fn value(cell: CellValue<'_>, time: WriteTime, out: &mut Vec<u8>) {
     match cell {
-        Cell::Absent => out.extend_from_slice(b"null"),
-        Cell::Integer(number) => out.extend_from_slice(number.to_string().as_bytes()),
-        Cell::Real(number) => {
+        CellValue::Absent => out.extend_from_slice(b"null"),
+        CellValue::Integer(number) => out.extend_from_slice(number.to_string().as_bytes()),
+        CellValue::Real(number) => {
             serde_json::to_writer(out, &number).expect("writing to memory does not fail");
         }
-        Cell::Time(us) => time(us, out),
-        Cell::Text(bytes) => text(bytes, out),
-        Cell::Blob(bytes) => {
+        CellValue::Time(us) => time(us, out),
+        CellValue::Text(bytes) => text(bytes, out),
+        CellValue::Blob(bytes) => {
             out.push(b'"');
             let written = bytes.iter().try_for_each(|byte| write!(out, "{byte:02x}"));
             written.expect("writing to memory does not fail");

@@ -1,44 +1,40 @@
 //! Kafka: a batch is one transaction of one message per row, and of the checkpoint.
 //!
-//! A message's topic is the prefix and the rollup's name, its key the row's key as a JSON array,
-//! its value the row's deltas as a JSON object: whoever reads `read_committed` and adds them up has
+//! A message's topic is the prefix and the rollup's name. Its key is the row's key as a JSON array,
+//! its value the row's deltas as a JSON object. Whoever reads `read_committed` and adds them up has
 //! what a database would hold. The checkpoint is a message of the compacted topic
 //! `tidegate_checkpoints`, whose key is node and source.
 //!
-//! Invariant: only the latest process that claimed a node's source can commit: its
+//! Invariant: only the latest process that claimed a node's source can commit. Its
 //! `transactional.id` fences the others off, and it knows the checkpoint that it follows.
 //! Refuses: TLS, which librdkafka has from OpenSSL only.
 
 mod address;
 mod checkpoints;
+mod client;
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use pipeline::{Batch, Checkpoint, Rows, Sink, SinkError, Table};
+use pipeline::{Batch, Checkpoint, Sink, SinkError, Table, TableRows};
 use rdkafka::ClientConfig;
 use rdkafka::admin::{AdminClient, AdminOptions, NewTopic, TopicReplication};
-use rdkafka::consumer::{BaseConsumer, Consumer};
+use rdkafka::consumer::Consumer;
 use rdkafka::error::{KafkaError, RDKafkaErrorCode};
-use rdkafka::producer::{
-    BaseRecord, DeliveryResult, NoCustomPartitioner, Producer, ProducerContext, ThreadedProducer,
-};
+use rdkafka::producer::{BaseRecord, Producer, ThreadedProducer};
 
 use crate::UrlError;
 use crate::json;
-use address::Address;
+use address::KafkaAddress;
+use checkpoints::CHECKPOINTS;
+use client::{KafkaClient, KafkaLog, REQUEST_TIMEOUT};
 
-const ENGINE: &str = "kafka";
-/// The topic of checkpoints, after the prefix.
-const CHECKPOINTS: &str = "tidegate_checkpoints";
-/// How long one request may take; the caller tries again.
-const PATIENCE: Duration = Duration::from_secs(20);
 /// How long a commit may take; the broker aborts a transaction that takes `transaction.timeout.ms`.
-const COMMIT_PATIENCE: Duration = Duration::from_secs(60);
+const COMMIT_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Delivers into Kafka.
 pub struct KafkaSink {
-    address: Address,
+    client: KafkaClient,
     claimed: Option<Claimed>,
 }
 
@@ -46,9 +42,9 @@ pub struct KafkaSink {
 struct Claimed {
     node: String,
     source: String,
-    producer: ThreadedProducer<Log>,
+    producer: ThreadedProducer<KafkaLog>,
     /// The sequence of the checkpoint that the engine holds, once it was read.
-    held: Option<u64>,
+    stored: Option<u64>,
 }
 
 impl KafkaSink {
@@ -58,27 +54,8 @@ impl KafkaSink {
     /// # Errors
     /// When the address lacks something, or a property is none or is ours to set.
     pub fn new(url: &str) -> Result<Self, UrlError> {
-        Ok(Self { address: Address::parse(url)?, claimed: None })
-    }
-
-    fn topic(&self, name: &str) -> String {
-        format!("{}{name}", self.address.prefix)
-    }
-
-    fn consumer(&self, isolation: &str) -> Result<BaseConsumer<Log>, SinkError> {
-        let mut config = self.address.config.clone();
-        config.set("isolation.level", isolation).set("enable.partition.eof", "true");
-        config.create_with_context(Log).map_err(|error| self.unreachable(&error))
-    }
-
-    fn unreachable(&self, error: &impl ToString) -> SinkError {
-        let place = self.address.place.clone();
-        SinkError::Unreachable { engine: ENGINE, place, cause: error.to_string() }
-    }
-
-    fn refused(&self, cause: impl ToString) -> SinkError {
-        let place = self.address.place.clone();
-        SinkError::Refused { engine: ENGINE, place, cause: cause.to_string() }
+        let address = KafkaAddress::parse(url)?;
+        Ok(Self { client: KafkaClient { address }, claimed: None })
     }
 
     /// What an error of the transaction under way means.
@@ -90,20 +67,20 @@ impl KafkaSink {
         ];
         match error.rdkafka_error_code() {
             Some(code) if fences.contains(&code) => {
-                self.refused("another process has taken over the delivery of this source")
+                self.client.refused("another process has taken over the delivery of this source")
             }
-            Some(RDKafkaErrorCode::MessageSizeTooLarge) => self.refused(error),
-            _ => self.unreachable(error),
+            Some(RDKafkaErrorCode::MessageSizeTooLarge) => self.client.refused(error),
+            _ => self.client.unreachable(error),
         }
     }
 
     fn missing(&self, tables: &[Arc<Table>]) -> Result<Vec<String>, SinkError> {
-        let consumer = self.consumer("read_committed")?;
+        let consumer = self.client.consumer("read_committed")?;
         let names = tables.iter().map(|table| table.name.as_str()).chain([CHECKPOINTS]);
         let mut missing = Vec::new();
-        for topic in names.map(|name| self.topic(name)) {
-            let metadata = consumer.fetch_metadata(Some(&topic), PATIENCE);
-            let metadata = metadata.map_err(|error| self.unreachable(&error))?;
+        for topic in names.map(|name| self.client.topic(name)) {
+            let metadata = consumer.fetch_metadata(Some(&topic), REQUEST_TIMEOUT);
+            let metadata = metadata.map_err(|error| self.client.unreachable(&error))?;
             if metadata.topics().iter().all(|found| found.error().is_some()) {
                 missing.push(topic);
             }
@@ -112,9 +89,13 @@ impl KafkaSink {
     }
 
     fn create(&self, topics: &[String]) -> Result<(), SinkError> {
-        let admin: AdminClient<Log> =
-            self.address.config.create_with_context(Log).map_err(|e| self.unreachable(&e))?;
-        let checkpoints = self.topic(CHECKPOINTS);
+        let admin: AdminClient<KafkaLog> = self
+            .client
+            .address
+            .config
+            .create_with_context(KafkaLog)
+            .map_err(|e| self.client.unreachable(&e))?;
+        let checkpoints = self.client.topic(CHECKPOINTS);
         let wanted: Vec<NewTopic<'_>> = topics
             .iter()
             .map(|topic| {
@@ -127,22 +108,24 @@ impl KafkaSink {
                 }
             })
             .collect();
-        let options = AdminOptions::new().operation_timeout(Some(PATIENCE));
+        let options = AdminOptions::new().operation_timeout(Some(REQUEST_TIMEOUT));
         let runtime = tokio::runtime::Builder::new_current_thread().build();
-        let runtime = runtime.map_err(|error| self.unreachable(&error))?;
+        let runtime = runtime.map_err(|error| self.client.unreachable(&error))?;
         let created = runtime.block_on(admin.create_topics(&wanted, &options));
-        for created in created.map_err(|error| self.unreachable(&error))? {
+        for created in created.map_err(|error| self.client.unreachable(&error))? {
             match created {
                 Ok(_) | Err((_, RDKafkaErrorCode::TopicAlreadyExists)) => {}
                 Err((topic, code)) => {
-                    return Err(self.refused(format!("topic `{topic}` was not created: {code}")));
+                    return Err(self
+                        .client
+                        .refused(format!("topic `{topic}` was not created: {code}")));
                 }
             }
         }
         Ok(())
     }
 
-    /// Makes sure that the checkpoint before `new` is the one held.
+    /// Makes sure that the checkpoint before `new` is the one in the topic.
     fn compare(&mut self, new: &Checkpoint) -> Result<(), SinkError> {
         let is_claimed = self
             .claimed
@@ -151,15 +134,15 @@ impl KafkaSink {
         if !is_claimed {
             self.claim(&new.node, &new.source)?;
         }
-        if self.claimed.as_ref().is_some_and(|claimed| claimed.held.is_none()) {
+        if self.claimed.as_ref().is_some_and(|claimed| claimed.stored.is_none()) {
             self.checkpoints(&new.source)?;
         }
-        let held = self.claimed.as_ref().and_then(|claimed| claimed.held).unwrap_or(0);
+        let stored = self.claimed.as_ref().and_then(|claimed| claimed.stored).unwrap_or(0);
         let expected = new.sequence - 1;
-        if held == expected {
+        if stored == expected {
             return Ok(());
         }
-        Err(SinkError::Fenced { source_name: new.source.clone(), held, expected })
+        Err(SinkError::Fenced { source_name: new.source.clone(), stored, expected })
     }
 
     fn commit(&self, batch: &Batch) -> Result<(), KafkaError> {
@@ -170,13 +153,17 @@ impl KafkaSink {
             self.send_rows(producer, rows)?;
         }
         let (key, value) = checkpoints::encode(&batch.checkpoint);
-        let topic = self.topic(CHECKPOINTS);
+        let topic = self.client.topic(CHECKPOINTS);
         send(producer, BaseRecord::to(&topic).key(&key[..]).payload(&value[..]))?;
-        producer.commit_transaction(COMMIT_PATIENCE)
+        producer.commit_transaction(COMMIT_TIMEOUT)
     }
 
-    fn send_rows(&self, producer: &ThreadedProducer<Log>, rows: &Rows) -> Result<(), KafkaError> {
-        let topic = self.topic(&rows.table.name);
+    fn send_rows(
+        &self,
+        producer: &ThreadedProducer<KafkaLog>,
+        rows: &TableRows,
+    ) -> Result<(), KafkaError> {
+        let topic = self.client.topic(&rows.table.name);
         let (mut key, mut value) = (Vec::new(), Vec::new());
         for index in 0..rows.len() {
             key.clear();
@@ -195,7 +182,7 @@ impl KafkaSink {
 
 /// Hands a message over; waits while the queue is full.
 fn send(
-    producer: &ThreadedProducer<Log>,
+    producer: &ThreadedProducer<KafkaLog>,
     mut record: BaseRecord<'_, [u8], [u8]>,
 ) -> Result<(), KafkaError> {
     loop {
@@ -218,24 +205,27 @@ impl Sink for KafkaSink {
 
     fn claim(&mut self, node: &str, source: &str) -> Result<(), SinkError> {
         self.claimed = None;
-        let id = format!("tidegate:{}:{node}:{source}", self.address.prefix);
-        let mut config: ClientConfig = self.address.config.clone();
+        let id = format!("tidegate:{}:{node}:{source}", self.client.address.prefix);
+        let mut config: ClientConfig = self.client.address.config.clone();
         config.set("transactional.id", id);
-        let producer: ThreadedProducer<Log> =
-            config.create_with_context(Log).map_err(|error| self.unreachable(&error))?;
+        let producer: ThreadedProducer<KafkaLog> = config
+            .create_with_context(KafkaLog)
+            .map_err(|error| self.client.unreachable(&error))?;
         // Whatever an earlier process had under way is committed or aborted when this returns.
-        producer.init_transactions(PATIENCE).map_err(|error| self.unreachable(&error))?;
+        producer
+            .init_transactions(REQUEST_TIMEOUT)
+            .map_err(|error| self.client.unreachable(&error))?;
         let (node, source) = (node.to_owned(), source.to_owned());
-        self.claimed = Some(Claimed { node, source, producer, held: None });
+        self.claimed = Some(Claimed { node, source, producer, stored: None });
         Ok(())
     }
 
     fn checkpoints(&mut self, source: &str) -> Result<Vec<Checkpoint>, SinkError> {
-        let all = self.read_checkpoints()?;
-        let found: Vec<_> = all.into_values().filter(|held| held.source == source).collect();
+        let all = checkpoints::read(&self.client)?;
+        let found: Vec<_> = all.into_values().filter(|stored| stored.source == source).collect();
         if let Some(claimed) = self.claimed.as_mut().filter(|claimed| claimed.source == source) {
-            let own = found.iter().find(|held| held.node == claimed.node);
-            claimed.held = Some(own.map_or(0, |held| held.sequence));
+            let ours = found.iter().find(|stored| stored.node == claimed.node);
+            claimed.stored = Some(ours.map_or(0, |stored| stored.sequence));
         }
         Ok(found)
     }
@@ -245,7 +235,7 @@ impl Sink for KafkaSink {
         match self.commit(batch) {
             Ok(()) => {
                 if let Some(claimed) = &mut self.claimed {
-                    claimed.held = Some(batch.checkpoint.sequence);
+                    claimed.stored = Some(batch.checkpoint.sequence);
                 }
                 Ok(())
             }
@@ -256,35 +246,6 @@ impl Sink for KafkaSink {
             }
         }
     }
-}
-
-/// Sends what librdkafka says to our log.
-#[derive(Debug, Clone)]
-struct Log;
-
-impl rdkafka::ClientContext for Log {
-    fn log(&self, level: rdkafka::config::RDKafkaLogLevel, facility: &str, message: &str) {
-        use rdkafka::config::RDKafkaLogLevel as Level;
-        match level {
-            Level::Debug | Level::Info | Level::Notice => {
-                tracing::debug!(facility, message, "librdkafka");
-            }
-            _ => tracing::warn!(facility, message, "librdkafka"),
-        }
-    }
-
-    fn error(&self, error: KafkaError, reason: &str) {
-        tracing::warn!(%error, reason, "librdkafka");
-    }
-}
-
-impl rdkafka::consumer::ConsumerContext for Log {}
-
-impl ProducerContext<NoCustomPartitioner> for Log {
-    type DeliveryOpaque = ();
-
-    /// A message that is not delivered fails its transaction; nothing is to be noted here.
-    fn delivery(&self, _: &DeliveryResult<'_>, (): ()) {}
 }
 
 #[cfg(test)]

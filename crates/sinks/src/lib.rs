@@ -3,42 +3,45 @@
 //! Each module has a struct that holds the connection, `connect`, and the three methods of
 //! [`pipeline::Sink`]. SQL texts come from `sql`, which knows the dialects.
 //! Invariant: rows and checkpoint are committed together or not at all.
+//! Refuses: to decide what is delivered, or when.
 
 mod address;
+mod attempt;
 mod clickhouse;
 mod examples;
 mod existing;
 mod files;
-mod fitted;
-mod held;
 mod json;
 mod kafka;
 mod mongodb;
 mod mysql;
 mod postgres;
+mod read_back;
 mod rows;
+mod sanitise;
 mod sql;
 mod sqlite;
+mod take_row;
 mod time;
 mod tls;
-mod trouble;
 
 use std::path::Path;
 
-use address::Address;
+use address::ServerAddress;
 use files::Format;
 use pipeline::Sink;
 
 pub use clickhouse::ClickHouseSink;
 pub use examples::{COLUMNS as EXAMPLE_COLUMNS, CsvExamples, ParquetExamples};
 pub use files::FileSink;
-pub use held::{Got, Held, HeldError, Wanted, held};
 pub use kafka::KafkaSink;
 pub use mongodb::MongoSink;
 pub use mysql::MySqlSink;
 pub use postgres::PostgresSink;
-pub use rows::{RowsError, TakeRow, rows, runs_queries};
-pub use sqlite::{Answer, Query, QueryError, SqliteSink, ask, ask_sql};
+pub use read_back::{OwnedCell, ReadBack, ReadBackError, ReadBackQuery, read_back};
+pub use rows::{RowsError, query_sink, rows, runs_queries};
+pub use sqlite::{Query, QueryAnswer, QueryError, SqliteSink, ask, ask_sql};
+pub use take_row::TakeRow;
 
 /// A sink's address that cannot be used.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
@@ -63,12 +66,12 @@ pub enum UrlError {
         what: &'static str,
     },
     /// Something in it makes no sense.
-    #[error("`{url}`: {cause}")]
+    #[error("`{url}`: {reason}")]
     Wrong {
         /// The address, without its password.
         url: String,
         /// What makes no sense.
-        cause: String,
+        reason: String,
     },
 }
 
@@ -84,15 +87,15 @@ pub fn open(url: &str, root: &Path) -> Result<Box<dyn Sink>, UrlError> {
         }
         "mongodb" => Ok(Box::new(MongoSink::new(url)?)),
         "ndjson" | "csv" if rest.is_empty() => {
-            Err(UrlError::Incomplete { url: url.to_owned(), what: "folder" })
+            Err(UrlError::Incomplete { url: url.to_owned(), what: "directory" })
         }
         "ndjson" => Ok(Box::new(FileSink::new(&root.join(rest), Format::Ndjson))),
         "csv" => Ok(Box::new(FileSink::new(&root.join(rest), Format::Csv))),
         "mysql" | "mariadb" => {
-            Ok(Box::new(MySqlSink::new(Address::parse(scheme, rest, 3306, root)?)))
+            Ok(Box::new(MySqlSink::new(ServerAddress::parse(scheme, rest, 3306, root)?)))
         }
         "postgres" | "postgresql" => {
-            Ok(Box::new(PostgresSink::new(Address::parse(scheme, rest, 5432, root)?)))
+            Ok(Box::new(PostgresSink::new(ServerAddress::parse(scheme, rest, 5432, root)?)))
         }
         "sqlite" => Ok(Box::new(SqliteSink::new(&root.join(rest)))),
         "clickhouse" => Ok(Box::new(ClickHouseSink::new(rest, root)?)),

@@ -1,43 +1,43 @@
 //! MongoDB's wire protocol, without transactions over several documents.
 //!
 //! A batch is first written into `tidegate_batches`. Then one update of the checkpoint's document
-//! commits it: it names the batch, and holds only where the checkpoint before it and the claim are
-//! those of this process. After that the batch is applied, document by document, and the
+//! commits it by naming the batch. The update holds only where the checkpoint before it and the
+//! claim are those of this process. After that the batch is applied, document by document, and the
 //! checkpoint's document forgets it. What a crash interrupts is applied again by the next claim.
-//! A document of a rollup holds, under `tidegate`, the sequence of the last batch of each node and
-//! source that it has, so none is applied to it twice.
+//! A document of a rollup has a member `tidegate`. It holds the sequence of the last batch of each
+//! node and source that the document has, so no batch is applied to it twice.
 //!
 //! Invariant: a batch is applied if and only if the checkpoint says so, sooner or later whole.
 //! Until it is whole, readers may see some of its documents without the others.
-//! Refuses addresses that want DNS lookups (`mongodb+srv:`).
+//! Refuses: addresses that need DNS look-ups (`mongodb+srv:`).
 
 mod apply;
+mod documents;
 mod encode;
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use ::mongodb::bson::{Bson, Document, doc};
+use ::mongodb::bson::{Bson, doc};
 use ::mongodb::error::{Error, ErrorKind};
 use ::mongodb::options::{
     ClientOptions, ConnectionString, ReadConcern, ReturnDocument, SelectionCriteria, WriteConcern,
 };
-use ::mongodb::{Client, Collection, Database};
+use ::mongodb::{Client, Database};
 use pipeline::{Batch, Checkpoint, Sink, SinkError, Table};
 use tokio::runtime::Runtime;
 
+use self::documents::{BATCHES, CHECKPOINTS, CheckpointDocument, collection, identity, number};
 use crate::UrlError;
-use crate::trouble::{Trouble, runtime, within};
+use crate::attempt::{AttemptError, runtime, within};
 
 const ENGINE: &str = "mongodb";
-const BATCHES: &str = "tidegate_batches";
-const CHECKPOINTS: &str = "tidegate_checkpoints";
 /// How long a server is looked for.
-const FIND_PATIENCE: Duration = Duration::from_secs(10);
+const SELECTION_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long a batch may take.
-const PATIENCE: Duration = Duration::from_secs(120);
+const BATCH_TIMEOUT: Duration = Duration::from_secs(120);
 
-/// Delivers into MongoDB, or what speaks like it.
+/// Delivers into MongoDB, or into a server that speaks its protocol.
 pub struct MongoSink {
     url: String,
     place: String,
@@ -66,7 +66,7 @@ impl MongoSink {
         let shown = format!("{ENGINE}://{place}");
         let parsed = ConnectionString::parse(url).map_err(|_| UrlError::Wrong {
             url: shown.clone(),
-            cause: "it is no address of MongoDB".to_owned(),
+            reason: "it is no address of MongoDB".to_owned(),
         })?;
         let database = parsed.default_database;
         let database = database.ok_or(UrlError::Incomplete { url: shown, what: "database" })?;
@@ -76,25 +76,25 @@ impl MongoSink {
     /// Does a piece of work on the connection, which is made anew after it failed.
     fn work<T>(
         &mut self,
-        work: impl AsyncFnOnce(&Database, Option<Claim>) -> Result<T, Trouble>,
+        work: impl AsyncFnOnce(&Database, Option<Claim>) -> Result<T, AttemptError>,
     ) -> Result<T, SinkError> {
         let claimed = self.claimed.clone();
         let done = self.connected().and_then(|(runtime, database)| {
-            runtime.block_on(within(PATIENCE, work(&database, claimed)))
+            runtime.block_on(within(BATCH_TIMEOUT, work(&database, claimed)))
         });
         let place = self.place.clone();
-        done.map_err(|trouble| match trouble {
-            Trouble::Told(error) => error,
-            Trouble::Refused(cause) => SinkError::Refused { engine: ENGINE, place, cause },
-            Trouble::Unreachable(cause) | Trouble::Again(cause) => {
+        done.map_err(|error| match error {
+            AttemptError::Final(error) => error,
+            AttemptError::Refused(reason) => SinkError::Refused { engine: ENGINE, place, reason },
+            AttemptError::Unreachable(reason) | AttemptError::Retry(reason) => {
                 self.connection = None;
                 self.claimed = None;
-                SinkError::Unreachable { engine: ENGINE, place, cause }
+                SinkError::Unreachable { engine: ENGINE, place, reason }
             }
         })
     }
 
-    fn connected(&mut self) -> Result<(&Runtime, Database), Trouble> {
+    fn connected(&mut self) -> Result<(&Runtime, Database), AttemptError> {
         if self.connection.is_none() {
             let runtime = runtime()?;
             let database = runtime.block_on(connect(&self.url, &self.database))?;
@@ -105,9 +105,9 @@ impl MongoSink {
     }
 }
 
-async fn connect(url: &str, database: &str) -> Result<Database, Trouble> {
+async fn connect(url: &str, database: &str) -> Result<Database, AttemptError> {
     let mut options = ClientOptions::parse(url).await?;
-    options.server_selection_timeout = Some(FIND_PATIENCE);
+    options.server_selection_timeout = Some(SELECTION_TIMEOUT);
     options.app_name = Some("tidegate".to_owned());
     // What is acknowledged outlives the server that acknowledged it.
     options.write_concern = Some(WriteConcern::majority());
@@ -119,7 +119,7 @@ async fn connect(url: &str, database: &str) -> Result<Database, Trouble> {
     Ok(Client::with_options(options)?.database(database))
 }
 
-impl From<Error> for Trouble {
+impl From<Error> for AttemptError {
     fn from(error: Error) -> Self {
         match *error.kind {
             ErrorKind::Authentication { .. }
@@ -130,29 +130,8 @@ impl From<Error> for Trouble {
     }
 }
 
-fn collection(database: &Database, name: &str) -> Collection<Document> {
-    database.collection(name)
-}
-
-/// The checkpoint's document of a node and source.
-fn identity(node: &str, source: &str) -> String {
-    format!("{node}/{source}")
-}
-
-fn number(document: &Document, name: &str) -> i64 {
-    match document.get(name) {
-        Some(Bson::Int64(number)) => *number,
-        Some(Bson::Int32(number)) => i64::from(*number),
-        _ => 0,
-    }
-}
-
-fn text(document: &Document, name: &str) -> String {
-    document.get_str(name).unwrap_or_default().to_owned()
-}
-
 /// Takes the right to commit, and finishes what the one before left.
-async fn claim(database: &Database, node: &str, source: &str) -> Result<Claim, Trouble> {
+async fn claim(database: &Database, node: &str, source: &str) -> Result<Claim, AttemptError> {
     let checkpoints = collection(database, CHECKPOINTS);
     let id = identity(node, source);
     let found = checkpoints
@@ -163,10 +142,11 @@ async fn claim(database: &Database, node: &str, source: &str) -> Result<Claim, T
         .upsert(true)
         .return_document(ReturnDocument::After)
         .await?;
-    let found = found.ok_or_else(|| Trouble::Unreachable("the claim came back empty".into()))?;
-    let held = Held::of(&found);
-    if held.applying != 0 {
-        apply::all(database, &held).await?;
+    let found =
+        found.ok_or_else(|| AttemptError::Unreachable("the claim came back empty".into()))?;
+    let stored = CheckpointDocument::of(&found);
+    if stored.applying != 0 {
+        apply::all(database, &stored).await?;
     }
     // Nobody can commit the others any more.
     let batches = collection(database, BATCHES);
@@ -174,34 +154,7 @@ async fn claim(database: &Database, node: &str, source: &str) -> Result<Claim, T
     Ok(Claim { node: node.to_owned(), source: source.to_owned(), epoch: number(&found, "epoch") })
 }
 
-/// What the checkpoint's document says.
-#[derive(Debug)]
-struct Held {
-    checkpoint: Checkpoint,
-    epoch: i64,
-    /// The batch that is committed but perhaps not applied; 0 for none.
-    applying: i64,
-    /// Documents of that batch.
-    parts: i64,
-}
-
-impl Held {
-    fn of(document: &Document) -> Self {
-        Self {
-            checkpoint: Checkpoint {
-                node: text(document, "node"),
-                source: text(document, "source"),
-                sequence: number(document, "sequence").unsigned_abs(),
-                position: text(document, "position"),
-            },
-            epoch: number(document, "epoch"),
-            applying: number(document, "applying"),
-            parts: number(document, "parts"),
-        }
-    }
-}
-
-async fn commit(database: &Database, batch: &Batch, claim: &Claim) -> Result<(), Trouble> {
+async fn commit(database: &Database, batch: &Batch, claim: &Claim) -> Result<(), AttemptError> {
     let new = &batch.checkpoint;
     let sequence = i64::try_from(new.sequence).expect("batches are counted one by one");
     check(database, new, claim).await?;
@@ -222,28 +175,33 @@ async fn commit(database: &Database, batch: &Batch, claim: &Claim) -> Result<(),
     let moved = collection(database, CHECKPOINTS).update_one(before, after).await?;
     if moved.matched_count != 1 {
         check(database, new, claim).await?;
-        return Err(Trouble::Unreachable("the checkpoint was moved by another process".into()));
+        return Err(AttemptError::Unreachable(
+            "the checkpoint was moved by another process".into(),
+        ));
     }
     let epoch = claim.epoch;
-    apply::all(database, &Held { checkpoint: new.clone(), epoch, applying: attempt, parts: count })
-        .await
+    apply::all(
+        database,
+        &CheckpointDocument { checkpoint: new.clone(), epoch, applying: attempt, parts: count },
+    )
+    .await
 }
 
-/// Makes sure that the checkpoint before `new` is the one held, under this claim.
-async fn check(database: &Database, new: &Checkpoint, claim: &Claim) -> Result<(), Trouble> {
+/// Makes sure that the checkpoint before `new` is the one stored, under this claim.
+async fn check(database: &Database, new: &Checkpoint, claim: &Claim) -> Result<(), AttemptError> {
     let id = identity(&new.node, &new.source);
     let found = collection(database, CHECKPOINTS).find_one(doc! { "_id": id }).await?;
-    let held = Held::of(&found.unwrap_or_default());
-    let (held_sequence, expected) = (held.checkpoint.sequence, new.sequence - 1);
-    if held_sequence != expected {
+    let stored = CheckpointDocument::of(&found.unwrap_or_default());
+    let (stored_sequence, expected) = (stored.checkpoint.sequence, new.sequence - 1);
+    if stored_sequence != expected {
         let source_name = new.source.clone();
-        let held = held_sequence;
-        return Err(Trouble::Told(SinkError::Fenced { source_name, held, expected }));
+        let stored = stored_sequence;
+        return Err(AttemptError::Final(SinkError::Fenced { source_name, stored, expected }));
     }
-    match held.epoch == claim.epoch {
+    match stored.epoch == claim.epoch {
         true => Ok(()),
         // The caller claims again, and then sees what was committed meanwhile.
-        false => Err(Trouble::Unreachable(
+        false => Err(AttemptError::Unreachable(
             "another process has taken over the delivery of this source".to_owned(),
         )),
     }
@@ -268,13 +226,13 @@ impl Sink for MongoSink {
         self.work(async |database, _| {
             let mut found =
                 collection(database, CHECKPOINTS).find(doc! { "source": source }).await?;
-            let mut held = Vec::new();
+            let mut stored = Vec::new();
             while found.advance().await? {
-                held.push(Held::of(&found.deserialize_current()?).checkpoint);
+                stored.push(CheckpointDocument::of(&found.deserialize_current()?).checkpoint);
             }
             // A claim makes the document before there is a checkpoint.
-            held.retain(|held| held.sequence > 0);
-            Ok(held)
+            stored.retain(|stored| stored.sequence > 0);
+            Ok(stored)
         })
     }
 

@@ -1,125 +1,76 @@
 //! MariaDB and MySQL: a batch is one transaction of multi-row `INSERT … ON DUPLICATE KEY UPDATE`.
 //!
 //! The checkpoint's row is updated first, so its lock makes a second writer wait, and then find
-//! another sequence. Sessions are strict, in UTC, and read what is committed: what does not fit is
-//! an error and never cut, and writers of other keys are not held up by locks on gaps.
+//! another sequence. Sessions are strict, in UTC, and read what is committed. So what does not fit
+//! is an error and never cut. Writers of other keys are not held up by locks on gaps.
 //!
-//! A link that failed, or did not answer in time, is thrown away with its runtime, which closes
-//! the socket: the server rolls back what was not committed.
+//! A connection that failed, or did not answer in time, is thrown away with its runtime. That
+//! closes the socket, and the server rolls back what was not committed.
 
-mod row;
+mod bind;
+mod connection;
+mod dialect;
 mod rows;
 mod schema;
 mod sketches;
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use mysql_async::prelude::Queryable;
-use mysql_async::{Conn, DriverError, Error, OptsBuilder, Params, SslOpts};
-use pipeline::{Batch, Checkpoint, Kind, Rows, Sink, SinkError, Table};
-use tokio::runtime::Runtime;
+use mysql_async::{Conn, Params};
+use pipeline::{Batch, Checkpoint, Sink, SinkError, Table, TableRows};
 
-use crate::address::{Address, Encryption};
-use crate::fitted::{Fitted, KeyLimit};
-use crate::sql::{self, CHECKPOINTS, Dialect};
-use crate::trouble::{self, TRIES, Trouble, within};
+use self::connection::{MySqlConnection, Session, connect};
+use self::dialect::{DIALECT, ROWS_AT_ONCE};
+use crate::address::ServerAddress;
+use crate::attempt::{AttemptError, TRIES, within};
+use crate::sanitise::SanitisedRows;
+use crate::sql::{self, CHECKPOINTS};
 
 pub(crate) use rows::rows;
 
 const ENGINE: &str = "mysql";
-/// Rows of one statement; more gain nothing.
-const ROWS_AT_ONCE: usize = 500;
 /// Values that a statement may have.
 const VALUES_AT_ONCE: usize = 65_535;
 /// Bytes of one statement, unless a single row has more; servers take 16 MB and more by default.
 const BYTES_AT_ONCE: usize = 1 << 20;
-/// A silent peer is noticed after about this long, where no statement is under way.
-const KEEPALIVE: Duration = Duration::from_secs(30);
-
-const DIALECT: Dialect = Dialect {
-    quote: '`',
-    types: ["longtext", "bigint", "double", "datetime(6)", "longblob"],
-    also: &[],
-    also_in_keys: &["varchar"],
-    incoming: ("VALUES(", ")"),
-    on_conflict: " ON DUPLICATE KEY UPDATE ",
-    least_greatest: ("LEAST", "GREATEST"),
-    computed: "STORED",
-    sums_stop_at: Some([(Kind::Integer, "4611686018427387903"), (Kind::Real, "1e300")]),
-};
 
 /// Delivers into a MariaDB or MySQL database.
 #[derive(Debug)]
 pub struct MySqlSink {
-    address: Address,
-    link: Option<Link>,
-}
-
-/// A connection with what drives it.
-#[derive(Debug)]
-struct Link {
-    session: Session,
-    runtime: Runtime,
-}
-
-/// A connection, and how long keys may be in the tables that it has seen.
-#[derive(Debug)]
-struct Session {
-    connection: Conn,
-    limits: Vec<(Arc<Table>, Vec<KeyLimit>)>,
-    /// Names of locks that are held until the batch is done.
-    locks: Vec<String>,
+    address: ServerAddress,
+    connection: Option<MySqlConnection>,
 }
 
 impl MySqlSink {
     /// A sink for the database at `address`; nothing is connected yet.
-    pub(crate) fn new(address: Address) -> Self {
-        Self { address, link: None }
+    pub(crate) fn new(address: ServerAddress) -> Self {
+        Self { address, connection: None }
     }
 
-    /// Does a piece of work within the time for it; on trouble the link is gone.
+    /// Does a piece of work within the time for it; after a failure the connection is gone.
     fn attempt<T>(
         &mut self,
-        work: impl AsyncFnOnce(&mut Session) -> Result<T, Trouble>,
+        work: impl AsyncFnOnce(&mut Session) -> Result<T, AttemptError>,
     ) -> Result<T, SinkError> {
-        let told = |trouble: Trouble| trouble.told(ENGINE, &self.address);
-        let mut link = match self.link.take() {
-            Some(link) => link,
-            None => connect(&self.address).map_err(told)?,
+        let failed = |error: AttemptError| error.into_sink_error(ENGINE, &self.address);
+        let mut connection = match self.connection.take() {
+            Some(connection) => connection,
+            None => connect(&self.address).map_err(failed)?,
         };
         let limit = self.address.statement_timeout;
-        let work = async { work(&mut link.session).await };
-        let outcome = link.runtime.block_on(within(limit, work));
-        let is_whole = matches!(outcome, Ok(_) | Err(Trouble::Told(_)));
+        let work = async { work(&mut connection.session).await };
+        let outcome = connection.runtime.block_on(within(limit, work));
+        let is_whole = matches!(outcome, Ok(_) | Err(AttemptError::Final(_)));
         if is_whole {
-            self.link = Some(link);
+            self.connection = Some(connection);
         } else {
-            let Link { session, runtime } = link;
+            let MySqlConnection { session, runtime } = connection;
             // The driver's farewell needs its runtime, and nobody waits for it.
             let _guard = runtime.enter();
             drop(session);
         }
-        outcome.map_err(|trouble| trouble.told(ENGINE, &self.address))
-    }
-}
-
-impl From<Error> for Trouble {
-    /// The server's or the driver's words, without the statement and without values.
-    fn from(error: Error) -> Self {
-        let Error::Server(server) = &error else {
-            return Self::Unreachable(stdx::Chain(&error).to_string());
-        };
-        let cause = format!("{} ({})", server.message, server.code);
-        match (server.code, server.state.get(..2)) {
-            // Deadlock; the snapshot is too old.
-            (1213 | 1020, _) => Self::Again(cause),
-            // No default, not a value of that type, row too large.
-            (1364 | 1366 | 1118, _) => Self::Refused(cause),
-            // Feature, cardinality, data, constraint, authorisation, catalogue, access.
-            (_, Some("0A" | "21" | "22" | "23" | "28" | "3D" | "42")) => Self::Refused(cause),
-            _ => Self::Unreachable(cause),
-        }
+        outcome.map_err(|error| error.into_sink_error(ENGINE, &self.address))
     }
 }
 
@@ -151,7 +102,7 @@ impl Sink for MySqlSink {
         self.attempt(async |session| {
             for _ in 1..TRIES {
                 match deliver(session, batch).await {
-                    Err(Trouble::Again(_)) => {}
+                    Err(AttemptError::Retry(_)) => {}
                     done => return done,
                 }
             }
@@ -160,7 +111,7 @@ impl Sink for MySqlSink {
     }
 }
 
-async fn deliver(session: &mut Session, batch: &Batch) -> Result<(), Trouble> {
+async fn deliver(session: &mut Session, batch: &Batch) -> Result<(), AttemptError> {
     session.connection.query_drop("START TRANSACTION").await?;
     let written = write(session, batch).await;
     let end = if written.is_ok() { "COMMIT" } else { "ROLLBACK" };
@@ -171,7 +122,7 @@ async fn deliver(session: &mut Session, batch: &Batch) -> Result<(), Trouble> {
     written
 }
 
-async fn write(session: &mut Session, batch: &Batch) -> Result<(), Trouble> {
+async fn write(session: &mut Session, batch: &Batch) -> Result<(), AttemptError> {
     move_checkpoint(&mut session.connection, &batch.checkpoint).await?;
     for rows in batch.rows.iter().filter(|rows| !rows.is_empty()) {
         merge(session, &batch.checkpoint.node, rows).await?;
@@ -179,7 +130,7 @@ async fn write(session: &mut Session, batch: &Batch) -> Result<(), Trouble> {
     Ok(())
 }
 
-async fn move_checkpoint(connection: &mut Conn, new: &Checkpoint) -> Result<(), Trouble> {
+async fn move_checkpoint(connection: &mut Conn, new: &Checkpoint) -> Result<(), AttemptError> {
     let Checkpoint { node, source, sequence, position } = new;
     let update = format!(
         "UPDATE {CHECKPOINTS} SET sequence = ?, position = ? \
@@ -199,16 +150,16 @@ async fn move_checkpoint(connection: &mut Conn, new: &Checkpoint) -> Result<(), 
     if moved == 1 {
         return Ok(());
     }
-    let held = format!("SELECT sequence FROM {CHECKPOINTS} WHERE node = ? AND source = ?");
-    let held: Option<u64> = connection.exec_first(held, (node, source)).await?;
-    Err(Trouble::Told(SinkError::Fenced {
+    let stored = format!("SELECT sequence FROM {CHECKPOINTS} WHERE node = ? AND source = ?");
+    let stored: Option<u64> = connection.exec_first(stored, (node, source)).await?;
+    Err(AttemptError::Final(SinkError::Fenced {
         source_name: source.clone(),
-        held: held.unwrap_or(0),
+        stored: stored.unwrap_or(0),
         expected: sequence - 1,
     }))
 }
 
-async fn merge(session: &mut Session, node: &str, rows: &Rows) -> Result<(), Trouble> {
+async fn merge(session: &mut Session, node: &str, rows: &TableRows) -> Result<(), AttemptError> {
     let table = &rows.table;
     let known = session.limits.iter().find(|(known, _)| known == table);
     let limits = match known {
@@ -219,18 +170,18 @@ async fn merge(session: &mut Session, node: &str, rows: &Rows) -> Result<(), Tro
             limits
         }
     };
-    let mut fitted = Fitted::new(rows, &limits).map_err(Trouble::Refused)?;
+    let mut sanitised = SanitisedRows::new(rows, &limits).map_err(AttemptError::Refused)?;
     if table.has_sketches() {
-        sketches::merge(session, node, table, &mut fitted).await?;
+        sketches::merge(session, node, table, &mut sanitised).await?;
     }
     let width = sql::stored(table).count();
     let places = format!("({})", vec!["?"; width].join(", "));
     let most = ROWS_AT_ONCE.min(VALUES_AT_ONCE / width.max(1));
-    let mut rows = fitted.rows().peekable();
+    let mut rows = sanitised.rows().peekable();
     while rows.peek().is_some() {
         let (mut values, mut bytes, mut count) = (Vec::with_capacity(most * width), 0, 0);
         while let Some(row) = rows.next_if(|_| count < most && bytes < BYTES_AT_ONCE) {
-            row.iter().for_each(|value| values.push(row::bound(value, &mut bytes)));
+            row.iter().for_each(|value| values.push(bind::bound(value, &mut bytes)));
             count += 1;
         }
         let source = format!("VALUES {}", vec![places.as_str(); count].join(", "));
@@ -238,61 +189,4 @@ async fn merge(session: &mut Session, node: &str, rows: &Rows) -> Result<(), Tro
         session.connection.exec_drop(text, Params::Positional(values)).await?;
     }
     Ok(())
-}
-
-fn connect(address: &Address) -> Result<Link, Trouble> {
-    let runtime = trouble::runtime()?;
-    // Read here, so that a file that is missing is named.
-    crate::tls::config(address)
-        .map_err(|error| Trouble::Refused(stdx::Chain(&error).to_string()))?;
-    let connection = runtime.block_on(within(address.connect_timeout, async {
-        let first = Conn::new(options(address, encrypted(address))).await;
-        match first {
-            Err(Error::Driver(DriverError::NoClientSslFlagFromServer))
-                if address.encryption == Encryption::Prefer =>
-            {
-                Ok(Conn::new(options(address, None)).await?)
-            }
-            first => Ok(first?),
-        }
-    }))?;
-    Ok(Link { session: Session { connection, limits: Vec::new(), locks: Vec::new() }, runtime })
-}
-
-fn options(address: &Address, encrypted: Option<SslOpts>) -> OptsBuilder {
-    let seconds = address.statement_timeout.as_secs().max(1);
-    OptsBuilder::default()
-        .ip_or_hostname(address.host.clone())
-        .tcp_port(address.port)
-        .user(Some(address.user.clone()))
-        .pass(address.password.clone())
-        .db_name(Some(address.database.clone()))
-        .prefer_socket(false)
-        .tcp_keepalive(Some(KEEPALIVE))
-        .ssl_opts(encrypted)
-        .init(vec![
-            "SET SESSION sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION', \
-             time_zone = '+00:00', group_concat_max_len = 65536"
-                .to_owned(),
-            "SET NAMES utf8mb4".to_owned(),
-            "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED".to_owned(),
-            format!("SET SESSION innodb_lock_wait_timeout = {seconds}"),
-        ])
-}
-
-fn encrypted(address: &Address) -> Option<SslOpts> {
-    match address.encryption {
-        Encryption::Disable => None,
-        Encryption::Prefer | Encryption::Require => Some(
-            SslOpts::default()
-                .with_danger_accept_invalid_certs(true)
-                .with_danger_skip_domain_validation(true),
-        ),
-        Encryption::VerifyFull => Some(match &address.root_certificates {
-            None => SslOpts::default(),
-            Some(file) => SslOpts::default()
-                .with_root_certs(vec![file.clone().into()])
-                .with_disable_built_in_roots(true),
-        }),
-    }
 }

@@ -1,33 +1,33 @@
 //! PostgreSQL: a batch is one transaction, its rows come by binary COPY.
 //!
-//! Rows of a table with keys are copied into a temporary table and merged from there by one
-//! `INSERT … SELECT … ON CONFLICT DO UPDATE`; others go straight in. The checkpoint's row is
-//! updated first, so its lock makes a second writer wait, and then find another sequence.
-//! Refuses: to set `synchronous_commit`, which is the operator's choice; the checkpoint is in the
+//! Rows of a table with keys are copied into a temporary table and merged from there by one `INSERT
+//! … SELECT … ON CONFLICT DO UPDATE`. Others go straight in. The checkpoint's row is updated first,
+//! so its lock makes a second writer wait, and then find another sequence.
+//! Refuses: to set `synchronous_commit`, which is the operator's choice. The checkpoint is in the
 //! same commit as the rows and is lost with them.
 //!
-//! A link that failed, or did not answer in time, is thrown away with its runtime, which closes
-//! the socket: the server rolls back what was not committed.
+//! A connection that failed, or did not answer in time, is thrown away with its runtime. That
+//! closes the socket, and the server rolls back what was not committed.
 
+mod connection;
 mod copy;
+mod dialect;
 mod rows;
 mod schema;
 mod sketches;
 mod tls;
 
 use std::sync::Arc;
-use std::time::Duration;
 
-use pipeline::{Batch, Checkpoint, Kind, Rows, Sink, SinkError, Table};
-use tokio::runtime::Runtime;
-use tokio_postgres::config::SslMode;
-use tokio_postgres::tls::MakeTlsConnect;
-use tokio_postgres::{Client, Config, NoTls, Socket, Transaction};
+use pipeline::{Batch, Checkpoint, Sink, SinkError, Table, TableRows};
+use tokio_postgres::{Client, Transaction};
 
-use crate::address::{Address, Encryption};
-use crate::fitted::{Fitted, KeyLimit};
-use crate::sql::{self, CHECKPOINTS, Dialect};
-use crate::trouble::{self, TRIES, Trouble, within};
+use self::connection::{PostgresConnection, connect};
+use self::dialect::DIALECT;
+use crate::address::ServerAddress;
+use crate::attempt::{AttemptError, TRIES, within};
+use crate::sanitise::{KeyLimit, SanitisedRows};
+use crate::sql::{self, CHECKPOINTS};
 
 pub(crate) use rows::rows;
 
@@ -36,85 +36,44 @@ const ENGINE: &str = "postgres";
 const KEY_TEXT_BYTES: usize = 2000;
 /// What the name of a machine may take of it.
 const NODE_BYTES: usize = 256;
-/// A silent peer is noticed after about this long, where no statement is under way.
-const KEEPALIVE: Duration = Duration::from_secs(30);
-
-const DIALECT: Dialect = Dialect {
-    quote: '"',
-    types: ["text", "bigint", "double precision", "timestamp with time zone", "bytea"],
-    also: &["character varying"],
-    also_in_keys: &["text", "character varying"],
-    incoming: ("excluded.", ""),
-    on_conflict: " ON CONFLICT ({keys}) DO UPDATE SET ",
-    least_greatest: ("LEAST", "GREATEST"),
-    computed: "STORED",
-    sums_stop_at: Some([(Kind::Integer, "4611686018427387903"), (Kind::Real, "1e300")]),
-};
-
 /// Delivers into a PostgreSQL database.
 #[derive(Debug)]
 pub struct PostgresSink {
-    address: Address,
-    link: Option<Link>,
-}
-
-/// A connection with what drives it.
-#[derive(Debug)]
-struct Link {
-    client: Client,
-    /// Tables that have a temporary twin on this connection, by its number.
-    staged: Vec<Arc<Table>>,
-    runtime: Runtime,
+    address: ServerAddress,
+    connection: Option<PostgresConnection>,
 }
 
 impl PostgresSink {
     /// A sink for the database at `address`; nothing is connected yet.
-    pub(crate) fn new(address: Address) -> Self {
-        Self { address, link: None }
+    pub(crate) fn new(address: ServerAddress) -> Self {
+        Self { address, connection: None }
     }
 
-    /// Does a piece of work within the time for it; on trouble the link is gone.
+    /// Does a piece of work within the time for it; after a failure the connection is gone.
     fn attempt<T>(
         &mut self,
-        work: impl AsyncFnOnce(&mut Client, &mut Vec<Arc<Table>>) -> Result<T, Trouble>,
+        work: impl AsyncFnOnce(&mut Client, &mut Vec<Arc<Table>>) -> Result<T, AttemptError>,
     ) -> Result<T, SinkError> {
-        let told = |trouble: Trouble| trouble.told(ENGINE, &self.address);
-        let mut link = match self.link.take() {
-            Some(link) => link,
-            None => connect(&self.address).map_err(told)?,
+        let failed = |error: AttemptError| error.into_sink_error(ENGINE, &self.address);
+        let mut connection = match self.connection.take() {
+            Some(connection) => connection,
+            None => connect(&self.address).map_err(failed)?,
         };
         let limit = self.address.statement_timeout;
-        let outcome = link
-            .runtime
-            .block_on(within(limit, async { work(&mut link.client, &mut link.staged).await }));
+        let outcome = connection.runtime.block_on(within(limit, async {
+            work(&mut connection.client, &mut connection.staged).await
+        }));
         match outcome {
             Ok(done) => {
-                self.link = Some(link);
+                self.connection = Some(connection);
                 Ok(done)
             }
-            Err(trouble) => {
-                if let Trouble::Told(_) = trouble {
-                    self.link = Some(link);
+            Err(error) => {
+                if let AttemptError::Final(_) = error {
+                    self.connection = Some(connection);
                 }
-                Err(trouble.told(ENGINE, &self.address))
+                Err(error.into_sink_error(ENGINE, &self.address))
             }
-        }
-    }
-}
-
-impl From<tokio_postgres::Error> for Trouble {
-    /// The server's or the driver's words, without the statement and without values.
-    fn from(error: tokio_postgres::Error) -> Self {
-        let Some(server) = error.as_db_error() else {
-            return Self::Unreachable(stdx::Chain(&error).to_string());
-        };
-        let state = server.code().code();
-        let cause = format!("{} ({state})", server.message());
-        match &state[..2] {
-            "40" => Self::Again(cause),
-            // Feature, cardinality, data, constraint, authorisation, catalogue, schema, access.
-            "0A" | "21" | "22" | "23" | "28" | "3D" | "3F" | "42" => Self::Refused(cause),
-            _ => Self::Unreachable(cause),
         }
     }
 }
@@ -144,7 +103,7 @@ impl Sink for PostgresSink {
         self.attempt(async |client, staged| {
             for _ in 1..TRIES {
                 match deliver(client, batch, staged).await {
-                    Err(Trouble::Again(_)) => {}
+                    Err(AttemptError::Retry(_)) => {}
                     done => return done,
                 }
             }
@@ -157,17 +116,17 @@ async fn deliver(
     client: &mut Client,
     batch: &Batch,
     staged: &mut Vec<Arc<Table>>,
-) -> Result<(), Trouble> {
+) -> Result<(), AttemptError> {
     let staged_before = staged.len();
     let transaction = client.transaction().await?;
     let outcome = write(&transaction, batch, staged).await;
     match outcome {
         Ok(()) => Ok(transaction.commit().await?),
-        Err(trouble) => {
+        Err(error) => {
             // Twins that the transaction made are rolled back with it.
             staged.truncate(staged_before);
             transaction.rollback().await?;
-            Err(trouble)
+            Err(error)
         }
     }
 }
@@ -176,7 +135,7 @@ async fn write(
     transaction: &Transaction<'_>,
     batch: &Batch,
     staged: &mut Vec<Arc<Table>>,
-) -> Result<(), Trouble> {
+) -> Result<(), AttemptError> {
     move_checkpoint(transaction, &batch.checkpoint).await?;
     for rows in batch.rows.iter().filter(|rows| !rows.is_empty()) {
         merge(transaction, &batch.checkpoint.node, rows, staged).await?;
@@ -184,7 +143,10 @@ async fn write(
     Ok(())
 }
 
-async fn move_checkpoint(transaction: &Transaction<'_>, new: &Checkpoint) -> Result<(), Trouble> {
+async fn move_checkpoint(
+    transaction: &Transaction<'_>,
+    new: &Checkpoint,
+) -> Result<(), AttemptError> {
     let expected = new.sequence as i64 - 1;
     let update = format!(
         "UPDATE {CHECKPOINTS} SET sequence = $3 + 1, position = $4 \
@@ -202,11 +164,11 @@ async fn move_checkpoint(transaction: &Transaction<'_>, new: &Checkpoint) -> Res
     if moved == 1 {
         return Ok(());
     }
-    let held = format!("SELECT sequence FROM {CHECKPOINTS} WHERE node = $1 AND source = $2");
-    let held = transaction.query_opt(&held, &[node, source]).await?;
-    Err(Trouble::Told(SinkError::Fenced {
+    let stored = format!("SELECT sequence FROM {CHECKPOINTS} WHERE node = $1 AND source = $2");
+    let stored = transaction.query_opt(&stored, &[node, source]).await?;
+    Err(AttemptError::Final(SinkError::Fenced {
         source_name: source.clone(),
-        held: held.map_or(0, |row| row.get::<_, i64>(0).unsigned_abs()),
+        stored: stored.map_or(0, |row| row.get::<_, i64>(0).unsigned_abs()),
         expected: new.sequence - 1,
     }))
 }
@@ -214,21 +176,22 @@ async fn move_checkpoint(transaction: &Transaction<'_>, new: &Checkpoint) -> Res
 async fn merge(
     transaction: &Transaction<'_>,
     node: &str,
-    rows: &Rows,
+    rows: &TableRows,
     staged: &mut Vec<Arc<Table>>,
-) -> Result<(), Trouble> {
+) -> Result<(), AttemptError> {
     let table = &rows.table;
-    let mut fitted = Fitted::new(rows, &key_limits(table)).map_err(Trouble::Refused)?;
+    let mut sanitised =
+        SanitisedRows::new(rows, &key_limits(table)).map_err(AttemptError::Refused)?;
     if table.keys() == 0 {
-        return Ok(copy::into_table(transaction, table, &fitted).await?);
+        return Ok(copy::into_table(transaction, table, &sanitised).await?);
     }
     let stage = schema::stage(transaction, table, staged).await?;
-    copy::into_stage(transaction, &stage, table, &fitted).await?;
+    copy::into_stage(transaction, &stage, table, &sanitised).await?;
     if table.has_sketches()
-        && sketches::merge(transaction, node, table, (&stage, &mut fitted)).await?
+        && sketches::merge(transaction, node, table, (&stage, &mut sanitised)).await?
     {
         transaction.batch_execute(&format!("DELETE FROM {stage}")).await?;
-        copy::into_stage(transaction, &stage, table, &fitted).await?;
+        copy::into_stage(transaction, &stage, table, &sanitised).await?;
     }
     let source = format!("SELECT {} FROM {stage}", DIALECT.stored_names(table));
     transaction.execute(&DIALECT.merge(table, &source), &[]).await?;
@@ -244,53 +207,4 @@ fn key_limits(table: &Table) -> Vec<KeyLimit> {
         false => limit,
     });
     limits.collect()
-}
-
-fn connect(address: &Address) -> Result<Link, Trouble> {
-    let runtime = trouble::runtime()?;
-    let tls = crate::tls::config(address)
-        .map_err(|error| Trouble::Refused(stdx::Chain(&error).to_string()))?;
-    let client = runtime.block_on(within(address.connect_timeout, async {
-        let client = match tls {
-            None => connect_by(address, NoTls).await?,
-            Some(config) => connect_by(address, tls::Rustls(config)).await?,
-        };
-        // Should this process vanish without a word, its locks are not held for long.
-        let limit = address.statement_timeout.as_millis();
-        let settings = format!(
-            "SET statement_timeout = {limit}; SET lock_timeout = {limit}; \
-             SET idle_in_transaction_session_timeout = {limit}; \
-             SET client_min_messages = warning"
-        );
-        client.batch_execute(&settings).await?;
-        Ok(client)
-    }))?;
-    Ok(Link { client, staged: Vec::new(), runtime })
-}
-
-async fn connect_by<T>(address: &Address, tls: T) -> Result<Client, Trouble>
-where
-    T: MakeTlsConnect<Socket>,
-    T::Stream: Send + 'static,
-{
-    let mut config = Config::new();
-    config
-        .host(&address.host)
-        .port(address.port)
-        .user(&address.user)
-        .dbname(&address.database)
-        .application_name("tidegate")
-        .keepalives_idle(KEEPALIVE)
-        .ssl_mode(match address.encryption {
-            Encryption::Disable => SslMode::Disable,
-            Encryption::Prefer => SslMode::Prefer,
-            Encryption::Require | Encryption::VerifyFull => SslMode::Require,
-        });
-    if let Some(password) = &address.password {
-        config.password(password);
-    }
-    let (client, connection) = config.connect(tls).await?;
-    // It ends when the client is dropped; what goes wrong reaches the client's calls.
-    tokio::spawn(async move { drop(connection.await) });
-    Ok(client)
 }

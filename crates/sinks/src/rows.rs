@@ -1,19 +1,17 @@
 //! Rows of any query that an engine runs, handed over one at a time, every value as its text.
 //!
-//! Invariant: the engine is asked to refuse changes, whatever the text of the query says, and no
-//! more than a few rows are in memory. Times come in UTC. Refuses engines that know no SQL, and
-//! sets no limit to how long the engine may take: who asked can wait.
+//! Invariant: the engine is asked to refuse changes, whatever the text of the query says. No more
+//! than a few rows are in memory. Times come in UTC.
+//! Refuses: engines that know no SQL, and limits to how long the engine may take: who asked can
+//! wait.
 
-use std::ops::ControlFlow;
 use std::path::Path;
 
-use pipeline::SinkError;
+use pipeline::{SinkError, SinkPlan};
 
-use crate::address::Address;
+use crate::address::ServerAddress;
+use crate::take_row::TakeRow;
 use crate::{UrlError, mysql, postgres, sqlite};
-
-/// Takes the names of the columns and a row; `None` is NULL. May break the query off.
-pub type TakeRow<'t> = dyn FnMut(&[String], &[Option<&[u8]>]) -> ControlFlow<()> + 't;
 
 /// A query gave no rows, or not all.
 #[derive(Debug, thiserror::Error)]
@@ -32,6 +30,28 @@ pub enum RowsError {
     },
 }
 
+/// The sink among `sinks` whose engine runs the query of another section: the one called `name`,
+/// or without a name the only one there is.
+///
+/// # Errors
+/// Why there is none, for whoever wrote the configuration.
+pub fn query_sink<'p>(name: Option<&str>, sinks: &'p [SinkPlan]) -> Result<&'p SinkPlan, String> {
+    let sink = match (name, sinks) {
+        (Some(name), _) => sinks
+            .iter()
+            .find(|sink| sink.name == *name)
+            .ok_or_else(|| format!("`{name}` is no [[sink]]"))?,
+        (None, [only]) => only,
+        (None, []) => return Err("is missing, and there is no [[sink]] to run `query` in".into()),
+        (None, _) => return Err("is missing; name the [[sink]] that `query` runs in".into()),
+    };
+    if !runs_queries(&sink.url) {
+        let name = &sink.name;
+        return Err(format!("`{name}` runs no query; SQLite, PostgreSQL, MariaDB and MySQL do"));
+    }
+    Ok(sink)
+}
+
 /// Whether the engine at `url` runs queries.
 pub fn runs_queries(url: &str) -> bool {
     let scheme = url.split_once(':').map_or(url, |(scheme, _)| scheme);
@@ -48,10 +68,10 @@ pub fn rows(url: &str, root: &Path, query: &str, take: &mut TakeRow<'_>) -> Resu
     match scheme {
         "sqlite" => sqlite::rows(&root.join(rest), query, take)?,
         "postgres" | "postgresql" => {
-            postgres::rows(&Address::parse(scheme, rest, 5432, root)?, query, take)?;
+            postgres::rows(&ServerAddress::parse(scheme, rest, 5432, root)?, query, take)?;
         }
         "mysql" | "mariadb" => {
-            mysql::rows(&Address::parse(scheme, rest, 3306, root)?, query, take)?;
+            mysql::rows(&ServerAddress::parse(scheme, rest, 3306, root)?, query, take)?;
         }
         _ => return Err(RowsError::Engine { scheme: scheme.to_owned() }),
     }

@@ -1,6 +1,6 @@
 //! SQL texts for a table: what creates it, and what merges rows into it.
 
-use pipeline::{Column, Kind, Role, Table};
+use pipeline::{Column, ColumnRole, Kind, Table};
 
 /// The table of checkpoints.
 pub(crate) const CHECKPOINTS: &str = "tidegate_checkpoints";
@@ -52,13 +52,13 @@ impl Dialect {
     }
 
     /// Inserts the rows of `source` (`VALUES …` or `SELECT …`), each merged into the one with the
-    /// same key; a row of the source has a value for each column of [`stored`].
+    /// same key. A row of the source has a value for each column of [`stored`].
     pub(crate) fn merge(&self, table: &Table, source: &str) -> String {
         let name = self.quoted(&table.name);
         let mut text = format!("INSERT INTO {name} ({}) {source}", self.stored_names(table));
         if table.keys() > 0 {
             // MySQL sees earlier assignments in later ones, so what a time decides goes first.
-            let last = |column: &&Column| matches!(column.role, Role::Last { .. });
+            let last = |column: &&Column| matches!(column.role, ColumnRole::Last { .. });
             let first = stored(table).filter(last);
             let columns = first.chain(stored(table).filter(|column| !last(column)));
             let updates: Vec<String> =
@@ -69,14 +69,14 @@ impl Dialect {
         text
     }
 
-    /// Reads the sketches of the row with a key; `placeholder` writes the n-th parameter, from 0,
+    /// Reads the sketches of the row with a key. `placeholder` writes the n-th parameter, from 0,
     /// one for each column of the key.
-    pub(crate) fn held_sketches(
+    pub(crate) fn stored_sketches(
         &self,
         table: &Table,
         placeholder: impl Fn(usize) -> String,
     ) -> String {
-        let sketches = table.columns.iter().filter(|column| column.role == Role::Sketch);
+        let sketches = table.columns.iter().filter(|column| column.role == ColumnRole::Sketch);
         let names: Vec<String> = sketches.map(|column| self.quoted(&column.name)).collect();
         let keys = table.columns[..table.keys()].iter().enumerate();
         let keys: Vec<String> = keys
@@ -95,9 +95,9 @@ impl Dialect {
         let name = self.quoted(&column.name);
         let kind = self.types[column.kind as usize];
         match column.role {
-            Role::Key if column.kind == Kind::Text => format!("{name} {key_text} NOT NULL"),
-            Role::Key => format!("{name} {kind} NOT NULL"),
-            Role::Mean { sum, count } => {
+            ColumnRole::Key if column.kind == Kind::Text => format!("{name} {key_text} NOT NULL"),
+            ColumnRole::Key => format!("{name} {kind} NOT NULL"),
+            ColumnRole::Mean { sum, count } => {
                 let sum = self.quoted(&table.columns[sum].name);
                 let count = self.quoted(&table.columns[count].name);
                 let (quotient, kept) = (format!("{sum} * 1e0 / NULLIF({count}, 0)"), self.computed);
@@ -114,41 +114,41 @@ impl Dialect {
 
     fn update(&self, table: &Table, column: &Column) -> Option<String> {
         let name = self.quoted(&column.name);
-        let held = format!("{}.{name}", self.quoted(&table.name));
+        let old = format!("{}.{name}", self.quoted(&table.name));
         let new = self.incoming(&column.name);
         let (least, greatest) = self.least_greatest;
         let value = match column.role {
-            Role::Key | Role::Mean { .. } | Role::Plain => return None,
+            ColumnRole::Key | ColumnRole::Mean { .. } | ColumnRole::Plain => return None,
             // Merged with the one held before it is written.
-            Role::Sketch => format!("COALESCE({new}, {held})"),
-            Role::Sum => {
-                let sum = self.sum(column.kind, &held, &new);
+            ColumnRole::Sketch => format!("COALESCE({new}, {old})"),
+            ColumnRole::Sum => {
+                let sum = self.sum(column.kind, &old, &new);
                 format!(
-                    "CASE WHEN {held} IS NULL THEN {new} WHEN {new} IS NULL THEN {held} \
+                    "CASE WHEN {old} IS NULL THEN {new} WHEN {new} IS NULL THEN {old} \
                          ELSE {sum} END"
                 )
             }
-            Role::Min => format!("COALESCE({least}({held}, {new}), {held}, {new})"),
-            Role::Max => format!("COALESCE({greatest}({held}, {new}), {held}, {new})"),
-            Role::Last { time } => {
+            ColumnRole::Min => format!("COALESCE({least}({old}, {new}), {old}, {new})"),
+            ColumnRole::Max => format!("COALESCE({greatest}({old}, {new}), {old}, {new})"),
+            ColumnRole::Last { time } => {
                 let time = &table.columns[time].name;
-                let held_time = format!("{}.{}", self.quoted(&table.name), self.quoted(time));
+                let old_time = format!("{}.{}", self.quoted(&table.name), self.quoted(time));
                 let new_time = self.incoming(time);
                 format!(
-                    "CASE WHEN {held_time} IS NULL OR {new_time} >= {held_time} \
-                     THEN {new} ELSE {held} END"
+                    "CASE WHEN {old_time} IS NULL OR {new_time} >= {old_time} \
+                     THEN {new} ELSE {old} END"
                 )
             }
         };
         Some(format!("{name} = {value}"))
     }
 
-    fn sum(&self, kind: Kind, held: &str, new: &str) -> String {
+    fn sum(&self, kind: Kind, old: &str, new: &str) -> String {
         let (least, greatest) = self.least_greatest;
         let limits = self.sums_stop_at.iter().flatten();
         match limits.into_iter().find(|(of, _)| *of == kind) {
-            Some((_, most)) => format!("{least}({most}, {greatest}(-{most}, {held} + {new}))"),
-            None => format!("{held} + {new}"),
+            Some((_, most)) => format!("{least}({most}, {greatest}(-{most}, {old} + {new}))"),
+            None => format!("{old} + {new}"),
         }
     }
 
@@ -157,8 +157,8 @@ impl Dialect {
     }
 }
 
-/// The name of the machine in the key of a table of sketches, which the table beside it does not
-/// have: room is left for it in both, so that their other keys are cut alike.
+/// The name of the machine in the key of a table of sketches. The table beside it does not have
+/// this column. Room is left for it in both, so that their other keys are cut alike.
 pub(crate) fn is_node(table: &Table, column: &Column) -> bool {
     table.has_sketches() && table.columns[..table.keys()].last() == Some(column)
 }
@@ -171,7 +171,7 @@ pub(crate) fn key_texts(table: &Table) -> usize {
 
 /// The columns that rows hold a value for.
 pub(crate) fn stored(table: &Table) -> impl Iterator<Item = &Column> {
-    table.columns.iter().filter(|column| !matches!(column.role, Role::Mean { .. }))
+    table.columns.iter().filter(|column| !matches!(column.role, ColumnRole::Mean { .. }))
 }
 
 /// The texts that [`Kind`] is written as, in the order of [`Dialect::types`].

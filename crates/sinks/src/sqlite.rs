@@ -1,8 +1,10 @@
 //! SQLite: the database is a file beside us, and a batch is one transaction.
 //!
 //! Times are text such as `2026-11-21T09:48:00Z` in a key and `2026-11-21T09:48:07.250000Z`
-//! elsewhere, which SQLite's date functions read and which sort as they should.
+//! elsewhere. SQLite's date functions read both, and both sort as they should.
 
+mod dialect;
+mod error;
 mod functions;
 mod plain;
 mod query;
@@ -11,34 +13,19 @@ mod sketches;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
 
-use pipeline::{Batch, Cell, Checkpoint, Role, Rows, Sink, SinkError, Table};
-use rusqlite::types::{ToSqlOutput, ValueRef};
-use rusqlite::{Connection, OptionalExtension, ToSql, Transaction, TransactionBehavior, params};
+use pipeline::{Batch, Checkpoint, ColumnRole, Sink, SinkError, Table, TableRows};
+use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
 
-use crate::existing::{Existing, Held};
-use crate::sql::{self, CHECKPOINTS, Dialect};
-use crate::time::{rfc3339, rfc3339_exact};
+use self::dialect::{BUSY_TIMEOUT, BoundCell, DIALECT, insert};
+use self::error::SqliteError;
+use crate::existing::{ExistingColumn, ExistingTable};
+use crate::sql::CHECKPOINTS;
 
-pub use query::{Answer, Query, QueryError, ask, ask_sql};
+pub use query::{Query, QueryAnswer, QueryError, ask, ask_sql};
 pub(crate) use rows::rows;
 
 const ENGINE: &str = "sqlite";
-/// How long another process may hold the database.
-const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
-
-const DIALECT: Dialect = Dialect {
-    quote: '"',
-    types: ["TEXT", "INTEGER", "REAL", "TEXT", "BLOB"],
-    incoming: ("excluded.", ""),
-    on_conflict: " ON CONFLICT ({keys}) DO UPDATE SET ",
-    least_greatest: ("MIN", "MAX"),
-    also: &[],
-    also_in_keys: &[],
-    computed: "VIRTUAL",
-    sums_stop_at: None,
-};
 
 /// Delivers into a SQLite file.
 #[derive(Debug)]
@@ -80,53 +67,39 @@ impl SqliteSink {
     /// What an error means to the caller. A connection that failed is not used again.
     fn failed(&self, error: &rusqlite::Error) -> SinkError {
         let (engine, place) = (ENGINE, self.path.display().to_string());
-        let cause = error.to_string();
+        let reason = error.to_string();
         match error {
             rusqlite::Error::SqliteFailure(failure, _)
                 if matches!(failure.extended_code & 0xff, 1 | 18 | 19 | 20 | 25 | 26) =>
             {
                 // Error, too big, constraint, mismatch, range, not a database.
-                SinkError::Refused { engine, place, cause }
+                SinkError::Refused { engine, place, reason }
             }
-            _ => SinkError::Unreachable { engine, place, cause },
+            _ => SinkError::Unreachable { engine, place, reason },
         }
     }
 
     fn attempt<T>(
         &mut self,
-        work: impl FnOnce(&mut Connection) -> Result<T, Trouble>,
+        work: impl FnOnce(&mut Connection) -> Result<T, SqliteError>,
     ) -> Result<T, SinkError> {
         match work(self.connected()?) {
             Ok(done) => Ok(done),
-            Err(Trouble::Fenced(error)) => Err(error),
-            Err(Trouble::Sketch { table, cause }) => Err(SinkError::Refused {
+            Err(SqliteError::Fenced(error)) => Err(error),
+            Err(SqliteError::Sketch { table, reason }) => Err(SinkError::Refused {
                 engine: ENGINE,
                 place: self.path.display().to_string(),
-                cause: format!("table `{table}` holds a {cause}"),
+                reason: format!("table `{table}` holds a {reason}"),
             }),
-            Err(Trouble::Refused(cause)) => {
+            Err(SqliteError::Refused(reason)) => {
                 let (engine, place) = (ENGINE, self.path.display().to_string());
-                Err(SinkError::Refused { engine, place, cause })
+                Err(SinkError::Refused { engine, place, reason })
             }
-            Err(Trouble::Engine(error)) => {
+            Err(SqliteError::Engine(error)) => {
                 self.connection = None;
                 Err(self.failed(&error))
             }
         }
-    }
-}
-
-/// Why a piece of work was not done.
-enum Trouble {
-    Fenced(SinkError),
-    Sketch { table: String, cause: metrics::SketchError },
-    Refused(String),
-    Engine(rusqlite::Error),
-}
-
-impl From<rusqlite::Error> for Trouble {
-    fn from(error: rusqlite::Error) -> Self {
-        Self::Engine(error)
     }
 }
 
@@ -143,7 +116,7 @@ impl Sink for SqliteSink {
                     continue;
                 }
                 let lacks = existing.lacks(table, &DIALECT, "TEXT");
-                for column in lacks.map_err(Trouble::Refused)? {
+                for column in lacks.map_err(SqliteError::Refused)? {
                     transaction.execute_batch(&DIALECT.add_column(table, column))?;
                 }
             }
@@ -183,9 +156,9 @@ impl Sink for SqliteSink {
     }
 }
 
-fn move_checkpoint(transaction: &Transaction<'_>, new: &Checkpoint) -> Result<(), Trouble> {
+fn move_checkpoint(transaction: &Transaction<'_>, new: &Checkpoint) -> Result<(), SqliteError> {
     let expected = new.sequence - 1;
-    let held = transaction
+    let stored = transaction
         .prepare_cached(&format!(
             "SELECT sequence FROM {CHECKPOINTS} WHERE node = ? AND source = ?"
         ))?
@@ -193,9 +166,9 @@ fn move_checkpoint(transaction: &Transaction<'_>, new: &Checkpoint) -> Result<()
         .optional()?
         .unwrap_or(0)
         .unsigned_abs();
-    if held != expected {
+    if stored != expected {
         let source_name = new.source.clone();
-        return Err(Trouble::Fenced(SinkError::Fenced { source_name, held, expected }));
+        return Err(SqliteError::Fenced(SinkError::Fenced { source_name, stored, expected }));
     }
     let text = format!(
         "INSERT INTO {CHECKPOINTS} (node, source, sequence, position) VALUES (?, ?, ?, ?) \
@@ -212,7 +185,7 @@ fn move_checkpoint(transaction: &Transaction<'_>, new: &Checkpoint) -> Result<()
     Ok(())
 }
 
-fn merge(transaction: &Transaction<'_>, rows: &Rows) -> Result<(), Trouble> {
+fn merge(transaction: &Transaction<'_>, rows: &TableRows) -> Result<(), SqliteError> {
     if rows.table.has_sketches() {
         return sketches::merge(transaction, rows);
     }
@@ -224,17 +197,17 @@ fn merge(transaction: &Transaction<'_>, rows: &Rows) -> Result<(), Trouble> {
     // In the order of the index, whose pages are then gone through once.
     for index in rows.by_key() {
         let cells = rows.row(index).zip(&rows.table.columns);
-        let stored = cells.filter(|(_, column)| !matches!(column.role, Role::Mean { .. }));
+        let stored = cells.filter(|(_, column)| !matches!(column.role, ColumnRole::Mean { .. }));
         for (at, (cell, column)) in stored.enumerate() {
-            statement.raw_bind_parameter(at + 1, Bound(cell, column.role))?;
+            statement.raw_bind_parameter(at + 1, BoundCell(cell, column.role))?;
         }
         statement.raw_execute()?;
     }
     Ok(())
 }
 
-fn describe(transaction: &Transaction<'_>, name: &str) -> rusqlite::Result<Existing> {
-    let mut existing = Existing::default();
+fn describe(transaction: &Transaction<'_>, name: &str) -> rusqlite::Result<ExistingTable> {
+    let mut existing = ExistingTable::default();
     let text = "SELECT name, type, \"notnull\" AND dflt_value IS NULL AND pk = 0 AND hidden = 0, \
          pk FROM pragma_table_xinfo(?) ORDER BY pk";
     let mut primary = Vec::new();
@@ -244,7 +217,7 @@ fn describe(transaction: &Transaction<'_>, name: &str) -> rusqlite::Result<Exist
         if row.get::<_, i64>(3)? > 0 {
             primary.push(row.get(0)?);
         }
-        existing.columns.push(Held {
+        existing.columns.push(ExistingColumn {
             name: row.get(0)?,
             kind: row.get(1)?,
             is_required: row.get(2)?,
@@ -262,28 +235,6 @@ fn describe(transaction: &Transaction<'_>, name: &str) -> rusqlite::Result<Exist
         existing.uniques.push(columns.collect::<rusqlite::Result<_>>()?);
     }
     Ok(existing)
-}
-
-fn insert(table: &Table) -> String {
-    let places = vec!["?"; sql::stored(table).count()].join(", ");
-    DIALECT.merge(table, &format!("VALUES ({places})"))
-}
-
-/// A cell of a column with a role, as SQLite takes it.
-struct Bound<'a>(Cell<'a>, Role);
-
-impl ToSql for Bound<'_> {
-    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
-        Ok(match self.0 {
-            Cell::Absent => ToSqlOutput::Borrowed(ValueRef::Null),
-            Cell::Integer(number) => ToSqlOutput::Borrowed(ValueRef::Integer(number)),
-            Cell::Real(number) => ToSqlOutput::Borrowed(ValueRef::Real(number)),
-            Cell::Time(us) if self.1 == Role::Key => ToSqlOutput::from(rfc3339(us)),
-            Cell::Time(us) => ToSqlOutput::from(rfc3339_exact(us)),
-            Cell::Blob(bytes) => ToSqlOutput::Borrowed(ValueRef::Blob(bytes)),
-            Cell::Text(text) => ToSqlOutput::Borrowed(ValueRef::Text(text)),
-        })
-    }
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ mod refusals;
 use std::path::Path;
 use std::sync::Arc;
 
-use pipeline::{Batch, Cell, Checkpoint, Column, Kind, Role, Rows, Sink, Table};
+use pipeline::{Batch, CellValue, Checkpoint, Column, ColumnRole, Kind, Sink, Table, TableRows};
 use testkit::{MariaDb, Postgres, TempDir};
 
 use crate::open;
@@ -86,7 +86,7 @@ fn sqlite_query(file: &Path, sql: &str) -> String {
     lines.join("\n")
 }
 
-pub(crate) fn column(name: &str, kind: Kind, role: Role) -> Column {
+pub(crate) fn column(name: &str, kind: Kind, role: ColumnRole) -> Column {
     Column { name: name.to_owned(), kind, role }
 }
 
@@ -95,20 +95,20 @@ pub(crate) fn counts() -> Arc<Table> {
     Arc::new(Table {
         name: "counts".to_owned(),
         columns: vec![
-            column("path", Kind::Text, Role::Key),
-            column("minute", Kind::Time, Role::Key),
-            column("count", Kind::Integer, Role::Sum),
+            column("path", Kind::Text, ColumnRole::Key),
+            column("minute", Kind::Time, ColumnRole::Key),
+            column("count", Kind::Integer, ColumnRole::Sum),
         ],
     })
 }
 
-pub(crate) fn rows(table: &Arc<Table>, cells: &[&[Cell<'_>]]) -> Rows {
-    let mut rows = Rows::new(Arc::clone(table));
+pub(crate) fn rows(table: &Arc<Table>, cells: &[&[CellValue<'_>]]) -> TableRows {
+    let mut rows = TableRows::new(Arc::clone(table));
     cells.iter().for_each(|row| row.iter().for_each(|cell| rows.push(*cell)));
     rows
 }
 
-pub(crate) fn batch(sequence: u64, rows: Rows) -> Batch {
+pub(crate) fn batch(sequence: u64, rows: TableRows) -> Batch {
     Batch { checkpoint: checkpoint(sequence), rows: vec![rows] }
 }
 
@@ -118,8 +118,11 @@ pub(crate) fn checkpoint(sequence: u64) -> Checkpoint {
 }
 
 /// One row for [`counts`] at 2026-11-21T09:48:00Z.
-pub(crate) fn one(path: &str, count: i64) -> Rows {
-    rows(&counts(), &[&[Cell::Text(path.as_bytes()), Cell::Time(TIME), Cell::Integer(count)]])
+pub(crate) fn one(path: &str, count: i64) -> TableRows {
+    rows(
+        &counts(),
+        &[&[CellValue::Text(path.as_bytes()), CellValue::Time(TIME), CellValue::Integer(count)]],
+    )
 }
 
 /// 2026-11-21T09:48:00Z.

@@ -1,7 +1,7 @@
-//! What fuzz targets call: the readers of lines and of configurations, and small tables to count in.
+//! What fuzz targets call: the readers of lines and of configurations, and small tables.
 //!
-//! Fuzz targets are a crate of their own, and see the private parts of this one through here only, as
-//! plain values. No server uses this module.
+//! Fuzz targets are a crate of their own. They see the private parts of this crate through here
+//! only, as plain values. No server uses this module.
 
 use std::net::IpAddr;
 use std::path::Path;
@@ -81,8 +81,8 @@ impl SampleSink for Transcript {
     }
 
     fn gauge(&mut self, key: &[u8], change: GaugeChange) {
-        let (GaugeChange::Set(value) | GaugeChange::Add(value) | GaugeChange::AddUnlessZero(value)) =
-            change;
+        use GaugeChange::{Add, AddUnlessZero, Set};
+        let (Set(value) | Add(value) | AddUnlessZero(value)) = change;
         self.push("g", key, vec![value], String::new());
     }
 

@@ -95,8 +95,8 @@ impl ServerState {
         self.is_healthy.store(is_healthy, Ordering::Relaxed);
     }
 
-    /// Leaves another plan for the next flush, as far as a running server can change; what it cannot
-    /// change is named in the log, and stays.
+    /// Leaves another plan for the next flush, as far as a running server can change.
+    /// What it cannot change is named in the log, and stays.
     pub fn reload(&self, plan: Plan) {
         let fixed = self.config.leave(plan);
         if fixed.is_empty() {

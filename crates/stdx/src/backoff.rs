@@ -1,7 +1,8 @@
 //! How long to wait before trying again: doubling with jitter, up to a bound.
 //!
-//! Half of each delay is fixed and half is drawn, so that many clients that failed together do
-//! not come back together ("equal jitter", Brooker, "Exponential Backoff And Jitter", AWS 2015).
+//! Half of each delay is fixed and half is drawn ("equal jitter", Brooker, "Exponential Backoff And
+//! Jitter", AWS 2015). So clients that failed together do not come back together.
+//! Invariant: no delay exceeds the bound. Refuses: to wait.
 
 use std::time::Duration;
 

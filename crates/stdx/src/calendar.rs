@@ -1,12 +1,35 @@
 //! Dates of the Gregorian calendar in UTC, to and from days since the Unix epoch.
 //!
 //! Source: Howard Hinnant's `civil_from_days` and `days_from_civil` (chrono-compatible low-level
-//! date algorithms, 2013). Never here: text, time zones, the time it is now.
+//! date algorithms, 2013). Invariant: the one is the inverse of the other. Refuses: text, time
+//! zones, the time it is now.
 
 const DAY_SECONDS: i64 = 86_400;
 
-/// Returns year, month and day of so many days since the Unix epoch.
-pub fn civil_from_days(days: i64) -> (u32, u32, u32) {
+/// A date of the Gregorian calendar.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CivilDate {
+    /// As written, with the century.
+    pub year: u32,
+    /// 1 to 12.
+    pub month: u32,
+    /// From 1 on.
+    pub day: u32,
+}
+
+/// A time of day.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TimeOfDay {
+    /// 0 to 23.
+    pub hour: u32,
+    /// 0 to 59.
+    pub minute: u32,
+    /// 0 to 60, which is a leap second.
+    pub second: u32,
+}
+
+/// Returns the date of so many days since the Unix epoch.
+pub fn civil_from_days(days: i64) -> CivilDate {
     let days = days + 719_468;
     let era = days.div_euclid(146_097);
     let of_era = days.rem_euclid(146_097);
@@ -16,25 +39,28 @@ pub fn civil_from_days(days: i64) -> (u32, u32, u32) {
     let day = of_year - (153 * shifted + 2) / 5 + 1;
     let month = if shifted < 10 { shifted + 3 } else { shifted - 9 };
     let year = year_of_era + era * 400 + i64::from(month <= 2);
-    (year as u32, month as u32, day as u32)
+    CivilDate { year: year as u32, month: month as u32, day: day as u32 }
 }
 
-/// Returns the seconds since the Unix epoch of a UTC date (year, month, day) and time of day.
+/// Returns the seconds since the Unix epoch of a date and a time of day in UTC.
 ///
-/// A second of 60 (a leap second) is taken as the second after.
-pub fn unix_seconds(date: (u32, u32, u32), clock: (u32, u32, u32)) -> Option<i64> {
-    let (year, month, day) = date;
-    let (hour, minute, second) = clock;
-    let sound = (1..=12).contains(&month)
+/// None when there is no such date or time.
+///
+/// A leap second is taken as the second after.
+pub fn unix_seconds(date: CivilDate, time: TimeOfDay) -> Option<i64> {
+    let CivilDate { month, day, .. } = date;
+    let TimeOfDay { hour, minute, second } = time;
+    let is_sound = (1..=12).contains(&month)
         && (1..=31).contains(&day)
         && hour < 24
         && minute < 60
         && second <= 60;
     let time = i64::from(hour) * 3600 + i64::from(minute) * 60 + i64::from(second);
-    sound.then(|| days_from_civil(year, month, day) * DAY_SECONDS + time)
+    is_sound.then(|| days_from_civil(date) * DAY_SECONDS + time)
 }
 
-fn days_from_civil(year: u32, month: u32, day: u32) -> i64 {
+fn days_from_civil(date: CivilDate) -> i64 {
+    let CivilDate { year, month, day } = date;
     let year = i64::from(year) - i64::from(month <= 2);
     let era = year.div_euclid(400);
     let of_era = year.rem_euclid(400);

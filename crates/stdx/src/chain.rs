@@ -1,4 +1,7 @@
-//! Prints an error with its sources on one line, each cause once.
+//! Prints an error with its sources on one line.
+//!
+//! Invariant: each source stands there once, because no error of ours prints its own source.
+//! Refuses: to say where an error arose.
 
 use std::error::Error;
 use std::fmt;

@@ -1,19 +1,23 @@
-//! Wall-clock time behind a trait, so that tests move it by hand.
+//! Time behind a trait, so that tests move it by hand.
 //!
-//! Monotonic time stays `std::time::Instant`; only what is written down or compared across
-//! restarts goes through a `Clock`.
+//! A `Clock` tells two times. The wall clock is for dates: what is written down, or compared with
+//! what was. It may be set back or forward at any moment. The monotonic one is for all that waits:
+//! ages, deadlines and intervals.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// Tells the wall-clock time.
+/// Tells the time.
 pub trait Clock: Send + Sync {
-    /// Microseconds since the Unix epoch.
+    /// The wall clock, in microseconds since the Unix epoch.
     fn unix_micros(&self) -> u64;
+
+    /// The monotonic clock, which never goes back.
+    fn now(&self) -> Instant;
 }
 
-/// The operating system's clock.
+/// The operating system's clocks.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SystemClock;
 
@@ -21,27 +25,56 @@ impl Clock for SystemClock {
     fn unix_micros(&self) -> u64 {
         unix_micros()
     }
+
+    fn now(&self) -> Instant {
+        Instant::now()
+    }
 }
 
-/// A clock that stands still until it is told to move.
-#[derive(Debug, Clone, Default)]
-pub struct ManualClock(Arc<AtomicU64>);
+/// Clocks that stand still until they are told to move.
+#[derive(Debug, Clone)]
+pub struct ManualClock(Arc<Hands>);
+
+#[derive(Debug)]
+struct Hands {
+    started: Instant,
+    /// Microseconds since then.
+    elapsed: AtomicU64,
+    unix_micros: AtomicU64,
+}
 
 impl ManualClock {
-    /// A clock that shows `micros` microseconds since the Unix epoch.
+    /// A wall clock that shows `micros` microseconds since the Unix epoch.
     pub fn at(micros: u64) -> Self {
-        Self(Arc::new(AtomicU64::new(micros)))
+        let (elapsed, unix_micros) = (AtomicU64::new(0), AtomicU64::new(micros));
+        Self(Arc::new(Hands { started: Instant::now(), elapsed, unix_micros }))
     }
 
-    /// Moves the clock forward.
+    /// Lets time pass on both clocks.
     pub fn advance(&self, by: Duration) {
-        self.0.fetch_add(by.as_micros() as u64, Ordering::Relaxed);
+        self.0.elapsed.fetch_add(by.as_micros() as u64, Ordering::Relaxed);
+        self.0.unix_micros.fetch_add(by.as_micros() as u64, Ordering::Relaxed);
+    }
+
+    /// Sets the wall clock back, as an operator does; no time passes.
+    pub fn set_back(&self, by: Duration) {
+        self.0.unix_micros.fetch_sub(by.as_micros() as u64, Ordering::Relaxed);
+    }
+}
+
+impl Default for ManualClock {
+    fn default() -> Self {
+        Self::at(0)
     }
 }
 
 impl Clock for ManualClock {
     fn unix_micros(&self) -> u64 {
-        self.0.load(Ordering::Relaxed)
+        self.0.unix_micros.load(Ordering::Relaxed)
+    }
+
+    fn now(&self) -> Instant {
+        self.0.started + Duration::from_micros(self.0.elapsed.load(Ordering::Relaxed))
     }
 }
 

@@ -1,8 +1,8 @@
 //! Files behind a trait, so that what must survive a crash is tested against made faults.
 //!
-//! [`RealDisk`] is the operating system; [`FaultyDisk`] keeps files in memory, fails on demand
-//! and forgets at a crash what was not synced. The trait has exactly what durable code needs:
-//! a name becomes durable with `sync_dir`, contents with `DiskFile::sync`.
+//! [`RealDisk`] is the operating system. [`FaultyDisk`] keeps files in memory, fails on demand and
+//! forgets at a crash what was not synced. The trait has exactly what durable code needs.
+//! Invariant: a name becomes durable with `sync_dir`, contents with `DiskFile::sync`.
 //! Refuses: buffering, retries, interpretation of contents.
 
 mod faulty;
@@ -74,9 +74,11 @@ pub trait DiskFile: Send + Sync {
     /// Reads at `offset` and returns how many bytes came; 0 at the end of the file.
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize>;
 
-    /// Makes the contents durable. After an error nothing written since the last success can be
-    /// relied on, and a later success on the same file proves nothing (Rebello et al., "Can
-    /// Applications Recover from fsync Failures?", USENIX ATC 2020).
+    /// Makes the contents durable.
+    ///
+    /// After an error nothing written since the last success can be relied on. A later success on
+    /// the same file proves nothing (Rebello et al., "Can Applications Recover from fsync
+    /// Failures?", USENIX ATC 2020).
     fn sync(&self) -> io::Result<()>;
 
     /// Begins to write `length` bytes from `offset` to the disk, without waiting and without any

@@ -1,7 +1,7 @@
-//! What std lacks, and nothing about the product: clock, calendar, byte sizes, durations, disk,
-//! error chain.
+//! What std lacks, and nothing about the product: clock, byte sizes, durations, disk, error chain.
 //!
-//! Refuses: product nouns, tokio, I/O of its own beyond the disk.
+//! Invariant: a crate that uses this builds few packages more. Refuses: product nouns, tokio, I/O
+//! beyond the disk and a few system calls.
 
 mod backoff;
 pub mod calendar;

@@ -1,6 +1,7 @@
-//! A small seeded source of numbers for jitter and for made faults; not for secrets.
+//! A small seeded source of numbers for jitter and for made faults.
 //!
 //! SplitMix64 (Steele, Lea, Flood, "Fast Splittable Pseudorandom Number Generators", 2014).
+//! Invariant: the same seed draws the same numbers, on every machine. Refuses: secrets.
 
 /// A seeded source of numbers.
 #[derive(Debug, Clone)]

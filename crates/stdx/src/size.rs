@@ -1,6 +1,7 @@
 //! Byte sizes as people write them in a configuration: `20GB`, `64KiB`, `512`.
 //!
-//! Decimal units are powers of 1000, binary ones (`KiB`) powers of 1024.
+//! Decimal units are powers of 1000, binary ones (`KiB`) powers of 1024. Invariant: a size that is
+//! printed reads back within a tenth of its unit. Refuses: negative sizes, and more than 9 EB.
 
 use std::fmt;
 use std::str::FromStr;
@@ -63,8 +64,8 @@ impl fmt::Display for ByteSize {
 
 impl<'de> Deserialize<'de> for ByteSize {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Size;
-        impl Visitor<'_> for Size {
+        struct SizeVisitor;
+        impl Visitor<'_> for SizeVisitor {
             type Value = ByteSize;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("a byte size such as \"64MB\"")
@@ -76,6 +77,6 @@ impl<'de> Deserialize<'de> for ByteSize {
                 u64::try_from(bytes).map(ByteSize).map_err(E::custom)
             }
         }
-        deserializer.deserialize_any(Size)
+        deserializer.deserialize_any(SizeVisitor)
     }
 }

@@ -1,4 +1,6 @@
 //! Durations as people write them in a configuration: `20ms`, `1s`, `5m`, `6h`, `14d`.
+//!
+//! Invariant: a number without a unit is refused, except 0. Refuses: negative lengths.
 
 use std::fmt;
 use std::str::FromStr;
@@ -34,8 +36,8 @@ impl fmt::Display for Span {
 
 impl<'de> Deserialize<'de> for Span {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Text;
-        impl Visitor<'_> for Text {
+        struct SpanVisitor;
+        impl Visitor<'_> for SpanVisitor {
             type Value = Span;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("a length of time such as \"60s\"")
@@ -44,6 +46,6 @@ impl<'de> Deserialize<'de> for Span {
                 text.parse().map_err(E::custom)
             }
         }
-        deserializer.deserialize_str(Text)
+        deserializer.deserialize_str(SpanVisitor)
     }
 }

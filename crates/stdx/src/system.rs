@@ -1,7 +1,8 @@
 //! Requests to Linux that no safe wrapper offers.
 //!
 //! Two are hints, and do nothing elsewhere: whether they are granted changes when things happen,
-//! never what. The third is refused elsewhere.
+//! never what. The third is refused elsewhere. Invariant: no memory of ours is passed that outlives
+//! the call. Refuses: to be used for what a safe crate offers.
 #![expect(unsafe_code, reason = "system calls without a safe wrapper")]
 
 use std::fs::File;
@@ -11,7 +12,7 @@ use std::os::fd::{AsRawFd, BorrowedFd};
 /// Lets the calling thread run only when nothing else wants its core (`SCHED_IDLE`, sched(7)).
 ///
 /// An ordinary thread that wakes takes the core at once, which the lowest niceness does not give.
-/// There is no way back without privilege, so it is for threads made for one piece of work, which
+/// There is no way back without privilege. So it is for threads made for one piece of work, which
 /// hold no lock that others need meanwhile.
 pub fn run_when_idle() {
     #[cfg(target_os = "linux")]

@@ -1,7 +1,8 @@
 //! A blocking HTTP/1.1 client that can also send what no client should.
 //!
-//! `send` panics with the address and the cause, since a test can do nothing else; `try_send`
-//! returns the error for tests that expect one. Reads end after [`PATIENCE`].
+//! `send` panics with the address and the reason, since a test can do nothing else; `try_send`
+//! returns the error for tests that expect one. Invariant: reads end after [`PATIENCE`].
+//! Refuses: redirects, pools and retries.
 
 use std::io::{self, BufReader, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};

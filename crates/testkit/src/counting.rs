@@ -1,7 +1,8 @@
-//! A global allocator that counts allocations by thread, and the bytes that the process holds, for
-//! claims about what something costs.
+//! A global allocator that counts, for claims about what something costs: allocations by thread,
+//! and the bytes that the process has allocated.
 //!
 //! A test binary makes it its own: `#[global_allocator] static A: CountingAllocator = …;`.
+//! Invariant: counting allocates nothing. Refuses: to change what the system's allocator does.
 #![expect(unsafe_code, reason = "a global allocator is an unsafe trait")]
 
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -13,23 +14,25 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 pub struct CountingAllocator;
 
 /// Wraps below zero and back: what one thread frees another may have allocated.
-static HELD: AtomicUsize = AtomicUsize::new(0);
+static BYTES: AtomicUsize = AtomicUsize::new(0);
 
 thread_local! {
-    static COUNT: Cell<usize> = const { Cell::new(0) };
+    static ALLOCATIONS: Cell<usize> = const { Cell::new(0) };
 }
 
 /// Returns how often this thread has allocated or grown an allocation so far; 0 for ever unless
 /// the allocator is in use.
 pub fn allocated() -> usize {
-    COUNT.get()
+    ALLOCATIONS.get()
 }
 
-/// Returns the bytes that the process holds, each allocation rounded up as mimalloc does, which the
-/// product uses: to 16, and above 64 bytes to four sizes for each power of two. 0 for ever unless
-/// the allocator is in use.
-pub fn held() -> usize {
-    HELD.load(Ordering::Relaxed)
+/// Returns the bytes that the process has allocated and not freed; 0 for ever unless the allocator
+/// is in use.
+///
+/// Each allocation is rounded up as mimalloc does, which the product uses. That is to 16 bytes, and
+/// above 64 to four sizes for each power of two.
+pub fn allocated_bytes() -> usize {
+    BYTES.load(Ordering::Relaxed)
 }
 
 fn rounded(size: usize) -> usize {
@@ -39,22 +42,22 @@ fn rounded(size: usize) -> usize {
 // SAFETY: every call is passed on unchanged to the system allocator; counting allocates nothing.
 unsafe impl GlobalAlloc for CountingAllocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        COUNT.set(COUNT.get() + 1);
-        HELD.fetch_add(rounded(layout.size()), Ordering::Relaxed);
+        ALLOCATIONS.set(ALLOCATIONS.get() + 1);
+        BYTES.fetch_add(rounded(layout.size()), Ordering::Relaxed);
         // SAFETY: the caller's obligations are those of the system allocator.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        HELD.fetch_sub(rounded(layout.size()), Ordering::Relaxed);
+        BYTES.fetch_sub(rounded(layout.size()), Ordering::Relaxed);
         // SAFETY: `pointer` came from the system allocator with this layout.
         unsafe { System.dealloc(pointer, layout) }
     }
 
     unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        COUNT.set(COUNT.get() + 1);
-        HELD.fetch_add(rounded(size), Ordering::Relaxed);
-        HELD.fetch_sub(rounded(layout.size()), Ordering::Relaxed);
+        ALLOCATIONS.set(ALLOCATIONS.get() + 1);
+        BYTES.fetch_add(rounded(size), Ordering::Relaxed);
+        BYTES.fetch_sub(rounded(layout.size()), Ordering::Relaxed);
         // SAFETY: `pointer` came from the system allocator with this layout.
         unsafe { System.realloc(pointer, layout, size) }
     }

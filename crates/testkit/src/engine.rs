@@ -1,8 +1,9 @@
-//! Databases as fixtures: a server in a temporary folder, on a free port, as an ordinary user.
+//! Databases as fixtures: a server in a temporary directory, on a free port, as an ordinary user.
 //!
-//! A small shell stands between the test and the server. When its input ends, because the fixture
-//! is dropped or the test process is gone for whatever reason, it ends the server and removes the
-//! folder; so a server can be shared by all tests of a process and still leaves nothing behind.
+//! A small shell stands between the test and the server. When its input ends it ends the server and
+//! removes the directory. That happens when the fixture is dropped, and also when the test process
+//! is gone for whatever reason. Invariant: a server may be shared by all tests of a process and
+//! still leaves nothing behind. Refuses: root, which databases do not run as.
 
 use std::fs::{self, Permissions};
 use std::io::{BufRead, BufReader, Write};
@@ -20,7 +21,7 @@ use crate::PATIENCE;
 
 const POLL: Duration = Duration::from_millis(10);
 
-/// Arguments: folder, signal that ends the server, its command line.
+/// Arguments: directory, signal that ends the server, its command line.
 const GUARD: &str = r#"
 dir=$1 end=$2; shift 2
 trap '' INT TERM HUP
@@ -39,7 +40,7 @@ pub(crate) struct Account(Option<(u32, u32)>);
 impl Account {
     /// The account `name`, or else `nobody`, where we are root.
     pub(crate) fn ordinary(name: &str) -> Account {
-        if fs::metadata("/proc/self").is_ok_and(|own| own.uid() != 0) {
+        if fs::metadata("/proc/self").is_ok_and(|process| process.uid() != 0) {
             return Account(None);
         }
         let accounts = fs::read_to_string("/etc/passwd").expect("root reads the accounts");
@@ -60,7 +61,7 @@ impl Account {
         }
     }
 
-    pub(crate) fn own(self, path: &Path) {
+    pub(crate) fn give(self, path: &Path) {
         if let Some((user, group)) = self.0 {
             chown(path, Some(user), Some(group)).expect("root gives files away");
         }
@@ -68,7 +69,7 @@ impl Account {
 }
 
 /// Puts a certificate for 127.0.0.1 and its key beside the server's data, and the certificate of
-/// the authority that signed it; the key of that authority was thrown away.
+/// the authority that signed it. The key of that authority was thrown away.
 pub(crate) fn put_certificates(dir: &Path, account: Account) {
     let files = [
         ("authority.pem", include_str!("certificates/authority.pem")),
@@ -79,7 +80,7 @@ pub(crate) fn put_certificates(dir: &Path, account: Account) {
         let path = dir.join(name);
         fs::write(&path, text).expect("a file");
         fs::set_permissions(&path, Permissions::from_mode(0o600)).expect("it is ours");
-        account.own(&path);
+        account.give(&path);
     }
 }
 
@@ -156,9 +157,9 @@ impl Engine {
 
     /// Waits until something is true; panics with the server's log.
     pub(crate) fn wait_for(&self, what: &str, is_true: impl Fn() -> bool) {
-        let until = Instant::now() + PATIENCE * 3;
+        let deadline = Instant::now() + PATIENCE * 3;
         while !is_true() {
-            if Instant::now() > until {
+            if Instant::now() > deadline {
                 let log = fs::read_to_string(&self.log).unwrap_or_default();
                 panic!("the server never {what}:\n{log}");
             }

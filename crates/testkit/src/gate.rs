@@ -1,4 +1,7 @@
-//! A gate that holds threads back until a test opens it: the opposite of a sleep.
+//! A gate that keeps threads waiting until a test opens it: the opposite of a sleep.
+//!
+//! Invariant: a thread passes only after the gate was opened, for all or once for it. Refuses: to
+//! be closed again.
 
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -40,10 +43,10 @@ impl Gate {
 
     /// Waits until `count` threads stand at the gate; panics after [`PATIENCE`].
     pub fn wait_for(&self, count: usize) {
-        let until = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + PATIENCE;
         let mut state = self.0.state.lock().unwrap_or_else(PoisonError::into_inner);
         while state.waiting < count {
-            let left = until.saturating_duration_since(Instant::now());
+            let left = deadline.saturating_duration_since(Instant::now());
             assert!(!left.is_zero(), "{} of {count} came to the gate", state.waiting);
             let woken = self.0.changed.wait_timeout(state, left);
             state = woken.unwrap_or_else(PoisonError::into_inner).0;

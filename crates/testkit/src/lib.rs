@@ -1,11 +1,10 @@
 //! Development fixtures: loopback origins, a blocking HTTP client, real servers and databases on
-//! free ports, a proxy that loses answers, temporary folders.
+//! free ports, a proxy that loses answers, temporary directories.
 //!
-//! Invariants: everything binds loopback; every wait is bounded and ends with a panic that names
-//! what was awaited; dropping a fixture ends its threads and processes. Nothing here sleeps to let
-//! something happen: tests hold a [`Gate`] or wait for what they expect.
-//!
-//! Refuses: tokio, HTTP libraries (a fixture must be able to speak wrongly), product nouns.
+//! Invariants: everything binds loopback. Every wait is bounded and ends with a panic that names
+//! what was awaited. Dropping a fixture ends its threads and processes. Nothing here sleeps to let
+//! something happen: tests wait at a [`Gate`] or for what they expect. Refuses: tokio, HTTP
+//! libraries (a fixture must be able to speak wrongly), product nouns.
 
 mod client;
 mod counting;
@@ -23,7 +22,7 @@ mod session;
 mod small_disk;
 
 pub use client::{Call, Client, Reply};
-pub use counting::{CountingAllocator, allocated, held};
+pub use counting::{CountingAllocator, allocated, allocated_bytes};
 pub use gate::Gate;
 pub use mariadb::MariaDb;
 pub use message::Headers;

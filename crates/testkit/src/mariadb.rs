@@ -1,4 +1,7 @@
 //! A real MariaDB.
+//!
+//! Invariant: each test has a database of its own on a server that tests may share. Refuses: to be
+//! faked; without the program a test panics.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -33,8 +36,8 @@ impl MariaDb {
     pub fn start() -> MariaDb {
         let program = require("mariadbd", Absent::Panic).expect("or it panics");
         let account = Account::ordinary("mysql");
-        let dir = TempDir::new().expect("a folder");
-        account.own(dir.path());
+        let dir = TempDir::new().expect("a directory");
+        account.give(dir.path());
         engine::put_certificates(dir.path(), account);
         let data = format!("--datadir={}", dir.path().join("data").display());
         let mut install = Command::new("mariadb-install-db");

@@ -1,7 +1,7 @@
 //! Reading of HTTP/1.1 messages, as little as both ends of a test need.
 //!
-//! Strict where a test must notice (a body that ends early is an error) and lenient elsewhere. It
-//! keeps header names as they were sent, since a test may look at their case and order.
+//! Invariant: header names stay as they were sent, since a test may look at their case and order.
+//! A body that ends early is an error; elsewhere it is lenient. Refuses: bodies over 256 MB.
 
 use std::io::{self, BufRead, Read};
 
@@ -14,19 +14,19 @@ pub struct Headers(pub Vec<(String, String)>);
 impl Headers {
     /// Returns the value of the first header of that name.
     pub fn get(&self, name: &str) -> Option<&str> {
-        let same = |(own, _): &&(String, String)| own.eq_ignore_ascii_case(name);
+        let same = |(header, _): &&(String, String)| header.eq_ignore_ascii_case(name);
         self.0.iter().find(same).map(|(_, value)| value.as_str())
     }
 
     pub fn all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
-        let same = move |(own, _): &&(String, String)| own.eq_ignore_ascii_case(name);
+        let same = move |(header, _): &&(String, String)| header.eq_ignore_ascii_case(name);
         self.0.iter().filter(same).map(|(_, value)| value.as_str())
     }
 
     /// Returns whether the comma-separated header holds the token.
     pub fn has_token(&self, name: &str, token: &str) -> bool {
         let mut tokens = self.all(name).flat_map(|value| value.split(','));
-        tokens.any(|own| own.trim().eq_ignore_ascii_case(token))
+        tokens.any(|it| it.trim().eq_ignore_ascii_case(token))
     }
 }
 

@@ -1,7 +1,8 @@
 //! A loopback HTTP/1.1 origin, scripted by a closure, with a thread per connection.
 //!
-//! It counts and keeps every request it has read, before it answers: when a test sees a count, the
-//! request has arrived, whatever becomes of its answer.
+//! Invariant: every request that it has read is counted and kept before it is answered. So when a
+//! test sees a count, the request has arrived, whatever becomes of its answer.
+//! Refuses: HTTP libraries, which would not misbehave.
 
 use std::fmt;
 use std::io::{self, BufReader, Write};
@@ -86,8 +87,8 @@ impl Origin {
             seen: Mutex::default(),
             changed: Condvar::new(),
         });
-        let own = Arc::clone(&shared);
-        let listening = std::thread::spawn(move || listen(&listener, &own));
+        let for_thread = Arc::clone(&shared);
+        let listening = std::thread::spawn(move || listen(&listener, &for_thread));
         Origin { address, shared, listening: Some(listening) }
     }
 
@@ -112,10 +113,10 @@ impl Origin {
 
     /// Waits until `count` requests for the path have arrived; panics after [`PATIENCE`].
     pub fn wait_for(&self, path: &str, count: usize) {
-        let until = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + PATIENCE;
         let mut seen = self.shared.seen();
         while seen.count(path) < count {
-            let left = until.saturating_duration_since(Instant::now());
+            let left = deadline.saturating_duration_since(Instant::now());
             let arrived = seen.count(path);
             assert!(!left.is_zero(), "{arrived} of {count} requests for `{path}` arrived");
             let woken = self.shared.changed.wait_timeout(seen, left);

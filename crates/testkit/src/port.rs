@@ -1,7 +1,8 @@
 //! Ports for programs that must be told one.
 //!
-//! Below the range from which the system gives ports to outgoing connections: one of those would
-//! be taken by somebody's client before the program listens on it.
+//! They lie below the range from which the system gives ports to outgoing connections. One of those
+//! would be taken by somebody's client before the program listens on it.
+//! Invariant: a process gives each port once. Refuses: to keep a port; another process may take it.
 
 use std::net::{Ipv4Addr, TcpListener};
 use std::sync::LazyLock;

@@ -1,4 +1,7 @@
 //! A real PostgreSQL.
+//!
+//! Invariant: each test has a database of its own on a server that tests may share. Refuses: to be
+//! faked; without the program a test panics.
 
 use std::fs;
 use std::path::PathBuf;
@@ -34,12 +37,12 @@ impl Postgres {
     pub fn start() -> Postgres {
         let account = Account::ordinary("postgres");
         let programs = programs();
-        let dir = TempDir::new().expect("a folder");
-        account.own(dir.path());
+        let dir = TempDir::new().expect("a directory");
+        account.give(dir.path());
         engine::put_certificates(dir.path(), account);
         let password = dir.path().join("password");
         fs::write(&password, PASSWORD).expect("a file");
-        account.own(&password);
+        account.give(&password);
         let data = dir.path().join("data").display().to_string();
         let mut init = Command::new(programs.join("initdb"));
         init.args(["-D", &data, "-U", USER, "-E", "UTF8", "--no-locale", "-N"]);
@@ -76,8 +79,8 @@ impl Postgres {
     /// Makes a database of its own and returns its address.
     pub fn database(&self) -> String {
         let name = format!("t{}", self.databases.fetch_add(1, Ordering::Relaxed));
-        let own = self.url("postgres");
-        self.query(&own, &format!("CREATE DATABASE {name}"));
+        let maintenance = self.url("postgres");
+        self.query(&maintenance, &format!("CREATE DATABASE {name}"));
         self.url(&name)
     }
 
@@ -142,10 +145,10 @@ impl Postgres {
 /// Debian keeps the servers' programs out of the search path, by version.
 fn programs() -> PathBuf {
     let versions = fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
-    let folders = versions.map(|version| version.path().join("bin"));
-    let newest = folders.filter(|folder| folder.join("initdb").exists()).max();
+    let dirs = versions.map(|version| version.path().join("bin"));
+    let newest = dirs.filter(|dir| dir.join("initdb").exists()).max();
     newest.unwrap_or_else(|| {
         let initdb = require("initdb", crate::Absent::Panic).expect("or it panics");
-        initdb.parent().expect("a program is in a folder").to_owned()
+        initdb.parent().expect("a program is in a directory").to_owned()
     })
 }

@@ -1,4 +1,7 @@
 //! A TCP proxy that loses answers.
+//!
+//! Invariant: a fault is made once, when a client sends the bytes that it waits for. Refuses: to
+//! understand what it passes on.
 
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -43,14 +46,14 @@ impl Proxy {
             fault_made: Gate::new(),
             ends: AtomicBool::new(false),
         });
-        let own = Arc::clone(&shared);
+        let for_thread = Arc::clone(&shared);
         std::thread::spawn(move || {
             for client in listener.incoming().flatten() {
-                if own.ends.load(Ordering::Relaxed) {
+                if for_thread.ends.load(Ordering::Relaxed) {
                     return;
                 }
                 if let Ok(server) = TcpStream::connect((Ipv4Addr::LOCALHOST, port)) {
-                    join(&client, &server, &own);
+                    join(&client, &server, &for_thread);
                 }
             }
         });
@@ -70,8 +73,8 @@ impl Proxy {
 
     /// Waits until a fault was made; panics after [`PATIENCE`].
     pub fn wait_for_fault(&self) {
-        let until = Instant::now() + PATIENCE;
-        assert!(self.shared.fault_made.pass(|| Instant::now() > until), "no fault was made");
+        let deadline = Instant::now() + PATIENCE;
+        assert!(self.shared.fault_made.pass(|| Instant::now() > deadline), "no fault was made");
     }
 }
 

@@ -1,4 +1,7 @@
 //! What an origin answers, and how it misbehaves while doing so.
+//!
+//! Invariant: at most one fault is made in an answer. Refuses: to choose; the script of the origin
+//! does.
 
 use std::io::{self, Write};
 use std::time::Duration;

@@ -1,7 +1,8 @@
 //! Real programs as fixtures: nginx, varnishd, our own binary.
 //!
-//! Invariant: a [`Server`] that exists has accepted a connection, and its process is gone once it
-//! is dropped: asked to end first, killed when it does not.
+//! Invariant: a [`Server`] that exists has accepted a connection. Its process is gone once it is
+//! dropped: it is asked to end first, and killed when it does not.
+//! Refuses: programs that go to the background.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -16,7 +17,7 @@ use crate::PATIENCE;
 const POLL: Duration = Duration::from_millis(10);
 
 /// Where Debian puts daemons, which an ordinary user's search path leaves out.
-const DAEMON_FOLDERS: &str = "/usr/local/sbin:/usr/sbin:/sbin";
+const DAEMON_DIRS: &str = "/usr/local/sbin:/usr/sbin:/sbin";
 
 /// What to do when a program is not installed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,7 +41,7 @@ pub fn require(program: &str, absent: Absent) -> Option<PathBuf> {
 }
 
 fn find(program: &str) -> Option<PathBuf> {
-    let script = format!("PATH=\"$PATH:{DAEMON_FOLDERS}\"; command -v -- \"$1\"");
+    let script = format!("PATH=\"$PATH:{DAEMON_DIRS}\"; command -v -- \"$1\"");
     let output = Command::new("sh").args(["-c", &script, "sh", program]).output().ok()?;
     let path = String::from_utf8_lossy(&output.stdout);
     output.status.success().then(|| PathBuf::from(path.trim()))
@@ -131,12 +132,12 @@ impl Server {
     }
 
     fn wait_at_most(&mut self, limit: Duration) -> io::Result<ExitStatus> {
-        let until = Instant::now() + limit;
+        let deadline = Instant::now() + limit;
         loop {
             if let Some(status) = self.child.try_wait()? {
                 return Ok(status);
             }
-            if Instant::now() >= until {
+            if Instant::now() >= deadline {
                 return Err(io::Error::new(io::ErrorKind::TimedOut, "the program still runs"));
             }
             std::thread::sleep(POLL);
@@ -144,10 +145,10 @@ impl Server {
     }
 
     fn wait_until_listening(&mut self) -> io::Result<()> {
-        let until = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + PATIENCE;
         while TcpStream::connect_timeout(&self.address, PATIENCE).is_err() {
             let ended = self.child.try_wait()?;
-            if ended.is_some() || Instant::now() >= until {
+            if ended.is_some() || Instant::now() >= deadline {
                 let state = ended.map_or("does not listen".to_owned(), |status| status.to_string());
                 let (address, stderr) = (self.address, self.stderr.whole());
                 return Err(io::Error::other(format!("{state}, `{address}`: {stderr}")));
@@ -183,15 +184,15 @@ struct Captured {
 impl Captured {
     fn from(stream: Option<impl Read + Send + 'static>) -> Captured {
         let shared = Arc::new((Mutex::new(String::new()), Condvar::new()));
-        let own = Arc::clone(&shared);
+        let captured = Arc::clone(&shared);
         let reading = stream.map(|stream| {
             std::thread::spawn(move || {
                 let mut lines = BufReader::new(stream);
                 let mut line = Vec::new();
                 while lines.read_until(b'\n', &mut line).is_ok_and(|read| read > 0) {
-                    let mut text = own.0.lock().unwrap_or_else(PoisonError::into_inner);
+                    let mut text = captured.0.lock().unwrap_or_else(PoisonError::into_inner);
                     text.push_str(&String::from_utf8_lossy(&line));
-                    own.1.notify_all();
+                    captured.1.notify_all();
                     line.clear();
                 }
             })
@@ -205,9 +206,9 @@ impl Captured {
 
     /// Returns everything, if the child has ended; a grandchild may still hold the stream open.
     fn whole(&mut self) -> String {
-        let until = Instant::now() + Duration::from_secs(1);
+        let deadline = Instant::now() + Duration::from_secs(1);
         while self.reading.as_ref().is_some_and(|reading| !reading.is_finished())
-            && Instant::now() < until
+            && Instant::now() < deadline
         {
             std::thread::sleep(POLL);
         }
@@ -215,10 +216,10 @@ impl Captured {
     }
 
     fn wait_for(&self, wanted: &str) {
-        let until = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + PATIENCE;
         let mut text = self.shared.0.lock().unwrap_or_else(PoisonError::into_inner);
         while !text.contains(wanted) {
-            let left = until.saturating_duration_since(Instant::now());
+            let left = deadline.saturating_duration_since(Instant::now());
             assert!(!left.is_zero(), "`{wanted}` was not written, but:\n{text}");
             let woken = self.shared.1.wait_timeout(text, left);
             text = woken.unwrap_or_else(PoisonError::into_inner).0;

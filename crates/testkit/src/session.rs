@@ -1,7 +1,7 @@
-//! A database's own client program that stays, for who asks often.
+//! A database's own client program that stays, for tests that ask often.
 //!
-//! Invariant: an answer is whole, or there is none. Refuses to reconnect: a server that was killed
-//! ends the session, and the next one is begun by who asks.
+//! Invariant: an answer is whole, or there is none. Refuses: to reconnect. A server that was killed
+//! ends the session, and the test begins the next one.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};

@@ -1,4 +1,7 @@
 //! A disk that fills: a small file system of its own, so that "no space left" is the kernel's word.
+//!
+//! Invariant: it is unmounted when it is dropped. Refuses: to pass where this user may not mount;
+//! the test is skipped and says so.
 
 use std::io;
 use std::path::{Path, PathBuf};

@@ -119,7 +119,7 @@ fn status(parts: &Parts, _: &Visit<'_>) -> Page {
         "upstreams": upstreams,
         "models": models,
         "profiles": parts.profiles.as_ref().map(|p| profiles(p)),
-        "learned": parts.learned.status(),
+        "learned": parts.profile_build.status(),
         "statsd": parts.statsd.as_ref().map(|statsd| statsd.status()),
         "journal": parts.journal.as_ref().map(journal),
         "workers": parts.workers.iter().map(|pool| pool.status()).collect::<Vec<_>>(),
@@ -150,7 +150,7 @@ fn alarms(parts: &Parts) -> Vec<String> {
     }
     let disk = parts.gateway.disk_status().and_then(|disk| disk.reason);
     alarms.extend(disk.map(|reason| format!("cache on disk: {reason}")));
-    alarms.extend(parts.learned.alarm());
+    alarms.extend(parts.profile_build.alarm());
     alarms.extend(parts.statsd.iter().flat_map(|statsd| statsd.alarms()));
     alarms.extend(parts.workers.iter().flat_map(|pool| pool.alarms()));
     alarms.extend(parts.record.iter().flat_map(|record| record.alarms()));
@@ -159,7 +159,7 @@ fn alarms(parts: &Parts) -> Vec<String> {
 
 /// What is wrong with a watched file, the file named.
 fn fault(file: &generation::Status) -> Option<String> {
-    let message = &file.fault.as_ref()?.message;
+    let message = &file.problem.as_ref()?.message;
     let path = format!("`{}`", file.path.display());
     let named = message.contains(&path);
     Some(if named { message.clone() } else { format!("{path}: {message}") })

@@ -233,8 +233,8 @@ pub(crate) enum EventsCommand {
         /// End when everything that is there has been delivered.
         #[arg(long)]
         once: bool,
-        /// With `--once`: end with exit code 1 when a source could not be read, or a sink did not
-        /// take a batch, for so long [default: 1m].
+        /// With `--once`: end with exit code 1 when a sink did not take a batch for so long
+        /// [default: 1m]. A source that cannot be read for so long counts likewise.
         #[arg(long, value_name = "TIME", requires = "once")]
         give_up_after: Option<Span>,
         /// End with stdin, and write the status to stdout once a second: how `serve` starts it.
@@ -242,7 +242,7 @@ pub(crate) enum EventsCommand {
         supervised: bool,
     },
     /// Show what each line of a file becomes: its fields and the rows it counts in, or why it is
-    /// refused; one JSON object a line.
+    /// refused. Prints one JSON object a line.
     Inspect(InspectArgs),
     /// Show how far each source is delivered into each sink, by asking the running process.
     Status {
@@ -253,8 +253,9 @@ pub(crate) enum EventsCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Deliver a part of a source again, into another sink or into tables of other names, with a
-    /// checkpoint of its own: exactly once, and when interrupted it goes on where it stopped.
+    /// Deliver a part of a source again, into another sink or into tables of other names. Its
+    /// checkpoint is separate: lines count once, and an interrupted replay goes on where it
+    /// stopped.
     #[command(after_help = REPLAY_EXAMPLE)]
     Replay(ReplayArgs),
     /// Write training data: a row for each item that a ranked answer showed, with what was done
@@ -266,8 +267,8 @@ pub(crate) enum EventsCommand {
     #[command(after_help = QUERY_EXAMPLE)]
     Query(QueryArgs),
     /// Count the delivered part of the log once more, by other code than the delivery's, and
-    /// compare it with SQLite, PostgreSQL and MariaDB, also while they are being filled; exit code
-    /// 1 names the first difference of each rollup.
+    /// compare. Reads SQLite, PostgreSQL and MariaDB, also while they are being filled. Exit code 1
+    /// names the first difference of each rollup.
     Verify(ConfigArgs),
 }
 
@@ -295,8 +296,8 @@ pub(crate) struct ReplayArgs {
     /// Only lines before this time.
     #[arg(long, value_name = "TIME")]
     pub until: Option<String>,
-    /// Only lines that begin in these bytes: FILE, FILE:FROM-TO, or FROM-TO of the journal; either
-    /// end may be left out. FILE is a path or the end of one; of a packed file, bytes are counted
+    /// Only lines that begin in these bytes: FILE, FILE:FROM-TO, or FROM-TO of the journal. Either
+    /// end may be left out. FILE is a path or the end of one. Of a packed file, bytes are counted
     /// in what it unpacks to.
     #[arg(long, value_name = "PLACE")]
     pub only: Vec<String>,
@@ -370,8 +371,8 @@ pub(crate) struct QueryArgs {
     /// An SQL condition on columns of the key, such as "path LIKE '/1/%'".
     #[arg(long = "where", value_name = "SQL", conflicts_with = "sql")]
     pub filter: Option<String>,
-    /// Columns of the key to group by, such as path,hour; a minute may become an hour or a day,
-    /// and `--by ''` is one row; the whole key by default.
+    /// Columns of the key to group by, such as path,hour; the whole key by default. A minute may
+    /// become an hour or a day, and `--by ''` is one row.
     #[arg(long, value_name = "COLUMNS", conflicts_with = "sql")]
     pub by: Option<String>,
     /// The earliest time, such as 2026-11-21T09:48, or 6h for that long ago.
@@ -380,7 +381,7 @@ pub(crate) struct QueryArgs {
     /// The time after the latest.
     #[arg(long, value_name = "TIME", conflicts_with = "sql")]
     pub until: Option<String>,
-    /// Any query instead, in the words of the sink's engine; in SQLite tidegate_unique(BLOB) and
+    /// Any query instead, in the SQL of the sink's engine. In SQLite tidegate_unique(BLOB) and
     /// tidegate_quantile(BLOB, Q) merge the sketches of a group.
     #[arg(long, value_name = "SQL")]
     pub sql: Option<String>,

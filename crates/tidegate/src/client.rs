@@ -1,95 +1,124 @@
-//! A small blocking HTTP client for loopback: the demo's readers and the admin commands.
+//! A small blocking HTTP client for the listeners of this program on this machine.
 //!
-//! Knows `Content-Length` only, which is all that our own listeners send to it. Never here: what
-//! goes to upstreams (`gateway::upstream`) or measures anything (`load`).
+//! The demo's readers and the admin commands use it.
+//!
+//! Invariant: a call ends within its timeouts, and its answer has a bounded length.
+//! Refuses: to follow redirects, and to go through a proxy. What goes to upstreams is
+//! `gateway::upstream`, and what measures is `load`.
 
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::net::SocketAddr;
 use std::time::Duration;
+use std::{fmt, io};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
+use ureq::Agent;
+use ureq::config::AutoHeaderValue;
+use ureq::http::Request;
 
 const TIMEOUT: Duration = Duration::from_secs(10);
-const BODY_BYTES_MAX: usize = 64 << 20;
+const BODY_BYTES_MAX: u64 = 64 << 20;
 
-/// A connection that is kept between requests.
+/// A client of one listener, whose connection is kept between requests.
 pub(crate) struct Client {
+    agent: Agent,
     address: SocketAddr,
-    stream: BufReader<TcpStream>,
+}
+
+/// A request.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ClientRequest<'c> {
+    pub method: &'c str,
+    /// Path and query.
+    pub target: &'c str,
+    /// Names and values of fields.
+    pub fields: &'c [(&'static str, String)],
+    pub body: &'c [u8],
 }
 
 /// What came back.
 #[derive(Debug)]
-pub(crate) struct Reply {
-    /// The status.
+pub(crate) struct ClientReply {
     pub status: u16,
-    /// Fields, names in lower case.
-    pub fields: Vec<(String, String)>,
-    /// The body.
     pub body: Vec<u8>,
+    fields: ureq::http::HeaderMap,
+}
+
+/// Nothing listens at the address.
+#[derive(Debug)]
+pub(crate) struct NotListening {
+    address: SocketAddr,
+    source: io::Error,
+}
+
+impl fmt::Display for NotListening {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "connect to `{}`", self.address)
+    }
+}
+
+impl std::error::Error for NotListening {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        Some(&self.source)
+    }
 }
 
 impl Client {
-    /// Connects.
-    ///
-    /// # Errors
-    /// When nothing listens there.
-    pub(crate) fn connect(address: SocketAddr) -> Result<Self> {
-        let stream = TcpStream::connect_timeout(&address, TIMEOUT)
-            .with_context(|| format!("connect to `{address}`"))?;
-        stream.set_nodelay(true)?;
-        stream.set_read_timeout(Some(TIMEOUT))?;
-        Ok(Self { address, stream: BufReader::new(stream) })
+    /// A client of the listener at `address`; connects with the first call.
+    pub(crate) fn new(address: SocketAddr) -> Self {
+        let config = Agent::config_builder()
+            .timeout_connect(Some(TIMEOUT))
+            .timeout_recv_response(Some(TIMEOUT))
+            .timeout_recv_body(Some(TIMEOUT))
+            .http_status_as_error(false)
+            .max_redirects(0)
+            .max_redirects_will_error(false)
+            .proxy(None)
+            .user_agent(AutoHeaderValue::None)
+            .accept(AutoHeaderValue::None)
+            .accept_encoding(AutoHeaderValue::None);
+        Self { agent: config.build().into(), address }
     }
 
-    /// Sends a request and reads the whole answer; `fields` are rendered lines ended by CRLF.
+    /// Sends a request and reads the whole answer.
     ///
     /// # Errors
-    /// When the connection breaks or the answer is not HTTP.
-    pub(crate) fn send(
-        &mut self,
-        method: &str,
-        target: &str,
-        fields: &str,
-        body: &[u8],
-    ) -> Result<Reply> {
-        let host = self.address;
-        let mut request = format!("{method} {target} HTTP/1.1\r\nhost: {host}\r\n{fields}");
-        if !body.is_empty() || method == "POST" {
-            request.push_str(&format!("content-length: {}\r\n", body.len()));
+    /// [`NotListening`] when nothing listens there; another when the connection breaks, or the
+    /// answer is not HTTP or comes too late.
+    pub(crate) fn send(&self, call: ClientRequest<'_>) -> Result<ClientReply> {
+        let ClientRequest { method, target, fields, body } = call;
+        let mut request =
+            Request::builder().method(method).uri(format!("http://{}{target}", self.address));
+        for (name, value) in fields {
+            request = request.header(*name, value);
         }
-        request.push_str("\r\n");
-        let mut bytes = request.into_bytes();
-        bytes.extend_from_slice(body);
-        self.stream.get_mut().write_all(&bytes).context("send the request")?;
-        self.receive().with_context(|| format!("{method} {target}"))
+        let answer = match method {
+            "GET" | "HEAD" | "DELETE" => self.agent.run(request.body(())?),
+            _ => self.agent.run(request.body(body)?),
+        };
+        let mut answer = answer.map_err(|error| self.failed(call, error))?;
+        let body = answer.body_mut().with_config().limit(BODY_BYTES_MAX).read_to_vec();
+        let body = body.with_context(|| format!("{method} {target}: read the answer"))?;
+        let fields = std::mem::take(answer.headers_mut());
+        Ok(ClientReply { status: answer.status().as_u16(), body, fields })
     }
 
-    fn receive(&mut self) -> Result<Reply> {
-        let mut line = String::new();
-        self.stream.read_line(&mut line).context("read the answer")?;
-        let status = line.split(' ').nth(1).and_then(|status| status.parse().ok());
-        let Some(status) = status else { bail!("the answer is not HTTP") };
-        let mut fields = Vec::new();
-        loop {
-            line.clear();
-            self.stream.read_line(&mut line).context("read the answer's head")?;
-            let Some((name, value)) = line.trim_end().split_once(':') else { break };
-            fields.push((name.to_ascii_lowercase(), value.trim().to_owned()));
+    fn failed(&self, call: ClientRequest<'_>, error: ureq::Error) -> anyhow::Error {
+        let address = self.address;
+        match error {
+            ureq::Error::Io(source) if source.kind() == io::ErrorKind::ConnectionRefused => {
+                NotListening { address, source }.into()
+            }
+            ureq::Error::Timeout(ureq::Timeout::Connect) => {
+                NotListening { address, source: io::ErrorKind::TimedOut.into() }.into()
+            }
+            error => anyhow::Error::new(error).context(format!("{} {}", call.method, call.target)),
         }
-        let length = fields.iter().find(|(name, _)| name == "content-length");
-        let length = length.map_or(Ok(0), |(_, value)| value.parse::<usize>());
-        let length = length.context("read the answer's length")?;
-        anyhow::ensure!(length <= BODY_BYTES_MAX, "the answer is too long: {length} bytes");
-        let mut body = vec![0; length];
-        self.stream.read_exact(&mut body).context("read the answer's body")?;
-        Ok(Reply { status, fields, body })
     }
 }
 
-impl Reply {
+impl ClientReply {
     /// The value of a field.
     pub(crate) fn field(&self, name: &str) -> Option<&str> {
-        self.fields.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+        self.fields.get(name)?.to_str().ok()
     }
 }

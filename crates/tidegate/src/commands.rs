@@ -9,11 +9,11 @@ use profiles::ProfilesError;
 use serde_json::{Value, json};
 
 use crate::cli::{AdminArgs, ConfigCommand, ProfilesCommand, RolloutCommand};
-use crate::client::Client;
+use crate::client::{Client, ClientRequest, NotListening};
 use crate::config::{self, Plan};
 use crate::environment;
 use crate::hint::Hint;
-use crate::learn::Build;
+use crate::profile_build::ProfileBuild;
 use crate::serve;
 use crate::signals::EndSignals;
 
@@ -168,7 +168,7 @@ fn without_password(line: &str) -> String {
 fn build_profiles(plan: &Plan, file: &Path) -> Result<()> {
     let lacks = |section| format!("build profiles by `{}`: it has no [{section}]", file.display());
     let profiles = plan.profiles.as_ref().with_context(|| lacks("profiles"))?;
-    let build = Build::of(plan).with_context(|| lacks("journal"))?;
+    let build = ProfileBuild::of(plan).with_context(|| lacks("journal"))?;
     let built = build.run().map_err(|error| match error {
         ProfilesError::Shrunk { .. } => anyhow::Error::new(error).context(FORCE),
         _ => error.into(),
@@ -198,15 +198,18 @@ pub(crate) fn ask_admin(
     path: &str,
     body: &[u8],
 ) -> Result<String> {
-    let mut client = Client::connect(admin.admin).context(NOT_THERE)?;
     let token = environment::admin_token();
-    let fields = token.map(|token| format!("authorization: Bearer {token}\r\n"));
-    let reply = client.send(method, path, &fields.unwrap_or_default(), body)?;
+    let fields = token.map(|token| ("authorization", format!("Bearer {token}")));
+    let call = ClientRequest { method, target: path, fields: fields.as_slice(), body };
+    let reply = Client::new(admin.admin).send(call).map_err(|error| match error {
+        error if error.is::<NotListening>() => error.context(NOT_THERE),
+        error => error,
+    })?;
     let text = String::from_utf8_lossy(&reply.body);
     if reply.status != 200 {
         let parsed: Value = serde_json::from_str(&text).unwrap_or_default();
-        let why = parsed["error"].as_str().unwrap_or("not the answer of an admin listener");
-        let error = anyhow!("{method} {path} on `{}`: {}, {why}", admin.admin, reply.status);
+        let reason = parsed["error"].as_str().unwrap_or("not the answer of an admin listener");
+        let error = anyhow!("{method} {path} on `{}`: {}, {reason}", admin.admin, reply.status);
         return Err(match reply.status {
             404 | 405 => error.context(NOT_THERE),
             401 | 403 => error.context(NO_TOKEN),

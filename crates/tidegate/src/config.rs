@@ -20,7 +20,6 @@ use stdx::{ByteSize, Span};
 use workers::config::{Defaults, PoolConfig};
 
 use crate::environment;
-use crate::learn;
 
 /// Every section, as it may stand in the file.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
@@ -336,8 +335,8 @@ fn check_reads(
     document: &mut Document<'_>,
 ) {
     if profiles.query.is_some() {
-        if let Err(why) = learn::query_sink(profiles, &events.sinks) {
-            document.wrong("profiles.sink", why);
+        if let Err(reason) = sinks::query_sink(profiles.sink.as_deref(), &events.sinks) {
+            document.wrong("profiles.sink", reason);
         }
     } else if profiles.every.is_some() && !has_journal {
         let why = "profiles are built from the journal: add [journal], or a `query`";
@@ -353,7 +352,7 @@ fn check_journal(config: JournalConfig, root: &Path, document: &mut Document<'_>
             document.wrong("journal.sync", why);
             Sync::Always
         }
-        _ => Sync::Every(span(document, "journal.sync", config.sync, Duration::from_secs(1))),
+        _ => Sync::Interval(span(document, "journal.sync", config.sync, Duration::from_secs(1))),
     };
     let keep = config.keep.unwrap_or_default();
     let age = span(document, "journal.keep.age", keep.age, Duration::from_secs(14 * 86_400));

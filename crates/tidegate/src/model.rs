@@ -6,7 +6,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 use models::Precision;
-use serving::{Grouping, How, LinesDone};
+use serving::{ClusterOptions, Grouping, LinesDone, ModelDir};
 
 use crate::cli::{GroupingArg, LinesArgs, ModelCommand, PrecisionArg};
 use crate::progress::Progress;
@@ -29,7 +29,7 @@ pub(crate) fn run(command: ModelCommand) -> Result<()> {
                 GroupingArg::Linkage => Grouping::Linkage,
                 GroupingArg::Communities => Grouping::Communities,
             });
-            cluster(&lines, How { method, similarity_min, members_min })
+            cluster(&lines, ClusterOptions { method, similarity_min, members_min })
         }
     }
 }
@@ -54,17 +54,17 @@ fn embed(lines: &LinesArgs) -> Result<()> {
     let (texts, bytes) = open(lines.texts.as_deref())?;
     let progress = Progress::new("embedded");
     let out = io::BufWriter::new(io::stdout().lock());
-    let shown = |done: LinesDone| progress.set(done.bytes as u64, bytes);
-    serving::embed_lines((&lines.folder, precision(lines)), texts, out, shown)?;
+    let report = |done: LinesDone| progress.set(done.bytes as u64, bytes);
+    serving::embed_lines(model(lines), texts, out, report)?;
     Ok(())
 }
 
-fn cluster(lines: &LinesArgs, how: How) -> Result<()> {
+fn cluster(lines: &LinesArgs, options: ClusterOptions) -> Result<()> {
     let (texts, bytes) = open(lines.texts.as_deref())?;
     let progress = Progress::new("embedded");
     let out = io::BufWriter::new(io::stdout().lock());
-    let shown = |done: LinesDone| progress.set(done.bytes as u64, bytes);
-    serving::cluster_lines((&lines.folder, precision(lines)), how, texts, out, shown)?;
+    let report = |done: LinesDone| progress.set(done.bytes as u64, bytes);
+    serving::cluster_lines(model(lines), options, texts, out, report)?;
     Ok(())
 }
 
@@ -76,10 +76,11 @@ fn open(path: Option<&Path>) -> Result<(Box<dyn BufRead>, u64)> {
     Ok((Box::new(BufReader::new(file)), bytes))
 }
 
-fn precision(lines: &LinesArgs) -> Precision {
-    match lines.precision {
+fn model(lines: &LinesArgs) -> ModelDir<'_> {
+    let precision = match lines.precision {
         PrecisionArg::F32 => Precision::Single,
         PrecisionArg::Bf16 => Precision::Bf16,
         PrecisionArg::Int8 => Precision::Int8,
-    }
+    };
+    ModelDir { path: &lines.folder, precision }
 }

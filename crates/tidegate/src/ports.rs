@@ -11,7 +11,7 @@ use exchange::{ExchangeRef, ModelAnswer, ModelRequest, Refusal};
 use gateway::{AnswerSender, Compute, Durable, Profile, Profiles, QueuedAnswer, Recorder};
 use journal::Lane;
 use profiles::{Lookup, UserKey};
-use serving::{Models, Pool};
+use serving::{JobPool, Models};
 
 use crate::config::JournalPlan;
 
@@ -69,7 +69,7 @@ impl serving::AnswerSender for GatewaySender {
 /// The work threads, as the models see them.
 pub(crate) struct WorkThreads(pub WorkPool);
 
-impl Pool for WorkThreads {
+impl JobPool for WorkThreads {
     fn spawn(&self, job: Box<dyn FnOnce() + Send>) -> bool {
         self.0.spawn(job).is_ok()
     }

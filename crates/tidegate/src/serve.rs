@@ -10,18 +10,20 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use chassis::{Cores, Drain, Limits, Listener, WorkPool};
 use gateway::{Compute, Edge, Gateway, Profiles, Recorder};
-use generation::{Source, Watcher};
+use generation::{FileVersion, Watcher};
 use journal::{Journal, JournalError};
 use metrics::Registry;
+use pipeline::{RecordStatus, RecordSupervisor};
+use profiles::BuildScheduler;
 use serving::Models;
 
 use crate::admin;
 use crate::config::{JournalPlan, Plan};
 use crate::hint::{Hint, TAKEN};
-use crate::learn::{Learned, Learner};
 use crate::live::Live;
 use crate::ports::{JournalRecorder, ModelAnswers, ProfileLookup, WorkThreads, user_key};
-use crate::record::{RecordProcess, Watch};
+use crate::profile_build::{self, BuildStatus};
+use crate::record;
 use crate::statsd::{ConfigFile, Running};
 use crate::workers::Pools;
 
@@ -43,8 +45,8 @@ pub(crate) struct Server {
     drain: Drain,
     cores: Cores,
     watcher: Watcher,
-    learner: Option<Learner>,
-    record: Option<RecordProcess>,
+    profile_builds: Option<BuildScheduler>,
+    record: Option<RecordSupervisor>,
     statsd: Option<Running>,
     pools: Pools,
 }
@@ -66,13 +68,13 @@ pub(crate) struct Parts {
     /// Changes made while serving.
     pub live: Live,
     /// The last build of profiles.
-    pub learned: Arc<Learned>,
+    pub profile_build: BuildStatus,
     /// The record process, when there is something to deliver.
-    pub record: Option<Arc<Watch>>,
+    pub record: Option<Arc<RecordStatus>>,
     /// The statsd server.
     pub statsd: Option<Arc<statsd::ServerState>>,
     /// What lends workers.
-    pub workers: Vec<Arc<workers::Pool>>,
+    pub workers: Vec<Arc<workers::WorkerPool>>,
 }
 
 /// Starts everything; returns when the listeners are bound.
@@ -80,7 +82,7 @@ pub(crate) struct Parts {
 /// # Errors
 /// When an address is taken, or a folder cannot be written.
 pub(crate) fn start(plan: Plan) -> Result<Server> {
-    let source = Source::at(&plan.file).ok();
+    let source = FileVersion::at(&plan.file).ok();
     let registry = Registry::default();
     let journal = plan.journal.as_ref().map(open_journal).transpose()?;
     let secret = plan.journal.as_ref().and_then(|journal| journal.user_key.as_deref());
@@ -89,7 +91,7 @@ pub(crate) fn start(plan: Plan) -> Result<Server> {
         Arc::new(profiles::Profiles::open(&profiles.file, options))
     });
     let delivers = !plan.events.rollups.is_empty();
-    let learner = if delivers { None } else { Learner::start(&plan) };
+    let profile_builds = if delivers { None } else { profile_build::schedule(&plan) };
     let work = WorkPool::start(plan.work_threads, WORK_QUEUE_MAX).context("start work threads")?;
     let pool = Arc::new(WorkThreads(work.clone()));
     let models = Arc::new(Models::open(plan.models, profiles.clone(), pool));
@@ -103,11 +105,11 @@ pub(crate) fn start(plan: Plan) -> Result<Server> {
     let public = listeners[0].address()?;
     let admin_address = admin[0].address()?;
     let drain_grace = plan.drain;
-    let record = delivers.then(|| RecordProcess::start(&plan.file)).transpose()?;
-    let learned = match (&learner, &record) {
-        (Some(learner), _) => learner.learned(),
-        (None, Some(record)) => Arc::new(Learned::There(record.watch())),
-        (None, None) => Arc::default(),
+    let record = delivers.then(|| record::start(&plan.file)).transpose()?;
+    let profile_build = match (&profile_builds, &record) {
+        (Some(builds), _) => BuildStatus::Here(builds.last_build()),
+        (None, Some(record)) => BuildStatus::InRecordProcess(record.status()),
+        (None, None) => BuildStatus::Nowhere,
     };
     let statsd = plan
         .statsd
@@ -121,8 +123,8 @@ pub(crate) fn start(plan: Plan) -> Result<Server> {
         profiles,
         journal,
         live,
-        learned,
-        record: record.as_ref().map(RecordProcess::watch),
+        profile_build,
+        record: record.as_ref().map(RecordSupervisor::status),
         statsd: statsd.as_ref().map(|statsd| Arc::clone(statsd.state())),
         workers: pools.pools(),
     });
@@ -140,7 +142,7 @@ pub(crate) fn start(plan: Plan) -> Result<Server> {
         drain,
         cores,
         watcher,
-        learner,
+        profile_builds,
         record,
         statsd,
         pools,
@@ -174,8 +176,8 @@ impl Server {
         tracing::info!("draining");
         self.drain.begin(self.parts.drain_grace);
         let all_ended_well = self.cores.join();
-        if let Some(learner) = self.learner {
-            learner.stop();
+        if let Some(builds) = self.profile_builds {
+            builds.stop();
         }
         self.watcher.stop();
         self.pools.end();
@@ -239,7 +241,7 @@ fn bind(address: SocketAddr, cores: usize) -> Result<Vec<Listener>> {
 
 fn start_statsd(
     plan: statsd::plan::Plan,
-    (file, source): (&Path, Option<Source>),
+    (file, source): (&Path, Option<FileVersion>),
     registry: &Registry,
 ) -> Result<Running> {
     let path = file.to_owned();

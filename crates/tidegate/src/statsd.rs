@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::Result;
-use generation::{Source, Watcher};
+use generation::{FileVersion, Watcher};
 use metrics::Registry;
 use statsd::{Flavour, ServerState, SocketStatus, StatsdError, StatsdServer, plan::Plan};
 
@@ -38,7 +38,7 @@ pub(crate) fn run(args: StatsdArgs) -> Result<()> {
         PathBuf::from(if flavour.is_some() { "localConfig.js" } else { "tidegate.toml" })
     });
     // Before it is read, so that no change is missed.
-    let source = Source::at(&file).ok();
+    let source = FileVersion::at(&file).ok();
     let plan = plan::of_file(&file, flavour)?;
     let mut signals = EndSignals::install()?;
     let flavour_read = plan.flavour;

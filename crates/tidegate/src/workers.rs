@@ -10,7 +10,7 @@ use gateway::{Acquire, Loan, NoWorker};
 use metrics::Registry;
 use serde_json::Value;
 use tokio::time::Instant;
-use workers::{Plan, Pool, Refusal, Workers};
+use workers::{LendError, Plan, WorkerPool, Workers};
 
 use crate::cli::{WorkersAsk, WorkersCommand};
 use crate::commands::ask_admin;
@@ -34,7 +34,7 @@ impl Pools {
 
     /// Their workers as the gateway sees them, by the upstream for which they answer.
     pub(crate) fn workers(&self) -> HashMap<String, Arc<dyn gateway::Workers>> {
-        let lender = |pool: Arc<Pool>| {
+        let lender = |pool: Arc<WorkerPool>| {
             let name = pool.name().to_owned();
             (name, Arc::new(Lender(pool)) as Arc<dyn gateway::Workers>)
         };
@@ -42,7 +42,7 @@ impl Pools {
     }
 
     /// What lends workers.
-    pub(crate) fn pools(&self) -> Vec<Arc<Pool>> {
+    pub(crate) fn pools(&self) -> Vec<Arc<WorkerPool>> {
         self.0.iter().map(Workers::pool).collect()
     }
 
@@ -55,7 +55,7 @@ impl Pools {
 
 /// A pool as the gateway sees it.
 #[derive(Debug)]
-struct Lender(Arc<Pool>);
+struct Lender(Arc<WorkerPool>);
 
 impl gateway::Workers for Lender {
     fn is_ready(&self) -> bool {
@@ -65,10 +65,10 @@ impl gateway::Workers for Lender {
     fn take(&self, end: Instant) -> Acquire {
         let pool = Arc::clone(&self.0);
         Box::pin(async move {
-            let lent = pool.take(end.into_std()).await.map_err(|refusal| match refusal {
-                Refusal::Full(_) => NoWorker::Full,
-                Refusal::TimedOut => NoWorker::Late,
-                Refusal::NoWorkers(_) => NoWorker::Away,
+            let lent = pool.take(end.into_std()).await.map_err(|error| match error {
+                LendError::Full(_) => NoWorker::Full,
+                LendError::TimedOut => NoWorker::Late,
+                LendError::NoWorkers(_) => NoWorker::Away,
             })?;
             Ok(Box::new(Lent(lent)) as Box<dyn Loan>)
         })
@@ -178,7 +178,7 @@ fn table(pool: &Value) -> String {
 fn trouble(indent: &str, trouble: &Value) -> String {
     let Some(why) = trouble["why"].as_str() else { return String::new() };
     let stage = trouble["stage"].as_str().unwrap_or("error");
-    let mut out = format!("{indent}{}\n", workers::in_a_line(stage, why));
+    let mut out = format!("{indent}{}\n", workers::in_one_line(stage, why));
     let lines = trouble["traceback"].as_str().unwrap_or_default().lines();
     lines.for_each(|line| out += &format!("{indent}  {line}\n"));
     let printed = trouble["output"].as_array().into_iter().flatten().filter_map(Value::as_str);

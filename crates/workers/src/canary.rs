@@ -1,7 +1,8 @@
-//! The first request of a worker's life, asked by its supervisor over the worker's own socket.
+//! The canary: the first request of a worker's life, asked by its supervisor over the worker's own
+//! socket (HTTP/1.1, RFC 9112 §4: the status line).
 //!
-//! Invariant: a worker that did not answer the canary completely is never lent to anyone: this is
-//! where an app that hangs after a fork shows itself (HTTP/1.1, RFC 9112 §4: the status line).
+//! Invariant: a worker that did not answer the canary completely is never lent. An app that hangs
+//! after a fork is found here. Refuses: connections that are kept, and bodies.
 
 use std::io;
 use std::path::Path;
@@ -18,10 +19,10 @@ const LINE_BYTES_MAX: u64 = 64 << 10;
 /// # Errors
 /// In words, when there is no answer or it is not the one expected; the deadline is the caller's.
 pub(crate) async fn ask(socket: &Path, canary: &Canary) -> Result<(), String> {
-    let said =
+    let failed =
         |error: io::Error| format!("the canary `GET {}` got no answer: {error}", canary.path);
-    let stream = UnixStream::connect(socket).await.map_err(said)?;
-    let status = exchange(stream, &canary.path).await.map_err(said)?;
+    let stream = UnixStream::connect(socket).await.map_err(failed)?;
+    let status = exchange(stream, &canary.path).await.map_err(failed)?;
     match canary.status {
         Some(expected) if expected != status => {
             Err(format!("the canary `GET {}` was answered {status}, not {expected}", canary.path))

@@ -2,6 +2,7 @@
 //!
 //! Every key is optional in the type, so that all errors of a file can be reported at once; `plan`
 //! checks what is required. The doc comments are the reference manual.
+//! Refuses: to read the environment; what it says comes in as [`Defaults`].
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -12,11 +13,11 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use stdx::{ByteSize, Span};
 
-use crate::folder::FOLDER_BYTES_MAX;
-use crate::plan::{Canary, Kind, Lifespan, Plan, Server};
+use crate::dir::DIR_BYTES_MAX;
+use crate::plan::{Canary, HttpServer, Kind, Lifespan, Plan};
 
-/// Requests after which a worker is replaced, where that is asked for without a number: source
-/// document 000's.
+/// Requests after which a worker is replaced, where that is asked for without a number: as in
+/// source document 000.
 const REQUESTS_MAX: u64 = 50;
 
 /// An upstream that is a Python app: imported once, forked into workers that share its memory.
@@ -33,14 +34,14 @@ pub struct PoolConfig {
     pub preload: Option<String>,
     /// The app's Python, such as `.venv/bin/python`; default `python3`, looked for in `PATH`.
     pub interpreter: Option<PathBuf>,
-    /// Folder from which modules are imported; default: the configuration's.
+    /// Directory from which modules are imported; default: the configuration's.
     pub app_dir: Option<PathBuf>,
     /// `asgi`, `wsgi` or `function`; default `auto`: found out by looking at the app.
     pub kind: Option<String>,
     /// Workers in service; default: the environment's `MAX_WORKERS`, else 3.
     pub workers: Option<usize>,
-    /// Threads in each worker that call a WSGI app or a function, for code that waits (databases,
-    /// other services); default 1, which is best for code that computes.
+    /// Threads in each worker that call a WSGI app or a function; default 1, which is best for code
+    /// that computes. Code that waits for databases or other services gains from more.
     pub threads: Option<usize>,
     /// Requests that a worker gets at once; default: as many as `threads`.
     pub concurrency: Option<usize>,
@@ -48,7 +49,7 @@ pub struct PoolConfig {
     pub queue: Option<usize>,
     /// Requests, give or take a tenth, after which a worker is replaced; `true` means 50. Default:
     /// never.
-    pub requests_max: Option<Requests>,
+    pub requests_max: Option<RequestsMax>,
     /// Memory that a worker has for itself, such as `500MB`, above which it is replaced; default:
     /// any.
     pub memory_max: Option<String>,
@@ -78,14 +79,14 @@ pub struct PoolConfig {
     /// Variables of the environment for the app, such as `{ OMP_NUM_THREADS = "2" }`; numeric
     /// libraries have one thread otherwise.
     pub environment: BTreeMap<String, String>,
-    /// Folder for sockets; default `data/workers/NAME`.
+    /// Directory for sockets; default `data/workers/NAME`.
     pub folder: Option<PathBuf>,
 }
 
 /// A number of requests, or whether there is to be one.
 #[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
 #[serde(untagged)]
-pub enum Requests {
+pub enum RequestsMax {
     /// So many.
     Number(u64),
     /// The usual number, or none.
@@ -120,14 +121,14 @@ pub fn plan(
     defaults: Defaults,
     wrong: &mut dyn FnMut(&str, String),
 ) -> Plan {
-    let mut check = Check { wrong };
+    let mut check = PoolCheck { wrong };
     let name = check.name(config.name.as_deref());
     let app = check.attribute("python", config.python.as_deref().unwrap_or_default());
     let app_dir = config.app_dir.as_ref().map_or_else(|| root.to_owned(), |dir| root.join(dir));
     let usual = || Path::new("data/workers").join(&name);
-    let folder = root.join(config.folder.clone().unwrap_or_else(usual));
-    check.folder(&folder);
-    let usual = Plan::new(&name, &app, &app_dir, &folder);
+    let dir = root.join(config.folder.clone().unwrap_or_else(usual));
+    check.dir(&dir);
+    let usual = Plan::new(&name, &app, &app_dir, &dir);
     let timeout = defaults.timeout.unwrap_or(usual.timeout);
     let threads = check.at_least_one("threads", config.threads.unwrap_or(1));
     let interpreter = config.interpreter.clone().unwrap_or(usual.interpreter);
@@ -151,7 +152,10 @@ pub fn plan(
         concurrency: check.at_least_one("concurrency", config.concurrency.unwrap_or(threads)),
         queue: config.queue.unwrap_or(usual.queue),
         requests_max: check.requests(config.requests_max),
-        memory_max: config.memory_max.as_deref().and_then(|text| check.size("memory_max", text)),
+        memory_bytes_max: config
+            .memory_max
+            .as_deref()
+            .and_then(|text| check.size("memory_max", text)),
         age_max: config.age_max.as_deref().map(|text| check.span("age_max", text)),
         boot_timeout: check.span_or("boot_timeout", config.boot_timeout.as_deref(), timeout),
         timeout: check.span_or("timeout", config.timeout.as_deref(), timeout),
@@ -166,7 +170,7 @@ pub fn plan(
         server: check.choice(
             "server",
             config.server.as_deref(),
-            &[("own", Server::Own), ("uvicorn", Server::Uvicorn)],
+            &[("own", HttpServer::BuiltIn), ("uvicorn", HttpServer::Uvicorn)],
         ),
         lifespan: check.choice(
             "lifespan",
@@ -177,26 +181,27 @@ pub fn plan(
         name,
         app,
         app_dir,
-        folder,
-        memory_reserve: usual.memory_reserve,
+        dir,
+        memory_reserve_bytes: usual.memory_reserve_bytes,
     }
 }
 
 const ON_OFF: [(&str, bool); 2] = [("on", true), ("off", false)];
 
-struct Check<'w> {
+struct PoolCheck<'w> {
     wrong: &'w mut dyn FnMut(&str, String),
 }
 
-impl Check<'_> {
+impl PoolCheck<'_> {
     fn name(&mut self, name: Option<&str>) -> String {
         let name = name.unwrap_or_default();
         let fits = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_');
         if name.is_empty() {
             (self.wrong)("name", "is missing: what do routes call it?".to_owned());
         } else if !name.chars().all(fits) {
-            let why = format!("`{name}` names a folder, too: write letters, digits, `-` and `_`");
-            (self.wrong)("name", why);
+            let reason =
+                format!("`{name}` names a directory, too: write letters, digits, `-` and `_`");
+            (self.wrong)("name", reason);
         }
         name.to_owned()
     }
@@ -215,22 +220,22 @@ impl Check<'_> {
         });
         if !is_good {
             let example = if key == "preload" { "models:load" } else { "main:app" };
-            let why = format!("`{text}` is no `module:attribute`, such as `{example}`");
-            (self.wrong)(key, why);
+            let reason = format!("`{text}` is no `module:attribute`, such as `{example}`");
+            (self.wrong)(key, reason);
         }
         text.to_owned()
     }
 
     /// Sockets have short paths.
-    fn folder(&mut self, folder: &Path) {
-        let bytes = folder.as_os_str().len();
-        if bytes > FOLDER_BYTES_MAX {
-            let why = format!(
-                "`{}` has {bytes} bytes, and sockets in it may have {FOLDER_BYTES_MAX}: name a \
+    fn dir(&mut self, dir: &Path) {
+        let bytes = dir.as_os_str().len();
+        if bytes > DIR_BYTES_MAX {
+            let reason = format!(
+                "`{}` has {bytes} bytes, and sockets in it may have {DIR_BYTES_MAX}: name a \
                  shorter one, such as `/run/tidegate`",
-                folder.display()
+                dir.display()
             );
-            (self.wrong)("folder", why);
+            (self.wrong)("folder", reason);
         }
     }
 
@@ -241,14 +246,14 @@ impl Check<'_> {
         count.max(1)
     }
 
-    fn requests(&mut self, requests: Option<Requests>) -> Option<u64> {
+    fn requests(&mut self, requests: Option<RequestsMax>) -> Option<u64> {
         match requests? {
-            Requests::Number(0) => {
+            RequestsMax::Number(0) => {
                 (self.wrong)("requests_max", "is 0; write `false` for none".to_owned());
                 None
             }
-            Requests::Number(count) => Some(count),
-            Requests::Usual(is_wanted) => is_wanted.then_some(REQUESTS_MAX),
+            RequestsMax::Number(count) => Some(count),
+            RequestsMax::Usual(is_wanted) => is_wanted.then_some(REQUESTS_MAX),
         }
     }
 
@@ -259,8 +264,8 @@ impl Check<'_> {
             return None;
         }
         if !path.starts_with('/') || path.contains(|l: char| l.is_whitespace() || l.is_control()) {
-            let why = format!("`{path}` is no path; write one that begins with `/`, or `off`");
-            (self.wrong)("canary.path", why);
+            let reason = format!("`{path}` is no path; write one that begins with `/`, or `off`");
+            (self.wrong)("canary.path", reason);
         }
         Some(Canary { path: path.to_owned(), status: config.status })
     }

@@ -1,4 +1,7 @@
-//! Why a pool cannot be started at all. What happens to its workers later is in its status.
+//! Why a pool cannot be started at all.
+//!
+//! Invariant: each error says what to change. Refuses: what happens to workers later, which is in
+//! the status of their pool.
 
 use std::io::{self, ErrorKind};
 use std::path::PathBuf;
@@ -19,8 +22,8 @@ pub enum WorkersError {
         /// The path, or the name and where it was looked for.
         looked_for: String,
     },
-    /// The folder that the app is imported from is not there.
-    #[error("pool `{pool}`: `{}` is no folder; hint: set `app_dir`", path.display())]
+    /// The directory that the app is imported from is not there.
+    #[error("pool `{pool}`: `{}` is no directory; hint: set `app_dir`", path.display())]
     NoAppDir {
         /// The pool.
         pool: String,
@@ -29,36 +32,36 @@ pub enum WorkersError {
     },
     /// The path of a socket would be longer than the system can name.
     #[error(
-        "pool `{pool}`: the path of its sockets' folder `{}` has {bytes} bytes, and may have \
-         {max}; hint: set `folder` to a shorter path", folder.display()
+        "pool `{pool}`: the path of its sockets' directory `{}` has {bytes} bytes, and may have \
+         {max}; hint: set `folder` to a shorter path", dir.display()
     )]
     PathTooLong {
         /// The pool.
         pool: String,
-        /// Its folder.
-        folder: PathBuf,
+        /// Its directory.
+        dir: PathBuf,
         /// How long its path is.
         bytes: usize,
         /// How long it may be.
         max: usize,
     },
-    /// The pool's folder is another running pool's.
+    /// The pool's directory is another running pool's.
     #[error(
         "pool `{pool}`: `{}` is in use by another pool or process; hint: give each its own \
-         `folder`", folder.display()
+         `folder`", dir.display()
     )]
     InUse {
         /// The pool.
         pool: String,
-        /// Its folder.
-        folder: PathBuf,
+        /// Its directory.
+        dir: PathBuf,
     },
-    /// The pool's folder cannot be used.
+    /// The pool's directory cannot be used.
     #[error(
         "pool `{pool}`: {operation} `{}`; hint: `folder` must be writable for this user",
         path.display()
     )]
-    Folder {
+    Dir {
         /// The pool.
         pool: String,
         /// What was tried.
@@ -88,7 +91,7 @@ impl WorkersError {
         }
         let path = plan.interpreter.display();
         let is_name = plan.interpreter.components().count() == 1;
-        let place = if is_name { " in any folder of `PATH`" } else { "" };
+        let place = if is_name { " in any directory of `PATH`" } else { "" };
         Self::NoInterpreter {
             pool,
             looked_for: format!("`{path}`{place} that can be run: {source}"),

@@ -1,8 +1,9 @@
-//! What processes take of memory, and how much there is: read from `/proc` and the control group.
+//! How much memory processes take, and how much there is, from `/proc` and the control group.
 //!
-//! Private memory is what would come back if the worker ended; shared is what it has in common
-//! with its parent and siblings; PSS counts each shared page as its part (proc(5), `smaps_rollup`).
-//! Where the system has no such files, nothing is known, and nothing is decided by memory.
+//! Private memory is what would come back if the worker ended. Shared memory is what it has in
+//! common with its parent and siblings. PSS counts each shared page as its part (proc(5),
+//! `smaps_rollup`). Where the system has no such files, nothing is known, and nothing is decided by
+//! memory. Refuses: to remember what it has read.
 
 use std::path::{Path, PathBuf};
 
@@ -48,14 +49,14 @@ pub(crate) fn available() -> Option<u64> {
     let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
     let machine = kilobytes(line);
     let groups = std::fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
-    let left = own_groups(&groups).filter_map(|group| left_in_group(&group));
+    let left = control_groups(&groups).filter_map(|group| left_in_group(&group));
     Some(left.fold(machine, u64::min))
 }
 
 /// The control groups that limit this process, the narrowest first (cgroup v2, cgroups(7)).
-fn own_groups(text: &str) -> impl Iterator<Item = PathBuf> {
-    let own = text.lines().find_map(|line| line.strip_prefix("0::/")).unwrap_or_default();
-    let all = Path::new(own).ancestors().map(|group| Path::new("/sys/fs/cgroup").join(group));
+fn control_groups(text: &str) -> impl Iterator<Item = PathBuf> {
+    let narrowest = text.lines().find_map(|line| line.strip_prefix("0::/")).unwrap_or_default();
+    let all = Path::new(narrowest).ancestors().map(|group| Path::new("/sys/fs/cgroup").join(group));
     all.collect::<Vec<_>>().into_iter()
 }
 
@@ -71,8 +72,9 @@ fn left_in_group(group: &Path) -> Option<u64> {
     Some(max.saturating_sub(current).saturating_add(idle).min(max))
 }
 
-/// Returns how many processes the kernel has killed for want of memory: of this process's control
-/// group, which its workers are in, too; else of the machine.
+/// Returns how many processes the kernel has killed for want of memory.
+///
+/// In this process's control group, which its workers are in, too; else on the whole machine.
 pub(crate) fn killed_for_memory() -> u64 {
     let groups = std::fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
     let counted = killed_file(&groups).and_then(|file| std::fs::read_to_string(file).ok());

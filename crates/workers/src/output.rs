@@ -1,8 +1,9 @@
-//! What workers print: into the log line by line, and the last lines kept to tell why one died.
+//! What workers print: logged line by line, the last lines kept to explain their end.
 //!
-//! Invariant: nothing that a worker prints stops it, us, or the terminal of who reads the log: a
-//! line is cut at 8 KB, what is no text is made harmless, and above 100 lines a second (after a
-//! burst of 500) lines are counted instead of logged. The last 20 are kept whatever the rate.
+//! Invariant: nothing that a worker prints stops it, us, or the terminal of whoever reads the log.
+//! A line is cut at 8 KB, and what is no text is made harmless. Above 100 lines a second, after a
+//! burst of 500, lines are counted instead of logged. The last 20 are kept whatever the rate.
+//! Refuses: to interpret what is printed, but for frames of our own code.
 
 use std::collections::VecDeque;
 use std::rc::Rc;
@@ -38,20 +39,20 @@ impl Tail {
     }
 }
 
-/// Whose output it is.
+/// The process whose output it is.
 #[derive(Debug, Clone)]
-pub(crate) struct Source {
-    /// The pool.
+pub(crate) struct Printer {
+    /// Its pool.
     pub pool: Arc<str>,
-    /// `worker 7`, `keeper`.
-    pub who: Arc<str>,
+    /// `worker 7`, `preload`.
+    pub process: Arc<str>,
     /// Its number.
     pub pid: i32,
 }
 
 /// Logs lines from `from` until its end, and keeps the last ones in `tail`.
-pub(crate) async fn follow(mut from: impl AsyncRead + Unpin, source: Source, tail: Rc<Tail>) {
-    let mut lines = Lines::new(source, tail);
+pub(crate) async fn follow(mut from: impl AsyncRead + Unpin, printer: Printer, tail: Rc<Tail>) {
+    let mut lines = LineLogger::new(printer, tail);
     let mut piece = vec![0; LINE_BYTES_MAX];
     // A connection that breaks is a process that ended.
     while let Ok(read @ 1..) = from.read(&mut piece).await {
@@ -62,8 +63,8 @@ pub(crate) async fn follow(mut from: impl AsyncRead + Unpin, source: Source, tai
     lines.end();
 }
 
-struct Lines {
-    source: Source,
+struct LineLogger {
+    printer: Printer,
     tail: Rc<Tail>,
     begun: Vec<u8>,
     /// Bytes of the line that were cut off.
@@ -73,10 +74,10 @@ struct Lines {
     dropped: u64,
 }
 
-impl Lines {
-    fn new(source: Source, tail: Rc<Tail>) -> Self {
+impl LineLogger {
+    fn new(printer: Printer, tail: Rc<Tail>) -> Self {
         let (begun, refilled) = (Vec::new(), Instant::now());
-        Self { source, tail, begun, cut: 0, credit: LINES_AT_ONCE, refilled, dropped: 0 }
+        Self { printer, tail, begun, cut: 0, credit: LINES_AT_ONCE, refilled, dropped: 0 }
     }
 
     fn take(&mut self, mut bytes: &[u8]) {
@@ -110,16 +111,16 @@ impl Lines {
             self.dropped += 1;
             return;
         }
-        self.own_up();
-        let Source { pool, who, pid } = &self.source;
-        tracing::info!(target: "workers::output", %pool, %who, pid, "{line}");
+        self.log_dropped();
+        let Printer { pool, process, pid } = &self.printer;
+        tracing::info!(target: "workers::output", %pool, %process, pid, "{line}");
     }
 
     fn end(&mut self) {
         if !self.begun.is_empty() {
             self.finish();
         }
-        self.own_up();
+        self.log_dropped();
     }
 
     fn may_log(&mut self) -> bool {
@@ -131,23 +132,24 @@ impl Lines {
         may
     }
 
-    fn own_up(&mut self) {
+    fn log_dropped(&mut self) {
         if self.dropped > 0 {
-            let Source { pool, who, pid } = &self.source;
-            tracing::warn!(%pool, %who, pid, dropped = self.dropped, "lines left out of the log");
+            let Printer { pool, process, pid } = &self.printer;
+            let dropped = self.dropped;
+            tracing::warn!(%pool, %process, pid, dropped, "lines left out of the log");
             self.dropped = 0;
         }
     }
 }
 
-/// Whether it is a line of what Python's `faulthandler` prints (a normal traceback has a comma
-/// before `in`) that names our own code: it says nothing of the app's.
+/// Whether it is a line of Python's `faulthandler` that names our own code, which says nothing of
+/// the app. A normal traceback has a comma before `in`.
 fn is_frame_of_ours(line: &str) -> bool {
     let is_frame = line.starts_with("  File \"") && !line.contains(", in ");
     is_frame && (line.contains("/tidegate.pyz/") || line.contains("\"<frozen "))
 }
 
-/// The text of it, without what a terminal would obey.
+/// The text, without what a terminal would obey.
 fn harmless(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes);
     let visible = |c: char| if c.is_control() && c != '\t' { '\u{fffd}' } else { c };

@@ -1,7 +1,7 @@
 //! What a pool is to be: every setting checked and resolved, with units and bounds.
 //!
-//! The one who reads the configuration fills it in; [`Plan::new`] gives each setting its default.
-//! Refuses: paths that are not absolute, and to read the environment.
+//! Invariant: paths are absolute. [`Plan::new`] gives each setting its default; whoever reads the
+//! configuration fills the plan in. Refuses: to read the environment.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -15,11 +15,12 @@ pub struct Plan {
     pub name: String,
     /// The app, as `module:attribute`.
     pub app: String,
-    /// What the keeper calls once and holds, as `module:function`; none: nothing is preloaded.
+    /// What the preload process calls once and holds, as `module:function`; none: nothing is
+    /// preloaded.
     pub preload: Option<String>,
     /// The app's Python: an absolute path, or a name that is looked for in `PATH`.
     pub interpreter: PathBuf,
-    /// The folder that modules are imported from, absolute; also the working directory.
+    /// The directory that modules are imported from, absolute; also the working directory.
     pub app_dir: PathBuf,
     /// How the app is called.
     pub kind: Kind,
@@ -34,14 +35,14 @@ pub struct Plan {
     /// Requests after which a worker is replaced, give or take a tenth; none: never.
     pub requests_max: Option<u64>,
     /// Private memory in bytes above which a worker is replaced; none: never.
-    pub memory_max: Option<u64>,
+    pub memory_bytes_max: Option<u64>,
     /// The age at which a worker is replaced; none: never.
     pub age_max: Option<Duration>,
     /// Bytes of memory that must remain available beside a new worker; with less, a worker that
     /// is to be replaced leaves before its successor starts.
-    pub memory_reserve: u64,
-    /// How long a keeper may load, an app may take to import, a worker to start and to answer the
-    /// canary: each by itself.
+    pub memory_reserve_bytes: u64,
+    /// How long a preload process may load, an import of the app may take, and a worker may take to
+    /// answer the canary. Each has this time for itself.
     pub boot_timeout: Duration,
     /// How long a request may take; a worker is killed when an abandoned request takes longer.
     pub timeout: Duration,
@@ -55,7 +56,7 @@ pub struct Plan {
     /// What a new worker must answer before it is put in service; none: it need only listen.
     pub canary: Option<Canary>,
     /// Who speaks HTTP in the worker.
-    pub server: Server,
+    pub server: HttpServer,
     /// Whether the app's startup and shutdown are told to it (ASGI only).
     pub lifespan: Lifespan,
     /// Environment of the Python processes, on top of the process's own; wins over the defaults
@@ -63,7 +64,7 @@ pub struct Plan {
     pub environment: Vec<(String, String)>,
     /// Where sockets and the Python side are put: absolute, mode 0700, of this pool alone. Paths
     /// of sockets may have 107 bytes.
-    pub folder: PathBuf,
+    pub dir: PathBuf,
 }
 
 /// How an app is called.
@@ -84,10 +85,11 @@ pub enum Kind {
 /// Who speaks HTTP in a worker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Server {
+pub enum HttpServer {
     /// The server that Tidegate brings along.
     #[default]
-    Own,
+    #[serde(rename = "own")]
+    BuiltIn,
     /// The uvicorn of the app's environment.
     Uvicorn,
 }
@@ -115,9 +117,9 @@ pub struct Canary {
 }
 
 impl Plan {
-    /// A pool called `name` for `app`, imported from `app_dir`, with sockets in `folder`, and
+    /// A pool called `name` for `app`, imported from `app_dir`, with sockets in `dir`, and
     /// defaults for the rest.
-    pub fn new(name: &str, app: &str, app_dir: &Path, folder: &Path) -> Self {
+    pub fn new(name: &str, app: &str, app_dir: &Path, dir: &Path) -> Self {
         Self {
             name: name.to_owned(),
             app: app.to_owned(),
@@ -130,19 +132,19 @@ impl Plan {
             concurrency: 1,
             queue: 1000,
             requests_max: None,
-            memory_max: None,
+            memory_bytes_max: None,
             age_max: None,
-            memory_reserve: 64_000_000,
+            memory_reserve_bytes: 64_000_000,
             boot_timeout: Duration::from_secs(60),
             timeout: Duration::from_secs(60),
             drain_timeout: Duration::from_secs(30),
             share: true,
             reload: true,
             canary: Some(Canary { path: "/".to_owned(), status: None }),
-            server: Server::Own,
+            server: HttpServer::BuiltIn,
             lifespan: Lifespan::Auto,
             environment: Vec::new(),
-            folder: folder.to_owned(),
+            dir: dir.to_owned(),
         }
     }
 }

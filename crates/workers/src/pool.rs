@@ -1,14 +1,12 @@
-//! Lends free workers to requests of all cores, in the order in which they came.
+//! Lends free workers to requests of all cores, in the order in which the requests came.
 //!
-//! Invariants: a worker has at most `concurrency` loans; who waits longer is served first; a
-//! request that gives up takes nothing with it; a free worker costs a short lock and no system
-//! call. The queue is bounded, and who finds it full is told when to come back.
-//!
-//! Of several free workers the one that was used last is lent: its memory and caches are warm, the
-//! others' pages stay shared with their parent, and workers wear out one after the other instead
-//! of all at once. With `concurrency` above 1 the one with the fewest loans comes first.
+//! Invariants: a worker has at most `concurrency` loans. A loan comes back exactly once, whatever
+//! happens to its holder. A request that gives up takes nothing with it. A free worker costs a
+//! short lock and no system call. The queue is bounded: a request that finds it full is refused.
+//! Refuses: to start or end processes, which is the supervisor's part.
 
-use std::collections::BTreeMap;
+mod lending;
+
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -16,32 +14,34 @@ use std::time::{Duration, Instant};
 use parking_lot::Mutex;
 use tokio::sync::{mpsc, oneshot};
 
-use crate::figures::Figures;
-use crate::loan::{Loan, Offer, Outcome};
+use crate::command::PoolCommand;
+use crate::metrics::Metrics;
 use crate::plan::Plan;
-use crate::seat::Seat;
-use crate::status::{Known, Status};
+use crate::slot::{LoanEnd, WorkerSlot};
+use crate::status::{LastStatus, Status};
+pub(crate) use lending::Availability;
+use lending::Lending;
 
 /// How long ago a worker may have answered for the pool to be ready.
-const READY_WITHIN: Duration = Duration::from_secs(10);
+const ANSWER_AGE_MAX: Duration = Duration::from_secs(10);
 /// How long an app may take, at most, to notice that nobody waits for what it sends.
-const NOTICE_WITHIN: Duration = Duration::from_secs(10);
+const NOTICE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The workers of one app, shared by all cores.
 #[derive(Debug)]
-pub struct Pool {
-    pub(crate) plan: Plan,
-    pub(crate) known: Known,
-    pub(crate) figures: Figures,
-    inner: Mutex<Inner>,
+pub struct WorkerPool {
+    pub(crate) plan: Arc<Plan>,
+    pub(crate) last_status: LastStatus,
+    pub(crate) metrics: Metrics,
+    lending: Mutex<Lending<oneshot::Sender<Offer>>>,
     /// Bounded by the loans there are.
-    commands: mpsc::UnboundedSender<Command>,
+    commands: mpsc::UnboundedSender<PoolCommand>,
 }
 
 /// Why a request gets no worker.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Refusal {
-    /// As many wait already as may.
+pub enum LendError {
+    /// As many requests wait as may.
     #[error("{0} requests wait for a worker already")]
     Full(usize),
     /// None was free in time.
@@ -52,62 +52,19 @@ pub enum Refusal {
     NoWorkers(Arc<str>),
 }
 
-/// What the supervisor is told.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Command {
-    /// Replace every worker, one at a time.
-    Recycle,
-    /// Import the app anew.
-    Reload,
-    /// A worker has had its requests.
-    Worn(u64),
-    /// A worker that is to leave has nothing left to do.
-    Idle(u64),
-    /// A request of a worker was abandoned, which may take until then.
-    Abandoned(u64, Instant),
-    /// A request of a worker took too long.
-    TimedOut(u64),
-    /// The connection to a worker broke.
-    Suspect(u64),
-    /// End everything.
-    End,
-}
-
-/// Whether there is hope for who waits.
-#[derive(Debug, Clone)]
-pub(crate) enum Standing {
-    /// Workers are there, or about to come.
-    Hopeful,
-    /// None is there, and the last tries have failed; or the pool has ended.
-    Hopeless(Arc<str>),
-}
-
-#[derive(Debug)]
-struct Inner {
-    seats: Vec<Seat>,
-    /// By ticket: the lowest came first.
-    waiters: BTreeMap<u64, oneshot::Sender<Offer>>,
-    next_ticket: u64,
-    standing: Standing,
-    /// Loans so far: orders seats by their last use.
-    lent: u64,
-}
-
-impl Pool {
+impl WorkerPool {
     pub(crate) fn new(
         plan: Plan,
         registry: &metrics::Registry,
-        commands: mpsc::UnboundedSender<Command>,
+        commands: mpsc::UnboundedSender<PoolCommand>,
     ) -> Self {
-        let figures = Figures::new(registry, &plan.name);
-        let inner = Inner {
-            seats: Vec::new(),
-            waiters: BTreeMap::new(),
-            next_ticket: 0,
-            standing: Standing::Hopeful,
-            lent: 0,
-        };
-        Self { plan, known: Known::default(), figures, inner: Mutex::new(inner), commands }
+        Self {
+            metrics: Metrics::new(registry, &plan.name),
+            plan: Arc::new(plan),
+            last_status: LastStatus::default(),
+            lending: Mutex::new(Lending::new()),
+            commands,
+        }
     }
 
     /// Its name.
@@ -115,48 +72,47 @@ impl Pool {
         &self.plan.name
     }
 
-    /// Returns a worker for one request; waits for a free one until `end`, needs tokio's timer for
-    /// that. Dropping the future takes the request out of the queue.
+    /// Returns a worker for one request; waits for a free one until `deadline`, by tokio's timer.
+    /// Dropping the future takes the request out of the queue.
     ///
     /// # Errors
-    /// When the queue is full, none is free in time, or there is none and no hope of one.
-    pub async fn take(self: &Arc<Self>, end: Instant) -> Result<Loan, Refusal> {
+    /// When the queue is full, none is free in time, or there is none and none is to be expected.
+    pub async fn take(self: &Arc<Self>, deadline: Instant) -> Result<Loan, LendError> {
         let began = Instant::now();
         let mut place = match self.take_or_queue(began)? {
             Ok(loan) => return Ok(loan),
             Err(place) => place,
         };
-        let offered = tokio::time::timeout_at(end.into(), &mut place.offered).await;
-        self.figures.waited.record(began.elapsed());
+        let offered = tokio::time::timeout_at(deadline.into(), &mut place.offered).await;
+        self.metrics.waited.record(began.elapsed());
         match offered {
             Ok(Ok(offer)) => Ok(offer.accept()),
             Ok(Err(_)) => {
-                let why = self.inner.lock().hopeless();
-                Err(why.unwrap_or_else(|| Refusal::NoWorkers("the pool has ended".into())))
+                let reason = self.lending.lock().unavailable();
+                Err(LendError::NoWorkers(reason.unwrap_or_else(|| "the pool has ended".into())))
             }
             Err(_) => {
-                self.figures.refused_timed_out.add(1);
-                Err(Refusal::TimedOut)
+                self.metrics.refused_timed_out.add(1);
+                Err(LendError::TimedOut)
             }
         }
     }
 
     /// Whether a worker has answered within the last 10 seconds.
     pub fn is_ready(&self) -> bool {
-        let inner = self.inner.lock();
-        inner.seats.iter().any(|seat| seat.answered.elapsed() < READY_WITHIN)
+        has_answered(&self.lending.lock().slots)
     }
 
     /// What is known of it, for `/status` and `tidegate workers list`.
     pub fn status(&self) -> Status {
-        let mut status = self.known.get();
-        let inner = self.inner.lock();
-        status.ready = inner.seats.iter().any(|seat| seat.answered.elapsed() < READY_WITHIN);
-        status.queue = inner.waiters.len();
-        status.in_flight = inner.seats.iter().map(|seat| seat.loans).sum();
+        let mut status = self.last_status.get();
+        let lending = self.lending.lock();
+        status.ready = has_answered(&lending.slots);
+        status.queue = lending.waiting();
+        status.in_flight = lending.slots.iter().map(|slot| slot.loans).sum();
         for worker in &mut status.workers {
-            if let Some(seat) = inner.seats.iter().find(|seat| seat.id == worker.id) {
-                worker.show(seat);
+            if let Some(slot) = lending.slots.iter().find(|slot| slot.id == worker.id) {
+                slot.describe(worker);
             }
         }
         status
@@ -164,184 +120,258 @@ impl Pool {
 
     /// What an operator should look at, in words.
     pub fn alarms(&self) -> Vec<String> {
-        self.known.get().alarms
+        self.last_status.get().alarms
     }
 
     /// Replaces every worker by a new one, one at a time.
     pub fn recycle(&self) {
-        self.tell(Command::Recycle);
+        self.send(PoolCommand::Recycle);
     }
 
-    /// Imports the app anew, in a new keeper if what that loaded has changed; the present workers
-    /// go on serving until the new ones have answered.
+    /// Imports the app anew, with a new preload process if files of the present one have changed.
+    /// The present workers serve until the new ones have answered.
     pub fn reload(&self) {
-        self.tell(Command::Reload);
+        self.send(PoolCommand::Reload);
     }
 
-    pub(crate) fn tell(&self, command: Command) {
+    pub(crate) fn send(&self, command: PoolCommand) {
         // A supervisor that has ended needs to know nothing.
         let _ = self.commands.send(command);
     }
 
     /// The loan, or a place in the queue.
-    fn take_or_queue(self: &Arc<Self>, now: Instant) -> Result<Result<Loan, Place>, Refusal> {
-        let mut inner = self.inner.lock();
-        if inner.waiters.is_empty()
-            && let Some(seat) = inner.lend()
+    fn take_or_queue(
+        self: &Arc<Self>,
+        now: Instant,
+    ) -> Result<Result<Loan, QueuePlace>, LendError> {
+        let mut lending = self.lending.lock();
+        if lending.waiting() == 0
+            && let Some(worker) = lending.lend()
         {
-            drop(inner);
-            self.figures.waited.record_ns(0);
-            return Ok(Ok(Offer::new(self, seat, now).accept()));
+            drop(lending);
+            self.metrics.waited.record_ns(0);
+            return Ok(Ok(Offer::new(self, worker, now).accept()));
         }
-        if let Some(refusal) = inner.hopeless() {
-            self.figures.refused_no_workers.add(1);
-            return Err(refusal);
+        if let Some(reason) = lending.unavailable() {
+            self.metrics.refused_no_workers.add(1);
+            return Err(LendError::NoWorkers(reason));
         }
-        if inner.waiters.len() >= self.plan.queue {
-            self.figures.refused_full.add(1);
-            return Err(Refusal::Full(inner.waiters.len()));
+        if lending.waiting() >= self.plan.queue {
+            self.metrics.refused_full.add(1);
+            return Err(LendError::Full(lending.waiting()));
         }
         let (offer, offered) = oneshot::channel();
-        let ticket = inner.next_ticket;
-        inner.next_ticket += 1;
-        inner.waiters.insert(ticket, offer);
-        Ok(Err(Place { pool: Arc::clone(self), ticket, offered }))
+        let ticket = lending.wait(offer);
+        Ok(Err(QueuePlace { pool: Arc::clone(self), ticket, offered }))
     }
 
     /// A loan has ended.
-    pub(crate) fn settle(self: &Arc<Self>, id: u64, outcome: Outcome, taken: Instant) {
-        let mut inner = self.inner.lock();
-        // The seat of a worker that has ended is gone, with its loans.
-        let Some(seat) = inner.seats.iter_mut().find(|seat| seat.id == id) else { return };
+    fn settle(self: &Arc<Self>, worker: u64, end: LoanEnd, taken: Instant) {
+        let mut lending = self.lending.lock();
+        // The slot of a worker that has ended is gone, with its loans.
+        let Some(slot) = lending.slot(worker) else { return };
         // An app notices that nobody listens when it sends the next time.
-        let notices_by = Instant::now() + NOTICE_WITHIN.min(self.plan.timeout);
-        let told = seat.settle(outcome, notices_by.max(taken + self.plan.timeout));
-        if outcome == Outcome::Done {
-            self.figures.requests.add(1);
+        let notice_deadline = Instant::now() + NOTICE_TIMEOUT.min(self.plan.timeout);
+        let commands = slot.settle(end, notice_deadline.max(taken + self.plan.timeout));
+        if end == LoanEnd::Done {
+            self.metrics.requests.add(1);
         }
-        drop(inner);
-        told.into_iter().flatten().for_each(|command| self.tell(command));
+        drop(lending);
+        commands.into_iter().flatten().for_each(|command| self.send(command));
         self.hand_on();
     }
 
     /// Puts a worker in service.
-    pub(crate) fn seat(self: &Arc<Self>, seat: Seat) {
-        self.inner.lock().seats.push(seat);
+    pub(crate) fn add_slot(self: &Arc<Self>, slot: WorkerSlot) {
+        self.lending.lock().slots.push(slot);
         self.hand_on();
     }
 
-    /// Takes a worker out of service; returns its seat as it was.
-    pub(crate) fn unseat(&self, id: u64) -> Option<Seat> {
-        let mut inner = self.inner.lock();
-        let at = inner.seats.iter().position(|seat| seat.id == id)?;
-        Some(inner.seats.swap_remove(at))
+    /// Takes a worker out of service; returns its slot as it was.
+    pub(crate) fn remove_slot(&self, worker: u64) -> Option<WorkerSlot> {
+        self.lending.lock().remove_slot(worker)
     }
 
     /// Lends a worker no more; returns whether it has nothing left to do.
-    pub(crate) fn close(&self, id: u64) -> bool {
-        self.with(id, |seat| {
-            seat.is_open = false;
-            seat.loans == 0
+    pub(crate) fn close(&self, worker: u64) -> bool {
+        self.with(worker, |slot| {
+            slot.is_open = false;
+            slot.loans == 0
         })
         .unwrap_or(true)
     }
 
-    /// Changes or reads a seat, and hands on what became free by that.
-    pub(crate) fn change<T>(
+    /// Changes a slot, tells the supervisor what follows, and hands on what became free by that.
+    pub(crate) fn change(
         self: &Arc<Self>,
-        id: u64,
-        f: impl FnOnce(&mut Seat) -> T,
-    ) -> Option<T> {
-        let changed = self.with(id, f);
+        worker: u64,
+        f: impl FnOnce(&mut WorkerSlot) -> Option<PoolCommand>,
+    ) {
+        if let Some(command) = self.with(worker, f).flatten() {
+            self.send(command);
+        }
         self.hand_on();
-        changed
     }
 
-    /// Reads a seat.
-    pub(crate) fn with<T>(&self, id: u64, f: impl FnOnce(&mut Seat) -> T) -> Option<T> {
-        self.inner.lock().seats.iter_mut().find(|seat| seat.id == id).map(f)
+    /// A worker has ended a request that nobody waits for; returns how many such it has left.
+    pub(crate) fn free(self: &Arc<Self>, worker: u64) -> Option<usize> {
+        let mut left = None;
+        self.change(worker, |slot| {
+            let command = slot.free();
+            left = Some(slot.abandoned);
+            command
+        });
+        left
+    }
+
+    /// Reads or changes a slot.
+    pub(crate) fn with<T>(&self, worker: u64, f: impl FnOnce(&mut WorkerSlot) -> T) -> Option<T> {
+        self.lending.lock().slot(worker).map(f)
+    }
+
+    /// The workers in service that have no request.
+    pub(crate) fn idle_workers(&self) -> Vec<u64> {
+        let lending = self.lending.lock();
+        lending.slots.iter().filter(|slot| slot.loans == 0).map(|slot| slot.id).collect()
     }
 
     /// Says whether waiting makes sense; if not, nobody waits any more.
-    pub(crate) fn stand(&self, standing: Standing) {
-        let mut inner = self.inner.lock();
-        let is_hopeless = matches!(standing, Standing::Hopeless(_));
-        inner.standing = standing;
-        if is_hopeless {
-            let refused = std::mem::take(&mut inner.waiters);
-            drop(inner);
-            self.figures.refused_no_workers.add(refused.len() as u64);
-        }
+    pub(crate) fn set_availability(&self, availability: Availability) {
+        let refused = self.lending.lock().set_availability(availability);
+        self.metrics.refused_no_workers.add(refused.len() as u64);
     }
 
     /// Sets the gauges.
     pub(crate) fn measure_queue(&self) {
-        let inner = self.inner.lock();
-        let busy = inner.seats.iter().filter(|seat| seat.loans > 0).count();
+        let lending = self.lending.lock();
+        let busy = lending.slots.iter().filter(|slot| slot.loans > 0).count();
         let set = |gauge: &metrics::Gauge, count: usize| {
             gauge.set(i64::try_from(count).unwrap_or(i64::MAX));
         };
-        set(&self.figures.workers, inner.seats.len());
-        set(&self.figures.busy, busy);
-        set(&self.figures.waiting, inner.waiters.len());
+        set(&self.metrics.workers, lending.slots.len());
+        set(&self.metrics.busy, busy);
+        set(&self.metrics.waiting, lending.waiting());
     }
 
-    /// Gives what is free to who waits, oldest first.
-    pub(crate) fn hand_on(self: &Arc<Self>) {
+    /// Gives what is free to the requests that wait, oldest first.
+    fn hand_on(self: &Arc<Self>) {
         loop {
-            let mut inner = self.inner.lock();
-            if inner.waiters.is_empty() {
+            let mut lending = self.lending.lock();
+            if lending.waiting() == 0 {
                 return;
             }
-            let Some(seat) = inner.lend() else { return };
-            let Some((_, waiter)) = inner.waiters.pop_first() else { return };
-            drop(inner);
+            let Some(worker) = lending.lend() else { return };
+            let Some(waiter) = lending.next_waiter() else { return };
+            drop(lending);
             // One that has given up meanwhile gives it back by dropping it.
-            drop(waiter.send(Offer::new(self, seat, Instant::now())));
+            drop(waiter.send(Offer::new(self, worker, Instant::now())));
         }
     }
 
     /// An offer that nobody took.
-    pub(crate) fn give_back(self: &Arc<Self>, id: u64) {
-        let idle = self.with(id, |seat| {
-            seat.loans -= 1;
-            (!seat.is_open && seat.loans == 0).then_some(Command::Idle(id))
+    fn give_back(self: &Arc<Self>, worker: u64) {
+        self.change(worker, |slot| {
+            slot.loans -= 1;
+            slot.idle()
         });
-        if let Some(command) = idle.flatten() {
-            self.tell(command);
-        }
-        self.hand_on();
     }
 }
 
-impl Inner {
-    /// Lends the seat that has fewest loans, of several the one used last.
-    fn lend(&mut self) -> Option<(u64, Arc<Path>)> {
-        let free = self.seats.iter_mut().filter(|seat| seat.has_room());
-        let seat = free.min_by_key(|seat| (seat.loans, std::cmp::Reverse(seat.used)))?;
-        self.lent += 1;
-        seat.lend(self.lent);
-        Some((seat.id, Arc::clone(&seat.socket)))
+fn has_answered(slots: &[WorkerSlot]) -> bool {
+    slots.iter().any(|slot| slot.answered.elapsed() < ANSWER_AGE_MAX)
+}
+
+/// A worker for one request.
+///
+/// Dropped without a word it counts as abandoned: nobody wants the answer any more, and the worker
+/// may still be at it. The worker is lent again when it says that it is free. It is killed when
+/// its request takes longer than requests may.
+#[derive(Debug)]
+#[must_use = "dropping it abandons the request"]
+pub struct Loan {
+    pool: Arc<WorkerPool>,
+    worker: u64,
+    socket: Arc<Path>,
+    taken: Instant,
+    end: LoanEnd,
+}
+
+impl Loan {
+    /// The worker's number: grows in the order in which workers start, never comes twice in the
+    /// life of a pool.
+    pub fn worker(&self) -> u64 {
+        self.worker
     }
 
-    fn hopeless(&self) -> Option<Refusal> {
-        match &self.standing {
-            Standing::Hopeless(why) => Some(Refusal::NoWorkers(Arc::clone(why))),
-            Standing::Hopeful => None,
+    /// The Unix socket on which it listens; no other worker of this pool ever gets the same path.
+    pub fn socket(&self) -> &Path {
+        &self.socket
+    }
+
+    /// The answer was read to its end: the worker is free.
+    pub fn done(mut self) {
+        self.end = LoanEnd::Done;
+    }
+
+    /// The request took longer than it may: the worker is killed.
+    pub fn timed_out(mut self) {
+        self.end = LoanEnd::TimedOut;
+    }
+
+    /// The connection could not be made, or broke: the worker is lent again when it shows that it
+    /// lives.
+    pub fn lost(mut self) {
+        self.end = LoanEnd::Lost;
+    }
+}
+
+impl Drop for Loan {
+    fn drop(&mut self) {
+        self.pool.settle(self.worker, self.end, self.taken);
+    }
+}
+
+/// A worker on its way to a request that waits; dropping it gives the worker back unused.
+#[derive(Debug)]
+struct Offer {
+    /// None once it is accepted.
+    pool: Option<Arc<WorkerPool>>,
+    worker: u64,
+    socket: Arc<Path>,
+    taken: Instant,
+}
+
+impl Offer {
+    fn new(pool: &Arc<WorkerPool>, lent: (u64, Arc<Path>), taken: Instant) -> Self {
+        let (worker, socket) = lent;
+        Self { pool: Some(Arc::clone(pool)), worker, socket, taken }
+    }
+
+    fn accept(mut self) -> Loan {
+        let pool = self.pool.take().expect("an offer is accepted once");
+        let socket = Arc::clone(&self.socket);
+        Loan { pool, worker: self.worker, socket, taken: self.taken, end: LoanEnd::Abandoned }
+    }
+}
+
+impl Drop for Offer {
+    fn drop(&mut self) {
+        if let Some(pool) = self.pool.take() {
+            pool.give_back(self.worker);
         }
     }
 }
 
 /// A place in the queue; dropping it leaves the queue.
-struct Place {
-    pool: Arc<Pool>,
+struct QueuePlace {
+    pool: Arc<WorkerPool>,
     ticket: u64,
     offered: oneshot::Receiver<Offer>,
 }
 
-impl Drop for Place {
+impl Drop for QueuePlace {
     fn drop(&mut self) {
-        self.pool.inner.lock().waiters.remove(&self.ticket);
+        self.pool.lending.lock().leave(self.ticket);
     }
 }
 

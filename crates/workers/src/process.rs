@@ -1,8 +1,8 @@
-//! One process that is not necessarily our child: signalled and waited for without mistaking it
-//! for another that got its number (pidfd_open(2), Linux 5.3).
+//! One process that is not necessarily our child: signalled, and waited for.
 //!
-//! Where the system has no such handle, signals go by number, and the end of the control
-//! connection is what tells of its end.
+//! Invariant: it is never mistaken for another that got its number (pidfd_open(2), Linux 5.3).
+//! Where the system has no such handle, signals go by number, and the end of the control connection
+//! is taken for its end. Refuses: exit statuses, which only a parent gets.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -24,10 +24,10 @@ pub(crate) struct Process {
 enum Handle {
     /// The handle of a process is no pipe, but waited for like one: it can be read when the
     /// process has ended.
-    Held(Rc<Receiver>),
+    Descriptor(Rc<Receiver>),
     /// The system knows only numbers.
     Number,
-    /// It had ended before it could be held.
+    /// It had ended before it could be opened.
     Gone,
 }
 
@@ -36,7 +36,7 @@ impl Process {
     pub(crate) fn hold(pid: i32) -> Self {
         let handle = match open(pid) {
             Ok(descriptor) => Receiver::from_owned_fd_unchecked(descriptor)
-                .map_or(Handle::Number, |held| Handle::Held(Rc::new(held))),
+                .map_or(Handle::Number, |it| Handle::Descriptor(Rc::new(it))),
             Err(error) if error.raw_os_error() == Some(rustix::io::Errno::SRCH.raw_os_error()) => {
                 Handle::Gone
             }
@@ -53,7 +53,7 @@ impl Process {
     /// Sends a signal; one that has ended gets none.
     pub(crate) fn signal(&self, signal: Signal) {
         let sent = match &self.handle {
-            Handle::Held(held) => send(held, signal),
+            Handle::Descriptor(descriptor) => send(descriptor, signal),
             Handle::Number => Pid::from_raw(self.pid)
                 .map_or(Ok(()), |pid| rustix::process::kill_process(pid, signal)),
             Handle::Gone => Ok(()),
@@ -68,8 +68,8 @@ impl Process {
     /// Waits for its end; for ever where the system has no handle.
     pub(crate) async fn ended(&self) {
         match &self.handle {
-            Handle::Held(held) => {
-                if let Err(error) = held.readable().await {
+            Handle::Descriptor(descriptor) => {
+                if let Err(error) = descriptor.readable().await {
                     tracing::warn!(pid = self.pid, %error, "a process cannot be watched");
                 }
             }
@@ -130,11 +130,11 @@ fn open(_pid: i32) -> io::Result<OwnedFd> {
 }
 
 #[cfg(target_os = "linux")]
-fn send(held: &Receiver, signal: Signal) -> rustix::io::Result<()> {
-    rustix::process::pidfd_send_signal(held, signal)
+fn send(descriptor: &Receiver, signal: Signal) -> rustix::io::Result<()> {
+    rustix::process::pidfd_send_signal(descriptor, signal)
 }
 
 #[cfg(not(target_os = "linux"))]
-fn send(_held: &Receiver, _signal: Signal) -> rustix::io::Result<()> {
+fn send(_descriptor: &Receiver, _signal: Signal) -> rustix::io::Result<()> {
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! What is known of a pool, for people and programs: one document.
 //!
-//! The supervisor writes it after each change; the figures of a worker's loans are added when it
-//! is read. Invariant: reading it waits for nothing but a short lock.
+//! The supervisor writes it after each event; the counts of a worker's loans are added when it is
+//! read. Invariant: reading it waits for nothing but a short lock. Refuses: to decide anything.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,6 @@ use parking_lot::Mutex;
 use serde::Serialize;
 
 use crate::memory::Memory;
-use crate::seat::Seat;
 
 /// A pool as it stands.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
@@ -39,7 +38,7 @@ pub struct Status {
     /// Workers that ended since the start, by reason.
     pub restarts: BTreeMap<&'static str, u64>,
     /// What went wrong last.
-    pub last_error: Option<Trouble>,
+    pub last_error: Option<Incident>,
     /// What an operator should look at.
     pub alarms: Vec<String>,
     /// Process numbers of the keepers and parents.
@@ -72,28 +71,18 @@ pub struct WorkerStatus {
     /// Why it is to be replaced.
     pub leaves_for: Option<&'static str>,
     /// The last exception that the app let out.
-    pub last_error: Option<Trouble>,
-}
-
-impl WorkerStatus {
-    pub(crate) fn show(&mut self, seat: &Seat) {
-        self.requests = seat.requests;
-        self.in_flight = seat.loans;
-        self.answered_s_ago = Some(seat.answered.elapsed().as_secs_f64());
-        if seat.is_open {
-            self.state = if seat.loans > 0 { "busy" } else { "free" };
-        }
-    }
+    pub last_error: Option<Incident>,
 }
 
 /// Something that went wrong.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
-pub struct Trouble {
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Incident {
     /// When: `start`, `preload`, `import`, `threads`, `fork`, `lifespan`, `listen`, `boot`,
     /// `canary`, `run` or `request`.
     pub stage: String,
     /// In one line.
-    pub why: String,
+    #[serde(rename = "why")]
+    pub reason: String,
     /// What to do about it.
     pub hint: Option<String>,
     /// Python's own words.
@@ -104,10 +93,18 @@ pub struct Trouble {
     pub unix_us: u64,
 }
 
-/// A trouble in one line: its stage, where `why` does not begin with that word, and `why`.
+impl Incident {
+    /// Something that goes wrong now.
+    pub(crate) fn new(stage: &str, reason: String) -> Self {
+        let (stage, unix_us) = (stage.to_owned(), stdx::unix_micros());
+        Self { stage, reason, unix_us, ..Self::default() }
+    }
+}
+
+/// An incident in one line: its stage, where `reason` does not begin with that word, and `reason`.
 #[must_use]
-pub fn in_a_line(stage: &str, why: &str) -> String {
-    if why.starts_with(stage) { why.to_owned() } else { format!("{stage}: {why}") }
+pub fn in_one_line(stage: &str, reason: &str) -> String {
+    if reason.starts_with(stage) { reason.to_owned() } else { format!("{stage}: {reason}") }
 }
 
 /// Why a worker ended.
@@ -142,6 +139,14 @@ pub enum Reason {
 }
 
 impl Reason {
+    /// Whether the pool meant the worker to end, so that its end is no news.
+    pub(crate) fn is_planned(self) -> bool {
+        matches!(
+            self,
+            Self::Requests | Self::Memory | Self::Age | Self::Command | Self::Reload | Self::End
+        )
+    }
+
     /// The word in metrics and status.
     pub fn name(self) -> &'static str {
         match self {
@@ -162,18 +167,16 @@ impl Reason {
     }
 }
 
-/// The document.
+/// The status as its supervisor published it last.
 #[derive(Debug, Default)]
-pub(crate) struct Known {
-    status: Mutex<Status>,
-}
+pub(crate) struct LastStatus(Mutex<Status>);
 
-impl Known {
+impl LastStatus {
     pub(crate) fn get(&self) -> Status {
-        self.status.lock().clone()
+        self.0.lock().clone()
     }
 
     pub(crate) fn set(&self, status: Status) {
-        *self.status.lock() = status;
+        *self.0.lock() = status;
     }
 }

@@ -1,137 +1,78 @@
-//! Keeps the processes of one pool: a thread of its own, a loop over what happens.
+//! Keeps the processes of one pool: a thread of its own that runs a [`supervisor::Supervisor`].
 //!
-//! Each turn takes one event (a message, an end, a wish, a tick), notes what it means, and then
-//! decides from the whole picture what is to be done ([`decide`]): so a decision never depends on
-//! the order in which things went wrong. Nothing here runs on a core that serves requests.
-//!
-//! Invariant: every wait has its time-out, and at the end no process of the pool is left.
+//! Three parts, each readable alone. [`state`] is what is known: plain data. [`decide`] and
+//! [`deadlines`] read it and say what is to be done. [`execute`] does it, and alone touches
+//! processes. [`messages`], [`commands`] and [`exits`] note in the state what has happened.
+//! Invariant: when [`Workers`] is gone, so are its processes. Refuses: to run on a core that serves
+//! requests.
 
+mod action;
+mod commands;
+mod deadlines;
 mod decide;
-mod end;
+mod event;
+mod execute;
+mod exits;
 mod fleet;
-mod hear;
+mod generations;
 mod listen;
+mod messages;
+mod obituary;
 mod pace;
+mod processes;
+mod reaper;
+mod reload;
 mod report;
 mod spawn;
-mod tick;
+mod state;
+mod supervisor;
+mod timeouts;
 mod watch;
+mod worker_table;
 
-use std::collections::{BTreeMap, HashMap};
 use std::io;
-use std::process::{Child, ExitStatus};
 use std::sync::Arc;
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
 
 use metrics::Registry;
-use rustix::process::Pid;
-use tokio::sync::mpsc::{self, Receiver, Sender, UnboundedReceiver};
-use tokio::time::MissedTickBehavior;
+use tokio::sync::mpsc::{self, UnboundedReceiver};
 
+use crate::command::PoolCommand;
+use crate::dir::{Listeners, PoolDir};
 use crate::error::WorkersError;
-use crate::folder::{Folder, Listeners};
 use crate::plan::Plan;
-use crate::pool::{Command, Pool, Standing};
-use crate::process::Process;
-use crate::status::Trouble;
-use crate::wire::{Hello, Say};
-use fleet::{Dead, Generation, Keeper, Who, Worker};
-use listen::{Tails, Writer};
-use pace::Pace;
-use watch::Watch;
+use crate::pool::WorkerPool;
+use supervisor::Supervisor;
 
-/// How often deadlines are looked at.
-const TICK: Duration = Duration::from_millis(100);
-/// What has happened and waits to be looked at; who has more to say waits.
+/// Events that wait to be looked at; whoever reports more waits.
 const EVENTS_WAITING_MAX: usize = 64;
-/// What lived so long was well.
-const WELL_AFTER: Duration = Duration::from_secs(10);
-/// What the end may take beyond the time to drain.
-const END_WITHIN: Duration = Duration::from_secs(10);
 
 /// The kept processes of one pool. Dropping it ends them, and waits for that.
 #[derive(Debug)]
 pub struct Workers {
-    pool: Arc<Pool>,
+    pool: Arc<WorkerPool>,
     thread: Option<JoinHandle<()>>,
 }
 
-/// What happens.
-#[derive(Debug)]
-enum Event {
-    Joined { connection: u64, hello: Hello, pid: i32, writer: Writer },
-    Said { connection: u64, say: Say },
-    Closed { connection: u64 },
-    Ended { pid: i32 },
-    Canary { id: u64, outcome: Result<(), String> },
-}
-
-/// Everything that is known of a pool's processes.
-struct Supervisor {
-    pool: Arc<Pool>,
-    folder: Folder,
-    events: Sender<Event>,
-    keepers: BTreeMap<u64, Keeper>,
-    generations: BTreeMap<u64, Generation>,
-    workers: BTreeMap<u64, Worker>,
-    connections: HashMap<u64, Who>,
-    dead: Vec<Dead>,
-    /// What we started and have to wait for.
-    children: Vec<Child>,
-    /// What dead workers' apps had forked, and since when it is to end.
-    orphans: Vec<(Pid, Instant)>,
-    /// How processes ended.
-    ends: HashMap<i32, ExitStatus>,
-    watched: HashMap<i32, Process>,
-    /// Processes that have ended, and since when; what they said last is still on its way.
-    unheard: HashMap<i32, Instant>,
-    tails: Tails,
-    /// The generation in service.
-    current: Option<u64>,
-    /// The generation that is being tried.
-    candidate: Option<u64>,
-    /// Numbers given to keepers, generations and workers so far.
-    counted: [u64; 3],
-    wish: Option<Wish>,
-    /// Keepers before this one have loaded what has changed since.
-    oldest_keeper: u64,
-    pace: Pace,
-    watch: Watch,
-    notes: report::Notes,
-    clock: tick::Clock,
-    random: stdx::Random,
-    /// When the end has to be over.
-    end_by: Option<Instant>,
-}
-
-/// A new import of the app that somebody wants.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Wish {
-    why: &'static str,
-    with_new_keeper: bool,
-}
-
 impl Workers {
-    /// Takes the pool's folder, starts its first process, and returns while that loads; the pool
+    /// Takes the pool's directory, starts its first process, and returns while that loads; the pool
     /// may be asked for workers at once. Metrics go to `registry`.
     ///
     /// # Errors
-    /// When there is no interpreter or no app folder, or the pool's folder cannot be used.
+    /// When there is no interpreter or no app directory, or the pool's directory cannot be used.
     pub fn start(plan: Plan, registry: &Registry) -> Result<Self, WorkersError> {
         let name = plan.name.clone();
         if !plan.app_dir.is_dir() {
             return Err(WorkersError::NoAppDir { pool: name, path: plan.app_dir });
         }
-        let (folder, listeners) = Folder::take(&plan)?;
+        let (dir, listeners) = PoolDir::take(&plan)?;
         let (to_supervisor, commands) = mpsc::unbounded_channel();
-        let pool = Arc::new(Pool::new(plan, registry, to_supervisor));
+        let pool = Arc::new(WorkerPool::new(plan, registry, to_supervisor));
         let (started, has_started) = std::sync::mpsc::channel();
         let failed = |source| WorkersError::Thread { pool: name.clone(), source };
-        let inner = Arc::clone(&pool);
-        let life = move || live(inner, folder, listeners, (commands, started));
-        let thread = std::thread::Builder::new().name(format!("workers {name}")).spawn(life);
-        let thread = thread.map_err(failed)?;
+        let start = Start { pool: Arc::clone(&pool), dir, listeners, commands, started };
+        let thread = std::thread::Builder::new().name(format!("workers {name}"));
+        let thread = thread.spawn(move || supervise(start)).map_err(failed)?;
         match has_started.recv() {
             Ok(Ok(())) => Ok(Self { pool, thread: Some(thread) }),
             Ok(Err(error)) => {
@@ -144,13 +85,13 @@ impl Workers {
     }
 
     /// What lends workers to requests.
-    pub fn pool(&self) -> Arc<Pool> {
+    pub fn pool(&self) -> Arc<WorkerPool> {
         Arc::clone(&self.pool)
     }
 
     /// Lets workers finish, and ends them: begins it and returns, so that pools end together.
     pub fn begin_end(&self) {
-        self.pool.tell(Command::End);
+        self.pool.send(PoolCommand::End);
     }
 
     /// Ends all processes and waits for that: at most the time to drain and 15 seconds.
@@ -174,159 +115,36 @@ impl Drop for Workers {
     }
 }
 
-type Started = std::sync::mpsc::Sender<io::Result<()>>;
+/// What the supervisor's thread begins with.
+struct Start {
+    pool: Arc<WorkerPool>,
+    dir: PoolDir,
+    listeners: Listeners,
+    commands: UnboundedReceiver<PoolCommand>,
+    /// Told once whether the first process could be started.
+    started: std::sync::mpsc::Sender<io::Result<()>>,
+}
 
 /// The life of the supervisor's thread.
-fn live(
-    pool: Arc<Pool>,
-    folder: Folder,
-    listeners: Listeners,
-    (commands, started): (UnboundedReceiver<Command>, Started),
-) {
+fn supervise(start: Start) {
+    let Start { pool, dir, listeners, commands, started } = start;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = match runtime {
         Ok(runtime) => runtime,
         Err(error) => return drop(started.send(Err(error))),
     };
-    let local = tokio::task::LocalSet::new();
     let life = async move {
-        let (to_us, events) = mpsc::channel(EVENTS_WAITING_MAX);
-        let supervisor = Supervisor::new(pool, folder, to_us);
-        match supervisor.begin(listeners) {
-            Ok(supervisor) => {
-                let _ = started.send(Ok(()));
-                supervisor.run(events, commands).await;
-            }
-            Err(error) => drop(started.send(Err(error))),
+        let (sender, events) = mpsc::channel(EVENTS_WAITING_MAX);
+        let mut supervisor = Supervisor::new(pool, dir, sender.clone());
+        let begun = supervisor.begin(listeners, sender);
+        let runs = begun.is_ok();
+        let _ = started.send(begun);
+        if runs {
+            supervisor.run(events, commands).await;
         }
     };
-    local.block_on(&runtime, life);
+    tokio::task::LocalSet::new().block_on(&runtime, life);
 }
 
-impl Supervisor {
-    fn new(pool: Arc<Pool>, folder: Folder, events: Sender<Event>) -> Self {
-        let seed = stdx::unix_micros();
-        Self {
-            pool,
-            folder,
-            events,
-            keepers: BTreeMap::new(),
-            generations: BTreeMap::new(),
-            workers: BTreeMap::new(),
-            connections: HashMap::new(),
-            dead: Vec::new(),
-            children: Vec::new(),
-            orphans: Vec::new(),
-            ends: HashMap::new(),
-            watched: HashMap::new(),
-            unheard: HashMap::new(),
-            tails: Tails::default(),
-            current: None,
-            candidate: None,
-            counted: [0; 3],
-            wish: Some(Wish { why: "start", with_new_keeper: true }),
-            oldest_keeper: 0,
-            pace: Pace::new(seed),
-            watch: Watch::default(),
-            notes: report::Notes::default(),
-            clock: tick::Clock::default(),
-            random: stdx::Random::new(seed),
-            end_by: None,
-        }
-    }
-
-    /// Listens, and starts the first process.
-    fn begin(mut self, listeners: Listeners) -> io::Result<Self> {
-        let control = tokio::net::UnixListener::from_std(listeners.control)?;
-        let output = tokio::net::UnixListener::from_std(listeners.output)?;
-        tokio::task::spawn_local(listen::control(control, self.events.clone()));
-        let pool = self.pool.name().into();
-        tokio::task::spawn_local(listen::printed(output, pool, self.tails.clone()));
-        self.decide();
-        if let Some(error) = self.notes.spawn_error.take() {
-            return Err(error);
-        }
-        self.report();
-        Ok(self)
-    }
-
-    async fn run(mut self, mut events: Receiver<Event>, mut commands: UnboundedReceiver<Command>) {
-        let mut ticks = tokio::time::interval(TICK);
-        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        while !self.is_over() {
-            tokio::select! {
-                Some(event) = events.recv() => self.take(event),
-                Some(command) = commands.recv() => self.obey(command),
-                _ = ticks.tick() => self.tick(),
-            }
-            self.decide();
-            self.report();
-        }
-        let why = "the pool has ended".into();
-        self.pool.stand(Standing::Hopeless(why));
-        if let Err(error) = self.folder.clear() {
-            tracing::warn!(pool = self.pool.name(), %error, "the pool's folder cannot be cleared");
-        }
-        self.reap();
-        self.pool.measure_queue();
-        self.add_up_memory();
-        self.notes.has_ended = true;
-        self.report();
-    }
-
-    fn take(&mut self, event: Event) {
-        match event {
-            Event::Joined { connection, hello, pid, writer } => {
-                self.join(connection, &hello, pid, writer);
-            }
-            Event::Said { connection, say } => self.hear(connection, say),
-            Event::Closed { connection } => self.close(connection),
-            Event::Ended { pid } => self.hear_out(pid),
-            Event::Canary { id, outcome } => self.canary(id, outcome),
-        }
-    }
-
-    fn obey(&mut self, command: Command) {
-        match command {
-            Command::Recycle => self.recycle_all(),
-            Command::Reload => {
-                let with_new_keeper = self.watch.settle().keepers;
-                self.wish = Some(Wish { why: "command", with_new_keeper });
-            }
-            Command::Worn(id) => self.wear(id, crate::status::Reason::Requests),
-            Command::Idle(id) => self.leave(id),
-            Command::Abandoned(id, until) => {
-                if let Some(worker) = self.workers.get_mut(&id) {
-                    worker.abandoned_until.get_or_insert(until);
-                }
-            }
-            Command::TimedOut(id) => self.timed_out(id),
-            Command::Suspect(id) => self.suspect(id),
-            Command::End => self.begin_end(),
-        }
-    }
-
-    /// Watches for the end of a process; twice is once.
-    fn watch_process(&mut self, pid: i32) -> Process {
-        if let Some(process) = self.watched.get(&pid) {
-            return process.clone();
-        }
-        let process = Process::hold(pid);
-        self.watched.insert(pid, process.clone());
-        let (watched, events) = (process.clone(), self.events.clone());
-        tokio::task::spawn_local(async move {
-            watched.ended().await;
-            let _ = events.send(Event::Ended { pid }).await;
-        });
-        process
-    }
-
-    fn count(&mut self, which: usize) -> u64 {
-        self.counted[which] += 1;
-        self.counted[which]
-    }
-
-    fn trouble(stage: &str, why: String) -> Trouble {
-        Trouble { stage: stage.to_owned(), why, unix_us: stdx::unix_micros(), ..Trouble::default() }
-    }
-}
+#[cfg(test)]
+mod tests;

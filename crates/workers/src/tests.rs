@@ -1,7 +1,7 @@
 //! Pools of real Python processes, with real faults.
 //!
-//! Requests go through a loan and the worker's own socket, one connection each; what is awaited is
-//! seen in the status, or in what the app left in its folder.
+//! Requests go through a loan and the worker's own socket, one connection each. What is awaited is
+//! seen in the status, or in what the app left in its directory.
 
 mod boot;
 mod end;
@@ -21,9 +21,9 @@ use std::time::{Duration, Instant};
 use metrics::Registry;
 use testkit::{PATIENCE, TempDir};
 
-use crate::{Loan, Plan, Pool, Refusal, Status, Workers, WorkersError};
+use crate::{LendError, Loan, Plan, Status, WorkerPool, Workers, WorkersError};
 
-/// An app with a fault behind each path. Files named `NAME` in its folder open its gates.
+/// An app with a fault behind each path. Files named `NAME` in its directory open its gates.
 const APP: &str = r#"
 import os, sys, time
 
@@ -76,7 +76,7 @@ async def app(scope, receive, send):
     await send({"type": "http.response.body", "body": body})
 "#;
 
-/// A running pool in a folder of its own.
+/// A running pool in a directory of its own.
 struct Bench {
     dir: Arc<TempDir>,
     workers: Option<Workers>,
@@ -140,7 +140,7 @@ impl Bench {
         bench
     }
 
-    fn pool(&self) -> Arc<Pool> {
+    fn pool(&self) -> Arc<WorkerPool> {
         self.workers.as_ref().unwrap().pool()
     }
 
@@ -148,7 +148,7 @@ impl Bench {
         self.try_take(PATIENCE).unwrap()
     }
 
-    fn try_take(&self, patience: Duration) -> Result<Loan, Refusal> {
+    fn try_take(&self, patience: Duration) -> Result<Loan, LendError> {
         let pool = self.pool();
         self.runtime.block_on(async { pool.take(Instant::now() + patience).await })
     }

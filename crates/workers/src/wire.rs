@@ -1,7 +1,7 @@
-//! What is said on control connections: JSON, one message a line, both ways.
+//! The messages of control connections: JSON, one message a line, both ways.
 //!
-//! Invariant: whatever a Python process writes, a line is bounded and a message that is not
-//! understood is reported and left out; it never stops the supervisor.
+//! Invariant: whatever a Python process writes, a line is bounded. A message that is not understood
+//! is reported and left out; it never stops the supervisor. Refuses: to know who speaks.
 
 use std::io;
 use std::path::PathBuf;
@@ -15,7 +15,7 @@ const LINE_BYTES_MAX: u64 = 16 << 20;
 /// What a Python process says.
 #[derive(Debug, Deserialize)]
 #[serde(tag = "say", rename_all = "lowercase")]
-pub(crate) enum Say {
+pub(crate) enum Message {
     /// First on each connection: who it is.
     Hello(Hello),
     /// It has done what it was started for.
@@ -34,7 +34,8 @@ pub(crate) enum Say {
     /// The app let an exception out; it was answered as 500.
     Error {
         /// In one line.
-        why: String,
+        #[serde(rename = "why")]
+        reason: String,
         /// In full.
         traceback: Option<String>,
     },
@@ -49,7 +50,7 @@ pub(crate) enum Say {
 #[derive(Debug, Deserialize)]
 pub(crate) struct Hello {
     /// What it is.
-    pub role: Role,
+    pub role: ProcessKind,
     /// Its generation; a keeper has none.
     #[serde(default)]
     pub generation: Option<u64>,
@@ -64,9 +65,10 @@ pub(crate) struct Hello {
 /// What a Python process is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum Role {
+pub(crate) enum ProcessKind {
     /// Holds what is preloaded, forks parents.
-    Keeper,
+    #[serde(rename = "keeper")]
+    Preload,
     /// Holds the app, forks workers.
     Parent,
     /// Answers requests.
@@ -105,7 +107,8 @@ pub(crate) struct Failed {
     /// `start`, `boot`, `canary` and `run`.
     pub stage: String,
     /// In one line.
-    pub why: String,
+    #[serde(rename = "why")]
+    pub reason: String,
     /// What to do about it.
     #[serde(default)]
     pub hint: Option<String>,
@@ -120,7 +123,7 @@ pub(crate) struct Failed {
 /// What it is told.
 #[derive(Debug, Clone, Copy, Serialize)]
 #[serde(tag = "do", rename_all = "lowercase")]
-pub(crate) enum Do {
+pub(crate) enum Instruction {
     /// Say that you live.
     Ping {
         /// To be given back.
@@ -142,7 +145,7 @@ pub(crate) enum Do {
     Exit,
 }
 
-impl Do {
+impl Instruction {
     /// As it is written, with the line feed.
     pub(crate) fn line(&self) -> Vec<u8> {
         let mut line = serde_json::to_vec(self).expect("plain data becomes JSON");
@@ -153,12 +156,12 @@ impl Do {
 
 /// Reads messages.
 #[derive(Debug)]
-pub(crate) struct Messages<R> {
+pub(crate) struct MessageReader<R> {
     from: BufReader<R>,
     line: Vec<u8>,
 }
 
-impl<R: AsyncRead + Unpin> Messages<R> {
+impl<R: AsyncRead + Unpin> MessageReader<R> {
     /// Of this connection.
     pub(crate) fn new(from: R) -> Self {
         Self { from: BufReader::new(from), line: Vec::new() }
@@ -168,7 +171,7 @@ impl<R: AsyncRead + Unpin> Messages<R> {
     ///
     /// # Errors
     /// When the connection breaks, or a line is longer than 16 MiB.
-    pub(crate) async fn next(&mut self) -> io::Result<Option<Result<Say, String>>> {
+    pub(crate) async fn next(&mut self) -> io::Result<Option<Result<Message, String>>> {
         self.line.clear();
         let mut bounded = (&mut self.from).take(LINE_BYTES_MAX);
         bounded.read_until(b'\n', &mut self.line).await?;

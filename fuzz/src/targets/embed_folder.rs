@@ -177,7 +177,9 @@ fn embed(embedder: &Embedder) {
                 embedded.push(text);
                 alone.extend(vector.into_iter().map(f32::to_bits));
             }
-            Err(Error::Text { cause, .. }) => assert!(!cause.is_empty(), "refused without a word"),
+            Err(Error::Text { reason, .. }) => {
+                assert!(!reason.is_empty(), "refused without a word")
+            }
             Err(error) => panic!("embedding fails as {error:?}"),
         }
     }

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 use exchange::ModelRequest;
-use serving::{ModelConfig, Models, Pool, plan};
+use serving::{JobPool, ModelConfig, Models, plan};
 
 use super::{number, settings};
 
@@ -33,7 +33,7 @@ pub(super) const TOKENS: &[&str] = &[
 /// Computes nothing: what is asked here is answered at once.
 struct Never;
 
-impl Pool for Never {
+impl JobPool for Never {
     fn spawn(&self, _: Box<dyn FnOnce() + Send>) -> bool {
         false
     }

@@ -42,7 +42,7 @@ pub(super) fn run(input: &[u8]) {
         Ok(model) => model,
         Err(Error::Model(problems)) => {
             let said = problems.first().expect("refused without a word");
-            assert!(!said.cause.is_empty(), "refused without a word");
+            assert!(!said.reason.is_empty(), "refused without a word");
             return;
         }
         Err(error) => panic!("reading a model fails as {error:?}"),

@@ -1,6 +1,6 @@
 //! Which packages a change touches, and what it leaves unlooked at.
 
-use super::{command, left_out, packages, users};
+use super::{left_out, packages_of, selection, users};
 
 fn files(paths: &[&str]) -> Vec<String> {
     paths.iter().map(|path| (*path).to_owned()).collect()
@@ -17,13 +17,12 @@ fn a_file_belongs_to_the_innermost_package_that_is_still_there() {
         "docs/STYLE.md",
         "Cargo.toml",
     ]);
-    assert_eq!(packages(&files), ["stdx", "tidy", "xtask"]);
+    assert_eq!(packages_of(&files), ["stdx", "tidy", "xtask"]);
 }
 
 #[test]
 fn each_package_is_named_to_cargo() {
-    let words = command("test", &["a", "b"], &["--lib"]);
-    assert_eq!(words, ["test", "--package", "a", "--package", "b", "--lib"]);
+    assert_eq!(selection(&["a", "b"]), ["--package", "a", "--package", "b"]);
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 use anyhow::{Result, ensure};
-use load::{Arrivals, Ask, Outcome, Plan, Report, Request, Requests, Stop, Template};
+use load::{Arrivals, Ask, Plan, Report, Request, RequestOutcome, Requests, Stop, Template};
 
 use crate::measure::Measurement;
 use crate::peers::workers::{self, App, ONE_CORE};
@@ -116,9 +116,9 @@ impl Requests for Visits {
         Ask { keep: true, ..self.request.next(out) }
     }
 
-    fn done(&mut self, _ticket: u64, outcome: Outcome<'_>) {
+    fn done(&mut self, _ticket: u64, outcome: RequestOutcome<'_>) {
         const NAME: &[u8] = b"x-worker: ";
-        let Outcome::Reply(reply) = outcome else { return };
+        let RequestOutcome::Reply(reply) = outcome else { return };
         let head = reply.head.to_ascii_lowercase();
         if let Some(at) = memchr::memmem::find(&head, NAME) {
             let digits = head[at + NAME.len()..].iter().take_while(|byte| byte.is_ascii_digit());

@@ -1,17 +1,18 @@
-//! Which keys were stored before, as far as that is worth remembering.
+//! The doorkeeper of a full disk: it remembers which keys came before.
 //!
-//! A full disk takes a key's answer only when the key comes a second time: a crawler that asks for
-//! everything once displaces nothing (TinyLFU's doorkeeper: Einziger, Friedman, Manes, ACM ToS
-//! 2017). Two Bloom filters of half a megabyte take turns, so that what was long ago is forgotten.
+//! A full disk stores the response of a key only when the key comes a second time. So a crawler
+//! that asks for everything once displaces nothing. The method is the doorkeeper of TinyLFU
+//! (Einziger, Friedman, Manes, ACM ToS 2017). Bound: two Bloom filters of half a megabyte take
+//! turns, so that old keys are forgotten. Never here: whether the disk is full.
 
 use super::log::Hash;
 
 const BITS: usize = 1 << 22;
-/// Keys in a filter before the other one takes over; about one key in twenty is then mistaken for
-/// one that came before.
+/// Keys in a filter before the other one takes over. About one new key in twenty is then mistaken
+/// for one that came before.
 const KEYS_MAX: usize = 1 << 19;
 
-/// Keys that came before.
+/// The keys that came before.
 #[derive(Debug, Default)]
 pub(super) struct Doorkeeper {
     young: Vec<u64>,
@@ -20,7 +21,7 @@ pub(super) struct Doorkeeper {
 }
 
 impl Doorkeeper {
-    /// Notes a key; true when it came before.
+    /// Notes a key; returns true if it came before.
     pub(super) fn knows(&mut self, hash: &Hash) -> bool {
         if self.young.is_empty() || self.keys >= KEYS_MAX {
             self.old = std::mem::replace(&mut self.young, vec![0; BITS / 64]);

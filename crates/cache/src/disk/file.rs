@@ -1,4 +1,7 @@
-//! The engine's file, by way of `stdx::Disk`: so that the engine too meets made faults in tests.
+//! The file of the storage engine (redb), accessed through `stdx::Disk`.
+//!
+//! Invariant: the engine has no other way to the disk, so tests can inject faults below it.
+//! Never here: what the engine writes.
 
 use std::io;
 use std::sync::Arc;

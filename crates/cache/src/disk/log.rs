@@ -1,11 +1,12 @@
-//! Records on disk: a log of chunks, the oldest of which make room, and an index by hash.
+//! Records on disk: a log of chunks, and an index by the hash of the key.
 //!
-//! Both are tables of one transactional file (`redb`), so that after a crash an index never leads
-//! into a log that was not written. Chunks fill the engine's pages, whatever the length of records;
-//! a batch of records is written in one transaction and makes room in one. Bound: the bytes given.
-//! Engine: chosen in docs/DECISIONS.md.
-//! Refuses: knowing what a record says. Who reads one compares its checksum and its key (`record`),
-//! for the engine checks its pages only after a crash, and two keys may have one hash.
+//! Both are tables of one transactional file (`redb`, see docs/DECISIONS.md). Invariant: after a
+//! crash the index never points at a part of the log that was not written. One transaction writes
+//! a batch of records, and evicts the oldest batches. Records run on from chunk to chunk. A chunk
+//! fills whole pages of the engine. Bound: the bytes given to [`RecordLog::open`].
+//!
+//! Never here: the content of a record. The reader must check its checksum and its key (`record`).
+//! The engine checks its pages only after a crash, and two keys may have the same hash.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -21,29 +22,30 @@ use crate::purge::PREFIXES_MAX;
 /// A key by its hash.
 pub(super) type Hash = [u8; 16];
 
-/// What the tables mean; a file of another format is emptied.
+/// The format of the tables; a file of another format is removed.
 const FORMAT: u64 = 1;
 /// Bytes of a chunk: with the engine's bookkeeping it fills eight pages of 4 KB.
 const CHUNK_BYTES: usize = 32_700;
-/// The engine's pages come in powers of two of these bytes.
+/// Bytes of the engine's smallest page; larger ones are this times a power of two.
 const PAGE_BYTES: u64 = 4096;
-/// Bytes of an index entry in pages that are filled as usual.
+/// Bytes of an index entry, with the usual share of unused bytes in its page.
 const INDEX_BYTES: u64 = 64;
-/// Memory for the engine's own pages.
+/// Bytes of memory for the engine's cache of pages.
 const MEMORY_BYTES: usize = 16 << 20;
-/// A record that claims to be longer is none.
+/// Bytes of a record; an index entry with a greater length is damaged.
 const RECORD_BYTES_MAX: u32 = 1 << 30;
 
-/// Part of the bytes given that pages may take which are given up and not free yet.
+/// One part in this many of the given bytes may be pages that are released, but not free before
+/// the next durable commit.
 const LOOSE_SHARE: u64 = 32;
 
-/// Where records are, by the hash of their key: place in the log, length.
+/// Position in the log and length of each record, by the hash of its key.
 const INDEX: TableDefinition<'_, &Hash, (u64, u32)> = TableDefinition::new("index");
-/// The log in chunks.
+/// The chunks of the log, by number.
 const LOG: TableDefinition<'_, u64, &[u8]> = TableDefinition::new("log");
-/// The hashes in each batch, by its first chunk.
+/// The hashes of each batch, by the number of its first chunk.
 const BATCHES: TableDefinition<'_, u64, &[u8]> = TableDefinition::new("batches");
-/// Numbers.
+/// Single numbers by name, such as the format and the next chunk.
 const NUMBERS: TableDefinition<'_, &str, u64> = TableDefinition::new("numbers");
 
 /// The number of the last purge, by place.
@@ -51,13 +53,13 @@ const PLACES: TableDefinition<'_, u64, u64> = TableDefinition::new("places");
 /// The number of the last purge, by prefix.
 const PREFIXES: TableDefinition<'_, &[u8], u64> = TableDefinition::new("prefixes");
 
-/// Why the store is of no use any more.
+/// The reason why a log cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum LogError {
-    /// Another version wrote it.
-    #[error("format {0} of another version")]
+    /// Another version of Tidegate wrote it.
+    #[error("another version wrote it in format {0}, this version reads format {FORMAT}")]
     Format(u64),
-    /// The engine failed, by a fault of the disk or of the file's contents.
+    /// The engine failed, because of the disk or of damaged content.
     #[error(transparent)]
     Engine(Box<redb::Error>),
 }
@@ -73,22 +75,22 @@ impl<E: Into<redb::Error>> From<E> for LogError {
 pub(super) struct RecordChange {
     /// The hash of its key.
     pub hash: Hash,
-    /// The record; `None` forgets it.
+    /// The record; `None` forgets the key.
     pub record: Option<Vec<u8>>,
-    /// The last purge before it was fetched.
+    /// The last purge before its fetch began.
     pub stamp: u64,
 }
 
-/// The last purges: what is there to remember of them.
+/// The purges on disk.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub(super) struct Logged {
-    /// Whatever was fetched before this purge counts as purged.
+    /// Every response that was fetched before this purge counts as purged.
     pub floor: u64,
     /// The number of the last purge by place.
     pub places: HashMap<u64, u64>,
     /// The number of the last purge by prefix.
     pub prefixes: HashMap<Vec<u8>, u64>,
-    /// The highest number that a record bears.
+    /// The highest stamp of a record.
     pub stamp: u64,
 }
 
@@ -99,21 +101,21 @@ pub(super) struct RecordLog {
     bytes_max: u64,
     head: Mutex<LogHead>,
     entries: AtomicU64,
-    /// Records that had to make room.
+    /// Records that were evicted.
     evicted: AtomicU64,
 }
 
-/// Where the log stands.
+/// The end of the log, and the sums over it.
 #[derive(Debug, Clone, Copy)]
 struct LogHead {
-    /// The next chunk.
+    /// The number of the next chunk.
     chunk: u64,
     /// Bytes of the pages that log and batches take.
     used: u64,
     /// The highest stamp of a record.
     stamp: u64,
-    /// Bytes of pages given up since the last durable commit, roughly: those of what made room,
-    /// and one of the index for each change.
+    /// Estimated bytes of pages released since the last durable commit: those of evicted batches,
+    /// and one page of the index per change.
     loose: u64,
 }
 
@@ -128,10 +130,10 @@ struct Tables<'t> {
 }
 
 impl RecordLog {
-    /// Opens what the file holds, or begins an empty store in an empty file.
+    /// Opens the log in a file; an empty file becomes an empty log.
     ///
     /// # Errors
-    /// When the file is none of this version, or cannot be read: it is to be removed.
+    /// When another version wrote the file, or it cannot be read. The caller should remove it.
     pub(super) fn open(file: impl StorageBackend, bytes_max: u64) -> Result<Self, LogError> {
         let mut builder = Database::builder();
         let database = builder.set_cache_size(MEMORY_BYTES).create_with_backend(file)?;
@@ -183,11 +185,11 @@ impl RecordLog {
         Ok(Some(record))
     }
 
-    /// Makes changes, each key's last one last, all or none. `durable` ones and all before them
-    /// survive a crash; the others do so a little later. `clock` is to be remembered.
+    /// Makes all changes in order, or none. If `durable`, these changes and all before them survive
+    /// a crash. `clock` is stored too, for [`Self::clock`].
     ///
     /// # Errors
-    /// When the engine fails; then nothing is changed.
+    /// When the engine fails. Then nothing has changed.
     pub(super) fn write(
         &self,
         changes: &[RecordChange],
@@ -198,9 +200,9 @@ impl RecordLog {
         let mut after = *head;
         after.loose += changes.len() as u64 * PAGE_BYTES;
         let mut transaction = self.database.begin_write()?;
-        // Pages given up are free again behind a durable commit only.
+        // Released pages become free only after a durable commit.
         if durable || after.loose > self.bytes_max / LOOSE_SHARE {
-            // With it a crash costs no walk through the whole file.
+            // With quick repair, opening after a crash need not walk through the whole file.
             transaction.set_quick_repair(true);
             after.loose = 0;
         } else {
@@ -209,7 +211,7 @@ impl RecordLog {
         let (entries, evicted) = {
             let mut tables = Tables::open(&transaction)?;
             tables.append(changes, &mut after)?;
-            let evicted = tables.make_room(self.bytes_max, &mut after)?;
+            let evicted = tables.evict(self.bytes_max, &mut after)?;
             tables.numbers.insert("chunk", after.chunk)?;
             tables.numbers.insert("used", after.used)?;
             tables.numbers.insert("stamp", after.stamp)?;
@@ -223,23 +225,23 @@ impl RecordLog {
         Ok(())
     }
 
-    /// Number of records.
+    /// Returns the number of records.
     pub(super) fn entries(&self) -> u64 {
         self.entries.load(Ordering::Relaxed)
     }
 
-    /// Records that had to make room since the store was opened.
+    /// Returns the number of records evicted since the log was opened.
     pub(super) fn evicted(&self) -> u64 {
         self.evicted.load(Ordering::Relaxed)
     }
 
-    /// Bytes in use, of those given.
+    /// Returns the bytes in use.
     pub(super) fn used(&self) -> u64 {
         self.head.lock().used + self.entries() * INDEX_BYTES
     }
 
-    /// Writes purges, durably; the oldest of too many prefixes are forgotten, and all that was
-    /// fetched before them with them.
+    /// Writes purges durably. If there are too many prefixes, it forgets the oldest. Then every
+    /// response that was fetched before those counts as purged.
     ///
     /// # Errors
     /// When the engine fails.
@@ -269,7 +271,7 @@ impl RecordLog {
         Ok(transaction.commit()?)
     }
 
-    /// Reads what there is to remember of purges.
+    /// Reads the purges.
     ///
     /// # Errors
     /// When the engine fails.
@@ -289,7 +291,7 @@ impl RecordLog {
         Ok(logged)
     }
 
-    /// Reads the last clock that was to be remembered.
+    /// Reads the wall time that was stored with the last change.
     ///
     /// # Errors
     /// When the engine fails.
@@ -341,8 +343,8 @@ impl<'t> Tables<'t> {
         Ok(())
     }
 
-    /// Removes the oldest batches until all fits; returns how many records went with them.
-    fn make_room(&mut self, bytes_max: u64, head: &mut LogHead) -> Result<u64, LogError> {
+    /// Removes the oldest batches until the rest fits; returns the number of records removed.
+    fn evict(&mut self, bytes_max: u64, head: &mut LogHead) -> Result<u64, LogError> {
         let mut evicted = 0;
         while head.used + self.index.len()? * INDEX_BYTES > bytes_max {
             let Some((first, hashes)) = self
@@ -355,7 +357,7 @@ impl<'t> Tables<'t> {
             let end = self.batches.first()?.map_or(head.chunk, |(next, _)| next.value());
             let places = first * CHUNK_BYTES as u64..end * CHUNK_BYTES as u64;
             for hash in hashes.as_chunks::<16>().0 {
-                // A record that was written again stands further on.
+                // If the record was written again later, the index points to the newer one.
                 let place = self.index.get(hash)?.map(|place| place.value().0);
                 if place.is_some_and(|at| places.contains(&at)) {
                     self.index.remove(hash)?;
@@ -374,7 +376,7 @@ impl<'t> Tables<'t> {
     }
 }
 
-/// Bytes of the pages that hold a value of so many bytes.
+/// Returns the bytes of the pages that hold a value of this length.
 fn pages(length: usize) -> u64 {
     (length as u64 + 32).div_ceil(PAGE_BYTES).next_power_of_two() * PAGE_BYTES
 }

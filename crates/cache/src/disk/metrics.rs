@@ -1,47 +1,50 @@
-//! The second tier's metrics.
+//! The metrics of the second tier.
+//!
+//! Invariant: a look-up counts once as a hit, as stale or as a miss. A miss may also count as slow
+//! or damaged. Never here: when to count.
 
 use metrics::{Counter, Gauge, Registry};
 
-/// Handles.
+/// Handles of the metrics.
 #[derive(Debug)]
 pub(super) struct DiskMetrics {
-    /// Look-ups that brought an answer that may be used as it is.
+    /// Look-ups that found a response that may be used as it is.
     pub hits: Counter,
-    /// Look-ups that brought one to ask the origin about.
+    /// Look-ups that found a response to revalidate.
     pub stale: Counter,
-    /// Look-ups that brought nothing.
+    /// Look-ups that found no response.
     pub misses: Counter,
-    /// Look-ups that the disk was too slow for.
+    /// Look-ups for which the disk was too slow.
     pub slow: Counter,
-    /// Records that were not what was written.
+    /// Records whose bytes are not those that were written.
     pub damaged: Counter,
     /// Failures of the disk or the engine.
     pub errors: Counter,
-    /// Answers written.
+    /// Records written.
     pub written: Counter,
     /// Bytes written.
     pub written_bytes: Counter,
-    /// Answers not written because the disk did not keep up, or is out of use.
+    /// Responses not written because the disk did not keep up, or is out of use.
     pub dropped: Counter,
-    /// Answers not written because their key came for the first time to a full disk.
+    /// Responses not written because the disk is full and their key came for the first time.
     pub first: Counter,
     /// Bytes in use.
     pub bytes: Gauge,
-    /// Records.
+    /// Records on disk.
     pub entries: Gauge,
-    /// 1 while in use.
+    /// 1 while the tier is in use.
     pub up: Gauge,
 }
 
 impl DiskMetrics {
-    /// Registers them.
+    /// Registers the metrics.
     pub(super) fn new(registry: &Registry) -> Self {
         let look_ups = |result| {
             let help = "Look-ups on disk, by result.";
             registry.counter("tidegate_disk_lookups_total", help, &[("result", result)])
         };
         let dropped = |reason| {
-            let help = "Answers not written to disk, by reason.";
+            let help = "Responses not written to disk, by reason.";
             registry.counter("tidegate_disk_dropped_total", help, &[("reason", reason)])
         };
         let counter = |name, help| registry.counter(name, help, &[]);
@@ -53,7 +56,7 @@ impl DiskMetrics {
             slow: look_ups("slow"),
             damaged: look_ups("damaged"),
             errors: counter("tidegate_disk_errors_total", "Failures of the cache on disk."),
-            written: counter("tidegate_disk_writes_total", "Answers written to disk."),
+            written: counter("tidegate_disk_writes_total", "Records written to disk."),
             written_bytes: counter("tidegate_disk_written_bytes_total", "Bytes written to disk."),
             dropped: dropped("behind"),
             first: dropped("first"),

@@ -1,34 +1,35 @@
-//! Purges of this life of the process and of those before.
+//! The purges of this run of the process and of earlier runs.
 //!
-//! Each life numbers its purges from one; on disk they are numbered on from the last life's, and so
-//! are the answers' stamps. An answer of an earlier life is judged here by the purges of that time
-//! that came after it, and by the gateway by every purge of this life.
-//! Invariant: a purge is taken to be no earlier than it was. Memory is fixed but for prefixes not
-//! yet written, of which there are as many as operators purge in a second.
+//! Each run numbers its purges from one. On disk, purges and the stamps of responses are numbered
+//! on from the last run. A response of an earlier run is judged here by the later purges of those
+//! runs. The store judges it by every purge of this run.
+//!
+//! Invariant: a purge never counts as earlier than it was. Bound: memory is fixed, but for prefixes
+//! that are not written yet; there are at most as many as operators purge in a second.
 
 use crate::purge::{Area, Prefix, PurgeVerdict, Records};
 use crate::tags::Tags;
 
 use super::log::Logged;
 
-/// All purges, of this life and of those before.
+/// All purges, of this run and of earlier ones.
 #[derive(Debug, Default)]
 pub(super) struct PurgeLog {
-    /// The last number of the lives before.
+    /// The last number of the earlier runs.
     base: u64,
-    /// What was purged then.
+    /// The purges of the earlier runs.
     before: Records,
-    /// Purges of this life, by its own numbers, that are not written yet.
+    /// Purges of this run that are not written yet, by the numbers of this run.
     unwritten: Logged,
-    /// The last purge of this life.
+    /// The last purge of this run.
     last: u64,
-    /// The last purge of this life that a removed store took with it: an answer that was fetched
-    /// before it is not for another store.
+    /// The last purge of this run that was removed with a log. A response that was fetched before
+    /// it must not be written to the next log.
     lost: u64,
 }
 
 impl PurgeLog {
-    /// Takes over what the lives before have written; false when it makes no sense.
+    /// Takes over the purges that earlier runs have written; returns false if one cannot be read.
     pub(super) fn resume(&mut self, logged: &Logged) -> bool {
         self.before = Records::beginning_at(logged.floor);
         for (place, number) in &logged.places {
@@ -44,25 +45,25 @@ impl PurgeLog {
         true
     }
 
-    /// Nothing is on disk any more.
+    /// Forgets the purges on disk, because the log was removed.
     pub(super) fn clear(&mut self) {
         self.before = Records::default();
         self.unwritten = Logged::default();
         self.lost = self.last;
     }
 
-    /// The number on disk of a purge of this life; `None` when an answer fetched after it, and not
-    /// after later ones, is not to be written.
+    /// Returns the stamp on disk for a stamp of this run; `None` if the response must not be
+    /// written.
     pub(super) fn stamp(&self, stamp: u64) -> Option<u64> {
         (stamp >= self.lost).then_some(self.base + stamp)
     }
 
-    /// The number in this life of a purge on disk; 0 for those before.
+    /// Returns the stamp of this run for a stamp on disk; 0 if it is of an earlier run.
     pub(super) fn stamp_here(&self, stamp: u64) -> u64 {
         stamp.saturating_sub(self.base)
     }
 
-    /// Notes a purge of this life; `stamp` is the number of the last.
+    /// Adds purges of this run; `stamp` is the number of the last one.
     pub(super) fn add(&mut self, areas: &[Area], soft: bool, stamp: u64) {
         self.last = self.last.max(stamp);
         for area in areas {
@@ -85,7 +86,7 @@ impl PurgeLog {
         !self.unwritten.places.is_empty() || !self.unwritten.prefixes.is_empty()
     }
 
-    /// Purges to write, by their numbers on disk.
+    /// Takes the purges to write, by their numbers on disk.
     pub(super) fn take_unwritten(&mut self) -> Logged {
         let mut taken = std::mem::take(&mut self.unwritten);
         let numbers = taken.places.values_mut().chain(taken.prefixes.values_mut());
@@ -93,7 +94,7 @@ impl PurgeLog {
         taken
     }
 
-    /// How far an answer is covered by purges of the lives before.
+    /// Returns how far purges of earlier runs cover a response.
     pub(super) fn verdict(&self, stamp: u64, key: &[u8], tags: &Tags) -> PurgeVerdict {
         self.before.verdict(stamp, key, tags)
     }

@@ -1,8 +1,9 @@
-//! Changes that wait to be written, the last of each key.
+//! The queue of changes that wait to be written: the last change of each key.
 //!
-//! Bounds: at most `BYTES_MAX` of answers; one more is dropped, and its key is forgotten instead,
-//! so that no older answer comes back in its place. At most `KEYS_MAX` keys; one more, and the
-//! queue says that it lost count: then all that is on disk is to be forgotten.
+//! Invariant: a look-up that asks this queue first never sees an older response on disk. Bounds: at
+//! most `BYTES_MAX` bytes of responses. Beyond that a response is dropped, and its key is forgotten
+//! instead. At most `KEYS_MAX` keys; beyond that the queue reports that it lost count, and then the
+//! whole log must be removed. Never here: writing.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -13,14 +14,14 @@ use parking_lot::{Condvar, Mutex};
 
 use super::record::DiskContent;
 
-/// Bytes of answers that may wait.
+/// Bytes of responses that may wait.
 const BYTES_MAX: usize = 32 << 20;
 /// Keys that may wait.
 const KEYS_MAX: usize = 1 << 18;
-/// Bytes that are worth a transaction before their time.
+/// Waiting bytes at which a transaction begins before its time.
 const BATCH_BYTES: usize = 1 << 20;
 
-/// What is to stand under a key; `None` is nothing.
+/// The content that a key is to have; `None` forgets the key.
 pub(super) type PendingContent = Option<DiskContent>;
 /// Changes by key.
 pub(super) type Changes = HashMap<Box<[u8]>, PendingContent, RandomState>;
@@ -29,7 +30,7 @@ pub(super) type Changes = HashMap<Box<[u8]>, PendingContent, RandomState>;
 struct State {
     waiting: Changes,
     waiting_bytes: usize,
-    /// Taken, and not yet written.
+    /// Changes that were taken and are not written yet.
     writing: Arc<Changes>,
     writing_bytes: usize,
     taken_at: Option<Instant>,
@@ -44,19 +45,19 @@ pub(super) struct WriteQueue {
     ready: Condvar,
 }
 
-/// What there is to do.
+/// The work for the writer.
 #[derive(Debug)]
 pub(super) struct Work {
-    /// Changes to write; call [`WriteQueue::written`] after.
+    /// Changes to write; call [`WriteQueue::written`] afterwards.
     pub changes: Arc<Changes>,
-    /// More keys changed than could be remembered.
+    /// Whether more keys changed than the queue could hold.
     pub lost_count: bool,
-    /// No more will come.
+    /// Whether no more changes will come.
     pub stopping: bool,
 }
 
 impl WriteQueue {
-    /// Adds a change; false when its answer was dropped.
+    /// Adds a change; returns false if its response was dropped.
     pub(super) fn push(&self, key: Box<[u8]>, stored: PendingContent) -> bool {
         let mut state = self.state.lock();
         let bytes = weight(&stored);
@@ -77,7 +78,7 @@ impl WriteQueue {
         fits
     }
 
-    /// What is to stand under a key, when that is not written yet.
+    /// Returns the content that a key is to have, if that is not written yet.
     pub(super) fn get(&self, key: &[u8]) -> Option<PendingContent> {
         let state = self.state.lock();
         if state.lost_count {
@@ -86,7 +87,7 @@ impl WriteQueue {
         state.waiting.get(key).or_else(|| state.writing.get(key)).cloned()
     }
 
-    /// Waits until enough waits, the time is over, or no more will come.
+    /// Takes the waiting changes once there are enough, at `deadline`, or when the queue stops.
     pub(super) fn take(&self, deadline: Instant) -> Work {
         let mut state = self.state.lock();
         while state.waiting_bytes < BATCH_BYTES && !state.stopping {
@@ -104,7 +105,7 @@ impl WriteQueue {
         }
     }
 
-    /// Forgets what was taken: it is written.
+    /// Forgets the changes that were taken, because they are written.
     pub(super) fn written(&self) {
         let mut state = self.state.lock();
         state.writing = Arc::default();
@@ -112,24 +113,24 @@ impl WriteQueue {
         state.taken_at = None;
     }
 
-    /// Forgets everything: nothing is on disk any more.
+    /// Forgets every change, because the log was removed.
     pub(super) fn clear(&self) {
         let mut state = self.state.lock();
         *state = State { stopping: state.stopping, ..State::default() };
     }
 
-    /// Whether more keys changed than could be remembered.
+    /// Whether more keys changed than the queue could hold.
     pub(super) fn lost_count(&self) -> bool {
         self.state.lock().lost_count
     }
 
-    /// Says that no more will come.
+    /// Stops the queue: no more changes will come.
     pub(super) fn stop(&self) {
         self.state.lock().stopping = true;
         self.ready.notify_one();
     }
 
-    /// Waits for a while; true when no more will come.
+    /// Waits for a while; returns true as soon as the queue stops.
     pub(super) fn pause(&self, span: Duration) -> bool {
         let mut state = self.state.lock();
         let deadline = Instant::now() + span;
@@ -137,12 +138,12 @@ impl WriteQueue {
         state.stopping
     }
 
-    /// How long what was taken has been written by now.
+    /// Returns the time since the changes now being written were taken; zero if there are none.
     pub(super) fn writing_for(&self) -> Duration {
         self.state.lock().taken_at.map_or(Duration::ZERO, |at| at.elapsed())
     }
 
-    /// Changes that wait.
+    /// Returns the number of changes that are not written yet.
     pub(super) fn count(&self) -> usize {
         let state = self.state.lock();
         state.waiting.len() + state.writing.len()

@@ -1,10 +1,11 @@
-//! A record: what stands on disk under a key, with all that is needed to doubt it.
+//! A record: the bytes that are stored on disk under a key, and how they are checked.
 //!
-//! Layout, little-endian: checksum (XXH3, 64 bits) of all that follows, kind, key, then either the
-//! names of the fields that the answer varies by, or the answer with its lifetimes. Times are of
-//! the wall clock, because ages count on over a restart (RFC 9111 §4.2.3).
-//! Invariant: `decode` returns only what was encoded whole under this very key; anything else is
-//! an error, never a panic and never another answer.
+//! Layout, little-endian: a checksum (XXH3, 64 bits) of all that follows, the kind, the key. Then
+//! follow either the names of the fields that the response varies by, or the response with its
+//! lifetimes. Times are of the wall clock, because ages count on over a restart (RFC 9111 §4.2.3).
+//!
+//! Invariant: `decode` returns only content that was encoded whole under the same key. Anything
+//! else is an error, never a panic and never another response. Never here: the disk.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -19,48 +20,48 @@ use crate::tags::Tags;
 const ENTRY: u8 = 1;
 const VARIES: u8 = 2;
 
-/// What stands under a key.
+/// The content of a key on disk.
 #[derive(Debug, Clone)]
 pub(crate) enum DiskContent {
-    /// An answer.
+    /// A response.
     Entry(DiskEntry),
-    /// The answer varies by these request fields.
+    /// The response varies by these request fields.
     Varies(FieldNames),
 }
 
-/// An answer with what tells its age and what was purged since.
+/// A response, with what its age and later purges are judged by.
 #[derive(Debug, Clone)]
 pub(crate) struct DiskEntry {
-    /// The answer.
+    /// The response.
     pub entry: Arc<Entry>,
     /// The wall time at which it had age zero, microseconds since the Unix epoch.
     pub born_us: u64,
-    /// The last purge before it was fetched, as the store numbers purges.
+    /// The last purge before its fetch began, as purges are numbered on disk.
     pub stamp: u64,
-    /// Whether its route offers it in codings; none is on disk.
+    /// Whether its route offers encodings. None is ever written to disk.
     pub has_encodings: bool,
 }
 
-/// Why a record is none.
+/// The reason why a record cannot be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Doubt {
     /// Its bytes are not those that were written.
     Damaged,
-    /// It is of another key with the same hash.
+    /// It belongs to another key with the same hash.
     OtherKey,
 }
 
-/// What the clocks show.
+/// The time by both clocks.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Clocks {
-    /// The steady one.
+    /// The monotonic clock.
     pub now: Instant,
-    /// The wall clock, microseconds since the Unix epoch; `None` when it shows less than it once
-    /// did, so that no age can be told.
+    /// The wall clock, microseconds since the Unix epoch. `None` if it has gone back, so that no
+    /// age can be computed.
     pub wall: Option<u64>,
 }
 
-/// Writes a record.
+/// Encodes a record.
 pub(super) fn encode(key: &[u8], stored: &DiskContent) -> Vec<u8> {
     let mut out = Writer(vec![0; 8]);
     match stored {
@@ -83,10 +84,10 @@ pub(super) fn encode(key: &[u8], stored: &DiskContent) -> Vec<u8> {
     out.0
 }
 
-/// Reads a record that was written under `key`.
+/// Decodes a record that was written under `key`.
 ///
 /// # Errors
-/// When it is damaged, or another key's.
+/// When the record is damaged, or belongs to another key.
 pub(super) fn decode(bytes: &[u8], key: &[u8], clocks: Clocks) -> Result<DiskContent, Doubt> {
     let mut rest = Reader(bytes);
     let sum = rest.number().ok_or(Doubt::Damaged)?;
@@ -235,14 +236,14 @@ impl<'b> Reader<'b> {
         let etag = self.optional()?;
         let last_modified = self.optional()?;
         let tags = self.tags()?;
-        // Copied, so that an answer in memory holds no more than is counted for it.
+        // Copied, so that the entry keeps no more memory than its weight counts.
         let fields = Bytes::copy_from_slice(self.text()?);
         let body = Bytes::copy_from_slice(self.text()?);
         body.get(hole.clone())?;
         let age = clocks.wall.and_then(|wall| wall.checked_sub(born_us));
         let born = age.and_then(|age| clocks.now.checked_sub(Duration::from_micros(age)));
         if born.is_none() {
-            // Of unknown age: it is good for asking whether it still stands, and for nothing else.
+            // Its age is unknown, so it may only be revalidated.
             (fresh, while_revalidate, if_error) = Default::default();
         }
         let entry = Entry {
@@ -264,7 +265,7 @@ impl<'b> Reader<'b> {
             open,
             hold_off: HoldOff::default(),
             tags,
-            // As this life of the process numbers purges, once it is promoted.
+            // Set to a stamp of this run of the process when the entry is promoted to memory.
             stamp: 0,
             encodings: None,
         };

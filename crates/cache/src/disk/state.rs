@@ -1,7 +1,8 @@
-//! What the threads of the tier share: the store in use, what waits, what was purged, how it goes.
+//! The state that the threads of the tier share: the log, the queue, the purges, the metrics.
 //!
-//! Invariant: what was replaced or forgotten since it was written never comes back; a mark counts
-//! the changes of a key, so that who reads slowly can tell.
+//! Invariant: a response never comes back after it was replaced or forgotten. A mark counts the
+//! changes of a key, so that a slow read can detect a change. Never here: the thread that writes
+//! (`writer`), and the wait of a request for a read (`tier`).
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -19,31 +20,31 @@ use super::purges::PurgeLog;
 use super::queue::WriteQueue;
 use super::record::{self, Clocks, DiskContent, Doubt};
 
-/// Where the tier is, and how large.
+/// The directory of the tier, its size and its times.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DiskPlan {
-    /// Its directory, its own alone.
+    /// Its directory, which nothing else may use.
     pub dir: PathBuf,
     /// Bytes that it may take.
     pub bytes: u64,
-    /// How long it waits for what.
+    /// Its timeouts and intervals.
     pub times: DiskTimes,
 }
 
-/// How long the tier waits for what.
+/// The timeouts and intervals of the tier.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DiskTimes {
-    /// A read that takes longer is a miss: asking the origin is faster then.
+    /// Longest time of a read. After that the look-up is a miss, because the origin is faster.
     pub read_timeout: Duration,
-    /// How long a start waits for the log to open.
+    /// Longest time that the start waits for the log to open.
     pub open_timeout: Duration,
-    /// How long an end waits for the last write.
+    /// Longest time that the stop waits for the last write.
     pub close_timeout: Duration,
-    /// The longest that a change waits to be written, and what a crash may lose.
+    /// Longest time before a change is durable; a crash may lose the changes of this time.
     pub flush_interval: Duration,
-    /// Time before the first new try after a failure.
+    /// Time before the first retry after a failure.
     pub retry_interval_min: Duration,
-    /// The longest time between two tries.
+    /// Longest time between two retries.
     pub retry_interval_max: Duration,
 }
 
@@ -61,7 +62,7 @@ impl Default for DiskTimes {
 }
 
 impl DiskTimes {
-    /// For tests: writes at once, and waits as long as a busy machine may need.
+    /// Returns times for tests: writes happen almost at once, and a busy machine has time enough.
     pub fn for_tests() -> Self {
         Self {
             read_timeout: Duration::from_secs(60),
@@ -74,21 +75,22 @@ impl DiskTimes {
     }
 }
 
-/// How far the wall clock may lag behind what it once showed before ages cannot be told.
+/// Microseconds that the wall clock may go back; beyond that no age can be computed.
 const LAG_US_MAX: u64 = 1_000_000;
-/// Counters of changes by key; two keys that share one cost a needless miss.
+/// Counters of changes, chosen by the hash of a key. A change of another key that shares the
+/// counter costs a needless miss.
 const MARKS: usize = 4096;
-/// Time after which a write that goes on is a reason for an alarm.
+/// Duration of a write above which the tier raises an alarm.
 const WRITE_TIME_MAX: Duration = Duration::from_secs(30);
 
-/// A log in use, with the lock on its directory, which is given back after it.
+/// An open log, and the lock on its directory, which is released after the log is closed.
 pub(super) struct Opened {
     /// The log.
     pub log: RecordLog,
     pub(super) _lock: Box<dyn Send + Sync>,
 }
 
-/// What the threads of the tier share.
+/// The state that the threads of the tier share.
 pub(super) struct DiskState {
     pub plan: DiskPlan,
     pub disk: Arc<dyn Disk>,
@@ -96,23 +98,23 @@ pub(super) struct DiskState {
     pub opened: RwLock<Option<Arc<Opened>>>,
     pub queue: WriteQueue,
     pub doorkeeper: Mutex<Doorkeeper>,
-    /// How often the responses of a key changed.
+    /// Counters of changes; several keys share one.
     pub marks: Vec<AtomicU64>,
-    /// The latest that the wall clock ever showed, microseconds.
+    /// The latest time that the wall clock has shown, microseconds since the Unix epoch.
     pub latest_us: AtomicU64,
-    /// Until when the disk is not asked because it was too slow.
+    /// End of the time in which the disk is not read, because it was too slow.
     pub rests_until: Mutex<Option<Instant>>,
-    /// A reader found that the engine fails.
+    /// Whether the engine has failed, so that the log must be removed.
     pub broken: AtomicBool,
-    /// Why the tier is out of use.
+    /// The reason why the tier is out of use.
     pub reason: Mutex<Option<String>>,
-    /// What was purged, in this life and before.
+    /// The purges of this run and of earlier ones.
     pub purges: Mutex<PurgeLog>,
     pub metrics: DiskMetrics,
 }
 
 impl DiskState {
-    /// A tier without a log yet.
+    /// Returns the state of a tier without an open log.
     pub(super) fn new(
         plan: DiskPlan,
         disk: Arc<dyn Disk>,
@@ -150,7 +152,7 @@ impl DiskState {
         }
     }
 
-    /// Whether a key's answer may displace others.
+    /// Whether the response of a key may be written: on a full disk it would displace others.
     pub(super) fn admits(&self, key: &[u8]) -> bool {
         let is_full = self.opened.read().as_ref().is_some_and(|opened| opened.log.evicted() > 0);
         let admitted = !is_full || self.doorkeeper.lock().knows(&hash(key));
@@ -160,7 +162,7 @@ impl DiskState {
         admitted
     }
 
-    /// Reads a record, on a thread that may wait for the disk.
+    /// Reads a record. It must run on a thread that may block.
     pub(super) fn read(&self, opened: &Opened, key: &[u8]) -> Option<DiskContent> {
         let record = match opened.log.get(&hash(key)) {
             Ok(record) => record?,
@@ -184,7 +186,7 @@ impl DiskState {
         self.rests_until.lock().is_some_and(|end| Instant::now() < end)
     }
 
-    /// What to tell of a disk that does not fail, but does not answer either.
+    /// Returns the reason for an alarm if the disk hangs without an error.
     pub(super) fn slowness(&self) -> Option<String> {
         if self.queue.writing_for() > WRITE_TIME_MAX {
             return Some(format!("a write takes longer than {WRITE_TIME_MAX:?}"));
@@ -204,12 +206,13 @@ impl DiskState {
     pub(super) fn engine_failed(&self, reason: &str) {
         self.metrics.errors.add(1);
         if !self.broken.swap(true, Ordering::Relaxed) {
-            tracing::error!(dir = %self.plan.dir.display(), reason, "the cache on disk failed");
+            let dir = self.plan.dir.display();
+            tracing::error!(%dir, reason, "the cache on disk failed; its log will be removed");
         }
     }
 }
 
-/// The hash by which a key stands in the log.
+/// Returns the hash of a key in the log.
 pub(super) fn hash(key: &[u8]) -> Hash {
     XxHash3_128::oneshot(key).to_le_bytes()
 }

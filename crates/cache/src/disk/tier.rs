@@ -1,7 +1,8 @@
 //! The second tier as the store sees it: keep, forget, find, purge.
 //!
-//! Bounds: at most [`READS_MAX`] reads wait for a thread, and none waits longer than
-//! [`READ_TIMEOUT`]; one more, or a later one, is a miss.
+//! Invariant: a look-up or a change never blocks its I/O core. Only the start, the end and
+//! [`DiskTier::flush_purges`] wait for the disk. Bounds: at most [`READS_MAX`] reads wait for a
+//! thread, each for at most `read_timeout`; otherwise the look-up is a miss. Never here: writing.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -28,20 +29,20 @@ use crate::purge::{Area, PurgeVerdict};
 const READERS: usize = 2;
 /// Reads that may wait for a thread; one more is a miss.
 const READS_MAX: usize = 256;
-/// Time for which a disk that was too slow is not asked.
+/// Time for which the disk is not read after a read was too slow.
 const REST: Duration = Duration::from_secs(5);
-/// A response of less use than this, without a validator, is not worth writing.
+/// Remaining life below which a response without a validator is not worth writing.
 const LIFE_MIN: Duration = Duration::from_secs(10);
 
 /// The second tier.
 pub(crate) struct DiskTier {
     state: Arc<DiskState>,
     readers: WorkPool,
-    /// The thread that writes, with what ends when it does.
+    /// The thread that writes, and a channel that closes when it ends.
     writer: Mutex<Option<(JoinHandle<()>, Receiver<()>)>>,
 }
 
-/// What the tier tells of itself.
+/// The status of the tier.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DiskStatus {
     /// Its directory.
@@ -54,7 +55,7 @@ pub struct DiskStatus {
     pub bytes_max: u64,
     /// Changes that wait to be written.
     pub waiting: usize,
-    /// Why it is out of use.
+    /// The reason why it is out of use or too slow, if it is.
     pub reason: Option<String>,
 }
 
@@ -65,14 +66,17 @@ impl std::fmt::Debug for DiskTier {
 }
 
 impl DiskTier {
-    /// Starts the tier on the operating system's disk and clock; `None` where not even a thread can
-    /// be had.
+    /// Starts the tier on the disk and the clock of the operating system; `None` if a thread cannot
+    /// be started.
     pub(crate) fn open(plan: DiskPlan, registry: &Registry) -> Option<Self> {
         let started = Self::start(plan, Arc::new(RealDisk), Arc::new(SystemClock), registry);
-        started.inspect_err(|error| tracing::error!(%error, "start the cache on disk")).ok()
+        let warn = |error: &std::io::Error| {
+            tracing::error!(reason = %error, "cannot start the cache on disk; using memory alone");
+        };
+        started.inspect_err(warn).ok()
     }
 
-    /// Starts the tier. It comes into use when its directory can be used, at once or later.
+    /// Starts the tier. It comes into use as soon as its directory can be used.
     ///
     /// # Errors
     /// When a thread cannot be started.
@@ -92,14 +96,14 @@ impl DiskTier {
             let _end = end;
             writer::run(&writer_state, &ready);
         })?;
-        // A disk that hangs delays the start no longer than this.
+        // A disk that hangs delays the start by no more than this timeout.
         let _ = is_ready.recv_timeout(times.open_timeout);
         let readers = WorkPool::start(READERS, READS_MAX)?;
         Ok(Self { state, readers, writer: Mutex::new(Some((writer, ended))) })
     }
 
-    /// Writes an answer that is about to be stored in memory; whether it is on disk later depends
-    /// on its worth and on what the disk can take.
+    /// Queues a response for the disk; call it before the response is stored in memory. It is not
+    /// written if its life is too short, or if the disk or the queue is full.
     pub(crate) fn keep(&self, key: &[u8], entry: &Arc<Entry>) {
         let state = &self.state;
         state.mark(key).fetch_add(1, Ordering::AcqRel);
@@ -117,24 +121,24 @@ impl DiskTier {
         state.push(key, kept.map(DiskContent::Entry));
     }
 
-    /// Writes that the answer under a key varies by request fields.
+    /// Queues the names of the request fields that the response under a key varies by.
     pub(crate) fn keep_names(&self, key: &[u8], names: &FieldNames) {
         self.state.mark(key).fetch_add(1, Ordering::AcqRel);
         self.state.push(key, Some(DiskContent::Varies(Arc::clone(names))));
     }
 
-    /// Forgets what stands under exactly this key; call it before memory forgets.
+    /// Forgets the content of exactly this key; call it before memory forgets it.
     pub(crate) fn forget(&self, key: &[u8]) {
         self.state.mark(key).fetch_add(1, Ordering::AcqRel);
         self.state.push(key, None);
     }
 
-    /// How often the answers of a key changed: what was read between two equal marks is current.
+    /// Returns the mark of a key. If it is equal before and after a read, nothing has changed.
     pub(crate) fn mark(&self, key: &[u8]) -> u64 {
         self.state.mark(key).load(Ordering::Acquire)
     }
 
-    /// Looks up what stands under exactly this key.
+    /// Finds the content of exactly this key.
     pub(crate) async fn find(&self, key: &[u8]) -> Option<DiskContent> {
         if let Some(wanted) = self.state.queue.get(key) {
             return wanted;
@@ -155,7 +159,7 @@ impl DiskTier {
             }
             Err(_) => {
                 metrics.slow.add(1);
-                // A disk that hangs must not cost every miss this time.
+                // Without this, every miss would wait for a disk that hangs.
                 *self.state.rests_until.lock() = Some(Instant::now() + REST);
                 None
             }
@@ -166,14 +170,13 @@ impl DiskTier {
         }
     }
 
-    /// Notes that areas were purged, so that it holds after a restart; `stamp` is the number of the
-    /// last purge.
+    /// Queues purges, so that they hold after a restart; `stamp` is the number of the last one.
     pub(crate) fn purged(&self, areas: &[Area], soft: bool, stamp: u64) {
         self.state.purges.lock().add(areas, soft, stamp);
     }
 
-    /// Writes what was purged, and waits for the disk: what an operator purged stays purged, even
-    /// when power is cut. What is invalidated by requests is written within a second.
+    /// Writes the queued purges and waits for the disk, so that they survive a power cut. Without
+    /// this call they are written with the next flush, such as those that requests cause.
     pub(crate) fn flush_purges(&self) {
         let opened = self.state.opened.read().clone();
         if let Some(opened) = opened
@@ -183,44 +186,44 @@ impl DiskTier {
         }
     }
 
-    /// How far an answer is covered by purges of earlier lives of the process.
+    /// Returns how far purges of earlier runs of the process cover a response.
     pub(crate) fn verdict(&self, kept: &DiskEntry, key: &[u8]) -> PurgeVerdict {
         self.state.purges.lock().verdict(kept.stamp, key, &kept.entry.tags)
     }
 
-    /// The last purge of this life before an answer was fetched.
+    /// Returns the stamp of a response, as this run of the process numbers purges.
     pub(crate) fn stamp(&self, kept: &DiskEntry) -> u64 {
         self.state.purges.lock().stamp_here(kept.stamp)
     }
 
-    /// Counts a look-up that brought a response that may be used as it is.
+    /// Counts a look-up that found a response that may be used as it is.
     pub(crate) fn note_hit(&self) {
         self.state.metrics.hits.add(1);
     }
 
-    /// Counts a look-up that brought one to ask the origin about.
+    /// Counts a look-up that found a response to revalidate.
     pub(crate) fn note_stale(&self) {
         self.state.metrics.stale.add(1);
     }
 
-    /// Counts a look-up that brought nothing.
+    /// Counts a look-up that found no response.
     pub(crate) fn note_miss(&self) {
         self.state.metrics.misses.add(1);
     }
 
-    /// Keeps all readers busy until they may go on.
+    /// Blocks all readers until the gate is unlocked.
     pub(crate) fn hold_readers(&self, gate: &Arc<Mutex<()>>) {
         for _ in 0..READERS {
             let gate = Arc::clone(gate);
             let job = self.readers.run(move || drop(gate.lock()));
-            // Queued when it is polled for the first time.
+            // The first poll queues the job.
             let mut job = Box::pin(job);
             let mut context = std::task::Context::from_waker(std::task::Waker::noop());
             let _ = job.as_mut().poll(&mut context);
         }
     }
 
-    /// What the tier tells of itself.
+    /// Returns the status of the tier.
     pub(crate) fn status(&self) -> DiskStatus {
         let state = &self.state;
         let opened = state.opened.read().clone();
@@ -242,10 +245,10 @@ impl Drop for DiskTier {
         if ended.recv_timeout(self.state.plan.times.close_timeout) == Err(RecvTimeoutError::Timeout)
         {
             let dir = self.state.plan.dir.display();
-            tracing::error!(%dir, "the cache on disk does not end; what waits is lost");
+            tracing::error!(%dir, "the cache on disk did not stop in time; changes are lost");
             return;
         }
-        // A panic of the writer was told by itself; there is nobody left to tell.
+        // If the writer panicked, the panic itself is in the log already.
         let _ = writer.join();
     }
 }

@@ -1,7 +1,8 @@
-//! The thread that opens the log, writes what waits, and starts anew after a failure.
+//! The thread that opens the log, writes the queued changes, and starts again after a failure.
 //!
-//! Invariant: a log that failed once is removed before another one is opened, for it may lack
-//! what was forgotten since. A log that another process holds is left alone.
+//! Invariants: a log that has failed is removed before another is opened, because it may still hold
+//! responses that were forgotten since. A log that another process has locked is left alone.
+//! Never here: reads.
 
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -20,16 +21,16 @@ use super::record;
 use super::record::DiskContent;
 use super::state::{DiskState, Opened, hash};
 
-/// Time after which the clock is written down, though nothing else is to be.
+/// Longest time without a write of the wall clock, even if nothing else changes.
 const CLOCK_NOTED: Duration = Duration::from_secs(60);
-/// Bytes of one transaction.
+/// Bytes of records at which a transaction ends.
 const TRANSACTION_BYTES: usize = 1 << 20;
-/// Share of the bytes given that records may fill; the rest is the engine's, to write beside them.
+/// Share of the given bytes that records may fill. The engine needs the rest for its transactions.
 pub(super) const FILL: f64 = 0.85;
-/// A wall clock this far behind what it once showed was wrong then: no age can be told any more.
+/// Microseconds: if the wall clock goes back by more, it was wrong before, and so is every age.
 const LAG_HOPELESS: u64 = 3_600_000_000;
 
-/// Why the log is out of use.
+/// The reason why the log is out of use.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum DiskError {
     #[error("another process uses the directory `{}`", .0.display())]
@@ -42,13 +43,13 @@ pub(super) enum DiskError {
     Panicked(PathBuf),
     #[error("read from the file `{}`", .0.display())]
     Read(PathBuf),
-    #[error("keep up with what is forgotten")]
+    #[error("write changes: more keys changed at once than the queue can hold")]
     Behind,
-    #[error("tell ages: the wall clock went back by more than an hour")]
+    #[error("compute ages: the wall clock went back by more than an hour")]
     Clock,
 }
 
-/// Runs until the queue is stopped; says when it has tried to open the log.
+/// Runs until the queue is stopped. It sends on `ready` once it has tried to open the log.
 pub(super) fn run(state: &DiskState, ready: &Sender<()>) {
     let times = state.plan.times;
     let (first, longest) = (times.retry_interval_min, times.retry_interval_max);
@@ -57,11 +58,11 @@ pub(super) fn run(state: &DiskState, ready: &Sender<()>) {
         let outcome = open(state).and_then(|opened| {
             backoff.reset();
             state.take_into_use(opened);
-            // Nobody waits any more when this took too long.
+            // If this took too long, nobody waits any more.
             let _ = ready.send(());
             let outcome = write_all(state);
             if outcome.is_err() {
-                // Tried again before the next log is opened.
+                // If this fails, the next `open` tries again.
                 let _ = state.remove();
             }
             state.take_out_of_use();
@@ -91,7 +92,7 @@ impl DiskState {
     fn take_out_of_use(&self) {
         self.metrics.up.set(0);
         let opened = self.opened.write().take();
-        // A read under way holds it for a moment longer. What closing may panic at was told.
+        // A read under way keeps it open a moment longer. A panic while closing is in the log.
         let _ = catch_unwind(AssertUnwindSafe(|| drop(opened)));
     }
 
@@ -100,7 +101,7 @@ impl DiskState {
         self.metrics.errors.add(1);
         let before = self.reason.lock().replace(text.clone());
         if before.as_ref() != Some(&text) {
-            tracing::error!(reason = %text, "the cache on disk is out of use");
+            tracing::error!(reason = %text, "the cache on disk is out of use; trying again later");
         }
     }
 
@@ -109,14 +110,14 @@ impl DiskState {
         self.metrics.entries.set(i64::try_from(log.entries()).unwrap_or(i64::MAX));
     }
 
-    /// Removes the log's file; what waits is all that is on disk then.
+    /// Removes the file of the log, and clears the state that belongs to it.
     fn remove(&self) -> Result<(), DiskError> {
         match self.disk.remove(&self.path()) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
                 Err(DiskError::Disk(self.plan.dir.clone(), error))
             }
             _ => {
-                // A power cut must not bring it back.
+                // Without this, a power cut could bring the file back.
                 let synced = self.disk.sync_dir(&self.plan.dir);
                 synced.map_err(|error| DiskError::Disk(self.plan.dir.clone(), error))?;
                 self.queue.clear();
@@ -146,7 +147,7 @@ fn open(state: &DiskState) -> Result<Opened, DiskError> {
     let log = match open_store(state) {
         Ok(log) => log,
         Err(error) => {
-            tracing::warn!(reason = %Chain(&error), "the cache on disk is begun anew");
+            tracing::warn!(reason = %Chain(&error), "the cache on disk is emptied");
             state.remove()?;
             open_store(state)?
         }
@@ -154,7 +155,7 @@ fn open(state: &DiskState) -> Result<Opened, DiskError> {
     Ok(Opened { log, _lock: lock })
 }
 
-/// Opens the log, unless its clock or its log says that nothing in it can be trusted.
+/// Opens the log. It begins an empty one if the clock or the purges of the old one are wrong.
 fn open_store(state: &DiskState) -> Result<RecordLog, DiskError> {
     let path = state.path();
     let file = state.disk.open_write(&path);
@@ -261,7 +262,7 @@ fn write(state: &DiskState, log: &RecordLog, work: &Work) -> Result<(), DiskErro
     if some.is_empty() { Ok(()) } else { guarded(state, || log.write(&some, clock, false)) }
 }
 
-/// Runs what may fail, or panic where the file's contents make no sense.
+/// Runs a job of the engine, which may fail, or panic if the file is damaged.
 fn guarded<T>(
     state: &DiskState,
     job: impl FnOnce() -> Result<T, LogError>,

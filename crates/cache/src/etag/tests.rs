@@ -1,4 +1,4 @@
-//! Claims about tags of encoded answers.
+//! Claims about `ETag`s of encoded responses.
 
 use super::{coding_of_copy, encoded, restore};
 use http1::FieldLines;

@@ -1,4 +1,4 @@
-//! Claims about what keys name.
+//! Claims about the resource that a key names.
 
 use super::Resource;
 

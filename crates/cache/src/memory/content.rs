@@ -1,4 +1,6 @@
-//! What stands under a key in memory.
+//! The content of a key in memory: a response, or the names of the fields that it varies by.
+//!
+//! Invariant: a key holds one of the two, never both. Never here: how the content is found.
 
 use std::sync::{Arc, LazyLock};
 
@@ -6,7 +8,7 @@ use crate::entry::Entry;
 use crate::key::FieldNames;
 use crate::tags::Tags;
 
-/// What stands under a key.
+/// The content of a key.
 #[derive(Debug, Clone)]
 pub(crate) enum Content {
     /// A response.
@@ -16,7 +18,7 @@ pub(crate) enum Content {
 }
 
 impl Content {
-    /// By which it may be purged.
+    /// Returns the tags by which it may be purged.
     pub(crate) fn tags(&self) -> &Tags {
         static NONE: LazyLock<Tags> = LazyLock::new(Tags::default);
         match self {

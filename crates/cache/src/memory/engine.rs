@@ -1,14 +1,16 @@
-//! What stays in memory: values by key within a budget, by S3-FIFO (Yang, Zhang, Qiu, Yue, Rashmi:
-//! FIFO queues are all you need for cache eviction, SOSP 2023).
+//! Values by key within a budget, evicted by S3-FIFO.
 //!
-//! A newcomer waits in a small queue; used twice before its end, it goes to the main queue, else it
-//! leaves, and its hash is remembered. What comes back while remembered goes to the main queue at
-//! once. At the main queue's end an entry that was used since goes around again. Until a part was
-//! full, what finds the small queue full goes to the main queue: nobody has to leave yet.
-//! Invariants: the weight of all values is at most the budget; a key stands in exactly one queue;
-//! no more hashes are remembered than there are values; the whole key is compared, never its hash
-//! alone. A use takes a shared lock and one store, and allocates nothing. What had to make room is
-//! handed to the caller, so that nothing of it is dropped under a lock.
+//! The method is from Yang, Zhang, Qiu, Yue, Rashmi: FIFO queues are all you need for cache
+//! eviction, SOSP 2023. A new value enters the small queue. At the end of that queue, a value that
+//! was used twice moves to the main queue. Any other value is evicted, and its hash is remembered
+//! as a ghost. A value that returns while its ghost is remembered enters the main queue at once. At
+//! the end of the main queue, a value that was used goes around again. One rule is ours: until a
+//! shard was full once, a value that finds the small queue full enters the main queue.
+//!
+//! Invariants: the weight of all values is at most the budget. A key is in exactly one queue. There
+//! are at most as many ghosts as values. The whole key is compared, never only its hash. A use
+//! takes a shared lock and one store, and allocates nothing. Evicted values are handed to the
+//! caller, so that none is dropped under a lock. Never here: what a value is.
 
 mod ghosts;
 
@@ -22,23 +24,23 @@ use crate::key::SharedKey;
 
 use ghosts::{Ghosts, table_bytes};
 
-/// Share of the budget for newcomers, in percent.
+/// Share of the budget for the small queue, in percent.
 const SMALL_PERCENT: u64 = 10;
-/// Uses by which a newcomer proves itself.
+/// Uses after which a value moves from the small queue to the main queue.
 const PROOF: u8 = 2;
-/// More uses are not told apart.
+/// Uses that are counted; more make no difference.
 const USES_MAX: u8 = 3;
-/// Values in a row that may go around again before one leaves however much it was used: bounds the
-/// time that the lock is held after long without a newcomer.
+/// Values in a row that may go around again; the next is evicted even if it was used. This bounds
+/// the time under the lock when many values were used since the last eviction.
 const SPARED_MAX: usize = 256;
-/// More parts would not be asked for at once.
+/// Shards; more would rarely be locked at the same time.
 const SHARDS_MAX: u64 = 16;
-/// Nodes grow by this part of themselves: less lies idle than after doubling.
+/// The list of nodes grows by one part in this many, which wastes less memory than doubling.
 const GROWTH: usize = 8;
 /// No node.
 const NONE: u32 = u32::MAX;
 
-/// What had to make room, with its key and the key's hash.
+/// Evicted values, each with its key and the hash of the key.
 pub(crate) type Evicted<V> = SmallVec<[(u64, SharedKey, V); 2]>;
 
 /// Values by key.
@@ -55,7 +57,7 @@ struct FifoShard<V> {
     queues: [Fifo; 2],
     ghosts: Ghosts,
     weight_max: u64,
-    /// Whether anything had to make room yet.
+    /// Whether any value was evicted for lack of room so far.
     was_full: bool,
 }
 
@@ -65,19 +67,19 @@ struct FifoNode<V> {
     /// None while the node is free.
     content: Option<(SharedKey, V)>,
     weight: u64,
-    /// Towards the end of the queue, which leaves first.
+    /// Towards the end of the queue, where values are evicted.
     next: u32,
     previous: u32,
     uses: AtomicU8,
     place: FifoKind,
 }
 
-/// A queue.
+/// One of the two queues.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum FifoKind {
-    /// Of newcomers.
+    /// The queue of new values.
     Small,
-    /// Of those that proved themselves.
+    /// The queue of values that were used.
     Main,
 }
 
@@ -89,52 +91,54 @@ struct Fifo {
     len: usize,
 }
 
-/// The part that keeps a key of this hash, of a number that is a power of two.
+/// Returns the shard of a hash; the number of shards is a power of two.
 pub(crate) fn shard_of(hash: u64, shards: usize) -> usize {
-    // The hash tables take the lowest and the highest bits.
+    // The hash tables use the lowest and the highest bits.
     (hash >> 32) as usize & (shards - 1)
 }
 
-/// Bytes that the engine spends on a value of this type beyond its key's and its own: a node and a
-/// place in the table, each with what lies idle on average, and a hash that is remembered.
+/// Returns the bytes that the engine spends on a value, beyond those of its key and its content.
+///
+/// These are a node and a place in the table, each with its average share of unused memory, and a
+/// ghost.
 pub(crate) const fn bytes_each<V>() -> usize {
     let node = size_of::<FifoNode<V>>();
     node + node / (2 * GROWTH) + table_bytes(size_of::<u32>()) + ghosts::BYTES_EACH
 }
 
 impl<V: Clone> S3Fifo<V> {
-    /// Nothing yet, and room for `weight_max`, in parts of no less than `shard_min`: heavier values
-    /// than a part are not kept.
+    /// Returns an empty engine with room for `weight_max`, in shards of at least `shard_min`. It
+    /// never keeps a value that is heavier than a shard.
     pub(crate) fn new(weight_max: u64, shard_min: u64) -> Self {
         let shards = 1 << (weight_max / shard_min.max(1)).clamp(1, SHARDS_MAX).ilog2();
         let shard = || RwLock::new(FifoShard::new(weight_max / shards));
         Self { shards: (0..shards).map(|_| shard()).collect() }
     }
 
-    /// Finds a value; this is a use.
+    /// Finds a value, and counts this as a use.
     pub(crate) fn get(&self, hash: u64, key: &[u8]) -> Option<V> {
         let shard = self.shard(hash).read();
         let node = &shard.nodes[shard.find(hash, key)? as usize];
         let uses = node.uses.load(Ordering::Relaxed);
         if uses < USES_MAX {
-            // Of two uses at once one may be lost.
+            // If two uses happen at once, one may be lost.
             node.uses.store(uses + 1, Ordering::Relaxed);
         }
         node.content.as_ref().map(|(_, value)| value.clone())
     }
 
-    /// Finds a value; this is no use.
+    /// Finds a value, and does not count this as a use.
     pub(crate) fn peek(&self, hash: u64, key: &[u8]) -> Option<V> {
         let shard = self.shard(hash).read();
         let node = &shard.nodes[shard.find(hash, key)? as usize];
         node.content.as_ref().map(|(_, value)| value.clone())
     }
 
-    /// Puts a value in its place, perhaps another's of the same key; returns what had to make room:
-    /// the value itself when it is heavier than a part, and then what stood there is gone too.
+    /// Inserts a value, or replaces the value of the same key; returns what it evicted. A value
+    /// heavier than a shard is returned itself, and the one it would replace is removed.
     pub(crate) fn insert(&self, hash: u64, key: SharedKey, value: V, weight: u64) -> Evicted<V> {
         let mut evicted = Evicted::new();
-        // Declared before the lock is taken, so dropped behind it.
+        // Declared before the lock is taken, so dropped after it is released.
         let _replaced: Option<(SharedKey, V)>;
         let mut shard = self.shard(hash).write();
         let found = shard.find(hash, &key);
@@ -146,23 +150,23 @@ impl<V: Clone> S3Fifo<V> {
         if let Some(at) = found {
             shard.reweigh(at, weight);
             _replaced = shard.nodes[at as usize].content.replace((key, value));
-            shard.make_room(0, &mut evicted);
+            shard.evict_for(0, &mut evicted);
             return evicted;
         }
-        shard.make_room(weight, &mut evicted);
+        shard.evict_for(weight, &mut evicted);
         let place = shard.place_of_new(hash);
         shard.add(hash, (key, value), weight, place);
         evicted
     }
 
-    /// Forgets a value.
+    /// Removes a value.
     pub(crate) fn remove(&self, hash: u64, key: &[u8]) -> Option<V> {
         let mut shard = self.shard(hash).write();
         let at = shard.find(hash, key)?;
         shard.take(at).map(|(_, value)| value)
     }
 
-    /// Forgets everything.
+    /// Removes every value and ghost.
     pub(crate) fn clear(&self) {
         for shard in &self.shards {
             let mut shard = shard.write();
@@ -173,17 +177,17 @@ impl<V: Clone> S3Fifo<V> {
         }
     }
 
-    /// Number of values.
+    /// Returns the number of values.
     pub(crate) fn len(&self) -> usize {
         self.shards.iter().map(|shard| shard.read().len()).sum()
     }
 
-    /// Their weight.
+    /// Returns the weight of all values.
     pub(crate) fn weight(&self) -> u64 {
         self.shards.iter().map(|shard| shard.read().weight()).sum()
     }
 
-    /// Number of parts, a power of two; [`shard_of`] tells which one keeps a key.
+    /// Returns the number of shards, a power of two; [`shard_of`] says which one holds a key.
     pub(crate) fn shards(&self) -> usize {
         self.shards.len()
     }
@@ -223,8 +227,8 @@ impl<V> FifoShard<V> {
         self.places.find(hash, is_it).copied()
     }
 
-    /// Evicts until `weight` more fits.
-    fn make_room(&mut self, weight: u64, evicted: &mut Evicted<V>) {
+    /// Evicts until a further `weight` fits.
+    fn evict_for(&mut self, weight: u64, evicted: &mut Evicted<V>) {
         let mut spared = 0;
         while self.weight() + weight > self.weight_max && self.len() > 0 {
             self.was_full = true;
@@ -243,7 +247,7 @@ impl<V> FifoShard<V> {
         }
     }
 
-    /// The queue whose last is judged next; it is not empty.
+    /// Returns the queue whose last value is judged next; it is not empty.
     fn next_to_judge(&self) -> FifoKind {
         let [small, main] = &self.queues;
         match small.len > 0 && (self.is_small_full() || main.len == 0) {
@@ -252,7 +256,7 @@ impl<V> FifoShard<V> {
         }
     }
 
-    /// The queue for a value that is not content.
+    /// Returns the queue for a value whose key is not stored.
     fn place_of_new(&mut self, hash: u64) -> FifoKind {
         let is_back = self.ghosts.forget(hash);
         match is_back || (!self.was_full && self.is_small_full()) {
@@ -265,7 +269,7 @@ impl<V> FifoShard<V> {
         self.queues[FifoKind::Small as usize].weight * 100 >= self.weight_max * SMALL_PERCENT
     }
 
-    /// Lets what was used enough stay, at the front of the main queue.
+    /// Moves a value that was used enough to the front of the main queue; returns whether it did.
     fn spare(&mut self, at: u32) -> bool {
         let node = &mut self.nodes[at as usize];
         let uses = node.uses.get_mut();

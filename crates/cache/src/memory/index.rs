@@ -1,9 +1,9 @@
-//! The keys that memory holds, in order, and their tags: what a purge looks through.
+//! The sorted keys of memory and their tags, in which a purge searches.
 //!
-//! Invariant: while nobody holds the lock of a shard, a key is in it just when the engine holds it.
-//! Whoever changes what stands under a key holds the lock of its shard meanwhile; what the engine
-//! evicts for it is in the same shard. Finding costs the logarithm of what is held and what is
-//! found, whatever else is held. A lock is held for a few dozen keys at a time.
+//! Invariant: while a shard is unlocked, it holds exactly the keys that the engine holds in its
+//! shard of the same number. Every change of a key's content holds the lock of its shard, and the
+//! engine evicts only from that shard. A search costs a logarithm of the number of keys for each
+//! key found. It releases the lock after a few dozen keys. Never here: entries.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
@@ -28,45 +28,45 @@ pub(crate) struct KeyIndex {
 #[derive(Debug, Default)]
 pub(crate) struct IndexShard {
     keys: BTreeMap<SharedKey, Tags>,
-    /// By tag and the key's hash, so that finding a place looks at few keys.
+    /// Sorted by tag, then by the hash of the key, so that a comparison rarely reads a whole key.
     tags: BTreeSet<(u64, u64, SharedKey)>,
 }
 
-/// Where a search in one shard stands: keys from here on are still to be looked at.
+/// The position of a search in one shard; it goes on from here.
 #[derive(Debug)]
 pub(crate) struct Search<'a> {
     area: &'a Area,
     from: Vec<u8>,
-    /// The hash of that key, where tags are searched.
+    /// The hash of that key, for a search by tag.
     from_hash: u64,
 }
 
 impl KeyIndex {
-    /// No keys, in as many shards as the engine has.
+    /// Returns an index without keys, in as many shards as the engine has.
     pub(crate) fn new(shards: usize) -> Self {
         Self { shards: (0..shards).map(|_| Mutex::default()).collect() }
     }
 
-    /// The shard of a key with this hash.
+    /// Locks the shard of a key with this hash.
     pub(crate) fn lock(&self, hash: u64) -> MutexGuard<'_, IndexShard> {
         self.shards[shard_of(hash, self.shards.len())].lock()
     }
 
-    /// Every shard in turn.
+    /// Returns every shard in turn.
     pub(crate) fn shards(&self) -> impl Iterator<Item = &Mutex<IndexShard>> {
         self.shards.iter()
     }
 }
 
 impl IndexShard {
-    /// Notes a key of this hash with the tags of what stands under it.
+    /// Adds a key of this hash, with the tags of its content.
     pub(crate) fn add(&mut self, hash: u64, key: &SharedKey, tags: &Tags) {
         self.remove(hash, key);
         self.tags.extend(tags.iter().map(|tag| (*tag, hash, Arc::clone(key))));
         self.keys.insert(Arc::clone(key), tags.clone());
     }
 
-    /// Forgets a key of this hash.
+    /// Removes a key of this hash.
     pub(crate) fn remove(&mut self, hash: u64, key: &[u8]) {
         if let Some((key, tags)) = self.keys.remove_entry(key) {
             for tag in tags.iter() {
@@ -75,18 +75,18 @@ impl IndexShard {
         }
     }
 
-    /// Forgets everything.
+    /// Removes every key.
     pub(crate) fn clear(&mut self) {
         self.keys.clear();
         self.tags.clear();
     }
 
-    /// Keys held.
+    /// Returns the number of keys.
     pub(crate) fn len(&self) -> usize {
         self.keys.len()
     }
 
-    /// The next keys that a search finds, at most `count`.
+    /// Returns the next keys that a search finds, at most `count`.
     pub(crate) fn find(&self, search: &mut Search<'_>, count: usize) -> Vec<SharedKey> {
         let mut found: Vec<SharedKey> = Vec::new();
         while found.len() < count
@@ -94,7 +94,7 @@ impl IndexShard {
         {
             search.from.clear();
             search.from.extend_from_slice(&key);
-            // The least key behind this one.
+            // With a zero byte added, this is the least key after the one found.
             search.from.push(0);
             found.push(key);
         }
@@ -120,7 +120,8 @@ impl IndexShard {
         }
     }
 
-    /// The next key of this host, or of any, whose resource is `start`, or only begins so.
+    /// Returns the next key of a host, or of any host, whose path and query begin with `start`.
+    /// With `whole` they must equal it.
     fn next_in(
         &self,
         host: Option<&str>,
@@ -138,7 +139,7 @@ impl IndexShard {
             if covered.is_some_and(|rest| !whole || matches!(rest, [] | [b'\n', ..])) {
                 return Some(Arc::clone(key));
             }
-            // Not there yet: on to where the first one would stand, or to the next host.
+            // Go on at the first possible match on this host, or at the next host.
             *from = match wanted.as_slice() > &**key {
                 true => wanted,
                 false if host.is_some() => return None,
@@ -149,7 +150,7 @@ impl IndexShard {
 }
 
 impl<'a> Search<'a> {
-    /// A search for what an area covers.
+    /// Returns a search for the keys that an area covers.
     pub(crate) fn new(area: &'a Area) -> Self {
         Self { area, from: Vec::new(), from_hash: 0 }
     }

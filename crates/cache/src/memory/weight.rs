@@ -1,8 +1,9 @@
-//! What a stored answer costs: bytes of memory, bookkeeping included.
+//! The weight of a stored response: its bytes of memory, bookkeeping included.
 //!
-//! Invariant: the sum over all entries is what they take from the allocator, within a tenth
-//! (`tests/memory.rs`), for tiny answers too: `[cache] bytes` bounds memory, not bodies. Sizes are
-//! rounded as mimalloc rounds them, four classes for each power of two.
+//! Invariant: the sum of all weights is what the allocator gives out, within a tenth
+//! (`crates/gateway/tests/memory.rs`). So `[cache] bytes` bounds memory, for tiny responses too.
+//! Sizes are rounded as mimalloc rounds them, to four classes per power of two. Never here: what
+//! is evicted.
 
 use std::sync::Arc;
 
@@ -14,12 +15,12 @@ use crate::tags::{TAG_BYTES, Tags};
 
 /// Counters of an `Arc`.
 const ARC_BYTES: usize = 2 * size_of::<usize>();
-/// What `Bytes` allocates to be shared.
+/// Bytes that `Bytes` allocates to share its content.
 const SHARED_BYTES: usize = 32;
-/// A place in a B-tree whose nodes are a little more than half full, and its part of their heads.
+/// Bytes of a place in a B-tree whose nodes are a little more than half full, with their heads.
 const INDEX_BYTES: usize = (size_of::<(SharedKey, Tags)>() + 4) * 7 / 4;
 
-/// Bytes that a slot and its key cost.
+/// Returns the bytes that a key and its content cost.
 pub(super) fn of(key: &[u8], content: &Content) -> u64 {
     let content_bytes = match content {
         Content::Entry(entry) => entry_bytes(entry),
@@ -46,7 +47,7 @@ fn entry_bytes(entry: &Arc<Entry>) -> usize {
         + entry.tags.len() * TAG_BYTES as usize
 }
 
-/// What the allocator takes for so many bytes.
+/// Returns the bytes that the allocator takes for an allocation of this size.
 pub(super) fn allocated(bytes: usize) -> usize {
     bytes.next_multiple_of((bytes.next_power_of_two() / 8).max(16))
 }

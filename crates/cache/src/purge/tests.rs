@@ -1,4 +1,4 @@
-//! Claims about which answers a purge covers, and about what is remembered of many.
+//! Claims about the responses that a purge covers, and about the record of many purges.
 
 use super::{Area, PREFIXES_MAX, PurgeVerdict, Purges};
 use crate::fingerprint::fingerprint;
@@ -18,7 +18,7 @@ fn tag(name: &str) -> Area {
     Area::Tag(name.into())
 }
 
-/// What becomes of an answer with the tag `t` that was being fetched when this was purged.
+/// Returns the verdict on a response with the tag `t` whose fetch was under way at this purge.
 fn judge(area: Area, soft: bool) -> PurgeVerdict {
     let purges = Purges::default();
     let stamp = purges.stamp();

@@ -1,4 +1,4 @@
-//! Claims about who is let in to the admin endpoint, and what is told of what they do there.
+//! Claims about the gate of the admin endpoint, and about the audit of actions.
 
 use std::rc::Rc;
 use std::sync::{Arc, Barrier, Mutex};
@@ -12,7 +12,7 @@ use crate::drain::Drain;
 use crate::http::Limits;
 use crate::listen::bind;
 
-/// Two meet here: the test, and the action that takes long.
+/// Two threads meet here: the test, and the long action.
 static LONG: Barrier = Barrier::new(2);
 
 type Log = Arc<Mutex<Vec<String>>>;
@@ -79,7 +79,7 @@ fn foreign_hosts_and_foreign_pages_are_refused() {
             let reply: Reply = Client::post(address, "/purge", "x").header(name, value).send();
             reply.status
         };
-        let own = format!("http://{address}");
+        let same_origin = format!("http://{address}");
         for (name, value, expected) in [
             ("Host", "evil.example", 403),
             ("Host", "127.0.0.1.evil.example", 403),
@@ -88,7 +88,7 @@ fn foreign_hosts_and_foreign_pages_are_refused() {
             ("Host", "[::1]:8081", 200),
             ("Origin", "http://evil.example", 403),
             ("Origin", "null", 403),
-            ("Origin", &own, 200),
+            ("Origin", &same_origin, 200),
             ("Sec-Fetch-Site", "cross-site", 403),
             ("Sec-Fetch-Site", "same-site", 403),
             ("Sec-Fetch-Site", "same-origin", 200),

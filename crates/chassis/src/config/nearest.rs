@@ -1,6 +1,9 @@
-//! Guesses which name was meant by one that is not known.
+//! Finds the known name that an unknown name is most likely a misspelling of.
+//!
+//! Invariant: a guess differs by at most two edits, and by fewer edits than the name has bytes.
+//! Never here: what the names stand for.
 
-/// The known name that differs least, when it differs by a slip of the hand only.
+/// Returns the known name with the least distance, if that is at most two edits.
 pub fn nearest<'k>(name: &str, known: &[&'k str]) -> Option<&'k str> {
     let best = known.iter().map(|k| (distance(name, k), *k)).min()?;
     (best.0 <= 2 && best.0 < name.len()).then_some(best.1)

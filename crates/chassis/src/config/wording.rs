@@ -1,16 +1,17 @@
-//! Says in an operator's words what serde says of a value that does not fit.
+//! Rewords the errors of serde in the terms of an operator.
 //!
-//! What it does not know passes as it is.
+//! Invariant: no error is lost. A message in an unknown form passes unchanged. Never here: lines
+//! and keys of errors.
 
 use super::nearest::nearest;
 use super::renamed::new_name;
 
-/// The message of a serde error, reworded.
+/// Returns the message of a serde error, reworded.
 pub(super) fn plain(message: &str) -> String {
     unknown_key(message).or_else(|| unfit(message)).unwrap_or_else(|| message.to_owned())
 }
 
-/// What to say of a `kind` called `name` that is none of `known`.
+/// Returns the message about a `kind` (section or key) whose `name` is not in `known`.
 pub(super) fn unknown(kind: &str, name: &str, known: &[&str]) -> String {
     match (new_name(name, known), nearest(name, known)) {
         (Some(new), _) => format!("the {kind} is called `{new}` now"),

@@ -1,7 +1,8 @@
 //! The body of a request, read as it arrives.
 //!
-//! Invariant: reads exactly the bytes that the framing promises, never those of the next request.
-//! What the role does not read is drained up to a bound, or the connection closes.
+//! Invariant: it takes exactly the bytes that the framing announces, and none of the next request.
+//! Bound: if the role leaves bytes unread, up to `DRAIN_BYTES_MAX` of them are read and discarded.
+//! Beyond that the connection closes. Never here: what a body means.
 
 use std::ops::Range;
 
@@ -12,28 +13,28 @@ use http1::request::BodyLength;
 use super::buffers::{self, Buffers};
 use super::io::{Live, Stage};
 
-/// Unread body that is drained to keep a connection; beyond it, closing is cheaper.
+/// Unread bytes of a body that are discarded to keep a connection; beyond them, closing is cheaper.
 const DRAIN_BYTES_MAX: u64 = 256 * 1024;
 
-/// Memory that is set aside on a client's word for the length of its body.
+/// Bytes of memory that are reserved because a client announces the length of its body.
 const CLAIMED_BYTES_MAX: u64 = 1 << 20;
 
-/// Why a body could not be read.
+/// The reason why a body could not be read.
 #[derive(Debug, thiserror::Error)]
 pub enum BodyError {
     /// Longer than the caller allows: 413.
     #[error("the request body is longer than {0} bytes")]
     TooLong(u64),
-    /// Not the framing that the head promised: 400.
+    /// Not framed as the head announced: 400.
     #[error("the request body is not framed as announced")]
     Malformed,
-    /// The client went away or was too slow.
+    /// The client left or was too slow.
     #[error("the client closed the connection within the request body")]
     Closed,
 }
 
 impl BodyError {
-    /// The status to answer with.
+    /// Returns the status of the response to such a request.
     pub fn status(&self) -> u16 {
         match self {
             Self::TooLong(_) => 413,
@@ -50,12 +51,12 @@ enum Rest {
     Broken,
 }
 
-/// A request body that has not been read yet.
+/// A request body, of which the role reads as much as it needs.
 #[derive(Debug)]
 pub struct Incoming<'c> {
     live: &'c Live,
     inbox: Option<Box<Buffers>>,
-    /// Bytes at the start of the inbox that are done with.
+    /// Bytes at the start of the inbox that are consumed.
     taken: usize,
     rest: Rest,
     read_bytes: u64,
@@ -86,13 +87,13 @@ impl<'c> Incoming<'c> {
     /// Returns the next piece; `None` at the end of the body.
     ///
     /// # Errors
-    /// When the framing is broken or the client goes away.
+    /// When the framing is broken, or the client leaves.
     pub async fn chunk(&mut self) -> Result<Option<Bytes>, BodyError> {
         let piece = self.piece().await?;
         Ok(piece.map(|place| Bytes::copy_from_slice(self.received(place))))
     }
 
-    /// Returns where the next piece lies in the inbox, until more is received.
+    /// Returns the range of the next piece in the inbox. It is valid until more bytes are received.
     async fn piece(&mut self) -> Result<Option<Range<usize>>, BodyError> {
         loop {
             match self.ready_piece() {
@@ -146,7 +147,7 @@ impl<'c> Incoming<'c> {
         matches!(self.rest, Rest::Done)
     }
 
-    /// Whether what is left may be drained, as far as can be told; closing is cheaper when not.
+    /// Whether the rest may be short enough to discard; if not, closing is cheaper.
     pub(super) fn may_drain(&self) -> bool {
         match self.rest {
             Rest::Done => true,
@@ -156,13 +157,13 @@ impl<'c> Incoming<'c> {
         }
     }
 
-    /// What was received behind a body that is read to its end.
+    /// Returns the bytes received behind a body that has been read to its end.
     pub(super) fn into_rest(mut self) -> Option<Box<Buffers>> {
         self.compact();
         self.inbox.take()
     }
 
-    /// Reads and forgets what is left; `None` when the connection cannot be used any more.
+    /// Reads and discards the rest; `None` when the connection must close.
     pub(super) async fn drain(mut self) -> Option<Option<Box<Buffers>>> {
         if !self.may_drain() {
             return None;
@@ -181,7 +182,7 @@ impl<'c> Incoming<'c> {
         self.inbox.as_deref().map_or(&[], |inbox| &inbox.inbox[place])
     }
 
-    /// Takes a piece of the bytes received so far, and returns where it lies.
+    /// Takes a piece of the bytes received so far, and returns its range in the inbox.
     fn ready_piece(&mut self) -> Result<Option<Range<usize>>, BodyError> {
         let taken = self.taken;
         let inbox = self.inbox.as_deref();
@@ -213,8 +214,8 @@ impl<'c> Incoming<'c> {
         Ok((data > 0).then_some(piece))
     }
 
-    /// Moves what is not done with to the start of the inbox: once a read, not once a piece, or
-    /// tiny chunks would cost a large move each.
+    /// Moves the unconsumed bytes to the start of the inbox. This happens once per read. Once per
+    /// piece, every tiny chunk would cost a large move.
     fn compact(&mut self) {
         let taken = std::mem::take(&mut self.taken);
         if let Some(inbox) = self.inbox.as_deref_mut() {

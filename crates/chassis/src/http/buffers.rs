@@ -1,7 +1,8 @@
-//! Buffers lent to connections while they have something to read or say.
+//! Buffers that are lent to connections while they read or write.
 //!
-//! Invariant: an idle connection holds none, so ten thousand of them cost no buffer memory.
-//! Bound: a thread keeps at most `SPARE_MAX` for reuse; what grew beyond the usual size is freed.
+//! Invariant: an idle connection holds no buffer, so ten thousand of them cost no buffer memory.
+//! Bound: a thread keeps at most `SPARE_MAX` buffers for reuse; it frees further ones, and those
+//! that grew beyond the usual size. Never here: what the bytes mean.
 
 use std::cell::RefCell;
 
@@ -13,7 +14,7 @@ const OUT_BYTES: usize = 8 * 1024;
 const OUT_BYTES_KEPT: usize = 64 * 1024;
 const SPARE_MAX: usize = 1024;
 
-/// What one connection needs to read a request and write its reply.
+/// The memory that one connection needs to read a request and write its reply.
 #[derive(Debug)]
 pub(super) struct Buffers {
     /// Received bytes; valid up to `filled`.
@@ -24,12 +25,12 @@ pub(super) struct Buffers {
 }
 
 thread_local! {
-    // Boxed on purpose: a lent buffer moves between connection and pool as one pointer.
+    // Boxed, so that a lent buffer moves between connection and pool as one pointer.
     #[expect(clippy::vec_box, reason = "moving 96 bytes per request costs more than the box")]
     static SPARE: RefCell<Vec<Box<Buffers>>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Takes a buffer from this thread's pool; makes one when the pool is empty.
+/// Takes a buffer from this thread's pool, or makes one if the pool is empty.
 pub(super) fn take() -> Box<Buffers> {
     SPARE.with_borrow_mut(Vec::pop).unwrap_or_else(|| {
         Box::new(Buffers {
@@ -41,7 +42,7 @@ pub(super) fn take() -> Box<Buffers> {
     })
 }
 
-/// Gives a buffer back.
+/// Gives a buffer back to this thread's pool.
 pub(super) fn give(mut buffers: Box<Buffers>) {
     if buffers.inbox.len() > INBOX_BYTES || buffers.out.capacity() > OUT_BYTES_KEPT {
         return;

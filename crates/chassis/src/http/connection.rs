@@ -1,9 +1,9 @@
-//! The life of a connection: read a head, have it answered, write, again.
+//! The life of a connection: read a head, let the role answer, write the reply, repeat.
 //!
-//! Invariant: one request at a time; the next head is looked at only after the reply is written
-//! and the body of the last request is read to its end. What cannot be framed beyond doubt is
-//! answered once and the connection closes. A connection that became a tunnel carries no further
-//! request.
+//! Invariants: a connection serves one request at a time. It parses the next head only after the
+//! reply is written and the body of the last request is read to its end. A malformed or ambiguous
+//! head gets one error reply, and the connection closes. A connection that became a tunnel carries
+//! no further request. Never here: how a request is answered.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -25,17 +25,17 @@ use super::limits::Limits;
 use super::reply::{Framing, Payload, Reply, Source};
 use super::tunnel;
 
-/// Bodies up to this length are copied behind the head and go out in one write.
+/// Bodies up to this length are copied behind the head, and both go out in one write.
 const ONE_WRITE_BYTES_MAX: usize = 32 * 1024;
-/// Bytes read from a client that was refused before the socket is closed on it.
+/// Bytes that are read and discarded after the last reply, before the socket is closed.
 const LINGER_BYTES_MAX: usize = 4 << 20;
-/// Quiet after which a tunnel ends during the drain: whoever speaks may finish.
+/// Idle timeout of tunnels during the drain: a tunnel with traffic may finish.
 const DRAIN_QUIET: Duration = Duration::from_secs(1);
 
-/// Answers requests; what a role implements.
+/// Answers requests; every role that serves HTTP implements it.
 #[expect(async_fn_in_trait, reason = "a connection stays on the thread that accepted it")]
 pub trait Answer {
-    /// What the role remembers of a request until its reply is sent.
+    /// What the role keeps of a request until its reply is sent.
     type Trace;
 
     /// Makes the reply to one request.
@@ -46,23 +46,23 @@ pub trait Answer {
         reply: &mut Reply,
     ) -> Self::Trace;
 
-    /// Is told what became of the reply.
+    /// Called when the reply has been sent, or has failed.
     fn sent(&self, head: &Head<'_>, trace: Self::Trace, sent: &Sent);
 
-    /// Is told that a connection beyond the bound was refused.
+    /// Called when a connection beyond the bound was refused.
     fn refused(&self) {}
 }
 
-/// What became of a reply.
+/// The outcome of sending a reply.
 #[derive(Debug, Clone, Copy)]
 pub struct Sent {
-    /// The status that was sent; 0 when the client left before there was one.
+    /// The status that was sent; 0 when the client left before there was a reply.
     pub status: u16,
     /// Bytes of the request's body that were read.
     pub bytes_in: u64,
     /// Bytes of the reply's body that were written.
     pub bytes_out: u64,
-    /// False when the client went away or the body broke off.
+    /// False when the client left, or the body ended early.
     pub complete: bool,
 }
 
@@ -78,7 +78,7 @@ pub struct Connections {
 }
 
 impl Connections {
-    /// No connections yet.
+    /// Returns an empty list of connections.
     pub fn new(limits: Limits) -> Self {
         Self {
             limits,
@@ -89,12 +89,12 @@ impl Connections {
         }
     }
 
-    /// Number of open connections.
+    /// Returns the number of open connections.
     pub fn count(&self) -> usize {
         self.live.borrow().len()
     }
 
-    /// Advances the tick by a second and ends connections that exceed their limits.
+    /// Advances the tick by a second, and shuts the connections whose timeout has passed.
     pub fn sweep(&self) {
         self.clock.set(self.clock.get() + 1);
         for live in self.live.borrow().values() {
@@ -116,8 +116,8 @@ impl Connections {
         }
     }
 
-    /// Ends idle connections at once, tunnels when they are quiet, and the others after the reply
-    /// they are making.
+    /// Begins the drain. Idle connections end at once, tunnels when they fall quiet, and the others
+    /// after their current reply.
     pub fn drain(&self) {
         self.draining.set(true);
         for live in self.live.borrow().values() {
@@ -157,7 +157,7 @@ pub async fn serve<S: Answer>(
     }
 }
 
-/// Serves one request; `None` when the connection is to be closed.
+/// Serves one request; `None` when the connection must close.
 async fn serve_one<S: Answer>(
     role: &S,
     live: &Rc<Live>,
@@ -190,7 +190,7 @@ async fn serve_one<S: Answer>(
     let (bytes_out, complete) = send(live, &mut reply, framing).await;
     if let Some((far, idle)) = tunnel.filter(|_| complete) {
         let early = body.into_rest();
-        // A tunnel may last: it keeps the request's head, and no buffer.
+        // A tunnel may last for hours: it keeps a copy of the head, and gives the buffer back.
         let bytes = lent.inbox[..line.head_bytes()].to_vec();
         let head = Head::new(&bytes, &line, &fields, live.peer);
         lent.out = reply.out;
@@ -237,7 +237,8 @@ async fn receive_head(
             consume(lent, empty);
             seen -= empty.min(seen);
             let bytes = &lent.inbox[..lent.filled];
-            // Parsed anew only when a line ended: byte by byte, a head would cost its square.
+            // Parsed again only when a line has ended. Otherwise a head that arrives byte by byte
+            // would cost quadratic time.
             let parsed = match seen == 0 || memchr::memchr(b'\n', &bytes[seen..]).is_some() {
                 true if !bytes.is_empty() => request::parse(bytes, &mut lent.fields),
                 _ => Ok(None),
@@ -262,7 +263,7 @@ async fn receive_head(
     }
 }
 
-/// Moves what was received behind the head into a buffer of its own.
+/// Copies the bytes received behind the head into another buffer, if there are any.
 fn split_rest(lent: &Buffers, head_bytes: usize) -> Option<Box<Buffers>> {
     let rest = &lent.inbox[head_bytes..lent.filled];
     if rest.is_empty() {
@@ -308,8 +309,8 @@ async fn send(live: &Live, reply: &mut Reply, framing: Framing) -> (u64, bool) {
     }
 }
 
-/// Writes what a source gives, each piece in one write, the first together with the head unless it
-/// is yet to come.
+/// Writes the pieces of a source, each in one write. The first piece goes out with the head if it
+/// is ready; otherwise the head goes out alone.
 async fn stream(
     live: &Live,
     reply: &mut Reply,
@@ -318,10 +319,10 @@ async fn stream(
 ) -> (u64, bool) {
     let mut sent = 0;
     while length != Some(sent) {
-        // A source that is slow is not the client's doing: its limits are the role's.
+        // A slow source is not the client's fault: the role limits it, not `send_timeout`.
         live.enter(Stage::Answering);
         let next = poll_fn(|cx| match source.poll_piece(cx) {
-            // What is written already need not wait for what is not there.
+            // The bytes that are ready need not wait for a piece that is not.
             Poll::Pending if !reply.out.is_empty() => Poll::Ready(None),
             polled => polled.map(Some),
         });
@@ -339,13 +340,13 @@ async fn stream(
             Some(None) => break,
             Some(Some(Ok(piece))) => piece,
             Some(Some(Err(_))) => {
-                // The head goes out: the client sees that the body broke off.
+                // With the head sent, the client can see that the body ended early.
                 let _ = live.write_all(out, b"").await;
                 return (sent, false);
             }
         };
         let after = sent + piece.len() as u64;
-        // More than was announced would be read as the next reply.
+        // The client would read bytes beyond the announced length as the next reply.
         if length.is_some_and(|length| after > length) {
             let _ = live.write_all(out, b"").await;
             return (sent, false);
@@ -362,7 +363,7 @@ async fn stream(
     (sent, ended && length.is_none_or(|length| length == sent))
 }
 
-/// Writes a piece behind what is in `out`, and leaves that empty.
+/// Writes `out` and then a piece, and clears `out`.
 async fn send_piece(
     live: &Live,
     out: &mut Vec<u8>,
@@ -389,7 +390,7 @@ async fn send_piece(
     Ok(())
 }
 
-/// Answers a head that cannot be understood, and says why.
+/// Answers a malformed head with its status and the reason.
 async fn refuse(live: &Live, malformed: Malformed) {
     let mut reply = Reply::new(Vec::new(), None, false);
     reply.error(malformed.status(), &malformed.to_string());
@@ -402,7 +403,8 @@ async fn refuse(live: &Live, malformed: Malformed) {
     }
 }
 
-/// Lets the client read the last reply: closing on unread bytes would reset the connection.
+/// Discards what the client still sends, so that it can read the last reply. Closing a socket with
+/// unread bytes would reset the connection.
 async fn linger(live: &Live) {
     live.shut_write();
     live.enter(Stage::Sending);
@@ -420,7 +422,7 @@ async fn linger(live: &Live) {
     }
 }
 
-/// Takes a connection off the list, however it ended.
+/// Removes a connection from the list when it is dropped, however the connection ended.
 struct Left<'c> {
     connections: &'c Connections,
     number: u64,

@@ -1,8 +1,9 @@
-//! One accepted socket: reads that borrow a buffer only when bytes are there, complete writes,
-//! and the stage that the sweeper compares with the time limits.
+//! One accepted socket: its reads, its writes, and the stage that its timeouts depend on.
 //!
-//! Time limits cost nothing per request: a stage is a cell holding the core's tick, and one task a
-//! core looks at all sockets once a second (`Connections::sweep`).
+//! Invariants: a read borrows a buffer only while bytes are there, and a write is complete or
+//! fails. Timeouts need no timer per request. A socket notes its stage and the tick of the core,
+//! and one task per core compares all sockets once a second (`Connections::sweep`).
+//! Never here: HTTP.
 
 use std::cell::{Cell, RefCell};
 use std::future::poll_fn;
@@ -17,18 +18,18 @@ use tokio::net::TcpStream;
 
 use super::buffers::{self, Buffers};
 
-/// What a connection is doing, as far as time limits are concerned.
+/// The stage of a connection; each has its timeout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stage {
     /// Between requests.
     Idle,
     /// A head or body is arriving.
     Receiving,
-    /// The answer is being made; its limits are the role's.
+    /// The role makes the reply, under timeouts of its own.
     Answering,
-    /// The reply waits for the client to read.
+    /// The reply is written; the client has to read it.
     Sending,
-    /// Bytes go both ways and mean nothing here; for so many seconds without any.
+    /// A tunnel, which ends after this many seconds without a byte.
     Tunnel(u32),
 }
 
@@ -42,43 +43,44 @@ pub(super) struct Live {
     since: Cell<u32>,
     /// The core's tick, in seconds.
     clock: Rc<Cell<u32>>,
-    /// Ended by us, in both directions.
+    /// Whether this process has shut the socket in both directions.
     shut: Cell<bool>,
-    /// Wakes the tunnel when the socket is ended: its far side may be what it waits for.
+    /// Wakes the task of a tunnel when the socket is shut. That task may be waiting for the far
+    /// side only.
     tunnel: RefCell<Option<Waker>>,
 }
 
 impl Live {
-    /// A socket that was just accepted.
+    /// Returns a socket that was just accepted.
     pub(super) fn new(stream: TcpStream, peer: SocketAddr, clock: Rc<Cell<u32>>) -> Self {
         let since = Cell::new(clock.get());
         let (stage, shut) = (Cell::new(Stage::Idle), Cell::new(false));
         Self { stream, peer, stage, since, clock, shut, tunnel: RefCell::default() }
     }
 
-    /// What the connection is doing.
+    /// Returns the stage of the connection.
     pub(super) fn stage(&self) -> Stage {
         self.stage.get()
     }
 
-    /// Begins a stage, or its time anew.
+    /// Begins a stage, and its timeout.
     pub(super) fn enter(&self, stage: Stage) {
         self.stage.set(stage);
         self.since.set(self.clock.get());
     }
 
-    /// Begins the stage's time anew.
+    /// Begins the timeout of the stage anew.
     pub(super) fn progress(&self) {
         self.since.set(self.clock.get());
     }
 
-    /// Whole seconds since the stage began or last made progress.
+    /// Returns the whole seconds since the stage began or last made progress.
     pub(super) fn seconds(&self) -> u32 {
         self.clock.get().saturating_sub(self.since.get())
     }
 
-    /// Waits for bytes and appends them to the lent buffer, which is given back while nothing is
-    /// there to hold; returns 0 at the end of the stream.
+    /// Waits for bytes and appends them to the lent buffer; returns 0 at the end of the stream.
+    /// While it waits, it gives an empty buffer back.
     pub(super) async fn fill(&self, slot: &mut Option<Box<Buffers>>) -> io::Result<usize> {
         poll_fn(|cx| self.poll_fill(cx, slot)).await
     }
@@ -109,12 +111,12 @@ impl Live {
         }
     }
 
-    /// Waits until the client has closed its side of the connection, or reset it. What it sends
-    /// meanwhile stays unread and wakes nobody.
+    /// Waits until the client has closed its side of the connection, or reset it. Bytes that it
+    /// sends meanwhile stay unread and wake nobody.
     pub(super) async fn until_closed(&self) {
-        // No socket here asks the kernel for priority data; what is left of that interest is the
-        // end of reading, whatever is unread before it, and an end stays known once it came.
-        // An error is the runtime's end, which ends the connection, too.
+        // Tokio reports this interest for priority data and for a closed read side. The kernel is
+        // never asked for priority data here, so only the close is left. Unread bytes do not hide
+        // it, and it stays reported. An error means that the runtime ends, and the connection too.
         let _ = self.stream.ready(Interest::PRIORITY).await;
     }
 
@@ -147,9 +149,9 @@ impl Live {
         Ok(())
     }
 
-    /// Ends the socket in both directions; a task that waits on it wakes up.
+    /// Shuts the socket in both directions, and wakes the task that waits on it.
     pub(super) fn shut(&self) {
-        // A socket that is gone already needs no shutting.
+        // The call fails only if the connection is gone already.
         let _ = SockRef::from(&self.stream).shutdown(std::net::Shutdown::Both);
         self.shut.set(true);
         if let Some(waker) = self.tunnel.take() {
@@ -157,7 +159,7 @@ impl Live {
         }
     }
 
-    /// Waits until [`Self::shut`]; for one task.
+    /// Waits until [`Self::shut`] is called; only one task may wait.
     pub(super) async fn until_shut(&self) {
         poll_fn(|cx| {
             if self.shut.get() {
@@ -169,16 +171,16 @@ impl Live {
         .await;
     }
 
-    /// Ends our direction only, so that the client can read what was said.
+    /// Shuts the sending direction only, so that the client can still read the reply.
     pub(super) fn shut_write(&self) {
         let _ = SockRef::from(&self.stream).shutdown(std::net::Shutdown::Write);
     }
 }
 
-/// Receives what is there; `None` when nothing is.
+/// Receives the bytes that have arrived; `None` if there are none.
 ///
-/// A read that does not fill the space has emptied the socket (epoll is edge-triggered), so the
-/// readiness is cleared at once: that saves the second, failing read of every request.
+/// A read that does not fill the space has emptied the socket. Epoll is edge-triggered, so the
+/// readiness can be cleared at once. That saves the second, failing read of every request.
 fn receive(stream: &TcpStream, space: &mut [u8]) -> io::Result<Option<usize>> {
     let mut received = None;
     let attempt = stream.try_io(Interest::READABLE, || {

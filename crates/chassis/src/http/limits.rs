@@ -1,19 +1,22 @@
 //! Bounds of the connections of one core.
+//!
+//! Invariant: each bound says what happens there. Never here: their enforcement (`connection`).
 
 use std::time::Duration;
 
 /// Bounds of the connections of one core.
 #[derive(Debug, Clone)]
 pub struct Limits {
-    /// Open connections; one more is told 503 and closed.
+    /// Open connections; one more is answered with 503 and closed.
     pub connections_max: usize,
-    /// Bytes of a request head; more are refused with 431.
+    /// Bytes of a request head; a longer one is refused with 431.
     pub head_bytes_max: usize,
-    /// Time between requests.
+    /// Longest time between two requests; then the connection is closed.
     pub idle_timeout: Duration,
-    /// Time for a head, or for the next piece of a body, to arrive.
+    /// Longest time for a head, or for the next piece of a body, to arrive; then the connection is
+    /// closed.
     pub receive_timeout: Duration,
-    /// Time that a client may not read its reply.
+    /// Longest time in which a client reads nothing of its reply; then the connection is closed.
     pub send_timeout: Duration,
 }
 

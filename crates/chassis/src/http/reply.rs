@@ -1,7 +1,7 @@
-//! A reply under construction: head bytes written in place, framing added once at the end.
+//! A reply under construction: its head is written in place, its framing is added once at the end.
 //!
-//! Invariant: the framing fields (`Content-Length`, `Transfer-Encoding`, `Connection`, `Date`) are
-//! written here and nowhere else, so a reply cannot contradict its own body.
+//! Invariant: only this file writes `Content-Length`, `Transfer-Encoding`, `Connection` and a new
+//! `Date`, so a reply cannot contradict its own body. Never here: writing to the socket.
 
 use std::cell::{Cell, RefCell};
 use std::io;
@@ -21,20 +21,19 @@ pub trait Source {
     fn poll_piece(&mut self, cx: &mut Context<'_>) -> Poll<Option<io::Result<Bytes>>>;
 }
 
-/// What follows the head.
+/// What follows the head of a reply.
 pub enum Payload {
-    /// Nothing: `Content-Length: 0`, or no length where the status forbids one.
+    /// No body: `Content-Length: 0`, or no length where the status forbids one.
     Empty,
-    /// Nothing, though a GET would bring this many bytes (answers to HEAD).
+    /// No body, though a GET would get this many bytes (replies to HEAD).
     Withheld(Option<u64>),
-    /// All of it.
+    /// The whole body.
     Whole(Bytes),
-    /// All of it, in three pieces that are written as one.
+    /// The whole body, in three pieces that are written as one.
     Spliced(Bytes, &'static str, Bytes),
-    /// Pieces, of this total length when it is known.
+    /// A body in pieces, of this total length if it is known.
     Stream(Option<u64>, Box<dyn Source>),
-    /// Another protocol, spoken with this far side (status 101), which ends when nothing went
-    /// either way for so long.
+    /// A tunnel to this far side (status 101). It ends after this time without a byte.
     Tunnel(Box<dyn Duplex>, Duration),
 }
 
@@ -61,13 +60,13 @@ pub struct Reply {
     status: u16,
     dated: bool,
     pub(super) close: bool,
-    /// Who gets it; none for a reply to what is no request.
+    /// The connection of the client; none for a reply to a malformed head.
     client: Option<Rc<Live>>,
-    /// The client knows interim responses (HTTP/1.1).
+    /// Whether the client understands interim responses (HTTP/1.1).
     informs: bool,
-    /// Ends when the client leaves.
+    /// Whether the work for this reply ends when the client leaves.
     watched: bool,
-    /// The client has left.
+    /// Whether the client has left.
     left: Cell<bool>,
 }
 
@@ -86,21 +85,21 @@ impl Reply {
         }
     }
 
-    /// Has this reply end when the client leaves: closes its side of the connection, or resets it.
-    /// Without it, whoever makes the reply goes on, and a client that only stopped sending is
-    /// answered.
+    /// Ends this reply as soon as the client leaves, that is, closes its side or resets the
+    /// connection. Without this call the work goes on. Then a client that has only closed its
+    /// sending side still gets its reply.
     pub fn end_with_client(&mut self) {
         self.watched = true;
     }
 
-    /// Does work for this reply. `None` when the client left before it was done: the work is
-    /// dropped, nothing of the reply is sent, and its status is 0.
+    /// Does work for this reply. Returns `None` if the client left before the work was done. The
+    /// work is then dropped, no byte of the reply is sent, and its status is 0.
     pub async fn unless_left<T>(&self, work: impl Future<Output = T>) -> Option<T> {
         let Some(client) = self.client.as_ref().filter(|_| self.watched) else {
             return Some(work.await);
         };
         tokio::select! {
-            // Work that need not wait costs no look at the connection.
+            // If the work need not wait, the connection is not polled.
             biased;
             done = work => Some(done),
             () = client.until_closed() => {
@@ -110,8 +109,8 @@ impl Reply {
         }
     }
 
-    /// Sends an interim response (1xx, but 101) at once, ahead of this reply (RFC 9110 §15.2);
-    /// `fields` as for [`Self::block`]. A client of HTTP/1.0 gets none.
+    /// Sends an interim response (1xx except 101) at once, ahead of this reply (RFC 9110 §15.2).
+    /// `fields` are as for [`Self::block`]. An HTTP/1.0 client gets none.
     pub async fn inform(&self, status: u16, fields: &[u8]) {
         let Some(live) = self.client.as_ref().filter(|_| self.informs) else { return };
         let mut head = Vec::with_capacity(48 + fields.len());
@@ -119,12 +118,12 @@ impl Reply {
         head.extend_from_slice(fields);
         head.extend_from_slice(b"\r\n");
         live.enter(Stage::Sending);
-        // A client that went away is noticed when the reply itself is sent.
+        // If the client has left, sending the reply itself will fail.
         let _ = live.write_all(&head, b"").await;
         live.enter(Stage::Answering);
     }
 
-    /// Begins the reply anew with `status`; what was written before is forgotten.
+    /// Begins the reply anew with `status`, and discards what was written before.
     pub fn begin(&mut self, status: u16) {
         self.out.clear();
         self.payload = Payload::Empty;
@@ -136,12 +135,12 @@ impl Reply {
         }
     }
 
-    /// The status; 0 before [`Self::begin`].
+    /// Returns the status; 0 before [`Self::begin`].
     pub fn status(&self) -> u16 {
         self.status
     }
 
-    /// Adds a field. The value must hold no line break; one that does is left out.
+    /// Adds a field. It drops the field if the value holds a line break or a NUL.
     pub fn field(&mut self, name: &str, value: &[u8]) {
         if value.iter().any(|b| matches!(b, b'\r' | b'\n' | 0)) {
             return;
@@ -152,14 +151,14 @@ impl Reply {
         self.out.extend_from_slice(b"\r\n");
     }
 
-    /// Adds fields that were rendered before, each line ended by CRLF; `dated` when they hold a
+    /// Adds field lines that are rendered already, each ended by CRLF. `dated` says that one is
     /// `Date`.
     pub fn block(&mut self, fields: &[u8], dated: bool) {
         self.out.extend_from_slice(fields);
         self.dated |= dated;
     }
 
-    /// The head's bytes, to append a rendered field to; every line must end with CRLF.
+    /// Returns the bytes of the head, to append rendered field lines; each must end with CRLF.
     pub fn head_bytes(&mut self) -> &mut Vec<u8> {
         &mut self.out
     }
@@ -191,7 +190,7 @@ impl Reply {
         self.close = true;
     }
 
-    /// Length of the body to be sent, when it is known.
+    /// Returns the length of the body that a GET would get, if it is known.
     pub fn length(&self) -> Option<u64> {
         match &self.payload {
             Payload::Empty => Some(0),
@@ -205,7 +204,7 @@ impl Reply {
         }
     }
 
-    /// The far side of a tunnel, when this reply opens one.
+    /// Takes the far side of the tunnel and its idle timeout, if this reply opens one.
     pub(super) fn take_tunnel(&mut self) -> Option<(Box<dyn Duplex>, Duration)> {
         match std::mem::replace(&mut self.payload, Payload::Empty) {
             Payload::Tunnel(far, idle) => Some((far, idle)),
@@ -223,7 +222,7 @@ impl Reply {
             return Framing::Unsent;
         }
         if self.status == 0 {
-            self.error(500, "no answer was made");
+            self.error(500, "the server made no response");
         }
         if matches!(self.payload, Payload::Tunnel(..)) {
             self.close = true;
@@ -269,13 +268,13 @@ fn status_line(out: &mut Vec<u8>, status: u16) {
     out.extend_from_slice(b"\r\n");
 }
 
-/// How a body's end is told to the client.
+/// How the client learns where the body ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Framing {
     Length,
     Chunked,
     Close,
-    /// Nobody is there to be told.
+    /// The client has left, and nothing is sent.
     Unsent,
 }
 
@@ -284,8 +283,8 @@ thread_local! {
     static DATE_LINE: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Appends a `Date` line; it is rendered once a second, by a clock that is a few milliseconds
-/// behind and costs a tenth of the exact one.
+/// Appends a `Date` line, which is rendered once a second. The coarse clock is a few milliseconds
+/// behind, and costs a tenth of the exact one.
 fn push_date(out: &mut Vec<u8>) {
     let second = clock_gettime(ClockId::RealtimeCoarse).tv_sec;
     DATE_LINE.with_borrow_mut(|line| {
@@ -301,7 +300,7 @@ fn push_date(out: &mut Vec<u8>) {
     });
 }
 
-/// The usual reason phrase of a status; empty for one without.
+/// Returns the usual reason phrase of a status; empty if it has none.
 pub fn reason(status: u16) -> &'static str {
     match status {
         100 => "Continue",

@@ -1,5 +1,5 @@
-//! Claims about connections, made over real sockets: a role that does as its path says, served on
-//! a thread of its own.
+//! Claims about connections, made over real sockets. A test role on a thread of its own does what
+//! the path of a request says.
 
 mod bodies;
 mod framing;
@@ -41,7 +41,7 @@ struct Served {
     gate: Arc<Semaphore>,
     /// Requests that reached `/wait` or another gate.
     arrived: mpsc::Receiver<()>,
-    /// How often the work of `/watched` was looked at.
+    /// How often the work of `/watched` was polled.
     polls: Arc<AtomicUsize>,
     /// Connections that were refused.
     refused: Arc<AtomicUsize>,
@@ -56,7 +56,7 @@ struct Script {
     sent: mpsc::Sender<Sent>,
     polls: Arc<AtomicUsize>,
     refused: Arc<AtomicUsize>,
-    /// Addresses of the buffers that heads stood in.
+    /// Addresses of the buffers that held the heads.
     buffers: Arc<Mutex<HashSet<usize>>>,
 }
 
@@ -98,7 +98,7 @@ impl Served {
         Client::connect(self.address).unwrap()
     }
 
-    /// What became of the next reply.
+    /// Waits for the outcome of the next reply.
     fn next_sent(&self) -> Sent {
         self.sent.recv_timeout(PATIENCE).expect("a reply was sent")
     }
@@ -124,7 +124,7 @@ impl Drop for Served {
     }
 }
 
-/// Sends bytes on a connection of their own and returns all that comes back until it closes.
+/// Sends bytes on a new connection, and returns all that comes back until it closes.
 fn exchange(served: &Served, bytes: &[u8]) -> String {
     let mut client = served.client();
     client.write_raw(bytes).unwrap();
@@ -138,7 +138,7 @@ fn reply_to(client: &mut Client, request: &str) -> Received {
     client.read_reply(request.split(' ').next().unwrap()).unwrap()
 }
 
-/// Number of replies in what came back.
+/// Returns the number of replies in the received text.
 fn replies(text: &str) -> usize {
     text.lines().filter(|line| line.starts_with("HTTP/1.")).count()
 }
@@ -247,7 +247,7 @@ fn change_protocol(head: &Head<'_>, reply: &mut Reply) {
     reply.payload(Payload::Tunnel(Box::new(near), Duration::from_secs(idle)));
 }
 
-/// Says back what it hears, and `bye` at its end.
+/// Sends back what it receives, and `bye` at its end.
 async fn echo(far: tokio::io::DuplexStream) {
     use tokio::io::AsyncWriteExt;
     let (mut reader, mut writer) = tokio::io::split(far);
@@ -270,7 +270,7 @@ impl Source for Pieces {
     }
 }
 
-/// Begins a reply, and says no more.
+/// Begins a reply whose body never sends a piece.
 fn say_nothing(reply: &mut Reply) {
     reply.end_with_client();
     reply.begin(200);

@@ -1,9 +1,9 @@
-//! A connection that has become a tunnel: bytes go both ways and are not looked at (RFC 9110 §7.8).
+//! A tunnel: a connection whose bytes pass both ways and are not parsed (RFC 9110 §7.8).
 //!
-//! Invariants: a tunnel begins only with a reply whose role holds a far side that has changed the
-//! protocol already (status 101); until then nothing of the client's is passed on. Either side may
-//! end its own direction; the tunnel ends with both, with an error, or when nothing went either way
-//! for its time. Bound: a direction holds a buffer only while it has bytes to pass on.
+//! Invariants: a tunnel begins with a 101 reply, after the far side has switched the protocol.
+//! Until then no byte of the client is passed on. Either side may end its own direction. The tunnel
+//! ends when both have, on an error, or when no byte passes for its idle timeout. Bound: a
+//! direction holds a buffer only while it has bytes to pass on. Never here: who the far side is.
 
 use std::cell::Cell;
 use std::future::poll_fn;
@@ -22,19 +22,19 @@ pub trait Duplex: AsyncRead + AsyncWrite + Unpin {}
 
 impl<T: AsyncRead + AsyncWrite + Unpin> Duplex for T {}
 
-/// What went through a tunnel.
+/// The bytes that went through a tunnel.
 #[derive(Debug)]
 pub(super) struct Passed {
     /// Bytes from the client.
     pub bytes_in: u64,
     /// Bytes to the client.
     pub bytes_out: u64,
-    /// Both sides ended their direction in order.
+    /// Whether both sides ended their direction without an error.
     pub complete: bool,
 }
 
-/// Passes bytes both ways until the tunnel ends, for `idle` at most without any; `early` is what
-/// the client sent behind its request.
+/// Passes bytes both ways until the tunnel ends. The sweeper ends it after `idle` without a byte.
+/// `early` holds the bytes that the client sent behind its request.
 pub(super) async fn pass(
     live: &Live,
     early: Option<Box<Buffers>>,
@@ -55,7 +55,7 @@ pub(super) async fn pass(
     Passed { bytes_in: bytes_in.get(), bytes_out: bytes_out.get(), complete }
 }
 
-/// From the client to the far side.
+/// Passes bytes from the client to the far side.
 async fn upward(
     live: &Live,
     mut slot: Option<Box<Buffers>>,
@@ -76,7 +76,7 @@ async fn upward(
     }
 }
 
-/// From the far side to the client.
+/// Passes bytes from the far side to the client.
 async fn downward(
     live: &Live,
     mut reader: ReadHalf<Box<dyn Duplex>>,
@@ -96,7 +96,7 @@ async fn downward(
     }
 }
 
-/// Reads into a lent buffer, which is given back while nothing is there to hold.
+/// Reads into a lent buffer. While there is nothing to read, it holds no buffer.
 async fn read(reader: &mut ReadHalf<Box<dyn Duplex>>) -> io::Result<(Box<Buffers>, usize)> {
     poll_fn(|cx| {
         let mut lent = buffers::take();

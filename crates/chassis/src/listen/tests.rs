@@ -1,4 +1,4 @@
-//! Who shares an address, and who does not.
+//! Claims about listeners that share an address, and those that must not.
 
 use std::io::ErrorKind;
 use std::net::TcpListener;

@@ -1,10 +1,10 @@
 //! Claims about `combined`.
 
 use super::*;
-use crate::field::{Fields, Value};
+use crate::field::{FieldValue, Fields};
 
 fn text(exchange: &Exchange<'_>, name: &str) -> String {
-    exchange.field(&name.parse().unwrap()).as_ref().map(Value::to_string).unwrap_or_default()
+    exchange.field(&name.parse().unwrap()).as_ref().map(FieldValue::to_string).unwrap_or_default()
 }
 
 #[test]

@@ -3,9 +3,9 @@
 use regex::bytes::RegexBuilder;
 use stdx::{ByteSize, Span};
 
+use super::condition::{Condition, Literal, Relation};
 use super::lexer::{Token, split};
-use super::{FilterError, Literal, Node, Relation, Resolve};
-use crate::field::FieldName;
+use crate::field::{FieldName, UnknownField};
 use crate::line::parse_time;
 use crate::outcome::{CacheResult, Decision};
 
@@ -13,7 +13,21 @@ const BYTES_MAX: usize = 4096;
 const DEPTH_MAX: usize = 64;
 const PATTERN_BYTES_MAX: usize = 256 << 10;
 
-pub(super) fn parse(text: &str, resolve: &Resolve<'_>) -> Result<Node, FilterError> {
+/// A text that is no filter.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("filter, column {column}: {message}")]
+pub struct FilterError {
+    /// The column in characters, from 1.
+    pub column: usize,
+    /// What is wrong there, and what would be right.
+    pub message: String,
+}
+
+/// Finds the field of a name.
+pub type Resolve<'r> = dyn Fn(&str) -> Result<FieldName, UnknownField> + 'r;
+
+/// Parses a whole filter.
+pub(super) fn parse(text: &str, resolve: &Resolve<'_>) -> Result<Condition, FilterError> {
     let column = |offset: usize| text[..offset].chars().count() + 1;
     let located = |(offset, message)| FilterError { column: column(offset), message };
     if text.len() > BYTES_MAX {
@@ -34,53 +48,53 @@ struct Parser<'a> {
 }
 
 impl<'a> Parser<'a> {
-    fn whole(&mut self) -> Parsed<Node> {
-        let node = self.either()?;
+    fn whole(&mut self) -> Parsed<Condition> {
+        let condition = self.either()?;
         match self.peek() {
-            Token::End => Ok(node),
+            Token::End => Ok(condition),
             _ => Err(self.unexpected("`and`, `or` or the end")),
         }
     }
 
-    fn either(&mut self) -> Parsed<Node> {
-        let mut nodes = vec![self.both()?];
+    fn either(&mut self) -> Parsed<Condition> {
+        let mut conditions = vec![self.both()?];
         while self.take_word("or") {
-            nodes.push(self.both()?);
+            conditions.push(self.both()?);
         }
-        Ok(single_or(nodes, Node::Either))
+        Ok(single_or(conditions, Condition::Either))
     }
 
-    fn both(&mut self) -> Parsed<Node> {
-        let mut nodes = vec![self.unary()?];
+    fn both(&mut self) -> Parsed<Condition> {
+        let mut conditions = vec![self.unary()?];
         while self.take_word("and") {
-            nodes.push(self.unary()?);
+            conditions.push(self.unary()?);
         }
-        Ok(single_or(nodes, Node::Both))
+        Ok(single_or(conditions, Condition::Both))
     }
 
-    fn unary(&mut self) -> Parsed<Node> {
+    fn unary(&mut self) -> Parsed<Condition> {
         self.depth += 1;
         if self.depth > DEPTH_MAX {
             return Err((self.offset(), format!("more than {DEPTH_MAX} levels deep")));
         }
-        let node = if self.take_word("not") {
-            Node::Not(Box::new(self.unary()?))
+        let condition = if self.take_word("not") {
+            Condition::Not(Box::new(self.unary()?))
         } else if self.take_sign("(") {
-            let node = self.either()?;
+            let condition = self.either()?;
             self.expect_sign(")")?;
-            node
+            condition
         } else if self.take_word("true") {
-            Node::Always(true)
+            Condition::Always(true)
         } else if self.take_word("false") {
-            Node::Always(false)
+            Condition::Always(false)
         } else {
             self.comparison()?
         };
         self.depth -= 1;
-        Ok(node)
+        Ok(condition)
     }
 
-    fn comparison(&mut self) -> Parsed<Node> {
+    fn comparison(&mut self) -> Parsed<Condition> {
         let offset = self.offset();
         let name = match self.peek() {
             Token::Word("and" | "or" | "in") => return Err(self.unexpected("a field name")),
@@ -92,7 +106,7 @@ impl<'a> Parser<'a> {
         if self.take_word("in") {
             return self.list(name);
         }
-        let Token::Sign(sign) = *self.peek() else { return Ok(Node::Exists(name)) };
+        let Token::Sign(sign) = *self.peek() else { return Ok(Condition::Exists(name)) };
         let relation = match sign {
             "==" | "!=" => Relation::Equal,
             "<" => Relation::Less,
@@ -103,24 +117,24 @@ impl<'a> Parser<'a> {
                 self.at += 1;
                 return Ok(negated_if(sign == "!~", self.search(name)?));
             }
-            _ => return Ok(Node::Exists(name)),
+            _ => return Ok(Condition::Exists(name)),
         };
         self.at += 1;
         let literal = self.literal(&name)?;
-        Ok(negated_if(sign == "!=", Node::Compare(name, relation, literal)))
+        Ok(negated_if(sign == "!=", Condition::Compare(name, relation, literal)))
     }
 
-    fn list(&mut self, name: FieldName) -> Parsed<Node> {
+    fn list(&mut self, name: FieldName) -> Parsed<Condition> {
         self.expect_sign("[")?;
         let mut literals = vec![self.literal(&name)?];
         while self.take_sign(",") {
             literals.push(self.literal(&name)?);
         }
         self.expect_sign("]")?;
-        Ok(Node::In(name, literals))
+        Ok(Condition::In(name, literals))
     }
 
-    fn search(&mut self, name: FieldName) -> Parsed<Node> {
+    fn search(&mut self, name: FieldName) -> Parsed<Condition> {
         let offset = self.offset();
         let Token::Text(pattern) = self.peek() else {
             return Err(self.unexpected("a regular expression in quotes"));
@@ -130,7 +144,7 @@ impl<'a> Parser<'a> {
             .build()
             .map_err(|error| (offset, regex_message(&error)))?;
         self.at += 1;
-        Ok(Node::Search(name, regex))
+        Ok(Condition::Search(name, regex))
     }
 
     fn literal(&mut self, name: &FieldName) -> Parsed<Literal> {
@@ -180,12 +194,12 @@ impl<'a> Parser<'a> {
     }
 }
 
-fn single_or(mut nodes: Vec<Node>, many: fn(Vec<Node>) -> Node) -> Node {
-    if nodes.len() > 1 { many(nodes) } else { nodes.remove(0) }
+fn single_or(mut conditions: Vec<Condition>, many: fn(Vec<Condition>) -> Condition) -> Condition {
+    if conditions.len() > 1 { many(conditions) } else { conditions.remove(0) }
 }
 
-fn negated_if(negated: bool, node: Node) -> Node {
-    if negated { Node::Not(Box::new(node)) } else { node }
+fn negated_if(negated: bool, condition: Condition) -> Condition {
+    if negated { Condition::Not(Box::new(condition)) } else { condition }
 }
 
 fn text_literal(name: &FieldName, text: &str) -> Result<Literal, String> {

@@ -19,13 +19,13 @@ pub struct DecodeError {
     pub offset: usize,
     /// What is wrong there.
     #[source]
-    pub cause: DecodeCause,
+    pub reason: DecodeReason,
 }
 
 /// What is wrong with a line.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum DecodeCause {
+pub enum DecodeReason {
     /// The line ends too early, as a torn one does.
     #[error("the line ends inside a value")]
     Torn,
@@ -48,14 +48,14 @@ pub fn decode(line: &[u8]) -> Result<Exchange<'_>, DecodeError> {
     let line = line.strip_suffix(b"\n").unwrap_or(line);
     let mut reader = Reader { line, at: 0 };
     let mut exchange = Exchange::default();
-    let mut seen = Seen::default();
-    reader.object(|reader, name| read_field(reader, name, &mut exchange, &mut seen))?;
+    let mut required = RequiredFields::default();
+    reader.object(|reader, name| read_field(reader, name, &mut exchange, &mut required))?;
     reader.white();
     if reader.at < line.len() {
         return Err(reader.expected("the end of the line"));
     }
-    match seen.missing() {
-        Some(name) => Err(reader.error(DecodeCause::Missing(name))),
+    match required.missing() {
+        Some(name) => Err(reader.error(DecodeReason::Missing(name))),
         None => Ok(exchange),
     }
 }
@@ -66,14 +66,14 @@ pub(crate) fn parse_time(text: &[u8]) -> Option<u64> {
 }
 
 #[derive(Default)]
-struct Seen {
+struct RequiredFields {
     time: bool,
     method: bool,
     path: bool,
     status: bool,
 }
 
-impl Seen {
+impl RequiredFields {
     fn missing(&self) -> Option<&'static str> {
         let required = [
             ("time", self.time),
@@ -81,7 +81,7 @@ impl Seen {
             ("path", self.path),
             ("status", self.status),
         ];
-        required.into_iter().find(|(_, seen)| !seen).map(|(name, _)| name)
+        required.into_iter().find(|(_, required)| !required).map(|(name, _)| name)
     }
 }
 
@@ -89,29 +89,29 @@ fn read_field<'a>(
     reader: &mut Reader<'a>,
     name: &[u8],
     exchange: &mut Exchange<'a>,
-    seen: &mut Seen,
+    required: &mut RequiredFields,
 ) -> Result<(), DecodeError> {
     match name {
         b"time" => {
             exchange.time_us = reader.parsed("an RFC 3339 time", time::parse)?;
-            seen.time = true;
+            required.time = true;
         }
         b"id" => exchange.id = reader.parsed("32 hexadecimal digits", parse_id)?,
         b"method" => {
             exchange.method = reader.text()?;
-            seen.method = true;
+            required.method = true;
         }
         b"scheme" => exchange.scheme = reader.text()?,
         b"host" => exchange.host = Some(reader.bytes()?),
         b"path" => {
             exchange.path = reader.bytes()?;
-            seen.path = true;
+            required.path = true;
         }
         b"query" => exchange.query = Some(reader.bytes()?),
         b"version" => exchange.version = reader.text()?,
         b"status" => {
             exchange.status = reader.number()?;
-            seen.status = true;
+            required.status = true;
         }
         b"bytes_in" => exchange.bytes_in = reader.number()?,
         b"bytes_out" => exchange.bytes_out = reader.number()?,
@@ -227,7 +227,7 @@ impl<'a> Reader<'a> {
         let start = self.at - inside.len() - 1;
         text::read(inside).map_err(|place| DecodeError {
             offset: start + place,
-            cause: DecodeCause::Expected("a JSON escape"),
+            reason: DecodeReason::Expected("a JSON escape"),
         })
     }
 
@@ -238,7 +238,7 @@ impl<'a> Reader<'a> {
         self.take(b'"', "text in quotes")?;
         let rest = &self.line[self.at..];
         let Some((length, escaped)) = text::inside_length(rest) else {
-            return Err(DecodeError { offset: self.line.len(), cause: DecodeCause::Torn });
+            return Err(DecodeError { offset: self.line.len(), reason: DecodeReason::Torn });
         };
         self.at += length + 1;
         Ok((&rest[..length], escaped))
@@ -246,7 +246,7 @@ impl<'a> Reader<'a> {
 
     fn text(&mut self) -> Result<Cow<'a, str>, DecodeError> {
         let start = self.at;
-        let not_utf8 = || DecodeError { offset: start, cause: DecodeCause::NotUtf8 };
+        let not_utf8 = || DecodeError { offset: start, reason: DecodeReason::NotUtf8 };
         Ok(match self.bytes()? {
             Cow::Borrowed(bytes) => {
                 Cow::Borrowed(std::str::from_utf8(bytes).map_err(|_| not_utf8())?)
@@ -263,7 +263,7 @@ impl<'a> Reader<'a> {
         self.white();
         let start = self.at;
         let bytes = self.bytes()?;
-        parse(&bytes).ok_or(DecodeError { offset: start, cause: DecodeCause::Expected(what) })
+        parse(&bytes).ok_or(DecodeError { offset: start, reason: DecodeReason::Expected(what) })
     }
 
     fn named<T>(
@@ -300,7 +300,7 @@ impl<'a> Reader<'a> {
         loop {
             self.white();
             match self.line.get(self.at) {
-                None => return Err(self.error(DecodeCause::Torn)),
+                None => return Err(self.error(DecodeReason::Torn)),
                 Some(b'"') => drop(self.bytes()?),
                 Some(b'{' | b'[') => {
                     depth += 1;
@@ -354,12 +354,12 @@ impl<'a> Reader<'a> {
     #[cold]
     fn expected(&self, what: &'static str) -> DecodeError {
         if self.at >= self.line.len() {
-            return self.error(DecodeCause::Torn);
+            return self.error(DecodeReason::Torn);
         }
-        self.error(DecodeCause::Expected(what))
+        self.error(DecodeReason::Expected(what))
     }
 
-    fn error(&self, cause: DecodeCause) -> DecodeError {
-        DecodeError { offset: self.at, cause }
+    fn error(&self, reason: DecodeReason) -> DecodeError {
+        DecodeError { offset: self.at, reason }
     }
 }

@@ -13,7 +13,7 @@ use crate::{text, time};
 
 /// Appends `exchange` as one complete line.
 pub fn encode(exchange: &ExchangeRef<'_>, out: &mut Vec<u8>) {
-    let mut line = Line(out);
+    let mut line = LineWriter(out);
     line.open(exchange);
     line.text(b"\",\"method\":\"", exchange.method.as_bytes());
     line.text_unless_empty(b"\",\"scheme\":\"", exchange.scheme);
@@ -43,7 +43,7 @@ pub fn encode(exchange: &ExchangeRef<'_>, out: &mut Vec<u8>) {
 
 /// Appends `exchange` as one complete brief line.
 pub fn encode_brief(exchange: &ExchangeRef<'_>, out: &mut Vec<u8>) {
-    let mut line = Line(out);
+    let mut line = LineWriter(out);
     line.open(exchange);
     line.text(b"\",\"method\":\"", exchange.method.as_bytes());
     line.text(b"\",\"path\":\"", exchange.path);
@@ -56,9 +56,9 @@ pub fn encode_brief(exchange: &ExchangeRef<'_>, out: &mut Vec<u8>) {
     line.close();
 }
 
-struct Line<'a>(&'a mut Vec<u8>);
+struct LineWriter<'a>(&'a mut Vec<u8>);
 
-impl Line<'_> {
+impl LineWriter<'_> {
     fn open(&mut self, exchange: &ExchangeRef<'_>) {
         // Enough for a usual line, so that the appends below rarely grow the buffer.
         self.0.reserve(768);

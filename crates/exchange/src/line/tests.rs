@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use super::*;
 use crate::exchange::{Exchange, ExchangeRef};
-use crate::field::{Fields, Value};
+use crate::field::{FieldValue, Fields};
 use crate::model::Impression;
 use crate::outcome::{CacheResult, Decision};
 
@@ -166,14 +166,14 @@ fn skips_unknown_fields_and_takes_any_order() {
     let line: Vec<u8> = line.iter().map(|byte| if *byte == b'\n' { b' ' } else { *byte }).collect();
     let exchange = decode(&line).unwrap();
     assert_eq!((exchange.time_us, exchange.status), (1_000_000, 200));
-    assert_eq!(exchange.field(&"phase.fetch".parse().unwrap()), Some(Value::Integer(7)));
+    assert_eq!(exchange.field(&"phase.fetch".parse().unwrap()), Some(FieldValue::Integer(7)));
     assert_eq!(exchange.field(&"phase.wait".parse().unwrap()), None);
 }
 
 #[track_caller]
 fn check_error(line: &str, expected: &str) {
     let error = decode(line.as_bytes()).unwrap_err();
-    assert_eq!(format!("{error}: {}", error.cause), expected);
+    assert_eq!(format!("{error}: {}", error.reason), expected);
 }
 
 #[test]

@@ -25,7 +25,7 @@ fn reads_a_request_line_and_an_rfc_3339_time() {
 #[test]
 fn names_what_is_wrong_and_where() {
     let error = decode(b"time:1970-01-01T00:00:01Z\tstatus:ok").unwrap_err();
-    assert_eq!((error.offset, error.cause), (26, DecodeCause::Expected("a status")));
+    assert_eq!((error.offset, error.reason), (26, DecodeReason::Expected("a status")));
     let error = decode(b"time:1970-01-01T00:00:01Z\tstatus:200").unwrap_err();
-    assert_eq!(error.cause, DecodeCause::Missing("uri"));
+    assert_eq!(error.reason, DecodeReason::Missing("uri"));
 }

@@ -1,4 +1,4 @@
-//! Claims about which answers are covered.
+//! Claims about the responses that the rules of compression cover.
 
 use super::{Compression, add_vary};
 use http1::FieldLines;

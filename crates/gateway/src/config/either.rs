@@ -1,7 +1,7 @@
-//! Reads the keys that take a text or something larger.
+//! Reads the keys whose value is either text or a larger form (a table or a list).
 //!
-//! serde's `untagged` would do, but says of whatever is wrong inside that nothing fits, without the
-//! key at fault.
+//! Invariant: an error inside the larger form names its key. serde's `untagged` would lose it: it
+//! says only that no variant matches. Never here: checks of the values.
 
 use std::fmt;
 

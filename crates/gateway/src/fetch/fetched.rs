@@ -1,4 +1,7 @@
-//! An answer before it is decided who may have it.
+//! A fetched response, before it is decided whether it may be stored.
+//!
+//! Invariant: its length comes from the framing that was read; a reply to HEAD states the length
+//! that a GET would get. Never here: the decision (`storing`).
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -13,12 +16,12 @@ use super::result::{FetchResult, FetchTimes, Outcome, PrivateAnswer};
 use crate::plan::Route;
 use crate::upstream::{Response, UpstreamBody};
 
-/// An answer before it is decided who may have it.
+/// A fetched response, before it is decided whether it may be stored.
 pub(super) struct Fetched {
     pub status: u16,
     pub headers: FieldLines,
     pub body: FetchedBody,
-    /// Length of the body, or of what a GET would bring when a HEAD was sent.
+    /// Length of the body; after a HEAD, the length that a GET would get.
     pub length: Option<u64>,
     pub times: FetchTimes,
     pub shown: Option<Impression<'static>>,
@@ -33,11 +36,11 @@ pub(super) enum FetchedBody {
 }
 
 impl Fetched {
-    /// A response as it came; to a HEAD its length is what a GET would bring.
+    /// Takes a response of an upstream. `is_head` says that the request was a HEAD.
     pub(super) fn received(route: &Route, response: Response, is_head: bool) -> Self {
         let Response { status, mut headers, mut body } = response;
         if route.cors.is_some() {
-            // The route says who may read the answer; two permissions are none to a browser.
+            // The route states the permission; a browser takes two permissions for none.
             headers.retain(|name| !name.starts_with(b"access-control-"));
         }
         let mut tags = Tags::default();
@@ -47,7 +50,7 @@ impl Fetched {
                 Tags::strip(&mut headers);
             }
         }
-        // By the framing that was read, never by a field that may contradict it.
+        // The framing decides; a field may contradict it.
         let length = if is_head { announced(&headers) } else { body.length() };
         let body =
             body.take_whole().map_or_else(|| FetchedBody::Incoming(body), FetchedBody::Whole);
@@ -63,7 +66,7 @@ impl Fetched {
         }
     }
 
-    /// Hands the answer to one request, the pieces read so far first.
+    /// Makes the response private to one request; `pieces` of its body are read already.
     pub(super) fn into_private(self, pieces: Vec<Bytes>) -> FetchResult {
         let payload = match self.body {
             FetchedBody::Whole(bytes) => Payload::Whole(bytes),
@@ -85,7 +88,7 @@ fn announced(headers: &FieldLines) -> Option<u64> {
     headers.text("content-length")?.parse().ok()
 }
 
-/// A body of which some pieces were read already.
+/// A body of which some pieces are read already.
 struct Resumed {
     pieces: std::vec::IntoIter<Bytes>,
     body: UpstreamBody,

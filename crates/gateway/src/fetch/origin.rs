@@ -1,4 +1,7 @@
-//! Asks an upstream or a model, and counts what fails.
+//! Asks an upstream or a model, and counts failures.
+//!
+//! Invariant: a computation that takes longer than [`INLINE_TIME_MAX`] never runs on the I/O core.
+//! Never here: storing the response (`storing`), the bound on the time of a model (`fetch`).
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -20,13 +23,13 @@ use crate::plan::{Route, Target};
 use crate::ports::AnswerSender;
 use crate::upstream::Dispatch;
 
-/// Work longer than this leaves the I/O core.
+/// Estimated time of a computation above which it leaves the I/O core.
 const INLINE_TIME_MAX: Duration = Duration::from_micros(200);
 
-/// Asks where the route leads; an upstream gives the head of its response by the deadline.
+/// Asks the target of the route. An upstream must send the head of its response by the deadline.
 ///
 /// # Errors
-/// When the upstream or the model gives no answer.
+/// When the upstream or the model gives no response.
 pub(super) async fn ask(
     edge: &Rc<Edge>,
     route: &Route,
@@ -97,7 +100,8 @@ async fn ask_model(
     })
 }
 
-/// Binary data behind JSON is Triton's extension of the Open Inference Protocol.
+/// Returns the fields of a model's response. Binary data behind JSON is an extension of Triton to
+/// the Open Inference Protocol.
 fn model_headers(answer: &ModelAnswer) -> FieldLines {
     let Some(json_length) = answer.json_length else {
         let content_type = match answer.content_type {
@@ -117,7 +121,7 @@ fn model_failed() -> Refusal {
     Refusal::Model(exchange::Refusal::new(500, "the model failed"))
 }
 
-/// Counts a failed fetch.
+/// Counts a failed fetch, and returns its refusal.
 pub(crate) fn failed(edge: &Edge, error: FetchError) -> Refusal {
     edge.gateway.metrics.failed(error);
     Refusal::Fetch(error)

@@ -1,10 +1,9 @@
-//! What an origin or a model is asked, owned: it outlives the request that asked for it.
+//! The request to an origin or a model. It owns its parts, so it can outlive the client's request.
 //!
-//! Invariants: what is fetched for everybody on a route that knows users says nothing of the one
-//! who asked: no id, no cookie, no `Authorization`. On no route does it carry a condition of
-//! theirs. What is fetched to be stored carries what its key tells apart of target, host, and the
-//! headers that override those, and no more.
-//! Never here: sending it (`upstream`), the models (`ports`).
+//! Invariants for a fetch whose response may be stored: it carries no precondition and no range of
+//! the client. On a route that personalises, a fetch for everyone carries no user id, no unkeyed
+//! cookie and no `Authorization`. Of target, host and the headers that override those, it carries
+//! exactly what the key covers. Never here: sending it (`upstream`), the models (`ports`).
 
 use std::io::Write as _;
 use std::net::IpAddr;
@@ -29,37 +28,37 @@ use crate::trace::Trace;
 use crate::upstream::{InterimResponses, Upstream, UpstreamRequest};
 use crate::user::UserSource;
 
-/// Fields by which a client asks for less than the whole answer.
+/// Fields by which a client asks for less than the whole response.
 const CONDITIONS: [&str; 6] =
     ["if-none-match", "if-modified-since", "if-match", "if-unmodified-since", "if-range", "range"];
 
-/// How much of a body to the model API is JSON, where binary tensors follow.
+/// The field that states how many bytes of a body to the model API are JSON; binary tensors follow.
 pub(crate) const JSON_LENGTH: &str = "inference-header-content-length";
 
-/// Bytes of the lines that are added to the client's fields.
+/// Bytes of the lines that the gateway adds to the client's fields.
 const ADDED_BYTES: usize = 320;
 
-/// Whether a request asks for a part, or for nothing where it has the answer already.
+/// Whether a request has a range or a precondition.
 pub(crate) fn asks_for_less(head: &Head<'_>) -> bool {
     CONDITIONS.iter().any(|name| head.get(name).is_some())
 }
 
-/// What an origin or a model is asked.
+/// A request to an origin or a model.
 #[derive(Debug, Clone)]
 pub(crate) struct OriginRequest {
     /// Index of the route.
     pub route: usize,
-    /// Which of its arms.
+    /// Index of the arm of the route.
     pub arm: usize,
-    /// Why this answer.
+    /// The decision about the client's request.
     pub decision: Decision,
-    /// Id of the request, or of the refresh.
+    /// Id of the client's request, or of the refresh.
     pub id: u128,
     /// Where the response is stored.
     pub storage: Storage,
-    /// What the upstream says ahead of its response.
+    /// The interim responses of the upstream.
     pub interim: InterimResponses,
-    /// In which codings the client likes its answer.
+    /// The codings that the client accepts.
     pub accepted: Accepted,
     client: ClientRequest,
     user: Option<Vec<u8>>,
@@ -67,20 +66,20 @@ pub(crate) struct OriginRequest {
     json_length: Option<usize>,
 }
 
-/// Where a response is stored, and what is there already.
+/// Where a response is stored, and the entry that it replaces.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Storage {
-    /// Under which key; empty when it is not to be stored.
+    /// The key of the response; empty if it must not be stored.
     pub key: KeyBytes,
     /// Length of the key without its variant.
     pub base_length: usize,
-    /// An entry that the response replaces.
+    /// The stale entry that the response replaces or confirms.
     pub stale: Option<Arc<Entry>>,
-    /// What is asked of a response from disk; `None` when none is looked for there.
+    /// The directives for a response from disk; `None` if the disk is not to be asked.
     pub recall: Option<RequestDirectives>,
 }
 
-/// What the client asked, as it was sent.
+/// The parts of the client's request that may go on.
 #[derive(Debug, Clone)]
 struct ClientRequest {
     method: Method,
@@ -92,17 +91,18 @@ struct ClientRequest {
 }
 
 impl Storage {
-    /// The key without its variant.
+    /// Returns the key without its variant.
     pub(crate) fn base(&self) -> &[u8] {
         &self.key[..self.base_length]
     }
 }
 
 impl OriginRequest {
-    /// What a request asks; with the user when the response is to be the user's own.
+    /// Makes the request for a client's request. Its query names the user only if the decision is
+    /// to personalise.
     ///
     /// # Errors
-    /// When the request cannot be said in HTTP again.
+    /// When the method or the length of JSON is malformed.
     pub(crate) fn new(
         head: &Head<'_>,
         route: &Route,
@@ -113,7 +113,7 @@ impl OriginRequest {
         let mut fields = FieldLines::default();
         let mut host = "";
         let mut interim = InterimResponses::default();
-        // A model reads no fields: copying them would be a third of what its question costs.
+        // A model reads no fields. Copying them would be a third of the cost of such a request.
         if matches!(route.target(trace.arm), Target::Upstream(_)) {
             interim = InterimResponses::of_upstream();
             host = head.host();
@@ -152,8 +152,8 @@ impl OriginRequest {
         })
     }
 
-    /// The same, to be stored. A HEAD becomes a GET: its response serves both. Of the request that
-    /// is left which the key tells apart.
+    /// Prepares the request for a response that may be stored. A HEAD becomes a GET, whose response
+    /// serves both. Parts of the request that the key does not cover are removed.
     #[must_use]
     pub(crate) fn stored_as(mut self, route: &Route, storage: Storage) -> Self {
         if self.client.method == Method::HEAD {
@@ -180,24 +180,24 @@ impl OriginRequest {
         }
     }
 
-    /// Asks with the client's own conditions, and stores nothing: where the whole cannot be stored
-    /// there will be nothing to cut a part from, or to compare with.
+    /// Keeps the client's preconditions and range, and stores nothing. If the response cannot be
+    /// stored, the gateway could neither cut a range from it nor compare it later.
     pub(crate) fn ask_for_no_more(&mut self) {
         self.storage.key.clear();
     }
 
-    /// Whether the answer may be stored.
+    /// Whether the response may be stored.
     pub(crate) fn is_for_storing(&self) -> bool {
         !self.storage.key.is_empty()
     }
 
-    /// The path.
+    /// Returns the path.
     pub(crate) fn path(&self) -> &str {
         self.client.target.split('?').next().unwrap_or_default()
     }
 
-    /// Whether the upstream sees cookies that the key does not tell apart, and that are not the
-    /// user's whose answer it is.
+    /// Whether the upstream sees cookies that the key does not cover. On a personalised request the
+    /// cookies belong to the user of the key, and do not count.
     pub(crate) fn shows_cookies(&self, route: &Route) -> bool {
         let hidden = self.user.is_some() || self.hides_user(route);
         let unkeyed = match &route.key.rules {
@@ -207,27 +207,27 @@ impl OriginRequest {
         !hidden && unkeyed
     }
 
-    /// The kind of request that this one is, of which some may have answers that can be stored and
-    /// others not: its key, and whether it shows cookies.
+    /// Returns the kind of this request: its key, and whether it shows cookies. Responses to one
+    /// kind may be storable while those to another kind with the same key are not.
     pub(crate) fn kind(&self, route: &Route) -> (&[u8], bool) {
         (&self.storage.key, self.shows_cookies(route))
     }
 
-    /// Whether the origin is shown who asks.
+    /// Whether the upstream sees the client's `Authorization`.
     pub(crate) fn shows_credentials(&self, route: &Route) -> bool {
         let sent = self.client.fields.has("authorization");
         let matters = matches!(route.target(self.arm), Target::Upstream(_));
         sent && matters && !self.hides_user(route)
     }
 
-    /// What storing must know of the request; `delay` is the time from it to the response.
+    /// Returns the facts about the request that storing depends on. `delay` is the time from the
+    /// request to the response.
     pub(crate) fn facts(&self, route: &Route, delay: Duration) -> RequestFacts {
         let authorised = self.shows_credentials(route);
         RequestFacts { authorised, cookies: self.shows_cookies(route), delay }
     }
 
-    /// Whether the upstream never sees this request field, whoever asks, or sees no more of it than
-    /// the key tells.
+    /// Whether the upstream never sees this request field, or sees only what the key covers.
     pub(crate) fn hides(&self, name: &str, route: &Route) -> bool {
         let source = route.personalise.as_ref().map(|p| &p.user);
         let of_user = self.hides_user(route)
@@ -239,22 +239,22 @@ impl OriginRequest {
         of_user || by_rule || by_coding || key::OVERRIDES.contains(&name)
     }
 
-    /// Whether only the head of the answer is asked for.
+    /// Whether the method is HEAD.
     pub(crate) fn is_head(&self) -> bool {
         self.client.method == Method::HEAD
     }
 
-    /// Appends the value of a request field as the cache compares it.
+    /// Appends the value of a request field in the form that selects a variant.
     pub(crate) fn append_selecting(&self, name: &str, key: &mut KeyBytes) {
         append_selecting(name, self.client.fields.all(name), key);
     }
 
-    /// The request's body.
+    /// Returns the body of the request.
     pub(crate) fn body(&self) -> Bytes {
         self.body.clone()
     }
 
-    /// The request to a model.
+    /// Returns the request to a model.
     pub(crate) fn model_request<'a>(&'a self, target: &'a Target) -> ModelRequest<'a> {
         let sent = &self.client.target;
         let (path, query) = sent.split_once('?').unwrap_or((sent, ""));
@@ -275,7 +275,7 @@ impl OriginRequest {
         }
     }
 
-    /// The request as it goes to an upstream; `offer` names the protocols it may change to.
+    /// Renders the request to an upstream; `offer` lists protocols for `Upgrade`.
     pub(crate) fn render(
         &self,
         route: &Route,
@@ -298,7 +298,7 @@ impl OriginRequest {
         }
         if self.is_for_storing() {
             self.ask_for_changes(&mut request);
-            // What is encoded here is fetched once for all, as it is.
+            // A response that is encoded here is fetched once, in the identity encoding.
             let encodings =
                 if route.compress.is_some() { "identity" } else { self.accepted.class() };
             request.field("accept-encoding", encodings.as_bytes());
@@ -310,7 +310,7 @@ impl OriginRequest {
         request.end(self.body.clone())
     }
 
-    /// Whether a field of the client's goes on as it is.
+    /// Whether a field of the client is forwarded unchanged.
     fn goes_on(&self, name: &[u8], route: &Route) -> bool {
         let is_for_storing = self.is_for_storing();
         let is_condition = || CONDITIONS.iter().any(|condition| condition.as_bytes() == name);
@@ -320,7 +320,8 @@ impl OriginRequest {
         !is_replaced && !is_hidden
     }
 
-    /// The client's fields with the origin's own tags in its conditions, where they may hold ours.
+    /// Returns the client's fields with the origin's own tags in their preconditions; `None` if no
+    /// tag can be one that was made here.
     fn restored(&self, route: &Route) -> Option<FieldLines> {
         let fields = &self.client.fields;
         let asks_by_tag = fields.has("if-match") || fields.has("if-none-match");
@@ -332,12 +333,13 @@ impl OriginRequest {
         Some(restored)
     }
 
-    /// Whether what is fetched is for everybody although the route knows users.
+    /// Whether the fetch must hide the user: it is for everyone, on a route that personalises.
     fn hides_user(&self, route: &Route) -> bool {
         route.personalise.is_some() && self.user.is_none() && self.is_for_storing()
     }
 
-    /// Asks only whether the stale entry still stands, when it can be told (RFC 9111 §4.3.1).
+    /// Adds the preconditions that revalidate the stale entry, if it has validators (RFC 9111
+    /// §4.3.1).
     fn ask_for_changes(&self, request: &mut UpstreamRequest) {
         let Some(stale) = &self.storage.stale else { return };
         if let Some(etag) = &stale.etag {
@@ -365,11 +367,11 @@ impl OriginRequest {
     }
 }
 
-/// Reads how much of the body is JSON.
+/// Reads how many bytes of the body are JSON.
 fn json_length(head: &Head<'_>) -> Result<Option<usize>, Refusal> {
     let Some(value) = head.get(JSON_LENGTH) else { return Ok(None) };
     let length = std::str::from_utf8(value).ok().and_then(|value| value.trim().parse().ok());
-    let wrong = || Refusal::Body(400, format!("`{JSON_LENGTH}` is no number of bytes"));
+    let wrong = || Refusal::Body(400, format!("`{JSON_LENGTH}` is not a number of bytes"));
     length.map(Some).ok_or_else(wrong)
 }
 
@@ -386,16 +388,16 @@ fn write_address(address: IpAddr, out: &mut Vec<u8>) {
     }
 }
 
-/// Whether a field tells who asks, on a route that knows users.
+/// Whether a field may identify the client, on a route that personalises.
 fn is_of_user(name: &[u8], route: &Route) -> bool {
     let source = route.personalise.as_ref().map(|p| &p.user);
-    // Where there are rules, what is left of the cookies is part of the key.
+    // If the route has rules, the cookies that are left are part of the key.
     name == b"authorization"
         || (name == b"cookie" && route.key.rules.is_none())
         || matches!(source, Some(UserSource::Header(user)) if user.as_bytes() == name)
 }
 
-/// Whether a field is written anew for the upstream, whatever the client says.
+/// Whether the gateway writes this field itself, whatever the client sent.
 fn is_written_anew(name: &[u8]) -> bool {
     matches!(
         name,

@@ -1,5 +1,7 @@
-//! Looks on disk before an origin is asked, within the flight that would ask it: a herd of requests
-//! reads the disk once.
+//! The look-up on disk before an origin is asked.
+//!
+//! Invariant: it runs within the flight that would ask the origin, so many requests for one key
+//! read the disk once. Never here: the disk itself (`cache`).
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -10,8 +12,8 @@ use super::origin_request::OriginRequest;
 use crate::gateway::Gateway;
 use crate::plan::Route;
 
-/// Looks for the answer to a request on disk and brings it to memory. What may not be used as it
-/// is becomes what the origin is asked about.
+/// Looks for the response to a request on disk, and stores it in memory. If it may not be used as
+/// it is, it becomes the stale entry of the request, which the origin may confirm.
 pub(crate) async fn recall(
     gateway: &Gateway,
     route: &Route,

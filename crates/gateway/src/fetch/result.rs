@@ -1,4 +1,6 @@
-//! What a fetch brought, for the request that asked for it and for those that wait.
+//! The result of a fetch, for the request that began it and for those that wait.
+//!
+//! Invariant: an entry may be shared, a [`PrivateAnswer`] never is. Never here: how it is sent.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,22 +10,22 @@ use chassis::http::Payload;
 use exchange::Impression;
 use http1::FieldLines;
 
-/// What a fetch brought.
+/// The kind of response that a fetch has brought.
 #[derive(Debug)]
 pub(crate) enum Outcome {
-    /// A stored answer, everybody's.
+    /// A response that is stored, for everyone.
     Stored(Arc<Entry>),
-    /// An answer that was purged while it was fetched: for those who asked before.
+    /// A response that was purged while it was fetched, for requests that came before the purge.
     Purged(Arc<Entry>),
-    /// The stale answer, because the upstream failed.
+    /// The stale entry, because the upstream failed.
     Stale(Arc<Entry>),
-    /// An answer from disk, everybody's.
+    /// A response from disk, for everyone.
     Recalled(Arc<Entry>),
-    /// An answer for this request alone.
+    /// A response for this request alone.
     Private(PrivateAnswer),
 }
 
-/// An answer for one request alone.
+/// A response for one request alone.
 #[derive(Debug)]
 pub(crate) struct PrivateAnswer {
     /// The status.
@@ -34,35 +36,35 @@ pub(crate) struct PrivateAnswer {
     pub payload: Payload,
 }
 
-/// What a fetch brought, and what it cost.
+/// The response of a fetch, with its times and its impression.
 #[derive(Debug)]
 pub(crate) struct FetchResult {
-    /// What it brought.
+    /// The response.
     pub outcome: Outcome,
-    /// What it cost.
+    /// The times of the phases within the fetch.
     pub times: FetchTimes,
-    /// What was shown, when a ranking was made.
+    /// The impression, if the fetch made a ranking.
     pub shown: Option<Arc<Impression<'static>>>,
 }
 
-/// Time by the phases within a fetch.
+/// The times of the phases within a fetch.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct FetchTimes {
-    /// Gathering features.
+    /// Time to gather features.
     pub features: Duration,
-    /// Evaluating a model.
+    /// Time to evaluate a model.
     pub score: Duration,
-    /// Storing the answer.
+    /// Time to store the response.
     pub store: Duration,
 }
 
 impl FetchResult {
-    /// What was there already.
+    /// Returns a result that cost no phase, such as an entry that existed already.
     pub(crate) fn of(outcome: Outcome) -> Self {
         Self { outcome, times: FetchTimes::default(), shown: None }
     }
 
-    /// The answer, when it is for this request alone.
+    /// Returns the response if it is for this request alone.
     pub(crate) fn private(&self) -> Option<&PrivateAnswer> {
         match &self.outcome {
             Outcome::Private(answer) => Some(answer),

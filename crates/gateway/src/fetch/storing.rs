@@ -1,7 +1,7 @@
-//! Stores what was fetched, when it may be stored.
+//! Stores a fetched response if it may be stored.
 //!
-//! Invariant: only complete answers are stored. Their key tells apart whatever the upstream saw of
-//! the request.
+//! Invariants: only complete responses are stored. The key of an entry covers whatever the upstream
+//! saw of the request. Never here: how long an entry is fresh (`freshness`).
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -25,10 +25,10 @@ use crate::gateway::Edge;
 use crate::key;
 use crate::plan::{Route, Target};
 
-/// Asks, and stores the answer when it may be stored.
+/// Asks the origin, and stores the response if it may be stored.
 ///
 /// # Errors
-/// When the upstream or the model gives no answer.
+/// When the upstream or the model gives no response.
 pub(super) async fn obtain(
     edge: &Rc<Edge>,
     route: &Route,
@@ -36,7 +36,7 @@ pub(super) async fn obtain(
 ) -> Result<FetchResult, Refusal> {
     let store = &edge.gateway.store;
     let stamp = store.stamp();
-    // Nothing that was purged meanwhile is confirmed: what that stores counts as newer.
+    // A purged entry is not revalidated: stored again, it would count as newer than the purge.
     let storage = &mut request.storage;
     let stale = storage.stale.take();
     storage.stale = stale.filter(|stale| {
@@ -48,7 +48,7 @@ pub(super) async fn obtain(
     let Some(cache) = route.cache.as_ref().filter(|_| may_be_stored) else {
         return Ok(fetched.into_private(Vec::new()));
     };
-    // What is made here is no older than it is.
+    // A response of this process spends no time on a network.
     let is_from_afar = matches!(route.target(request.arm), Target::Upstream(_));
     let delay = if is_from_afar { begun.elapsed() } else { Duration::ZERO };
     if fetched.status == 304
@@ -77,14 +77,14 @@ pub(super) async fn obtain(
     let keeping = Keeping { route, request, lifetime, stamp };
     let result = keep(edge, keeping, fetched, joined(pieces));
     if let Outcome::Stored(entry) | Outcome::Purged(entry) = &result.outcome {
-        // Who waits for this fetch waits for its encoding too, if that is quick.
+        // The waiters of this fetch wait for its encoding too, for a bounded time.
         let liked = |offered| request.accepted.best(offered);
         store.prepare(entry, request.decision, liked).await;
     }
     Ok(result)
 }
 
-/// Puts the stored answer in the place of a 304 that confirms it (RFC 9111 §4.3.3).
+/// Replaces a 304 by the stored response that it confirms (RFC 9111 §4.3.3).
 fn confirm(fetched: &mut Fetched, stale: &Entry) {
     fetched.headers = stale.merged(&fetched.headers);
     if fetched.tags.is_empty() {
@@ -94,7 +94,7 @@ fn confirm(fetched: &mut Fetched, stale: &Entry) {
     fetched.body = FetchedBody::Whole(stale.body.clone());
 }
 
-/// How an answer is kept.
+/// What storing a response needs besides the response.
 struct Keeping<'k> {
     route: &'k Route,
     request: &'k OriginRequest,
@@ -108,7 +108,7 @@ fn keep(edge: &Edge, keeping: Keeping<'_>, fetched: Fetched, body: Bytes) -> Fet
     let begun = Instant::now();
     let mut fields = fetched.headers;
     let mut names = vary(&fields);
-    // What the upstream never sees cannot make its answers differ.
+    // The response cannot differ by a field that the upstream never sees.
     names.retain(|name| !request.hides(name, route));
     let length = Some(body.len() as u64);
     let compression =
@@ -144,13 +144,14 @@ fn keep(edge: &Edge, keeping: Keeping<'_>, fetched: Fetched, body: Bytes) -> Fet
     FetchResult { outcome, times, shown: fetched.shown.map(Arc::new) }
 }
 
-/// Where a response stands on disk: a user's own stays in memory.
+/// Returns the namespace of a response on disk; `None` if it stays in memory, as personalised ones
+/// do.
 fn namespace(route: &Route, request: &OriginRequest) -> Option<u64> {
     let cache = route.cache.as_ref().filter(|_| request.decision != Decision::Personalised);
     cache?.namespace
 }
 
-/// UpstreamRequest fields that the answer varies by, in lower case, sorted.
+/// Returns the request fields that the response varies by, in lower case, sorted.
 fn vary(headers: &FieldLines) -> Vec<Box<str>> {
     let mut names: Vec<Box<str>> = headers
         .all("vary")
@@ -167,7 +168,7 @@ fn vary(headers: &FieldLines) -> Vec<Box<str>> {
 
 fn joined(mut pieces: Vec<Bytes>) -> Bytes {
     if pieces.len() == 1 {
-        // Copied, because a piece may be a small window on a large read buffer.
+        // Copied, because a piece may be a small part of a large read buffer.
         return Bytes::copy_from_slice(&pieces.remove(0));
     }
     let mut whole = BytesMut::with_capacity(pieces.iter().map(Bytes::len).sum());

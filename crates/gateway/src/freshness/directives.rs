@@ -1,18 +1,19 @@
-//! What the origin says of storing: `Cache-Control`, or a field meant for shared caches alone.
+//! The origin's directives about storing: `Cache-Control`, or a field targeted at shared caches.
 //!
-//! `Cache-Control` is read leniently and to the safe side (RFC 9111 §4.2.1): what is repeated or
-//! malformed counts as the shortest reading. `CDN-Cache-Control` is a structured dictionary and
-//! takes the place of `Cache-Control` and `Expires` when it parses (RFC 9213 §2.1, §2.2); so does
-//! `Surrogate-Control`, its forerunner (Edge Architecture Specification, W3C note, 2001).
+//! Invariant: doubt makes a response stale sooner. In `Cache-Control` a repeated or malformed
+//! number counts as the shortest one (RFC 9111 §4.2.1). `CDN-Cache-Control` is a structured
+//! dictionary. If it parses, it replaces `Cache-Control` and `Expires` (RFC 9213 §2.1, §2.2). So
+//! does `Surrogate-Control`, its forerunner (Edge Architecture Specification, W3C note, 2001).
+//! Never here: what follows from the directives.
 
 use sfv::{BareItem, Dictionary, ListEntry, Parser};
 
 use http1::FieldLines;
 
-/// A lifetime longer than this says no more than this (RFC 9111 §1.2.2 names 2^31 seconds).
+/// Seconds of a lifetime; a longer one counts as this (RFC 9111 §1.2.2 names 2^31 seconds).
 pub(crate) const SECONDS_MAX: u64 = 1 << 31;
 
-/// The field meant for shared caches alone (RFC 9213 §3.1).
+/// The field targeted at shared caches (RFC 9213 §3.1).
 pub(super) const CDN_CACHE_CONTROL: &str = "cdn-cache-control";
 
 const SURROGATE_CONTROL: &str = "surrogate-control";
@@ -20,13 +21,13 @@ const SURROGATE_CONTROL: &str = "surrogate-control";
 /// The directives of a response (RFC 9111 §5.2.2, RFC 5861).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Directives {
-    /// They come from a targeted field: `Expires` says nothing beside them.
+    /// Whether they come from a targeted field; then `Expires` does not count.
     pub targeted: bool,
     /// `no-store`
     pub no_store: bool,
-    /// `no-cache`, also with field names: then for the whole answer.
+    /// `no-cache`; with field names it counts for the whole response too.
     pub no_cache: bool,
-    /// `private`, also with field names: then for the whole answer.
+    /// `private`; with field names it counts for the whole response too.
     pub private: bool,
     /// `public`
     pub public: bool,
@@ -45,7 +46,7 @@ pub struct Directives {
 }
 
 impl Directives {
-    /// Returns what holds for this cache: the most targeted field.
+    /// Returns the directives for this cache, from the most targeted field.
     pub fn of(headers: &FieldLines) -> Self {
         Self::targeted(headers).or_else(|| Self::surrogate(headers)).unwrap_or_else(|| {
             let mut found = Self::default();
@@ -58,7 +59,7 @@ impl Directives {
         })
     }
 
-    /// Reads `CDN-Cache-Control`; one that is empty or malformed does not exist.
+    /// Reads `CDN-Cache-Control`; an empty or malformed field counts as absent.
     fn targeted(headers: &FieldLines) -> Option<Self> {
         let mut lines = headers.all(CDN_CACHE_CONTROL).peekable();
         lines.peek()?;
@@ -77,20 +78,20 @@ impl Directives {
                     let value = u64::try_from(i64::from(value)).unwrap_or(0).min(SECONDS_MAX);
                     found.read(name.as_str().as_bytes(), Some(value));
                 }
-                // A value of another type is not that directive (RFC 9213 §2.1).
+                // A value of another type is ignored (RFC 9213 §2.1).
                 _ => {}
             }
         }
         Some(found)
     }
 
-    /// Reads `Surrogate-Control`; nothing when no directive in it is for this cache.
+    /// Reads `Surrogate-Control`; `None` if no directive in it is for this cache.
     fn surrogate(headers: &FieldLines) -> Option<Self> {
         let mut found = Self { targeted: true, ..Self::default() };
         let nothing = found;
         for line in headers.all(SURROGATE_CONTROL) {
             each_directive(line, |name, value| {
-                // A parameter names the cache that a directive is for.
+                // A parameter names the cache for which the directive is meant.
                 let mut parts = value.unwrap_or(name).split(|b| *b == b';');
                 let first = parts.next().unwrap_or_default();
                 if parts.next().is_none_or(|target| target.trim_ascii() == b"tidegate") {
@@ -121,9 +122,9 @@ impl Directives {
     }
 }
 
-/// Calls `found` with every directive of a line: its name and what stands behind `=`.
+/// Calls `found` with every directive of a line: its name, and its value behind `=` if it has one.
 ///
-/// A comma within a quoted string separates nothing (RFC 9110 §5.6.4).
+/// A comma within a quoted string does not separate directives (RFC 9110 §5.6.4).
 pub(crate) fn each_directive<'l>(
     line: &'l [u8],
     mut found: impl FnMut(&'l [u8], Option<&'l [u8]>),
@@ -156,7 +157,7 @@ fn unquoted_comma(text: &[u8]) -> Option<usize> {
     None
 }
 
-/// Returns a number of seconds, bare or quoted, cut at 2^31; `None` when it is malformed.
+/// Returns a number of seconds, bare or quoted, at most 2^31; `None` if it is malformed.
 pub(crate) fn seconds(text: &[u8]) -> Option<u64> {
     let text = text.trim_ascii();
     let text = text.strip_prefix(b"\"").and_then(|t| t.strip_suffix(b"\"")).unwrap_or(text);
@@ -171,7 +172,7 @@ pub(crate) fn seconds(text: &[u8]) -> Option<u64> {
     Some(value)
 }
 
-/// A number that is repeated or missing counts as the shortest reading: stale is safe.
+/// Keeps the least of repeated numbers; a missing number counts as 0.
 fn keep_least(slot: &mut Option<u64>, seconds: Option<u64>) {
     let seconds = seconds.unwrap_or(0);
     *slot = Some(slot.map_or(seconds, |before| before.min(seconds)));

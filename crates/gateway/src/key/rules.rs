@@ -1,8 +1,9 @@
-//! A route's rules for its keys: which query fields, cookies and headers tell requests apart.
+//! The key rules of a route: which query fields, cookies and headers its keys cover.
 //!
-//! Invariant: what a rule leaves out of the key never reaches the upstream when the answer may be
-//! stored, and what a rule puts into the key reaches it as it stands there. So no part of a request
-//! that others do not share can have shaped the answer that they get (unkeyed input).
+//! Invariant, for a fetch whose response may be stored: a part that a rule leaves out of the key is
+//! not sent to the upstream. A part that a rule puts into the key is sent as the key has it. So no
+//! unkeyed input of one client can change a response that others get. Never here: which responses
+//! are stored.
 
 use std::borrow::Cow;
 
@@ -12,66 +13,66 @@ use smallvec::SmallVec;
 use cache::key::KeyBytes;
 use http1::FieldLines;
 
-/// A route's rules.
+/// The key rules of a route.
 #[derive(Debug, Default)]
 pub struct Rules {
-    /// Orders query fields by name; those of one name keep their order.
+    /// Whether query fields are sorted by name; fields of one name keep their order.
     pub sort: bool,
-    /// Which query fields count.
+    /// The query fields that the key covers.
     pub fields: QueryFields,
-    /// The query field that holds the user id: the key names the user instead.
+    /// The query field that holds the user id; the key names the user instead.
     pub user_field: Option<Box<str>>,
-    /// Which cookies go on.
+    /// The cookies that are forwarded.
     pub cookies: Cookies,
-    /// Headers that are part of the key, in lower case.
+    /// Headers that the key covers, in lower case.
     pub headers: Vec<HeaderName>,
-    /// Cookies and headers of which only some values are told apart.
+    /// Cookies and headers of which the key distinguishes only some values.
     pub segments: Vec<KeySegment>,
 }
 
-/// Which query fields count.
+/// The query fields that the key covers.
 #[derive(Debug, Default)]
 pub enum QueryFields {
-    /// All.
+    /// All fields.
     #[default]
     All,
-    /// All but these.
+    /// All fields but these.
     Drop(Vec<NamePattern>),
-    /// These.
+    /// Only these fields.
     Keep(Vec<NamePattern>),
 }
 
-/// Which cookies go on.
+/// The cookies that are forwarded.
 #[derive(Debug, Default)]
 pub enum Cookies {
-    /// All; none is part of the key.
+    /// All cookies; the key covers none.
     #[default]
     All,
-    /// All but these; none is part of the key.
+    /// All cookies but these; the key covers none.
     Strip(Vec<NamePattern>),
-    /// These, as parts of the key.
+    /// Only these cookies; the key covers them.
     Named(Vec<Box<str>>),
 }
 
-/// A name, or what begins so.
+/// A name, or a prefix of names.
 #[derive(Debug, PartialEq, Eq)]
 pub struct NamePattern {
     start: Box<str>,
     is_whole: bool,
 }
 
-/// A cookie or header of which only some values are told apart.
+/// A cookie or header of which the key distinguishes only some values.
 #[derive(Debug)]
 pub struct KeySegment {
-    /// Where its value is.
+    /// The cookie or header.
     pub source: SegmentSource,
-    /// The values that are told apart.
+    /// The values that the key distinguishes.
     pub values: Vec<Box<str>>,
-    /// What every other value counts as, and none at all.
+    /// The value that stands for any other, and for none.
     pub default: Box<str>,
 }
 
-/// Where a segment's value is.
+/// The source of a segment's value.
 #[derive(Debug, PartialEq, Eq)]
 pub enum SegmentSource {
     /// A cookie.
@@ -80,9 +81,9 @@ pub enum SegmentSource {
     Header(HeaderName),
 }
 
-/// The lines of a request's fields, wherever they are kept.
+/// The field lines of a request, in any form.
 pub trait FieldSource {
-    /// The lines of one field, by its name in lower case.
+    /// Returns the lines of one field, by its name in lower case.
     fn lines<'s>(&'s self, name: &'s str) -> impl Iterator<Item = &'s [u8]>;
 }
 
@@ -99,7 +100,7 @@ impl FieldSource for FieldLines {
 }
 
 impl NamePattern {
-    /// Reads a name, or a beginning that ends in `*`; `None` when it is neither.
+    /// Reads a name, or a prefix followed by `*`; `None` if it is neither.
     pub fn parse(text: &str) -> Option<Self> {
         let (start, is_whole) = match text.strip_suffix('*') {
             Some(start) => (start, false),
@@ -116,7 +117,7 @@ impl NamePattern {
 }
 
 impl Rules {
-    /// Appends a target's path and query as they count.
+    /// Appends the path, and the query fields that the key covers.
     pub fn append_target(&self, target: &str, out: &mut KeyBytes) {
         let (path, query) = target.split_once('?').unwrap_or((target, ""));
         out.extend_from_slice(path.as_bytes());
@@ -131,14 +132,14 @@ impl Rules {
         }
     }
 
-    /// The query fields that hold the user id, as sent.
+    /// Returns the query fields that hold the user id, as sent.
     pub fn user_pairs<'t>(&self, target: &'t str) -> impl Iterator<Item = &'t str> {
         let query = target.split_once('?').map_or("", |(_, query)| query);
         query.split('&').filter(|pair| self.is_user(pair))
     }
 
-    /// Appends what the rules put into a key besides the target; each part begins with a byte that
-    /// begins no field name.
+    /// Appends the parts of a key besides the target. Each begins with a byte that cannot begin a
+    /// field name.
     pub fn append_parts(&self, from: &impl FieldSource, out: &mut KeyBytes) {
         if let Cookies::Named(names) = &self.cookies
             && !names.is_empty()
@@ -161,8 +162,8 @@ impl Rules {
         }
     }
 
-    /// Leaves of the client's fields what the key tells apart; `is_private` when the answer is to
-    /// be the user's is_private, who is then known by cookies that no rule names.
+    /// Removes from the client's fields what the key does not cover. If `is_private`, the response
+    /// is for one user, and cookies that no rule names are kept.
     pub fn rewrite(&self, client: &mut FieldLines, is_private: bool, hides_cookies: bool) {
         if self.edits_cookies() || hides_cookies || (!is_private && self.names_cookies()) {
             let mut text = KeyBytes::new();
@@ -182,7 +183,7 @@ impl Rules {
         }
     }
 
-    /// Whether the key tells all that the upstream sees of a request field.
+    /// Whether the key covers all that the upstream sees of a request field.
     pub fn determines(&self, name: &str) -> bool {
         let is_it = |source: &SegmentSource| match source {
             SegmentSource::Header(header) => header == name,
@@ -193,7 +194,7 @@ impl Rules {
             || self.segments.iter().any(|segment| is_it(&segment.source))
     }
 
-    /// Whether a cookie is part of the key, by itself or as a segment.
+    /// Whether the key covers a cookie, by name or as a segment.
     pub fn names_cookie(&self, cookie: &str) -> bool {
         let named = match &self.cookies {
             Cookies::Named(names) => names.iter().any(|name| **name == *cookie),
@@ -202,29 +203,29 @@ impl Rules {
         named || self.segment_of_cookie(cookie.as_bytes()).is_some()
     }
 
-    /// Whether a header is part of the key.
+    /// Whether the key covers a header.
     pub fn names_header(&self, name: &str) -> bool {
         self.determines(name)
     }
 
-    /// Whether no cookie goes on that is not part of the key.
+    /// Whether the key covers every cookie that is forwarded.
     pub fn names_cookies(&self) -> bool {
         matches!(self.cookies, Cookies::Named(_))
     }
 
-    /// Whether the upstream sees other cookies than the client sent, whoever asks.
+    /// Whether cookies are changed on every request, personalised ones included.
     pub fn edits_cookies(&self) -> bool {
         let is_cookie = |segment: &KeySegment| matches!(segment.source, SegmentSource::Cookie(_));
         matches!(self.cookies, Cookies::Strip(_)) || self.segments.iter().any(is_cookie)
     }
 
-    /// Whether cookies go on that are not part of the key; `client` has been rewritten.
+    /// Whether cookies are forwarded that the key does not cover. `client` must be rewritten.
     pub fn has_unkeyed_cookies(&self, client: &FieldLines) -> bool {
         let in_segment = |name: &[u8]| self.segment_of_cookie(name).is_some();
         !self.names_cookies() && pairs(client).any(|pair| !in_segment(name_of(pair)))
     }
 
-    /// Appends the cookies that go on, as one line.
+    /// Appends the forwarded cookies, as one line.
     pub fn append_cookies(
         &self,
         from: &impl FieldSource,
@@ -283,7 +284,7 @@ impl Rules {
 }
 
 impl KeySegment {
-    /// The value of a request that counts: the first one sent, when it is told apart.
+    /// Returns the value in the key: the first value sent, if the key distinguishes it.
     fn value(&self, from: &impl FieldSource) -> Cow<'_, str> {
         let known = |sent: &[u8]| self.values.iter().find(|value| value.as_bytes() == sent);
         let found = match &self.source {
@@ -316,13 +317,13 @@ fn append_cookie(pair: &[u8], line: &mut KeyBytes) {
     line.extend_from_slice(pair);
 }
 
-/// Every cookie of a request, `name=value`.
+/// Returns every cookie of a request, as `name=value`.
 fn pairs(from: &impl FieldSource) -> impl Iterator<Item = &[u8]> {
     let pairs = from.lines("cookie").flat_map(|line| line.split(|b| *b == b';'));
     pairs.map(<[u8]>::trim_ascii).filter(|pair| !pair.is_empty())
 }
 
-/// Appends the lines of a field as one list (RFC 9110 §5.3); false when there are none.
+/// Appends the lines of a field as one list (RFC 9110 §5.3); returns false if there are none.
 fn append_list<'v>(lines: impl Iterator<Item = &'v [u8]>, out: &mut KeyBytes) -> bool {
     let mut is_there = false;
     for line in lines {
@@ -335,7 +336,7 @@ fn append_list<'v>(lines: impl Iterator<Item = &'v [u8]>, out: &mut KeyBytes) ->
     is_there
 }
 
-/// What stands before the `=`.
+/// Returns the part before the `=`.
 fn name_of(pair: &[u8]) -> &[u8] {
     let end = memchr::memchr(b'=', pair).unwrap_or(pair.len());
     pair[..end].trim_ascii()
@@ -345,7 +346,7 @@ fn value_of(pair: &[u8]) -> &[u8] {
     memchr::memchr(b'=', pair).map_or(&[], |end| pair[end + 1..].trim_ascii())
 }
 
-/// Sets a field to this value, or removes it when that is empty.
+/// Sets a field to this value, or removes the field if the value is empty.
 fn set(fields: &mut FieldLines, name: &str, value: &[u8]) {
     match value.is_empty() {
         true => fields.remove(name),

@@ -1,4 +1,4 @@
-//! Claims about hosts and paths that are not to be trusted.
+//! Claims about hosts and paths that a client may have forged.
 
 use super::{canonical_host, is_ambiguous};
 

@@ -1,8 +1,8 @@
-//! Checks the gateway's sections, key by key, and resolves every name in them.
+//! Checks the sections of the gateway key by key, and resolves every name in them.
 //!
-//! Invariant: whatever is wrong is reported at its key, and what stands in for it lets the check go
-//! on, so that all errors come out in one run. A key's default stands here, or with the type that
-//! it fills. Never here: reading TOML (`chassis::config`), anything that lives while serving.
+//! Invariant: an error is reported at its key, and a stand-in for the value lets the check go on.
+//! So all errors come out in one run. The defaults of the keys are here, or with the type of their
+//! value. Never here: reading TOML (`chassis::config`), live objects.
 
 mod key;
 mod references;
@@ -20,7 +20,7 @@ use references::References;
 use section::Section;
 
 impl Plan {
-    /// Checks the sections; `models` are the names that routes may lead to.
+    /// Checks the sections; `models` are the names of the models that a route may name.
     pub fn check(sections: Sections, models: &[&str], document: &mut Document<'_>) -> Self {
         let mut all: Vec<(usize, UpstreamPlan)> = Vec::new();
         for (place, config) in sections.upstreams {

@@ -1,19 +1,21 @@
-//! Rollouts as planned: who of the users with a profile is let in.
+//! The checked configuration of a rollout: which of the users with a profile are let in.
+//!
+//! Invariant: plain data. An operator changes the shares of the live `Rollout`, never these.
 
 use std::time::Duration;
 
-/// A rollout as planned.
+/// The checked configuration of a rollout.
 #[derive(Debug, Clone)]
 pub struct RolloutPlan {
     /// Makes its draw independent of others.
     pub salt: Box<str>,
     /// How users are drawn.
     pub mode: DrawMode,
-    /// The share let in, from 0 to 1.
+    /// The share of users who are let in, from 0 to 1.
     pub rollout: f64,
-    /// The share never let in, from 0 to 1.
+    /// The share of users who are never let in, from 0 to 1.
     pub hold_out: f64,
-    /// When the share is taken back.
+    /// When the guard reduces the share; `None` means never.
     pub guard: Option<GuardPlan>,
 }
 
@@ -27,10 +29,10 @@ pub enum DrawMode {
     Dice,
 }
 
-/// When the share is taken back.
+/// When the guard reduces the share of users who are let in.
 #[derive(Debug, Clone, Copy)]
 pub struct GuardPlan {
-    /// Time that a response may take.
+    /// Longest time of a response that is not late.
     pub latency: Duration,
     /// Share of the responses that may fail or be late.
     pub errors: f64,

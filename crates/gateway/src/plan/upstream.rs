@@ -1,33 +1,35 @@
-//! Upstreams as planned: who is asked, how long that may take, how health is probed.
+//! The checked configuration of an upstream: servers, timeouts, health probes, retries.
+//!
+//! Invariant: plain data, without state that changes while serving. Never here: connections.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// An upstream as planned.
+/// The checked configuration of an upstream.
 #[derive(Debug, Clone)]
 pub struct UpstreamPlan {
     /// Its name.
     pub name: Arc<str>,
-    /// Addresses of its servers; none when workers answer.
+    /// Addresses of its servers; none if workers answer.
     pub servers: Vec<SocketAddr>,
     /// How a server is chosen.
     pub balance: Balance,
     /// `Host` to send instead of the client's.
     pub host: Option<Box<str>>,
-    /// Time to connect.
+    /// Longest time to connect.
     pub connect_timeout: Duration,
-    /// Time from the sent request to the head of the response.
+    /// Longest time from the sent request to the head of the response.
     pub answer_timeout: Duration,
-    /// Time between two pieces of a body.
+    /// Longest time between two pieces of a body.
     pub piece_timeout: Duration,
-    /// Time that a connection is kept unused.
+    /// Time after which an unused connection is closed.
     pub idle_timeout: Duration,
-    /// Connections a core and server.
+    /// Connections per core and server.
     pub connections_max: usize,
     /// Probes; without them a server is always in rotation.
     pub health: Option<HealthPlan>,
-    /// Retries; without it there are none.
+    /// Retries; without this there are none.
     pub retry: Option<RetryPlan>,
 }
 
@@ -37,24 +39,25 @@ pub enum Balance {
     /// The healthy server with the fewest requests under way.
     #[default]
     LeastLoaded,
-    /// The healthy server that the key hashes to; keys move only when a server comes or goes.
+    /// The healthy server that the key hashes to. Keys move only when a server is added or removed,
+    /// or its health changes.
     ConsistentHash,
 }
 
 /// How a server is probed.
 #[derive(Debug, Clone)]
 pub struct HealthPlan {
-    /// Path asked by GET.
+    /// Path that a probe asks for by GET.
     pub path: Box<str>,
     /// Time between probes.
     pub interval: Duration,
-    /// Time for a probe.
+    /// Longest time of a probe.
     pub timeout: Duration,
-    /// Probes that count, at most 64.
+    /// Number of last probes that count, at most 64.
     pub window: u32,
-    /// Good ones that make a server healthy.
+    /// Good probes among these that make a server healthy.
     pub threshold: u32,
-    /// Good ones assumed at start.
+    /// Good probes assumed at start.
     pub initial: u32,
 }
 
@@ -63,23 +66,23 @@ pub struct HealthPlan {
 pub struct RetryPlan {
     /// Retries as a share of the requests.
     pub share: f64,
-    /// Retries a second whatever the share.
+    /// Retries per second in addition to the share.
     pub min_per_second: u32,
 }
 
 /// An upstream whose responses come from workers.
 #[derive(Debug)]
 pub struct PoolUpstream {
-    /// Its place among all upstreams.
+    /// Its index among all upstreams.
     pub place: usize,
     /// Its name.
     pub name: String,
-    /// Time for a response, both to wait for a worker and for its head.
+    /// Longest time to wait for a worker, and then for the head of its response.
     pub answer_timeout: Duration,
 }
 
 impl UpstreamPlan {
-    /// An upstream for which workers will answer.
+    /// Returns the plan of an upstream for which workers answer.
     pub(crate) fn of_workers(pool: PoolUpstream) -> Self {
         Self {
             name: pool.name.into(),
@@ -89,7 +92,7 @@ impl UpstreamPlan {
             connect_timeout: Duration::from_secs(2),
             answer_timeout: pool.answer_timeout,
             piece_timeout: pool.answer_timeout,
-            // Nothing between here and a worker forgets connections.
+            // No network device between here and a worker drops idle connections.
             idle_timeout: Duration::from_secs(600),
             connections_max: usize::MAX,
             health: None,

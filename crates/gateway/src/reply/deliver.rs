@@ -1,4 +1,7 @@
-//! Answers a request with what was found or fetched for it.
+//! Answers a request with the entry that was found, or with the result of a fetch.
+//!
+//! Invariant: the trace says what the cache did before the reply is written. Never here: the bytes
+//! of the reply (`respond`).
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -14,7 +17,7 @@ use crate::fetch::{FetchResult, Outcome, PrivateAnswer};
 use crate::gateway::Exchange;
 use crate::plan::Target;
 
-/// Answers from a stored entry that memory held all along.
+/// Answers from an entry that was in memory before the request.
 pub(crate) fn hit(
     exchange: &mut Exchange<'_, '_>,
     entry: &Entry,
@@ -25,7 +28,7 @@ pub(crate) fn hit(
     stored(exchange, entry, now, CacheStatus::Hit);
 }
 
-/// Answers from an entry that was brought back from disk.
+/// Answers from an entry that was recalled from disk.
 pub(crate) fn recalled(exchange: &mut Exchange<'_, '_>, entry: &Entry) {
     let now = Instant::now();
     let is_fresh = entry.is_fresh(now);
@@ -33,7 +36,8 @@ pub(crate) fn recalled(exchange: &mut Exchange<'_, '_>, entry: &Entry) {
     stored(exchange, entry, now, CacheStatus::Recalled);
 }
 
-/// Answers with what another request fetched; for this `reason` the cache did not answer.
+/// Answers with the response that another request fetched. `reason` says why the cache did not
+/// answer.
 pub(crate) fn collapsed(exchange: &mut Exchange<'_, '_>, entry: &Entry, reason: &'static str) {
     exchange.trace.cache = CacheResult::Collapsed;
     let status = CacheStatus::Forward { reason, stored: false, collapsed: true };
@@ -46,14 +50,14 @@ fn stored(exchange: &mut Exchange<'_, '_>, entry: &Entry, now: Instant, cache: C
     respond::stored(exchange.reply, exchange.head, entry, view);
 }
 
-/// Has an entry made in the coding that the request likes, unless it has been.
+/// Encodes an entry in the coding that the request prefers, unless that is done already.
 pub(crate) async fn prepare(exchange: &Exchange<'_, '_>, entry: &Arc<Entry>) {
     let (head, decision) = (exchange.head, exchange.trace.decision);
     let liked = |offered| compression::liked(head, offered, decision);
     exchange.gateway().store.prepare(entry, decision, liked).await;
 }
 
-/// Answers with what a fetch brought; for this `reason` the cache did not answer, in the words of
+/// Answers with the result of a fetch. `reason` says why the cache did not answer, in the terms of
 /// RFC 9211 §2.2.
 pub(crate) fn fetched(exchange: &mut Exchange<'_, '_>, result: FetchResult, reason: &'static str) {
     let trace = &mut *exchange.trace;
@@ -87,7 +91,7 @@ fn fresh(
     respond::stored(exchange.reply, exchange.head, entry, view);
 }
 
-/// Answers with what is for this request alone.
+/// Answers with a response for this request alone.
 fn private(exchange: &mut Exchange<'_, '_>, answer: PrivateAnswer, reason: &'static str) {
     if exchange.trace.cache == CacheResult::None {
         exchange.trace.cache = CacheResult::Miss;
@@ -103,7 +107,7 @@ fn private(exchange: &mut Exchange<'_, '_>, answer: PrivateAnswer, reason: &'sta
     exchange.reply.payload(answer.payload);
 }
 
-/// Answers a collected event with what its upstream said.
+/// Answers a collected event with the response of its upstream.
 pub(crate) fn forwarded(reply: &mut Reply, result: FetchResult) {
     let Outcome::Private(answer) = result.outcome else { return reply.payload(Payload::Empty) };
     respond::fetched(reply, answer.status, &answer.headers, CacheStatus::forwarded("bypass"));

@@ -1,7 +1,8 @@
-//! Parts of stored bodies: `Range` and `If-Range` (RFC 9110 §13.1.5, §14.2).
+//! Ranges of stored bodies: `Range` and `If-Range` (RFC 9110 §13.1.5, §14.2).
 //!
-//! One part is answered with 206, one beyond the body with 416; several at once get the whole body,
-//! as the RFC allows, so that no request can ask for more bytes than the body has.
+//! A single range is answered with 206, a range beyond the body with 416. Invariant: no request
+//! gets more bytes than the body has. For this, several ranges at once get the whole body, as the
+//! RFC allows. Never here: ranges of responses that are not stored.
 
 use std::ops::Range;
 
@@ -9,18 +10,18 @@ use http1::Head;
 
 use cache::Entry;
 
-/// What a request gets of a body.
+/// The part of a body that a request gets.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum BodyRange {
-    /// All of it.
+    /// The whole body.
     Whole,
     /// These bytes.
     Bytes(Range<usize>),
-    /// It asks for bytes that the body does not have.
+    /// Nothing: the range is beyond the body.
     Unsatisfiable,
 }
 
-/// Decides what a request gets of a stored answer.
+/// Decides which part of a stored body a request gets.
 pub(crate) fn part(head: &Head<'_>, entry: &Entry) -> BodyRange {
     let mut lines = head.all("range");
     let Some(line) = lines.next() else { return BodyRange::Whole };
@@ -32,7 +33,7 @@ pub(crate) fn part(head: &Head<'_>, entry: &Entry) -> BodyRange {
     if whole { BodyRange::Whole } else { parse(line, entry.body.len()) }
 }
 
-/// Reads a `Range` of a body of `length` bytes; what is no single range of bytes is ignored.
+/// Reads a `Range` of a body of `length` bytes. Anything but a single range of bytes is ignored.
 pub fn parse(line: &[u8], length: usize) -> BodyRange {
     let Some((first, last)) = bounds(line) else { return BodyRange::Whole };
     match (first, last) {
@@ -47,7 +48,7 @@ pub fn parse(line: &[u8], length: usize) -> BodyRange {
     }
 }
 
-/// The two numbers around the hyphen.
+/// Returns the two numbers around the hyphen.
 fn bounds(line: &[u8]) -> Option<(Option<usize>, Option<usize>)> {
     let equals = line.iter().position(|b| *b == b'=')?;
     let (unit, set) = (line[..equals].trim_ascii(), line[equals + 1..].trim_ascii());
@@ -58,7 +59,7 @@ fn bounds(line: &[u8]) -> Option<(Option<usize>, Option<usize>)> {
     Some((number(&set[..hyphen])?, number(&set[hyphen + 1..])?))
 }
 
-/// A number that may be missing; too large a one is beyond every body.
+/// Reads a number that may be missing. A number that is too large saturates.
 fn number(text: &[u8]) -> Option<Option<usize>> {
     if text.is_empty() {
         return Some(None);
@@ -70,8 +71,8 @@ fn number(text: &[u8]) -> Option<Option<usize>> {
     })
 }
 
-/// Whether the client's part and the stored body belong together: strong comparison of tags, or
-/// exactly the same date.
+/// Whether the part that the client has belongs to the stored body. Tags are compared strongly, and
+/// dates must be equal.
 fn is_current(condition: &[u8], entry: &Entry) -> bool {
     let validator = match condition.first() {
         Some(b'"') => &entry.etag,

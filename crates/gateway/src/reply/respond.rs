@@ -1,7 +1,8 @@
-//! Writes replies: stored answers, fetched ones, refusals, and the fields that explain them.
+//! Writes replies: stored responses, fetched ones, refusals, and the fields that explain them.
 //!
-//! `Cache-Status` (RFC 9211) and `Tidegate-Decision` stand on every answer; `Server-Timing` when
-//! the route or the request asks for it.
+//! Invariant: every reply has `Cache-Status` (RFC 9211) and `Tidegate-Decision`. It has
+//! `Server-Timing` if the route or the request asks for it. Never here: which reply a request gets
+//! (`deliver`).
 
 use std::io::Write as _;
 use std::time::{Instant, SystemTime};
@@ -24,20 +25,20 @@ use http1::accept::{Accepted, Coding};
 use http1::date;
 use http1::hop_by_hop::append_end_to_end;
 
-/// A transparent GIF of one pixel, for beacons that are pictures.
+/// A transparent GIF of one pixel, for beacons in image tags.
 const GIF: &[u8] =
     b"GIF89a\x01\x00\x01\x00\x80\x00\x00\x00\x00\x00\xff\xff\xff!\xf9\x04\x01\x00\x00\
 \x00\x00,\x00\x00\x00\x00\x01\x00\x01\x00\x00\x02\x02D\x01\x00;";
 
-/// How a cache took part, for `Cache-Status`.
+/// What the cache did, for `Cache-Status`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CacheStatus {
-    /// Answered from memory.
+    /// It answered from memory.
     Hit,
-    /// Answered from disk.
+    /// It answered from disk.
     Recalled,
-    /// Went on: the reason, whether the answer was stored, whether another request's fetch was
-    /// shared.
+    /// The request was forwarded. The fields say why, whether the response was stored, and whether
+    /// the fetch of another request was shared.
     Forward {
         /// `fwd`
         reason: &'static str,
@@ -49,24 +50,24 @@ pub(crate) enum CacheStatus {
 }
 
 impl CacheStatus {
-    /// Went on for this reason; the answer is this request's alone.
+    /// The request was forwarded for this reason, and its response is private.
     pub(crate) fn forwarded(reason: &'static str) -> Self {
         Self::Forward { reason, stored: false, collapsed: false }
     }
 }
 
-/// For whom and when a stored entry is rendered.
+/// What the reply from a stored entry depends on besides the request.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct View {
-    /// When.
+    /// The current time.
     pub now: Instant,
-    /// Why this answer.
+    /// The decision, which the body may name.
     pub decision: Decision,
-    /// How the cache took part.
+    /// What the cache did.
     pub cache: CacheStatus,
 }
 
-/// Answers from a stored entry, or 304 when the client has it already.
+/// Answers from a stored entry; with 304 if the client has the response already.
 pub(crate) fn stored(reply: &mut Reply, head: &Head<'_>, entry: &Entry, view: View) {
     let View { now, decision, cache } = view;
     let encoding = smallest(head, entry, decision);
@@ -115,19 +116,19 @@ pub(crate) fn stored(reply: &mut Reply, head: &Head<'_>, entry: &Entry, view: Vi
     }
 }
 
-/// The response in the coding that serves a request best, when one has been made.
+/// Returns the smallest encoding made so far, among those that the request prefers.
 fn smallest<'e>(head: &Head<'_>, entry: &'e Entry, decision: Decision) -> Option<&'e Encoding> {
     let encodings = entry.encodings.as_ref()?;
     encodings.smallest(compression::liked(head, encodings.offered, decision), decision)
 }
 
-/// The fields of an entry in a coding, made or not.
+/// Returns the fields of an entry in a coding, even if its encoding has not been made.
 fn fields_in(entry: &Entry, variant: Variant) -> Bytes {
     let made = entry.encodings.as_ref().and_then(|encodings| encodings.made(variant));
     made.map_or_else(|| encoded_fields(&entry.fields, variant.coding), |made| made.fields.clone())
 }
 
-/// The stored body; one that names the decision names this request's.
+/// Returns the stored body; if it names the decision, that of this request is filled in.
 fn body(entry: &Entry, decision: Decision) -> Payload {
     match &entry.decision_at {
         None => Payload::Whole(entry.body.clone()),
@@ -139,7 +140,7 @@ fn body(entry: &Entry, decision: Decision) -> Payload {
     }
 }
 
-/// Begins an answer that was fetched for this request alone; its payload is the caller's.
+/// Begins the reply with a response for this request alone; the caller sets the payload.
 pub(crate) fn fetched(reply: &mut Reply, status: u16, headers: &FieldLines, cache: CacheStatus) {
     reply.begin(status);
     append_end_to_end(headers, reply.head_bytes());
@@ -150,7 +151,7 @@ pub(crate) fn fetched(reply: &mut Reply, status: u16, headers: &FieldLines, cach
     cache_status(reply.head_bytes(), cache, None);
 }
 
-/// Begins the answer that the upstream has changed the protocol.
+/// Begins the 101 reply, after the upstream has switched the protocol.
 pub(crate) fn switched(reply: &mut Reply, headers: &FieldLines) {
     fetched(reply, 101, headers, CacheStatus::forwarded("bypass"));
     for protocol in headers.all("upgrade") {
@@ -199,7 +200,7 @@ pub(crate) fn refused(reply: &mut Reply, refusal: &Refusal) {
     let _ = write!(out, "cache-status: tidegate; detail={}\r\n", refusal.name());
 }
 
-/// Adds what explains the answer: decision, timings, cross-origin permission.
+/// Adds the fields that explain the reply: decision, timings, cross-origin permission.
 pub(crate) fn explain(reply: &mut Reply, head: &Head<'_>, route: Option<&Route>, trace: &Trace) {
     let out = reply.head_bytes();
     out.extend_from_slice(b"tidegate-decision: ");
@@ -236,7 +237,7 @@ fn allow_origin(reply: &mut Reply, head: &Head<'_>, cors: &Cors) {
         reply.field("access-control-allow-origin", b"*");
         return;
     }
-    // Who is told differs by who asks, so whoever stores this must know.
+    // The permission depends on `Origin`, so a cache must store a variant for each.
     reply.field("vary", b"origin");
     let Some(origin) = head.get("origin") else { return };
     if cors.origins.iter().any(|allowed| allowed.as_bytes() == origin) {
@@ -272,8 +273,10 @@ fn cache_status(out: &mut Vec<u8>, status: CacheStatus, ttl: Option<i64>) {
     out.extend_from_slice(b"\r\n");
 }
 
-/// What a request gets of an entry's body. A date does not tell in which coding the client holds
-/// the first part, so one who likes encoded answers starts anew.
+/// Returns the part of an entry's body that a request gets.
+///
+/// A date does not say in which coding the client has the first part. So a client that prefers an
+/// encoded response gets the whole body.
 fn part(head: &Head<'_>, entry: &Entry, is_encoded: bool) -> BodyRange {
     let is_dated = |condition: &[u8]| condition.first() != Some(&b'"');
     match is_encoded && head.get("if-range").is_some_and(is_dated) {
@@ -282,16 +285,16 @@ fn part(head: &Head<'_>, entry: &Entry, is_encoded: bool) -> BodyRange {
     }
 }
 
-/// How the client holds the stored answer.
+/// The form in which the client has the stored response.
 #[derive(Clone, Copy)]
 enum ClientCopy {
-    /// Nothing says how.
+    /// The form is not known.
     AsAsked,
-    /// In a coding, or as it is.
+    /// In this coding, or in the identity encoding.
     In(Option<Coding>),
 }
 
-/// Whether the client's copy is the stored one (RFC 9110 §13.1.2, §13.1.3; weak comparison).
+/// Returns the client's copy if it is current (RFC 9110 §13.1.2, §13.1.3; weak comparison).
 fn client_copy(head: &Head<'_>, entry: &Entry, now: Instant) -> Option<ClientCopy> {
     let mut tags = head.all("if-none-match").peekable();
     if tags.peek().is_some() {
@@ -299,7 +302,8 @@ fn client_copy(head: &Head<'_>, entry: &Entry, now: Instant) -> Option<ClientCop
         let mut tags = tags.flat_map(|line| line.split(|b| *b == b',')).map(<[u8]>::trim_ascii);
         return tags.find_map(|tag| match etag::coding_of_copy(tag, ours) {
             _ if tag == b"*" => Some(ClientCopy::AsAsked),
-            // One who cannot read that coding asks for somebody else, who may not have it.
+            // A client that cannot decode this coding is a cache that asks for another client,
+            // which may not have the copy.
             Some(Some(coding)) => {
                 let reads = entry.encodings.is_some() && Accepted::of(head).takes(coding);
                 reads.then_some(ClientCopy::In(Some(coding)))
@@ -310,7 +314,7 @@ fn client_copy(head: &Head<'_>, entry: &Entry, now: Instant) -> Option<ClientCop
     let since = head.get("if-modified-since").and_then(date::parse)?;
     let unchanged = match &entry.last_modified {
         Some(modified) => date::parse(modified).is_some_and(|modified| modified <= since),
-        // What was made by then cannot have changed before (RFC 9111 §4.3.2).
+        // Without `Last-Modified`, the time at which it was made counts (RFC 9111 §4.3.2).
         None => SystemTime::now().checked_sub(entry.age(now)).is_some_and(|made| made <= since),
     };
     unchanged.then_some(ClientCopy::AsAsked)

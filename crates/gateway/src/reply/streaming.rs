@@ -1,10 +1,10 @@
-//! Answers to one request, encoded as they pass: whole ones at once, streams piece by piece.
+//! Encodes private responses as they are sent: short bodies at once, others piece by piece.
 //!
-//! Invariants: a stream that breaks off breaks off encoded too, never with an end that would make
-//! it look whole; of a body without a known length what has come is brought out whenever the
-//! upstream pauses or breaks off, so nobody waits for a buffer to fill; a turn of the I/O core
-//! encodes no more than [`TURN_BYTES`]. At most [`STREAMS_MAX`] bodies are encoded at once, because
-//! each holds memory; more pass as they are.
+//! Invariants: a body that ends early ends early in its encoded form too, so it never looks
+//! complete. A body of unknown length is flushed whenever the upstream pauses or fails, so no
+//! client waits for a buffer to fill. One turn of the I/O core encodes at most [`TURN_BYTES`].
+//! Bound: at most [`STREAMS_MAX`] bodies are encoded at once, because each holds memory; further
+//! bodies pass unchanged. Never here: stored responses (`cache::encodings`).
 
 use std::io;
 use std::sync::Arc;
@@ -25,16 +25,16 @@ use cache::etag;
 use http1::FieldLines;
 use http1::accept::Coding;
 
-/// Bytes of a body that are encoded before others get their turn.
+/// Bytes of a body that are encoded before other tasks get their turn.
 const TURN_BYTES: usize = 8 * 1024;
-/// Bytes up to which a body that is whole is encoded at once.
+/// Bytes of a complete body that is encoded at once.
 const WHOLE_BYTES_MAX: usize = 2 * TURN_BYTES;
-/// Bodies being encoded as they pass, by the whole process.
+/// Bodies that the process encodes piece by piece at once.
 const STREAMS_MAX: usize = 256;
-/// Codings in the order in which they are preferred here: the quickest first.
+/// Codings from the quickest to the slowest; the quickest that the client prefers is used.
 const QUICKEST: [Coding; 3] = [Coding::Zstd, Coding::Gzip, Coding::Br];
 
-/// Encodes an answer when its route, its client and its answer fields allow.
+/// Encodes a response if the route, the client and the fields of the response allow it.
 pub(crate) fn encoded(
     mut answer: PrivateAnswer,
     gateway: &Arc<Gateway>,
@@ -57,7 +57,7 @@ pub(crate) fn encoded(
     let Some(coding) = QUICKEST.into_iter().find(|coding| liked.has(*coding)) else {
         return answer;
     };
-    // What a HEAD is answered with is not known to shrink.
+    // Without the body it is not known whether encoding would save anything.
     if head.method() == "HEAD" || (is_forged(head) && !is_permitted(route, head)) {
         return answer;
     }
@@ -82,7 +82,8 @@ fn length(payload: &Payload) -> Option<u64> {
     }
 }
 
-/// Whether the route lets the page that asks read the answer, so that its size tells nothing more.
+/// Whether the route allows the page that asks to read the response. Then its size reveals nothing
+/// more.
 fn is_permitted(route: &Route, head: &Head<'_>) -> bool {
     let Some(cors) = route.cors.as_ref().filter(|cors| cors.credentials) else { return false };
     let Some(origin) = head.get("origin") else { return false };
@@ -111,7 +112,7 @@ fn encode(payload: Payload, gateway: &Arc<Gateway>, coding: Coding) -> (Payload,
     }
 }
 
-/// Says in an answer's fields that its body is encoded.
+/// Changes the fields of a response whose body is encoded.
 fn tell(headers: &mut FieldLines, coding: Coding) {
     headers.insert("content-encoding", coding.name().as_bytes());
     headers.remove("accept-ranges");
@@ -127,7 +128,7 @@ fn retag(headers: &mut FieldLines, tag: &[u8], coding: Coding) {
     }
 }
 
-/// Gives a 304 the tag by which the client holds the answer, when that was made here.
+/// Gives a 304 the tag of the client's encoded copy, if that tag was made here.
 fn name_as_asked(headers: &mut FieldLines, head: &Head<'_>) {
     let Some(ours) = headers.get("etag").map(<[u8]>::to_vec) else { return };
     let mut tags = head.all("if-none-match").flat_map(|line| line.split(|b| *b == b','));
@@ -154,7 +155,7 @@ impl Drop for EncodingPermit {
     }
 }
 
-/// An encoder that may run and has no body yet.
+/// An encoder with its permit, before it has a body.
 struct Begun {
     encoder: StreamEncoder,
     permit: EncodingPermit,
@@ -186,14 +187,14 @@ impl Begun {
     }
 }
 
-/// A body that is encoded as it passes.
+/// A body that is encoded piece by piece.
 struct Encoded {
-    /// None after the end.
+    /// The encoder; none after the end.
     encoder: Option<StreamEncoder>,
     source: Box<dyn Source>,
-    /// What is left of the piece at hand.
+    /// The rest of the current piece.
     left: Bytes,
-    /// Why the body broke off, to be told when what had come is out.
+    /// The error of the source, to report after the flushed bytes.
     broken: Option<io::Error>,
     /// Bytes encoded in this turn.
     fed: usize,
@@ -202,7 +203,7 @@ struct Encoded {
     _permit: EncodingPermit,
 }
 
-/// What polling for a piece brings.
+/// The result of polling for a piece.
 type EncodedPiece = Poll<Option<io::Result<Bytes>>>;
 
 impl Source for Encoded {
@@ -218,7 +219,7 @@ impl Source for Encoded {
             }
             let step = if self.left.is_empty() { self.read(cx) } else { self.feed() };
             match step {
-                // Nothing came out of the encoder yet.
+                // The encoder has given no bytes yet.
                 Poll::Ready(Some(Ok(bytes))) if bytes.is_empty() => {}
                 Poll::Ready(Some(Err(error))) => {
                     self.encoder = None;
@@ -231,7 +232,8 @@ impl Source for Encoded {
 }
 
 impl Encoded {
-    /// Reads the next piece; brings out what is left at the end, at a pause and before a break.
+    /// Reads the next piece. At the end it returns the last bytes of the encoder; at a pause and
+    /// before an error it flushes the encoder.
     fn read(&mut self, cx: &mut Context<'_>) -> EncodedPiece {
         if let Some(error) = self.broken.take() {
             return Poll::Ready(Some(Err(error)));
@@ -272,7 +274,7 @@ impl Encoded {
     }
 }
 
-/// A body that is there already.
+/// A source of one piece.
 struct Once(Option<Bytes>);
 
 impl Source for Once {

@@ -15,7 +15,7 @@ fn rollout(salt: &str, mode: DrawMode, rollout: f64, hold_out: f64) -> Rollout {
     Rollout::new(&planned(salt, mode, rollout, hold_out))
 }
 
-/// Everybody is in, and a tenth of the answers may fail or exceed this latency.
+/// A rollout of everyone, whose guard allows a tenth of the responses to fail or be late.
 fn guarded(salt: &str, latency: Duration) -> Rollout {
     let guard = Some(GuardPlan { latency, errors: 0.1 });
     Rollout::new(&RolloutPlan { guard, ..planned(salt, DrawMode::Sticky, 1.0, 0.0) })

@@ -4,7 +4,8 @@ use testkit::{Client, Gate, Origin, OriginReply};
 
 use super::{assert_hit, assert_miss, before, cache_status};
 
-/// Answers with the number of the request and the fields that the query names, `;` between them.
+/// An origin that answers with the number of the request, and with the fields in the query. `;`
+/// separates these.
 fn echo() -> Origin {
     Origin::start(|request| {
         let reply = OriginReply::ok(format!("{}", request.nth));

@@ -1,4 +1,4 @@
-//! Claims about flights: one fetch for many requests, and what becomes of the many when it fails.
+//! Claims about flights: one fetch for many requests, and its failure.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -88,7 +88,8 @@ fn the_leaders_client_may_leave_and_the_waiters_are_served() {
     assert_eq!(origin.count("/"), 1);
 }
 
-/// The first answer breaks as told; the second is sound. One leader and five waiters.
+/// Sends one leader and five waiters. The first response breaks as `reply` makes it, the second is
+/// sound. Returns the replies and the number of fetches.
 fn first_breaks(reply: fn(OriginReply) -> OriginReply, more: &str) -> (Vec<Reply>, usize) {
     let gate = Gate::new();
     let own = gate.clone();
@@ -187,7 +188,7 @@ fn an_answer_that_may_not_be_stored_is_the_leaders_alone_and_the_others_fetch_in
         let asking: Vec<_> = (0..6).map(|_| served.ask("/", &[])).collect();
         served.wait_for_waiters(5);
         first.open();
-        // All five stand at the origin at once: none waits for another.
+        // All five requests are at the origin at once, so none waits for another.
         others.wait_for(5);
         others.open();
         let replies = asking.into_iter().map(|reply| reply.join().unwrap().text().to_owned());

@@ -1,4 +1,4 @@
-//! Claims about collection routes, pictures for beacons, and browsers of other origins.
+//! Claims about collection routes, the GIF for beacons, and cross-origin access.
 
 use std::sync::atomic::Ordering;
 

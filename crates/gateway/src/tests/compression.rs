@@ -1,4 +1,4 @@
-//! Claims about stored answers in their codings.
+//! Claims about the encodings of stored responses.
 
 use std::io::Read;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ pub(super) const BR: (&str, &str) = ("Accept-Encoding", "br");
 pub(super) const GZIP: (&str, &str) = ("Accept-Encoding", "gzip");
 pub(super) const ZSTD: (&str, &str) = ("Accept-Encoding", "zstd");
 
-/// A JSON text of about so many bytes that shrinks as such texts do.
+/// Returns a JSON text of about this length that shrinks as such texts do.
 pub(super) fn json(bytes: usize) -> String {
     let mut text = String::from("[");
     let mut seed = 1u64;
@@ -30,7 +30,7 @@ pub(super) fn json(bytes: usize) -> String {
     text
 }
 
-/// The body as it was before it was encoded.
+/// Returns the decoded body.
 #[track_caller]
 pub(super) fn decoded(reply: &Reply) -> Vec<u8> {
     let mut out = Vec::new();
@@ -47,7 +47,7 @@ pub(super) fn decoded(reply: &Reply) -> Vec<u8> {
     out
 }
 
-/// Bodies encoded so far, in all codings.
+/// Returns the number of bodies encoded so far, in all codings.
 pub(super) fn encodings(served: &Served) -> u64 {
     served.gateway.metrics.encoded.iter().map(metrics::Counter::get).sum()
 }
@@ -58,7 +58,7 @@ fn cached_json(body: &str) -> OriginReply {
         .header("Content-Type", "application/json; charset=utf-8")
 }
 
-/// An origin that answers everything with the same stored JSON.
+/// An origin that answers every request with the same storable JSON.
 fn origin(body: &str) -> Origin {
     let body = body.to_owned();
     Origin::start(move |_| cached_json(&body).header("ETag", "\"v1\""))
@@ -182,7 +182,7 @@ fn tags_are_weak_and_told_apart_and_each_gives_304() {
     for other in ["\"v2\"", "W/\"v1~tg-lzma\"", "W/\"v2~tg-br\"", "\"v1~tg-br", "\"~tg-br\""] {
         assert_eq!(served.get_with("/", &[ALL, ("If-None-Match", other)]).status, 200, "{other}");
     }
-    // A cache that holds one coding may ask for a client that cannot read it.
+    // A cache that has one coding may ask for a client that cannot decode it.
     let plain = served.get_with("/", &[("If-None-Match", &br)]);
     assert_eq!((plain.status, plain.header("content-encoding")), (200, None));
     let star = served.get_with("/", &[GZIP, ("If-None-Match", "*")]);

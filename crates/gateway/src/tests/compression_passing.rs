@@ -1,4 +1,4 @@
-//! Claims about answers that are encoded as they pass, for one request alone.
+//! Claims about private responses that are encoded as they are sent.
 
 use std::process::Command;
 
@@ -71,7 +71,7 @@ fn a_truncated_answer_never_looks_whole() {
             let answer = client.read_reply("GET");
             let is_broken = answer.as_ref().map_or(true, |reply| reply.status == 502);
             assert!(is_broken, "{route} {path} {accepted:?}: {answer:?}");
-            // HTTP/1.0 has no framing that would tell: the coding itself is left open.
+            // HTTP/1.0 has no framing that shows the early end, so the coding must show it.
             let mut client = Client::connect(served.address).unwrap();
             client.write_raw(head.replace("HTTP/1.1", "HTTP/1.0").as_bytes()).unwrap();
             let raw = client.read_to_close().unwrap_or_default();
@@ -100,7 +100,7 @@ fn a_truncated_answer_never_looks_whole() {
 fn what_has_come_of_a_stream_is_brought_out_when_the_upstream_pauses() {
     let gate = Gate::new();
     let own = gate.clone();
-    // The first chunk comes at once; the gate holds the second answer alone.
+    // The first chunk comes at once; the gate holds only the other response.
     let origin = Origin::start(move |request| match request.path() {
         "/gate" => OriginReply::status(204).after(&own),
         _ => OriginReply::ok("").raw(

@@ -113,7 +113,7 @@ fn the_last_target_takes_what_the_others_leave() {
     assert_eq!(ends, [333_000, 1_000_000]);
 }
 
-/// What is said of a route to everything with this line.
+/// Returns the problems of a route with this line.
 fn said_of(line: &str) -> Vec<String> {
     let (_, problems) = check(&format!(
         "[[upstream]]\nname = \"a\"\nservers = [\"127.0.0.1:1\"]\n\

@@ -1,5 +1,5 @@
-//! Claims about what goes over a connection to an upstream: what is sent, when it is kept, what is
-//! heard of an answer that comes early, in pieces, or too long.
+//! Claims about connections to an upstream: what is sent, when one is kept, and responses that come
+//! early, in pieces, or too long.
 
 use std::io::{Read, Write};
 
@@ -9,7 +9,7 @@ use super::raw::{Line, RawOrigin, say, values};
 use super::{Served, before, route_to, route_to_addresses, serve};
 
 const OK: &str = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
-/// More than the buffers of both sockets hold.
+/// Bytes of a body that the buffers of both sockets cannot hold.
 const LONG: usize = 24 << 20;
 
 fn before_raw(origin: &RawOrigin, upstream: &str) -> Served {
@@ -30,7 +30,7 @@ fn a_connection_that_nobody_uses_is_closed_in_time() {
     let served = before_raw(&origin, "idle_timeout = \"50ms\"");
     for count in 1..3 {
         assert_eq!(served.get("/").text(), "ok");
-        // Its end comes from the gateway: this origin would keep it for ever.
+        // The gateway closes the connection; this origin would keep it for ever.
         origin.wait_for_ends(count);
         assert_eq!(origin.connections(), count);
     }

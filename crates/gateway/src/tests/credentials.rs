@@ -1,4 +1,4 @@
-//! Claims about what the upstream learns of who asks, and who gets an answer made for a client.
+//! Claims about credentials: when the upstream sees them, and who gets the response to them.
 
 use testkit::{Gate, Origin, OriginReply};
 

@@ -1,4 +1,4 @@
-//! Claims about why an answer is the user's own or everybody's.
+//! Claims about decisions: which requests get a personalised response.
 
 use std::sync::atomic::Ordering;
 
@@ -9,7 +9,7 @@ use super::{assert_hit, before, decision, serve};
 
 const ROUTE: &str = "cache = { ttl = \"60s\" }\npersonalise = { user = \"cookie:userId\" }";
 
-/// An origin that answers with the decision it is told.
+/// An origin that answers with the decision in the request.
 fn origin() -> Origin {
     Origin::start(|request| {
         OriginReply::ok(format!(

@@ -1,10 +1,11 @@
-//! Claims about what a request may demand of a stored answer, and what targeted fields say.
+//! Claims about the directives of a request, and about targeted fields of a response.
 
 use testkit::{Client, Origin, OriginReply, Reply};
 
 use super::{Served, assert_hit, assert_miss, before, cache_status};
 
-/// Answers with the number of the request, half a minute old and fresh for a minute.
+/// An origin that answers with the number of the request; its responses are half a minute old, and
+/// fresh for a minute.
 fn aged() -> Origin {
     Origin::start(|request| {
         OriginReply::ok(format!("{}", request.nth))

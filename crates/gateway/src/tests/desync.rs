@@ -1,7 +1,8 @@
-//! Regressions of the answering side, on raw sockets: an upstream that frames its answers to be
-//! misread, sends more or less than it says, or speaks unasked. Each case shows what the client
-//! gets, that nothing of it is taken for the answer to another request, and that nothing cut off is
-//! stored.
+//! Regressions of response desynchronisation, on raw sockets.
+//!
+//! The upstream frames a response ambiguously, sends more or less than it announces, or sends
+//! without a request. Each case checks what the client gets. It also checks that no byte is taken
+//! for the response to another request, and that nothing truncated is stored.
 
 use std::sync::{Arc, Condvar, Mutex};
 
@@ -10,7 +11,7 @@ use testkit::Client;
 use super::raw::{RawOrigin, connect, rest, say};
 use super::{Served, route_to_addresses, serve};
 
-/// An answer that nobody asked for.
+/// A response without a request.
 const EVIL: &str = "HTTP/1.1 200 OK\r\nCache-Control: max-age=60\r\nContent-Length: 4\r\n\r\nevil";
 
 const ROUTES: [&str; 3] = ["", "cache = { ttl = \"60s\" }", "cache = {}"];
@@ -20,19 +21,19 @@ const ROUTES: [&str; 3] = ["", "cache = { ttl = \"60s\" }", "cache = {}"];
 enum Gets {
     /// This status and body.
     Answer(u16, &'static str),
-    /// 502, and nothing of the answer.
+    /// 502, and nothing of the response.
     Refusal,
-    /// An answer that visibly breaks off, or 502 when it was to be stored.
+    /// A response that visibly ends early; 502 if it was to be stored.
     Break,
 }
 use Gets::{Answer, Break, Refusal};
 
-/// What an upstream says to a request for `/bad/N`, whether it keeps the connection then, and what
-/// the client gets.
+/// Cases: the bytes that an upstream sends for `/bad/N`, whether it then keeps the connection, and
+/// what the client gets.
 #[derive(Default)]
 struct Cases(Vec<(Vec<u8>, bool, Gets)>);
 
-/// An origin that answers `/bad/N` with the Nth of these, then keeps the connection or ends it.
+/// An origin that answers `/bad/N` with the Nth case, then keeps or closes the connection.
 fn saying(cases: Vec<(Vec<u8>, bool)>) -> RawOrigin {
     RawOrigin::start(move |head, line| {
         let target = head.split(' ').nth(1).unwrap();
@@ -50,7 +51,7 @@ fn before(origin: &RawOrigin, route: &str) -> Served {
     serve(&route_to_addresses(&[origin.address], "", route))
 }
 
-/// The next clients get their own answers, whichever connections these come on.
+/// Checks that the next clients get their own responses, on any connection.
 fn others_get_their_own(served: &Served, number: usize, shown: &str) {
     for name in ["a", "b", "c"] {
         let target = format!("/{name}/{number}");
@@ -64,13 +65,13 @@ impl Cases {
         self.0.push((bytes.into(), keeps, gets));
     }
 
-    /// An answer, with and without another one behind it.
+    /// Adds a response with and without another one behind it.
     fn add_with_more(&mut self, head: &str, body: &str, gets: Gets) {
         self.add(format!("HTTP/1.1 {head}\r\n\r\n{body}"), true, gets);
         self.add(format!("HTTP/1.1 {head}\r\n\r\n{body}{EVIL}"), true, gets);
     }
 
-    /// Holds every case on every kind of route.
+    /// Runs every case on every kind of route.
     fn hold(self) {
         for route in ROUTES {
             let says = self.0.iter().map(|(bytes, keeps, _)| (bytes.clone(), *keeps));
@@ -87,7 +88,7 @@ impl Cases {
             for (number, (_, _, gets)) in self.0.iter().enumerate() {
                 let bad = format!("GET /bad/{number}");
                 let count = asked.iter().filter(|asked| **asked == bad).count();
-                // One more is a kept connection that ended without a word: it is asked again.
+                // There may be one more: a kept connection that closed silently is replaced.
                 assert!(count >= gets.rounds(), "case {number} was stored on `{route}`");
             }
         }
@@ -95,7 +96,7 @@ impl Cases {
 }
 
 impl Gets {
-    /// What is no answer is asked for again.
+    /// Returns how often to ask; a response that was not stored is fetched again.
     fn rounds(self) -> usize {
         if matches!(self, Answer(..)) { 1 } else { 2 }
     }
@@ -322,7 +323,7 @@ fn bodies_to_the_end_of_the_connection_end_there() {
             let fixed = format!("HTTP/{version} 200 OK\r\nContent-Length: 3\r\n{fields}\r\nabc");
             cases.add(fixed.clone(), false, Answer(200, "abc"));
             cases.add(format!("{fixed}{EVIL}"), true, Answer(200, "abc"));
-            // A coding of that name is none, so nothing but the end tells where the body ends.
+            // There is no such coding, so the body ends with the connection.
             let unknown = head.replace("\r\n\r\n", "\r\nTransfer-Encoding: 78wq\r\n\r\n");
             let gets = if version == "1.1" { Answer(200, "abc") } else { Refusal };
             cases.add(format!("{unknown}abc"), false, gets);

@@ -1,5 +1,4 @@
-//! Claims about the second tier: what a restart brings back, what it must not, and that no fault of
-//! the disk is a client's.
+//! Claims about the second tier: what is found after a restart, what is not, and failing disks.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -11,10 +10,11 @@ use testkit::{Client, Origin, OriginReply, Reply, SmallDisk, TempDir};
 use super::{Served, cache_status, eventually, route_to, serve};
 use crate::purge_request::PurgeRequest;
 
-/// Keys hold the host, and each gateway has a port of its own.
+/// A fixed host: keys hold the host, and each gateway has another port.
 const HOST: (&str, &str) = ("Host", "news.test");
 
-/// Answers with the number of the request to its path and the field `lang`, fresh for a minute.
+/// An origin that answers with the number of the request to a path and its field `lang`. Its
+/// responses are fresh for a minute.
 fn counting() -> Origin {
     Origin::start(|request| {
         let lang = request.header("lang").unwrap_or("").to_owned();
@@ -24,7 +24,8 @@ fn counting() -> Origin {
     })
 }
 
-/// Answers that are stale when they arrive; may stand in for failures; unchanged when asked.
+/// An origin whose responses are stale when they arrive, and are confirmed when revalidated. They
+/// may replace failures.
 fn stale() -> Origin {
     Origin::start(|request| match request.header("if-none-match") {
         Some(_) if request.path() == "/fails" => OriginReply::status(503),
@@ -182,7 +183,7 @@ fn purges_hold_over_restarts() {
     }
     assert_from_disk(&get(&served, "/kept"));
     served = restart(served, &origin, dir.path());
-    // What was fetched after the purges stands.
+    // Responses that were fetched after the purges are found.
     assert_from_disk(&get(&served, "/url"));
     assert_from_disk(&get(&served, "/p/refix"));
     served = restart(served, &origin, dir.path());
@@ -298,12 +299,12 @@ fn two_gateways_never_share_a_folder() {
     let second = start(&origin, dir.path());
     assert!(reason(&second).unwrap().starts_with("another process"), "{:?}", reason(&second));
     assert_from(&get(&second, "/b"), "tidegate; fwd=");
-    // What it learnt to forget meanwhile holds when it takes over.
+    // A purge that it got meanwhile holds when it takes over.
     let wanted = PurgeRequest { urls: vec!["/purged".into()], ..PurgeRequest::default() };
     get(&first, "/purged");
     second.gateway.purge(&wanted).unwrap();
     drop(first);
-    eventually("the folder", || reason(&second).is_none());
+    eventually("the directory", || reason(&second).is_none());
     assert_from_disk(&get(&second, "/a"));
     assert_from(&get(&second, "/purged"), "tidegate; fwd=");
 }
@@ -337,7 +338,7 @@ fn damaged_files_bring_no_wrong_answer_and_no_failure() {
     }
 }
 
-/// Cut, overwritten, mixed up or emptied, by the round.
+/// Returns the bytes cut, overwritten, mixed up or emptied, depending on the round.
 fn damaged(mut bytes: Vec<u8>, round: usize, random: &mut Random) -> Vec<u8> {
     if bytes.is_empty() {
         return bytes;

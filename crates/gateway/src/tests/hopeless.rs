@@ -1,4 +1,4 @@
-//! Claims about keys whose answers cannot be stored: nobody waits in vain twice.
+//! Claims about keys whose responses cannot be stored: requests wait in vain at most once.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,7 +10,7 @@ use super::{Served, assert_hit, before, cache_status};
 const CACHED: &str = "cache = {}";
 const DETAIL: &str = "tidegate; fwd=miss; detail=hit-for-miss";
 
-/// Answers are storable while the switch is on.
+/// An origin whose responses are storable while the switch is on.
 fn switched(gate: &Gate) -> (Origin, Arc<AtomicBool>) {
     let storable = Arc::new(AtomicBool::new(false));
     let (own, gate) = (Arc::clone(&storable), gate.clone());
@@ -37,7 +37,7 @@ fn thirty_clients_of_a_remembered_key_take_one_round_to_the_origin() {
     let served = before(&origin, CACHED);
     assert_eq!(cache_status(&served.get_with("/", &[("Host", "h")])), "tidegate; fwd=uri-miss");
     let asked = ask_many(&served, 30);
-    // All stand at the origin before it has answered any of them: none waits for another.
+    // All are at the origin before it has answered one, so none waits for another.
     gate.wait_for(30);
     assert_eq!(served.gateway.flights.waiting(), 0);
     gate.open();
@@ -66,7 +66,7 @@ fn a_storable_answer_ends_it() {
     assert_eq!(origin.count("/"), before + 1);
 }
 
-/// The first request of a key, then two at once: whether these two wait for each other.
+/// Sends the first request of a key, then two at once; returns whether one of these waits.
 fn two_wait(route: &str, first: OriginReply, headers: &'static [(&str, &str)]) -> bool {
     let gate = Gate::new();
     let own = gate.clone();
@@ -92,7 +92,7 @@ fn only_what_tells_of_the_next_answer_is_remembered() {
     assert!(!two_wait(CACHED, unstorable(), &[]));
     assert!(!two_wait("cache = {}\nhit_for_miss = \"1m\"", unstorable(), &[]));
     assert!(two_wait("cache = {}\nhit_for_miss = \"0s\"", unstorable(), &[]));
-    // A failure passes; who shows credentials is refused what others may share.
+    // A failure says nothing about the next response, nor does a response to credentials.
     assert!(two_wait(CACHED, OriginReply::status(503).body("x"), &[]));
     assert!(two_wait(CACHED, OriginReply::ok("x").close_before_head(), &[]));
     assert!(two_wait(CACHED, unstorable(), &[("Authorization", "Bearer x")]));

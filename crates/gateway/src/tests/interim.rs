@@ -1,5 +1,5 @@
-//! Claims about interim responses: at once to the client whose request began the fetch, to nobody
-//! else, never stored, and never without bound.
+//! Claims about interim responses: sent at once, only to the client whose request began the fetch,
+//! never stored, and bounded.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -36,7 +36,7 @@ fn head(from: &mut BufReader<TcpStream>) -> Vec<String> {
     from.lines().map(Result::unwrap).take_while(|line| !line.is_empty()).collect()
 }
 
-/// The heads of all replies until the connection is quiet after `body`.
+/// Returns the status lines of all replies up to the one with `body`, after which all is quiet.
 fn statuses(mut from: BufReader<TcpStream>, body: &str) -> Vec<String> {
     let mut statuses = Vec::new();
     while statuses.last().is_none_or(|status: &String| status.starts_with("HTTP/1.1 1")) {

@@ -1,11 +1,11 @@
-//! Claims about keys: what tells requests apart, and that nothing else shapes a shared answer.
+//! Claims about keys: what they cover, and that nothing else changes a shared response.
 
 use testkit::{Client, Origin, OriginReply};
 
 use super::{Served, assert_hit, assert_miss, before, check, eventually, route_to, serve};
 use crate::purge_request::PurgeRequest;
 
-/// Answers with all that it sees of the request, storable for a minute.
+/// An origin that answers with all that it sees of a request, storable for a minute.
 fn mirror() -> Origin {
     Origin::start(|request| {
         let mut seen = vec![format!("{} {}", request.method, request.target)];
@@ -94,7 +94,7 @@ fn headers_that_override_the_request_reach_no_shared_answer() {
         assert_hit(&victim);
         assert!(!victim.text().contains("evil"), "{}", victim.text());
     }
-    // What is not stored is the upstream's own affair.
+    // A response that is not stored may depend on any field.
     let post = Client::post(served.address, "/x", "").header("X-Forwarded-Host", "mine").send();
     assert!(post.text().contains("mine"), "{}", post.text());
 }
@@ -289,14 +289,14 @@ fn a_routes_lifetime_keeps_no_answer_to_cookies_that_are_not_part_of_the_key() {
     assert!(is_stored(ttl, "/public") && is_stored(ttl, "/stated"));
     assert!(is_stored("cache = {}", "/stated"));
 
-    // Where no cookie goes on, everybody's answer is everybody's.
+    // If no cookie is forwarded, the response is the same for everyone.
     let served = before(&origin, &format!("{ttl}\nkey = {{ cookies = [] }}"));
     assert_eq!(served.get_with("/silent", &[("Cookie", "session=x"), ("Host", "h")]).text(), "-");
     assert_hit(&served.get_with("/silent", &[("Cookie", "session=y"), ("Host", "h")]));
     let served = before(&origin, &format!("{ttl}\nkey = {{ strip_cookies = [\"_ga*\"] }}"));
     served.get_with("/silent", &[("Cookie", "_ga=x"), ("Host", "h")]);
     assert_hit(&served.get_with("/silent", &[("Cookie", "_ga=y"), ("Host", "h")]));
-    // Who has cookies has the stored answer, too.
+    // A client with cookies gets the stored response too.
     assert_hit(&served.get_with("/silent", &[("Cookie", "session=x"), ("Host", "h")]));
 }
 

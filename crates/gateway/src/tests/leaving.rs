@@ -1,5 +1,4 @@
-//! Claims about clients that leave before they have their answers: what ends with them, and what
-//! goes on because others may want it.
+//! Claims about clients that leave before the response: which fetches end, and which go on.
 
 use std::io::Read;
 use std::net::Shutdown;
@@ -40,7 +39,7 @@ fn what_is_fetched_for_one_client_alone_ends_with_it() {
         drop(line);
         let record = served.journal.wait_for(1).remove(0);
         assert_eq!((record.status, record.bytes_out), (0, 0));
-        // It is counted after it is recorded.
+        // An exchange is counted after it is recorded.
         eventually("it is counted", || {
             served.registry.sum("tidegate_statuses_total", &[("status", "0xx")]) == 1
         });

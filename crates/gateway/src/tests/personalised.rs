@@ -1,4 +1,4 @@
-//! Claims about a personalised answer that fails: the user gets everybody's, and fewer ask for it.
+//! Claims about failing personalised responses: the user gets the generic one, and the guard acts.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,7 +12,7 @@ use super::{assert_hit, before, decision, route_to, serve};
 const ROUTE: &str = "cache = { ttl = \"60s\" }\npersonalise = { user = \"cookie:u\" }";
 const USER: [(&str, &str); 1] = [("Cookie", "u=p1")];
 
-/// Personalised answers fail in every way; the generic one is sound.
+/// An origin whose personalised responses fail in every way; the generic one is sound.
 fn failing() -> Origin {
     Origin::start(|request| match request.header("tidegate-decision") {
         Some("personalised") => match request.path() {
@@ -91,7 +91,7 @@ fn failures_behind_a_route_reach_its_guard() {
     let rollout = served.gateway.rollout(0).unwrap();
     let ask = || (0..25).for_each(|_| assert_eq!(served.get_with("/", &USER).status, 200));
     ask();
-    // The judgement falls with the first answer after the interval.
+    // The guard judges at the first response after its interval.
     let later = |seconds| Instant::now() + Duration::from_secs(seconds);
     rollout.note_at(later(2), Duration::ZERO, true);
     assert_eq!(rollout.shares().guard, 0.5);

@@ -10,7 +10,7 @@ use crate::purge_request::PurgeRequest;
 
 const CACHED: &str = "cache = {}";
 
-/// Answers with the number of the request; the query may name tags and other fields.
+/// An origin that answers with the number of the request. Some paths have tags or vary.
 fn numbered() -> Origin {
     Origin::start(|request| {
         let reply = OriginReply::ok(format!("{}", request.nth));
@@ -210,7 +210,8 @@ fn what_may_not_answer_stale_is_fetched_at_once_behind_a_soft_purge() {
 
 const FUTURE: &str = "Fri, 01 Jan 2100 00:00:00 GMT";
 
-/// A purge while a fetch is under way: one who asked before it, and one behind it.
+/// Purges while a fetch is under way. Returns the bodies for its leader, which came before the
+/// purge, and for a waiter that came after it.
 fn purged_in_flight(wanted: &PurgeRequest) -> (Origin, Served, [String; 2]) {
     let gate = Gate::new();
     let own = gate.clone();
@@ -320,7 +321,7 @@ fn who_takes_a_flight_over_across_a_purge_does_not_have_the_purged_answer_confir
         let fields = "max-age=60, must-revalidate";
         let reply = reply.header("ETag", "\"1\"").header("Cache-Control", fields);
         match (request.nth, request.header("if-none-match")) {
-            // No answer to ask for again: it breaks off behind its head.
+            // The response ends early behind its head, so nothing is stored.
             (1, _) => reply.after(&own).close_mid_body(3),
             (2.., Some(_)) => OriginReply::status(304).header("Cache-Control", fields),
             _ => reply,
@@ -393,7 +394,7 @@ fn behind_a_purge_nobody_gets_what_was_there_before() {
     let version = Arc::new(AtomicUsize::new(1));
     let own = Arc::clone(&version);
     let origin = Origin::start(move |_| {
-        // What was true when the origin began to answer.
+        // The version at the time when the origin began to answer.
         let body = format!("{}", own.load(Ordering::SeqCst));
         OriginReply::ok(body).header("Cache-Control", "max-age=60").header("Cache-Tag", "t")
     });

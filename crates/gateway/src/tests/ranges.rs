@@ -1,4 +1,4 @@
-//! Claims about parts of stored answers.
+//! Claims about ranges of stored responses.
 
 use testkit::{Origin, OriginReply};
 

@@ -1,5 +1,6 @@
-//! An origin and a client of bare bytes: what they say need not be HTTP, and whatever the gateway
-//! sends is kept as it came.
+//! An origin and a client that send raw bytes, which need not be HTTP.
+//!
+//! Whatever the gateway sends is kept as it came.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -23,7 +24,7 @@ pub(super) struct RawOrigin {
 
 #[derive(Default)]
 struct Shared {
-    /// Every head that came, in its order.
+    /// Every head that came, in order.
     heads: Mutex<Vec<String>>,
     connections: Mutex<Vec<TcpStream>>,
     ended: AtomicUsize,
@@ -31,8 +32,8 @@ struct Shared {
 }
 
 impl RawOrigin {
-    /// Starts an origin whose script gets each head and the connection, of which the head is
-    /// read; it returns whether another request may come on it.
+    /// Starts an origin. Its script gets each head, and the connection behind that head. It returns
+    /// whether another request may come on the connection.
     pub(super) fn start(script: impl Fn(&str, &mut Line) -> bool + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
@@ -53,7 +54,7 @@ impl RawOrigin {
                             break;
                         }
                     }
-                    // The gateway may have closed it already.
+                    // The gateway may have closed the connection already.
                     let _ = line.get_ref().shutdown(Shutdown::Both);
                     shared.ended.fetch_add(1, Ordering::SeqCst);
                 });
@@ -62,29 +63,29 @@ impl RawOrigin {
         Self { address, shared, thread: Some(thread) }
     }
 
-    /// Every head so far.
+    /// Returns every head so far.
     pub(super) fn heads(&self) -> Vec<String> {
         self.shared.heads.lock().unwrap().clone()
     }
 
-    /// Method and target of every request so far.
+    /// Returns method and target of every request so far.
     pub(super) fn asked(&self) -> Vec<String> {
         self.heads().iter().map(|head| line_of(head)).collect()
     }
 
-    /// Waits until every connection has ended, with all that was sent on it, and returns method
-    /// and target of every request.
+    /// Waits until every connection has ended and was read to its end. Returns method and target of
+    /// every request.
     pub(super) fn finish(self) -> Vec<String> {
         self.wait_for_ends(self.connections());
         self.asked()
     }
 
-    /// Waits until so many connections have ended.
+    /// Waits until this number of connections have ended.
     pub(super) fn wait_for_ends(&self, count: usize) {
         eventually("connections end", || self.shared.ended.load(Ordering::SeqCst) >= count);
     }
 
-    /// Connections so far.
+    /// Returns the number of connections so far.
     pub(super) fn connections(&self) -> usize {
         self.shared.connections.lock().unwrap().len()
     }
@@ -116,14 +117,14 @@ fn read_head(line: &mut Line) -> Option<String> {
     Some(String::from_utf8_lossy(&head).into_owned())
 }
 
-/// The values of a field in a head.
+/// Returns the values of a field in a head.
 pub(super) fn values<'h>(head: &'h str, name: &str) -> Vec<&'h str> {
     let fields = head.lines().filter_map(|line| line.split_once(':'));
-    let own = fields.filter(|(own, _)| own.eq_ignore_ascii_case(name));
-    own.map(|(_, value)| value.trim()).collect()
+    let of_name = fields.filter(|(other, _)| other.eq_ignore_ascii_case(name));
+    of_name.map(|(_, value)| value.trim()).collect()
 }
 
-/// Reads the body that a head announces by one length and nothing else.
+/// Reads the body of a head, which must announce it by at most one length.
 pub(super) fn read_body(head: &str, line: &mut Line) -> Vec<u8> {
     assert!(values(head, "transfer-encoding").is_empty(), "{head}");
     let lengths = values(head, "content-length");
@@ -131,7 +132,7 @@ pub(super) fn read_body(head: &str, line: &mut Line) -> Vec<u8> {
     bytes(line, lengths.first().map_or(0, |length| length.parse().unwrap()))
 }
 
-/// Says something; the other side may have gone.
+/// Sends bytes; the other side may have closed the connection.
 pub(super) fn say(line: &mut Line, bytes: impl AsRef<[u8]>) {
     let _ = line.get_mut().write_all(bytes.as_ref());
 }
@@ -144,7 +145,7 @@ pub(super) fn connect(address: SocketAddr, bytes: impl AsRef<[u8]>) -> Line {
     BufReader::new(stream)
 }
 
-/// The next head's lines, without the empty one.
+/// Returns the lines of the next head, without the empty one.
 pub(super) fn head(line: &mut Line) -> Vec<String> {
     read_head(line)
         .expect("a head comes")
@@ -154,14 +155,14 @@ pub(super) fn head(line: &mut Line) -> Vec<String> {
         .collect()
 }
 
-/// Exactly so many bytes.
+/// Reads exactly this number of bytes.
 pub(super) fn bytes(line: &mut Line, count: usize) -> Vec<u8> {
     let mut bytes = vec![0; count];
     line.read_exact(&mut bytes).unwrap();
     bytes
 }
 
-/// All that comes until the other side closes.
+/// Reads until the other side closes.
 pub(super) fn rest(line: &mut Line) -> String {
     let mut bytes = Vec::new();
     line.read_to_end(&mut bytes).unwrap();

@@ -1,6 +1,6 @@
-//! Claims about entries past their lifetime: who still gets them, and how they are fetched anew.
+//! Claims about stale entries: who still gets them, and how they are refetched.
 //!
-//! Entries are stale from the start, by the `Age` that the origin sends: no test waits for time.
+//! Entries are stale from the start, by the `Age` that the origin sends, so no test waits.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU16, Ordering};
@@ -10,7 +10,7 @@ use testkit::{Client, Gate, Origin, OriginReply};
 
 use super::{assert_hit, assert_miss, before, cache_status, eventually};
 
-/// Stale by nine seconds when it arrives.
+/// Returns a response that is stale by nine seconds when it arrives.
 fn stale(text: &str, more: &str) -> OriginReply {
     OriginReply::ok(text).header("Cache-Control", &format!("max-age=1{more}")).header("Age", "10")
 }
@@ -94,12 +94,12 @@ fn a_failing_origin_is_hidden_by_the_stale_answer_and_asked_no_more_than_needed(
             assert_eq!((reply.status, reply.text()), (200, "old"), "{target}");
             assert_hit(&reply);
         }
-        // A request lost with a kept connection is sent again on a new one.
+        // A request that was lost with a kept connection is repeated on a new one.
         let tries = if cause == 0 { 2 } else { 1 };
         let allowed = 1 + tries * (1 + begun.elapsed().as_secs() as usize);
         assert!(origin.count(target) <= allowed, "{} fetches", origin.count(target));
     }
-    // What is no failure is passed on: the stale answer is not an answer to everything.
+    // A response that is no failure is passed on, not replaced by the stale entry.
     status.store(200, Ordering::SeqCst);
     served.get("/404");
     status.store(404, Ordering::SeqCst);

@@ -1,10 +1,10 @@
-//! Claims about which route takes a request, and what is said when none does.
+//! Claims about the route of a request, and the refusal if there is none.
 
 use testkit::{Client, Origin, OriginReply};
 
 use super::{check, decision, serve};
 
-/// Two origins that say which they are, and routes that lead to either.
+/// Returns two origins that answer with their names.
 fn origins() -> (Origin, Origin) {
     (Origin::start(|_| OriginReply::ok("a")), Origin::start(|_| OriginReply::ok("b")))
 }

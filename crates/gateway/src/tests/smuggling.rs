@@ -1,11 +1,14 @@
-//! Regressions of request smuggling, on raw sockets: each case hides a request, `/hidden`, from a
-//! parser that reads the rest otherwise. Each shows the answers, that the origin saw nothing but
-//! what it should, and that the next client gets its own answer.
+//! Regressions of request smuggling, on raw sockets.
 //!
-//! Published: CVE-2025-4366 (a body not drained on a cache hit), CVE-2026-2833 (a tunnel before the
-//! 101; in `upgrades`), CVE-2026-2835 (codings and endless bodies of HTTP/1.0), CVE-2026-2836 (a
-//! cache key without the host), all of Pingora; CL.TE, TE.CL, TE.TE (Linhart et al., 2005; Kettle,
-//! 2019).
+//! Each case hides a request, `/hidden`, from a parser that frames the bytes differently. It checks
+//! the replies, that the origin saw only the expected requests, and that the next client gets its
+//! own response. Published cases are among them:
+//!
+//! - CVE-2025-4366 of Pingora: a body not drained on a cache hit;
+//! - CVE-2026-2833 of Pingora: a tunnel before the 101 (in `upgrades`);
+//! - CVE-2026-2835 of Pingora: codings and endless bodies of HTTP/1.0;
+//! - CVE-2026-2836 of Pingora: a cache key without the host;
+//! - CL.TE, TE.CL, TE.TE (Linhart et al., 2005; Kettle, 2019).
 
 use std::net::Shutdown;
 
@@ -14,7 +17,7 @@ use super::{Served, serve};
 
 const HIDDEN: &str = "GET /hidden HTTP/1.1\r\nHost: a\r\n\r\n";
 
-/// Answers with what it was asked: method, target, host, bytes of the body.
+/// An origin that answers with method, target, host and the bytes of the body.
 fn echo() -> RawOrigin {
     RawOrigin::start(|head, line| {
         let body = read_body(head, line).len();
@@ -55,7 +58,7 @@ path = "/pass/{*rest}"
 to = "upstream:o"
 "#;
 
-/// A gateway before an origin that echoes, and what the origin should have been asked.
+/// A gateway in front of an origin that echoes, with the requests that the origin should see.
 struct Attacked {
     served: Served,
     origin: RawOrigin,
@@ -71,7 +74,7 @@ impl Attacked {
         Self { served, origin, expected: Vec::new(), cases: 0 }
     }
 
-    /// Sends bytes and nothing more; returns what comes back.
+    /// Sends bytes, ends its side, and returns what comes back.
     fn send(&self, bytes: &[u8]) -> String {
         let mut line = connect(self.served.address, bytes);
         // The gateway may have closed it already.
@@ -79,7 +82,7 @@ impl Attacked {
         rest(&mut line)
     }
 
-    /// One case: these bytes are answered with these statuses, and the origin sees these requests.
+    /// Runs a case: the bytes get replies with these statuses, and the origin sees these requests.
     fn case(&mut self, bytes: impl AsRef<[u8]>, statuses: &[u16], asked: &[&str]) -> String {
         let bytes = bytes.as_ref();
         let shown = String::from_utf8_lossy(bytes).into_owned();
@@ -97,14 +100,14 @@ impl Attacked {
         text
     }
 
-    /// A case that is refused, with the connection closed and nothing sent on.
+    /// Runs a case that is refused: the connection closes, and nothing is forwarded.
     fn refused(&mut self, bytes: impl AsRef<[u8]>, status: u16) {
         let text = self.case(&bytes, &[status], &[]);
         let shown = String::from_utf8_lossy(bytes.as_ref()).into_owned();
         assert!(text.contains("\r\nconnection: close\r\n"), "{shown:?} was answered {text:?}");
     }
 
-    /// Ends everything; whatever reached the origin is read by then.
+    /// Ends the gateway and the origin, after all that reached the origin has been read.
     fn finish(self, cases_expected: usize) {
         let Self { served, origin, expected, cases } = self;
         drop(served);
@@ -117,7 +120,7 @@ fn post(fields: &str, body: &str) -> String {
     format!("POST /pass/x HTTP/1.1\r\nHost: a\r\n{fields}\r\n{body}")
 }
 
-/// Spellings of `Transfer-Encoding` that some parser takes for `chunked` and another does not.
+/// Spellings of `Transfer-Encoding` that one parser takes for `chunked` and another does not.
 const CODINGS: [(&str, u16); 36] = [
     ("Transfer-Encoding: xchunked", 501),
     ("Transfer-Encoding: chunkedx", 501),
@@ -202,7 +205,7 @@ fn codings_that_parsers_read_otherwise_are_refused() {
     for (coding, status) in CODINGS {
         attacked.refused(post(&format!("{coding}\r\n"), &body), status);
         attacked.refused(post(&format!("X: y\r\n{coding}\r\nZ: z\r\n"), &body), status);
-        // With a length it is CL.TE or TE.CL; some are refused for both reasons.
+        // With a length these are CL.TE and TE.CL; some are refused for both reasons.
         for fields in [
             format!("Content-Length: 5\r\n{coding}\r\n"),
             format!("{coding}\r\nContent-Length: {}\r\n", body.len()),
@@ -297,7 +300,7 @@ fn chunked_bodies_that_parsers_end_elsewhere_are_refused() {
         "5\r\nhel",
         "",
     ] {
-        // What ends too early hides nothing: there the body itself is cut off.
+        // A body that ends too early is only cut off; it hides no request.
         let hidden = if body.ends_with("\r\n\r\n") { HIDDEN } else { "" };
         for target in ["POST /pass/x", "GET /cached/x"] {
             let request = post("Transfer-Encoding: chunked\r\n", &format!("{body}{hidden}"));
@@ -377,8 +380,8 @@ fn heads_that_parsers_read_otherwise_are_refused() {
     attacked.finish(60);
 }
 
-/// CVE-2025-4366 in another proxy: the body of a request that memory answered was read as the next
-/// request.
+/// CVE-2025-4366 in another proxy: the body of a request that the cache answered was read as the
+/// next request.
 #[test]
 fn bodies_that_nobody_wants_are_no_requests() {
     let mut attacked = Attacked::new();
@@ -411,17 +414,17 @@ fn bodies_that_nobody_wants_are_no_requests() {
         let request = format!("OPTIONS /cors HTTP/1.1\r\nHost: a\r\n{preflight}{body}{next}");
         attacked.case(request, &[204, 200], &["GET /pass/next"]);
     }
-    // Hits answer with the body unread; zero bytes are none.
+    // A hit leaves the body unread; a body of zero bytes is none.
     let empty = "GET /cached/x HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n";
     attacked.case(format!("{empty}{empty}{next}"), &[200, 200, 200], &["GET /pass/next"]);
-    // Too long to be drained: answered, and the connection closes.
+    // These bodies are too long to be drained: the reply is sent, and the connection closes.
     let long = format!("{HIDDEN}{}{HIDDEN}", "x".repeat(300_000));
     for line in ["POST /nowhere", "GET /post"] {
         let head = format!("{line} HTTP/1.1\r\nHost: a\r\nContent-Length: {}\r\n\r\n", long.len());
         let status = if line.ends_with("post") { 405 } else { 404 };
         attacked.case(format!("{head}{long}{next}"), &[status], &[]);
     }
-    // Who waits for a word to send the body may send the next request instead.
+    // A client that waits for 100 Continue may send the next request instead of the body.
     let waits = "Expect: 100-continue\r\nContent-Length: 33\r\n";
     attacked.refused(post(waits, HIDDEN).replace("/pass/x", "/nowhere"), 404);
     attacked.finish(47);
@@ -456,7 +459,7 @@ fn requests_of_http_1_0_end_where_their_length_says_or_with_the_connection() {
     attacked.case(format!("{kept}{once}{HIDDEN}"), &[200, 200], &["GET /pass/x"; 2]);
     let body = format!("POST /pass/x HTTP/1.0\r\n{keep}Content-Length: {}\r\n\r\n", HIDDEN.len());
     attacked.case(format!("{body}{HIDDEN}{once}"), &[200, 200], &["POST /pass/x", "GET /pass/x"]);
-    // No word of an interim response, whatever is expected.
+    // There is no interim response, even if one is expected.
     let expects = "POST /pass/x HTTP/1.0\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\nhi";
     attacked.case(expects, &[200], &["POST /pass/x"]);
     attacked.finish(134);
@@ -478,7 +481,7 @@ fn answers_are_kept_apart_by_the_host_that_was_meant() {
         let again = attacked.case(&request, &[200], &[]);
         assert!(again.ends_with(&format!("[GET /cached/k {meant} 0]")), "{request}: {again}");
     }
-    // The same host, said otherwise.
+    // The same host in other spellings.
     for request in [
         "GET /cached/k HTTP/1.1\r\nHost: A\r\n\r\n",
         "GET /cached/k HTTP/1.1\r\nHost: a:80\r\n\r\n",
@@ -506,7 +509,7 @@ fn fields_that_a_client_takes_out_are_taken_out_and_change_nobodys_answer() {
         let body = HIDDEN.len();
         assert!(text.ends_with(&format!("[POST /pass/x a {body}]")), "{option}: {text}");
     }
-    // What the origin answers without the cookie is not everybody's answer with it.
+    // The response without the cookie must not be stored for requests with it.
     for option in ["cookie", "X, Cookie", "host"] {
         let request = format!(
             "GET /cached/c HTTP/1.1\r\nHost: a\r\nCookie: c\r\nX: y\r\nConnection: {option}\r\n\r\n"
@@ -539,7 +542,7 @@ fn what_is_well_framed_goes_through_as_it_is_meant() {
     }
     let spaced = format!("\r\n\r\n\r\n{}\r\n\r\n", post("Content-Length: 2\r\n", "hi"));
     attacked.case(spaced.repeat(2), &[200; 2], &["POST /pass/x"; 2]);
-    // What follows a body is a request, or it is refused.
+    // The bytes behind a body are a request, or are refused.
     let junk = post("Content-Length: 2\r\n", "hi junk\r\n\r\n");
     attacked.case(junk, &[200, 400], &["POST /pass/x"]);
     let expects = post("Expect: 100-continue\r\nContent-Length: 2\r\n", "hi");

@@ -1,4 +1,4 @@
-//! Claims about `coalesce = "strict"`: everybody gets the one answer, good or bad.
+//! Claims about `coalesce = "strict"`: every request gets the same response, good or bad.
 
 use testkit::{Gate, Origin, OriginReply, Reply};
 
@@ -6,7 +6,7 @@ use super::{Served, assert_hit, before, cache_status};
 
 const STRICT: &str = "coalesce = \"strict\"";
 
-/// A leader and `waiters` others on `/`, let go together.
+/// Sends a leader and `waiters` others for `/`, and opens the gate when all wait.
 fn together(served: &Served, origin: &Origin, waiters: usize, gate: &Gate) -> Vec<Reply> {
     let leader = served.ask("/", &[]);
     origin.wait_for("/", 1);

@@ -1,5 +1,7 @@
-//! Claims about requests that offer to change the protocol: let through only where the route says
-//! so, a tunnel only after the upstream's 101, and never read as requests.
+//! Claims about requests that offer an upgrade.
+//!
+//! They are forwarded only if the route says so. There is a tunnel only after the upstream's 101,
+//! and its bytes are never read as requests.
 
 use std::io::{Read, Write};
 use std::net::Shutdown;
@@ -16,7 +18,7 @@ const OPEN: &str = "GET /chat HTTP/1.1\r\nHost: a\r\nConnection: keep-alive, Upg
                     Sec-WebSocket-Version: 13\r\n\r\n";
 const HIDDEN: &str = "GET /hidden HTTP/1.1\r\nHost: a\r\n\r\n";
 
-/// Speaks WebSocket at `/chat`: says back every text frame, and ends with a close frame.
+/// An origin that speaks WebSocket at `/chat`: it echoes every frame, and ends with a close frame.
 fn chat() -> RawOrigin {
     RawOrigin::start(|head, line| {
         if !head.starts_with("GET /chat ") || !head.contains("upgrade: websocket\r\n") {
@@ -42,7 +44,7 @@ fn chat() -> RawOrigin {
     })
 }
 
-/// Reads a frame, unmasked when it was masked; `None` at the end (RFC 6455 §5.2).
+/// Reads a frame and unmasks it; `None` at the end of the connection (RFC 6455 §5.2).
 fn frame(line: &mut Line) -> Option<(u8, Vec<u8>)> {
     let mut start = [0; 2];
     line.read_exact(&mut start).ok()?;
@@ -56,7 +58,7 @@ fn frame(line: &mut Line) -> Option<(u8, Vec<u8>)> {
     Some((start[0] & 0x0f, text))
 }
 
-/// A text frame as a client sends it.
+/// Returns a text frame as a client sends it.
 fn masked(text: &str) -> Vec<u8> {
     let mask = [1, 2, 3, 4];
     let masked = text.bytes().zip(mask.iter().cycle()).map(|(byte, mask)| byte ^ mask);
@@ -90,7 +92,7 @@ fn a_websocket_goes_both_ways_and_is_one_recorded_exchange() {
         say(&mut line, masked(text));
         assert_eq!(frame(&mut line), Some((1, text.as_bytes().to_vec())));
     }
-    // The client ends its direction first; the origin may still say goodbye.
+    // The client ends its direction first; the origin may still send.
     line.get_ref().shutdown(Shutdown::Write).unwrap();
     assert_eq!(frame(&mut line), Some((8, Vec::new())));
     assert_eq!(rest(&mut line), "");
@@ -123,7 +125,7 @@ fn without_the_routes_word_the_offer_is_ignored_and_what_follows_is_a_request() 
     }
 }
 
-/// CVE-2026-2833 in another proxy: it became a tunnel before the upstream had agreed.
+/// CVE-2026-2833 in another proxy: a connection became a tunnel before the upstream had agreed.
 #[test]
 fn bytes_behind_an_offer_reach_nobody_before_the_101_and_are_no_request_without_it() {
     let refusals = [
@@ -207,7 +209,7 @@ fn only_a_plain_get_of_http_1_1_that_names_the_field_makes_an_offer() {
     );
 }
 
-/// A gateway that keeps one connection to the origin at most.
+/// Serves with at most one connection to the origin.
 fn before_one(origin: &RawOrigin, route: &str) -> Served {
     serve(&route_to_addresses(&[origin.address], "connections_max = 1", route))
 }
@@ -271,8 +273,8 @@ fn protocols_that_would_pass_the_routes_by_are_refused_in_the_configuration() {
     for (route, error) in [
         ("upgrade = [\"h2c\"]", "`h2c` would take requests past the routes"),
         ("upgrade = [\"TLS\"]", "`TLS` would take requests past the routes"),
-        ("upgrade = [\"web socket\"]", "`web socket` is no protocol"),
-        ("upgrade = [\"\"]", "`` is no protocol"),
+        ("upgrade = [\"web socket\"]", "`web socket` is not a protocol"),
+        ("upgrade = [\"\"]", "`` is not a protocol"),
         ("upgrade = [\"websocket\"]\ntunnel_idle = \"soon\"", "soon"),
     ] {
         let (_, problems) =

@@ -1,4 +1,4 @@
-//! Claims about upstreams: which server is asked, on which connection, how long, and how often.
+//! Claims about upstreams: the choice of server and connection, timeouts and retries.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -37,8 +37,8 @@ fn connections_are_kept_whatever_the_framing_of_their_answers() {
 fn a_kept_connection_that_the_server_closed_is_replaced() {
     let origin = Origin::start(|request| match request.path() {
         "/close" => OriginReply::ok("x").close(),
-        // The server closes a kept connection upon the next request: the race that every keep-alive
-        // has, made certain.
+        // The server closes a kept connection when the next request comes. Every keep-alive has
+        // this race; here it is certain.
         "/race" if request.connection == 1 => OriginReply::ok("").close_before_head(),
         _ => OriginReply::ok("x"),
     });
@@ -154,7 +154,7 @@ fn consistent_hashing_sends_a_key_to_one_server_and_moves_few_when_it_goes() {
     let [a, b, c] = &origins;
     let hashed = "balance = \"consistent-hash\"\n\
                   health = { path = \"/ping\", interval = \"60s\", window = 1, threshold = 1 }";
-    // Requests of a route without a cache have no key: what is hashed is the cache's.
+    // The cache key is hashed, and requests of a route without a cache have none.
     let served = serve(&route_to(&[a, b, c], hashed, "cache = {}"));
     let all = || -> Vec<String> {
         (0..60).map(|n| served.get(&format!("/{n}")).text().to_owned()).collect()
@@ -223,7 +223,7 @@ fn connections_to_a_server_are_bounded_and_more_requests_are_shed() {
 #[test]
 fn an_answer_that_lies_about_its_length_never_runs_into_the_next() {
     let origin = Origin::start(|request| match request.path() {
-        // Chunked decides; the length that contradicts it must not reach the client.
+        // Chunked decides. The contradicting length must not reach the client.
         "/both" => OriginReply::ok("0123456789").chunked(4).header("Content-Length", "3"),
         "/long" => OriginReply::ok("0123456789").claim_length(3),
         "/upgrade" => OriginReply::ok("").raw("HTTP/1.1 101 Switching Protocols\r\n\r\n"),

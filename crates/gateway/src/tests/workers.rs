@@ -1,4 +1,4 @@
-//! Claims about workers as upstreams: who is asked when, and what their pool is told afterwards.
+//! Claims about workers as upstreams: when a worker is asked, and how its loan ends.
 
 use std::collections::{HashMap, VecDeque};
 use std::io::{Read, Write};
@@ -19,49 +19,49 @@ use crate::ports::{Acquire, Loan, NoWorker, Workers};
 
 /// Workers that are origins behind Unix sockets.
 #[derive(Debug)]
-struct Crew {
+struct FakeWorkers {
     free: Mutex<VecDeque<(u64, PathBuf)>>,
     freed: Notify,
     /// Requests that wait for a worker.
     waiting: AtomicUsize,
-    /// What became of each loan.
-    told: Mutex<Vec<(u64, &'static str)>>,
-    _folder: TempDir,
+    /// The outcome of each loan, by worker.
+    outcomes: Mutex<Vec<(u64, &'static str)>>,
+    _dir: TempDir,
 }
 
 #[derive(Debug)]
-struct Lent {
+struct FakeLoan {
     worker: u64,
     socket: PathBuf,
-    crew: Arc<Crew>,
-    word: &'static str,
+    fakes: Arc<FakeWorkers>,
+    outcome: &'static str,
 }
 
-/// The trait's methods have no other way to an `Arc` of their own.
+/// The pool with shared ownership, which the methods of the trait need.
 #[derive(Debug)]
-struct Shared(Arc<Crew>);
+struct Shared(Arc<FakeWorkers>);
 
-impl Crew {
-    /// One worker before each origin.
+impl FakeWorkers {
+    /// Makes one worker in front of each origin.
     fn of(origins: &[&Origin]) -> Arc<Self> {
         Self::at(&origins.iter().map(|origin| origin.address()).collect::<Vec<_>>())
     }
 
     fn at(addresses: &[SocketAddr]) -> Arc<Self> {
-        let folder = TempDir::new().unwrap();
+        let dir = TempDir::new().unwrap();
         let mut free = VecDeque::new();
         for (worker, address) in addresses.iter().copied().enumerate() {
-            let socket = folder.path().join(format!("w{worker}.sock"));
+            let socket = dir.path().join(format!("w{worker}.sock"));
             let listener = UnixListener::bind(&socket).unwrap();
             std::thread::spawn(move || listener.incoming().for_each(|from| join(from, address)));
             free.push_back((worker as u64, socket));
         }
-        let (freed, waiting, told) = (Notify::new(), AtomicUsize::new(0), Mutex::default());
-        Arc::new(Self { free: Mutex::new(free), freed, waiting, told, _folder: folder })
+        let (freed, waiting, outcomes) = (Notify::new(), AtomicUsize::new(0), Mutex::default());
+        Arc::new(Self { free: Mutex::new(free), freed, waiting, outcomes, _dir: dir })
     }
 
-    fn told(&self) -> Vec<(u64, &'static str)> {
-        self.told.lock().unwrap().clone()
+    fn outcomes(&self) -> Vec<(u64, &'static str)> {
+        self.outcomes.lock().unwrap().clone()
     }
 }
 
@@ -92,14 +92,16 @@ impl Workers for Shared {
     }
 
     fn take(&self, end: Instant) -> Acquire {
-        let crew = Arc::clone(&self.0);
+        let fakes = Arc::clone(&self.0);
         Box::pin(async move {
-            let _place = Place::of(&crew);
+            let _queued = QueuedRequest::of(&fakes);
             loop {
-                let freed = crew.freed.notified();
-                if let Some((worker, socket)) = crew.free.lock().unwrap().pop_front() {
-                    let crew = Arc::clone(&crew);
-                    return Ok(Box::new(Lent { worker, socket, crew, word: "" }) as Box<dyn Loan>);
+                let freed = fakes.freed.notified();
+                if let Some((worker, socket)) = fakes.free.lock().unwrap().pop_front() {
+                    let fakes = Arc::clone(&fakes);
+                    return Ok(
+                        Box::new(FakeLoan { worker, socket, fakes, outcome: "" }) as Box<dyn Loan>
+                    );
                 }
                 timeout_at(end, freed).await.map_err(|_| NoWorker::Late)?;
             }
@@ -107,23 +109,23 @@ impl Workers for Shared {
     }
 }
 
-/// A request that waits, until dropped.
-struct Place(Arc<Crew>);
+/// A request that counts as waiting until it is dropped.
+struct QueuedRequest(Arc<FakeWorkers>);
 
-impl Place {
-    fn of(crew: &Arc<Crew>) -> Self {
-        crew.waiting.fetch_add(1, Ordering::SeqCst);
-        Self(Arc::clone(crew))
+impl QueuedRequest {
+    fn of(fakes: &Arc<FakeWorkers>) -> Self {
+        fakes.waiting.fetch_add(1, Ordering::SeqCst);
+        Self(Arc::clone(fakes))
     }
 }
 
-impl Drop for Place {
+impl Drop for QueuedRequest {
     fn drop(&mut self) {
         self.0.waiting.fetch_sub(1, Ordering::SeqCst);
     }
 }
 
-impl Loan for Lent {
+impl Loan for FakeLoan {
     fn worker(&self) -> u64 {
         self.worker
     }
@@ -133,23 +135,23 @@ impl Loan for Lent {
     }
 
     fn done(mut self: Box<Self>) {
-        self.word = "done";
-        self.crew.free.lock().unwrap().push_back((self.worker, self.socket.clone()));
-        self.crew.freed.notify_one();
+        self.outcome = "done";
+        self.fakes.free.lock().unwrap().push_back((self.worker, self.socket.clone()));
+        self.fakes.freed.notify_one();
     }
 
     fn timed_out(mut self: Box<Self>) {
-        self.word = "timed out";
+        self.outcome = "timed out";
     }
 
     fn lost(mut self: Box<Self>) {
-        self.word = "lost";
+        self.outcome = "lost";
     }
 }
 
-impl Drop for Lent {
+impl Drop for FakeLoan {
     fn drop(&mut self) {
-        self.crew.told.lock().unwrap().push((self.worker, self.word));
+        self.fakes.outcomes.lock().unwrap().push((self.worker, self.outcome));
     }
 }
 
@@ -162,8 +164,8 @@ fn gated(gate: &Gate) -> Origin {
     Origin::start(move |_| OriginReply::ok("x").after(&gate))
 }
 
-/// A gateway before workers, who have so long to answer.
-fn before(crew: &Arc<Crew>, answer_timeout_ms: u64, route: &str) -> Served {
+/// Serves in front of workers that have this time to answer.
+fn before(fakes: &Arc<FakeWorkers>, answer_timeout_ms: u64, route: &str) -> Served {
     let pool = PoolUpstream {
         place: 0,
         name: "app".to_owned(),
@@ -172,32 +174,36 @@ fn before(crew: &Arc<Crew>, answer_timeout_ms: u64, route: &str) -> Served {
     let text = format!("[[route]]\npath = \"/{{*rest}}\"\nto = \"upstream:app\"\n{route}");
     let (plan, problems) = check_with(&text, vec![pool]);
     assert!(problems.is_empty(), "{problems:?}");
-    let workers = Arc::new(Shared(Arc::clone(crew))) as Arc<dyn Workers>;
+    let workers = Arc::new(Shared(Arc::clone(fakes))) as Arc<dyn Workers>;
     serve_with(plan, HashMap::from([("app".to_owned(), workers)]))
 }
 
 #[test]
 fn requests_go_to_free_workers_on_connections_that_are_kept() {
     let (one, other) = (named("one"), named("other"));
-    let crew = Crew::of(&[&one, &other]);
-    let served = before(&crew, 5_000, "");
+    let fakes = FakeWorkers::of(&[&one, &other]);
+    let served = before(&fakes, 5_000, "");
     let answers: Vec<String> = (0..6).map(|_| served.get("/").text().to_owned()).collect();
     assert_eq!(answers, ["one", "other", "one", "other", "one", "other"]);
     assert_eq!(Client::call(served.address, "HEAD", "/").send().status, 200);
     assert_eq!((one.connections(), other.connections()), (1, 1));
-    assert_eq!(crew.told().len(), 7);
-    assert!(crew.told().iter().all(|(_, word)| *word == "done"), "{:?}", crew.told());
+    assert_eq!(fakes.outcomes().len(), 7);
+    assert!(
+        fakes.outcomes().iter().all(|(_, outcome)| *outcome == "done"),
+        "{:?}",
+        fakes.outcomes()
+    );
 }
 
 #[test]
 fn a_worker_has_one_request_at_a_time_and_the_others_wait() {
     let gate = Gate::new();
     let origin = gated(&gate);
-    let crew = Crew::of(&[&origin]);
-    let served = before(&crew, 20_000, "");
+    let fakes = FakeWorkers::of(&[&origin]);
+    let served = before(&fakes, 20_000, "");
     let asking: Vec<_> = (0..5).map(|n| served.ask(&format!("/{n}"), &[])).collect();
     gate.wait_for(1);
-    assert!(crew.free.lock().unwrap().is_empty());
+    assert!(fakes.free.lock().unwrap().is_empty());
     gate.open();
     assert!(asking.into_iter().all(|asked| asked.join().unwrap().status == 200));
     assert_eq!((origin.requests().len(), origin.connections()), (5, 1));
@@ -208,24 +214,24 @@ fn a_request_that_a_worker_dropped_is_asked_once_more_unless_it_may_have_changed
     let dying = || Origin::start(|_| OriginReply::ok("").close_before_head());
     let good = named("good");
     let (first, second) = (dying(), dying());
-    let crew = Crew::of(&[&first, &good]);
-    let served = before(&crew, 5_000, "");
+    let fakes = FakeWorkers::of(&[&first, &good]);
+    let served = before(&fakes, 5_000, "");
     assert_eq!(served.get("/").text(), "good");
-    assert_eq!(crew.told(), [(0, "lost"), (1, "done")]);
-    let crew = Crew::of(&[&second, &good]);
-    let served = before(&crew, 5_000, "");
+    assert_eq!(fakes.outcomes(), [(0, "lost"), (1, "done")]);
+    let fakes = FakeWorkers::of(&[&second, &good]);
+    let served = before(&fakes, 5_000, "");
     assert_eq!(Client::post(served.address, "/", "x").send().status, 502);
-    assert_eq!(crew.told(), [(0, "lost")]);
+    assert_eq!(fakes.outcomes(), [(0, "lost")]);
 }
 
 #[test]
 fn a_worker_that_does_not_answer_in_time_is_told_of_and_the_client_gets_504() {
     let gate = Gate::new();
     let origin = gated(&gate);
-    let crew = Crew::of(&[&origin]);
-    let served = before(&crew, 100, "");
+    let fakes = FakeWorkers::of(&[&origin]);
+    let served = before(&fakes, 100, "");
     assert_eq!(served.get("/").status, 504);
-    assert_eq!(crew.told(), [(0, "timed out")]);
+    assert_eq!(fakes.outcomes(), [(0, "timed out")]);
     assert_eq!(served.get("/").status, 504, "nobody is free, and nobody becomes free in time");
     gate.open();
 }
@@ -233,13 +239,13 @@ fn a_worker_that_does_not_answer_in_time_is_told_of_and_the_client_gets_504() {
 #[test]
 fn an_answer_that_is_not_read_to_its_end_leaves_the_worker_without_a_word() {
     let origin = Origin::start(|_| OriginReply::ok("x".repeat(50_000_000)));
-    let crew = Crew::of(&[&origin]);
-    let served = before(&crew, 5_000, "");
+    let fakes = FakeWorkers::of(&[&origin]);
+    let served = before(&fakes, 5_000, "");
     let mut client = TcpStream::connect(served.address).unwrap();
     client.write_all(b"GET / HTTP/1.1\r\nhost: a\r\n\r\n").unwrap();
     client.read_exact(&mut [0; 1000]).unwrap();
     drop(client);
-    eventually("the loan's end", || crew.told() == [(0, "")]);
+    eventually("the loan's end", || fakes.outcomes() == [(0, "")]);
 }
 
 #[test]
@@ -248,12 +254,12 @@ fn a_worker_is_free_when_it_has_answered_however_slowly_the_client_reads() {
     let gate = Gate::new();
     let (opens, body) = (gate.clone(), "x".repeat(BYTES));
     let origin = Origin::start(move |_| OriginReply::ok(body.clone()).after(&opens));
-    let crew = Crew::of(&[&origin]);
-    let served = before(&crew, 20_000, "");
+    let fakes = FakeWorkers::of(&[&origin]);
+    let served = before(&fakes, 20_000, "");
     let mut slow: Vec<TcpStream> = Vec::new();
     for _ in 0..3 {
         let client = socket2::Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
-        // Short segments and a small window: else the system would take the whole answer.
+        // With short segments and a small window the system cannot take the whole response.
         client.set_tcp_mss(536).unwrap();
         client.set_recv_buffer_size(4096).unwrap();
         client.connect(&served.address.into()).unwrap();
@@ -262,7 +268,7 @@ fn a_worker_is_free_when_it_has_answered_however_slowly_the_client_reads() {
         slow.push(client);
     }
     gate.open();
-    eventually("three loans' ends", || crew.told() == [(0, "done"); 3]);
+    eventually("three loans' ends", || fakes.outcomes() == [(0, "done"); 3]);
     for mut client in slow {
         let mut answer = Vec::new();
         client.read_to_end(&mut answer).unwrap();
@@ -275,26 +281,26 @@ fn an_answer_that_a_worker_breaks_off_is_asked_of_another_unless_it_may_have_cha
     let breaks = || Origin::start(|_| OriginReply::ok("x".repeat(50_000)).claim_length(100_000));
     let good = named("good");
     let (first, second) = (breaks(), breaks());
-    let crew = Crew::of(&[&first, &good]);
-    let served = before(&crew, 5_000, "");
+    let fakes = FakeWorkers::of(&[&first, &good]);
+    let served = before(&fakes, 5_000, "");
     assert_eq!(served.get("/").text(), "good");
-    assert_eq!(crew.told(), [(0, "lost"), (1, "done")]);
-    let crew = Crew::of(&[&second, &good]);
-    let served = before(&crew, 5_000, "");
+    assert_eq!(fakes.outcomes(), [(0, "lost"), (1, "done")]);
+    let fakes = FakeWorkers::of(&[&second, &good]);
+    let served = before(&fakes, 5_000, "");
     assert_eq!(Client::post(served.address, "/", "x").send().status, 502);
-    assert_eq!(crew.told(), [(0, "lost")]);
+    assert_eq!(fakes.outcomes(), [(0, "lost")]);
 }
 
 #[test]
 fn a_client_that_leaves_the_queue_takes_no_worker() {
     let gate = Gate::new();
     let origin = gated(&gate);
-    let crew = Crew::of(&[&origin]);
-    let served = before(&crew, 20_000, "");
+    let fakes = FakeWorkers::of(&[&origin]);
+    let served = before(&fakes, 20_000, "");
     let first = served.ask("/first", &[]);
     gate.wait_for(1);
     let stays = served.ask("/stays", &[]);
-    let waiting = |count| crew.waiting.load(Ordering::SeqCst) == count;
+    let waiting = |count| fakes.waiting.load(Ordering::SeqCst) == count;
     eventually("one that waits", || waiting(1));
     for method in ["GET", "POST"] {
         let mut leaves = TcpStream::connect(served.address).unwrap();
@@ -310,7 +316,7 @@ fn a_client_that_leaves_the_queue_takes_no_worker() {
     assert_eq!((first.join().unwrap().status, stays.join().unwrap().status), (200, 200));
     let asked: Vec<String> = origin.requests().iter().map(|it| it.target.clone()).collect();
     assert_eq!(asked, ["/first", "/stays"]);
-    assert_eq!(crew.told(), [(0, "done"); 2]);
+    assert_eq!(fakes.outcomes(), [(0, "done"); 2]);
 }
 
 #[test]
@@ -318,13 +324,13 @@ fn a_worker_that_computes_for_a_client_that_left_is_given_up_without_a_word() {
     for route in ["", "cache = {}\ncoalesce = \"off\""] {
         let gate = Gate::new();
         let origin = gated(&gate);
-        let crew = Crew::of(&[&origin]);
-        let served = before(&crew, 20_000, route);
+        let fakes = FakeWorkers::of(&[&origin]);
+        let served = before(&fakes, 20_000, route);
         let mut client = TcpStream::connect(served.address).unwrap();
         client.write_all(b"GET / HTTP/1.1\r\nhost: a\r\n\r\n").unwrap();
         gate.wait_for(1);
         drop(client);
-        eventually("the loan's end", || crew.told() == [(0, "")]);
+        eventually("the loan's end", || fakes.outcomes() == [(0, "")]);
         gate.open();
     }
 }
@@ -332,7 +338,7 @@ fn a_worker_that_computes_for_a_client_that_left_is_given_up_without_a_word() {
 #[test]
 fn a_tunnel_has_its_worker_for_as_long_as_it_lasts() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let crew = Crew::at(&[listener.local_addr().unwrap()]);
+    let fakes = FakeWorkers::at(&[listener.local_addr().unwrap()]);
     let echo = std::thread::spawn(move || {
         let (mut stream, _) = listener.accept().unwrap();
         let mut head = Vec::new();
@@ -348,7 +354,7 @@ fn a_tunnel_has_its_worker_for_as_long_as_it_lasts() {
         stream.read_to_end(&mut said).unwrap();
         said
     });
-    let served = before(&crew, 5_000, "upgrade = [\"websocket\"]");
+    let served = before(&fakes, 5_000, "upgrade = [\"websocket\"]");
     let mut client = TcpStream::connect(served.address).unwrap();
     client
         .write_all(
@@ -359,8 +365,8 @@ fn a_tunnel_has_its_worker_for_as_long_as_it_lasts() {
     client.read_exact(&mut head).unwrap();
     assert_eq!(&head, b"HTTP/1.1 101");
     client.write_all(b"hello").unwrap();
-    assert_eq!(crew.told(), []);
+    assert_eq!(fakes.outcomes(), []);
     drop(client);
     assert_eq!(echo.join().unwrap(), b"hello");
-    eventually("the loan's end", || crew.told() == [(0, "")]);
+    eventually("the loan's end", || fakes.outcomes() == [(0, "")]);
 }

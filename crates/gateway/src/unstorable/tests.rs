@@ -1,4 +1,4 @@
-//! Claims about the memory of keys.
+//! Claims about the memory of unstorable keys.
 
 use std::time::{Duration, Instant};
 

@@ -1,9 +1,9 @@
-//! The body of an answer, read as it arrives, under a time limit between its pieces.
+//! The body of a response, read as it arrives, with a timeout between its pieces.
 //!
-//! Invariants: it ends where its framing says and nowhere else, so what breaks off is an error and
-//! never an end; its connection goes back to the pool when the end is read, and is closed when it
-//! is not. Pieces are windows on the read buffer: nothing is copied. Trailers are discarded.
-//! What is read ahead is bounded by who asks for that.
+//! Invariants: a body ends only where its framing says; if it ends earlier, that is an error. The
+//! connection goes back to the pool when the end has been read; otherwise it is closed. A piece is
+//! a part of the read buffer, without a copy. Trailers are discarded. Bound: callers that read
+//! ahead name a number of bytes. Never here: storing, encoding.
 
 use std::collections::VecDeque;
 use std::future::poll_fn;
@@ -24,21 +24,21 @@ use http1::framing::Length;
 /// A body that is being read.
 #[derive(Debug)]
 pub(crate) struct UpstreamBody {
-    /// None after the end, and when it broke off.
+    /// The connection; none after the end or an error.
     lent: Option<Lent>,
-    /// Why it broke off.
+    /// The error with which it ended early.
     broken: Option<FetchError>,
-    /// What was read before anybody asked for it.
+    /// Pieces that were read ahead.
     read_ahead: VecDeque<Bytes>,
     rest: Rest,
     length: Option<u64>,
-    /// What is left of the request, when the answer came early.
+    /// The unsent rest of the request, if the response came early.
     unsent: Bytes,
     piece_timeout: Duration,
     timer: Option<Pin<Box<Sleep>>>,
 }
 
-/// What is left of a body.
+/// The rest of a body.
 #[derive(Debug)]
 pub(super) enum Rest {
     Exact(u64),
@@ -46,7 +46,7 @@ pub(super) enum Rest {
     UntilClose,
 }
 
-/// What stands in the read buffer.
+/// What the read buffer holds of a body.
 pub(super) enum BodyStep {
     Piece(Bytes),
     Nothing,
@@ -73,12 +73,12 @@ impl UpstreamBody {
         body
     }
 
-    /// Length as announced, when it is.
+    /// Returns its length, if the framing announces one.
     pub(crate) fn length(&self) -> Option<u64> {
         self.length
     }
 
-    /// The whole body, when it has a length and has come already.
+    /// Takes the whole body, if it has an announced length and has arrived already.
     pub(crate) fn take_whole(&mut self) -> Option<Bytes> {
         if self.lent.is_none() && self.broken.is_none() && self.read_ahead.len() == 1 {
             return self.read_ahead.pop_front();
@@ -90,11 +90,11 @@ impl UpstreamBody {
         Some(whole)
     }
 
-    /// Reads a body of at most `bytes_max` bytes without waiting for who wants it; what has not
-    /// come within `time_max` comes as it does.
+    /// Reads a body of at most `bytes_max` bytes before its consumer asks for it, for at most
+    /// `time_max`. The rest is read later as usual.
     ///
     /// # Errors
-    /// When the body breaks off or stalls.
+    /// When the body ends early or stalls.
     pub(crate) async fn read_ahead(
         &mut self,
         bytes_max: u64,
@@ -114,10 +114,11 @@ impl UpstreamBody {
         timeout(time_max, read).await.unwrap_or(Ok(()))
     }
 
-    /// Reads up to `bytes_max` bytes; the pieces read, and whether that is all of it.
+    /// Reads the body until it ends or exceeds `bytes_max` bytes. Returns the pieces, and whether
+    /// they are the whole body.
     ///
     /// # Errors
-    /// When the body breaks off or stalls.
+    /// When the body ends early or stalls.
     pub(crate) async fn read_up_to(
         &mut self,
         bytes_max: u64,
@@ -147,7 +148,7 @@ impl UpstreamBody {
             match self.rest.find(lent.connection.inbox()) {
                 Ok(BodyStep::Piece(piece)) => {
                     self.timer = None;
-                    // Who knows the length asks for no more.
+                    // With a known length no further read is needed.
                     if matches!(self.rest, Rest::Exact(0)) {
                         self.end();
                     }
@@ -179,13 +180,13 @@ impl UpstreamBody {
         }
     }
 
-    /// Gives the connection back: the whole body is read.
+    /// Gives the connection back, because the whole body has been read.
     fn end(&mut self) {
         self.timer = None;
         self.lent.take().into_iter().for_each(Lent::give_back);
     }
 
-    /// Gives the connection up: it is in the middle of a body.
+    /// Closes the connection in the middle of a body.
     fn break_off<T>(&mut self, error: FetchError) -> Poll<Option<Result<T, FetchError>>> {
         self.timer = None;
         self.lent.take().into_iter().for_each(|lent| lent.give_up(error));
@@ -195,7 +196,7 @@ impl UpstreamBody {
 }
 
 impl Rest {
-    /// All of it.
+    /// Returns the whole of a body with this framing.
     pub(super) fn of(length: Length) -> Self {
         match length {
             Length::Exact(bytes) => Self::Exact(bytes),
@@ -204,7 +205,7 @@ impl Rest {
         }
     }
 
-    /// Takes what belongs to the body out of the bytes received.
+    /// Takes the next piece of the body out of the received bytes.
     pub(super) fn find(&mut self, inbox: &mut BytesMut) -> Result<BodyStep, FetchError> {
         let length = match self {
             Self::Exact(0) => return Ok(BodyStep::End),

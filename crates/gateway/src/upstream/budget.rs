@@ -1,7 +1,8 @@
-//! A budget for retries: a share of the requests, and a few a second whatever the share.
+//! A budget for retries: a share of the requests, and a fixed number per second.
 //!
-//! A retry storm multiplies the load of an upstream that fails already; a budget bounds it to
-//! `1 + share` (the design of Finagle's `RetryBudget`).
+//! Invariant: retries multiply the load of a failing upstream by at most `1 + share`, besides the
+//! fixed number. The design is that of `RetryBudget` in Finagle. Never here: which requests may be
+//! retried (`servers`).
 
 use std::time::{Duration, Instant};
 
@@ -9,10 +10,10 @@ use parking_lot::Mutex;
 
 use crate::plan::RetryPlan;
 
-/// Credit does not grow beyond that of this span.
+/// Time over which credit can be saved up.
 const SPAN: Duration = Duration::from_secs(10);
 
-/// Retries that may still be made.
+/// The retries that may still be made.
 #[derive(Debug)]
 pub(crate) struct RetryBudget {
     share: f64,
@@ -21,7 +22,7 @@ pub(crate) struct RetryBudget {
 }
 
 impl RetryBudget {
-    /// A budget as planned.
+    /// Makes the budget of a plan.
     pub(crate) fn new(plan: RetryPlan) -> Self {
         let min_per_second = f64::from(plan.min_per_second);
         Self {
@@ -37,14 +38,14 @@ impl RetryBudget {
         state.0 = (state.0 + self.share).min(self.most());
     }
 
-    /// Takes one retry out of the budget; false when there is none.
+    /// Takes one retry out of the budget; returns false if there is none.
     pub(crate) fn take(&self) -> bool {
         let mut state = self.state.lock();
         let now = Instant::now();
         let earned = now.duration_since(state.1).min(SPAN).as_secs_f64() * self.min_per_second;
         state.0 = (state.0 + earned).min(self.most());
         state.1 = now;
-        // Ten fifths must buy two retries, whatever rounding makes of them.
+        // The tolerance is for rounding: ten fifths must buy two retries.
         if state.0 < 1.0 - 1e-9 {
             return false;
         }
@@ -52,7 +53,7 @@ impl RetryBudget {
         true
     }
 
-    /// Credit that may be saved up, for a thousand requests a second.
+    /// Returns the most credit that can be saved up, as of a thousand requests per second.
     fn most(&self) -> f64 {
         (self.min_per_second + self.share * 1000.0) * SPAN.as_secs_f64()
     }

@@ -1,9 +1,9 @@
-//! One connection to a server: a request goes out in one write, the answer's head comes back.
+//! One connection to a server or worker: it sends a request and reads the head of the response.
 //!
-//! Invariants: it is driven by the task whose request it carries, and by nobody else; it holds a
-//! buffer only while there are bytes to hold; an answer that comes before its request is sent is
-//! heard at once, and is the last on its connection. What comes ahead of an answer (1xx) is told
-//! as it comes. Bound: a head has at most `HEAD_BYTES_MAX` bytes, a read at most `READ_BYTES_MAX`.
+//! Invariants: only the task of its request drives a connection. It holds a buffer only while there
+//! are bytes to hold. A response may come before its request is sent; it is read at once, and is
+//! the last on the connection. Interim responses are passed on as they come. Bounds:
+//! `HEAD_BYTES_MAX` for a head, `READ_BYTES_MAX` for a read. Never here: the body (`body`).
 
 use std::cell::RefCell;
 use std::future::poll_fn;
@@ -23,8 +23,9 @@ use crate::error::FetchError;
 use http1::response;
 use http1::response::Head;
 
-/// Bytes read at once, until a body turns out to be long.
+/// Bytes of a read at first; reads of a long body grow.
 const READ_BYTES: usize = 16 * 1024;
+/// Bytes of a read at most.
 const READ_BYTES_MAX: usize = 128 * 1024;
 /// Buffers that a thread keeps for reuse.
 const SPARE_MAX: usize = 256;
@@ -37,26 +38,26 @@ thread_local! {
 #[derive(Debug)]
 pub(super) struct UpstreamConnection {
     stream: UpstreamStream,
-    /// What is received and not read yet.
+    /// Bytes that are received and not consumed yet.
     inbox: BytesMut,
-    /// Bytes to read at once.
+    /// Bytes of the next read.
     read_bytes: usize,
     /// Bytes of the request that are sent.
     sent: usize,
-    /// Nothing more can be sent.
+    /// Whether sending has failed, so that nothing more is sent.
     mute: bool,
-    /// Whether anything came since the request began.
+    /// Whether any byte has come since the request began.
     heard: bool,
-    /// Bytes of the inbox that hold no whole head.
+    /// Bytes of the inbox that were searched for the end of a head.
     scanned: usize,
 }
 
-/// Until when a response's head must come.
+/// The time by which the head of a response must come.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Deadlines {
-    /// Time since the last byte of the request went out.
+    /// Longest time after the last progress in sending the request.
     pub answer_timeout: Duration,
-    /// In any case.
+    /// A deadline in any case.
     pub deadline: Option<Instant>,
 }
 
@@ -68,7 +69,7 @@ impl Deadlines {
 }
 
 impl UpstreamConnection {
-    /// A connection that was just made.
+    /// Returns a connection that was just made.
     pub(super) fn new(stream: UpstreamStream) -> Self {
         let inbox = BytesMut::new();
         Self {
@@ -82,10 +83,11 @@ impl UpstreamConnection {
         }
     }
 
-    /// Sends a request and reads the head of its response; `interim` gets what comes ahead of that.
+    /// Sends a request and reads the head of its response; `interim` gets the interim responses.
     ///
     /// # Errors
-    /// Also of an answer that says too much ahead of itself.
+    /// When the connection fails or a timeout passes. Also when the response is malformed or has
+    /// too many interim responses.
     pub(super) async fn ask(
         &mut self,
         request: &UpstreamRequest,
@@ -99,7 +101,7 @@ impl UpstreamConnection {
             if let Poll::Ready(outcome) = self.poll_ask(cx, request, interim) {
                 return Poll::Ready(outcome);
             }
-            // A long request may take its time, as long as it goes on.
+            // A long request may take long, as long as it makes progress.
             if sent > 0 && sent < self.sent {
                 timer.as_mut().reset(deadlines.deadline_from(Instant::now()));
             }
@@ -116,7 +118,7 @@ impl UpstreamConnection {
         interim: &InterimResponses,
     ) -> Poll<Result<Head, FetchError>> {
         if let Poll::Ready(Err(_)) = self.poll_send(cx, request) {
-            // The server may have answered before it stopped listening.
+            // The server may have sent a response before it closed its receiving side.
             self.mute = true;
         }
         loop {
@@ -146,9 +148,10 @@ impl UpstreamConnection {
         Poll::Ready(Ok(()))
     }
 
-    /// Takes a head out of the inbox, when one is complete.
+    /// Takes a head out of the inbox, if one is complete.
     fn next_head(&mut self, to_head: bool) -> Result<Option<Head>, FetchError> {
-        // Parsed anew only when a line ended: byte by byte, a head would cost its square.
+        // Parsed again only when a line has ended. Otherwise a head that arrives byte by byte would
+        // cost quadratic time.
         let fresh = &self.inbox[self.scanned..];
         let may_be_whole = memchr::memchr(b'\n', fresh).is_some();
         if !may_be_whole && self.inbox.len() < response::HEAD_BYTES_MAX {
@@ -163,7 +166,7 @@ impl UpstreamConnection {
         }))
     }
 
-    /// Reads what is there; 0 at the end.
+    /// Reads the bytes that have arrived; returns 0 at the end of the stream.
     pub(super) fn poll_read(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<usize>> {
         if self.inbox.capacity() == 0 {
             ready!(self.stream.poll_read_ready(cx))?;
@@ -178,7 +181,7 @@ impl UpstreamConnection {
         Poll::Ready(Ok(read))
     }
 
-    /// Sends more of what an early answer left unsent; what cannot be sent is forgotten.
+    /// Sends more of the request after an early response. If sending fails, the rest is discarded.
     pub(super) fn send_on(&mut self, cx: &mut Context<'_>, left: &mut Bytes) {
         while !left.is_empty() {
             let slices = [io::IoSlice::new(left), io::IoSlice::new(b"")];
@@ -190,43 +193,43 @@ impl UpstreamConnection {
         }
     }
 
-    /// What is received and not read yet.
+    /// Returns the bytes that are received and not consumed yet.
     pub(super) fn inbox(&mut self) -> &mut BytesMut {
         &mut self.inbox
     }
 
-    /// Bytes sent of the request.
+    /// Returns the bytes of the request that are sent.
     pub(super) fn sent(&self) -> usize {
         self.sent
     }
 
-    /// Whether any byte came since the request began.
+    /// Whether any byte has come since the request began.
     pub(super) fn has_heard(&self) -> bool {
         self.heard
     }
 
-    /// Whether nothing came that nobody asked for, neither bytes nor an end, as far as is known;
-    /// `cx` is woken when something does.
+    /// Whether an idle connection is quiet: neither bytes nor its end are known to have come. `cx`
+    /// is woken when something comes.
     pub(super) fn poll_quiet(&self, cx: &mut Context<'_>) -> bool {
         self.inbox.is_empty() && self.stream.poll_read_ready(cx).is_pending()
     }
 
-    /// The same, without being told later. Costs no system call.
+    /// Whether an idle connection is quiet; no task is woken later. It costs no system call.
     pub(super) fn is_quiet(&self) -> bool {
         let nothing = self.stream.try_read(&mut [0]);
         nothing.is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock)
     }
 
-    /// Gives the buffer back: the connection has nothing to hold.
+    /// Gives the buffer back, because the connection is idle.
     pub(super) fn rest(&mut self) {
         let inbox = std::mem::take(&mut self.inbox);
-        // What grew is freed.
+        // A buffer that grew is freed instead.
         if std::mem::replace(&mut self.read_bytes, READ_BYTES) == READ_BYTES {
             give(inbox);
         }
     }
 
-    /// The socket, and what came behind the answer.
+    /// Returns the socket, and the bytes that came behind the head.
     pub(super) fn into_parts(mut self) -> (UpstreamStream, Bytes) {
         (self.stream, self.inbox.split().freeze())
     }
@@ -249,7 +252,7 @@ fn poll_write(
     }
 }
 
-/// Keeps a buffer for the next connection that hears something.
+/// Keeps a buffer for the next connection that receives bytes.
 fn give(mut inbox: BytesMut) {
     inbox.clear();
     SPARE.with_borrow_mut(|spare| {

@@ -1,9 +1,9 @@
-//! One core's connections to one server, or to one worker: those in use, and those kept.
+//! One core's connections to one server or worker: those in use, and those kept for reuse.
 //!
-//! Invariants: a connection carries one request at a time, and is kept only when its last response
-//! is read to its end and nothing stands behind that (RFC 9112 §6.3, §9.2). A kept one is watched,
-//! and dropped when its server ends it, speaks unasked, or nobody used it for `idle_timeout`.
-//! Bound: `connections_max`, in use and kept together.
+//! Invariants: a connection carries one request at a time. It is kept only if its last response was
+//! read to its end and no byte follows (RFC 9112 §6.3, §9.2). A kept connection is watched. It is
+//! closed when the server closes it, sends a byte, or after `idle_timeout` without use. Bound:
+//! `connections_max`, in use and kept together. Never here: which server is asked.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -23,17 +23,17 @@ use crate::ports::Loan;
 /// One core's connections to one server, or one worker.
 #[derive(Debug)]
 pub(super) struct KeptConnections {
-    /// Kept connections, each since when; the last used last.
+    /// Kept connections, each with the time of its last use, in that order.
     kept: RefCell<VecDeque<(Instant, UpstreamConnection)>>,
     /// Requests under way.
     busy: Cell<usize>,
-    /// Wakes the task that watches the kept ones, when there is one.
+    /// Wakes the task that watches the kept connections, if it runs.
     watcher: RefCell<Option<Waker>>,
     idle_timeout: Duration,
     connections_max: usize,
 }
 
-/// The right to use one connection: one of a server's, or a worker with what lends it.
+/// The right to use one connection to a server, or to a worker on loan.
 #[derive(Debug)]
 pub(super) struct Permit {
     connections: Rc<KeptConnections>,
@@ -47,7 +47,7 @@ pub(super) struct Lent {
     pub connection: UpstreamConnection,
     /// The right to use it.
     pub permit: Permit,
-    /// The connection may carry another request.
+    /// Whether the connection may carry another request.
     pub(super) reusable: bool,
 }
 
@@ -57,14 +57,14 @@ impl Permit {
         Self { connections: Rc::clone(connections), loan }
     }
 
-    /// The connections among which this is one.
+    /// Returns the connections to the same server or worker.
     pub(super) fn connections(&self) -> &KeptConnections {
         &self.connections
     }
 }
 
 impl KeptConnections {
-    /// None yet.
+    /// Returns an empty set of connections.
     pub(super) fn new(plan: &UpstreamPlan) -> Rc<Self> {
         Rc::new(Self {
             kept: RefCell::default(),
@@ -75,12 +75,12 @@ impl KeptConnections {
         })
     }
 
-    /// Requests under way.
+    /// Returns the number of requests under way.
     pub(super) fn busy(&self) -> usize {
         self.busy.get()
     }
 
-    /// The right to use one more, while there is one.
+    /// Returns the right to use one more connection, unless `connections_max` are in use.
     pub(super) fn permit(self: &Rc<Self>) -> Result<Permit, FetchError> {
         match self.busy.get() < self.connections_max {
             true => Ok(Permit::new(self, None)),
@@ -88,7 +88,7 @@ impl KeptConnections {
         }
     }
 
-    /// The kept connection that was used last and is still good.
+    /// Takes the kept connection that was used last and can be reused.
     pub(super) fn take_kept(&self, now: Instant) -> Option<UpstreamConnection> {
         let mut kept = self.kept.borrow_mut();
         loop {
@@ -99,12 +99,12 @@ impl KeptConnections {
         }
     }
 
-    /// Whether nobody uses it and nothing is kept.
+    /// Whether no connection is in use or kept.
     pub(super) fn is_idle(&self) -> bool {
         self.busy.get() == 0 && self.kept.borrow().is_empty()
     }
 
-    /// Keeps a connection, and has it watched.
+    /// Keeps a connection, and watches it.
     fn keep(self: &Rc<Self>, mut connection: UpstreamConnection) {
         connection.rest();
         let mut watcher = self.watcher.borrow_mut();
@@ -119,7 +119,8 @@ impl KeptConnections {
         }
     }
 
-    /// Drops what is dead or too old; returns when to look again, if anything is left.
+    /// Drops the connections that are closed or too old. Returns the time of the next sweep if any
+    /// is left.
     fn sweep(&self, cx: &mut Context<'_>) -> Option<Instant> {
         let mut kept = self.kept.borrow_mut();
         let now = Instant::now();
@@ -130,7 +131,7 @@ impl KeptConnections {
     }
 }
 
-/// Watches the kept connections of a server while there are any.
+/// Watches the kept connections of a server as long as there are any.
 async fn watch(connections: Weak<KeptConnections>) {
     let mut timer = pin!(sleep_until(Instant::now()));
     poll_fn(|cx| {
@@ -151,7 +152,7 @@ async fn watch(connections: Weak<KeptConnections>) {
 }
 
 impl Lent {
-    /// Gives a connection back whose last answer is read to its end.
+    /// Gives a connection back after its response was read to its end.
     pub(super) fn give_back(self) {
         let Self { mut connection, mut permit, reusable } = self;
         let connections = Rc::clone(&permit.connections);
@@ -159,16 +160,16 @@ impl Lent {
             loan.done();
         }
         drop(permit);
-        // Bytes that nobody asked for may pass for an answer.
+        // Bytes behind the response could be taken for the next one.
         if reusable && connection.inbox().is_empty() {
             connections.keep(connection);
         }
     }
 
-    /// Closes a connection in the middle of an answer.
+    /// Closes a connection in the middle of a response.
     pub(super) fn give_up(mut self, error: FetchError) {
         let loan = self.permit.loan.take();
-        // One that is silent may be at work.
+        // A silent worker may still be at work, so its loan is dropped without a verdict.
         if let Some(loan) = loan.filter(|_| error != FetchError::Timeout) {
             loan.lost();
         }

@@ -1,4 +1,6 @@
-//! What is sent to an upstream, and what goes with it.
+//! A request on its way to an upstream, with what sending it needs.
+//!
+//! Invariant: it only borrows its parts, so an attempt can be repeated. Never here: sending.
 
 use tokio::time::Instant;
 
@@ -8,12 +10,12 @@ use super::render::UpstreamRequest;
 /// A request on its way to an upstream.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Dispatch<'d> {
-    /// The request.
+    /// The rendered request.
     pub request: &'d UpstreamRequest,
-    /// Its key: by it a server is chosen where the upstream balances by key.
+    /// The cache key, by which a server is chosen if the upstream balances by key.
     pub key: &'d [u8],
-    /// Takes the interim responses that come ahead of the response.
+    /// Receives the interim responses.
     pub interim: &'d InterimResponses,
-    /// When the response's head must have come, whatever the upstream's own timeouts are.
+    /// Deadline of the head of the response, in addition to the timeouts of the upstream.
     pub deadline: Option<Instant>,
 }

@@ -1,27 +1,29 @@
-//! Answers read as a connection reads them, without a socket; for the fuzz targets alone.
+//! Reads a response as a connection does, without a socket; only for the fuzz targets.
+//!
+//! Invariant: it uses the parsers of the product. Never here: a parser of its own.
 
 use bytes::{Buf, BytesMut};
 
 use super::body::{BodyStep, Rest};
 use http1::response;
 
-/// What the first final answer of a connection turned out to be.
+/// The first final response of a connection, as it was read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AnswerReading {
     /// The status.
     pub status: u16,
     /// Its fields, as lines.
     pub fields: Vec<u8>,
-    /// Its body, as far as it came.
+    /// The part of its body that has arrived.
     pub body: Vec<u8>,
-    /// Whether that is all of it.
+    /// Whether the body is complete.
     pub is_whole: bool,
-    /// Whether the connection may carry another answer, which begins behind so many bytes.
+    /// The bytes before the next response, if the connection may carry one.
     pub kept: Option<usize>,
 }
 
-/// Reads an answer that arrives in pieces, to the end of the connection; `None` when it is refused,
-/// or its head is not complete. `bodiless` to a HEAD.
+/// Reads a response that arrives in pieces, to the end of the connection. Returns `None` if it is
+/// refused, or its head is incomplete. `bodiless` says that the request was a HEAD.
 pub fn read_answer<'p>(
     pieces: impl IntoIterator<Item = &'p [u8]>,
     bodiless: bool,

@@ -1,21 +1,22 @@
-//! Health of a server by probes: good while at least `threshold` of the last `window` were.
+//! The health of a server by its probes.
 //!
-//! The rule, the defaults and the words are Varnish's.
+//! Invariant: a server is healthy while at least `threshold` of its last `window` probes were good.
+//! The rule, the defaults and the terms are those of Varnish. Never here: probing (`probe`).
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use crate::plan::HealthPlan;
 
-/// The outcome of a server's last probes.
+/// The outcomes of a server's last probes.
 #[derive(Debug)]
 pub struct Health {
-    /// The latest probe is the lowest bit.
+    /// One bit per probe; the latest is the lowest.
     recent: AtomicU64,
     healthy: AtomicBool,
 }
 
 impl Health {
-    /// The health assumed at start; without probes, for ever.
+    /// Returns the health that is assumed at start. Without probes it stays healthy.
     pub fn new(plan: Option<&HealthPlan>) -> Self {
         let (initial, healthy) = plan.map_or((0, true), |p| (p.initial, p.initial >= p.threshold));
         let recent = if initial >= 64 { u64::MAX } else { (1 << initial) - 1 };
@@ -27,7 +28,7 @@ impl Health {
         self.healthy.load(Ordering::Relaxed)
     }
 
-    /// Counts a probe; returns the new health when it changed.
+    /// Counts a probe; returns the new health if it has changed.
     pub fn note(&self, good: bool, plan: &HealthPlan) -> Option<bool> {
         let recent = (self.recent.load(Ordering::Relaxed) << 1) | u64::from(good);
         self.recent.store(recent, Ordering::Relaxed);

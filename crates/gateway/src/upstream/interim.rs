@@ -1,10 +1,10 @@
-//! Interim responses (1xx) of an upstream, on their way to the client that asked (RFC 9110 §15.2).
+//! Interim responses (1xx) of an upstream, on their way to the client (RFC 9110 §15.2).
 //!
-//! Invariants: they go out at once and ahead of the answer, also when the fetch runs in a task of
-//! its own; they belong to the request that began the fetch and are never stored or shared. 100 is
-//! not passed on, because the gateway asks no upstream for it; 101 is no interim response here
-//! (`upgrade`). Bound: `COUNT_MAX` of them, with `BYTES_MAX` bytes of fields, for one answer; an
-//! upstream that sends more is given up.
+//! Invariants: they are sent at once, ahead of the final response, even if the fetch runs in
+//! another task. Only the request that began the fetch gets them; they are never stored or shared.
+//! A 100 is not passed on, because the gateway never asks for it. Bound: `COUNT_MAX` of them with
+//! `BYTES_MAX` bytes of fields per response; beyond that the fetch fails. Never here: 101
+//! (`upgrade`).
 
 use std::future::poll_fn;
 use std::pin::Pin;
@@ -18,16 +18,16 @@ use crate::error::{FetchError, Refusal};
 use http1::FieldLines;
 use http1::hop_by_hop::end_to_end;
 
-/// Interim responses before one answer.
+/// Interim responses before one final response.
 const COUNT_MAX: u32 = 64;
 /// Bytes of their fields.
 const BYTES_MAX: usize = 64 * 1024;
 
-/// Carries interim responses from a fetch to its request; clones are the same.
+/// Carries interim responses from a fetch to its request; clones share the same state.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct InterimResponses(Option<Arc<Mutex<Arrived>>>);
 
-/// What has arrived.
+/// The interim responses that have arrived and are not passed on yet.
 #[derive(Debug, Default)]
 struct Arrived {
     count: u32,
@@ -37,24 +37,24 @@ struct Arrived {
 }
 
 impl InterimResponses {
-    /// For a fetch from an upstream; the default carries nothing.
+    /// Returns the state for a fetch from an upstream; the default carries nothing.
     pub(crate) fn of_upstream() -> Self {
         Self(Some(Arc::default()))
     }
 
-    /// Takes in what came ahead of an answer.
+    /// Adds an interim response.
     ///
     /// # Errors
-    /// `Malformed` when the upstream says too much before its answer.
+    /// `Malformed` when there are too many, or their fields are too long.
     pub(crate) fn add(&self, status: u16, fields: &FieldLines) -> Result<(), FetchError> {
         let Some(state) = &self.0 else { return Err(FetchError::Malformed) };
         state.lock().add(status, fields)
     }
 
-    /// Does the work, and meanwhile tells the client what arrives.
+    /// Does the work, and meanwhile passes interim responses on to the client.
     ///
     /// # Errors
-    /// Those of the work, and when the client leaves before it is done.
+    /// Those of the work, and `ClientLeft` when the client leaves before it is done.
     pub(crate) async fn pass_on<T>(
         &self,
         reply: &Reply,

@@ -1,4 +1,7 @@
-//! One core's way to an upstream, be it servers or workers.
+//! One core's connections to an upstream, of servers or of workers.
+//!
+//! Invariant: it never leaves its core. Never here: what differs between servers and workers
+//! (`servers`, `workers`).
 
 use std::sync::Arc;
 
@@ -26,7 +29,7 @@ enum To {
 }
 
 impl UpstreamPool {
-    /// No connections yet.
+    /// Returns a pool without connections.
     pub(crate) fn new(upstream: Arc<Upstream>) -> Self {
         let to = match upstream.workers.clone() {
             Some(workers) => To::Workers(WorkerConnections::new(workers, Arc::clone(&upstream))),
@@ -35,15 +38,15 @@ impl UpstreamPool {
         Self { upstream, to }
     }
 
-    /// The upstream.
+    /// Returns the upstream.
     pub(crate) fn upstream(&self) -> &Upstream {
         &self.upstream
     }
 
-    /// Sends a request and returns its response, whose body is still to be read.
+    /// Sends a request and returns its response, whose body is not read yet.
     ///
     /// # Errors
-    /// When nobody answered; the error of the last attempt.
+    /// When there is no response; the error of the last attempt.
     pub(crate) async fn send(&self, dispatch: Dispatch<'_>) -> Result<Response, FetchError> {
         match &self.to {
             To::Servers(servers) => servers.send(dispatch).await,
@@ -51,10 +54,10 @@ impl UpstreamPool {
         }
     }
 
-    /// Sends on a connection of its own, and returns it with the response's head.
+    /// Sends a request on a new connection, and returns that with the head of the response.
     ///
     /// # Errors
-    /// When nobody answered.
+    /// When there is no response.
     pub(super) async fn send_alone(
         &self,
         dispatch: Dispatch<'_>,

@@ -1,4 +1,7 @@
-//! Probes of servers: one GET on a connection of its own, again and again until the drain begins.
+//! Probes of servers: a GET on a new connection, repeated until the drain begins.
+//!
+//! Invariant: a probe counts as good only if its status is 2xx and it ends within its timeout.
+//! Never here: what follows from a probe (`health`).
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -19,7 +22,7 @@ pub async fn probe(upstream: Arc<Upstream>, server: usize, draining: Draining) {
         let good = timeout(plan.timeout, ask(watched.address, &plan.path, &host)).await;
         if let Some(healthy) = watched.health.note(good.unwrap_or(false), plan) {
             let (name, address) = (&*upstream.plan.name, watched.address);
-            tracing::warn!(upstream = name, server = %address, healthy, "health changed");
+            tracing::warn!(upstream = name, server = %address, healthy, "server health changed");
         }
         tokio::select! {
             () = draining.begun() => return,
@@ -28,7 +31,7 @@ pub async fn probe(upstream: Arc<Upstream>, server: usize, draining: Draining) {
     }
 }
 
-/// Asks for the path on a connection of its own; true for 2xx.
+/// Asks for the path on a new connection; returns true for 2xx.
 async fn ask(address: SocketAddr, path: &str, host: &str) -> bool {
     let Ok(mut stream) = TcpStream::connect(address).await else { return false };
     let request = format!("GET {path} HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\n\r\n");

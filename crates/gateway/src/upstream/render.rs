@@ -1,9 +1,8 @@
-//! A request as it goes over a connection: rendered once, sent as it lies there, and again as it
-//! is when a kept connection turns out dead.
+//! A request to an upstream as bytes: rendered once, and sent again unchanged in a second attempt.
 //!
-//! Invariants: its framing is written here and nowhere else: one `Content-Length`, no coding, so
-//! no server can read the body's end in two ways (RFC 9112 §6.3); no line is added whose value
-//! could begin another one.
+//! Invariants: only this file writes the framing of a request: one `Content-Length`, no transfer
+//! coding. So no server can see another end of the body (RFC 9112 §6.3). No value that holds a line
+//! break becomes a field. Never here: which fields are forwarded (`fetch::origin_request`).
 
 use std::io::IoSlice;
 
@@ -16,12 +15,12 @@ pub(crate) struct UpstreamRequest {
     method: Method,
     head: Vec<u8>,
     body: Bytes,
-    /// The protocols that it offers to change to.
+    /// The protocols that it offers for an upgrade.
     offered: Box<[u8]>,
 }
 
 impl UpstreamRequest {
-    /// Begins a request's head; `capacity` is the number of bytes it may take.
+    /// Begins the head of a request; `capacity` is the expected number of bytes.
     pub(crate) fn begin(method: Method, target: &str, host: &str, capacity: usize) -> Self {
         let mut head = Vec::with_capacity(capacity);
         for part in [method.as_str(), " ", target, " HTTP/1.1\r\nhost: ", host, "\r\n"] {
@@ -30,12 +29,12 @@ impl UpstreamRequest {
         Self { method, head, body: Bytes::new(), offered: Box::default() }
     }
 
-    /// Adds a line that is rendered already, CRLF and all.
+    /// Adds a rendered field line, which ends with CRLF.
     pub(crate) fn line(&mut self, line: &[u8]) {
         self.head.extend_from_slice(line);
     }
 
-    /// Adds a field. A value that would end its line early is left out.
+    /// Adds a field. It drops the field if the value holds a line break or a NUL.
     pub(crate) fn field(&mut self, name: &str, value: &[u8]) {
         if memchr::memchr3(b'\r', b'\n', 0, value).is_none() {
             for part in [name.as_bytes(), b": ", value, b"\r\n"] {
@@ -44,22 +43,22 @@ impl UpstreamRequest {
         }
     }
 
-    /// Offers to change the protocol (RFC 9110 §7.8).
+    /// Offers to upgrade the protocol (RFC 9110 §7.8).
     pub(crate) fn offer(&mut self, protocols: &[u8]) {
         self.field("connection", b"upgrade");
         self.field("upgrade", protocols);
         self.offered = protocols.into();
     }
 
-    /// The head's bytes, to append whole lines to.
+    /// Returns the bytes of the head, to append whole lines.
     pub(crate) fn head_bytes(&mut self) -> &mut Vec<u8> {
         &mut self.head
     }
 
-    /// Ends the head, behind which this body follows.
+    /// Ends the head, and adds the body.
     #[must_use]
     pub(crate) fn end(mut self, body: Bytes) -> Self {
-        // Where a body is usual, its absence is said (RFC 9110 §8.6).
+        // For methods that usually have a body, an empty one is stated (RFC 9110 §8.6).
         let is_usual = matches!(self.method, Method::POST | Method::PUT | Method::PATCH);
         if !body.is_empty() || is_usual {
             let mut digits = itoa::Buffer::new();
@@ -70,34 +69,34 @@ impl UpstreamRequest {
         self
     }
 
-    /// Whether the answer has no body, whatever its fields say.
+    /// Whether the method is HEAD, so that the response has no body.
     pub(crate) fn is_head(&self) -> bool {
         self.method == Method::HEAD
     }
 
-    /// Whether a repeated request changes nothing (RFC 9110 §9.2.2).
+    /// Whether the method is idempotent (RFC 9110 §9.2.2).
     pub(crate) fn is_idempotent(&self) -> bool {
         self.method.is_idempotent()
     }
 
-    /// The protocols that it offers to change to; empty when it offers none.
+    /// Returns the protocols that it offers; empty if it offers none.
     pub(crate) fn offered(&self) -> &[u8] {
         &self.offered
     }
 
-    /// Bytes in all.
+    /// Returns the bytes of head and body.
     pub(crate) fn length(&self) -> usize {
         self.head.len() + self.body.len()
     }
 
-    /// What is left to send when `sent` bytes are: of head and body.
+    /// Returns the rest of the head and of the body, after `sent` bytes.
     pub(crate) fn rest(&self, sent: usize) -> [IoSlice<'_>; 2] {
         let of_body = sent.saturating_sub(self.head.len());
         let head = self.head.get(sent..).unwrap_or_default();
         [IoSlice::new(head), IoSlice::new(self.body.get(of_body..).unwrap_or_default())]
     }
 
-    /// What is left of the body when `sent` bytes are sent; `None` before the head is.
+    /// Returns the rest of the body after `sent` bytes; `None` if the head is not sent yet.
     pub(crate) fn unsent_body(&self, sent: usize) -> Option<Bytes> {
         Some(self.body.slice(sent.checked_sub(self.head.len())?..))
     }

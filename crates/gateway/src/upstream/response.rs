@@ -1,4 +1,7 @@
-//! A response whose head has come, and whose body has not been read.
+//! A response whose head has been read, and whose body has not.
+//!
+//! Invariant: its connection is reused only if the whole request was sent and the framing allows
+//! it. Never here: reading the body (`body`).
 
 use bytes::Bytes;
 use http1::FieldLines;
@@ -22,10 +25,10 @@ pub(crate) struct Response {
 }
 
 impl Response {
-    /// The response that a head begins, on the connection that brought it.
+    /// Makes the response of a head, on the connection on which the head came.
     ///
     /// # Errors
-    /// When it changes the protocol, which nobody asked for.
+    /// When the head is a 101, which was not asked for.
     pub(super) fn to(
         request: &UpstreamRequest,
         head: Head,
@@ -41,7 +44,7 @@ impl Response {
         Ok(Self::on(head, lent, unsent, piece_timeout))
     }
 
-    /// The response that a head begins on a connection of its own, which carries no other.
+    /// Makes the response of a head on a connection that is not reused.
     pub(super) fn alone(head: Head, lent: Lent, piece_timeout: Duration) -> Self {
         Self::on(head, lent, Bytes::new(), piece_timeout)
     }

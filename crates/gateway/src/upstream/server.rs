@@ -1,4 +1,6 @@
-//! An upstream as all cores see it: its plan, the health of its servers, its retry budget.
+//! The part of an upstream that all cores share: its plan, health, workers and retry budget.
+//!
+//! Invariant: it holds no connection, because those belong to one core. Never here: sending.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -8,16 +10,16 @@ use super::health::Health;
 use crate::plan::UpstreamPlan;
 use crate::ports::Workers;
 
-/// An upstream as all cores see it.
+/// The part of an upstream that all cores share.
 #[derive(Debug)]
 pub struct Upstream {
-    /// What is to be done.
+    /// Its checked configuration.
     pub plan: UpstreamPlan,
-    /// Its servers; none when workers answer.
+    /// Its servers; none if workers answer.
     pub servers: Vec<UpstreamServer>,
-    /// Its workers.
+    /// Its workers, if they answer.
     pub workers: Option<Arc<dyn Workers>>,
-    /// Retries that may still be made.
+    /// Its retry budget; without one there are no retries.
     pub(crate) retry: Option<RetryBudget>,
 }
 
@@ -31,7 +33,7 @@ pub struct UpstreamServer {
 }
 
 impl Upstream {
-    /// An upstream as planned; `workers` answer for it when its plan names no servers.
+    /// Makes the upstream of a plan; `workers` answer for it if the plan names no servers.
     pub(crate) fn new(plan: UpstreamPlan, workers: Option<Arc<dyn Workers>>) -> Self {
         let health = |address: &SocketAddr| UpstreamServer {
             address: *address,

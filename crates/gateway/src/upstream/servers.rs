@@ -1,7 +1,8 @@
-//! One core's way to the servers of an upstream: which is asked, on which connection, how often.
+//! One core's requests to the servers of an upstream: choice of server and connection, attempts.
 //!
-//! Invariant: a request goes out again only when nothing was heard of its response, and it changes
-//! nothing or nothing of it was sent (RFC 9112 §9.3.1); then on a connection of its own.
+//! Invariants: a request that failed on a kept connection is repeated on a new one only if no byte
+//! of a response came. It must also be idempotent, or unsent (RFC 9112 §9.3.1). Only an idempotent
+//! request is retried on another server, once, within the retry budget. Never here: health.
 
 use std::cell::Cell;
 use std::hash::BuildHasher;
@@ -26,24 +27,23 @@ use crate::plan::Balance;
 #[derive(Debug)]
 pub(super) struct Servers {
     upstream: Arc<Upstream>,
-    /// By server.
+    /// Connections by server.
     connections: Vec<Rc<KeptConnections>>,
     turn: Cell<usize>,
 }
 
 impl Servers {
-    /// No connections yet.
+    /// Returns the servers without connections.
     pub(super) fn new(upstream: Arc<Upstream>) -> Self {
         let connections = |_: &UpstreamServer| KeptConnections::new(&upstream.plan);
         let connections = upstream.servers.iter().map(connections).collect();
         Self { connections, turn: Cell::new(0), upstream }
     }
 
-    /// Sends a request and returns its response; retries within the budget when the request changes
-    /// nothing.
+    /// Sends a request and returns its response; retries an idempotent one within the budget.
     ///
     /// # Errors
-    /// When no server answered; the error of the last attempt.
+    /// When no server gave a response; the error of the last attempt.
     pub(super) async fn send(&self, dispatch: Dispatch<'_>) -> Result<Response, FetchError> {
         if let Some(budget) = &self.upstream.retry {
             budget.note_request();
@@ -67,7 +67,7 @@ impl Servers {
         }
     }
 
-    /// Sends to one server on a connection of its own, and returns it with the response's head.
+    /// Sends to one server on a new connection, and returns that with the head of the response.
     ///
     /// # Errors
     /// When the server gives no response.
@@ -82,7 +82,7 @@ impl Servers {
         Ok((head, Lent { connection, permit, reusable: false }))
     }
 
-    /// Chooses a healthy server, another than `tried` when there is one.
+    /// Chooses a healthy server, if possible another than `tried`.
     fn choose(&self, key: &[u8], tried: Option<usize>) -> Option<usize> {
         let servers = &self.upstream.servers;
         let healthy = |index: &usize| servers[*index].health.is_healthy();
@@ -91,7 +91,7 @@ impl Servers {
             Balance::ConsistentHash => others.max_by_key(|index| rendezvous(servers, *index, key)),
             Balance::LeastLoaded => {
                 let turn = self.turn.get();
-                // A retry takes no turn, or every request would begin at the server that fails.
+                // A retry takes no turn; otherwise every request could begin at the failing server.
                 self.turn.set(turn.wrapping_add(usize::from(tried.is_none())));
                 let place =
                     |index: usize| (index + servers.len() - turn % servers.len()) % servers.len();
@@ -101,7 +101,8 @@ impl Servers {
         chosen.or_else(|| tried.filter(healthy))
     }
 
-    /// Sends to one server; a kept connection that turns out dead is replaced, at no cost.
+    /// Sends to one server. A kept connection that turns out to be closed is replaced by a new one,
+    /// which does not count as a retry.
     async fn send_to(&self, server: usize, dispatch: Dispatch<'_>) -> Result<Response, FetchError> {
         let permit = self.connections[server].permit()?;
         let kept = permit.connections().take_kept(Instant::now());
@@ -147,13 +148,13 @@ impl Servers {
             Err(_) => return Err(FetchError::Timeout),
             Ok(stream) => stream.map_err(|_| FetchError::Connect)?,
         };
-        // Requests are whole writes; waiting for more (Nagle) would only delay them.
+        // A request is written whole, so Nagle's algorithm would only delay it.
         let _ = stream.set_nodelay(true);
         Ok(UpstreamConnection::new(UpstreamStream::Tcp(stream)))
     }
 }
 
-/// Highest random weight (Thaler and Ravishankar, 1998).
+/// Returns the weight of a server for a key: highest random weight (Thaler and Ravishankar, 1998).
 fn rendezvous(servers: &[UpstreamServer], index: usize, key: &[u8]) -> u64 {
     let state = foldhash::fast::FixedState::with_seed(0x7464);
     state.hash_one((servers[index].address, key))

@@ -1,4 +1,6 @@
 //! The socket of a connection to a server (TCP) or to a worker on this machine (Unix).
+//!
+//! Invariant: the rest of the crate need not know which of the two it is. Never here: HTTP.
 
 use std::io;
 use std::path::Path;
@@ -8,7 +10,7 @@ use std::task::{Context, Poll};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpStream, UnixStream};
 
-/// A stream to whoever answers.
+/// A stream to a server or a worker.
 #[derive(Debug)]
 pub(super) enum UpstreamStream {
     /// To a server.
@@ -26,7 +28,7 @@ impl UpstreamStream {
         UnixStream::connect(socket).await.map(Self::Unix)
     }
 
-    /// Reads what is there, without being woken for more.
+    /// Reads the bytes that have arrived, without waiting.
     pub(super) fn try_read(&self, space: &mut [u8]) -> io::Result<usize> {
         match self {
             Self::Tcp(stream) => stream.try_read(space),
@@ -34,7 +36,7 @@ impl UpstreamStream {
         }
     }
 
-    /// Writes what there is room for.
+    /// Writes as many bytes as the socket takes, without waiting.
     pub(super) fn try_write_vectored(&self, slices: &[io::IoSlice<'_>; 2]) -> io::Result<usize> {
         match (self, slices[1].is_empty()) {
             (Self::Tcp(stream), true) => stream.try_write(&slices[0]),
@@ -44,7 +46,7 @@ impl UpstreamStream {
         }
     }
 
-    /// Waits until there may be something to read.
+    /// Waits until the socket may be readable.
     pub(super) fn poll_read_ready(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         match self {
             Self::Tcp(stream) => stream.poll_read_ready(cx),
@@ -52,7 +54,7 @@ impl UpstreamStream {
         }
     }
 
-    /// Waits until there may be room to write.
+    /// Waits until the socket may be writable.
     pub(super) fn poll_write_ready(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         match self {
             Self::Tcp(stream) => stream.poll_write_ready(cx),

@@ -1,8 +1,8 @@
-//! Requests to change the protocol, each on a connection of its own (RFC 9110 §7.8).
+//! Requests that offer an upgrade, each on a new connection (RFC 9110 §7.8).
 //!
-//! Invariants: the far side of a tunnel exists only when the server has answered 101 with one of
-//! the protocols it was offered; any other answer is an ordinary one. The connection is never used
-//! for another request, and takes one of the server's places as long as it lasts.
+//! Invariants: the far side of a tunnel exists only after the server has answered 101 with offered
+//! protocols. Any other response is an ordinary one. The connection is never reused, and counts
+//! towards `connections_max` as long as it lasts. Never here: which offers are allowed (`upgrade`).
 
 use std::io;
 use std::pin::Pin;
@@ -21,20 +21,20 @@ use crate::error::FetchError;
 use http1::FieldLines;
 use http1::fields::text;
 
-/// What a server said to the offer.
+/// The response of a server to the offer.
 #[derive(Debug)]
 pub(crate) enum Switched {
-    /// It speaks the other protocol; these are the fields it said so with.
+    /// It has switched the protocol; these are the fields of its 101.
     Far(FieldLines, Far),
-    /// It answers as it would have without the offer.
+    /// It has sent an ordinary response.
     Stayed(Response),
 }
 
-/// A server that speaks another protocol.
+/// The far side of a tunnel: a server that has switched the protocol.
 #[derive(Debug)]
 pub(crate) struct Far {
     stream: UpstreamStream,
-    /// What it said behind its 101.
+    /// The bytes that it sent behind its 101.
     early: Bytes,
     _permit: Permit,
     shown: Option<Gauge>,
@@ -44,7 +44,7 @@ impl UpstreamPool {
     /// Sends a request that offers other protocols.
     ///
     /// # Errors
-    /// When nobody answered, or one changed to what it was not offered.
+    /// When there is no response, or a 101 for a protocol that was not offered.
     pub(crate) async fn switch(&self, dispatch: Dispatch<'_>) -> Result<Switched, FetchError> {
         let (head, lent) = self.send_alone(dispatch).await?;
         if head.status != 101 {
@@ -60,7 +60,7 @@ impl UpstreamPool {
     }
 }
 
-/// Whether a 101 names protocols, and only such as were offered.
+/// Whether a 101 names protocols, and each was offered.
 fn was_offered(headers: &FieldLines, offered: &[u8]) -> bool {
     let offered = text(offered).unwrap_or("");
     let lines = headers.all("upgrade").map(|line| text(line).unwrap_or("?"));
@@ -70,7 +70,7 @@ fn was_offered(headers: &FieldLines, offered: &[u8]) -> bool {
 }
 
 impl Far {
-    /// Counts in `gauge` as long as it lasts.
+    /// Counts it in `gauge` as long as it lasts.
     #[must_use]
     pub(crate) fn shown_in(mut self, gauge: &Gauge) -> Self {
         gauge.add(1);

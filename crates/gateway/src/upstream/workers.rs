@@ -1,10 +1,9 @@
-//! One core's connections to the workers of a pool, who are lent to one request at a time.
+//! One core's requests to the workers of a pool.
 //!
-//! Invariants: a worker is asked only while it is lent; it goes back when its response is read to
-//! the end, and otherwise with the word of what became of it. A request that a worker dropped
-//! without a response, or with one that was read ahead and broke off, goes to another one, once, if
-//! it changes nothing or nothing of it was sent (RFC 9112 §9.3.1). KeptConnections are kept by
-//! worker, and forgotten when the worker is gone.
+//! Invariants: a worker gets a request only while it is on loan, and a loan ends with its outcome:
+//! done, timed out or lost. A request that lost its worker goes to another one, once. For that it
+//! must be idempotent, or unsent (RFC 9112 §9.3.1), and its client must have no byte of a response.
+//! Connections are kept by worker, and forgotten when the worker is gone. Never here: processes.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -24,30 +23,30 @@ use super::stream::UpstreamStream;
 use crate::error::FetchError;
 use crate::ports::{Loan, NoWorker, Workers};
 
-/// Responses up to this length are read from a worker at once: it is free when it has sent them,
-/// however slowly the client takes them.
+/// Bytes of a response that is read from a worker before the client takes it. The worker is then
+/// free at once, even if the client is slow.
 const READ_AHEAD_BYTES: u64 = 1 << 20;
-/// For so long at most: one that comes slowly is passed on as it comes.
+/// Longest time to read ahead; after that the response is passed on as it arrives.
 const READ_AHEAD_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Workers as one core sees them.
+/// One core's connections to the workers of a pool.
 #[derive(Debug)]
 pub(super) struct WorkerConnections {
     workers: Arc<dyn Workers>,
     upstream: Arc<Upstream>,
-    /// By worker.
+    /// Connections by the number of the worker.
     connections: RefCell<HashMap<u64, Rc<KeptConnections>>>,
 }
 
-/// What one worker made of a request.
+/// The outcome of a request to one worker.
 struct Attempt {
     outcome: Result<Response, FetchError>,
-    /// Whether another worker may be asked the same.
+    /// Whether the request may be repeated on another worker.
     may_repeat: bool,
 }
 
 impl WorkerConnections {
-    /// No connections yet.
+    /// Returns a pool without connections.
     pub(super) fn new(workers: Arc<dyn Workers>, upstream: Arc<Upstream>) -> Self {
         Self { workers, upstream, connections: RefCell::default() }
     }
@@ -55,7 +54,7 @@ impl WorkerConnections {
     /// Sends a request to a worker as soon as one is free.
     ///
     /// # Errors
-    /// When none becomes free, and when the one that was asked gives no response.
+    /// When no worker becomes free in time, or the worker gives no response.
     pub(super) async fn send(&self, dispatch: Dispatch<'_>) -> Result<Response, FetchError> {
         let latest = Instant::now() + self.upstream.plan.answer_timeout;
         let latest = dispatch.deadline.map_or(latest, |deadline| deadline.min(latest));
@@ -71,11 +70,11 @@ impl WorkerConnections {
         }
     }
 
-    /// Sends to a worker on a connection of its own, and returns it with the response's head; the
-    /// worker is lent as long as it lasts.
+    /// Sends to a worker on a new connection, and returns that with the head of the response. The
+    /// worker is on loan as long as the connection lasts.
     ///
     /// # Errors
-    /// When no worker becomes free, and when it gives no response.
+    /// When no worker becomes free in time, or the worker gives no response.
     pub(super) async fn send_alone(
         &self,
         dispatch: Dispatch<'_>,
@@ -127,7 +126,7 @@ impl WorkerConnections {
         match Response::to(request, head, lent, self.upstream.plan.piece_timeout) {
             Ok(mut response) => {
                 let read = response.body.read_ahead(READ_AHEAD_BYTES, READ_AHEAD_TIMEOUT).await;
-                // The client has none of what is read ahead.
+                // The client has no byte of a response that failed while it was read ahead.
                 let may_repeat = request.is_idempotent();
                 Attempt { outcome: read.map(|()| response), may_repeat }
             }
@@ -135,19 +134,19 @@ impl WorkerConnections {
         }
     }
 
-    /// Says what became of a worker that gave no response.
+    /// Ends the loan of a worker that gave no response.
     fn end_loan(&self, loan: Box<dyn Loan>, error: FetchError, asked: Instant) {
         match error {
             FetchError::Timeout if asked.elapsed() >= self.upstream.plan.answer_timeout => {
                 loan.timed_out();
             }
-            // Who asked could not wait; the worker may be well.
+            // The deadline of the request came first; the worker may be sound.
             FetchError::Timeout => drop(loan),
             _ => loan.lost(),
         }
     }
 
-    /// Waits for a worker that is free.
+    /// Waits for a free worker.
     async fn take(&self, latest: Instant) -> Result<Box<dyn Loan>, FetchError> {
         self.workers.take(latest).await.map_err(|reason| match reason {
             NoWorker::Full => FetchError::Busy,
@@ -156,7 +155,7 @@ impl WorkerConnections {
         })
     }
 
-    /// The connections to a worker; those to workers that are gone are forgotten.
+    /// Returns the connections to a worker, and forgets those to workers that are gone.
     fn connections(&self, worker: u64) -> Rc<KeptConnections> {
         let mut all = self.connections.borrow_mut();
         if let Some(connections) = all.get(&worker) {

@@ -67,12 +67,12 @@ fn has_no_generation_until_a_file_appears() {
     assert!(watched.current().is_none());
     let status = watched.status();
     assert_eq!(status.failures, 1);
-    assert!(status.fault.unwrap().message.contains("No such file"));
+    assert!(status.problem.unwrap().message.contains("No such file"));
 
     fixture.publish("one end");
     assert_eq!(watched.poll(), Polled::Swapped(1));
     assert_eq!(in_use(&watched).unwrap(), "one end");
-    assert!(watched.status().fault.is_none());
+    assert!(watched.status().problem.is_none());
 }
 
 #[test]
@@ -96,7 +96,7 @@ fn swaps_whole_on_atomic_rename() {
     assert_eq!((second.value.as_str(), second.number), ("two end", 2));
     assert_eq!(first.value, "one end");
     assert_ne!(first.source, second.source);
-    assert_eq!(second.source, Source::at(&fixture.path).unwrap());
+    assert_eq!(second.source, FileVersion::at(&fixture.path).unwrap());
 }
 
 #[test]
@@ -135,12 +135,12 @@ fn keeps_the_last_good_through_truncation_garbage_and_deletion() {
         assert_eq!(in_use(&watched).unwrap(), "one end");
         let status = watched.status();
         assert_eq!(status.failures, number as u64 + 1);
-        assert!(status.fault.is_some() && status.generation == Some(1));
+        assert!(status.problem.is_some() && status.generation == Some(1));
     }
     fixture.publish("restored end");
     assert_eq!(watched.poll(), Polled::Swapped(2));
     let status = watched.status();
-    assert!(status.fault.is_none() && status.last_fault.is_some());
+    assert!(status.problem.is_none() && status.last_problem.is_some());
 }
 
 #[test]
@@ -168,7 +168,7 @@ fn file_moved_away_and_back_needs_no_second_load() {
     fs::rename(&aside, &fixture.path).unwrap();
     assert_eq!(watched.poll(), Polled::Unchanged);
     let status = watched.status();
-    assert_eq!((status.generation, status.fault.is_none()), (Some(1), true));
+    assert_eq!((status.generation, status.problem.is_none()), (Some(1), true));
 }
 
 #[test]
@@ -203,7 +203,7 @@ fn file_replaced_while_loading_is_not_taken_for_either() {
     };
     let watched = Watched::open(&fixture.path, loader);
     assert!(watched.current().is_none());
-    assert!(watched.status().fault.unwrap().message.contains("changed while"));
+    assert!(watched.status().problem.unwrap().message.contains("changed while"));
     assert_eq!(watched.poll(), Polled::Swapped(1));
     assert_eq!(in_use(&watched).unwrap(), "two end");
 }
@@ -220,7 +220,7 @@ fn loader_that_panics_refuses_its_file() {
     fixture.publish("nonsense");
     assert_eq!(watched.poll(), Polled::Refused);
     assert_eq!(in_use(&watched).unwrap(), "one end");
-    assert!(watched.status().fault.unwrap().message.contains("nothing to see in nonsense"));
+    assert!(watched.status().problem.unwrap().message.contains("nothing to see in nonsense"));
 }
 
 #[test]
@@ -236,7 +236,7 @@ fn failed_full_check_brings_the_previous_good_one_back() {
     assert_eq!(in_use(&watched).unwrap(), "one end");
     let status = watched.status();
     assert_eq!((status.generation, status.rollbacks, status.verified), (Some(1), 1, true));
-    assert!(status.fault.unwrap().message.contains("generation 2: rotten inside"));
+    assert!(status.problem.unwrap().message.contains("generation 2: rotten inside"));
 }
 
 #[test]
@@ -308,7 +308,7 @@ fn failed_check_of_an_overtaken_generation_leaves_the_newer_in_use() {
     watched.verify(&Stop::default());
     assert_eq!(in_use(&watched).unwrap(), "new");
     let status = watched.status();
-    assert_eq!((status.rollbacks, status.fault.is_none()), (1, true));
+    assert_eq!((status.rollbacks, status.problem.is_none()), (1, true));
     assert!(watched.verify(&Stop::default()));
     assert!(watched.status().verified);
     *slot.lock() = None;

@@ -1,4 +1,4 @@
-//! Claims about what is read of `Accept-Encoding`.
+//! Claims about reading `Accept-Encoding`.
 
 use super::{Accepted, Coding, Codings, USUAL};
 
@@ -94,7 +94,7 @@ fn a_hundred_thousand_spellings_are_four_classes() {
             }
         }
         let accepted = accepted(&field);
-        // Whoever is put in a class accepts all that an origin may answer to it.
+        // A client accepts every coding that an origin may answer to its class.
         for coding in Coding::ALL {
             let named = accepted.class().split(", ").any(|name| name == coding.name());
             assert!(!named || accepted.takes(coding), "{field}");

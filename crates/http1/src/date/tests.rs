@@ -1,4 +1,4 @@
-//! Claims about dates.
+//! Claims about reading HTTP dates.
 
 use std::time::{Duration, UNIX_EPOCH};
 

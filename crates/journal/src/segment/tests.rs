@@ -32,10 +32,10 @@ fn finds_the_last_complete_line_across_chunks() {
     let dir = Path::new("/j");
     disk.create_dir_all(dir).unwrap();
     let file = disk.create(&dir.join("a")).unwrap();
-    assert_eq!(complete_length(&*file).unwrap(), 0);
+    assert_eq!(length_of_lines(&*file).unwrap(), 0);
     file.append(&[b'x'; 70_000]).unwrap();
-    assert_eq!(complete_length(&*file).unwrap(), 0);
+    assert_eq!(length_of_lines(&*file).unwrap(), 0);
     file.append(b"\n").unwrap();
     file.append(&vec![b'y'; 200_000]).unwrap();
-    assert_eq!(complete_length(&*file).unwrap(), 70_001);
+    assert_eq!(length_of_lines(&*file).unwrap(), 70_001);
 }

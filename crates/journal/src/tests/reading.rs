@@ -40,7 +40,7 @@ fn gives_the_offset_of_each_line() {
     let written = filled(&disk, 20);
     let mut reader = Reader::open(&dir(), shared(&disk)).unwrap();
     let mut ends = Vec::new();
-    while let Read::Lines(lines) = reader.read().unwrap() {
+    while let JournalRead::Lines(lines) = reader.read().unwrap() {
         ends.extend(lines.map(|(_, end)| end));
     }
     assert!(ends.iter().eq(written.iter().map(|(_, end)| end)));
@@ -131,10 +131,10 @@ fn shows_no_line_before_it_is_durable() {
     put(&lane, "early");
     until(&journal, "the line is written", |stats| stats.offset == 6);
     let mut reader = Reader::open(&dir(), shared(&disk)).unwrap();
-    assert!(matches!(reader.read().unwrap(), Read::CaughtUp));
+    assert!(matches!(reader.read().unwrap(), JournalRead::CaughtUp));
     disk.release_syncs();
     until(&journal, "the line is durable", |stats| stats.synced == 6);
-    assert!(matches!(reader.read().unwrap(), Read::Lines(_)));
+    assert!(matches!(reader.read().unwrap(), JournalRead::Lines(_)));
 }
 
 #[test]
@@ -142,11 +142,11 @@ fn a_journal_that_does_not_exist_yet_is_empty() {
     let temp = tempfile::tempdir().unwrap();
     let dir = temp.path().join("journal");
     let mut reader = Reader::open(&dir, Arc::new(RealDisk)).unwrap();
-    assert!(matches!(reader.read().unwrap(), Read::CaughtUp));
+    assert!(matches!(reader.read().unwrap(), JournalRead::CaughtUp));
     let journal = Journal::open(Options::new(&dir), Arc::new(RealDisk)).unwrap();
     put(&journal.lane(), "first");
     drop(journal);
-    let Read::Lines(mut lines) = reader.read().unwrap() else { panic!("no lines") };
+    let JournalRead::Lines(mut lines) = reader.read().unwrap() else { panic!("no lines") };
     assert_eq!(lines.next(), Some((&b"first"[..], 6)));
 }
 

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use exchange::{Exchange, FieldName, Fields, Phase};
-use journal::{Read, Reader};
+use journal::{JournalRead, Reader};
 use stdx::Disk;
 use verdicts::Series;
 
@@ -54,11 +54,11 @@ pub fn journal(dir: &Path, disk: Arc<dyn Disk>, options: &ReadOptions) -> Result
     let mut reader = Reader::open(dir, disk)?;
     loop {
         match reader.read()? {
-            Read::CaughtUp => break,
-            Read::Gap { from, to } => {
+            JournalRead::CaughtUp => break,
+            JournalRead::Gap { from, to } => {
                 rows.note(format!("no lines are kept between offsets {from} and {to}"));
             }
-            Read::Lines(lines) => {
+            JournalRead::Lines(lines) => {
                 for (line, _) in lines {
                     number += 1;
                     push(line, number, &fields, &mut rows)?;

@@ -11,7 +11,7 @@ use std::sync::mpsc::Sender;
 use std::time::{Duration, Instant, SystemTime};
 
 use hdrhistogram::Histogram;
-use load::{Ask, Loss, Outcome, Pulse, Requests};
+use load::{Ask, Loss, Pulse, RequestOutcome, Requests};
 
 use super::calls::HttpCall;
 use super::sample::{CallSample, SampledCall};
@@ -144,21 +144,21 @@ impl Requests for Recorder<'_> {
         }
     }
 
-    fn done(&mut self, ticket: u64, outcome: Outcome<'_>) {
+    fn done(&mut self, ticket: u64, outcome: RequestOutcome<'_>) {
         self.made += 1;
         let moments = match &outcome {
-            Outcome::Reply(reply) => reply.moments,
-            Outcome::Failed(failure) => failure.moments,
+            RequestOutcome::Reply(reply) => reply.times,
+            RequestOutcome::Failed(failure) => failure.times,
         };
         if !self.is_measured(moments.intended_ns) {
             return;
         }
         let reply = match outcome {
-            Outcome::Reply(reply) if reply.status < 400 => reply,
-            Outcome::Reply(reply) => {
+            RequestOutcome::Reply(reply) if reply.status < 400 => reply,
+            RequestOutcome::Reply(reply) => {
                 return self.fail(&format!("status {}", reply.status), moments.intended_ns);
             }
-            Outcome::Failed(failure) => {
+            RequestOutcome::Failed(failure) => {
                 return self.fail(words(failure.loss), moments.intended_ns);
             }
         };

@@ -34,7 +34,7 @@ fn poisson_arrivals_have_the_mean_and_the_spread_of_their_law() {
     let gaps: Vec<f64> = times.windows(2).map(|pair| (pair[1] - pair[0]) as f64 / 1e6).collect();
     let mean = gaps.iter().sum::<f64>() / gaps.len() as f64;
     let variance = gaps.iter().map(|gap| (gap - mean).powi(2)).sum::<f64>() / gaps.len() as f64;
-    // An exponential law's deviation equals its mean; the seed is fixed, so these never vary.
+    // An exponential timeline's deviation equals its mean; the seed is fixed, so these never vary.
     assert!((mean - 1.0).abs() < 0.02, "{mean}");
     assert!((variance.sqrt() - 1.0).abs() < 0.02, "{variance}");
 }

@@ -1,18 +1,19 @@
-//! Communities: a row with all that is left of its neighbours, the row with the most neighbours
-//! first.
+//! Communities: the row with the most neighbours, together with those neighbours that are left.
 //!
-//! The method of sentence-transformers' `util.community_detection`, with its order of taking
-//! communities: by the size that each had at first, those as large by row.
+//! The method of sentence-transformers' `util.community_detection`, in its order. Communities are
+//! taken by the size that each had at first; those of one size are taken by row.
+//!
+//! Invariant: no row is in two communities.
 
-use super::graph::{Graph, Rows};
+use super::graph::{NeighbourGraph, RowSet};
 
 /// Returns the communities of at least `members_min` rows; no row is in two.
-pub(super) fn groups(graph: &Graph, members_min: usize) -> Vec<Vec<u32>> {
+pub(super) fn groups(graph: &NeighbourGraph, members_min: usize) -> Vec<Vec<u32>> {
     let sizes: Vec<usize> = (0..graph.rows()).map(|row| graph.degree(row) + 1).collect();
     let mut centres: Vec<usize> =
         (0..graph.rows()).filter(|row| sizes[*row] >= members_min).collect();
     centres.sort_by_key(|row| std::cmp::Reverse(sizes[*row]));
-    let mut left = Rows::all(graph.rows());
+    let mut left = RowSet::all(graph.rows());
     let mut left_count = graph.rows();
     let mut groups = Vec::new();
     for centre in centres {

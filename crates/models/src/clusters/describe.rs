@@ -1,10 +1,12 @@
-//! Groups as they are shown: which row is the most typical, how alike the rows are, what is left.
+//! Describes groups: the most typical row, how alike the rows are, and what is in no group.
 //!
 //! The centroid is the sum of a group's rows, which have length 1. So the mean cosine of all pairs
-//! follows from its length, and no pair is looked at.
+//! follows from the length of that sum, and no pair is looked at.
+//!
+//! Invariant: the order in which a method found the members changes nothing.
 
+use super::cluster::{Cluster, Clusters};
 use super::units::Units;
-use super::{Cluster, Clusters};
 
 /// Describes groups of rows by their place in the order of `units`; a group of fewer than
 /// `members_min` is noise.

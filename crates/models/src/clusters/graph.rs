@@ -1,11 +1,13 @@
-//! Which rows are neighbours, a bit for each ordered pair.
+//! Which rows are neighbours: one bit for each ordered pair.
 //!
-//! Bits, not lists: ten thousand rows take 12.5 MB however many pairs there are, and what is left
-//! of a row's neighbours is an and of two sets.
+//! Bits were chosen over lists. Ten thousand rows take 12.5 MB however many pairs there are. The
+//! neighbours that are left are the bitwise `and` of two sets.
+//!
+//! Invariant: a row is not its own neighbour, and neighbours are mutual.
 
 /// Symmetric; no row is its own neighbour.
 #[derive(Debug)]
-pub(super) struct Graph {
+pub(super) struct NeighbourGraph {
     rows: usize,
     words: usize,
     bits: Vec<u64>,
@@ -13,9 +15,9 @@ pub(super) struct Graph {
 
 /// A set of rows.
 #[derive(Debug, Clone)]
-pub(super) struct Rows(Vec<u64>);
+pub(super) struct RowSet(Vec<u64>);
 
-impl Graph {
+impl NeighbourGraph {
     pub(super) fn new(rows: usize) -> Self {
         let words = rows.div_ceil(64);
         Self { rows, words, bits: vec![0; rows * words] }
@@ -37,7 +39,7 @@ impl Graph {
     }
 
     /// Appends the neighbours of a row that are in `of` to `found`, rising.
-    pub(super) fn neighbours(&self, row: usize, of: &Rows, found: &mut Vec<u32>) {
+    pub(super) fn neighbours(&self, row: usize, of: &RowSet, found: &mut Vec<u32>) {
         for (index, (word, of)) in self.row(row).iter().zip(&of.0).enumerate() {
             let mut left = word & of;
             while left != 0 {
@@ -52,7 +54,7 @@ impl Graph {
     }
 }
 
-impl Rows {
+impl RowSet {
     /// Returns the set of all rows below `rows`, and maybe some beyond.
     pub(super) fn all(rows: usize) -> Self {
         Self(vec![u64::MAX; rows.div_ceil(64)])

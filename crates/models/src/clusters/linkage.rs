@@ -1,24 +1,29 @@
-//! Average linkage of connected rows by chains of nearest neighbours.
+//! Average linkage of connected rows, by chains of nearest neighbours.
 //!
-//! The chain goes from a group to the nearest one until two are each other's nearest; these are
-//! joined (Müllner, "Modern hierarchical, agglomerative clustering algorithms", 2011, §3.1). For
-//! average linkage that gives the groups that joining the closest pair of all would give, in time
-//! and memory of the square of the rows. A group whose nearest one is below the limit is done:
+//! The chain goes from a group to its nearest one, until two are each other's nearest. These two
+//! are joined (Müllner, "Modern hierarchical, agglomerative clustering algorithms", 2011, §3.1).
+//! For average linkage this gives the same groups as joining the closest pair of all. Time and
+//! memory grow with the square of the rows. A group whose nearest one is below the limit is done:
 //! joining others never brings them closer.
 //!
-//! Invariant: a mean is never above the larger of the two it was made of, rounding included, so a
+//! Invariant: a mean is never above the larger of the two it was made of, rounding included. So a
 //! chain cannot come back to itself.
+//! Refuses: more than [`ROWS_MAX`] connected rows.
 
 use multiversion::multiversion;
 
-use super::graph::{Graph, Rows};
-use super::panels::{LANES, Lane, Panels, Products, multiply};
+use super::graph::{NeighbourGraph, RowSet};
+use super::panels::{LANES, PanelLane, Panels, Products, multiply};
 
 /// Rows that are linked at once: their means take 96 MiB.
 pub(super) const ROWS_MAX: usize = 5_000;
 
 /// Returns the groups, single rows included.
-pub(super) fn groups(panels: &Panels, graph: &Graph, limit: f32) -> Result<Vec<Vec<u32>>, String> {
+pub(super) fn groups(
+    panels: &Panels,
+    graph: &NeighbourGraph,
+    limit: f32,
+) -> Result<Vec<Vec<u32>>, String> {
     let mut groups = Vec::new();
     for rows in components(graph) {
         match rows.len() {
@@ -40,8 +45,8 @@ pub(super) fn groups(panels: &Panels, graph: &Graph, limit: f32) -> Result<Vec<V
 }
 
 /// Returns the rows that chains of neighbours connect, each in rising order.
-fn components(graph: &Graph) -> Vec<Vec<u32>> {
-    let mut left = Rows::all(graph.rows());
+fn components(graph: &NeighbourGraph) -> Vec<Vec<u32>> {
+    let mut left = RowSet::all(graph.rows());
     let mut components = Vec::new();
     for row in 0..graph.rows() {
         if !left.has(row) {
@@ -135,7 +140,7 @@ impl Linkage {
 fn all_products(panels: &Panels) -> Vec<f32> {
     let (rows, width) = (panels.rows(), panels.count() * LANES);
     let mut means = vec![0.0; rows * width];
-    let mut products: Products = [Lane::default(); LANES];
+    let mut products: Products = [PanelLane::default(); LANES];
     for a in 0..panels.count() {
         for b in a..panels.count() {
             multiply(panels.panel(a), panels.panel(b), f32::NEG_INFINITY, &mut products);

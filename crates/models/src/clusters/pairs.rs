@@ -1,22 +1,22 @@
-//! All pairs of rows whose cosine reaches a limit.
+//! Finds all pairs of rows whose cosine reaches a limit.
 //!
-//! Panels are taken in blocks that stay in the second cache while all others pass by them, and
-//! each pair of panels once.
+//! Panels are taken in blocks that stay in the second-level cache while all others pass by. Each
+//! pair of panels is multiplied once.
 //!
-//! Invariant: what is found does not depend on stopping early.
+//! Invariant: stopping early does not change which pairs are found.
 
-use super::graph::Graph;
-use super::panels::{LANES, Lane, Panels, Products, multiply};
+use super::graph::NeighbourGraph;
+use super::panels::{LANES, PanelLane, Panels, Products, multiply};
 
 /// Panels that stay in the second cache: 384 KiB of rows of 384 numbers.
 const BLOCK: usize = 16;
 
 /// Returns which pairs of rows have a cosine of `limit` or more.
-pub(super) fn similar(panels: &Panels, limit: f32) -> Graph {
+pub(super) fn similar(panels: &Panels, limit: f32) -> NeighbourGraph {
     // Both the bound and the product that it bounds are rounded.
     let floor = limit - 2.0 * panels.error_max();
-    let mut graph = Graph::new(panels.rows());
-    let mut products: Products = [Lane::default(); LANES];
+    let mut graph = NeighbourGraph::new(panels.rows());
+    let mut products: Products = [PanelLane::default(); LANES];
     for block in (0..panels.count()).step_by(BLOCK) {
         let block_end = (block + BLOCK).min(panels.count());
         for a in 0..block_end {
@@ -30,7 +30,7 @@ pub(super) fn similar(panels: &Panels, limit: f32) -> Graph {
     graph
 }
 
-fn link(graph: &mut Graph, products: &Products, limit: f32, [a, b]: [usize; 2]) {
+fn link(graph: &mut NeighbourGraph, products: &Products, limit: f32, [a, b]: [usize; 2]) {
     for (a, products) in (a * LANES..graph.rows()).zip(products) {
         let reached = products.0.iter().map(|product| u32::from(*product >= limit)).sum::<u32>();
         if reached == 0 {

@@ -1,11 +1,12 @@
 //! Rows packed sixteen by sixteen, and the products of two such panels.
 //!
-//! Of sixteen rows the first numbers come first, then the second ones, and so on: so a product of
-//! two panels is a number of one row times a vector of the other's, and nothing is summed across
-//! a register. All is safe Rust that the compiler turns into whole registers (docs/DECISIONS.md).
+//! A panel holds the first numbers of sixteen rows, then their second numbers, and so on. A product
+//! of two panels multiplies a number of one row with a vector of the other panel. Nothing is summed
+//! across a register. This is safe Rust that the compiler turns into whole registers
+//! (docs/DECISIONS.md).
 //!
-//! Invariant: the product of two rows is summed in the order of their numbers and without fused
-//! multiply-add, so that it is the same to the bit on every CPU, whatever the rows stand next to.
+//! Invariant: the product of two rows is summed in the order of their numbers, without fused
+//! multiply-add. So it is the same to the bit on every CPU, whatever stands beside the rows.
 //! Stopping early leaves out only what cannot reach the limit, rounding included.
 
 use multiversion::multiversion;
@@ -22,10 +23,10 @@ const STEP: usize = 64;
 
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(align(64))]
-pub(super) struct Lane(pub(super) [f32; LANES]);
+pub(super) struct PanelLane(pub(super) [f32; LANES]);
 
 /// Products of each row of one panel with each of another.
-pub(super) type Products = [Lane; LANES];
+pub(super) type Products = [PanelLane; LANES];
 
 /// Rows in panels of sixteen; the last is filled up with zeros.
 #[derive(Debug)]
@@ -33,16 +34,16 @@ pub(super) struct Panels {
     rows: usize,
     /// Numbers of a row, whole steps: zeros behind `dims` add nothing.
     depth: usize,
-    lanes: Vec<Lane>,
+    lanes: Vec<PanelLane>,
     /// Per panel and step the lengths of what its rows have left behind that step.
-    rests: Vec<Lane>,
+    rests: Vec<PanelLane>,
 }
 
 /// One panel.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Panel<'a> {
-    lanes: &'a [Lane],
-    rests: &'a [Lane],
+    lanes: &'a [PanelLane],
+    rests: &'a [PanelLane],
 }
 
 impl Panels {
@@ -53,8 +54,8 @@ impl Panels {
         let mut panels = Self {
             rows,
             depth,
-            lanes: vec![Lane::default(); count * depth],
-            rests: vec![Lane::default(); count * depth / STEP],
+            lanes: vec![PanelLane::default(); count * depth],
+            rests: vec![PanelLane::default(); count * depth / STEP],
         };
         for index in 0..rows {
             let (panel, lane) = (index / LANES, index % LANES);
@@ -91,8 +92,8 @@ impl Panels {
         self.rows.div_ceil(LANES)
     }
 
-    /// Returns how far the sum of a product may be from what it would be without rounding: each of
-    /// its numbers is rounded at most twice, and the rows have length 1.
+    /// Returns how far rounding may move the sum of a product. Each of its numbers is rounded at
+    /// most twice, and the rows have length 1.
     pub(super) fn error_max(&self) -> f32 {
         (self.depth + LANES) as f32 * f32::EPSILON
     }
@@ -106,11 +107,11 @@ impl Panels {
     }
 }
 
-/// Multiplies the rows of two panels, and gives up on `ABREAST` rows of `a` once none of their
-/// products can reach `floor`; returns whether any was finished. What was not is infinitely low.
+/// Multiplies the rows of two panels; returns whether any product was finished. `ABREAST` rows of
+/// `a` are given up once none of their products can reach `floor`: those are infinitely low.
 #[multiversion(targets("x86_64+avx512f+avx512vl+avx512dq+avx512bw", "x86_64+avx2"))]
 pub(super) fn multiply(a: Panel<'_>, b: Panel<'_>, floor: f32, products: &mut Products) -> bool {
-    products.fill(Lane::default());
+    products.fill(PanelLane::default());
     let mut reaching = [true; LANES / ABREAST];
     let steps = a.lanes.chunks_exact(STEP).zip(b.lanes.chunks_exact(STEP));
     for ((a, b), rests) in steps.zip(a.rests.iter().zip(b.rests)) {
@@ -130,12 +131,12 @@ pub(super) fn multiply(a: Panel<'_>, b: Panel<'_>, floor: f32, products: &mut Pr
     true
 }
 
-type Sums = [[f32; LANES]; ABREAST];
+type PanelSums = [[f32; LANES]; ABREAST];
 
 /// Returns `products` and a step more of them, for a group of the rows of `a`.
 #[inline(always)]
-fn add(a: &[Lane], b: &[Lane], group: usize, products: &[Lane]) -> Sums {
-    let mut sums: Sums = std::array::from_fn(|row| products[row].0);
+fn add(a: &[PanelLane], b: &[PanelLane], group: usize, products: &[PanelLane]) -> PanelSums {
+    let mut sums: PanelSums = std::array::from_fn(|row| products[row].0);
     for (a, b) in a.iter().zip(b) {
         for (sums, value) in sums.iter_mut().zip(a.group(group)) {
             sums.iter_mut().zip(b.0).for_each(|(sum, other)| *sum += value * other);
@@ -144,10 +145,10 @@ fn add(a: &[Lane], b: &[Lane], group: usize, products: &[Lane]) -> Sums {
     sums
 }
 
-/// Returns whether a product can reach `floor`: what is left of it is at most the product of the
-/// lengths of what is left of its rows (Cauchy and Schwarz).
+/// Returns whether a product can reach `floor`. What is left of a product is at most the product
+/// of the lengths that are left of its rows (Cauchy and Schwarz).
 #[inline(always)]
-fn can_reach(floor: f32, sums: &Sums, (a, b): (&Lane, &Lane), group: usize) -> bool {
+fn can_reach(floor: f32, sums: &PanelSums, (a, b): (&PanelLane, &PanelLane), group: usize) -> bool {
     let rests = a.group(group);
     // Row by row within a lane: the other way round compilers make pieces of it.
     let reached = (0..LANES).map(|lane| {
@@ -157,7 +158,7 @@ fn can_reach(floor: f32, sums: &Sums, (a, b): (&Lane, &Lane), group: usize) -> b
     reached.fold(0, |a, b| a | b) > 0
 }
 
-impl Lane {
+impl PanelLane {
     /// Returns the numbers of the rows that are multiplied at a time.
     #[inline(always)]
     fn group(&self, group: usize) -> &[f32; ABREAST] {

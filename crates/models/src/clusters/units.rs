@@ -1,7 +1,8 @@
-//! Rows of length 1, in an order that depends on nothing but their numbers.
+//! Rows scaled to length 1, in an order that depends on nothing but their numbers.
 //!
-//! Invariant: each row has length 1 in f32, no zero is negative, and equal rows stay in the order
+//! Invariant: each row has length 1 in f32, and no zero is negative. Equal rows stay in the order
 //! of their input.
+//! Refuses: numbers that are not finite. Rows of zeros have no direction, and are only listed.
 
 use super::panels::Panels;
 

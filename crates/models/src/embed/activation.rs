@@ -1,12 +1,12 @@
-//! Curves of a network, over slices: exp, erf and what is made of them.
+//! Activation functions of a network, over slices: exp, erf and what is made of them.
 //!
-//! Written as plain arithmetic with every fused multiply-add named, so that compilers vectorise it
-//! and each value is the same to the bit on every CPU and at every place in a slice.
+//! Each is plain arithmetic with every fused multiply-add named. So compilers vectorise it, and a
+//! value is the same to the bit on every CPU and at every place in a slice.
 //!
-//! erf: the rational approximation of Eigen (`generic_fast_erf_float`), within 5e-7 of it; exp:
-//! Cephes' `expf`, within 2 units of the last place.
+//! `erf` is the rational approximation of Eigen (`generic_fast_erf_float`), within 5e-7 of it.
+//! `exp` is Cephes' `expf`, within 2 units of the last place.
 
-use super::folder::Keys;
+use super::model_dir::JsonObject;
 use crate::error::Problem;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,7 +21,7 @@ pub(super) enum Activation {
 
 impl Activation {
     /// Reads `hidden_act` of a configuration.
-    pub(super) fn of(keys: &Keys) -> Result<Self, Problem> {
+    pub(super) fn of(keys: &JsonObject) -> Result<Self, Problem> {
         match keys.text("hidden_act")?.unwrap_or("gelu") {
             "gelu" => Ok(Self::Gelu),
             "gelu_new" | "gelu_fast" | "gelu_pytorch_tanh" => Ok(Self::GeluTanh),

@@ -1,13 +1,14 @@
 //! Attention among the tokens of one text, head by head.
 //!
-//! Keys and values of a head are packed as panels, so that the kernel of the dense layers sums both
-//! products; scores of eight tokens at a time become shares and then sums of values while they are
-//! in the cache.
+//! Keys and values of a head are packed as panels, so the kernel of the dense layers sums both
+//! products. Eight tokens are worked on at a time. Their scores become shares, and then sums of
+//! values, while they are in the cache.
 //!
 //! Invariant: nothing of another text, or of another call, changes a result.
 
-use super::dense::{Kernel, LINE, Line, ROWS, Tile};
+use super::dense::Kernel;
 use super::norm::softmax;
+use super::tile::{CacheLine, LINE, ROWS, Tile};
 
 /// How a row of queries, keys and values is parted.
 #[derive(Debug, Clone, Copy)]
@@ -22,8 +23,8 @@ pub(super) struct Heads {
 /// Buffers, kept from one text to the next.
 #[derive(Debug, Default)]
 pub(super) struct AttentionScratch {
-    keys: Vec<Line>,
-    values: Vec<Line>,
+    keys: Vec<CacheLine>,
+    values: Vec<CacheLine>,
     scores: Vec<f32>,
 }
 
@@ -91,9 +92,9 @@ fn pack_keys<'a>(
     count: usize,
     width: usize,
     key: impl Fn(usize) -> &'a [f32],
-    panels: &mut Vec<Line>,
+    panels: &mut Vec<CacheLine>,
 ) {
-    panels.resize(count.div_ceil(LINE) * width, Line::default());
+    panels.resize(count.div_ceil(LINE) * width, CacheLine::default());
     for (first, panel) in (0..count).step_by(LINE).zip(panels.chunks_exact_mut(width)) {
         for lane in 0..LINE.min(count - first) {
             for (line, number) in panel.iter_mut().zip(key(first + lane)) {
@@ -108,9 +109,9 @@ fn pack_values<'a>(
     count: usize,
     width: usize,
     value: impl Fn(usize) -> &'a [f32],
-    panels: &mut Vec<Line>,
+    panels: &mut Vec<CacheLine>,
 ) {
-    panels.resize(width.div_ceil(LINE) * count, Line::default());
+    panels.resize(width.div_ceil(LINE) * count, CacheLine::default());
     for (first, panel) in (0..width).step_by(LINE).zip(panels.chunks_exact_mut(count)) {
         let numbers = first..width.min(first + LINE);
         for (index, line) in panel.iter_mut().enumerate() {

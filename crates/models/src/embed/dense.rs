@@ -1,14 +1,13 @@
 //! Dense layers: rows of numbers times a matrix that was packed when the model was read.
 //!
-//! A panel holds the weights of up to 48 outputs, input by input, so that a tile of eight rows and
-//! 48 outputs is summed in registers while the panel runs through the cache once. A row's sums run
-//! over all inputs in order, by fused multiply-add, from zero: an answer is the same to the bit
-//! whatever rows stand beside it, and for [`Precision::Single`] on every CPU.
+//! A panel holds the weights of up to 48 outputs, input by input. A tile of eight rows and 48
+//! outputs is summed in registers while the panel runs through the cache once. With
+//! [`Precision::Bf16`] and [`Precision::Int8`] weights and inputs are rounded (`rounded.rs`), and
+//! summed by AVX-512's instructions for them. Figures: docs/DECISIONS.md.
 //!
-//! With [`Precision::Bf16`] and [`Precision::Int8`] weights and inputs are rounded (`rounded.rs`),
-//! and summed by AVX-512's own instructions.
-//!
-//! Figures: docs/DECISIONS.md.
+//! Invariant: a row's sums run over all inputs in order, by fused multiply-add, from zero. So an
+//! answer is the same to the bit whatever rows stand beside it. For [`Precision::Single`] it is
+//! also the same on every CPU.
 
 use multiversion::multiversion;
 
@@ -20,26 +19,9 @@ mod vector;
 
 pub(super) use rounded::Rounded;
 
-use rounded::{Scale, Weights};
+use rounded::{RowScale, WeightScale};
 
-/// Outputs side by side in memory: a cache line, one register of AVX-512.
-pub(super) const LINE: usize = 16;
-
-/// Rows of a tile, at most.
-pub(super) const ROWS: usize = 8;
-
-/// Lines of a tile's row, at most.
-const LINES: usize = 3;
-
-/// Numbers that lie on one cache line.
-#[derive(Debug, Clone, Copy, Default)]
-#[repr(align(64))]
-pub(super) struct Line(pub(super) [f32; LINE]);
-
-/// Sums of up to eight rows; of a narrow panel each row's first line.
-#[derive(Debug)]
-#[repr(align(64))]
-pub(super) struct Tile(pub(super) [[f32; LINE * LINES]; ROWS]);
+use super::tile::{CacheLine, LINE, LINES, ROWS, Tile};
 
 /// In what numbers a model computes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -50,8 +32,8 @@ pub enum Precision {
     /// Weights and inputs of dense layers as bfloat16, sums and the rest in 32-bit floats; where
     /// the CPU cannot, as [`Self::Single`].
     Bf16,
-    /// Weights and inputs of dense layers as bytes, the inputs of each token by a scale of its
-    /// own, the rest in 32-bit floats; where the CPU cannot, as [`Self::Single`].
+    /// Weights and inputs of dense layers as bytes, the rest in 32-bit floats. The inputs of each
+    /// token have their own scale. Where the CPU cannot, as [`Self::Single`].
     Int8,
 }
 
@@ -87,17 +69,11 @@ pub(super) struct Dense {
     kernel: Kernel,
     inputs: usize,
     outputs: usize,
-    panels: Vec<Line>,
+    panels: Vec<CacheLine>,
     /// Padded to whole panels.
     bias: Vec<f32>,
     /// The scale of each output, padded likewise.
-    weights: Vec<Weights>,
-}
-
-impl Tile {
-    pub(super) fn new() -> Self {
-        Self([[0.0; LINE * LINES]; ROWS])
-    }
+    weights: Vec<WeightScale>,
 }
 
 impl Kernel {
@@ -152,10 +128,10 @@ impl Kernel {
         }
     }
 
-    /// Sums the products of rows, all of one length, and of a panel that has `lines` lines, one or
-    /// those of a wide one, for each number of a row.
+    /// Sums the products of rows, all of one length, with a panel. For each number of a row the
+    /// panel has `lines` lines: one, or those of a wide panel.
     #[inline]
-    pub(super) fn sum(self, rows: &[&[f32]], panel: &[Line], lines: usize, tile: &mut Tile) {
+    pub(super) fn sum(self, rows: &[&[f32]], panel: &[CacheLine], lines: usize, tile: &mut Tile) {
         match (self, lines) {
             #[cfg(target_arch = "x86_64")]
             (Self::Avx512Int8, LINES) => vector::int8::sum::<LINES>(rows, panel, tile),
@@ -176,7 +152,7 @@ impl Kernel {
     }
 }
 
-fn sum_anywhere(rows: &[&[f32]], panel: &[Line], tile: &mut Tile) {
+fn sum_anywhere(rows: &[&[f32]], panel: &[CacheLine], tile: &mut Tile) {
     for (row, tile) in rows.iter().zip(&mut tile.0) {
         let mut sums = [0.0; LINE];
         for (value, line) in row.iter().zip(panel) {
@@ -196,7 +172,7 @@ impl Dense {
         let lines = kernel.lines();
         let width = lines * LINE;
         let depth = kernel.depth(inputs);
-        let mut panels = vec![Line::default(); outputs.div_ceil(width) * lines * depth];
+        let mut panels = vec![CacheLine::default(); outputs.div_ceil(width) * lines * depth];
         let mut packed = Vec::with_capacity(depth);
         let mut scales = Vec::with_capacity(outputs.next_multiple_of(width));
         for (output, weights) in weights.chunks_exact(inputs).enumerate() {
@@ -209,7 +185,7 @@ impl Dense {
         }
         let mut padded = bias.to_vec();
         padded.resize(outputs.next_multiple_of(width), 0.0);
-        scales.resize(padded.len(), Weights::default());
+        scales.resize(padded.len(), WeightScale::default());
         Self { kernel, inputs, outputs, panels, bias: padded, weights: scales }
     }
 
@@ -239,7 +215,7 @@ impl Dense {
     }
 
     /// Writes the outputs of rows of inputs as the kernel takes them, which have a scale as bytes.
-    fn apply_rounded(&self, inputs: &[f32], scales: &[Scale], finish: Finish, out: &mut [f32]) {
+    fn apply_rounded(&self, inputs: &[f32], scales: &[RowScale], finish: Finish, out: &mut [f32]) {
         let depth = self.kernel.depth(self.inputs);
         let (rows_max, lines) = (self.kernel.rows(), self.kernel.lines());
         let mut tile = Tile::new();
@@ -282,13 +258,13 @@ impl Kernel {
     }
 
     /// Adds the weights of an output as the kernel takes them; bytes have a scale.
-    fn add_weights(self, values: &[f32], numbers: &mut Vec<f32>) -> Weights {
+    fn add_weights(self, values: &[f32], numbers: &mut Vec<f32>) -> WeightScale {
         match self.precision() {
             Precision::Single => numbers.extend_from_slice(values),
             Precision::Bf16 => rounded::add_pairs(values, values.len(), numbers),
             Precision::Int8 => return rounded::add_weights(values, numbers),
         }
-        Weights::default()
+        WeightScale::default()
     }
 }
 

@@ -1,8 +1,8 @@
-//! A BERT encoder: tokens of several texts, one after the other without padding, to a vector each.
+//! A BERT encoder: from the tokens of several texts, without padding, to a vector each.
 //!
-//! Dense layers take the tokens of all texts as rows of one matrix; only attention and pooling know
-//! where a text begins. About 128 tokens go together, so that what a layer writes for the next is
-//! in a near cache, and weights, read once per such batch, cost little (docs/DECISIONS.md).
+//! Dense layers take the tokens of all texts as rows of one matrix. Only attention and pooling know
+//! where a text begins. About 128 tokens go together. What a layer writes for the next then stays
+//! in a near cache, and the weights are read once a batch (docs/DECISIONS.md).
 //!
 //! Invariant: a text's vector does not depend on the texts beside it.
 
@@ -10,7 +10,7 @@ use super::activation::Activation;
 use super::attention::{AttentionScratch, Heads};
 use super::dense::{Dense, Finish, Kernel, Precision, Rounded};
 use super::norm::LayerNorm;
-use super::settings::{Pooling, Shape};
+use super::settings::{EncoderDims, Pooling};
 use super::tensors::Tensors;
 use super::tokens::Tokens;
 use crate::error::Problem;
@@ -20,7 +20,7 @@ const TOGETHER: usize = 128;
 
 #[derive(Debug)]
 pub(super) struct Encoder {
-    shape: Shape,
+    shape: EncoderDims,
     pooling: Pooling,
     heads: Heads,
     kernel: Kernel,
@@ -56,15 +56,15 @@ pub(super) struct EncoderScratch {
 impl Encoder {
     /// Reads and packs the weights.
     pub(super) fn read(
-        shape: Shape,
+        shape: EncoderDims,
         pooling: Pooling,
         tensors: &Tensors,
         precision: Precision,
     ) -> Result<Self, Problem> {
         let kernel = Kernel::best(precision);
         let prefix = tensors.prefix("embeddings.word_embeddings.weight").unwrap_or_default();
-        let part = |name: &str| Part { tensors, name: format!("{prefix}{name}") };
-        let Shape { hidden, vocabulary, positions, kinds, epsilon, .. } = shape;
+        let part = |name: &str| TensorGroup { tensors, name: format!("{prefix}{name}") };
+        let EncoderDims { hidden, vocabulary, positions, kinds, epsilon, .. } = shape;
         let embeddings = part("embeddings");
         let words = embeddings.numbers("word_embeddings.weight", &[vocabulary, hidden])?;
         let first_kind = embeddings.numbers("token_type_embeddings.weight", &[kinds, hidden])?;
@@ -85,7 +85,7 @@ impl Encoder {
         Ok(Self { shape, pooling, heads, kernel, words, positions, norm, layers })
     }
 
-    pub(super) fn shape(&self) -> &Shape {
+    pub(super) fn shape(&self) -> &EncoderDims {
         &self.shape
     }
 
@@ -150,8 +150,8 @@ impl Encoder {
 }
 
 impl Layer {
-    fn read(part: &Part<'_>, shape: &Shape, kernel: Kernel) -> Result<Self, Problem> {
-        let Shape { hidden, inner, epsilon, .. } = *shape;
+    fn read(part: &TensorGroup<'_>, shape: &EncoderDims, kernel: Kernel) -> Result<Self, Problem> {
+        let EncoderDims { hidden, inner, epsilon, .. } = *shape;
         let dense = |names: &[&str], inputs, outputs| {
             let (mut weights, mut biases) = (Vec::new(), Vec::new());
             for name in names {
@@ -210,12 +210,12 @@ impl Layer {
 }
 
 /// Tensors whose names begin alike.
-struct Part<'a> {
+struct TensorGroup<'a> {
     tensors: &'a Tensors,
     name: String,
 }
 
-impl Part<'_> {
+impl TensorGroup<'_> {
     fn numbers(&self, name: &str, shape: &[usize]) -> Result<Vec<f32>, Problem> {
         self.tensors.floats(&format!("{}.{name}", self.name), shape)
     }

@@ -1,7 +1,7 @@
-//! Rows made comparable: layer normalisation, softmax, length one.
+//! Normalisation of rows: layer normalisation, softmax, length one.
 //!
-//! Sums run in sixteen lanes that are added in a fixed order, so that a row gives the same bits
-//! whatever stands beside it and whichever CPU it is.
+//! Invariant: sums run in sixteen lanes that are added in a fixed order. So a row gives the same
+//! bits whatever stands beside it, on every CPU.
 
 use multiversion::multiversion;
 

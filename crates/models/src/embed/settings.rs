@@ -1,8 +1,8 @@
-//! What a folder's JSON files say of its model.
+//! What the JSON files of a directory say of its model.
 //!
-//! Read: `modules.json` and what it names (sentence-transformers 2 to 5), `config.json` of BERT and
-//! of Model2Vec, `sentence_bert_config.json`, `tokenizer_config.json`. A folder without
-//! `modules.json` is taken as sentence-transformers takes one: mean pooling, no normalisation.
+//! Read are `modules.json` and what it names (sentence-transformers 2 to 5), `config.json` of BERT
+//! and of Model2Vec, `sentence_bert_config.json` and `tokenizer_config.json`. A directory without
+//! `modules.json` gets mean pooling and no normalisation, as in sentence-transformers.
 //!
 //! Refuses, by name: other architectures, modules behind pooling but normalisation, poolings that
 //! are joined or weighted, relative positions.
@@ -10,7 +10,7 @@
 use serde_json::Value;
 
 use super::activation::Activation;
-use super::folder::{Folder, Keys};
+use super::model_dir::{JsonObject, ModelDir};
 use crate::error::Problem;
 
 const CONFIG: &str = "config.json";
@@ -19,7 +19,7 @@ const CONFIG: &str = "config.json";
 #[derive(Debug)]
 pub(super) struct Modules {
     /// Where tokenizer and tensors are.
-    pub(super) model: Folder,
+    pub(super) model: ModelDir,
     pub(super) is_static: bool,
     pub(super) pooling: Pooling,
     pub(super) normalises: bool,
@@ -38,7 +38,7 @@ pub enum Pooling {
 
 /// The shape of a BERT encoder.
 #[derive(Debug)]
-pub(super) struct Shape {
+pub(super) struct EncoderDims {
     pub(super) hidden: usize,
     pub(super) layers: usize,
     pub(super) heads: usize,
@@ -53,28 +53,28 @@ pub(super) struct Shape {
 }
 
 impl Modules {
-    pub(super) fn read(folder: &Folder) -> Result<Self, Problem> {
-        let config = folder.keys(CONFIG)?;
+    pub(super) fn read(dir: &ModelDir) -> Result<Self, Problem> {
+        let config = dir.keys(CONFIG)?;
         let kind = config.as_ref().map_or(Ok(None), |config| config.text("model_type"))?;
         if kind == Some("model2vec") {
             let normalises = config.as_ref().map_or(Ok(false), |keys| keys.flag("normalize"))?;
-            let (model, pooling) = (folder.clone(), Pooling::Mean);
+            let (model, pooling) = (dir.clone(), Pooling::Mean);
             return Ok(Self { model, is_static: true, pooling, normalises });
         }
-        match folder.json("modules.json")? {
-            None => Self::without_list(folder),
-            Some(list) => Self::listed(folder, &list),
+        match dir.json("modules.json")? {
+            None => Self::without_list(dir),
+            Some(list) => Self::listed(dir, &list),
         }
     }
 
-    fn without_list(folder: &Folder) -> Result<Self, Problem> {
-        let pooling = Pooling::read(&folder.within("1_Pooling")?)?.unwrap_or(Pooling::Mean);
+    fn without_list(dir: &ModelDir) -> Result<Self, Problem> {
+        let pooling = Pooling::read(&dir.within("1_Pooling")?)?.unwrap_or(Pooling::Mean);
         let normalises = false;
-        Ok(Self { model: folder.clone(), is_static: false, pooling, normalises })
+        Ok(Self { model: dir.clone(), is_static: false, pooling, normalises })
     }
 
-    fn listed(folder: &Folder, list: &Value) -> Result<Self, Problem> {
-        let problem = |cause: String| Problem::new("modules.json", cause);
+    fn listed(dir: &ModelDir, list: &Value) -> Result<Self, Problem> {
+        let problem = |reason: String| Problem::new("modules.json", reason);
         let list = list.as_array().filter(|list| !list.is_empty());
         let list = list.ok_or_else(|| problem("is no list of modules".to_owned()))?;
         let mut modules: Option<Self> = None;
@@ -83,7 +83,7 @@ impl Modules {
                 let text = module.get(key).and_then(Value::as_str);
                 text.ok_or_else(|| problem(format!("module {number} has no text `{key}`")))
             };
-            let within = folder.within(text("path")?)?;
+            let within = dir.within(text("path")?)?;
             let kind = text("type")?;
             match (kind.rsplit('.').next().unwrap_or(kind), &mut modules) {
                 (kind @ ("Transformer" | "StaticEmbedding"), None) => {
@@ -106,8 +106,8 @@ impl Modules {
 
 impl Pooling {
     /// Reads the configuration of a pooling, or `None` where there is none.
-    fn read(folder: &Folder) -> Result<Option<Self>, Problem> {
-        let Some(keys) = folder.keys(CONFIG)? else { return Ok(None) };
+    fn read(dir: &ModelDir) -> Result<Option<Self>, Problem> {
+        let Some(keys) = dir.keys(CONFIG)? else { return Ok(None) };
         if let Some(name) = keys.text("pooling_mode")? {
             let pooling = Self::named(name).ok_or_else(|| unknown_pooling(&keys, name))?;
             return Ok(Some(pooling));
@@ -139,31 +139,31 @@ impl Pooling {
     }
 }
 
-fn unknown_pooling(keys: &Keys, name: &str) -> Problem {
+fn unknown_pooling(keys: &JsonObject, name: &str) -> Problem {
     keys.problem("pooling_mode", format!("`{name}` is not read; `mean`, `cls` and `max` are"))
 }
 
-impl Shape {
-    pub(super) fn read(folder: &Folder) -> Result<Self, Problem> {
-        let keys = folder.keys(CONFIG)?;
-        let keys = keys.ok_or_else(|| Problem::new(folder.name(CONFIG), "is not in the folder"))?;
+impl EncoderDims {
+    pub(super) fn read(dir: &ModelDir) -> Result<Self, Problem> {
+        let keys = dir.keys(CONFIG)?;
+        let keys = keys.ok_or_else(|| Problem::new(dir.name(CONFIG), "is not in the folder"))?;
         match keys.text("model_type")? {
             Some("bert") | None => {}
             Some(other) => {
-                let cause = format!("`{other}` is not read; `bert` and `model2vec` are");
-                return Err(keys.problem("model_type", cause));
+                let reason = format!("`{other}` is not read; `bert` and `model2vec` are");
+                return Err(keys.problem("model_type", reason));
             }
         }
         if let Some(kind) = keys.text("position_embedding_type")?.filter(|kind| *kind != "absolute")
         {
-            let cause = format!("`{kind}` is not read; `absolute` is");
-            return Err(keys.problem("position_embedding_type", cause));
+            let reason = format!("`{kind}` is not read; `absolute` is");
+            return Err(keys.problem("position_embedding_type", reason));
         }
         let hidden = keys.count("hidden_size", 1..=16_384)?;
         let heads = keys.count("num_attention_heads", 1..=hidden)?;
         if !hidden.is_multiple_of(heads) {
-            let cause = format!("{heads} heads do not divide `hidden_size`, {hidden}");
-            return Err(keys.problem("num_attention_heads", cause));
+            let reason = format!("{heads} heads do not divide `hidden_size`, {hidden}");
+            return Err(keys.problem("num_attention_heads", reason));
         }
         let epsilon = keys.number("layer_norm_eps")?.unwrap_or(1e-12);
         if !(0.0..1.0).contains(&epsilon) {
@@ -180,23 +180,23 @@ impl Shape {
             positions,
             kinds: keys.count_if_there("type_vocab_size", 1..=1024)?.unwrap_or(2),
             vocabulary: keys.count("vocab_size", 1..=1 << 24)?,
-            tokens_max: tokens_max(folder)?.map_or(positions, |count| count.min(positions)),
+            tokens_max: tokens_max(dir)?.map_or(positions, |count| count.min(positions)),
         })
     }
 }
 
 /// Returns how many tokens of a text are taken, where a file says so.
-fn tokens_max(folder: &Folder) -> Result<Option<usize>, Problem> {
+fn tokens_max(dir: &ModelDir) -> Result<Option<usize>, Problem> {
     // Those who train write 1e30 for "no limit".
     let at_most = |count: f64| Some(count as usize).filter(|_| count >= 3.0);
     for (file, key) in [
         ("sentence_bert_config.json", "max_seq_length"),
         ("tokenizer_config.json", "model_max_length"),
     ] {
-        let Some(keys) = folder.keys(file)? else { continue };
+        let Some(keys) = dir.keys(file)? else { continue };
         if let Some(count) = keys.number(key)? {
-            let cause = format!("is {count}, must be at least 3");
-            return at_most(count).map(Some).ok_or_else(|| keys.problem(key, cause));
+            let reason = format!("is {count}, must be at least 3");
+            return at_most(count).map(Some).ok_or_else(|| keys.problem(key, reason));
         }
     }
     Ok(None)

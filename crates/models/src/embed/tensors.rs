@@ -1,11 +1,11 @@
 //! Tensors of a `model.safetensors` file, read one by one.
 //!
-//! Format: 8 bytes, the length of the header; the header, a JSON object of `dtype`, `shape` and
-//! `data_offsets` by name; the data. Sizes of tensors are checked against the length of the file
-//! before anything is allocated for them, and none shares bytes with another, so what is read takes
-//! at most four times the file.
+//! Format: 8 bytes with the length of the header; the header, a JSON object of `dtype`, `shape` and
+//! `data_offsets` by name; the data.
 //!
-//! Invariant: a number handed out is finite.
+//! Invariants: a number handed out is finite. The size of a tensor is checked against the length of
+//! the file before anything is allocated, and no two share bytes. So what is read takes at most
+//! four times the file.
 //! Refuses: shards (`model.safetensors.index.json`), number formats below eight bits.
 
 use std::collections::BTreeMap;
@@ -14,7 +14,7 @@ use std::os::unix::fs::FileExt;
 
 use serde::Deserialize;
 
-use super::folder::Folder;
+use super::model_dir::ModelDir;
 use crate::error::Problem;
 
 pub(super) const FILE: &str = "model.safetensors";
@@ -30,11 +30,11 @@ pub(super) struct Tensors {
     file: File,
     name: String,
     data_start: u64,
-    entries: BTreeMap<String, Entry>,
+    entries: BTreeMap<String, TensorInfo>,
 }
 
 #[derive(Debug, Deserialize)]
-struct Entry {
+struct TensorInfo {
     dtype: String,
     shape: Vec<u64>,
     data_offsets: (u64, u64),
@@ -42,7 +42,7 @@ struct Entry {
 
 /// How a number lies in the file, little-endian.
 #[derive(Debug, Clone, Copy)]
-enum Format {
+enum NumberFormat {
     F64,
     F32,
     F16,
@@ -54,11 +54,11 @@ enum Format {
 
 impl Tensors {
     /// Reads the header.
-    pub(super) fn open(folder: &Folder) -> Result<Self, Problem> {
-        let name = folder.name(FILE);
-        let problem = |cause: String| Problem::new(&name, cause);
-        let (file, length) = folder.open(FILE).map_err(|problem| Problem {
-            cause: format!("{}; hint: `model.save_pretrained(FOLDER)` writes it", problem.cause),
+    pub(super) fn open(dir: &ModelDir) -> Result<Self, Problem> {
+        let name = dir.name(FILE);
+        let problem = |reason: String| Problem::new(&name, reason);
+        let (file, length) = dir.open(FILE).map_err(|problem| Problem {
+            reason: format!("{}; hint: `model.save_pretrained(FOLDER)` writes it", problem.reason),
             ..problem
         })?;
         let mut size = [0; 8];
@@ -67,8 +67,8 @@ impl Tensors {
         let size = u64::from_le_bytes(size);
         let room = length.saturating_sub(8);
         if size > HEADER_BYTES_MAX.min(room) {
-            let cause = format!("its header is {size} bytes, in a file of {length}");
-            return Err(problem(cause));
+            let reason = format!("its header is {size} bytes, in a file of {length}");
+            return Err(problem(reason));
         }
         let mut header = vec![0; size as usize];
         file.read_exact_at(&mut header, 8).map_err(|error| problem(error.to_string()))?;
@@ -79,9 +79,9 @@ impl Tensors {
         let mut entries = BTreeMap::new();
         for (tensor, value) in parsed {
             let at = || format!("{name}: `{tensor}`");
-            let entry: Entry = serde_json::from_value(value)
+            let entry: TensorInfo = serde_json::from_value(value)
                 .map_err(|error| Problem::new(at(), error.to_string()))?;
-            entry.check(room - size).map_err(|cause| Problem::new(at(), cause))?;
+            entry.check(room - size).map_err(|reason| Problem::new(at(), reason))?;
             entries.insert(tensor, entry);
         }
         let tensors = Self { file, name, data_start: 8 + size, entries };
@@ -146,23 +146,23 @@ impl Tensors {
         })
     }
 
-    pub(super) fn problem(&self, tensor: &str, cause: impl Into<String>) -> Problem {
-        Problem::new(format!("{}: `{tensor}`", self.name), cause)
+    pub(super) fn problem(&self, tensor: &str, reason: impl Into<String>) -> Problem {
+        Problem::new(format!("{}: `{tensor}`", self.name), reason)
     }
 
     fn read<T>(
         &self,
         tensor: &str,
         shape: &[usize],
-        mut add: impl FnMut(&[u8], Format, &mut Vec<T>),
+        mut add: impl FnMut(&[u8], NumberFormat, &mut Vec<T>),
     ) -> Result<Vec<T>, Problem> {
         let found = self.entries.get(tensor);
         let entry = found.ok_or_else(|| self.problem(tensor, "is missing"))?;
         if !entry.shape.iter().copied().eq(shape.iter().map(|size| *size as u64)) {
-            let cause = format!("is of shape {:?}, must be {shape:?}", entry.shape);
-            return Err(self.problem(tensor, cause));
+            let reason = format!("is of shape {:?}, must be {shape:?}", entry.shape);
+            return Err(self.problem(tensor, reason));
         }
-        let format = Format::named(&entry.dtype)
+        let format = NumberFormat::named(&entry.dtype)
             .ok_or_else(|| self.problem(tensor, format!("`{}` is not read", entry.dtype)))?;
         let (mut at, end) = entry.data_offsets;
         let mut numbers = Vec::with_capacity((end - at) as usize / format.bytes());
@@ -178,14 +178,14 @@ impl Tensors {
     }
 }
 
-impl Entry {
+impl TensorInfo {
     /// Whether the tensor lies within so many bytes of data, and is as long as its shape says.
     fn check(&self, data_bytes: u64) -> Result<(), String> {
         let (start, end) = self.data_offsets;
         if start > end || end > data_bytes {
             return Err(format!("lies from {start} to {end} of {data_bytes} bytes of data"));
         }
-        let Some(format) = Format::named(&self.dtype) else { return Ok(()) };
+        let Some(format) = NumberFormat::named(&self.dtype) else { return Ok(()) };
         let product = |bytes: u64, size: &u64| bytes.checked_mul(*size);
         let bytes = self.shape.iter().try_fold(format.bytes() as u64, product);
         match bytes == Some(end - start) {
@@ -197,7 +197,7 @@ impl Entry {
     }
 }
 
-impl Format {
+impl NumberFormat {
     fn named(dtype: &str) -> Option<Self> {
         Some(match dtype {
             "F64" => Self::F64,

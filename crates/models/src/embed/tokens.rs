@@ -1,31 +1,8 @@
-//! From texts to the numbers that a model has vectors for.
+//! Texts as a model sees them: the numbers of their tokens.
 //!
-//! `tokenizer.json` is read by the `tokenizers` crate, which gives every kind of tokenizer the
-//! answer its users know. Texts that BERT's own kind cuts by plain rules go the short way of
-//! `pieces.rs`, to the same numbers.
-//!
-//! Bounds: a text is looked at up to [`TEXT_BYTES_MAX`]; cutting ends as soon as there are more
-//! tokens than the model takes. The padding and truncation that the file asks for are ignored: they
-//! belong to whoever saved it.
-//!
-//! Invariant: every number handed out is below the vocabulary of the model.
+//! Invariant: a text is there with all of its tokens, or not at all.
 
 use std::ops::Range;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-
-use serde::Deserialize;
-
-use super::folder::Folder;
-use super::pieces::Pieces;
-use crate::error::Problem;
-
-/// Bytes of a text that are looked at.
-pub(super) const TEXT_BYTES_MAX: usize = 1 << 16;
-
-const FILE: &str = "tokenizer.json";
-
-/// Bytes of a tokenizer; one of half a million pieces has 40 million.
-const BYTES_MAX: u64 = 128 << 20;
 
 /// Texts as the model sees them, one after the other.
 #[derive(Debug, Default)]
@@ -36,65 +13,12 @@ pub struct Tokens {
 
 /// A token of a text, beside the characters that it stands for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Piece {
+pub struct Token {
     pub number: u32,
     /// The characters as the text has them; of a mark, its name.
     pub text: String,
     /// Where in the text, in characters; `None` for marks of start and end.
     pub chars: Option<Range<usize>>,
-}
-
-#[derive(Debug)]
-pub(super) struct Tokenizer {
-    any: tokenizers::Tokenizer,
-    pieces: Option<Pieces>,
-    before: Vec<u32>,
-    after: Vec<u32>,
-    vocabulary: usize,
-    unknown: Option<u32>,
-}
-
-/// How much of a text is wanted.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Wanted {
-    /// Tokens, marks of start and end among them.
-    pub(super) tokens_max: usize,
-    /// Whether a longer text is cut, instead of refused.
-    pub(super) truncate: bool,
-}
-
-/// What is asked of the file here; `tokenizers` reads the rest.
-#[derive(Debug, Deserialize)]
-pub(super) struct Plan {
-    pub(super) normalizer: Option<Step>,
-    pub(super) pre_tokenizer: Option<Step>,
-    pub(super) model: ModelPlan,
-    #[serde(default)]
-    pub(super) added_tokens: Vec<Added>,
-}
-
-#[derive(Debug, Deserialize)]
-pub(super) struct Step {
-    #[serde(rename = "type")]
-    pub(super) kind: String,
-    pub(super) clean_text: Option<bool>,
-    pub(super) lowercase: Option<bool>,
-}
-
-#[derive(Debug, Deserialize)]
-pub(super) struct ModelPlan {
-    #[serde(rename = "type")]
-    pub(super) kind: Option<String>,
-    pub(super) unk_token: Option<String>,
-    pub(super) continuing_subword_prefix: Option<String>,
-    pub(super) max_input_chars_per_word: Option<usize>,
-}
-
-#[derive(Debug, Deserialize)]
-pub(super) struct Added {
-    pub(super) content: String,
-    #[serde(default)]
-    pub(super) normalized: bool,
 }
 
 impl Tokens {
@@ -137,6 +61,21 @@ impl Tokens {
         &self.numbers[start..self.ends[text]]
     }
 
+    /// Adds a text whose tokens `add` appends, and returns how many it has; where `add` fails
+    /// nothing is added.
+    pub(super) fn add(
+        &mut self,
+        add: impl FnOnce(&mut Vec<u32>) -> Result<(), String>,
+    ) -> Result<usize, String> {
+        let start = self.numbers.len();
+        if let Err(reason) = add(&mut self.numbers) {
+            self.numbers.truncate(start);
+            return Err(reason);
+        }
+        self.ends.push(self.numbers.len());
+        Ok(self.numbers.len() - start)
+    }
+
     pub(super) fn count(&self, text: usize) -> usize {
         self.of(text).len()
     }
@@ -146,203 +85,4 @@ impl Tokens {
         let known = self.numbers.iter().all(|number| (*number as usize) < vocabulary);
         known && (0..self.len()).all(|text| self.count(text) <= tokens_max)
     }
-}
-
-impl Tokenizer {
-    /// Reads a tokenizer for a model that has vectors for so many numbers.
-    pub(super) fn read(folder: &Folder, vocabulary: usize) -> Result<Self, Problem> {
-        let problem = |cause: String| Problem::new(folder.name(FILE), cause);
-        let bytes = folder.read(FILE, BYTES_MAX)?;
-        let bytes = bytes.ok_or_else(|| problem("is not in the folder".to_owned()))?;
-        let plan: Plan =
-            serde_json::from_slice(&bytes).map_err(|error| problem(error.to_string()))?;
-        let read = contained(|| {
-            let mut any = tokenizers::Tokenizer::from_bytes(&bytes)?;
-            any.with_padding(None).with_truncation(None)?;
-            Ok(any)
-        });
-        let any = read.map_err(problem)?;
-        let words = any.get_vocab(true);
-        if let Some((word, number)) =
-            words.iter().find(|(_, number)| **number as usize >= vocabulary)
-        {
-            let cause = format!("`{word}` is number {number}, the model has {vocabulary} vectors");
-            return Err(problem(cause));
-        }
-        let unknown = plan.model.unk_token.as_ref().and_then(|word| words.get(word)).copied();
-        let pieces = Pieces::of(&plan, || any.get_vocab(false));
-        let mut tokenizer =
-            Self { any, pieces, before: Vec::new(), after: Vec::new(), vocabulary, unknown };
-        tokenizer.find_marks().map_err(problem)?;
-        Ok(tokenizer)
-    }
-
-    /// Returns how many tokens mark start and end of every text.
-    pub(super) fn marks(&self) -> usize {
-        self.before.len() + self.after.len()
-    }
-
-    /// Returns the number of characters of the median word of the vocabulary.
-    pub(super) fn median_chars(&self) -> usize {
-        let words = self.any.get_vocab(true);
-        let mut counts: Vec<usize> = words.keys().map(|word| word.chars().count()).collect();
-        counts.sort_unstable();
-        match counts.len() {
-            0 => 0,
-            count => (counts[(count - 1) / 2] + counts[count / 2]) / 2,
-        }
-    }
-
-    /// Adds a text with its marks, and returns how many tokens it has.
-    pub(super) fn add(
-        &self,
-        text: &str,
-        wanted: Wanted,
-        tokens: &mut Tokens,
-    ) -> Result<usize, String> {
-        let room = wanted.tokens_max.saturating_sub(self.marks());
-        let start = tokens.numbers.len();
-        let added = self.add_marked(text, room, wanted.truncate, &mut tokens.numbers);
-        if let Err(cause) = added {
-            tokens.numbers.truncate(start);
-            return Err(cause);
-        }
-        tokens.ends.push(tokens.numbers.len());
-        Ok(tokens.numbers.len() - start)
-    }
-
-    /// Adds a text without marks or unknown tokens.
-    pub(super) fn add_known(
-        &self,
-        text: &str,
-        tokens_max: usize,
-        tokens: &mut Tokens,
-    ) -> Result<usize, String> {
-        let start = tokens.numbers.len();
-        if let Err(cause) = self.add_numbers(text, usize::MAX, &mut tokens.numbers) {
-            tokens.numbers.truncate(start);
-            return Err(cause);
-        }
-        let mut end = start;
-        for at in start..tokens.numbers.len() {
-            let number = tokens.numbers[at];
-            if Some(number) != self.unknown && end - start < tokens_max {
-                tokens.numbers[end] = number;
-                end += 1;
-            }
-        }
-        tokens.numbers.truncate(end);
-        tokens.ends.push(end);
-        Ok(end - start)
-    }
-
-    /// Returns how many tokens a text has, with its marks, however many the model takes.
-    pub(super) fn count(&self, text: &str) -> Result<usize, String> {
-        let mut numbers = Vec::new();
-        self.add_numbers(within_bounds(text)?, usize::MAX, &mut numbers)?;
-        Ok(numbers.len() + self.marks())
-    }
-
-    /// Returns the tokens of a text, however many the model takes.
-    pub(super) fn pieces(&self, text: &str, marked: bool) -> Result<Vec<Piece>, String> {
-        let text = within_bounds(text)?;
-        let encoding = contained(|| self.any.encode_char_offsets(text, marked))?;
-        let chars: Vec<char> = text.chars().collect();
-        let piece = |index: usize| {
-            let (start, end) = encoding.get_offsets()[index];
-            let is_mark = encoding.get_special_tokens_mask()[index] == 1;
-            let within = chars.get(start..end).filter(|_| !is_mark);
-            let name = || encoding.get_tokens()[index].clone();
-            Piece {
-                number: encoding.get_ids()[index],
-                text: within.map_or_else(name, |chars| chars.iter().collect()),
-                chars: within.map(|_| start..end),
-            }
-        };
-        Ok((0..encoding.len()).map(piece).collect())
-    }
-
-    fn add_marked(
-        &self,
-        text: &str,
-        room: usize,
-        truncate: bool,
-        numbers: &mut Vec<u32>,
-    ) -> Result<(), String> {
-        let text = if truncate { cut(text) } else { within_bounds(text)? };
-        numbers.extend(&self.before);
-        let start = numbers.len();
-        self.add_numbers(text, room.saturating_add(1), numbers)?;
-        if numbers.len() - start > room {
-            if !truncate {
-                let (count, most) = (self.count(text)?, room + self.marks());
-                return Err(format!("has {count} tokens, the model takes {most}"));
-            }
-            numbers.truncate(start + room);
-        }
-        numbers.extend(&self.after);
-        Ok(())
-    }
-
-    /// Adds the tokens of a text; not all of them where there are more than `enough`.
-    fn add_numbers(&self, text: &str, enough: usize, numbers: &mut Vec<u32>) -> Result<(), String> {
-        let start = numbers.len();
-        if let Some(pieces) = &self.pieces {
-            let by_crate =
-                |part: &str, numbers: &mut Vec<u32>| self.add_by_crate(part, false, numbers);
-            if pieces.add(text, enough, numbers, by_crate)? {
-                return Ok(());
-            }
-            numbers.truncate(start);
-        }
-        self.add_by_crate(text, false, numbers)
-    }
-
-    fn add_by_crate(&self, text: &str, marked: bool, numbers: &mut Vec<u32>) -> Result<(), String> {
-        let encoding = contained(|| self.any.encode_fast(text, marked))?;
-        let ids = encoding.get_ids();
-        if let Some(id) = ids.iter().find(|id| **id as usize >= self.vocabulary) {
-            return Err(format!("has token {id}, the model has {} vectors", self.vocabulary));
-        }
-        numbers.extend(ids);
-        Ok(())
-    }
-
-    /// Finds what is put around a text.
-    fn find_marks(&mut self) -> Result<(), String> {
-        let (mut plain, mut marked) = (Vec::new(), Vec::new());
-        self.add_by_crate("a", false, &mut plain)?;
-        self.add_by_crate("a", true, &mut marked)?;
-        let place = (0..=marked.len()).find(|start| marked[*start..].starts_with(&plain));
-        let start = place.ok_or("its post-processor changes what it marks")?;
-        self.before = marked[..start].to_vec();
-        self.after = marked[start + plain.len()..].to_vec();
-        Ok(())
-    }
-}
-
-/// Runs code of a library that may panic on files that its authors did not think of.
-fn contained<T>(
-    run: impl FnOnce() -> Result<T, Box<dyn std::error::Error + Send + Sync>>,
-) -> Result<T, String> {
-    match catch_unwind(AssertUnwindSafe(run)) {
-        Ok(result) => result.map_err(|error| error.to_string()),
-        Err(_) => Err("the tokenizer fails on it".to_owned()),
-    }
-}
-
-fn within_bounds(text: &str) -> Result<&str, String> {
-    match text.len() <= TEXT_BYTES_MAX {
-        true => Ok(text),
-        false => Err(format!("is {} bytes, at most {TEXT_BYTES_MAX} are read", text.len())),
-    }
-}
-
-/// Returns as much of a text as is looked at.
-pub(super) fn cut(text: &str) -> &str {
-    let mut end = text.len().min(TEXT_BYTES_MAX);
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    &text[..end]
 }

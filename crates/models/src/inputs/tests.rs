@@ -24,7 +24,7 @@ fn absent_and_nan_take_missing() {
     let inputs = inputs();
     let mut slots = slots(&inputs);
     assert_eq!(inputs.len(), 4, "items bring none");
-    inputs.set_number(Source::User, "reads", f64::NAN, &mut slots).unwrap();
+    inputs.set_number(FeatureSource::User, "reads", f64::NAN, &mut slots).unwrap();
     let values: Vec<f64> = (0..4).map(|slot| inputs.value(&slots, slot)).collect();
     assert_eq!(values, [5.0, 0.0, 0.0, 12.0]);
 }
@@ -33,9 +33,9 @@ fn absent_and_nan_take_missing() {
 fn a_text_sets_all_its_one_hot_slots() {
     let inputs = inputs();
     let mut slots = slots(&inputs);
-    inputs.set_text(Source::User, "country", "fr", &mut slots).unwrap();
+    inputs.set_text(FeatureSource::User, "country", "fr", &mut slots).unwrap();
     assert_eq!(slots[1..3], [0.0, 1.0]);
-    let twice = inputs.set_text(Source::User, "country", "de", &mut slots);
+    let twice = inputs.set_text(FeatureSource::User, "country", "de", &mut slots);
     assert_eq!(twice, Err(RequestError::Twice));
 }
 
@@ -44,11 +44,11 @@ fn wrong_kinds_and_infinities_are_refused_and_unread_names_ignored() {
     let inputs = inputs();
     let mut slots = slots(&inputs);
     let mut number = |source, field, value| inputs.set_number(source, field, value, &mut slots);
-    assert_eq!(number(Source::User, "reads", f64::INFINITY), Err(RequestError::Infinite));
-    assert_eq!(number(Source::User, "country", 1.0), Err(RequestError::WantsText));
-    assert_eq!(number(Source::Context, "reads", 1.0), Ok(()), "another source's field");
-    assert_eq!(number(Source::User, "shoe_size", 44.0), Ok(()));
-    let text = inputs.set_text(Source::User, "reads", "many", &mut slots);
+    assert_eq!(number(FeatureSource::User, "reads", f64::INFINITY), Err(RequestError::Infinite));
+    assert_eq!(number(FeatureSource::User, "country", 1.0), Err(RequestError::WantsText));
+    assert_eq!(number(FeatureSource::Context, "reads", 1.0), Ok(()), "another source's field");
+    assert_eq!(number(FeatureSource::User, "shoe_size", 44.0), Ok(()));
+    let text = inputs.set_text(FeatureSource::User, "reads", "many", &mut slots);
     assert_eq!(text, Err(RequestError::WantsNumber));
     assert!(slots.iter().all(|slot| slot.is_nan()));
 }

@@ -2,9 +2,9 @@
 
 use super::*;
 
-fn wanted() -> Wanted {
+fn wanted() -> WantedColumns {
     let texts = vec!["publisher".to_owned()];
-    Wanted { numbers: vec!["popularity".to_owned(), "stats.reads".to_owned()], texts }
+    WantedColumns { numbers: vec!["popularity".to_owned(), "stats.reads".to_owned()], texts }
 }
 
 fn problems(text: &str) -> Vec<String> {

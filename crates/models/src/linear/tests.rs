@@ -18,7 +18,7 @@ fn optional_keys_take_their_defaults() {
             "crosses":[{"left":"user.affinity.b","right":"item.category=b","weight":2}]}"#,
     )
     .unwrap();
-    assert_eq!((model.link, model.intercept), (Link::Identity, 0.0));
+    assert_eq!((model.link, model.intercept), (LinkFunction::Identity, 0.0));
     assert_eq!(model.features[0].scale, 1.0);
     assert_eq!(model.features[0].missing, 0.25, "missing is the mean by default");
     assert_eq!((model.crosses[0].mean, model.crosses[0].scale), (0.0, 1.0));
@@ -80,7 +80,7 @@ fn infinite_numbers_are_refused() {
 
 #[test]
 fn logistic_link_is_finite_at_both_ends() {
-    assert_eq!(Link::Logistic.apply(-1e6), 0.0);
-    assert_eq!(Link::Logistic.apply(1e6), 1.0);
-    assert_eq!(Link::Logistic.apply(0.0), 0.5);
+    assert_eq!(LinkFunction::Logistic.apply(-1e6), 0.0);
+    assert_eq!(LinkFunction::Logistic.apply(1e6), 1.0);
+    assert_eq!(LinkFunction::Logistic.apply(0.0), 0.5);
 }

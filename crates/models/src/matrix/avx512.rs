@@ -1,6 +1,9 @@
-//! Packed rows on CPUs with 512-bit registers: eight rows, one column and one instruction.
+//! Packed rows on CPUs with 512-bit registers: eight rows, one column, one instruction.
 //!
-//! By hand, because the compiler makes 128-bit instructions of the same loop (docs/DECISIONS.md).
+//! This is written by hand, because the compiler makes 128-bit instructions of the same loop
+//! (docs/DECISIONS.md).
+//!
+//! Invariant: nothing is fused, so sums are those of the portable loop to the bit.
 
 #![expect(unsafe_code, reason = "functions for machines that have AVX-512")]
 
@@ -9,7 +12,7 @@ use core::arch::x86_64::{
     _mm512_setzero_pd, _mm512_storeu_pd,
 };
 
-use super::{Lane, WIDTH};
+use super::lane::{Lane, WIDTH};
 
 pub(super) fn is_available() -> bool {
     is_x86_feature_detected!("avx512f")

@@ -1,6 +1,6 @@
 //! A candidate set scored eight rows at a time, and its sums beside those of the plain loop.
 
-use super::{Matrix, Packed, WIDTH, Weights, add_packed, add_packed_anywhere};
+use super::{Matrix, Packed, RequestWeights, WIDTH, add_packed, add_packed_anywhere};
 
 const COLUMNS: usize = 13;
 
@@ -12,7 +12,7 @@ fn matrix(rows: usize) -> Matrix {
     Matrix::from_columns(&(0..COLUMNS).map(column).collect::<Vec<_>>(), rows)
 }
 
-fn weights() -> Weights {
+fn weights() -> RequestWeights {
     let weight = |index: usize| if index < COLUMNS { (index as f64 + 0.1).cos() } else { 0.0 };
     (0..COLUMNS.div_ceil(WIDTH))
         .map(|lane| std::array::from_fn(|index| weight(lane * WIDTH + index)))

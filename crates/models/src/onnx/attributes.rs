@@ -2,20 +2,20 @@
 //!
 //! Invariant: an error names the node and the attribute.
 
-use super::file::{Node, tensor};
-use super::value::{Data, TextCode, Texts, Value};
+use super::file::{GraphNode, tensor};
+use super::tensor::{Data, Tensor, TextCode, TextInterner};
 use super::wire::{Message, Wire};
 use crate::error::Problem;
 
 /// A node as its operator reads it.
 #[derive(Debug)]
 pub(super) struct Attributes<'a, 'b> {
-    pub(super) node: &'b Node<'a>,
+    pub(super) node: &'b GraphNode<'a>,
     /// The version of the operators of its domain.
     pub(super) opset: i64,
-    pub(super) texts: &'b mut Texts,
+    pub(super) texts: &'b mut TextInterner,
     /// Inputs as they are for the rows that a graph is tried with.
-    pub(super) inputs: Vec<Option<&'b Value>>,
+    pub(super) inputs: Vec<Option<&'b Tensor>>,
     /// Whether an input is the same for all rows.
     pub(super) is_constant: Vec<bool>,
 }
@@ -79,14 +79,14 @@ impl<'a> Attributes<'a, '_> {
         })?;
         let codes = found.into_iter().map(|text| self.texts.code(text));
         let codes: Result<Vec<TextCode>, String> = codes.collect();
-        codes.map_err(|cause| self.problem(name, &cause))
+        codes.map_err(|reason| self.problem(name, &reason))
     }
 
-    pub(super) fn tensor(&mut self, name: &str) -> Result<Option<Value>, Problem> {
+    pub(super) fn tensor(&mut self, name: &str) -> Result<Option<Tensor>, Problem> {
         match self.last(name, 5) {
             Some(wire) => tensor(wire?.message()?, self.texts)
                 .map(|(_, value)| Some(value))
-                .map_err(|problem| self.problem(name, &problem.cause)),
+                .map_err(|problem| self.problem(name, &problem.reason)),
             None => Ok(None),
         }
     }
@@ -102,7 +102,7 @@ impl<'a> Attributes<'a, '_> {
         }
         match self.constant(index) {
             Some(value) => {
-                let list = value.elements::<i64>().map_err(|cause| self.problem(name, &cause))?;
+                let list = value.elements::<i64>().map_err(|reason| self.problem(name, &reason))?;
                 Ok(Some(list.to_vec()))
             }
             None if self.node.inputs.get(index).is_some_and(|input| !input.is_empty()) => {
@@ -113,7 +113,7 @@ impl<'a> Attributes<'a, '_> {
     }
 
     /// Returns the value of an input, where it is a constant.
-    pub(super) fn constant(&self, index: usize) -> Option<&Value> {
+    pub(super) fn constant(&self, index: usize) -> Option<&Tensor> {
         let is_constant = self.is_constant.get(index).copied().unwrap_or(false);
         self.inputs.get(index).copied().flatten().filter(|_| is_constant)
     }
@@ -123,8 +123,8 @@ impl<'a> Attributes<'a, '_> {
         self.inputs.get(index).copied().flatten().map(|value| &value.data)
     }
 
-    pub(super) fn problem(&self, attribute: &str, cause: &str) -> Problem {
-        Problem::new(self.node.place(), format!("`{attribute}` {cause}"))
+    pub(super) fn problem(&self, attribute: &str, reason: &str) -> Problem {
+        Problem::new(self.node.place(), format!("`{attribute}` {reason}"))
     }
 
     /// Finds an attribute by its name; the last one where there are several.
@@ -157,7 +157,7 @@ impl<'a> Attributes<'a, '_> {
                 (at, wire) if at == number => take(wire),
                 _ => Ok(()),
             };
-            read.map_err(|problem| self.problem(name, &problem.cause))?;
+            read.map_err(|problem| self.problem(name, &problem.reason))?;
         }
         Ok(())
     }

@@ -4,7 +4,7 @@
 //! Invariant: counts are bounded, and a constant is as large as its data in the file.
 //! Refuses: sparse constants, constants in other files, functions of the model's own.
 
-use super::value::{Data, Shape, TextCode, Texts, Value};
+use super::tensor::{Data, Shape, Tensor, TextCode, TextInterner};
 use super::wire::{Message, Wire};
 use crate::error::Problem;
 
@@ -15,18 +15,18 @@ const NODES_MAX: usize = 1 << 16;
 const PARTS_MAX: usize = 1 << 12;
 
 #[derive(Debug, Default)]
-pub(super) struct File<'a> {
+pub(super) struct ModelFile<'a> {
     pub(super) producer: &'a str,
     /// Versions of the operators by domain; the empty one is ONNX's own.
     pub(super) opsets: Vec<(&'a str, i64)>,
-    pub(super) nodes: Vec<Node<'a>>,
+    pub(super) nodes: Vec<GraphNode<'a>>,
     pub(super) constants: Vec<Message<'a>>,
     pub(super) inputs: Vec<Port<'a>>,
     pub(super) outputs: Vec<Port<'a>>,
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Node<'a> {
+pub(super) struct GraphNode<'a> {
     pub(super) name: &'a str,
     pub(super) domain: &'a str,
     pub(super) operator: &'a str,
@@ -55,7 +55,7 @@ pub(super) mod kind {
     pub(crate) const DOUBLE: i64 = 11;
 }
 
-impl<'a> File<'a> {
+impl<'a> ModelFile<'a> {
     /// Reads `ModelProto`.
     pub(super) fn read(bytes: &'a [u8]) -> Result<Self, Problem> {
         let mut file = Self::default();
@@ -90,7 +90,7 @@ impl<'a> File<'a> {
             match field? {
                 (1, node) => {
                     bound("nodes", self.nodes.len(), NODES_MAX)?;
-                    self.nodes.push(Node::read(node.message()?)?);
+                    self.nodes.push(GraphNode::read(node.message()?)?);
                 }
                 (5, constant) => {
                     bound("constants", self.constants.len(), NODES_MAX)?;
@@ -112,7 +112,7 @@ impl<'a> File<'a> {
     }
 }
 
-impl<'a> Node<'a> {
+impl<'a> GraphNode<'a> {
     /// Reads `NodeProto`.
     fn read(message: Message<'a>) -> Result<Self, Problem> {
         let mut node = Self::default();
@@ -215,19 +215,19 @@ fn opset_of(message: Message<'_>) -> Result<(&str, i64), Problem> {
 /// Reads `TensorProto`: its name and its value.
 pub(super) fn tensor<'a>(
     message: Message<'a>,
-    texts: &mut Texts,
-) -> Result<(&'a str, Value), Problem> {
+    texts: &mut TextInterner,
+) -> Result<(&'a str, Tensor), Problem> {
     let name = find_text(message, 8)?;
-    let mut read = || -> Result<Value, Problem> {
-        let parts = Parts::read(message)?;
-        parts.value(texts).map_err(|cause| Problem::new(format!("constant `{name}`"), cause))
+    let mut read = || -> Result<Tensor, Problem> {
+        let fields = TensorFields::read(message)?;
+        fields.value(texts).map_err(|reason| Problem::new(format!("constant `{name}`"), reason))
     };
     Ok((name, read()?))
 }
 
 /// The fields of a tensor, of which one holds its data.
 #[derive(Default)]
-struct Parts<'a> {
+struct TensorFields<'a> {
     sizes: Vec<i64>,
     kind: i64,
     floats: Vec<f32>,
@@ -239,26 +239,26 @@ struct Parts<'a> {
     is_elsewhere: bool,
 }
 
-impl<'a> Parts<'a> {
+impl<'a> TensorFields<'a> {
     fn read(message: Message<'a>) -> Result<Self, Problem> {
-        let mut parts = Self::default();
+        let mut tensor = Self::default();
         for field in message.fields() {
             match field? {
-                (1, sizes) => sizes.integers_into(&mut parts.sizes)?,
-                (2, kind) => parts.kind = kind.integer()?,
-                (4, floats) => floats.floats_into(&mut parts.floats)?,
-                (5 | 7, integers) => integers.integers_into(&mut parts.integers)?,
-                (6, text) => parts.texts.push(text.text()?),
-                (9, raw) => parts.raw = Some(raw.message()?.bytes),
-                (10, doubles) => doubles.doubles_into(&mut parts.doubles)?,
-                (14, Wire::Varint(place)) => parts.is_elsewhere = place == 1,
+                (1, sizes) => sizes.integers_into(&mut tensor.sizes)?,
+                (2, kind) => tensor.kind = kind.integer()?,
+                (4, floats) => floats.floats_into(&mut tensor.floats)?,
+                (5 | 7, integers) => integers.integers_into(&mut tensor.integers)?,
+                (6, text) => tensor.texts.push(text.text()?),
+                (9, raw) => tensor.raw = Some(raw.message()?.bytes),
+                (10, doubles) => doubles.doubles_into(&mut tensor.doubles)?,
+                (14, Wire::Varint(place)) => tensor.is_elsewhere = place == 1,
                 _ => {}
             }
         }
-        Ok(parts)
+        Ok(tensor)
     }
 
-    fn value(self, texts: &mut Texts) -> Result<Value, String> {
+    fn value(self, texts: &mut TextInterner) -> Result<Tensor, String> {
         if self.is_elsewhere {
             return Err("lies in another file; save the model as one".to_owned());
         }
@@ -283,7 +283,7 @@ impl<'a> Parts<'a> {
             }
             (kind, _) => return Err(format!("data type {kind} is not supported")),
         };
-        Value::new(shape, data)
+        Tensor::new(shape, data)
     }
 }
 

@@ -1,11 +1,11 @@
-//! Labels of classes, integers or texts, and the value that holds those of rows.
+//! Labels of classes, integers or texts, and the tensor that holds the labels of rows.
 //!
 //! Invariant: there is at least one class.
 
-use super::attributes::Attributes;
-use super::graph::Call;
-use super::value::{Shape, TextCode, Value};
 use crate::error::Problem;
+use crate::onnx::attributes::Attributes;
+use crate::onnx::call::OperatorCall;
+use crate::onnx::tensor::{Shape, Tensor, TextCode};
 use crate::trees::forest::OUTPUTS_MAX;
 
 #[derive(Debug)]
@@ -48,8 +48,8 @@ impl Labels {
     /// Makes room for the labels of so many rows.
     pub(super) fn room<'a>(
         &'a self,
-        call: &mut Call<'_>,
-        value: &'a mut Value,
+        call: &mut OperatorCall<'_>,
+        value: &'a mut Tensor,
         rows: usize,
     ) -> Result<LabelRoom<'a>, String> {
         let shape = Shape::of(&[rows]);

@@ -1,19 +1,73 @@
 //! Every operator that is known, by domain and name.
 //!
+//! To add one:
+//!
+//! 1. a file in `operators/` with its type, `read` and `impl Operator`;
+//! 2. a line in the table;
+//! 3. a model in `golden/onnx_models.py`, and what that writes in `golden/onnx/`, as a test asks.
+//!
 //! Refuses: everything else, by node and name, and versions of operators that nobody here has read.
 
-use super::arithmetic::{Arithmetic, Comparison, Fold, Where};
+mod arg_max;
+mod arithmetic;
+mod binarizer;
+mod cast;
+mod clip;
+mod comparison;
+mod concat;
+mod constant;
+mod constant_of_shape;
+mod flatten;
+mod gather;
+mod gemm;
+mod identity;
+mod imputer;
+mod linear;
+mod matmul;
+mod normalizer;
+mod reduce;
+mod reshape;
+mod scaler;
+mod select;
+mod shape;
+mod slice;
+mod softmax;
+mod squeeze;
+mod transpose;
+mod tree_ensemble;
+mod unary;
+
+pub(super) use constant::constant;
+
+use arg_max::ArgMax;
+use arithmetic::{Arithmetic, Fold};
+use binarizer::Binarizer;
+use cast::Cast;
+use clip::Clip;
+use comparison::Comparison;
+use concat::Concat;
+use constant_of_shape::ConstantOfShape;
+use flatten::Flatten;
+use gather::Gather;
+use gemm::Gemm;
+use identity::Identity;
+use imputer::Imputer;
+use linear::{LinearClassifier, LinearRegressor};
+use matmul::MatMul;
+use normalizer::Normalizer;
+use reduce::{Reduce, Reduction};
+use reshape::Reshape;
+use scaler::Scaler;
+use select::Where;
+use shape::ShapeOf;
+use slice::Slice;
+use softmax::Softmax;
+use squeeze::Squeeze;
+use transpose::Transpose;
+use unary::{IsNan, Not, Unary};
+
 use super::attributes::Attributes;
-use super::dense::{Gemm, LinearClassifier, LinearRegressor, MatMul};
-use super::ensemble;
-use super::graph::Operator;
-use super::layout::{
-    Concat, Filled, Flatten, Gather, Identity, Ones, Reshape, Sizes, Slice, Transpose,
-};
-use super::pointwise::{Cast, Clip, Function, IsNan, Not};
-use super::reduce::{Extreme, Reduce, Reduction, Softmax};
-use super::rows::{Binarizer, Imputer, Normalizer, Scaler};
-use super::value::{Data, Shape, Value};
+use super::call::Operator;
 use crate::error::Problem;
 
 /// Versions of ONNX's own operators (from 7 on arithmetic repeats what is smaller by itself).
@@ -22,43 +76,103 @@ const OPSETS: std::ops::RangeInclusive<i64> = 7..=28;
 /// Versions of the operators of ONNX-ML.
 const ML_OPSETS: std::ops::RangeInclusive<i64> = 1..=5;
 
-type Read = Result<Box<dyn Operator>, Problem>;
+/// Reads an operator from its node.
+type ReadOperator = fn(&mut Attributes<'_, '_>) -> Result<Box<dyn Operator>, Problem>;
+
+/// ONNX's own operators.
+const OPERATORS: &[(&str, ReadOperator)] = &[
+    ("Abs", |_| done(Unary::Abs)),
+    ("Add", |_| done(Arithmetic::Add)),
+    ("And", |_| done(Comparison::And)),
+    ("ArgMax", |from| ArgMax::read(from, false).and_then(done)),
+    ("ArgMin", |from| ArgMax::read(from, true).and_then(done)),
+    ("Cast", |from| Cast::read(from).and_then(done)),
+    ("Ceil", |_| done(Unary::Ceil)),
+    ("Clip", |from| Clip::read(from).and_then(done)),
+    ("Concat", |from| Concat::read(from).and_then(done)),
+    ("ConstantOfShape", |from| ConstantOfShape::read(from).and_then(done)),
+    ("Div", |_| done(Arithmetic::Div)),
+    ("Dropout", |_| done(Identity)),
+    ("Equal", |_| done(Comparison::Equal)),
+    ("Exp", |_| done(Unary::Exp)),
+    ("Flatten", |from| Flatten::read(from).and_then(done)),
+    ("Floor", |_| done(Unary::Floor)),
+    ("Gather", |from| Gather::read(from).and_then(done)),
+    ("Gemm", |from| Gemm::read(from).and_then(done)),
+    ("Greater", |_| done(Comparison::Greater)),
+    ("GreaterOrEqual", |_| done(Comparison::GreaterOrEqual)),
+    ("Identity", |_| done(Identity)),
+    ("IsNaN", |_| done(IsNan)),
+    ("Less", |_| done(Comparison::Less)),
+    ("LessOrEqual", |_| done(Comparison::LessOrEqual)),
+    ("Log", |_| done(Unary::Log)),
+    ("LogSoftmax", |from| Softmax::read(from, true).and_then(done)),
+    ("MatMul", |_| done(MatMul)),
+    ("Max", |_| done(Fold(Arithmetic::Max))),
+    ("Min", |_| done(Fold(Arithmetic::Min))),
+    ("Mul", |_| done(Arithmetic::Mul)),
+    ("Neg", |_| done(Unary::Neg)),
+    ("Not", |_| done(Not)),
+    ("Or", |_| done(Comparison::Or)),
+    ("Pow", |_| done(Arithmetic::Pow)),
+    ("Reciprocal", |_| done(Unary::Reciprocal)),
+    ("ReduceL1", |from| Reduce::read(from, Reduction::L1).and_then(done)),
+    ("ReduceL2", |from| Reduce::read(from, Reduction::L2).and_then(done)),
+    ("ReduceMax", |from| Reduce::read(from, Reduction::Max).and_then(done)),
+    ("ReduceMean", |from| Reduce::read(from, Reduction::Mean).and_then(done)),
+    ("ReduceMin", |from| Reduce::read(from, Reduction::Min).and_then(done)),
+    ("ReduceProd", |from| Reduce::read(from, Reduction::Prod).and_then(done)),
+    ("ReduceSum", |from| Reduce::read(from, Reduction::Sum).and_then(done)),
+    ("ReduceSumSquare", |from| Reduce::read(from, Reduction::SumSquare).and_then(done)),
+    ("Relu", |_| done(Unary::Relu)),
+    ("Reshape", |from| Reshape::read(from).and_then(done)),
+    ("Round", |_| done(Unary::Round)),
+    ("Shape", |_| done(ShapeOf)),
+    ("Sigmoid", |_| done(Unary::Sigmoid)),
+    ("Sign", |_| done(Unary::Sign)),
+    ("Slice", |from| Slice::read(from).and_then(done)),
+    ("Softmax", |from| Softmax::read(from, false).and_then(done)),
+    ("Softplus", |_| done(Unary::Softplus)),
+    ("Sqrt", |_| done(Unary::Sqrt)),
+    ("Squeeze", |from| Squeeze::read(from, false).and_then(done)),
+    ("Sub", |_| done(Arithmetic::Sub)),
+    ("Sum", |_| done(Fold(Arithmetic::Add))),
+    ("Tanh", |_| done(Unary::Tanh)),
+    ("Transpose", |from| Transpose::read(from).and_then(done)),
+    ("Unsqueeze", |from| Squeeze::read(from, true).and_then(done)),
+    ("Where", |_| done(Where)),
+    ("Xor", |_| done(Comparison::Xor)),
+];
+
+/// The operators of ONNX-ML.
+const ML_OPERATORS: &[(&str, ReadOperator)] = &[
+    ("ArrayFeatureExtractor", |_| done(Gather::of_features())),
+    ("Binarizer", |from| Binarizer::read(from).and_then(done)),
+    ("Imputer", |from| Imputer::read(from).and_then(done)),
+    ("LinearClassifier", |from| LinearClassifier::read(from).and_then(done)),
+    ("LinearRegressor", |from| LinearRegressor::read(from).and_then(done)),
+    ("Normalizer", |from| Normalizer::read(from).and_then(done)),
+    ("Scaler", |from| Scaler::read(from).and_then(done)),
+    ("TreeEnsembleClassifier", tree_ensemble::classifier),
+    ("TreeEnsembleRegressor", tree_ensemble::regressor),
+    ("ZipMap", |_| done(Identity)),
+];
 
 /// Reads the operator of a node.
 ///
 /// # Errors
 /// That it is not known, or the attribute that is wrong.
-pub(super) fn of(from: &mut Attributes<'_, '_>) -> Read {
+pub(super) fn of(from: &mut Attributes<'_, '_>) -> Result<Box<dyn Operator>, Problem> {
     check_opset(from)?;
-    match from.node.domain {
-        "ai.onnx.ml" => of_ml(from),
-        "" => match of_elements(from.node.operator) {
-            Some(operator) => Ok(operator),
-            None => of_tensors(from),
-        },
-        _ => Err(unknown(from)),
-    }
-}
-
-/// Reads the value of the node `Constant`.
-pub(super) fn constant(from: &mut Attributes<'_, '_>) -> Result<Value, Problem> {
-    if let Some(value) = from.tensor("value")? {
-        return Ok(value);
-    }
-    let data = if from.has("value_float") {
-        Data::Floats(vec![from.float("value_float", 0.0)?])
-    } else if from.has("value_int") {
-        Data::Integers(vec![from.integer("value_int", 0)?])
-    } else if from.has("value_floats") {
-        Data::Floats(from.floats("value_floats")?)
-    } else if from.has("value_ints") {
-        Data::Integers(from.integers("value_ints")?)
-    } else {
-        return Err(from.problem("value", "is not given"));
+    let known = match from.node.domain {
+        "" => OPERATORS,
+        "ai.onnx.ml" => ML_OPERATORS,
+        _ => return Err(unknown(from)),
     };
-    let is_list = from.has("value_floats") || from.has("value_ints");
-    let shape = if is_list { Shape::of(&[data.len()]) } else { Shape::of(&[]) };
-    Value::new(shape, data).map_err(|cause| from.problem("value", &cause))
+    match known.iter().find(|(name, _)| *name == from.node.operator) {
+        Some((_, read)) => read(from),
+        None => Err(unknown(from)),
+    }
 }
 
 fn check_opset(from: &Attributes<'_, '_>) -> Result<(), Problem> {
@@ -80,102 +194,14 @@ fn check_opset(from: &Attributes<'_, '_>) -> Result<(), Problem> {
 }
 
 fn unknown(from: &Attributes<'_, '_>) -> Problem {
-    let cause = "the operator is not supported; hint: ONNX Runtime runs it in a worker pool, \
+    let reason = "the operator is not supported; hint: ONNX Runtime runs it in a worker pool, \
                  `python = \"tidegate.onnx:app\"` (docs/MODELS.md)";
-    Problem::new(from.node.place(), cause)
+    Problem::new(from.node.place(), reason)
 }
 
-fn of_ml(from: &mut Attributes<'_, '_>) -> Read {
-    match from.node.operator {
-        "TreeEnsembleRegressor" => ensemble::regressor(from),
-        "TreeEnsembleClassifier" => ensemble::classifier(from),
-        "LinearRegressor" => boxed(LinearRegressor::read(from)),
-        "LinearClassifier" => boxed(LinearClassifier::read(from)),
-        "Scaler" => boxed(Scaler::read(from)),
-        "Imputer" => boxed(Imputer::read(from)),
-        "Normalizer" => boxed(Normalizer::read(from)),
-        "Binarizer" => boxed(Binarizer::read(from)),
-        "ArrayFeatureExtractor" => Ok(Box::new(Gather::of_features())),
-        "ZipMap" => Ok(Box::new(Identity)),
-        _ => Err(unknown(from)),
-    }
+fn done(operator: impl Operator + 'static) -> Result<Box<dyn Operator>, Problem> {
+    Ok(Box::new(operator))
 }
 
-/// Operators that have no attributes.
-fn of_elements(name: &str) -> Option<Box<dyn Operator>> {
-    let operator: Box<dyn Operator> = match name {
-        "Add" => Box::new(Arithmetic::Add),
-        "Sub" => Box::new(Arithmetic::Sub),
-        "Mul" => Box::new(Arithmetic::Mul),
-        "Div" => Box::new(Arithmetic::Div),
-        "Pow" => Box::new(Arithmetic::Pow),
-        "Sum" => Box::new(Fold(Arithmetic::Add)),
-        "Min" => Box::new(Fold(Arithmetic::Min)),
-        "Max" => Box::new(Fold(Arithmetic::Max)),
-        "Equal" => Box::new(Comparison::Equal),
-        "Less" => Box::new(Comparison::Less),
-        "LessOrEqual" => Box::new(Comparison::LessOrEqual),
-        "Greater" => Box::new(Comparison::Greater),
-        "GreaterOrEqual" => Box::new(Comparison::GreaterOrEqual),
-        "And" => Box::new(Comparison::And),
-        "Or" => Box::new(Comparison::Or),
-        "Xor" => Box::new(Comparison::Xor),
-        "Where" => Box::new(Where),
-        "Neg" => Box::new(Function::Neg),
-        "Abs" => Box::new(Function::Abs),
-        "Exp" => Box::new(Function::Exp),
-        "Log" => Box::new(Function::Log),
-        "Sqrt" => Box::new(Function::Sqrt),
-        "Reciprocal" => Box::new(Function::Reciprocal),
-        "Sigmoid" => Box::new(Function::Sigmoid),
-        "Tanh" => Box::new(Function::Tanh),
-        "Relu" => Box::new(Function::Relu),
-        "Softplus" => Box::new(Function::Softplus),
-        "Sign" => Box::new(Function::Sign),
-        "Floor" => Box::new(Function::Floor),
-        "Ceil" => Box::new(Function::Ceil),
-        "Round" => Box::new(Function::Round),
-        "Not" => Box::new(Not),
-        "IsNaN" => Box::new(IsNan),
-        "MatMul" => Box::new(MatMul),
-        "Identity" | "Dropout" => Box::new(Identity),
-        "Shape" => Box::new(Sizes),
-        _ => return None,
-    };
-    Some(operator)
-}
-
-fn of_tensors(from: &mut Attributes<'_, '_>) -> Read {
-    let reduce = |what| boxed(Reduce::read(from, what));
-    match from.node.operator {
-        "Gemm" => boxed(Gemm::read(from)),
-        "Cast" => boxed(Cast::read(from)),
-        "Clip" => boxed(Clip::read(from)),
-        "Softmax" => boxed(Softmax::read(from, false)),
-        "LogSoftmax" => boxed(Softmax::read(from, true)),
-        "ArgMax" => boxed(Extreme::read(from, false)),
-        "ArgMin" => boxed(Extreme::read(from, true)),
-        "ReduceSum" => reduce(Reduction::Sum),
-        "ReduceMean" => reduce(Reduction::Mean),
-        "ReduceProd" => reduce(Reduction::Prod),
-        "ReduceMin" => reduce(Reduction::Min),
-        "ReduceMax" => reduce(Reduction::Max),
-        "ReduceSumSquare" => reduce(Reduction::SumSquare),
-        "ReduceL1" => reduce(Reduction::L1),
-        "ReduceL2" => reduce(Reduction::L2),
-        "Reshape" => boxed(Reshape::read(from)),
-        "Flatten" => boxed(Flatten::read(from)),
-        "Squeeze" => boxed(Ones::read(from, false)),
-        "Unsqueeze" => boxed(Ones::read(from, true)),
-        "Concat" => boxed(Concat::read(from)),
-        "Transpose" => boxed(Transpose::read(from)),
-        "Slice" => boxed(Slice::read(from)),
-        "Gather" => boxed(Gather::read(from)),
-        "ConstantOfShape" => boxed(Filled::read(from)),
-        _ => Err(unknown(from)),
-    }
-}
-
-fn boxed<T: Operator + 'static>(read: Result<T, Problem>) -> Read {
-    read.map(|operator| Box::new(operator) as Box<dyn Operator>)
-}
+#[cfg(test)]
+mod tests;

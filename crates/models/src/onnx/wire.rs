@@ -1,8 +1,9 @@
-//! Protocol Buffers' wire format (protobuf.dev, "Encoding"), read where it lies: a message is a
-//! piece of the file, and its fields are found as they are asked for.
+//! The wire format of Protocol Buffers (protobuf.dev, "Encoding"), read where it lies.
 //!
-//! Invariant: reading allocates nothing but the numbers of a list, each of which takes a byte of
-//! the file; nothing is read outside a message.
+//! A message is a piece of the file, and its fields are found as they are asked for.
+//!
+//! Invariant: nothing is read outside a message. Reading allocates nothing but the numbers of a
+//! list, each of which takes a byte of the file.
 //! Refuses: groups, which no file of ONNX holds.
 
 use crate::error::Problem;
@@ -26,7 +27,7 @@ pub(super) enum Wire<'a> {
 
 /// Fields of a message with their numbers, in order.
 #[derive(Debug)]
-pub(super) struct Fields<'a> {
+pub(super) struct MessageFields<'a> {
     message: Message<'a>,
     at: usize,
 }
@@ -36,8 +37,8 @@ impl<'a> Message<'a> {
         Self { bytes, start: 0 }
     }
 
-    pub(super) fn fields(self) -> Fields<'a> {
-        Fields { message: self, at: 0 }
+    pub(super) fn fields(self) -> MessageFields<'a> {
+        MessageFields { message: self, at: 0 }
     }
 
     pub(super) fn text(self) -> Result<&'a str, Problem> {
@@ -117,7 +118,7 @@ impl<'a> Wire<'a> {
     }
 }
 
-impl<'a> Iterator for Fields<'a> {
+impl<'a> Iterator for MessageFields<'a> {
     type Item = Result<(u64, Wire<'a>), Problem>;
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -132,7 +133,7 @@ impl<'a> Iterator for Fields<'a> {
     }
 }
 
-impl<'a> Fields<'a> {
+impl<'a> MessageFields<'a> {
     fn field(&mut self) -> Result<(u64, Wire<'a>), Problem> {
         let tag = self.varint()?;
         let value = match tag & 7 {
@@ -172,21 +173,21 @@ impl<'a> Fields<'a> {
         let rest = &self.message.bytes[self.at..];
         let bytes = usize::try_from(length).ok().and_then(|length| rest.get(..length));
         let Some(bytes) = bytes else {
-            let cause = format!("{length} bytes were to follow, there are {}", rest.len());
-            return Err(self.problem(cause));
+            let reason = format!("{length} bytes were to follow, there are {}", rest.len());
+            return Err(self.problem(reason));
         };
         let taken = Message { bytes, start: self.message.start + self.at };
         self.at += bytes.len();
         Ok(taken)
     }
 
-    fn problem(&self, cause: String) -> Problem {
-        problem(self.message.start + self.at, cause)
+    fn problem(&self, reason: String) -> Problem {
+        problem(self.message.start + self.at, reason)
     }
 }
 
-fn problem(at: usize, cause: impl Into<String>) -> Problem {
-    Problem::new(format!("byte {at}"), cause)
+fn problem(at: usize, reason: impl Into<String>) -> Problem {
+    Problem::new(format!("byte {at}"), reason)
 }
 
 #[cfg(test)]

@@ -110,7 +110,7 @@ fn plain_score(
 ) -> (f64, f64) {
     let raw = |name: &crate::FeatureName| {
         let found = match name.source {
-            Source::Item => item.get(&name.field),
+            FeatureSource::Item => item.get(&name.field),
             source => request.get(&format!("{}.{}", source.prefix(), name.field)),
         };
         match (found, &name.equals) {
@@ -145,7 +145,7 @@ fn slots(ranker: &Ranker, request: &serde_json::Map<String, serde_json::Value>) 
     ranker.inputs().clear(&mut slots);
     for (name, value) in request {
         let (source, field) = name.split_once('.').unwrap();
-        let source = if source == "user" { Source::User } else { Source::Context };
+        let source = if source == "user" { FeatureSource::User } else { FeatureSource::Context };
         match value.as_str() {
             Some(text) => ranker.inputs().set_text(source, field, text, &mut slots).unwrap(),
             None => {

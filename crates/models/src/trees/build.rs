@@ -1,15 +1,15 @@
 //! From trees as read to what is evaluated: columns, tests for blocks of rows, steps for walks.
 //!
-//! Invariant: each split and leaf of a tree is reached at most once from its root, so evaluation
-//! ends; what is not reached at all (XGBoost keeps pruned nodes) is left out.
+//! Invariant: each split and leaf is reached at most once from its root, so evaluation ends. What
+//! is not reached is left out: XGBoost keeps pruned nodes.
 //! Refuses: recursion, whatever the depth of a tree.
 
 use std::ops::Range;
 
-use super::columns::{COLUMNS_MAX, Columns, Index, Place};
+use super::columns::{COLUMNS_MAX, CodeColumns, CodeTest, TestIndex};
 use super::forest::{Child, Forest, Merge, Tree};
-use super::link::Link;
 use super::number::Leaf;
+use super::transform::OutputTransform;
 use crate::error::Problem;
 
 /// Leaves of a tree that is evaluated for a block of rows at once: numbers of leaves are bytes.
@@ -23,22 +23,22 @@ const PADDING: usize = 255;
 pub(crate) struct Program<L> {
     pub(crate) features: usize,
     pub(crate) base: Vec<L>,
-    pub(crate) link: Link,
+    pub(crate) transform: OutputTransform,
     pub(crate) divisor: usize,
     pub(crate) merge: Merge,
-    pub(crate) columns: Columns,
-    pub(crate) trees: Vec<Plan>,
+    pub(crate) columns: CodeColumns,
+    pub(crate) trees: Vec<CompiledTree>,
     /// Tests of all trees that are evaluated by blocks.
     pub(crate) tests: Vec<BlockTest>,
     /// Leaves of all trees from left to right, once for each output of a tree, then [`PADDING`].
     pub(crate) leaves: Vec<L>,
-    pub(crate) steps: Vec<Step>,
+    pub(crate) steps: Vec<WalkStep>,
     /// The value that a walk ends with, for each step of a tree, once for each of its outputs.
     pub(crate) ends: Vec<L>,
 }
 
 #[derive(Debug)]
-pub(crate) struct Plan {
+pub(crate) struct CompiledTree {
     /// The outputs that the tree adds to.
     pub(crate) outputs: Range<usize>,
     /// Its leaves, those of its first output.
@@ -53,8 +53,8 @@ pub(crate) struct Plan {
 
 /// A split of a tree whose leaves are numbered from left to right.
 ///
-/// A row whose leftmost reachable leaf is `first` when its turn comes stands at this split; where
-/// its code is above `limit` it goes right, and `then` is its leftmost reachable leaf.
+/// A row stands at this split where its leftmost reachable leaf is `first` when the test's turn
+/// comes. Where its code is above `limit` it goes right: then that leaf is `then`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct BlockTest {
     pub(crate) column: u32,
@@ -66,15 +66,15 @@ pub(crate) struct BlockTest {
 /// A split or a leaf: 32 bits for the left child (the right one stands beside it), 24 for the
 /// column, 8 for the limit. A leaf is its own child, and no code is above its limit.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Step(u64);
+pub(crate) struct WalkStep(u64);
 
-impl Step {
-    fn split(left: u32, place: Place) -> Self {
+impl WalkStep {
+    fn split(left: u32, place: CodeTest) -> Self {
         Self(u64::from(left) << 32 | u64::from(place.column) << 8 | u64::from(place.limit))
     }
 
-    fn leaf(own: u32) -> Self {
-        Self(u64::from(own) << 32 | 255)
+    fn leaf(number: u32) -> Self {
+        Self(u64::from(number) << 32 | 255)
     }
 
     /// Returns the step after this one, given what finds the code of a column.
@@ -91,15 +91,15 @@ impl Step {
 /// The tree that is none, or the limit that the model goes beyond.
 pub(crate) fn compile<L: Leaf>(forest: Forest<L>) -> Result<Program<L>, Problem> {
     let splits = forest.trees.iter().flat_map(|tree| &tree.splits);
-    let (columns, index) = Columns::of(splits, &forest.sets, forest.zero_max);
+    let (columns, index) = CodeColumns::of(splits, &forest.sets, forest.zero_max);
     if columns.count() >= COLUMNS_MAX {
-        let cause = format!("has {} distinct tests, at most {COLUMNS_MAX}", columns.count());
-        return Err(Problem::new("model", cause));
+        let reason = format!("has {} distinct tests, at most {COLUMNS_MAX}", columns.count());
+        return Err(Problem::new("model", reason));
     }
     let mut program = Program {
         features: forest.features,
         base: forest.base,
-        link: forest.link,
+        transform: forest.transform,
         divisor: forest.divisor,
         merge: forest.merge,
         columns,
@@ -111,7 +111,7 @@ pub(crate) fn compile<L: Leaf>(forest: Forest<L>) -> Result<Program<L>, Problem>
     };
     for (number, tree) in forest.trees.iter().enumerate() {
         let at = || format!("tree {number}");
-        check_tree(tree).map_err(|cause| Problem::new(at(), cause))?;
+        check_tree(tree).map_err(|reason| Problem::new(at(), reason))?;
         let first_test = program.tests.len();
         let leaves = program.add_tests(tree, &index);
         let (root, ends) = program.add_steps(tree, &index);
@@ -123,7 +123,7 @@ pub(crate) fn compile<L: Leaf>(forest: Forest<L>) -> Result<Program<L>, Problem>
         }
         let tests = by_blocks.then_some(tests);
         let outputs = tree.output as usize..(tree.output + tree.outputs) as usize;
-        program.trees.push(Plan { outputs, leaves, tests, root, ends });
+        program.trees.push(CompiledTree { outputs, leaves, tests, root, ends });
         if u32::try_from(program.steps.len()).is_err() {
             return Err(Problem::new(at(), "is one too many: more than 4 billion nodes"));
         }
@@ -157,31 +157,31 @@ fn check_tree<L>(tree: &Tree<L>) -> Result<(), String> {
 impl<L: Leaf> Program<L> {
     /// Adds the leaves from left to right, and the tests, each before those below it; returns where
     /// the leaves of the first output stand.
-    fn add_tests(&mut self, tree: &Tree<L>, index: &Index) -> Range<usize> {
-        enum Turn {
+    fn add_tests(&mut self, tree: &Tree<L>, index: &TestIndex) -> Range<usize> {
+        enum Traversal {
             Visit(Child),
             /// The left side of this test is done, so its right side begins here.
             Then(usize),
         }
         let mut order = Vec::new();
-        let mut turns = vec![Turn::Visit(tree.root)];
+        let mut turns = vec![Traversal::Visit(tree.root)];
         while let Some(turn) = turns.pop() {
             // A tree with more leaves than a byte counts is walked, and these tests dropped.
             let leaf = order.len() as u8;
             match turn {
-                Turn::Visit(Child::Leaf(leaf)) => order.push(leaf as usize),
-                Turn::Visit(Child::Split(split)) => {
+                Traversal::Visit(Child::Leaf(leaf)) => order.push(leaf as usize),
+                Traversal::Visit(Child::Split(split)) => {
                     let split = &tree.splits[split as usize];
-                    let Place { column, limit } = self.columns.place(split, index);
+                    let CodeTest { column, limit } = self.columns.place(split, index);
                     let test = self.tests.len();
                     self.tests.push(BlockTest { column, limit, first: leaf, then: 0 });
                     turns.extend([
-                        Turn::Visit(split.right),
-                        Turn::Then(test),
-                        Turn::Visit(split.left),
+                        Traversal::Visit(split.right),
+                        Traversal::Then(test),
+                        Traversal::Visit(split.left),
                     ]);
                 }
-                Turn::Then(test) => self.tests[test].then = leaf,
+                Traversal::Then(test) => self.tests[test].then = leaf,
             }
         }
         let (start, outputs) = (self.leaves.len(), tree.outputs as usize);
@@ -194,17 +194,17 @@ impl<L: Leaf> Program<L> {
 
     /// Adds the steps of walks, level by level; returns the first, and where the ends of the first
     /// output stand.
-    fn add_steps(&mut self, tree: &Tree<L>, index: &Index) -> (u32, Range<usize>) {
+    fn add_steps(&mut self, tree: &Tree<L>, index: &TestIndex) -> (u32, Range<usize>) {
         let root = self.steps.len();
         let mut order = vec![tree.root];
         let mut next = 0;
         while let Some(child) = order.get(next).copied() {
             match child {
-                Child::Leaf(_) => self.steps.push(Step::leaf((root + next) as u32)),
+                Child::Leaf(_) => self.steps.push(WalkStep::leaf((root + next) as u32)),
                 Child::Split(split) => {
                     let split = &tree.splits[split as usize];
                     let left = (root + order.len()) as u32;
-                    self.steps.push(Step::split(left, self.columns.place(split, index)));
+                    self.steps.push(WalkStep::split(left, self.columns.place(split, index)));
                     order.extend([split.left, split.right]);
                 }
             }

@@ -1,18 +1,17 @@
-//! Sets of categories as columns: for each category that any set of a feature names, the sets that
-//! hold it.
+//! Sets of categories as columns: for each category, the sets of a feature that hold it.
 //!
-//! So a row touches only the columns whose set holds its category, instead of asking all of them.
-//! A code is 0 for left and 255 for right.
+//! A row touches only the columns whose set holds its category, instead of asking all of them. A
+//! code is 0 for left and 255 for right.
 //!
 //! Invariant: the columns of a feature stand side by side.
 
-use super::columns::{LANES, LEFT, RIGHT};
-use super::forest::{Set, Side};
+use super::block::{LANES, LEFT, RIGHT};
+use super::forest::{Branch, Set};
 use super::number::{MISSING_CATEGORY, NO_CATEGORY};
 
 /// All sets of a feature.
 #[derive(Debug)]
-pub(super) struct Group {
+pub(super) struct CategorySets {
     pub(super) feature: usize,
     first_column: usize,
     /// By set: the code of a category that it does not hold.
@@ -25,7 +24,7 @@ pub(super) struct Group {
     known: Vec<(u32, u32)>,
 }
 
-impl Group {
+impl CategorySets {
     pub(super) fn new(feature: usize, first_column: usize) -> Self {
         Self {
             feature,
@@ -43,7 +42,7 @@ impl Group {
     }
 
     /// Adds a set whose categories go to the side `inside`, and returns its column.
-    pub(super) fn add(&mut self, set: &Set, inside: Side, missing: Side) -> u32 {
+    pub(super) fn add(&mut self, set: &Set, inside: Branch, missing: Branch) -> u32 {
         let number = self.outside.len() as u32;
         self.outside.push(code(inside.other()));
         self.missing.push(code(missing));
@@ -105,6 +104,6 @@ impl Group {
     }
 }
 
-fn code(side: Side) -> u8 {
-    if side == Side::Left { LEFT } else { RIGHT }
+fn code(side: Branch) -> u8 {
+    if side == Branch::Left { LEFT } else { RIGHT }
 }

@@ -1,23 +1,22 @@
-//! Rows as small numbers: of each test that a model makes of a feature, which side a value takes.
+//! Rows as small numbers: which side a value takes in each test that a model makes of a feature.
 //!
-//! A scale holds the distinct limits of a feature, sorted; the code of a value is how many of them
+//! A scale holds the distinct limits of a feature, sorted. The code of a value is how many of them
 //! lie below it. Then `value <= limits[k]` is `code <= k`, exactly, whatever the precision, and
-//! every node of every tree compares two bytes. 255 limits fit a column of bytes; more take more
-//! columns, in each of which a value that lies beyond is 0 or 255. A missing value is 0 in the
-//! column of the nodes that send it left and 255 in that of the nodes that send it right.
-//! Each distinct set of categories is a column of its own (`categories.rs`), and so is each value
-//! that a feature is asked to equal.
+//! every node compares two bytes.
+//!
+//! 255 limits fit a column of bytes. More take more columns, where a value that lies beyond is 0 or
+//! 255. A missing value is 0 in the column of nodes that send it left, and 255 in the column of
+//! nodes that send it right. Each distinct set of categories has its own column (`categories.rs`),
+//! and so has each value that a feature is asked to equal.
 //!
 //! Invariant: a node's limit is below 255, so 0 is always left and 255 always right.
 
 use std::collections::HashMap;
 
-use super::categories::Group;
-use super::forest::{Missing, Set, Side, Split, Test};
+use super::block::{LANES, LEFT, RIGHT};
+use super::categories::CategorySets;
+use super::forest::{Branch, Missing, Set, Split, Test};
 use super::number::{Leaf, Number};
-
-/// Rows of a block.
-pub(super) const LANES: usize = 64;
 
 /// Limits of a column.
 const LIMITS_MAX: usize = 255;
@@ -25,16 +24,10 @@ const LIMITS_MAX: usize = 255;
 /// Columns a model may need, so that a step of a walk fits eight bytes.
 pub(super) const COLUMNS_MAX: usize = 1 << 24;
 
-/// The code that goes left whatever the limit.
-pub(super) const LEFT: u8 = 0;
-
-/// The code that goes right whatever the limit.
-pub(super) const RIGHT: u8 = 255;
-
 #[derive(Debug)]
-pub(crate) struct Columns {
-    scales: Vec<Scale>,
-    groups: Vec<Group>,
+pub(crate) struct CodeColumns {
+    scales: Vec<LimitScale>,
+    groups: Vec<CategorySets>,
     equals: Vec<Equal>,
     /// Tables of all scales.
     limits: Vec<f64>,
@@ -45,21 +38,21 @@ pub(crate) struct Columns {
 
 /// Where a node finds its side: right where the code is above `limit`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct CodeTest {
     pub(super) column: u32,
     pub(super) limit: u8,
 }
 
 /// All limits of a feature whose missing values are the same.
 #[derive(Debug)]
-struct Scale {
+struct LimitScale {
     feature: usize,
-    kind: Kind,
-    tables: Vec<Table>,
+    kind: MissingKind,
+    tables: Vec<LimitTable>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-enum Kind {
+enum MissingKind {
     AsZero,
     Nan,
     ZeroOrNan,
@@ -67,7 +60,7 @@ enum Kind {
 
 /// Up to 255 limits, padded with NaN to 4, 16, 64 or 256.
 #[derive(Debug)]
-struct Table {
+struct LimitTable {
     start: usize,
     size: usize,
     /// The column where missing values go left.
@@ -87,21 +80,21 @@ struct Equal {
 
 /// What finds the place of a test.
 #[derive(Debug)]
-pub(crate) struct Index {
-    scales: HashMap<(u32, Kind), (usize, Vec<f64>)>,
-    sets: HashMap<(u32, u32, Side, Side), u32>,
+pub(crate) struct TestIndex {
+    scales: HashMap<(u32, MissingKind), (usize, Vec<f64>)>,
+    sets: HashMap<(u32, u32, Branch, Branch), u32>,
     /// By feature, bits of the value, and the side of a missing value.
-    equals: HashMap<(u32, u64, Side), u32>,
+    equals: HashMap<(u32, u64, Branch), u32>,
 }
 
-impl Columns {
+impl CodeColumns {
     /// Collects the tests of all splits, and returns what finds their places.
     pub(super) fn of<'a>(
         splits: impl Iterator<Item = &'a Split>,
         sets: &[Set],
         zero_max: f64,
-    ) -> (Self, Index) {
-        let mut limits: HashMap<(u32, Kind), Vec<(f64, Side)>> = HashMap::new();
+    ) -> (Self, TestIndex) {
+        let mut limits: HashMap<(u32, MissingKind), Vec<(f64, Branch)>> = HashMap::new();
         let (mut wanted, mut equals) = (Vec::new(), Vec::new());
         for split in splits {
             match split.test {
@@ -126,7 +119,7 @@ impl Columns {
             zero_max,
         };
         let mut index =
-            Index { scales: HashMap::new(), sets: HashMap::new(), equals: HashMap::new() };
+            TestIndex { scales: HashMap::new(), sets: HashMap::new(), equals: HashMap::new() };
         let mut sorted: Vec<_> = limits.into_iter().collect();
         sorted.sort_unstable_by_key(|(key, _)| *key);
         for ((feature, kind), limits) in sorted {
@@ -146,31 +139,37 @@ impl Columns {
     }
 
     /// Returns the place of a split's test, which [`Self::of`] saw.
-    pub(super) fn place(&self, split: &Split, index: &Index) -> Place {
+    pub(super) fn place(&self, split: &Split, index: &TestIndex) -> CodeTest {
         match split.test {
             Test::UpTo { limit, missing } => {
                 let (kind, side) = missing.split();
                 let (scale, distinct) = &index.scales[&(split.feature, kind)];
                 let rank = distinct.partition_point(|other| *other < limit);
                 let table = &self.scales[*scale].tables[rank / LIMITS_MAX];
-                let column = if side == Side::Left { table.left } else { table.right };
-                Place {
+                let column = if side == Branch::Left { table.left } else { table.right };
+                CodeTest {
                     column: column.expect("a column for every side that a node asks for"),
                     limit: (rank % LIMITS_MAX) as u8,
                 }
             }
             Test::In { set, inside, missing } => {
-                Place { column: index.sets[&(split.feature, set, inside, missing)], limit: 0 }
+                CodeTest { column: index.sets[&(split.feature, set, inside, missing)], limit: 0 }
             }
-            Test::Is { value, missing } => {
-                Place { column: index.equals[&(split.feature, value.to_bits(), missing)], limit: 0 }
-            }
+            Test::Is { value, missing } => CodeTest {
+                column: index.equals[&(split.feature, value.to_bits(), missing)],
+                limit: 0,
+            },
         }
     }
 
-    fn add_scale(&mut self, feature: usize, kind: Kind, tests: Vec<(f64, Side)>) -> Vec<f64> {
+    fn add_scale(
+        &mut self,
+        feature: usize,
+        kind: MissingKind,
+        tests: Vec<(f64, Branch)>,
+    ) -> Vec<f64> {
         let has = |side| tests.iter().any(|(_, other)| *other == side);
-        let (left, right) = (has(Side::Left), has(Side::Right));
+        let (left, right) = (has(Branch::Left), has(Branch::Right));
         let mut distinct: Vec<f64> = tests.iter().map(|(limit, _)| *limit).collect();
         distinct.sort_unstable_by(f64::total_cmp);
         distinct.dedup();
@@ -183,18 +182,23 @@ impl Columns {
                 self.count += usize::from(wanted);
                 wanted.then_some(self.count as u32 - u32::from(wanted))
             };
-            Table { start, size, left: column(left), right: column(right) }
+            LimitTable { start, size, left: column(left), right: column(right) }
         });
         let tables = tables.collect();
-        self.scales.push(Scale { feature, kind, tables });
+        self.scales.push(LimitScale { feature, kind, tables });
         distinct
     }
 
     /// Gives each distinct set a column; `wanted` is in order, so a feature's stand together.
-    fn add_sets(&mut self, wanted: &[(u32, u32, Side, Side)], sets: &[Set], index: &mut Index) {
-        let mut known: HashMap<(u32, &Set, Side, Side), u32> = HashMap::new();
+    fn add_sets(
+        &mut self,
+        wanted: &[(u32, u32, Branch, Branch)],
+        sets: &[Set],
+        index: &mut TestIndex,
+    ) {
+        let mut known: HashMap<(u32, &Set, Branch, Branch), u32> = HashMap::new();
         for of_feature in wanted.chunk_by(|a, b| a.0 == b.0) {
-            let mut group = Group::new(of_feature[0].0 as usize, self.count);
+            let mut group = CategorySets::new(of_feature[0].0 as usize, self.count);
             for key @ (feature, set, inside, missing) in of_feature {
                 let set = &sets[*set as usize];
                 let column = known.entry((*feature, set, *inside, *missing));
@@ -206,7 +210,7 @@ impl Columns {
         }
     }
 
-    fn add_equals(&mut self, mut wanted: Vec<(u32, u64, Side)>, index: &mut Index) {
+    fn add_equals(&mut self, mut wanted: Vec<(u32, u64, Branch)>, index: &mut TestIndex) {
         wanted.sort_unstable();
         wanted.dedup();
         for key @ (feature, bits, missing) in wanted {
@@ -214,7 +218,7 @@ impl Columns {
             self.equals.push(Equal {
                 feature: feature as usize,
                 value: f64::from_bits(bits),
-                missing: if missing == Side::Left { LEFT } else { RIGHT },
+                missing: if missing == Branch::Left { LEFT } else { RIGHT },
                 column: self.count,
             });
             self.count += 1;
@@ -295,7 +299,11 @@ impl Columns {
         if value.abs() <= self.zero_max { 0.0 } else { value }
     }
 
-    fn rank_block<const ROWS: usize>(&self, table: &Table, values: &[f64; ROWS]) -> [u8; ROWS] {
+    fn rank_block<const ROWS: usize>(
+        &self,
+        table: &LimitTable,
+        values: &[f64; ROWS],
+    ) -> [u8; ROWS] {
         let limits = &self.limits[table.start..table.start + table.size];
         match table.size {
             4 => rank::<4, ROWS>(limits, values),
@@ -332,7 +340,7 @@ impl Equal {
     }
 }
 
-impl Kind {
+impl MissingKind {
     /// Returns the values as they are compared.
     fn compared<const ROWS: usize>(self, values: [f64; ROWS]) -> [f64; ROWS] {
         match self {
@@ -357,11 +365,11 @@ impl Kind {
 }
 
 impl Missing {
-    fn split(self) -> (Kind, Side) {
+    fn split(self) -> (MissingKind, Branch) {
         match self {
-            Self::AsZero => (Kind::AsZero, Side::Left),
-            Self::Nan(side) => (Kind::Nan, side),
-            Self::ZeroOrNan(side) => (Kind::ZeroOrNan, side),
+            Self::AsZero => (MissingKind::AsZero, Branch::Left),
+            Self::Nan(side) => (MissingKind::Nan, side),
+            Self::ZeroOrNan(side) => (MissingKind::ZeroOrNan, side),
         }
     }
 }

@@ -1,8 +1,10 @@
-//! What JSON and UBJSON both hold, as XGBoost writes it: maps, lists, and long arrays of one kind
-//! of number, which are kept as such.
+//! What JSON and UBJSON both hold, as XGBoost writes it: maps, lists, texts, long arrays of
+//! numbers.
 //!
-//! Invariant: nothing nests deeper than [`DEPTH_MAX`], so that reading may recurse. The memory
-//! taken is at most a small multiple of the bytes read.
+//! Arrays of one kind of number are kept as such.
+//!
+//! Invariants: nothing nests deeper than [`DEPTH_MAX`], so reading may recurse. The memory taken is
+//! at most a small multiple of the bytes read.
 
 use crate::error::Problem;
 
@@ -10,7 +12,7 @@ use crate::error::Problem;
 pub(super) const DEPTH_MAX: usize = 32;
 
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Value {
+pub(super) enum Document {
     Null,
     Bool(bool),
     Integer(i64),
@@ -18,41 +20,41 @@ pub(super) enum Value {
     Text(String),
     Integers(Vec<i64>),
     Floats(Vec<f32>),
-    List(Vec<Value>),
-    Map(Vec<(String, Value)>),
+    List(Vec<Document>),
+    Map(Vec<(String, Document)>),
 }
 
 /// A value with its place, for errors.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Node<'a> {
-    value: &'a Value,
-    within: Option<&'a Node<'a>>,
-    name: Name<'a>,
+pub(super) struct ValueAt<'a> {
+    value: &'a Document,
+    within: Option<&'a ValueAt<'a>>,
+    name: PathStep<'a>,
 }
 
 #[derive(Debug, Clone, Copy)]
-enum Name<'a> {
+enum PathStep<'a> {
     Key(&'a str),
     Index(usize),
 }
 
 /// A list as it grows: of one kind of number while it can be.
 #[derive(Debug, Default)]
-pub(super) struct Elements(Option<Value>);
+pub(super) struct Elements(Option<Document>);
 
 impl Elements {
-    pub(super) fn push(&mut self, value: Value) {
+    pub(super) fn push(&mut self, value: Document) {
         let list = self.0.get_or_insert_with(|| match value {
-            Value::Integer(_) => Value::Integers(Vec::new()),
-            Value::Float(_) => Value::Floats(Vec::new()),
-            _ => Value::List(Vec::new()),
+            Document::Integer(_) => Document::Integers(Vec::new()),
+            Document::Float(_) => Document::Floats(Vec::new()),
+            _ => Document::List(Vec::new()),
         });
         match (list, value) {
-            (Value::Integers(values), Value::Integer(value)) => values.push(value),
-            (Value::Floats(values), Value::Float(value)) => values.push(value),
-            (Value::Floats(values), Value::Integer(value)) => values.push(value as f32),
-            (Value::List(values), value) => values.push(value),
-            (list @ Value::Integers(_), value @ Value::Float(_)) => {
+            (Document::Integers(values), Document::Integer(value)) => values.push(value),
+            (Document::Floats(values), Document::Float(value)) => values.push(value),
+            (Document::Floats(values), Document::Integer(value)) => values.push(value as f32),
+            (Document::List(values), value) => values.push(value),
+            (list @ Document::Integers(_), value @ Document::Float(_)) => {
                 list.integers_to_floats();
                 self.push(value);
             }
@@ -63,12 +65,12 @@ impl Elements {
         }
     }
 
-    pub(super) fn finish(self) -> Value {
-        self.0.unwrap_or(Value::Integers(Vec::new()))
+    pub(super) fn finish(self) -> Document {
+        self.0.unwrap_or(Document::Integers(Vec::new()))
     }
 }
 
-impl Value {
+impl Document {
     fn integers_to_floats(&mut self) {
         if let Self::Integers(values) = self {
             *self = Self::Floats(values.iter().map(|value| *value as f32).collect());
@@ -84,42 +86,42 @@ impl Value {
     }
 }
 
-impl<'a> Node<'a> {
-    pub(super) fn root(value: &'a Value) -> Self {
-        Self { value, within: None, name: Name::Key("model") }
+impl<'a> ValueAt<'a> {
+    pub(super) fn root(value: &'a Document) -> Self {
+        Self { value, within: None, name: PathStep::Key("model") }
     }
 
     /// Returns the value of a key, which must be there.
-    pub(super) fn get(&'a self, key: &'a str) -> Result<Node<'a>, Problem> {
+    pub(super) fn get(&'a self, key: &'a str) -> Result<ValueAt<'a>, Problem> {
         self.find(key)?.ok_or_else(|| self.problem(format!("has no key `{key}`")))
     }
 
     /// Returns the value of a key, if it is there.
-    pub(super) fn find(&'a self, key: &'a str) -> Result<Option<Node<'a>>, Problem> {
-        let Value::Map(map) = self.value else {
+    pub(super) fn find(&'a self, key: &'a str) -> Result<Option<ValueAt<'a>>, Problem> {
+        let Document::Map(map) = self.value else {
             return Err(self.problem("must be an object"));
         };
         let found = map.iter().find(|(name, _)| name == key);
-        Ok(found.map(|(_, value)| Node { value, within: Some(self), name: Name::Key(key) }))
+        Ok(found.map(|(_, value)| ValueAt { value, within: Some(self), name: PathStep::Key(key) }))
     }
 
     /// Returns the elements of a list of anything but numbers.
-    pub(super) fn list(&'a self) -> Result<impl Iterator<Item = Node<'a>>, Problem> {
-        let values: &[Value] = match self.value {
-            Value::List(values) => values,
-            Value::Integers(values) if values.is_empty() => &[],
+    pub(super) fn list(&'a self) -> Result<impl Iterator<Item = ValueAt<'a>>, Problem> {
+        let values: &[Document] = match self.value {
+            Document::List(values) => values,
+            Document::Integers(values) if values.is_empty() => &[],
             _ => return Err(self.problem("must be an array")),
         };
-        Ok(values.iter().enumerate().map(move |(index, value)| Node {
+        Ok(values.iter().enumerate().map(move |(index, value)| ValueAt {
             value,
             within: Some(self),
-            name: Name::Index(index),
+            name: PathStep::Index(index),
         }))
     }
 
     pub(super) fn text(&self) -> Result<&'a str, Problem> {
         match self.value {
-            Value::Text(text) => Ok(text),
+            Document::Text(text) => Ok(text),
             _ => Err(self.problem("must be a string")),
         }
     }
@@ -132,11 +134,11 @@ impl<'a> Node<'a> {
 
     pub(super) fn integers(&self) -> Result<Vec<i64>, Problem> {
         match self.value {
-            Value::Integers(values) => Ok(values.clone()),
-            Value::List(values) => values
+            Document::Integers(values) => Ok(values.clone()),
+            Document::List(values) => values
                 .iter()
                 .map(|value| match value {
-                    Value::Bool(value) => Ok(i64::from(*value)),
+                    Document::Bool(value) => Ok(i64::from(*value)),
                     _ => Err(self.problem("must be an array of integers")),
                 })
                 .collect(),
@@ -146,23 +148,23 @@ impl<'a> Node<'a> {
 
     pub(super) fn floats(&self) -> Result<Vec<f32>, Problem> {
         match self.value {
-            Value::Floats(values) => Ok(values.clone()),
-            Value::Integers(values) => Ok(values.iter().map(|value| *value as f32).collect()),
+            Document::Floats(values) => Ok(values.clone()),
+            Document::Integers(values) => Ok(values.iter().map(|value| *value as f32).collect()),
             _ => Err(self.problem("must be an array of numbers")),
         }
     }
 
-    pub(super) fn problem(&self, cause: impl Into<String>) -> Problem {
-        Problem::new(format!("`{}`", self.place()), cause)
+    pub(super) fn problem(&self, reason: impl Into<String>) -> Problem {
+        Problem::new(format!("`{}`", self.place()), reason)
     }
 
     fn place(&self) -> String {
         let Some(within) = self.within else { return "model".to_owned() };
         let before = within.place();
         match self.name {
-            Name::Index(index) => format!("{before}[{index}]"),
-            Name::Key(key) if before == "model" => key.to_owned(),
-            Name::Key(key) => format!("{before}.{key}"),
+            PathStep::Index(index) => format!("{before}[{index}]"),
+            PathStep::Key(key) if before == "model" => key.to_owned(),
+            PathStep::Key(key) => format!("{before}.{key}"),
         }
     }
 }

@@ -1,14 +1,14 @@
-//! Trees as the readers of all formats hand them over: splits, leaves, and what makes a score of
-//! their sum. One form for all, because their tests differ only in which side a value takes.
+//! Trees as the readers of all formats hand them over: splits, leaves, and the transform of sums.
 //!
-//! XGBoost's `x < t` is written as `x <= t'` with t' the next smaller float, so that every
-//! numerical test is [`Test::UpTo`].
+//! There is one form for all formats, because their tests differ only in which side a value takes.
+//! XGBoost's `x < t` is written as `x <= t'` with t' the next smaller float. So every numerical
+//! test is [`Test::UpTo`].
 //!
 //! Invariant: limits and leaves are finite, features and sets exist. That splits form a tree is
-//! held by `build.rs`.
+//! checked by `build.rs`.
 
-use super::link::Link;
 use super::number::Leaf;
+use super::transform::OutputTransform;
 
 /// Features a model may have.
 pub(crate) const FEATURES_MAX: usize = 1 << 24;
@@ -23,8 +23,8 @@ pub(crate) struct Forest<L> {
     pub(crate) base: Vec<L>,
     pub(crate) trees: Vec<Tree<L>>,
     pub(crate) sets: Vec<Set>,
-    pub(crate) link: Link,
-    /// What sums are divided by before the link; 1 but for LightGBM's random forests.
+    pub(crate) transform: OutputTransform,
+    /// What sums are divided by before the transform; 1 but for LightGBM's random forests.
     pub(crate) divisor: usize,
     pub(crate) merge: Merge,
     /// What is at most so far from 0 is 0, also where it is compared.
@@ -70,13 +70,13 @@ pub(crate) enum Test {
     /// Left where the value is at most `limit`.
     UpTo { limit: f64, missing: Missing },
     /// Left where the value is this one; NaN to the side `missing`.
-    Is { value: f64, missing: Side },
+    Is { value: f64, missing: Branch },
     /// To the side `inside` where the category is in the set; the other side where it is not.
-    In { set: u32, inside: Side, missing: Side },
+    In { set: u32, inside: Branch, missing: Branch },
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) enum Side {
+pub(crate) enum Branch {
     Left,
     Right,
 }
@@ -86,8 +86,8 @@ pub(crate) enum Side {
 pub(crate) enum Missing {
     /// None: NaN counts as 0.
     AsZero,
-    Nan(Side),
-    ZeroOrNan(Side),
+    Nan(Branch),
+    ZeroOrNan(Branch),
 }
 
 /// A set of categories, in rising order.
@@ -102,7 +102,7 @@ impl<L: Leaf> Tree<L> {
     }
 }
 
-impl Side {
+impl Branch {
     pub(crate) fn other(self) -> Self {
         match self {
             Self::Left => Self::Right,

@@ -1,16 +1,18 @@
-//! JSON as XGBoost writes it (RFC 8259, and `NaN` and `Infinity` for numbers), into a [`Value`].
+//! JSON as XGBoost writes it (RFC 8259, and `NaN` and `Infinity` for numbers), into a [`Document`].
 //!
-//! By hand, because a decimal becomes the nearest float in one rounding, as XGBoost's own reader
-//! has it, and because arrays of numbers stay arrays of numbers.
+//! It is read by hand for two reasons. A decimal becomes the nearest float in one rounding, as in
+//! XGBoost's reader; and arrays of numbers stay arrays of numbers.
+//!
+//! Invariant: an error names the byte.
 
-use super::document::{DEPTH_MAX, Elements, Value};
+use super::document::{DEPTH_MAX, Document, Elements};
 use crate::error::Problem;
 
 /// Reads a whole document.
 ///
 /// # Errors
 /// What is wrong, with the place of the byte.
-pub(super) fn read(bytes: &[u8]) -> Result<Value, Problem> {
+pub(super) fn read(bytes: &[u8]) -> Result<Document, Problem> {
     let mut reader = Reader { bytes, at: 0 };
     let value = reader.value(0)?;
     match reader.peek() {
@@ -25,24 +27,24 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    fn value(&mut self, depth: usize) -> Result<Value, Problem> {
+    fn value(&mut self, depth: usize) -> Result<Document, Problem> {
         if depth > DEPTH_MAX {
             return Err(self.problem(format!("nests deeper than {DEPTH_MAX} levels")));
         }
         match self.peek() {
             Some(b'{') => self.map(depth),
             Some(b'[') => self.list(depth),
-            Some(b'"') => self.text().map(Value::Text),
-            Some(b't') => self.word("true", Value::Bool(true)),
-            Some(b'f') => self.word("false", Value::Bool(false)),
-            Some(b'n') => self.word("null", Value::Null),
+            Some(b'"') => self.text().map(Document::Text),
+            Some(b't') => self.word("true", Document::Bool(true)),
+            Some(b'f') => self.word("false", Document::Bool(false)),
+            Some(b'n') => self.word("null", Document::Null),
             Some(b'-' | b'+' | b'0'..=b'9' | b'N' | b'I') => self.number(),
             Some(_) => Err(self.problem("expected a value")),
             None => Err(self.ended()),
         }
     }
 
-    fn map(&mut self, depth: usize) -> Result<Value, Problem> {
+    fn map(&mut self, depth: usize) -> Result<Document, Problem> {
         let mut map = Vec::new();
         self.at += 1;
         while self.peek() != Some(b'}') {
@@ -55,10 +57,10 @@ impl Reader<'_> {
             map.push((key, self.value(depth + 1)?));
         }
         self.at += 1;
-        Ok(Value::Map(map))
+        Ok(Document::Map(map))
     }
 
-    fn list(&mut self, depth: usize) -> Result<Value, Problem> {
+    fn list(&mut self, depth: usize) -> Result<Document, Problem> {
         let mut elements = Elements::default();
         let mut first = true;
         self.at += 1;
@@ -114,22 +116,22 @@ impl Reader<'_> {
         Ok(())
     }
 
-    fn number(&mut self) -> Result<Value, Problem> {
+    fn number(&mut self) -> Result<Document, Problem> {
         let rest = &self.bytes[self.at..];
         let ends = |byte: &u8| matches!(byte, b',' | b']' | b'}' | b' ' | b'\n' | b'\r' | b'\t');
         let length = rest.iter().position(ends).unwrap_or(rest.len());
         let text = str::from_utf8(&rest[..length]).unwrap_or_default();
         let is_float = text.contains(['.', 'e', 'E', 'N', 'I']) || text == "-0";
         let value = match is_float {
-            true => text.parse().ok().map(Value::Float),
-            false => text.parse().ok().map(Value::Integer),
+            true => text.parse().ok().map(Document::Float),
+            false => text.parse().ok().map(Document::Integer),
         };
         let value = value.ok_or_else(|| self.problem("expected a number"))?;
         self.at += length;
         Ok(value)
     }
 
-    fn word(&mut self, word: &str, value: Value) -> Result<Value, Problem> {
+    fn word(&mut self, word: &str, value: Document) -> Result<Document, Problem> {
         if !self.bytes[self.at..].starts_with(word.as_bytes()) {
             return Err(self.problem("expected a value"));
         }
@@ -166,8 +168,8 @@ impl Reader<'_> {
         self.problem("the document ends too early")
     }
 
-    fn problem(&self, cause: impl Into<String>) -> Problem {
-        Problem::new(format!("byte {}", self.at), cause)
+    fn problem(&self, reason: impl Into<String>) -> Problem {
+        Problem::new(format!("byte {}", self.at), reason)
     }
 }
 

@@ -1,18 +1,18 @@
 //! LightGBM's text model (`GBDT::LoadModelFromString` and `Tree::Tree` of LightGBM 4).
 //!
-//! A header of `key=value` lines, trees of such lines, each begun by `Tree=`, then a line that
-//! begins something else; a file that ends before that line was cut short.
+//! A file is a header of `key=value` lines, then trees of such lines, each begun by `Tree=`, then a
+//! line that begins something else. A file that ends before that line was cut short.
 //!
 //! Refuses: trees with linear leaves.
 
 use std::collections::HashMap;
 use std::str::FromStr;
 
+use super::about::{AboutTrees, TreeFormat};
 use super::forest::{
-    Child, FEATURES_MAX, Forest, Merge, Missing, OUTPUTS_MAX, Set, Side, Split, Test, Tree,
+    Branch, Child, FEATURES_MAX, Forest, Merge, Missing, OUTPUTS_MAX, Set, Split, Test, Tree,
 };
-use super::link::Link;
-use super::{AboutTrees, TreeFormat};
+use super::transform::OutputTransform;
 use crate::error::Problem;
 
 /// Bits of `decision_type` (`tree.h`).
@@ -30,11 +30,11 @@ const ZERO_MAX: f64 = 1e-35_f32 as f64;
 pub(super) fn read(bytes: &[u8]) -> Result<(AboutTrees, Forest<f64>), Problem> {
     let text = str::from_utf8(bytes)
         .map_err(|error| Problem::new(format!("byte {}", error.valid_up_to()), "is not UTF-8"))?;
-    let mut lines = Lines { lines: text.lines().enumerate().peekable() };
+    let mut lines = NumberedLines { lines: text.lines().enumerate().peekable() };
     let ends = |line: &str| line.starts_with("Tree=") || line == "end of trees";
     let header = lines.section("header".to_owned(), ends);
-    let shape = Shape::of(&header)?;
-    let (link, objective) = link(&header, shape.outputs)?;
+    let shape = Header::of(&header)?;
+    let (transform, objective) = transform(&header, shape.outputs)?;
     let (mut trees, mut sets) = (Vec::new(), Vec::new());
     while lines.starts_tree()? {
         let section = lines.section(format!("tree {}", trees.len()), str::is_empty);
@@ -47,7 +47,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<(AboutTrees, Forest<f64>), Problem> {
         features: shape.features,
         feature_names: shape.feature_names,
         margins: shape.outputs,
-        scores: link.scores(shape.outputs),
+        scores: transform.scores(shape.outputs),
         trees: trees.len(),
     };
     let is_averaged = header.values.contains_key("average_output");
@@ -58,7 +58,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<(AboutTrees, Forest<f64>), Problem> {
         base,
         trees,
         sets,
-        link,
+        transform,
         divisor,
         merge: Merge::Sum,
         zero_max: ZERO_MAX,
@@ -67,7 +67,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<(AboutTrees, Forest<f64>), Problem> {
 }
 
 /// Lines with their numbers, from 0.
-struct Lines<'a> {
+struct NumberedLines<'a> {
     lines: std::iter::Peekable<std::iter::Enumerate<std::str::Lines<'a>>>,
 }
 
@@ -77,13 +77,13 @@ struct Section<'a> {
     values: HashMap<&'a str, &'a str>,
 }
 
-struct Shape {
+struct Header {
     outputs: usize,
     features: usize,
     feature_names: Vec<String>,
 }
 
-impl<'a> Lines<'a> {
+impl<'a> NumberedLines<'a> {
     /// Reads lines up to one that ends the section, which is left.
     fn section(&mut self, at: String, ends: impl Fn(&str) -> bool) -> Section<'a> {
         let mut values = HashMap::new();
@@ -133,24 +133,24 @@ impl Section<'_> {
         match numbers.len() == count {
             true => Ok(numbers),
             false => {
-                let cause = format!("holds {} numbers, must hold {count}", numbers.len());
-                Err(self.problem(key, cause))
+                let reason = format!("holds {} numbers, must hold {count}", numbers.len());
+                Err(self.problem(key, reason))
             }
         }
     }
 
-    fn problem(&self, key: &str, cause: impl Into<String>) -> Problem {
-        Problem::new(format!("{}: `{key}`", self.at), cause)
+    fn problem(&self, key: &str, reason: impl Into<String>) -> Problem {
+        Problem::new(format!("{}: `{key}`", self.at), reason)
     }
 }
 
-impl Shape {
+impl Header {
     fn of(header: &Section<'_>) -> Result<Self, Problem> {
         if let Some(version) = header.values.get("version")
             && !["v2", "v3", "v4"].contains(version)
         {
-            let cause = format!("`{version}` is not known here; `v2`, `v3` and `v4` are");
-            return Err(header.problem("version", cause));
+            let reason = format!("`{version}` is not known here; `v2`, `v3` and `v4` are");
+            return Err(header.problem("version", reason));
         }
         let classes = header.number("num_class")?;
         let outputs = match header.values.contains_key("num_tree_per_iteration") {
@@ -158,19 +158,19 @@ impl Shape {
             false => classes,
         };
         if !(1..=OUTPUTS_MAX).contains(&outputs) {
-            let cause = format!("is {outputs}, must be from 1 to {OUTPUTS_MAX}");
-            return Err(header.problem("num_tree_per_iteration", cause));
+            let reason = format!("is {outputs}, must be from 1 to {OUTPUTS_MAX}");
+            return Err(header.problem("num_tree_per_iteration", reason));
         }
         let last: usize = header.number("max_feature_idx")?;
         if last >= FEATURES_MAX {
-            let cause = format!("is {last}, must be below {FEATURES_MAX}");
-            return Err(header.problem("max_feature_idx", cause));
+            let reason = format!("is {last}, must be below {FEATURES_MAX}");
+            return Err(header.problem("max_feature_idx", reason));
         }
         let names = header.text("feature_names")?.split(' ');
         let feature_names: Vec<String> = names.map(str::to_owned).collect();
         if feature_names.len() != last + 1 {
-            let cause = format!("holds {} names, must hold {}", feature_names.len(), last + 1);
-            return Err(header.problem("feature_names", cause));
+            let reason = format!("holds {} names, must hold {}", feature_names.len(), last + 1);
+            return Err(header.problem("feature_names", reason));
         }
         Ok(Self { outputs, features: last + 1, feature_names })
     }
@@ -180,23 +180,23 @@ fn check_count(header: &Section<'_>, trees: usize, outputs: usize) -> Result<(),
     if let Some(sizes) = header.values.get("tree_sizes") {
         let wanted = sizes.split_ascii_whitespace().count();
         if wanted != trees {
-            let cause = format!("names {wanted} trees, the file holds {trees}");
-            return Err(header.problem("tree_sizes", cause));
+            let reason = format!("names {wanted} trees, the file holds {trees}");
+            return Err(header.problem("tree_sizes", reason));
         }
     }
     match trees.is_multiple_of(outputs) {
         true => Ok(()),
         false => {
-            let cause = format!("{trees} trees do not divide among {outputs} outputs");
-            Err(header.problem("num_tree_per_iteration", cause))
+            let reason = format!("{trees} trees do not divide among {outputs} outputs");
+            Err(header.problem("num_tree_per_iteration", reason))
         }
     }
 }
 
 /// The transform of an objective (`CreateObjectiveFunction`), and its text.
-fn link(header: &Section<'_>, outputs: usize) -> Result<(Link, String), Problem> {
+fn transform(header: &Section<'_>, outputs: usize) -> Result<(OutputTransform, String), Problem> {
     let Some(text) = header.values.get("objective").copied() else {
-        return Ok((Link::Identity, String::new()));
+        return Ok((OutputTransform::Identity, String::new()));
     };
     let mut words = text.split(' ');
     let name = words.next().unwrap_or_default();
@@ -208,36 +208,42 @@ fn link(header: &Section<'_>, outputs: usize) -> Result<(Link, String), Problem>
             header.problem("objective", format!("`{text}` needs a positive `sigmoid:`"))
         })
     };
-    let link = match name {
-        "binary" => Link::Logistic { steepness: steepness()? },
+    let transform = match name {
+        "binary" => OutputTransform::Logistic { steepness: steepness()? },
         "multiclassova" | "multiclass_ova" | "ova" | "ovr" => {
-            Link::Logistic { steepness: steepness()? }
+            OutputTransform::Logistic { steepness: steepness()? }
         }
-        "multiclass" | "softmax" => Link::Softmax,
-        "cross_entropy" | "xentropy" => Link::Logistic { steepness: 1.0 },
-        "cross_entropy_lambda" | "xentlambda" => Link::Softplus,
-        "poisson" | "gamma" | "tweedie" => Link::Exp,
-        "regression" if rest.contains(&"sqrt") => Link::SignedSquare,
+        "multiclass" | "softmax" => OutputTransform::Softmax,
+        "cross_entropy" | "xentropy" => OutputTransform::Logistic { steepness: 1.0 },
+        "cross_entropy_lambda" | "xentlambda" => OutputTransform::Softplus,
+        "poisson" | "gamma" | "tweedie" => OutputTransform::Exp,
+        "regression" if rest.contains(&"sqrt") => OutputTransform::SignedSquare,
         "regression" | "regression_l1" | "huber" | "fair" | "quantile" | "mape" | "lambdarank"
-        | "rank_xendcg" | "custom" | "none" | "null" | "na" => Link::Identity,
+        | "rank_xendcg" | "custom" | "none" | "null" | "na" => OutputTransform::Identity,
         _ => {
             return Err(header.problem("objective", format!("`{name}` is not known here")));
         }
     };
     let one_output = !matches!(name, "multiclassova" | "multiclass_ova" | "ova" | "ovr")
-        && matches!(link, Link::Logistic { .. } | Link::Softplus | Link::Exp | Link::SignedSquare);
+        && matches!(
+            transform,
+            OutputTransform::Logistic { .. }
+                | OutputTransform::Softplus
+                | OutputTransform::Exp
+                | OutputTransform::SignedSquare
+        );
     match one_output && outputs > 1 {
         true => {
-            let cause = format!("`{name}` gives one score, the file holds {outputs} trees a turn");
-            Err(header.problem("objective", cause))
+            let reason = format!("`{name}` gives one score, the file holds {outputs} trees a turn");
+            Err(header.problem("objective", reason))
         }
-        false => Ok((link, text.to_owned())),
+        false => Ok((transform, text.to_owned())),
     }
 }
 
 fn tree(
     section: &Section<'_>,
-    shape: &Shape,
+    shape: &Header,
     number: usize,
     sets: &mut Vec<Set>,
 ) -> Result<Tree<f64>, Problem> {
@@ -304,11 +310,11 @@ impl Nodes {
     }
 
     fn split(&self, section: &Section<'_>, node: usize, features: usize) -> Result<Split, Problem> {
-        let problem = |key, cause: String| section.problem(key, format!("node {node}: {cause}"));
+        let problem = |key, reason: String| section.problem(key, format!("node {node}: {reason}"));
         let feature = self.features[node];
         if feature >= features {
-            let cause = format!("feature {feature} is none of {features}");
-            return Err(problem("split_feature", cause));
+            let reason = format!("feature {feature} is none of {features}");
+            return Err(problem("split_feature", reason));
         }
         let child = |key, child: i64| {
             let leaf = child < 0;
@@ -320,7 +326,7 @@ impl Nodes {
                 (false, _) => Err(problem(key, format!("child {child} does not exist"))),
             }
         };
-        let test = self.test(node).map_err(|(key, cause)| problem(key, cause))?;
+        let test = self.test(node).map_err(|(key, reason)| problem(key, reason))?;
         let left = child("left_child", self.left[node])?;
         let right = child("right_child", self.right[node])?;
         Ok(Split { feature: feature as u32, test, left, right })
@@ -335,12 +341,12 @@ impl Nodes {
                 return Err(("threshold", format!("set {limit} is none of {count}")));
             }
             let set = (first + index) as u32;
-            return Ok(Test::In { set, inside: Side::Left, missing: Side::Right });
+            return Ok(Test::In { set, inside: Branch::Left, missing: Branch::Right });
         }
         if limit.is_nan() {
             return Err(("threshold", "is not a number".to_owned()));
         }
-        let side = if kind & DEFAULT_LEFT != 0 { Side::Left } else { Side::Right };
+        let side = if kind & DEFAULT_LEFT != 0 { Branch::Left } else { Branch::Right };
         let missing = match kind >> 2 & 3 {
             0 => Missing::AsZero,
             1 => Missing::ZeroOrNan(side),

@@ -1,11 +1,11 @@
 //! The two precisions: what a caller's rows are made of, and what a model adds up in.
 //!
-//! Invariant: XGBoost reads, compares and adds in f32, LightGBM in f64; nothing is added in the
-//! other's precision, so sums are theirs to the bit.
+//! Invariant: XGBoost reads, compares and adds in f32, LightGBM in f64. Nothing is added in the
+//! other precision, so sums are the libraries' to the bit.
 
 use std::fmt::Debug;
 
-use super::scratch::{Sums, TreeScratch};
+use super::scratch::{OutputSums, TreeScratch};
 
 /// A category that is in no set.
 pub(super) const NO_CATEGORY: u32 = u32::MAX;
@@ -39,7 +39,7 @@ pub(crate) trait Leaf: Copy + Debug + Default + PartialOrd + 'static {
     fn logistic(self, steepness: f64) -> f64;
     /// Writes the softmax of `margins`.
     fn softmax(margins: &[Self], out: &mut [f64]);
-    fn parts(scratch: &mut TreeScratch) -> (&mut super::scratch::Codes, &mut Sums<Self>);
+    fn parts(scratch: &mut TreeScratch) -> (&mut super::scratch::Codes, &mut OutputSums<Self>);
 }
 
 impl Number for f32 {
@@ -120,7 +120,7 @@ impl Leaf for f64 {
         out.iter_mut().for_each(|out| *out /= sum);
     }
 
-    fn parts(scratch: &mut TreeScratch) -> (&mut super::scratch::Codes, &mut Sums<Self>) {
+    fn parts(scratch: &mut TreeScratch) -> (&mut super::scratch::Codes, &mut OutputSums<Self>) {
         (&mut scratch.codes, &mut scratch.wide)
     }
 }
@@ -187,7 +187,7 @@ impl Leaf for f32 {
         out.iter_mut().for_each(|out| *out = f64::from(*out as f32 / sum));
     }
 
-    fn parts(scratch: &mut TreeScratch) -> (&mut super::scratch::Codes, &mut Sums<Self>) {
+    fn parts(scratch: &mut TreeScratch) -> (&mut super::scratch::Codes, &mut OutputSums<Self>) {
         (&mut scratch.codes, &mut scratch.narrow)
     }
 }

@@ -1,16 +1,16 @@
-//! Evaluating a program: blocks of rows against all nodes of a tree, or one row down the trees.
+//! Evaluates a program: blocks of rows against all nodes of a tree, or one row down the trees.
 //!
-//! A block asks every split of a tree, of 64 rows at once: two comparisons of bytes, no branch.
-//! One row walks eight trees at a time, so that their waits overlap, and so do eight rows of a
-//! block down a tree with too many leaves. Figures in docs/DECISIONS.md.
+//! A block asks every split of a tree, of 64 rows at once: two comparisons of bytes, no branch. One
+//! row walks eight trees at a time, so that their waits overlap. Eight rows of a block do the same
+//! down a tree with too many leaves. Figures: docs/DECISIONS.md.
 //!
 //! Invariant: each output adds its trees in the order of the file, whichever way they are
-//! evaluated, so that sums do not depend on how many rows come together.
+//! evaluated. So sums do not depend on how many rows come together.
 
 use multiversion::multiversion;
 
-use super::build::{BlockTest, Plan, Program};
-use super::columns::LANES;
+use super::block::LANES;
+use super::build::{BlockTest, CompiledTree, Program};
 use super::forest::Merge;
 use super::number::{Leaf, Number};
 use super::scratch::{Codes, TreeScratch};
@@ -23,7 +23,7 @@ const ABREAST: usize = 8;
 
 /// What is wanted of a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Wanted {
+pub(crate) enum TreeOutput {
     Margins,
     Scores,
 }
@@ -33,17 +33,17 @@ impl<L: Leaf> Program<L> {
         self.base.len()
     }
 
-    pub(super) fn outputs(&self, wanted: Wanted) -> usize {
+    pub(super) fn outputs(&self, wanted: TreeOutput) -> usize {
         match wanted {
-            Wanted::Margins => self.margins(),
-            Wanted::Scores => self.link.scores(self.margins()),
+            TreeOutput::Margins => self.margins(),
+            TreeOutput::Scores => self.transform.scores(self.margins()),
         }
     }
 
     /// Scores rows whose shape is right.
     pub(super) fn run<N: Number>(
         &self,
-        wanted: Wanted,
+        wanted: TreeOutput,
         rows: &[N],
         scratch: &mut TreeScratch,
         out: &mut [f64],
@@ -119,7 +119,7 @@ impl<L: Leaf> Program<L> {
     }
 
     /// Adds a tree's leaf to each sum of a block, for each of its outputs.
-    fn add_tree(&self, plan: &Plan, codes: &Codes, sums: &mut [[L; LANES]]) {
+    fn add_tree(&self, plan: &CompiledTree, codes: &Codes, sums: &mut [[L; LANES]]) {
         let Some(tests) = &plan.tests else { return self.add_walked(plan, codes, sums) };
         let found = find_leaves(&self.tests[tests.clone()], &codes.block);
         let mut first = plan.leaves.start;
@@ -140,7 +140,7 @@ impl<L: Leaf> Program<L> {
         }
     }
 
-    fn add_walked(&self, plan: &Plan, codes: &Codes, sums: &mut [[L; LANES]]) {
+    fn add_walked(&self, plan: &CompiledTree, codes: &Codes, sums: &mut [[L; LANES]]) {
         for part in 0..LANES / ABREAST {
             let lanes = part * ABREAST..(part + 1) * ABREAST;
             let mut at = [plan.root; ABREAST];
@@ -179,16 +179,16 @@ impl<L: Leaf> Program<L> {
         }
     }
 
-    fn finish(&self, wanted: Wanted, margins: &mut [L], out: &mut [f64]) {
+    fn finish(&self, wanted: TreeOutput, margins: &mut [L], out: &mut [f64]) {
         match wanted {
-            Wanted::Margins => {
+            TreeOutput::Margins => {
                 out.iter_mut().zip(margins).for_each(|(out, margin)| *out = margin.wide());
             }
-            Wanted::Scores => {
+            TreeOutput::Scores => {
                 if self.divisor > 1 {
                     margins.iter_mut().for_each(|margin| *margin = margin.divided(self.divisor));
                 }
-                self.link.apply(margins, out);
+                self.transform.apply(margins, out);
             }
         }
     }

@@ -1,13 +1,15 @@
-//! What scoring needs to write to, kept by the caller from one call to the next.
+//! Buffers of scoring, which the caller keeps from one call to the next.
+//!
+//! Invariant: what a call left in them changes no later result.
 
-use super::columns::LANES;
+use super::block::LANES;
 
 /// Buffers of a thread that scores with trees; any model's, one call at a time.
 #[derive(Debug, Default)]
 pub struct TreeScratch {
     pub(super) codes: Codes,
-    pub(super) narrow: Sums<f32>,
-    pub(super) wide: Sums<f64>,
+    pub(super) narrow: OutputSums<f32>,
+    pub(super) wide: OutputSums<f64>,
 }
 
 /// Codes of the columns: of a block of rows, or of one.
@@ -19,7 +21,7 @@ pub(crate) struct Codes {
 
 /// Sums of a block, an array per output, and one row's.
 #[derive(Debug, Default)]
-pub(crate) struct Sums<L> {
+pub(crate) struct OutputSums<L> {
     pub(super) block: Vec<[L; LANES]>,
     pub(super) row: Vec<L>,
 }

@@ -1,16 +1,16 @@
-//! UBJSON (ubjson.org, draft 12) as XGBoost writes it, into a [`Value`].
+//! UBJSON (ubjson.org, draft 12) as XGBoost writes it, into a [`Document`].
 //!
 //! Invariant: what a length promises must be there before anything is allocated for it.
 //! Refuses: high-precision numbers and typed objects, which XGBoost does not write.
 
-use super::document::{DEPTH_MAX, Elements, Value};
+use super::document::{DEPTH_MAX, Document, Elements};
 use crate::error::Problem;
 
 /// Reads a whole document.
 ///
 /// # Errors
 /// What is wrong, with the place of the byte.
-pub(super) fn read(bytes: &[u8]) -> Result<Value, Problem> {
+pub(super) fn read(bytes: &[u8]) -> Result<Document, Problem> {
     let start = bytes.len() - bytes.trim_ascii_start().len();
     let mut reader = Reader { bytes, at: start };
     let value = reader.value(0)?;
@@ -26,35 +26,35 @@ struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    fn value(&mut self, depth: usize) -> Result<Value, Problem> {
+    fn value(&mut self, depth: usize) -> Result<Document, Problem> {
         if depth > DEPTH_MAX {
             return Err(self.problem(format!("nests deeper than {DEPTH_MAX} levels")));
         }
         match self.take()? {
             b'{' => self.map(depth),
             b'[' => self.list(depth),
-            b'S' => self.text().map(Value::Text),
-            b'Z' => Ok(Value::Null),
-            b'T' => Ok(Value::Bool(true)),
-            b'F' => Ok(Value::Bool(false)),
-            b'd' => Ok(Value::Float(f32::from_be_bytes(self.array()?))),
-            b'D' => Ok(Value::Float(f64::from_be_bytes(self.array()?) as f32)),
-            b'C' => Ok(Value::Integer(i64::from(self.take()?))),
-            marker => self.integer(marker).map(Value::Integer),
+            b'S' => self.text().map(Document::Text),
+            b'Z' => Ok(Document::Null),
+            b'T' => Ok(Document::Bool(true)),
+            b'F' => Ok(Document::Bool(false)),
+            b'd' => Ok(Document::Float(f32::from_be_bytes(self.array()?))),
+            b'D' => Ok(Document::Float(f64::from_be_bytes(self.array()?) as f32)),
+            b'C' => Ok(Document::Integer(i64::from(self.take()?))),
+            marker => self.integer(marker).map(Document::Integer),
         }
     }
 
-    fn map(&mut self, depth: usize) -> Result<Value, Problem> {
+    fn map(&mut self, depth: usize) -> Result<Document, Problem> {
         let mut map = Vec::new();
         while self.peek()? != b'}' {
             let key = self.text()?;
             map.push((key, self.value(depth + 1)?));
         }
         self.at += 1;
-        Ok(Value::Map(map))
+        Ok(Document::Map(map))
     }
 
-    fn list(&mut self, depth: usize) -> Result<Value, Problem> {
+    fn list(&mut self, depth: usize) -> Result<Document, Problem> {
         let marker = match self.peek()? {
             b'$' => {
                 self.at += 1;
@@ -81,7 +81,7 @@ impl<'a> Reader<'a> {
         Ok(elements.finish())
     }
 
-    fn counted(&mut self, length: usize, depth: usize) -> Result<Value, Problem> {
+    fn counted(&mut self, length: usize, depth: usize) -> Result<Document, Problem> {
         let mut elements = Elements::default();
         for _ in 0..length {
             elements.push(self.value(depth + 1)?);
@@ -89,7 +89,7 @@ impl<'a> Reader<'a> {
         Ok(elements.finish())
     }
 
-    fn typed(&mut self, marker: u8, length: usize) -> Result<Value, Problem> {
+    fn typed(&mut self, marker: u8, length: usize) -> Result<Document, Problem> {
         let size = match marker {
             b'i' | b'U' => 1,
             b'I' => 2,
@@ -100,17 +100,17 @@ impl<'a> Reader<'a> {
         let bytes = self.slice(length.saturating_mul(size))?;
         let integers = |read: fn(&[u8]) -> i64| bytes.chunks_exact(size).map(read).collect();
         Ok(match marker {
-            b'i' => Value::Integers(integers(|b| i64::from(b[0] as i8))),
-            b'U' => Value::Integers(integers(|b| i64::from(b[0]))),
-            b'I' => Value::Integers(integers(|b| i64::from(i16::from_be_bytes(fixed(b))))),
-            b'l' => Value::Integers(integers(|b| i64::from(i32::from_be_bytes(fixed(b))))),
-            b'L' => Value::Integers(integers(|b| i64::from_be_bytes(fixed(b)))),
-            b'd' => {
-                Value::Floats(bytes.chunks_exact(4).map(|b| f32::from_be_bytes(fixed(b))).collect())
-            }
+            b'i' => Document::Integers(integers(|b| i64::from(b[0] as i8))),
+            b'U' => Document::Integers(integers(|b| i64::from(b[0]))),
+            b'I' => Document::Integers(integers(|b| i64::from(i16::from_be_bytes(fixed(b))))),
+            b'l' => Document::Integers(integers(|b| i64::from(i32::from_be_bytes(fixed(b))))),
+            b'L' => Document::Integers(integers(|b| i64::from_be_bytes(fixed(b)))),
+            b'd' => Document::Floats(
+                bytes.chunks_exact(4).map(|b| f32::from_be_bytes(fixed(b))).collect(),
+            ),
             _ => {
                 let doubles = bytes.chunks_exact(8).map(|b| f64::from_be_bytes(fixed(b)));
-                Value::Floats(doubles.map(|double| double as f32).collect())
+                Document::Floats(doubles.map(|double| double as f32).collect())
             }
         })
     }
@@ -168,8 +168,8 @@ impl<'a> Reader<'a> {
         self.problem("the document ends too early")
     }
 
-    fn problem(&self, cause: impl Into<String>) -> Problem {
-        Problem::new(format!("byte {}", self.at), cause)
+    fn problem(&self, reason: impl Into<String>) -> Problem {
+        Problem::new(format!("byte {}", self.at), reason)
     }
 }
 

@@ -1,19 +1,19 @@
-//! XGBoost's model, whether it was JSON or UBJSON (doc/model.schema and `RegTree::LoadModel` of
-//! XGBoost 3; files since 1.0).
+//! XGBoost's model, from JSON or UBJSON (doc/model.schema and `RegTree::LoadModel` of XGBoost 3;
+//! files since 1.0).
 //!
-//! A dart tree's leaves are multiplied by its weight here: XGBoost rounds that product to a float
-//! before it adds it, so nothing is lost. All trees count, as in `Booster.predict`; scikit-learn's
-//! wrapper of XGBoost stops at `best_iteration`, so slice such a model before saving it.
-//! Categories are numbers; the names that XGBoost 3.1 keeps for data frames are not read.
+//! The leaves of a dart tree are multiplied by its weight here. XGBoost rounds that product to a
+//! float before it adds it, so nothing is lost. All trees count, as in `Booster.predict`.
+//! scikit-learn's wrapper of XGBoost stops at `best_iteration`: slice such a model before you save
+//! it. Categories are numbers; the names that XGBoost 3.1 keeps for data frames are not read.
 //!
 //! Refuses: `gblinear`, and trees whose leaves hold several values (`multi_output_tree`).
 
-use super::document::{Node, Value};
+use super::about::{AboutTrees, TreeFormat};
+use super::document::{Document, ValueAt};
 use super::forest::{
-    Child, FEATURES_MAX, Forest, Merge, Missing, OUTPUTS_MAX, Set, Side, Split, Test, Tree,
+    Branch, Child, FEATURES_MAX, Forest, Merge, Missing, OUTPUTS_MAX, Set, Split, Test, Tree,
 };
-use super::link::Link;
-use super::{AboutTrees, TreeFormat};
+use super::transform::OutputTransform;
 use crate::error::Problem;
 
 /// XGBoost's bound of a probability (`kRtEps`, base.h).
@@ -25,22 +25,22 @@ const PROBABILITY_MIN: f32 = 1e-6;
 /// The first problem, with the path of its key.
 pub(super) fn read(
     format: TreeFormat,
-    document: &Value,
+    document: &Document,
 ) -> Result<(AboutTrees, Forest<f32>), Problem> {
-    let model = Node::root(document);
+    let model = ValueAt::root(document);
     let learner = model.get("learner")?;
     let shape = learner.get("learner_model_param")?;
     let features = shape.get("num_feature")?.count()?;
     if !(1..=FEATURES_MAX).contains(&features) {
-        let cause = format!("has {features} features, must have 1 to {FEATURES_MAX}");
-        return Err(shape.problem(cause));
+        let reason = format!("has {features} features, must have 1 to {FEATURES_MAX}");
+        return Err(shape.problem(reason));
     }
     let classes = shape.get("num_class")?.count()?;
     let targets = shape.find("num_target")?.map_or(Ok(1), |node| node.count())?;
     let outputs = classes.max(targets).max(1);
     if outputs > OUTPUTS_MAX {
-        let cause = format!("has {outputs} outputs, at most {OUTPUTS_MAX}");
-        return Err(shape.problem(cause));
+        let reason = format!("has {outputs} outputs, at most {OUTPUTS_MAX}");
+        return Err(shape.problem(reason));
     }
     let objective = learner.get("objective")?;
     let objective = objective.get("name")?;
@@ -53,7 +53,7 @@ pub(super) fn read(
         features,
         feature_names: feature_names(&learner, features)?,
         margins: outputs,
-        scores: rule.link.scores(outputs),
+        scores: rule.transform.scores(outputs),
         trees: trees.len(),
     };
     Ok((
@@ -63,7 +63,7 @@ pub(super) fn read(
             base,
             trees,
             sets,
-            link: rule.link,
+            transform: rule.transform,
             divisor: 1,
             merge: Merge::Sum,
             zero_max: 0.0,
@@ -74,7 +74,7 @@ pub(super) fn read(
 /// What an objective does to base scores and to margins.
 struct Rule {
     intercept: Intercept,
-    link: Link,
+    transform: OutputTransform,
 }
 
 /// What makes a margin of a base score (`ProbToMargin`).
@@ -86,19 +86,21 @@ enum Intercept {
 }
 
 impl Rule {
-    fn of(objective: &Node<'_>, version: (i64, i64)) -> Result<Self, Problem> {
-        let (intercept, link) = match objective.text()? {
+    fn of(objective: &ValueAt<'_>, version: (i64, i64)) -> Result<Self, Problem> {
+        let (intercept, transform) = match objective.text()? {
             "reg:logistic" | "binary:logistic" => {
-                (Intercept::Logit, Link::Logistic { steepness: 1.0 })
+                (Intercept::Logit, OutputTransform::Logistic { steepness: 1.0 })
             }
             "count:poisson" | "reg:gamma" | "reg:tweedie" | "survival:cox" | "survival:aft" => {
-                (Intercept::Log, Link::Exp)
+                (Intercept::Log, OutputTransform::Exp)
             }
-            "multi:softprob" => (Intercept::Identity, Link::Softmax),
-            "multi:softmax" => (Intercept::Identity, Link::Largest),
-            "binary:hinge" => (Intercept::Identity, Link::Positive),
+            "multi:softprob" => (Intercept::Identity, OutputTransform::Softmax),
+            "multi:softmax" => (Intercept::Identity, OutputTransform::Largest),
+            "binary:hinge" => (Intercept::Identity, OutputTransform::Positive),
             // Quantiles that cross are put in order since 3.4.
-            "reg:quantileerror" if version >= (3, 4) => (Intercept::Identity, Link::Sorted),
+            "reg:quantileerror" if version >= (3, 4) => {
+                (Intercept::Identity, OutputTransform::Sorted)
+            }
             "reg:squarederror"
             | "reg:linear"
             | "reg:squaredlogerror"
@@ -108,10 +110,10 @@ impl Rule {
             | "binary:logitraw"
             | "rank:pairwise"
             | "rank:ndcg"
-            | "rank:map" => (Intercept::Identity, Link::Identity),
+            | "rank:map" => (Intercept::Identity, OutputTransform::Identity),
             other => return Err(objective.problem(format!("`{other}` is not known here"))),
         };
-        Ok(Self { intercept, link })
+        Ok(Self { intercept, transform })
     }
 }
 
@@ -129,14 +131,14 @@ impl Intercept {
 }
 
 /// The version that wrote the file; 0 where it does not say.
-fn version(model: &Node<'_>) -> Result<(i64, i64), Problem> {
+fn version(model: &ValueAt<'_>) -> Result<(i64, i64), Problem> {
     let Some(node) = model.find("version")? else { return Ok((0, 0)) };
     let parts = node.integers()?;
     let part = |index| parts.get(index).copied().unwrap_or(0);
     Ok((part(0), part(1)))
 }
 
-fn feature_names(learner: &Node<'_>, features: usize) -> Result<Vec<String>, Problem> {
+fn feature_names(learner: &ValueAt<'_>, features: usize) -> Result<Vec<String>, Problem> {
     let Some(node) = learner.find("feature_names")? else { return Ok(Vec::new()) };
     let names: Vec<String> =
         node.list()?.map(|name| name.text().map(str::to_owned)).collect::<Result<_, _>>()?;
@@ -147,7 +149,7 @@ fn feature_names(learner: &Node<'_>, features: usize) -> Result<Vec<String>, Pro
 }
 
 /// One number for all outputs, or since 3.1 a list with one for each.
-fn base(node: &Node<'_>, intercept: Intercept, outputs: usize) -> Result<Vec<f32>, Problem> {
+fn base(node: &ValueAt<'_>, intercept: Intercept, outputs: usize) -> Result<Vec<f32>, Problem> {
     let text = node.text()?.trim();
     let inner = text.strip_prefix('[').and_then(|text| text.strip_suffix(']')).unwrap_or(text);
     let mut margins = Vec::new();
@@ -168,7 +170,7 @@ fn base(node: &Node<'_>, intercept: Intercept, outputs: usize) -> Result<Vec<f32
 
 type TreesAndSets = (Vec<Tree<f32>>, Vec<Set>);
 
-fn trees(booster: &Node<'_>, features: usize, outputs: usize) -> Result<TreesAndSets, Problem> {
+fn trees(booster: &ValueAt<'_>, features: usize, outputs: usize) -> Result<TreesAndSets, Problem> {
     let name = booster.get("name")?;
     let inner = match name.text()? {
         "gbtree" => *booster,
@@ -215,7 +217,7 @@ struct Arrays {
 }
 
 impl Arrays {
-    fn of(tree: &Node<'_>, sets: &mut Vec<Set>) -> Result<Self, Problem> {
+    fn of(tree: &ValueAt<'_>, sets: &mut Vec<Set>) -> Result<Self, Problem> {
         let param = tree.get("tree_param")?;
         if let Some(node) = param.find("size_leaf_vector")?
             && node.count()? > 1
@@ -247,7 +249,7 @@ impl Arrays {
 
     /// Reads the sets of categorical splits (`LoadCategoricalSplit`).
     fn sets(
-        tree: &Node<'_>,
+        tree: &ValueAt<'_>,
         nodes: usize,
         sets: &mut Vec<Set>,
     ) -> Result<Vec<Option<u32>>, Problem> {
@@ -284,7 +286,7 @@ impl Arrays {
 
     fn tree(
         &self,
-        node: &Node<'_>,
+        node: &ValueAt<'_>,
         output: u32,
         weight: f32,
         features: usize,
@@ -306,7 +308,7 @@ impl Arrays {
         let splits = (0..self.left.len()).filter(|index| self.left[*index] >= 0);
         let splits = splits.map(|index| {
             let split = self.split(index, &places, features);
-            split.map_err(|cause| node.problem(format!("node {index}: {cause}")))
+            split.map_err(|reason| node.problem(format!("node {index}: {reason}")))
         });
         let splits = splits.collect::<Result<_, _>>()?;
         Ok(Tree { output, outputs: 1, root: places[0], splits, leaves })
@@ -322,9 +324,9 @@ impl Arrays {
         if !known {
             return Err(format!("feature {feature} is none of {features}"));
         }
-        let missing = if self.default_left[index] != 0 { Side::Left } else { Side::Right };
+        let missing = if self.default_left[index] != 0 { Branch::Left } else { Branch::Right };
         let test = match self.sets[index] {
-            Some(set) => Test::In { set, inside: Side::Right, missing },
+            Some(set) => Test::In { set, inside: Branch::Right, missing },
             None => {
                 let limit = self.numbers[index];
                 if limit.is_nan() || limit == f32::NEG_INFINITY {

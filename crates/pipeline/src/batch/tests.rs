@@ -2,22 +2,22 @@
 
 use std::sync::Arc;
 
-use super::{Cell, Column, Kind, Role, Rows, Table};
+use super::{CellValue, Column, ColumnRole, Kind, Table, TableRows};
 
 #[test]
 fn rows_are_ordered_by_all_of_their_key() {
     let column = |name: &str, kind, role| Column { name: name.to_owned(), kind, role };
     let columns = vec![
-        column("path", Kind::Text, Role::Key),
-        column("minute", Kind::Time, Role::Key),
-        column("ratio", Kind::Real, Role::Key),
-        column("count", Kind::Integer, Role::Sum),
+        column("path", Kind::Text, ColumnRole::Key),
+        column("minute", Kind::Time, ColumnRole::Key),
+        column("ratio", Kind::Real, ColumnRole::Key),
+        column("count", Kind::Integer, ColumnRole::Sum),
     ];
-    let mut rows = Rows::new(Arc::new(Table { name: "reads".to_owned(), columns }));
+    let mut rows = TableRows::new(Arc::new(Table { name: "reads".to_owned(), columns }));
     let keys = [("/b", 1, 0.5), ("/a", 2, 0.5), ("/a", 1, 2.0), ("/a/1", 0, 0.0), ("/a", 1, -2.0)];
     for (at, (path, minute, ratio)) in keys.into_iter().enumerate() {
-        let count = Cell::Integer(-(at as i64));
-        [Cell::Text(path.as_bytes()), Cell::Time(minute), Cell::Real(ratio), count]
+        let count = CellValue::Integer(-(at as i64));
+        [CellValue::Text(path.as_bytes()), CellValue::Time(minute), CellValue::Real(ratio), count]
             .into_iter()
             .for_each(|cell| rows.push(cell));
     }

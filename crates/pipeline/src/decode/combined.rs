@@ -3,42 +3,52 @@
 //! `ADDRESS IDENTITY USER [TIME] "REQUEST" STATUS BYTES "REFERER" "USER AGENT"` (nginx.org,
 //! ngx_http_log_module); `common` may end after the bytes. More may follow, after a space.
 //!
-//! A line whose structural bytes lie as they mostly do is cut at them without a further search;
-//! any other is read from left to right. Invariant: both ways find the same fields. Refused are
-//! torn lines, and two lines in one: a second time group, a quote that is not closed, text where
-//! the grammar has none, an address glued to another.
+//! A line whose structural bytes lie as they mostly do is cut at them without a further search. Any
+//! other is read from left to right.
+//! Invariant: both ways find the same fields.
+//! Refuses: torn lines, and two lines in one. The signs of these are a second time group and a
+//! quote that is not closed. Others are text where the grammar has none, and an address glued to
+//! another.
 
-use exchange::{DecodeCause, DecodeError};
+use exchange::{DecodeError, DecodeReason};
 
-use super::event::{Event, Slot, Span, whole};
-use super::marks;
-use super::times::{LOG_TIME, Times};
+use super::event::{Event, FieldSlot};
+use super::marks::{self, ByteSet, MarkedRegion};
+use super::number::whole;
+use super::span::LineSpan;
+use super::times::{LOG_TIME, TimeCache};
 
 /// What gives a line its structure.
-pub(super) const SET: marks::Set = [b'"', b'[', b'\\', b'\n'];
+pub(super) const SET: ByteSet = [b'"', b'[', b'\\', b'\n'];
 
-/// Reads the lines of a region, of which `marks` are the structural bytes.
+/// How lines are read.
+pub(super) struct CombinedReader<'r> {
+    pub times: &'r mut TimeCache,
+    /// Lines may end after the bytes.
+    pub is_common: bool,
+}
+
+/// Reads the lines of a region.
 pub(super) fn each<'l>(
-    region: &'l [u8],
-    marks: &[u32],
-    (times, is_common): (&mut Times, bool),
+    region: MarkedRegion<'l, '_>,
+    reader: &mut CombinedReader<'_>,
     event: &mut Event<'l>,
     mut seen: impl FnMut(usize, &mut Event<'l>, Result<(), DecodeError>),
 ) {
+    let MarkedRegion { bytes, mut marks } = region;
     let mut start = 0;
-    let mut marks = marks;
     loop {
         if let Some(first) = marks.first_chunk()
-            && let Some(end) = cut(&region[start..], start, first, times, event)
+            && let Some(end) = cut(&bytes[start..], start, first, reader.times, event)
         {
             seen(start, event, Ok(()));
             start += end + 1;
             marks = &marks[first.len()..];
             continue;
         }
-        let Some(line) = marks::next_line(region, start, &mut marks) else { return };
+        let Some(line) = marks::next_line(bytes, start, &mut marks) else { return };
         event.begin(line, memchr::memchr(b'\\', line).is_some());
-        let outcome = read(line, is_common, times, event);
+        let outcome = read(line, reader, event);
         seen(start, event, outcome);
         start += line.len() + 1;
     }
@@ -51,7 +61,7 @@ fn cut<'l>(
     rest: &'l [u8],
     start: usize,
     marks: &[u32; 8],
-    times: &mut Times,
+    times: &mut TimeCache,
     event: &mut Event<'l>,
 ) -> Option<usize> {
     let [bracket, q0, q1, q2, q3, q4, q5, end] = marks.map(|mark| mark as usize - start);
@@ -72,15 +82,15 @@ fn cut<'l>(
     let numbers = numbers(&line[q1 + 1..q2])?;
     event.begin(line, false);
     event.set_time(time);
-    event.set_present(Slot::ClientIp, Span::new(0, client.0));
+    event.set_present(FieldSlot::ClientIp, LineSpan::new(0, client.0));
     if let Some(user) = client.1 {
-        event.set_present(Slot::User, user);
+        event.set_present(FieldSlot::User, user);
     }
-    event.set_request(Span::new(q0 + 1, q1));
-    event.set(Slot::Status, Span::new(q1 + 2, q1 + 5));
-    event.set(Slot::BytesOut, Span::new(q1 + 6, q1 + 6 + numbers));
-    event.set_present(Slot::Referer, Span::new(q2 + 1, q3));
-    event.set_present(Slot::UserAgent, Span::new(q4 + 1, q5));
+    event.set_request(LineSpan::new(q0 + 1, q1));
+    event.set(FieldSlot::Status, LineSpan::new(q1 + 2, q1 + 5));
+    event.set(FieldSlot::BytesOut, LineSpan::new(q1 + 6, q1 + 6 + numbers));
+    event.set_present(FieldSlot::Referer, LineSpan::new(q2 + 1, q3));
+    event.set_present(FieldSlot::UserAgent, LineSpan::new(q4 + 1, q5));
     Some(end)
 }
 
@@ -99,7 +109,7 @@ fn is_size(bytes: &[u8]) -> bool {
 /// Reads address, identity and user before the bracket: the length of the address, and the user
 /// unless it is the usual `-`.
 #[inline]
-fn client(line: &[u8], bracket: usize) -> Option<(usize, Option<Span>)> {
+fn client(line: &[u8], bracket: usize) -> Option<(usize, Option<LineSpan>)> {
     let text = line[..bracket].strip_suffix(b" ")?;
     let first = memchr::memchr(b' ', text).filter(|first| (1..16).contains(first));
     match first {
@@ -109,7 +119,7 @@ fn client(line: &[u8], bracket: usize) -> Option<(usize, Option<Span>)> {
 }
 
 #[cold]
-fn unusual_client(text: &[u8]) -> Option<(usize, Option<Span>)> {
+fn unusual_client(text: &[u8]) -> Option<(usize, Option<LineSpan>)> {
     let first = memchr::memchr(b' ', text).filter(|first| *first > 0)?;
     let second = first + 1 + memchr::memchr(b' ', &text[first + 1..])?;
     let user = &text[second + 1..];
@@ -118,27 +128,27 @@ fn unusual_client(text: &[u8]) -> Option<(usize, Option<Span>)> {
     let is_numeric = address.iter().all(|byte| byte.is_ascii_digit() || *byte == b'.');
     let is_sound = !is_numeric || address.len() <= 15;
     (second > first + 1 && is_sound && !is_glued)
-        .then(|| (first, Some(Span::new(second + 1, text.len()))))
+        .then(|| (first, Some(LineSpan::new(second + 1, text.len()))))
 }
 
 /// Reads any line.
 fn read<'l>(
     line: &'l [u8],
-    is_common: bool,
-    times: &mut Times,
+    reader: &mut CombinedReader<'_>,
     event: &mut Event<'l>,
 ) -> Result<(), DecodeError> {
+    let CombinedReader { times, is_common } = reader;
     let expected = |offset, what| match offset >= line.len() {
-        true => DecodeError { offset: line.len(), cause: DecodeCause::Torn },
-        false => DecodeError { offset, cause: DecodeCause::Expected(what) },
+        true => DecodeError { offset: line.len(), reason: DecodeReason::Torn },
+        false => DecodeError { offset, reason: DecodeReason::Expected(what) },
     };
     let bracket = memchr::memmem::find(line, b" [").map(|space| space + 1);
     let bracket = bracket.ok_or_else(|| expected(line.len(), ""))?;
     let (address, user) =
         client(line, bracket).ok_or_else(|| expected(0, "an address, an identity and a user"))?;
-    event.set_present(Slot::ClientIp, Span::new(0, address));
+    event.set_present(FieldSlot::ClientIp, LineSpan::new(0, address));
     if let Some(user) = user {
-        event.set_present(Slot::User, user);
+        event.set_present(FieldSlot::User, user);
     }
     let after = line[bracket + 1..].split_first_chunk().filter(|(_, rest)| rest.starts_with(b"] "));
     let time = after.and_then(|(time, _)| times.log(time)).ok_or_else(|| {
@@ -152,22 +162,24 @@ fn read<'l>(
             _ => expected(*at, what),
         })?;
         *at = inside.1 + 1;
-        Ok(Span::new(inside.0, inside.1))
+        Ok(LineSpan::new(inside.0, inside.1))
     };
     event.set_request(quoted(&mut at, "the request in quotes")?);
     let status = line.get(at..at + 5).filter(|text| matches!(text, [b' ', .., b' ']));
     let status = status.and_then(|text| whole(&text[1..4]));
     status.ok_or_else(|| expected(at, "a status of three digits"))?;
-    event.set(Slot::Status, Span::new(at + 1, at + 4));
+    event.set(FieldSlot::Status, LineSpan::new(at + 1, at + 4));
     at += 5;
     let length = memchr::memchr(b' ', &line[at..]).unwrap_or(line.len() - at);
     if !is_size(&line[at..at + length]) {
         return Err(expected(at, "the number of bytes"));
     }
-    event.set(Slot::BytesOut, Span::new(at, at + length));
+    event.set(FieldSlot::BytesOut, LineSpan::new(at, at + length));
     at += length;
-    if !is_common || line[at..].starts_with(b" \"") {
-        for (slot, what) in [(Slot::Referer, "the referer"), (Slot::UserAgent, "the user agent")] {
+    if !*is_common || line[at..].starts_with(b" \"") {
+        for (slot, what) in
+            [(FieldSlot::Referer, "the referer"), (FieldSlot::UserAgent, "the user agent")]
+        {
             if line.get(at) != Some(&b' ') {
                 return Err(expected(at, what));
             }

@@ -7,10 +7,11 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use exchange::{DefinedField, DefinedKind, FieldName, Fields, Filter, Value};
+use exchange::{DefinedField, DefinedKind, FieldName, FieldValue, Fields, Filter};
 use regex::bytes::Regex;
 
-use super::event::{Event, real};
+use super::event::{DefinedValue, Event};
+use super::number::real;
 use crate::error::LineError;
 
 /// A field as meant.
@@ -30,25 +31,6 @@ pub struct FieldRule {
     pub required: bool,
 }
 
-/// The value of a defined field in one event.
-#[derive(Debug)]
-pub(super) struct Defined<'l> {
-    /// Which field.
-    pub field: Arc<DefinedField>,
-    value: Option<Value<'l>>,
-}
-
-impl Defined<'_> {
-    /// The value, if the event has it.
-    pub(super) fn value(&self) -> Option<Value<'_>> {
-        Some(match self.value.as_ref()? {
-            Value::Text(text) => Value::Text(Cow::Borrowed(text)),
-            Value::Integer(number) => Value::Integer(*number),
-            Value::Real(number) => Value::Real(*number),
-        })
-    }
-}
-
 /// Adds the values of `rules` to an event, in their order: each may build on those before it.
 ///
 /// # Errors
@@ -63,19 +45,19 @@ pub(super) fn define(rules: &[FieldRule], event: &mut Event<'_>) -> Result<(), L
         if let (Err(problem), true) = (&found, rule.required) {
             return Err(LineError::Field { name: rule.field.name.to_string(), problem });
         }
-        event.defined.push(Defined { field: Arc::clone(&rule.field), value: found.ok() });
+        event.defined.push(DefinedValue { field: Arc::clone(&rule.field), value: found.ok() });
     }
     Ok(())
 }
 
 impl FieldRule {
-    fn find<'l>(&self, event: &Event<'l>) -> Result<Value<'l>, &'static str> {
+    fn find<'l>(&self, event: &Event<'l>) -> Result<FieldValue<'l>, &'static str> {
         let text = match &self.from {
             FieldName::Defined(_) => event.field(&self.from).map(owned),
             other => event.value(other),
         };
         let text = match text.ok_or("is missing")? {
-            Value::Text(text) => text,
+            FieldValue::Text(text) => text,
             number => Cow::Owned(number.to_string().into_bytes()),
         };
         let text = match &self.pattern {
@@ -83,18 +65,18 @@ impl FieldRule {
             Some(pattern) => matched(pattern, text).ok_or("does not match")?,
         };
         match self.field.kind {
-            DefinedKind::Text => Ok(Value::Text(text)),
+            DefinedKind::Text => Ok(FieldValue::Text(text)),
             DefinedKind::Integer => integer(text).ok_or("is no whole number"),
-            DefinedKind::Real => real(&text).map(Value::Real).ok_or("is no number"),
+            DefinedKind::Real => real(&text).map(FieldValue::Real).ok_or("is no number"),
         }
     }
 }
 
-fn owned<'l>(value: Value<'_>) -> Value<'l> {
+fn owned<'l>(value: FieldValue<'_>) -> FieldValue<'l> {
     match value {
-        Value::Text(text) => Value::Text(Cow::Owned(text.into_owned())),
-        Value::Integer(number) => Value::Integer(number),
-        Value::Real(number) => Value::Real(number),
+        FieldValue::Text(text) => FieldValue::Text(Cow::Owned(text.into_owned())),
+        FieldValue::Integer(number) => FieldValue::Integer(number),
+        FieldValue::Real(number) => FieldValue::Real(number),
     }
 }
 
@@ -109,11 +91,11 @@ fn matched<'l>(pattern: &Regex, text: Cow<'l, [u8]>) -> Option<Cow<'l, [u8]>> {
     })
 }
 
-fn integer(text: Cow<'_, [u8]>) -> Option<Value<'_>> {
+fn integer(text: Cow<'_, [u8]>) -> Option<FieldValue<'_>> {
     let number: i64 = std::str::from_utf8(&text).ok()?.parse().ok()?;
     Some(match u64::try_from(number) {
-        Ok(number) => Value::Integer(number),
-        Err(_) => Value::Text(text),
+        Ok(number) => FieldValue::Integer(number),
+        Err(_) => FieldValue::Text(text),
     })
 }
 

@@ -1,48 +1,22 @@
 //! One log line as an event: where its fields lie in the line, and what they mean.
 //!
 //! Invariant: nothing is copied or unescaped until it is asked for, and then only when the line
-//! holds an escape. A field that the line does not have is absent, never empty: `-` and the empty
-//! text mean absent in every format but our own journal's.
+//! holds an escape. A field that the line does not have is absent, never empty. `-` and the empty
+//! text mean absent in every format but the journal's.
 
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use exchange::{FieldName, Fields, Phase, Value, decode_query, query_value};
+use exchange::{DefinedField, FieldName, FieldValue, Fields, Phase, decode_query, query_value};
 
-use super::define::Defined;
-use super::json;
-
-/// A part of a line.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Span {
-    start: u32,
-    end: u32,
-}
-
-const ABSENT: Span = Span { start: u32::MAX, end: 0 };
-
-impl Span {
-    /// From and to, in bytes from the start of the line.
-    pub(super) fn new(start: usize, end: usize) -> Self {
-        Self { start: start as u32, end: end as u32 }
-    }
-
-    /// The place of its first byte.
-    pub(super) fn start(self) -> usize {
-        self.start as usize
-    }
-
-    /// The part of `line` that it means.
-    #[inline]
-    pub(super) fn of(self, line: &[u8]) -> Option<&[u8]> {
-        line.get(self.start as usize..self.end as usize)
-    }
-}
+use super::number::{real, whole};
+use super::span::{ABSENT, LineSpan};
+use super::walk;
 
 /// The fields that every format knows, but for the time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
-pub(super) enum Slot {
+pub(super) enum FieldSlot {
     Id,
     Method,
     Scheme,
@@ -67,7 +41,7 @@ pub(super) enum Slot {
     Impression,
 }
 
-const SLOTS: usize = Slot::Impression as usize + 1;
+const SLOTS: usize = FieldSlot::Impression as usize + 1;
 
 /// How text is escaped in a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -100,13 +74,32 @@ pub struct Event<'l> {
     escaped: bool,
     /// Whether the total is written in seconds, such as `0.042`, not in microseconds.
     total_in_seconds: bool,
-    slots: [Span; SLOTS],
-    extra: Vec<Span>,
+    slots: [LineSpan; SLOTS],
+    extra: Vec<LineSpan>,
     /// Names and values that no field is known for.
-    others: Vec<(Span, Span)>,
+    others: Vec<(LineSpan, LineSpan)>,
     is_journal: bool,
     layout: Arc<Layout>,
-    pub(super) defined: Vec<Defined<'l>>,
+    pub(super) defined: Vec<DefinedValue<'l>>,
+}
+
+/// The value of a defined field in one event.
+#[derive(Debug)]
+pub(super) struct DefinedValue<'l> {
+    /// Which field.
+    pub field: Arc<DefinedField>,
+    pub value: Option<FieldValue<'l>>,
+}
+
+impl DefinedValue<'_> {
+    /// The value, if the event has it.
+    fn value(&self) -> Option<FieldValue<'_>> {
+        Some(match self.value.as_ref()? {
+            FieldValue::Text(text) => FieldValue::Text(Cow::Borrowed(text)),
+            FieldValue::Integer(number) => FieldValue::Integer(*number),
+            FieldValue::Real(number) => FieldValue::Real(*number),
+        })
+    }
 }
 
 impl<'l> Event<'l> {
@@ -165,44 +158,44 @@ impl<'l> Event<'l> {
         self.time_us = time_us;
     }
 
-    pub(super) fn set_total_seconds(&mut self, span: Span) {
+    pub(super) fn set_total_seconds(&mut self, span: LineSpan) {
         self.total_in_seconds = true;
-        self.set_present(Slot::Total, span);
+        self.set_present(FieldSlot::Total, span);
     }
 
     #[inline]
-    pub(super) fn set(&mut self, slot: Slot, span: Span) {
+    pub(super) fn set(&mut self, slot: FieldSlot, span: LineSpan) {
         self.slots[slot as usize] = span;
     }
 
     /// Sets a field unless its text means that it is absent.
     #[inline]
-    pub(super) fn set_present(&mut self, slot: Slot, span: Span) {
+    pub(super) fn set_present(&mut self, slot: FieldSlot, span: LineSpan) {
         if self.is_present(span) {
             self.set(slot, span);
         }
     }
 
-    pub(super) fn set_extra(&mut self, at: usize, span: Span) {
+    pub(super) fn set_extra(&mut self, at: usize, span: LineSpan) {
         if self.is_present(span) {
             self.extra[at] = span;
         }
     }
 
-    pub(super) fn push_other(&mut self, name: Span, value: Span) {
+    pub(super) fn push_other(&mut self, name: LineSpan, value: LineSpan) {
         if self.is_present(value) {
             self.others.push((name, value));
         }
     }
 
-    pub(super) fn has(&self, slot: Slot) -> bool {
+    pub(super) fn has(&self, slot: FieldSlot) -> bool {
         self.slots[slot as usize] != ABSENT
     }
 
     /// Sets method, path, query and version from a request line; one that is none is the path.
     #[inline]
-    pub(super) fn set_request(&mut self, span: Span) {
-        let (start, end) = (span.start as usize, span.end as usize);
+    pub(super) fn set_request(&mut self, span: LineSpan) {
+        let (start, end) = (span.start(), span.end());
         let text = &self.line[start..end];
         let method = match text.first_chunk() {
             Some(b"GET ") => Some(3),
@@ -212,7 +205,7 @@ impl<'l> Event<'l> {
             return self.set_target(span);
         };
         if method > 0 {
-            self.set(Slot::Method, Span::new(start, start + method));
+            self.set(FieldSlot::Method, LineSpan::new(start, start + method));
         }
         let rest = &text[method + 1..];
         let version = match rest.last_chunk::<9>() {
@@ -221,31 +214,31 @@ impl<'l> Event<'l> {
         };
         let target = start + method + 1;
         let Some(version) = version else {
-            return self.set_target(Span::new(target, end));
+            return self.set_target(LineSpan::new(target, end));
         };
-        self.set(Slot::Version, Span::new(target + version + 6, end));
-        self.set_target(Span::new(target, target + version));
+        self.set(FieldSlot::Version, LineSpan::new(target + version + 6, end));
+        self.set_target(LineSpan::new(target, target + version));
     }
 
     /// Sets the version from `HTTP/1.1` or `1.1`.
-    pub(super) fn set_protocol(&mut self, span: Span) {
+    pub(super) fn set_protocol(&mut self, span: LineSpan) {
         let is_prefixed = span.of(self.line).is_some_and(|text| text.starts_with(b"HTTP/"));
         let start = span.start() + if is_prefixed { 5 } else { 0 };
-        self.set_present(Slot::Version, Span::new(start, span.end as usize));
+        self.set_present(FieldSlot::Version, LineSpan::new(start, span.end()));
     }
 
     /// Sets path and query, and scheme and host where the target has them (RFC 9112, 3.2.2).
     #[inline]
-    pub(super) fn set_target(&mut self, span: Span) {
-        let (mut start, end) = (span.start as usize, span.end as usize);
+    pub(super) fn set_target(&mut self, span: LineSpan) {
+        let (mut start, end) = (span.start(), span.end());
         if self.line.get(start) != Some(&b'/') {
             start = self.set_authority(start, end);
         }
         match memchr::memchr(b'?', &self.line[start..end]) {
-            None => self.set(Slot::Path, Span::new(start, end)),
+            None => self.set(FieldSlot::Path, LineSpan::new(start, end)),
             Some(mark) => {
-                self.set(Slot::Path, Span::new(start, start + mark));
-                self.set(Slot::Query, Span::new(start + mark + 1, end));
+                self.set(FieldSlot::Path, LineSpan::new(start, start + mark));
+                self.set(FieldSlot::Query, LineSpan::new(start + mark + 1, end));
             }
         }
     }
@@ -262,26 +255,24 @@ impl<'l> Event<'l> {
         };
         let host = start + scheme + 3;
         let Some(length) = memchr::memchr(b'/', &self.line[host..end]) else { return start };
-        self.set(Slot::Scheme, Span::new(start, start + scheme));
-        self.set_present(Slot::Host, Span::new(host, host + length));
+        self.set(FieldSlot::Scheme, LineSpan::new(start, start + scheme));
+        self.set_present(FieldSlot::Host, LineSpan::new(host, host + length));
         host + length
     }
 
     #[inline]
-    fn is_present(&self, span: Span) -> bool {
-        let length = span.end.wrapping_sub(span.start);
-        self.is_journal
-            || length > 1
-            || (length == 1 && self.line.get(span.start as usize) != Some(&b'-'))
+    fn is_present(&self, span: LineSpan) -> bool {
+        let length = span.length();
+        self.is_journal || length > 1 || (length == 1 && self.line.get(span.start()) != Some(&b'-'))
     }
 
     #[inline]
-    fn raw(&self, slot: Slot) -> Option<&'l [u8]> {
+    fn raw(&self, slot: FieldSlot) -> Option<&'l [u8]> {
         self.slots[slot as usize].of(self.line)
     }
 
     #[inline]
-    fn text(&self, slot: Slot) -> Option<Cow<'l, [u8]>> {
+    fn text(&self, slot: FieldSlot) -> Option<Cow<'l, [u8]>> {
         Some(self.unescaped(self.raw(slot)?))
     }
 
@@ -291,46 +282,45 @@ impl<'l> Event<'l> {
     }
 
     /// A text of our own journal that has a default when it is left out.
-    fn named(&self, slot: Slot, default: &'static str) -> Option<Value<'l>> {
+    fn named(&self, slot: FieldSlot, default: &'static str) -> Option<FieldValue<'l>> {
         match self.text(slot) {
-            Some(text) if self.is_journal => Some(Value::Text(text)),
-            Some(text) if slot == Slot::Cache => Some(Value::from(cache_result(&text))),
-            Some(text) => Some(Value::Text(text)),
-            None if self.is_journal => Some(Value::from(default)),
+            Some(text) if self.is_journal => Some(FieldValue::Text(text)),
+            Some(text) if slot == FieldSlot::Cache => Some(FieldValue::from(cache_result(&text))),
+            Some(text) => Some(FieldValue::Text(text)),
+            None if self.is_journal => Some(FieldValue::from(default)),
             None => None,
         }
     }
 
-    fn number(&self, slot: Slot) -> Option<Value<'l>> {
+    fn number(&self, slot: FieldSlot) -> Option<FieldValue<'l>> {
         match self.raw(slot) {
-            Some(digits) => Some(Value::Integer(whole(digits).unwrap_or(0))),
-            None => self.is_journal.then_some(Value::Integer(0)),
+            Some(digits) => Some(FieldValue::Integer(whole(digits).unwrap_or(0))),
+            None => self.is_journal.then_some(FieldValue::Integer(0)),
         }
     }
 
-    fn total(&self) -> Option<Value<'l>> {
-        match self.raw(Slot::Total) {
+    fn total(&self) -> Option<FieldValue<'l>> {
+        match self.raw(FieldSlot::Total) {
             Some(text) if self.total_in_seconds => {
-                super::times::seconds_us(text).map(Value::Integer)
+                super::times::seconds_us(text).map(FieldValue::Integer)
             }
-            _ => self.number(Slot::Total),
+            _ => self.number(FieldSlot::Total),
         }
     }
 
-    fn query_value(&self, name: &str) -> Option<Value<'l>> {
+    fn query_value(&self, name: &str) -> Option<FieldValue<'l>> {
         if let Some(at) = self
             .extra_place(|field| matches!(field, FieldName::QueryValue(known) if **known == *name))
         {
             return self.extra[at].of(self.line).map(|raw| match self.unescaped(raw) {
-                Cow::Borrowed(raw) => Value::Text(decode_query(raw)),
-                Cow::Owned(raw) => Value::Text(Cow::Owned(decode_query(&raw).into_owned())),
+                Cow::Borrowed(raw) => FieldValue::Text(decode_query(raw)),
+                Cow::Owned(raw) => FieldValue::Text(Cow::Owned(decode_query(&raw).into_owned())),
             });
         }
-        match self.text(Slot::Query)? {
-            Cow::Borrowed(query) => query_value(query, name).map(Value::Text),
-            Cow::Owned(query) => {
-                query_value(&query, name).map(|value| Value::Text(Cow::Owned(value.into_owned())))
-            }
+        match self.text(FieldSlot::Query)? {
+            Cow::Borrowed(query) => query_value(query, name).map(FieldValue::Text),
+            Cow::Owned(query) => query_value(&query, name)
+                .map(|value| FieldValue::Text(Cow::Owned(value.into_owned()))),
         }
     }
 
@@ -338,18 +328,20 @@ impl<'l> Event<'l> {
         self.layout.extra.iter().position(is_it)
     }
 
-    fn other(&self, name: &str) -> Option<Value<'l>> {
+    fn other(&self, name: &str) -> Option<FieldValue<'l>> {
         let found = self
             .others
             .iter()
             .find(|(known, _)| known.of(self.line).is_some_and(|known| known == name.as_bytes()));
-        found.and_then(|(_, value)| value.of(self.line)).map(|raw| Value::Text(self.unescaped(raw)))
+        found
+            .and_then(|(_, value)| value.of(self.line))
+            .map(|raw| FieldValue::Text(self.unescaped(raw)))
     }
 
-    fn extra(&self, name: &FieldName) -> Option<Value<'l>> {
+    fn extra(&self, name: &FieldName) -> Option<FieldValue<'l>> {
         match (self.extra_place(|field| field == name), name) {
             (Some(at), _) => {
-                self.extra[at].of(self.line).map(|raw| Value::Text(self.unescaped(raw)))
+                self.extra[at].of(self.line).map(|raw| FieldValue::Text(self.unescaped(raw)))
             }
             (None, FieldName::Header(header)) if !self.others.is_empty() => {
                 self.other(&format!("http_{}", header.replace('-', "_")))
@@ -358,19 +350,19 @@ impl<'l> Event<'l> {
         }
     }
 
-    fn phase(&self, phase: Phase) -> Option<Value<'l>> {
-        let found = json::member(self.raw(Slot::Phases)?, phase.name().as_bytes())?;
-        whole(found).filter(|us| *us > 0).map(Value::Integer)
+    fn phase(&self, phase: Phase) -> Option<FieldValue<'l>> {
+        let found = walk::member(self.raw(FieldSlot::Phases)?, phase.name().as_bytes())?;
+        whole(found).filter(|us| *us > 0).map(FieldValue::Integer)
     }
 
-    fn shown(&self, name: &str) -> Option<Value<'l>> {
-        let impression = self.raw(Slot::Impression)?;
-        match (json::member(impression, name.as_bytes()), name) {
-            (Some(number), "propensity") => real(number).map(Value::Real),
-            (None, "propensity") => Some(Value::Real(f64::NAN)),
+    fn shown(&self, name: &str) -> Option<FieldValue<'l>> {
+        let impression = self.raw(FieldSlot::Impression)?;
+        match (walk::member(impression, name.as_bytes()), name) {
+            (Some(number), "propensity") => real(number).map(FieldValue::Real),
+            (None, "propensity") => Some(FieldValue::Real(f64::NAN)),
             (text, _) => {
-                let text = text.and_then(json::inside).unwrap_or_default();
-                Some(Value::Text(unescape(text, Escape::Json)))
+                let text = text.and_then(walk::inside).unwrap_or_default();
+                Some(FieldValue::Text(unescape(text, Escape::Json)))
             }
         }
     }
@@ -378,9 +370,9 @@ impl<'l> Event<'l> {
 
 impl Fields for Event<'_> {
     #[inline]
-    fn field(&self, name: &FieldName) -> Option<Value<'_>> {
+    fn field(&self, name: &FieldName) -> Option<FieldValue<'_>> {
         match name {
-            FieldName::Path => self.text(Slot::Path).map(Value::Text),
+            FieldName::Path => self.text(FieldSlot::Path).map(FieldValue::Text),
             FieldName::Defined(field) => {
                 self.defined.iter().find(|defined| *defined.field == *field)?.value()
             }
@@ -391,38 +383,38 @@ impl Fields for Event<'_> {
 
 impl<'l> Event<'l> {
     /// The value of a field that is none of the defined ones.
-    pub(super) fn value(&self, field: &FieldName) -> Option<Value<'l>> {
+    pub(super) fn value(&self, field: &FieldName) -> Option<FieldValue<'l>> {
         let slot = match field {
-            FieldName::Time => return Some(Value::Integer(self.time_us)),
-            FieldName::Status => return self.number(Slot::Status),
-            FieldName::BytesOut => return self.number(Slot::BytesOut),
-            FieldName::BytesIn => return self.number(Slot::BytesIn),
+            FieldName::Time => return Some(FieldValue::Integer(self.time_us)),
+            FieldName::Status => return self.number(FieldSlot::Status),
+            FieldName::BytesOut => return self.number(FieldSlot::BytesOut),
+            FieldName::BytesIn => return self.number(FieldSlot::BytesIn),
             FieldName::Total => return self.total(),
             FieldName::QueryValue(name) => return self.query_value(name),
-            FieldName::Decision => return self.named(Slot::Decision, "generic"),
-            FieldName::Cache => return self.named(Slot::Cache, "none"),
+            FieldName::Decision => return self.named(FieldSlot::Decision, "generic"),
+            FieldName::Cache => return self.named(FieldSlot::Cache, "none"),
             FieldName::Variable(name) => return self.extra(field).or_else(|| self.other(name)),
             FieldName::Phase(phase) => return self.phase(*phase),
             FieldName::Model => return self.shown("model"),
             FieldName::ModelVersion => return self.shown("version"),
             FieldName::Propensity => return self.shown("propensity"),
-            FieldName::Id => Slot::Id,
-            FieldName::Method => Slot::Method,
-            FieldName::Scheme => Slot::Scheme,
-            FieldName::Host => Slot::Host,
-            FieldName::Path => Slot::Path,
-            FieldName::Query => Slot::Query,
-            FieldName::Version => Slot::Version,
-            FieldName::ClientIp => Slot::ClientIp,
-            FieldName::User => Slot::User,
-            FieldName::UserAgent => Slot::UserAgent,
-            FieldName::Referer => Slot::Referer,
-            FieldName::Route => Slot::Route,
-            FieldName::Upstream => Slot::Upstream,
-            FieldName::RankedBy => Slot::RankedBy,
+            FieldName::Id => FieldSlot::Id,
+            FieldName::Method => FieldSlot::Method,
+            FieldName::Scheme => FieldSlot::Scheme,
+            FieldName::Host => FieldSlot::Host,
+            FieldName::Path => FieldSlot::Path,
+            FieldName::Query => FieldSlot::Query,
+            FieldName::Version => FieldSlot::Version,
+            FieldName::ClientIp => FieldSlot::ClientIp,
+            FieldName::User => FieldSlot::User,
+            FieldName::UserAgent => FieldSlot::UserAgent,
+            FieldName::Referer => FieldSlot::Referer,
+            FieldName::Route => FieldSlot::Route,
+            FieldName::Upstream => FieldSlot::Upstream,
+            FieldName::RankedBy => FieldSlot::RankedBy,
             FieldName::Header(_) | FieldName::Defined(_) => return self.extra(field),
         };
-        self.text(slot).map(Value::Text)
+        self.text(slot).map(FieldValue::Text)
     }
 }
 
@@ -444,23 +436,4 @@ fn cache_result(text: &[u8]) -> &'static str {
         b"collapsed" => "collapsed",
         _ => "none",
     }
-}
-
-/// Reads digits; nothing else may stand there.
-#[inline]
-pub(super) fn whole(digits: &[u8]) -> Option<u64> {
-    if digits.is_empty() || digits.len() > 20 {
-        return None;
-    }
-    digits.iter().try_fold(0_u64, |sum, digit| {
-        let digit = digit.wrapping_sub(b'0');
-        if digit > 9 {
-            return None;
-        }
-        sum.checked_mul(10)?.checked_add(u64::from(digit))
-    })
-}
-
-pub(super) fn real(text: &[u8]) -> Option<f64> {
-    std::str::from_utf8(text).ok()?.parse().ok().filter(|number: &f64| number.is_finite())
 }

@@ -1,26 +1,26 @@
-//! Lines of JSON (RFC 8259): our own journal's, nginx's with `escape=json`, and those of others by
+//! Lines of JSON (RFC 8259): the journal's, nginx's with `escape=json`, and any others by
 //! configured keys.
 //!
-//! One object is one line. The fields of most lines stand in one order, so after each key the one
-//! that followed it last time is compared first, quotes and colon and all. Values that are no field
-//! are kept by their key.
-//! Objects and arrays inside are skipped, and looked into when a field of theirs is asked for;
-//! recursion never follows the input. Refused: whatever is no object, or more than one.
+//! One object is one line. The fields of most lines stand in one order. So after each key the one
+//! that followed it last time is compared first, with its quotes and colon. Values that are no
+//! field are kept by their key. Objects and arrays inside are skipped; a field of theirs is looked
+//! for only when it is asked for.
+//! Refuses: whatever is no object, and more than one object in a line.
 
-use exchange::{DecodeCause, DecodeError};
+use exchange::{DecodeError, DecodeReason};
 
-use super::event::{Event, Slot, Span, whole};
-use super::marks;
+use super::event::{Event, FieldSlot};
+use super::marks::{self, MarkedRegion};
 use super::meaning::Meaning;
-use super::times::Times;
-
-/// What gives a line its structure.
-pub(super) const SET: marks::Set = [b'"', b'\\', b'\n', b'\n'];
+use super::number::whole;
+use super::span::LineSpan;
+use super::times::TimeCache;
+use super::walk::{ObjectMember, ObjectWalk, digits};
 
 /// The keys of a format, and what they mean.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Keys {
-    keys: Vec<Key>,
+pub(super) struct JsonKeys {
+    keys: Vec<JsonKey>,
     /// The key that the last line began with.
     first: usize,
     /// Whether other keys are kept for `var.NAME`.
@@ -28,10 +28,10 @@ pub(super) struct Keys {
 }
 
 #[derive(Debug, Clone)]
-struct Key {
+struct JsonKey {
     name: Box<[u8]>,
     word: u128,
-    head: Head,
+    head: MemberHead,
     meaning: Meaning,
     /// Its value is a whole number.
     is_number: bool,
@@ -41,26 +41,21 @@ struct Key {
 
 /// How a member begins, `"name":`, to be compared at once.
 #[derive(Debug, Clone, Copy)]
-struct Head {
+struct MemberHead {
     bytes: u128,
     mask: u128,
     length: usize,
 }
 
-/// Keys that a line must have.
-#[derive(Debug, Clone, Copy, Default)]
-struct Seen {
-    time: bool,
-}
-
-impl Keys {
-    /// Keys with their meanings; of two of one name the first counts.
+impl JsonKeys {
+    /// Keys with their meanings; of two with one name the first counts.
     pub(super) fn new(keys: Vec<(Box<[u8]>, Meaning)>, keeps_others: bool) -> Self {
         let key = |(name, meaning): (Box<[u8]>, Meaning)| {
-            let numbers = [Slot::Status, Slot::Total, Slot::BytesIn, Slot::BytesOut];
-            let is_number = matches!(meaning, Meaning::Slot(slot) if numbers.contains(&slot));
-            let (word, head) = (word(&name), Head::of(&name));
-            Key { name, word, head, meaning, is_number, next: 0 }
+            let numbers =
+                [FieldSlot::Status, FieldSlot::Total, FieldSlot::BytesIn, FieldSlot::BytesOut];
+            let is_number = matches!(meaning, Meaning::FieldSlot(slot) if numbers.contains(&slot));
+            let (word, head) = (word(&name), MemberHead::of(&name));
+            JsonKey { name, word, head, meaning, is_number, next: 0 }
         };
         Self { keys: keys.into_iter().map(key).collect(), first: 0, keeps_others }
     }
@@ -72,7 +67,7 @@ impl Keys {
     }
 
     /// Finds a key, which will be the guess after `last` from then on.
-    fn find(&mut self, name: &[u8], last: &mut Option<usize>) -> Option<&Key> {
+    fn find(&mut self, name: &[u8], last: &mut Option<usize>) -> Option<&JsonKey> {
         let word = word(name);
         let is_it = |at: &usize| self.keys.get(*at).is_some_and(|key| key.is(name, word));
         let guess = Some(self.guess(*last)).filter(is_it);
@@ -85,7 +80,7 @@ impl Keys {
     }
 }
 
-impl Key {
+impl JsonKey {
     /// Compares names of up to 16 bytes by two words, which is what most have.
     #[inline]
     fn is(&self, name: &[u8], word: u128) -> bool {
@@ -95,7 +90,7 @@ impl Key {
     }
 }
 
-impl Head {
+impl MemberHead {
     /// None that any line has where the name is long, or not written as it is.
     fn of(name: &[u8]) -> Self {
         let text = [b"\"", name, b"\":"].concat();
@@ -140,21 +135,20 @@ fn short_word(name: &[u8]) -> u64 {
     }
 }
 
-/// Reads the lines of a region, of which `marks` are the structural bytes.
+/// Reads the lines of a region.
 pub(super) fn each<'l>(
-    region: &'l [u8],
-    marks: &[u32],
-    (times, keys): (&mut Times, &mut Keys),
+    region: MarkedRegion<'l, '_>,
+    reader: &mut ObjectReader<'_>,
     event: &mut Event<'l>,
     mut seen: impl FnMut(usize, &mut Event<'l>, Result<(), DecodeError>),
 ) {
+    let MarkedRegion { bytes, marks: mut rest } = region;
     let mut start = 0;
-    let mut rest = marks;
-    while start < region.len() {
-        let mut walk = Walk { line: &region[start..], start, at: 0, marks: rest, escaped: false };
+    while start < bytes.len() {
+        let mut walk = ObjectWalk::new(&bytes[start..], start, rest);
         event.begin(walk.line, false);
-        let outcome = walk.object(keys, times, event);
-        let Some(line) = marks::next_line(region, start, &mut walk.marks) else { return };
+        let outcome = reader.object(&mut walk, event);
+        let Some(line) = marks::next_line(bytes, start, &mut walk.marks) else { return };
         rest = walk.marks;
         event.end(line, walk.escaped);
         let outcome = outcome.map_err(|error| within(error, line.len()));
@@ -165,164 +159,134 @@ pub(super) fn each<'l>(
 
 /// What is wrong past the end of the line is that it ends.
 fn within(error: DecodeError, length: usize) -> DecodeError {
-    match error.offset >= length && error.cause != DecodeCause::Missing("time") {
-        true => DecodeError { offset: length, cause: DecodeCause::Torn },
+    match error.offset >= length && error.reason != DecodeReason::Missing("time") {
+        true => DecodeError { offset: length, reason: DecodeReason::Torn },
         false => error,
     }
 }
 
-/// A walk over one object. `line` reaches to the end of the region: its end is found on the way.
-struct Walk<'l, 'm> {
-    line: &'l [u8],
-    start: usize,
-    at: usize,
-    /// Marks not passed yet.
-    marks: &'m [u32],
-    escaped: bool,
+/// Reads the members of objects into events.
+pub(super) struct ObjectReader<'r> {
+    times: &'r mut TimeCache,
+    keys: &'r mut JsonKeys,
+    /// The key of the member before, of the line at hand.
+    last: Option<usize>,
+    /// The line at hand has a time.
+    has_time: bool,
 }
 
-impl<'l, 'm> Walk<'l, 'm> {
-    fn object(
+impl<'r> ObjectReader<'r> {
+    /// A reader of lines with these keys.
+    pub(super) fn new(times: &'r mut TimeCache, keys: &'r mut JsonKeys) -> Self {
+        Self { times, keys, last: None, has_time: false }
+    }
+
+    /// Reads the object that a line is.
+    fn object<'l>(
         &mut self,
-        keys: &mut Keys,
-        times: &mut Times,
+        walk: &mut ObjectWalk<'l, '_>,
         event: &mut Event<'l>,
     ) -> Result<(), DecodeError> {
-        let mut seen = Seen::default();
-        let mut last = None;
-        self.take(b'{', "an object")?;
-        self.white();
-        if self.peek() == b'}' {
-            self.at += 1;
+        (self.last, self.has_time) = (None, false);
+        walk.take(b'{', "an object")?;
+        walk.white();
+        if walk.peek() == b'}' {
+            walk.at += 1;
         } else {
             loop {
-                if let Some((slot, value)) = self.foretold_member(keys, &mut last) {
+                if let Some((slot, value)) = self.foretold_member(walk) {
                     event.set_present(slot, value);
                 } else {
-                    let member = match self.usual_member() {
+                    let member = match walk.usual_member() {
                         Some(member) => member,
-                        None => self.member()?,
+                        None => walk.member()?,
                     };
-                    self.field(member, (keys, &mut last, &mut seen), times, event)?;
+                    self.field(member, walk.line, event)?;
                 }
-                if !matches!(self.peek(), b',' | b'}') {
-                    self.white();
+                if !matches!(walk.peek(), b',' | b'}') {
+                    walk.white();
                 }
-                match self.peek() {
-                    b',' => self.at += 1,
-                    b'}' => break self.at += 1,
-                    _ => return Err(self.expected("a comma or the end of the object")),
+                match walk.peek() {
+                    b',' => walk.at += 1,
+                    b'}' => break walk.at += 1,
+                    _ => return Err(walk.expected("a comma or the end of the object")),
                 }
             }
         }
-        self.white();
-        match (self.peek(), seen.time) {
+        walk.white();
+        match (walk.peek(), self.has_time) {
             (b'\n', true) => Ok(()),
             (b'\n', false) => {
-                Err(DecodeError { offset: self.at, cause: DecodeCause::Missing("time") })
+                Err(DecodeError { offset: walk.at, reason: DecodeReason::Missing("time") })
             }
-            _ => Err(self.expected("the end of the line")),
+            _ => Err(walk.expected("the end of the line")),
         }
     }
 
-    /// Takes the member that was foretold, if it is a slot and its value is plain: text without
-    /// escapes, a whole number where that is wanted, or an object of such numbers.
+    /// Takes the member that was foretold, if it is a slot with a plain value. Plain is text
+    /// without escapes, an object of whole numbers, or one such number where that is wanted.
     #[inline]
-    fn foretold_member(&mut self, keys: &Keys, last: &mut Option<usize>) -> Option<(Slot, Span)> {
-        let guess = keys.guess(*last);
-        let key = keys.keys.get(guess)?;
-        let Meaning::Slot(slot) = key.meaning else { return None };
-        let (line, first) = (self.line, *self.marks.first()? as usize);
-        if first - self.start != self.at || !key.head.begins(line.get(self.at..)?) {
+    fn foretold_member(&mut self, walk: &mut ObjectWalk<'_, '_>) -> Option<(FieldSlot, LineSpan)> {
+        let guess = self.keys.guess(self.last);
+        let key = self.keys.keys.get(guess)?;
+        let Meaning::FieldSlot(slot) = key.meaning else { return None };
+        let (line, first) = (walk.line, *walk.marks.first()? as usize);
+        if first - walk.start != walk.at || !key.head.begins(line.get(walk.at..)?) {
             return None;
         }
         // The two marks that are passed are the quotes of the key.
-        let (start, after) = (self.at + key.head.length, self.marks.get(2..)?);
+        let (start, after) = (walk.at + key.head.length, walk.marks.get(2..)?);
         let (value, end, marks) = match line.get(start)? {
             b'"' if !key.is_number => {
                 let [open, close, marks @ ..] = after else { return None };
-                let [open, close] = [*open, *close].map(|mark| mark as usize - self.start);
+                let [open, close] = [*open, *close].map(|mark| mark as usize - walk.start);
                 if open != start || line[close] != b'"' {
                     return None;
                 }
-                (Span::new(start + 1, close), close + 1, marks)
+                (LineSpan::new(start + 1, close), close + 1, marks)
             }
             b'{' if !key.is_number => {
-                let (end, marks) = self.flat(start, after)?;
-                (Span::new(start, end), end, marks)
+                let (end, marks) = walk.flat(start, after)?;
+                (LineSpan::new(start, end), end, marks)
             }
             _ => {
                 let end = digits(line, start)?;
-                (Span::new(start, end), end, after)
+                (LineSpan::new(start, end), end, after)
             }
         };
-        (self.at, self.marks, *last) = (end, marks, Some(guess));
+        (walk.at, walk.marks, self.last) = (end, marks, Some(guess));
         Some((slot, value))
     }
 
-    /// Takes a member without white space, escapes or an object in it.
+    /// Notes what a member means.
     #[inline]
-    fn usual_member(&mut self) -> Option<(Span, Span)> {
-        let [open, close, after @ ..] = self.marks else { return None };
-        let [open, close] = [*open, *close].map(|mark| mark as usize - self.start);
-        let line = self.line;
-        if open != self.at || line[open] != b'"' || line[close..].first_chunk() != Some(b"\":") {
-            return None;
-        }
-        let (key, start) = (Span::new(open + 1, close), close + 2);
-        if *line.get(start)? != b'"' {
-            let end = digits(line, start)?;
-            (self.at, self.marks) = (end, after);
-            return Some((key, Span::new(start, end)));
-        }
-        let [open, close, marks @ ..] = after else { return None };
-        let [open, close] = [*open, *close].map(|mark| mark as usize - self.start);
-        if open != start || line[close] != b'"' {
-            return None;
-        }
-        (self.at, self.marks) = (close + 1, marks);
-        Some((key, Span::new(start + 1, close)))
-    }
-
-    /// Takes any member.
-    fn member(&mut self) -> Result<(Span, Span), DecodeError> {
-        self.white();
-        let key = self.text()?;
-        self.take(b':', "a colon")?;
-        self.white();
-        let value = self.value()?;
-        self.white();
-        Ok((key, value))
-    }
-
-    #[inline]
-    fn field(
+    fn field<'l>(
         &mut self,
-        (key, value): (Span, Span),
-        (keys, last, seen): (&mut Keys, &mut Option<usize>, &mut Seen),
-        times: &mut Times,
+        member: ObjectMember,
+        line: &'l [u8],
         event: &mut Event<'l>,
     ) -> Result<(), DecodeError> {
-        let name = key.of(self.line).unwrap_or_default();
-        let text = value.of(self.line).unwrap_or_default();
+        let ObjectMember { key, value } = member;
+        let name = key.of(line).unwrap_or_default();
+        let text = value.of(line).unwrap_or_default();
         let wrong = |what| {
             let offset = value.start();
-            Err(DecodeError { offset, cause: DecodeCause::Expected(what) })
+            Err(DecodeError { offset, reason: DecodeReason::Expected(what) })
         };
         if text.len() == 4
             && text == b"null"
-            && self.line.get(value.start().wrapping_sub(1)) != Some(&b'"')
+            && line.get(value.start().wrapping_sub(1)) != Some(&b'"')
         {
             return Ok(());
         }
-        let keeps_others = keys.keeps_others;
-        match keys.find(name, last).map(|key| (key.meaning, key.is_number)) {
+        let keeps_others = self.keys.keeps_others;
+        match self.keys.find(name, &mut self.last).map(|key| (key.meaning, key.is_number)) {
             None if keeps_others => event.push_other(key, value),
             None => {}
             Some((Meaning::Time, _)) => {
-                let Some(time) = times.any(text) else { return wrong("a time") };
+                let Some(time) = self.times.any(text) else { return wrong("a time") };
                 event.set_time(time);
-                seen.time = true;
+                self.has_time = true;
             }
             Some((_, true)) if whole(text).is_none() && text != b"-" && !text.is_empty() => {
                 return wrong("a whole number");
@@ -331,246 +295,6 @@ impl<'l, 'm> Walk<'l, 'm> {
         }
         Ok(())
     }
-
-    /// Takes one value: the inside of a text, or everything else as it is written.
-    #[inline]
-    fn value(&mut self) -> Result<Span, DecodeError> {
-        match self.peek() {
-            b'"' => self.text(),
-            b'{' | b'[' => self.nested(),
-            _ => self.scalar(),
-        }
-    }
-
-    /// Takes text in quotes; returns its inside.
-    #[inline]
-    fn text(&mut self) -> Result<Span, DecodeError> {
-        if self.peek() != b'"' {
-            return Err(self.expected("text in quotes"));
-        }
-        let start = self.at + 1;
-        self.pass();
-        let mut escaped = false;
-        loop {
-            let Some((at, byte)) = self.next_mark() else { return Err(self.torn()) };
-            match byte {
-                b'"' => {
-                    self.at = at + 1;
-                    let span = Span::new(start, at);
-                    return if escaped { self.escaped_text(span) } else { Ok(span) };
-                }
-                b'\\' => {
-                    escaped = true;
-                    // What follows is no structure, unless it ends the line.
-                    if self.mark_at(at + 1).is_some_and(|byte| byte != b'\n') {
-                        self.marks = &self.marks[1..];
-                    }
-                }
-                _ => return Err(self.torn()),
-            }
-        }
-    }
-
-    #[cold]
-    fn escaped_text(&mut self, span: Span) -> Result<Span, DecodeError> {
-        self.escaped = true;
-        let inside = span.of(self.line).unwrap_or_default();
-        exchange::unescape_json(inside).map(|_| span).map_err(|place| DecodeError {
-            offset: span.start() + place,
-            cause: DecodeCause::Expected("a JSON escape"),
-        })
-    }
-
-    fn scalar(&mut self) -> Result<Span, DecodeError> {
-        let rest = &self.line[self.at..];
-        let is_end = |byte: &u8| {
-            matches!(byte, b',' | b':' | b'}' | b']' | b'"' | b' ' | b'\t' | b'\n' | b'{' | b'[')
-        };
-        let length = rest.iter().position(is_end).unwrap_or(rest.len());
-        if length == 0 {
-            return Err(self.expected("a value"));
-        }
-        self.at += length;
-        Ok(Span::new(self.at - length, self.at))
-    }
-
-    /// Takes an object or an array as it is written, at most 64 levels deep.
-    fn nested(&mut self) -> Result<Span, DecodeError> {
-        let start = self.at;
-        if self.peek() == b'{'
-            && let Some((end, marks)) = self.flat(start, self.marks)
-        {
-            (self.at, self.marks) = (end, marks);
-            return Ok(Span::new(start, end));
-        }
-        // A bit a level: 1 for an object.
-        let (mut depth, mut kinds) = (0, 0_u64);
-        loop {
-            match self.peek() {
-                open @ (b'{' | b'[') if depth < 64 => {
-                    self.at += 1;
-                    depth += 1;
-                    kinds = kinds << 1 | u64::from(open == b'{');
-                    self.white();
-                    if !matches!(self.peek(), b'}' | b']') {
-                        self.key_if(kinds)?;
-                        continue;
-                    }
-                }
-                b'"' => drop(self.text()?),
-                _ => drop(self.scalar()?),
-            }
-            loop {
-                self.white();
-                match (self.peek(), kinds & 1) {
-                    (b',', _) => {
-                        self.at += 1;
-                        break self.key_if(kinds)?;
-                    }
-                    (b'}', 1) | (b']', 0) => {
-                        self.at += 1;
-                        depth -= 1;
-                        kinds >>= 1;
-                        if depth == 0 {
-                            return Ok(Span::new(start, self.at));
-                        }
-                    }
-                    _ => return Err(self.expected("a comma or the end of what was opened")),
-                }
-            }
-        }
-    }
-
-    /// Finds the end of an object of plain numbers, such as `{"route":1,"fetch":250}`, as most
-    /// phases are, and the marks after it; `marks` are those after its brace at `start`.
-    fn flat(&self, start: usize, mut marks: &'m [u32]) -> Option<(usize, &'m [u32])> {
-        let line = self.line;
-        let mut at = start;
-        loop {
-            let [open, close, rest @ ..] = marks else { return None };
-            let [open, close] = [*open, *close].map(|mark| mark as usize - self.start);
-            if open != at + 1 || line[open] != b'"' || line[close..].first_chunk() != Some(b"\":") {
-                return None;
-            }
-            marks = rest;
-            at = digits(line, close + 2)?;
-            match line[at] {
-                b',' => {}
-                b'}' => return Some((at + 1, marks)),
-                _ => return None,
-            }
-        }
-    }
-
-    /// Takes the key of a member where the last bit says that an object is open.
-    fn key_if(&mut self, kinds: u64) -> Result<(), DecodeError> {
-        self.white();
-        if kinds & 1 == 1 {
-            self.text()?;
-            self.take(b':', "a colon")?;
-            self.white();
-        }
-        Ok(())
-    }
-
-    #[inline]
-    fn next_mark(&mut self) -> Option<(usize, u8)> {
-        let (mark, rest) = self.marks.split_first()?;
-        let at = *mark as usize - self.start;
-        let byte = self.line[at];
-        if byte != b'\n' {
-            self.marks = rest;
-        }
-        Some((at, byte))
-    }
-
-    /// Passes the mark of the byte at hand.
-    #[inline]
-    fn pass(&mut self) {
-        while let Some((mark, rest)) = self.marks.split_first()
-            && *mark as usize - self.start <= self.at
-        {
-            self.marks = rest;
-        }
-    }
-
-    fn mark_at(&self, place: usize) -> Option<u8> {
-        let mark = *self.marks.first()? as usize - self.start;
-        (mark == place).then(|| self.line[mark])
-    }
-
-    #[inline]
-    fn white(&mut self) {
-        while matches!(self.peek(), b' ' | b'\t' | b'\r') {
-            self.at += 1;
-        }
-    }
-
-    /// The byte at hand; a line feed past the end.
-    #[inline]
-    fn peek(&self) -> u8 {
-        self.line.get(self.at).copied().unwrap_or(b'\n')
-    }
-
-    #[inline]
-    fn take(&mut self, byte: u8, what: &'static str) -> Result<(), DecodeError> {
-        self.white();
-        if self.peek() != byte {
-            return Err(self.expected(what));
-        }
-        self.at += 1;
-        Ok(())
-    }
-
-    #[cold]
-    fn expected(&self, what: &'static str) -> DecodeError {
-        let cause = match self.peek() {
-            b'\n' => DecodeCause::Torn,
-            _ => DecodeCause::Expected(what),
-        };
-        DecodeError { offset: self.at, cause }
-    }
-
-    #[cold]
-    fn torn(&self) -> DecodeError {
-        DecodeError { offset: self.line.len(), cause: DecodeCause::Torn }
-    }
-}
-
-/// The end of a whole number that starts at `start`, if it has fewer digits than overflow and a
-/// comma or a brace follows.
-#[inline]
-fn digits(line: &[u8], start: usize) -> Option<usize> {
-    let mut end = start;
-    while line.get(end)?.is_ascii_digit() {
-        end += 1;
-    }
-    ((1..20).contains(&(end - start)) && matches!(line[end], b',' | b'}')).then_some(end)
-}
-
-/// Returns the value of a member of an object, as it is written.
-pub(super) fn member<'l>(object: &'l [u8], name: &[u8]) -> Option<&'l [u8]> {
-    let mut marks = Vec::new();
-    marks::find(object, SET, &mut marks);
-    let mut walk = Walk { line: object, start: 0, at: 0, marks: &marks, escaped: false };
-    walk.take(b'{', "").ok()?;
-    loop {
-        walk.white();
-        let key = walk.text().ok()?;
-        walk.take(b':', "").ok()?;
-        walk.white();
-        let start = walk.at;
-        walk.value().ok()?;
-        if key.of(object)? == name {
-            return object.get(start..walk.at);
-        }
-        walk.take(b',', "").ok()?;
-    }
-}
-
-/// Returns the inside of a text as it is written, quotes and all.
-pub(super) fn inside(text: &[u8]) -> Option<&[u8]> {
-    text.strip_prefix(b"\"")?.strip_suffix(b"\"")
 }
 
 #[cfg(test)]

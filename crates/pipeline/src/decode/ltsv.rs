@@ -1,19 +1,21 @@
 //! Labelled tab-separated values (ltsv.org) with the labels recommended there, and any others as
 //! `var.LABEL`.
 //!
-//! A line without `time` or `status`, or without `uri` and `req`, is refused, and so is one with
-//! two times: it is two lines in one.
+//! Refuses: a line without `time` or `status`, or with neither `uri` nor `req`. A line with two
+//! times is two lines in one, and is refused too.
 
-use exchange::{DecodeCause, DecodeError};
+use exchange::{DecodeError, DecodeReason};
 
-use super::event::{Event, Slot, Span, whole};
+use super::event::{Event, FieldSlot};
 use super::meaning::{Meaning, known_variable};
-use super::times::Times;
+use super::number::whole;
+use super::span::LineSpan;
+use super::times::TimeCache;
 
 /// Reads one line.
 pub(super) fn read(
     line: &[u8],
-    times: &mut Times,
+    times: &mut TimeCache,
     event: &mut Event<'_>,
 ) -> Result<(), DecodeError> {
     let mut has_time = false;
@@ -24,13 +26,13 @@ pub(super) fn read(
         if part.is_empty() {
             continue;
         }
-        let expected = |what| DecodeError { offset: start, cause: DecodeCause::Expected(what) };
+        let expected = |what| DecodeError { offset: start, reason: DecodeReason::Expected(what) };
         let colon = memchr::memchr(b':', part).ok_or_else(|| expected("`label:value`"))?;
-        let value = Span::new(start + colon + 1, start + part.len());
+        let value = LineSpan::new(start + colon + 1, start + part.len());
         let text = &part[colon + 1..];
         match meaning(&part[..colon]) {
             _ if text.is_empty() || text == b"-" => {}
-            None => event.push_other(Span::new(start, start + colon), value),
+            None => event.push_other(LineSpan::new(start, start + colon), value),
             Some(Meaning::Time) if has_time => return Err(expected("one time, not two")),
             Some(Meaning::Time) => {
                 event.set_time(times.any(text).ok_or_else(|| expected("a time"))?);
@@ -39,7 +41,12 @@ pub(super) fn read(
             Some(meaning) => {
                 let is_number = matches!(
                     meaning,
-                    Meaning::Slot(Slot::Status | Slot::BytesOut | Slot::BytesIn | Slot::Total)
+                    Meaning::FieldSlot(
+                        FieldSlot::Status
+                            | FieldSlot::BytesOut
+                            | FieldSlot::BytesIn
+                            | FieldSlot::Total
+                    )
                 );
                 if is_number && whole(text).is_none() {
                     return Err(expected("a whole number"));
@@ -48,11 +55,14 @@ pub(super) fn read(
             }
         }
     }
-    let missing =
-        [("time", has_time), ("status", event.has(Slot::Status)), ("uri", event.has(Slot::Path))];
+    let missing = [
+        ("time", has_time),
+        ("status", event.has(FieldSlot::Status)),
+        ("uri", event.has(FieldSlot::Path)),
+    ];
     match missing.into_iter().find(|(_, has)| !has) {
         Some((name, _)) => {
-            Err(DecodeError { offset: line.len(), cause: DecodeCause::Missing(name) })
+            Err(DecodeError { offset: line.len(), reason: DecodeReason::Missing(name) })
         }
         None => Ok(()),
     }
@@ -61,21 +71,21 @@ pub(super) fn read(
 fn meaning(label: &[u8]) -> Option<Meaning> {
     Some(match label {
         b"time" => Meaning::Time,
-        b"host" => Meaning::Slot(Slot::ClientIp),
-        b"user" => Meaning::Slot(Slot::User),
+        b"host" => Meaning::FieldSlot(FieldSlot::ClientIp),
+        b"user" => Meaning::FieldSlot(FieldSlot::User),
         b"req" => Meaning::Request,
-        b"method" => Meaning::Slot(Slot::Method),
+        b"method" => Meaning::FieldSlot(FieldSlot::Method),
         b"uri" => Meaning::Target,
         b"protocol" => Meaning::Protocol,
-        b"vhost" => Meaning::Slot(Slot::Host),
-        b"status" => Meaning::Slot(Slot::Status),
-        b"size" => Meaning::Slot(Slot::BytesOut),
-        b"reqsize" => Meaning::Slot(Slot::BytesIn),
-        b"referer" => Meaning::Slot(Slot::Referer),
-        b"ua" => Meaning::Slot(Slot::UserAgent),
+        b"vhost" => Meaning::FieldSlot(FieldSlot::Host),
+        b"status" => Meaning::FieldSlot(FieldSlot::Status),
+        b"size" => Meaning::FieldSlot(FieldSlot::BytesOut),
+        b"reqsize" => Meaning::FieldSlot(FieldSlot::BytesIn),
+        b"referer" => Meaning::FieldSlot(FieldSlot::Referer),
+        b"ua" => Meaning::FieldSlot(FieldSlot::UserAgent),
         b"reqtime" => Meaning::TotalSeconds,
-        b"reqtime_microsec" => Meaning::Slot(Slot::Total),
-        b"id" => Meaning::Slot(Slot::Id),
+        b"reqtime_microsec" => Meaning::FieldSlot(FieldSlot::Total),
+        b"id" => Meaning::FieldSlot(FieldSlot::Id),
         other => return known_variable(std::str::from_utf8(other).ok()?),
     })
 }

@@ -1,6 +1,7 @@
-//! Finds the bytes that give lines their structure: 64 at a time, as in "Parsing Gigabytes of
-//! JSON per Second" (Langdale and Lemire 2019, §3.1), where the machine has AVX2 or AVX-512.
+//! Finds the bytes that give lines their structure, 64 at a time where the machine has AVX2 or
+//! AVX-512.
 //!
+//! The method is that of "Parsing Gigabytes of JSON per Second" (Langdale and Lemire 2019, §3.1).
 //! Invariant: positions come in rising order, and the portable way finds the same ones.
 #![cfg_attr(
     target_arch = "x86_64",
@@ -10,15 +11,22 @@
     )
 )]
 
+mod portable;
+
+pub(super) use self::portable::ByteSet;
 use super::times::LOG_TIME;
 
-/// Four bytes to be found; one may stand more than once.
-pub(super) type Set = [u8; 4];
+/// Whole lines, with the positions of their structural bytes.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct MarkedRegion<'l, 'm> {
+    pub bytes: &'l [u8],
+    pub marks: &'m [u32],
+}
 
 /// Appends the position of each byte of `set` in `bytes`, which are fewer than 4 GB.
-pub(super) fn find(bytes: &[u8], set: Set, out: &mut Vec<u32>) {
+pub(super) fn find(bytes: &[u8], set: ByteSet, out: &mut Vec<u32>) {
     if !find_by_64(bytes, set, out) && !find_by_32(bytes, set, out) {
-        find_portably(bytes, set, 0, out);
+        portable::find(bytes, set, 0, out);
     }
 }
 
@@ -49,8 +57,8 @@ pub(super) fn quoted(line: &[u8], at: usize) -> Option<(usize, usize)> {
     }
 }
 
-/// Whether the beginning of another line stands in what should be a user's name, which may hold
-/// spaces, but not the ` - ` between address and user.
+/// Whether the beginning of another line stands in what should be a user's name. Such a name may
+/// hold spaces, but not the ` - ` between address and user.
 pub(super) fn is_glued_user(user: &[u8]) -> bool {
     user.ends_with(b" -") || memchr::memmem::find(user, b" - ").is_some()
 }
@@ -65,7 +73,7 @@ pub(super) fn has_time_group(text: &[u8]) -> bool {
 
 /// Finds them by AVX-512; false, and nothing done, on a machine that lacks it.
 #[cfg_attr(not(target_arch = "x86_64"), expect(unused_variables, reason = "no such machine"))]
-fn find_by_64(bytes: &[u8], set: Set, out: &mut Vec<u32>) -> bool {
+fn find_by_64(bytes: &[u8], set: ByteSet, out: &mut Vec<u32>) -> bool {
     #[cfg(target_arch = "x86_64")]
     if is_x86_feature_detected!("avx512bw")
         && is_x86_feature_detected!("avx512vbmi2")
@@ -80,7 +88,7 @@ fn find_by_64(bytes: &[u8], set: Set, out: &mut Vec<u32>) -> bool {
 
 /// Finds them by AVX2; false, and nothing done, on a machine that lacks it.
 #[cfg_attr(not(target_arch = "x86_64"), expect(unused_variables, reason = "no such machine"))]
-fn find_by_32(bytes: &[u8], set: Set, out: &mut Vec<u32>) -> bool {
+fn find_by_32(bytes: &[u8], set: ByteSet, out: &mut Vec<u32>) -> bool {
     #[cfg(target_arch = "x86_64")]
     if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("bmi1") {
         // SAFETY: the machine has what the function is compiled for.
@@ -88,28 +96,6 @@ fn find_by_32(bytes: &[u8], set: Set, out: &mut Vec<u32>) -> bool {
         return true;
     }
     false
-}
-
-fn find_portably(bytes: &[u8], set: Set, start: u32, out: &mut Vec<u32>) {
-    let [a, b, c, d] = set;
-    let (mut nearest, mut further) =
-        (memchr::memchr3_iter(a, b, c, bytes), memchr::memchr_iter(d, bytes));
-    let is_doubled = [a, b, c].contains(&d);
-    let (mut left, mut right) = (nearest.next(), further.next().filter(|_| !is_doubled));
-    loop {
-        let place = match (left, right) {
-            (Some(place), None) => place,
-            (Some(place), Some(other)) if place < other => place,
-            (_, Some(other)) => {
-                right = further.next();
-                out.push(start + other as u32);
-                continue;
-            }
-            (None, None) => return,
-        };
-        left = nearest.next();
-        out.push(start + place as u32);
-    }
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -121,12 +107,12 @@ mod vectors {
         _mm256_set1_epi8,
     };
 
-    use super::{Set, find_portably};
+    use super::portable::{self, ByteSet};
 
     const LANES: usize = 32;
 
     #[target_feature(enable = "avx2,bmi1")]
-    pub(super) fn find(bytes: &[u8], set: Set, out: &mut Vec<u32>) {
+    pub(super) fn find(bytes: &[u8], set: ByteSet, out: &mut Vec<u32>) {
         let needles = set.map(|byte| _mm256_set1_epi8(byte.cast_signed()));
         let (blocks, rest) = bytes.as_chunks::<{ 2 * LANES }>();
         for (at, block) in blocks.iter().enumerate() {
@@ -139,7 +125,7 @@ mod vectors {
                 word &= word - 1;
             }
         }
-        find_portably(rest, set, (bytes.len() - rest.len()) as u32, out);
+        portable::find(rest, set, (bytes.len() - rest.len()) as u32, out);
     }
 
     #[target_feature(enable = "avx2")]
@@ -163,7 +149,7 @@ mod wide {
         _mm512_set1_epi32, _mm512_shuffle_i64x2, _mm512_storeu_si512,
     };
 
-    use super::{Set, find_portably};
+    use super::portable::{self, ByteSet};
 
     const LANES: usize = 64;
     /// Places that are written at once.
@@ -178,7 +164,7 @@ mod wide {
     };
 
     #[target_feature(enable = "avx512f,avx512bw,avx512vbmi2,popcnt")]
-    pub(super) fn find(bytes: &[u8], set: Set, out: &mut Vec<u32>) {
+    pub(super) fn find(bytes: &[u8], set: ByteSet, out: &mut Vec<u32>) {
         let needles = set.map(|byte| _mm512_set1_epi8(byte.cast_signed()));
         let order = load(&ORDER);
         let (blocks, rest) = bytes.as_chunks::<LANES>();
@@ -202,7 +188,7 @@ mod wide {
             // SAFETY: so many were just written.
             unsafe { out.set_len(out.len() + count) };
         }
-        find_portably(rest, set, (bytes.len() - rest.len()) as u32, out);
+        portable::find(rest, set, (bytes.len() - rest.len()) as u32, out);
     }
 
     #[target_feature(enable = "avx512f")]

@@ -2,7 +2,8 @@
 
 use exchange::FieldName;
 
-use super::event::{Event, Slot, Span};
+use super::event::{Event, FieldSlot};
+use super::span::LineSpan;
 
 /// What is done with the text of a variable, a label or a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,12 +18,12 @@ pub(super) enum Meaning {
     Path,
     /// It is `HTTP/1.1`.
     Protocol,
-    /// It is the whole time in seconds.
+    /// It is the total time in seconds.
     TotalSeconds,
     /// It is a field.
-    Slot(Slot),
+    FieldSlot(FieldSlot),
     /// It is a field, unless something better tells it.
-    Weak(Slot),
+    Weak(FieldSlot),
     /// It is the field of that place in the layout's `extra`.
     Extra(usize),
 }
@@ -30,16 +31,16 @@ pub(super) enum Meaning {
 impl Meaning {
     /// Notes the text in the event; [`Meaning::Time`] is the caller's.
     #[inline]
-    pub(super) fn set(self, event: &mut Event<'_>, span: Span) {
+    pub(super) fn set(self, event: &mut Event<'_>, span: LineSpan) {
         match self {
             Self::Time => {}
-            Self::Slot(slot) => event.set_present(slot, span),
+            Self::FieldSlot(slot) => event.set_present(slot, span),
             Self::Weak(slot) if event.has(slot) => {}
             Self::Weak(slot) => event.set_present(slot, span),
             Self::Request => event.set_request(span),
             Self::Target => event.set_target(span),
-            Self::Path if event.has(Slot::Path) => {}
-            Self::Path => event.set(Slot::Path, span),
+            Self::Path if event.has(FieldSlot::Path) => {}
+            Self::Path => event.set(FieldSlot::Path, span),
             Self::Protocol => event.set_protocol(span),
             Self::TotalSeconds => event.set_total_seconds(span),
             Self::Extra(at) => event.set_extra(at, span),
@@ -75,22 +76,22 @@ pub(super) fn known_variable(name: &str) -> Option<Meaning> {
         "uri" | "document_uri" => Meaning::Path,
         "server_protocol" => Meaning::Protocol,
         "request_time" => Meaning::TotalSeconds,
-        "remote_addr" => Meaning::Slot(Slot::ClientIp),
-        "remote_user" => Meaning::Slot(Slot::User),
-        "request_method" => Meaning::Slot(Slot::Method),
-        "args" | "query_string" => Meaning::Weak(Slot::Query),
-        "status" => Meaning::Slot(Slot::Status),
-        "body_bytes_sent" => Meaning::Slot(Slot::BytesOut),
-        "bytes_sent" => Meaning::Weak(Slot::BytesOut),
-        "request_length" => Meaning::Slot(Slot::BytesIn),
-        "http_user_agent" => Meaning::Slot(Slot::UserAgent),
-        "http_referer" => Meaning::Slot(Slot::Referer),
-        "host" => Meaning::Slot(Slot::Host),
-        "http_host" | "server_name" => Meaning::Weak(Slot::Host),
-        "scheme" => Meaning::Slot(Slot::Scheme),
-        "request_id" => Meaning::Slot(Slot::Id),
-        "upstream_addr" => Meaning::Slot(Slot::Upstream),
-        "upstream_cache_status" => Meaning::Slot(Slot::Cache),
+        "remote_addr" => Meaning::FieldSlot(FieldSlot::ClientIp),
+        "remote_user" => Meaning::FieldSlot(FieldSlot::User),
+        "request_method" => Meaning::FieldSlot(FieldSlot::Method),
+        "args" | "query_string" => Meaning::Weak(FieldSlot::Query),
+        "status" => Meaning::FieldSlot(FieldSlot::Status),
+        "body_bytes_sent" => Meaning::FieldSlot(FieldSlot::BytesOut),
+        "bytes_sent" => Meaning::Weak(FieldSlot::BytesOut),
+        "request_length" => Meaning::FieldSlot(FieldSlot::BytesIn),
+        "http_user_agent" => Meaning::FieldSlot(FieldSlot::UserAgent),
+        "http_referer" => Meaning::FieldSlot(FieldSlot::Referer),
+        "host" => Meaning::FieldSlot(FieldSlot::Host),
+        "http_host" | "server_name" => Meaning::Weak(FieldSlot::Host),
+        "scheme" => Meaning::FieldSlot(FieldSlot::Scheme),
+        "request_id" => Meaning::FieldSlot(FieldSlot::Id),
+        "upstream_addr" => Meaning::FieldSlot(FieldSlot::Upstream),
+        "upstream_cache_status" => Meaning::FieldSlot(FieldSlot::Cache),
         _ => return None,
     })
 }
@@ -100,58 +101,58 @@ pub(super) fn of_field(field: &FieldName, extra: &mut Vec<FieldName>) -> Meaning
     let slot = match field {
         FieldName::Time => return Meaning::Time,
         FieldName::Path => return Meaning::Target,
-        FieldName::Id => Slot::Id,
-        FieldName::Method => Slot::Method,
-        FieldName::Scheme => Slot::Scheme,
-        FieldName::Host => Slot::Host,
-        FieldName::Query => Slot::Query,
+        FieldName::Id => FieldSlot::Id,
+        FieldName::Method => FieldSlot::Method,
+        FieldName::Scheme => FieldSlot::Scheme,
+        FieldName::Host => FieldSlot::Host,
+        FieldName::Query => FieldSlot::Query,
         FieldName::Version => return Meaning::Protocol,
-        FieldName::Status => Slot::Status,
-        FieldName::BytesIn => Slot::BytesIn,
-        FieldName::BytesOut => Slot::BytesOut,
-        FieldName::ClientIp => Slot::ClientIp,
-        FieldName::User => Slot::User,
-        FieldName::UserAgent => Slot::UserAgent,
-        FieldName::Referer => Slot::Referer,
-        FieldName::Route => Slot::Route,
-        FieldName::Decision => Slot::Decision,
-        FieldName::Cache => Slot::Cache,
-        FieldName::Upstream => Slot::Upstream,
-        FieldName::RankedBy => Slot::RankedBy,
-        FieldName::Total => Slot::Total,
+        FieldName::Status => FieldSlot::Status,
+        FieldName::BytesIn => FieldSlot::BytesIn,
+        FieldName::BytesOut => FieldSlot::BytesOut,
+        FieldName::ClientIp => FieldSlot::ClientIp,
+        FieldName::User => FieldSlot::User,
+        FieldName::UserAgent => FieldSlot::UserAgent,
+        FieldName::Referer => FieldSlot::Referer,
+        FieldName::Route => FieldSlot::Route,
+        FieldName::Decision => FieldSlot::Decision,
+        FieldName::Cache => FieldSlot::Cache,
+        FieldName::Upstream => FieldSlot::Upstream,
+        FieldName::RankedBy => FieldSlot::RankedBy,
+        FieldName::Total => FieldSlot::Total,
         other => {
             extra.push(other.clone());
             return Meaning::Extra(extra.len() - 1);
         }
     };
-    Meaning::Slot(slot)
+    Meaning::FieldSlot(slot)
 }
 
 /// The keys of our own journal's lines.
 pub(super) const JOURNAL: [(&str, Meaning); 25] = [
     ("time", Meaning::Time),
-    ("id", Meaning::Slot(Slot::Id)),
-    ("method", Meaning::Slot(Slot::Method)),
-    ("scheme", Meaning::Slot(Slot::Scheme)),
-    ("host", Meaning::Slot(Slot::Host)),
-    ("path", Meaning::Slot(Slot::Path)),
-    ("query", Meaning::Slot(Slot::Query)),
-    ("version", Meaning::Slot(Slot::Version)),
-    ("status", Meaning::Slot(Slot::Status)),
-    ("bytes_in", Meaning::Slot(Slot::BytesIn)),
-    ("bytes_out", Meaning::Slot(Slot::BytesOut)),
-    ("client_ip", Meaning::Slot(Slot::ClientIp)),
-    ("user", Meaning::Slot(Slot::User)),
-    ("user_agent", Meaning::Slot(Slot::UserAgent)),
-    ("referer", Meaning::Slot(Slot::Referer)),
-    ("route", Meaning::Slot(Slot::Route)),
-    ("decision", Meaning::Slot(Slot::Decision)),
-    ("cache", Meaning::Slot(Slot::Cache)),
-    ("upstream", Meaning::Slot(Slot::Upstream)),
-    ("ranked_by", Meaning::Slot(Slot::RankedBy)),
-    ("total_us", Meaning::Slot(Slot::Total)),
-    ("phases", Meaning::Slot(Slot::Phases)),
-    ("impression", Meaning::Slot(Slot::Impression)),
+    ("id", Meaning::FieldSlot(FieldSlot::Id)),
+    ("method", Meaning::FieldSlot(FieldSlot::Method)),
+    ("scheme", Meaning::FieldSlot(FieldSlot::Scheme)),
+    ("host", Meaning::FieldSlot(FieldSlot::Host)),
+    ("path", Meaning::FieldSlot(FieldSlot::Path)),
+    ("query", Meaning::FieldSlot(FieldSlot::Query)),
+    ("version", Meaning::FieldSlot(FieldSlot::Version)),
+    ("status", Meaning::FieldSlot(FieldSlot::Status)),
+    ("bytes_in", Meaning::FieldSlot(FieldSlot::BytesIn)),
+    ("bytes_out", Meaning::FieldSlot(FieldSlot::BytesOut)),
+    ("client_ip", Meaning::FieldSlot(FieldSlot::ClientIp)),
+    ("user", Meaning::FieldSlot(FieldSlot::User)),
+    ("user_agent", Meaning::FieldSlot(FieldSlot::UserAgent)),
+    ("referer", Meaning::FieldSlot(FieldSlot::Referer)),
+    ("route", Meaning::FieldSlot(FieldSlot::Route)),
+    ("decision", Meaning::FieldSlot(FieldSlot::Decision)),
+    ("cache", Meaning::FieldSlot(FieldSlot::Cache)),
+    ("upstream", Meaning::FieldSlot(FieldSlot::Upstream)),
+    ("ranked_by", Meaning::FieldSlot(FieldSlot::RankedBy)),
+    ("total_us", Meaning::FieldSlot(FieldSlot::Total)),
+    ("phases", Meaning::FieldSlot(FieldSlot::Phases)),
+    ("impression", Meaning::FieldSlot(FieldSlot::Impression)),
     ("timestamp", Meaning::Time),
     ("@timestamp", Meaning::Time),
 ];

@@ -1,21 +1,24 @@
 //! Any `log_format` of nginx (nginx.org, ngx_http_log_module), compiled: literals and variables.
 //!
 //! A variable ends where the literal after it begins. Inside quotes an escaped quote does not end
-//! it, for nginx escapes quotes unless told `escape=none`. A time of known length ends there.
-//! Refused: text that differs from a literal, a line that goes on after its end, and a value
-//! outside quotes that holds a time group: it is two lines in one.
+//! it: nginx escapes quotes unless the format says `escape=none`. A time of known length ends
+//! there.
+//! Refuses: text that differs from a literal, and a line that goes on after its end. A value
+//! outside quotes that holds a time group is two lines in one, and is refused too.
 
-use exchange::{DecodeCause, DecodeError, FieldName};
+use exchange::{DecodeError, DecodeReason, FieldName};
 
-use super::event::{Escape, Event, Slot, Span, whole};
+use super::event::{Escape, Event, FieldSlot};
 use super::marks;
 use super::meaning::{Meaning, of_variable};
-use super::times::{LOG_TIME, Times};
+use super::number::whole;
+use super::span::LineSpan;
+use super::times::{LOG_TIME, TimeCache};
 
 /// A compiled format.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Template {
-    parts: Vec<Part>,
+pub struct LogTemplate {
+    parts: Vec<TemplatePart>,
     /// How nginx escapes.
     pub escape: Escape,
     /// Fields beyond the slots.
@@ -23,14 +26,14 @@ pub struct Template {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Part {
+struct TemplatePart {
     /// What stands before the variable.
     before: Box<[u8]>,
     /// The variable; none after the last literal.
     variable: Option<(Box<str>, Meaning)>,
 }
 
-impl Template {
+impl LogTemplate {
     /// Compiles a format.
     ///
     /// # Errors
@@ -49,10 +52,10 @@ impl Template {
             }
             let meaning = of_variable(name, &mut template.extra);
             let variable = Some((name.into(), meaning));
-            template.parts.push(Part { before: before.as_bytes().into(), variable });
+            template.parts.push(TemplatePart { before: before.as_bytes().into(), variable });
             rest = tail;
         }
-        template.parts.push(Part { before: rest.as_bytes().into(), variable: None });
+        template.parts.push(TemplatePart { before: rest.as_bytes().into(), variable: None });
         let has_time =
             template.parts.iter().any(|part| matches!(part.variable, Some((_, Meaning::Time))));
         match has_time {
@@ -80,7 +83,7 @@ impl Template {
     pub fn read(
         &self,
         line: &[u8],
-        times: &mut Times,
+        times: &mut TimeCache,
         event: &mut Event<'_>,
     ) -> Result<(), DecodeError> {
         let mut at = 0;
@@ -93,15 +96,15 @@ impl Template {
             let next = &*self.parts[index + 1].before;
             let end = self
                 .end(line, at, next, name)
-                .ok_or(DecodeError { offset: line.len(), cause: DecodeCause::Torn })?;
+                .ok_or(DecodeError { offset: line.len(), reason: DecodeReason::Torn })?;
             self.take((at, end), *meaning, times, event)?;
             at = end;
         }
         match at == line.len() {
             true => Ok(()),
             false => {
-                let cause = DecodeCause::Expected("the end of the line");
-                Err(DecodeError { offset: at, cause })
+                let reason = DecodeReason::Expected("the end of the line");
+                Err(DecodeError { offset: at, reason })
             }
         }
     }
@@ -132,32 +135,32 @@ impl Template {
         &self,
         (start, end): (usize, usize),
         meaning: Meaning,
-        times: &mut Times,
+        times: &mut TimeCache,
         event: &mut Event<'_>,
     ) -> Result<(), DecodeError> {
         let line = event.line();
         let text = &line[start..end];
-        let expected = |what| DecodeError { offset: start, cause: DecodeCause::Expected(what) };
+        let expected = |what| DecodeError { offset: start, reason: DecodeReason::Expected(what) };
         match meaning {
             Meaning::Time => {
                 event.set_time(times.any(text).ok_or_else(|| expected("a time"))?);
             }
-            Meaning::Slot(Slot::Status) if whole(text).is_none() => {
+            Meaning::FieldSlot(FieldSlot::Status) if whole(text).is_none() => {
                 return Err(expected("a status"));
             }
-            Meaning::Slot(Slot::BytesOut | Slot::BytesIn) if !is_size(text) => {
+            Meaning::FieldSlot(FieldSlot::BytesOut | FieldSlot::BytesIn) if !is_size(text) => {
                 return Err(expected("a number of bytes"));
             }
             meaning => {
                 let is_glued = match meaning {
-                    Meaning::Slot(Slot::ClientIp) => memchr::memchr(b' ', text).is_some(),
-                    Meaning::Slot(Slot::User) => marks::is_glued_user(text),
+                    Meaning::FieldSlot(FieldSlot::ClientIp) => memchr::memchr(b' ', text).is_some(),
+                    Meaning::FieldSlot(FieldSlot::User) => marks::is_glued_user(text),
                     _ => line.get(end) != Some(&b'"') && marks::has_time_group(text),
                 };
                 if is_glued {
                     return Err(expected("one line of this format"));
                 }
-                meaning.set(event, Span::new(start, end));
+                meaning.set(event, LineSpan::new(start, end));
             }
         }
         Ok(())
@@ -185,10 +188,10 @@ fn first_word(text: &str) -> &str {
 fn differs(line: &[u8], at: usize, literal: &[u8]) -> DecodeError {
     let same = line[at..].iter().zip(literal).take_while(|(is, wanted)| is == wanted).count();
     match at + same >= line.len() {
-        true => DecodeError { offset: line.len(), cause: DecodeCause::Torn },
+        true => DecodeError { offset: line.len(), reason: DecodeReason::Torn },
         false => DecodeError {
             offset: at + same,
-            cause: DecodeCause::Expected("what the format has here"),
+            reason: DecodeReason::Expected("what the format has here"),
         },
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use exchange::{DecodeError, Exchange, FieldName, Fields, Value};
+use exchange::{DecodeError, Exchange, FieldName, FieldValue, Fields};
 use stdx::Random;
 
 use super::{Decoder, Format};
@@ -106,7 +106,7 @@ fn same_fields(name: &str, line: &[u8], read: fn(&[u8]) -> Result<Exchange<'_>, 
             let field: FieldName = field.parse().unwrap();
             let (own, plain) = (event.field(&field), exchange.field(&field));
             // A record has zeros where a log has nothing.
-            let plain = plain.filter(|v| own.is_some() || *v != Value::Integer(0));
+            let plain = plain.filter(|v| own.is_some() || *v != FieldValue::Integer(0));
             assert_eq!(own, plain, "{field} of {}", line.escape_ascii());
         }
     });

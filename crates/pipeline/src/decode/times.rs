@@ -1,7 +1,11 @@
-//! The times of log lines: neighbours mostly share their second, so the last text is kept with
-//! what it means, and a time that differs in the seconds only costs two digits.
+//! The times of log lines.
+//!
+//! Neighbouring lines mostly share their second. So the last text is kept with what it means, and a
+//! time that differs only in the seconds costs two digits.
 
 use exchange::{parse_log_time, parse_rfc3339};
+
+use super::number::whole;
 
 /// The length of `21/Nov/2026:03:54:12 +0000`.
 pub(super) const LOG_TIME: usize = 26;
@@ -10,12 +14,12 @@ const MICROS: u64 = 1_000_000;
 
 /// The last times read.
 #[derive(Debug, Default, Clone)]
-pub struct Times {
+pub struct TimeCache {
     log: Option<([u8; LOG_TIME], u64)>,
     second: Option<([u8; 19], u64)>,
 }
 
-impl Times {
+impl TimeCache {
     /// Reads `21/Nov/2026:03:54:12 +0000` as microseconds since the Unix epoch.
     #[inline]
     pub fn log(&mut self, text: &[u8; LOG_TIME]) -> Option<u64> {
@@ -40,8 +44,8 @@ impl Times {
         Some(us)
     }
 
-    /// Reads a time in any way that logs write it: as above, in seconds since the Unix epoch with
-    /// or without a fraction, or in milliseconds.
+    /// Reads a time in any way that logs write it: as above, in milliseconds, or in seconds since
+    /// the Unix epoch. The seconds may have a fraction.
     pub fn any(&mut self, text: &[u8]) -> Option<u64> {
         let text = text.strip_prefix(b"[").and_then(|t| t.strip_suffix(b"]")).unwrap_or(text);
         if let Ok(log) = text.try_into()
@@ -50,7 +54,7 @@ impl Times {
             return Some(us);
         }
         if text.len() == 13
-            && let Some(ms) = super::event::whole(text)
+            && let Some(ms) = whole(text)
         {
             return ms.checked_mul(1000);
         }
@@ -79,7 +83,7 @@ pub(super) fn seconds_us(text: &[u8]) -> Option<u64> {
         Some(dot) => (&text[..dot], &text[dot + 1..]),
         None => (text, &b""[..]),
     };
-    let whole = super::event::whole(whole)?;
+    let whole = self::whole(whole)?;
     let mut micros = 0;
     for place in 0..6 {
         micros = micros * 10 + u64::from(digit(fraction.get(place).copied().unwrap_or(b'0'))?);
@@ -94,7 +98,7 @@ fn utc_micros(text: &[u8]) -> Option<u64> {
     if digits.len() != 6 {
         return None;
     }
-    super::event::whole(digits)
+    whole(digits)
 }
 
 fn two_digits(text: &[u8]) -> Option<u64> {

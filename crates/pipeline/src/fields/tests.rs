@@ -7,8 +7,8 @@ fn problems(configs: &[FieldConfig]) -> Vec<String> {
     let mut rules = Vec::new();
     let mut problems = Vec::new();
     for (at, config) in configs.iter().enumerate() {
-        check(config, at, vec!["web"], &mut rules, &mut |key, why| {
-            problems.push(format!("{key}: {why}"));
+        check(config, at, vec!["web"], &mut rules, &mut |key, reason| {
+            problems.push(format!("{key}: {reason}"));
         });
     }
     problems

@@ -8,6 +8,7 @@ use stdx::{Disk, FaultyDisk, Lasting};
 
 use super::Quarantine;
 use crate::error::LineError;
+use crate::source::LineLocation;
 use crate::status::Status;
 
 const PATH: &str = "/data/quarantine/web-main.ndjson";
@@ -22,9 +23,13 @@ fn quarantine(disk: &FaultyDisk, bytes_max: u64) -> (Quarantine, Arc<Status>) {
     (Quarantine::new(PATH.into(), disk, bytes_max, Arc::clone(&status)), status)
 }
 
+fn at(offset: u64) -> LineLocation<'static> {
+    LineLocation { file: "access.log", offset }
+}
+
 /// Adds a line and hands its batch over.
 fn keep(quarantine: &mut Quarantine, offset: u64, line: &[u8]) {
-    quarantine.add(("access.log", offset), &reason(), line);
+    quarantine.add(at(offset), &reason(), line);
     quarantine.close_batch().unwrap().sync().unwrap();
 }
 
@@ -94,7 +99,7 @@ fn a_crash_before_the_commit_doubles_nothing_and_after_it_loses_nothing() {
         let (mut first, _) = quarantine(&disk, 1 << 20);
         first.resume(0);
         keep(&mut first, 0, b"committed");
-        first.add(("access.log", 1), &reason(), b"under way");
+        first.add(at(1), &reason(), b"under way");
         let unsynced = first.close_batch().unwrap();
         let after = disk.crash();
         drop(unsynced);
@@ -112,7 +117,7 @@ fn past_the_bound_lines_are_counted_and_not_kept() {
     let (mut quarantine, status) = quarantine(&disk, 400);
     quarantine.resume(0);
     for offset in 0..10 {
-        quarantine.add(("access.log", offset), &reason(), &[b'x'; 60]);
+        quarantine.add(at(offset), &reason(), &[b'x'; 60]);
     }
     quarantine.close_batch();
     assert_eq!(offsets(&disk), [0, 1]);
@@ -127,7 +132,7 @@ fn a_failing_disk_costs_entries_that_are_counted_and_no_half_entry_stays() {
     quarantine.resume(0);
     keep(&mut quarantine, 0, b"first");
     disk.fail_nth(1, Lasting::Once);
-    quarantine.add(("access.log", 1), &reason(), b"second");
+    quarantine.add(at(1), &reason(), b"second");
     quarantine.close_batch();
     keep(&mut quarantine, 2, b"third");
     let dropped = status.quarantine_dropped.load(Ordering::Relaxed);

@@ -6,10 +6,10 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use journal::{Consumer, Read, Reader};
+use journal::{Consumer, JournalRead, Reader};
 use stdx::Disk;
 
-use super::{Piece, Source, Step};
+use super::{LineSource, LogChunk, ReadOutcome};
 use crate::error::SourceError;
 
 const FILE: &str = "journal";
@@ -32,13 +32,13 @@ impl JournalSource {
         Self { dir, disk, consumer_name, consumer: None, reader: None, offset: 0 }
     }
 
-    /// The same for who only looks: nothing is written, and no segment held back.
+    /// The same for a reader that only looks: nothing is written, and no segment held back.
     pub fn onlooker(dir: PathBuf, disk: Arc<dyn Disk>) -> Self {
         Self { dir, disk, consumer_name: None, consumer: None, reader: None, offset: 0 }
     }
 }
 
-impl Source for JournalSource {
+impl LineSource for JournalSource {
     fn resume(&mut self, position: Option<&str>) -> Result<(), SourceError> {
         let reader = Reader::open(&self.dir, Arc::clone(&self.disk))?;
         let reader = match position {
@@ -46,7 +46,7 @@ impl Source for JournalSource {
             Some(text) => {
                 let offset = text.parse().map_err(|_| SourceError::Position {
                     source_name: FILE.to_owned(),
-                    cause: format!("`{text}` is no offset"),
+                    reason: format!("`{text}` is no offset"),
                 })?;
                 reader.from(offset)?
             }
@@ -60,19 +60,19 @@ impl Source for JournalSource {
         Ok(())
     }
 
-    fn read(&mut self) -> Result<Step<'_>, SourceError> {
-        let Some(reader) = &mut self.reader else { return Ok(Step::CaughtUp) };
+    fn read(&mut self) -> Result<ReadOutcome<'_>, SourceError> {
+        let Some(reader) = &mut self.reader else { return Ok(ReadOutcome::CaughtUp) };
         Ok(match reader.read()? {
-            Read::Lines(lines) => {
+            JournalRead::Lines(lines) => {
                 let (start, bytes) = (self.offset, lines.bytes());
                 self.offset += bytes.len() as u64;
-                Step::Lines(Piece { file: FILE, bytes, start })
+                ReadOutcome::Lines(LogChunk { file: FILE, bytes, start })
             }
-            Read::Gap { from, to } => {
+            JournalRead::Gap { from, to } => {
                 self.offset = to;
-                Step::Lost { file: FILE, from, to }
+                ReadOutcome::Lost { file: FILE, from, to }
             }
-            Read::CaughtUp => Step::CaughtUp,
+            JournalRead::CaughtUp => ReadOutcome::CaughtUp,
         })
     }
 

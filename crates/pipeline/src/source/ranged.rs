@@ -1,7 +1,7 @@
 //! Part of a source, delivered again: some of its bytes, under a position of their own.
 //!
-//! Invariant: exactly the lines are handed out that begin within the range of their file, and a
-//! position belongs to the part it was taken in: another part never goes on from it.
+//! Invariant: exactly the lines are handed out that begin within the range of their file. A
+//! position belongs to the part it was taken in, and another part never goes on from it.
 
 use std::ops::Range;
 use std::path::Path;
@@ -10,12 +10,12 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use stdx::DiskFile;
 
-use super::{Piece, Source, Step};
+use super::{LineSource, LogChunk, ReadOutcome};
 use crate::error::SourceError;
 
 /// Bytes of one file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Stretch {
+pub struct FileRange {
     /// The end of the file's path, in whole names; none stands for every file.
     pub file: Option<String>,
     /// The lines that begin here.
@@ -23,10 +23,10 @@ pub struct Stretch {
 }
 
 /// Part of a source.
-pub struct Ranged {
-    source: Box<dyn Source>,
+pub struct RangedSource {
+    source: Box<dyn LineSource>,
     source_name: String,
-    stretches: Vec<Stretch>,
+    ranges: Vec<FileRange>,
     /// What part it is, in words that are the same whenever it is.
     part: String,
 }
@@ -37,15 +37,15 @@ struct Position<'p> {
     at: String,
 }
 
-impl Ranged {
-    /// The part of `source` in `stretches`, all of it when there are none; `part` says what is
+impl RangedSource {
+    /// The part of `source` in `ranges`, all of it when there are none; `part` says what is
     /// delivered, and stands in every position.
     pub fn new(
-        (source_name, source): (&str, Box<dyn Source>),
-        stretches: Vec<Stretch>,
+        (source_name, source): (&str, Box<dyn LineSource>),
+        ranges: Vec<FileRange>,
         part: String,
     ) -> Self {
-        Self { source, source_name: source_name.to_owned(), stretches, part }
+        Self { source, source_name: source_name.to_owned(), ranges, part }
     }
 
     /// Returns where the source itself goes on after `position`.
@@ -53,9 +53,9 @@ impl Ranged {
     /// # Errors
     /// When it is the position of another part.
     pub fn inner(&self, position: &str) -> Result<String, SourceError> {
-        let wrong = |cause| {
+        let wrong = |reason| {
             let source_name = self.source_name.clone();
-            Err(SourceError::Position { source_name, cause })
+            Err(SourceError::Position { source_name, reason })
         };
         match serde_json::from_str::<Position<'_>>(position) {
             Ok(position) if position.part == self.part => Ok(position.at),
@@ -65,25 +65,25 @@ impl Ranged {
     }
 
     /// The lines of a piece that count.
-    fn of<'s>(stretches: &[Stretch], piece: Piece<'s>) -> Piece<'s> {
-        if stretches.is_empty() {
+    fn of<'s>(ranges: &[FileRange], piece: LogChunk<'s>) -> LogChunk<'s> {
+        if ranges.is_empty() {
             return piece;
         }
-        let is_of = |stretch: &&Stretch| {
-            stretch.file.as_ref().is_none_or(|file| Path::new(piece.file).ends_with(file))
+        let is_of = |range: &&FileRange| {
+            range.file.as_ref().is_none_or(|file| Path::new(piece.file).ends_with(file))
         };
-        let Some(stretch) = stretches.iter().find(is_of) else {
-            return Piece { bytes: &[], ..piece };
+        let Some(range) = ranges.iter().find(is_of) else {
+            return LogChunk { bytes: &[], ..piece };
         };
-        let from = first_line_at(&piece, stretch.bytes.start);
-        let to = first_line_at(&piece, stretch.bytes.end).max(from);
+        let from = first_line_at(&piece, range.bytes.start);
+        let to = first_line_at(&piece, range.bytes.end).max(from);
         let start = piece.start + from as u64;
-        Piece { bytes: &piece.bytes[from..to], start, ..piece }
+        LogChunk { bytes: &piece.bytes[from..to], start, ..piece }
     }
 }
 
 /// Where in the piece the first line begins that begins at `offset` of the file or after it.
-fn first_line_at(piece: &Piece<'_>, offset: u64) -> usize {
+fn first_line_at(piece: &LogChunk<'_>, offset: u64) -> usize {
     let place = offset.saturating_sub(piece.start);
     if place == 0 {
         return 0;
@@ -93,7 +93,7 @@ fn first_line_at(piece: &Piece<'_>, offset: u64) -> usize {
     end.map_or(piece.bytes.len(), |end| before + end + 1)
 }
 
-impl Source for Ranged {
+impl LineSource for RangedSource {
     fn resume(&mut self, position: Option<&str>) -> Result<(), SourceError> {
         let inner = position.map(|position| self.inner(position)).transpose()?;
         self.source.resume(inner.as_deref())
@@ -105,17 +105,17 @@ impl Source for Ranged {
         self.source.others(&positions);
     }
 
-    fn read(&mut self) -> Result<Step<'_>, SourceError> {
-        let Self { source, stretches, .. } = self;
-        let of = |piece| Self::of(stretches, piece);
+    fn read(&mut self) -> Result<ReadOutcome<'_>, SourceError> {
+        let Self { source, ranges, .. } = self;
+        let of = |piece| Self::of(ranges, piece);
         Ok(match source.read()? {
-            Step::Lines(piece) => Step::Lines(of(piece)),
-            Step::Torn(piece) if !of(piece).bytes.is_empty() => Step::Torn(piece),
-            Step::Oversized { beginning, length } if !of(beginning).bytes.is_empty() => {
-                Step::Oversized { beginning, length }
+            ReadOutcome::Lines(piece) => ReadOutcome::Lines(of(piece)),
+            ReadOutcome::Torn(piece) if !of(piece).bytes.is_empty() => ReadOutcome::Torn(piece),
+            ReadOutcome::Oversized { beginning, length } if !of(beginning).bytes.is_empty() => {
+                ReadOutcome::Oversized { beginning, length }
             }
-            Step::Torn(other) | Step::Oversized { beginning: other, .. } => {
-                Step::Lines(Piece { bytes: &[], ..other })
+            ReadOutcome::Torn(other) | ReadOutcome::Oversized { beginning: other, .. } => {
+                ReadOutcome::Lines(LogChunk { bytes: &[], ..other })
             }
             other => other,
         })

@@ -1,8 +1,10 @@
 //! One measure of one row: how a line changes it.
 
-use exchange::{FieldName, Fields, Value};
+use std::borrow::Cow;
 
-use crate::batch::{Flat, Kind, Rows, fit};
+use exchange::{FieldName, FieldValue, Fields};
+
+use crate::batch::{Flat, Kind, TableRows, fit};
 use crate::rollup::Measure;
 
 /// The value of a measure that has seen no line.
@@ -54,37 +56,41 @@ pub(super) fn number(event: &impl Fields, field: &FieldName, kind: Kind) -> Opti
     let value = event.field(field)?;
     if kind == Kind::Real {
         let number = match value {
-            Value::Integer(number) => number as f64,
-            Value::Real(number) => number,
-            Value::Text(text) => std::str::from_utf8(&text).ok()?.trim_ascii().parse().ok()?,
+            FieldValue::Integer(number) => number as f64,
+            FieldValue::Real(number) => number,
+            FieldValue::Text(text) => std::str::from_utf8(&text).ok()?.trim_ascii().parse().ok()?,
         };
         return number.is_finite().then_some(Flat::Real(number));
     }
     let number = match value {
-        Value::Integer(number) => i64::try_from(number).ok()?,
+        FieldValue::Integer(number) => i64::try_from(number).ok()?,
         // The range within which a real number is a whole one exactly.
-        Value::Real(number) if number.abs() < 9e15 => number.round() as i64,
-        Value::Real(_) => return None,
-        Value::Text(text) => std::str::from_utf8(&text).ok()?.trim_ascii().parse().ok()?,
+        FieldValue::Real(number) if number.abs() < 9e15 => number.round() as i64,
+        FieldValue::Real(_) => return None,
+        FieldValue::Text(text) => std::str::from_utf8(&text).ok()?.trim_ascii().parse().ok()?,
     };
     Some(if kind == Kind::Time { Flat::Time(number) } else { Flat::Integer(number) })
 }
 
+/// The cell of a [`Measure::Last`].
+#[derive(Debug, Clone, Copy)]
+pub(super) struct LastCell<'f> {
+    /// Its place among all cells.
+    pub at: usize,
+    pub field: &'f FieldName,
+    pub kind: Kind,
+}
+
 /// The cell before a `Last` is its `LastTime`, which has seen this line already: the line is the
 /// latest when that time is its own.
-pub(super) fn last(
-    rows: &mut Rows,
-    at: usize,
-    (field, kind): (&FieldName, Kind),
-    event: &impl Fields,
-    time_us: i64,
-) {
+pub(super) fn last(rows: &mut TableRows, cell: LastCell<'_>, event: &impl Fields, time_us: i64) {
+    let LastCell { at, field, kind } = cell;
     if rows.cells[at - 1] != Flat::Time(time_us) {
         return;
     }
     let Some(value) = event.field(field) else { return };
     match (kind, value) {
-        (Kind::Text, Value::Text(text)) => write_text(rows, at, &fit(&text, usize::MAX)),
+        (Kind::Text, FieldValue::Text(text)) => write_text(rows, at, &fit(&text, usize::MAX)),
         (Kind::Text, number) => write_text(rows, at, number.to_string().as_bytes()),
         (kind, _) => rows.cells[at] = number(event, field, kind).unwrap_or(Flat::Absent),
     }
@@ -92,7 +98,7 @@ pub(super) fn last(
 
 /// Text takes the place of the one before where it fits, so that a value that changes with every
 /// line does not fill the window.
-fn write_text(rows: &mut Rows, at: usize, text: &[u8]) {
+fn write_text(rows: &mut TableRows, at: usize, text: &[u8]) {
     if let Flat::Text { start, length } = rows.cells[at]
         && text.len() <= length as usize
     {
@@ -120,5 +126,13 @@ fn is_less(one: Flat, other: Flat) -> bool {
         }
         (Flat::Real(one), Flat::Real(other)) => one < other,
         (_, other) => other == Flat::Absent,
+    }
+}
+
+/// The text of a value.
+pub(super) fn text_of(value: FieldValue<'_>) -> Cow<'_, [u8]> {
+    match value {
+        FieldValue::Text(text) => text,
+        number => Cow::Owned(number.to_string().into_bytes()),
     }
 }

@@ -4,37 +4,38 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use exchange::{FieldName, Fields, Value};
+use exchange::{FieldName, FieldValue, Fields};
 use metrics::{Quantiles, Uniques};
 
-use super::{Place, Window};
-use crate::batch::{Cell, KEY_TEXT_BYTES_MAX, Rows};
+use super::Window;
+use crate::batch::{CellValue, KEY_TEXT_BYTES_MAX, TableRows};
 use crate::config::{RollupConfig, SinkConfig};
 use crate::plan::{Sections, plan};
 use crate::rollup::Rollup;
+use crate::source::LineLocation;
 
 const MINUTE: i64 = 60_000_000;
 
 /// A line with these fields.
 #[derive(Default)]
-struct Line(HashMap<FieldName, Value<'static>>);
+struct Line(HashMap<FieldName, FieldValue<'static>>);
 
 impl Fields for Line {
-    fn field(&self, name: &FieldName) -> Option<Value<'_>> {
+    fn field(&self, name: &FieldName) -> Option<FieldValue<'_>> {
         self.0.get(name).cloned()
     }
 }
 
-fn line<const N: usize>(fields: [(&str, Value<'static>); N]) -> Line {
+fn line<const N: usize>(fields: [(&str, FieldValue<'static>); N]) -> Line {
     Line(fields.into_iter().map(|(name, value)| (name.parse().unwrap(), value)).collect())
 }
 
 fn add(window: &mut Window, line: &Line, time_us: i64) {
-    window.add(line, time_us, Place { file: "a.log", offset: 0 });
+    window.add(line, time_us, LineLocation { file: "a.log", offset: 0 });
 }
 
-fn text(text: &'static str) -> Value<'static> {
-    Value::from(text)
+fn text(text: &'static str) -> FieldValue<'static> {
+    FieldValue::from(text)
 }
 
 fn rollup(config: RollupConfig) -> Arc<Rollup> {
@@ -45,7 +46,7 @@ fn rollup(config: RollupConfig) -> Arc<Rollup> {
     };
     let rollups = vec![RollupConfig { name: Some("t".into()), ..config }];
     let sections = Sections { rollups, sinks: vec![sink], ..Sections::default() };
-    let plan = plan(&sections, Path::new("."), true, &mut |key, why| panic!("{key}: {why}"));
+    let plan = plan(&sections, Path::new("."), true, &mut |key, reason| panic!("{key}: {reason}"));
     Arc::clone(&plan.rollups[0].rollup)
 }
 
@@ -58,14 +59,14 @@ fn names<const N: usize>(names: [&str; N]) -> Vec<String> {
 }
 
 /// A row as a person reads it, the columns by name.
-fn shown(rows: &Rows) -> Vec<HashMap<String, String>> {
-    let show = |cell: Cell<'_>| match cell {
-        Cell::Absent => "-".to_owned(),
-        Cell::Integer(number) => number.to_string(),
-        Cell::Real(number) => format!("{number:?}"),
-        Cell::Time(us) => format!("@{us}"),
-        Cell::Text(text) => String::from_utf8(text.to_vec()).unwrap(),
-        Cell::Blob(bytes) => format!("{} bytes", bytes.len()),
+fn shown(rows: &TableRows) -> Vec<HashMap<String, String>> {
+    let show = |cell: CellValue<'_>| match cell {
+        CellValue::Absent => "-".to_owned(),
+        CellValue::Integer(number) => number.to_string(),
+        CellValue::Real(number) => format!("{number:?}"),
+        CellValue::Time(us) => format!("@{us}"),
+        CellValue::Text(text) => String::from_utf8(text.to_vec()).unwrap(),
+        CellValue::Blob(bytes) => format!("{} bytes", bytes.len()),
     };
     let names = || rows.table.columns.iter().map(|column| column.name.clone());
     (0..rows.len()).map(|row| names().zip(rows.row(row).map(show)).collect()).collect()
@@ -89,9 +90,9 @@ fn every_measure_is_kept_per_key() {
     for (second, status, user) in [(3, 200, "anna"), (7, 503, "ben"), (5, 100, "carla")] {
         let fields = [
             ("path", text("/a")),
-            ("bytes_out", Value::Integer(10)),
-            ("status", Value::Integer(status)),
-            ("total", Value::Integer(2 * second)),
+            ("bytes_out", FieldValue::Integer(10)),
+            ("status", FieldValue::Integer(status)),
+            ("total", FieldValue::Integer(2 * second)),
             ("user", text(user)),
         ];
         add(&mut window, &line(fields), second as i64 * 1_000_000);
@@ -142,8 +143,8 @@ fn absent_values_change_nothing() {
 fn a_line_without_a_number_of_the_key_does_not_count() {
     let mut window = window(RollupConfig { by: names(["status"]), ..RollupConfig::default() });
     add(&mut window, &line([]), 0);
-    add(&mut window, &line([("status", Value::Integer(200))]), 0);
-    add(&mut window, &line([("status", Value::Integer(u64::MAX))]), 0);
+    add(&mut window, &line([("status", FieldValue::Integer(200))]), 0);
+    add(&mut window, &line([("status", FieldValue::Integer(u64::MAX))]), 0);
     let rows = taken(&mut window);
     assert_eq!(rows.len(), 1);
     assert_eq!((rows[0]["status"].as_str(), rows[0]["count"].as_str()), ("200", "1"));
@@ -161,7 +162,7 @@ fn huge_integers_are_compared_exactly_and_added_up_to_the_bound() {
     });
     let huge = i64::MAX as u64;
     for bytes in [huge - 1, huge, u64::MAX] {
-        add(&mut window, &line([("bytes_in", Value::Integer(bytes))]), 0);
+        add(&mut window, &line([("bytes_in", FieldValue::Integer(bytes))]), 0);
     }
     let rows = taken(&mut window);
     assert_eq!(rows[0]["min_bytes_in"], (huge - 1).to_string());
@@ -176,11 +177,11 @@ fn text_that_no_engine_takes_shares_a_row_with_what_it_becomes() {
     let long = "é".repeat(KEY_TEXT_BYTES_MAX);
     let long: &'static str = long.leak();
     for path in [&b"/\xff"[..], b"/\xfe", "/\u{fffd}".as_bytes(), b"/\0", b"/ok"] {
-        add(&mut window, &line([("path", Value::from(path))]), 0);
+        add(&mut window, &line([("path", FieldValue::from(path))]), 0);
     }
     add(&mut window, &line([("path", text(long))]), 0);
     add(&mut window, &line([("path", text(long))]), 0);
-    add(&mut window, &line([("path", Value::from(&long.as_bytes()[..600]))]), 0);
+    add(&mut window, &line([("path", FieldValue::from(&long.as_bytes()[..600]))]), 0);
     let rows = taken(&mut window);
     let counts: Vec<&str> = rows.iter().map(|row| row["count"].as_str()).collect();
     assert_eq!(counts, ["4", "1", "2", "1"], "long texts that differ in their ends stay apart");
@@ -205,13 +206,14 @@ fn keys_survive_the_growth_of_the_table_and_equal_hashes() {
     let mut window = window(RollupConfig { by: names(["status"]), ..RollupConfig::default() });
     for round in 0..2 {
         for status in 0..150_000 {
-            add(&mut window, &line([("status", Value::Integer(status))]), round);
+            add(&mut window, &line([("status", FieldValue::Integer(status))]), round);
         }
     }
     let rows = window.take().next().unwrap();
     assert_eq!(rows.len(), 150_000);
     assert!(
-        (0..rows.len()).all(|row| rows.row(row).eq([Cell::Integer(row as i64), Cell::Integer(2)]))
+        (0..rows.len())
+            .all(|row| rows.row(row).eq([CellValue::Integer(row as i64), CellValue::Integer(2)]))
     );
 }
 
@@ -219,7 +221,7 @@ fn keys_survive_the_growth_of_the_table_and_equal_hashes() {
 fn minus_zero_is_the_key_zero() {
     let mut window = window(RollupConfig { by: names(["propensity"]), ..RollupConfig::default() });
     for value in [0.0, -0.0, f64::NAN, f64::INFINITY] {
-        add(&mut window, &line([("propensity", Value::Real(value))]), 0);
+        add(&mut window, &line([("propensity", FieldValue::Real(value))]), 0);
     }
     let rows = taken(&mut window);
     assert_eq!(rows.len(), 1);
@@ -237,7 +239,7 @@ fn a_window_is_empty_after_it_was_taken_and_uses_its_memory_again() {
     for _ in 0..3 {
         add(&mut window, &line([("path", text("/a")), ("user", text("anna"))]), 0);
         assert!(window.bytes() > 0);
-        let all: Vec<Rows> = window.take().collect();
+        let all: Vec<TableRows> = window.take().collect();
         assert_eq!(shown(&all[0])[0]["count"], "1");
         assert_eq!(all[1].len(), 1);
         assert_eq!(window.bytes(), 0);
@@ -258,7 +260,7 @@ fn a_last_value_that_changes_with_every_line_does_not_fill_the_window() {
         ..RollupConfig::default()
     });
     for time in 0..10_000 {
-        add(&mut window, &line([("id", Value::from(format!("{time:032}")))]), time);
+        add(&mut window, &line([("id", FieldValue::from(format!("{time:032}")))]), time);
     }
     assert!(window.bytes() < 1_000, "{}", window.bytes());
     assert_eq!(taken(&mut window)[0]["last_id"], format!("{:032}", 9_999));
@@ -273,20 +275,20 @@ fn sketches_are_kept_per_key_and_node() {
         ..RollupConfig::default()
     });
     for number in 0..1_000_u64 {
-        let user = Value::from(format!("user-{}", number % 300));
-        let fields = [("path", text("/a")), ("user", user), ("total", Value::Integer(number))];
+        let user = FieldValue::from(format!("user-{}", number % 300));
+        let fields = [("path", text("/a")), ("user", user), ("total", FieldValue::Integer(number))];
         add(&mut window, &line(fields), 0);
     }
     add(&mut window, &line([("path", text("/anonymous"))]), 0);
-    let all: Vec<Rows> = window.take().collect();
+    let all: Vec<TableRows> = window.take().collect();
     assert_eq!((all.len(), all[0].len(), all[1].len()), (2, 2, 1));
     assert_eq!(all[1].table.name, "t_sketches");
-    let row: Vec<Cell<'_>> = all[1].row(0).collect();
-    let [path, minute, node, Cell::Blob(unique), Cell::Blob(quantiles)] = row[..] else {
+    let row: Vec<CellValue<'_>> = all[1].row(0).collect();
+    let [path, minute, node, CellValue::Blob(unique), CellValue::Blob(quantiles)] = row[..] else {
         panic!("{row:?}")
     };
     let key = (path, minute, node);
-    assert_eq!(key, (Cell::Text(b"/a"), Cell::Time(0), Cell::Text(b"node-1")));
+    assert_eq!(key, (CellValue::Text(b"/a"), CellValue::Time(0), CellValue::Text(b"node-1")));
     assert_eq!(Uniques::decode(unique).unwrap().count(), 300);
     let p90 = Quantiles::decode(quantiles).unwrap().quantile(0.9).unwrap();
     assert!((p90 / 899.0 - 1.0).abs() < 0.01, "{p90}");
@@ -301,11 +303,11 @@ fn raw_rows_can_be_traced_to_their_lines() {
     });
     for (file, offset) in [("a.log", 0), ("a.log", 230), ("a.log.1", 7)] {
         let fields = [
-            ("time", Value::Integer(5)),
-            ("path", Value::from(&b"/\xff"[..])),
-            ("status", Value::Integer(200)),
+            ("time", FieldValue::Integer(5)),
+            ("path", FieldValue::from(&b"/\xff"[..])),
+            ("status", FieldValue::Integer(200)),
         ];
-        window.add(&line(fields), 5, Place { file, offset });
+        window.add(&line(fields), 5, LineLocation { file, offset });
     }
     let rows = taken(&mut window);
     let places: Vec<_> =
@@ -315,6 +317,6 @@ fn raw_rows_can_be_traced_to_their_lines() {
     assert_eq!((row("node"), row("source")), ("node-1", "log"));
     assert_eq!((row("time"), row("path"), row("status")), ("@5", "/\u{fffd}", "200"));
     assert_eq!(row("user"), "-");
-    window.add(&line([]), 5, Place { file: "a.log", offset: 9 });
+    window.add(&line([]), 5, LineLocation { file: "a.log", offset: 9 });
     assert_eq!(taken(&mut window)[0]["node"], "node-1");
 }

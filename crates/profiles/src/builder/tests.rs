@@ -5,6 +5,8 @@ use std::path::PathBuf;
 
 use rusqlite::Connection;
 
+use super::data::RECENT_MAX;
+use super::history::USER_ITEMS_MAX;
 use super::*;
 use crate::{FileOptions, Lookup, ProfileFile, inspect};
 
@@ -34,8 +36,8 @@ impl Fixture {
     }
 }
 
-fn read<'r>(user: &'r str, item: &'r str, category: &'r str, days_ago: u64) -> Read<'r> {
-    Read { user: user.as_bytes(), item, category, unix_ms: NOW - days_ago * DAY_MS }
+fn read<'r>(user: &'r str, item: &'r str, category: &'r str, days_ago: u64) -> UserRead<'r> {
+    UserRead { user: user.as_bytes(), item, category, unix_ms: NOW - days_ago * DAY_MS }
 }
 
 fn builder(items_min: usize) -> Builder {
@@ -94,7 +96,7 @@ fn reads_outside_the_window_or_with_unfit_ids_are_left_out() {
     builder.add(read(&"u".repeat(101), "1", "b", 0));
     builder.add(read("ann", "", "b", 0));
     builder.add(read("ann", &"i".repeat(ITEM_BYTES_MAX + 1), "b", 0));
-    builder.add(Read { unix_ms: NOW + DAY_MS, ..read("ahead", "1", "b", 0) });
+    builder.add(UserRead { unix_ms: NOW + DAY_MS, ..read("ahead", "1", "b", 0) });
     let built = builder.finish(&fixture.path).unwrap();
     assert_eq!((built.rows, built.users, built.skipped), (1, 1, 5));
     assert!(fixture.data("ahead").is_some());
@@ -106,8 +108,8 @@ fn history_of_one_user_is_bounded_to_the_latest_items() {
     let mut builder = builder(1);
     for number in 0..5_000 {
         let unix_ms = NOW - 10_000 + number;
-        builder.add(Read { unix_ms, ..read("robot", &number.to_string(), "b", 0) });
-        assert!(builder.users[b"robot".as_slice()].reads.len() < 2 * USER_ITEMS_MAX);
+        builder.add(UserRead { unix_ms, ..read("robot", &number.to_string(), "b", 0) });
+        assert!(builder.users[b"robot".as_slice()].reads().len() < 2 * USER_ITEMS_MAX);
     }
     builder.finish(&fixture.path).unwrap();
     let profile = crate::Profile::parse(fixture.data("robot").unwrap().as_bytes()).unwrap();
@@ -122,7 +124,7 @@ fn ids_that_need_quoting_survive() {
     let mut builder = builder(1);
     let users: [&[u8]; 4] = [b"o'hara\"; --", b"nul\0inside", b"\xff\xfe", "ünï".as_bytes()];
     for user in users {
-        builder.add(Read { user, ..read("", "it\"em\\", "c\"at", 0) });
+        builder.add(UserRead { user, ..read("", "it\"em\\", "c\"at", 0) });
     }
     builder.finish(&fixture.path).unwrap();
     let file = ProfileFile::open(&fixture.path, &FileOptions::default(), None).unwrap();
@@ -216,7 +218,7 @@ fn hashed_users_are_found_under_the_same_salt_only() {
     assert!(ProfileFile::open(&fixture.path, &FileOptions::default(), None).is_err());
 
     let mut keyed = Builder::new(BuildOptions { keyed: true, ..options }, NOW);
-    keyed.add(Read { user: &user_key.of(b"ann"), ..read("", "1", "b", 0) });
+    keyed.add(UserRead { user: &user_key.of(b"ann"), ..read("", "1", "b", 0) });
     keyed.finish(&fixture.path).unwrap();
     let file = ProfileFile::open(&fixture.path, &salted, None).unwrap();
     assert_eq!(file.lookup(b"ann"), Lookup::Present);

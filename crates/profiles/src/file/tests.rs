@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::FileExt;
 
 use super::*;
-use crate::{BuildOptions, Builder, Read};
+use crate::{BuildOptions, Builder, Schema, UserRead};
 
 struct Fixture {
     folder: tempfile::TempDir,
@@ -33,7 +33,7 @@ impl Fixture {
         for user in 0..users {
             let (user, item) = (format!("user-{user}"), user.to_string());
             let (user, item) = (user.as_bytes(), item.as_str());
-            builder.add(Read { user, item, category: "b", unix_ms: 1_000 });
+            builder.add(UserRead { user, item, category: "b", unix_ms: 1_000 });
         }
         builder.finish(&fixture.path).unwrap();
         fixture

@@ -2,10 +2,10 @@
 
 use super::*;
 
-fn filter(count: u64) -> Filter {
-    let mut keys = Keys::with_capacity(0);
+fn filter(count: u64) -> KeyFilter {
+    let mut keys = KeyHashes::with_capacity(0);
     (0..count).for_each(|key| keys.push(key.to_string().as_bytes()));
-    keys.settle().unwrap()
+    keys.into_filter().unwrap()
 }
 
 #[test]
@@ -20,10 +20,10 @@ fn holds_every_key_and_no_other_at_any_size() {
 
 #[test]
 fn key_that_comes_twice_does_no_harm() {
-    let mut keys = Keys::with_capacity(2);
+    let mut keys = KeyHashes::with_capacity(2);
     keys.push(b"twice");
     keys.push(b"twice");
-    assert!(keys.settle().unwrap().holds(b"twice"));
+    assert!(keys.into_filter().unwrap().holds(b"twice"));
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use super::*;
-use crate::{BuildOptions, Builder, Read};
+use crate::{BuildOptions, Builder, UserRead};
 
 struct Fixture {
     folder: tempfile::TempDir,
@@ -26,7 +26,12 @@ impl Fixture {
         let mut builder = Builder::new(options, 1_000);
         for user in 0..1_000 {
             let user = format!("{prefix}-{user}");
-            builder.add(Read { user: user.as_bytes(), item: prefix, category: "b", unix_ms: 9 });
+            builder.add(UserRead {
+                user: user.as_bytes(),
+                item: prefix,
+                category: "b",
+                unix_ms: 9,
+            });
         }
         builder.finish(&self.path).unwrap();
     }
@@ -49,7 +54,7 @@ fn missing_file_is_no_generation_and_no_error() {
     assert_eq!(profiles.lookup(b"ann-1"), Lookup::NoGeneration);
     assert_eq!(profiles.data(b"ann-1"), None);
     let status = profiles.status();
-    assert!(status.file.is_none() && status.watched.fault.is_some());
+    assert!(status.file.is_none() && status.watched.problem.is_some());
 
     fixture.publish("ann");
     profiles.poll();
@@ -57,12 +62,13 @@ fn missing_file_is_no_generation_and_no_error() {
     assert_eq!(profiles.lookup(b"bob-1"), Lookup::Absent);
     let status = profiles.status();
     assert_eq!(status.file.unwrap().rows, Some(1_000));
-    assert!(status.watched.fault.is_none());
+    assert!(status.watched.problem.is_none());
 }
 
 #[test]
 fn build_put_in_place_by_rename_is_used_at_the_next_poll() {
-    const { assert!(generation::POLL_EVERY.as_millis() * 2 < Duration::from_secs(1).as_millis()) }
+    let twice = generation::POLL_INTERVAL * 2;
+    assert!(twice < Duration::from_secs(1), "{twice:?}");
     let fixture = Fixture::new();
     fixture.publish("ann");
     let profiles = fixture.open();
@@ -95,7 +101,7 @@ fn last_good_build_serves_through_every_kind_of_bad_file() {
         assert!(profiles.data(b"ann-1").is_some());
         let status = profiles.status().watched;
         assert_eq!((status.generation, status.failures), (Some(1), failures as u64 + 1));
-        assert!(status.fault.is_some());
+        assert!(status.problem.is_some());
     }
     fs::remove_file(&fixture.path).unwrap();
     profiles.poll();
@@ -124,7 +130,7 @@ fn full_check_that_fails_rolls_back_to_the_last_that_passed() {
     assert_eq!(profiles.lookup(b"ann-1"), Lookup::Present);
     let status = profiles.status().watched;
     assert_eq!((status.generation, status.rollbacks), (Some(1), 1));
-    assert!(status.fault.unwrap().message.contains("checksum"));
+    assert!(status.problem.unwrap().message.contains("checksum"));
     profiles.poll();
     assert_eq!(profiles.generation(), Some(1), "a file that was rolled back is not tried again");
 }

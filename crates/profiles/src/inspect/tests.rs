@@ -1,14 +1,14 @@
 //! What an operator reads.
 
 use super::*;
-use crate::{BuildOptions, Builder, Read, UserKey};
+use crate::{BuildOptions, Builder, UserKey, UserRead};
 
 fn built(user_key: UserKey) -> (tempfile::TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("profiles.db");
     let options = BuildOptions { items_min: 1, user_key, ..BuildOptions::default() };
     let mut builder = Builder::new(options, 1_000);
-    builder.add(Read { user: b"ann", item: "1", category: "b", unix_ms: 1_000 });
+    builder.add(UserRead { user: b"ann", item: "1", category: "b", unix_ms: 1_000 });
     builder.finish(&path).unwrap();
     (folder, path)
 }
@@ -62,14 +62,17 @@ fn by_hand(rows: &str) -> (tempfile::TempDir, PathBuf) {
 
 #[test]
 fn check_names_the_row_whose_data_no_model_can_read() {
-    for (data, why) in [
+    for (data, reason) in [
         ("'{\"affinity\": '", "EOF while parsing"),
         ("'[1]'", "invalid type"),
         ("7", "it is a number"),
     ] {
         let (_folder, path) = by_hand(&format!("('ann', '{{}}'), ('bob', {data}), ('eve', 5.5)"));
         let refused = check(&path).unwrap_err().to_string();
-        assert!(refused.contains("row `bob` and 1 more: ") && refused.contains(why), "{refused}");
+        assert!(
+            refused.contains("row `bob` and 1 more: ") && refused.contains(reason),
+            "{refused}"
+        );
     }
 }
 

@@ -17,7 +17,11 @@ fn plan(folder: &Path) -> Plan {
     config::plan(&config, folder, &mut |key, why| panic!("{key}: {why}"))
 }
 
-fn build(plan: &Plan, names: &[&str], rows: &[&[Option<&str>]]) -> Result<Built, ProfilesError> {
+fn build(
+    plan: &Plan,
+    names: &[&str],
+    rows: &[&[Option<&str>]],
+) -> Result<BuildSummary, ProfilesError> {
     let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
     rebuild_from_query(plan, &UserKey::Plain, |take| {
         for row in rows {

@@ -31,7 +31,8 @@ impl Fixture {
             items_min: config.items_min.or(Some(2)),
             ..config
         };
-        let plan = config::plan(&config, folder.path(), &mut |key, why| panic!("{key}: {why}"));
+        let plan =
+            config::plan(&config, folder.path(), &mut |key, reason| panic!("{key}: {reason}"));
         Self { folder, plan }
     }
 
@@ -48,7 +49,7 @@ impl Fixture {
         }
     }
 
-    fn rebuild(&self) -> Result<Built, ProfilesError> {
+    fn rebuild(&self) -> Result<BuildSummary, ProfilesError> {
         rebuild_from_journal(&self.journal(), &self.plan, &UserKey::Plain)
     }
 

@@ -25,8 +25,8 @@ fn texts(value: &Value) -> BTreeSet<&str> {
 
 #[test]
 fn nine_sentences_are_about_dogs_and_about_speaking() {
-    let Some(folder) = minilm() else { return };
-    let stand = Stand::open("mean", |plan| plan.folder = folder);
+    let Some(dir) = minilm() else { return };
+    let stand = Stand::open("mean", |plan| plan.dir = dir);
     for method in ["linkage", "communities"] {
         let body = serde_json::json!({ "sentences": SENTENCES, "method": method }).to_string();
         let answer = stand.call("/cluster", &body).body();
@@ -67,13 +67,13 @@ fn settings_come_from_the_body_then_the_plan_then_the_number_of_sentences() {
     plan.linkage_similarity_min = 0.1;
     plan.community_similarity_min = 0.2;
     let similarity = |method| planned(&plan, method);
-    let how = How::default();
+    let how = ClusterOptions::default();
     let few = how.clustering(5_000, similarity);
     assert_eq!((few.method, few.similarity_min), (Method::Linkage, 0.1));
     let many = how.clustering(5_001, similarity);
     assert_eq!((many.method, many.similarity_min), (Method::Communities, 0.2));
     assert_eq!(many.members_min, 2);
-    let how = How {
+    let how = ClusterOptions {
         method: Some(Grouping::Communities),
         similarity_min: Some(0.3),
         members_min: Some(4),

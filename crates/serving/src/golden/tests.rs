@@ -10,8 +10,8 @@ const MODEL: &str = r#"{"format":"tidegate-linear-1","name":"m","version":"7","i
     "features":[{"name":"item.a","weight":2.0}]}"#;
 
 fn checked(golden: &str, tolerance: f64) -> Result<(), String> {
-    let folder = TempDir::new().unwrap();
-    let file = folder.path().join("golden.json");
+    let dir = TempDir::new().unwrap();
+    let file = dir.path().join("golden.json");
     fs::write(&file, golden).unwrap();
     let predictor = Predictor::read(MODEL.as_bytes(), None).unwrap();
     check(&GoldenPlan { file, tolerance }, &predictor, tolerance)
@@ -30,8 +30,8 @@ fn outputs_may_be_nested_and_differ_by_the_tolerance() {
     assert_eq!(checked(&file, 0.0), Ok(()));
     let file = golden("[1,500]", r#"[{"name":"predict","data":[3.0,1001.9]}]"#);
     assert_eq!(checked(&file, 0.001), Ok(()));
-    let why = checked(&file, 0.0001).unwrap_err();
-    assert!(why.contains("`predict`[1] is 1001, not 1001.9"), "{why}");
+    let reason = checked(&file, 0.0001).unwrap_err();
+    assert!(reason.contains("`predict`[1] is 1001, not 1001.9"), "{reason}");
 }
 
 #[test]
@@ -46,7 +46,7 @@ fn what_is_wrong_with_a_golden_file_is_said() {
         (golden("[1,500]", r#"[{"name":"predict","data":[3]}]"#), "has 2 values, not 1"),
         (golden("[1,2,3]", good), "has 3 values, its shape [2, 1] wants 2"),
     ] {
-        let why = checked(&file, 1e-6).unwrap_err();
-        assert!(why.contains(said) && why.contains("golden.json"), "{why}");
+        let reason = checked(&file, 1e-6).unwrap_err();
+        assert!(reason.contains(said) && reason.contains("golden.json"), "{reason}");
     }
 }

@@ -1,12 +1,14 @@
 //! The two commands on a small model.
 
+use exchange::Refusal;
+
 use super::*;
 use crate::tests as fixture;
 
 #[test]
 fn inspecting_shows_weights_and_categories() {
-    let folder = fixture::folder(7);
-    let plan = fixture::plan(folder.path());
+    let dir = fixture::dir(7);
+    let plan = fixture::plan(dir.path());
     let text = inspect(&plan.file, Some(&plan.items)).unwrap().to_string();
     assert!(text.starts_with("news version 1, link Identity\n    0.500000  intercept\n"), "{text}");
     assert!(text.contains("    8.000000  user.affinity.b * item.category=b\n"), "{text}");
@@ -18,8 +20,8 @@ fn inspecting_shows_weights_and_categories() {
 
 #[test]
 fn scoring_answers_as_the_server_does() {
-    let folder = fixture::folder(7);
-    let plan = fixture::plan(folder.path());
+    let dir = fixture::dir(7);
+    let plan = fixture::plan(dir.path());
     let reply = score(&plan.file, &plan.items, br#"{"limit":1}"#).unwrap();
     let reply: serde_json::Value = serde_json::from_slice(&reply).unwrap();
     assert_eq!((&reply["model"], &reply["items"][0]["id"]), (&"news".into(), &"0".into()));

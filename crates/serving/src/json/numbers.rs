@@ -1,8 +1,10 @@
 //! Arrays of numbers, the bulk of a request to a model that predicts.
 //!
-//! A decimal with at most 2⁵³ in its digits and a power of ten of at most 22 is one exact product
-//! or quotient of doubles (Clinger, "How to read floating point numbers accurately", 1990); others
-//! are read by the standard library. So every number is the nearest double.
+//! A decimal with at most 2⁵³ in its digits, and a power of ten up to 22, is one exact product or
+//! quotient of doubles. The standard library reads the others. So every number is the nearest
+//! double.
+//!
+//! Source: Clinger, "How to read floating point numbers accurately", 1990.
 //!
 //! Invariant: what is accepted is an array of JSON numbers, and nothing else.
 
@@ -107,8 +109,8 @@ fn number(text: &[u8], start: usize) -> Option<(f64, usize)> {
 
 /// Reads digits into `number`, which wraps where they are too many; returns the place behind.
 ///
-/// Eight at a time: their bytes are one word, whose first byte that is no digit is found, and whose
-/// digits are added up in pairs (Lemire, "Number parsing at a gigabyte per second", 2021).
+/// Eight bytes are taken as one word. The first one that is no digit is found. The digits are added
+/// up in pairs (Lemire, "Number parsing at a gigabyte per second", 2021).
 #[inline(always)]
 fn digits(text: &[u8], mut at: usize, number: &mut u64) -> usize {
     while let Some(&bytes) = text.get(at..).and_then(<[u8]>::first_chunk) {

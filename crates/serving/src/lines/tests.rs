@@ -6,15 +6,15 @@ use testkit::TempDir;
 use super::*;
 use crate::texts::tests::by_hand::{alone, golden};
 
-fn model(name: &str) -> (PathBuf, Precision) {
-    (golden(name), Precision::Single)
+fn model(path: &Path) -> ModelDir<'_> {
+    ModelDir { path, precision: Precision::Single }
 }
 
 fn embedded(name: &str, lines: &[u8]) -> Result<(LinesDone, String), LinesError> {
-    let (folder, precision) = model(name);
+    let dir = golden(name);
     let mut out = Vec::new();
     let mut last = LinesDone::default();
-    let done = embed_lines((&folder, precision), lines, &mut out, |done| last = done)?;
+    let done = embed_lines(model(&dir), lines, &mut out, |done| last = done)?;
     assert_eq!(last, done);
     Ok((done, String::from_utf8(out).unwrap()))
 }
@@ -67,26 +67,26 @@ fn a_bad_line_is_named() {
 
 #[test]
 fn a_folder_without_a_model_is_named() {
-    let folder = TempDir::new().unwrap();
+    let dir = TempDir::new().unwrap();
     let nothing = &b""[..];
-    let error = embed_lines((folder.path(), Precision::Single), nothing, Vec::new(), |_| ());
+    let error = embed_lines(model(dir.path()), nothing, Vec::new(), |_| ());
     let error = error.unwrap_err();
     assert!(matches!(error, LinesError::Load { .. }), "{error:?}");
 }
 
 #[test]
 fn lines_are_grouped_as_cluster_answers() {
-    let (folder, precision) = model("mean");
+    let dir = golden("mean");
     let mut out = Vec::new();
-    let how = How { similarity_min: Some(0.9999), ..How::default() };
+    let options = ClusterOptions { similarity_min: Some(0.9999), ..ClusterOptions::default() };
     let lines = &b"the dog\n\ncat home fast !\nthe dog\n"[..];
-    let done = cluster_lines((&folder, precision), how, lines, &mut out, |_| ()).unwrap();
+    let done = cluster_lines(model(&dir), options, lines, &mut out, |_| ()).unwrap();
     assert_eq!(done.texts, 4);
     let found: Value = serde_json::from_slice(&out).unwrap();
     assert_eq!(found["clusters"][0]["label"], "the dog");
     assert_eq!(found["clusters"][0]["sentences"].as_array().unwrap().len(), 2);
     assert_eq!(found["noise"], serde_json::json!(["cat home fast !"]));
-    let how = How { members_min: Some(0), ..How::default() };
-    let refused = cluster_lines((&folder, precision), how, lines, &mut out, |_| ());
+    let options = ClusterOptions { members_min: Some(0), ..ClusterOptions::default() };
+    let refused = cluster_lines(model(&dir), options, lines, &mut out, |_| ());
     assert!(matches!(refused, Err(LinesError::Group { .. })));
 }

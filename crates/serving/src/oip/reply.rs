@@ -1,14 +1,16 @@
 //! Replies of `infer`: JSON, and behind it the tensors that were asked for in binary.
+//!
+//! Invariant: a number is the shortest text that gives it back; one that is not finite is null.
 
-use super::request::Request;
-use super::tensor::{Data, Datatype, Tensor};
+use super::request::InferRequest;
 use crate::json::push_text;
+use crate::tensor::{Data, Datatype, Tensor};
 
 /// Appends the reply of a model and its version; returns the length of its JSON when binary
 /// tensors follow.
 pub(crate) fn write_reply(
     (model, version): (&str, &str),
-    request: &Request,
+    request: &InferRequest,
     outputs: &[Tensor],
     out: &mut Vec<u8>,
 ) -> Option<usize> {
@@ -38,8 +40,8 @@ pub(crate) fn write_reply(
             let before = binary.len();
             push_binary(output, &mut binary);
             let size = binary.len() - before;
-            let said = format!(",\"parameters\":{{\"binary_data_size\":{size}}}}}");
-            out.extend_from_slice(said.as_bytes());
+            let parameters = format!(",\"parameters\":{{\"binary_data_size\":{size}}}}}");
+            out.extend_from_slice(parameters.as_bytes());
         } else {
             out.extend_from_slice(b",\"data\":[");
             push_data(output, out);

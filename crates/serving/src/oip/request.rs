@@ -1,18 +1,18 @@
 //! The body of `infer`, read in one pass: JSON, and behind it the tensors that are sent in binary.
 //!
-//! `data` may be flat or nested as its shape is; null is an absent number. Where `data` stands
-//! before the shape and data type, it is read once those are known. Unknown keys are left alone, as
-//! the protocol's clients send some of their own; keys of ours that are given twice are 400.
+//! `data` may be flat, or nested as its shape is; null is an absent number. Where `data` stands
+//! before the shape and data type, it is read once those are known. Unknown keys are ignored,
+//! because the protocol's clients send some. Keys of ours that are given twice are 400.
 //!
 //! Invariant: memory is taken for what is there, never for what a shape promises.
 
 use exchange::Refusal;
 
-use super::tensor::{Data, Datatype, Tensor, TensorAbout};
-use crate::answers::key_of;
-use crate::json::{Json, Kind};
+use crate::digest::key_of;
+use crate::json::{Json, Kind, Parsed};
 use crate::predictor::Predictor;
 use crate::refusal;
+use crate::tensor::{Data, Datatype, Tensor, TensorAbout};
 
 /// Values of a tensor, at most; a larger shape is refused before anything is read for it.
 const VALUES_MAX: usize = 1 << 28;
@@ -20,20 +20,18 @@ const VALUES_MAX: usize = 1 << 28;
 /// Dimensions of a tensor.
 const RANK_MAX: usize = 8;
 
-type Read<T> = Result<T, Refusal>;
-
 /// What is asked of a model.
 #[derive(Debug, Default)]
-pub(crate) struct Request {
+pub(crate) struct InferRequest {
     pub(crate) id: Option<String>,
     pub(crate) inputs: Vec<Tensor>,
-    outputs: Vec<Wished>,
+    outputs: Vec<RequestedOutput>,
     parameters: Parameters,
 }
 
 /// An output that is asked for by name.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
-pub(crate) struct Wished {
+pub(crate) struct RequestedOutput {
     name: String,
     parameters: Parameters,
 }
@@ -51,7 +49,7 @@ enum Parameter {
 
 /// A tensor of which not all may be known yet.
 #[derive(Default)]
-struct Pending<'a> {
+struct PartialTensor<'a> {
     name: Option<String>,
     datatype: Option<Datatype>,
     shape: Option<Vec<usize>>,
@@ -61,12 +59,12 @@ struct Pending<'a> {
     later: Option<Json<'a>>,
 }
 
-impl Request {
+impl InferRequest {
     /// Reads a body, of which the first `json_length` bytes are JSON where binary tensors follow.
     ///
     /// # Errors
     /// 400 with the byte for whatever is malformed, of a wrong kind, or does not fit its shape.
-    pub(crate) fn read(body: &[u8], json_length: Option<usize>) -> Read<Self> {
+    pub(crate) fn read(body: &[u8], json_length: Option<usize>) -> Parsed<Self> {
         let json_length = json_length.unwrap_or(body.len());
         let Some((text, mut binary)) = body.split_at_checked(json_length) else {
             let length = body.len();
@@ -83,7 +81,7 @@ impl Request {
                 "id" => request.id = Some(text_of(json, "id")?),
                 "parameters" => request.parameters = Parameters::read(json)?,
                 "outputs" => json.array(|json| {
-                    request.outputs.push(Wished::read(json)?);
+                    request.outputs.push(RequestedOutput::read(json)?);
                     Ok(())
                 })?,
                 "inputs" if seen_inputs => {
@@ -92,7 +90,7 @@ impl Request {
                 "inputs" => {
                     seen_inputs = true;
                     json.array(|json| {
-                        let tensor = Pending::read(json)?.finish(&mut binary)?;
+                        let tensor = PartialTensor::read(json)?.finish(&mut binary)?;
                         request.inputs.push(tensor);
                         Ok(())
                     })?;
@@ -131,7 +129,7 @@ impl Request {
     }
 
     /// Checks that no output is asked for that the model does not have.
-    pub(crate) fn wants_only(&self, outputs: &[TensorAbout]) -> Read<()> {
+    pub(crate) fn wants_only(&self, outputs: &[TensorAbout]) -> Parsed<()> {
         let unknown = self.outputs.iter().find(|w| outputs.iter().all(|o| o.name != w.name));
         unknown.map_or(Ok(()), |wished| {
             let known: Vec<&str> = outputs.iter().map(|output| output.name.as_str()).collect();
@@ -155,7 +153,7 @@ impl Request {
     }
 
     /// Returns a parameter of the request that is true or false.
-    pub(crate) fn flag(&self, name: &str) -> Read<bool> {
+    pub(crate) fn flag(&self, name: &str) -> Parsed<bool> {
         match self.parameters.get(name) {
             None => Ok(false),
             Some(Parameter::Flag(flag)) => Ok(flag),
@@ -164,7 +162,7 @@ impl Request {
     }
 
     /// Takes the rows of a model: its inputs side by side, or a tensor for each column.
-    pub(crate) fn rows(&mut self, predictor: &Predictor, rows_max: usize) -> Read<Vec<f64>> {
+    pub(crate) fn rows(&mut self, predictor: &Predictor, rows_max: usize) -> Parsed<Vec<f64>> {
         let parts: Vec<(&str, usize)> = match self.are(&predictor.columns) {
             true => predictor.columns.iter().map(|column| (column.as_str(), 1)).collect(),
             false => predictor.inputs.iter().map(|one| (one.name.as_str(), one.width)).collect(),
@@ -200,7 +198,7 @@ impl Request {
     }
 
     /// Takes the texts of a model's one input.
-    pub(crate) fn texts(&mut self, about: &TensorAbout) -> Read<Vec<String>> {
+    pub(crate) fn texts(&mut self, about: &TensorAbout) -> Parsed<Vec<String>> {
         let [input] = &mut self.inputs[..] else {
             let count = self.inputs.len();
             let message = format!("{count} inputs; the model has one, `{}`", about.name);
@@ -221,7 +219,7 @@ impl Request {
 }
 
 /// Makes rows of tables with as many rows each: their number, their width, their values.
-fn side_by_side(mut tables: Vec<(usize, usize, Vec<f64>)>) -> Read<Vec<f64>> {
+fn side_by_side(mut tables: Vec<(usize, usize, Vec<f64>)>) -> Parsed<Vec<f64>> {
     if tables.len() == 1 {
         return Ok(tables.remove(0).2);
     }
@@ -231,16 +229,16 @@ fn side_by_side(mut tables: Vec<(usize, usize, Vec<f64>)>) -> Read<Vec<f64>> {
     }
     let mut rows = vec![0.0; count * width];
     let mut place = 0;
-    for (_, own, values) in tables {
-        for (row, part) in rows.chunks_exact_mut(width).zip(values.chunks_exact(own)) {
-            row[place..place + own].copy_from_slice(part);
+    for (_, part_width, values) in tables {
+        for (row, part) in rows.chunks_exact_mut(width).zip(values.chunks_exact(part_width)) {
+            row[place..place + part_width].copy_from_slice(part);
         }
-        place += own;
+        place += part_width;
     }
     Ok(rows)
 }
 
-fn within(rows: usize, rows_max: usize) -> Read<()> {
+fn within(rows: usize, rows_max: usize) -> Parsed<()> {
     match rows > rows_max {
         true => Err(refusal::too_large(format!("{rows} rows, more than {rows_max}"))),
         false => Ok(()),
@@ -258,7 +256,7 @@ fn wrong_type(input: &Tensor, wanted: &str) -> Refusal {
 }
 
 impl Tensor {
-    fn take_numbers(&mut self) -> Read<Vec<f64>> {
+    fn take_numbers(&mut self) -> Parsed<Vec<f64>> {
         match std::mem::replace(&mut self.data, Data::Numbers(Vec::new())) {
             Data::Numbers(numbers) => Ok(numbers),
             Data::Texts(_) => Err(wrong_type(self, "numbers")),
@@ -266,8 +264,8 @@ impl Tensor {
     }
 }
 
-impl Wished {
-    fn read(json: &mut Json<'_>) -> Read<Self> {
+impl RequestedOutput {
+    fn read(json: &mut Json<'_>) -> Parsed<Self> {
         let mut wished = Self::default();
         let at = json.peek()?.1;
         json.object(|json, key| {
@@ -286,7 +284,7 @@ impl Wished {
 }
 
 impl Parameters {
-    fn read(json: &mut Json<'_>) -> Read<Self> {
+    fn read(json: &mut Json<'_>) -> Parsed<Self> {
         let mut found = Vec::new();
         json.object(|json, key| {
             let name = key.decoded(&mut String::new()).to_owned();
@@ -321,8 +319,8 @@ impl Parameters {
     }
 }
 
-impl<'a> Pending<'a> {
-    fn read(json: &mut Json<'a>) -> Read<Self> {
+impl<'a> PartialTensor<'a> {
+    fn read(json: &mut Json<'a>) -> Parsed<Self> {
         let mut tensor = Self::default();
         json.object(|json, key| match key.decoded(&mut String::new()) {
             "name" => {
@@ -351,7 +349,7 @@ impl<'a> Pending<'a> {
         Ok(tensor)
     }
 
-    fn data(&mut self, json: &mut Json<'a>) -> Read<()> {
+    fn data(&mut self, json: &mut Json<'a>) -> Parsed<()> {
         match (self.datatype, &self.shape) {
             (Some(datatype), Some(shape)) => {
                 self.data = Some(values(json, datatype, shape)?);
@@ -365,14 +363,14 @@ impl<'a> Pending<'a> {
     }
 
     /// Completes the tensor; takes its data off `binary` where it is there.
-    fn finish(self, binary: &mut &[u8]) -> Read<Tensor> {
+    fn finish(self, binary: &mut &[u8]) -> Parsed<Tensor> {
         let name = self.name.ok_or_else(|| refusal::bad("an input has no `name`"))?;
         let missing = |key| refusal::bad(format!("input `{name}` has no `{key}`"));
         let datatype = self.datatype.ok_or_else(|| missing("datatype"))?;
         let shape = self.shape.ok_or_else(|| missing("shape"))?;
         let data = match (self.data, self.later, self.parameters.size("binary_data_size")) {
             (None, None, Some(size)) => {
-                let Some((own, rest)) = binary.split_at_checked(size) else {
+                let Some((bytes, rest)) = binary.split_at_checked(size) else {
                     let left = binary.len();
                     let message = format!(
                         "input `{name}` has {size} bytes of binary data, the body has {left} left"
@@ -380,7 +378,7 @@ impl<'a> Pending<'a> {
                     return Err(refusal::bad(message));
                 };
                 *binary = rest;
-                decode(&name, own, datatype, &shape)?
+                decode(&name, bytes, datatype, &shape)?
             }
             (Some(data), _, None) => data,
             (None, Some(mut json), None) => values(&mut json, datatype, &shape)?,
@@ -394,14 +392,14 @@ impl<'a> Pending<'a> {
     }
 }
 
-fn text_of(json: &mut Json<'_>, key: &str) -> Read<String> {
+fn text_of(json: &mut Json<'_>, key: &str) -> Parsed<String> {
     match json.peek()? {
         (Kind::Text, _) => Ok(json.text()?.decoded(&mut String::new()).to_owned()),
         (_, at) => Err(refusal::wrong(at, key, "must be a text")),
     }
 }
 
-fn shape(json: &mut Json<'_>) -> Read<Vec<usize>> {
+fn shape(json: &mut Json<'_>) -> Parsed<Vec<usize>> {
     let (kind, at) = json.peek()?;
     if kind != Kind::Array {
         return Err(refusal::wrong(at, "shape", "must be an array of whole numbers"));
@@ -428,7 +426,7 @@ fn shape(json: &mut Json<'_>) -> Read<Vec<usize>> {
 }
 
 /// Reads `data`, flat or nested, and checks that it fills the shape.
-fn values(json: &mut Json<'_>, datatype: Datatype, shape: &[usize]) -> Read<Data> {
+fn values(json: &mut Json<'_>, datatype: Datatype, shape: &[usize]) -> Parsed<Data> {
     let wanted: usize = shape.iter().product();
     let at = json.peek()?.1;
     let mut data = match datatype {
@@ -436,7 +434,8 @@ fn values(json: &mut Json<'_>, datatype: Datatype, shape: &[usize]) -> Read<Data
         // Growing as they come would copy them twice over.
         _ => Data::Numbers(Vec::with_capacity(wanted.min(json.values_max()))),
     };
-    level(json, (datatype, shape, 0), wanted, &mut data)?;
+    let level = Level { datatype, shape, depth: 0 };
+    level.read(json, wanted, &mut data)?;
     let count = match &data {
         Data::Numbers(numbers) => numbers.len(),
         Data::Texts(texts) => texts.len(),
@@ -444,52 +443,59 @@ fn values(json: &mut Json<'_>, datatype: Datatype, shape: &[usize]) -> Read<Data
     match count == wanted {
         true => Ok(data),
         false => {
-            let cause = format!("has {count} values, its shape {shape:?} wants {wanted}");
-            Err(refusal::wrong(at, "data", &cause))
+            let reason = format!("has {count} values, its shape {shape:?} wants {wanted}");
+            Err(refusal::wrong(at, "data", &reason))
         }
     }
 }
 
-/// Reads one array of `data`: values, or arrays where data is nested as the shape is.
-fn level(
-    json: &mut Json<'_>,
-    (datatype, shape, depth): (Datatype, &[usize], usize),
-    wanted: usize,
-    data: &mut Data,
-) -> Read<()> {
-    let (kind, at) = json.peek()?;
-    if kind != Kind::Array {
-        return Err(refusal::wrong(at, "data", "must be an array"));
-    }
-    if let Data::Numbers(numbers) = data
-        && let Some(count) = json.numbers(numbers, wanted)
-    {
-        let start = numbers.len() - count;
-        hold(&mut numbers[start..], datatype, at)?;
-        return fits(count, (shape, depth), at);
-    }
-    let mut count = 0;
-    json.array(|json| {
+/// An array of `data`, somewhere within its shape.
+#[derive(Clone, Copy)]
+struct Level<'s> {
+    datatype: Datatype,
+    shape: &'s [usize],
+    /// How many arrays stand around this one.
+    depth: usize,
+}
+
+impl Level<'_> {
+    /// Reads the array: values, or arrays where data is nested as the shape is.
+    fn read(self, json: &mut Json<'_>, wanted: usize, data: &mut Data) -> Parsed<()> {
         let (kind, at) = json.peek()?;
-        count += 1;
-        match kind {
-            Kind::Array if depth + 1 < shape.len() => {
-                level(json, (datatype, shape, depth + 1), wanted, data)
-            }
-            Kind::Array => Err(refusal::wrong(at, "data", "is nested deeper than its shape")),
-            _ => value(json, (kind, at), datatype, data),
+        if kind != Kind::Array {
+            return Err(refusal::wrong(at, "data", "must be an array"));
         }
-    })?;
-    fits(count, (shape, depth), at)
-}
-
-/// An array inside another has as many elements as its dimension; the outermost one may be flat.
-fn fits(count: usize, (shape, depth): (&[usize], usize), at: usize) -> Read<()> {
-    if depth == 0 || count == shape[depth] {
-        return Ok(());
+        if let Data::Numbers(numbers) = data
+            && let Some(count) = json.numbers(numbers, wanted)
+        {
+            let start = numbers.len() - count;
+            convert(&mut numbers[start..], self.datatype, at)?;
+            return self.fits(count, at);
+        }
+        let mut count = 0;
+        json.array(|json| {
+            let (kind, at) = json.peek()?;
+            count += 1;
+            match kind {
+                Kind::Array if self.depth + 1 < self.shape.len() => {
+                    Self { depth: self.depth + 1, ..self }.read(json, wanted, data)
+                }
+                Kind::Array => Err(refusal::wrong(at, "data", "is nested deeper than its shape")),
+                _ => value(json, (kind, at), self.datatype, data),
+            }
+        })?;
+        self.fits(count, at)
     }
-    let cause = format!("has an array of {count}, its shape {shape:?} wants {}", shape[depth]);
-    Err(refusal::wrong(at, "data", &cause))
+
+    /// An array inside another has as many elements as its dimension; the outermost may be flat.
+    fn fits(self, count: usize, at: usize) -> Parsed<()> {
+        let Self { shape, depth, .. } = self;
+        if depth == 0 || count == shape[depth] {
+            return Ok(());
+        }
+        let reason = format!("has an array of {count}, its shape {shape:?} wants {}", shape[depth]);
+        Err(refusal::wrong(at, "data", &reason))
+    }
 }
 
 fn value(
@@ -497,7 +503,7 @@ fn value(
     (kind, at): (Kind, usize),
     datatype: Datatype,
     data: &mut Data,
-) -> Read<()> {
+) -> Parsed<()> {
     let numbers = match data {
         Data::Texts(texts) if kind == Kind::Text => {
             texts.push(json.text()?.decoded(&mut String::new()).to_owned());
@@ -516,20 +522,20 @@ fn value(
     };
     numbers.push(number);
     let last = numbers.len() - 1;
-    hold(&mut numbers[last..], datatype, at)
+    convert(&mut numbers[last..], datatype, at)
 }
 
 /// Makes numbers what their data type holds.
-fn hold(numbers: &mut [f64], datatype: Datatype, at: usize) -> Read<()> {
+fn convert(numbers: &mut [f64], datatype: Datatype, at: usize) -> Parsed<()> {
     for number in numbers {
         if number.is_nan() {
             continue;
         }
-        match datatype.hold(*number) {
-            Some(held) if held.is_finite() => *number = held,
+        match datatype.convert(*number) {
+            Some(converted) if converted.is_finite() => *number = converted,
             _ => {
-                let cause = format!("holds {number}, which is no {}", datatype.name());
-                return Err(refusal::wrong(at, "data", &cause));
+                let reason = format!("holds {number}, which is no {}", datatype.name());
+                return Err(refusal::wrong(at, "data", &reason));
             }
         }
     }
@@ -537,11 +543,11 @@ fn hold(numbers: &mut [f64], datatype: Datatype, at: usize) -> Read<()> {
 }
 
 /// Reads a binary tensor: values in little-endian order, texts each after its length in 4 bytes.
-fn decode(name: &str, bytes: &[u8], datatype: Datatype, shape: &[usize]) -> Read<Data> {
+fn decode(name: &str, bytes: &[u8], datatype: Datatype, shape: &[usize]) -> Parsed<Data> {
     let wanted: usize = shape.iter().product();
     let misfit = |found: String| {
-        let cause = format!("has {found}, its shape {shape:?} wants {wanted} values");
-        refusal::bad(format!("binary data of input `{name}` {cause}"))
+        let reason = format!("has {found}, its shape {shape:?} wants {wanted} values");
+        refusal::bad(format!("binary data of input `{name}` {reason}"))
     };
     if datatype != Datatype::Bytes {
         let size = datatype.bytes();

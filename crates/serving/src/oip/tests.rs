@@ -17,7 +17,7 @@ fn infer_bytes(
     json_length: Option<usize>,
 ) -> Result<(Vec<u8>, Option<usize>), Refusal> {
     let mut out = Vec::new();
-    let mut request = Request::read(body, json_length)?;
+    let mut request = InferRequest::read(body, json_length)?;
     let length = infer(("m", &model()), &mut request, 1000, &mut out)?;
     Ok((out, length))
 }
@@ -181,14 +181,14 @@ fn binary_data_that_does_not_fit_is_refused() {
 fn paths_are_those_of_the_protocol() {
     let model = |version| ModelPath { name: "m", version };
     let cases = [
-        ("/v2", Some(Asked::Server)),
-        ("/v2/", Some(Asked::Server)),
-        ("/v2/health/live", Some(Asked::Live)),
-        ("/v2/models/m", Some(Asked::Metadata(model(None)))),
-        ("/v2/models/m/versions/3", Some(Asked::Metadata(model(Some("3"))))),
-        ("/v2/models/m/ready", Some(Asked::ModelReady(model(None)))),
-        ("/v2/models/m/versions/3/infer", Some(Asked::Infer(model(Some("3"))))),
-        ("/v2/repository/index", Some(Asked::Index)),
+        ("/v2", Some(OipEndpoint::Server)),
+        ("/v2/", Some(OipEndpoint::Server)),
+        ("/v2/health/live", Some(OipEndpoint::Live)),
+        ("/v2/models/m", Some(OipEndpoint::Metadata(model(None)))),
+        ("/v2/models/m/versions/3", Some(OipEndpoint::Metadata(model(Some("3"))))),
+        ("/v2/models/m/ready", Some(OipEndpoint::ModelReady(model(None)))),
+        ("/v2/models/m/versions/3/infer", Some(OipEndpoint::Infer(model(Some("3"))))),
+        ("/v2/repository/index", Some(OipEndpoint::Index)),
         ("/v2/models", None),
         ("/v2/models/", None),
         ("/v2/models/m/infer/x", None),
@@ -196,7 +196,7 @@ fn paths_are_those_of_the_protocol() {
         ("/v2x", None),
     ];
     for (path, asked) in cases {
-        assert_eq!(Asked::of(path), asked, "{path}");
+        assert_eq!(OipEndpoint::of(path), asked, "{path}");
     }
 }
 
@@ -208,7 +208,7 @@ fn another_version_is_not_found_and_told_which_there_is() {
 
 #[test]
 fn two_ways_to_say_the_same_have_one_key() {
-    let key = |body: &str| Request::read(body.as_bytes(), None).unwrap().key("m", "7");
+    let key = |body: &str| InferRequest::read(body.as_bytes(), None).unwrap().key("m", "7");
     let one = r#"{"inputs":[{"name":"input","shape":[1,2],"datatype":"FP64","data":[1,2.50]}]}"#;
     let same =
         r#"{ "inputs":[{"data":[[1.0,2.5]],"datatype":"FP64","shape":[1,2],"name":"input"}]}"#;

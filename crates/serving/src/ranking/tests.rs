@@ -18,8 +18,8 @@ impl Random {
 }
 
 fn ranking(items: usize, change: impl FnOnce(&mut ModelPlan)) -> Ranking {
-    let folder = fixture::folder(items);
-    let mut plan = fixture::plan(folder.path());
+    let dir = fixture::dir(items);
+    let mut plan = fixture::plan(dir.path());
     change(&mut plan);
     Ranking::open(vec![plan])
 }
@@ -282,7 +282,7 @@ fn no_such_model_is_404_and_none_loaded_yet_503() {
     );
     assert_eq!(rank(&ranking, "{}").unwrap_err().status, 503);
     let status = &ranking.status()[0];
-    assert!(status.version.is_none() && status.file.as_ref().unwrap().fault.is_some());
+    assert!(status.version.is_none() && status.file.as_ref().unwrap().problem.is_some());
 }
 
 fn recommend(ranking: &Ranking, profile: Option<&str>, query: &str) -> Result<Value, Refusal> {

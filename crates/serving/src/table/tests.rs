@@ -45,8 +45,8 @@ fn what_is_wrong_is_told_with_its_line() {
         ("1,2\n1\n", "line 2 has 1 columns, the model reads 2"),
         ("1,2\n3,x\n", "line 2, column 2: `x` is no number"),
     ] {
-        let why = scored(table).unwrap_err();
-        assert!(why.contains(said), "{why}");
+        let reason = scored(table).unwrap_err();
+        assert!(reason.contains(said), "{reason}");
     }
 }
 

@@ -1,11 +1,11 @@
 //! Vectors of texts that were embedded before.
 //!
 //! One cache belongs to one generation of a model, and a vector does not depend on what was
-//! embedded with it: so what is found is, to the bit, what would be computed. Texts are told apart
-//! by a keyed hash of 128 bits whose key is drawn anew for each generation: nobody can look for two
+//! embedded with it. So what is found is what would be computed, to the bit. Texts are told apart
+//! by a keyed hash of 128 bits. Each generation draws its key anew, so nobody can look for two
 //! texts with the same hash.
 //!
-//! Bound: the bytes of the plan; what was least useful goes (S3-FIFO), and is embedded again.
+//! Bound: the bytes of the plan. What was least useful goes (S3-FIFO), and is embedded again.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::Arc;
@@ -18,11 +18,11 @@ use siphasher::sip128::{Hasher128, SipHasher13};
 const ENTRY_BYTES: u64 = 128;
 
 /// A text, for one generation.
-pub(super) type Key = u128;
+pub(super) type TextKey = u128;
 
 /// A vector as the model gives it, not normalised.
 #[derive(Debug, Clone)]
-pub(crate) struct Known {
+pub(crate) struct KnownVector {
     pub(crate) numbers: Arc<[f32]>,
     /// Tokens of the text, its marks among them.
     pub(crate) tokens: u32,
@@ -31,7 +31,7 @@ pub(crate) struct Known {
 #[derive(Debug)]
 pub(super) struct VectorCache {
     keys: (u64, u64),
-    entries: Option<Cache<Key, Known, Bytes>>,
+    entries: Option<Cache<TextKey, KnownVector, Bytes>>,
 }
 
 #[derive(Debug, Clone)]
@@ -48,17 +48,17 @@ impl VectorCache {
         Self { keys: (drawn(), drawn()), entries }
     }
 
-    pub(super) fn key(&self, text: &str) -> Key {
+    pub(super) fn key(&self, text: &str) -> TextKey {
         let mut hasher = SipHasher13::new_with_keys(self.keys.0, self.keys.1);
         hasher.write(text.as_bytes());
         hasher.finish128().as_u128()
     }
 
-    pub(super) fn get(&self, key: Key) -> Option<Known> {
+    pub(super) fn get(&self, key: TextKey) -> Option<KnownVector> {
         self.entries.as_ref()?.get(&key)
     }
 
-    pub(super) fn put(&self, key: Key, known: &Known) {
+    pub(super) fn put(&self, key: TextKey, known: &KnownVector) {
         if let Some(entries) = &self.entries {
             entries.insert(key, known.clone());
         }
@@ -70,8 +70,8 @@ impl VectorCache {
     }
 }
 
-impl Weighter<Key, Known> for Bytes {
-    fn weight(&self, _: &Key, known: &Known) -> u64 {
+impl Weighter<TextKey, KnownVector> for Bytes {
+    fn weight(&self, _: &TextKey, known: &KnownVector) -> u64 {
         weight(known.numbers.len())
     }
 }

@@ -1,4 +1,6 @@
 //! What a model of texts has done since the start, and what it holds.
+//!
+//! Invariant: counts only grow; lengths are those at the moment of reading.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

@@ -1,6 +1,6 @@
-//! A request for vectors: who asked, what has come, what is still to come.
+//! A request for vectors: where its answer goes, which vectors have come, which are still to come.
 //!
-//! Invariant: a sender is used once; it is dropped unused only where nobody waits any more.
+//! Invariant: a sender is used once. It is dropped unused only where nobody waits any more.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -8,47 +8,47 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use exchange::Refusal;
 use parking_lot::Mutex;
 
-use super::cache::Known;
-use super::generation::TextModel;
-use super::vectors::{Vectors, Wish};
+use super::cache::KnownVector;
+use super::embedding_generation::EmbeddingGeneration;
+use super::vectors::{VectorOptions, Vectors};
 use crate::queued::{AnswerSender, WholeAnswer};
 
 /// Makes an answer of vectors; runs on a thread of the pool.
-pub(crate) type Then = Box<dyn FnOnce(Vectors) -> Result<WholeAnswer, Refusal> + Send>;
+pub(crate) type MakeAnswer = Box<dyn FnOnce(Vectors) -> Result<WholeAnswer, Refusal> + Send>;
 
 /// A request whose vectors are not all there yet.
-pub(super) struct Request {
+pub(super) struct VectorRequest {
     /// `None` once it is answered, or given up.
-    open: Mutex<Option<Open>>,
+    open: Mutex<Option<OpenRequest>>,
 }
 
 /// Vectors as they come.
-pub(super) struct Rows {
-    pub(super) model: Arc<TextModel>,
-    pub(super) wish: Wish,
-    pub(super) rows: Vec<Option<Known>>,
+pub(super) struct VectorRows {
+    pub(super) model: Arc<EmbeddingGeneration>,
+    pub(super) options: VectorOptions,
+    pub(super) rows: Vec<Option<KnownVector>>,
     /// Rows that are `None`.
     pub(super) missing: usize,
 }
 
-struct Open {
-    rows: Rows,
+struct OpenRequest {
+    rows: VectorRows,
     sender: Box<dyn AnswerSender>,
-    then: Then,
-    _slot: Slot,
+    make_answer: MakeAnswer,
+    _permit: QueuePermit,
 }
 
 /// A request with all of its vectors, or without hope.
-pub(super) struct Ready {
-    rows: Result<Rows, Refusal>,
+pub(super) struct CompleteRequest {
+    rows: Result<VectorRows, Refusal>,
     sender: Box<dyn AnswerSender>,
-    then: Then,
+    make_answer: MakeAnswer,
 }
 
 /// A place among the requests that wait for a model; given back when dropped.
-pub(super) struct Slot(Arc<AtomicUsize>);
+pub(super) struct QueuePermit(Arc<AtomicUsize>);
 
-impl Slot {
+impl QueuePermit {
     /// Takes a place, unless `most` are taken.
     pub(super) fn take(taken: &Arc<AtomicUsize>, most: usize) -> Option<Self> {
         let free = |count| (count < most).then_some(count + 1);
@@ -57,15 +57,20 @@ impl Slot {
     }
 }
 
-impl Drop for Slot {
+impl Drop for QueuePermit {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::AcqRel);
     }
 }
 
-impl Request {
-    pub(super) fn new(rows: Rows, sender: Box<dyn AnswerSender>, then: Then, slot: Slot) -> Self {
-        Self { open: Mutex::new(Some(Open { rows, sender, then, _slot: slot })) }
+impl VectorRequest {
+    pub(super) fn new(
+        rows: VectorRows,
+        sender: Box<dyn AnswerSender>,
+        make_answer: MakeAnswer,
+        permit: QueuePermit,
+    ) -> Self {
+        Self { open: Mutex::new(Some(OpenRequest { rows, sender, make_answer, _permit: permit })) }
     }
 
     /// Whether anybody still wants it; forgets it where not.
@@ -79,7 +84,11 @@ impl Request {
     }
 
     /// Takes what became of a row; returns the request when it can be answered.
-    pub(super) fn take(&self, row: usize, outcome: &Result<Known, Refusal>) -> Option<Ready> {
+    pub(super) fn take(
+        &self,
+        row: usize,
+        outcome: &Result<KnownVector, Refusal>,
+    ) -> Option<CompleteRequest> {
         let mut open = self.open.lock();
         let rows = &mut open.as_mut()?.rows;
         let refusal = match outcome {
@@ -93,14 +102,18 @@ impl Request {
         if refusal.is_none() && rows.missing > 0 {
             return None;
         }
-        let Open { rows, sender, then, .. } = open.take()?;
-        Some(Ready { rows: refusal.map_or(Ok(rows), Err), sender, then })
+        let OpenRequest { rows, sender, make_answer, .. } = open.take()?;
+        Some(CompleteRequest { rows: refusal.map_or(Ok(rows), Err), sender, make_answer })
     }
 }
 
-impl Ready {
-    pub(super) fn new(rows: Rows, sender: Box<dyn AnswerSender>, then: Then) -> Self {
-        Self { rows: Ok(rows), sender, then }
+impl CompleteRequest {
+    pub(super) fn new(
+        rows: VectorRows,
+        sender: Box<dyn AnswerSender>,
+        make_answer: MakeAnswer,
+    ) -> Self {
+        Self { rows: Ok(rows), sender, make_answer }
     }
 
     /// Returns how many rows the answer is made of.
@@ -113,9 +126,9 @@ impl Ready {
         if !self.sender.is_waiting() {
             return;
         }
-        let answer = self.rows.and_then(|Rows { model, wish, rows, .. }| {
+        let answer = self.rows.and_then(|VectorRows { model, options, rows, .. }| {
             let rows = rows.into_iter().map(|row| row.expect("no row is missing")).collect();
-            (self.then)(Vectors { model, rows, wish })
+            (self.make_answer)(Vectors { model, rows, options })
         });
         self.sender.send(answer);
     }

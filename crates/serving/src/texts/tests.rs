@@ -22,7 +22,7 @@ fn vectors_are_the_embedders_alone_together_and_remembered() {
         let stand = Stand::open(name, |_| ());
         for normalise in [false, true, false] {
             let wanted = alone(&golden(name), &WALKS, normalise);
-            let wish = Wish { normalise: Some(normalise), ..RAW };
+            let wish = VectorOptions { normalise: Some(normalise), ..RAW };
             let (_, first) = stand.ask(&WALKS[1..], wish);
             let (_, all) = stand.ask(&WALKS, wish);
             stand.pool.run();
@@ -39,8 +39,8 @@ fn vectors_are_the_embedders_alone_together_and_remembered() {
 #[test]
 fn fewer_numbers_are_the_first_ones_made_as_long() {
     let stand = Stand::open("mean", |_| ());
-    let (_, got) = stand.ask(&WALKS, Wish { normalise: Some(true), dims: Some(7), ..RAW });
-    let (_, raw) = stand.ask(&WALKS, Wish { dims: Some(7), ..RAW });
+    let (_, got) = stand.ask(&WALKS, VectorOptions { normalise: Some(true), dims: Some(7), ..RAW });
+    let (_, raw) = stand.ask(&WALKS, VectorOptions { dims: Some(7), ..RAW });
     stand.pool.run();
     for ((got, raw), whole) in
         got.lock().iter().zip(&*raw.lock()).zip(alone(&golden("mean"), &WALKS, false))
@@ -50,7 +50,7 @@ fn fewer_numbers_are_the_first_ones_made_as_long() {
         assert!(got.iter().zip(raw).all(|(got, raw)| (got - raw / length).abs() < 1e-6));
     }
     for dims in [0, 41] {
-        let (asked, _) = stand.ask(&WALKS, Wish { dims: Some(dims), ..RAW });
+        let (asked, _) = stand.ask(&WALKS, VectorOptions { dims: Some(dims), ..RAW });
         assert_eq!(asked.status(), 400);
     }
 }
@@ -198,14 +198,14 @@ fn too_many_texts_are_refused_before_anything_is_done() {
 fn a_cut_text_is_never_taken_for_a_whole_one() {
     let stand = Stand::open("mean", |_| ());
     let long = long();
-    let (asked, got) = stand.ask(&[&long], Wish { truncate: true, ..RAW });
+    let (asked, got) = stand.ask(&[&long], VectorOptions { truncate: true, ..RAW });
     stand.pool.run();
     assert!(asked.is_answered());
     assert_eq!(*got.lock(), alone(&golden("mean"), &[&long], false));
     let (asked, _) = stand.ask(&[&long], RAW);
     assert_eq!(asked.status(), 413);
     let blank = format!("dog{}cat", " ".repeat(Embedder::TEXT_BYTES_MAX));
-    stand.ask(&[&blank], Wish { truncate: true, ..RAW });
+    stand.ask(&[&blank], VectorOptions { truncate: true, ..RAW });
     stand.pool.run();
     let (asked, _) = stand.ask(&[&blank], RAW);
     assert_eq!(asked.status(), 413, "few tokens, but of the beginning only");
@@ -216,7 +216,7 @@ fn a_vector_is_shared_whether_its_text_may_be_cut_or_not() {
     for (name, text) in [("mean", "the dog"), ("static", &*long())] {
         let stand = Stand::open(name, |_| ());
         for truncate in [true, false, true] {
-            let (asked, _) = stand.ask(&[text], Wish { truncate, ..RAW });
+            let (asked, _) = stand.ask(&[text], VectorOptions { truncate, ..RAW });
             stand.pool.run();
             assert!(asked.is_answered());
         }
@@ -280,7 +280,7 @@ fn requests_end_with_the_generation_they_began_with() {
     let versions = || stand.texts.status().version.unwrap();
     let before = versions();
     let (_, old) = stand.ask(&WALKS, RAW);
-    put(&golden("first"), stand.folder.path());
+    put(&golden("first"), stand.dir.path());
     stand.texts.poll();
     assert_ne!(versions(), before);
     let (_, new) = stand.ask(&WALKS, RAW);
@@ -295,23 +295,23 @@ fn requests_end_with_the_generation_they_began_with() {
 
 #[test]
 fn a_generation_that_fails_its_check_is_never_asked() {
-    let folder = tempfile::tempdir().unwrap();
+    let dir = tempfile::tempdir().unwrap();
     let only_mean = |embedder: &Embedder| match embedder.about().dims {
         40 => Ok(()),
         dims => Err(format!("{dims} numbers")),
     };
-    put(&golden("first"), folder.path());
-    let stand = Stand::open_at(folder, |_| (), only_mean);
+    put(&golden("first"), dir.path());
+    let stand = Stand::open_at(dir, |_| (), only_mean);
     assert_eq!(stand.ask(&WALKS, RAW).0.status(), 503);
-    put(&golden("mean"), stand.folder.path());
+    put(&golden("mean"), stand.dir.path());
     stand.texts.poll();
     assert!(stand.texts.loaded().is_some());
-    put(&golden("static"), stand.folder.path());
+    put(&golden("static"), stand.dir.path());
     stand.texts.poll();
     let (_, got) = stand.ask(&WALKS, RAW);
     stand.pool.run();
     assert_eq!(*got.lock(), alone(&golden("mean"), &WALKS, false), "the last good one serves");
-    let fault = stand.texts.status().file.fault.unwrap().message;
+    let fault = stand.texts.status().file.problem.unwrap().message;
     assert!(fault.ends_with("12 numbers"), "{fault}");
 }
 
@@ -348,15 +348,15 @@ fn the_cache_stays_within_its_bytes() {
 
 #[test]
 fn a_text_that_the_model_cannot_do_fails_alone() {
-    let folder = tempfile::tempdir().unwrap();
-    put(&golden("static"), folder.path());
-    let weights = folder.path().join("model.safetensors");
+    let dir = tempfile::tempdir().unwrap();
+    put(&golden("static"), dir.path());
+    let weights = dir.path().join("model.safetensors");
     let mut bytes = fs::read(&weights).unwrap();
     let numbers = bytes.len() - 21 * 12 * 4;
     let dog = numbers + 6 * 12 * 4;
     bytes[dog..dog + 4].copy_from_slice(&3e38_f32.to_le_bytes());
     fs::write(&weights, bytes).unwrap();
-    let stand = Stand::open_at(folder, |_| (), |_| Ok(()));
+    let stand = Stand::open_at(dir, |_| (), |_| Ok(()));
     let (bad, _) = stand.ask(&["the cat", "dog dog", "home"], RAW);
     let (good, got) = stand.ask(&["the cat", "home"], RAW);
     stand.pool.run();

@@ -1,18 +1,20 @@
 //! The vectors of a request, and how they are written.
 //!
-//! Rows are kept as the model gives them, shared with the cache and with other requests; what this
-//! request wishes is done on the way out.
+//! Rows are kept as the model gives them, and shared with the cache and with other requests. What
+//! this request asks for is done on the way out.
+//!
+//! Invariant: a row that is shared is never changed.
 
 use std::sync::Arc;
 
 use models::to_length_one;
 
-use super::cache::Known;
-use super::generation::TextModel;
+use super::cache::KnownVector;
+use super::embedding_generation::EmbeddingGeneration;
 
-/// What a request wishes of its vectors.
+/// What a request asks of its vectors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Wish {
+pub(crate) struct VectorOptions {
     /// Whether vectors have length 1; `None` for what the model's folder says.
     pub(crate) normalise: Option<bool>,
     /// Whether a text with too many tokens is cut, instead of refused with 413.
@@ -26,9 +28,9 @@ pub(crate) struct Wish {
 #[derive(Debug)]
 pub(crate) struct Vectors {
     /// The generation that made them.
-    pub(crate) model: Arc<TextModel>,
-    pub(super) rows: Vec<Known>,
-    pub(super) wish: Wish,
+    pub(crate) model: Arc<EmbeddingGeneration>,
+    pub(super) rows: Vec<KnownVector>,
+    pub(super) options: VectorOptions,
 }
 
 impl Vectors {
@@ -38,7 +40,7 @@ impl Vectors {
 
     /// Returns the numbers of a row.
     pub(crate) fn dims(&self) -> usize {
-        self.wish.dims.unwrap_or(self.model.embedder.about().dims)
+        self.options.dims.unwrap_or(self.model.embedder.about().dims)
     }
 
     /// Returns the tokens of all texts, marks and repeated texts among them.
@@ -53,7 +55,7 @@ impl Vectors {
     pub(crate) fn push_row(&self, row: usize, numbers: &mut Vec<f32>) {
         let start = numbers.len();
         numbers.extend_from_slice(&self.rows[row].numbers[..self.dims()]);
-        if self.wish.normalise.unwrap_or(self.model.embedder.about().normalises) {
+        if self.options.normalise.unwrap_or(self.model.embedder.about().normalises) {
             to_length_one(&mut numbers[start..]);
         }
     }

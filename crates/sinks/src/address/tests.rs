@@ -1,10 +1,10 @@
-//! Tests.
+//! Claims about addresses of servers: what is read, refused and never shown.
 
 use super::*;
 
-fn parse(text: &str) -> Result<Address, UrlError> {
+fn parse(text: &str) -> Result<ServerAddress, UrlError> {
     let (scheme, rest) = text.split_once(':').unwrap();
-    Address::parse(scheme, rest, 5432, Path::new("/etc/tidegate"))
+    ServerAddress::parse(scheme, rest, 5432, Path::new("/etc/tidegate"))
 }
 
 #[test]
@@ -13,7 +13,7 @@ fn reads_every_part() {
         "postgres://us%40er:p%3Aw%2F@[::1]:6000/my%20db?sslmode=verify-full&sslrootcert=ca.pem\
          &connect_timeout=3&statement_timeout=500ms",
     );
-    let expected = Address {
+    let expected = ServerAddress {
         host: "::1".into(),
         port: 6000,
         user: "us@er".into(),

@@ -7,8 +7,8 @@ use ureq::Agent;
 use ureq::http::StatusCode;
 use ureq::tls::{PemItem, RootCerts, TlsConfig, parse_pem};
 
-use crate::address::{Address, Encryption};
-use crate::trouble::Trouble;
+use crate::address::{Encryption, ServerAddress};
+use crate::attempt::AttemptError;
 
 /// Bytes of an answer that are read: checkpoints, or one batch.
 const ANSWER_MAX: u64 = 1 << 30;
@@ -17,7 +17,7 @@ const SHOWN: usize = 400;
 
 /// How statements reach a server.
 #[derive(Debug)]
-pub(super) struct Connection {
+pub(super) struct HttpConnection {
     agent: Agent,
     url: String,
     user: String,
@@ -34,9 +34,9 @@ pub(super) struct Insert<'a> {
     pub token: Option<&'a str>,
 }
 
-impl Connection {
+impl HttpConnection {
     /// Reads certificates, connects nowhere.
-    pub(super) fn new(address: &Address) -> Result<Self, String> {
+    pub(super) fn new(address: &ServerAddress) -> Result<Self, String> {
         let is_https = matches!(address.encryption, Encryption::Require | Encryption::VerifyFull);
         let mut tls = TlsConfig::builder();
         tls = tls.disable_verification(address.encryption == Encryption::Require);
@@ -64,21 +64,22 @@ impl Connection {
     }
 
     /// Runs a statement that answers nothing.
-    pub(super) fn execute(&self, statement: &str) -> Result<(), Trouble> {
+    pub(super) fn execute(&self, statement: &str) -> Result<(), AttemptError> {
         self.send(statement, &[], &[]).map(drop)
     }
 
     /// Runs a query and reads its rows.
-    pub(super) fn select<T: DeserializeOwned>(&self, query: &str) -> Result<Vec<T>, Trouble> {
+    pub(super) fn select<T: DeserializeOwned>(&self, query: &str) -> Result<Vec<T>, AttemptError> {
         let plain = ("output_format_json_quote_64bit_integers", "0");
         let answer = self.send(&format!("{query} FORMAT JSONEachRow"), &[plain], &[])?;
         let rows = answer.lines().map(serde_json::from_str);
-        rows.collect::<Result<_, _>>()
-            .map_err(|error| Trouble::Unreachable(format!("the answer makes no sense: {error}")))
+        rows.collect::<Result<_, _>>().map_err(|error| {
+            AttemptError::Unreachable(format!("the answer makes no sense: {error}"))
+        })
     }
 
     /// Inserts rows, all or nothing.
-    pub(super) fn insert(&self, insert: &Insert<'_>) -> Result<(), Trouble> {
+    pub(super) fn insert(&self, insert: &Insert<'_>) -> Result<(), AttemptError> {
         let statement = format!("INSERT INTO `{}` FORMAT JSONEachRow", insert.table);
         let token = insert.token.map(|token| ("insert_deduplication_token", token));
         self.send(&statement, token.as_slice(), insert.rows).map(drop)
@@ -89,8 +90,8 @@ impl Connection {
         statement: &str,
         settings: &[(&str, &str)],
         body: &[u8],
-    ) -> Result<String, Trouble> {
-        let unreachable = |error: ureq::Error| Trouble::Unreachable(error.to_string());
+    ) -> Result<String, AttemptError> {
+        let unreachable = |error: ureq::Error| AttemptError::Unreachable(error.to_string());
         let request = self
             .agent
             .post(&self.url)
@@ -108,10 +109,10 @@ impl Connection {
         if status == StatusCode::OK {
             return Ok(text);
         }
-        let cause: String = text.trim().chars().take(SHOWN).collect();
+        let reason: String = text.trim().chars().take(SHOWN).collect();
         match status.is_client_error() {
-            true => Err(Trouble::Refused(cause)),
-            false => Err(Trouble::Unreachable(format!("{status}: {cause}"))),
+            true => Err(AttemptError::Refused(reason)),
+            false => Err(AttemptError::Unreachable(format!("{status}: {reason}"))),
         }
     }
 }

@@ -1,15 +1,15 @@
 //! Tables and views, as old and new servers take them.
 
-use pipeline::{Column, Kind, Role, Table};
+use pipeline::{Column, ColumnRole, Kind, Table};
 use serde::Deserialize;
 
-use super::http::Connection;
+use super::http::HttpConnection;
+use crate::attempt::AttemptError;
 use crate::json::WriteTime;
-use crate::trouble::Trouble;
 
 /// Batches, whole, until they are applied.
 pub(super) const BATCHES: &str = "tidegate_batches";
-/// Checkpoints; the one with the largest sequence is the one held.
+/// Checkpoints; the one with the largest sequence is the one that counts.
 pub(super) const CHECKPOINTS: &str = "tidegate_checkpoints";
 /// How many inserts into a table the server remembers.
 const WINDOW: &str = "non_replicated_deduplication_window = 10000";
@@ -24,17 +24,17 @@ pub(super) struct Abilities {
 }
 
 #[derive(Debug, Deserialize)]
-struct Found {
+struct CountRow {
     found: u64,
 }
 
 impl Abilities {
     /// Asks the server.
-    pub(super) fn ask(connection: &Connection) -> Result<Self, Trouble> {
+    pub(super) fn ask(connection: &HttpConnection) -> Result<Self, AttemptError> {
         let has = |table: &str, name: &str| {
             let query = format!("SELECT count() AS found FROM {table} WHERE name = '{name}'");
-            let rows: Vec<Found> = connection.select(&query)?;
-            Ok::<_, Trouble>(rows.iter().any(|row| row.found > 0))
+            let rows: Vec<CountRow> = connection.select(&query)?;
+            Ok::<_, AttemptError>(rows.iter().any(|row| row.found > 0))
         };
         let has_tokens = has("system.settings", "insert_deduplication_token")?;
         Ok(Self::new(has_tokens, has("system.data_type_families", "DateTime64")?))
@@ -51,7 +51,7 @@ impl Abilities {
     }
 
     /// The tables that are not a rollup's.
-    pub(super) fn own_tables(self) -> [String; 2] {
+    pub(super) fn service_tables(self) -> [String; 2] {
         let settings = self.settings();
         [
             format!(
@@ -98,7 +98,7 @@ impl Abilities {
             Kind::Time => "DateTime('UTC')",
         };
         match column.role {
-            Role::Key | Role::Sum | Role::Sketch => kind.to_owned(),
+            ColumnRole::Key | ColumnRole::Sum | ColumnRole::Sketch => kind.to_owned(),
             _ => format!("Nullable({kind})"),
         }
     }
@@ -117,8 +117,8 @@ pub(super) fn literal(text: &str) -> String {
 /// Deltas of sums are added up while they are merged. That drops rows whose sums are all 0, so one
 /// of them must be the count.
 fn engine(table: &Table) -> &'static str {
-    let measures = || crate::sql::stored(table).filter(|column| column.role != Role::Key);
-    let is_sum = |column: &Column| column.role == Role::Sum;
+    let measures = || crate::sql::stored(table).filter(|column| column.role != ColumnRole::Key);
+    let is_sum = |column: &Column| column.role == ColumnRole::Sum;
     let is_summing = table.keys() > 0 && measures().all(is_sum);
     match is_summing && measures().any(|column| column.name == "count") {
         true => "SummingMergeTree()",
@@ -133,22 +133,24 @@ fn view(table: &Table) -> String {
     let mut inner = Vec::new();
     let mut outer = Vec::new();
     for (at, column) in table.columns.iter().enumerate() {
-        let own = &column.name;
+        let column_name = &column.name;
         match column.role {
-            Role::Mean { sum, count } => {
-                outer.push(format!("_{sum} / nullIf(_{count}, 0) AS `{own}`"));
+            ColumnRole::Mean { sum, count } => {
+                outer.push(format!("_{sum} / nullIf(_{count}, 0) AS `{column_name}`"));
                 continue;
             }
-            Role::Key => inner.push(format!("`{own}` AS _{at}")),
-            Role::Sum => inner.push(format!("sum(`{own}`) AS _{at}")),
-            Role::Min => inner.push(format!("min(`{own}`) AS _{at}")),
-            Role::Max => inner.push(format!("max(`{own}`) AS _{at}")),
-            Role::Last { time } => {
-                inner.push(format!("argMax(`{own}`, `{}`) AS _{at}", name(time)));
+            ColumnRole::Key => inner.push(format!("`{column_name}` AS _{at}")),
+            ColumnRole::Sum => inner.push(format!("sum(`{column_name}`) AS _{at}")),
+            ColumnRole::Min => inner.push(format!("min(`{column_name}`) AS _{at}")),
+            ColumnRole::Max => inner.push(format!("max(`{column_name}`) AS _{at}")),
+            ColumnRole::Last { time } => {
+                inner.push(format!("argMax(`{column_name}`, `{}`) AS _{at}", name(time)));
             }
-            Role::Sketch | Role::Plain => inner.push(format!("groupArray(`{own}`) AS _{at}")),
+            ColumnRole::Sketch | ColumnRole::Plain => {
+                inner.push(format!("groupArray(`{column_name}`) AS _{at}"))
+            }
         }
-        outer.push(format!("_{at} AS `{own}`"));
+        outer.push(format!("_{at} AS `{column_name}`"));
     }
     let keys: Vec<String> = keys(table).map(|key| format!("`{key}`")).collect();
     format!(

@@ -1,10 +1,12 @@
-//! The sink against a small server that forgets inserts by their tokens, as ClickHouse does since
-//! 22.3; a real but older ClickHouse takes plain inserts in `make test-engines`.
+//! The sink against a small server that forgets inserts by their tokens.
+//!
+//! ClickHouse does so since 22.3. A real but older ClickHouse takes plain inserts in `make
+//! test-engines`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 
-use pipeline::{Cell, Column, Kind, Role};
+use pipeline::{CellValue, Column, ColumnRole, Kind};
 use serde_json::{Value, json};
 use testkit::{Origin, OriginReply, OriginRequest};
 
@@ -104,8 +106,8 @@ impl Fake {
         let mut sink = self.sink();
         sink.prepare(&[table()]).unwrap();
         sink.claim("n", "web").unwrap();
-        let held = sink.checkpoints("web").unwrap().pop();
-        (sink, held)
+        let stored = sink.checkpoints("web").unwrap().pop();
+        (sink, stored)
     }
 
     fn sum(&self) -> i64 {
@@ -114,21 +116,21 @@ impl Fake {
     }
 }
 
-fn column(name: &str, kind: Kind, role: Role) -> Column {
+fn column(name: &str, kind: Kind, role: ColumnRole) -> Column {
     Column { name: name.to_owned(), kind, role }
 }
 
 fn table() -> Arc<Table> {
-    let path = column("path", Kind::Text, Role::Key);
-    let columns = vec![path, column("count", Kind::Integer, Role::Sum)];
+    let path = column("path", Kind::Text, ColumnRole::Key);
+    let columns = vec![path, column("count", Kind::Integer, ColumnRole::Sum)];
     Arc::new(Table { name: "hits".to_owned(), columns })
 }
 
 /// A batch whose position is the sum of all counts up to it.
 fn batch(sequence: u64, count: i64, sum: i64) -> Batch {
-    let mut rows = Rows::new(table());
-    rows.push(Cell::Text(b"/a"));
-    rows.push(Cell::Integer(count));
+    let mut rows = TableRows::new(table());
+    rows.push(CellValue::Text(b"/a"));
+    rows.push(CellValue::Integer(count));
     let (node, source) = ("n".to_owned(), "web".to_owned());
     let checkpoint = Checkpoint { node, source, sequence, position: sum.to_string() };
     Batch { checkpoint, rows: vec![rows] }
@@ -144,12 +146,12 @@ fn a_batch_that_was_interrupted_anywhere_counts_once() {
             sink.deliver(&batch(1, 10, 10)).unwrap_err();
             drop(sink);
             // The log has grown meanwhile: the batch is another one, unless it is finished.
-            let (mut sink, held) = fake.begun();
-            let held = held.unwrap_or_else(|| {
+            let (mut sink, stored) = fake.begun();
+            let stored = stored.unwrap_or_else(|| {
                 sink.deliver(&batch(1, 13, 13)).unwrap();
                 batch(1, 13, 13).checkpoint
             });
-            let sum: i64 = held.position.parse().unwrap();
+            let sum: i64 = stored.position.parse().unwrap();
             assert_eq!(fake.sum(), sum, "insert {nth}, {fault:?}");
             sink.deliver(&batch(2, 5, sum + 5)).unwrap();
             assert_eq!(fake.sum(), sum + 5, "insert {nth}, {fault:?}");
@@ -165,7 +167,7 @@ fn of_two_writers_of_one_batch_the_first_is_applied() {
     fake.state.lock().unwrap().fault = Some((2, Fault::Fails));
     first.deliver(&batch(1, 10, 10)).unwrap_err();
     let fenced = second.deliver(&batch(1, 7, 7)).unwrap_err();
-    assert!(matches!(fenced, SinkError::Fenced { held: 1, expected: 0, .. }), "{fenced}");
+    assert!(matches!(fenced, SinkError::Fenced { stored: 1, expected: 0, .. }), "{fenced}");
     assert_eq!(second.checkpoints("web").unwrap(), [batch(1, 10, 10).checkpoint]);
     assert_eq!(fake.sum(), 10);
 }
@@ -175,7 +177,7 @@ fn delivers_nothing_where_the_checkpoint_is_another_one() {
     let fake = Fake::start();
     let (mut sink, _) = fake.begun();
     let fenced = sink.deliver(&batch(2, 1, 1)).unwrap_err();
-    assert!(matches!(fenced, SinkError::Fenced { held: 0, expected: 1, .. }), "{fenced}");
+    assert!(matches!(fenced, SinkError::Fenced { stored: 0, expected: 1, .. }), "{fenced}");
     assert_eq!(fake.state.lock().unwrap().inserts, 0);
 }
 
@@ -194,12 +196,12 @@ fn a_view_divides_and_takes_the_last() {
     let table = Table {
         name: "t".to_owned(),
         columns: vec![
-            column("k", Kind::Time, Role::Key),
-            column("sum_x", Kind::Real, Role::Sum),
-            column("count_x", Kind::Integer, Role::Sum),
-            column("mean_x", Kind::Real, Role::Mean { sum: 1, count: 2 }),
-            column("last_y_time", Kind::Time, Role::Max),
-            column("last_y", Kind::Text, Role::Last { time: 4 }),
+            column("k", Kind::Time, ColumnRole::Key),
+            column("sum_x", Kind::Real, ColumnRole::Sum),
+            column("count_x", Kind::Integer, ColumnRole::Sum),
+            column("mean_x", Kind::Real, ColumnRole::Mean { sum: 1, count: 2 }),
+            column("last_y_time", Kind::Time, ColumnRole::Max),
+            column("last_y", Kind::Text, ColumnRole::Last { time: 4 }),
         ],
     };
     let abilities = Abilities::new(true, true);

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use exchange::{Exchange, Impression};
 use parquet::file::reader::{FileReader, SerializedFileReader};
-use pipeline::Example;
+use training::Example;
 
 use super::{COLUMNS, CsvExamples, GROUP_ROWS, ParquetExamples};
 

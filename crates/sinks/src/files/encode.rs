@@ -1,12 +1,12 @@
 //! Rows as lines of JSON or CSV (RFC 8259, RFC 4180).
 //!
-//! Times are RFC 3339, bytes are hexadecimal. Means are left out: those of several batches cannot
-//! be added up, their sums and counts can. Nothing is `null` in JSON and empty in CSV, where the
-//! empty text is `""`.
+//! Times are RFC 3339, bytes are hexadecimal. Means are left out: means of several batches cannot
+//! be added up, their sums and counts can. An absent value is `null` in JSON and empty in CSV,
+//! where the empty text is `""`.
 
 use std::fmt::Write;
 
-use pipeline::{Cell, Role, Rows, Table};
+use pipeline::{CellValue, ColumnRole, Table, TableRows};
 
 use crate::sql;
 use crate::time::rfc3339;
@@ -41,11 +41,12 @@ impl Format {
     }
 
     /// A line for each row.
-    pub(crate) fn rows(self, rows: &Rows) -> Vec<u8> {
+    pub(crate) fn rows(self, rows: &TableRows) -> Vec<u8> {
         let mut text = String::new();
         for index in 0..rows.len() {
             let cells = rows.row(index).zip(&rows.table.columns);
-            let stored = cells.filter(|(_, column)| !matches!(column.role, Role::Mean { .. }));
+            let stored =
+                cells.filter(|(_, column)| !matches!(column.role, ColumnRole::Mean { .. }));
             for (at, (cell, column)) in stored.enumerate() {
                 match self {
                     Self::Ndjson => {
@@ -65,18 +66,18 @@ impl Format {
     }
 }
 
-fn json(cell: Cell<'_>, line: &mut String) {
+fn json(cell: CellValue<'_>, line: &mut String) {
     match cell {
-        Cell::Absent => line.push_str("null"),
-        Cell::Real(number) if !number.is_finite() => line.push_str("null"),
-        Cell::Text(text) => {
+        CellValue::Absent => line.push_str("null"),
+        CellValue::Real(number) if !number.is_finite() => line.push_str("null"),
+        CellValue::Text(text) => {
             let text = String::from_utf8_lossy(text);
             line.push_str(&serde_json::to_string(&text).expect("text is JSON"));
         }
-        Cell::Time(us) => {
+        CellValue::Time(us) => {
             write!(line, "\"{}\"", rfc3339(us)).expect("text takes text");
         }
-        Cell::Blob(bytes) => {
+        CellValue::Blob(bytes) => {
             line.push('"');
             hex(bytes, line);
             line.push('"');
@@ -85,11 +86,11 @@ fn json(cell: Cell<'_>, line: &mut String) {
     }
 }
 
-fn csv(cell: Cell<'_>, line: &mut String) {
+fn csv(cell: CellValue<'_>, line: &mut String) {
     match cell {
-        Cell::Absent => {}
-        Cell::Real(number) if !number.is_finite() => {}
-        Cell::Text(text) => {
+        CellValue::Absent => {}
+        CellValue::Real(number) if !number.is_finite() => {}
+        CellValue::Text(text) => {
             let text = String::from_utf8_lossy(text);
             if !text.is_empty() && !text.contains([',', '"', '\n', '\r']) {
                 line.push_str(&text);
@@ -99,16 +100,16 @@ fn csv(cell: Cell<'_>, line: &mut String) {
             line.push_str(&text.replace('"', "\"\""));
             line.push('"');
         }
-        Cell::Time(us) => line.push_str(&rfc3339(us)),
-        Cell::Blob(bytes) => hex(bytes, line),
+        CellValue::Time(us) => line.push_str(&rfc3339(us)),
+        CellValue::Blob(bytes) => hex(bytes, line),
         number => bare(number, line),
     }
 }
 
-fn bare(number: Cell<'_>, line: &mut String) {
+fn bare(number: CellValue<'_>, line: &mut String) {
     let written = match number {
-        Cell::Integer(number) => write!(line, "{number}"),
-        Cell::Real(number) => write!(line, "{number:?}"),
+        CellValue::Integer(number) => write!(line, "{number}"),
+        CellValue::Real(number) => write!(line, "{number:?}"),
         _ => Ok(()),
     };
     written.expect("text takes text");

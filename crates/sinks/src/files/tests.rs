@@ -1,10 +1,10 @@
-//! Tests.
+//! Claims about files of rows: commits, cuts, locks and what is refused.
 
 use super::*;
 use crate::open;
 use crate::tests::{TIME, batch, checkpoint, column, counts, one, rows};
 
-use pipeline::{Cell, Kind, Role};
+use pipeline::{CellValue, ColumnRole, Kind};
 use testkit::TempDir;
 
 const FORMATS: [&str; 2] = ["ndjson", "csv"];
@@ -115,7 +115,7 @@ fn refuses_other_columns_in_a_csv_file() {
     let mut sink = sink("csv", dir.path());
     sink.deliver(&batch(1, one("/a", 1))).unwrap();
     let mut wider = (*counts()).clone();
-    wider.columns.push(column("sum_x", Kind::Integer, Role::Sum));
+    wider.columns.push(column("sum_x", Kind::Integer, ColumnRole::Sum));
     let error = sink.prepare(&[Arc::new(wider)]).unwrap_err().to_string();
     let expected = "has the columns `path,minute,count`, and rows have `path,minute,count,sum_x`";
     assert!(error.contains(expected), "{error}");
@@ -126,22 +126,27 @@ fn writes_values_that_readers_take() {
     let table = Arc::new(Table {
         name: "t".to_owned(),
         columns: vec![
-            column("text", Kind::Text, Role::Plain),
-            column("real", Kind::Real, Role::Plain),
-            column("time", Kind::Time, Role::Plain),
-            column("blob", Kind::Blob, Role::Plain),
+            column("text", Kind::Text, ColumnRole::Plain),
+            column("real", Kind::Real, ColumnRole::Plain),
+            column("time", Kind::Time, ColumnRole::Plain),
+            column("blob", Kind::Blob, ColumnRole::Plain),
         ],
     });
     let rows = rows(
         &table,
         &[
             &[
-                Cell::Text(b"a,\"b\"\n\xff"),
-                Cell::Real(1e300),
-                Cell::Time(TIME + 5),
-                Cell::Blob(b"\x00\xff"),
+                CellValue::Text(b"a,\"b\"\n\xff"),
+                CellValue::Real(1e300),
+                CellValue::Time(TIME + 5),
+                CellValue::Blob(b"\x00\xff"),
             ],
-            &[Cell::Text(b""), Cell::Real(f64::NAN), Cell::Absent, Cell::Absent],
+            &[
+                CellValue::Text(b""),
+                CellValue::Real(f64::NAN),
+                CellValue::Absent,
+                CellValue::Absent,
+            ],
         ],
     );
     let text = |format: Format| String::from_utf8(format.rows(&rows)).unwrap();

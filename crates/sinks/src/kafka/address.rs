@@ -17,7 +17,7 @@ const OURS: [&str; 7] = [
 
 /// A `kafka:` address.
 #[derive(Debug)]
-pub(super) struct Address {
+pub(super) struct KafkaAddress {
     /// The brokers, for messages.
     pub place: String,
     /// What topics' names begin with.
@@ -26,7 +26,7 @@ pub(super) struct Address {
     pub config: ClientConfig,
 }
 
-impl Address {
+impl KafkaAddress {
     /// Reads `kafka://HOST:PORT[,HOST:PORT…]/PREFIX?PROPERTY=VALUE&…`.
     pub(super) fn parse(url: &str) -> Result<Self, UrlError> {
         let missing = |what| UrlError::Incomplete { url: url.to_owned(), what };
@@ -56,6 +56,6 @@ impl Address {
     }
 }
 
-fn wrong(url: &str, cause: String) -> UrlError {
-    UrlError::Wrong { url: url.to_owned(), cause }
+fn wrong(url: &str, reason: String) -> UrlError {
+    UrlError::Wrong { url: url.to_owned(), reason }
 }

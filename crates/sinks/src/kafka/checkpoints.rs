@@ -1,8 +1,8 @@
 //! Reading the topic of checkpoints to its end.
 //!
 //! Invariant: what was committed before the reading began is read. A reader of committed messages
-//! stops before the first open transaction, whosever it is, and would miss what others committed
-//! after it; so reading waits until the end for such a reader is the end of the topic.
+//! stops before the first open transaction, and misses what others committed behind that. So
+//! reading begins only once the end of committed messages is the end of the topic.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -13,13 +13,16 @@ use rdkafka::error::KafkaError;
 use rdkafka::{Message, Offset, TopicPartitionList};
 use serde::{Deserialize, Serialize};
 
-use super::{CHECKPOINTS, KafkaSink, Log, PATIENCE};
+use super::client::{KafkaClient, KafkaLog, REQUEST_TIMEOUT};
+
+/// The topic of checkpoints, after the prefix.
+pub(super) const CHECKPOINTS: &str = "tidegate_checkpoints";
 
 const PAUSE: Duration = Duration::from_millis(50);
 
 /// A checkpoint as the value of a message.
 #[derive(Debug, Serialize, Deserialize)]
-struct Stored {
+struct CheckpointMessage {
     node: String,
     source: String,
     sequence: u64,
@@ -30,63 +33,62 @@ struct Stored {
 pub(super) fn encode(checkpoint: &Checkpoint) -> (Vec<u8>, Vec<u8>) {
     let Checkpoint { node, source, sequence, position } = checkpoint.clone();
     let key = format!("{node}/{source}").into_bytes();
-    let stored = Stored { node, source, sequence, position };
+    let stored = CheckpointMessage { node, source, sequence, position };
     (key, serde_json::to_vec(&stored).expect("texts and a number are JSON"))
 }
 
 fn decode(value: &[u8]) -> Option<Checkpoint> {
-    let Stored { node, source, sequence, position } = serde_json::from_slice(value).ok()?;
+    let CheckpointMessage { node, source, sequence, position } =
+        serde_json::from_slice(value).ok()?;
     Some(Checkpoint { node, source, sequence, position })
 }
 
-impl KafkaSink {
-    /// The latest checkpoint of every node and source, by the key of its message.
-    pub(super) fn read_checkpoints(&self) -> Result<BTreeMap<Vec<u8>, Checkpoint>, SinkError> {
-        let topic = self.topic(CHECKPOINTS);
-        let consumer = self.consumer("read_committed")?;
-        self.wait_for_open_transactions(&consumer, &topic)?;
-        let mut partitions = TopicPartitionList::new();
-        partitions
-            .add_partition_offset(&topic, 0, Offset::Beginning)
-            .and_then(|()| consumer.assign(&partitions))
-            .map_err(|error| self.unreachable(&error))?;
-        let mut found = BTreeMap::new();
-        let until = Instant::now() + PATIENCE;
-        while Instant::now() < until {
-            match consumer.poll(PATIENCE) {
-                Some(Ok(message)) => {
-                    let key = message.key().unwrap_or_default().to_vec();
-                    if let Some(held) = message.payload().and_then(decode) {
-                        found.insert(key, held);
-                    }
+/// The latest checkpoint of every node and source, by the key of its message.
+pub(super) fn read(client: &KafkaClient) -> Result<BTreeMap<Vec<u8>, Checkpoint>, SinkError> {
+    let topic = client.topic(CHECKPOINTS);
+    let consumer = client.consumer("read_committed")?;
+    wait_for_open_transactions(client, &consumer, &topic)?;
+    let mut partitions = TopicPartitionList::new();
+    partitions
+        .add_partition_offset(&topic, 0, Offset::Beginning)
+        .and_then(|()| consumer.assign(&partitions))
+        .map_err(|error| client.unreachable(&error))?;
+    let mut found = BTreeMap::new();
+    let deadline = Instant::now() + REQUEST_TIMEOUT;
+    while Instant::now() < deadline {
+        match consumer.poll(REQUEST_TIMEOUT) {
+            Some(Ok(message)) => {
+                let key = message.key().unwrap_or_default().to_vec();
+                if let Some(stored) = message.payload().and_then(decode) {
+                    found.insert(key, stored);
                 }
-                Some(Err(KafkaError::PartitionEOF(_))) => return Ok(found),
-                Some(Err(error)) => return Err(self.unreachable(&error)),
-                None => break,
             }
+            Some(Err(KafkaError::PartitionEOF(_))) => return Ok(found),
+            Some(Err(error)) => return Err(client.unreachable(&error)),
+            None => break,
         }
-        Err(self.unreachable(&format!("topic `{topic}` cannot be read to its end")))
     }
+    Err(client.unreachable(&format!("topic `{topic}` cannot be read to its end")))
+}
 
-    fn wait_for_open_transactions(
-        &self,
-        committed: &BaseConsumer<Log>,
-        topic: &str,
-    ) -> Result<(), SinkError> {
-        let all = self.consumer("read_uncommitted")?;
-        let end = |consumer: &BaseConsumer<Log>| {
-            let ends = consumer.fetch_watermarks(topic, 0, PATIENCE);
-            ends.map(|(_, end)| end).map_err(|error| self.unreachable(&error))
-        };
-        let end_of_all = end(&all)?;
-        let until = Instant::now() + PATIENCE;
-        while end(committed)? < end_of_all {
-            if Instant::now() >= until {
-                let cause = format!("another node's transaction in `{topic}` is still open");
-                return Err(self.unreachable(&cause));
-            }
-            std::thread::sleep(PAUSE);
+fn wait_for_open_transactions(
+    client: &KafkaClient,
+    committed: &BaseConsumer<KafkaLog>,
+    topic: &str,
+) -> Result<(), SinkError> {
+    let all = client.consumer("read_uncommitted")?;
+    let end = |consumer: &BaseConsumer<KafkaLog>| {
+        let ends = consumer.fetch_watermarks(topic, 0, REQUEST_TIMEOUT);
+        ends.map(|(_, end)| end).map_err(|error| client.unreachable(&error))
+    };
+    let end_of_all = end(&all)?;
+    let deadline = Instant::now() + REQUEST_TIMEOUT;
+    while end(committed)? < end_of_all {
+        if Instant::now() >= deadline {
+            let reason = format!("another node's transaction in `{topic}` is still open");
+            return Err(client.unreachable(&reason));
         }
-        Ok(())
+        std::thread::sleep(PAUSE);
     }
+    Ok(())
 }

@@ -1,9 +1,10 @@
-//! The sink against librdkafka's mock cluster, which knows topics, producers and transactions,
-//! but fences nobody off and hides no aborted message: `make test-engines` has a real broker.
+//! The sink against librdkafka's mock cluster, which knows topics, producers and transactions.
+//!
+//! It fences nobody off and hides no aborted message: `make test-engines` has a real broker.
 
 use std::sync::Arc;
 
-use pipeline::{Cell, Column, Kind, Role};
+use pipeline::{CellValue, Column, ColumnRole, Kind};
 use rdkafka::mocking::MockCluster;
 use rdkafka::producer::DefaultProducerContext;
 use rdkafka::{Message, Offset, TopicPartitionList};
@@ -28,14 +29,14 @@ impl Broker {
     }
 
     fn messages(&self, topic: &str) -> Vec<(String, String)> {
-        let consumer = self.sink().consumer("read_committed").unwrap();
+        let consumer = self.sink().client.consumer("read_committed").unwrap();
         let mut partitions = TopicPartitionList::new();
         partitions.add_partition_offset(topic, 0, Offset::Beginning).unwrap();
         consumer.assign(&partitions).unwrap();
         let mut found = Vec::new();
         let shown = |bytes: Option<&[u8]>| String::from_utf8(bytes.unwrap().to_vec()).unwrap();
         loop {
-            match consumer.poll(PATIENCE).expect("the mock cluster answers") {
+            match consumer.poll(REQUEST_TIMEOUT).expect("the mock cluster answers") {
                 Ok(message) => found.push((shown(message.key()), shown(message.payload()))),
                 Err(KafkaError::PartitionEOF(_)) => return found,
                 Err(error) => panic!("{error}"),
@@ -46,15 +47,15 @@ impl Broker {
 
 fn table() -> Arc<Table> {
     let column = |name: &str, kind, role| Column { name: name.to_owned(), kind, role };
-    let path = column("path", Kind::Text, Role::Key);
-    let columns = vec![path, column("count", Kind::Integer, Role::Sum)];
+    let path = column("path", Kind::Text, ColumnRole::Key);
+    let columns = vec![path, column("count", Kind::Integer, ColumnRole::Sum)];
     Arc::new(Table { name: "hits".to_owned(), columns })
 }
 
 fn batch(sequence: u64) -> Batch {
-    let mut rows = Rows::new(table());
-    rows.push(Cell::Text(b"/a"));
-    rows.push(Cell::Integer(i64::try_from(sequence).unwrap()));
+    let mut rows = TableRows::new(table());
+    rows.push(CellValue::Text(b"/a"));
+    rows.push(CellValue::Integer(i64::try_from(sequence).unwrap()));
     let (node, source) = ("n.1".to_owned(), "log".to_owned());
     let position = format!("p{sequence}");
     Batch { checkpoint: Checkpoint { node, source, sequence, position }, rows: vec![rows] }
@@ -96,7 +97,7 @@ fn delivers_nothing_where_the_checkpoint_is_another_one() {
     let mut sink = broker.sink();
     begin(&mut sink);
     let fenced = sink.deliver(&batch(2)).unwrap_err();
-    assert!(matches!(fenced, SinkError::Fenced { held: 0, expected: 1, .. }), "{fenced}");
+    assert!(matches!(fenced, SinkError::Fenced { stored: 0, expected: 1, .. }), "{fenced}");
     assert!(broker.messages("t_hits").is_empty());
 }
 

@@ -6,9 +6,11 @@ use metrics::merge_sketches;
 use mongodb::Database;
 use mongodb::bson::{Bson, Document, doc};
 
+use super::documents::{
+    BATCHES, CHECKPOINTS, CheckpointDocument, collection, identity, number, text,
+};
 use super::encode::writer;
-use super::{BATCHES, CHECKPOINTS, Held, collection, identity, number, text};
-use crate::trouble::{TRIES, Trouble};
+use crate::attempt::{AttemptError, TRIES};
 
 /// What a server says when the document that it makes is there already.
 const DUPLICATE_KEY: i64 = 11_000;
@@ -16,37 +18,46 @@ const DUPLICATE_KEY: i64 = 11_000;
 /// command ends, and waits for itself when they are used up.
 const UPDATES_MAX: usize = 64;
 
-/// Applies the batch that `held` names, and has the checkpoint forget it.
-pub(super) async fn all(database: &Database, held: &Held) -> Result<(), Trouble> {
-    let of_batch = doc! { "attempt": held.applying };
+/// Applies the batch that `stored` names, and has the checkpoint forget it.
+pub(super) async fn all(
+    database: &Database,
+    stored: &CheckpointDocument,
+) -> Result<(), AttemptError> {
+    let of_batch = doc! { "attempt": stored.applying };
     let mut found = collection(database, BATCHES).find(of_batch.clone()).await?;
     let mut parts = Vec::new();
     while found.advance().await? {
         parts.push(found.deserialize_current()?);
     }
-    if i64::try_from(parts.len()) != Ok(held.parts) {
+    if i64::try_from(parts.len()) != Ok(stored.parts) {
         // Another process has applied it meanwhile, and claims.
-        return Err(Trouble::Unreachable("the batch under way is not there as a whole".into()));
+        return Err(AttemptError::Unreachable(
+            "the batch under way is not there as a whole".into(),
+        ));
     }
     for part in &parts {
-        apply(database, part, held).await?;
+        apply(database, part, stored).await?;
     }
-    let id = identity(&held.checkpoint.node, &held.checkpoint.source);
-    let under_way = doc! { "_id": id, "applying": held.applying };
+    let id = identity(&stored.checkpoint.node, &stored.checkpoint.source);
+    let under_way = doc! { "_id": id, "applying": stored.applying };
     let done = doc! { "$set": { "applying": 0_i64 } };
     collection(database, CHECKPOINTS).update_one(under_way, done).await?;
     collection(database, BATCHES).delete_many(of_batch).await?;
     Ok(())
 }
 
-async fn apply(database: &Database, part: &Document, held: &Held) -> Result<(), Trouble> {
+async fn apply(
+    database: &Database,
+    part: &Document,
+    stored: &CheckpointDocument,
+) -> Result<(), AttemptError> {
     let target = text(part, "target");
-    let rows = part.get_array("rows").map_err(|error| Trouble::Refused(error.to_string()))?;
+    let rows = part.get_array("rows").map_err(|error| AttemptError::Refused(error.to_string()))?;
     let rows: Vec<&Document> = rows.iter().filter_map(Bson::as_document).collect();
-    let sketches = held_sketches(database, &target, &rows).await?;
+    let sketches = stored_sketches(database, &target, &rows).await?;
     let fence = Fence {
-        member: format!("tidegate.{}", writer(&held.checkpoint.node, &held.checkpoint.source)),
-        sequence: i64::try_from(held.checkpoint.sequence).unwrap_or(i64::MAX),
+        member: format!("tidegate.{}", writer(&stored.checkpoint.node, &stored.checkpoint.source)),
+        sequence: i64::try_from(stored.checkpoint.sequence).unwrap_or(i64::MAX),
     };
     let made: Vec<_> = rows.iter().map(|row| make(row)).collect();
     let added = rows.iter().filter(|row| !is_plain(row)).map(|row| fence.add(row, &sketches));
@@ -69,11 +80,11 @@ struct Fence {
 
 impl Fence {
     /// Adds a row to its document, unless that has this batch.
-    fn add(&self, row: &Document, held: &Sketches) -> Result<Update, Trouble> {
+    fn add(&self, row: &Document, stored: &Sketches) -> Result<Update, AttemptError> {
         let id = text(row, "id");
         let mut replaced = doc! { &self.member: self.sequence };
         for (name, new) in &part(row, "sketches") {
-            let there = held.get(&id).and_then(|document| document.get(name));
+            let there = stored.get(&id).and_then(|document| document.get(name));
             replaced.insert(name, merged(there, new)?);
         }
         let mut update = doc! { "$set": replaced };
@@ -103,7 +114,7 @@ fn part(row: &Document, name: &str) -> Document {
     row.get_document(name).cloned().unwrap_or_default()
 }
 
-/// The latest value is the same however often it is told, so it needs no fence.
+/// The latest value is the same however often it is applied, so it needs no fence.
 fn last(row: &Document) -> Vec<Update> {
     let values = row.get_array("last").map(Vec::as_slice).unwrap_or_default();
     let values = values.iter().filter_map(Bson::as_document).map(|last| {
@@ -118,31 +129,31 @@ fn last(row: &Document) -> Vec<Update> {
 
 type Sketches = HashMap<String, Document>;
 
-async fn held_sketches(
+async fn stored_sketches(
     database: &Database,
     target: &str,
     rows: &[&Document],
-) -> Result<Sketches, Trouble> {
+) -> Result<Sketches, AttemptError> {
     let has = |row: &&&Document| row.get_document("sketches").is_ok_and(|one| !one.is_empty());
     let ids: Vec<String> = rows.iter().filter(has).map(|row| text(row, "id")).collect();
-    let mut held = Sketches::new();
+    let mut stored = Sketches::new();
     if ids.is_empty() {
-        return Ok(held);
+        return Ok(stored);
     }
     let mut found = collection(database, target).find(doc! { "_id": { "$in": ids } }).await?;
     while found.advance().await? {
         let document: Document = found.deserialize_current()?;
-        held.insert(text(&document, "_id"), document);
+        stored.insert(text(&document, "_id"), document);
     }
-    Ok(held)
+    Ok(stored)
 }
 
-fn merged(there: Option<&Bson>, new: &Bson) -> Result<Bson, Trouble> {
+fn merged(there: Option<&Bson>, new: &Bson) -> Result<Bson, AttemptError> {
     let (Some(Bson::Binary(there)), Bson::Binary(new)) = (there, new) else {
         return Ok(new.clone());
     };
     let bytes = merge_sketches(&there.bytes, &new.bytes);
-    let bytes = bytes.map_err(|error| Trouble::Refused(error.to_string()))?;
+    let bytes = bytes.map_err(|error| AttemptError::Refused(error.to_string()))?;
     Ok(Bson::Binary(mongodb::bson::Binary { subtype: new.subtype, bytes }))
 }
 
@@ -152,7 +163,7 @@ async fn send(
     target: &str,
     updates: &[Update],
     upsert: bool,
-) -> Result<usize, Trouble> {
+) -> Result<usize, AttemptError> {
     let mut matched = 0;
     for some in updates.chunks(UPDATES_MAX) {
         let some: Vec<Document> =
@@ -164,7 +175,9 @@ async fn send(
             }
             tries += 1;
             if tries == TRIES {
-                return Err(Trouble::Unreachable(format!("`{target}`: made by others meanwhile")));
+                return Err(AttemptError::Unreachable(format!(
+                    "`{target}`: made by others meanwhile"
+                )));
             }
         };
     }
@@ -177,7 +190,7 @@ async fn send_some(
     database: &Database,
     target: &str,
     updates: &[Document],
-) -> Result<Option<usize>, Trouble> {
+) -> Result<Option<usize>, AttemptError> {
     let command = doc! {
         "update": target, "updates": updates, "ordered": false,
         "writeConcern": { "w": "majority" },
@@ -186,11 +199,11 @@ async fn send_some(
     let errors = answer.get_array("writeErrors").map(Vec::as_slice).unwrap_or_default();
     for error in errors.iter().filter_map(Bson::as_document) {
         if number(error, "code") != DUPLICATE_KEY {
-            return Err(Trouble::Refused(format!("`{target}`: {}", text(error, "errmsg"))));
+            return Err(AttemptError::Refused(format!("`{target}`: {}", text(error, "errmsg"))));
         }
     }
     match answer.get("writeConcernError") {
-        Some(error) => Err(Trouble::Unreachable(error.to_string())),
+        Some(error) => Err(AttemptError::Unreachable(error.to_string())),
         None if !errors.is_empty() => Ok(None),
         None => Ok(usize::try_from(number(&answer, "n")).ok()),
     }

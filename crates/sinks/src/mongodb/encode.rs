@@ -1,11 +1,12 @@
-//! A batch as documents that say by themselves what is to be done, whatever the configuration is
-//! when they are applied.
+//! A batch as documents that say by themselves what is to be done.
+//!
+//! Invariant: applying them needs no configuration, which may have changed by then.
 
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use mongodb::bson::spec::BinarySubtype;
 use mongodb::bson::{Binary, Bson, DateTime, Document, doc};
-use pipeline::{Batch, Cell, Role, Rows};
+use pipeline::{Batch, CellValue, ColumnRole, TableRows};
 
 use crate::json;
 
@@ -47,29 +48,30 @@ pub(super) fn parts(batch: &Batch, attempt: i64) -> Vec<Document> {
 }
 
 /// What becomes of a row's document; `plain` is its identity where rows have no key.
-fn row(rows: &Rows, index: usize, plain: String) -> Document {
+fn row(rows: &TableRows, index: usize, plain: String) -> Document {
     let mut set = Document::new();
     let (mut sums, mut least, mut greatest) = (Document::new(), Document::new(), Document::new());
     let (mut last, mut sketches) = (Vec::new(), Document::new());
-    let cells: Vec<Cell<'_>> = rows.row(index).collect();
+    let cells: Vec<CellValue<'_>> = rows.row(index).collect();
     let columns = &rows.table.columns;
-    let decides = |at: usize| columns.iter().any(|other| other.role == Role::Last { time: at });
+    let decides =
+        |at: usize| columns.iter().any(|other| other.role == ColumnRole::Last { time: at });
     for (at, (cell, column)) in cells.iter().zip(columns).enumerate() {
         let name = &column.name;
         let value = value(*cell);
         match column.role {
-            _ if *cell == Cell::Absent => {}
-            Role::Key | Role::Plain => drop(set.insert(name, value)),
-            Role::Sum => drop(sums.insert(name, value)),
-            Role::Min => drop(least.insert(name, value)),
-            Role::Max if decides(at) => {}
-            Role::Max => drop(greatest.insert(name, value)),
-            Role::Last { time } => last.push(doc! {
+            _ if *cell == CellValue::Absent => {}
+            ColumnRole::Key | ColumnRole::Plain => drop(set.insert(name, value)),
+            ColumnRole::Sum => drop(sums.insert(name, value)),
+            ColumnRole::Min => drop(least.insert(name, value)),
+            ColumnRole::Max if decides(at) => {}
+            ColumnRole::Max => drop(greatest.insert(name, value)),
+            ColumnRole::Last { time } => last.push(doc! {
                 "name": name, "value": value,
                 "time_name": &columns[time].name, "time": self::value(cells[time]),
             }),
-            Role::Sketch => drop(sketches.insert(name, value)),
-            Role::Mean { .. } => {}
+            ColumnRole::Sketch => drop(sketches.insert(name, value)),
+            ColumnRole::Mean { .. } => {}
         }
     }
     let id = match rows.table.keys() {
@@ -87,14 +89,14 @@ fn row(rows: &Rows, index: usize, plain: String) -> Document {
 }
 
 /// Times are cut to milliseconds, which is what MongoDB has.
-fn value(cell: Cell<'_>) -> Bson {
+fn value(cell: CellValue<'_>) -> Bson {
     match cell {
-        Cell::Absent => Bson::Null,
-        Cell::Integer(number) => Bson::Int64(number),
-        Cell::Real(number) => Bson::Double(number),
-        Cell::Time(us) => Bson::DateTime(DateTime::from_millis(us.div_euclid(1000))),
-        Cell::Text(text) => Bson::String(String::from_utf8_lossy(text).into_owned()),
-        Cell::Blob(bytes) => {
+        CellValue::Absent => Bson::Null,
+        CellValue::Integer(number) => Bson::Int64(number),
+        CellValue::Real(number) => Bson::Double(number),
+        CellValue::Time(us) => Bson::DateTime(DateTime::from_millis(us.div_euclid(1000))),
+        CellValue::Text(text) => Bson::String(String::from_utf8_lossy(text).into_owned()),
+        CellValue::Blob(bytes) => {
             Bson::Binary(Binary { subtype: BinarySubtype::Generic, bytes: bytes.to_vec() })
         }
     }

@@ -1,13 +1,14 @@
 //! Rows of any query, by the text protocol, in which every value is text.
 
 use mysql_async::prelude::Queryable;
-use mysql_async::{Row, Value};
+use mysql_async::{Conn, Row, Value};
 use pipeline::SinkError;
 
-use super::{Conn, ENGINE, Link, connect};
-use crate::address::Address;
-use crate::rows::TakeRow;
-use crate::trouble::Trouble;
+use super::ENGINE;
+use super::connection::{MySqlConnection, connect};
+use crate::address::ServerAddress;
+use crate::attempt::AttemptError;
+use crate::take_row::TakeRow;
 
 const READ_ONLY: &str = "SET SESSION TRANSACTION READ ONLY";
 
@@ -16,20 +17,24 @@ const READ_ONLY: &str = "SET SESSION TRANSACTION READ ONLY";
 /// # Errors
 /// When the server is not there or refuses.
 pub(crate) fn rows(
-    address: &Address,
+    address: &ServerAddress,
     query: &str,
     take: &mut TakeRow<'_>,
 ) -> Result<(), SinkError> {
-    let told = |trouble: Trouble| trouble.told(ENGINE, address);
-    let Link { mut session, runtime } = connect(address).map_err(told)?;
-    let done = runtime.block_on(read(&mut session.connection, query, take)).map_err(told);
+    let failed = |error: AttemptError| error.into_sink_error(ENGINE, address);
+    let MySqlConnection { mut session, runtime } = connect(address).map_err(failed)?;
+    let done = runtime.block_on(read(&mut session.connection, query, take)).map_err(failed);
     // The driver's farewell needs its runtime, and nobody waits for it.
     let _guard = runtime.enter();
     drop(session);
     done
 }
 
-async fn read(connection: &mut Conn, query: &str, take: &mut TakeRow<'_>) -> Result<(), Trouble> {
+async fn read(
+    connection: &mut Conn,
+    query: &str,
+    take: &mut TakeRow<'_>,
+) -> Result<(), AttemptError> {
     connection.query_drop(READ_ONLY).await?;
     let mut result = connection.query_iter(query).await?;
     let columns = result.columns_ref().iter().map(|column| column.name_str().into_owned());

@@ -10,11 +10,11 @@ use mysql_async::Conn;
 use mysql_async::prelude::Queryable;
 use pipeline::{Column, Kind, Table};
 
-use super::DIALECT;
-use crate::existing::{self, Existing, Held};
-use crate::fitted::KeyLimit;
+use super::dialect::DIALECT;
+use crate::attempt::AttemptError;
+use crate::existing::{self, ExistingColumn, ExistingTable};
+use crate::sanitise::KeyLimit;
 use crate::sql::{self, CHECKPOINTS};
-use crate::trouble::Trouble;
 
 const NAME_BYTES_MAX: usize = 64;
 const KEY_BYTES_MAX: usize = 3072;
@@ -22,7 +22,7 @@ const KEY_BYTES_MAX: usize = 3072;
 const NUMBER_BYTES: usize = 8;
 /// What the name of a machine has of a key, as in host names.
 const NODE_CHARACTERS: usize = 64;
-/// Held while tables are made, so that no column is added twice.
+/// Taken while tables are made, so that no column is added twice.
 const LOCK: &str = "tidegate prepares tables";
 const OPTIONS: &str = "ENGINE=InnoDB DEFAULT CHARACTER SET utf8mb4 ROW_FORMAT=DYNAMIC";
 
@@ -30,11 +30,11 @@ pub(super) async fn prepare(
     connection: &mut Conn,
     tables: &[Arc<Table>],
     limit: Duration,
-) -> Result<(), Trouble> {
+) -> Result<(), AttemptError> {
     let locked: Option<i64> =
         connection.exec_first("SELECT GET_LOCK(?, ?)", (LOCK, limit.as_secs())).await?;
     if locked != Some(1) {
-        return Err(Trouble::Unreachable("another process prepares tables".to_owned()));
+        return Err(AttemptError::Unreachable("another process prepares tables".to_owned()));
     }
     let prepared = prepare_alone(connection, tables).await;
     // Where this fails, the connection does, and its end frees the lock.
@@ -46,16 +46,16 @@ pub(super) async fn prepare(
 pub(super) async fn key_limits(
     connection: &mut Conn,
     table: &Table,
-) -> Result<Vec<KeyLimit>, Trouble> {
+) -> Result<Vec<KeyLimit>, AttemptError> {
     let existing = describe(connection, &table.name).await?;
     let limit = |key: &Column| {
-        let held = existing.column(&key.name).and_then(|held| held.characters_max);
-        KeyLimit::Characters(held.unwrap_or_else(|| characters(table, key)))
+        let stored = existing.column(&key.name).and_then(|stored| stored.characters_max);
+        KeyLimit::Characters(stored.unwrap_or_else(|| characters(table, key)))
     };
     Ok(table.columns[..table.keys()].iter().map(limit).collect())
 }
 
-async fn prepare_alone(connection: &mut Conn, tables: &[Arc<Table>]) -> Result<(), Trouble> {
+async fn prepare_alone(connection: &mut Conn, tables: &[Arc<Table>]) -> Result<(), AttemptError> {
     let collation = collation(connection).await?;
     if describe(connection, CHECKPOINTS).await?.columns.is_empty() {
         let name = format!("varchar(255) CHARACTER SET utf8mb4 COLLATE {collation} NOT NULL");
@@ -67,7 +67,7 @@ async fn prepare_alone(connection: &mut Conn, tables: &[Arc<Table>]) -> Result<(
         connection.query_drop(text).await?;
     }
     for table in tables {
-        existing::check_names(table, NAME_BYTES_MAX).map_err(Trouble::Refused)?;
+        existing::check_names(table, NAME_BYTES_MAX).map_err(AttemptError::Refused)?;
         let key_text = |key: &Column| {
             let characters = characters(table, key);
             format!("varchar({characters}) CHARACTER SET utf8mb4 COLLATE {collation}")
@@ -79,7 +79,7 @@ async fn prepare_alone(connection: &mut Conn, tables: &[Arc<Table>]) -> Result<(
             continue;
         }
         let lacks = existing.lacks(table, &DIALECT, "varchar");
-        for column in lacks.map_err(Trouble::Refused)? {
+        for column in lacks.map_err(AttemptError::Refused)? {
             connection.query_drop(DIALECT.add_column(table, column)).await?;
         }
     }
@@ -99,7 +99,7 @@ fn characters(table: &Table, key: &Column) -> usize {
 }
 
 /// The best order for keys that the server has.
-async fn collation(connection: &mut Conn) -> Result<&'static str, Trouble> {
+async fn collation(connection: &mut Conn) -> Result<&'static str, AttemptError> {
     for name in ["utf8mb4_nopad_bin", "utf8mb4_0900_bin"] {
         let text = "SELECT 1 FROM information_schema.collations WHERE collation_name = ?";
         let known: Option<i64> = connection.exec_first(text, (name,)).await?;
@@ -110,7 +110,7 @@ async fn collation(connection: &mut Conn) -> Result<&'static str, Trouble> {
     Ok("utf8mb4_bin")
 }
 
-async fn describe(connection: &mut Conn, name: &str) -> Result<Existing, Trouble> {
+async fn describe(connection: &mut Conn, name: &str) -> Result<ExistingTable, AttemptError> {
     // A text in a key must be told apart by bytes: another collation is part of its type.
     let columns = "SELECT CAST(column_name AS CHAR), CAST(CASE \
          WHEN data_type = 'varchar' AND collation_name NOT LIKE 'utf8mb4%\\_bin' \
@@ -128,13 +128,13 @@ async fn describe(connection: &mut Conn, name: &str) -> Result<Existing, Trouble
     let columns: Vec<(String, String, bool, Option<u64>)> =
         connection.exec(columns, (name,)).await?;
     let uniques: Vec<String> = connection.exec(uniques, (name,)).await?;
-    let column = |(name, kind, is_required, characters): (_, _, _, Option<u64>)| Held {
+    let column = |(name, kind, is_required, characters): (_, _, _, Option<u64>)| ExistingColumn {
         name,
         kind,
         is_required,
         characters_max: characters.and_then(|count| usize::try_from(count).ok()),
     };
-    Ok(Existing {
+    Ok(ExistingTable {
         columns: columns.into_iter().map(column).collect(),
         uniques: uniques
             .iter()

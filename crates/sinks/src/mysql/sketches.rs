@@ -1,26 +1,28 @@
-//! Rows of sketches: what is held is read, merged and written back in one transaction.
+//! Rows of sketches: the stored one is read, merged and written back in one transaction.
 
 use std::collections::HashMap;
 
 use mysql_async::prelude::Queryable;
 use mysql_async::{Params, Row, Value as Bound};
-use pipeline::{Role, Table};
+use pipeline::{ColumnRole, Table};
 
-use super::{DIALECT, ROWS_AT_ONCE, Session, row};
-use crate::fitted::Fitted;
-use crate::trouble::Trouble;
+use super::bind;
+use super::connection::Session;
+use super::dialect::{DIALECT, ROWS_AT_ONCE};
+use crate::attempt::AttemptError;
+use crate::sanitise::{SanitisedRows, SqlValue};
 
 /// Merges what the table holds into the rows.
 pub(super) async fn merge(
     session: &mut Session,
     node: &str,
     table: &Table,
-    rows: &mut Fitted<'_>,
-) -> Result<(), Trouble> {
+    rows: &mut SanitisedRows<'_>,
+) -> Result<(), AttemptError> {
     lock(session, node, table).await?;
     let keys = table.keys();
-    let bind = |row: &[crate::fitted::Value<'_>]| -> Vec<Bound> {
-        row[..keys].iter().map(|value| row::bound(value, &mut 0)).collect()
+    let bind = |row: &[SqlValue<'_>]| -> Vec<Bound> {
+        row[..keys].iter().map(|value| bind::bound(value, &mut 0)).collect()
     };
     let bound: Vec<Vec<Bound>> = rows.rows().map(bind).collect();
     // Values have no order or hash of their own; as text they do.
@@ -29,23 +31,23 @@ pub(super) async fn merge(
     for chunk in bound.chunks(ROWS_AT_ONCE) {
         let found: Vec<Row> = session
             .connection
-            .exec(held(table, chunk.len()), Params::Positional(chunk.concat()))
+            .exec(stored_sketches(table, chunk.len()), Params::Positional(chunk.concat()))
             .await?;
         for row in found {
             let values = Row::unwrap(row);
             let Some(at) = places.get(&format!("{:?}", &values[..keys])) else { continue };
-            let held = values[keys..].iter().map(|value| match value {
+            let stored = values[keys..].iter().map(|value| match value {
                 Bound::Bytes(bytes) => Some(bytes.as_slice()),
                 _ => None,
             });
-            rows.merge_sketches(*at, table, held).map_err(Trouble::Refused)?;
+            rows.merge_sketches(*at, table, stored).map_err(AttemptError::Refused)?;
         }
     }
     Ok(())
 }
 
 /// Two sources of a node may meet in one row; until the batch is done only one of them merges.
-async fn lock(session: &mut Session, node: &str, table: &Table) -> Result<(), Trouble> {
+async fn lock(session: &mut Session, node: &str, table: &Table) -> Result<(), AttemptError> {
     // Names of locks have 64 characters at most, and are the server's, not the database's.
     let text = "SELECT SHA1(CONCAT_WS(' ', DATABASE(), ?, ?))";
     let name: Option<String> = session.connection.exec_first(text, (&table.name, node)).await?;
@@ -54,17 +56,17 @@ async fn lock(session: &mut Session, node: &str, table: &Table) -> Result<(), Tr
     let text = "SELECT GET_LOCK(?, @@innodb_lock_wait_timeout)";
     let locked: Option<i64> = session.connection.exec_first(text, (&name,)).await?;
     if locked != Some(1) {
-        return Err(Trouble::Again("another process merges sketches".to_owned()));
+        return Err(AttemptError::Retry("another process merges sketches".to_owned()));
     }
     session.locks.push(name);
     Ok(())
 }
 
 /// Reads keys and sketches of rows by their keys.
-fn held(table: &Table, count: usize) -> String {
+fn stored_sketches(table: &Table, count: usize) -> String {
     let quoted = |column: &pipeline::Column| DIALECT.quoted(&column.name);
     let keys: Vec<String> = table.columns[..table.keys()].iter().map(quoted).collect();
-    let sketches = table.columns.iter().filter(|column| column.role == Role::Sketch);
+    let sketches = table.columns.iter().filter(|column| column.role == ColumnRole::Sketch);
     let sketches: Vec<String> = sketches.map(quoted).collect();
     let places = format!("({})", vec!["?"; keys.len()].join(", "));
     let (keys, name) = (keys.join(", "), DIALECT.quoted(&table.name));

@@ -7,22 +7,19 @@ use futures_util::SinkExt;
 use pipeline::Table;
 use tokio_postgres::{Error, Transaction};
 
-use super::DIALECT;
-use crate::fitted::{Fitted, Value};
+use super::dialect::{DIALECT, ROW};
+use crate::sanitise::{SanitisedRows, SqlValue};
 
 /// What is sent at once.
 const CHUNK_BYTES: usize = 64 << 10;
 /// 2000-01-01, where PostgreSQL's times begin; microseconds since the Unix epoch.
 const EPOCH: i64 = 946_684_800_000_000;
 
-/// The column of a temporary twin that holds the number of the row; no column of ours is called so.
-pub(super) const ROW: &str = "\"#\"";
-
 /// Copies rows into the table itself.
 pub(super) async fn into_table(
     transaction: &Transaction<'_>,
     table: &Table,
-    rows: &Fitted<'_>,
+    rows: &SanitisedRows<'_>,
 ) -> Result<(), Error> {
     let target = format!("{} ({})", DIALECT.quoted(&table.name), DIALECT.stored_names(table));
     copy(transaction, &target, rows, false).await
@@ -33,7 +30,7 @@ pub(super) async fn into_stage(
     transaction: &Transaction<'_>,
     stage: &str,
     table: &Table,
-    rows: &Fitted<'_>,
+    rows: &SanitisedRows<'_>,
 ) -> Result<(), Error> {
     let target = format!("{stage} ({ROW}, {})", DIALECT.stored_names(table));
     copy(transaction, &target, rows, true).await
@@ -42,7 +39,7 @@ pub(super) async fn into_stage(
 async fn copy(
     transaction: &Transaction<'_>,
     target: &str,
-    rows: &Fitted<'_>,
+    rows: &SanitisedRows<'_>,
     is_numbered: bool,
 ) -> Result<(), Error> {
     let text = format!("COPY {target} FROM STDIN (FORMAT binary)");
@@ -54,7 +51,7 @@ async fn copy(
         let width = row.len() + usize::from(is_numbered);
         buffer.put_i16(i16::try_from(width).expect("a table has fewer columns"));
         if is_numbered {
-            put(&Value::Integer(number), &mut buffer);
+            put(&SqlValue::Integer(number), &mut buffer);
         }
         row.iter().for_each(|value| put(value, &mut buffer));
         if buffer.len() >= CHUNK_BYTES {
@@ -67,23 +64,23 @@ async fn copy(
     Ok(())
 }
 
-fn put(value: &Value<'_>, buffer: &mut BytesMut) {
+fn put(value: &SqlValue<'_>, buffer: &mut BytesMut) {
     match value {
-        Value::Absent => buffer.put_i32(-1),
-        Value::Integer(number) => {
+        SqlValue::Absent => buffer.put_i32(-1),
+        SqlValue::Integer(number) => {
             buffer.put_i32(8);
             buffer.put_i64(*number);
         }
-        Value::Real(number) => {
+        SqlValue::Real(number) => {
             buffer.put_i32(8);
             buffer.put_f64(*number);
         }
-        Value::Time(us) => {
+        SqlValue::Time(us) => {
             buffer.put_i32(8);
             buffer.put_i64(us - EPOCH);
         }
-        Value::Text(text) => put_bytes(text.as_bytes(), buffer),
-        Value::Blob(bytes) => put_bytes(bytes, buffer),
+        SqlValue::Text(text) => put_bytes(text.as_bytes(), buffer),
+        SqlValue::Blob(bytes) => put_bytes(bytes, buffer),
     }
 }
 

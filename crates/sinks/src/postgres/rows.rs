@@ -6,10 +6,11 @@ use futures_util::TryStreamExt;
 use pipeline::SinkError;
 use tokio_postgres::{Client, SimpleQueryMessage};
 
-use super::{ENGINE, connect};
-use crate::address::Address;
-use crate::rows::TakeRow;
-use crate::trouble::Trouble;
+use super::ENGINE;
+use super::connection::connect;
+use crate::address::ServerAddress;
+use crate::attempt::AttemptError;
+use crate::take_row::TakeRow;
 
 const SETTINGS: &str = "SET statement_timeout = 0; SET default_transaction_read_only = on; \
                         SET TimeZone = 'UTC'; SET DateStyle = 'ISO'";
@@ -19,16 +20,16 @@ const SETTINGS: &str = "SET statement_timeout = 0; SET default_transaction_read_
 /// # Errors
 /// When the server is not there or refuses.
 pub(crate) fn rows(
-    address: &Address,
+    address: &ServerAddress,
     query: &str,
     take: &mut TakeRow<'_>,
 ) -> Result<(), SinkError> {
-    let told = |trouble: Trouble| trouble.told(ENGINE, address);
-    let link = connect(address).map_err(told)?;
-    link.runtime.block_on(read(&link.client, query, take)).map_err(told)
+    let failed = |error: AttemptError| error.into_sink_error(ENGINE, address);
+    let connection = connect(address).map_err(failed)?;
+    connection.runtime.block_on(read(&connection.client, query, take)).map_err(failed)
 }
 
-async fn read(client: &Client, query: &str, take: &mut TakeRow<'_>) -> Result<(), Trouble> {
+async fn read(client: &Client, query: &str, take: &mut TakeRow<'_>) -> Result<(), AttemptError> {
     client.batch_execute(SETTINGS).await?;
     let mut messages = pin!(client.simple_query_raw(query).await?);
     let mut columns: Vec<String> = Vec::new();

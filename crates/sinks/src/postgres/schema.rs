@@ -5,20 +5,22 @@ use std::sync::Arc;
 use pipeline::Table;
 use tokio_postgres::{Client, Transaction};
 
-use super::DIALECT;
-use super::copy::ROW;
-use crate::existing::{self, Existing, Held};
+use super::dialect::{DIALECT, ROW};
+use crate::attempt::AttemptError;
+use crate::existing::{self, ExistingColumn, ExistingTable};
 use crate::sql::{self, CHECKPOINTS};
-use crate::trouble::Trouble;
 
 /// The server cuts longer names, so that two could become one.
 const NAME_BYTES_MAX: usize = 63;
-/// Held while tables are made: `IF NOT EXISTS` alone fails when two do it at once.
+/// Taken while tables are made: `IF NOT EXISTS` alone fails when two do it at once.
 const LOCK: i64 = 0x7469_6465_6761_7465;
 /// Keys are compared byte by byte: faster, and no other order after an upgrade of the C library.
 const KEY_TEXT: &str = "text COLLATE \"C\"";
 
-pub(super) async fn prepare(client: &mut Client, tables: &[Arc<Table>]) -> Result<(), Trouble> {
+pub(super) async fn prepare(
+    client: &mut Client,
+    tables: &[Arc<Table>],
+) -> Result<(), AttemptError> {
     let transaction = client.transaction().await?;
     transaction.execute("SELECT pg_advisory_xact_lock($1)", &[&LOCK]).await?;
     if describe(&transaction, CHECKPOINTS).await?.columns.is_empty() {
@@ -29,13 +31,13 @@ pub(super) async fn prepare(client: &mut Client, tables: &[Arc<Table>]) -> Resul
         transaction.batch_execute(&text).await?;
     }
     for table in tables {
-        existing::check_names(table, NAME_BYTES_MAX).map_err(Trouble::Refused)?;
+        existing::check_names(table, NAME_BYTES_MAX).map_err(AttemptError::Refused)?;
         let existing = describe(&transaction, &table.name).await?;
         if existing.columns.is_empty() {
             transaction.batch_execute(&DIALECT.create(table, |_| KEY_TEXT.to_owned())).await?;
             continue;
         }
-        for column in existing.lacks(table, &DIALECT, KEY_TEXT).map_err(Trouble::Refused)? {
+        for column in existing.lacks(table, &DIALECT, KEY_TEXT).map_err(AttemptError::Refused)? {
             transaction.batch_execute(&DIALECT.add_column(table, column)).await?;
         }
     }
@@ -47,7 +49,7 @@ pub(super) async fn stage(
     transaction: &Transaction<'_>,
     table: &Arc<Table>,
     staged: &mut Vec<Arc<Table>>,
-) -> Result<String, Trouble> {
+) -> Result<String, AttemptError> {
     let known = staged.iter().position(|known| known == table);
     let name = format!("tidegate_stage_{}", known.unwrap_or(staged.len()));
     if known.is_none() {
@@ -66,7 +68,10 @@ pub(super) async fn stage(
     Ok(format!("pg_temp.{name}"))
 }
 
-async fn describe(transaction: &Transaction<'_>, name: &str) -> Result<Existing, Trouble> {
+async fn describe(
+    transaction: &Transaction<'_>,
+    name: &str,
+) -> Result<ExistingTable, AttemptError> {
     let name = DIALECT.quoted(name);
     let columns = "SELECT attname::text, format_type(atttypid, atttypmod), \
          attnotnull AND NOT atthasdef AND attidentity = '' \
@@ -78,13 +83,13 @@ async fn describe(transaction: &Transaction<'_>, name: &str) -> Result<Existing,
          AND indpred IS NULL AND indexprs IS NULL";
     let columns = transaction.query(columns, &[&name]).await?;
     let uniques = transaction.query(uniques, &[&name]).await?;
-    let column = |row: &tokio_postgres::Row| Held {
+    let column = |row: &tokio_postgres::Row| ExistingColumn {
         name: row.get(0),
         kind: row.get(1),
         is_required: row.get(2),
         characters_max: None,
     };
-    Ok(Existing {
+    Ok(ExistingTable {
         columns: columns.iter().map(column).collect(),
         uniques: uniques.iter().map(|row| row.get(0)).collect(),
     })

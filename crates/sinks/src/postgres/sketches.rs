@@ -1,12 +1,11 @@
-//! Rows of sketches: what is held is read, merged and written back in one transaction.
+//! Rows of sketches: the stored one is read, merged and written back in one transaction.
 
-use pipeline::{Role, Table};
+use pipeline::{ColumnRole, Table};
 use tokio_postgres::Transaction;
 
-use super::DIALECT;
-use super::copy::ROW;
-use crate::fitted::Fitted;
-use crate::trouble::Trouble;
+use super::dialect::{DIALECT, ROW};
+use crate::attempt::AttemptError;
+use crate::sanitise::SanitisedRows;
 
 /// Merges what the table holds into the rows, which stand in `stage` too; false when it holds
 /// nothing for any of them.
@@ -14,13 +13,13 @@ pub(super) async fn merge(
     transaction: &Transaction<'_>,
     node: &str,
     table: &Table,
-    (stage, rows): (&str, &mut Fitted<'_>),
-) -> Result<bool, Trouble> {
+    (stage, rows): (&str, &mut SanitisedRows<'_>),
+) -> Result<bool, AttemptError> {
     // Two sources of a node may meet in one row; until the commit only one of them merges.
     let lock = "SELECT pg_advisory_xact_lock(hashtext($1), hashtext($2))";
     transaction.execute(lock, &[&table.name, &node]).await?;
     let named = |column: &pipeline::Column| DIALECT.quoted(&column.name);
-    let sketches = table.columns.iter().filter(|column| column.role == Role::Sketch);
+    let sketches = table.columns.iter().filter(|column| column.role == ColumnRole::Sketch);
     let sketches: Vec<String> = sketches.map(|c| format!("held.{}", named(c))).collect();
     let keys = table.columns[..table.keys()].iter().map(named);
     let keys: Vec<String> = keys.map(|name| format!("held.{name} = new.{name}")).collect();
@@ -31,10 +30,10 @@ pub(super) async fn merge(
         keys.join(" AND ")
     );
     let found = transaction.query(&text, &[]).await?;
-    for held in &found {
-        let at = usize::try_from(held.get::<_, i64>(0)).expect("rows are numbered from 0");
-        let held = (0..sketches.len()).map(|sketch| held.get::<_, Option<&[u8]>>(sketch + 1));
-        rows.merge_sketches(at, table, held).map_err(Trouble::Refused)?;
+    for stored in &found {
+        let at = usize::try_from(stored.get::<_, i64>(0)).expect("rows are numbered from 0");
+        let stored = (0..sketches.len()).map(|sketch| stored.get::<_, Option<&[u8]>>(sketch + 1));
+        rows.merge_sketches(at, table, stored).map_err(AttemptError::Refused)?;
     }
     Ok(!found.is_empty())
 }

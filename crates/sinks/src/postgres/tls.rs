@@ -1,4 +1,4 @@
-//! rustls as tokio-postgres wants it. Without channel binding: SCRAM proves the password anyway.
+//! rustls as tokio-postgres takes it, without channel binding: SCRAM proves the password anyway.
 
 use std::io;
 use std::pin::Pin;
@@ -24,10 +24,10 @@ pub(super) struct Handshake {
 }
 
 /// An encrypted connection.
-pub(super) struct Stream(Box<TlsStream<Socket>>);
+pub(super) struct EncryptedStream(Box<TlsStream<Socket>>);
 
 impl MakeTlsConnect<Socket> for Rustls {
-    type Stream = Stream;
+    type Stream = EncryptedStream;
     type TlsConnect = Handshake;
     type Error = InvalidDnsNameError;
 
@@ -38,25 +38,25 @@ impl MakeTlsConnect<Socket> for Rustls {
 }
 
 impl TlsConnect<Socket> for Handshake {
-    type Stream = Stream;
+    type Stream = EncryptedStream;
     type Error = io::Error;
-    type Future = Pin<Box<dyn Future<Output = io::Result<Stream>> + Send>>;
+    type Future = Pin<Box<dyn Future<Output = io::Result<EncryptedStream>> + Send>>;
 
     fn connect(self, socket: Socket) -> Self::Future {
         Box::pin(async move {
             let stream = TlsConnector::from(self.config).connect(self.name, socket).await?;
-            Ok(Stream(Box::new(stream)))
+            Ok(EncryptedStream(Box::new(stream)))
         })
     }
 }
 
-impl tls::TlsStream for Stream {
+impl tls::TlsStream for EncryptedStream {
     fn channel_binding(&self) -> ChannelBinding {
         ChannelBinding::none()
     }
 }
 
-impl AsyncRead for Stream {
+impl AsyncRead for EncryptedStream {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -66,7 +66,7 @@ impl AsyncRead for Stream {
     }
 }
 
-impl AsyncWrite for Stream {
+impl AsyncWrite for EncryptedStream {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,

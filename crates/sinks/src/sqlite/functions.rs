@@ -69,21 +69,21 @@ impl Aggregate<(Value, Value), Value> for Last {
         Ok((Value::Null, Value::Null))
     }
 
-    fn step(&self, context: &mut Context<'_>, held: &mut (Value, Value)) -> Result<()> {
+    fn step(&self, context: &mut Context<'_>, last: &mut (Value, Value)) -> Result<()> {
         let time: Value = context.get(1)?;
-        let is_later = match (&time, &held.1) {
-            (Value::Text(time), Value::Text(held)) => time >= held,
+        let is_later = match (&time, &last.1) {
+            (Value::Text(time), Value::Text(last)) => time >= last,
             (Value::Null, _) => false,
-            (_, held) => *held == Value::Null,
+            (_, last) => *last == Value::Null,
         };
         if is_later {
-            *held = (context.get(0)?, time);
+            *last = (context.get(0)?, time);
         }
         Ok(())
     }
 
-    fn finalize(&self, _: &mut Context<'_>, held: Option<(Value, Value)>) -> Result<Value> {
-        Ok(held.map_or(Value::Null, |(value, _)| value))
+    fn finalize(&self, _: &mut Context<'_>, last: Option<(Value, Value)>) -> Result<Value> {
+        Ok(last.map_or(Value::Null, |(value, _)| value))
     }
 }
 

@@ -1,10 +1,12 @@
-//! Rows that never meet: many in one statement, since half of what SQLite does for one is to start
-//! and end a statement.
+//! Rows that never meet, many in one statement.
+//!
+//! Half of what SQLite does for one row is to start and end a statement.
 
-use pipeline::{Role, Rows};
+use pipeline::{ColumnRole, TableRows};
 use rusqlite::{Statement, Transaction};
 
-use super::{Bound, Trouble, insert};
+use super::dialect::{BoundCell, insert};
+use super::error::SqliteError;
 
 /// Rows in one statement; more gain nothing.
 const ROWS: usize = 32;
@@ -12,7 +14,10 @@ const ROWS: usize = 32;
 const PARAMETERS_MAX: usize = 4_000;
 
 /// Inserts rows into a table without a key.
-pub(super) fn insert_all(transaction: &Transaction<'_>, rows: &Rows) -> Result<(), Trouble> {
+pub(super) fn insert_all(
+    transaction: &Transaction<'_>,
+    rows: &TableRows,
+) -> Result<(), SqliteError> {
     let width = rows.table.columns.len();
     let at_once = (PARAMETERS_MAX / width).clamp(1, ROWS);
     let one = insert(&rows.table);
@@ -32,11 +37,11 @@ pub(super) fn insert_all(transaction: &Transaction<'_>, rows: &Rows) -> Result<(
 
 fn insert_rows(
     statement: &mut Statement<'_>,
-    rows: &Rows,
+    rows: &TableRows,
     wanted: std::ops::Range<usize>,
-) -> Result<(), Trouble> {
+) -> Result<(), SqliteError> {
     for (at, cell) in wanted.flat_map(|row| rows.row(row)).enumerate() {
-        statement.raw_bind_parameter(at + 1, Bound(cell, Role::Plain))?;
+        statement.raw_bind_parameter(at + 1, BoundCell(cell, ColumnRole::Plain))?;
     }
     statement.raw_execute()?;
     Ok(())

@@ -4,12 +4,13 @@
 
 use std::path::Path;
 
-use pipeline::{Column, Kind, Role, Rollup, SketchOf};
+use pipeline::{Column, ColumnRole, Kind, Rollup, SketchOf};
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OpenFlags};
 use serde_json::Value;
 
-use super::{BUSY_TIMEOUT, DIALECT, functions};
+use super::dialect::{BUSY_TIMEOUT, DIALECT};
+use super::functions;
 
 /// Quantiles that are shown.
 const QUANTILES: [(&str, f64); 3] = [("p50", 0.5), ("p90", 0.9), ("p99", 0.99)];
@@ -37,7 +38,7 @@ pub struct Query {
 
 /// Rows as they were asked for. Blobs are shown in hexadecimal.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Answer {
+pub struct QueryAnswer {
     /// Names of the columns.
     pub columns: Vec<String>,
     /// Values, one a column.
@@ -47,13 +48,13 @@ pub struct Answer {
 /// There is no answer.
 #[derive(Debug, thiserror::Error)]
 pub enum QueryError {
-    /// SQLite says no.
-    #[error("query `{place}`: {cause}")]
+    /// SQLite refuses.
+    #[error("query `{place}`: {reason}")]
     Engine {
         /// The database.
         place: String,
         /// What SQLite says.
-        cause: rusqlite::Error,
+        reason: rusqlite::Error,
     },
     /// The rollup is not grouped by this.
     #[error("no column `{column}` in the key of `{rollup}`; it has `{}`", .known.join("`, `"))]
@@ -77,9 +78,9 @@ pub enum QueryError {
 ///
 /// # Errors
 /// When a column is not one of the key, or the database cannot be read.
-pub fn ask(path: &Path, rollup: &Rollup, query: &Query) -> Result<Answer, QueryError> {
+pub fn ask(path: &Path, rollup: &Rollup, query: &Query) -> Result<QueryAnswer, QueryError> {
     let text = if rollup.raw.is_empty() {
-        Text::new(rollup, query)?.select()
+        RollupSelect::new(rollup, query)?.select()
     } else {
         select_events(rollup, query)?
     };
@@ -90,16 +91,16 @@ pub fn ask(path: &Path, rollup: &Rollup, query: &Query) -> Result<Answer, QueryE
 ///
 /// # Errors
 /// When the database or the text cannot be read, or the text wants to change something.
-pub fn ask_sql(path: &Path, text: &str) -> Result<Answer, QueryError> {
+pub fn ask_sql(path: &Path, text: &str) -> Result<QueryAnswer, QueryError> {
     read(path, text, &[])
 }
 
-fn read(path: &Path, text: &str, parameters: &[&str]) -> Result<Answer, QueryError> {
+fn read(path: &Path, text: &str, parameters: &[&str]) -> Result<QueryAnswer, QueryError> {
     read_rows(path, text, parameters)
-        .map_err(|cause| QueryError::Engine { place: path.display().to_string(), cause })
+        .map_err(|reason| QueryError::Engine { place: path.display().to_string(), reason })
 }
 
-fn read_rows(path: &Path, text: &str, parameters: &[&str]) -> rusqlite::Result<Answer> {
+fn read_rows(path: &Path, text: &str, parameters: &[&str]) -> rusqlite::Result<QueryAnswer> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags)?;
     connection.busy_timeout(BUSY_TIMEOUT)?;
@@ -112,7 +113,7 @@ fn read_rows(path: &Path, text: &str, parameters: &[&str]) -> rusqlite::Result<A
         let cells = (0..columns.len()).map(|at| Ok(shown(row.get_ref(at)?)));
         rows.push(cells.collect::<rusqlite::Result<_>>()?);
     }
-    Ok(Answer { columns, rows })
+    Ok(QueryAnswer { columns, rows })
 }
 
 fn shown(value: ValueRef<'_>) -> Value {
@@ -164,14 +165,14 @@ fn select_events(rollup: &Rollup, query: &Query) -> Result<String, QueryError> {
 }
 
 /// The parts of the text that reads a rollup.
-struct Text<'r> {
+struct RollupSelect<'r> {
     rollup: &'r Rollup,
     /// Names of what is grouped by, and how each is computed.
     by: Vec<(String, String)>,
     condition: String,
 }
 
-impl<'r> Text<'r> {
+impl<'r> RollupSelect<'r> {
     fn new(rollup: &'r Rollup, query: &Query) -> Result<Self, QueryError> {
         let keys = &rollup.table.columns[..rollup.table.keys()];
         let time = keys.iter().find(|column| column.kind == Kind::Time);
@@ -234,14 +235,14 @@ impl<'r> Text<'r> {
         let measure = |column: &Column| {
             let name = DIALECT.quoted(&column.name);
             let value = match column.role {
-                Role::Sum => format!("SUM({name})"),
-                Role::Min => format!("MIN({name})"),
-                Role::Max => format!("MAX({name})"),
-                Role::Last { time } => format!("tidegate_last({name}, {})", quoted(time)),
-                Role::Mean { sum, count } => {
+                ColumnRole::Sum => format!("SUM({name})"),
+                ColumnRole::Min => format!("MIN({name})"),
+                ColumnRole::Max => format!("MAX({name})"),
+                ColumnRole::Last { time } => format!("tidegate_last({name}, {})", quoted(time)),
+                ColumnRole::Mean { sum, count } => {
                     format!("SUM({}) * 1.0 / NULLIF(SUM({}), 0)", quoted(sum), quoted(count))
                 }
-                Role::Key | Role::Sketch | Role::Plain => return None,
+                ColumnRole::Key | ColumnRole::Sketch | ColumnRole::Plain => return None,
             };
             Some((name, value))
         };
@@ -277,7 +278,7 @@ fn group(keys: &[Column], time: Option<&Column>, name: &str) -> Option<String> {
     let place = |name: &str| BUCKETS.iter().position(|(bucket, ..)| *bucket == name);
     let time = time?;
     let (_, length, rest) = BUCKETS[place(name)?];
-    let is_longer = place(&time.name).is_none_or(|held| held < place(name).unwrap_or(0));
+    let is_longer = place(&time.name).is_none_or(|known| known < place(name).unwrap_or(0));
     let column = DIALECT.quoted(&time.name);
     is_longer.then(|| format!("substr({column}, 1, {length}) || '{rest}'"))
 }

@@ -6,8 +6,9 @@ use pipeline::SinkError;
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OpenFlags};
 
-use super::{BUSY_TIMEOUT, functions};
-use crate::rows::TakeRow;
+use super::dialect::BUSY_TIMEOUT;
+use super::functions;
+use crate::take_row::TakeRow;
 
 /// Runs `query` and hands each row over; the functions that merge sketches are known.
 ///
@@ -17,7 +18,7 @@ pub(crate) fn rows(path: &Path, query: &str, take: &mut TakeRow<'_>) -> Result<(
     read(path, query, take).map_err(|error| SinkError::Refused {
         engine: "sqlite",
         place: path.display().to_string(),
-        cause: error.to_string(),
+        reason: error.to_string(),
     })
 }
 

@@ -1,37 +1,41 @@
-//! Rows of sketches: what is held is read, merged and written back in one transaction.
+//! Rows of sketches: the stored one is read, merged and written back in one transaction.
 
 use metrics::merge_sketches;
-use pipeline::{Cell, Role, Rows};
+use pipeline::{CellValue, ColumnRole, TableRows};
 use rusqlite::Transaction;
 
-use super::{Bound, DIALECT, Trouble, insert};
+use super::dialect::{BoundCell, DIALECT, insert};
+use super::error::SqliteError;
 
 /// Merges rows into a table of sketches.
-pub(super) fn merge(transaction: &Transaction<'_>, rows: &Rows) -> Result<(), Trouble> {
+pub(super) fn merge(transaction: &Transaction<'_>, rows: &TableRows) -> Result<(), SqliteError> {
     let table = &rows.table;
-    let held = DIALECT.held_sketches(table, |_| "?".to_owned());
-    let mut held = transaction.prepare_cached(&held)?;
+    let stored = DIALECT.stored_sketches(table, |_| "?".to_owned());
+    let mut stored = transaction.prepare_cached(&stored)?;
     let mut write = transaction.prepare_cached(&insert(table))?;
-    let broken = |cause| Trouble::Sketch { table: table.name.clone(), cause };
+    let broken = |reason| SqliteError::Sketch { table: table.name.clone(), reason };
     for index in rows.by_key() {
         for (at, key) in rows.row(index).take(table.keys()).enumerate() {
-            held.raw_bind_parameter(at + 1, Bound(key, Role::Key))?;
+            stored.raw_bind_parameter(at + 1, BoundCell(key, ColumnRole::Key))?;
         }
-        let mut found = held.raw_query();
+        let mut found = stored.raw_query();
         let found = found.next()?;
         let mut sketch = 0;
         for (at, (cell, column)) in rows.row(index).zip(&table.columns).enumerate() {
             let mut there: Option<&[u8]> = None;
-            if column.role == Role::Sketch {
+            if column.role == ColumnRole::Sketch {
                 there = found.and_then(|row| row.get_ref(sketch).ok()?.as_blob_or_null().ok()?);
                 sketch += 1;
             }
             match (cell, there) {
-                (Cell::Blob(new), Some(there)) => {
+                (CellValue::Blob(new), Some(there)) => {
                     let merged = merge_sketches(there, new).map_err(broken)?;
-                    write.raw_bind_parameter(at + 1, Bound(Cell::Blob(&merged), column.role))?;
+                    write.raw_bind_parameter(
+                        at + 1,
+                        BoundCell(CellValue::Blob(&merged), column.role),
+                    )?;
                 }
-                (cell, _) => write.raw_bind_parameter(at + 1, Bound(cell, column.role))?,
+                (cell, _) => write.raw_bind_parameter(at + 1, BoundCell(cell, column.role))?,
             }
         }
         write.raw_execute()?;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use pipeline::{Batch, Cell, Checkpoint, Column, Kind, Role, Rows, Sink, Table};
+use pipeline::{Batch, CellValue, Checkpoint, Column, ColumnRole, Kind, Sink, Table, TableRows};
 use rusqlite::Connection;
 
 use super::SqliteSink;
@@ -10,15 +10,15 @@ use super::SqliteSink;
 fn table() -> Arc<Table> {
     let column = |name: &str, kind, role| Column { name: name.to_owned(), kind, role };
     let columns = vec![
-        column("path", Kind::Text, Role::Key),
-        column("minute", Kind::Time, Role::Key),
-        column("sum_x", Kind::Integer, Role::Sum),
-        column("count_x", Kind::Integer, Role::Sum),
-        column("mean_x", Kind::Real, Role::Mean { sum: 2, count: 3 }),
-        column("min_x", Kind::Real, Role::Min),
-        column("max_x", Kind::Real, Role::Max),
-        column("last_x_time", Kind::Time, Role::Max),
-        column("last_x", Kind::Text, Role::Last { time: 7 }),
+        column("path", Kind::Text, ColumnRole::Key),
+        column("minute", Kind::Time, ColumnRole::Key),
+        column("sum_x", Kind::Integer, ColumnRole::Sum),
+        column("count_x", Kind::Integer, ColumnRole::Sum),
+        column("mean_x", Kind::Real, ColumnRole::Mean { sum: 2, count: 3 }),
+        column("min_x", Kind::Real, ColumnRole::Min),
+        column("max_x", Kind::Real, ColumnRole::Max),
+        column("last_x_time", Kind::Time, ColumnRole::Max),
+        column("last_x", Kind::Text, ColumnRole::Last { time: 7 }),
     ];
     Arc::new(Table { name: "t".to_owned(), columns })
 }
@@ -27,18 +27,18 @@ fn table() -> Arc<Table> {
 type Given = (i64, i64, Option<f64>, Option<f64>, Option<(i64, &'static str)>);
 
 fn batch(sequence: u64, (sum, count, min, max, last): Given) -> Batch {
-    let mut rows = Rows::new(table());
-    let real = |number: Option<f64>| number.map_or(Cell::Absent, Cell::Real);
+    let mut rows = TableRows::new(table());
+    let real = |number: Option<f64>| number.map_or(CellValue::Absent, CellValue::Real);
     let cells = [
-        Cell::Text(b"/a"),
-        Cell::Time(0),
-        Cell::Integer(sum),
-        Cell::Integer(count),
-        Cell::Absent,
+        CellValue::Text(b"/a"),
+        CellValue::Time(0),
+        CellValue::Integer(sum),
+        CellValue::Integer(count),
+        CellValue::Absent,
         real(min),
         real(max),
-        last.map_or(Cell::Absent, |(time, _)| Cell::Time(time)),
-        last.map_or(Cell::Absent, |(_, text)| Cell::Text(text.as_bytes())),
+        last.map_or(CellValue::Absent, |(time, _)| CellValue::Time(time)),
+        last.map_or(CellValue::Absent, |(_, text)| CellValue::Text(text.as_bytes())),
     ];
     cells.into_iter().for_each(|cell| rows.push(cell));
     let (node, source) = ("n".to_owned(), "s".to_owned());
@@ -53,7 +53,7 @@ fn every_role_is_merged_with_the_row_held() {
     let mut sink = SqliteSink::new(&file);
     sink.prepare(&[table()]).unwrap();
     let connection = Connection::open(&file).unwrap();
-    let held = || -> String {
+    let stored = || -> String {
         let text = "SELECT json_array(path, minute, sum_x, count_x, mean_x, min_x, max_x, \
                     last_x_time, last_x) FROM t";
         connection.query_row(text, [], |row| row.get(0)).unwrap()
@@ -82,6 +82,6 @@ fn every_role_is_merged_with_the_row_held() {
     ];
     for (at, (given, expected)) in given.into_iter().enumerate() {
         sink.deliver(&batch(at as u64 + 1, given)).unwrap();
-        assert_eq!(held(), format!("[\"/a\",\"1970-01-01T00:00:00Z\",{expected}]"), "{at}");
+        assert_eq!(stored(), format!("[\"/a\",\"1970-01-01T00:00:00Z\",{expected}]"), "{at}");
     }
 }

@@ -42,15 +42,15 @@ fn every_role() -> Arc<Table> {
     Arc::new(Table {
         name: "reads".to_owned(),
         columns: vec![
-            column("path", Kind::Text, Role::Key),
-            column("status", Kind::Integer, Role::Key),
-            column("count", Kind::Integer, Role::Sum),
-            column("sum_x", Kind::Real, Role::Sum),
-            column("min_x", Kind::Integer, Role::Min),
-            column("max_x", Kind::Real, Role::Max),
-            column("last_user_time", Kind::Time, Role::Max),
-            column("last_user", Kind::Text, Role::Last { time: 6 }),
-            column("mean_x", Kind::Real, Role::Mean { sum: 3, count: 2 }),
+            column("path", Kind::Text, ColumnRole::Key),
+            column("status", Kind::Integer, ColumnRole::Key),
+            column("count", Kind::Integer, ColumnRole::Sum),
+            column("sum_x", Kind::Real, ColumnRole::Sum),
+            column("min_x", Kind::Integer, ColumnRole::Min),
+            column("max_x", Kind::Real, ColumnRole::Max),
+            column("last_user_time", Kind::Time, ColumnRole::Max),
+            column("last_user", Kind::Text, ColumnRole::Last { time: 6 }),
+            column("mean_x", Kind::Real, ColumnRole::Mean { sum: 3, count: 2 }),
         ],
     })
 }
@@ -58,12 +58,14 @@ fn every_role() -> Arc<Table> {
 fn merges_every_role(bench: &Bench) {
     let table = every_role();
     let row = |status, sum, min, max, time, user| {
-        let (path, mean) = (Cell::Text(b"/a"), Cell::Absent);
-        [path, Cell::Integer(status), Cell::Integer(2), sum, min, max, time, user, mean]
+        let (path, mean) = (CellValue::Text(b"/a"), CellValue::Absent);
+        [path, CellValue::Integer(status), CellValue::Integer(2), sum, min, max, time, user, mean]
     };
-    let nothing = Cell::Absent;
-    let (int, real, time) = (Cell::Integer, Cell::Real, |s: i64| Cell::Time(TIME + s * 1_000_000));
-    let (anna, bert, carl) = (Cell::Text(b"anna"), Cell::Text(b"bert"), Cell::Text(b"carl"));
+    let nothing = CellValue::Absent;
+    let (int, real, time) =
+        (CellValue::Integer, CellValue::Real, |s: i64| CellValue::Time(TIME + s * 1_000_000));
+    let (anna, bert, carl) =
+        (CellValue::Text(b"anna"), CellValue::Text(b"bert"), CellValue::Text(b"carl"));
     let mut sink = bench.prepared(&[&table]);
     let first = [
         row(1, real(1.5), int(5), real(7.0), time(10), anna),
@@ -75,7 +77,7 @@ fn merges_every_role(bench: &Bench) {
         row(2, real(1.0), int(3), real(2.0), time(1), bert),
         row(3, real(4.0), int(2), nothing, time(5), carl),
     ];
-    let as_rows = |cells: &[[Cell<'_>; 9]]| {
+    let as_rows = |cells: &[[CellValue<'_>; 9]]| {
         rows(&table, &cells.iter().map(|row| row.as_slice()).collect::<Vec<_>>())
     };
     sink.deliver(&batch(1, as_rows(&first))).unwrap();
@@ -100,9 +102,9 @@ fn advances_one_of_two_writers(bench: &Bench) {
             threads.map(|thread| thread.join().unwrap())
         });
         let fenced = outcomes.iter().filter(|outcome| match outcome {
-            Err(SinkError::Fenced { source_name, held, expected }) => {
+            Err(SinkError::Fenced { source_name, stored, expected }) => {
                 assert_eq!(
-                    (source_name.as_str(), *held, *expected),
+                    (source_name.as_str(), *stored, *expected),
                     ("web", sequence, sequence - 1)
                 );
                 true
@@ -125,17 +127,18 @@ fn shows_the_checkpoints_of_every_node(bench: &Bench) {
         batch.checkpoint.source = source.to_owned();
         sink.deliver(&batch).unwrap();
     }
-    let mut held = sink.checkpoints("web").unwrap();
-    held.sort_by(|one, other| one.node.cmp(&other.node));
+    let mut stored = sink.checkpoints("web").unwrap();
+    stored.sort_by(|one, other| one.node.cmp(&other.node));
     let other = Checkpoint { node: "n2".to_owned(), ..checkpoint(1) };
-    assert_eq!(held, [checkpoint(1), other]);
+    assert_eq!(stored, [checkpoint(1), other]);
 }
 
 fn commits_nothing_of_a_batch_that_is_refused(bench: &Bench) {
     let absent = Arc::new(Table { name: "absent".to_owned(), ..(*counts()).clone() });
     let mut sink = bench.prepared(&[&counts()]);
     let mut two = batch(1, one("/a", 1));
-    let row: &[Cell<'_>] = &[Cell::Text(b"/a"), Cell::Time(TIME), Cell::Integer(1)];
+    let row: &[CellValue<'_>] =
+        &[CellValue::Text(b"/a"), CellValue::Time(TIME), CellValue::Integer(1)];
     two.rows.push(rows(&absent, &[row]));
     let error = sink.deliver(&two).unwrap_err();
     assert!(matches!(error, SinkError::Refused { .. }), "{error}");
@@ -151,13 +154,14 @@ fn keeps_rows_of_a_table_without_keys(bench: &Bench) {
     let table = Arc::new(Table {
         name: "raw".to_owned(),
         columns: vec![
-            column("time", Kind::Time, Role::Plain),
-            column("user", Kind::Text, Role::Plain),
-            column("bytes", Kind::Blob, Role::Plain),
+            column("time", Kind::Time, ColumnRole::Plain),
+            column("user", Kind::Text, ColumnRole::Plain),
+            column("bytes", Kind::Blob, ColumnRole::Plain),
         ],
     });
     let mut sink = bench.prepared(&[&table]);
-    let row: &[Cell<'_>] = &[Cell::Time(TIME + 250_000), Cell::Text(b"anna"), Cell::Blob(b"hi")];
+    let row: &[CellValue<'_>] =
+        &[CellValue::Time(TIME + 250_000), CellValue::Text(b"anna"), CellValue::Blob(b"hi")];
     sink.deliver(&batch(1, rows(&table, &[row, row]))).unwrap();
     assert_eq!(bench.query("SELECT COUNT(*), MIN(\"user\") FROM raw"), "2|anna");
     let time = bench.query("SELECT MIN(time) FROM raw");
@@ -168,13 +172,13 @@ fn takes_a_hundred_thousand_rows(bench: &Bench) {
     let table = counts();
     let mut sink = bench.prepared(&[&table]);
     for sequence in 1..=2 {
-        let mut rows = Rows::new(Arc::clone(&table));
+        let mut rows = TableRows::new(Arc::clone(&table));
         for at in 0..100_000_i64 {
             // Scattered, as a hash table gives them.
             let path = format!("/articles/{}", at * 7919 % 100_000);
-            rows.push(Cell::Text(path.as_bytes()));
-            rows.push(Cell::Time(TIME));
-            rows.push(Cell::Integer(at));
+            rows.push(CellValue::Text(path.as_bytes()));
+            rows.push(CellValue::Time(TIME));
+            rows.push(CellValue::Integer(at));
         }
         sink.deliver(&batch(sequence, rows)).unwrap();
     }
@@ -185,13 +189,13 @@ fn quotes_names_that_sql_knows(bench: &Bench) {
     let table = Arc::new(Table {
         name: "Order".to_owned(),
         columns: vec![
-            column("Group", Kind::Text, Role::Key),
-            column("select", Kind::Integer, Role::Sum),
+            column("Group", Kind::Text, ColumnRole::Key),
+            column("select", Kind::Integer, ColumnRole::Sum),
         ],
     });
     let mut sink = bench.prepared(&[&table]);
     for sequence in 1..=2 {
-        let row: &[Cell<'_>] = &[Cell::Text(b"a"), Cell::Integer(3)];
+        let row: &[CellValue<'_>] = &[CellValue::Text(b"a"), CellValue::Integer(3)];
         sink.deliver(&batch(sequence, rows(&table, &[row]))).unwrap();
     }
     assert_eq!(bench.query("SELECT \"Group\", \"select\" FROM \"Order\""), "a|6");
@@ -201,11 +205,11 @@ fn takes_what_logs_hold(bench: &Bench) {
     let table = Arc::new(Table {
         name: "odd".to_owned(),
         columns: vec![
-            column("path", Kind::Text, Role::Key),
-            column("max_n", Kind::Integer, Role::Max),
-            column("sum_x", Kind::Real, Role::Sum),
-            column("last_time", Kind::Time, Role::Max),
-            column("last_user", Kind::Text, Role::Last { time: 3 }),
+            column("path", Kind::Text, ColumnRole::Key),
+            column("max_n", Kind::Integer, ColumnRole::Max),
+            column("sum_x", Kind::Real, ColumnRole::Sum),
+            column("last_time", Kind::Time, ColumnRole::Max),
+            column("last_user", Kind::Text, ColumnRole::Last { time: 3 }),
         ],
     });
     let long = "u".repeat(300_000);
@@ -215,32 +219,32 @@ fn takes_what_logs_hold(bench: &Bench) {
         &[
             // Two that become one key, the later one first.
             &[
-                Cell::Text(b"/\xff"),
-                Cell::Integer(i64::MAX),
-                Cell::Real(1.0),
-                Cell::Time(TIME + 1),
-                Cell::Text(b"nul\0"),
+                CellValue::Text(b"/\xff"),
+                CellValue::Integer(i64::MAX),
+                CellValue::Real(1.0),
+                CellValue::Time(TIME + 1),
+                CellValue::Text(b"nul\0"),
             ],
             &[
-                Cell::Text(b"/\xfe"),
-                Cell::Integer(i64::MIN),
-                Cell::Real(2.0),
-                Cell::Time(TIME),
-                Cell::Text(b"early"),
+                CellValue::Text(b"/\xfe"),
+                CellValue::Integer(i64::MIN),
+                CellValue::Real(2.0),
+                CellValue::Time(TIME),
+                CellValue::Text(b"early"),
             ],
             &[
-                Cell::Text("/\u{1F600}'\\\";--".as_bytes()),
-                Cell::Integer(i64::MIN),
-                Cell::Real(f64::NAN),
-                Cell::Time(i64::MAX),
-                Cell::Text(long.as_bytes()),
+                CellValue::Text("/\u{1F600}'\\\";--".as_bytes()),
+                CellValue::Integer(i64::MIN),
+                CellValue::Real(f64::NAN),
+                CellValue::Time(i64::MAX),
+                CellValue::Text(long.as_bytes()),
             ],
             &[
-                Cell::Absent,
-                Cell::Absent,
-                Cell::Real(f64::NEG_INFINITY),
-                Cell::Time(i64::MIN),
-                Cell::Absent,
+                CellValue::Absent,
+                CellValue::Absent,
+                CellValue::Real(f64::NEG_INFINITY),
+                CellValue::Time(i64::MIN),
+                CellValue::Absent,
             ],
         ],
     );
@@ -259,15 +263,17 @@ fn stops_sums_at_the_largest_number(bench: &Bench) {
     let table = Arc::new(Table {
         name: "sums".to_owned(),
         columns: vec![
-            column("path", Kind::Text, Role::Key),
-            column("sum_n", Kind::Integer, Role::Sum),
-            column("sum_x", Kind::Real, Role::Sum),
+            column("path", Kind::Text, ColumnRole::Key),
+            column("sum_n", Kind::Integer, ColumnRole::Sum),
+            column("sum_x", Kind::Real, ColumnRole::Sum),
         ],
     });
     let mut sink = bench.prepared(&[&table]);
     for sequence in 1..=3 {
-        let up: &[Cell<'_>] = &[Cell::Text(b"up"), Cell::Integer(i64::MAX), Cell::Real(1e308)];
-        let down: &[Cell<'_>] = &[Cell::Text(b"down"), Cell::Integer(i64::MIN), Cell::Real(-1e308)];
+        let up: &[CellValue<'_>] =
+            &[CellValue::Text(b"up"), CellValue::Integer(i64::MAX), CellValue::Real(1e308)];
+        let down: &[CellValue<'_>] =
+            &[CellValue::Text(b"down"), CellValue::Integer(i64::MIN), CellValue::Real(-1e308)];
         sink.deliver(&batch(sequence, rows(&table, &[up, down]))).unwrap();
     }
     let found = bench.query("SELECT sum_n, sum_x FROM sums ORDER BY path").replace("e+", "e");
@@ -293,13 +299,13 @@ fn delivers_the_same_keys_from_many_nodes_at_once(bench: &Bench) {
     let deliver = |node: i64| {
         let mut sink = bench.prepared(&[&table]);
         for sequence in 1..=5 {
-            let mut rows = Rows::new(Arc::clone(&table));
+            let mut rows = TableRows::new(Arc::clone(&table));
             for at in 0..300 {
                 // In another order from each node.
                 let at = if node % 2 == 0 { at } else { 299 - at };
-                rows.push(Cell::Text(format!("/{at}").as_bytes()));
-                rows.push(Cell::Time(TIME));
-                rows.push(Cell::Integer(1));
+                rows.push(CellValue::Text(format!("/{at}").as_bytes()));
+                rows.push(CellValue::Time(TIME));
+                rows.push(CellValue::Integer(1));
             }
             let mut batch = batch(sequence, rows);
             batch.checkpoint.node = format!("n{node}");
@@ -325,11 +331,11 @@ fn merges_sketches(bench: &Bench) {
     let table = Arc::new(Table {
         name: "t_sketches".to_owned(),
         columns: vec![
-            column("path", Kind::Text, Role::Key),
-            column("minute", Kind::Time, Role::Key),
-            column("status", Kind::Integer, Role::Key),
-            column("unique_user", Kind::Blob, Role::Sketch),
-            column("unique_host", Kind::Blob, Role::Sketch),
+            column("path", Kind::Text, ColumnRole::Key),
+            column("minute", Kind::Time, ColumnRole::Key),
+            column("status", Kind::Integer, ColumnRole::Key),
+            column("unique_user", Kind::Blob, ColumnRole::Sketch),
+            column("unique_host", Kind::Blob, ColumnRole::Sketch),
         ],
     });
     let sketch = |values: std::ops::Range<u32>| {
@@ -340,9 +346,9 @@ fn merges_sketches(bench: &Bench) {
         bytes
     };
     let (a, b, c) = (sketch(0..10), sketch(5..3_000), sketch(0..3));
-    let row = |path, user, host| [path, Cell::Time(TIME), Cell::Integer(200), user, host];
-    let (blob, nothing) = (Cell::Blob, Cell::Absent);
-    let [x, y] = [Cell::Text(b"/x"), Cell::Text(b"/y")];
+    let row = |path, user, host| [path, CellValue::Time(TIME), CellValue::Integer(200), user, host];
+    let (blob, nothing) = (CellValue::Blob, CellValue::Absent);
+    let [x, y] = [CellValue::Text(b"/x"), CellValue::Text(b"/y")];
     let mut sink = bench.prepared(&[&table]);
     let batches = [
         vec![row(y, blob(&a), nothing)],
@@ -350,7 +356,7 @@ fn merges_sketches(bench: &Bench) {
         vec![row(y, nothing, nothing)],
     ];
     for (sequence, cells) in (1..).zip(&batches) {
-        let cells: Vec<&[Cell<'_>]> = cells.iter().map(|row| row.as_slice()).collect();
+        let cells: Vec<&[CellValue<'_>]> = cells.iter().map(|row| row.as_slice()).collect();
         sink.deliver(&batch(sequence, rows(&table, &cells))).unwrap();
     }
     let hex = |bytes: &[u8]| -> String { bytes.iter().map(|b| format!("{b:02X}")).collect() };

@@ -23,8 +23,8 @@ fn is_unreachable(outcome: &Result<(), SinkError>) -> bool {
 /// What the pipeline does after an outcome that it does not know: it reads the checkpoint.
 fn deliver_unless_held(sink: &mut dyn Sink, batch: &Batch) {
     sink.prepare(&[counts()]).unwrap();
-    let held = sink.checkpoints("web").unwrap();
-    if !held.contains(&batch.checkpoint) {
+    let stored = sink.checkpoints("web").unwrap();
+    if !stored.contains(&batch.checkpoint) {
         sink.deliver(batch).unwrap();
     }
 }
@@ -40,8 +40,8 @@ fn an_answer_is_lost(bench: &Bench, port: u16, fault: Fault) {
         let outcome = sink.deliver(&batch);
         assert!(is_unreachable(&outcome), "{outcome:?}");
         let is_committed = fault == Fault::LoseAnswer;
-        let held = bench.sink().checkpoints("web").unwrap();
-        assert_eq!(held.contains(&batch.checkpoint), is_committed);
+        let stored = bench.sink().checkpoints("web").unwrap();
+        assert_eq!(stored.contains(&batch.checkpoint), is_committed);
         deliver_unless_held(&mut *sink, &batch);
         assert_eq!(bench.query("SELECT count FROM counts"), sequence.to_string());
     }

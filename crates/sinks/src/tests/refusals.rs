@@ -1,4 +1,4 @@
-//! Tables that are there already, and servers that say no.
+//! Tables that are there already, and servers that refuse.
 
 use super::*;
 
@@ -8,7 +8,7 @@ const ENGINES: [fn() -> Bench; 3] = [Bench::sqlite, Bench::postgres, Bench::mysq
 
 fn refusal(bench: &Bench) -> String {
     match bench.sink().prepare(&[counts()]) {
-        Err(SinkError::Refused { cause, .. }) => cause,
+        Err(SinkError::Refused { reason, .. }) => reason,
         other => panic!("{}: {other:?}", bench.url),
     }
 }
@@ -19,16 +19,16 @@ fn adds_a_measure_that_a_table_lacks() {
         let mut sink = bench.prepared(&[&counts()]);
         sink.deliver(&batch(1, one("/a", 1))).unwrap();
         let mut wider = (*counts()).clone();
-        wider.columns.push(column("sum_x", Kind::Integer, Role::Sum));
-        wider.columns.push(column("mean_x", Kind::Real, Role::Mean { sum: 3, count: 2 }));
+        wider.columns.push(column("sum_x", Kind::Integer, ColumnRole::Sum));
+        wider.columns.push(column("mean_x", Kind::Real, ColumnRole::Mean { sum: 3, count: 2 }));
         let wider = Arc::new(wider);
         let mut sink = bench.prepared(&[&wider]);
-        let row: &[Cell<'_>] = &[
-            Cell::Text(b"/a"),
-            Cell::Time(TIME),
-            Cell::Integer(1),
-            Cell::Integer(5),
-            Cell::Absent,
+        let row: &[CellValue<'_>] = &[
+            CellValue::Text(b"/a"),
+            CellValue::Time(TIME),
+            CellValue::Integer(1),
+            CellValue::Integer(5),
+            CellValue::Absent,
         ];
         sink.deliver(&batch(2, rows(&wider, &[row]))).unwrap();
         let found = bench.query("SELECT count, sum_x, mean_x FROM counts");
@@ -50,12 +50,12 @@ fn names_the_column_and_both_types() {
          rollup another name, or move the table away",
     ]) {
         bench.query("CREATE TABLE counts (path VARCHAR(100), minute INTEGER, count TEXT)");
-        let cause = refusal(&bench);
+        let reason = refusal(&bench);
         // `path` and `minute` stand first; they are named where they differ, too.
-        if !cause.contains("`count`") {
+        if !reason.contains("`count`") {
             assert!(
-                cause.contains("column `path`") || cause.contains("column `minute`"),
-                "{cause}"
+                reason.contains("column `path`") || reason.contains("column `minute`"),
+                "{reason}"
             );
         }
         bench.query("DROP TABLE counts");
@@ -86,8 +86,8 @@ fn refuses_a_table_without_the_key() {
         bench.query(&format!(
             "CREATE TABLE counts (path {text} NOT NULL PRIMARY KEY, count BIGINT)"
         ));
-        let cause = refusal(&bench);
-        assert!(cause.contains("no column `minute`") || cause.contains("`count`"), "{cause}");
+        let reason = refusal(&bench);
+        assert!(reason.contains("no column `minute`") || reason.contains("`count`"), "{reason}");
         bench.query("DROP TABLE counts");
         let whole = match bench.url.starts_with("sqlite") {
             true => "INTEGER",
@@ -96,18 +96,18 @@ fn refuses_a_table_without_the_key() {
         bench.query(&format!(
             "CREATE TABLE counts (path {text} NOT NULL PRIMARY KEY, minute {time}, count {whole})"
         ));
-        let cause = refusal(&bench);
+        let reason = refusal(&bench);
         assert!(
-            cause.contains("no primary key or unique index of exactly `path`, `minute`"),
-            "{cause}"
+            reason.contains("no primary key or unique index of exactly `path`, `minute`"),
+            "{reason}"
         );
         bench.query("DROP TABLE counts");
         bench.query(&format!(
             "CREATE TABLE counts (path {text} NOT NULL, minute {time} NOT NULL, count {whole}, \
              note {text} NOT NULL, PRIMARY KEY (path, minute))"
         ));
-        let cause = refusal(&bench);
-        assert!(cause.contains("column `note` that may not be empty"), "{cause}");
+        let reason = refusal(&bench);
+        assert!(reason.contains("column `note` that may not be empty"), "{reason}");
     }
 }
 

@@ -1,7 +1,7 @@
 //! A snapshot's bytes: a line that names format and version, records in MessagePack, a checksum.
 //!
-//! `tidegate statsd snapshot 1`, a line feed, one [`SnapshotHead`], [`Record`]s, the last of which is
-//! [`Record::End`], and the XXH3 hash (64 bits, seed 0, little endian) of all bytes before it.
+//! `tidegate statsd snapshot 1`, a line feed, one [`SnapshotHead`], [`Record`]s, the last of which
+//! is [`Record::End`], and the XXH3 hash (64 bits, seed 0, little endian) of all bytes before it.
 //! Invariant: nothing of a file is shown unless its checksum is right and it ends where it says.
 
 use std::borrow::Cow;

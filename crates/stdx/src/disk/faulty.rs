@@ -3,12 +3,17 @@
 //! The model, by seed:
 //! - Every operation counts; the Nth can be made to fail with EIO, once or from then on.
 //! - With a capacity set, an append takes what fits and then fails with ENOSPC.
-//! - A failed `sync` loses what it should have made durable: the cache still shows it, later
-//!   syncs succeed, and after a crash zeros stand in its place (Linux does the same).
-//! - At a crash a file keeps its synced contents and a drawn part of what was appended since, the
-//!   end of which may be zeros; a directory keeps a drawn prefix of its changes since `sync_dir`,
-//!   as a metadata journal would. Handles, locks and clones from before the crash are dead, so
-//!   that threads of the process that ended change nothing any more.
+//! - A failed `sync` loses what it should have made durable, as on Linux. The cache still shows it
+//!   and later syncs succeed, but after a crash zeros stand in its place.
+//! - At a crash a file keeps its synced contents and a drawn part of what was appended since. The
+//!   end of that part may be zeros.
+//! - At a crash a directory keeps a drawn prefix of its changes since `sync_dir`, as a metadata
+//!   journal would.
+//! - Handles, locks and clones from before the crash are dead, so that threads of the process that
+//!   ended change nothing any more.
+//!
+//! Invariant: the same seed and the same operations lose the same bytes. Refuses: directories that
+//! crash; the model is about files.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -35,13 +40,13 @@ pub enum Lasting {
 /// A disk in memory that fails on demand; clones share the files.
 #[derive(Debug, Clone)]
 pub struct FaultyDisk {
-    shared: Arc<Shared>,
+    medium: Arc<Medium>,
     /// Which of the processes that use the disk one after the other has this; the others are dead.
     life: u64,
 }
 
 #[derive(Debug)]
-struct Shared {
+struct Medium {
     state: Mutex<State>,
     /// Signalled when held syncs may go on.
     released: Condvar,
@@ -53,7 +58,7 @@ struct State {
     inodes: BTreeMap<u64, Inode>,
     names: BTreeMap<PathBuf, u64>,
     durable_names: BTreeMap<PathBuf, u64>,
-    changes: Vec<Change>,
+    changes: Vec<DirChange>,
     dirs: BTreeSet<PathBuf>,
     locks: BTreeSet<PathBuf>,
     random: Random,
@@ -61,7 +66,7 @@ struct State {
     fault: Option<(u64, Lasting)>,
     next_sync_fails: bool,
     capacity: Option<u64>,
-    syncs_held: bool,
+    syncs_stalled: bool,
     lives: u64,
 }
 
@@ -75,7 +80,7 @@ struct Inode {
 }
 
 #[derive(Debug, Clone)]
-enum Change {
+enum DirChange {
     Add(PathBuf, u64),
     Remove(PathBuf),
     Rename(PathBuf, PathBuf),
@@ -96,54 +101,54 @@ impl FaultyDisk {
             fault: None,
             next_sync_fails: false,
             capacity: None,
-            syncs_held: false,
+            syncs_stalled: false,
             lives: 0,
         };
         let clock = ManualClock::at(1_000_000_000_000_000);
-        let shared = Shared { state: Mutex::new(state), released: Condvar::new(), clock };
-        Self { shared: Arc::new(shared), life: 0 }
+        let medium = Medium { state: Mutex::new(state), released: Condvar::new(), clock };
+        Self { medium: Arc::new(medium), life: 0 }
     }
 
     /// Returns the clock that stamps the files.
     pub fn clock(&self) -> ManualClock {
-        self.shared.clock.clone()
+        self.medium.clock.clone()
     }
 
     /// Makes the `nth` operation from here on fail with EIO; the first is 1.
     pub fn fail_nth(&self, nth: u64, lasting: Lasting) {
-        let mut state = self.shared.state();
+        let mut state = self.medium.state();
         state.fault = Some((state.operations + nth, lasting));
     }
 
     /// Makes the next `DiskFile::sync` fail with EIO.
     pub fn fail_next_sync(&self) {
-        self.shared.state().next_sync_fails = true;
+        self.medium.state().next_sync_fails = true;
     }
 
     /// Makes operations succeed again.
     pub fn heal(&self) {
-        self.shared.state().heal();
+        self.medium.state().heal();
     }
 
     /// Returns how many operations there have been.
     pub fn operations(&self) -> u64 {
-        self.shared.state().operations
+        self.medium.state().operations
     }
 
     /// Lets all files together take `bytes`, or any number of them.
     pub fn set_capacity(&self, bytes: Option<u64>) {
-        self.shared.state().capacity = bytes;
+        self.medium.state().capacity = bytes;
     }
 
     /// Makes every `DiskFile::sync` wait until [`FaultyDisk::release_syncs`].
     pub fn hold_syncs(&self) {
-        self.shared.state().syncs_held = true;
+        self.medium.state().syncs_stalled = true;
     }
 
     /// Lets held syncs go on.
     pub fn release_syncs(&self) {
-        self.shared.state().syncs_held = false;
-        self.shared.released.notify_all();
+        self.medium.state().syncs_stalled = false;
+        self.medium.released.notify_all();
     }
 
     /// Cuts the power: what was not synced is lost in part or in whole, and faults are over.
@@ -151,7 +156,7 @@ impl FaultyDisk {
     /// Returns the disk as the next process finds it; this one and its clones are dead.
     #[must_use = "the disk that crashed is dead"]
     pub fn crash(&self) -> Self {
-        let mut state = self.shared.state();
+        let mut state = self.medium.state();
         let State { changes, durable_names, inodes, random, .. } = &mut *state;
         let kept = random.up_to(changes.len() as u64) as usize;
         for change in changes.drain(..).take(kept) {
@@ -161,7 +166,7 @@ impl FaultyDisk {
             inode.crash(random);
         }
         state.names = state.durable_names.clone();
-        self.shared.next_life(state)
+        self.medium.next_life(state)
     }
 
     /// Kills the process that uses the disk: nothing is lost, and faults are over.
@@ -169,7 +174,7 @@ impl FaultyDisk {
     /// Returns the disk as the next process finds it; this one and its clones are dead.
     #[must_use = "the disk of the killed process is dead"]
     pub fn kill(&self) -> Self {
-        self.shared.next_life(self.shared.state())
+        self.medium.next_life(self.medium.state())
     }
 }
 
@@ -186,7 +191,7 @@ impl Disk for FaultyDisk {
         if state.names.contains_key(path) {
             return Err(io::ErrorKind::AlreadyExists.into());
         }
-        state.add(path, self.shared.clock.unix_micros())?;
+        state.add(path, self.medium.clock.unix_micros())?;
         Ok(self.handle(&state, path))
     }
 
@@ -199,7 +204,7 @@ impl Disk for FaultyDisk {
     fn open_write(&self, path: &Path) -> io::Result<Arc<dyn DiskFile>> {
         let mut state = self.operation()?;
         if !state.names.contains_key(path) {
-            state.add(path, self.shared.clock.unix_micros())?;
+            state.add(path, self.medium.clock.unix_micros())?;
         }
         Ok(self.handle(&state, path))
     }
@@ -223,7 +228,7 @@ impl Disk for FaultyDisk {
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
         let mut state = self.operation()?;
         state.find(from)?;
-        let change = Change::Rename(from.to_owned(), to.to_owned());
+        let change = DirChange::Rename(from.to_owned(), to.to_owned());
         change.clone().apply(&mut state.names);
         state.changes.push(change);
         Ok(())
@@ -233,7 +238,7 @@ impl Disk for FaultyDisk {
         let mut state = self.operation()?;
         state.find(path)?;
         state.names.remove(path);
-        state.changes.push(Change::Remove(path.to_owned()));
+        state.changes.push(DirChange::Remove(path.to_owned()));
         Ok(())
     }
 
@@ -266,31 +271,31 @@ impl Disk for FaultyDisk {
             return Err(io::ErrorKind::WouldBlock.into());
         }
         let life = state.lives;
-        Ok(Box::new(Lock { shared: self.shared.clone(), path: path.to_owned(), life }))
+        Ok(Box::new(Lock { medium: self.medium.clone(), path: path.to_owned(), life }))
     }
 }
 
 impl FaultyDisk {
     fn operation(&self) -> io::Result<MutexGuard<'_, State>> {
-        let state = self.shared.operation()?;
+        let state = self.medium.operation()?;
         state.alive(self.life)?;
         Ok(state)
     }
 
     fn handle(&self, state: &State, path: &Path) -> Arc<dyn DiskFile> {
         let inode = state.names[path];
-        Arc::new(Handle { shared: self.shared.clone(), inode, life: state.lives })
+        Arc::new(Handle { medium: self.medium.clone(), inode, life: state.lives })
     }
 }
 
-impl Shared {
+impl Medium {
     fn next_life(self: &Arc<Self>, mut state: MutexGuard<'_, State>) -> FaultyDisk {
         state.locks.clear();
         state.heal();
         state.capacity = None;
-        state.syncs_held = false;
+        state.syncs_stalled = false;
         state.lives += 1;
-        let next = FaultyDisk { shared: self.clone(), life: state.lives };
+        let next = FaultyDisk { medium: self.clone(), life: state.lives };
         drop(state);
         self.released.notify_all();
         next
@@ -346,7 +351,7 @@ impl State {
         let inode = Inode { created_us: now_us, modified_us: now_us, ..Inode::default() };
         self.inodes.insert(number, inode);
         self.names.insert(path.to_owned(), number);
-        self.changes.push(Change::Add(path.to_owned(), number));
+        self.changes.push(DirChange::Add(path.to_owned(), number));
         Ok(())
     }
 
@@ -356,7 +361,7 @@ impl State {
     }
 }
 
-impl Change {
+impl DirChange {
     fn dir(&self) -> Option<&Path> {
         match self {
             Self::Add(path, _) | Self::Remove(path) | Self::Rename(_, path) => path.parent(),
@@ -412,21 +417,21 @@ impl Inode {
 }
 
 struct Handle {
-    shared: Arc<Shared>,
+    medium: Arc<Medium>,
     inode: u64,
     life: u64,
 }
 
 impl Handle {
     fn operation(&self) -> io::Result<MutexGuard<'_, State>> {
-        let state = self.shared.operation()?;
+        let state = self.medium.operation()?;
         state.alive(self.life)?;
         Ok(state)
     }
 
     fn touch<'a>(&self, state: &'a mut State) -> &'a mut Inode {
         let inode = state.inodes.get_mut(&self.inode).expect("inodes are never removed");
-        inode.modified_us = self.shared.clock.unix_micros();
+        inode.modified_us = self.medium.clock.unix_micros();
         inode
     }
 }
@@ -465,8 +470,8 @@ impl DiskFile for Handle {
     fn start_writing(&self, _offset: u64, _length: u64) {}
 
     fn sync(&self) -> io::Result<()> {
-        let state = self.shared.state();
-        let wait = self.shared.released.wait_while(state, |state| state.syncs_held);
+        let state = self.medium.state();
+        let wait = self.medium.released.wait_while(state, |state| state.syncs_stalled);
         let mut state = wait.expect("no operation panics while it holds the state");
         state.alive(self.life)?;
         let mut counted = state.count();
@@ -500,14 +505,14 @@ impl DiskFile for Handle {
 }
 
 struct Lock {
-    shared: Arc<Shared>,
+    medium: Arc<Medium>,
     path: PathBuf,
     life: u64,
 }
 
 impl Drop for Lock {
     fn drop(&mut self) {
-        let mut state = self.shared.state();
+        let mut state = self.medium.state();
         if state.lives == self.life {
             state.locks.remove(&self.path);
         }

@@ -1,4 +1,7 @@
 //! The operating system's files.
+//!
+//! Invariant: each method is one call of the system, or the few that it takes to open a file.
+//! Refuses: to retry.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Write};

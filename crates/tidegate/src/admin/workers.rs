@@ -3,7 +3,7 @@
 use chassis::admin::{Page, Visit};
 use serde::Deserialize;
 use serde_json::json;
-use workers::{Pool, Status};
+use workers::{Status, WorkerPool};
 
 use super::refuse;
 use crate::serve::Parts;
@@ -23,15 +23,15 @@ pub(super) fn list(parts: &Parts, _: &Visit<'_>) -> Page {
 
 /// Replaces every worker of a pool, one at a time.
 pub(super) fn recycle(parts: &Parts, visit: &Visit<'_>) -> Page {
-    tell(parts, visit, "recycling", Pool::recycle)
+    tell(parts, visit, "recycling", WorkerPool::recycle)
 }
 
 /// Imports the app of a pool anew.
 pub(super) fn reload(parts: &Parts, visit: &Visit<'_>) -> Page {
-    tell(parts, visit, "reloading", Pool::reload)
+    tell(parts, visit, "reloading", WorkerPool::reload)
 }
 
-fn tell(parts: &Parts, visit: &Visit<'_>, doing: &str, tell: fn(&Pool)) -> Page {
+fn tell(parts: &Parts, visit: &Visit<'_>, doing: &str, tell: fn(&WorkerPool)) -> Page {
     let asked: Asked = match serde_json::from_slice(visit.body) {
         Ok(asked) => asked,
         Err(error) => return refuse(400, &error.to_string()),

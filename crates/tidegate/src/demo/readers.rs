@@ -17,7 +17,7 @@ use parking_lot::Mutex;
 use serde_json::Value;
 use stdx::Random;
 
-use crate::client::Client;
+use crate::client::{Client, ClientRequest};
 
 /// Readers who come back often; the rest of the file is not needed to see the loop close.
 const READERS_MAX: usize = 400;
@@ -101,24 +101,30 @@ struct Play {
 
 impl Play {
     fn visit_until(&mut self, stopped: &AtomicBool) -> Result<()> {
-        let mut client = Client::connect(self.address)?;
+        let client = Client::new(self.address);
         while !stopped.load(Ordering::Relaxed) {
-            self.visit(&mut client)?;
+            self.visit(&client)?;
         }
         Ok(())
     }
 
-    fn visit(&mut self, client: &mut Client) -> Result<()> {
+    fn visit(&mut self, client: &Client) -> Result<()> {
         let anonymous = self.dice.fraction() < ANONYMOUS;
         // Squared, so that some readers come much more often than others.
         let place = self.dice.fraction() * self.dice.fraction() * self.readers.len() as f64;
         let reader = place as usize;
         let cookie = match anonymous {
-            true => String::new(),
-            false => format!("cookie: userId={}\r\n", self.readers[reader].id),
+            true => None,
+            false => Some(("cookie", format!("userId={}", self.readers[reader].id))),
         };
+        let fields = cookie.as_slice();
         self.wait();
-        let reply = client.send("GET", "/1/recommendations.json", &cookie, b"")?;
+        let reply = client.send(ClientRequest {
+            method: "GET",
+            target: "/1/recommendations.json",
+            fields,
+            body: b"",
+        })?;
         let list: Value = serde_json::from_slice(&reply.body).context("read the list")?;
         if anonymous {
             return Ok(());
@@ -130,7 +136,12 @@ impl Play {
             if self.reads(reader, id, item["category"].as_str().unwrap_or("")) {
                 let target = format!("/1/feedback/read?item={id}&request={request}");
                 self.wait();
-                client.send("POST", &target, &cookie, b"")?;
+                client.send(ClientRequest {
+                    method: "POST",
+                    target: &target,
+                    fields,
+                    body: b"",
+                })?;
                 any = true;
             }
         }

@@ -116,7 +116,7 @@ impl Screen {
             .map(|(name, count)| format!("{name} {count}"))
             .collect();
         let (p50, p99) = (recent.quantile(0.5), recent.quantile(0.99));
-        let profiles = parts.learned.rows().unwrap_or(0);
+        let profiles = parts.profile_build.rows().unwrap_or(0);
         let generation = parts.profiles.as_ref().and_then(|p| p.generation()).unwrap_or(0);
         let mut text = format!(
             "  requests   {requests} ({rate:.0}/s), reads recorded {}\n\

@@ -1,33 +1,36 @@
-//! What a SQL sink holds, as a SQLite file of one moment: to be compared, or queried with sketches
-//! merged, whatever the engine is.
+//! What a SQL sink holds, as a SQLite file of one moment.
+//!
+//! `events verify` compares the copy with the log. `events query` asks it, since only SQLite merges
+//! sketches here, whatever the sink's engine is.
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, Result, bail, ensure};
-use pipeline::{Batch, Checkpoint, Rows, Sink, SinkPlan, Table};
-use sinks::{Got, SqliteSink, Wanted, ask_sql, held};
+use pipeline::{Batch, Checkpoint, Sink, SinkPlan, Table, TableRows};
+use sinks::{ReadBack, ReadBackQuery, SqliteSink, ask_sql, read_back};
 
-use super::folder::Folder;
+use super::scratch::ScratchDir;
 use crate::config::Plan;
 
 /// Rows that are copied at once.
 const ROWS_AT_ONCE: usize = 20_000;
 /// The name under which the copy notes how far it got.
-const COPY: &str = "copy";
+const CHECKPOINT_NAME: &str = "copy";
 
 /// A copy, which goes with its value.
-pub(super) struct Copy {
+pub(super) struct SinkCopy {
     /// The SQLite file.
     pub file: PathBuf,
     /// How far sources were delivered at that moment.
     pub checkpoints: Vec<Checkpoint>,
-    _folder: Folder,
+    _dir: ScratchDir,
 }
 
-impl Copy {
-    /// Copies `tables` of a sink, of rows with a time those of `times` if the engine can choose.
+impl SinkCopy {
+    /// Copies `tables` of a sink. Of rows with a time it copies those of `times`, if the engine can
+    /// choose.
     ///
     /// # Errors
     /// When the sink knows no SQL, is not there, or was not delivered to.
@@ -37,9 +40,9 @@ impl Copy {
         tables: &[Arc<Table>],
         times: (Option<u64>, Option<u64>),
     ) -> Result<Self> {
-        let folder = Folder::make("copy")?;
-        let file = folder.0.join("held.db");
-        let mut copy = Self { file, checkpoints: Vec::new(), _folder: folder };
+        let dir = ScratchDir::make("copy")?;
+        let file = dir.0.join("copy.db");
+        let mut copy = Self { file, checkpoints: Vec::new(), _dir: dir };
         match sink_file(plan, sink) {
             Some(database) => copy.whole(&delivered(database)?)?,
             None if sinks::runs_queries(&sink.url) => {
@@ -53,9 +56,9 @@ impl Copy {
     fn whole(&mut self, database: &Path) -> Result<()> {
         let text = format!("VACUUM INTO '{}'", self.file.display().to_string().replace('\'', "''"));
         ask_sql(database, &text).context("copy the sink")?;
-        let wanted = Wanted { tables: &[], since: None, until: None };
-        held(&self.url(), Path::new(""), wanted, &mut |got| {
-            if let Got::Checkpoint(checkpoint) = got {
+        let wanted = ReadBackQuery { tables: &[], since: None, until: None };
+        read_back(&self.url(), Path::new(""), wanted, &mut |got| {
+            if let ReadBack::Checkpoint(checkpoint) = got {
                 self.checkpoints.push(checkpoint);
             }
             ControlFlow::Continue(())
@@ -72,13 +75,14 @@ impl Copy {
     ) -> Result<()> {
         let mut target = SqliteSink::new(&self.file);
         target.prepare(tables)?;
-        let mut batch = tables.iter().map(|table| Rows::new(Arc::clone(table))).collect::<Vec<_>>();
+        let mut batch =
+            tables.iter().map(|table| TableRows::new(Arc::clone(table))).collect::<Vec<_>>();
         let (mut count, mut sequence) = (0, 0);
         let mut failed = Ok(());
-        held(&sink.url, &plan.root, Wanted { tables, since, until }, &mut |got| {
+        read_back(&sink.url, &plan.root, ReadBackQuery { tables, since, until }, &mut |got| {
             match got {
-                Got::Checkpoint(checkpoint) => self.checkpoints.push(checkpoint),
-                Got::Row(table, cells) => {
+                ReadBack::Checkpoint(checkpoint) => self.checkpoints.push(checkpoint),
+                ReadBack::Row(table, cells) => {
                     cells.iter().for_each(|cell| batch[table].push(cell.cell()));
                     count += 1;
                 }
@@ -101,12 +105,13 @@ impl Copy {
     }
 }
 
-fn put(target: &mut SqliteSink, batch: &mut [Rows], sequence: &mut u64) -> Result<()> {
+fn put(target: &mut SqliteSink, batch: &mut [TableRows], sequence: &mut u64) -> Result<()> {
     *sequence += 1;
-    let (node, source, position) = (COPY.to_owned(), COPY.to_owned(), String::new());
+    let (node, source, position) =
+        (CHECKPOINT_NAME.to_owned(), CHECKPOINT_NAME.to_owned(), String::new());
     let checkpoint = Checkpoint { node, source, sequence: *sequence, position };
     let rows = batch.iter_mut().map(|rows| {
-        let empty = Rows::new(Arc::clone(&rows.table));
+        let empty = TableRows::new(Arc::clone(&rows.table));
         std::mem::replace(rows, empty)
     });
     target.deliver(&Batch { checkpoint, rows: rows.collect() }).context("copy the sink")

@@ -1,21 +1,20 @@
 //! `tidegate events export --training`: what was shown, with what was done with it, as a table.
 //!
+//! It reads a log into a [`Collector`] and writes what that joins.
 //! Invariant: a file is there whole or not at all.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use anyhow::{Context, Result, bail, ensure};
 use exchange::{FieldName, Filter};
-use pipeline::{
-    Example, FileSource, Format, JOURNAL, Join, Joined, JournalSource, Source, SourcePlan,
-};
+use pipeline::{Format, LineSource, ReadOutcome, SourcePlan};
 use sinks::{CsvExamples, ParquetExamples};
-use stdx::{RealDisk, SystemClock};
+use training::{Collector, Example, Join, JoinCounts, JoinError};
 
-use super::{folder::Folder, inspect, time};
+use super::scratch::ScratchDir;
+use super::{inspect, open, time};
 use crate::cli::{ExampleFormat, ExportArgs};
 use crate::commands;
 use crate::config::Plan;
@@ -40,57 +39,80 @@ pub(super) fn command(args: &ExportArgs) -> Result<()> {
     let mut source = opened(&plan, args.source.as_deref())?;
     let join = join(args)?;
     let beside = args.output.as_deref().map(|file| file.parent().unwrap_or(Path::new("")));
-    let folder = match beside {
-        Some(dir) if dir.as_os_str().is_empty() => Folder::make_in(Path::new("."), "export")?,
-        Some(dir) => Folder::make_in(dir, "export")?,
-        None => Folder::make("export")?,
+    let dir = match beside {
+        Some(parent) if parent.as_os_str().is_empty() => {
+            ScratchDir::make_in(Path::new("."), "export")?
+        }
+        Some(parent) => ScratchDir::make_in(parent, "export")?,
+        None => ScratchDir::make("export")?,
     };
-    let partial = folder.0.join("partial");
-    let mut out = Out::open(args, &partial)?;
-    let joined = {
-        let progress = Progress::new("reading");
-        let mut all = 0;
-        let shown = |behind: u64| {
-            all = all.max(behind);
-            progress.set(all - behind, all);
-        };
-        join.run(&mut *source, (&folder.0, SORT_BYTES), shown, |example| out.add(example))
-    };
-    let joined = match joined {
+    let partial = dir.0.join("partial");
+    let mut out = ExampleFile::open(args, &partial)?;
+    let mut collector = join.collect(&dir.0, SORT_BYTES);
+    collect(&mut *source, &mut collector)?;
+    let counts = match collector.finish(|example| out.add(example)) {
         // Whoever read has seen enough.
-        Err(pipeline::JoinError::Write(error)) if error.kind() == io::ErrorKind::BrokenPipe => {
+        Err(JoinError::Write(error)) if error.kind() == io::ErrorKind::BrokenPipe => {
             return Ok(());
         }
-        joined => joined?,
+        counts => counts?,
     };
     out.finish().context("write examples")?;
-    if joined.impressions == 0 {
-        let error = anyhow::anyhow!("{} lines, and no impression among them", joined.lines);
+    if counts.impressions == 0 {
+        let error = anyhow::anyhow!("{} lines, and no impression among them", counts.lines);
         return Err(error.context(NOTHING_SHOWN));
     }
     match &args.output {
         Some(file) => {
             std::fs::rename(&partial, file)
                 .with_context(|| format!("write `{}`", file.display()))?;
-            println!("{}", summary(&joined));
+            println!("{}", summary(&counts));
         }
-        None => tracing::info!("{}", summary(&joined)),
+        None => tracing::info!("{}", summary(&counts)),
     }
     Ok(())
 }
 
-fn summary(joined: &Joined) -> String {
-    let Joined { lines, refused, examples, taken, feedback, .. } = joined;
-    let (nameless, unmatched) = (joined.nameless, joined.unmatched);
-    let unranked = match joined.unranked {
+/// Reads the log to its end.
+fn collect(source: &mut dyn LineSource, collector: &mut Collector) -> Result<()> {
+    let progress = Progress::new("reading");
+    let mut all = 0;
+    source.others(&[]);
+    source.resume(None)?;
+    loop {
+        match source.read()? {
+            ReadOutcome::CaughtUp => return Ok(()),
+            ReadOutcome::Lines(piece) => {
+                let lines = piece.bytes.split(|byte| *byte == b'\n');
+                lines.filter(|line| !line.is_empty()).try_for_each(|line| collector.add(line))?;
+            }
+            ReadOutcome::Unfamiliar => {
+                source.others(&[]);
+                continue;
+            }
+            ReadOutcome::Torn(_) | ReadOutcome::Oversized { .. } => collector.refuse(),
+            ReadOutcome::Lost { .. }
+            | ReadOutcome::Receded { .. }
+            | ReadOutcome::Unreadable { .. } => {}
+        }
+        let behind = source.bytes_behind();
+        all = all.max(behind);
+        progress.set(all - behind, all);
+    }
+}
+
+fn summary(counts: &JoinCounts) -> String {
+    let JoinCounts { lines, refused, examples, with_feedback, feedback, .. } = counts;
+    let (nameless, unmatched) = (counts.nameless, counts.unmatched);
+    let unranked = match counts.unranked {
         0 => String::new(),
         some => format!(" ({some} more have no ranking in the log)"),
     };
-    let impressions = joined.impressions - joined.unranked;
+    let impressions = counts.impressions - counts.unranked;
     format!(
         "{lines} lines ({refused} refused): {impressions} impressions of {examples} \
-         items{unranked}, {taken} of them with feedback; {feedback} times feedback, {unmatched} of \
-         them for no impression and {nameless} without a request or an item"
+         items{unranked}, {with_feedback} of them with feedback; {feedback} times feedback, \
+         {unmatched} of them for no impression and {nameless} without a request or an item"
     )
 }
 
@@ -106,7 +128,7 @@ fn join(args: &ExportArgs) -> Result<Join> {
 }
 
 /// The journal, or a log in its format.
-fn opened(plan: &Plan, name: Option<&str>) -> Result<Box<dyn Source>> {
+fn opened(plan: &Plan, name: Option<&str>) -> Result<Box<dyn LineSource>> {
     let of_ours: Vec<&SourcePlan> =
         plan.events.sources.iter().filter(|source| source.format == Format::Tidegate).collect();
     let source = match (name, of_ours.as_slice()) {
@@ -119,25 +141,16 @@ fn opened(plan: &Plan, name: Option<&str>) -> Result<Box<dyn Source>> {
         "source `{}` has no impressions: its format is not `tidegate`",
         source.name
     );
-    let disk = Arc::new(RealDisk);
-    Ok(match &plan.journal {
-        Some(journal) if source.name == JOURNAL => {
-            Box::new(JournalSource::onlooker(journal.options.dir.clone(), disk))
-        }
-        _ => {
-            let clock = Arc::new(SystemClock);
-            Box::new(FileSource::new(&source.name, super::file_options(source), disk, clock))
-        }
-    })
+    Ok(open::line_source(plan, source, &source.name, None))
 }
 
 /// Where examples go.
-enum Out {
+enum ExampleFile {
     Csv(CsvExamples<BufWriter<Box<dyn Write + Send>>>),
     Parquet(Box<ParquetExamples<BufWriter<Box<dyn Write + Send>>>>),
 }
 
-impl Out {
+impl ExampleFile {
     fn open(args: &ExportArgs, partial: &Path) -> Result<Self> {
         let by_name = |file: &PathBuf| match file.extension().and_then(|end| end.to_str()) {
             Some("parquet") => ExampleFormat::Parquet,

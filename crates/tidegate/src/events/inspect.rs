@@ -1,4 +1,6 @@
-//! `tidegate events inspect`: what each line of a file or of stdin becomes.
+//! `tidegate events inspect`: prints what each line of a file or of stdin becomes.
+//!
+//! Nothing is delivered, and nothing is noted anywhere.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, BufWriter, ErrorKind, Write};

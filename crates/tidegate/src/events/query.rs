@@ -1,7 +1,8 @@
 //! `tidegate events query`: what a rollup says, or any SQL, from its sink.
 //!
 //! A rollup in PostgreSQL or MariaDB is copied into a SQLite file for the time of the query, since
-//! only that merges sketches. Memory is the answer.
+//! only SQLite merges sketches here. Memory is the answer.
+//! Refuses: to change anything in the sink.
 
 use std::io::{self, Write};
 use std::ops::ControlFlow;
@@ -11,10 +12,10 @@ use std::time::SystemTime;
 use anyhow::{Context, Result, anyhow, bail};
 use pipeline::{Rollup, SinkPlan};
 use serde_json::Value;
-use sinks::{Answer, Query};
+use sinks::{Query, QueryAnswer};
 use stdx::Span;
 
-use super::copy::{Copy, delivered, sink_file};
+use super::copy::{SinkCopy, delivered, sink_file};
 use super::time::micros;
 use crate::cli::{AnswerFormat, QueryArgs};
 use crate::commands;
@@ -41,7 +42,7 @@ pub(super) fn query(args: QueryArgs) -> Result<()> {
     }
 }
 
-fn ask(plan: &Plan, name: &str, args: &QueryArgs) -> Result<Answer> {
+fn ask(plan: &Plan, name: &str, args: &QueryArgs) -> Result<QueryAnswer> {
     let rollup = plan.events.rollups.iter().find(|rollup| rollup.rollup.table.name == name);
     let rollup = rollup.ok_or_else(|| {
         let known = plan.events.rollups.iter().map(|rollup| rollup.rollup.table.name.as_str());
@@ -65,11 +66,11 @@ fn ask(plan: &Plan, name: &str, args: &QueryArgs) -> Result<Answer> {
     }
     let tables: Vec<_> = rollup.rollup.tables().cloned().collect();
     let moment = |text: &Option<String>| text.as_deref().and_then(|text| micros(text).ok());
-    let copy = Copy::of(plan, sink, &tables, (moment(&query.since), moment(&query.until)))?;
+    let copy = SinkCopy::of(plan, sink, &tables, (moment(&query.since), moment(&query.until)))?;
     answer(&copy.file, &rollup.rollup, &query)
 }
 
-fn answer(file: &Path, rollup: &Rollup, query: &Query) -> Result<Answer> {
+fn answer(file: &Path, rollup: &Rollup, query: &Query) -> Result<QueryAnswer> {
     let answer = sinks::ask(file, rollup, query);
     match &query.filter {
         Some(filter) => answer.with_context(|| format!("with `--where {filter}`")),
@@ -77,13 +78,13 @@ fn answer(file: &Path, rollup: &Rollup, query: &Query) -> Result<Answer> {
     }
 }
 
-/// Any query, in the words of the sink's engine.
-fn ask_sql(plan: &Plan, sink: Option<&str>, sql: &str) -> Result<Answer> {
+/// Any query, in the SQL of the sink's engine.
+fn ask_sql(plan: &Plan, sink: Option<&str>, sql: &str) -> Result<QueryAnswer> {
     let sink = readable(plan, sink)?;
     if let Some(file) = sink_file(plan, sink) {
         return Ok(sinks::ask_sql(&delivered(file)?, sql)?);
     }
-    let mut answer = Answer { columns: Vec::new(), rows: Vec::new() };
+    let mut answer = QueryAnswer { columns: Vec::new(), rows: Vec::new() };
     let cell = |cell: &Option<&[u8]>| match cell {
         Some(text) => Value::from(String::from_utf8_lossy(text)),
         None => Value::Null,
@@ -124,9 +125,9 @@ fn time(text: &str) -> Result<String> {
         time.truncate("2026-11-21T09:48:00".len());
         return String::from_utf8(time).context("write a time");
     }
-    let shape = b"0000-00-00T00:00:00";
+    let pattern = b"0000-00-00T00:00:00";
     let fits = text.len() >= 4
-        && text.bytes().zip(shape).all(|(byte, wanted)| match wanted {
+        && text.bytes().zip(pattern).all(|(byte, wanted)| match wanted {
             b'0' => byte.is_ascii_digit(),
             other => byte == *other,
         });
@@ -136,7 +137,7 @@ fn time(text: &str) -> Result<String> {
     Ok(text.to_owned())
 }
 
-fn table(answer: &Answer, out: &mut impl Write) -> io::Result<()> {
+fn table(answer: &QueryAnswer, out: &mut impl Write) -> io::Result<()> {
     let rows: Vec<Vec<String>> =
         answer.rows.iter().map(|row| row.iter().map(rounded).collect()).collect();
     let width = |at: usize, name: &str| {
@@ -161,7 +162,7 @@ fn table(answer: &Answer, out: &mut impl Write) -> io::Result<()> {
 }
 
 /// An array with an object a row, one a line.
-fn json(answer: &Answer, out: &mut impl Write) -> io::Result<()> {
+fn json(answer: &QueryAnswer, out: &mut impl Write) -> io::Result<()> {
     write!(out, "[")?;
     for (at, row) in answer.rows.iter().enumerate() {
         let pairs = answer.columns.iter().zip(row);
@@ -174,7 +175,7 @@ fn json(answer: &Answer, out: &mut impl Write) -> io::Result<()> {
 }
 
 /// RFC 4180, but lines end with a line feed only.
-fn csv(answer: &Answer, out: &mut impl Write) -> io::Result<()> {
+fn csv(answer: &QueryAnswer, out: &mut impl Write) -> io::Result<()> {
     let quoted = |text: String| match text.contains([',', '"', '\n', '\r']) {
         true => format!("\"{}\"", text.replace('"', "\"\"")),
         false => text,

@@ -1,7 +1,8 @@
 //! `tidegate events replay`: a part of a source once more, into other tables.
 //!
-//! Invariant: the lines count once in those tables, however often the command is interrupted; the
-//! checkpoint stands there, under a name that no source can have, and says which part it is of.
+//! Invariant: the lines count once in those tables, however often the command is interrupted. The
+//! checkpoint stands beside them, under a name that no source can have. It says of which part it
+//! is.
 //! Refuses: tables that the source's own pipeline fills, where every line would count twice.
 
 use std::sync::Arc;
@@ -10,13 +11,12 @@ use std::time::Duration;
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use exchange::Filter;
 use pipeline::{
-    Binlog, Decoder, FileSource, JOURNAL, JournalSource, Pipeline, Quarantine, Ranged, Rollup,
-    RollupPlan, Source, SourcePlan, Status, Step, Stretch,
+    Binlog, Decoder, FileRange, JOURNAL, LineSource, Pipeline, Quarantine, RangedSource,
+    ReadOutcome, Rollup, RollupPlan, SourcePlan, Status,
 };
-use stdx::{RealDisk, SystemClock};
 
-use super::watch::{self, Running};
-use super::{inspect, time};
+use super::running::{self, RunningPipeline};
+use super::{inspect, open, time};
 use crate::cli::ReplayArgs;
 use crate::commands;
 use crate::config::Plan;
@@ -38,34 +38,34 @@ const OTHER_NAME: Hint = Hint(
 /// When the part or the sink is not clear, or it was not delivered to its end.
 pub(super) fn command(args: &ReplayArgs) -> Result<()> {
     let plan = Arc::new(commands::load(&args.config.config)?);
-    let part = Part::of(&plan, args)?;
+    let replay = Replay::of(&plan, args)?;
     match &args.to {
-        Some(to) if !args.dry_run => part.deliver(to, args.give_up_after.0),
-        _ => part.count(),
+        Some(to) if !args.dry_run => replay.deliver(to, args.give_up_after.0),
+        _ => replay.count(),
     }
 }
 
 /// What is delivered again.
-struct Part {
+struct Replay {
     plan: Arc<Plan>,
     source: SourcePlan,
-    stretches: Vec<Stretch>,
+    ranges: Vec<FileRange>,
     rollups: Vec<Arc<Rollup>>,
     prefix: String,
     /// Under which name its checkpoint stands.
     name: String,
     /// What it is, in words.
-    words: String,
+    part: String,
 }
 
-impl Part {
+impl Replay {
     fn of(plan: &Arc<Plan>, args: &ReplayArgs) -> Result<Self> {
         let source = inspect::source(plan, args.source.as_deref())?.clone();
         let is_word = |text: &str| text.bytes().all(|c| c.is_ascii_alphanumeric() || c == b'_');
         ensure!(is_word(&args.prefix), "`--prefix {}`: letters, digits and `_`", args.prefix);
         ensure!(is_word(&args.name), "`--name {}`: letters, digits and `_`", args.name);
-        let stretches = args.only.iter().map(|text| stretch(text, source.name == JOURNAL));
-        let stretches = stretches.collect::<Result<Vec<_>>>()?;
+        let ranges = args.only.iter().map(|text| range(text, source.name == JOURNAL));
+        let ranges = ranges.collect::<Result<Vec<_>>>()?;
         let (lines, times) = lines(args.since.as_deref(), args.until.as_deref())?;
         let chosen = chosen(plan, &source, &args.rollup)?;
         let part = |rollup: &&RollupPlan| rollup.rollup.part(&args.prefix, lines.as_ref());
@@ -81,7 +81,7 @@ impl Part {
         }
         let name = name.trim_end_matches('.').to_owned();
         let (plan, prefix) = (Arc::clone(plan), args.prefix.clone());
-        Ok(Self { plan, source, stretches, rollups, prefix, name, words })
+        Ok(Self { plan, source, ranges, rollups, prefix, name, part: words })
     }
 
     fn count(&self) -> Result<()> {
@@ -95,9 +95,9 @@ impl Part {
         source.resume(None)?;
         loop {
             match source.read()? {
-                Step::CaughtUp => break,
-                Step::Unfamiliar => source.others(&[]),
-                Step::Lines(piece) => {
+                ReadOutcome::CaughtUp => break,
+                ReadOutcome::Unfamiliar => source.others(&[]),
+                ReadOutcome::Lines(piece) => {
                     bytes += piece.bytes.len() as u64;
                     decoder.each(piece.bytes, |_, _, outcome| {
                         lines += 1;
@@ -108,7 +108,7 @@ impl Part {
                         }
                     });
                 }
-                Step::Torn(piece) | Step::Oversized { beginning: piece, .. } => {
+                ReadOutcome::Torn(piece) | ReadOutcome::Oversized { beginning: piece, .. } => {
                     refused += 1;
                     lines += 1;
                     bytes += piece.bytes.len() as u64;
@@ -136,15 +136,15 @@ impl Part {
         let name = format!("{} to {to}", self.name);
         let label = shown(to);
         let make = move || self.pipeline(&url, flush, &label, &counted);
-        let running = Running::start(name, Arc::clone(&status), make)?;
+        let running = RunningPipeline::start(name, Arc::clone(&status), make)?;
         let stop = running.stop();
-        let told = stop.clone();
+        let stop_on_signal = stop.clone();
         std::thread::spawn(move || {
             signals.wait();
-            told.now();
+            stop_on_signal.request();
         });
         let progress = Progress::new("replaying");
-        watch::until_ended(vec![running], Some(give_up_after), Some(&progress))?;
+        running::wait_for_all(vec![running], Some(give_up_after), Some(&progress))?;
         drop(progress);
         let report = status.report(0);
         let (lines, rows, batches) = (report.lines, report.rows, report.batches);
@@ -153,7 +153,7 @@ impl Part {
              refused",
             report.quarantined
         );
-        if stop.is_told() {
+        if stop.is_requested() {
             bail!("interrupted; the same command goes on where it stopped");
         }
         Ok(())
@@ -177,12 +177,12 @@ impl Part {
 
     /// Looks whether the lines may go there.
     fn check(&self, url: &str) -> Result<()> {
-        let own = |sink: &str| {
+        let is_there = |sink: &str| {
             self.plan.events.sinks.iter().any(|known| known.name == sink && known.url == url)
         };
         let tables: Vec<&str> =
             self.rollups.iter().flat_map(|rollup| rollup.tables()).map(|t| &*t.name).collect();
-        let mut kept = self.plan.events.rollups.iter().filter(|rollup| own(&rollup.sink));
+        let mut kept = self.plan.events.rollups.iter().filter(|rollup| is_there(&rollup.sink));
         if let Some(rollup) = kept.find(|rollup| {
             rollup.rollup.tables().any(|table| tables.contains(&table.name.as_str()))
         }) {
@@ -202,9 +202,9 @@ impl Part {
             );
             return Err(error.context(OTHER_TABLES));
         }
-        let held = sink.checkpoints(&self.name)?;
-        if let Some(held) = held.iter().find(|held| held.node == self.plan.events.node) {
-            self.opened().inner(&held.position).context(OTHER_NAME)?;
+        let checkpoints = sink.checkpoints(&self.name)?;
+        if let Some(ours) = checkpoints.iter().find(|one| one.node == self.plan.events.node) {
+            self.opened().inner(&ours.position).context(OTHER_NAME)?;
         }
         Ok(())
     }
@@ -225,28 +225,19 @@ impl Part {
             window_bytes_max: events.window_bytes_max,
             until_caught_up: true,
             status: Arc::clone(status),
-            binlog: Arc::new(Binlog::new(&super::binlog_path(&self.plan))),
+            binlog: Arc::new(Binlog::new(&open::binlog_path(&self.plan))),
             sink_name: to.to_owned(),
         }
     }
 
     fn quarantine(&self, to: &str, status: &Arc<Status>) -> Quarantine {
         let to = to.replace(|c: char| !c.is_ascii_alphanumeric() && c != '-' && c != '_', "_");
-        super::quarantine(&self.plan, &format!("{}-{to}.ndjson", self.name), status)
+        open::quarantine(&self.plan, &format!("{}-{to}.ndjson", self.name), status)
     }
 
-    fn opened(&self) -> Ranged {
-        let disk = Arc::new(RealDisk);
-        let source: Box<dyn Source> = match &self.plan.journal {
-            Some(journal) if self.source.name == JOURNAL => {
-                Box::new(JournalSource::onlooker(journal.options.dir.clone(), disk))
-            }
-            _ => {
-                let options = super::file_options(&self.source);
-                Box::new(FileSource::new(&self.name, options, disk, Arc::new(SystemClock)))
-            }
-        };
-        Ranged::new((&self.name, source), self.stretches.clone(), self.words.clone())
+    fn opened(&self) -> RangedSource {
+        let source = open::line_source(&self.plan, &self.source, &self.name, None);
+        RangedSource::new((&self.name, source), self.ranges.clone(), self.part.clone())
     }
 }
 
@@ -300,7 +291,7 @@ fn lines(since: Option<&str>, until: Option<&str>) -> Result<(Option<Filter>, St
 }
 
 /// Reads `FILE`, `FILE:FROM-TO` or, of the journal, `FROM-TO`.
-fn stretch(text: &str, is_journal: bool) -> Result<Stretch> {
+fn range(text: &str, is_journal: bool) -> Result<FileRange> {
     let whole = 0..u64::MAX;
     let bytes = |text: &str| {
         let (from, to) = text.split_once('-')?;
@@ -308,11 +299,11 @@ fn stretch(text: &str, is_journal: bool) -> Result<Stretch> {
         Some(number(from, 0)?..number(to, u64::MAX)?)
     };
     let found = match (is_journal, text.rsplit_once(':')) {
-        (true, _) => bytes(text).map(|bytes| Stretch { file: None, bytes }),
+        (true, _) => bytes(text).map(|bytes| FileRange { file: None, bytes }),
         (false, Some((file, range))) if bytes(range).is_some() => {
-            bytes(range).map(|bytes| Stretch { file: Some(file.to_owned()), bytes })
+            bytes(range).map(|bytes| FileRange { file: Some(file.to_owned()), bytes })
         }
-        (false, _) => Some(Stretch { file: Some(text.to_owned()), bytes: whole }),
+        (false, _) => Some(FileRange { file: Some(text.to_owned()), bytes: whole }),
     };
     let wanted = if is_journal { "FROM-TO, such as 0-4096" } else { "FILE or FILE:FROM-TO" };
     found

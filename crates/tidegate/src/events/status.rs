@@ -1,5 +1,6 @@
-//! `tidegate events status`: asks the record process, or the edge process that started it; where
-//! neither answers, shows what was last noted.
+//! `tidegate events status`: asks the record process, or the edge process that started it.
+//!
+//! Where neither answers, it shows what was last noted in the binlog.
 
 use std::io::Read;
 use std::net::{SocketAddr, TcpStream};
@@ -10,13 +11,14 @@ use anyhow::{Context, Result, bail};
 use pipeline::{Binlog, Note};
 use serde_json::Value;
 
-use crate::client::Client;
+use super::open;
+use crate::client::{Client, ClientRequest};
 use crate::commands;
 use crate::config::Plan;
 use crate::environment;
 use crate::hint::Hint;
 
-const PATIENCE: Duration = Duration::from_secs(5);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
 const NOT_RUNNING: Hint = Hint(
     "start it with `tidegate serve` or `tidegate events run`; `[events] status` in the \
      configuration says where the latter answers",
@@ -32,7 +34,7 @@ pub(super) fn command(file: &Path, json: bool) -> Result<()> {
         Ok(document) if json => println!("{document:#}"),
         Ok(document) => print!("{}", text(&document)),
         Err(error) => {
-            let notes = Binlog::new(&super::binlog_path(&plan)).last();
+            let notes = Binlog::new(&open::binlog_path(&plan)).last();
             notes.iter().for_each(|note| println!("{}", noted(note)));
             return Err(error.context(NOT_RUNNING));
         }
@@ -49,19 +51,20 @@ fn ask(plan: &Plan) -> Result<Value> {
 }
 
 fn ask_port(address: SocketAddr) -> Result<Value> {
-    let stream = TcpStream::connect_timeout(&address, PATIENCE);
+    let stream = TcpStream::connect_timeout(&address, ANSWER_TIMEOUT);
     let mut stream = stream.with_context(|| format!("ask `{address}` for the status"))?;
-    stream.set_read_timeout(Some(PATIENCE))?;
+    stream.set_read_timeout(Some(ANSWER_TIMEOUT))?;
     let mut text = String::new();
     stream.read_to_string(&mut text).context("read the status")?;
     serde_json::from_str(&text).context("read the status")
 }
 
 fn ask_edge(plan: &Plan) -> Result<Value> {
-    let mut client = Client::connect(plan.admin)?;
     let token = plan.admin_token.clone().or_else(environment::admin_token);
-    let fields = token.map(|token| format!("authorization: Bearer {token}\r\n"));
-    let reply = client.send("GET", "/status", &fields.unwrap_or_default(), b"")?;
+    let fields = token.map(|token| ("authorization", format!("Bearer {token}")));
+    let fields = fields.as_slice();
+    let call = ClientRequest { method: "GET", target: "/status", fields, body: b"" };
+    let reply = Client::new(plan.admin).send(call)?;
     anyhow::ensure!(reply.status == 200, "ask `{}` for the status: {}", plan.admin, reply.status);
     let mut document: Value = serde_json::from_slice(&reply.body).context("read the status")?;
     let record = document["record"].take();

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context, Result};
-use generation::{Poll, Source, Stop, Watcher};
+use generation::{FileVersion, Poll, Stop, Watcher};
 use parking_lot::Mutex;
 use signal_hook::consts::SIGHUP;
 use statsd::{ServerState, plan::Plan};
@@ -20,7 +20,7 @@ type ReadPlan = Box<dyn Fn() -> Result<Plan> + Send + Sync>;
 pub(crate) struct ConfigFile {
     pub(crate) path: PathBuf,
     /// What the file was before it was read; none where there is no file.
-    pub(crate) source: Option<Source>,
+    pub(crate) source: Option<FileVersion>,
     /// Reads it.
     pub(crate) read: ReadPlan,
 }
@@ -31,7 +31,7 @@ struct Reload {
     path: PathBuf,
     read: ReadPlan,
     has_sighup: Arc<AtomicBool>,
-    seen: Mutex<Option<Source>>,
+    seen: Mutex<Option<FileVersion>>,
 }
 
 /// Looks whether the file is another one than the one that was read, and for SIGHUP, until the
@@ -69,7 +69,7 @@ impl Poll for Reload {
 impl Reload {
     /// A file that is missing for a moment, while it is replaced, has not changed yet.
     fn has_changed(&self) -> bool {
-        let Ok(source) = Source::at(&self.path) else { return false };
+        let Ok(source) = FileVersion::at(&self.path) else { return false };
         self.seen.lock().replace(source) != Some(source)
     }
 }

@@ -111,5 +111,5 @@ fn mongodb_fences_off_whoever_claimed_earlier() {
     second.deliver(&batch(2)).unwrap();
     // It claims again, and sees what was committed meanwhile.
     let fenced = first.deliver(&batch(2)).unwrap_err();
-    assert!(matches!(fenced, SinkError::Fenced { held: 2, expected: 1, .. }), "{fenced}");
+    assert!(matches!(fenced, SinkError::Fenced { stored: 2, expected: 1, .. }), "{fenced}");
 }

@@ -1,5 +1,6 @@
-//! Claims about `tidegate events verify` and `query`: what a sink holds is what its log says, and
-//! the first thing that is not is named, whatever the engine.
+//! Claims about `tidegate events verify` and `query`, whatever the engine.
+//!
+//! What a sink holds is what its log says, and the first thing that is not is named.
 
 use std::io::Write;
 use std::path::Path;

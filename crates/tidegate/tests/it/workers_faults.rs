@@ -446,7 +446,7 @@ fn an_app_whose_import_starts_threads_is_refused_by_their_names_and_served_unsha
 }
 
 #[test]
-fn no_request_notices_that_keeper_and_parent_are_killed() {
+fn no_request_notices_that_preload_process_and_parent_are_killed() {
     let running = serve("");
     for killed in [1, 0] {
         let before = pool(&running);
@@ -459,7 +459,7 @@ fn no_request_notices_that_keeper_and_parent_are_killed() {
         });
     }
     let log = running.server.stderr();
-    for who in ["parent", "keeper"] {
+    for who in ["parent", "preload process"] {
         let is_told = |line: &str| line.contains(who) && line.contains("SIGKILL from outside");
         assert!(log.lines().any(is_told), "{who}: {log}");
     }

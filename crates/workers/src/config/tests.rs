@@ -3,13 +3,13 @@
 use std::path::Path;
 use std::time::Duration;
 
-use super::{Defaults, PoolConfig, Requests, plan};
-use crate::plan::{Kind, Plan, Server};
+use super::{Defaults, PoolConfig, RequestsMax, plan};
+use crate::plan::{HttpServer, Kind, Plan};
 
 fn checked(config: PoolConfig, defaults: Defaults) -> (Plan, Vec<String>) {
     let mut problems = Vec::new();
-    let plan = plan(&config, Path::new("/srv/app"), defaults, &mut |key, why| {
-        problems.push(format!("{key}: {why}"));
+    let plan = plan(&config, Path::new("/srv/app"), defaults, &mut |key, reason| {
+        problems.push(format!("{key}: {reason}"));
     });
     (plan, problems)
 }
@@ -29,12 +29,12 @@ fn a_name_and_an_app_are_enough() {
     assert_eq!((plan.workers, plan.threads, plan.concurrency, plan.queue), (3, 1, 1, 1000));
     assert_eq!(
         (plan.kind, plan.server, plan.share, plan.reload),
-        (Kind::Auto, Server::Own, true, true)
+        (Kind::Auto, HttpServer::BuiltIn, true, true)
     );
     assert_eq!(plan.requests_max, None);
     assert_eq!(plan.boot_timeout, Duration::from_secs(60));
     assert_eq!(plan.app_dir, Path::new("/srv/app"));
-    assert_eq!(plan.folder, Path::new("/srv/app/data/workers/app"));
+    assert_eq!(plan.dir, Path::new("/srv/app/data/workers/app"));
     assert_eq!(plan.interpreter, Path::new("python3"));
     assert_eq!(plan.canary.unwrap().path, "/");
 }
@@ -53,7 +53,7 @@ fn the_environment_stands_in_for_what_the_file_does_not_say() {
 fn threads_are_requests_at_once_and_true_is_fifty_requests() {
     let config = PoolConfig {
         threads: Some(8),
-        requests_max: Some(Requests::Usual(true)),
+        requests_max: Some(RequestsMax::Usual(true)),
         interpreter: Some(".venv/bin/python".into()),
         ..least()
     };
@@ -70,7 +70,7 @@ fn every_problem_is_told_with_its_key() {
         python: Some("main.app".to_owned()),
         preload: Some("models".to_owned()),
         workers: Some(0),
-        requests_max: Some(Requests::Number(0)),
+        requests_max: Some(RequestsMax::Number(0)),
         memory_max: Some("much".to_owned()),
         timeout: Some("0s".to_owned()),
         share: Some("yes".to_owned()),

@@ -1,4 +1,4 @@
-//! Figures as the kernel writes them.
+//! Files as the kernel writes them.
 
 use super::*;
 
@@ -22,7 +22,8 @@ fn this_process_has_memory_and_there_is_more() {
 
 #[test]
 fn every_group_above_ours_limits_us() {
-    let groups: Vec<_> = own_groups("1:name=x:/y\n0::/system.slice/tidegate.service\n").collect();
+    let groups: Vec<_> =
+        control_groups("1:name=x:/y\n0::/system.slice/tidegate.service\n").collect();
     let expected = ["system.slice/tidegate.service", "system.slice", ""];
     assert_eq!(groups, expected.map(|group| Path::new("/sys/fs/cgroup").join(group)));
 }

@@ -2,9 +2,9 @@
 
 use super::*;
 
-fn lines(pieces: &[&[u8]]) -> Lines {
-    let source = Source { pool: "test".into(), who: "worker 1".into(), pid: 1 };
-    let mut lines = Lines::new(source, Rc::default());
+fn lines(pieces: &[&[u8]]) -> LineLogger {
+    let printer = Printer { pool: "test".into(), process: "worker 1".into(), pid: 1 };
+    let mut lines = LineLogger::new(printer, Rc::default());
     pieces.iter().for_each(|piece| lines.take(piece));
     lines
 }

@@ -1,23 +1,23 @@
-//! Seats without processes: who is served, in which order, and what is told.
+//! Slots without processes: who is served, in which order, and what the supervisor is told.
 
 use tokio::sync::mpsc::UnboundedReceiver;
 
 use super::*;
 
 struct Bench {
-    pool: Arc<Pool>,
-    told: UnboundedReceiver<Command>,
+    pool: Arc<WorkerPool>,
+    commands: UnboundedReceiver<PoolCommand>,
 }
 
 fn bench(change: impl FnOnce(&mut Plan)) -> Bench {
     let mut plan = Plan::new("test", "app:app", Path::new("/app"), Path::new("/pool"));
     change(&mut plan);
-    let (commands, told) = mpsc::unbounded_channel();
-    Bench { pool: Arc::new(Pool::new(plan, &metrics::Registry::default(), commands)), told }
+    let (sender, commands) = mpsc::unbounded_channel();
+    Bench { pool: Arc::new(WorkerPool::new(plan, &metrics::Registry::default(), sender)), commands }
 }
 
-fn seat(id: u64, concurrency: usize, requests_max: Option<u64>) -> Seat {
-    Seat::new(id, Path::new("/pool/w.sock").into(), concurrency, requests_max)
+fn slot(id: u64, concurrency: usize, requests_max: Option<u64>) -> WorkerSlot {
+    WorkerSlot::new(id, Path::new("/pool/w.sock").into(), concurrency, requests_max)
 }
 
 fn soon() -> Instant {
@@ -37,11 +37,11 @@ async fn settle() {
 }
 
 #[test]
-fn who_waits_longer_is_served_first_whoever_gives_up() {
+fn the_request_that_waits_longest_is_served_first_whoever_gives_up() {
     block_on(async {
         let Bench { pool, .. } = bench(|_| {});
-        pool.seat(seat(1, 1, None));
-        let held = pool.take(soon()).await.unwrap();
+        pool.add_slot(slot(1, 1, None));
+        let loan = pool.take(soon()).await.unwrap();
         let (served, mut order) = mpsc::unbounded_channel();
         let mut tasks = Vec::new();
         for number in 0..5 {
@@ -58,11 +58,11 @@ fn who_waits_longer_is_served_first_whoever_gives_up() {
         tasks[2].abort();
         settle().await;
         assert_eq!(pool.status().queue, 3);
-        held.done();
+        loan.done();
         let order = [order.recv().await, order.recv().await, order.recv().await];
         assert_eq!(order, [Some(1), Some(3), Some(4)]);
         settle().await;
-        assert_eq!(pool.with(1, |seat| seat.loans), Some(0));
+        assert_eq!(pool.with(1, |slot| slot.loans), Some(0));
     });
 }
 
@@ -70,17 +70,17 @@ fn who_waits_longer_is_served_first_whoever_gives_up() {
 fn a_worker_offered_to_one_who_gives_up_goes_to_the_next() {
     block_on(async {
         let Bench { pool, .. } = bench(|_| {});
-        pool.seat(seat(1, 1, None));
-        let held = pool.take(soon()).await.unwrap();
+        pool.add_slot(slot(1, 1, None));
+        let loan = pool.take(soon()).await.unwrap();
         let mut gives_up = Box::pin(pool.take(soon()));
         let mut waits = Box::pin(pool.take(soon()));
         assert!(futures_poll(&mut gives_up).is_none());
         assert!(futures_poll(&mut waits).is_none());
-        held.done();
+        loan.done();
         // The offer stands, and is never looked at.
         drop(gives_up);
         assert_eq!(waits.await.unwrap().worker(), 1);
-        assert_eq!(pool.with(1, |seat| seat.requests), Some(1));
+        assert_eq!(pool.with(1, |slot| slot.requests), Some(1));
     });
 }
 
@@ -94,30 +94,30 @@ fn futures_poll<F: Future + Unpin>(future: &mut F) -> Option<F::Output> {
 }
 
 #[test]
-fn a_full_queue_refuses_and_says_when_to_come_back() {
+fn a_full_queue_refuses_and_says_how_many_wait() {
     block_on(async {
         let Bench { pool, .. } = bench(|plan| plan.queue = 1);
         let mut first = Box::pin(pool.take(soon()));
         assert!(futures_poll(&mut first).is_none());
-        let refusal = pool.take(soon()).await.unwrap_err();
-        assert!(matches!(refusal, Refusal::Full(1)));
+        let error = pool.take(soon()).await.unwrap_err();
+        assert!(matches!(error, LendError::Full(1)));
         drop(first);
-        let refusal = pool.take(Instant::now()).await.unwrap_err();
-        assert!(matches!(refusal, Refusal::TimedOut));
+        let error = pool.take(Instant::now()).await.unwrap_err();
+        assert!(matches!(error, LendError::TimedOut));
         assert_eq!(pool.status().queue, 0);
     });
 }
 
 #[test]
-fn hopelessness_is_told_to_who_waits_and_who_comes() {
+fn requests_that_wait_and_that_come_are_refused_while_the_pool_is_unavailable() {
     block_on(async {
         let Bench { pool, .. } = bench(|_| {});
         let mut waits = Box::pin(pool.take(soon()));
         assert!(futures_poll(&mut waits).is_none());
-        pool.stand(Standing::Hopeless("it cannot".into()));
-        let told = Refusal::NoWorkers("it cannot".into());
-        assert_eq!(waits.await.unwrap_err(), told);
-        assert_eq!(pool.take(soon()).await.unwrap_err(), told);
+        pool.set_availability(Availability::Unavailable("it cannot".into()));
+        let refused = LendError::NoWorkers("it cannot".into());
+        assert_eq!(waits.await.unwrap_err(), refused);
+        assert_eq!(pool.take(soon()).await.unwrap_err(), refused);
     });
 }
 
@@ -125,8 +125,8 @@ fn hopelessness_is_told_to_who_waits_and_who_comes() {
 fn of_free_workers_the_last_used_is_lent_of_busy_ones_the_least() {
     block_on(async {
         let Bench { pool, .. } = bench(|_| {});
-        pool.seat(seat(1, 2, None));
-        pool.seat(seat(2, 2, None));
+        pool.add_slot(slot(1, 2, None));
+        pool.add_slot(slot(2, 2, None));
         let first = pool.take(soon()).await.unwrap();
         let second = pool.take(soon()).await.unwrap();
         assert_ne!(first.worker(), second.worker());
@@ -142,28 +142,28 @@ fn of_free_workers_the_last_used_is_lent_of_busy_ones_the_least() {
 }
 
 #[test]
-fn a_worker_that_had_its_requests_is_told_of_once_and_lent_on() {
+fn a_worn_worker_is_reported_once_and_lent_on() {
     block_on(async {
-        let Bench { pool, mut told } = bench(|_| {});
-        pool.seat(seat(1, 1, Some(2)));
+        let Bench { pool, mut commands } = bench(|_| {});
+        pool.add_slot(slot(1, 1, Some(2)));
         for _ in 0..4 {
             pool.take(soon()).await.unwrap().done();
         }
-        assert_eq!(told.try_recv(), Ok(Command::Worn(1)));
-        assert!(told.try_recv().is_err());
+        assert_eq!(commands.try_recv(), Ok(PoolCommand::Worn(1)));
+        assert!(commands.try_recv().is_err());
     });
 }
 
 #[test]
 fn a_closed_worker_is_idle_after_its_last_loan() {
     block_on(async {
-        let Bench { pool, mut told } = bench(|_| {});
-        pool.seat(seat(1, 1, None));
+        let Bench { pool, mut commands } = bench(|_| {});
+        pool.add_slot(slot(1, 1, None));
         let loan = pool.take(soon()).await.unwrap();
         assert!(!pool.close(1));
-        assert!(told.try_recv().is_err());
+        assert!(commands.try_recv().is_err());
         loan.done();
-        assert_eq!(told.try_recv(), Ok(Command::Idle(1)));
+        assert_eq!(commands.try_recv(), Ok(PoolCommand::Idle(1)));
         assert!(pool.close(1));
         assert!(pool.take(Instant::now()).await.is_err());
     });
@@ -172,12 +172,12 @@ fn a_closed_worker_is_idle_after_its_last_loan() {
 #[test]
 fn a_loan_that_is_dropped_counts_as_abandoned() {
     block_on(async {
-        let Bench { pool, mut told } = bench(|_| {});
-        pool.seat(seat(1, 1, None));
+        let Bench { pool, mut commands } = bench(|_| {});
+        pool.add_slot(slot(1, 1, None));
         drop(pool.take(soon()).await.unwrap());
-        assert!(matches!(told.try_recv(), Ok(Command::Abandoned(1, _))));
+        assert!(matches!(commands.try_recv(), Ok(PoolCommand::Abandoned { worker: 1, .. })));
         assert!(pool.take(Instant::now()).await.is_err());
-        assert_eq!(pool.change(1, Seat::free), Some(None));
+        assert_eq!(pool.free(1), Some(0));
         pool.take(soon()).await.unwrap().done();
     });
 }
@@ -185,11 +185,11 @@ fn a_loan_that_is_dropped_counts_as_abandoned() {
 #[test]
 fn what_comes_back_after_its_worker_is_gone_changes_nothing() {
     block_on(async {
-        let Bench { pool, mut told } = bench(|_| {});
-        pool.seat(seat(1, 1, None));
+        let Bench { pool, mut commands } = bench(|_| {});
+        pool.add_slot(slot(1, 1, None));
         let loan = pool.take(soon()).await.unwrap();
-        assert!(pool.unseat(1).is_some());
+        assert!(pool.remove_slot(1).is_some());
         loan.timed_out();
-        assert!(told.try_recv().is_err());
+        assert!(commands.try_recv().is_err());
     });
 }

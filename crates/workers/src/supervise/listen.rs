@@ -1,7 +1,7 @@
 //! Takes the connections of Python processes: control, and what workers print.
 //!
-//! Who connects is known from the kernel (`SO_PEERCRED`, unix(7)), not from what it says; another
-//! user's process is turned away.
+//! Invariant: which process connects is known from the kernel (`SO_PEERCRED`, unix(7)), not from
+//! what it says. Refuses: processes of other users, and to know what a message means.
 
 use std::collections::HashMap;
 use std::io;
@@ -10,18 +10,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::io::{AsyncReadExt, BufReader};
-use tokio::net::unix::OwnedWriteHalf;
 use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::mpsc::Sender;
 
-use super::Event;
-use crate::output::{self, Source, Tail};
-use crate::wire::{Messages, Say};
+use super::event::Event;
+use crate::output::{self, Printer, Tail};
+use crate::wire::{Message, MessageReader};
 
 /// How long a connection may take to say whose it is.
-const HELLO_WITHIN: Duration = Duration::from_secs(10);
+const HELLO_TIMEOUT: Duration = Duration::from_secs(10);
 /// A listener that has no descriptor left tries again after this.
-const BREATH: Duration = Duration::from_millis(100);
+const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(100);
 const INTRODUCTION_BYTES_MAX: usize = 256;
 
 /// The last lines of processes, by their number.
@@ -48,37 +47,35 @@ pub(super) async fn control(listener: UnixListener, events: Sender<Event>) {
     loop {
         let Some((stream, pid)) = accept(&listener).await else { continue };
         connection += 1;
-        tokio::task::spawn_local(hear(stream, pid, connection, events.clone()));
+        tokio::task::spawn_local(read_messages(stream, pid, connection, events.clone()));
     }
 }
 
 /// Reads one process's messages until it hangs up.
-async fn hear(stream: UnixStream, pid: i32, connection: u64, events: Sender<Event>) {
+async fn read_messages(stream: UnixStream, pid: i32, connection: u64, events: Sender<Event>) {
     let (reader, writer) = stream.into_split();
-    let mut messages = Messages::new(reader);
-    let hello = tokio::time::timeout(HELLO_WITHIN, messages.next()).await;
-    let Ok(Ok(Some(Ok(Say::Hello(hello))))) = hello else {
-        tracing::warn!(pid, ?hello, "a connection to the control socket does not say hello");
+    let mut messages = MessageReader::new(reader);
+    let hello = tokio::time::timeout(HELLO_TIMEOUT, messages.next()).await;
+    let Ok(Ok(Some(Ok(Message::Hello(hello))))) = hello else {
+        tracing::warn!(pid, ?hello, "the first message on the control socket is not a hello");
         return;
     };
-    let joined = Event::Joined { connection, hello, pid, writer: Writer(writer) };
+    let joined = Event::Joined { connection, hello, pid, writer };
     // The supervisor outlives its tasks.
     let _ = events.send(joined).await;
     loop {
         match messages.next().await {
-            Ok(Some(Ok(say))) => drop(events.send(Event::Said { connection, say }).await),
+            Ok(Some(Ok(message))) => {
+                let _ = events.send(Event::Message { connection, message }).await;
+            }
             Ok(Some(Err(error))) => {
                 tracing::warn!(pid, error, "a message is not understood");
             }
             Ok(None) | Err(_) => break,
         }
     }
-    let _ = events.send(Event::Closed { connection }).await;
+    let _ = events.send(Event::HungUp { connection }).await;
 }
-
-/// What a process is told by.
-#[derive(Debug)]
-pub(super) struct Writer(pub OwnedWriteHalf);
 
 /// Takes output connections for ever.
 pub(super) async fn printed(listener: UnixListener, pool: Arc<str>, tails: Tails) {
@@ -87,9 +84,10 @@ pub(super) async fn printed(listener: UnixListener, pool: Arc<str>, tails: Tails
         let (pool, tail) = (Arc::clone(&pool), tails.of(pid));
         tokio::task::spawn_local(async move {
             let mut stream = BufReader::new(stream);
-            let who = introduction(&mut stream).await;
-            let who = who.map_or_else(|_| "a process".into(), |id| format!("worker {id}").into());
-            output::follow(stream, Source { pool, who, pid }, tail).await;
+            let id = introduction(&mut stream).await;
+            let process =
+                id.map_or_else(|_| "a process".into(), |id| format!("worker {id}").into());
+            output::follow(stream, Printer { pool, process, pid }, tail).await;
         });
     }
 }
@@ -111,14 +109,14 @@ async fn accept(listener: &UnixListener) -> Option<(UnixStream, i32)> {
     let stream = match listener.accept().await {
         Ok((stream, _)) => stream,
         Err(error) => {
-            tracing::warn!(%error, "a Python process cannot be listened to");
-            tokio::time::sleep(BREATH).await;
+            tracing::warn!(%error, "a connection of a Python process cannot be accepted");
+            tokio::time::sleep(ACCEPT_RETRY_DELAY).await;
             return None;
         }
     };
     let peer = stream.peer_cred().ok()?;
     if peer.uid() != rustix::process::getuid().as_raw() {
-        tracing::warn!(uid = peer.uid(), "another user's process is turned away");
+        tracing::warn!(uid = peer.uid(), "a process of another user is turned away");
         return None;
     }
     peer.pid().map(|pid| (stream, pid))

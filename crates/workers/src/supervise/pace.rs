@@ -1,15 +1,17 @@
-//! How soon to try again what fails: at once the first time after a success, then ever later.
+//! When a start may be tried again: after the first failure soon, then ever later.
+//!
+//! Invariant: a success forgets all failures. Refuses: to read a clock.
 
 use std::time::{Duration, Instant};
 
 use stdx::Backoff;
 
-const FIRST_PAUSE: Duration = Duration::from_millis(100);
-const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+const DELAY_MIN: Duration = Duration::from_millis(100);
+const DELAY_MAX: Duration = Duration::from_secs(30);
 
-/// When the next try may be.
+/// Counts failed starts, and says when the next one may be tried.
 #[derive(Debug)]
-pub(super) struct Pace {
+pub(super) struct StartPace {
     backoff: Backoff,
     not_before: Option<Instant>,
     /// When the last try failed.
@@ -18,9 +20,9 @@ pub(super) struct Pace {
     pub failures: u32,
 }
 
-impl Pace {
+impl StartPace {
     pub(super) fn new(seed: u64) -> Self {
-        let backoff = Backoff::new(FIRST_PAUSE, LONGEST_PAUSE, seed);
+        let backoff = Backoff::new(DELAY_MIN, DELAY_MAX, seed);
         Self { backoff, not_before: None, failed: None, failures: 0 }
     }
 

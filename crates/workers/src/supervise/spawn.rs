@@ -1,24 +1,25 @@
-//! Starts the processes that are not forked by Python: keepers, and workers that share nothing.
+//! Starts the processes that Python does not fork: preload processes, and workers that share
+//! nothing.
 //!
-//! Numeric libraries get one thread each unless the configuration says otherwise: as many workers
-//! as cores, each with as many threads as cores, is the usual way to be slow, and threads in a
-//! process that forks are the usual way to hang.
+//! Numeric libraries get one thread each unless the configuration says otherwise. As many workers
+//! as cores, each with as many threads as cores, is the usual way to be slow. Threads in a process
+//! that forks are the usual way to hang. Refuses: to wait for what it starts.
 
 use std::io;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 
 use serde_json::json;
+use tokio::net::unix::pipe::Receiver;
 
-use super::Supervisor;
-use super::fleet::Who;
-use crate::folder::CONTROL;
-use crate::output::{self, Source};
+use super::fleet::ProcessName;
+use super::listen::Tails;
+use crate::dir::{CONTROL, PoolDir};
+use crate::output::{self, Printer};
 use crate::plan::Plan;
-use crate::process::Process;
 
-/// Numeric libraries get one thread and start none when they are imported (ONNX Runtime's telemetry
-/// has one): a fork would copy its locks, and not it.
+/// Numeric libraries get one thread and start none when they are imported, as ONNX Runtime's
+/// telemetry does. A fork would copy the locks of such a thread, and not the thread.
 const ENVIRONMENT: [(&str, &str); 10] = [
     ("OMP_NUM_THREADS", "1"),
     ("OPENBLAS_NUM_THREADS", "1"),
@@ -32,44 +33,46 @@ const ENVIRONMENT: [(&str, &str); 10] = [
     ("MALLOC_ARENA_MAX", "2"),
 ];
 
-impl Supervisor {
-    /// Starts a keeper or a worker; its output is followed, its end is watched.
-    pub(super) fn spawn(&mut self, who: Who) -> io::Result<Process> {
-        let mut command = command(&self.pool.plan);
-        command.env(CONTROL, self.folder.control()).env("TIDEGATE_POOL", settings(&self.pool.plan));
-        command.arg(self.folder.program());
-        match who {
-            Who::Worker(id) => {
-                let generation = self.workers.get(&id).map_or(0, |worker| worker.generation);
-                command.arg("worker").env("TIDEGATE_WORKER_ID", id.to_string());
-                command.env("TIDEGATE_GENERATION", generation.to_string());
-            }
-            Who::Keeper(_) | Who::Parent(_) => drop(command.arg("keeper")),
+/// Starts a process: a worker of its generation, or else a preload process.
+pub(super) fn spawn(
+    plan: &Plan,
+    dir: &PoolDir,
+    (name, generation): (ProcessName, Option<u64>),
+) -> io::Result<Child> {
+    let mut command = command(plan);
+    command.env(CONTROL, dir.control()).env("TIDEGATE_POOL", settings(plan));
+    command.arg(dir.program());
+    match name {
+        ProcessName::Worker(id) => {
+            command.arg("worker").env("TIDEGATE_WORKER_ID", id.to_string());
+            command.env("TIDEGATE_GENERATION", generation.unwrap_or(0).to_string());
         }
-        let mut child = command.spawn()?;
-        let pid = i32::try_from(child.id()).expect("the system counts processes in an i32");
-        self.follow(&mut child, pid, who)?;
-        self.children.push(child);
-        Ok(self.watch_process(pid))
+        ProcessName::Preload(_) | ProcessName::Parent(_) => drop(command.arg("keeper")),
     }
+    command.spawn()
+}
 
-    fn follow(&mut self, child: &mut Child, pid: i32, who: Who) -> io::Result<()> {
-        use tokio::net::unix::pipe::Receiver;
-        let pipes = [
-            child.stdout.take().map(|pipe| Receiver::from_owned_fd(pipe.into())),
-            child.stderr.take().map(|pipe| Receiver::from_owned_fd(pipe.into())),
-        ];
-        let name = match who {
-            Who::Worker(_) => who.words().into(),
-            Who::Keeper(_) | Who::Parent(_) => "keeper".into(),
-        };
-        let source = Source { pool: self.pool.name().into(), who: name, pid };
-        let tail = self.tails.of(pid);
-        for pipe in pipes.into_iter().flatten() {
-            tokio::task::spawn_local(output::follow(pipe?, source.clone(), tail.clone()));
-        }
-        Ok(())
+/// Follows what a process prints.
+pub(super) fn follow(child: &mut Child, printer: Printer, tails: &Tails) -> io::Result<()> {
+    let pipes = [
+        child.stdout.take().map(|pipe| Receiver::from_owned_fd(pipe.into())),
+        child.stderr.take().map(|pipe| Receiver::from_owned_fd(pipe.into())),
+    ];
+    let tail = tails.of(printer.pid);
+    for pipe in pipes.into_iter().flatten() {
+        tokio::task::spawn_local(output::follow(pipe?, printer.clone(), tail.clone()));
     }
+    Ok(())
+}
+
+/// As whose output the lines of a process are logged; parents print where their preload process
+/// does.
+pub(super) fn printer(pool: &str, name: ProcessName, pid: i32) -> Printer {
+    let process = match name {
+        ProcessName::Worker(_) => name.to_string().into(),
+        ProcessName::Preload(_) | ProcessName::Parent(_) => "preload".into(),
+    };
+    Printer { pool: pool.into(), process, pid }
 }
 
 fn command(plan: &Plan) -> Command {
@@ -92,7 +95,7 @@ fn settings(plan: &Plan) -> String {
         "kind": plan.kind,
         "preload": plan.preload,
         "app_dir": plan.app_dir,
-        "folder": plan.folder,
+        "folder": plan.dir,
         "threads": plan.threads,
         "concurrency": plan.concurrency,
         "server": plan.server,

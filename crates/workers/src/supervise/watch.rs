@@ -1,8 +1,8 @@
 //! Looks whether files that Python has loaded have changed on disk.
 //!
-//! A change counts once a second look finds the same: an editor or a deployment is then done. A
-//! file that was written while it was being imported counts as changed, for nobody knows which of
-//! its versions was read.
+//! Invariants: a change counts once, when a second look finds the same, for an editor or a
+//! deployment is then done. A file that was written while it was imported counts as changed, for
+//! nobody knows which of its versions was read. Refuses: to read the files.
 
 use std::collections::{HashMap, HashSet};
 use std::os::unix::fs::MetadataExt;
@@ -10,23 +10,23 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
 /// How often files are looked at; with more than a thousand of them less often.
-const LOOK_EVERY: Duration = Duration::from_millis(250);
-const LOOK_AT_ONE: Duration = Duration::from_micros(250);
+const LOOK_INTERVAL: Duration = Duration::from_millis(250);
+const LOOK_TIME_PER_FILE: Duration = Duration::from_micros(250);
 
 /// The files of a pool.
 #[derive(Debug, Default)]
 pub(super) struct Watch {
-    files: HashMap<PathBuf, File>,
+    files: HashMap<PathBuf, WatchedFile>,
     /// What the last look found changed.
     pending: HashMap<PathBuf, Option<Stamp>>,
     next: Option<Instant>,
 }
 
 #[derive(Debug)]
-struct File {
+struct WatchedFile {
     /// None: there was no such file, or what was read of it is unknown.
     known: Option<Stamp>,
-    is_keepers: bool,
+    is_preloaded: bool,
 }
 
 /// Equal stamps are equal contents.
@@ -37,25 +37,25 @@ struct Stamp {
     modified: (i64, i64),
 }
 
-/// Whose files have changed.
+/// Which files have changed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Changed {
-    /// The keeper's.
-    pub keepers: bool,
-    /// Anyone's.
+    /// Files that the preload process has loaded.
+    pub preloaded: bool,
+    /// Any files.
     pub any: bool,
 }
 
 impl Watch {
     /// Notes what was loaded since `since`.
-    pub(super) fn add(&mut self, files: &[PathBuf], since: SystemTime, is_keepers: bool) {
+    pub(super) fn add(&mut self, files: &[PathBuf], since: SystemTime, is_preloaded: bool) {
         for path in files {
-            // What the keeper holds, an import of the app does not load again.
-            if !is_keepers && self.files.get(path).is_some_and(|it| it.is_keepers) {
+            // What is preloaded, an import of the app does not load again.
+            if !is_preloaded && self.files.get(path).is_some_and(|it| it.is_preloaded) {
                 continue;
             }
             let known = stamp(path).filter(|_| !was_written_after(path, since));
-            self.files.insert(path.clone(), File { known, is_keepers });
+            self.files.insert(path.clone(), WatchedFile { known, is_preloaded });
         }
     }
 
@@ -63,27 +63,27 @@ impl Watch {
     pub(super) fn add_suspects(&mut self, files: impl Iterator<Item = PathBuf>) {
         for path in files {
             let known = stamp(&path);
-            self.files.entry(path).or_insert(File { known, is_keepers: false });
+            self.files.entry(path).or_insert(WatchedFile { known, is_preloaded: false });
         }
     }
 
     /// Forgets all files but these.
-    pub(super) fn keep(&mut self, keepers: &[PathBuf], others: &[PathBuf]) {
-        let (keepers, others): (HashSet<_>, HashSet<_>) =
-            (keepers.iter().collect(), others.iter().collect());
+    pub(super) fn keep(&mut self, preloaded: &[PathBuf], imported: &[PathBuf]) {
+        let (preloaded, imported): (HashSet<_>, HashSet<_>) =
+            (preloaded.iter().collect(), imported.iter().collect());
         self.files.retain(|path, file| {
-            file.is_keepers = keepers.contains(path);
-            file.is_keepers || others.contains(path)
+            file.is_preloaded = preloaded.contains(path);
+            file.is_preloaded || imported.contains(path)
         });
     }
 
-    /// Looks, when it is time to; tells of a change once.
+    /// Looks, when it is time to; returns each change once.
     pub(super) fn look(&mut self, now: Instant) -> Changed {
         if self.next.is_some_and(|next| now < next) {
             return Changed::default();
         }
         let count = u32::try_from(self.files.len()).unwrap_or(u32::MAX);
-        self.next = Some(now + LOOK_EVERY.max(LOOK_AT_ONE.saturating_mul(count)));
+        self.next = Some(now + LOOK_INTERVAL.max(LOOK_TIME_PER_FILE.saturating_mul(count)));
         let found = self.differing();
         if found.is_empty() || found != self.pending {
             self.pending = found;
@@ -99,7 +99,7 @@ impl Watch {
             if let Some(file) = self.files.get_mut(&path) {
                 file.known = stamp;
                 changed.any = true;
-                changed.keepers |= file.is_keepers;
+                changed.preloaded |= file.is_preloaded;
             }
         }
         self.pending.clear();

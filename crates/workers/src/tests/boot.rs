@@ -9,7 +9,7 @@ fn names_the_interpreter_that_is_missing() {
     let error = start_error(|plan| plan.interpreter = "/no/such/python".into()).to_string();
     assert!(error.contains("`/no/such/python`") && error.contains("hint: "), "{error}");
     let error = start_error(|plan| plan.interpreter = "python-of-nobody".into()).to_string();
-    assert!(error.contains("in any folder of `PATH`"), "{error}");
+    assert!(error.contains("in any directory of `PATH`"), "{error}");
 }
 
 #[test]
@@ -30,17 +30,17 @@ fn an_interpreter_may_be_a_script_that_starts_it() {
 }
 
 #[test]
-fn names_the_folder_that_cannot_be_used() {
-    let error = start_error(|plan| plan.folder = plan.app_dir.join("app.py/pool"));
-    assert!(error.to_string().contains("make the folder"), "{error}");
-    let error = start_error(|plan| plan.folder = plan.app_dir.join("x".repeat(100)));
+fn names_the_directory_that_cannot_be_used() {
+    let error = start_error(|plan| plan.dir = plan.app_dir.join("app.py/pool"));
+    assert!(error.to_string().contains("make the directory"), "{error}");
+    let error = start_error(|plan| plan.dir = plan.app_dir.join("x".repeat(100)));
     assert!(matches!(error, WorkersError::PathTooLong { max: 80, .. }), "{error}");
     let error = start_error(|plan| plan.app_dir = plan.app_dir.join("nowhere"));
     assert!(matches!(error, WorkersError::NoAppDir { .. }), "{error}");
 }
 
 #[test]
-fn a_folder_belongs_to_one_pool() {
+fn a_directory_belongs_to_one_pool() {
     let bench = Bench::new(APP, |_| {});
     let again = Workers::start(plan(bench.dir.path()), &Registry::default());
     assert!(matches!(again.err().unwrap(), WorkersError::InUse { .. }));
@@ -56,8 +56,8 @@ fn a_failing_import_is_told_and_mended_by_writing_the_file() {
     assert_eq!(trouble.stage, "import");
     assert!(trouble.traceback.unwrap().contains("nothing_of_that_name"));
     let refused = bench.try_take(PATIENCE).err().unwrap();
-    let Refusal::NoWorkers(why) = refused else { panic!("{refused}") };
-    assert!(why.contains("nothing_of_that_name"), "{why}");
+    let LendError::NoWorkers(reason) = refused else { panic!("{refused}") };
+    assert!(reason.contains("nothing_of_that_name"), "{reason}");
     assert!(bench.pool().alarms()[0].contains("none is in service"));
     write(bench.dir.path(), "app.py", APP);
     bench.wait_until_full();
@@ -72,7 +72,7 @@ fn an_import_without_end_is_cut_at_the_boot_timeout() {
     // A busy machine may not even get as far at the first try.
     bench.wait("the import was cut", |status| {
         let error = status.last_error.as_ref();
-        let is_cut = |it: &crate::Trouble| it.why.contains("was not imported within 1.5 s");
+        let is_cut = |it: &crate::Incident| it.reason.contains("was not imported within 1.5 s");
         status.state == "failing" && error.is_some_and(is_cut)
     });
 }
@@ -87,7 +87,7 @@ fn a_preload_that_fails_is_told() {
     let status = bench.wait("the preload failed", |status| status.state == "failing");
     let trouble = status.last_error.unwrap();
     assert_eq!(trouble.stage, "preload");
-    assert!(trouble.why.contains("no model here"), "{trouble:?}");
+    assert!(trouble.reason.contains("no model here"), "{trouble:?}");
 }
 
 #[test]
@@ -101,7 +101,7 @@ fn an_app_that_starts_threads_when_imported_is_forked_by_nobody() {
     let status = bench.wait("the fork is refused", |status| status.state == "failing");
     let trouble = status.last_error.unwrap();
     assert_eq!(trouble.stage, "threads");
-    assert!(trouble.why.contains("ticker") && trouble.hint.unwrap().contains("share"));
+    assert!(trouble.reason.contains("ticker") && trouble.hint.unwrap().contains("share"));
     let bench = Bench::serving(&threads, |plan| plan.share = false);
     assert!(bench.get("/").ends_with(" one"));
     assert_eq!(bench.pool().status().holders.len(), 0);
@@ -119,7 +119,7 @@ fn a_worker_must_answer_the_canary_as_told() {
         plan.canary = Some(crate::Canary { path: "/raise".to_owned(), status: Some(200) });
     });
     let status = bench.wait("the canary is answered 500", |status| status.state == "failing");
-    assert!(status.last_error.unwrap().why.contains("answered 500, not 200"));
+    assert!(status.last_error.unwrap().reason.contains("answered 500, not 200"));
 }
 
 #[test]
@@ -128,12 +128,12 @@ fn a_crash_loop_backs_off_and_says_why() {
     let bench = Bench::new(&crashes, |_| {});
     let is_told = |status: &Status| {
         let error = status.last_error.as_ref();
-        status.alarms.len() == 1 && error.is_some_and(|it| it.why.contains("status 7"))
+        status.alarms.len() == 1 && error.is_some_and(|it| it.reason.contains("status 7"))
     };
     let status = bench.wait("the loop is told", |status| {
         is_told(status) && status.restarts.get("boot").is_some_and(|count| *count >= 3)
     });
     assert_eq!(status.state, "failing");
     let refused = bench.try_take(PATIENCE).err().unwrap();
-    assert!(matches!(refused, Refusal::NoWorkers(_)), "{refused}");
+    assert!(matches!(refused, LendError::NoWorkers(_)), "{refused}");
 }

@@ -18,7 +18,7 @@ fn the_end_leaves_no_process_and_no_socket() {
     assert_eq!(sockets.filter(|it| it.path().extension() == Some("sock".as_ref())).count(), 0);
     assert_eq!(pool.status().state, "ended");
     let refused = bench.runtime.block_on(pool.take(Instant::now() + PATIENCE)).err().unwrap();
-    assert!(matches!(refused, Refusal::NoWorkers(_)), "{refused}");
+    assert!(matches!(refused, LendError::NoWorkers(_)), "{refused}");
 }
 
 #[test]
@@ -56,9 +56,9 @@ fn a_pool_that_never_came_up_ends_too() {
     bench.end();
 }
 
-/// Does nothing, unless it is run by the test below in a folder that says so.
+/// Does nothing, unless it is run by the test below in a directory that says so.
 #[test]
-fn holds_a_pool_when_told_so_by_its_folder() {
+fn holds_a_pool_when_told_so_by_its_directory() {
     if !Path::new("hold-a-pool").exists() {
         return;
     }
@@ -83,7 +83,7 @@ fn no_python_outlives_its_supervisor_whatever_it_does() {
     write(dir.path(), "app.py", APP);
     write(dir.path(), "hold-a-pool", "");
     let mut command = Command::new(std::env::current_exe().unwrap());
-    command.args(["--exact", "tests::end::holds_a_pool_when_told_so_by_its_folder"]);
+    command.args(["--exact", "tests::end::holds_a_pool_when_told_so_by_its_directory"]);
     command.current_dir(dir.path()).stdout(Stdio::null()).stderr(Stdio::null());
     let supervisor = Kept(command.spawn().unwrap());
     let until = Instant::now() + PATIENCE;
@@ -137,11 +137,11 @@ fn sleeper(control: &Path) -> Kept {
 fn left_over_processes_and_sockets_of_this_pool_alone_are_cleared_away() {
     let dir = Arc::new(TempDir::new().unwrap());
     write(dir.path(), "app.py", APP);
-    let folder = dir.path().join("pool");
-    std::fs::create_dir(&folder).unwrap();
-    drop(UnixListener::bind(folder.join("control.sock")).unwrap());
-    drop(UnixListener::bind(folder.join("w1.sock")).unwrap());
-    let mut own = sleeper(&folder.join("control.sock"));
+    let pool_dir = dir.path().join("pool");
+    std::fs::create_dir(&pool_dir).unwrap();
+    drop(UnixListener::bind(pool_dir.join("control.sock")).unwrap());
+    drop(UnixListener::bind(pool_dir.join("w1.sock")).unwrap());
+    let mut own = sleeper(&pool_dir.join("control.sock"));
     let mut foreign = sleeper(&dir.path().join("other/control.sock"));
     let bench = Bench::on(&dir, |_| {});
     bench.wait_until_full();

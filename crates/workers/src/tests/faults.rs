@@ -9,8 +9,8 @@ fn a_killed_worker_is_replaced_and_its_end_explained() {
     let pid = pids(&before)[0];
     signal(pid, "KILL");
     let status = bench.wait("its end is told", |it| it.restarts.contains_key("signal"));
-    let why = status.last_error.unwrap().why;
-    assert!(why.contains("was killed by SIGKILL from outside"), "{why}");
+    let reason = status.last_error.unwrap().reason;
+    assert!(reason.contains("was killed by SIGKILL from outside"), "{reason}");
     let after = bench.wait_until_full();
     assert!(!pids(&after).contains(&pid) && after.generation == before.generation);
 }
@@ -23,7 +23,7 @@ fn a_worker_that_exits_leaves_its_last_lines() {
     loan.lost();
     let status = bench.wait("its end is told", |it| it.restarts.contains_key("exit"));
     let trouble = status.last_error.unwrap();
-    assert!(trouble.why.contains("ended with status 3"), "{trouble:?}");
+    assert!(trouble.reason.contains("ended with status 3"), "{trouble:?}");
     assert_eq!(trouble.output, ["about to exit"]);
     assert!(bench.get("/").ends_with(" one"));
 }
@@ -36,7 +36,7 @@ fn a_segmentation_fault_takes_one_worker() {
     loan.lost();
     assert!(bench.get("/").ends_with(" one"));
     let status = bench.wait("its end is told", |it| it.restarts.contains_key("signal"));
-    assert!(status.last_error.unwrap().why.contains("segmentation fault"));
+    assert!(status.last_error.unwrap().reason.contains("segmentation fault"));
 }
 
 #[test]
@@ -50,7 +50,7 @@ fn a_hung_request_costs_its_worker_and_nobody_else() {
     loan.timed_out();
     let status = bench.wait("its end is told", |it| it.restarts.contains_key("timeout"));
     let trouble = status.last_error.unwrap();
-    assert!(trouble.why.contains("took longer than"));
+    assert!(trouble.reason.contains("took longer than"));
     let place = trouble.traceback.unwrap();
     assert!(place.contains("app.py\", line ") && place.contains(" in act"), "{place}");
     let after = bench.wait_until_full();
@@ -139,7 +139,7 @@ fn an_exception_of_the_app_is_shown_with_its_worker() {
     let told = |status: &Status| status.workers[0].last_error.is_some();
     let status = bench.wait("the error is told", told);
     let error = status.workers[0].last_error.clone().unwrap();
-    assert!(error.why.contains("no such thing") && error.traceback.is_some());
+    assert!(error.reason.contains("no such thing") && error.traceback.is_some());
     assert_eq!(bench.restarts("exit"), 0);
 }
 

@@ -8,14 +8,17 @@ fn workers_of_one_parent_answer_requests() {
     let held: Vec<Loan> = (0..3).map(|_| bench.take()).collect();
     let mut answered: Vec<String> = held.iter().map(|it| get(it.socket(), "/").unwrap()).collect();
     held.into_iter().for_each(Loan::done);
-    let status = bench.pool().status();
+    // A worker is in service before its memory is read.
+    let status = bench.wait("the memory of all is known", |status| {
+        status.workers.iter().all(|worker| worker.memory.is_some())
+    });
     let mut known: Vec<String> = pids(&status).iter().map(|pid| format!("{pid} one")).collect();
     answered.sort();
     known.sort();
     assert_eq!(answered, known);
     assert!(status.ready);
     assert_eq!((status.state, status.generation, status.in_flight), ("serving", Some(1), 0));
-    assert_eq!(status.holders.len(), 2, "a keeper and a parent");
+    assert_eq!(status.holders.len(), 2, "a preload process and a parent");
     assert_eq!(status.workers.iter().map(|worker| worker.requests).sum::<u64>(), 3);
     assert!(status.workers.iter().all(|worker| worker.memory.unwrap().shared > 0));
     assert_eq!(bench.registry.sum("tidegate_workers_requests_total", &[("pool", "test")]), 3);
@@ -37,7 +40,7 @@ fn functions_and_wsgi_apps_answer_too() {
 #[test]
 fn two_pools_of_one_app_live_side_by_side() {
     let first = Bench::serving(APP, |plan| plan.workers = 1);
-    let second = Bench::on(&first.dir, |plan| plan.folder = plan.app_dir.join("other"));
+    let second = Bench::on(&first.dir, |plan| plan.dir = plan.app_dir.join("other"));
     second.wait_until_full();
     assert_ne!(first.get("/"), second.get("/"));
 }
@@ -51,7 +54,7 @@ fn an_abandoned_request_keeps_its_worker_until_it_ends() {
     drop(stream);
     drop(loan);
     let refused = bench.try_take(Duration::from_millis(50)).err().unwrap();
-    assert!(matches!(refused, Refusal::TimedOut), "{refused}");
+    assert!(matches!(refused, LendError::TimedOut), "{refused}");
     bench.open("open");
     assert!(bench.get("/").ends_with(" one"));
     assert_eq!(bench.wait_until_full().restarts.len(), 0);
@@ -71,7 +74,7 @@ fn an_abandoned_request_without_end_costs_the_worker() {
     drop(loan);
     assert!(!bench.get("/").starts_with(&format!("{pid} ")));
     let status = bench.wait("the end is told", |it| it.restarts.contains_key("timeout"));
-    assert!(status.last_error.unwrap().why.contains("given up"));
+    assert!(status.last_error.unwrap().reason.contains("given up"));
 }
 
 #[test]
@@ -135,7 +138,7 @@ fn a_request_that_takes_too_long_costs_the_others_of_its_worker_nothing() {
     other.done();
     let status = bench.wait("its end is told", |it| it.restarts.contains_key("timeout"));
     let trouble = status.last_error.unwrap();
-    assert!(trouble.why.contains("took longer than"), "{trouble:?}");
+    assert!(trouble.reason.contains("took longer than"), "{trouble:?}");
     assert!(trouble.traceback.unwrap().contains("in act"));
 }
 

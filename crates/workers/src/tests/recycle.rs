@@ -29,7 +29,7 @@ fn a_wish_replaces_every_worker_under_load() {
 fn a_worker_that_grows_is_replaced() {
     let bench = Bench::serving(APP, |plan| {
         plan.workers = 1;
-        plan.memory_max = Some(70_000_000);
+        plan.memory_bytes_max = Some(70_000_000);
     });
     (0..3).for_each(|_| drop(bench.get("/grow")));
     bench.wait("it is replaced", |it| it.restarts.get("memory") == Some(&1));
@@ -39,7 +39,7 @@ fn a_worker_that_grows_is_replaced() {
 
 #[test]
 fn a_limit_below_what_a_fresh_worker_takes_replaces_nobody() {
-    let bench = Bench::serving(APP, |plan| plan.memory_max = Some(1000));
+    let bench = Bench::serving(APP, |plan| plan.memory_bytes_max = Some(1000));
     let status = bench.wait("it is told", |it| !it.alarms.is_empty());
     assert!(status.alarms[0].contains("more than `memory_max`"), "{:?}", status.alarms);
     assert!(status.workers.iter().all(|worker| worker.leaves_for.is_none()));
@@ -55,7 +55,7 @@ fn an_old_worker_is_replaced() {
 fn with_memory_short_a_worker_leaves_before_its_successor_starts() {
     let bench = Bench::serving(APP, |plan| {
         plan.workers = 1;
-        plan.memory_reserve = u64::MAX / 2;
+        plan.memory_reserve_bytes = u64::MAX / 2;
     });
     let before = bench.pool().status().workers[0].id;
     let loan = bench.take();

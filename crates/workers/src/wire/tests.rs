@@ -2,10 +2,10 @@
 
 use super::*;
 
-fn read(bytes: &[u8]) -> Vec<Result<Say, String>> {
+fn read(bytes: &[u8]) -> Vec<Result<Message, String>> {
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     runtime.block_on(async {
-        let mut messages = Messages::new(bytes);
+        let mut messages = MessageReader::new(bytes);
         let mut all = Vec::new();
         while let Ok(Some(message)) = messages.next().await {
             all.push(message);
@@ -26,12 +26,15 @@ fn messages_are_read_line_by_line() {
         r#"{"say":"exited","pid":5,"status":9,"maxrss_kb":1}"#,
         "\n{\"say\":\"free\"}\n{\"say\":\"pong\",\"n\":3}\n",
     );
-    let all: Vec<Say> = read(text.as_bytes()).into_iter().map(Result::unwrap).collect();
-    assert!(matches!(&all[0], Say::Hello(Hello { role: Role::Worker, id: Some(7), .. })));
-    assert!(matches!(&all[1], Say::Ready(ready) if ready.socket.is_some()));
-    assert!(matches!(&all[2], Say::Failed(failed) if failed.stage == "import"));
-    assert!(matches!(&all[3], Say::Exited { pid: 5, status: 9 }));
-    assert!(matches!((&all[4], &all[5]), (Say::Free, Say::Pong { n: 3 })));
+    let all: Vec<Message> = read(text.as_bytes()).into_iter().map(Result::unwrap).collect();
+    assert!(matches!(
+        &all[0],
+        Message::Hello(Hello { role: ProcessKind::Worker, id: Some(7), .. })
+    ));
+    assert!(matches!(&all[1], Message::Ready(ready) if ready.socket.is_some()));
+    assert!(matches!(&all[2], Message::Failed(failed) if failed.stage == "import"));
+    assert!(matches!(&all[3], Message::Exited { pid: 5, status: 9 }));
+    assert!(matches!((&all[4], &all[5]), (Message::Free, Message::Pong { n: 3 })));
 }
 
 #[test]
@@ -43,6 +46,6 @@ fn a_line_that_is_not_understood_hides_no_other() {
 
 #[test]
 fn orders_are_lines() {
-    assert_eq!(Do::Worker { id: 7 }.line(), b"{\"do\":\"worker\",\"id\":7}\n");
-    assert_eq!(Do::Leave.line(), b"{\"do\":\"leave\"}\n");
+    assert_eq!(Instruction::Worker { id: 7 }.line(), b"{\"do\":\"worker\",\"id\":7}\n");
+    assert_eq!(Instruction::Leave.line(), b"{\"do\":\"leave\"}\n");
 }

@@ -1,4 +1,4 @@
-//! Claims about which keys count as seen before.
+//! Claims about the keys that count as seen before.
 
 use super::{Doorkeeper, KEYS_MAX};
 

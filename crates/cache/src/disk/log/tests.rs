@@ -1,4 +1,4 @@
-//! Claims about the store under power cuts, damage and its bound.
+//! Claims about the log under power cuts and damage, and about its bound.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -11,7 +11,8 @@ use stdx::Random;
 use super::{Hash, Logged, RecordChange, RecordLog};
 use crate::purge::PREFIXES_MAX;
 
-/// A file in memory that keeps, at a power cut, any of the pages written since the last sync.
+/// A file in memory. At a power cut it keeps a random part of the pages written since the last
+/// sync.
 #[derive(Debug, Clone, Default)]
 struct TornFile(Arc<Mutex<Torn>>);
 
@@ -21,7 +22,7 @@ struct Torn {
     durable: Vec<u8>,
     /// Pages written since the last sync.
     dirty: BTreeSet<usize>,
-    /// Pages ever written: what a sparse file takes on a disk.
+    /// Pages ever written, which are those that a sparse file takes on disk.
     touched: BTreeSet<usize>,
 }
 
@@ -33,7 +34,7 @@ impl TornFile {
         Self(Arc::new(Mutex::new(torn)))
     }
 
-    /// What is left after a power cut.
+    /// Returns the file as a power cut leaves it.
     fn cut(&self, random: &mut Random) -> Self {
         let torn = self.0.lock().unwrap();
         let mut left = torn.durable.clone();
@@ -101,7 +102,7 @@ fn hash(number: u64) -> Hash {
     twox_hash::XxHash3_128::oneshot(&number.to_le_bytes()).to_le_bytes()
 }
 
-/// A record that tells its number and its version, and whether it is whole.
+/// Returns a record that shows its number and its version, and whether it is whole.
 fn record(number: u64, version: u64, length: usize) -> Vec<u8> {
     let mut record = [number.to_le_bytes(), version.to_le_bytes()].concat();
     record.extend(
@@ -220,7 +221,7 @@ fn a_power_cut_costs_recent_records_and_makes_none_up() {
                     safe.append(&mut loose);
                 }
             }
-            // What the engine writes when it is closed in order comes after the cut.
+            // The engine writes when it is closed; that comes after the power cut.
             file = file.cut(&mut random);
             drop(store);
             let store = RecordLog::open(file.clone(), PLENTY).unwrap();
@@ -252,17 +253,17 @@ fn damaged_bytes_anywhere_never_bring_another_record() {
             let end = (at + random.up_to(64) as usize).min(bytes.len());
             bytes[at..end].iter_mut().for_each(|byte| *byte ^= (random.bits() | 1) as u8);
         }
-        // The engine may give up, by an error or a panic; `record` sorts out what it brings.
+        // The engine may fail with an error or a panic; the checksum of `record` finds the rest.
         let open = || RecordLog::open(TornFile::holding(bytes), PLENTY);
         let Ok(Ok(store)) = catch_unwind(AssertUnwindSafe(open)) else { continue };
         for number in 0..300 {
             let found = catch_unwind(AssertUnwindSafe(|| store.get(&hash(number))));
             let Ok(Ok(Some(found))) = found else { continue };
             let whole = is_whole(&found).filter(|(named, _)| *named == number);
-            // A record is its own, or is seen to be none.
+            // Each record is the one that was written, or is recognised as damaged.
             assert!(whole.is_none_or(|(_, version)| version == 1), "record {number}");
         }
-        // What a store does when it is closed may fail as well.
+        // Closing the log may panic as well.
         let _ = catch_unwind(AssertUnwindSafe(|| drop(store)));
     }
 }

@@ -12,16 +12,16 @@ fn tags(names: &[&str]) -> Tags {
     Tags::from_fingerprints(names.iter().map(|name| fingerprint(name.as_bytes())).collect())
 }
 
-/// What the store holds after these purges, one a number.
+/// Returns what the log on disk holds after these purges, numbered from one.
 fn written(purges: &[(Area, bool)], log: &mut PurgeLog) -> Logged {
-    let mut held = Logged::default();
+    let mut written = Logged::default();
     for (number, (area, soft)) in (1..).zip(purges) {
         log.add(std::slice::from_ref(area), *soft, number);
         let taken = log.take_unwritten();
-        held.places.extend(taken.places);
-        held.prefixes.extend(taken.prefixes);
+        written.places.extend(taken.places);
+        written.prefixes.extend(taken.prefixes);
     }
-    held
+    written
 }
 
 fn resource(target: &str) -> Area {

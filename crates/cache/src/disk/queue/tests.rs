@@ -1,4 +1,4 @@
-//! Claims about changes that wait, and what becomes of them at the bounds.
+//! Claims about waiting changes, and about the queue at its bounds.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -44,7 +44,7 @@ fn at_its_bytes_an_answer_is_dropped_and_its_key_forgotten() {
     assert!(queue.push(b"large"[..].into(), names(BYTES_MAX - 100)));
     assert!(!queue.push(b"old"[..].into(), names(100)));
     assert_eq!(length(queue.get(b"old")), Some(None));
-    // What is being written still counts.
+    // Changes that are being written still count.
     queue.take(Instant::now());
     assert!(!queue.push(b"b"[..].into(), names(100)));
     queue.written();

@@ -1,4 +1,4 @@
-//! Claims about records: nothing but what was written under a key comes back from it.
+//! Claims about records: a key gives back only what was written under it.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -104,7 +104,7 @@ fn bytes_with_a_sound_checksum_and_no_sense_are_no_record() {
         }
         let sum = twox_hash::XxHash3_64::oneshot(&record[8..]);
         record[..8].copy_from_slice(&sum.to_le_bytes());
-        // Whatever comes, it is no panic, and holes lie within their body.
+        // No bytes lead to a panic, and the range of the decision lies within the body.
         if let Ok(DiskContent::Entry(kept)) = decode(&record, KEY, clocks(Duration::ZERO)) {
             let hole = kept.entry.decision_at.clone().unwrap_or_default();
             assert!(kept.entry.body.get(hole).is_some());
@@ -116,7 +116,7 @@ fn bytes_with_a_sound_checksum_and_no_sense_are_no_record() {
 fn an_answer_of_unknown_age_is_never_fresh() {
     let record = encode(KEY, &DiskContent::Entry(kept("a body")));
     let now = Instant::now();
-    // The clock shows less than it once did, or less than when the answer was born.
+    // The clock has gone back, or shows a time before the response had age zero.
     for wall in [None, Some(BORN - 1), Some(0)] {
         let entry = entry(decode(&record, KEY, Clocks { now, wall }).unwrap());
         assert!(!entry.is_fresh(now) && !entry.may_answer_stale(now));

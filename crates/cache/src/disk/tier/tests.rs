@@ -1,4 +1,4 @@
-//! Claims about the tier under made faults: a disk that fails, a power cut, a clock that goes back.
+//! Claims about the tier under injected faults: a failing disk, a power cut, a clock set back.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -69,7 +69,7 @@ fn wait_until_written(tier: &DiskTier) {
     eventually("writes", || tier.status().waiting == 0);
 }
 
-/// A body that tells its key and version, and whether it is whole.
+/// Returns a body that shows its key and version, and whether it is whole.
 fn body(key: u64, version: u64, length: usize) -> String {
     format!("{key} {version} {}", "0123456789".repeat(length))
 }
@@ -156,7 +156,7 @@ fn a_clock_that_went_back_resurrects_nothing() {
     let tier = start(&disk, &clock);
     assert_eq!(is_fresh(&tier), Some(true));
     drop(tier);
-    // By ten seconds: behind what was shown, though ahead of the answer's birth.
+    // The clock goes back by ten seconds, to a time after the response had age zero.
     let back = ManualClock::at(START + 290_000_000);
     let tier = start(&disk, &back);
     assert_eq!(is_fresh(&tier), Some(false));
@@ -165,7 +165,7 @@ fn a_clock_that_went_back_resurrects_nothing() {
     back.advance(Duration::from_secs(600));
     assert_eq!(is_fresh(&tier), Some(false));
     drop(tier);
-    // By hours: nothing can be told of anything.
+    // The clock goes back by hours: no age can be computed, and the log is removed.
     let tier = start(&disk, &ManualClock::at(START - 7_200_000_000));
     assert_eq!((is_fresh(&tier), tier.status().entries), (None, 0));
 }
@@ -218,7 +218,7 @@ fn a_disk_that_hangs_holds_up_neither_misses_nor_the_end() {
     disk.hold_syncs();
     tier.keep(b"b", &entry("y"));
     eventually("the write", || !tier.state.queue.writing_for().is_zero());
-    // What waits is found all the same.
+    // Changes that wait to be written are found all the same.
     assert_eq!(find(&tier, b"b").unwrap().body, "y");
     drop(tier);
     disk.release_syncs();

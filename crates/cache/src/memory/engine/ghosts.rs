@@ -1,23 +1,24 @@
-//! Hashes of what left the small queue: who comes back while remembered has proved itself.
+//! Ghosts: hashes of the values that were evicted from the small queue.
 //!
-//! Invariant: the oldest is forgotten first. One that was forgotten by name keeps its place in the
-//! order until its turn comes.
+//! Invariant: the oldest ghost is forgotten first. A ghost that [`Ghosts::forget`] took out keeps
+//! its place in the order until its turn comes. Bound: the caller trims the order. Never here:
+//! values and keys.
 
 use std::collections::VecDeque;
 
 use hashbrown::HashTable;
 
-/// Bytes that a hash costs, with what lies idle.
+/// Bytes that a ghost costs, with its share of unused memory.
 pub(super) const BYTES_EACH: usize = table_bytes(size_of::<u32>()) + size_of::<u64>() * 3 / 2;
 
-/// The memory.
+/// The remembered hashes.
 #[derive(Debug, Default)]
 pub(super) struct Ghosts {
-    /// The hashes in their turns.
+    /// The hashes, oldest first.
     order: VecDeque<u64>,
-    /// The turns by hash, but for those that were forgotten by name.
+    /// The turn of each hash that [`Self::forget`] has not taken out.
     turns: HashTable<u32>,
-    /// The turn of the first in the order; turns begin anew behind the last number.
+    /// The turn of the first hash in the order; the numbers wrap around.
     first: u32,
 }
 
@@ -38,7 +39,7 @@ impl Ghosts {
         found.map(|found| found.remove()).is_ok()
     }
 
-    /// Forgets the oldest until no more than `max` are in the order.
+    /// Forgets the oldest until the order holds at most `max`.
     pub(super) fn trim(&mut self, max: usize) {
         while self.order.len() > max
             && let Some(hash) = self.order.pop_front()
@@ -50,14 +51,15 @@ impl Ghosts {
         }
     }
 
-    /// Hashes in the order.
+    /// Returns the number of hashes in the order.
     #[cfg(test)]
     pub(super) fn len(&self) -> usize {
         self.order.len()
     }
 }
 
-/// Bytes of a place in a hash table, which is 7/16 to 7/8 full: by the worse half.
+/// Returns the bytes of a place in a hash table. The table is between 7/16 and 7/8 full, and this
+/// assumes the worse half of that.
 pub(super) const fn table_bytes(content: usize) -> usize {
     (content + 1) * 2
 }

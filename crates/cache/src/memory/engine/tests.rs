@@ -1,4 +1,4 @@
-//! Claims about what the engine holds, what it lets go, and how well it chooses.
+//! Claims about what the engine holds, what it evicts, and how well it chooses.
 
 use std::collections::{BTreeMap, HashMap};
 use std::hash::BuildHasher;
@@ -22,7 +22,7 @@ impl Random {
         self.next() % end
     }
 
-    /// A rank below `end`; small ones far more often than large ones.
+    /// Returns a rank below `end`; small ranks come far more often than large ones.
     fn skewed(&mut self, end: u64) -> u64 {
         let share = self.below(1 << 53) as f64 / (1u64 << 53) as f64;
         ((end as f64).powf(share) - 1.0) as u64
@@ -37,13 +37,13 @@ fn bytes(key: u64) -> SharedKey {
     key.to_le_bytes().as_slice().into()
 }
 
-/// An engine of one part; values are numbers.
+/// Returns an engine of one shard; values are numbers.
 fn engine(weight_max: u64) -> S3Fifo<u64> {
     S3Fifo::new(weight_max, weight_max)
 }
 
 impl S3Fifo<u64> {
-    /// Inserts a value of weight 1 that is its own key; returns the keys that made room.
+    /// Inserts a value of weight 1 that is its own key; returns the evicted keys.
     fn add(&self, key: u64) -> Vec<u64> {
         let evicted = self.insert(hash(key), bytes(key), key, 1);
         evicted.into_iter().map(|(_, _, value)| value).collect()
@@ -70,7 +70,7 @@ fn contents_number_and_weight_agree_with_a_map_whatever_is_done() {
         let heaviest = weight_max / engine.shards() as u64;
         let mut model: HashMap<u64, (u64, u64)> = HashMap::new();
         for step in 0..20_000 {
-            // The upper half of a hash alone, so that many keys differ in nothing else.
+            // The lower half of the hash keeps only one byte, so many keys agree in it.
             let key = random.skewed(500);
             let hash = hash(key) & 0xffff_ffff_0000_00ff;
             match random.below(10) {
@@ -122,7 +122,7 @@ fn a_value_that_grows_in_its_place_has_others_make_room() {
     let evicted = engine.insert(hash(99), bytes(99), 1, 40);
     assert_eq!((evicted.len(), engine.len(), engine.weight()), (39, 61, 100));
     assert_eq!(engine.get(hash(99), &bytes(99)), Some(1));
-    // It may be its own turn to leave.
+    // The value that grows may be the one that is evicted.
     let evicted = engine.insert(hash(48), bytes(48), 1, 50);
     assert!(evicted.iter().any(|(_, key, _)| *key == bytes(48)));
     assert_eq!((engine.holds(48), engine.weight()), (false, 99));
@@ -167,7 +167,7 @@ fn what_comes_back_while_remembered_outlives_newcomers_and_what_does_not_leaves_
     (1000..1100).for_each(|key| drop(engine.add(key)));
     assert_eq!((engine.holds(139), engine.holds(149)), (true, false));
     assert!(engine.ghosts() <= 100, "{}", engine.ghosts());
-    // Of the first of them, as many have left since as there are values.
+    // Since key 0 was evicted, as many ghosts have followed as there are values.
     engine.add(0);
     (2000..2100).for_each(|key| drop(engine.add(key)));
     assert!(!engine.holds(0));
@@ -186,7 +186,7 @@ fn a_newcomer_waits_for_a_bounded_number_of_others_to_be_judged() {
         use std::sync::atomic::Ordering::Relaxed;
         node.content.is_some() && node.uses.load(Relaxed) < 3
     });
-    // The newcomer is one of them.
+    // The new value is one of them.
     assert_eq!(judged.count(), SPARED_MAX + 1);
 }
 
@@ -214,7 +214,7 @@ fn what_makes_room_stands_in_the_same_part_as_what_comes() {
     assert_eq!(S3Fifo::<u64>::new(1600, 5000).shards(), 1);
 }
 
-/// Hits of the least recently used leaving first.
+/// Returns the hits of a cache that evicts the least recently used.
 fn hits_by_age(keys: &[u64], entries: usize) -> usize {
     let (mut used, mut order, mut hits) = (HashMap::new(), BTreeMap::new(), 0);
     for (now, key) in keys.iter().enumerate() {

@@ -9,7 +9,7 @@ fn tags(names: &[&str]) -> Tags {
     Tags::from_fingerprints(names.iter().map(|name| fingerprint(name.as_bytes())).collect())
 }
 
-/// Keys of several hosts, one after another in the order in which they are kept.
+/// Returns an index with keys of several hosts, added in sorted order.
 fn index() -> KeyIndex {
     let index = KeyIndex::new(2);
     for (hash, key, names) in [
@@ -108,7 +108,7 @@ fn what_is_noted_again_has_its_new_tags_and_what_is_forgotten_none() {
 
 #[test]
 fn a_search_that_has_found_all_finds_nothing_more() {
-    // Hashes rise with one tag and fall with the next, whichever comes first.
+    // The hashes of the second tag are above those of the first, or below them.
     for hashes in [[8, 9, 1, 2], [1, 2, 8, 9]] {
         let index = KeyIndex::new(2);
         let mut shard = index.lock(0);

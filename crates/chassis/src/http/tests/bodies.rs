@@ -1,4 +1,4 @@
-//! Claims about request bodies: how they are framed, and what becomes of those nobody reads.
+//! Claims about request bodies: their framing, and the bytes that the role leaves unread.
 
 use super::{exchange, replies, reply_to, serve_plain};
 

@@ -1,9 +1,9 @@
-//! Claims about where a request ends, and about what is refused because that is in doubt.
+//! Claims about where a request ends, and about requests that are refused as ambiguous.
 
 use super::{exchange, replies, reply_to, serve, serve_plain};
 use crate::http::Limits;
 
-/// Every one of these hides a second request from a parser that reads it otherwise.
+/// Each of these hides a second request from a parser that frames it differently.
 #[test]
 fn doubtful_framing_is_refused_once_and_the_connection_closes() {
     let served = serve_plain();

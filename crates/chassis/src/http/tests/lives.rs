@@ -1,4 +1,4 @@
-//! Claims about the lives of connections: idle ones, slow ones, those that leave, and the drain.
+//! Claims about connections that are idle, slow or left by the client, and about the drain.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpStream};
@@ -25,7 +25,7 @@ fn idle_connections_hold_no_buffer_whatever_they_sent_before() {
         let body = "POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabc";
         reply_to(&mut client, body);
         reply_to(&mut client, &body.replace("/echo", "/ignore"));
-        // The body comes behind its head, so it is read into a buffer of its own.
+        // The body arrives behind its head, so it is read into a second buffer.
         let (head, rest) = body.split_at(body.len() - 3);
         client.write_raw(head.replace("/echo", "/wait").as_bytes()).unwrap();
         served.wait_for_arrival();
@@ -71,7 +71,7 @@ fn a_client_that_leaves_ends_what_is_made_for_it_if_the_role_says_so() {
         |stream: &TcpStream| SockRef::from(stream).set_linger(Some(Duration::ZERO)).unwrap(),
         |stream: &TcpStream| stream.shutdown(Shutdown::Write).unwrap(),
     ] {
-        // What it sent behind its request is no sign that it stays.
+        // Bytes behind its request do not mean that the client stays.
         for request in [WATCHED.to_owned(), format!("{WATCHED}{GET}")] {
             let stream = TcpStream::connect(served.address).unwrap();
             (&stream).write_all(request.as_bytes()).unwrap();
@@ -105,10 +105,10 @@ fn what_a_client_sends_while_it_waits_is_kept_and_wakes_nobody() {
     let mut other = served.client();
     for _ in 0..20 {
         client.write_raw(GET.as_bytes()).unwrap();
-        // Whatever woke the one that waits has done so when another is answered.
+        // When another request is answered, any wake-up of the waiting one has happened.
         assert_eq!(reply_to(&mut other, GET).status, 200);
     }
-    // Whoever read the request's own head may be woken once for what comes behind it.
+    // The task that read the head may be woken once for the bytes behind it.
     let polls = served.polls.load(Ordering::SeqCst);
     assert!(polls <= 2, "{polls}");
     served.gate.add_permits(1);
@@ -139,18 +139,18 @@ fn connections_that_exceed_a_time_limit_are_closed() {
         ..Limits::default()
     };
     let served = serve(limits);
-    // Idle, within a head, within a body: each ends by the sweep, not by what it sends.
+    // Idle, within a head, within a body: the sweep ends each of them.
     for sent in ["", "GET / HT", "POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nabc"] {
         let mut client = served.client();
         client.write_raw(sent.as_bytes()).unwrap();
         client.read_to_close().unwrap();
     }
-    // A client that does not read: the reply breaks off.
+    // The client does not read, so the reply ends early.
     let mut stream = TcpStream::connect(served.address).unwrap();
     stream.write_all(b"GET /endless HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
     let sent = std::iter::repeat_with(|| served.next_sent()).find(|sent| sent.status == 200);
     assert!(sent.is_some_and(|sent| !sent.complete));
-    // The answer's own time is not limited here.
+    // The sweep does not limit the time that the role takes.
     let mut client = served.client();
     client.write_raw(WAIT.as_bytes()).unwrap();
     served.wait_for_arrival();
@@ -170,7 +170,7 @@ fn the_drain_closes_idle_connections_and_lets_busy_ones_finish() {
     served.wait_for_arrival();
     let mut half = served.client();
     half.write_raw(b"GET / HTTP/1.1\r\nHos").unwrap();
-    // The half head is surely read when a later request of another connection is answered.
+    // Once a later request of another connection is answered, half the head has been read.
     reply_to(&mut idle, GET);
     served.drain.begin(PATIENCE);
     assert_eq!(idle.read_to_close().unwrap(), b"", "idle connections close at once");
@@ -204,7 +204,7 @@ fn connections_beyond_the_bound_are_told_503_and_closed() {
     reply_to(&mut second, GET);
     for sent in ["", GET] {
         let mut third = served.client();
-        // The server may have closed already; its reply is there all the same.
+        // The server may have closed already, but its reply can still be read.
         let _ = third.write_raw(sent.as_bytes());
         let reply = third.read_reply("GET").unwrap();
         assert_eq!((reply.status, reply.header("retry-after")), (503, Some("1")));

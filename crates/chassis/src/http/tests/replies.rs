@@ -1,4 +1,4 @@
-//! Claims about replies: their framing matches their body, whatever the method and version.
+//! Claims about replies: their framing matches their body for every method and version.
 
 use super::{exchange, reply_to, serve_plain};
 

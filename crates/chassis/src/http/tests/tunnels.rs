@@ -1,4 +1,4 @@
-//! Claims about what goes ahead of a reply, and about connections that become tunnels.
+//! Claims about interim responses, and about connections that become tunnels.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Shutdown, TcpStream};
@@ -54,7 +54,7 @@ fn clients_of_http_1_0_get_no_interim_response() {
 #[test]
 fn a_tunnel_passes_bytes_both_ways_from_the_first_behind_the_request_on() {
     let served = serve_plain();
-    // What looks like a request behind the upgrade is the other protocol's.
+    // The bytes behind the upgrade look like a request, but belong to the new protocol.
     let early = "GET /hidden HTTP/1.1\r\nHost: a\r\n\r\n";
     let mut stream = connect(&served, &format!("{UPGRADE}{early}"));
     let fields = head(&mut stream);

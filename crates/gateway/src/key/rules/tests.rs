@@ -1,4 +1,4 @@
-//! Claims about what counts of a request, in the key and on its way to the upstream alike.
+//! Claims about the key rules: the key and the request to the upstream cover the same parts.
 
 use http::header::HeaderName;
 
@@ -20,7 +20,7 @@ fn client(fields: &[(&str, &str)]) -> FieldLines {
     fields.iter().copied().collect()
 }
 
-/// The parts of the key, and the fields that go on.
+/// Returns the parts of the key, and the forwarded fields.
 fn read(rules: &Rules, fields: &[(&'static str, &'static str)]) -> (String, Vec<String>) {
     let mut headers = client(fields);
     let mut parts = KeyBytes::new();
@@ -52,9 +52,9 @@ fn named_fields_are_dropped_or_kept() {
         ("/x?utm_source=a&b=1&utm_=2&fbclid", "/x?b=1"),
         ("/x?fbclid=1", "/x"),
         ("/x?UTM_source=a&fbclid2=x&utm=1", "/x?UTM_source=a&fbclid2=x&utm=1"),
-        // Another spelling stands in the key, and goes on as it stands there.
+        // The key keeps another spelling, and the upstream gets the same.
         ("/x?utm%5fsource=a", "/x?utm%5fsource=a"),
-        // What an upstream might take for another field goes with the one that is dropped.
+        // An upstream might take the rest for another field, so it is dropped with this one.
         ("/x?utm_source=a;b=2&c", "/x?c"),
     ] {
         assert_eq!(target(&drop, sent), counts);

@@ -1,4 +1,7 @@
-//! Checks a route's key rules.
+//! Checks the key rules of a route.
+//!
+//! Invariant: the cookie or header that names the user is never part of the key for everyone.
+//! Never here: applying the rules (`key::rules`).
 
 use exchange::Filter;
 use http::header::HeaderName;
@@ -9,8 +12,8 @@ use crate::key::{Cookies, KeyPlan, KeySegment, NamePattern, QueryFields, Rules, 
 use crate::plan::Personalise;
 use crate::user::UserSource;
 
-/// Headers that say how a request is framed or what it asks for, and those that have rules of their
-/// own: no part of a key.
+/// Headers that may not be part of a key. They frame the request, state preconditions, or are
+/// handled by other rules.
 const RESERVED: [&str; 21] = [
     "accept-encoding",
     "authorization",
@@ -35,7 +38,7 @@ const RESERVED: [&str; 21] = [
     "x-forwarded-for",
 ];
 
-/// What the keys of a route are made of; `when` is the filter by which it is chosen.
+/// Returns the key plan of a route; `when` is its filter.
 pub(super) fn plan(
     section: &mut Section<'_, '_>,
     config: Option<KeyConfig>,
@@ -46,7 +49,7 @@ pub(super) fn plan(
     KeyPlan { rules, condition: when.map(|filter| filter.as_str().into()) }
 }
 
-/// The rules of a route; `None` when its keys are host, path and query as sent.
+/// Returns the rules of a route; `None` if its keys hold host, path and query as sent.
 fn rules(
     section: &mut Section<'_, '_>,
     config: Option<KeyConfig>,
@@ -75,7 +78,7 @@ fn rules(
         _ => false,
     };
     if names_user {
-        section.wrong("key", "what names the user is no part of everybody's key");
+        section.wrong("key", "the cookie or header of the user id may not be part of the key");
     }
     Some(Box::new(rules))
 }
@@ -87,7 +90,7 @@ fn fields(
 ) -> QueryFields {
     match (drop, keep) {
         (Some(_), Some(_)) => {
-            section.wrong("key.keep", "name what counts (`keep`) or what does not (`drop`)");
+            section.wrong("key.keep", "write either `keep` or `drop`, not both");
             QueryFields::All
         }
         (Some(drop), None) => QueryFields::Drop(patterns(section, "key.drop", &drop)),
@@ -103,14 +106,14 @@ fn cookies(
 ) -> Cookies {
     match (named, strip) {
         (Some(_), Some(_)) => {
-            let reason = "with `cookies` no other cookie is sent on: leave it out";
+            let reason = "leave it out: with `cookies`, no other cookie is forwarded";
             section.wrong("key.strip_cookies", reason);
             Cookies::All
         }
         (Some(names), None) => {
             for name in &names {
                 if NamePattern::parse(name).is_none_or(|_| name.contains('*')) {
-                    section.wrong("key.cookies", format!("`{name}` is no cookie's name"));
+                    section.wrong("key.cookies", format!("`{name}` is not a name of a cookie"));
                 }
             }
             Cookies::Named(names.into_iter().map(Into::into).collect())
@@ -125,7 +128,7 @@ fn patterns(section: &mut Section<'_, '_>, key: &str, texts: &[String]) -> Vec<N
     for text in texts {
         match NamePattern::parse(text) {
             Some(pattern) => patterns.push(pattern),
-            None => section.wrong(key, format!("`{text}` is no name; `*` may stand at its end")),
+            None => section.wrong(key, format!("`{text}` is neither a name nor a prefix with `*`")),
         }
     }
     patterns
@@ -140,11 +143,11 @@ fn headers(section: &mut Section<'_, '_>, names: Option<Vec<String>>) -> Vec<Hea
 fn header(section: &mut Section<'_, '_>, key: &str, name: &str) -> Option<HeaderName> {
     let found = name.parse::<HeaderName>().ok();
     if found.is_none() {
-        section.wrong(key, format!("`{name}` is no header's name"));
+        section.wrong(key, format!("`{name}` is not a name of a header"));
     }
     let reserved = found.as_ref().is_some_and(|name| RESERVED.contains(&name.as_str()));
     if reserved {
-        section.wrong(key, format!("`{name}` has rules of its own and is no part of a key"));
+        section.wrong(key, format!("`{name}` may not be part of a key; leave it out"));
     }
     found.filter(|_| !reserved)
 }
@@ -175,13 +178,13 @@ fn segment(section: &mut Section<'_, '_>, config: SegmentConfig) -> Option<KeySe
     let is_plain = |text: &str| !text.is_empty() && text.bytes().all(is_value_byte);
     let all_plain = values.iter().chain(&default).all(|value| is_plain(value));
     if values.is_empty() || !all_plain {
-        let reason = "name the values that are told apart, of visible characters without `;,\"`";
+        let reason = "list the values to distinguish, in visible characters without `;,\"\\`";
         section.wrong("key.segments.values", reason);
     }
     Some(KeySegment { source: source?, values, default: default? })
 }
 
-/// Bytes that mean the same in a cookie and in a header.
+/// Whether a byte means the same in a cookie and in a header.
 fn is_value_byte(byte: u8) -> bool {
     byte.is_ascii_graphic() && !b";,\"\\".contains(&byte)
 }

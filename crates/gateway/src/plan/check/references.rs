@@ -1,8 +1,10 @@
-//! What routes may refer to by name.
+//! The names that a route may refer to.
+//!
+//! Invariant: it is complete before the first route is checked. Never here: the look-up.
 
 use crate::plan::UpstreamPlan;
 
-/// What routes may refer to.
+/// The names that a route may refer to.
 pub(super) struct References<'k> {
     /// Upstreams.
     pub upstreams: &'k [UpstreamPlan],

@@ -1,4 +1,7 @@
 //! Checks `[[route]]`, and resolves the names in it.
+//!
+//! Invariant: the namespace of a route on disk changes with its configuration. So a route finds
+//! only responses that it stored under the same rules. Never here: the order of routes.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -74,14 +77,12 @@ pub(super) fn route(
     })
 }
 
-/// The namespace of a route on disk: what it stored is found again only while it is configured the
-/// same.
+/// Returns the namespace of a route on disk, a hash of its configuration as written.
 fn namespace(config: &RouteConfig) -> u64 {
     XxHash3_64::oneshot(format!("{config:?}").as_bytes())
 }
 
-/// How long a fetch, and who waits for it, has where the route does not say: an upstream's own time
-/// for a response is never cut short.
+/// The defaults of `lease` and `wait`. They never cut the `answer_timeout` of an upstream short.
 struct DefaultTimes {
     lease_ms: u64,
     wait_ms: u64,
@@ -115,7 +116,7 @@ fn client_gone(
     arms: &[Arm],
     upstreams: &[UpstreamPlan],
 ) -> ClientGone {
-    // A worker is one of a few; a server has connections enough for who only closed its side.
+    // There are few workers, but servers have connections enough for a half-closed client.
     let mut asked = arms.iter().filter_map(Arm::upstream);
     let has_workers = asked.any(|index| upstreams[index].is_of_workers());
     let text = text.or_else(|| has_workers.then(|| "drop".to_owned()));
@@ -148,7 +149,7 @@ fn personalise(
 ) -> Personalise {
     let text = config.user.unwrap_or_default();
     let user = UserSource::parse(&text).unwrap_or_else(|| {
-        section.wrong("personalise.user", "say where the user id is, such as `cookie:userId`");
+        section.wrong("personalise.user", "write where the user id is, such as `cookie:userId`");
         UserSource::Cookie("userId".into())
     });
     let modes = [("sticky", DrawMode::Sticky), ("dice", DrawMode::Dice)];
@@ -178,10 +179,11 @@ fn upgrade(
     }
     for name in &protocols {
         if name.is_empty() || !name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-') {
-            section.wrong("upgrade", format!("`{name}` is no protocol, such as `websocket`"));
+            let message = format!("`{name}` is not a protocol; write one such as `websocket`");
+            section.wrong("upgrade", message);
         }
         if matches!(name.to_ascii_lowercase().as_str(), "h2c" | "http" | "tls") {
-            let reason = "would take requests past the routes, so it is never let through";
+            let reason = "would take requests past the routes, so it is never allowed";
             section.wrong("upgrade", format!("`{name}` {reason}"));
         }
     }
@@ -228,7 +230,7 @@ fn methods(given: Option<Vec<String>>, arms: &[Arm], collect: Option<Collect>) -
     let Some(given) = given else { return default.iter().map(|m| (*m).into()).collect() };
     let mut methods: Vec<Box<str>> =
         given.into_iter().map(|method| method.to_ascii_uppercase().into()).collect();
-    // Whoever may GET a resource may ask for its head (RFC 9110 §9.3.2).
+    // A resource that allows GET allows HEAD (RFC 9110 §9.3.2).
     if methods.iter().any(|m| **m == *"GET") && !methods.iter().any(|m| **m == *"HEAD") {
         methods.push("HEAD".into());
     }

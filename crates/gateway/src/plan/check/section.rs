@@ -1,7 +1,7 @@
-//! Reads values of one table of the configuration, and reports what is wrong at its key.
+//! Reads the values of one table of the configuration.
 //!
-//! Invariant: whatever is wrong is reported once, at its key, and a stand-in is returned, so that
-//! the check goes on and all errors come out in one run.
+//! Invariant: a wrong value is reported once, at its key, and a stand-in is returned. So the check
+//! goes on, and all errors come out in one run. Never here: which keys there are.
 
 use std::time::Duration;
 
@@ -20,13 +20,13 @@ impl<'d, 't> Section<'d, 't> {
         Self { document, at: at.into() }
     }
 
-    /// Reports an error at a key of the table; the empty key is the table itself.
+    /// Reports an error at a key of the table; the empty key means the table itself.
     pub(super) fn wrong(&mut self, key: &str, message: impl Into<String>) {
         let key = if key.is_empty() { self.at.clone() } else { format!("{}.{key}", self.at) };
         self.document.wrong(&key, message);
     }
 
-    /// A value that may not be missing.
+    /// Returns a required value; reports it if it is missing.
     pub(super) fn required(&mut self, key: &str, value: Option<String>) -> Option<String> {
         if value.is_none() {
             self.wrong("", format!("`{key}` is missing"));
@@ -34,7 +34,7 @@ impl<'d, 't> Section<'d, 't> {
         value
     }
 
-    /// One of some names, or the default.
+    /// Returns the choice of this name, or the default.
     pub(super) fn choice<T: Copy + Default>(
         &mut self,
         key: &str,
@@ -44,7 +44,7 @@ impl<'d, 't> Section<'d, 't> {
         text.and_then(|text| self.one_of(key, &text, choices)).unwrap_or_default()
     }
 
-    /// One of some names.
+    /// Returns the choice of this name; reports any other name.
     pub(super) fn one_of<T: Copy>(
         &mut self,
         key: &str,
@@ -59,18 +59,18 @@ impl<'d, 't> Section<'d, 't> {
         found
     }
 
-    /// A length of time, or a default in milliseconds.
+    /// Returns a duration, or a default in milliseconds.
     pub(super) fn span(&mut self, key: &str, text: Option<String>, default_ms: u64) -> Duration {
         self.optional_span(key, text).unwrap_or(Duration::from_millis(default_ms))
     }
 
-    /// A length of time.
+    /// Returns a duration, if there is one.
     pub(super) fn optional_span(&mut self, key: &str, text: Option<String>) -> Option<Duration> {
         let parsed = text?.parse::<Span>();
         parsed.map_err(|error| self.wrong(key, error.to_string())).ok().map(|span| span.0)
     }
 
-    /// A number of bytes, or a default.
+    /// Returns a number of bytes, or a default.
     pub(super) fn size(&mut self, key: &str, text: Option<String>, default: u64) -> u64 {
         let Some(text) = text else { return default };
         match text.parse::<ByteSize>() {
@@ -82,26 +82,25 @@ impl<'d, 't> Section<'d, 't> {
         }
     }
 
-    /// A share from 0 to 1, written as a percentage, or a default.
+    /// Returns a share from 0 to 1, written as a percentage, or a default.
     pub(super) fn share(&mut self, key: &str, text: Option<String>, default: f64) -> f64 {
         let Some(text) = text else { return default };
         let number = text.strip_suffix('%').and_then(|n| n.trim().parse::<f64>().ok());
         match number {
             Some(percent) if (0.0..=100.0).contains(&percent) => percent / 100.0,
             _ => {
-                self.wrong(key, format!("`{text}` is no share; write 0% to 100%"));
+                self.wrong(key, format!("`{text}` is not a share; write 0% to 100%"));
                 default
             }
         }
     }
 
-    /// Reports a reference to something that is not there, with the nearest name that is.
+    /// Reports a reference to an unknown name, with the nearest known one.
     pub(super) fn unknown(&mut self, key: &str, kind: &str, name: &str, known: &[&str]) {
         let hint = match nearest(name, known) {
             Some(near) => format!("did you mean `{near}`?"),
             None if known.is_empty() && kind == "model" => {
-                "there is no [[model]] with `items`; any other is reached by `to = \"models\"`"
-                    .into()
+                "there is no [[model]] with `items`; for any other write `to = \"models\"`".into()
             }
             None if known.is_empty() => format!("there is no [[{kind}]] section"),
             None => format!("there are {}", known.join(", ")),

@@ -1,4 +1,6 @@
-//! Checks what is stored and how it is encoded: `[cache]`, `cache` and `compress` of a route.
+//! Checks what is stored and how it is encoded: `[cache]`, and `cache` and `compress` of a route.
+//!
+//! Invariant: a route that personalises never stores `Set-Cookie`. Never here: storing.
 
 use std::time::Duration;
 
@@ -11,28 +13,28 @@ use crate::config::{CacheConfig, CompressConfig, DiskConfig};
 use crate::freshness::{Policy, SetCookie};
 use crate::plan::CachePlan;
 
-/// The smallest cache on disk: a few of the batches in which it is written.
+/// Bytes of the smallest cache on disk: those of a few write batches.
 const DISK_BYTES_MIN: u64 = 16_000_000;
 
-/// The longest body that is stored where the route does not say.
+/// Default for the longest body that is stored.
 const STORED_BODY_BYTES_MAX: u64 = 4_000_000;
 
 /// Checks the second tier.
 pub(super) fn disk(section: &mut Section<'_, '_>, config: DiskConfig) -> DiskPlan {
     let bytes = section.size("disk.bytes", config.bytes, 10_000_000_000);
     if bytes < DISK_BYTES_MIN {
-        section.wrong("disk.bytes", "less than `16MB` is not worth a disk");
+        section.wrong("disk.bytes", "too small for a cache on disk; write at least `16MB`");
     }
     let dir = config.dir.unwrap_or_else(|| "data/cache".to_owned()).into();
     DiskPlan { dir, bytes, times: DiskTimes::default() }
 }
 
-/// Where a route's responses stand on disk.
+/// Whether and where the responses of a route may be stored on disk.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct OnDisk {
     /// Whether there is a second tier.
     pub has_disk: bool,
-    /// The namespace of the route as it is configured.
+    /// The namespace of the route as configured.
     pub namespace: u64,
 }
 
@@ -75,14 +77,14 @@ pub(super) fn cache(
     }
 }
 
-/// How a route stores, by what else it does.
+/// Returns how a route stores, adjusted to its other settings.
 pub(super) fn settled(
     cache: Option<CachePlan>,
     hold: Option<Duration>,
     personalises: bool,
 ) -> Option<CachePlan> {
     let mut cache = cache.or_else(|| hold.map(|_| bare()))?;
-    // Where users are known a cookie may be one's own, whatever the origin says.
+    // On a route that personalises, a cookie may be a user's own, whatever the origin says.
     if personalises && cache.policy.set_cookie == SetCookie::Store {
         cache.policy.set_cookie = SetCookie::Refuse;
     }
@@ -90,7 +92,7 @@ pub(super) fn settled(
     Some(cache)
 }
 
-/// Storing on a `strict` route without a `cache` of its own.
+/// Returns how a `strict` route without `cache` stores.
 fn bare() -> CachePlan {
     CachePlan {
         policy: Policy::default(),

@@ -1,11 +1,13 @@
-//! Checks `to`: where a route leads, and which share of the users each target gets.
+//! Checks `to`: the targets of a route, and the share of the users that each gets.
+//!
+//! Invariant: the shares of the arms of a route add up to the whole. Never here: drawing users.
 
 use super::references::References;
 use super::section::Section;
 use crate::config::ToConfig;
 use crate::plan::{Arm, SHARE_END, Target};
 
-/// The arms of a route; `here` when it answers by itself.
+/// Returns the arms of a route; `here` says that the route answers without a target.
 pub(super) fn arms(
     section: &mut Section<'_, '_>,
     to: Option<ToConfig>,
@@ -20,7 +22,7 @@ pub(super) fn arms(
             return answers_here();
         }
         Some(_) if here => {
-            section.wrong("to", "a route with `collect = \"only\"` leads nowhere; leave it out");
+            section.wrong("to", "leave it out: `collect = \"only\"` forwards nothing");
             return answers_here();
         }
         Some(ToConfig::One(to)) => vec![(to, None)],

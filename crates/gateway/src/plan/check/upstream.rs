@@ -1,4 +1,7 @@
 //! Checks `[[upstream]]` with servers.
+//!
+//! Invariant: addresses are resolved here, once, at start. Never here: upstreams of workers, which
+//! the binary checks.
 
 use std::net::{SocketAddr, ToSocketAddrs};
 
@@ -32,7 +35,10 @@ fn servers(section: &mut Section<'_, '_>, addresses: Vec<String>) -> Vec<SocketA
     for address in addresses {
         match address.to_socket_addrs().ok().and_then(|mut found| found.next()) {
             Some(address) => servers.push(address),
-            None => section.wrong("servers", format!("`{address}` is no HOST:PORT that resolves")),
+            None => {
+                let message = format!("cannot resolve `{address}`; write HOST:PORT");
+                section.wrong("servers", message);
+            }
         }
     }
     servers
@@ -41,7 +47,7 @@ fn servers(section: &mut Section<'_, '_>, addresses: Vec<String>) -> Vec<SocketA
 fn health(section: &mut Section<'_, '_>, config: HealthConfig) -> HealthPlan {
     let path = config.path.unwrap_or_default();
     if !path.starts_with('/') {
-        section.wrong("health.path", "a path that begins with `/` is needed");
+        section.wrong("health.path", "write a path that begins with `/`");
     }
     let window = config.window.unwrap_or(20);
     let threshold = config.threshold.unwrap_or(3);

@@ -1,4 +1,4 @@
-//! Claims about ranges.
+//! Claims about reading `Range`.
 
 use super::{BodyRange, parse};
 

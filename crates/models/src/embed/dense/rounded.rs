@@ -1,13 +1,15 @@
 //! Inputs and weights in fewer bits, packed so that a kernel's splat takes several at once.
 //!
-//! bfloat16: two to a number of a panel, each rounded to the nearest, to the even one between two.
-//! Bytes: four to a number. A row of inputs is rounded to 0..=255 between its own least and most,
-//! so that no other row changes it; the weights of an output to -127..=127. Sums of such products
-//! are whole numbers, so they are exact, and [`rescale`] makes floats of them.
+//! bfloat16: two to a number of a panel, each rounded to the nearest, ties to even. Bytes: four to
+//! a number. The weights of an output are rounded to -127..=127. A row of inputs is rounded to
+//! 0..=255 between its own least and most.
+//!
+//! Invariants: no other row changes how a row is rounded. Sums of products of bytes are whole
+//! numbers, so they are exact; [`rescale`] makes floats of them.
 
 use multiversion::multiversion;
 
-use super::{LINE, LINES};
+use crate::embed::tile::{LINE, LINES};
 
 /// Added to a float below 2^22, it leaves the nearest whole number in the last bits.
 const TO_WHOLE: f32 = 12_582_912.0;
@@ -16,20 +18,20 @@ const TO_WHOLE: f32 = 12_582_912.0;
 #[derive(Debug, Default)]
 pub(in crate::embed) struct Rounded {
     pub(super) numbers: Vec<f32>,
-    pub(super) rows: Vec<Scale>,
+    pub(super) rows: Vec<RowScale>,
     bytes: Vec<u8>,
 }
 
 /// What the bytes of a row of inputs stand for: `(byte - zero) * step`.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Scale {
+pub(super) struct RowScale {
     step: f32,
     zero: i32,
 }
 
 /// What the bytes of an output's weights stand for: `byte * step`; and their sum.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Weights {
+pub(super) struct WeightScale {
     step: f32,
     sum: i32,
 }
@@ -54,7 +56,7 @@ impl Rounded {
 }
 
 /// Adds the weights of an output as bytes.
-pub(super) fn add_weights(values: &[f32], numbers: &mut Vec<f32>) -> Weights {
+pub(super) fn add_weights(values: &[f32], numbers: &mut Vec<f32>) -> WeightScale {
     let most = values.iter().fold(0.0_f32, |most, value| most.max(value.abs()));
     let step = if most > 0.0 { most / 127.0 } else { 1.0 };
     let round = |value: &f32| (value / step).round_ties_even() as i8;
@@ -62,12 +64,16 @@ pub(super) fn add_weights(values: &[f32], numbers: &mut Vec<f32>) -> Weights {
     let sum = bytes.iter().map(|byte| i32::from(*byte as i8)).sum();
     bytes.resize(values.len().next_multiple_of(4), 0);
     add_fours(&bytes, numbers);
-    Weights { step, sum }
+    WeightScale { step, sum }
 }
 
 /// Makes floats of the whole sums of a tile's rows, which stand there as bits.
 #[multiversion(targets("x86_64+avx512f+avx512vl+avx512dq+avx512bw+fma", "x86_64+avx2+fma"))]
-pub(super) fn rescale(sums: &mut [[f32; LINE * LINES]], rows: &[Scale], weights: &[Weights]) {
+pub(super) fn rescale(
+    sums: &mut [[f32; LINE * LINES]],
+    rows: &[RowScale],
+    weights: &[WeightScale],
+) {
     for (sums, row) in sums.iter_mut().zip(rows) {
         for (sum, weights) in sums.iter_mut().zip(weights) {
             // 255 * 127 * 65,536 inputs, the most there are, fit 31 bits.
@@ -79,7 +85,7 @@ pub(super) fn rescale(sums: &mut [[f32; LINE * LINES]], rows: &[Scale], weights:
 
 /// Rounds a row to bytes; what is 0 stays exactly 0.
 #[multiversion(targets("x86_64+avx512f+avx512vl+avx512dq+avx512bw+fma", "x86_64+avx2+fma"))]
-fn round_row(row: &[f32], bytes: &mut [u8]) -> Scale {
+fn round_row(row: &[f32], bytes: &mut [u8]) -> RowScale {
     let (lanes, rest) = row.as_chunks::<LINE>();
     let (mut least, mut most) = ([0.0_f32; LINE], [0.0_f32; LINE]);
     for lane in lanes {
@@ -99,7 +105,7 @@ fn round_row(row: &[f32], bytes: &mut [u8]) -> Scale {
         let place = if place < 255.0 { place } else { 255.0 };
         *byte = (place + TO_WHOLE).to_bits() as u8;
     }
-    Scale { step, zero: zero as i32 }
+    RowScale { step, zero: zero as i32 }
 }
 
 /// Adds bytes four by four, the first one in the lowest bits.

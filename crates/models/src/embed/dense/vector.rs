@@ -1,7 +1,10 @@
-//! Tiles on CPUs with 256-bit and 512-bit registers: as many sums as registers hold, each number of
-//! a row splatted and multiplied with a panel's line.
+//! Kernels for CPUs with registers of 256 and 512 bits.
 //!
-//! By hand, because what the compiler makes of the same loop does not keep the sums in registers.
+//! A tile holds as many sums as registers do. Each number of a row is splatted, and multiplied with
+//! a line of the panel. This is written by hand, because the compiler does not keep the sums of the
+//! same loop in registers.
+//!
+//! Invariant: a kernel runs only where the CPU has its instructions, which it asserts.
 
 #![expect(unsafe_code, reason = "functions for machines that have AVX2 or AVX-512")]
 
@@ -12,7 +15,7 @@ use core::arch::x86_64::{
     _mm512_storeu_ps,
 };
 
-use super::{LINE, Line, Tile};
+use crate::embed::tile::{CacheLine, LINE, Tile};
 
 macro_rules! kernel {
     ($name:ident, $features:literal, [$($feature:tt),+], $vector:ident, $zero:ident, $splat:ident,
@@ -32,7 +35,7 @@ macro_rules! kernel {
             #[inline]
             pub(in crate::embed) fn sum<const VECTORS: usize>(
                 rows: &[&[f32]],
-                panel: &[Line],
+                panel: &[CacheLine],
                 tile: &mut Tile,
             ) {
                 assert!(is_available(), "the caller asked whether this CPU can");
@@ -49,7 +52,7 @@ macro_rules! kernel {
             #[target_feature(enable = $features)]
             fn sum_rows<const ROWS: usize, const VECTORS: usize>(
                 rows: &[&[f32]; ROWS],
-                panel: &[Line],
+                panel: &[CacheLine],
                 tile: &mut Tile,
             ) {
                 let depth = rows[0].len();

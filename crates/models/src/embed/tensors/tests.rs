@@ -9,14 +9,14 @@ use super::*;
 
 /// Writes a file of a header and data, and opens it.
 fn open(header: &str, data: &[u8]) -> Result<Tensors, Problem> {
-    let folder = TempDir::new().unwrap();
+    let dir = TempDir::new().unwrap();
     let length = (header.len() as u64).to_le_bytes();
-    write(folder.path(), &[&length, header.as_bytes(), data].concat());
-    Tensors::open(&Folder::new(folder.path()))
+    write(dir.path(), &[&length, header.as_bytes(), data].concat());
+    Tensors::open(&ModelDir::new(dir.path()))
 }
 
-fn write(folder: &Path, bytes: &[u8]) {
-    fs::write(folder.join(FILE), bytes).unwrap();
+fn write(dir: &Path, bytes: &[u8]) {
+    fs::write(dir.join(FILE), bytes).unwrap();
 }
 
 fn one(dtype: &str, shape: &str, data: &[u8]) -> Result<Tensors, Problem> {
@@ -68,7 +68,7 @@ fn headers_that_lie_are_refused_before_anything_is_allocated() {
     let entry = |dtype: &str, shape: &str, from: u64, to: u64| {
         format!(r#"{{"a":{{"dtype":"{dtype}","shape":{shape},"data_offsets":[{from},{to}]}}}}"#)
     };
-    for (header, cause) in [
+    for (header, reason) in [
         (entry("F32", "[4]", 0, 16), "lies from 0 to 16 of 8 bytes"),
         (entry("F32", "[2]", 8, 0), "lies from 8 to 0"),
         (entry("F32", "[3]", 0, 8), "of shape [3] in 8 bytes"),
@@ -81,18 +81,18 @@ fn headers_that_lie_are_refused_before_anything_is_allocated() {
         ("[".repeat(100_000), "header"),
     ] {
         let problem = open(&header, &[0; 8]).unwrap_err().to_string();
-        assert!(problem.contains(cause), "{problem} does not say {cause}");
+        assert!(problem.contains(reason), "{problem} does not say {reason}");
         assert!(problem.starts_with("model.safetensors"), "{problem}");
     }
 }
 
 #[test]
 fn files_without_a_whole_header_are_refused() {
-    let folder = TempDir::new().unwrap();
-    let read = || Tensors::open(&Folder::new(folder.path())).unwrap_err().to_string();
+    let dir = TempDir::new().unwrap();
+    let read = || Tensors::open(&ModelDir::new(dir.path())).unwrap_err().to_string();
     assert!(read().contains("not in the folder"), "{}", read());
     for bytes in [&[][..], &[1, 2, 3], &[0xff; 8], &[9, 0, 0, 0, 0, 0, 0, 0, b'{']] {
-        write(folder.path(), bytes);
+        write(dir.path(), bytes);
         assert!(read().contains("header"), "{}", read());
     }
 }

@@ -9,22 +9,27 @@ fn refusal(text: &str) -> String {
 #[test]
 fn arrays_of_one_kind_of_number_stay_so() {
     let read = |text: &str| read(text.as_bytes()).unwrap();
-    assert_eq!(read(" [1, -2,3 ] "), Value::Integers(vec![1, -2, 3]));
-    assert_eq!(read("[1,2.5,3]"), Value::Floats(vec![1.0, 2.5, 3.0]));
-    assert_eq!(read("[]"), Value::Integers(vec![]));
-    let mixed = vec![Value::Integer(1), Value::Null, Value::Float(2.5)];
-    assert_eq!(read("[1,null,2.5]"), Value::List(mixed));
-    let pair = vec![("a".to_owned(), Value::Bool(true)), ("b".to_owned(), Value::Map(vec![]))];
-    assert_eq!(read(r#"{"a":true,"b":{}}"#), Value::Map(pair));
+    assert_eq!(read(" [1, -2,3 ] "), Document::Integers(vec![1, -2, 3]));
+    assert_eq!(read("[1,2.5,3]"), Document::Floats(vec![1.0, 2.5, 3.0]));
+    assert_eq!(read("[]"), Document::Integers(vec![]));
+    let mixed = vec![Document::Integer(1), Document::Null, Document::Float(2.5)];
+    assert_eq!(read("[1,null,2.5]"), Document::List(mixed));
+    let pair =
+        vec![("a".to_owned(), Document::Bool(true)), ("b".to_owned(), Document::Map(vec![]))];
+    assert_eq!(read(r#"{"a":true,"b":{}}"#), Document::Map(pair));
 }
 
 #[test]
 fn a_decimal_becomes_the_nearest_float() {
     // Just above the middle of two floats, by less than a double shows: rounded by way of a double
     // it would become 1.
-    let Ok(Value::Float(float)) = read(b"1.0000000596046447753906251") else { panic!("a float") };
+    let Ok(Document::Float(float)) = read(b"1.0000000596046447753906251") else {
+        panic!("a float")
+    };
     assert_eq!(float, 1.0_f32.next_up());
-    let Ok(Value::Floats(floats)) = read(b"[-0E0,NaN,-Infinity,1e-45]") else { panic!("floats") };
+    let Ok(Document::Floats(floats)) = read(b"[-0E0,NaN,-Infinity,1e-45]") else {
+        panic!("floats")
+    };
     assert!(floats[0].is_sign_negative() && floats[1].is_nan());
     assert_eq!(floats[2..], [f32::NEG_INFINITY, f32::from_bits(1)]);
 }
@@ -32,7 +37,7 @@ fn a_decimal_becomes_the_nearest_float() {
 #[test]
 fn escapes_are_undone() {
     let text = read(br#""a\"\\\/\b\f\n\r\t\u00e9\ud800""#).unwrap();
-    assert_eq!(text, Value::Text("a\"\\/\u{8}\u{c}\n\r\t\u{e9}\u{fffd}".to_owned()));
+    assert_eq!(text, Document::Text("a\"\\/\u{8}\u{c}\n\r\t\u{e9}\u{fffd}".to_owned()));
 }
 
 #[test]

@@ -62,7 +62,7 @@ fn reads_configured_keys() {
 
 #[test]
 fn refuses_what_is_no_object_or_has_no_time() {
-    for (line, why) in [
+    for (line, reason) in [
         ("", "the line ends inside a value"),
         ("[]", "expected an object"),
         ("{}", "field `time` is missing"),
@@ -76,7 +76,7 @@ fn refuses_what_is_no_object_or_has_no_time() {
         (r#"{"time":"2026-11-21T03:54:12Z","a":"\x"}"#, "expected a JSON escape"),
     ] {
         let error = read(&[], line, &["time"]).unwrap_err();
-        assert!(error.ends_with(why), "{error} of {line}");
+        assert!(error.ends_with(reason), "{error} of {line}");
     }
     let deep = format!(r#"{{"a":{}}}"#, "[".repeat(100_000));
     assert!(read(&[], &deep, &["time"]).is_err());

@@ -22,7 +22,7 @@ fn reads_known_labels_and_keeps_others() {
 fn refuses_lines_that_lack_something_and_two_in_one() {
     let whole = format!("{TIME}\turi:/\tstatus:200");
     assert!(read(&whole).is_ok());
-    for (line, why) in [
+    for (line, reason) in [
         ("uri:/\tstatus:200".to_owned(), "field `time` is missing"),
         (format!("{TIME}\tstatus:200"), "field `uri` is missing"),
         (format!("{TIME}\turi:/"), "field `status` is missing"),
@@ -31,6 +31,6 @@ fn refuses_lines_that_lack_something_and_two_in_one() {
         (format!("{whole}\ttorn"), "expected `label:value`"),
     ] {
         let error = read(&line).unwrap_err();
-        assert!(error.ends_with(why), "{error} of {line}");
+        assert!(error.ends_with(reason), "{error} of {line}");
     }
 }

@@ -2,7 +2,7 @@
 
 use stdx::Random;
 
-use super::{find_by_32, find_by_64, find_portably};
+use super::{find_by_32, find_by_64, portable};
 
 #[test]
 fn finds_every_byte_of_the_set_at_every_length() {
@@ -21,7 +21,7 @@ fn finds_every_byte_of_the_set_at_every_length() {
                 }
             }
             let mut portably = Vec::new();
-            find_portably(&bytes, set, 0, &mut portably);
+            portable::find(&bytes, set, 0, &mut portably);
             assert_eq!(portably, expected, "{length}");
         }
     }

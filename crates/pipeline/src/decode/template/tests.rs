@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use super::Template;
+use super::LogTemplate;
 use crate::decode::event::Escape;
 use crate::decode::tests::fields;
 use crate::decode::{Decoder, Format};
 
 fn decoder(format: &str, escape: Escape) -> Decoder {
-    let template = Template::compile(format, escape).unwrap();
+    let template = LogTemplate::compile(format, escape).unwrap();
     Decoder::new(&Format::Template(Arc::new(template)), Arc::new([]))
 }
 
@@ -83,9 +83,9 @@ fn refuses_torn_and_glued_lines() {
 
 #[test]
 fn refuses_formats_that_cannot_be_read_back() {
-    let refused = |format| Template::compile(format, Escape::Log).unwrap_err();
+    let refused = |format| LogTemplate::compile(format, Escape::Log).unwrap_err();
     assert!(refused("$time_local$status").contains("nothing stands between"));
     assert!(refused("$status $request").contains("no time"));
     assert!(refused("$ $time_local").contains("names no variable"));
-    assert!(Template::compile("${time_local}x$status", Escape::None).is_ok());
+    assert!(LogTemplate::compile("${time_local}x$status", Escape::None).is_ok());
 }

@@ -1,102 +1,13 @@
-//! The logs that are known, by content and by the file that carries each.
+//! The logs that are known, found by the beginning of their content or by the packed file that
+//! carries one whole.
+//!
+//! Invariant: what a log is found by is what it is. So its mark changes through [`Logs::change`]
+//! only, which brings the index up to date.
 
 use std::collections::{BTreeMap, HashMap};
 
-use stdx::FileIdentity;
-
-use super::mark::Mark;
-use super::unpack::{Opened, Packing};
-
-pub(super) type LogId = u64;
-/// Device and inode: which file it is while somebody holds it or it has a name.
-pub(super) type FileKey = (u64, u64);
-
-pub(super) fn key_of(identity: &FileIdentity) -> FileKey {
-    (identity.device, identity.inode)
-}
-
-/// Hashes of a log's beginning by which it is found.
-type Keys = ((u64, u32), Option<(u64, u32)>);
-
-/// One log, whatever its files are called.
-pub(super) struct Log {
-    pub mark: Mark,
-    /// How long the content was known to be.
-    pub seen: u64,
-    /// How long its file was when it was looked at last, whatever is in it; 0 for a packed file.
-    pub len: u64,
-    /// The last path, for messages.
-    pub name: String,
-    /// The file that carried it last.
-    pub hint: Option<FileIdentity>,
-    /// The file that it is read from.
-    pub carrier: Option<FileKey>,
-    pub packing: Packing,
-    pub open: Option<Opened>,
-    /// Its carrier was given another name or none, or is packed: nobody begins to write it again.
-    pub is_rotated: bool,
-    /// Its carrier has no name that matches; the open handle is all there is.
-    pub has_left: bool,
-    /// Its carrier was emptied while it was read: what that file holds is another log.
-    pub was_cut: bool,
-    /// When it was last found longer, microseconds since the Unix epoch.
-    pub grown_us: u64,
-    /// What decides the order: the time of its first line, else of its last change.
-    pub order_us: u64,
-    /// How far it was searched for the end of a line that is too long, and the hash before that.
-    pub searched: Option<(u64, u64)>,
-    /// Length and last hash of the packed file that carries it, once that was read to its end.
-    pub packed: Option<(u64, u64)>,
-    /// By what it is found until enough of it was read.
-    pub unread: Keys,
-    pub is_queued: bool,
-    /// When it was last read, in turns.
-    pub turn: u64,
-}
-
-impl Log {
-    pub(super) fn new(mark: Mark) -> Self {
-        Self {
-            seen: mark.offset,
-            len: 0,
-            mark,
-            name: String::new(),
-            hint: None,
-            carrier: None,
-            packing: Packing::Plain,
-            open: None,
-            is_rotated: false,
-            has_left: false,
-            was_cut: false,
-            grown_us: 0,
-            order_us: 0,
-            searched: None,
-            packed: None,
-            unread: ((0, 0), None),
-            is_queued: false,
-            turn: 0,
-        }
-    }
-
-    /// By what it is found.
-    fn keys(&self) -> Keys {
-        let read = self.mark.key();
-        let key = if read.0 >= self.unread.0.0 { read } else { self.unread.0 };
-        (key, self.mark.short_key().or(self.unread.1))
-    }
-
-    /// Whether more of it may come soon, so that its position says all that is known.
-    pub(super) fn is_active(&self) -> bool {
-        let is_packed_whole = self.packing != Packing::Plain && self.packed.is_some();
-        let may_go_on = self.open.is_some() || self.was_cut || self.behind() > 0;
-        may_go_on && !is_packed_whole
-    }
-
-    /// Bytes that were there and are not read.
-    pub(super) fn behind(&self) -> u64 {
-        self.seen.max(self.len).saturating_sub(self.mark.offset)
-    }
-}
+use super::log::{HeadKeys, Log, LogId};
+use super::mark::{Mark, WINDOW};
 
 /// All of them.
 #[derive(Default)]
@@ -145,8 +56,8 @@ impl Logs {
         Some(log)
     }
 
-    /// Changes a log's mark, and with it where the log is found.
-    pub(super) fn mark<R>(&mut self, id: LogId, change: impl FnOnce(&mut Log) -> R) -> Option<R> {
+    /// Changes a log, and with it where it is found.
+    pub(super) fn change<R>(&mut self, id: LogId, change: impl FnOnce(&mut Log) -> R) -> Option<R> {
         let log = self.logs.get_mut(&id)?;
         let before = log.keys();
         let changed = change(log);
@@ -179,7 +90,7 @@ impl Logs {
             .flatten()
             .copied()
             .collect();
-        if head.len() < super::mark::WINDOW {
+        if head.len() < WINDOW {
             let short = Mark::short_key_of(head).and_then(|key| self.by_short_key.get(&key));
             ids.extend(short.into_iter().flatten());
             ids.sort_unstable();
@@ -198,7 +109,7 @@ impl Logs {
         }
     }
 
-    fn unindex(&mut self, id: LogId, (key, short): Keys) {
+    fn unindex(&mut self, id: LogId, (key, short): HeadKeys) {
         forget(&mut self.by_key, key, id);
         if let Some(short) = short {
             forget(&mut self.by_short_key, short, id);

@@ -2,7 +2,7 @@
 //!
 //! A mark says how far a log was read and what stands before that place. It recognises the log
 //! under any name, on any machine, packed or not. What is appended later changes none of it.
-//! Refuses: device, inode, times; they lie (reused inodes, copies, restored backups).
+//! Refuses: to go by device, inode or times. Inodes are reused, files are copied and restored.
 
 use std::fmt::Write;
 use std::io;
@@ -40,7 +40,7 @@ pub(super) enum Relation {
 }
 
 /// Something with bytes at offsets.
-pub(super) trait Content {
+pub(super) trait WindowedContent {
     /// Returns the bytes before `end`, at most [`WINDOW`]; none when the content is shorter.
     fn window(&mut self, end: u64) -> io::Result<Option<Vec<u8>>>;
 }
@@ -107,7 +107,7 @@ impl Mark {
     }
 
     /// Takes the mark of a content at `end`; none when the content is shorter.
-    pub(super) fn measure(content: &mut dyn Content, end: u64) -> io::Result<Option<Self>> {
+    pub(super) fn measure(content: &mut dyn WindowedContent, end: u64) -> io::Result<Option<Self>> {
         let mut mark = Self { offset: end, ..Self::default() };
         for at in HEADS.into_iter().filter(|at| *at <= end) {
             let Some(window) = content.window(at)? else { return Ok(None) };
@@ -119,7 +119,7 @@ impl Mark {
     }
 
     /// How `content` relates to the mark; it is read forwards.
-    pub(super) fn relation(&self, content: &mut dyn Content) -> io::Result<Relation> {
+    pub(super) fn relation(&self, content: &mut dyn WindowedContent) -> io::Result<Relation> {
         let mut deepest = 0;
         for &(at, hash) in &self.points {
             match content.window(at)? {

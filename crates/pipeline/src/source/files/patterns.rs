@@ -1,7 +1,7 @@
 //! Which files a source names: paths in which `*`, `?`, `[…]` and `**` stand for names.
 //!
-//! Names that are not UTF-8 are not found. A folder that cannot be listed makes the list
-//! incomplete, and nothing may be concluded from a file's absence then.
+//! Names that are not UTF-8 are not found. A directory that cannot be listed makes the list
+//! incomplete: then nothing may be concluded from a file's absence.
 
 use std::io;
 use std::path::{Component, Path, PathBuf};
@@ -9,20 +9,20 @@ use std::path::{Component, Path, PathBuf};
 use glob::Pattern;
 use stdx::{Disk, Metadata};
 
-/// Folders that `**` goes down at most.
+/// Directories that `**` goes down at most.
 const DEPTH_MAX: usize = 16;
 
 /// One pattern, cut at the slashes.
 #[derive(Debug, Clone)]
 pub struct FilePattern {
-    parts: Vec<Part>,
+    parts: Vec<PatternPart>,
 }
 
 #[derive(Debug, Clone)]
-enum Part {
+enum PatternPart {
     Name(PathBuf),
     Pattern(Pattern),
-    AnyFolders,
+    AnyDirs,
 }
 
 /// What there is.
@@ -44,10 +44,10 @@ impl FilePattern {
         for component in path.components() {
             parts.push(match component {
                 Component::Normal(name) => part(&name.to_string_lossy(), name.as_ref())?,
-                other => Part::Name(PathBuf::from(other.as_os_str())),
+                other => PatternPart::Name(PathBuf::from(other.as_os_str())),
             });
         }
-        if parts.is_empty() || matches!(parts.last(), Some(Part::AnyFolders)) {
+        if parts.is_empty() || matches!(parts.last(), Some(PatternPart::AnyDirs)) {
             return Err("it names no file".to_owned());
         }
         Ok(Self { parts })
@@ -62,45 +62,45 @@ impl FilePattern {
 
     /// Adds the files that match to `listing`.
     pub fn list(&self, disk: &dyn Disk, listing: &mut Listing) {
-        Walk { disk, listing, depth: 0 }.down(PathBuf::new(), &self.parts);
+        PatternWalk { disk, listing, depth: 0 }.down(PathBuf::new(), &self.parts);
     }
 }
 
-fn part(text: &str, name: &Path) -> Result<Part, String> {
+fn part(text: &str, name: &Path) -> Result<PatternPart, String> {
     Ok(match text {
-        "**" => Part::AnyFolders,
+        "**" => PatternPart::AnyDirs,
         _ if text.contains(['*', '?', '[']) => {
-            Part::Pattern(Pattern::new(text).map_err(|error| error.to_string())?)
+            PatternPart::Pattern(Pattern::new(text).map_err(|error| error.to_string())?)
         }
-        _ => Part::Name(name.to_owned()),
+        _ => PatternPart::Name(name.to_owned()),
     })
 }
 
-struct Walk<'w> {
+struct PatternWalk<'w> {
     disk: &'w dyn Disk,
     listing: &'w mut Listing,
     depth: usize,
 }
 
-impl Walk<'_> {
-    fn down(&mut self, dir: PathBuf, parts: &[Part]) {
+impl PatternWalk<'_> {
+    fn down(&mut self, dir: PathBuf, parts: &[PatternPart]) {
         let Some((first, rest)) = parts.split_first() else { return };
         match first {
-            Part::Name(name) if rest.is_empty() => self.file(dir.join(name)),
-            Part::Name(name) => self.down(dir.join(name), rest),
-            Part::Pattern(pattern) if rest.is_empty() => {
+            PatternPart::Name(name) if rest.is_empty() => self.file(dir.join(name)),
+            PatternPart::Name(name) => self.down(dir.join(name), rest),
+            PatternPart::Pattern(pattern) if rest.is_empty() => {
                 let names = self.disk.list(here(&dir));
                 for name in self.listed(&dir, names).iter().filter(|name| pattern.matches(name)) {
                     self.file(dir.join(name));
                 }
             }
-            Part::Pattern(pattern) => {
+            PatternPart::Pattern(pattern) => {
                 let names = self.disk.list_dirs(here(&dir));
                 for name in self.listed(&dir, names).iter().filter(|name| pattern.matches(name)) {
                     self.down(dir.join(name), rest);
                 }
             }
-            Part::AnyFolders => {
+            PatternPart::AnyDirs => {
                 let names = self.disk.list_dirs(here(&dir));
                 let names = self.listed(&dir, names);
                 if self.depth < DEPTH_MAX {

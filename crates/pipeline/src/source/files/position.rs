@@ -1,25 +1,26 @@
 //! The position of files as text: JSON, one entry for each log that may go on.
 //!
-//! Logs that were read to their end and rest take one short string each, and only as long as a
-//! file with their content is there; so the text stays small however long the source runs.
+//! Invariant: the text stays small, however long the source runs. A log that was read to its end
+//! and rests takes one short string. It stands there only as long as a file with its content is
+//! there.
 
 use serde::{Deserialize, Serialize};
 use stdx::FileIdentity;
 
-use super::logs::Log;
+use super::log::{Log, LogFile};
 use super::mark::Mark;
 
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub(super) struct Position {
     /// Logs that may go on.
-    logs: Vec<Active>,
+    logs: Vec<ActiveLog>,
     /// Logs that were read to their end, as `mark` or `mark|packed`.
     done: Vec<String>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
-struct Active {
+struct ActiveLog {
     /// Its last path, for messages and to notice a rename.
     name: String,
     mark: String,
@@ -31,12 +32,13 @@ struct Active {
 }
 
 impl Position {
-    pub(super) fn of<'l>(logs: impl Iterator<Item = &'l Log>) -> Self {
+    /// The position of these logs, each with whether its file is open.
+    pub(super) fn of<'l>(logs: impl Iterator<Item = (&'l Log, bool)>) -> Self {
         let mut position = Self::default();
-        for log in logs.filter(|log| log.mark.offset > 0) {
-            match log.hint {
-                Some(hint) if log.is_active() => position.logs.push(Active {
-                    name: log.name.clone(),
+        for (log, is_open) in logs.filter(|(log, _)| log.mark.offset > 0) {
+            match log.file.hint {
+                Some(hint) if log.is_active(is_open) => position.logs.push(ActiveLog {
+                    name: log.file.name.clone(),
                     mark: log.mark.to_text(true),
                     seen: (log.seen > log.mark.offset).then_some(log.seen),
                     file: [hint.device, hint.inode, hint.created_us],
@@ -73,7 +75,9 @@ impl Position {
             let [device, inode, created_us] = active.file;
             let seen = active.seen.unwrap_or(mark.offset);
             let hint = Some(FileIdentity { device, inode, created_us });
-            logs.push(Log { name: active.name, seen, hint, ..Log::new(mark) });
+            let log = Log::new(mark);
+            let file = LogFile { name: active.name, hint, ..log.file };
+            logs.push(Log { seen, file, ..log });
         }
         for text in self.done {
             let (text, packed) = text.split_once('|').unwrap_or((&text, ""));

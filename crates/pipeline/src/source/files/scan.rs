@@ -1,632 +1,478 @@
-//! Finds out which file carries which log.
+//! One look through the directories: finds out which file carries which log.
 //!
 //! A file that has neither been renamed nor grown nor touched since the last scan is not opened.
-//! Any other is recognised by its content. A file with the content of a log that another file
-//! carries is a copy: it is left alone while that file is whole, and goes on with the log when
-//! that file is gone or emptied. Whatever cannot be decided yet is looked at again.
+//! Any other is recognised by its content ([`identify`]). A copy of a log is left alone while the
+//! log's own file is whole. It goes on with the log when that file is gone or emptied.
+//! Invariant: a log is dropped only once it is certain that no file has it. Whatever cannot be
+//! decided yet is looked at again.
 
-use std::collections::HashSet;
+use std::cmp::Reverse;
+use std::collections::{HashMap, HashSet};
 use std::io;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::path::Path;
+use std::time::{Duration, Instant};
 
-use stdx::{DiskFile, Metadata};
-
-use super::logs::{FileKey, Log, LogId, key_of};
-use super::mark::{Content, Mark, Relation, WINDOW, hash};
+use super::candidate::{Candidate, Opening, packed_mark_at};
+use super::catalogue::Catalogue;
+use super::file_table::{FileRecord, FileRole, ListedFile, Sighting};
+use super::identify::{Evidence, Identification, identify};
+use super::log::{FileKey, Log, LogId, NewCarrier, key_of};
+use super::mark::{Mark, WINDOW, WindowedContent};
+use super::options::FileOptions;
 use super::patterns::Listing;
-use super::unpack::{Opened, Packing};
-use super::{FileSource, OPEN_MAX, Report, changed};
+use super::reports::Reports;
+use super::scanner::{Scanner, changed};
+use super::turns::TurnQueue;
+use super::unpack::{OpenLog, Packing};
 use crate::error::SourceError;
 
-/// A file that is there.
-pub(super) struct Found {
-    path: PathBuf,
-    found: Metadata,
-    role: Role,
-    round: u64,
+/// A scan under way: what it works on, and what came of it so far.
+pub(super) struct Scan<'s> {
+    pub scanner: &'s mut Scanner,
+    pub catalogue: &'s mut Catalogue,
+    pub turns: &'s mut TurnQueue,
+    pub reports: &'s mut Reports,
+    pub options: &'s FileOptions,
+    pub now: ScanTime,
+    pub progress: ScanProgress,
 }
 
-/// What a file is to us.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Role {
-    /// Not known yet, or not any more.
-    Open,
-    /// It has no bytes yet, or is packed in a way that is not read.
-    Nothing,
-    /// A log is read from it.
-    Carrier(LogId),
-    /// It has what a log has that is read from another file.
-    Copy(LogId),
+/// What came of a scan so far.
+#[derive(Debug, Default)]
+pub(super) struct ScanProgress {
+    /// Files that are a log's only up to a point.
+    doubtful: Vec<ListedFile>,
+    /// Something could not be told.
+    is_incomplete: bool,
 }
 
-impl Found {
-    /// Its length, where it is not known yet whose it is.
-    pub(super) fn unknown_bytes(&self) -> u64 {
-        if self.role == Role::Open { self.found.len } else { 0 }
-    }
-
-    /// Has the file looked at again.
-    pub(super) fn forget(&mut self) {
-        self.role = Role::Open;
-    }
+/// When a scan began, by both clocks.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct ScanTime {
+    pub monotonic: Instant,
+    pub unix_us: u64,
 }
 
-/// A file to be looked at.
-pub(super) type Fresh = (FileKey, PathBuf, Metadata);
-
-/// A file that is being recognised.
-struct Candidate {
-    key: FileKey,
-    path: PathBuf,
-    found: Metadata,
-    file: Arc<dyn DiskFile>,
-    packing: Packing,
-    opened: Opened,
-    /// The first bytes of the content.
-    head: Vec<u8>,
-}
-
-/// Length and last hash of a packed file's own bytes, which end in a checksum of the content.
-pub(super) fn packed_mark(file: &Arc<dyn DiskFile>) -> io::Result<Option<(u64, u64)>> {
-    let length = file.len()?;
-    let window = Opened::Plain(Arc::clone(file)).window(length)?;
-    Ok(window.map(|window| (length, hash(&window))))
-}
-
-impl FileSource {
-    /// Looks through the folders.
-    pub(super) fn scan(&mut self) -> Result<(), SourceError> {
-        self.round += 1;
-        let mut listing = Listing::default();
-        for pattern in &self.options.files {
-            pattern.list(&*self.disk, &mut listing);
-        }
-        let mut is_complete = listing.troubles.is_empty();
+impl Scan<'_> {
+    pub(super) fn run(mut self) -> Result<(), SourceError> {
+        let listing = self.list();
+        self.progress.is_incomplete = !listing.troubles.is_empty();
         for (path, error) in listing.troubles {
-            self.trouble(path, error.to_string());
+            self.reports.unreadable(&path, error.to_string());
         }
-        let fresh = self.note(listing.files);
-        self.note_absent();
-        for (key, path, found) in self.in_order(fresh) {
-            is_complete &= self.look(key, &path, found)?;
+        let (seen, gone) = self.catalogue.files.observe(listing.files, self.now.monotonic);
+        let fresh = self.note(seen);
+        gone.iter().for_each(|record| self.note_gone(record));
+        for file in self.in_order(fresh) {
+            self.look(&file, false)?;
         }
         // These may be what is left of a log, which is certain once each log's file is known.
-        for (key, path, found) in std::mem::take(&mut self.doubtful) {
-            is_complete &= self.look_closely(key, &path, found)?;
+        for file in std::mem::take(&mut self.progress.doubtful) {
+            self.look(&file, true)?;
         }
-        if self.logs.iter().any(|(_, log)| log.carrier.is_none()) {
-            is_complete &= self.try_copies()?;
-            self.drop_orphans(is_complete && self.is_settled());
+        if self.catalogue.logs.iter().any(|(_, log)| log.file.carrier.is_none()) {
+            self.try_copies()?;
+            self.drop_orphans();
         }
-        let mut queue: Vec<LogId> = self.queue.drain(..).collect();
-        queue.sort_by_key(|id| self.logs.get(*id).map_or(0, |log| log.order_us));
-        self.queue = queue.into();
-        if !self.wants_foreign {
-            self.foreign_is_fresh = false;
-        }
+        let logs = &self.catalogue.logs;
+        self.turns.sort_by_key(|id| logs.get(id).map_or(0, |log| log.file.order_us));
+        self.scanner.others.scanned();
         Ok(())
     }
 
-    /// Puts files first that carried a log when it was read last, then the longer before the
-    /// shorter: so that of two files with the same content the one that goes on carries the log.
-    fn in_order(&self, mut files: Vec<Fresh>) -> Vec<Fresh> {
-        let lost = self.logs.iter().filter(|(_, log)| log.carrier.is_none());
-        let hints: HashSet<_> = lost.filter_map(|(_, log)| log.hint).collect();
-        files.sort_by_cached_key(|(_, path, found)| {
-            let is_packed = path.extension().is_some_and(|end| end == "gz" || end == "zst");
-            (
-                !hints.contains(&found.identity),
-                is_packed,
-                std::cmp::Reverse(found.len),
-                path.clone(),
-            )
-        });
-        files
+    fn list(&self) -> Listing {
+        let mut listing = Listing::default();
+        for pattern in &self.options.files {
+            pattern.list(&*self.catalogue.disk, &mut listing);
+        }
+        listing
     }
 
     /// Notes what is there; returns what has to be looked at.
-    fn note(&mut self, mut files: Vec<(PathBuf, Metadata)>) -> Vec<Fresh> {
+    fn note(&mut self, seen: Vec<Sighting>) -> Vec<ListedFile> {
+        // The handle of a log that had no name keeps its inode from being used again.
+        let left = self.catalogue.logs.iter().filter(|(_, log)| log.file.has_left);
+        let left = left.filter_map(|(id, log)| Some((log.file.carrier?, id)));
+        let left: HashMap<FileKey, LogId> = left.collect();
         let mut fresh = Vec::new();
-        files.sort_by(|(a, _), (b, _)| a.cmp(b));
-        for (path, meta) in files {
-            let key = key_of(&meta.identity);
-            let Some(known) = self.found.get_mut(&key) else {
-                // The handle of a log that had no name keeps its inode from being used again.
-                let has_this = |log: &Log| log.has_left && log.carrier == Some(key);
-                let back =
-                    self.lingering.iter().find(|id| self.logs.get(**id).is_some_and(has_this));
-                let role = back.map_or(Role::Open, |id| Role::Carrier(*id));
-                if let Role::Carrier(id) = role {
-                    self.note_carrier(id, Some(&path));
-                }
-                let round = self.round;
-                self.found.insert(key, Found { path: path.clone(), found: meta, role, round });
-                fresh.push((key, path, meta));
-                continue;
-            };
-            if known.round == self.round {
-                // Another name of the same file.
-                continue;
+        for sighting in seen {
+            let key = sighting.file.key;
+            let back = left.get(&key).filter(|_| sighting.is_new);
+            let role = back.map_or(sighting.role, |id| FileRole::Carrier(*id));
+            self.catalogue.files.set_role(key, role);
+            if let FileRole::Carrier(id) = role {
+                let is_renamed = sighting.is_new || sighting.is_moved;
+                self.note_carrier(id, is_renamed.then_some(&*sighting.file.path));
             }
-            known.round = self.round;
-            let is_moved = known.path != path;
-            let is_changed = known.found != meta || known.role == Role::Open;
-            known.found = meta;
-            let role = known.role;
-            if is_moved {
-                known.path.clone_from(&path);
-            }
-            if let Role::Carrier(id) = role {
-                self.note_carrier(id, is_moved.then_some(&*path));
-            }
-            if is_changed || is_moved {
-                fresh.push((key, path, meta));
+            if sighting.is_changed || sighting.is_moved {
+                fresh.push(sighting.file);
             }
         }
         fresh
     }
 
     fn note_carrier(&mut self, id: LogId, new_path: Option<&Path>) {
-        let now = self.clock.unix_micros();
-        let Some(log) = self.logs.get_mut(id) else { return };
-        log.has_left = false;
+        let Some(log) = self.catalogue.logs.get_mut(id) else { return };
+        log.file.has_left = false;
         if let Some(path) = new_path {
-            log.name = path.display().to_string();
-            (log.is_rotated, log.grown_us) = (true, now);
-            self.linger(id);
+            log.file.name = path.display().to_string();
+            (log.file.is_rotated, log.file.grown) = (true, Some(self.now.monotonic));
+            self.turns.linger(id);
         }
     }
 
-    fn note_absent(&mut self) {
-        let (round, now) = (self.round, self.clock.unix_micros());
-        let gone: Vec<_> = self.found.extract_if(|_, found| found.round != round).collect();
-        for (_, found) in gone {
-            self.troubles.remove(&found.path);
-            let Role::Carrier(id) = found.role else { continue };
-            let Some(log) = self.logs.get_mut(id) else { continue };
-            if log.open.is_some() && log.packing == Packing::Plain {
-                // The handle keeps it readable: it is drained until it is quiet.
-                (log.has_left, log.is_rotated, log.grown_us) = (true, true, now);
-                self.wake(id);
-                self.linger(id);
-            } else {
-                log.carrier = None;
-                self.close(id);
-            }
+    fn note_gone(&mut self, gone: &FileRecord) {
+        self.reports.settle(&gone.path);
+        let FileRole::Carrier(id) = gone.role else { return };
+        let is_open = self.catalogue.open.contains(id);
+        let Some(log) = self.catalogue.logs.get_mut(id) else { return };
+        if is_open && !log.is_packed() {
+            // The handle keeps it readable: it is drained until it is quiet.
+            (log.file.has_left, log.file.is_rotated) = (true, true);
+            log.file.grown = Some(self.now.monotonic);
+            self.turns.wake(id);
+            self.turns.linger(id);
+        } else {
+            log.file.carrier = None;
+            self.catalogue.close(id);
         }
     }
 
-    /// Finds out what a file is; false when that cannot be told yet.
-    fn look(&mut self, key: FileKey, path: &Path, found: Metadata) -> Result<bool, SourceError> {
-        self.look_with(key, path, found, false)
+    /// Puts files first that carried a log when it was read last, then the longer before the
+    /// shorter. So of two files with the same content the one that goes on carries the log.
+    fn in_order(&self, mut files: Vec<ListedFile>) -> Vec<ListedFile> {
+        let logs = self.catalogue.logs.iter();
+        let lost = logs.filter(|(_, log)| log.file.carrier.is_none());
+        let hints: HashSet<_> = lost.filter_map(|(_, log)| log.file.hint).collect();
+        files.sort_by_cached_key(|file| {
+            let is_packed = file.path.extension().is_some_and(|end| end == "gz" || end == "zst");
+            let is_hinted = hints.contains(&file.metadata.identity);
+            (!is_hinted, is_packed, Reverse(file.metadata.len), file.path.clone())
+        });
+        files
     }
 
-    /// Finds out what a file is that is a log's only up to a point.
-    fn look_closely(
-        &mut self,
-        key: FileKey,
-        path: &Path,
-        found: Metadata,
-    ) -> Result<bool, SourceError> {
-        self.look_with(key, path, found, true)
-    }
-
-    fn look_with(
-        &mut self,
-        key: FileKey,
-        path: &Path,
-        found: Metadata,
-        is_close: bool,
-    ) -> Result<bool, SourceError> {
-        if let Some(Role::Carrier(id)) = self.found.get(&key).map(|found| found.role)
-            && self.still_carries(id, &found)?
+    /// Finds out what a file is; `is_second_look` when all other files are known.
+    fn look(&mut self, file: &ListedFile, is_second_look: bool) -> Result<(), SourceError> {
+        let role = self.catalogue.files.get(file.key).map(|record| record.role);
+        if let Some(FileRole::Carrier(id)) = role
+            && self.still_carries(id, file)?
         {
-            self.look_at_carrier(id, found);
-            return Ok(true);
+            self.note_length(id, file.metadata.len);
+            return Ok(());
         }
-        let candidate = match self.candidate(key, path) {
-            Ok(Some(candidate)) => candidate,
-            Ok(None) => return Ok(true),
+        let new = match Candidate::open(&*self.catalogue.disk, file) {
+            Ok(Opening::Ready(new)) => *new,
+            // The next scan sees it.
+            Ok(Opening::Renamed) => {
+                self.scanner.schedule.request();
+                return Ok(());
+            }
+            Ok(Opening::Empty) => {
+                self.catalogue.files.set_role(file.key, FileRole::Nothing);
+                return Ok(());
+            }
+            Ok(Opening::NotRead(kind)) => {
+                let reason = format!("it is packed by {kind}, which is not read");
+                self.reports.unreadable(&file.path, reason);
+                self.catalogue.files.set_role(file.key, FileRole::Nothing);
+                return Ok(());
+            }
             // Gone since it was listed, maybe to a name that was not listed.
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                self.progress.is_incomplete = true;
+                return Ok(());
+            }
             Err(error) => {
-                self.trouble(path.to_owned(), error.to_string());
-                self.become_role(key, Role::Open);
-                return Ok(false);
+                self.put_off(file, &error);
+                return Ok(());
             }
         };
-        self.troubles.remove(path);
-        let path = candidate.path.clone();
-        self.recognise(candidate, is_close).or_else(|error| match error {
-            SourceError::Disk { cause, .. } => {
-                self.trouble(path, cause.to_string());
-                self.become_role(key, Role::Open);
-                Ok(false)
+        self.reports.settle(&file.path);
+        match self.recognise(new, is_second_look) {
+            Err(SourceError::Disk { reason, .. }) => {
+                self.put_off(file, &reason);
+                Ok(())
             }
-            other => Err(other),
-        })
+            done => done,
+        }
+    }
+
+    /// A file cannot be read at present.
+    fn put_off(&mut self, file: &ListedFile, error: &io::Error) {
+        self.reports.unreadable(&file.path, error.to_string());
+        self.undecided(file);
+    }
+
+    /// Has a file looked at again by the next scan.
+    fn undecided(&mut self, file: &ListedFile) {
+        self.catalogue.files.set_role(file.key, FileRole::Unknown);
+        self.progress.is_incomplete = true;
     }
 
     /// Whether a file that changed has the log still that was read from it. Without an open
     /// handle its inode may have been used again.
-    fn still_carries(&mut self, id: LogId, found: &Metadata) -> Result<bool, SourceError> {
-        let Some(log) = self.logs.get(id) else { return Ok(false) };
-        if matches!(log.open, Some(Opened::Plain(_))) {
+    fn still_carries(&mut self, id: LogId, file: &ListedFile) -> Result<bool, SourceError> {
+        let Some(log) = self.catalogue.logs.get(id) else { return Ok(false) };
+        if matches!(self.catalogue.open.get(id), Some(OpenLog::Plain(_))) {
             return Ok(true);
         }
-        if log.hint != Some(found.identity) {
-            self.unsettle(id);
+        if log.file.hint != Some(file.metadata.identity) {
+            self.catalogue.release(id);
             return Ok(false);
         }
-        if log.packing != Packing::Plain {
-            let file = self.disk.open_read(Path::new(&log.name));
-            let packed = file.and_then(|file| packed_mark(&file)).ok().flatten();
+        if log.is_packed() {
+            let packed = packed_mark_at(&*self.catalogue.disk, Path::new(&log.file.name));
             let is_same = packed.is_some() && packed == log.packed;
             if !is_same {
-                self.close(id);
-                self.unsettle(id);
+                self.catalogue.close(id);
+                self.catalogue.release(id);
             }
             return Ok(is_same);
         }
-        if log.mark.offset == 0 {
-            return Ok(true);
-        }
-        Ok(!self.is_free(id)?)
+        Ok(log.mark.offset == 0 || !self.is_free(id)?)
     }
 
-    fn look_at_carrier(&mut self, id: LogId, found: Metadata) {
-        let now = self.clock.unix_micros();
-        let Some(log) = self.logs.get_mut(id) else { return };
-        if log.packing == Packing::Plain {
-            if found.len != log.len {
-                log.grown_us = now;
+    fn note_length(&mut self, id: LogId, len: u64) {
+        let Some(log) = self.catalogue.logs.get_mut(id) else { return };
+        if !log.is_packed() {
+            if len != log.file.len {
+                log.file.grown = Some(self.now.monotonic);
             }
-            log.len = found.len;
-            self.wake(id);
-        }
-    }
-
-    /// Opens a file; none when it has nothing to be recognised by.
-    fn candidate(&mut self, key: FileKey, path: &Path) -> io::Result<Option<Candidate>> {
-        let file = self.disk.open_read(path)?;
-        let found = file.metadata()?;
-        if key_of(&found.identity) != key {
-            // Renamed meanwhile: the next scan sees it.
-            self.scan_is_due = true;
-            return Ok(None);
-        }
-        let mut start = [0; 8];
-        let read = file.read_at(&mut start, 0)?;
-        let packing = Packing::of(&start[..read]);
-        let mut head = Vec::new();
-        let mut opened = Opened::new(&file, packing)?;
-        if !matches!(packing, Packing::Foreign(_)) {
-            head.resize(WINDOW, 0);
-            let read = opened.read_at(&mut head, 0)?;
-            head.truncate(read);
-        }
-        if let Packing::Foreign(kind) = packing {
-            self.trouble(path.to_owned(), format!("it is packed by {kind}, which is not read"));
-        }
-        if head.is_empty() {
-            self.become_role(key, Role::Nothing);
-            return Ok(None);
-        }
-        let path = path.to_owned();
-        Ok(Some(Candidate { key, path, found, file, packing, opened, head }))
-    }
-
-    fn become_role(&mut self, key: FileKey, role: Role) {
-        if let Some(found) = self.found.get_mut(&key) {
-            found.role = role;
+            log.file.len = len;
+            self.turns.wake(id);
         }
     }
 
     /// Finds the log that a file has, and what becomes of the file.
-    fn recognise(&mut self, mut new: Candidate, is_close: bool) -> Result<bool, SourceError> {
+    fn recognise(&mut self, mut new: Candidate, is_second_look: bool) -> Result<(), SourceError> {
         self.refuse(&mut new)?;
-        let age = self.clock.unix_micros().saturating_sub(new.found.modified_us);
-        let is_young = age < self.options.quiet.as_micros() as u64;
-        if new.opened.damage().is_some() && new.head.len() < WINDOW && is_young {
+        if new.opened.damage().is_some() && new.head.len() < WINDOW && self.is_young(&new) {
             // It is being packed still, and what is there says too little.
-            self.become_role(new.key, Role::Open);
-            return Ok(false);
+            self.undecided(&new.listed());
+            return Ok(());
         }
-        if let Some(id) = self.known_packed(&new)? {
-            if self.logs.get(id).is_some_and(|log| log.carrier.is_none()) {
+        let packed = new.packed_log(&self.catalogue.logs).map_err(disk(&new.path))?;
+        if let Some(id) = packed {
+            if self.catalogue.lacks_carrier(id) {
                 self.carry(id, new, false);
             } else {
-                self.become_role(new.key, Role::Copy(id));
+                self.catalogue.files.set_role(new.key, FileRole::Copy(id));
             }
-            return Ok(true);
+            return Ok(());
         }
-        let (mut same, mut others) = (Vec::new(), Vec::new());
-        for id in self.logs.like(&new.head) {
-            let Some(log) = self.logs.get(id).filter(|log| !is_emptied(log, &new)) else {
-                continue;
-            };
-            let relation = log.mark.relation(&mut new.opened).map_err(disk(&new.path))?;
-            match relation {
-                Relation::Same => same.push((log.mark.offset, id)),
-                Relation::Different => {}
-                Relation::Beginning | Relation::Diverged(_) => others.push((id, relation)),
+        let suspects = new.suspects(&self.catalogue.logs).map_err(disk(&new.path))?;
+        let mut evidence = FileEvidence { scan: self, new: &mut new };
+        match identify(&suspects, is_second_look, &mut evidence)? {
+            Identification::Carrier(id) => self.carry(id, new, false),
+            Identification::Copy(id) => {
+                self.catalogue.files.set_role(new.key, FileRole::Copy(id));
             }
+            Identification::Receded(id) => self.go_on_behind_loss(id, new, None)?,
+            Identification::Changed(id, from) => self.go_on_behind_loss(id, new, Some(from))?,
+            Identification::Undecided => self.undecided(&new.listed()),
+            Identification::Doubtful => self.progress.doubtful.push(new.listed()),
+            Identification::Unfamiliar => self.unfamiliar(new)?,
         }
-        same.sort_unstable_by(|a, b| b.cmp(a));
-        for (_, id) in same {
-            if self.is_free(id)? {
-                self.carry(id, new, false);
-                return Ok(true);
-            }
-            if let Some(is_settled) = self.settle_copy(id, &mut new)? {
-                return Ok(is_settled);
-            }
-        }
-        if !others.is_empty() && !is_close {
-            self.doubtful.push((new.key, new.path, new.found));
-            return Ok(true);
-        }
-        for (id, relation) in others {
-            if let Some(is_settled) = self.settle_changed(id, relation, &mut new)? {
-                return Ok(is_settled);
-            }
-        }
-        self.unfamiliar(new)
+        Ok(())
     }
 
-    fn known_packed(&self, new: &Candidate) -> Result<Option<LogId>, SourceError> {
-        if new.packing == Packing::Plain {
-            return Ok(None);
-        }
-        let packed = packed_mark(&new.file).map_err(disk(&new.path))?;
-        Ok(packed.and_then(|packed| self.logs.find_packed(packed)))
+    /// Under `strict`: fails for a file that has lost the log that it had.
+    fn refuse(&mut self, new: &mut Candidate) -> Result<(), SourceError> {
+        let refused = self.scanner.refused(&new.metadata.identity);
+        let Some(log) = refused.and_then(|id| self.catalogue.logs.get(id)) else { return Ok(()) };
+        let has_it = new.has_all_of(log).map_err(disk(&new.path))?;
+        if has_it { Ok(()) } else { Err(changed(log)) }
     }
 
-    /// Whether a log has no file that it can be read from.
+    /// Whether a file may still be written: its date is near, and it was seen to change lately. So
+    /// a date in the future, as after a clock was set back, holds nothing up for long.
+    fn is_young(&self, new: &Candidate) -> bool {
+        let quiet = self.options.quiet;
+        let age = Duration::from_micros(self.now.unix_us.saturating_sub(new.metadata.modified_us));
+        let record = self.catalogue.files.get(new.key);
+        let rested = record.map(|record| self.now.monotonic - record.changed);
+        age < quiet && rested.is_none_or(|rested| rested < quiet)
+    }
+
+    /// Whether a log has no file that it can be read from. One whose file does not hold it any
+    /// more has none.
     fn is_free(&mut self, id: LogId) -> Result<bool, SourceError> {
-        if self.logs.get(id).is_none_or(|log| log.carrier.is_none()) {
+        if self.catalogue.lacks_carrier(id) {
             return Ok(true);
         }
-        if !self.open(id)? {
-            return Ok(self.logs.get(id).is_none_or(|log| log.carrier.is_none()));
+        if !self.catalogue.open(id, self.reports)? {
+            return Ok(self.catalogue.lacks_carrier(id));
         }
-        let Some(log) = self.logs.get_mut(id) else { return Ok(true) };
-        let (end, is_empty) = (log.mark.offset, log.mark.offset == 0);
-        let window = match &mut log.open {
-            Some(opened) if !is_empty => opened.window(end),
-            _ => return Ok(false),
-        };
-        let window = window.map_err(disk(Path::new(&log.name)))?;
+        let Some((log, opened)) = self.catalogue.opened(id) else { return Ok(false) };
+        if log.mark.offset == 0 {
+            return Ok(false);
+        }
+        let window = opened.window(log.mark.offset);
+        let window = window.map_err(disk(Path::new(&log.file.name)))?;
         let is_whole = window.is_some_and(|window| log.mark.fits(&window));
         if !is_whole {
-            self.cut(id)?;
+            self.turns.end();
+            self.catalogue.current = None;
+            self.scanner.cut(id, self.catalogue)?;
         }
         Ok(!is_whole)
     }
 
-    /// Under `strict`: fails for a file that held a log which it does not hold any more.
-    fn refuse(&mut self, new: &mut Candidate) -> Result<(), SourceError> {
-        let refused = self.refused.get(&new.found.identity);
-        let Some(log) = refused.and_then(|id| self.logs.get(*id)) else { return Ok(()) };
-        match log.mark.relation(&mut new.opened).map_err(disk(&new.path))? {
-            Relation::Same => Ok(()),
-            _ => Err(changed(log)),
-        }
-    }
-
-    /// Leaves a file alone that has nothing that the log's own file does not have; none when it
-    /// is another log.
-    fn settle_copy(&mut self, id: LogId, new: &mut Candidate) -> Result<Option<bool>, SourceError> {
-        let is_open = self.open(id)?;
-        let own = self.logs.get_mut(id).filter(|_| is_open);
-        let Some((name, Some(own))) = own.map(|log| (&log.name, &mut log.open)) else {
-            self.become_role(new.key, Role::Open);
-            return Ok(Some(false));
-        };
-        let end = new.opened.content_len().map_err(disk(&new.path))?;
-        let theirs = new.opened.window(end).map_err(disk(&new.path))?;
-        let ours = own.window(end).map_err(disk(Path::new(name)))?;
-        let is_copy = ours.is_some() && ours == theirs;
-        if is_copy {
-            self.become_role(new.key, Role::Copy(id));
-        }
-        Ok(is_copy.then_some(true))
-    }
-
-    /// A file that is a log's only up to a point: tells what it is, if it is the log's at all.
-    fn settle_changed(
+    /// Goes on with a log in what is left of its file, where that ends. Where other bytes stand
+    /// from the offset `changed_from` on, it goes on with the next line behind what was read.
+    fn go_on_behind_loss(
         &mut self,
         id: LogId,
-        relation: Relation,
-        new: &mut Candidate,
-    ) -> Result<Option<bool>, SourceError> {
-        if !self.is_free(id)? {
-            return self.settle_copy(id, new);
-        }
-        let Some(log) = self.logs.get(id) else { return Ok(None) };
-        if new.opened.damage().is_some() {
-            // It is being packed still; what is not there yet may come.
-            self.become_role(new.key, Role::Copy(id));
-            return Ok(Some(true));
-        }
-        let is_same_file = log.hint == Some(new.found.identity);
-        let offset = log.mark.offset;
+        mut new: Candidate,
+        changed_from: Option<u64>,
+    ) -> Result<(), SourceError> {
+        let listed = new.listed();
+        let Some(log) = self.catalogue.logs.get(id) else { return Ok(()) };
+        let (offset, seen) = (log.mark.offset, log.seen);
         let end = new.opened.content_len().map_err(disk(&new.path))?;
-        let (to, lost) = match relation {
-            Relation::Beginning => (end, None),
-            Relation::Diverged(from) if is_same_file => (end.min(offset), Some(from)),
-            _ => return Ok(None),
+        self.scanner.check_change(log)?;
+        let to = match changed_from {
+            None => end,
+            Some(_) => new.line_start(end.min(offset)).map_err(disk(&new.path))?,
         };
-        if self.options.strict {
-            return Err(changed(log));
-        }
-        let to = if lost.is_some() { line_start(&mut new.opened, to, &new.path)? } else { to };
         let marked = Mark::measure(&mut new.opened, to).map_err(disk(&new.path))?;
-        let Some(marked) = marked else { return Ok(None) };
-        let (file, seen) = (new.path.display().to_string(), log.seen);
-        if let Some(from) = lost {
-            let (file, to) = (file.clone(), offset.max(to));
-            self.reports.push_back(Report::Lost { file, from, to });
-        } else {
-            let file = file.clone();
-            self.reports.push_back(Report::Receded { file, from: to, to: offset });
+        let Some(marked) = marked else {
+            self.undecided(&listed);
+            return Ok(());
+        };
+        let name = new.path.display().to_string();
+        match changed_from {
+            None => self.reports.receded(&name, to, offset),
+            Some(from) => self.reports.lost(&name, from, offset.max(to)),
         }
-        if seen > offset {
-            self.reports.push_back(Report::Lost { file, from: offset, to: seen });
-        }
-        self.become_role(new.key, Role::Open);
-        let key = new.key;
-        self.logs.mark(id, |log| {
-            (log.seen, log.mark) = (marked.offset, marked);
-        });
+        self.reports.lost(&name, offset, seen);
+        self.catalogue.files.set_role(new.key, FileRole::Unknown);
+        self.catalogue.logs.change(id, |log| (log.seen, log.mark) = (marked.offset, marked));
         // It is the log's again; recognised by what it has by now.
-        let path = new.path.clone();
-        self.look(key, &path, new.found).map(Some)
+        self.look(&listed, false)
     }
 
     /// A file with the content of no log that is known here.
-    fn unfamiliar(&mut self, mut new: Candidate) -> Result<bool, SourceError> {
-        if !self.foreign_is_fresh {
-            self.wants_foreign = true;
-            self.become_role(new.key, Role::Open);
-            return Ok(false);
+    fn unfamiliar(&mut self, mut new: Candidate) -> Result<(), SourceError> {
+        if !self.scanner.others.want_fresh() {
+            self.undecided(&new.listed());
+            return Ok(());
         }
-        let mut best: Option<Mark> = None;
-        for id in self.foreign.like(&new.head) {
-            let Some(log) = self.foreign.get(id) else { continue };
-            let relation = log.mark.relation(&mut new.opened).map_err(disk(&new.path))?;
-            let mark = match relation {
-                Relation::Same => log.mark.clone(),
-                Relation::Beginning if new.opened.damage().is_none() => {
-                    let end = new.opened.content_len().map_err(disk(&new.path))?;
-                    match Mark::measure(&mut new.opened, end).map_err(disk(&new.path))? {
-                        Some(mark) => mark,
-                        None => continue,
-                    }
-                }
-                _ => continue,
-            };
-            if best.as_ref().is_none_or(|best| best.offset < mark.offset) {
-                best = Some(mark);
-            }
-        }
-        let mut log = Log::new(best.unwrap_or_default());
+        let mark = self.scanner.others.mark_of(&new.head, &mut new.opened);
+        let mut log = Log::new(mark.map_err(disk(&new.path))?.unwrap_or_default());
         let key = Mark::keys_of(&new.head).next().unwrap_or_default();
         log.unread = (key, Mark::short_key_of(&new.head));
-        let id = self.logs.add(log);
+        let id = self.catalogue.logs.add(log);
         self.carry(id, new, true);
-        Ok(true)
+        Ok(())
     }
 
     /// Reads a log from a file from here on.
-    fn carry(&mut self, id: LogId, new: Candidate, is_new: bool) {
-        self.become_role(new.key, Role::Carrier(id));
-        let now = self.clock.unix_micros();
-        let time_of = self.options.time_of.as_ref();
-        let line = memchr::memchr(b'\n', &new.head).map_or(&*new.head, |end| &new.head[..=end]);
-        let order_us = time_of.and_then(|time_of| time_of(line)).unwrap_or(new.found.modified_us);
-        let Some(log) = self.logs.get_mut(id) else { return };
-        let name = new.path.display().to_string();
-        let is_plain = new.packing == Packing::Plain;
-        let is_renamed = !is_new && !log.name.is_empty() && log.name != name;
-        log.is_rotated = !is_plain || is_renamed || (log.is_rotated && !is_new);
-        (log.name, log.packing, log.order_us, log.grown_us) = (name, new.packing, order_us, now);
-        (log.hint, log.carrier) = (Some(new.found.identity), Some(new.key));
-        (log.has_left, log.was_cut) = (false, false);
-        if is_plain {
-            let (from, to) = (log.mark.offset.max(new.found.len), log.seen);
-            if to > from {
-                self.reports.push_back(Report::Lost { file: log.name.clone(), from, to });
-            }
-            log.seen = new.found.len;
-        }
-        log.len = if is_plain { new.found.len } else { 0 };
-        let rests = log.mark.offset == log.seen && (is_plain || log.packed.is_some());
-        if rests && log.is_rotated {
+    fn carry(&mut self, id: LogId, new: Candidate, is_first: bool) {
+        let time = self.options.time_of.as_ref().and_then(|time_of| time_of(new.first_line()));
+        let carrier = NewCarrier {
+            name: new.path.display().to_string(),
+            identity: new.metadata.identity,
+            packing: new.packing,
+            len: new.metadata.len,
+            order_us: time.unwrap_or(new.metadata.modified_us),
+            is_first,
+        };
+        let lost = self.catalogue.carry(id, carrier, self.now.monotonic);
+        self.reports.lost(&new.path.display().to_string(), lost.start, lost.end);
+        if self.catalogue.logs.get(id).is_none_or(Log::rests) {
             return;
         }
-        if is_plain && self.opened.len() < OPEN_MAX && !rests {
-            self.keep_open(id, new.opened);
+        if new.packing == Packing::Plain && self.catalogue.open.has_room() {
+            self.catalogue.keep_open(id, new.opened);
         }
-        if !rests {
-            self.wake(id);
-        }
+        self.turns.wake(id);
     }
 
     /// Lets copies go on with logs that have lost their file.
-    fn try_copies(&mut self) -> Result<bool, SourceError> {
-        let lacks = |id: &LogId| self.logs.get(*id).is_none_or(|log| log.carrier.is_none());
-        let copies = self.found.iter().filter_map(|(key, found)| match found.role {
-            Role::Copy(id) if lacks(&id) => Some((*key, found.path.clone(), found.found)),
+    fn try_copies(&mut self) -> Result<(), SourceError> {
+        let copies = self.catalogue.files.iter().filter_map(|(key, record)| match record.role {
+            FileRole::Copy(id) if self.catalogue.lacks_carrier(id) => {
+                let (path, metadata) = (record.path.clone(), record.metadata);
+                Some(ListedFile { key, path, metadata })
+            }
             _ => None,
         });
-        let mut is_complete = true;
-        for (key, path, found) in copies.collect::<Vec<_>>() {
-            is_complete &= self.look(key, &path, found)?;
+        for file in copies.collect::<Vec<_>>() {
+            self.look(&file, false)?;
         }
-        Ok(is_complete)
+        Ok(())
     }
 
-    /// Whether the folders still are as they were listed, but for the files that logs are read
+    /// Whether the directories still are as they were listed, but for the files that logs are read
     /// from. Otherwise a log may be in a file that got its name or its content while we looked.
     fn is_settled(&self) -> bool {
-        let mut listing = Listing::default();
-        for pattern in &self.options.files {
-            pattern.list(&*self.disk, &mut listing);
-        }
-        let is_known = |(_, meta): &(PathBuf, Metadata)| {
-            self.found
-                .get(&key_of(&meta.identity))
-                .is_some_and(|known| matches!(known.role, Role::Carrier(_)) || known.found == *meta)
+        let listing = self.list();
+        let is_known = |meta: &stdx::Metadata| {
+            self.catalogue.files.get(key_of(&meta.identity)).is_some_and(|known| {
+                matches!(known.role, FileRole::Carrier(_)) || known.metadata == *meta
+            })
         };
-        listing.troubles.is_empty() && listing.files.iter().all(is_known)
+        listing.troubles.is_empty() && listing.files.iter().all(|(_, meta)| is_known(meta))
     }
 
     /// Drops logs that no file has, once it is certain that none has them.
-    fn drop_orphans(&mut self, is_complete: bool) {
-        let is_certain = is_complete && !self.found.is_empty() && !self.scan_is_due;
-        let copied: HashSet<LogId> = self.found.values().filter_map(Found::copies).collect();
-        let orphans = self
-            .logs
-            .iter()
-            .filter(|(id, log)| log.carrier.is_none() && is_certain && !copied.contains(id));
+    fn drop_orphans(&mut self) {
+        let is_certain = !self.progress.is_incomplete
+            && self.is_settled()
+            && !self.catalogue.files.is_empty()
+            && !self.scanner.schedule.is_requested();
+        if !is_certain {
+            return;
+        }
+        let copied = self.catalogue.files.iter().filter_map(|(_, record)| match record.role {
+            FileRole::Copy(id) => Some(id),
+            _ => None,
+        });
+        let copied: HashSet<LogId> = copied.collect();
+        let orphans = self.catalogue.logs.iter();
+        let orphans =
+            orphans.filter(|(id, log)| log.file.carrier.is_none() && !copied.contains(id));
         for id in orphans.map(|(id, _)| id).collect::<Vec<_>>() {
-            self.close(id);
-            let Some(log) = self.logs.remove(id) else { continue };
-            let (from, to) = (log.mark.offset, log.seen);
-            if to > from {
-                self.reports.push_back(Report::Lost { file: log.name, from, to });
+            self.catalogue.close(id);
+            if let Some(log) = self.catalogue.logs.remove(id) {
+                self.reports.lost(&log.file.name, log.mark.offset, log.seen);
             }
         }
     }
 }
 
-impl Found {
-    fn copies(&self) -> Option<LogId> {
-        match self.role {
-            Role::Copy(id) => Some(id),
-            _ => None,
-        }
+/// A file beside the logs that it may have: reads only what the decision depends on.
+struct FileEvidence<'c, 's> {
+    scan: &'c mut Scan<'s>,
+    new: &'c mut Candidate,
+}
+
+impl Evidence for FileEvidence<'_, '_> {
+    fn is_free(&mut self, log: LogId) -> Result<bool, SourceError> {
+        self.scan.is_free(log)
     }
-}
 
-/// Whether a file is what is left of the log's own, emptied file.
-fn is_emptied(log: &Log, new: &Candidate) -> bool {
-    log.was_cut && log.hint == Some(new.found.identity)
-}
-
-/// The first line's start at or after `at`.
-fn line_start(content: &mut Opened, at: u64, path: &Path) -> Result<u64, SourceError> {
-    let mut from = at.saturating_sub(1);
-    let mut buffer = vec![0; 64 << 10];
-    loop {
-        let read = content.read_at(&mut buffer, from).map_err(disk(path))?;
-        match memchr::memchr(b'\n', &buffer[..read]) {
-            Some(end) => return Ok(from + end as u64 + 1),
-            None if read == 0 => return Ok(from.max(at)),
-            None => from += read as u64,
+    fn is_copy(&mut self, log: LogId) -> Result<Option<bool>, SourceError> {
+        let Self { scan, new } = self;
+        if !scan.catalogue.open(log, scan.reports)? {
+            return Ok(None);
         }
+        let Some((log, opened)) = scan.catalogue.opened(log) else { return Ok(None) };
+        let end = new.opened.content_len().map_err(disk(&new.path))?;
+        let theirs = new.opened.window(end).map_err(disk(&new.path))?;
+        let ours = opened.window(end).map_err(disk(Path::new(&log.file.name)))?;
+        Ok(Some(ours.is_some() && ours == theirs))
+    }
+
+    fn is_damaged(&self) -> bool {
+        self.new.opened.damage().is_some()
+    }
+
+    fn is_same_file(&self, log: LogId) -> bool {
+        let log = self.scan.catalogue.logs.get(log);
+        log.is_some_and(|log| log.file.hint == Some(self.new.metadata.identity))
     }
 }
 

@@ -9,10 +9,13 @@ use std::fs;
 use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use stdx::{Disk, FaultyDisk, ManualClock};
 
 use self::world::{QUIET, World, gzip, line, lines, zstd};
+use super::open_files::OPEN_MAX;
+use super::reader::CHUNK_BYTES;
 use super::*;
 
 #[test]
@@ -248,6 +251,54 @@ fn the_last_line_waits_until_the_file_is_rotated_and_quiet() {
 }
 
 #[test]
+fn every_rotated_file_gives_up_its_last_line_and_is_closed() {
+    let world = World::new(&["*.log*"]);
+    for name in ["a", "b", "c"] {
+        world.write(&format!("{name}.log"), &format!("{name}1"));
+        world.partial(&format!("{name}.log"), format!("id={name}").as_bytes());
+    }
+    let mut tail = world.tail();
+    assert_eq!(tail.drain().ids.len(), 3);
+    for name in ["a", "b", "c"] {
+        world.rename(&format!("{name}.log"), &format!("{name}.log.1"));
+    }
+    assert!(tail.drain().torn.is_empty());
+    world.clock.advance(QUIET * 2);
+    let mut torn = tail.drain().torn;
+    torn.extend(tail.drain().torn);
+    torn.sort();
+    assert_eq!(torn, ["id=a", "id=b", "id=c"].map(|text| text.as_bytes().to_vec()));
+}
+
+#[test]
+fn a_clock_that_is_set_back_hides_no_new_file_and_no_rest() {
+    let world = World::new(&["*.log*"]);
+    world.write("a.log", "a1");
+    world.partial("a.log", b"id=torn");
+    let mut tail = world.tail();
+    assert_eq!(tail.drain().ids, ["a1"]);
+    world.rename("a.log", "a.log.1");
+    assert!(tail.drain().torn.is_empty());
+    world.clock.set_back(Duration::from_secs(100 * 24 * 60 * 60));
+    world.write("b.log", "b1");
+    assert_eq!(tail.drain().ids, ["b1"], "it is looked for after a second, not after 100 days");
+    world.clock.advance(QUIET * 2);
+    assert_eq!(tail.drain().torn, [b"id=torn".to_vec()], "it was silent long enough");
+}
+
+#[test]
+fn a_packed_file_from_the_future_is_read_once_it_rests() {
+    let world = World::new(&["*.log*"]);
+    world.clock.set_back(Duration::from_secs(900_000_000));
+    let packed = gzip(lines("a1").as_bytes());
+    fs::write(world.path("a.log.gz"), &packed[..packed.len() - 4]).unwrap();
+    let mut tail = world.tail();
+    assert!(tail.drain().is_empty(), "it may be being packed");
+    world.clock.advance(QUIET * 2);
+    assert_eq!(tail.drain().ids, ["a1"]);
+}
+
+#[test]
 fn a_log_that_came_back_shorter_is_reported_and_goes_on_at_its_end() {
     let world = World::new(&["access.log"]);
     let ids: Vec<String> = (0..100).map(|n| format!("a{n}")).collect();
@@ -429,7 +480,7 @@ fn a_folder_of_many_files_is_read_within_few_open_files() {
         world.write(&format!("{n}.log"), &format!("b{n}"));
     }
     assert_eq!(tail.drain().ids.len(), 400);
-    assert!(tail.source.opened.len() <= OPEN_MAX);
+    assert!(tail.source.catalogue.open.len() <= OPEN_MAX);
     assert!(world.resume(&tail).drain().is_empty());
 }
 

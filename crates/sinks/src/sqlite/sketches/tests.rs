@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use metrics::Uniques;
-use pipeline::{Batch, Cell, Checkpoint, Column, Kind, Role, Rows, Sink, SinkError, Table};
+use pipeline::{
+    Batch, CellValue, Checkpoint, Column, ColumnRole, Kind, Sink, SinkError, Table, TableRows,
+};
 use rusqlite::Connection;
 
 use crate::SqliteSink;
@@ -11,10 +13,10 @@ use crate::SqliteSink;
 fn table() -> Arc<Table> {
     let column = |name: &str, kind, role| Column { name: name.to_owned(), kind, role };
     let columns = vec![
-        column("path", Kind::Text, Role::Key),
-        column("node", Kind::Text, Role::Key),
-        column("unique_user", Kind::Blob, Role::Sketch),
-        column("unique_host", Kind::Blob, Role::Sketch),
+        column("path", Kind::Text, ColumnRole::Key),
+        column("node", Kind::Text, ColumnRole::Key),
+        column("unique_user", Kind::Blob, ColumnRole::Sketch),
+        column("unique_host", Kind::Blob, ColumnRole::Sketch),
     ];
     Arc::new(Table { name: "t_sketches".to_owned(), columns })
 }
@@ -27,14 +29,14 @@ fn sketch(values: std::ops::Range<u32>) -> Vec<u8> {
     bytes
 }
 
-fn batch(sequence: u64, rows: Vec<Rows>) -> Batch {
+fn batch(sequence: u64, rows: Vec<TableRows>) -> Batch {
     let checkpoint =
         Checkpoint { node: "n".into(), source: "s".into(), sequence, position: "p".into() };
     Batch { checkpoint, rows }
 }
 
-fn rows(cells: &[[Cell<'_>; 4]]) -> Vec<Rows> {
-    let mut rows = Rows::new(table());
+fn rows(cells: &[[CellValue<'_>; 4]]) -> Vec<TableRows> {
+    let mut rows = TableRows::new(table());
     cells.iter().flatten().for_each(|cell| rows.push(*cell));
     vec![rows]
 }
@@ -45,16 +47,16 @@ fn what_is_held_is_merged_with_what_comes() {
     let file = dir.path().join("x.db");
     let mut sink = SqliteSink::new(&file);
     sink.prepare(&[table()]).unwrap();
-    let (text, blob) = (Cell::Text, Cell::Blob);
+    let (text, blob) = (CellValue::Text, CellValue::Blob);
     let (a, b, c) = (sketch(0..10), sketch(5..3_000), sketch(0..3));
-    let first = rows(&[[text(b"/a"), text(b"n"), blob(&a), Cell::Absent]]);
+    let first = rows(&[[text(b"/a"), text(b"n"), blob(&a), CellValue::Absent]]);
     sink.deliver(&batch(1, first)).unwrap();
     let second = rows(&[
         [text(b"/a"), text(b"n"), blob(&b), blob(&c)],
         [text(b"/b"), text(b"n"), blob(&a), blob(&a)],
     ]);
     sink.deliver(&batch(2, second)).unwrap();
-    let third = rows(&[[text(b"/a"), text(b"n"), Cell::Absent, Cell::Absent]]);
+    let third = rows(&[[text(b"/a"), text(b"n"), CellValue::Absent, CellValue::Absent]]);
     sink.deliver(&batch(3, third)).unwrap();
     let connection = Connection::open(&file).unwrap();
     let held = |path: &str| -> (Vec<u8>, Vec<u8>) {
@@ -74,7 +76,12 @@ fn a_broken_sketch_is_named_and_nothing_of_the_batch_is_kept() {
     let connection = Connection::open(&file).unwrap();
     connection.execute("INSERT INTO t_sketches VALUES ('/a', 'n', x'4802', NULL)", []).unwrap();
     let new = sketch(0..3);
-    let rows = rows(&[[Cell::Text(b"/a"), Cell::Text(b"n"), Cell::Blob(&new), Cell::Absent]]);
+    let rows = rows(&[[
+        CellValue::Text(b"/a"),
+        CellValue::Text(b"n"),
+        CellValue::Blob(&new),
+        CellValue::Absent,
+    ]]);
     let error = sink.deliver(&batch(1, rows)).unwrap_err();
     assert!(matches!(error, SinkError::Refused { .. }), "{error}");
     assert!(

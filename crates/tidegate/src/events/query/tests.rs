@@ -1,20 +1,20 @@
 //! Claims about what `events query` reads and prints.
 
 use serde_json::{Value, json};
-use sinks::Answer;
+use sinks::QueryAnswer;
 
 use super::{csv, json as print_json, table, time};
 
-fn answer() -> Answer {
+fn answer() -> QueryAnswer {
     let columns = ["path", "count", "p50"].map(str::to_owned).to_vec();
     let rows = vec![
         vec![json!("/é"), json!(12), json!(1.5)],
         vec![json!("a,\"b\""), json!(3), Value::Null],
     ];
-    Answer { columns, rows }
+    QueryAnswer { columns, rows }
 }
 
-fn printed(print: impl Fn(&Answer, &mut Vec<u8>) -> std::io::Result<()>) -> String {
+fn printed(print: impl Fn(&QueryAnswer, &mut Vec<u8>) -> std::io::Result<()>) -> String {
     let mut out = Vec::new();
     print(&answer(), &mut out).unwrap();
     String::from_utf8(out).unwrap()

@@ -1,19 +1,19 @@
 //! Claims about how a part of a source is written down.
 
-use super::{Stretch, lines, shown, stretch};
+use super::{FileRange, lines, range, shown};
 
 #[test]
 fn a_place_is_a_file_or_bytes_of_one() {
-    let of = |file: &str, bytes| Stretch { file: Some(file.into()), bytes };
-    let read = |text| stretch(text, false).unwrap();
+    let of = |file: &str, bytes| FileRange { file: Some(file.into()), bytes };
+    let read = |text| range(text, false).unwrap();
     assert_eq!(read("a.log"), of("a.log", 0..u64::MAX));
     assert_eq!(read("a.log:10-20"), of("a.log", 10..20));
     assert_eq!(read("a.log:10-"), of("a.log", 10..u64::MAX));
     assert_eq!(read("a:b.log:-20"), of("a:b.log", 0..20));
     assert_eq!(read("host:8080.log"), of("host:8080.log", 0..u64::MAX));
-    assert_eq!(stretch("5-9", true).unwrap(), Stretch { file: None, bytes: 5..9 });
+    assert_eq!(range("5-9", true).unwrap(), FileRange { file: None, bytes: 5..9 });
     for (text, is_journal) in [("a.log:9-9", false), ("a.log", true), ("9-3", true)] {
-        let error = stretch(text, is_journal).unwrap_err().to_string();
+        let error = range(text, is_journal).unwrap_err().to_string();
         assert!(error.contains("names no bytes"), "{error}");
     }
 }

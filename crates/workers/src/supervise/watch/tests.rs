@@ -35,31 +35,31 @@ impl Bench {
     }
 
     fn look(&mut self) -> Changed {
-        self.now += LOOK_EVERY;
+        self.now += LOOK_INTERVAL;
         self.watch.look(self.now)
     }
 }
 
-const NOTHING: Changed = Changed { keepers: false, any: false };
+const NOTHING: Changed = Changed { preloaded: false, any: false };
 
 #[test]
-fn a_change_is_told_once_when_it_is_over() {
+fn a_change_is_reported_once_when_it_is_over() {
     let mut bench = Bench::new().loaded();
     assert_eq!(bench.look(), NOTHING);
     bench.write("app.py", "22");
     assert_eq!(bench.look(), NOTHING);
     bench.write("app.py", "333");
     assert_eq!(bench.look(), NOTHING, "it is still being written");
-    assert_eq!(bench.look(), Changed { keepers: false, any: true });
+    assert_eq!(bench.look(), Changed { preloaded: false, any: true });
     assert_eq!(bench.look(), NOTHING);
 }
 
 #[test]
-fn the_keepers_files_are_told_apart() {
+fn preloaded_files_are_told_apart() {
     let mut bench = Bench::new().loaded();
     std::fs::remove_file(bench.path("models.py")).unwrap();
     bench.look();
-    assert_eq!(bench.look(), Changed { keepers: true, any: true });
+    assert_eq!(bench.look(), Changed { preloaded: true, any: true });
 }
 
 #[test]
@@ -68,7 +68,7 @@ fn a_file_written_while_it_was_imported_counts_as_changed() {
     let app = bench.path("app.py");
     bench.watch.add(&[app], SystemTime::UNIX_EPOCH, false);
     bench.look();
-    assert_eq!(bench.look(), Changed { keepers: false, any: true });
+    assert_eq!(bench.look(), Changed { preloaded: false, any: true });
     assert_eq!(bench.look(), NOTHING);
 }
 

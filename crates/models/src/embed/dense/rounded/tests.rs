@@ -36,7 +36,7 @@ fn bytes_stand_for_numbers_within_half_a_step() {
     for width in [1, 3, 16, 47] {
         let row: Vec<f32> = (0..width).map(|index| (index as f32 * 1.3).sin() * 7.0).collect();
         let mut bytes = vec![0; width];
-        let Scale { step, zero } = round_row(&row, &mut bytes);
+        let RowScale { step, zero } = round_row(&row, &mut bytes);
         for (byte, value) in bytes.iter().zip(&row) {
             let error = ((i32::from(*byte) - zero) as f32 * step - value).abs();
             assert!(error <= step * 0.51, "{width}: {value} is {byte}");
@@ -47,7 +47,7 @@ fn bytes_stand_for_numbers_within_half_a_step() {
 #[test]
 fn weights_are_rounded_by_their_largest() {
     let mut numbers = Vec::new();
-    let Weights { step, sum } = add_weights(&[-12.7, 0.1, 0.04, 12.7, 5.0], &mut numbers);
+    let WeightScale { step, sum } = add_weights(&[-12.7, 0.1, 0.04, 12.7, 5.0], &mut numbers);
     assert!((step - 0.1).abs() < 1e-6);
     assert_eq!(bytes_of(&numbers), [129, 1, 0, 127, 50, 0, 0, 0]);
     assert_eq!(sum, 51);

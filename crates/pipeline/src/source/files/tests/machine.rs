@@ -1,5 +1,6 @@
-//! Rotation as a drawn sequence of what servers, `logrotate`, operators and crashes do, and an
-//! account of what must come of it: every line once, and every destroyed byte reported once.
+//! Rotation as a drawn sequence of what servers, `logrotate`, operators and crashes do.
+//!
+//! An account says what must come of it: every line once, and every destroyed byte reported once.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -1,4 +1,4 @@
-//! Claims about folders that change while they are looked through.
+//! Claims about directories that change while they are looked through.
 
 use std::collections::VecDeque;
 use std::fs;
@@ -11,7 +11,7 @@ use stdx::{Disk, DiskFile, Metadata, RealDisk};
 
 use super::world::{World, gzip, lines};
 
-/// What happens just after a folder was listed; it may also take names out of the listing, as a
+/// What happens just after a directory was listed; it may also take names out of the listing, as a
 /// rename does that the listing overtakes.
 type Meanwhile = Box<dyn FnOnce(&mut Vec<String>) + Send>;
 

@@ -1,4 +1,4 @@
-//! A folder with logs, and a reader that keeps what it is told.
+//! A directory with logs, and a reader that keeps what it gets.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
@@ -13,7 +13,7 @@ use super::super::*;
 
 pub(super) const QUIET: Duration = Duration::from_secs(600);
 
-/// A folder with logs.
+/// A directory with logs.
 pub(super) struct World {
     pub clock: ManualClock,
     pub options: FileOptions,
@@ -151,7 +151,7 @@ impl Tail {
         count("logs") + count("done")
     }
 
-    /// Looks at the folders again, and reads until there is nothing more.
+    /// Looks at the directories again, and reads until there is nothing more.
     pub(super) fn drain(&mut self) -> Seen {
         self.try_drain().unwrap_or_else(|failed| panic!("{} after {:?}", failed.1, failed.0))
     }
@@ -187,11 +187,11 @@ impl Tail {
                 Ok(step) => step,
                 Err(error) => return Err(Box::new((seen, error))),
             };
-            if matches!(step, Step::Unfamiliar) {
+            if matches!(step, ReadOutcome::Unfamiliar) {
                 self.source.others(&self.others);
                 continue;
             }
-            if matches!(step, Step::CaughtUp) {
+            if matches!(step, ReadOutcome::CaughtUp) {
                 return Ok(seen);
             }
             seen.note(&step);
@@ -200,9 +200,9 @@ impl Tail {
 }
 
 impl Seen {
-    fn note(&mut self, step: &Step<'_>) {
+    fn note(&mut self, step: &ReadOutcome<'_>) {
         match step {
-            Step::Lines(piece) => {
+            ReadOutcome::Lines(piece) => {
                 for line in piece.bytes.split_inclusive(|byte| *byte == b'\n') {
                     let text = std::str::from_utf8(line).unwrap();
                     let id = text.strip_prefix("id=").and_then(|text| text.split(' ').next());
@@ -211,14 +211,14 @@ impl Seen {
                     self.ids.push(id.to_owned());
                 }
             }
-            Step::Torn(piece) => self.torn.push(piece.bytes.to_vec()),
-            Step::Oversized { beginning, length } => {
+            ReadOutcome::Torn(piece) => self.torn.push(piece.bytes.to_vec()),
+            ReadOutcome::Oversized { beginning, length } => {
                 self.oversized.push((beginning.start, *length));
             }
-            Step::Lost { from, to, .. } => self.lost.push((*from, *to)),
-            Step::Receded { from, to, .. } => self.receded.push((*from, *to)),
-            Step::Unreadable { file, .. } => self.unreadable.push((*file).to_owned()),
-            Step::Unfamiliar | Step::CaughtUp => {}
+            ReadOutcome::Lost { from, to, .. } => self.lost.push((*from, *to)),
+            ReadOutcome::Receded { from, to, .. } => self.receded.push((*from, *to)),
+            ReadOutcome::Unreadable { file, .. } => self.unreadable.push((*file).to_owned()),
+            ReadOutcome::Unfamiliar | ReadOutcome::CaughtUp => {}
         }
     }
 

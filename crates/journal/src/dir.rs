@@ -1,0 +1,60 @@
+//! The directory of a journal, and the disk that it is on.
+//!
+//! Invariant: whoever removes or replaces a sealed segment holds the upkeep lock. Refuses: to know
+//! which segments are to go; [`crate::retention`] does.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use parking_lot::{Mutex, MutexGuard};
+use stdx::{Disk, Metadata};
+
+use crate::segment::{self, Segment};
+
+/// Where the segments are.
+pub(crate) struct JournalDir {
+    pub disk: Arc<dyn Disk>,
+    path: PathBuf,
+    upkeep: Mutex<()>,
+}
+
+impl JournalDir {
+    pub(crate) fn new(disk: Arc<dyn Disk>, path: PathBuf) -> Self {
+        Self { disk, path, upkeep: Mutex::default() }
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Waits until nobody else removes or replaces sealed segments.
+    pub(crate) fn lock_upkeep(&self) -> MutexGuard<'_, ()> {
+        self.upkeep.lock()
+    }
+
+    /// Makes the names of files in it durable.
+    pub(crate) fn sync(&self) -> io::Result<()> {
+        self.disk.sync_dir(&self.path)
+    }
+
+    /// Returns the segments by offset.
+    pub(crate) fn segments(&self) -> io::Result<Vec<Segment>> {
+        segment::list(&*self.disk, &self.path)
+    }
+
+    /// Returns the segments with what is known about their files.
+    pub(crate) fn sizes(&self) -> io::Result<Vec<(Segment, Metadata)>> {
+        let segments = self.segments()?;
+        let mut sized = Vec::with_capacity(segments.len());
+        for segment in segments {
+            match self.disk.metadata(&segment.path(&self.path)) {
+                Ok(size) => sized.push((segment, size)),
+                // Compressed or deleted since it was listed.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(sized)
+    }
+}

@@ -1,0 +1,59 @@
+//! What an operator must know of a journal, and what has happened so far.
+//!
+//! Invariant: an alarm stands until its reason is gone, and is logged when it changes. Refuses: to
+//! decide anything.
+
+use std::sync::atomic::AtomicU64;
+
+use parking_lot::Mutex;
+
+/// One thing that is wrong, or nothing.
+#[derive(Default)]
+pub(crate) struct Alarm(Mutex<Option<String>>);
+
+impl Alarm {
+    /// Raises, replaces or clears it.
+    pub(crate) fn set(&self, text: Option<String>) {
+        let mut current = self.0.lock();
+        if *current == text {
+            return;
+        }
+        match &text {
+            Some(reason) => tracing::error!(%reason, "journal alarm"),
+            None => tracing::info!("journal alarm is over"),
+        }
+        *current = text;
+    }
+
+    pub(crate) fn text(&self) -> Option<String> {
+        self.0.lock().clone()
+    }
+}
+
+/// What is wrong with a journal.
+#[derive(Default)]
+pub(crate) struct Alarms {
+    /// Why lines cannot be written.
+    pub write: Alarm,
+    /// Why lines do not become durable.
+    pub sync: Alarm,
+    /// Why sealed segments are not compressed or deleted.
+    pub upkeep: Alarm,
+}
+
+/// What has happened so far.
+#[derive(Default)]
+pub(crate) struct Counters {
+    /// The end of the last line written.
+    pub offset: AtomicU64,
+    pub lines: AtomicU64,
+    pub bytes: AtomicU64,
+    pub sync_failures: AtomicU64,
+}
+
+impl Counters {
+    /// Those of a journal that ends at `offset`.
+    pub(crate) fn from_offset(offset: u64) -> Self {
+        Self { offset: AtomicU64::new(offset), ..Self::default() }
+    }
+}

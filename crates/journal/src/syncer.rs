@@ -1,0 +1,64 @@
+//! The syncer: makes written lines durable on a thread of its own, so that a stalled fsync stops no
+//! write.
+//!
+//! Invariant: readers are told of a line only after it is durable. Refuses: to sync a file again
+//! after a failure; see [`crate::durable`].
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use stdx::Backoff;
+
+use crate::dir::JournalDir;
+use crate::durable::{Durable, SyncJob};
+use crate::health::{Alarms, Counters};
+use crate::intake::Intake;
+use crate::limit::Limit;
+
+/// What the syncer works on, and whom it tells.
+pub(crate) struct Syncer {
+    pub durable: Arc<Durable>,
+    pub dir: Arc<JournalDir>,
+    pub limit: Limit,
+    pub intake: Arc<Intake>,
+    pub counters: Arc<Counters>,
+    pub alarms: Arc<Alarms>,
+}
+
+impl Syncer {
+    /// Runs until the journal closes.
+    pub(crate) fn run(self) {
+        let mut backoff = Backoff::new(Duration::from_millis(50), Duration::from_secs(5), 0);
+        while let Some(job) = self.durable.next_job() {
+            match self.sync(&job) {
+                Ok(()) => {
+                    let limited = self.limit.set(job.end);
+                    self.durable.succeeded(&job);
+                    backoff.reset();
+                    let failed = limited.err();
+                    let alarm = failed.map(|error| format!("tell readers the end: {error}"));
+                    self.alarms.sync.set(alarm);
+                }
+                Err(error) => {
+                    self.counters.sync_failures.fetch_add(1, Ordering::Relaxed);
+                    let alarm = format!("sync segment {}: {error}", job.start);
+                    self.alarms.sync.set(Some(alarm));
+                    self.durable.failed(&job);
+                    self.intake.signal.wake();
+                    self.durable.pause(backoff.delay());
+                }
+            }
+        }
+        self.durable.settle_the_rest();
+    }
+
+    fn sync(&self, job: &SyncJob) -> io::Result<()> {
+        job.file.sync()?;
+        if !job.named {
+            self.dir.sync()?;
+        }
+        Ok(())
+    }
+}

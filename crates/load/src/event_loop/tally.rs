@@ -1,0 +1,110 @@
+//! What a run has come to so far: counts, times and errors, the warm-up left out.
+//!
+//! Invariant: a request counts by the moment it was meant to be sent. So the warm-up ends at the
+//! same moment for a fast server and a slow one. Refuses: to decide when to stop.
+
+use crate::connection_slot::InFlight;
+use crate::reply::ReplyReader;
+use crate::report::Errors;
+use crate::schedule::nanos;
+use crate::{Ask, Loss, Plan, Report};
+
+/// The report being written.
+#[derive(Debug)]
+pub(super) struct Tally {
+    report: Report,
+    warm_up_ns: u64,
+    last_reply_ns: u64,
+}
+
+impl Tally {
+    pub(super) fn new(plan: &Plan) -> Self {
+        Self { report: Report::default(), warm_up_ns: nanos(plan.warm_up), last_reply_ns: 0 }
+    }
+
+    fn is_measured(&self, intended_ns: u64) -> bool {
+        intended_ns >= self.warm_up_ns
+    }
+
+    /// Counts a complete reply; returns its latency in microseconds.
+    pub(super) fn reply(&mut self, request: &InFlight, reader: &ReplyReader, now: u64) -> u64 {
+        let latency_us = (now - request.intended_ns) / 1000;
+        if self.is_measured(request.intended_ns) {
+            self.last_reply_ns = now;
+            self.report.count(reader.status, latency_us, (now - request.sent_ns) / 1000);
+            let Ask { status, bytes, .. } = request.ask;
+            self.report.status_mismatches +=
+                u64::from(status.is_some_and(|status| status != reader.status));
+            self.report.bytes_mismatches +=
+                u64::from(bytes.is_some_and(|bytes| bytes != reader.body_bytes));
+        }
+        latency_us
+    }
+
+    /// Counts a request without a complete reply.
+    pub(super) fn lose(&mut self, intended_ns: u64, loss: Loss) {
+        if self.is_measured(intended_ns) {
+            let errors = &mut self.report.errors;
+            *match loss {
+                Loss::Closed => &mut errors.closed,
+                Loss::Timeout => &mut errors.timeout,
+                Loss::Malformed => &mut errors.malformed,
+                Loss::Cut => &mut errors.cut,
+            } += 1;
+        }
+    }
+
+    /// Counts a request that was given up before it was sent.
+    pub(super) fn skip(&mut self, intended_ns: u64) {
+        self.report.errors.unsent += u64::from(self.is_measured(intended_ns));
+    }
+
+    /// Counts an attempt to connect that failed; `now` is none before the run has begun.
+    pub(super) fn refuse(&mut self, now: Option<u64>) {
+        let is_measured = now.is_none_or(|now| self.is_measured(now));
+        self.report.errors.connect += u64::from(is_measured);
+    }
+
+    /// Notes how long an arrival was due before the generator got round to it.
+    pub(super) fn late(&mut self, intended_ns: u64, now: u64) {
+        if self.is_measured(intended_ns) {
+            self.report.late.saturating_record((now - intended_ns) / 1000);
+        }
+    }
+
+    pub(super) fn bytes_written(&mut self, bytes: usize, now: u64) {
+        if self.is_measured(now) {
+            self.report.bytes_written += bytes as u64;
+        }
+    }
+
+    pub(super) fn bytes_read(&mut self, bytes: usize, now: u64) {
+        if self.is_measured(now) {
+            self.report.bytes_read += bytes as u64;
+        }
+    }
+
+    pub(super) fn waiting(&mut self, requests: usize) {
+        self.report.backlog_max = self.report.backlog_max.max(requests);
+    }
+
+    pub(super) fn connections(&mut self, open: usize) {
+        self.report.connections = self.report.connections.max(open);
+    }
+
+    /// What went wrong so far.
+    pub(super) fn errors(&self) -> Errors {
+        self.report.errors
+    }
+
+    /// The report of a run whose last reply is known, and that lasted until `end_ns` at least.
+    pub(super) fn finish(mut self, end_ns: u64, refusal: Option<String>) -> Report {
+        let end_ns = self.last_reply_ns.max(end_ns);
+        self.report.seconds = end_ns.saturating_sub(self.warm_up_ns) as f64 / 1e9;
+        self.report.refusal = refusal;
+        self.report
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,28 @@
+//! Cache lines of packed numbers, and the tile of sums that a kernel makes of them.
+//!
+//! Invariant: both lie on the boundaries of cache lines, as kernels load and store them.
+
+/// Outputs side by side in memory: a cache line, one register of AVX-512.
+pub(super) const LINE: usize = 16;
+
+/// Rows of a tile, at most.
+pub(super) const ROWS: usize = 8;
+
+/// Lines of a tile's row, at most.
+pub(super) const LINES: usize = 3;
+
+/// Numbers that lie on one cache line.
+#[derive(Debug, Clone, Copy, Default)]
+#[repr(align(64))]
+pub(super) struct CacheLine(pub(super) [f32; LINE]);
+
+/// Sums of up to eight rows; of a narrow panel each row's first line.
+#[derive(Debug)]
+#[repr(align(64))]
+pub(super) struct Tile(pub(super) [[f32; LINE * LINES]; ROWS]);
+
+impl Tile {
+    pub(super) fn new() -> Self {
+        Self([[0.0; LINE * LINES]; ROWS])
+    }
+}

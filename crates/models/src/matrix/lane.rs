@@ -1,0 +1,8 @@
+//! The unit in which item features are packed: eight numbers, aligned.
+
+/// f32 values per lane: half a cache line, one f64 register of AVX-512.
+pub(crate) const WIDTH: usize = 8;
+
+#[derive(Debug, Clone, Copy, Default)]
+#[repr(align(32))]
+pub(super) struct Lane(pub(super) [f32; WIDTH]);

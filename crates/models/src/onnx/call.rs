@@ -1,0 +1,113 @@
+//! What an operator is, and what it finds when it runs.
+//!
+//! Invariant: an operator keeps nothing that depends on a run.
+//! Bounds: what a run may write and multiply is counted for each row. So a small file cannot ask
+//! for a large memory or an endless product.
+
+use super::tensor::{Element, Shape, Tensor, by_element};
+use crate::trees::TreeScratch;
+
+/// Elements that all steps together may write for a row.
+const WRITTEN_MAX: usize = 1 << 18;
+
+/// Products that all steps together may take for a row.
+const PRODUCTS_MAX: usize = 1 << 28;
+
+/// Where a step finds an input.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Operand {
+    Constant(usize),
+    Slot(usize),
+}
+
+/// What a step does; nothing that depends on a run is kept.
+pub(super) trait Operator: std::fmt::Debug + Send + Sync {
+    /// Writes its outputs.
+    fn run(&self, call: &mut OperatorCall<'_>, out: &mut [Tensor; 2]) -> Result<(), String>;
+}
+
+/// What a step finds when it runs.
+#[derive(Debug)]
+pub(super) struct OperatorCall<'a> {
+    pub(super) inputs: &'a [Option<Operand>],
+    pub(super) constants: &'a [Tensor],
+    pub(super) slots: &'a [Tensor],
+    pub(super) trees: &'a mut TreeScratch,
+    pub(super) budget: &'a mut Budget,
+}
+
+/// What a run may still write and multiply.
+#[derive(Debug)]
+pub(super) struct Budget {
+    written: usize,
+    products: usize,
+}
+
+impl Budget {
+    pub(super) fn of(rows: usize) -> Self {
+        let rows = rows.max(1);
+        Self {
+            written: WRITTEN_MAX.saturating_mul(rows),
+            products: PRODUCTS_MAX.saturating_mul(rows),
+        }
+    }
+}
+
+impl<'a> OperatorCall<'a> {
+    pub(super) fn input(&self, index: usize) -> Result<&'a Tensor, String> {
+        self.find(index).ok_or_else(|| format!("input {index} is not given"))
+    }
+
+    pub(super) fn find(&self, index: usize) -> Option<&'a Tensor> {
+        match self.inputs.get(index).copied().flatten()? {
+            Operand::Constant(index) => Some(&self.constants[index]),
+            Operand::Slot(index) => Some(&self.slots[index]),
+        }
+    }
+
+    pub(super) fn count(&self) -> usize {
+        self.inputs.len()
+    }
+
+    /// Makes room for a value, whose elements are whatever was there before.
+    pub(super) fn room<'v, T: Element>(
+        &mut self,
+        value: &'v mut Tensor,
+        shape: Shape,
+    ) -> Result<&'v mut [T], String> {
+        let elements = shape.elements();
+        let Some(left) = self.budget.written.checked_sub(elements) else {
+            return Err(format!("the graph writes more than {WRITTEN_MAX} elements a row"));
+        };
+        self.budget.written = left;
+        value.shape = shape;
+        let room = T::room(&mut value.data);
+        room.resize(elements, T::default());
+        Ok(room)
+    }
+
+    /// Copies a tensor, with another shape of as many elements.
+    pub(super) fn copy(
+        &mut self,
+        from: &Tensor,
+        shape: Shape,
+        out: &mut Tensor,
+    ) -> Result<(), String> {
+        if shape.elements() != from.data.len() {
+            return Err(format!("{} elements do not make {shape}", from.data.len()));
+        }
+        by_element!(&from.data, elements => {
+            self.room(out, shape)?.copy_from_slice(elements);
+        });
+        Ok(())
+    }
+
+    /// Counts products before they are taken.
+    pub(super) fn spend(&mut self, products: usize) -> Result<(), String> {
+        let Some(left) = self.budget.products.checked_sub(products) else {
+            return Err(format!("the graph takes more than {PRODUCTS_MAX} products a row"));
+        };
+        self.budget.products = left;
+        Ok(())
+    }
+}

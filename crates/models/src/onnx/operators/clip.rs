@@ -1,0 +1,58 @@
+//! `Clip`.
+
+use crate::error::Problem;
+use crate::onnx::attributes::Attributes;
+use crate::onnx::call::{Operator, OperatorCall};
+use crate::onnx::elementwise::each;
+use crate::onnx::numeric::Numeric;
+use crate::onnx::tensor::{Data, Tensor};
+
+/// `Clip`: bounds that are attributes or inputs.
+#[derive(Debug)]
+pub(super) struct Clip {
+    least: Option<f32>,
+    most: Option<f32>,
+}
+
+impl Clip {
+    pub(super) fn read(from: &Attributes<'_, '_>) -> Result<Self, Problem> {
+        let bound = |name| match from.has(name) {
+            true => from.float(name, 0.0).map(Some),
+            false => Ok(None),
+        };
+        Ok(Self { least: bound("min")?, most: bound("max")? })
+    }
+
+    fn numbers<T: Numeric>(
+        &self,
+        call: &mut OperatorCall<'_>,
+        value: &Tensor,
+        out: &mut Tensor,
+    ) -> Result<(), String> {
+        let bound = |attribute: Option<f32>, index| match (attribute, call.find(index)) {
+            (Some(bound), _) => Ok(Some(T::rounded(bound.into()))),
+            (None, Some(value)) => match value.elements::<T>()? {
+                [bound] => Ok(Some(*bound)),
+                _ => Err(format!("input {index} is not one number")),
+            },
+            (None, None) => Ok(None),
+        };
+        let (least, most) = (bound(self.least, 1)?, bound(self.most, 2)?);
+        each::<T, T>(call, value, out, |x| match (least, most) {
+            (Some(least), _) if x < least => most.filter(|most| *most < least).unwrap_or(least),
+            (_, Some(most)) if x > most => most,
+            _ => x,
+        })
+    }
+}
+
+impl Operator for Clip {
+    fn run(&self, call: &mut OperatorCall<'_>, out: &mut [Tensor; 2]) -> Result<(), String> {
+        let value = call.input(0)?;
+        match value.data {
+            Data::Floats(_) => self.numbers::<f32>(call, value, &mut out[0]),
+            Data::Doubles(_) => self.numbers::<f64>(call, value, &mut out[0]),
+            _ => self.numbers::<i64>(call, value, &mut out[0]),
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! `Concat`.
+
+use crate::error::Problem;
+use crate::onnx::attributes::Attributes;
+use crate::onnx::call::{Operator, OperatorCall};
+use crate::onnx::tensor::{Element, Shape, Tensor, by_element};
+
+#[derive(Debug)]
+pub(super) struct Concat {
+    axis: i64,
+}
+
+impl Concat {
+    pub(super) fn read(from: &Attributes<'_, '_>) -> Result<Self, Problem> {
+        Ok(Self { axis: from.integer("axis", 1)? })
+    }
+
+    fn elements<T: Element>(
+        &self,
+        call: &mut OperatorCall<'_>,
+        out: &mut Tensor,
+    ) -> Result<(), String> {
+        let first = call.input(0)?.shape;
+        let axis = first.axis(self.axis)?;
+        let (before, _, after) = first.around(axis..axis + 1);
+        let mut along = 0;
+        for index in 0..call.count() {
+            let shape = call.input(index)?.shape;
+            if shape.sizes().len() != first.sizes().len() {
+                return Err(format!("{first} and {shape} do not go together"));
+            }
+            let (other_before, size, other_after) = shape.around(axis..axis + 1);
+            if (other_before, other_after) != (before, after) {
+                return Err(format!("{first} and {shape} do not go together"));
+            }
+            along += size;
+        }
+        let sizes = first.sizes().iter().enumerate();
+        let sizes = sizes.map(|(at, size)| if at == axis { along } else { *size });
+        let room = call.room::<T>(out, Shape::checked(sizes)?)?;
+        let width = along * after;
+        let mut start = 0;
+        for index in 0..call.count() {
+            let value = call.input(index)?;
+            let size = value.shape.sizes()[axis] * after;
+            let elements = value.elements::<T>()?;
+            if size > 0 {
+                let rows = room.chunks_exact_mut(width).zip(elements.chunks_exact(size));
+                rows.for_each(|(room, row)| {
+                    room[start..start + size].copy_from_slice(row);
+                });
+            }
+            start += size;
+        }
+        Ok(())
+    }
+}
+
+impl Operator for Concat {
+    fn run(&self, call: &mut OperatorCall<'_>, out: &mut [Tensor; 2]) -> Result<(), String> {
+        fn concat<T: Element>(
+            _: &[T],
+            concat: &Concat,
+            call: &mut OperatorCall<'_>,
+            out: &mut Tensor,
+        ) -> Result<(), String> {
+            concat.elements::<T>(call, out)
+        }
+        by_element!(&call.input(0)?.data, elements => concat(elements, self, call, &mut out[0]))
+    }
+}

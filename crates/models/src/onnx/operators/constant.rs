@@ -1,0 +1,26 @@
+//! The node `Constant`, which is no operator: its value is known when the graph is read.
+
+use crate::error::Problem;
+use crate::onnx::attributes::Attributes;
+use crate::onnx::tensor::{Data, Shape, Tensor};
+
+/// Reads the value of the node `Constant`.
+pub(in crate::onnx) fn constant(from: &mut Attributes<'_, '_>) -> Result<Tensor, Problem> {
+    if let Some(value) = from.tensor("value")? {
+        return Ok(value);
+    }
+    let data = if from.has("value_float") {
+        Data::Floats(vec![from.float("value_float", 0.0)?])
+    } else if from.has("value_int") {
+        Data::Integers(vec![from.integer("value_int", 0)?])
+    } else if from.has("value_floats") {
+        Data::Floats(from.floats("value_floats")?)
+    } else if from.has("value_ints") {
+        Data::Integers(from.integers("value_ints")?)
+    } else {
+        return Err(from.problem("value", "is not given"));
+    };
+    let is_list = from.has("value_floats") || from.has("value_ints");
+    let shape = if is_list { Shape::of(&[data.len()]) } else { Shape::of(&[]) };
+    Tensor::new(shape, data).map_err(|reason| from.problem("value", &reason))
+}

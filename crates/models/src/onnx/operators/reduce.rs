@@ -1,0 +1,124 @@
+//! `ReduceSum`, `ReduceMean` and their like.
+//!
+//! Sums of floats are taken in double precision and rounded once.
+//! Refuses: reductions along axes that do not stand side by side.
+
+use crate::error::Problem;
+use crate::onnx::attributes::Attributes;
+use crate::onnx::call::{Operator, OperatorCall};
+use crate::onnx::numeric::Numeric;
+use crate::onnx::tensor::{Data, Tensor};
+
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Reduction {
+    Sum,
+    Mean,
+    Prod,
+    Min,
+    Max,
+    SumSquare,
+    L1,
+    L2,
+}
+
+#[derive(Debug)]
+pub(super) struct Reduce {
+    what: Reduction,
+    /// All where there are none.
+    axes: Vec<i64>,
+    keeps_sizes: bool,
+}
+
+impl Reduction {
+    fn start(self) -> f64 {
+        match self {
+            Self::Prod => 1.0,
+            Self::Min => f64::INFINITY,
+            Self::Max => f64::NEG_INFINITY,
+            _ => 0.0,
+        }
+    }
+
+    fn step(self, so_far: f64, x: f64) -> f64 {
+        match self {
+            Self::Sum | Self::Mean => so_far + x,
+            Self::Prod => so_far * x,
+            Self::Min => {
+                if x < so_far || x.is_nan() {
+                    x
+                } else {
+                    so_far
+                }
+            }
+            Self::Max => {
+                if x > so_far || x.is_nan() {
+                    x
+                } else {
+                    so_far
+                }
+            }
+            Self::SumSquare | Self::L2 => so_far + x * x,
+            Self::L1 => so_far + x.abs(),
+        }
+    }
+
+    fn end(self, result: f64, count: usize) -> f64 {
+        match self {
+            Self::Mean => result / count as f64,
+            Self::L2 => result.sqrt(),
+            _ => result,
+        }
+    }
+}
+
+impl Reduce {
+    pub(super) fn read(from: &Attributes<'_, '_>, what: Reduction) -> Result<Self, Problem> {
+        let axes = from.integers_or_input("axes", 1)?.unwrap_or_default();
+        if axes.is_empty() && from.integer("noop_with_empty_axes", 0)? != 0 {
+            return Err(from.problem("noop_with_empty_axes", "is not supported"));
+        }
+        Ok(Self { what, axes, keeps_sizes: from.integer("keepdims", 1)? != 0 })
+    }
+
+    fn numbers<T: Numeric>(
+        &self,
+        call: &mut OperatorCall<'_>,
+        value: &Tensor,
+        out: &mut Tensor,
+    ) -> Result<(), String> {
+        let rank = value.shape.sizes().len();
+        let (mut first, mut end) = (0, rank);
+        if !self.axes.is_empty() {
+            (first, end) = (rank, 0);
+            for axis in &self.axes {
+                let axis = value.shape.axis(*axis)?;
+                (first, end) = (first.min(axis), end.max(axis + 1));
+            }
+            if end - first != self.axes.len() {
+                return Err("axes that do not stand side by side are not supported".to_owned());
+            }
+        }
+        let elements = value.elements::<T>()?;
+        let (_, along, after) = value.shape.around(first..end);
+        let room = call.room::<T>(out, value.shape.reduced(first..end, self.keeps_sizes)?)?;
+        for (index, room) in room.iter_mut().enumerate() {
+            let start = index / after * along * after + index % after;
+            let numbers = elements.get(start..).unwrap_or_default().iter().step_by(after);
+            let numbers = numbers.take(along).map(|x| x.double());
+            let result = numbers.fold(self.what.start(), |so_far, x| self.what.step(so_far, x));
+            *room = T::rounded(self.what.end(result, along));
+        }
+        Ok(())
+    }
+}
+
+impl Operator for Reduce {
+    fn run(&self, call: &mut OperatorCall<'_>, out: &mut [Tensor; 2]) -> Result<(), String> {
+        let value = call.input(0)?;
+        match value.data {
+            Data::Floats(_) => self.numbers::<f32>(call, value, &mut out[0]),
+            Data::Doubles(_) => self.numbers::<f64>(call, value, &mut out[0]),
+            _ => self.numbers::<i64>(call, value, &mut out[0]),
+        }
+    }
+}

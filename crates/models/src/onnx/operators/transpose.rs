@@ -1,0 +1,38 @@
+//! `Transpose` of a table.
+//!
+//! Refuses: tensors of other than two dimensions.
+
+use crate::error::Problem;
+use crate::onnx::attributes::Attributes;
+use crate::onnx::call::{Operator, OperatorCall};
+use crate::onnx::tensor::{Shape, Tensor, by_element};
+
+#[derive(Debug)]
+pub(super) struct Transpose {
+    order: Vec<i64>,
+}
+
+impl Transpose {
+    pub(super) fn read(from: &Attributes<'_, '_>) -> Result<Self, Problem> {
+        Ok(Self { order: from.integers("perm")? })
+    }
+}
+
+impl Operator for Transpose {
+    fn run(&self, call: &mut OperatorCall<'_>, out: &mut [Tensor; 2]) -> Result<(), String> {
+        let value = call.input(0)?;
+        let [rows, columns] = *value.shape.sizes() else {
+            return Err(format!("{} is no table", value.shape));
+        };
+        if self.order == [0, 1] {
+            return call.copy(value, value.shape, &mut out[0]);
+        }
+        by_element!(&value.data, elements => {
+            let room = call.room(&mut out[0], Shape::of(&[columns, rows]))?;
+            for (index, room) in room.iter_mut().enumerate() {
+                *room = elements[index % rows * columns + index / rows];
+            }
+        });
+        Ok(())
+    }
+}

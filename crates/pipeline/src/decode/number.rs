@@ -1,0 +1,21 @@
+//! Numbers as log lines write them. Refuses: signs, spaces and what overflows.
+
+/// Reads digits; nothing else may stand there.
+#[inline]
+pub(super) fn whole(digits: &[u8]) -> Option<u64> {
+    if digits.is_empty() || digits.len() > 20 {
+        return None;
+    }
+    digits.iter().try_fold(0_u64, |sum, digit| {
+        let digit = digit.wrapping_sub(b'0');
+        if digit > 9 {
+            return None;
+        }
+        sum.checked_mul(10)?.checked_add(u64::from(digit))
+    })
+}
+
+/// Reads a finite real number.
+pub(super) fn real(text: &[u8]) -> Option<f64> {
+    std::str::from_utf8(text).ok()?.parse().ok().filter(|number: &f64| number.is_finite())
+}

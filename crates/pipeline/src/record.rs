@@ -1,0 +1,15 @@
+//! The record process, which runs the pipelines beside the edge process.
+//!
+//! The edge process starts it and keeps it running with a [`RecordSupervisor`]. The record process
+//! writes what a [`StatusBoard`] knows to its stdout, once a second. The edge process keeps the
+//! last of these documents in a [`RecordStatus`].
+//! Invariant: neither process can take the other down, and neither waits for the other.
+//! Refuses: to read what is recorded. The journal's files are the only way for that.
+
+mod board;
+mod status;
+mod supervisor;
+
+pub use board::{BoardEntry, StatusBoard};
+pub use status::RecordStatus;
+pub use supervisor::{RecordSupervisor, SupervisorOptions};

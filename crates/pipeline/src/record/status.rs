@@ -1,0 +1,129 @@
+//! What the edge process knows of the record process that it started.
+//!
+//! Owns the last document that the record process wrote of itself, and how its last run ended.
+//! Decides from these, by monotonic time alone, what an operator should look at.
+
+use std::io::{BufRead, BufReader, Read};
+use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
+use serde_json::{Value, json};
+
+/// How long an end is an alarm when the next process lives.
+const END_ALARM_TIME: Duration = Duration::from_secs(60);
+/// A process that writes nothing for so long is an alarm.
+const SILENCE_MAX: Duration = Duration::from_secs(10);
+const DOCUMENT_BYTES_MAX: u64 = 4 << 20;
+
+/// What is known of the record process, shared with those who ask.
+#[derive(Debug, Default)]
+pub struct RecordStatus(Mutex<RecordState>);
+
+#[derive(Debug, Default)]
+struct RecordState {
+    pid: Option<u32>,
+    restarts: u64,
+    /// How the last one ended, and when.
+    end: Option<(String, Instant)>,
+    /// The last document of the one that runs, and when it came.
+    document: Option<(Value, Instant)>,
+}
+
+impl RecordStatus {
+    /// For the status page.
+    pub fn status(&self) -> Value {
+        self.0.lock().status(Instant::now())
+    }
+
+    /// How its last build of profiles went; null when it has said nothing of one.
+    pub fn profile_build(&self) -> Value {
+        let state = self.0.lock();
+        state.document.as_ref().map_or(Value::Null, |(document, _)| document["learned"].clone())
+    }
+
+    /// What an operator should look at.
+    pub fn alarms(&self) -> Vec<String> {
+        self.0.lock().alarms(Instant::now())
+    }
+
+    /// A process runs from now on.
+    pub(super) fn started(&self, pid: u32) {
+        self.0.lock().pid = Some(pid);
+    }
+
+    /// That process has ended, or cannot be waited for.
+    pub(super) fn stopped(&self) {
+        let mut state = self.0.lock();
+        (state.pid, state.document) = (None, None);
+    }
+
+    /// It ended for `reason`, though nobody wanted that, and is started again.
+    pub(super) fn ended(&self, reason: String) {
+        let mut state = self.0.lock();
+        state.end = Some((reason, Instant::now()));
+        state.restarts += 1;
+    }
+
+    /// Keeps the last document that comes on `stdout`, until that ends.
+    pub(super) fn follow(&self, stdout: impl Read) {
+        let mut stdout = BufReader::new(stdout);
+        let mut line = Vec::new();
+        loop {
+            line.clear();
+            let read = stdout.by_ref().take(DOCUMENT_BYTES_MAX).read_until(b'\n', &mut line);
+            if matches!(read, Ok(0) | Err(_)) {
+                return;
+            }
+            if let Ok(document) = serde_json::from_slice::<Value>(&line) {
+                self.0.lock().take(document, Instant::now());
+            }
+        }
+    }
+}
+
+impl RecordState {
+    /// Keeps `document` when the process that runs wrote it.
+    fn take(&mut self, document: Value, now: Instant) {
+        if self.pid.map(Value::from).as_ref() == Some(&document["pid"]) {
+            self.document = Some((document, now));
+        }
+    }
+
+    fn status(&self, now: Instant) -> Value {
+        let age = |at: &Instant| now.saturating_duration_since(*at);
+        json!({
+            "running": self.pid.is_some(), "pid": self.pid, "restarts": self.restarts,
+            "last_end": self.end.as_ref().map(|(reason, _)| reason),
+            "last_end_s_ago": self.end.as_ref().map(|(_, at)| age(at).as_secs()),
+            "said_s_ago": self.document.as_ref().map(|(_, at)| age(at).as_secs_f64()),
+            "said": self.document.as_ref().map(|(document, _)| document),
+        })
+    }
+
+    fn alarms(&self, now: Instant) -> Vec<String> {
+        let age = |at: &Instant| now.saturating_duration_since(*at);
+        let mut alarms = Vec::new();
+        if let Some((reason, at)) = &self.end
+            && (self.pid.is_none() || age(at) < END_ALARM_TIME)
+        {
+            let state = if self.pid.is_some() { "runs again" } else { "is not running" };
+            alarms.push(format!("the record process ended by {reason}, and {state}"));
+        }
+        if let Some((document, at)) = &self.document {
+            if self.pid.is_some() && age(at) > SILENCE_MAX {
+                let seconds = age(at).as_secs();
+                alarms.push(format!("the record process has said nothing for {seconds} s"));
+            }
+            let pipelines = document["pipelines"].as_array().into_iter().flatten();
+            alarms.extend(pipelines.filter_map(|pipeline| {
+                let word = |name: &str| pipeline[name].as_str();
+                let error = word("last_error")?;
+                Some(format!("{} to {}: {error}", word("source")?, word("sink")?))
+            }));
+        }
+        alarms
+    }
+}
+
+#[cfg(test)]
+mod tests;

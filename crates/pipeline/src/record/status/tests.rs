@@ -1,0 +1,64 @@
+//! Claims about what is known of the record process.
+
+use super::*;
+
+const PID: u32 = 7;
+
+fn after(seconds: u64, begun: Instant) -> Instant {
+    begun + Duration::from_secs(seconds)
+}
+
+#[test]
+fn only_the_process_that_runs_is_believed() {
+    let status = RecordStatus::default();
+    let documents = "{\"pid\":6,\"n\":1}\nno JSON\n{\"pid\":7,\"n\":2}\n{\"n\":3}\n";
+    status.follow(documents.as_bytes());
+    assert!(status.status()["said"].is_null(), "nothing runs yet");
+    status.started(PID);
+    status.follow(documents.as_bytes());
+    assert_eq!(status.status()["said"]["n"], 2);
+    status.stopped();
+    assert!(status.status()["said"].is_null() && status.status()["running"] == false);
+}
+
+#[test]
+fn a_document_that_is_too_long_is_passed_over() {
+    let status = RecordStatus::default();
+    status.started(PID);
+    let long = "x".repeat(DOCUMENT_BYTES_MAX as usize + 1);
+    status.follow(format!("\"{long}\"\n{{\"pid\":7,\"n\":2}}\n").as_bytes());
+    assert_eq!(status.status()["said"]["n"], 2);
+}
+
+#[test]
+fn an_end_is_an_alarm_for_a_minute_once_it_runs_again() {
+    let begun = Instant::now();
+    let end = Some(("signal: 9".to_owned(), begun));
+    let mut state = RecordState { restarts: 1, end, ..RecordState::default() };
+    let gone = "the record process ended by signal: 9, and is not running";
+    assert_eq!(state.alarms(after(3600, begun)), [gone]);
+    state.pid = Some(PID);
+    let back = "the record process ended by signal: 9, and runs again";
+    assert_eq!(state.alarms(after(59, begun)), [back]);
+    assert!(state.alarms(after(60, begun)).is_empty());
+    assert_eq!(state.status(after(60, begun))["last_end_s_ago"], 60);
+}
+
+#[test]
+fn silence_and_pipelines_that_fail_are_alarms() {
+    let begun = Instant::now();
+    let mut state = RecordState { pid: Some(PID), ..RecordState::default() };
+    assert!(state.alarms(after(3600, begun)).is_empty(), "it has said nothing yet");
+    let document = json!({
+        "pid": PID,
+        "pipelines": [
+            { "source": "web", "sink": "main", "last_error": "the disk is full" },
+            { "source": "web", "sink": "spare", "last_error": null },
+        ],
+    });
+    state.take(document, begun);
+    let failing = "web to main: the disk is full";
+    assert_eq!(state.alarms(after(10, begun)), [failing]);
+    let silent = "the record process has said nothing for 11 s";
+    assert_eq!(state.alarms(after(11, begun)), [silent, failing]);
+}

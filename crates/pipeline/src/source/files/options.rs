@@ -1,0 +1,38 @@
+//! How log files are read, and in which order.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+
+use super::patterns::FilePattern;
+use crate::decode::{Decoder, Event, Format};
+
+/// Tells the time in a line with its line feed, in microseconds since the Unix epoch.
+pub type TimeOf = Arc<dyn Fn(&[u8]) -> Option<u64> + Send + Sync>;
+
+/// Tells the time in lines of a format.
+pub fn time_in(format: &Format) -> TimeOf {
+    let decoder = Mutex::new(Decoder::new(format, Arc::default()));
+    Arc::new(move |line| {
+        let mut time = None;
+        decoder.lock().each(line, |_, _, outcome| time = outcome.ok().map(Event::time_us));
+        time
+    })
+}
+
+/// How files are read.
+#[derive(Clone)]
+pub struct FileOptions {
+    /// Which files.
+    pub files: Vec<FilePattern>,
+    /// Ends with an error, instead of a report, when a log is emptied or is found changed.
+    pub strict: bool,
+    /// Makes files durable before positions in them are committed.
+    pub sync: bool,
+    /// How long a rotated file must have been silent until it is closed. Its last, incomplete line
+    /// is then given up.
+    pub quiet: Duration,
+    /// Orders files by their first lines; by their last change without it.
+    pub time_of: Option<TimeOf>,
+}

@@ -1,0 +1,84 @@
+//! What is to be reported of the files, in order.
+//!
+//! Invariant: a file that cannot be read is reported once for each reason, until it can be read.
+
+use std::collections::{HashMap, VecDeque};
+use std::path::{Path, PathBuf};
+
+use crate::source::ReadOutcome;
+
+/// Reports that were not handed out yet.
+#[derive(Debug, Default)]
+pub(super) struct Reports {
+    waiting: VecDeque<Report>,
+    /// The one handed out last.
+    last: Option<Report>,
+    /// Why each file cannot be read, as it was reported.
+    unreadable: HashMap<PathBuf, String>,
+}
+
+#[derive(Debug)]
+enum Report {
+    Lost { file: String, from: u64, to: u64 },
+    Receded { file: String, from: u64, to: u64 },
+    Unreadable { file: String, reason: String },
+}
+
+impl Reports {
+    /// Bytes of a file that cannot be read any more; none are none to report.
+    pub(super) fn lost(&mut self, file: &str, from: u64, to: u64) {
+        if from < to {
+            let file = file.to_owned();
+            self.waiting.push_back(Report::Lost { file, from, to });
+        }
+    }
+
+    /// A file ends at `from`, and was read up to `to`.
+    pub(super) fn receded(&mut self, file: &str, from: u64, to: u64) {
+        let file = file.to_owned();
+        self.waiting.push_back(Report::Receded { file, from, to });
+    }
+
+    /// The rest of a file is damaged.
+    pub(super) fn damaged(&mut self, file: &str, reason: &str) {
+        let (file, reason) = (file.to_owned(), reason.to_owned());
+        self.waiting.push_back(Report::Unreadable { file, reason });
+    }
+
+    /// A file cannot be read at present.
+    pub(super) fn unreadable(&mut self, path: &Path, reason: String) {
+        if self.unreadable.get(path) != Some(&reason) {
+            self.damaged(&path.display().to_string(), &reason);
+            self.unreadable.insert(path.to_owned(), reason);
+        }
+    }
+
+    /// A file can be read, or is gone.
+    pub(super) fn settle(&mut self, path: &Path) {
+        self.unreadable.remove(path);
+    }
+
+    /// Forgets what waits, and keeps what was reported of unreadable files.
+    pub(super) fn clear(&mut self) {
+        self.waiting.clear();
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.waiting.is_empty()
+    }
+
+    /// The next report.
+    pub(super) fn next(&mut self) -> Option<ReadOutcome<'_>> {
+        let report = self.last.insert(self.waiting.pop_front()?);
+        Some(match &*report {
+            Report::Lost { file, from, to } => ReadOutcome::Lost { file, from: *from, to: *to },
+            Report::Receded { file, from, to } => {
+                ReadOutcome::Receded { file, from: *from, to: *to }
+            }
+            Report::Unreadable { file, reason } => ReadOutcome::Unreadable { file, reason },
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

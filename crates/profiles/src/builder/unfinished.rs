@@ -1,0 +1,80 @@
+//! A profile file in the making, which appears in its place complete or not at all.
+//!
+//! It is written beside its place under another name. A lock on it keeps two builds from mixing.
+//! A build that dies leaves that file, and the next build takes it over.
+
+use std::fs::{File, OpenOptions, TryLockError};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use crate::error::ProfilesError;
+
+/// A file in the making, removed when dropped unpublished.
+pub(super) struct Unfinished {
+    path: PathBuf,
+    file: File,
+    published: bool,
+}
+
+impl Unfinished {
+    /// Creates or takes over the file for `target`, empty and locked.
+    ///
+    /// # Errors
+    /// When the directory cannot be written to, or another build holds the lock.
+    pub(super) fn create(target: &Path) -> Result<Self, ProfilesError> {
+        let name = target.file_name().unwrap_or_default().to_string_lossy();
+        let path = target.with_file_name(format!(".{name}.building"));
+        let io = |error| ProfilesError::io(&path)(error);
+        let file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(&path)
+            .map_err(io)?;
+        let busy = || ProfilesError::Busy { path: target.to_owned() };
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => return Err(busy()),
+            Err(TryLockError::Error(error)) => return Err(io(error)),
+        }
+        // Between opening and locking, the build that held the lock may have published the file:
+        // it would be wrong to empty it.
+        let opened = file.metadata().map_err(io)?;
+        let named = std::fs::metadata(&path);
+        if !named.is_ok_and(|named| (named.dev(), named.ino()) == (opened.dev(), opened.ino())) {
+            return Err(busy());
+        }
+        file.set_len(0).map_err(io)?;
+        Ok(Self { path, file, published: false })
+    }
+
+    /// Where to write.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Synchronises the file, puts it in place, and returns its size.
+    ///
+    /// # Errors
+    /// When the system refuses.
+    pub(super) fn publish(mut self, target: &Path) -> std::io::Result<u64> {
+        self.file.sync_all()?;
+        std::fs::rename(&self.path, target)?;
+        self.published = true;
+        let dir = match target.parent() {
+            Some(dir) if dir != Path::new("") => dir,
+            _ => Path::new("."),
+        };
+        File::open(dir)?.sync_all()?;
+        Ok(self.file.metadata()?.len())
+    }
+}
+
+impl Drop for Unfinished {
+    fn drop(&mut self) {
+        if !self.published {
+            std::fs::remove_file(&self.path).ok();
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! Claims about `scheduler`: when it builds, and what it says of the last build.
+
+use std::sync::mpsc::{SyncSender, sync_channel};
+
+use super::*;
+
+const HOUR: Duration = Duration::from_secs(3600);
+const BUILT: BuildSummary = BuildSummary { rows: 3, users: 5, items: 7, skipped: 0, bytes: 4096 };
+
+fn query_failed() -> ProfilesError {
+    ProfilesError::Query { source: "the engine is down".into() }
+}
+
+/// A build that says when it is under way, and fails or not as `fails` says.
+fn build(
+    begun: SyncSender<()>,
+    fails: bool,
+) -> impl Fn() -> Result<BuildSummary, ProfilesError> + Send {
+    move || {
+        begun.send(()).unwrap();
+        if fails { Err(query_failed()) } else { Ok(BUILT) }
+    }
+}
+
+#[test]
+fn an_engine_that_gave_no_rows_is_asked_again_within_a_minute() {
+    assert_eq!(next_wait(HOUR, &Ok(BUILT)), HOUR);
+    assert_eq!(next_wait(HOUR, &Err(query_failed())), QUERY_RETRY_INTERVAL);
+    let short = Duration::from_secs(1);
+    assert_eq!(next_wait(short, &Err(query_failed())), short);
+    let unfit = ProfilesError::Row { reason: "no time".to_owned() };
+    assert_eq!(next_wait(HOUR, &Err(unfit)), HOUR, "only the engine is asked sooner");
+}
+
+#[test]
+fn the_first_build_comes_at_once_where_there_is_no_file() {
+    let (begun, begins) = sync_channel(0);
+    let scheduler = BuildScheduler::start(HOUR, false, build(begun, false)).unwrap();
+    let last = scheduler.last_build();
+    begins.recv().unwrap();
+    scheduler.stop();
+    let outcome = last.outcome().expect("it was waited for");
+    assert_eq!((outcome.profiles, outcome.error), (Some(3), None));
+}
+
+#[test]
+fn a_file_that_is_there_is_not_built_before_its_time() {
+    let (begun, begins) = sync_channel(1);
+    let scheduler = BuildScheduler::start(HOUR, true, build(begun, false)).unwrap();
+    let last = scheduler.last_build();
+    scheduler.stop();
+    assert!(begins.try_recv().is_err() && last.outcome().is_none());
+}
+
+#[test]
+fn a_failure_is_told_with_its_reasons() {
+    let (begun, begins) = sync_channel(0);
+    let scheduler = BuildScheduler::start(HOUR, false, build(begun, true)).unwrap();
+    let last = scheduler.last_build();
+    begins.recv().unwrap();
+    scheduler.stop();
+    let outcome = last.outcome().unwrap();
+    assert_eq!(outcome.profiles, None);
+    assert_eq!(outcome.error.unwrap(), "run the `query` of [profiles]: the engine is down");
+    let begun = Instant::now();
+    last.keep(begun, Ok(BUILT));
+    assert_eq!(last.outcome().unwrap().error, None, "the next build takes its place");
+}

@@ -1,0 +1,76 @@
+//! Cuts a line of text into the variables of its format, by the literals between them.
+//!
+//! Refuses: a value that holds the start of another line.
+
+use exchange::FieldName;
+
+use crate::scalar::whole;
+use crate::variable::{Meaning, variable};
+
+/// The length of `21/Nov/2026:03:54:12 +0000`.
+const LOG_TIME: usize = 26;
+
+/// A variable with its text.
+pub(crate) type Cut<'t, 'l> = (&'t str, &'l [u8]);
+
+/// Cuts a line into the variables of a format; returns them, and what follows the last text.
+pub(crate) fn cut<'t, 'l>(
+    line: &'l [u8],
+    parts: &[(&[u8], Option<&'t str>)],
+    is_escaped: bool,
+) -> Option<(Vec<Cut<'t, 'l>>, &'l [u8])> {
+    let (mut found, mut rest) = (Vec::new(), line);
+    for (at, (before, name)) in parts.iter().enumerate() {
+        rest = rest.strip_prefix(*before)?;
+        let Some(name) = name else { break };
+        let next = parts.get(at + 1).map_or(&b""[..], |(next, _)| *next);
+        let is_quoted = is_escaped && next.first() == Some(&b'"');
+        let end = match next {
+            _ if *name == "time_local" && rest.len() >= LOG_TIME => LOG_TIME,
+            b"" => rest.len(),
+            _ if is_quoted => end_of_quoted(rest)?,
+            next => rest.windows(next.len()).position(|window| window == next)?,
+        };
+        let (value, after) = rest.split_at(end);
+        sound(name, value, after.first() == Some(&b'"'))?;
+        found.push((*name, value));
+        rest = after;
+    }
+    Some((found, rest))
+}
+
+/// The first quote that no backslash stands before.
+fn end_of_quoted(text: &[u8]) -> Option<usize> {
+    let mut at = 0;
+    loop {
+        match text.get(at)? {
+            b'"' => return Some(at),
+            b'\\' => at += 2,
+            _ => at += 1,
+        }
+    }
+}
+
+/// None for what a value of this name cannot be, and for the start of another line in it.
+fn sound(name: &str, value: &[u8], is_quoted: bool) -> Option<()> {
+    let is_sound = match variable(name) {
+        Meaning::Time => true,
+        Meaning::Field(FieldName::Status) => whole(value).is_some() && !value.is_empty(),
+        Meaning::Field(FieldName::BytesIn | FieldName::BytesOut) => {
+            value == b"-" || (whole(value).is_some() && !value.is_empty())
+        }
+        Meaning::Field(FieldName::ClientIp) => !value.contains(&b' '),
+        Meaning::Field(FieldName::User) => {
+            !value.ends_with(b" -") && !value.windows(3).any(|window| window == b" - ")
+        }
+        _ => is_quoted || !has_time(value),
+    };
+    is_sound.then_some(())
+}
+
+/// Whether a time in brackets stands in a text.
+pub(crate) fn has_time(text: &[u8]) -> bool {
+    let is_time =
+        |window: &[u8]| window[0] == b'[' && exchange::parse_log_time(&window[1..]).is_some();
+    text.windows(LOG_TIME + 1).any(is_time)
+}

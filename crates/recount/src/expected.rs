@@ -1,0 +1,99 @@
+//! What a cell of a sink should hold, by what was counted.
+//!
+//! Invariant: a cell may differ only where the engine is right to hold something else. Real numbers
+//! may have been added in another order. A sum may stop at the engine's largest number.
+
+use pipeline::{Column, ColumnRole};
+use sinks::OwnedCell;
+
+use crate::count::{KeyRow, Latest, MeasureValue};
+use crate::shown::shown_cell;
+
+/// Sums of real numbers that differ by less, of the size of what was added, were added in another
+/// order.
+const TOLERANCE: f64 = 1e-9;
+/// Where PostgreSQL and MariaDB stop adding up.
+const SUM_MAX: (i128, f64) = ((i64::MAX / 2) as i128, 1e300);
+
+/// What a column should hold.
+#[derive(Debug)]
+pub(crate) enum ExpectedCell<'r> {
+    Whole(i128),
+    Real(f64, f64),
+    Just(OwnedCell),
+    Last(&'r Latest),
+}
+
+pub(crate) fn expected<'r>(
+    column: &Column,
+    kept: &'r MeasureValue,
+    row: &KeyRow,
+    keys: usize,
+) -> ExpectedCell<'r> {
+    match kept {
+        MeasureValue::Count(count) => ExpectedCell::Whole(*count),
+        MeasureValue::Sum(sum, size) => ExpectedCell::Real(*sum, *size),
+        MeasureValue::Extreme(most) => {
+            ExpectedCell::Just(most.clone().unwrap_or(OwnedCell::Absent))
+        }
+        MeasureValue::Last(None) => ExpectedCell::Just(OwnedCell::Absent),
+        MeasureValue::Last(Some(latest)) => ExpectedCell::Last(latest),
+        MeasureValue::Mean => {
+            let ColumnRole::Mean { sum, count } = column.role else {
+                return ExpectedCell::Just(OwnedCell::Absent);
+            };
+            let (sum, size) = match &row.kept[sum - keys] {
+                MeasureValue::Count(sum) => (*sum as f64, sum.unsigned_abs() as f64),
+                MeasureValue::Sum(sum, size) => (*sum, *size),
+                _ => (0.0, 0.0),
+            };
+            match row.kept[count - keys] {
+                MeasureValue::Count(count @ 1..) => {
+                    ExpectedCell::Real(sum / count as f64, size / count as f64)
+                }
+                _ => ExpectedCell::Just(OwnedCell::Absent),
+            }
+        }
+    }
+}
+
+impl ExpectedCell<'_> {
+    /// Whether a cell of the sink may hold this.
+    pub(crate) fn is(&self, stored: &OwnedCell) -> bool {
+        match (self, stored) {
+            (Self::Whole(wanted), OwnedCell::Integer(stored)) => {
+                let stored = i128::from(*stored);
+                [SUM_MAX.0, i128::from(i64::MAX)].iter().any(|most| {
+                    *wanted == stored || (wanted.abs() > *most && stored == wanted.signum() * most)
+                })
+            }
+            (Self::Real(wanted, size), OwnedCell::Real(stored)) => {
+                let most = wanted.clamp(-SUM_MAX.1, SUM_MAX.1);
+                (wanted - stored).abs() <= TOLERANCE * size || most == *stored
+            }
+            (Self::Just(OwnedCell::Real(wanted)), OwnedCell::Real(stored)) => {
+                (wanted - stored).abs() <= TOLERANCE * wanted.abs()
+            }
+            (Self::Just(wanted), stored) => wanted == stored,
+            (Self::Last(latest), stored) => latest.may_be(stored),
+            _ => false,
+        }
+    }
+}
+
+impl std::fmt::Display for ExpectedCell<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Whole(number) => number.fmt(f),
+            Self::Real(number, _) => number.fmt(f),
+            Self::Just(value) => f.write_str(&shown_cell(value)),
+            Self::Last(latest) => {
+                f.write_str(&shown_cell(&latest.value))?;
+                match latest.values() {
+                    1 => Ok(()),
+                    all => write!(f, " (or one of {} others of that time)", all - 1),
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! Lines read plainly, by what the documentation says of their formats.
+//!
+//! Invariant: no code of the delivery's readers is used, so that a mistake in one of them shows.
+//! Only the meanings of single texts come from `exchange`: a time, an escape, a percent-encoded
+//! parameter, a filter. Reading is slow and copies every text.
+
+use std::borrow::Cow;
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use exchange::{DefinedField, DefinedKind, FieldName, FieldValue, Fields};
+use pipeline::{FieldRule, Format};
+
+use crate::cut::cut;
+use crate::formats::{combined, journal, labelled, object};
+use crate::scalar::{bytes_of, parsed};
+use crate::texts::{LineTexts, Unescape, unescape_json, unescape_log};
+use crate::variable::variable;
+
+/// Reads lines of one format.
+pub(crate) struct PlainReader {
+    format: Format,
+    rules: Arc<[FieldRule]>,
+    /// Fields that the format itself names.
+    named: HashSet<FieldName>,
+}
+
+/// One line that counts.
+pub(crate) struct PlainLine {
+    /// Microseconds since the Unix epoch.
+    pub time_us: u64,
+    texts: LineTexts,
+    defined: Vec<(Arc<DefinedField>, Option<FieldValue<'static>>)>,
+}
+
+impl PlainReader {
+    /// Lines of `format`, with `rules` over their fields.
+    pub(crate) fn new(format: &Format, rules: Arc<[FieldRule]>) -> Self {
+        let mut named = HashSet::new();
+        if let Format::Template(template) = format {
+            let fields = template.parts().filter_map(|(_, name)| variable(name?).field());
+            named.extend(fields);
+        }
+        Self { format: format.clone(), rules, named }
+    }
+
+    /// Reads a line without its line feed; none when it is refused.
+    pub(crate) fn read(&self, line: &[u8]) -> Option<PlainLine> {
+        let texts = match &self.format {
+            Format::Tidegate => journal(line)?,
+            Format::Combined => combined(line, false)?,
+            Format::Common => combined(line, true)?,
+            Format::Ltsv => labelled(line)?,
+            Format::Json(keys) => object(line, keys)?,
+            Format::Template(template) => {
+                let parts: Vec<_> = template.parts().collect();
+                let (is_json, is_escaped) = template.escapes();
+                let unescape: Unescape = match (is_json, is_escaped) {
+                    (true, _) => unescape_json,
+                    (_, true) => unescape_log,
+                    _ => |raw| raw.to_vec(),
+                };
+                let (cut, rest) = cut(line, &parts, is_escaped)?;
+                let mut texts = LineTexts { named: self.named.clone(), ..LineTexts::default() };
+                texts.put_all(&cut, unescape)?;
+                rest.is_empty().then_some(texts)?
+            }
+        };
+        self.defined(PlainLine { time_us: texts.time_us?, texts, defined: Vec::new() })
+    }
+
+    /// Adds what rules say; none when the line lacks what one requires.
+    fn defined(&self, mut line: PlainLine) -> Option<PlainLine> {
+        for rule in self.rules.iter() {
+            if rule.filter.as_ref().is_some_and(|filter| !filter.matches(&line)) {
+                continue;
+            }
+            let value = extracted(rule, &line);
+            if value.is_none() && rule.required {
+                return None;
+            }
+            line.defined.push((Arc::clone(&rule.field), value));
+        }
+        Some(line)
+    }
+}
+
+fn extracted(rule: &FieldRule, line: &PlainLine) -> Option<FieldValue<'static>> {
+    let text = bytes_of(line.field(&rule.from)?);
+    let text = match &rule.pattern {
+        None => text,
+        Some(pattern) => {
+            let found = pattern.captures(&text)?;
+            found.get(usize::from(pattern.captures_len() > 1))?.as_bytes().to_vec()
+        }
+    };
+    Some(match rule.field.kind {
+        DefinedKind::Text => FieldValue::Text(Cow::Owned(text)),
+        DefinedKind::Integer => match parsed::<i64>(&text)? {
+            number @ 0.. => FieldValue::Integer(number.unsigned_abs()),
+            _ => FieldValue::Text(Cow::Owned(text)),
+        },
+        DefinedKind::Real => FieldValue::Real(parsed(&text).filter(|real: &f64| real.is_finite())?),
+    })
+}
+
+impl Fields for PlainLine {
+    fn field(&self, name: &FieldName) -> Option<FieldValue<'_>> {
+        if let FieldName::Defined(field) = name {
+            let (_, value) = self.defined.iter().find(|(known, _)| **known == *field)?;
+            return value.clone();
+        }
+        self.texts.field(name)
+    }
+}
+
+#[cfg(test)]
+mod tests;

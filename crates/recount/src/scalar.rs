@@ -1,0 +1,43 @@
+//! Single texts of a line as numbers and times.
+
+use exchange::FieldValue;
+
+/// The text of a value.
+pub(crate) fn bytes_of(value: FieldValue<'_>) -> Vec<u8> {
+    match value {
+        FieldValue::Text(text) => text.into_owned(),
+        number => number.to_string().into_bytes(),
+    }
+}
+
+/// Reads a text as whatever can be read from text.
+pub(crate) fn parsed<T: std::str::FromStr>(text: &[u8]) -> Option<T> {
+    std::str::from_utf8(text).ok()?.parse().ok()
+}
+
+/// Reads digits; nothing else may stand there.
+pub(crate) fn whole(text: &[u8]) -> Option<u64> {
+    text.iter().all(u8::is_ascii_digit).then(|| parsed(text)).flatten()
+}
+
+/// A time in any way that logs write it, as microseconds since the Unix epoch.
+pub(crate) fn time(text: &[u8]) -> Option<u64> {
+    let text = text.strip_prefix(b"[").and_then(|text| text.strip_suffix(b"]")).unwrap_or(text);
+    let milliseconds = || whole(text).filter(|_| text.len() == 13)?.checked_mul(1000);
+    exchange::parse_log_time(text)
+        .or_else(milliseconds)
+        .or_else(|| exchange::parse_rfc3339(text))
+        .or_else(|| seconds(text))
+}
+
+/// Seconds with or without a fraction, as microseconds.
+pub(crate) fn seconds(text: &[u8]) -> Option<u64> {
+    let text = std::str::from_utf8(text).ok()?;
+    let (whole_part, fraction) = text.split_once('.').unwrap_or((text, ""));
+    let is_number = fraction.bytes().all(|byte| byte.is_ascii_digit());
+    let micros = is_number.then(|| format!("{fraction:0<6}")[..6].parse::<u64>().ok())??;
+    whole(whole_part.as_bytes())
+        .filter(|_| !whole_part.is_empty())?
+        .checked_mul(1_000_000)?
+        .checked_add(micros)
+}

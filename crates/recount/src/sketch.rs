@@ -1,0 +1,77 @@
+//! Whether a sketch that a sink holds is of exactly the values of its lines.
+//!
+//! Invariant: it answers within the error that is documented, and has the bytes of a sketch that
+//! was made of the same values.
+
+use metrics::{Quantiles, Uniques};
+use sinks::OwnedCell;
+
+use crate::count::{SketchValues, real_of};
+
+/// How far the number of different values may be off: five standard errors of HyperLogLog with
+/// 2^14 registers (1.04/√2^14 each).
+const UNIQUE_ERROR: f64 = 5.0 * 1.04 / 128.0;
+/// How far quantiles may be off.
+const QUANTILE_ERROR: f64 = 0.0101;
+const QUANTILES: [f64; 5] = [0.0, 0.5, 0.9, 0.99, 1.0];
+
+/// Whether a sketch is of exactly these values, and answers within its error.
+pub(crate) fn same_sketch(values: &SketchValues, stored: &OwnedCell) -> Result<(), String> {
+    let bytes = match stored {
+        OwnedCell::Blob(bytes) => bytes,
+        _ if values.is_empty() => return Ok(()),
+        _ => return Err("is absent and should not be".to_owned()),
+    };
+    match values {
+        SketchValues::Unique(values) => {
+            let mut stored =
+                Uniques::decode(bytes).map_err(|error| format!("is no sketch: {error}"))?;
+            let (count, exact) = (stored.count(), values.len() as u64);
+            let most = (exact as f64 * UNIQUE_ERROR).ceil() as u64;
+            if count.abs_diff(exact) > most {
+                return Err(format!("should be about {exact} and is {count}"));
+            }
+            let mut again = Uniques::default();
+            values.iter().for_each(|hash| again.add_hash(*hash));
+            let mut encoded = Vec::new();
+            again.encode(&mut encoded);
+            (encoded == *bytes).then_some(()).ok_or_else(|| {
+                format!("is of other values ({count} of them) than the log's {exact}")
+            })
+        }
+        SketchValues::Quantiles(values) => {
+            let stored =
+                Quantiles::decode(bytes).map_err(|error| format!("is no sketch: {error}"))?;
+            let exact: u64 = values.values().sum();
+            if stored.count() != exact {
+                return Err(format!("should be of {exact} values and is of {}", stored.count()));
+            }
+            let mut again = Quantiles::default();
+            values.iter().for_each(|(at, times)| again.add_times(real_of(*at), *times));
+            for q in QUANTILES {
+                let rank = (q * (exact.saturating_sub(1)) as f64) as u64;
+                let wanted = ranked(values, rank);
+                let is = stored.quantile(q).unwrap_or(f64::NAN);
+                // What is nearer to zero than 10⁻⁹ counts as zero.
+                let is_near = (is - wanted).abs() <= QUANTILE_ERROR * wanted.abs() + 1e-9;
+                if !is_near {
+                    return Err(format!("has quantile {q} at {is}, which should be {wanted}"));
+                }
+            }
+            let mut encoded = Vec::new();
+            again.encode(&mut encoded);
+            (encoded == *bytes)
+                .then_some(())
+                .ok_or_else(|| "is of other values than the log's".into())
+        }
+    }
+}
+
+fn ranked(values: &std::collections::BTreeMap<i64, u64>, rank: u64) -> f64 {
+    let mut seen = 0;
+    let found = values.iter().find(|(_, times)| {
+        seen += **times;
+        seen > rank
+    });
+    found.map_or(f64::NAN, |(at, _)| real_of(*at))
+}

@@ -1,0 +1,192 @@
+//! What one line says: the texts of its fields, and the values that they are read as.
+//!
+//! Invariant: a field that the line leaves out is absent, but for our own lines, where it has its
+//! default. `-` and the empty text mean absent in all other lines.
+
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
+
+use exchange::{FieldName, FieldValue, Fields, Phase};
+
+use crate::cut::Cut;
+use crate::object::{JsonMember, member};
+use crate::scalar::{parsed, seconds, time, whole};
+use crate::variable::{Meaning, is_number, variable};
+
+const ZERO: Option<FieldValue<'static>> = Some(FieldValue::Integer(0));
+
+/// What a line says.
+#[derive(Default)]
+pub(crate) struct LineTexts {
+    pub time_us: Option<u64>,
+    pub fields: HashMap<FieldName, Vec<u8>>,
+    /// By the names that the line gives them.
+    pub others: HashMap<String, Vec<u8>>,
+    /// Objects, as they are written.
+    pub phases: Option<Vec<u8>>,
+    pub impression: Option<Vec<u8>>,
+    pub total_us: Option<u64>,
+    pub named: HashSet<FieldName>,
+    /// The line is our known_key: what it leaves out has a default, and `-` is text.
+    pub is_ours: bool,
+}
+
+impl Fields for LineTexts {
+    fn field(&self, name: &FieldName) -> Option<FieldValue<'_>> {
+        let text = |name| self.fields.get(name).map(|text| FieldValue::from(text.as_slice()));
+        let other =
+            |name: &str| self.others.get(name).map(|text| FieldValue::from(text.as_slice()));
+        let shown = |name| self.impression.as_ref().map(|shown| member(shown, name));
+        let or = |value: Option<FieldValue<'static>>| value.filter(|_| self.is_ours);
+        match name {
+            FieldName::Time => self.time_us.map(FieldValue::Integer),
+            FieldName::Status | FieldName::BytesIn | FieldName::BytesOut => {
+                let digits = self.fields.get(name);
+                digits.map(|digits| FieldValue::Integer(whole(digits).unwrap_or(0))).or(or(ZERO))
+            }
+            FieldName::Total => self.total_us.map(FieldValue::Integer).or(or(ZERO)),
+            FieldName::QueryValue(_) if self.named.contains(name) => {
+                let raw = self.fields.get(name)?;
+                Some(FieldValue::Text(exchange::decode_query(raw)))
+            }
+            FieldName::QueryValue(parameter) => {
+                let query = self.fields.get(&FieldName::Query)?;
+                exchange::query_value(query, parameter).map(FieldValue::Text)
+            }
+            FieldName::Header(header) => {
+                text(name).or_else(|| other(&format!("http_{}", header.replace('-', "_"))))
+            }
+            FieldName::Variable(variable) => text(name).or_else(|| other(variable)),
+            FieldName::Phase(phase) => self.phase(*phase),
+            FieldName::Model => Some(shown_text(shown("model")?)),
+            FieldName::ModelVersion => Some(shown_text(shown("version")?)),
+            FieldName::Propensity => match shown("propensity")? {
+                None => Some(FieldValue::Real(f64::NAN)),
+                Some(found) => {
+                    parsed(found.value).filter(|real: &f64| real.is_finite()).map(FieldValue::Real)
+                }
+            },
+            FieldName::Cache if self.is_ours => text(name).or(Some(FieldValue::from("none"))),
+            FieldName::Cache => self.fields.get(name).map(|text| FieldValue::from(cache(text))),
+            FieldName::Decision => text(name).or_else(|| or(Some(FieldValue::from("generic")))),
+            name => text(name),
+        }
+    }
+}
+
+fn shown_text(member: Option<JsonMember<'_>>) -> FieldValue<'static> {
+    let text = member.filter(|member| member.is_text).map(|member| unescape_json(member.value));
+    FieldValue::Text(Cow::Owned(text.unwrap_or_default()))
+}
+
+pub(crate) fn unescape_json(raw: &[u8]) -> Vec<u8> {
+    exchange::unescape_json(raw).map_or_else(|_| raw.to_vec(), Cow::into_owned)
+}
+
+pub(crate) fn unescape_log(raw: &[u8]) -> Vec<u8> {
+    exchange::unescape_log(raw).into_owned()
+}
+
+/// What our cache would call what nginx's did.
+fn cache(text: &[u8]) -> &'static str {
+    match text.to_ascii_lowercase().as_slice() {
+        b"hit" => "hit",
+        b"miss" | b"expired" | b"revalidated" => "miss",
+        b"stale" | b"updating" => "stale",
+        b"bypass" | b"pass" => "pass",
+        b"collapsed" => "collapsed",
+        _ => "none",
+    }
+}
+
+/// Undoes how texts are escaped.
+pub(crate) type Unescape = fn(&[u8]) -> Vec<u8>;
+
+impl LineTexts {
+    fn phase(&self, phase: Phase) -> Option<FieldValue<'_>> {
+        let us = whole(member(self.phases.as_ref()?, phase.name())?.value)?;
+        (us > 0).then_some(FieldValue::Integer(us))
+    }
+
+    pub(crate) fn put_all(&mut self, cut: &[Cut<'_, '_>], unescape: Unescape) -> Option<()> {
+        for (name, raw) in cut {
+            self.put(variable(name), raw, unescape)?;
+        }
+        Some(())
+    }
+
+    /// Notes what a text means; none when it cannot be that.
+    pub(crate) fn put(&mut self, what: Meaning, raw: &[u8], unescape: Unescape) -> Option<()> {
+        if what == Meaning::Time {
+            self.time_us = Some(time(raw)?);
+            return Some(());
+        }
+        if !self.is_ours && (raw.is_empty() || raw == b"-") {
+            return Some(());
+        }
+        match what {
+            Meaning::Time => {}
+            Meaning::Request => self.request(raw, unescape),
+            Meaning::Target => self.target(raw, unescape),
+            Meaning::Path => {
+                self.fields.entry(FieldName::Path).or_insert_with(|| unescape(raw));
+            }
+            Meaning::Protocol => {
+                let version = raw.strip_prefix(b"HTTP/").unwrap_or(raw);
+                self.fields.insert(FieldName::Version, unescape(version));
+            }
+            Meaning::Seconds => self.total_us = seconds(raw),
+            Meaning::Field(FieldName::Total) => self.total_us = Some(whole(raw).unwrap_or(0)),
+            Meaning::Field(name) => drop(self.fields.insert(name, unescape(raw))),
+            Meaning::Weak(name) => {
+                self.fields.entry(name).or_insert_with(|| unescape(raw));
+            }
+        }
+        Some(())
+    }
+
+    /// Notes a value of JSON; none when it should be a whole number and is none.
+    pub(crate) fn put_json(&mut self, what: Meaning, raw: &[u8]) -> Option<()> {
+        let is_sound = !is_number(&what) || raw.is_empty() || raw == b"-" || whole(raw).is_some();
+        is_sound.then_some(())?;
+        self.put(what, raw, unescape_json)
+    }
+
+    /// `METHOD TARGET HTTP/VERSION`; what is none is a target.
+    fn request(&mut self, raw: &[u8], unescape: Unescape) {
+        let Some(space) = raw.iter().position(|byte| *byte == b' ') else {
+            return self.target(raw, unescape);
+        };
+        if space > 0 {
+            self.fields.insert(FieldName::Method, unescape(&raw[..space]));
+        }
+        let rest = &raw[space + 1..];
+        let end = (0..rest.len()).rev().find(|at| rest[*at..].starts_with(b" HTTP/"));
+        if let Some(end) = end {
+            self.fields.insert(FieldName::Version, unescape(&rest[end + 6..]));
+        }
+        self.target(&rest[..end.unwrap_or(rest.len())], unescape);
+    }
+
+    /// Path and query, with scheme and host before them if need be.
+    fn target(&mut self, raw: &[u8], unescape: Unescape) {
+        let mut raw = raw;
+        for scheme in ["http", "https"] {
+            let after = raw.strip_prefix(scheme.as_bytes()).and_then(|r| r.strip_prefix(b"://"));
+            let slash = after.and_then(|after| after.iter().position(|byte| *byte == b'/'));
+            if let (Some(after), Some(slash)) = (after, slash) {
+                self.fields.insert(FieldName::Scheme, scheme.into());
+                if slash > 0 && after[..slash] != *b"-" {
+                    self.fields.insert(FieldName::Host, unescape(&after[..slash]));
+                }
+                raw = &after[slash..];
+                break;
+            }
+        }
+        let mut parts = raw.splitn(2, |byte| *byte == b'?');
+        self.fields.insert(FieldName::Path, unescape(parts.next().unwrap_or_default()));
+        if let Some(query) = parts.next() {
+            self.fields.insert(FieldName::Query, unescape(query));
+        }
+    }
+}

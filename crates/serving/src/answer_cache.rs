@@ -1,0 +1,99 @@
+//! Answers that take long: each is made once for all who ask the same at the same time, and kept.
+//!
+//! A key is a hash of a request in its canonical form, and of the version of the model that
+//! answers. So two bodies that mean the same have the same key, and a new generation has its own
+//! answers.
+//!
+//! Invariant: who joins a request gets what the first one gets, or is dropped with it.
+//! Bound: `BYTES_MAX` of answers; the least used go first. Refusals are never kept.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use parking_lot::Mutex;
+use quick_cache::Weighter;
+use quick_cache::sync::Cache;
+
+use crate::queued::{AnswerSender, QueuedAnswer, WholeAnswer};
+
+/// Bytes of answers that are kept, a process.
+const BYTES_MAX: u64 = 32 << 20;
+
+/// Answers by what was asked, and who waits for those being made.
+pub(crate) struct AnswerCache {
+    kept: Cache<u128, WholeAnswer, Weight>,
+    making: Mutex<HashMap<u128, Vec<Box<dyn AnswerSender>>>>,
+}
+
+#[derive(Clone)]
+struct Weight;
+
+impl Weighter<u128, WholeAnswer> for Weight {
+    fn weight(&self, _: &u128, (_, body): &WholeAnswer) -> u64 {
+        body.len() as u64 + 128
+    }
+}
+
+impl AnswerCache {
+    pub(crate) fn new() -> Arc<Self> {
+        let kept = Cache::with_weighter(1024, BYTES_MAX, Weight);
+        Arc::new(Self { kept, making: Mutex::default() })
+    }
+
+    /// Answers from what is kept, or joins those who wait for the same. Returns a sender for
+    /// whom the answer is to be made; none when somebody else makes it.
+    pub(crate) fn ask(
+        self: &Arc<Self>,
+        key: u128,
+        sender: Box<dyn AnswerSender>,
+    ) -> Option<Box<dyn AnswerSender>> {
+        if let Some(answer) = self.kept.get(&key) {
+            sender.send(Ok(answer));
+            return None;
+        }
+        let mut making = self.making.lock();
+        if let Some(waiting) = making.get_mut(&key) {
+            waiting.push(sender);
+            return None;
+        }
+        making.insert(key, vec![sender]);
+        Some(Box::new(SharedSender { answers: Arc::clone(self), key }))
+    }
+}
+
+/// Stands for all who ask the same.
+struct SharedSender {
+    answers: Arc<AnswerCache>,
+    key: u128,
+}
+
+impl AnswerSender for SharedSender {
+    fn is_waiting(&self) -> bool {
+        let making = self.answers.making.lock();
+        making.get(&self.key).is_some_and(|waiting| waiting.iter().any(|one| one.is_waiting()))
+    }
+
+    fn send(self: Box<Self>, answer: QueuedAnswer) {
+        if let Ok((answer, body)) = &answer {
+            // A window on a larger buffer would keep all of it.
+            let kept = (answer.clone(), Bytes::copy_from_slice(body));
+            self.answers.kept.insert(self.key, kept);
+        }
+        let waiting = self.answers.making.lock().remove(&self.key).unwrap_or_default();
+        for sender in waiting {
+            sender.send(answer.clone());
+        }
+    }
+}
+
+impl Drop for SharedSender {
+    fn drop(&mut self) {
+        // After an answer there is nobody left; without one all are dropped.
+        let waiting = self.answers.making.lock().remove(&self.key);
+        drop(waiting);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,77 @@
+//! A model that an operator can load and unload while it is asked.
+//!
+//! Invariant: new files take the place of the old ones only where they give a good generation.
+//! After an unload there is none, and its memory is free once the last request is answered.
+
+use std::sync::Arc;
+
+use arc_swap::{ArcSwapOption, Guard};
+use generation::{Poll, Status, Stop, Watched};
+
+/// A model that an operator can load and unload.
+pub(crate) struct HotSwap<F> {
+    files: ArcSwapOption<F>,
+    open: Box<dyn Fn() -> Arc<F> + Send + Sync>,
+}
+
+/// What a slot asks of a model's files.
+pub(crate) trait WatchedFiles: Poll {
+    /// Where the files stand that are watched, the model's own first.
+    fn statuses(&self) -> Vec<Status>;
+}
+
+impl<F: WatchedFiles> HotSwap<F> {
+    /// Opens the files at once.
+    pub(crate) fn new(open: impl Fn() -> Arc<F> + Send + Sync + 'static) -> Self {
+        Self { files: ArcSwapOption::new(Some(open())), open: Box::new(open) }
+    }
+
+    /// Returns the files, unless the model is unloaded.
+    pub(crate) fn peek(&self) -> Guard<Option<Arc<F>>> {
+        self.files.load()
+    }
+
+    /// Reads the files anew.
+    ///
+    /// # Errors
+    /// Why they give no generation; what was there stays.
+    pub(crate) fn load(&self) -> Result<(), String> {
+        let files = (self.open)();
+        let statuses = files.statuses();
+        match statuses.iter().find_map(|status| status.problem.as_ref()) {
+            Some(failure) => Err(failure.message.clone()),
+            None => {
+                self.files.store(Some(files));
+                Ok(())
+            }
+        }
+    }
+
+    /// Lets go of the model; its memory is free once the last request is answered.
+    pub(crate) fn unload(&self) {
+        self.files.store(None);
+    }
+}
+
+impl<F: WatchedFiles> Poll for HotSwap<F> {
+    fn poll(&self) {
+        if let Some(files) = &*self.peek() {
+            files.poll();
+        }
+    }
+
+    fn verify(&self, stop: &Stop) {
+        if let Some(files) = &*self.peek() {
+            files.verify(stop);
+        }
+    }
+}
+
+impl<T: Send + Sync + 'static> WatchedFiles for Watched<T> {
+    fn statuses(&self) -> Vec<Status> {
+        vec![self.status()]
+    }
+}
+
+#[cfg(test)]
+mod tests;

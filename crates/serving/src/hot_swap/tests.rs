@@ -1,0 +1,44 @@
+//! Loading and unloading, with files that are good or not.
+
+use std::fs;
+
+use testkit::TempDir;
+
+use super::*;
+
+fn slot(dir: &TempDir) -> HotSwap<Watched<String>> {
+    let file = dir.path().join("model");
+    let load = |path: &std::path::Path| match fs::read_to_string(path)? {
+        text if text == "bad" => Err(std::io::Error::other("it is bad")),
+        text => Ok(text),
+    };
+    HotSwap::new(move || Arc::new(Watched::open(&file, load)))
+}
+
+fn value(slot: &HotSwap<Watched<String>>) -> Option<String> {
+    slot.peek().as_ref()?.current().map(|generation| generation.value.clone())
+}
+
+#[test]
+fn what_was_unloaded_is_gone_until_it_is_loaded() {
+    let dir = TempDir::new().unwrap();
+    fs::write(dir.path().join("model"), "one").unwrap();
+    let slot = slot(&dir);
+    assert_eq!(value(&slot).as_deref(), Some("one"));
+    slot.unload();
+    slot.poll();
+    assert_eq!(value(&slot), None);
+    slot.load().unwrap();
+    assert_eq!(value(&slot).as_deref(), Some("one"));
+}
+
+#[test]
+fn loading_a_bad_file_says_why_and_leaves_what_is_there() {
+    let dir = TempDir::new().unwrap();
+    fs::write(dir.path().join("model"), "one").unwrap();
+    let slot = slot(&dir);
+    fs::write(dir.path().join("model"), "bad").unwrap();
+    let reason = slot.load().unwrap_err();
+    assert!(reason.contains("it is bad"), "{reason}");
+    assert_eq!(value(&slot).as_deref(), Some("one"));
+}

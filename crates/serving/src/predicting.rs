@@ -1,0 +1,88 @@
+//! A model that predicts, as a process serves it: its file, watched, and its share of the pool.
+//!
+//! Invariant: a generation that serves has scored rows, and its golden input where it has one.
+
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+
+use exchange::{ModelAnswer, Refusal};
+use generation::{Generation, Watched};
+
+use crate::concurrency_limit::{ConcurrencyLimit, Limits};
+use crate::config::PredictorPlan;
+use crate::error::LoadError;
+use crate::golden;
+use crate::hot_swap::HotSwap;
+use crate::oip::{self, InferRequest};
+use crate::predictor::Predictor;
+use crate::queued::JobPool;
+use crate::status::ModelStatus;
+
+/// A model that predicts.
+pub(crate) struct PredictingModel {
+    pub(crate) plan: PredictorPlan,
+    pub(crate) limit: Arc<ConcurrencyLimit>,
+    pub(crate) file: Arc<HotSwap<Watched<Predictor>>>,
+}
+
+impl PredictingModel {
+    /// Opens a plan's file after a first look at it.
+    pub(crate) fn open(plan: PredictorPlan, pool: Arc<dyn JobPool>) -> Self {
+        let opened = plan.clone();
+        let open = move || {
+            let loading = opened.clone();
+            Arc::new(Watched::open(&opened.file, move |_: &Path| load(&loading)))
+        };
+        let limits = Limits { concurrency: plan.concurrency, queue_max: plan.queue_max };
+        let limit = ConcurrencyLimit::new(&plan.name, limits, pool);
+        Self { plan, limit, file: Arc::new(HotSwap::new(open)) }
+    }
+
+    /// Returns the generation in use.
+    pub(crate) fn loaded(&self) -> Option<Arc<Generation<Predictor>>> {
+        self.file.peek().as_ref()?.current()
+    }
+
+    /// Returns where the model stands.
+    pub(crate) fn status(&self) -> ModelStatus {
+        ModelStatus {
+            name: self.plan.name.clone(),
+            version: self.loaded().map(|loaded| loaded.value.version.clone()),
+            items: 0,
+            file: self.file.peek().as_ref().map(|file| file.status()),
+            items_file: None,
+            texts: None,
+        }
+    }
+
+    /// Answers `infer` with one generation.
+    pub(crate) fn infer(
+        &self,
+        predictor: &Predictor,
+        request: &mut InferRequest,
+        out: &mut Vec<u8>,
+    ) -> Result<ModelAnswer, Refusal> {
+        let named = (self.plan.name.as_str(), predictor);
+        let json_length = oip::infer(named, request, self.plan.rows_max, out)?;
+        Ok(ModelAnswer { json_length, ..ModelAnswer::default() })
+    }
+}
+
+/// Reads and checks the file of a plan.
+///
+/// # Errors
+/// Whatever makes it unfit, with the file's name.
+pub(crate) fn load(plan: &PredictorPlan) -> Result<Predictor, LoadError> {
+    let path = || plan.file.clone();
+    let bytes = fs::read(&plan.file).map_err(|source| LoadError::Io { path: path(), source })?;
+    let predictor = Predictor::read(&bytes, plan.version.clone())
+        .map_err(|source| LoadError::Invalid { path: path(), source })?;
+    let unfit = |path: &Path, reason| LoadError::Check { path: path.to_owned(), reason };
+    predictor.warm_up().map_err(|reason| unfit(&plan.file, reason))?;
+    if let Some(golden) = &plan.golden {
+        let checked = golden::check(golden, &predictor, golden.tolerance);
+        checked.map_err(|reason| unfit(&golden.file, reason))?;
+    }
+    Ok(predictor)
+}

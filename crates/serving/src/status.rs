@@ -1,0 +1,55 @@
+//! Where models stand, as operators and clients ask.
+//!
+//! Invariant: a model without a version has a reason for that.
+
+use std::time::UNIX_EPOCH;
+
+use generation::Status;
+use serde_json::{Value, json};
+
+use crate::texts::TextCounts;
+
+/// What an operator asks about a model.
+#[derive(Debug, Clone)]
+pub struct ModelStatus {
+    pub name: String,
+    /// The version in use; none before the first good generation.
+    pub version: Option<String>,
+    pub items: usize,
+    /// The model file; none while the model is unloaded.
+    pub file: Option<Status>,
+    /// The items file; none where the model has no items.
+    pub items_file: Option<Status>,
+    /// What a model of texts has done.
+    pub texts: Option<TextCounts>,
+}
+
+/// Returns every model: its version, its state, and the reason for that.
+pub(crate) fn index(models: &[ModelStatus]) -> Value {
+    let state = |model: &ModelStatus| match (&model.file, &model.version) {
+        (_, Some(_)) => ("READY", String::new()),
+        (None, None) => ("UNAVAILABLE", "unloaded".to_owned()),
+        (Some(file), None) => ("UNAVAILABLE", reason(file)),
+    };
+    let entry = |model: &ModelStatus| {
+        let (state, reason) = state(model);
+        json!({"name": model.name, "version": model.version, "state": state, "reason": reason})
+    };
+    models.iter().map(entry).collect()
+}
+
+/// Returns the names of all models, as OpenAI's API lists them.
+pub(crate) fn names(models: &[ModelStatus]) -> Value {
+    let entry = |model: &ModelStatus| {
+        let loaded_at = model.file.as_ref().and_then(|file| file.loaded_at);
+        let since = loaded_at.and_then(|at| at.duration_since(UNIX_EPOCH).ok());
+        let (id, created) = (&model.name, since.map_or(0, |since| since.as_secs()));
+        json!({"id": id, "object": "model", "created": created, "owned_by": "tidegate"})
+    };
+    let models: Vec<Value> = models.iter().map(entry).collect();
+    json!({"object": "list", "data": models})
+}
+
+fn reason(file: &Status) -> String {
+    file.problem.as_ref().map_or_else(|| "loading".to_owned(), |failure| failure.message.clone())
+}

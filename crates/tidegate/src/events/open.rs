@@ -1,0 +1,49 @@
+//! What the configuration names, as the commands open it.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use pipeline::{
+    FileOptions, FileSource, JOURNAL, JournalSource, LineSource, Quarantine, SourcePlan, Status,
+};
+use stdx::{RealDisk, SystemClock};
+
+use crate::config::Plan;
+
+/// Where commits are noted.
+pub(super) fn binlog_path(plan: &Plan) -> PathBuf {
+    plan.root.join("data/binlog")
+}
+
+/// The lines of `source`. With the name of a `consumer` the journal keeps what that has not read
+/// yet. Without one it keeps nothing for this reader. Errors call the source `name`.
+pub(super) fn line_source(
+    plan: &Plan,
+    source: &SourcePlan,
+    name: &str,
+    consumer: Option<&str>,
+) -> Box<dyn LineSource> {
+    let disk = Arc::new(RealDisk);
+    let Some(journal) = plan.journal.as_ref().filter(|_| source.name == JOURNAL) else {
+        let options = FileOptions {
+            files: source.files.clone(),
+            strict: source.strict,
+            sync: source.sync,
+            quiet: source.quiet,
+            time_of: Some(pipeline::time_in(&source.format)),
+        };
+        return Box::new(FileSource::new(name, options, disk, Arc::new(SystemClock)));
+    };
+    let dir = journal.options.dir.clone();
+    Box::new(match consumer {
+        Some(consumer) => JournalSource::new(dir, consumer, disk),
+        None => JournalSource::onlooker(dir, disk),
+    })
+}
+
+/// The quarantine in the file `name`.
+pub(super) fn quarantine(plan: &Plan, name: &str, status: &Arc<Status>) -> Quarantine {
+    let path = plan.events.quarantine_dir.join(name);
+    let bytes_max = plan.events.quarantine_bytes_max;
+    Quarantine::new(path, Arc::new(RealDisk), bytes_max, Arc::clone(status))
+}

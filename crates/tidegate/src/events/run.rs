@@ -1,0 +1,178 @@
+//! `tidegate events run`: the record process.
+//!
+//! There is one pipeline for each source on its way to each sink that wants it. So a sink that is
+//! down holds nobody else up.
+
+use std::io::Read;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use pipeline::{
+    Binlog, BoardEntry, Pipeline, Rollup, SinkPlan, SourcePlan, Status, StatusBoard, StopSignal,
+};
+use profiles::BuildScheduler;
+use serde_json::{Value, json};
+use stdx::RealDisk;
+
+use super::open;
+use super::running::{self, RunningPipeline};
+use crate::commands;
+use crate::config::Plan;
+use crate::profile_build;
+use crate::progress::Progress;
+use crate::signals::EndSignals;
+
+/// How long a sink may be down under `--once`.
+const GIVE_UP_AFTER: Duration = Duration::from_secs(60);
+
+/// Delivers until it is to end, or with `once` until everything is delivered. `give_up_after` says
+/// how long a pipeline may fail then. With `supervised` it writes its status for the process that
+/// started it.
+///
+/// # Errors
+/// When there is nothing to deliver, or a pipeline was given up.
+pub(super) fn command(
+    file: &Path,
+    once: bool,
+    give_up_after: Option<Duration>,
+    supervised: bool,
+) -> Result<()> {
+    let once = once.then(|| give_up_after.unwrap_or(GIVE_UP_AFTER));
+    let plan = Arc::new(commands::load(file)?);
+    if plan.events.rollups.is_empty() {
+        bail!("`{}` has no [[rollup]]: there is nothing to deliver", file.display());
+    }
+    warn_of_absent_files(&plan);
+    let mut signals = EndSignals::install()?;
+    let specs = specs(&plan, once.is_some());
+    // Not waited for at the end: a build that dies leaves nothing behind.
+    let builds = if once.is_some() { None } else { profile_build::schedule(&plan) };
+    let last_build = builds.as_ref().map(BuildScheduler::last_build);
+    let last_build = move || last_build.as_ref().map_or(Value::Null, |last| json!(last.outcome()));
+    let entries = specs.iter().map(PipelineSpec::entry).collect();
+    let board = StatusBoard::new(&plan.events.node, entries, last_build);
+    board.sample_for_ever(supervised).context("start a thread")?;
+    if let Some(address) = plan.events.status {
+        board.serve(address).context("start a thread")?;
+    }
+    // The process that started this one has a log and a screen that say it.
+    let logged: Vec<_> = specs.iter().map(PipelineSpec::entry).filter(|_| !supervised).collect();
+    for BoardEntry { source, sink, .. } in &logged {
+        tracing::info!(source, sink, "delivering");
+    }
+    let running = specs.into_iter().map(PipelineSpec::start).collect::<Result<Vec<_>>>()?;
+    let stops: Vec<_> = running.iter().map(RunningPipeline::stop).collect();
+    let stop_all = stops.clone();
+    std::thread::spawn(move || {
+        signals.wait();
+        stop_all.iter().for_each(StopSignal::request);
+    });
+    if supervised {
+        std::thread::spawn(move || {
+            await_end_of_stdin();
+            stops.iter().for_each(StopSignal::request);
+        });
+    }
+    let progress = once.map(|_| Progress::new("delivering"));
+    let ended = running::wait_for_all(running, once, progress.as_ref());
+    drop(progress);
+    for BoardEntry { source, sink, status } in &logged {
+        let done = status.report(0);
+        let (lines, rows, quarantined) = (done.lines, done.rows, done.quarantined);
+        tracing::info!(source, sink, lines, rows, quarantined, "ended");
+    }
+    ended
+}
+
+/// A pattern that matches nothing may be right, before the first line, and may be mistyped.
+fn warn_of_absent_files(plan: &Plan) {
+    for source in plan.events.sources.iter().filter(|source| !source.files.is_empty()) {
+        if !source.files.iter().any(|files| files.matches_any(&RealDisk)) {
+            tracing::warn!(source = source.name, "no file is there that `files` names");
+        }
+    }
+}
+
+/// The edge process holds the other end and never writes to it: the end says that it is gone.
+fn await_end_of_stdin() {
+    let mut byte = [0];
+    while matches!(std::io::stdin().read(&mut byte), Ok(1)) {}
+}
+
+fn specs(plan: &Arc<Plan>, once: bool) -> Vec<PipelineSpec> {
+    let binlog = Arc::new(Binlog::new(&open::binlog_path(plan)));
+    let mut specs = Vec::new();
+    for sink in &plan.events.sinks {
+        for source in &plan.events.sources {
+            let rollups = rollups(plan, source, sink);
+            if !rollups.is_empty() {
+                specs.push(PipelineSpec {
+                    plan: Arc::clone(plan),
+                    source: source.clone(),
+                    sink: sink.clone(),
+                    rollups,
+                    once,
+                    status: Arc::default(),
+                    binlog: Arc::clone(&binlog),
+                });
+            }
+        }
+    }
+    specs
+}
+
+fn rollups(plan: &Plan, source: &SourcePlan, sink: &SinkPlan) -> Vec<Arc<Rollup>> {
+    let wanted = plan
+        .events
+        .rollups
+        .iter()
+        .filter(|rollup| rollup.counts(&source.name) && rollup.sink == sink.name);
+    wanted.map(|rollup| Arc::clone(&rollup.rollup)).collect()
+}
+
+/// A source on its way to a sink.
+struct PipelineSpec {
+    plan: Arc<Plan>,
+    source: SourcePlan,
+    sink: SinkPlan,
+    rollups: Vec<Arc<Rollup>>,
+    once: bool,
+    status: Arc<Status>,
+    binlog: Arc<Binlog>,
+}
+
+impl PipelineSpec {
+    fn entry(&self) -> BoardEntry {
+        let (source, sink) = (self.source.name.clone(), self.sink.name.clone());
+        BoardEntry { source, sink, status: Arc::clone(&self.status) }
+    }
+
+    fn start(self) -> Result<RunningPipeline> {
+        let name = format!("{} to {}", self.source.name, self.sink.name);
+        RunningPipeline::start(name, Arc::clone(&self.status), move || self.pipeline())
+    }
+
+    fn pipeline(&self) -> Pipeline {
+        let consumer = format!("events-{}", self.sink.name);
+        let quarantine = format!("{}-{}.ndjson", self.source.name, self.sink.name);
+        Pipeline {
+            node: self.plan.events.node.clone(),
+            source_name: self.source.name.clone(),
+            lines_of: self.source.name.clone(),
+            source: open::line_source(&self.plan, &self.source, &self.source.name, Some(&consumer)),
+            format: self.source.format.clone(),
+            quarantine: open::quarantine(&self.plan, &quarantine, &self.status),
+            fields: self.plan.events.fields_of(&self.source.name),
+            rollups: self.rollups.clone(),
+            sink: sinks::open(&self.sink.url, &self.plan.root).expect("the address was checked"),
+            flush: self.sink.flush,
+            window_bytes_max: self.plan.events.window_bytes_max,
+            until_caught_up: self.once,
+            status: Arc::clone(&self.status),
+            binlog: Arc::clone(&self.binlog),
+            sink_name: self.sink.name.clone(),
+        }
+    }
+}

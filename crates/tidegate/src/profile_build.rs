@@ -1,0 +1,105 @@
+//! Where profiles are built from, as the configuration says, and where it is seen how that went.
+//!
+//! The record process builds them where there is one: it has the drivers, and no reader waits for
+//! it. Otherwise the edge process does.
+//! Refuses: to decide when. That is [`BuildScheduler`]'s.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use pipeline::RecordStatus;
+use profiles::{BuildScheduler, BuildSummary, LastBuild, ProfilesError, UserKey};
+use serde_json::{Value, json};
+
+use crate::config::Plan;
+use crate::ports::user_key;
+
+/// Everything that a build needs.
+pub(crate) struct ProfileBuild {
+    profiles: profiles::config::Plan,
+    key: UserKey,
+    reads: ReadSource,
+}
+
+/// Where it is written what users have read.
+enum ReadSource {
+    Journal(PathBuf),
+    Query { url: String, root: PathBuf, text: String },
+}
+
+impl ProfileBuild {
+    /// What the configuration says; nothing when it has no profiles, or nothing to build them from.
+    pub(crate) fn of(plan: &Plan) -> Option<Self> {
+        let profiles = plan.profiles.clone()?;
+        let journal = plan.journal.as_ref();
+        let key = user_key(journal.and_then(|journal| journal.user_key.as_deref()));
+        let reads = match &profiles.query {
+            Some(text) => {
+                let sink = sinks::query_sink(profiles.sink.as_deref(), &plan.events.sinks).ok()?;
+                let (url, root) = (sink.url.clone(), plan.root.clone());
+                ReadSource::Query { url, root, text: text.clone() }
+            }
+            None => ReadSource::Journal(journal?.options.dir.clone()),
+        };
+        Some(Self { profiles, key, reads })
+    }
+
+    /// Builds the file.
+    ///
+    /// # Errors
+    /// When it could not be built; it is then as it was.
+    pub(crate) fn run(&self) -> Result<BuildSummary, ProfilesError> {
+        match &self.reads {
+            ReadSource::Journal(dir) => {
+                profiles::rebuild_from_journal(dir, &self.profiles, &self.key)
+            }
+            ReadSource::Query { url, root, text } => {
+                profiles::rebuild_from_query(&self.profiles, &self.key, |take| {
+                    sinks::rows(url, root, text, take)
+                })
+            }
+        }
+    }
+}
+
+/// Starts to build when the configuration names a schedule.
+pub(crate) fn schedule(plan: &Plan) -> Option<BuildScheduler> {
+    let build = ProfileBuild::of(plan)?;
+    let interval = build.profiles.every?;
+    let has_file = build.profiles.file.exists();
+    BuildScheduler::start(interval, has_file, move || build.run()).ok()
+}
+
+/// The outcome of the last build.
+#[derive(Debug, Default)]
+pub(crate) enum BuildStatus {
+    /// Nothing is built on a schedule.
+    #[default]
+    Nowhere,
+    /// Of this process.
+    Here(Arc<LastBuild>),
+    /// Of the record process, as that says.
+    InRecordProcess(Arc<RecordStatus>),
+}
+
+impl BuildStatus {
+    /// For `/status`.
+    pub(crate) fn status(&self) -> Value {
+        match self {
+            Self::Nowhere => Value::Null,
+            Self::Here(last) => json!(last.outcome()),
+            Self::InRecordProcess(record) => record.profile_build(),
+        }
+    }
+
+    /// What is wrong, if anything is.
+    pub(crate) fn alarm(&self) -> Option<String> {
+        let status = self.status();
+        Some(format!("profile build: {}", status["error"].as_str()?))
+    }
+
+    /// Profiles of the last good build.
+    pub(crate) fn rows(&self) -> Option<u64> {
+        self.status()["profiles"].as_u64()
+    }
+}

@@ -1,0 +1,32 @@
+//! What the pool tells its supervisor.
+//!
+//! Whoever holds a loan or asks for a reload is on another thread than the supervisor: they talk
+//! by these messages alone. Refuses: to carry results back; the status has those.
+
+use std::time::Instant;
+
+/// A message to the supervisor of a pool. Workers are named by their number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum PoolCommand {
+    /// Replace every worker, one at a time.
+    Recycle,
+    /// Import the app anew.
+    Reload,
+    /// The worker has answered as many requests as it may.
+    Worn(u64),
+    /// The worker is lent no more, and its last loan has ended.
+    Idle(u64),
+    /// Nobody waits for one of the worker's requests any more.
+    Abandoned {
+        /// Who has the request.
+        worker: u64,
+        /// When the request must have ended.
+        deadline: Instant,
+    },
+    /// One of the worker's requests took too long.
+    TimedOut(u64),
+    /// A connection to the worker broke.
+    Suspect(u64),
+    /// End everything.
+    End,
+}

@@ -1,0 +1,105 @@
+//! Which worker is lent next, and which requests wait: the counts behind a pool, without its lock.
+//!
+//! Of several free workers the one that was used last is lent. Its memory and caches are warm, and
+//! the others' pages stay shared with their parent. Workers wear out one after the other instead of
+//! all at once. With `concurrency` above 1 the worker with the fewest loans comes first.
+//!
+//! Invariants: a request that came earlier is served earlier; nobody waits while the pool is
+//! unavailable. Refuses: to wake anyone, which is the pool's part.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::slot::WorkerSlot;
+
+/// Whether waiting for a worker makes sense.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Availability {
+    /// Workers are there, or about to come.
+    Available,
+    /// No worker is there, and the last starts have failed, or the pool has ended: the reason.
+    Unavailable(Arc<str>),
+}
+
+/// The workers in service and the queue of requests; `W` wakes the request that waits.
+#[derive(Debug)]
+pub(crate) struct Lending<W> {
+    pub slots: Vec<WorkerSlot>,
+    /// By ticket: the lowest came first.
+    waiters: BTreeMap<u64, W>,
+    next_ticket: u64,
+    availability: Availability,
+    /// Loans so far: orders slots by their last use.
+    loans_total: u64,
+}
+
+impl<W> Lending<W> {
+    pub(crate) fn new() -> Self {
+        Self {
+            slots: Vec::new(),
+            waiters: BTreeMap::new(),
+            next_ticket: 0,
+            availability: Availability::Available,
+            loans_total: 0,
+        }
+    }
+
+    /// Lends a worker: returns its number and socket.
+    pub(crate) fn lend(&mut self) -> Option<(u64, Arc<Path>)> {
+        let free = self.slots.iter_mut().filter(|slot| slot.has_room());
+        let slot = free.min_by_key(|slot| (slot.loans, std::cmp::Reverse(slot.used)))?;
+        self.loans_total += 1;
+        slot.lend(self.loans_total);
+        Some((slot.id, Arc::clone(&slot.socket)))
+    }
+
+    /// Puts a request at the end of the queue; returns its ticket.
+    pub(crate) fn wait(&mut self, waiter: W) -> u64 {
+        let ticket = self.next_ticket;
+        self.next_ticket += 1;
+        self.waiters.insert(ticket, waiter);
+        ticket
+    }
+
+    /// Takes a request out of the queue.
+    pub(crate) fn leave(&mut self, ticket: u64) {
+        self.waiters.remove(&ticket);
+    }
+
+    /// Takes the request that waits longest.
+    pub(crate) fn next_waiter(&mut self) -> Option<W> {
+        self.waiters.pop_first().map(|(_, waiter)| waiter)
+    }
+
+    /// How many requests wait.
+    pub(crate) fn waiting(&self) -> usize {
+        self.waiters.len()
+    }
+
+    pub(crate) fn slot(&mut self, worker: u64) -> Option<&mut WorkerSlot> {
+        self.slots.iter_mut().find(|slot| slot.id == worker)
+    }
+
+    pub(crate) fn remove_slot(&mut self, worker: u64) -> Option<WorkerSlot> {
+        let at = self.slots.iter().position(|slot| slot.id == worker)?;
+        Some(self.slots.swap_remove(at))
+    }
+
+    /// Why nobody should wait; none when waiting makes sense.
+    pub(crate) fn unavailable(&self) -> Option<Arc<str>> {
+        match &self.availability {
+            Availability::Unavailable(reason) => Some(Arc::clone(reason)),
+            Availability::Available => None,
+        }
+    }
+
+    /// Says whether waiting makes sense; returns those who wait in vain.
+    pub(crate) fn set_availability(&mut self, availability: Availability) -> BTreeMap<u64, W> {
+        self.availability = availability;
+        match self.availability {
+            Availability::Unavailable(_) => std::mem::take(&mut self.waiters),
+            Availability::Available => BTreeMap::new(),
+        }
+    }
+}

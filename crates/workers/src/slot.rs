@@ -1,0 +1,187 @@
+//! A worker in service, as the pool counts it: how many requests it has, and how each loan ended.
+//!
+//! Invariant: `loans` counts the requests that the worker has, whether someone still waits for the
+//! answer or not. A loan is over when the worker is free of it, not when nobody wants the answer.
+//! Refuses: locks, and to choose between workers.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use crate::command::PoolCommand;
+use crate::status::WorkerStatus;
+
+/// How long before a loan ends its worker may have said that it is free of it.
+const EARLY_MAX: Duration = Duration::from_secs(1);
+
+/// How a loan ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum LoanEnd {
+    /// The answer was read to its end.
+    Done,
+    /// Nobody waits for the answer any more.
+    Abandoned,
+    /// The request took longer than requests may.
+    TimedOut,
+    /// The connection could not be made, or broke.
+    Lost,
+}
+
+/// A worker in service.
+#[derive(Debug)]
+pub(crate) struct WorkerSlot {
+    /// The worker's number.
+    pub id: u64,
+    /// Where it listens.
+    pub socket: Arc<Path>,
+    /// Loans at once.
+    pub concurrency: usize,
+    /// Requests that it has.
+    pub loans: usize,
+    /// Of these: nobody waits for the answer.
+    pub abandoned: usize,
+    /// Whether one of these took too long.
+    has_timed_out: bool,
+    /// Of these: the connection broke.
+    pub suspect: usize,
+    /// How many requests the worker has ended before the pool knew that they are abandoned, and
+    /// when it said so last. The worker sees a closed connection, whatever closed it.
+    freed_early: (usize, Instant),
+    /// Requests that were answered.
+    pub requests: u64,
+    /// Requests after which it is replaced.
+    pub requests_max: Option<u64>,
+    /// Whether it may be lent.
+    pub is_open: bool,
+    /// The number of its last loan.
+    pub used: u64,
+    /// When it answered anything: a request, the canary, a ping.
+    pub answered: Instant,
+}
+
+impl WorkerSlot {
+    /// A worker that has just answered.
+    pub(crate) fn new(
+        id: u64,
+        socket: Arc<Path>,
+        concurrency: usize,
+        requests_max: Option<u64>,
+    ) -> Self {
+        Self {
+            id,
+            socket,
+            concurrency,
+            loans: 0,
+            abandoned: 0,
+            has_timed_out: false,
+            suspect: 0,
+            freed_early: (0, Instant::now()),
+            requests: 0,
+            requests_max,
+            is_open: true,
+            used: 0,
+            answered: Instant::now(),
+        }
+    }
+
+    /// Adds what a pool knows of a worker in service to its status.
+    pub(crate) fn describe(&self, status: &mut WorkerStatus) {
+        status.requests = self.requests;
+        status.in_flight = self.loans;
+        status.answered_s_ago = Some(self.answered.elapsed().as_secs_f64());
+        if self.is_open {
+            status.state = if self.loans > 0 { "busy" } else { "free" };
+        }
+    }
+
+    pub(crate) fn has_room(&self) -> bool {
+        self.is_open && self.loans < self.concurrency
+    }
+
+    pub(crate) fn lend(&mut self, number: u64) {
+        if self.loans == 0 {
+            self.freed_early.0 = 0;
+        }
+        self.loans += 1;
+        self.used = number;
+    }
+
+    /// Ends a loan; returns what the supervisor must know. An abandoned request has to be over by
+    /// `deadline`.
+    pub(crate) fn settle(&mut self, end: LoanEnd, deadline: Instant) -> [Option<PoolCommand>; 2] {
+        match end {
+            LoanEnd::Done => {
+                self.loans -= 1;
+                self.requests += 1;
+                self.answered = Instant::now();
+                let worn = (self.requests_max == Some(self.requests))
+                    .then_some(PoolCommand::Worn(self.id));
+                [worn, self.idle().or_else(|| self.hangs())]
+            }
+            LoanEnd::Abandoned if self.was_freed_early() => {
+                self.freed_early.0 -= 1;
+                self.loans -= 1;
+                [self.idle(), None]
+            }
+            LoanEnd::Abandoned => {
+                self.abandoned += 1;
+                [Some(PoolCommand::Abandoned { worker: self.id, deadline }), None]
+            }
+            LoanEnd::Lost => {
+                self.suspect += 1;
+                [Some(PoolCommand::Suspect(self.id)), None]
+            }
+            LoanEnd::TimedOut => {
+                self.is_open = false;
+                self.abandoned += 1;
+                self.has_timed_out = true;
+                [Some(PoolCommand::TimedOut(self.id)), None]
+            }
+        }
+    }
+
+    /// The worker says that an abandoned request has ended.
+    pub(crate) fn free(&mut self) -> Option<PoolCommand> {
+        if self.abandoned == 0 {
+            self.freed_early = ((self.freed_early.0 + 1).min(self.loans), Instant::now());
+            return None;
+        }
+        self.abandoned -= 1;
+        self.loans -= 1;
+        self.idle()
+    }
+
+    fn was_freed_early(&self) -> bool {
+        self.freed_early.0 > 0 && self.freed_early.1.elapsed() < EARLY_MAX
+    }
+
+    /// Counts as over what nobody waits for.
+    pub(crate) fn forget_abandoned(&mut self) -> Option<PoolCommand> {
+        self.loans -= std::mem::take(&mut self.abandoned);
+        self.idle()
+    }
+
+    /// The worker lives: what it had on broken connections is over.
+    pub(crate) fn clear(&mut self) -> Option<PoolCommand> {
+        self.answered = Instant::now();
+        if self.suspect == 0 {
+            return None;
+        }
+        self.loans -= std::mem::take(&mut self.suspect);
+        self.idle()
+    }
+
+    /// Tells the supervisor once a worker has nothing left but what took too long.
+    fn hangs(&self) -> Option<PoolCommand> {
+        let is_all = self.has_timed_out && self.loans == self.abandoned;
+        is_all.then_some(PoolCommand::TimedOut(self.id))
+    }
+
+    /// Tells the supervisor that a worker that is lent no more has nothing left to do.
+    pub(crate) fn idle(&self) -> Option<PoolCommand> {
+        (!self.is_open && self.loans == 0).then_some(PoolCommand::Idle(self.id))
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,46 @@
+//! What the commands of pool and operator mean.
+//!
+//! Invariant: as in [`super::messages`], a command is noted in the state, and what else it asks for
+//! is returned as actions. Refuses: `reload`, for which files are looked at: the supervisor does.
+
+use std::time::Instant;
+
+use super::action::{Action, Complaint};
+use super::fleet::ProcessName;
+use super::state::State;
+use crate::command::PoolCommand;
+use crate::status::Reason;
+
+/// Notes a command; returns what is to be done about it.
+pub(super) fn on_command(state: &mut State, command: PoolCommand, now: Instant) -> Vec<Action> {
+    match command {
+        PoolCommand::Recycle => state.wear_all(),
+        PoolCommand::Reload => {}
+        PoolCommand::End => state.begin_end(now),
+        PoolCommand::Worn(id) => state.wear(id, Reason::Requests),
+        PoolCommand::Idle(worker) => return vec![Action::Leave { worker }],
+        PoolCommand::Abandoned { worker, deadline } => {
+            if let Some(worker) = state.workers.get_mut(worker) {
+                worker.abandoned_deadline.get_or_insert(deadline);
+            }
+        }
+        PoolCommand::TimedOut(worker) => {
+            let seconds = state.plan.timeout.as_secs_f64();
+            let text = format!("a request took longer than {seconds} s");
+            let complaint = Complaint { stage: "run", text };
+            return vec![Action::Interrupt { worker, complaint }];
+        }
+        PoolCommand::Suspect(id) => {
+            if let Some(worker) = state.workers.get_mut(id)
+                && let Some(contact) = worker.contact
+            {
+                worker.suspect_ping = Some(contact.pings + 1);
+                return vec![Action::Ping(ProcessName::Worker(id))];
+            }
+        }
+    }
+    Vec::new()
+}
+
+#[cfg(test)]
+mod tests;
