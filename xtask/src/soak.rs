@@ -42,7 +42,15 @@ pub(crate) fn run(arguments: &[&str]) -> Result<()> {
 pub(crate) fn whole_lab(arguments: &[&str]) -> Result<()> {
     run(arguments)?;
     let mut calibrate = Command::new("cargo");
-    calibrate.args(["run", "--quiet", "--release", "--package", "lab", "--example", "calibrate"]);
+    calibrate.args([
+        "run",
+        "--quiet",
+        "--release",
+        "--package",
+        "verdicts",
+        "--example",
+        "calibrate",
+    ]);
     calibrate.args(["--", FALSE_ALARM_SETS, POWER_SETS, "combs"]);
     execute(calibrate.current_dir(root()))
 }

@@ -1,9 +1,9 @@
 //! Benchmarks of commands: run them again and again, and say how long one run takes.
 //!
-//! Options, environment and JSON are hyperfine's (1.20), so that what is built on it goes on
-//! working; beyond it stand peak memory of each single run, quantiles with intervals, verdicts, and
-//! two commands run in turns with their paired difference.
-//! Invariant: times are what is left after the start of the shell, never below zero; a run that
+//! Options, environment and JSON are hyperfine's (1.20), so tools that build on it go on working.
+//! Beyond it there are the peak memory of each run, quantiles with intervals, verdicts, and two
+//! commands run in turns with their paired difference.
+//! Invariant: times are what is left after the start of the shell, never below zero. A run that
 //! failed is never counted silently.
 //!
 //! Refuses: Windows, and rounding.
@@ -13,21 +13,23 @@ mod outcome;
 mod parameters;
 mod program;
 mod shell;
+mod subject;
 mod text;
 mod usage;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-pub use export::{Export, Markup, to_csv, to_json, to_markup};
-pub use outcome::{Benched, Trial, Warning};
-pub use parameters::{Parameters, list, scan, substituted};
-pub use program::{Failures, Input, Output, Program};
+pub use export::{Markup, ResultFile, to_csv, to_json, to_markup};
+pub use outcome::{BenchResult, Warning};
+pub use parameters::{ParameterValues, list, scan, substituted};
+pub use program::{CommandInput, CommandOutput, FailurePolicy, Program, Trial};
 pub use shell::ShellStart;
+pub use subject::Subject;
 pub use text::{TimeUnit, summary, text, versus};
 
 use crate::LabError;
-use program::{Occasion, Surroundings};
+use program::{RunContext, RunPurpose};
 
 /// How often commands are run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,36 +51,15 @@ impl Default for Runs {
     }
 }
 
-/// A command to benchmark.
-#[derive(Debug, Clone)]
-pub struct Subject {
-    /// What it is called in results.
-    pub name: String,
-    /// What is run.
-    pub program: Program,
-    /// The parameters that were put into it.
-    pub parameters: Parameters,
-    /// Run once before its runs.
-    pub setup: Option<Program>,
-    /// Run before each run.
-    pub prepare: Option<Program>,
-    /// Run after each run.
-    pub conclude: Option<Program>,
-    /// Run once after its runs.
-    pub cleanup: Option<Program>,
-    /// Where its output goes.
-    pub output: Output,
-}
-
 /// How all commands are run.
 #[derive(Debug, Clone)]
 pub struct Bench<'a> {
     /// How often.
     pub runs: Runs,
     /// Which failures are no reason to stop.
-    pub failures: Failures,
+    pub failures: FailurePolicy,
     /// What the commands read.
-    pub input: Input,
+    pub input: CommandInput,
     /// What is taken off each run's times.
     pub shell: Option<ShellStart>,
     /// Ends the benchmark after the current run when it becomes true.
@@ -87,7 +68,7 @@ pub struct Bench<'a> {
 
 /// What is being done, for whoever watches.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Step {
+pub enum BenchProgress {
     /// So many of so many warm-up runs are done.
     WarmUp(u64, u64),
     /// So many of so many runs are done, with this mean in seconds.
@@ -95,24 +76,24 @@ pub enum Step {
 }
 
 impl Bench<'_> {
-    /// Runs the subjects in turns: of one round each once, the order turned around every round, so
-    /// that what changes slowly on the machine strikes them alike.
+    /// Runs the subjects in turns, each once a round. The order is turned around every round, so
+    /// what changes slowly on the machine strikes them alike.
     ///
     /// # Errors
     /// When a command cannot be run or fails, as far as failures are not ignored.
     pub fn run(
         &self,
         subjects: &[Subject],
-        watch: &mut dyn FnMut(Step),
-    ) -> Result<Vec<Benched>, LabError> {
+        watch: &mut dyn FnMut(BenchProgress),
+    ) -> Result<Vec<BenchResult>, LabError> {
         for subject in subjects {
             self.beside(subject.setup.as_ref(), subject, "setup")?;
         }
         for round in 0..self.runs.warm_up {
             for subject in subjects {
-                self.once(subject, Occasion::WarmUp(round))?;
+                self.once(subject, RunPurpose::WarmUp(round))?;
             }
-            watch(Step::WarmUp(round + 1, self.runs.warm_up));
+            watch(BenchProgress::WarmUp(round + 1, self.runs.warm_up));
         }
         let mut trials: Vec<Vec<Trial>> = vec![Vec::new(); subjects.len()];
         let (mut round, mut rounds) = (0, self.runs.min.max(1));
@@ -121,7 +102,7 @@ impl Bench<'_> {
             let mut done = Vec::with_capacity(subjects.len());
             for turn in 0..subjects.len() {
                 let at = if round % 2 == 0 { turn } else { subjects.len() - 1 - turn };
-                match self.once(&subjects[at], Occasion::Run(round)) {
+                match self.once(&subjects[at], RunPurpose::Run(round)) {
                     // Ctrl-C reaches the command as well; its last run does not count.
                     _ if self.cancel.load(Ordering::Relaxed) => break,
                     outcome => done.push((at, outcome?)),
@@ -137,7 +118,7 @@ impl Bench<'_> {
             round += 1;
             let first = &trials[0];
             let mean = first.iter().map(|trial| trial.real).sum::<f64>() / first.len() as f64;
-            watch(Step::Run(round, rounds, mean));
+            watch(BenchProgress::Run(round, rounds, mean));
         }
         for subject in subjects {
             self.beside(subject.cleanup.as_ref(), subject, "cleanup")?;
@@ -156,15 +137,15 @@ impl Bench<'_> {
         self.runs.max.map_or(wanted, |max| wanted.min(max.max(1)))
     }
 
-    fn benched(&self, subject: &Subject, trials: Vec<Trial>) -> Benched {
+    fn benched(&self, subject: &Subject, trials: Vec<Trial>) -> BenchResult {
         let is_prepared = subject.prepare.is_some();
-        Benched::new(subject, trials, (self.shell, self.runs.warm_up > 0, is_prepared))
+        BenchResult::new(subject, trials, (self.shell, self.runs.warm_up > 0, is_prepared))
     }
 
     /// One run with its preparation and conclusion.
-    fn once(&self, subject: &Subject, occasion: Occasion) -> Result<Trial, LabError> {
+    fn once(&self, subject: &Subject, occasion: RunPurpose) -> Result<Trial, LabError> {
         self.beside(subject.prepare.as_ref(), subject, "preparation")?;
-        let surroundings = Surroundings {
+        let surroundings = RunContext {
             input: &self.input,
             output: &subject.output,
             failures: &self.failures,
@@ -182,11 +163,11 @@ impl Bench<'_> {
         what: &'static str,
     ) -> Result<(), LabError> {
         let Some(program) = program else { return Ok(()) };
-        let surroundings = Surroundings {
+        let surroundings = RunContext {
             input: &self.input,
             output: &subject.output,
-            failures: &Failures::Fatal,
-            occasion: Occasion::Beside(what),
+            failures: &FailurePolicy::Fatal,
+            occasion: RunPurpose::Beside(what),
         };
         program.run(&surroundings).map(drop)
     }

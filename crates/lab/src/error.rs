@@ -1,6 +1,6 @@
 //! What can stop a measurement before it began, or the reading of one.
 //!
-//! Calls that fail are no errors of the measurement: the series counts them.
+//! Refuses: calls that fail. They are no errors of the measurement: the series counts them.
 
 use std::io;
 
@@ -11,12 +11,12 @@ use trust::TrustError;
 #[derive(Debug, thiserror::Error)]
 pub enum LabError {
     /// The text names nothing that can be probed: correct it.
-    #[error("probe `{text}`: {why}")]
+    #[error("probe `{text}`: {reason}")]
     Target {
         /// What was written.
         text: String,
         /// What is wrong with it.
-        why: String,
+        reason: String,
     },
     /// The plan contradicts itself: correct it.
     #[error("plan of the probe: {0}")]
@@ -41,44 +41,44 @@ pub enum LabError {
     #[error(transparent)]
     Trust(#[from] TrustError),
     /// A file as a whole is not what it should be: name another.
-    #[error("read `{file}`: {why}")]
+    #[error("read `{file}`: {reason}")]
     File {
         /// Which file.
         file: String,
         /// What is wrong with it.
-        why: String,
+        reason: String,
     },
     /// A row is bad, and none may be: correct it, or read less strictly.
-    #[error("{place}: {why}")]
+    #[error("{place}: {reason}")]
     Row {
         /// `file:line: column`.
         place: String,
         /// What is wrong there.
-        why: String,
+        reason: String,
     },
     /// The journal cannot be read.
     #[error("read the journal")]
     Journal(#[from] JournalError),
     /// A URL that the generator cannot call: correct it.
-    #[error("`{text}`: {why}")]
+    #[error("`{text}`: {reason}")]
     Url {
         /// What was written.
         text: String,
         /// What is wrong with it.
-        why: String,
+        reason: String,
     },
     /// What was asked for contradicts itself or is not there: correct it.
     #[error("{0}")]
     Input(String),
     /// A line of a file says something else than it should: correct it.
-    #[error("read `{file}`, line {line}: {why}")]
+    #[error("read `{file}`, line {line}: {reason}")]
     Line {
         /// Which file.
         file: String,
         /// Which line, from 1.
         line: usize,
         /// What is wrong with it.
-        why: String,
+        reason: String,
     },
     /// A command did not succeed: mend it, or ignore its failures.
     #[error("`{command}`: {how} {when}")]

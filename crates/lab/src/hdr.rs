@@ -1,8 +1,8 @@
 //! HdrHistograms of latencies, and the two files that its tools read: the percentile distribution
 //! (`.hgrm`) and the interval log, version 1.3 (`.hlog`).
 //!
-//! Invariant: histograms count nanoseconds with three digits up to an hour, what is longer counts
-//! as an hour; in files values read as milliseconds, as the tools of HdrHistogram expect.
+//! Invariants: histograms count nanoseconds with three digits, up to an hour; what is longer counts
+//! as an hour. In files values read as milliseconds, as the tools of HdrHistogram expect.
 
 use std::io::{self, Write};
 use std::time::{Duration, SystemTime};

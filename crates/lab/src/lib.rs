@@ -1,45 +1,32 @@
-//! The latency laboratory: measures calls, and says in words what their times are made of.
+//! The latency laboratory: measures calls, reads what others measured, and reports on both.
 //!
-//! Every source of measurements (a probe, a load run, a command, a journal, a CSV) becomes a
-//! [`Series`]; every statement about one is a [`Verdict`] with an effect, an interval and a stated
-//! rate of false alarms.
-//! Invariant: a verdict is a function of the series and of a fixed seed, so it can be repeated.
+//! Every source of measurements becomes a [`Series`](verdicts::Series), which [`verdicts`] judges.
+//! [`Report`] puts figures and verdicts together, as text, JSON or HTML.
 //!
-//! Refuses: tokio, sampling profilers, and verdicts without a null model.
+//! | module | gets its series from |
+//! |---|---|
+//! | [`probe`] | single calls to a target, on a schedule |
+//! | [`load_test`] | many calls over HTTP, at a pace |
+//! | [`command`] | runs of a command |
+//! | [`import`] | files of others, the journal, a [`session_file`] |
+//!
+//! Invariant: a measurement that could not be made is counted with its reason, never dropped.
+//!
+//! Refuses: tokio, sampling profilers, and statistics, which are all in [`verdicts`].
 
-mod attributes;
-mod bursts;
-pub mod calibration;
 pub mod command;
 mod error;
-pub mod from;
 mod hdr;
-pub mod loading;
+pub mod import;
+pub mod load_test;
 mod pages;
-mod paired;
 pub mod probe;
-mod quantiles;
-mod random;
 mod report;
-pub mod saved;
-mod series;
-mod shape;
-mod split;
-mod steps;
-mod verdict;
+pub mod session_file;
 
-pub use attributes::{attributes, convicted};
-pub use bursts::BURST;
 pub use error::LabError;
 pub use hdr::{IntervalLog, write_percentiles};
-pub use paired::{Difference, paired, unpaired};
-pub use quantiles::{Quantile, Sorted};
-pub use report::{Counted, Moments, PhaseSummary, Report, ReportOptions, Versus, Words, in_words};
-pub use series::{Attribute, LeftOut, Phase, Series, Values};
-pub use shape::{FALSE_ALARM_RATE, judge};
-pub use split::Split;
-pub use steps::{Steps, UNTRACKED, steps};
-pub use verdict::{
-    AttributeVerdict, ExcessVerdict, Judged, Lock, Modality, Mode, Outside, Quantised, StepShare,
-    StepVerdict, TickCost, Tooth, Unclear, Verdict,
+pub use report::{
+    CallCounts, LatencyHistogram, PhaseSummary, Report, ReportOptions, TimeMoments, Versus, Words,
+    in_words,
 };

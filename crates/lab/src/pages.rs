@@ -1,8 +1,8 @@
 //! Small pages of memory while moments matter.
 //!
-//! The allocator asks for huge pages, and the kernel clears one when it is first touched: 2 MB,
-//! which took 5 ms on a virtual machine, in the middle of what a thread was about to send. Small
-//! ones are cleared by the way.
+//! The allocator asks for huge pages, and the kernel clears one when it is first touched. On a
+//! virtual machine that took 5 ms for 2 MB, in the middle of what a thread was about to send. Small
+//! pages are cleared one by one, and do not show.
 //! Constraint: programs that are started meanwhile inherit the choice (prctl(2),
 //! `PR_SET_THP_DISABLE`), so it is not made where programs are measured.
 

@@ -1,163 +1,47 @@
 //! Probes: single calls to a target, each with its phases, at times that were chosen beforehand.
 //!
-//! [`run`] makes the calls of a [`Plan`] and returns a [`Probed`], whose series have a row for each
-//! call that succeeded. A call counts from the moment at which it was really sent; by how much that
-//! was later than intended is its attribute `late_ms`.
+//! [`run`] makes the calls of a [`Plan`] and returns a [`ProbeResult`], whose series have a row for
+//! each call that succeeded. A call counts from the moment at which it was really sent. Its
+//! attribute `late_ms` is how much later that was than intended.
 //! Invariant: every call that was begun is a row, a failure, or noted as given up.
 //!
-//! Refuses: judging what it measured; more than [`IN_FLIGHT_MAX`] calls at once: those beyond wait,
-//! are late by that, and are noted.
+//! Refuses: to judge what it measured, and more than [`IN_FLIGHT_MAX`] calls at once. Calls beyond
+//! that wait, and are noted as late.
 
 mod arrivals;
 mod call;
+mod callers;
 mod clock;
 mod command;
-mod crew;
-mod desk;
 mod dns;
 mod gather;
 mod http;
 mod icmp;
+mod numbered_text;
 mod perfdata;
 mod pin;
+mod plan;
+mod scheduler;
 mod target;
 mod tcp;
-mod template;
 mod timing;
 mod tls;
+mod worker_threads;
 
-use std::fmt;
-use std::net::IpAddr;
-use std::ops::RangeInclusive;
-use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
 
+pub use gather::ProbeResult;
 pub use pin::Pin;
-pub use target::{Place, Question, Target, Url};
+pub use plan::{AddressFamily, Arrivals, Burst, End, HttpOptions, IN_FLIGHT_MAX, Plan};
+pub use scheduler::Progress;
+pub use target::{Endpoint, ProbeTarget, Question, Url};
 
+use crate::LabError;
 use crate::pages::SmallPages;
-use crate::{LabError, Series};
-use desk::Desk;
-
-/// Calls in flight at once: each has a thread.
-pub const IN_FLIGHT_MAX: usize = 512;
-
-/// What is called, when and how often.
-#[derive(Debug, Clone)]
-pub struct Plan {
-    /// One target, or two that are compared: they are called in turns, in random order.
-    pub targets: Vec<Target>,
-    /// When no more calls are begun; those in flight are waited for.
-    pub end: End,
-    /// How calls, or bursts of them, arrive.
-    pub arrivals: Arrivals,
-    /// What one arrival is.
-    pub burst: Burst,
-    /// A call that takes longer has failed.
-    pub timeout: Duration,
-    /// Seed of the distances between arrivals and of the order of two targets.
-    pub seed: u64,
-    /// What `{n}` is in the first arrival; each has the next number.
-    pub number_first: u64,
-    /// Which addresses of a host are called.
-    pub family: Family,
-    /// How HTTP is spoken.
-    pub http: HttpOptions,
-}
-
-/// When a probe ends.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum End {
-    /// After so many arrivals at each target.
-    Count(u64),
-    /// After this time.
-    After(Duration),
-}
-
-/// How calls arrive. Without a rate the first five come one after the other, and the mean distance
-/// of the rest is four times their median, 50 ms at least, so that calls seldom overlap.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Arrivals {
-    /// At random, as independent clients do, so many a second on average.
-    Poisson(Option<f64>),
-    /// At even distances, so many a second.
-    Uniform(Option<f64>),
-    /// Each when the one before has ended.
-    Closed,
-}
-
-/// Calls that belong together.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Burst {
-    /// How many, 1 at least.
-    pub calls: u32,
-    /// How long each is sent after the one before.
-    pub stagger: Duration,
-}
-
-/// Addresses of a kind.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Family {
-    /// IPv4 and IPv6, in the order in which the resolver gives them.
-    #[default]
-    Any,
-    /// IPv4.
-    V4,
-    /// IPv6.
-    V6,
-}
-
-/// How HTTP is spoken.
-#[derive(Debug, Clone)]
-pub struct HttpOptions {
-    /// The method.
-    pub method: String,
-    /// Fields beside those that are always sent; one of these of the same name is left out.
-    pub fields: Vec<(String, String)>,
-    /// The body; `{n}` in it is a number.
-    pub body: Vec<u8>,
-    /// Statuses that are no failure.
-    pub statuses: Vec<RangeInclusive<u16>>,
-    /// Whether a connection serves several calls.
-    pub keeps_alive: bool,
-    /// Whether any certificate is taken.
-    pub is_insecure: bool,
-    /// Certificates of the authorities to believe, in PEM; those of the web without it.
-    pub authority: Option<PathBuf>,
-    /// Fields of answers, in small letters, that become attributes of the calls.
-    pub attributes: Vec<String>,
-}
-
-/// What a probe has measured.
-#[derive(Debug, Clone)]
-pub struct Probed {
-    /// One series for each target.
-    pub series: Vec<Series>,
-    /// Whether row i of both series was measured in the same turn.
-    pub is_paired: bool,
-    /// Whether it was interrupted.
-    pub is_interrupted: bool,
-}
-
-/// How far a probe is.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Progress {
-    /// Calls that ended.
-    pub done: u64,
-    /// Calls there will be, where that is known.
-    pub planned: Option<u64>,
-    /// Calls that failed.
-    pub failed: u64,
-    /// Milliseconds of the last call that succeeded.
-    pub last_ms: Option<f64>,
-    /// Time since the probe began.
-    pub elapsed: Duration,
-}
+use scheduler::Scheduler;
 
 /// Makes the calls of a plan. `stop`, looked at every 50 ms, ends it early: calls in flight are
-/// given up then. `watch` hears of every call that ended, and every 50 ms.
+/// given up then. `watch` is called for every call that ended, and every 50 ms.
 ///
 /// # Errors
 /// When a target cannot be called at all, before the first call: correct the plan.
@@ -165,115 +49,13 @@ pub fn run(
     plan: &Plan,
     stop: &AtomicBool,
     watch: &mut dyn FnMut(&Progress),
-) -> Result<Probed, LabError> {
+) -> Result<ProbeResult, LabError> {
     plan.check()?;
-    let runs_programs = plan.targets.iter().any(|target| matches!(target, Target::Command(_)));
+    let runs_programs = plan.targets.iter().any(|target| matches!(target, ProbeTarget::Command(_)));
     let _pages = (!runs_programs).then(SmallPages::hold);
-    let mut desk = Desk::new(plan)?;
-    let is_interrupted = desk.serve(stop, watch)?;
-    Ok(gather::gather(plan, desk.end(), is_interrupted))
-}
-
-impl Plan {
-    fn check(&self) -> Result<(), LabError> {
-        let wrong = |why: &str| Err(LabError::Plan(why.to_owned()));
-        let rate = match self.arrivals {
-            Arrivals::Poisson(rate) | Arrivals::Uniform(rate) => rate,
-            Arrivals::Closed => None,
-        };
-        if rate.is_some_and(|rate| !(rate > 0.0 && rate <= 1e6)) {
-            return wrong(
-                "the rate is a number of calls a second, more than 0 and at most 1000000",
-            );
-        }
-        if !matches!(self.targets.len(), 1 | 2) {
-            return wrong("there is one target, or two");
-        }
-        let is_empty = matches!(self.end, End::Count(0) | End::After(Duration::ZERO));
-        if is_empty || self.burst.calls == 0 || self.timeout.is_zero() {
-            return wrong("a probe, a burst and a time-out are more than nothing");
-        }
-        if self.burst.calls as usize > IN_FLIGHT_MAX {
-            return wrong("a burst is 512 calls at most: each has a thread");
-        }
-        Ok(())
-    }
-
-    /// Returns how many calls there will be, where that is known.
-    pub fn planned(&self) -> Option<u64> {
-        let End::Count(arrivals) = self.end else { return None };
-        let calls = u64::from(self.burst.calls) * self.targets.len() as u64;
-        Some(arrivals.saturating_mul(calls))
-    }
-
-    /// How long before its moment a call looks at the clock: a quarter of the mean distance between
-    /// calls, so that the processor is not busy with waiting, within bounds.
-    fn spin(&self) -> Duration {
-        let rate = match self.arrivals {
-            Arrivals::Poisson(Some(rate)) | Arrivals::Uniform(Some(rate)) => rate,
-            _ => 0.0,
-        };
-        let calls = rate * f64::from(self.burst.calls);
-        clock::SPIN_MAX.min(Duration::from_secs_f64(0.25 / calls.max(1.0))).max(clock::SPIN_MIN)
-    }
-
-    /// Callers for one thread, one for each target.
-    fn callers(&self, http: &Arc<HttpOptions>) -> Result<Vec<Box<dyn call::Caller>>, LabError> {
-        let caller = |target: &Target| -> Result<Box<dyn call::Caller>, LabError> {
-            let family = self.family;
-            Ok(match target {
-                Target::Http(url) => Box::new(http::Http::new(url, family, http)?),
-                Target::Tcp(place) => Box::new(tcp::Tcp { place: place.clone(), family }),
-                Target::Dns(question) => Box::new(dns::Dns::new(question, family)?),
-                Target::Icmp(host) => Box::new(icmp::Icmp::new(host, family)?),
-                Target::Command(words) => Box::new(command::Command::new(words)),
-            })
-        };
-        self.targets.iter().map(caller).collect()
-    }
-}
-
-impl HttpOptions {
-    /// Whether a status is no failure.
-    fn expects(&self, status: u16) -> bool {
-        self.statuses.iter().any(|range| range.contains(&status))
-    }
-}
-
-impl Default for HttpOptions {
-    /// A GET that takes every status below 400, over a new connection each time.
-    fn default() -> Self {
-        Self {
-            method: "GET".to_owned(),
-            fields: Vec::new(),
-            body: Vec::new(),
-            statuses: vec![100..=399],
-            keeps_alive: false,
-            is_insecure: false,
-            authority: None,
-            attributes: Vec::new(),
-        }
-    }
-}
-
-impl Family {
-    fn has(self, address: IpAddr) -> bool {
-        match self {
-            Self::Any => true,
-            Self::V4 => address.is_ipv4(),
-            Self::V6 => address.is_ipv6(),
-        }
-    }
-}
-
-impl fmt::Display for Family {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Any => "IPv4 or IPv6",
-            Self::V4 => "IPv4",
-            Self::V6 => "IPv6",
-        })
-    }
+    let mut scheduler = Scheduler::new(plan)?;
+    let is_interrupted = scheduler.serve(stop, watch)?;
+    Ok(gather::gather(plan, scheduler.end(), is_interrupted))
 }
 
 #[cfg(test)]

@@ -1,13 +1,13 @@
-//! What is known of a series, put together: figures, verdicts, and what to draw.
+//! A report on a series: figures, verdicts, and what to draw.
 //!
-//! Invariant: a report is a function of its series and options, seed included; every rendering
-//! (text, JSON, HTML) shows the same figures.
+//! Invariants: a report is a function of its series and options, seed included. Text, JSON and HTML
+//! show the same figures.
 //!
-//! Refuses: series are never changed or sorted; files and terminals are the caller's.
+//! Refuses: to change or sort a series, and to touch files or terminals.
 
 mod html;
 mod number;
-
+mod sentences;
 mod svg;
 mod text;
 mod words;
@@ -16,16 +16,10 @@ use std::collections::BTreeMap;
 
 use serde::ser::{SerializeMap, Serializer};
 use serde::{Deserialize, Serialize};
-
-use crate::attributes::{attributes, convicted};
-use crate::bursts::apart;
-use crate::paired::{Difference, paired, unpaired};
-use crate::quantiles::{Quantile, Sorted};
-use crate::series::Series;
-use crate::shape::judge;
-use crate::split::Split;
-use crate::steps::{UNTRACKED, steps};
-use crate::verdict::{AttributeVerdict, Judged, Quantised, StepShare, Verdict};
+use verdicts::{
+    AttributeVerdict, Difference, Judged, Quantile, Quantised, Series, Sorted, Split, StepShare,
+    UNTRACKED, Verdict, apart, attributes, judge, paired, significant, steps, unpaired,
+};
 
 pub use words::{Words, in_words};
 
@@ -72,6 +66,38 @@ pub struct Report<'a> {
     /// What can be said; in JSON with how each was judged.
     #[serde(serialize_with = "judged")]
     pub verdicts: Vec<Verdict>,
+    /// What came of the calls.
+    #[serde(flatten)]
+    pub counts: CallCounts<'a>,
+    /// Least, mean, most and deviation; absent without calls.
+    #[serde(flatten)]
+    pub moments: Option<TimeMoments>,
+    /// Quantiles with intervals, by their names.
+    #[serde(serialize_with = "by_name")]
+    pub quantiles: Vec<(&'static str, Quantile)>,
+    /// Calls over this are slow.
+    pub slow_over_ms: f64,
+    /// The steps, in the order in which they were measured.
+    pub phases: Vec<PhaseSummary>,
+    /// What was looked at among attributes, the least likely by chance first.
+    pub attributes: Vec<AttributeVerdict>,
+    /// Counts of calls by their time; absent without calls.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub histogram: Option<LatencyHistogram>,
+    /// What has to be known of the measurement.
+    pub notes: &'a [String],
+    /// What it is compared with.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub versus: Option<Box<Versus<'a>>>,
+    #[serde(skip)]
+    series: &'a Series,
+    #[serde(skip)]
+    shares: Vec<StepShare>,
+}
+
+/// What came of the calls, and when they were made.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub struct CallCounts<'a> {
     /// Calls that succeeded.
     pub calls: u64,
     /// Calls that failed.
@@ -86,35 +112,11 @@ pub struct Report<'a> {
     /// Milliseconds from the beginning of the first call to the end of the last, where known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub span_ms: Option<f64>,
-    /// Least, mean, most and deviation; absent without calls.
-    #[serde(flatten)]
-    pub moments: Option<Moments>,
-    /// Quantiles with intervals, by their names.
-    #[serde(serialize_with = "by_name")]
-    pub quantiles: Vec<(&'static str, Quantile)>,
-    /// Calls over this are slow.
-    pub slow_over_ms: f64,
-    /// The steps, in the order in which they were measured.
-    pub phases: Vec<PhaseSummary>,
-    /// What was looked at among attributes, the least likely by chance first.
-    pub attributes: Vec<AttributeVerdict>,
-    /// Counts of calls by their time; absent without calls.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub histogram: Option<Counted>,
-    /// What has to be known of the measurement.
-    pub notes: &'a [String],
-    /// What it is compared with.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub versus: Option<Box<Versus<'a>>>,
-    #[serde(skip)]
-    series: &'a Series,
-    #[serde(skip)]
-    shares: Vec<StepShare>,
 }
 
 /// Simple figures of the calls' times.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Moments {
+pub struct TimeMoments {
     /// The fastest call.
     pub min_ms: f64,
     /// The mean.
@@ -146,7 +148,7 @@ pub struct PhaseSummary {
 
 /// A histogram.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Counted {
+pub struct LatencyHistogram {
     /// Lower end of the first bin.
     pub low_ms: f64,
     /// Upper end of the last bin.
@@ -178,18 +180,20 @@ impl<'a> Report<'a> {
         let looks = attributes(series, &split);
         let mut verdicts = judge(&apart(series), options.seed);
         verdicts.extend(found.verdicts);
-        verdicts.extend(convicted(&looks));
+        verdicts.extend(significant(&looks));
         let histogram = counted(series, &sorted, &verdicts);
         let left_out = &series.left_out;
         Self {
             name: &series.name,
             verdicts,
-            calls: series.len() as u64,
-            failed: left_out.failed.values().sum(),
-            failures: &left_out.failed,
-            left_out: &left_out.bad,
-            began_unix_ms: began(series),
-            span_ms: span(series),
+            counts: CallCounts {
+                calls: series.len() as u64,
+                failed: left_out.failed.values().sum(),
+                failures: &left_out.failed,
+                left_out: &left_out.bad,
+                began_unix_ms: began(series),
+                span_ms: span(series),
+            },
             moments: moments(&sorted),
             quantiles: quantiles(&sorted),
             slow_over_ms: split.slow_over_ms,
@@ -236,16 +240,16 @@ impl<'a> Report<'a> {
         if let Some(comb) = self.comb() {
             return comb.teeth.iter().map(|tooth| tooth_ms(comb, tooth.k)).collect();
         }
-        let humps = self.verdicts.iter().find_map(|verdict| match verdict {
+        let modes = self.verdicts.iter().find_map(|verdict| match verdict {
             Verdict::Multimodal(found) => Some(&found.modes),
             _ => None,
         });
-        humps.map_or_else(Vec::new, |modes| modes.iter().map(|mode| mode.at_ms).collect())
+        modes.map_or_else(Vec::new, |modes| modes.iter().map(|mode| mode.at_ms).collect())
     }
 
-    /// Calls against time in `clock`'s unit, or against their number where times are unknown; none
-    /// where the order is unknown too, as in a file that holds a histogram or sorted latencies.
-    fn points(&self, clock: Clock) -> Vec<(f64, f64)> {
+    /// Calls against time in the unit of `axis`, or against their number where times are unknown.
+    /// None where the order is unknown too: in a file that holds a histogram or sorted latencies.
+    fn points(&self, clock: TimeAxis) -> Vec<(f64, f64)> {
         let series = self.series;
         if series.began_ms.is_empty() {
             let total_ms = &series.total_ms;
@@ -263,15 +267,22 @@ impl<'a> Report<'a> {
     }
 
     /// How the axis of time reads: in the unit that gives the fewest digits.
-    fn clock(&self) -> Clock {
-        match self.span_ms {
-            None => Clock { unit_ms: 1.0, unit: None },
-            Some(span) if span < 2e3 => Clock { unit_ms: 1.0, unit: Some("ms") },
-            Some(span) if span < 180e3 => Clock { unit_ms: 1e3, unit: Some("s") },
-            Some(span) if span < 10.8e6 => Clock { unit_ms: 60e3, unit: Some("min") },
-            Some(span) if span < 260e6 => Clock { unit_ms: 3.6e6, unit: Some("h") },
-            Some(_) => Clock { unit_ms: 86.4e6, unit: Some("d") },
+    fn clock(&self) -> TimeAxis {
+        match self.counts.span_ms {
+            None => TimeAxis { unit_ms: 1.0, unit: None },
+            Some(span) if span < 2e3 => TimeAxis { unit_ms: 1.0, unit: Some("ms") },
+            Some(span) if span < 180e3 => TimeAxis { unit_ms: 1e3, unit: Some("s") },
+            Some(span) if span < 10.8e6 => TimeAxis { unit_ms: 60e3, unit: Some("min") },
+            Some(span) if span < 260e6 => TimeAxis { unit_ms: 3.6e6, unit: Some("h") },
+            Some(_) => TimeAxis { unit_ms: 86.4e6, unit: Some("d") },
         }
+    }
+
+    /// Whether a verdict blames this value.
+    pub(super) fn is_blamed(&self, found: &verdicts::AttributeVerdict) -> bool {
+        self.verdicts.iter().any(
+            |verdict| matches!(verdict, verdicts::Verdict::Attribute(blamed) if blamed == found),
+        )
     }
 
     fn has_times(&self) -> bool {
@@ -279,7 +290,7 @@ impl<'a> Report<'a> {
     }
 
     /// The name of a step that a verdict convicts.
-    fn is_convicted(&self, step: &str) -> bool {
+    fn is_significant(&self, step: &str) -> bool {
         self.verdicts
             .iter()
             .any(|verdict| matches!(verdict, Verdict::Step(found) if found.step == step))
@@ -288,12 +299,12 @@ impl<'a> Report<'a> {
 
 /// The unit of an axis of time; without one the axis counts calls.
 #[derive(Debug, Clone, Copy)]
-struct Clock {
+struct TimeAxis {
     unit_ms: f64,
     unit: Option<&'static str>,
 }
 
-impl Clock {
+impl TimeAxis {
     /// How a place on the axis reads; between two calls is nothing to be read.
     fn label(&self, value: f64) -> String {
         let Some(unit) = self.unit else {
@@ -313,9 +324,9 @@ fn tooth_ms(comb: &Quantised, k: u64) -> f64 {
     comb.offset_ms + k as f64 * comb.quantum_ms
 }
 
-fn moments(sorted: &Sorted) -> Option<Moments> {
+fn moments(sorted: &Sorted) -> Option<TimeMoments> {
     let (min_ms, max_ms) = (*sorted.values().first()?, *sorted.values().last()?);
-    Some(Moments { min_ms, mean_ms: sorted.mean(), max_ms, deviation_ms: sorted.deviation() })
+    Some(TimeMoments { min_ms, mean_ms: sorted.mean(), max_ms, deviation_ms: sorted.deviation() })
 }
 
 /// The quantiles beyond which the series has a call at all.
@@ -359,7 +370,7 @@ fn phases(series: &Series, shares: &[StepShare]) -> Vec<PhaseSummary> {
     named.chain([(UNTRACKED, &rest)]).filter_map(summary).collect()
 }
 
-fn counted(series: &Series, sorted: &Sorted, verdicts: &[Verdict]) -> Option<Counted> {
+fn counted(series: &Series, sorted: &Sorted, verdicts: &[Verdict]) -> Option<LatencyHistogram> {
     let (min, high) = (*sorted.values().first()?, *sorted.values().last()?);
     let is_comb = |verdict: &Verdict| match verdict {
         Verdict::Quantised(comb) => comb.spacing != "geometric",
@@ -370,18 +381,18 @@ fn counted(series: &Series, sorted: &Sorted, verdicts: &[Verdict]) -> Option<Cou
     // From zero unless that would leave a third of the picture empty.
     let low = if log || min > high / 3.0 { min } else { 0.0 };
     let bins = screen::Bins::new(&series.total_ms, BINS, (low, high), log);
-    Some(Counted { low_ms: low, high_ms: high, log, counts: bins.counts })
+    Some(LatencyHistogram { low_ms: low, high_ms: high, log, counts: bins.counts })
 }
 
 fn judged<S: Serializer>(verdicts: &[Verdict], serializer: S) -> Result<S::Ok, S::Error> {
     #[derive(Serialize)]
-    struct Whole<'v> {
+    struct JudgedVerdict<'v> {
         #[serde(flatten)]
         verdict: &'v Verdict,
         #[serde(flatten)]
         judged: Judged,
     }
-    let whole = verdicts.iter().map(|verdict| Whole { verdict, judged: verdict.judged() });
+    let whole = verdicts.iter().map(|verdict| JudgedVerdict { verdict, judged: verdict.judged() });
     serializer.collect_seq(whole)
 }
 

@@ -7,7 +7,7 @@
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
-use crate::names::{NAME_BYTES, Name};
+use crate::names::{NAME_BYTES, SharedName};
 
 /// Bytes for all names, and for those of some prefixes.
 #[derive(Debug)]
@@ -21,7 +21,7 @@ pub struct Budget {
 struct Rule {
     prefix: String,
     bytes_max: usize,
-    overflow: Name,
+    overflow: SharedName,
     used: AtomicUsize,
 }
 
@@ -39,7 +39,7 @@ pub struct Usage {
 impl Budget {
     /// A budget for the names of each prefix, and one for all others; the overflow key of a prefix
     /// is `PREFIX.overflow`, that of the others `overflow` behind the server's own prefix.
-    pub fn new(own_prefix: &str, bytes_max: usize, prefixes: &[(String, usize)]) -> Self {
+    pub fn new(self_prefix: &str, bytes_max: usize, prefixes: &[(String, usize)]) -> Self {
         let rule = |prefix: &str, bytes_max, overflow: String| Rule {
             prefix: prefix.to_owned(),
             bytes_max,
@@ -53,7 +53,7 @@ impl Budget {
             })
             .collect();
         rules.sort_by_key(|rule| std::cmp::Reverse(rule.prefix.len()));
-        rules.push(rule("", bytes_max, format!("{own_prefix}.overflow")));
+        rules.push(rule("", bytes_max, format!("{self_prefix}.overflow")));
         Self { rules, overflowed: AtomicU64::new(0) }
     }
 
@@ -61,7 +61,7 @@ impl Budget {
     ///
     /// # Errors
     /// With the overflow key when there is no room; that key itself is always let in.
-    pub fn charge(&self, name: &[u8], cell_bytes: usize) -> Result<(), &Name> {
+    pub fn charge(&self, name: &[u8], cell_bytes: usize) -> Result<(), &SharedName> {
         let rule = self.rule(name);
         let bytes = name.len() + cell_bytes + NAME_BYTES;
         let before = rule.used.fetch_add(bytes, Ordering::Relaxed);
@@ -94,13 +94,13 @@ impl Budget {
     }
 
     /// The overflow key of a name that is in and finds no room for more; none when it is that key.
-    pub fn overflow(&self, name: &[u8]) -> Option<Name> {
+    pub fn overflow(&self, name: &[u8]) -> Option<SharedName> {
         let rule = self.rule(name);
         if name == rule.overflow.as_bytes() {
             return None;
         }
         self.overflowed.fetch_add(1, Ordering::Relaxed);
-        Some(Name::clone(&rule.overflow))
+        Some(SharedName::clone(&rule.overflow))
     }
 
     /// Refunds a name that is removed.

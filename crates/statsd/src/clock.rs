@@ -14,14 +14,14 @@ use crate::flavour::Flavour;
 
 /// When flushes are due.
 #[derive(Debug)]
-pub(crate) struct Clock {
+pub(crate) struct FlushClock {
     interval_us: i64,
     /// Flushes are due at this and a multiple of the interval, in microseconds of Unix time.
     origin_us: i64,
     last_due_us: Option<i64>,
 }
 
-impl Clock {
+impl FlushClock {
     /// A clock for a server that was started then, in microseconds since the Unix epoch.
     pub(crate) fn new(flavour: Flavour, interval: Duration, started_us: u64) -> Self {
         let origin_us = match flavour {
@@ -54,7 +54,7 @@ impl Clock {
 
 /// The interval that goes on.
 #[derive(Debug)]
-pub struct Interval {
+pub(crate) struct Interval {
     /// Only grows, over restarts too.
     number: AtomicU64,
     /// When it began, and how much of it had passed before a restart.
@@ -62,26 +62,32 @@ pub struct Interval {
 }
 
 impl Interval {
-    /// An interval of which `passed` is over.
-    pub fn new(number: u64, passed: Duration) -> Self {
-        let began = Mutex::new((Instant::now(), passed));
-        Self { number: AtomicU64::new(number), began }
+    /// The first interval, which begins now.
+    pub(crate) fn first() -> Self {
+        let began = Mutex::new((Instant::now(), Duration::ZERO));
+        Self { number: AtomicU64::new(0), began }
+    }
+
+    /// Goes on with the interval of this number, of which `passed` was over before a restart.
+    pub(crate) fn resume(&self, number: u64, passed: Duration) {
+        self.number.store(number, Ordering::SeqCst);
+        *self.began.lock() = (Instant::now(), passed);
     }
 
     /// Its number.
-    pub fn number(&self) -> u64 {
+    pub(crate) fn number(&self) -> u64 {
         self.number.load(Ordering::SeqCst)
     }
 
     /// How much of it has passed.
-    pub fn passed(&self) -> Duration {
+    pub(crate) fn passed(&self) -> Duration {
         let began = self.began.lock();
         began.0.elapsed() + began.1
     }
 
     /// Ends it, before anything of it is collected, and begins the next; returns its number and how
     /// long it took.
-    pub fn next(&self) -> (u64, Duration) {
+    pub(crate) fn next(&self) -> (u64, Duration) {
         let number = self.number.fetch_add(1, Ordering::SeqCst);
         let mut began = self.began.lock();
         let took = began.0.elapsed() + began.1;

@@ -11,12 +11,10 @@ use serde_json::{Value, json};
 use stdx::{ByteSize, Span};
 
 use crate::flavour::Flavour;
-use crate::flush::{Idle, Keep};
 use crate::plan::{
-    self, BackendPlan, Graphite, INTERVAL_MAX, Input, Management, NAMES_BYTES_MAX, Network, Plan,
-    RECEIVE_BUFFER_BYTES, Web,
+    self, BackendPlan, Graphite, Histogram, INTERVAL_MAX, Idle, InputPlan, Keep, Management,
+    NAMES_BYTES_MAX, Network, Plan, RECEIVE_BUFFER_BYTES, Web,
 };
-use crate::statistics::Histogram;
 
 /// Values of one timer that are kept as they are: 8 KB.
 const TIMER_VALUES_MAX: usize = 1024;
@@ -146,7 +144,7 @@ pub enum OneOrMany {
 pub fn plan(config: &Config, root: &Path, wrong: &mut dyn FnMut(&str, String)) -> Plan {
     let mut reader = Reader { root, wrong };
     let interval = reader.interval(config.flush.as_deref().unwrap_or("10s"));
-    let own_prefix = config.prefix.clone().unwrap_or_else(|| "statsd".to_owned());
+    let self_prefix = config.prefix.clone().unwrap_or_else(|| "statsd".to_owned());
     let idle = reader.idle(config.idle.as_deref().unwrap_or("5m"), interval);
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let listen = config.listen.clone().unwrap_or_else(|| vec!["udp:0.0.0.0:8125".to_owned()]);
@@ -168,7 +166,7 @@ pub fn plan(config: &Config, root: &Path, wrong: &mut dyn FnMut(&str, String)) -
         statistics: config.statistics.clone(),
         histograms: reader.histograms(&config.histogram),
         process_prefix: process(config.process.as_deref()),
-        keep: keep(idle, &own_prefix),
+        keep: keep(idle, &self_prefix),
         cleans_keys: true,
         shows_lines: false,
         key_flush: None,
@@ -195,13 +193,13 @@ pub fn plan(config: &Config, root: &Path, wrong: &mut dyn FnMut(&str, String)) -
             .filter(|path| *path != "off")
             .map(|path| root.join(path)),
         follows_file: true,
-        settings: settings(config, &listen, &own_prefix),
-        own_prefix,
+        settings: settings(config, &listen, &self_prefix),
+        self_prefix,
     }
 }
 
 /// What is shown as the configuration that is in force, by the keys of the file.
-fn settings(config: &Config, listen: &[String], own_prefix: &str) -> Vec<(String, Value)> {
+fn settings(config: &Config, listen: &[String], self_prefix: &str) -> Vec<(String, Value)> {
     let or = |text: &Option<String>, default: &str| json!(text.as_deref().unwrap_or(default));
     let sizes = config.prefix_bytes_max.iter();
     let settings = [
@@ -211,7 +209,7 @@ fn settings(config: &Config, listen: &[String], own_prefix: &str) -> Vec<(String
         ("flush", or(&config.flush, "10s")),
         ("percentiles", json!(config.percentiles.as_deref().unwrap_or(&[90.0]))),
         ("statistics", json!(config.statistics)),
-        ("prefix", json!(own_prefix)),
+        ("prefix", json!(self_prefix)),
         ("idle", or(&config.idle, "5m")),
         ("names_bytes_max", or(&config.names_bytes_max, "1GB")),
         ("prefix_bytes_max", sizes.map(|(key, size)| (key.clone(), json!(size))).collect()),
@@ -225,9 +223,9 @@ fn process(prefix: Option<&str>) -> Option<String> {
     Some(prefix.unwrap_or("tidegate")).filter(|prefix| *prefix != "off").map(str::to_owned)
 }
 
-fn keep(idle: Idle, own_prefix: &str) -> Keep {
-    let own = vec![format!("{own_prefix}.")];
-    Keep { counters: idle, timers: idle, gauges: idle, sets: idle, own }
+fn keep(idle: Idle, self_prefix: &str) -> Keep {
+    let always = vec![format!("{self_prefix}.")];
+    Keep { counters: idle, timers: idle, gauges: idle, sets: idle, always }
 }
 
 struct Reader<'r> {
@@ -236,8 +234,8 @@ struct Reader<'r> {
 }
 
 impl Reader<'_> {
-    fn wrong(&mut self, key: &str, why: String) {
-        (self.wrong)(&format!("statsd.{key}"), why);
+    fn wrong(&mut self, key: &str, reason: String) {
+        (self.wrong)(&format!("statsd.{key}"), reason);
     }
 
     fn span(&mut self, key: &str, text: &str) -> Duration {
@@ -286,7 +284,7 @@ impl Reader<'_> {
         given.to_vec()
     }
 
-    fn inputs(&mut self, listen: &[String]) -> Vec<Input> {
+    fn inputs(&mut self, listen: &[String]) -> Vec<InputPlan> {
         let mut inputs = Vec::new();
         for text in listen {
             match input(text, self.root) {
@@ -309,8 +307,8 @@ impl Reader<'_> {
         let allow = allow.filter_map(|text| {
             let network = Network::parse(text);
             if network.is_none() {
-                let why = format!("`{text}` is no network; write one such as 10.0.0.0/8");
-                self.wrong("management_allow", why);
+                let reason = format!("`{text}` is no network; write one such as 10.0.0.0/8");
+                self.wrong("management_allow", reason);
             }
             network
         });
@@ -318,8 +316,8 @@ impl Reader<'_> {
         match text.parse() {
             Ok(address) => Some(Management { address, allow }),
             Err(_) => {
-                let why = format!("`{text}` is no address; write IP:PORT, or `off`");
-                self.wrong("management", why);
+                let reason = format!("`{text}` is no address; write IP:PORT, or `off`");
+                self.wrong("management", reason);
                 None
             }
         }
@@ -347,7 +345,7 @@ impl Reader<'_> {
                     self.wrong(&format!("backend[{at}].kind"), "is here twice".to_owned());
                 }
                 Ok(backend) => backends.push(backend),
-                Err((key, why)) => self.wrong(&format!("backend[{at}].{key}"), why),
+                Err((key, reason)) => self.wrong(&format!("backend[{at}].{key}"), reason),
             }
         }
         backends
@@ -421,14 +419,14 @@ fn influx(web: Web) -> Result<Web, (&'static str, String)> {
     }
 }
 
-fn input(text: &str, root: &Path) -> Option<Input> {
+fn input(text: &str, root: &Path) -> Option<InputPlan> {
     let (kind, rest) = text.split_once(':')?;
     let address = || rest.parse::<SocketAddr>().ok();
     match kind {
-        "udp" => address().map(Input::Udp),
-        "tcp" => address().map(Input::Tcp),
-        "unix" if !rest.is_empty() => Some(Input::Unix(root.join(rest), None)),
-        "unixgram" if !rest.is_empty() => Some(Input::UnixDatagram(root.join(rest), None)),
+        "udp" => address().map(InputPlan::Udp),
+        "tcp" => address().map(InputPlan::Tcp),
+        "unix" if !rest.is_empty() => Some(InputPlan::Unix(root.join(rest), None)),
+        "unixgram" if !rest.is_empty() => Some(InputPlan::UnixDatagram(root.join(rest), None)),
         _ => None,
     }
 }

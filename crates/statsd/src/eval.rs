@@ -2,7 +2,7 @@
 //!
 //! The readers, tables and statistics are those of a running server; what it says of itself (its
 //! own counters, times) is left out, so that one input has one answer. Scripts ask with
-//! [`Request`], people with lines of text.
+//! [`EvalRequest`], people with lines of text.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,18 +16,18 @@ use crate::backend::{console, graphite};
 use crate::config::HistogramConfig;
 use crate::figures;
 use crate::flavour::Flavour;
-use crate::flush::{self, Flush, Timer};
-use crate::line::{Bad, Change, Notice, Reader, Take};
+use crate::flush::{self, Flush, FlushedTimer};
+use crate::line::{BadReason, GaugeChange, LineReader, Notice, SampleSink};
 use crate::manage;
 use crate::plan::{BackendPlan, Graphite, Plan};
 use crate::samples::Samples;
-use crate::statistics::Wanted;
-use crate::table::{Bounds, Filling, Gauges, Table};
+use crate::statistics::TimerStatistics;
+use crate::table::{Bounds, Gauges, Table, TableWriter};
 
 /// A question; each is answered by one JSON document.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Request {
+pub enum EvalRequest {
     /// What lines mean: see [`lines`].
     Lines(String),
     /// What is said of tables when they are flushed: `flush`, `graphite`.
@@ -43,7 +43,7 @@ pub struct Tables {
     /// Counters with their sums.
     pub counters: BTreeMap<String, f64>,
     /// Timers.
-    pub timers: BTreeMap<String, Values>,
+    pub timers: BTreeMap<String, TimerValues>,
     /// Seconds between flushes, above 0.
     pub interval_s: Option<f64>,
     /// Percentiles of timers; negative ones from above.
@@ -57,7 +57,7 @@ pub struct Tables {
 /// The values of a timer.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Values {
+pub struct TimerValues {
     /// In any order.
     pub values: Vec<f64>,
     /// How many they stand for, by their sample rates; as many as they are when not said.
@@ -78,11 +78,11 @@ pub struct Deletion {
 ///
 /// # Errors
 /// In words, what of the question is out of range.
-pub fn answer(plan: &Plan, request: Request) -> Result<Value, String> {
+pub fn answer(plan: &Plan, request: EvalRequest) -> Result<Value, String> {
     match request {
-        Request::Lines(text) => Ok(lines(plan, text.as_bytes())),
-        Request::Flush(tables) => tables.flushed(plan),
-        Request::Delete(deletion) => Ok(deletion.done(plan)),
+        EvalRequest::Lines(text) => Ok(lines(plan, text.as_bytes())),
+        EvalRequest::Flush(tables) => tables.flushed(plan),
+        EvalRequest::Delete(deletion) => Ok(deletion.done(plan)),
     }
 }
 
@@ -92,26 +92,26 @@ pub fn lines(plan: &Plan, text: &[u8]) -> Value {
     let bounds = Arc::new(Bounds::of(plan, None));
     let table = Mutex::new(Table::new(Arc::clone(&bounds)));
     let gauges = Mutex::new(Gauges::new(bounds));
-    let mut reader = Reader::new(plan.flavour);
+    let mut reader = LineReader::new(plan.flavour);
     if !plan.cleans_keys {
         reader = reader.leaving_keys();
     }
-    let mut said = Vec::new();
-    let mut held = table.lock();
+    let mut reports = Vec::new();
+    let mut locked = table.lock();
     for line in text.split_inclusive(|byte| *byte == b'\n') {
-        let mut told = Told::into(Filling::new(&mut held, &gauges));
-        if reader.read(line, &mut told).lines > 0 {
+        let mut report = LineReport::new(TableWriter::new(&mut locked, &gauges));
+        if reader.read(line, &mut report).lines > 0 {
             let line = line.strip_suffix(b"\n").unwrap_or(line);
-            said.push(told.of(&String::from_utf8_lossy(line)));
+            reports.push(report.to_json(&String::from_utf8_lossy(line)));
         }
     }
-    drop(held);
+    drop(locked);
     let tables = [Arc::new(table)];
     let keep = (&plan.keep, plan.timer_values_max);
-    let flush = flush::collect(&tables, &gauges, keep, &Wanted::by(plan, plan.interval));
+    let flush = flush::collect(&tables, &gauges, keep, &TimerStatistics::by(plan, plan.interval));
     let mut all = shown(plan, flush);
     all.insert("flavour".to_owned(), plan.flavour.name().into());
-    all.insert("lines".to_owned(), said.into());
+    all.insert("lines".to_owned(), reports.into());
     all.into()
 }
 
@@ -124,7 +124,7 @@ fn shown(plan: &Plan, flush: Flush) -> Map<String, Value> {
     });
     let is_legacy = plan.flavour != Flavour::Native;
     let settings = settings.unwrap_or_else(|| Graphite { is_legacy, ..Graphite::default() });
-    let names = graphite::Names::new(&settings, plan);
+    let names = graphite::GraphiteNames::new(&settings, plan);
     let series = names.series(&flush).into_iter();
     let series: Map<String, Value> =
         series.map(|(name, number)| (name, figures::json(number))).collect();
@@ -147,11 +147,11 @@ impl Tables {
             let read: Option<Vec<_>> = histograms.iter().map(HistogramConfig::read).collect();
             plan.histograms = read.ok_or(format!("`histograms`: {}", HistogramConfig::HINT))?;
         }
-        let wanted = Wanted::by(&plan, plan.interval);
+        let statistics = TimerStatistics::by(&plan, plan.interval);
         let timers = self.timers.into_iter().map(|(name, values)| {
             let mut samples = values.samples();
-            let statistics = wanted.of(&name, &mut samples);
-            Timer { name: name.into(), samples, statistics }
+            let shown = statistics.of(&name, &mut samples);
+            FlushedTimer { name: name.into(), samples, statistics: shown }
         });
         let counters = self.counters.into_iter().map(|(name, sum)| (name.into(), sum));
         let flush =
@@ -160,14 +160,14 @@ impl Tables {
     }
 }
 
-impl Values {
+impl TimerValues {
     /// Each stands for as many.
     fn samples(&self) -> Samples {
-        let held = self.values.len();
-        let weight = self.count.map_or(1.0, |count| count / held as f64);
+        let kept = self.values.len();
+        let weight = self.count.map_or(1.0, |count| count / kept as f64);
         let mut samples = Samples::default();
         for value in &self.values {
-            samples.add(*value, weight, held);
+            samples.add(*value, weight, kept);
         }
         samples
     }
@@ -192,26 +192,26 @@ impl Deletion {
 }
 
 /// Writes down what a line says on its way into a table.
-struct Told<'t> {
-    filling: Filling<'t>,
+struct LineReport<'t> {
+    writer: TableWriter<'t>,
     samples: Vec<Value>,
     bad: Vec<&'static str>,
 }
 
-impl<'t> Told<'t> {
-    fn into(filling: Filling<'t>) -> Self {
-        Self { filling, samples: Vec::new(), bad: Vec::new() }
+impl<'t> LineReport<'t> {
+    fn new(writer: TableWriter<'t>) -> Self {
+        Self { writer, samples: Vec::new(), bad: Vec::new() }
     }
 
-    fn of(self, line: &str) -> Value {
-        let mut said = json!({ "line": line, "samples": self.samples });
+    fn to_json(&self, line: &str) -> Value {
+        let mut report = json!({ "line": line, "samples": self.samples });
         if !self.bad.is_empty() {
-            said["bad"] = json!(self.bad);
+            report["bad"] = json!(self.bad);
         }
-        said
+        report
     }
 
-    fn say(&mut self, kind: &str, key: &[u8], more: Value) {
+    fn push(&mut self, kind: &str, key: &[u8], more: Value) {
         let mut sample = json!({ "type": kind, "key": String::from_utf8_lossy(key) });
         if let (Value::Object(sample), Value::Object(more)) = (&mut sample, more) {
             sample.extend(more);
@@ -220,42 +220,42 @@ impl<'t> Told<'t> {
     }
 }
 
-impl Take for Told<'_> {
+impl SampleSink for LineReport<'_> {
     fn counter(&mut self, key: &[u8], amount: f64) {
-        self.say("counter", key, json!({ "value": figures::json(amount) }));
-        self.filling.counter(key, amount);
+        self.push("counter", key, json!({ "value": figures::json(amount) }));
+        self.writer.counter(key, amount);
     }
 
     fn timer(&mut self, key: &[u8], value: f64, weight: f64) {
         let (shown, stands_for) = (figures::json(value), figures::json(weight));
-        self.say("timer", key, json!({ "value": shown, "stands_for": stands_for }));
-        self.filling.timer(key, value, weight);
+        self.push("timer", key, json!({ "value": shown, "stands_for": stands_for }));
+        self.writer.timer(key, value, weight);
     }
 
-    fn gauge(&mut self, key: &[u8], change: Change) {
+    fn gauge(&mut self, key: &[u8], change: GaugeChange) {
         let (how, value) = match change {
-            Change::Set(value) => ("set", value),
-            Change::Add(value) => ("add", value),
-            Change::AddUnlessZero(value) => ("add_unless_zero", value),
+            GaugeChange::Set(value) => ("set", value),
+            GaugeChange::Add(value) => ("add", value),
+            GaugeChange::AddUnlessZero(value) => ("add_unless_zero", value),
         };
-        self.say("gauge", key, json!({ "change": how, "value": figures::json(value) }));
-        self.filling.gauge(key, change);
+        self.push("gauge", key, json!({ "change": how, "value": figures::json(value) }));
+        self.writer.gauge(key, change);
     }
 
     fn set(&mut self, key: &[u8], member: &[u8]) {
-        self.say("set", key, json!({ "member": String::from_utf8_lossy(member) }));
-        self.filling.set(key, member);
+        self.push("set", key, json!({ "member": String::from_utf8_lossy(member) }));
+        self.writer.set(key, member);
     }
 
     fn notice(&mut self, notice: Notice<'_>) {
         self.samples.push(console::notice(&notice));
-        self.filling.notice(notice);
+        self.writer.notice(notice);
     }
 
     fn key(&mut self, _: &[u8]) {}
 
-    fn bad(&mut self, _: &[u8], why: Bad) {
-        self.bad.push(why.name());
+    fn bad(&mut self, _: &[u8], reason: BadReason) {
+        self.bad.push(reason.name());
     }
 }
 

@@ -12,9 +12,10 @@ use parking_lot::{Mutex, MutexGuard};
 use crate::figures;
 use crate::line::Notice;
 use crate::members::Members;
-use crate::names::{Name, Names, Seen};
+use crate::names::{NameMap, SharedName, VisitedCell};
+use crate::plan::Keep;
 use crate::samples::Samples;
-use crate::statistics::{Statistic, Wanted};
+use crate::statistics::{Statistic, TimerStatistics};
 use crate::table::{Gauges, Look, Table};
 
 /// Names that are looked at under one lock: some 20 µs.
@@ -32,13 +33,13 @@ pub struct Flush {
     /// How long the interval was meant to be.
     pub interval: Duration,
     /// Counters with their sums.
-    pub counters: Vec<(Name, f64)>,
+    pub counters: Vec<(SharedName, f64)>,
     /// Timers.
-    pub timers: Vec<Timer>,
+    pub timers: Vec<FlushedTimer>,
     /// Gauges with their values.
-    pub gauges: Vec<(Name, f64)>,
+    pub gauges: Vec<(SharedName, f64)>,
     /// Sets with their members.
-    pub sets: Vec<(Name, Members)>,
+    pub sets: Vec<(SharedName, Members)>,
     /// Events and checks.
     pub notices: Vec<Notice<'static>>,
     /// Percentiles of timers, as configured.
@@ -49,9 +50,9 @@ pub struct Flush {
 
 /// A timer with its statistics.
 #[derive(Debug)]
-pub struct Timer {
+pub struct FlushedTimer {
     /// Its name.
-    pub name: Name,
+    pub name: SharedName,
     /// Its values.
     pub samples: Samples,
     /// What is said of them.
@@ -70,63 +71,26 @@ impl Flush {
     }
 }
 
-/// For how many flushes a name is kept that gets no samples.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Idle {
-    /// For ever.
-    Kept,
-    /// Removed with the so-many-th flush after its last sample; with 1 in the one that shows it.
-    Flushes(u32),
-}
-
-impl Idle {
-    fn keeps(self, idle: u32) -> bool {
-        match self {
-            Self::Kept => true,
-            Self::Flushes(flushes) => idle + 1 < flushes,
-        }
-    }
-}
-
-/// What is kept of names that get no samples, by kind.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Keep {
-    /// Counters.
-    pub counters: Idle,
-    /// Timers.
-    pub timers: Idle,
-    /// Gauges.
-    pub gauges: Idle,
-    /// Sets.
-    pub sets: Idle,
-    /// Counters and gauges whose names contain one of these are always kept.
-    pub own: Vec<String>,
-}
-
-impl Keep {
-    fn is_own(&self, name: &str) -> bool {
-        self.own.iter().any(|own| name.contains(own.as_str()))
-    }
-}
-
 /// Takes out what all tables have counted.
 pub(crate) fn collect(
     tables: &[Arc<Mutex<Table>>],
     gauges: &Mutex<Gauges>,
     (keep, timer_values_max): (&Keep, usize),
-    wanted: &Wanted,
+    wanted: &TimerStatistics,
 ) -> Flush {
     let counters: Kind<f64> = (|table| table.counters.len(), Table::take_counters);
-    let keeps = |seen: &Seen<'_, f64>| keep.counters.keeps(seen.idle) || keep.is_own(seen.name);
+    let keeps = |seen: &VisitedCell<'_, f64>| {
+        keep.counters.keeps(seen.idle) || keep.keeps_always(seen.name)
+    };
     let mut counters = gather(tables, counters, keeps, |sum, more| *sum += more);
     counters.iter_mut().for_each(|(_, sum)| *sum = figures::finite(*sum));
 
     let timers: Kind<Samples> = (|table| table.timers.len(), Table::take_timers);
-    let keeps = |seen: &Seen<'_, Samples>| keep.timers.keeps(seen.idle);
+    let keeps = |seen: &VisitedCell<'_, Samples>| keep.timers.keeps(seen.idle);
     let timers = gather(tables, timers, keeps, |all, more| all.merge(more, timer_values_max));
 
     let sets: Kind<Members> = (|table| table.sets.len(), Table::take_sets);
-    let keeps = |seen: &Seen<'_, Members>| keep.sets.keeps(seen.idle);
+    let keeps = |seen: &VisitedCell<'_, Members>| keep.sets.keeps(seen.idle);
     let sets = gather(tables, sets, keeps, Members::merge);
 
     let notices = tables.iter().flat_map(|table| std::mem::take(&mut table.lock().notices));
@@ -134,7 +98,7 @@ pub(crate) fn collect(
     let begun = Instant::now();
     let timers = timers.into_iter().map(|(name, mut samples)| {
         let statistics = wanted.of(&name, &mut samples);
-        Timer { name, samples, statistics }
+        FlushedTimer { name, samples, statistics }
     });
     Flush {
         counters,
@@ -158,21 +122,21 @@ type Kind<C> = (fn(&Table) -> usize, fn(&mut Table, usize, usize, Look<'_, C>) -
 fn gather<C: Default>(
     tables: &[Arc<Mutex<Table>>],
     (count, take): Kind<C>,
-    keeps: impl Fn(&Seen<'_, C>) -> bool,
+    keeps: impl Fn(&VisitedCell<'_, C>) -> bool,
     merge: impl Fn(&mut C, C),
-) -> Vec<(Name, C)> {
+) -> Vec<(SharedName, C)> {
     let mut tables: Vec<(usize, &Mutex<Table>)> =
         tables.iter().map(|table| (count(&table.lock()), &**table)).collect();
     tables.sort_by_key(|(names, _)| Reverse(*names));
     let Some(((most, largest), others)) = tables.split_first() else { return Vec::new() };
-    let mut rest = Names::with_capacity(others.iter().map(|(names, _)| names).sum());
+    let mut rest = NameMap::with_capacity(others.iter().map(|(names, _)| names).sum());
     for (_, table) in others {
         drain(table, take, &mut |seen| {
             let is_kept = keeps(&seen);
             let cell = std::mem::take(seen.cell);
             match rest.find(seen.name.as_bytes(), seen.hash) {
                 Some(place) => merge(rest.touch(place), cell),
-                None => drop(rest.add(Name::clone(seen.name), seen.hash, 0, cell)),
+                None => drop(rest.add(SharedName::clone(seen.name), seen.hash, 0, cell)),
             }
             is_kept
         });
@@ -184,20 +148,20 @@ fn gather<C: Default>(
         if rest.find(seen.name.as_bytes(), seen.hash).is_some() {
             rest.remove(seen.name.as_bytes()).into_iter().for_each(|more| merge(&mut cell, more));
         }
-        pairs.push((Name::clone(seen.name), cell));
+        pairs.push((SharedName::clone(seen.name), cell));
         is_kept
     });
     pairs.extend(rest.into_pairs());
     pairs
 }
 
-fn take_gauges(gauges: &Mutex<Gauges>, keep: &Keep) -> Vec<(Name, f64)> {
+fn take_gauges(gauges: &Mutex<Gauges>, keep: &Keep) -> Vec<(SharedName, f64)> {
     let mut pairs = Vec::new();
     let mut from = Some(0);
     while let Some(at) = from {
         from = gauges.lock().take(at, NAMES_AT_ONCE, &mut |seen| {
-            pairs.push((Name::clone(seen.name), *seen.cell));
-            keep.gauges.keeps(seen.idle) || keep.is_own(seen.name)
+            pairs.push((SharedName::clone(seen.name), *seen.cell));
+            keep.gauges.keeps(seen.idle) || keep.keeps_always(seen.name)
         });
     }
     pairs

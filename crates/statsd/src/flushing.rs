@@ -6,63 +6,59 @@
 
 use std::sync::Arc;
 
-use crate::clock::{self, Clock, rounded_s};
+use crate::clock::{self, FlushClock, rounded_s};
 use crate::flavour::Flavour;
 use crate::flush::{self, Flush};
 use crate::plan::Plan;
-use crate::reload;
-use crate::server::Shared;
-use crate::statistics::Wanted;
-
-/// Names of a flush that is kept for who asks what was flushed last.
-const NAMES_KEPT_MAX: usize = 10_000;
+use crate::state::ServerState;
+use crate::statistics::TimerStatistics;
 
 /// Flushes until the server ends, and once more then.
-pub(crate) fn run(shared: &Shared, mut clock: Clock) {
+pub(crate) fn run(state: &ServerState, mut clock: FlushClock) {
     let mut last_unix_s = None;
     loop {
-        let has_ended = shared.ends_within(clock.until_next(stdx::unix_micros()));
-        let plan = shared.plan();
+        let has_ended = state.shutdown.ends_within(clock.until_next(stdx::unix_micros()));
+        let plan = state.plan();
         let unix_s = rounded_s(stdx::unix_micros());
         if plan.flavour == Flavour::Statsd
             && let Some(last) = last_unix_s
         {
             let lag = unix_s as f64 - last as f64 - plan.interval.as_secs_f64();
-            let name = format!("{}.timestamp_lag", plan.own_prefix);
-            shared.gauges.lock().set(name.as_bytes(), lag);
+            let name = format!("{}.timestamp_lag", plan.self_prefix);
+            state.tally.gauges.lock().set(name.as_bytes(), lag);
         }
         last_unix_s = Some(unix_s);
         let is_native = plan.flavour == Flavour::Native;
         let slot = (has_ended && is_native).then(|| clock::next_slot_s(plan.interval));
-        let flush = make(shared, &plan, (unix_s, slot));
+        let flush = make(state, &plan, (unix_s, slot));
         if has_ended {
-            shared.outlets.read().iter().for_each(|outlet| outlet.push_last(&flush));
+            state.backends.push_last(&flush);
             return;
         }
-        shared.outlets.read().iter().for_each(|outlet| outlet.push(&flush));
-        reload::take_over(shared);
+        state.backends.push(&flush);
+        state.apply_reloaded();
     }
 }
 
-fn make(shared: &Shared, plan: &Plan, (unix_s, slot): (u64, Option<u64>)) -> Arc<Flush> {
-    shared.take_own();
-    let (number, took) = shared.interval.next();
+fn make(state: &ServerState, plan: &Plan, (unix_s, slot): (u64, Option<u64>)) -> Arc<Flush> {
+    state.take_self_metrics();
+    let (number, took) = state.tally.interval.next();
     let interval = match plan.flavour {
         Flavour::Native => clock::elapsed(took, plan.interval),
         // They reckon with the interval as it is meant.
         Flavour::Statsd | Flavour::Perl => plan.interval,
     };
-    let wanted = Wanted::by(plan, interval);
+    let statistics = TimerStatistics::by(plan, interval);
     let keep = (&plan.keep, plan.timer_values_max);
-    let mut flush = flush::collect(&shared.tables, &shared.gauges, keep, &wanted);
+    let mut flush = flush::collect(&state.tally.tables, &state.tally.gauges, keep, &statistics);
     flush.unix_s = unix_s;
     flush.slot_unix_s = slot;
     flush.interval = interval;
     flush.percentiles = plan.percentiles.clone();
     let flush = Arc::new(flush);
-    *shared.last_flush.lock() = (flush.names() <= NAMES_KEPT_MAX).then(|| Arc::clone(&flush));
-    if let Some(keeper) = &shared.snapshot {
-        keeper.flushed(number);
+    state.keep_flush(&flush);
+    if let Some(snapshot) = &state.snapshot {
+        snapshot.flushed(number);
     }
     flush
 }

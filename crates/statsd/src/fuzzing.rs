@@ -1,4 +1,7 @@
-//! What fuzz targets read with: lines as text of what they mean, and all that is counted of them.
+//! What fuzz targets call: the readers of lines and of configurations, and small tables.
+//!
+//! Fuzz targets are a crate of their own. They see the private parts of this crate through here
+//! only, as plain values. No server uses this module.
 
 use std::net::IpAddr;
 use std::path::Path;
@@ -9,91 +12,92 @@ use parking_lot::Mutex;
 use crate::budget::Budget;
 use crate::config::{self, Config};
 use crate::flavour::Flavour;
-use crate::flush::{self, Idle, Keep};
+use crate::flush;
 use crate::legacy::{self, LegacyError};
-use crate::line::{Bad, Change, Notice, Reader, Take};
-use crate::plan::Plan;
-use crate::statistics::Wanted;
-use crate::table::{Bounds, Filling, Gauges, Table};
+use crate::line::{BadReason, GaugeChange, LineReader, Notice, SampleSink};
+use crate::plan::{Idle, Keep, Plan};
+use crate::statistics::TimerStatistics;
+use crate::table::{Bounds, Gauges, Table, TableWriter};
 
-/// One thing that a line says.
+/// A sample, a notice, or a piece of a line that is bad.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Said {
+pub struct LineItem {
     /// `c`, `ms`, `g`, `s`, `notice` or `bad`.
     pub kind: &'static str,
     /// The key as it is counted; for a bad line, the line.
     pub key: Vec<u8>,
     /// Its numbers: amount, value and weight, or value.
     pub numbers: Vec<f64>,
-    /// A member, a notice, or why it is bad.
+    /// A member, a notice, or the reason why it is bad.
     pub text: String,
 }
 
-/// What a datagram says.
+/// What was read of a datagram.
 #[derive(Debug, Default, PartialEq)]
-pub struct Reading {
+pub struct DatagramItems {
     /// In order.
-    pub said: Vec<Said>,
+    pub items: Vec<LineItem>,
     /// Lines, as counted.
     pub lines: u64,
     /// Bad pieces, as counted.
     pub bad: u64,
 }
 
-/// Reads a datagram by a reader that has read others before.
+/// Reads one datagram after the other, as a receiver does.
 #[derive(Debug)]
-pub struct Lines(Reader);
+pub struct ItemReader(LineReader);
 
-impl Lines {
+impl ItemReader {
     /// A reader of this flavour, which cleans keys or leaves them.
     pub fn new(flavour: Flavour, cleans_keys: bool) -> Self {
-        let reader = Reader::new(flavour);
+        let reader = LineReader::new(flavour);
         Self(if cleans_keys { reader } else { reader.leaving_keys() })
     }
 
-    /// What it says.
-    pub fn read(&mut self, datagram: &[u8]) -> Reading {
-        let mut told = Told::default();
-        let seen = self.0.read(datagram, &mut told);
-        Reading { said: told.0, lines: seen.lines, bad: seen.bad }
+    /// Reads a datagram.
+    pub fn read(&mut self, datagram: &[u8]) -> DatagramItems {
+        let mut transcript = Transcript::default();
+        let counts = self.0.read(datagram, &mut transcript);
+        DatagramItems { items: transcript.0, lines: counts.lines, bad: counts.bad }
     }
 }
 
 #[derive(Default)]
-struct Told(Vec<Said>);
+struct Transcript(Vec<LineItem>);
 
-impl Told {
-    fn say(&mut self, kind: &'static str, key: &[u8], numbers: Vec<f64>, text: String) {
-        self.0.push(Said { kind, key: key.to_vec(), numbers, text });
+impl Transcript {
+    fn push(&mut self, kind: &'static str, key: &[u8], numbers: Vec<f64>, text: String) {
+        self.0.push(LineItem { kind, key: key.to_vec(), numbers, text });
     }
 }
 
-impl Take for Told {
+impl SampleSink for Transcript {
     fn counter(&mut self, key: &[u8], amount: f64) {
-        self.say("c", key, vec![amount], String::new());
+        self.push("c", key, vec![amount], String::new());
     }
 
     fn timer(&mut self, key: &[u8], value: f64, weight: f64) {
-        self.say("ms", key, vec![value, weight], String::new());
+        self.push("ms", key, vec![value, weight], String::new());
     }
 
-    fn gauge(&mut self, key: &[u8], change: Change) {
-        let (Change::Set(value) | Change::Add(value) | Change::AddUnlessZero(value)) = change;
-        self.say("g", key, vec![value], String::new());
+    fn gauge(&mut self, key: &[u8], change: GaugeChange) {
+        use GaugeChange::{Add, AddUnlessZero, Set};
+        let (Set(value) | Add(value) | AddUnlessZero(value)) = change;
+        self.push("g", key, vec![value], String::new());
     }
 
     fn set(&mut self, key: &[u8], member: &[u8]) {
-        self.say("s", key, Vec::new(), String::from_utf8_lossy(member).into_owned());
+        self.push("s", key, Vec::new(), String::from_utf8_lossy(member).into_owned());
     }
 
     fn notice(&mut self, notice: Notice<'_>) {
-        self.say("notice", b"", Vec::new(), format!("{notice:?}"));
+        self.push("notice", b"", Vec::new(), format!("{notice:?}"));
     }
 
     fn key(&mut self, _: &[u8]) {}
 
-    fn bad(&mut self, line: &[u8], why: Bad) {
-        self.say("bad", line, Vec::new(), why.name().to_owned());
+    fn bad(&mut self, line: &[u8], reason: BadReason) {
+        self.push("bad", line, Vec::new(), reason.name().to_owned());
     }
 }
 
@@ -125,13 +129,13 @@ pub fn count<'d>(
     let table = || Arc::new(Mutex::new(Table::new(Arc::clone(&bounds))));
     let tables = [table(), table()];
     let gauges = Mutex::new(Gauges::new(Arc::clone(&bounds)));
-    let mut reader = Reader::new(flavour);
+    let mut reader = LineReader::new(flavour);
     for (at, datagram) in datagrams.enumerate() {
-        reader.read(datagram, &mut Filling::new(&mut tables[at % 2].lock(), &gauges));
+        reader.read(datagram, &mut TableWriter::new(&mut tables[at % 2].lock(), &gauges));
     }
     let idle = Idle::Flushes(1);
-    let keep = Keep { counters: idle, timers: idle, gauges: idle, sets: idle, own: Vec::new() };
-    let wanted = Wanted::new(flavour, 10.0, &[90.0, -10.0, 99.9]);
+    let keep = Keep { counters: idle, timers: idle, gauges: idle, sets: idle, always: Vec::new() };
+    let wanted = TimerStatistics::new(flavour, 10.0, &[90.0, -10.0, 99.9]);
     let flush = flush::collect(&tables, &gauges, (&keep, 3), &wanted);
     let received = |samples: &crate::samples::Samples| {
         samples.summary().map_or(samples.held() as u64, |summary| summary.received)
@@ -156,11 +160,11 @@ pub fn legacy(text: &str, flavour: Flavour) -> Result<Plan, LegacyError> {
     legacy::read_with(text, flavour, look_up)
 }
 
-/// Checks a section `[statsd]` that is written as JSON; none when it has not its shape.
+/// Checks a section `[statsd]` that is written as JSON; none when it is not one.
 pub fn section(json: &str) -> Option<Result<Plan, Vec<String>>> {
     let config: Config = serde_json::from_str(json).ok()?;
     let mut problems = Vec::new();
-    let mut wrong = |key: &str, why: String| problems.push(format!("{key}: {why}"));
+    let mut wrong = |key: &str, reason: String| problems.push(format!("{key}: {reason}"));
     let plan = config::plan(&config, Path::new("/nowhere"), &mut wrong);
     Some(if problems.is_empty() { Ok(plan) } else { Err(problems) })
 }

@@ -8,25 +8,26 @@ use std::io::{self, Write};
 use std::time::{Duration, UNIX_EPOCH};
 
 use crate::plan::KeyFlush;
-use crate::server::Shared;
+use crate::state::ServerState;
+use crate::tally::Tally;
 
 /// How often it is looked whether keys are counted by now.
 const LOOK: Duration = Duration::from_secs(1);
 
 /// Writes until the server ends, as its plan says by then.
-pub(crate) fn run(shared: &Shared) {
-    let interval = || shared.plan().key_flush.as_ref().map_or(LOOK, |keys| keys.interval);
-    while !shared.ends_within(interval()) {
-        let Some(plan) = &shared.plan().key_flush else { continue };
-        if let Err(error) = write(shared, plan) {
+pub(crate) fn run(state: &ServerState) {
+    let interval = || state.plan().key_flush.as_ref().map_or(LOOK, |keys| keys.interval);
+    while !state.shutdown.ends_within(interval()) {
+        let Some(plan) = &state.plan().key_flush else { continue };
+        if let Err(error) = write(&state.tally, plan) {
             tracing::warn!(%error, "the keys that come most often cannot be written");
         }
     }
 }
 
-fn write(shared: &Shared, plan: &KeyFlush) -> io::Result<()> {
+fn write(tally: &Tally, plan: &KeyFlush) -> io::Result<()> {
     let mut counts: HashMap<Box<[u8]>, u64> = HashMap::new();
-    for table in &shared.tables {
+    for table in &tally.tables {
         let keys = std::mem::take(&mut table.lock().keys);
         for (key, count) in keys {
             *counts.entry(key).or_default() += count;

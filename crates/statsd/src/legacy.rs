@@ -14,21 +14,22 @@ use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::Value;
 
 use crate::flavour::Flavour;
-use crate::flush::{Idle, Keep};
-use crate::plan::{BackendPlan, Graphite, INTERVAL_MAX, Input, KeyFlush, Management, Plan};
-use crate::statistics::Histogram;
+use crate::plan::{
+    BackendPlan, Graphite, Histogram, INTERVAL_MAX, Idle, InputPlan, Keep, KeyFlush, Management,
+    Plan,
+};
 
 /// How deep objects and lists may be nested: statsd's own are three deep.
 const DEPTH_MAX: usize = 32;
 
 /// A file that cannot be used: where, and why.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{}{why}", if *line > 0 { format!("line {line}: ") } else { String::new() })]
+#[error("{}{reason}", if *line > 0 { format!("line {line}: ") } else { String::new() })]
 pub struct LegacyError {
     /// The line, from 1; 0 where there is none.
     pub line: usize,
     /// What is wrong, and what would be right.
-    pub why: String,
+    pub reason: String,
 }
 
 /// Reads a file's text as a plan of this flavour; relative paths are left as they are.
@@ -53,7 +54,7 @@ pub(crate) fn read_with(
     let plain = plain.trim_end().trim_end_matches(';');
     let settings: Settings = json5::from_str(plain).map_err(|error| not_read(plain, &error))?;
     let reader = Reader { settings, flavour, look_up };
-    reader.plan().map_err(|why| LegacyError { line: 0, why })
+    reader.plan().map_err(|reason| LegacyError { line: 0, reason })
 }
 
 /// Keys with their values, in the order in which they are written.
@@ -97,8 +98,8 @@ impl Reader {
         if interval.is_zero() || interval > INTERVAL_MAX {
             return Err("`flushInterval`: write milliseconds, from 1 to a year of them".to_owned());
         }
-        let own_prefix = self.text("prefixStats").unwrap_or("statsd".to_owned());
-        if own_prefix.is_empty() && is_perl {
+        let self_prefix = self.text("prefixStats").unwrap_or("statsd".to_owned());
+        if self_prefix.is_empty() && is_perl {
             return Err("`prefixStats` is empty: write a name, such as \"statsd\"".to_owned());
         }
         Ok(Plan {
@@ -115,8 +116,8 @@ impl Reader {
             percentiles: self.percentiles()?,
             statistics: if is_perl { Vec::new() } else { self.texts("calculatedTimerMetrics") },
             histograms: if is_perl { Vec::new() } else { self.histograms()? },
-            keep: self.keep(&own_prefix)?,
-            own_prefix,
+            keep: self.keep(&self_prefix)?,
+            self_prefix,
             process_prefix: None,
             cleans_keys: is_perl || self.is("keyNameSanitize", true),
             shows_lines: self.is("dumpMessages", false),
@@ -134,7 +135,7 @@ impl Reader {
         })
     }
 
-    fn inputs(&self) -> Result<Vec<Input>, String> {
+    fn inputs(&self) -> Result<Vec<InputPlan>, String> {
         let Some(Value::Array(servers)) = self.get("servers") else {
             return self.server(&self.settings.0);
         };
@@ -151,7 +152,7 @@ impl Reader {
         Ok(inputs)
     }
 
-    fn server(&self, pairs: &[(String, Value)]) -> Result<Vec<Input>, String> {
+    fn server(&self, pairs: &[(String, Value)]) -> Result<Vec<InputPlan>, String> {
         let text = |key| find(pairs, key).and_then(Value::as_str);
         let kind = text("server").unwrap_or("./servers/udp");
         match kind.trim_start_matches("./servers/") {
@@ -160,14 +161,14 @@ impl Reader {
                 let address = self.address("address", "port", 8125, pairs)?;
                 let any = SocketAddr::new("::".parse().expect("an address"), address.port());
                 let is_default = text("address").is_none();
-                Ok(vec![Input::Udp(if is_v6 && is_default { any } else { address })])
+                Ok(vec![InputPlan::Udp(if is_v6 && is_default { any } else { address })])
             }
             "tcp" => match text("socket") {
                 Some(path) => {
                     let mode = find(pairs, "socket_mod").and_then(mode);
-                    Ok(vec![Input::Unix(PathBuf::from(path), mode)])
+                    Ok(vec![InputPlan::Unix(PathBuf::from(path), mode)])
                 }
-                None => Ok(vec![Input::Tcp(self.address("address", "port", 8125, pairs)?)]),
+                None => Ok(vec![InputPlan::Tcp(self.address("address", "port", 8125, pairs)?)]),
             },
             _ => Err(format!(
                 "`server`: no server `{kind}`; there are \"./servers/udp\" and \
@@ -223,7 +224,7 @@ impl Reader {
         list.iter().map(|value| one(value).ok_or_else(wrong)).collect()
     }
 
-    fn keep(&self, own_prefix: &str) -> Result<Keep, String> {
+    fn keep(&self, self_prefix: &str) -> Result<Keep, String> {
         let all = self.is("deleteIdleStats", false);
         let idle = |key, flushes| {
             if self.is(key, all) { Idle::Flushes(flushes) } else { Idle::Kept }
@@ -231,12 +232,12 @@ impl Reader {
         let ttl = self.number("gaugesMaxTTL", 1.0)?;
         let ttl = if ttl.fract() == 0.0 && ttl > 1.0 { ttl as u32 } else { 1 };
         let ttl = if self.flavour == Flavour::Perl { 1 } else { ttl };
-        let own = match self.flavour {
+        let always = match self.flavour {
             Flavour::Perl => Vec::new(),
             _ => ["packets_received", "metrics_received", "bad_lines_seen"]
                 .map(str::to_owned)
                 .into_iter()
-                .chain([format!("{own_prefix}.timestamp_lag")])
+                .chain([format!("{self_prefix}.timestamp_lag")])
                 .collect(),
         };
         Ok(Keep {
@@ -244,7 +245,7 @@ impl Reader {
             timers: idle("deleteTimers", 1),
             gauges: idle("deleteGauges", ttl),
             sets: idle("deleteSets", 1),
-            own,
+            always,
         })
     }
 
@@ -448,7 +449,7 @@ fn without_hash_comments(text: &str) -> Result<String, LegacyError> {
         }
         if depth > DEPTH_MAX {
             let line = 1 + memchr::memchr_iter(b'\n', &bytes[..at]).count();
-            return Err(LegacyError { line, why: "it is nested too deep".to_owned() });
+            return Err(LegacyError { line, reason: "it is nested too deep".to_owned() });
         }
         at += match rest {
             [quote @ (b'"' | b'\''), text @ ..] => 1 + string_length(text, *quote),
@@ -477,19 +478,19 @@ fn string_length(text: &[u8], quote: u8) -> usize {
 /// What is wrong, in the words of one who wrote the file.
 fn not_read(text: &str, error: &json5::Error) -> LegacyError {
     let Some(position) = error.position() else {
-        return LegacyError { line: 0, why: error.to_string() };
+        return LegacyError { line: 0, reason: error.to_string() };
     };
     let (before, rest) = text.split_at(offset_of(text, position));
     let line = 1 + memchr::memchr_iter(b'\n', before.as_bytes()).count();
     let rest = rest.lines().next().unwrap_or_default().trim().trim_end_matches(',');
     let is_expression = rest.starts_with(|letter: char| letter.is_alphabetic() || letter == '`')
         || rest.starts_with(['(', '.', '+', '*']);
-    let why = if is_expression {
+    let reason = if is_expression {
         format!("`{rest}`: JavaScript is not run here; write the value itself")
     } else {
         error.to_string()
     };
-    LegacyError { line, why }
+    LegacyError { line, reason }
 }
 
 /// Where a position is: JSON5 has more ends of lines than editors have (its section 8).

@@ -4,8 +4,9 @@
 //! same files, names, numbers and answers; [`Flavour::Native`] mends what is odd there. Life of a
 //! sample: `receive` reads it, `line` says what it means, `table` adds it up, `flush` takes it out,
 //! `statistics` describes timers, `backend` shows them.
-//! Never here: what roles count of themselves (`metrics`); `own` takes it from there.
+//! Never here: what roles count of themselves (`metrics`); `self_metrics` takes it from there.
 
+mod active_config;
 mod backend;
 mod budget;
 mod clock;
@@ -27,19 +28,25 @@ mod members;
 pub mod munin;
 mod names;
 mod number;
-mod own;
 pub mod plan;
 mod receive;
 mod reload;
 mod repeat;
 mod samples;
+mod self_metrics;
 mod server;
+mod shutdown;
 mod snapshot;
+mod state;
 mod statistics;
+mod status;
 mod table;
+mod tally;
 
 pub use error::StatsdError;
 pub use flavour::Flavour;
-pub use flush::{Flush, Timer};
+pub use flush::{Flush, FlushedTimer};
 pub use legacy::{LegacyError, read as read_legacy};
-pub use server::{Server, Shared};
+pub use server::StatsdServer;
+pub use state::ServerState;
+pub use status::SocketStatus;

@@ -6,136 +6,57 @@
 //! as the flavour writes them, so that no two texts of one series differ.
 
 mod dogstatsd;
+mod key;
 mod native;
 mod perl;
+mod rate;
+mod sink;
 mod statsd;
 
 pub(crate) use dogstatsd::Notice;
 pub(crate) use native::write_tag_value;
+pub(crate) use sink::{BadReason, GaugeChange, LineCounts, SampleSink};
 
 use crate::flavour::Flavour;
-use crate::number;
-
-/// Takes what lines say.
-pub(crate) trait Take {
-    /// Adds to a counter; the amount is multiplied up by the sample rate.
-    fn counter(&mut self, key: &[u8], amount: f64);
-    /// Adds a value to a timer, histogram or distribution; it stands for `weight` values.
-    fn timer(&mut self, key: &[u8], value: f64, weight: f64);
-    /// Changes a gauge.
-    fn gauge(&mut self, key: &[u8], change: Change);
-    /// Adds a member to a set.
-    fn set(&mut self, key: &[u8], member: &[u8]);
-    /// Takes an event or a service check.
-    fn notice(&mut self, notice: Notice<'_>);
-    /// Is told of every line that has a key; only where keys are counted.
-    fn key(&mut self, key: &[u8]);
-    /// Is told of a piece of a line that says nothing.
-    fn bad(&mut self, line: &[u8], why: Bad);
-}
-
-/// How a gauge changes.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum Change {
-    /// It is this.
-    Set(f64),
-    /// It is more by this.
-    Add(f64),
-    /// statsd's oddity: a value with a sign is added to a gauge that is not 0, and otherwise set.
-    AddUnlessZero(f64),
-}
-
-/// Why a line, or a piece of it, counts nowhere.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Bad {
-    /// No key, or none that is left after cleaning.
-    Key,
-    /// No type.
-    NoType,
-    /// A type that is not known.
-    Type,
-    /// A value that is no finite number, or negative where time is meant.
-    Value,
-    /// A sample rate that is no number, or out of range.
-    Rate,
-    /// Control characters in a key or a tag.
-    Control,
-    /// An event or a service check whose lengths or fields do not fit.
-    Notice,
-}
-
-impl Bad {
-    /// Every reason there is.
-    pub const ALL: [Self; 7] =
-        [Self::Key, Self::NoType, Self::Type, Self::Value, Self::Rate, Self::Control, Self::Notice];
-
-    /// The reason in a word.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Key => "key",
-            Self::NoType => "no_type",
-            Self::Type => "type",
-            Self::Value => "value",
-            Self::Rate => "rate",
-            Self::Control => "control",
-            Self::Notice => "notice",
-        }
-    }
-}
-
-/// What of a datagram was counted.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Seen {
-    /// Lines.
-    pub lines: u64,
-    /// Pieces that said nothing.
-    pub bad: u64,
-}
+use key::{IN_KEY, KeyBuffer};
+use sink::CountingSink;
 
 /// Reads datagrams of one flavour.
 #[derive(Debug)]
-pub(crate) struct Reader {
+pub(crate) struct LineReader {
     flavour: Flavour,
-    cleans_keys: bool,
-    counts_keys: bool,
-    /// Where keys are written that are not used as they came.
-    key: Vec<u8>,
-    tags: native::Tags,
+    keys: KeyBuffer,
+    tags: native::TagBuffer,
 }
 
-impl Reader {
+impl LineReader {
     /// A reader of this flavour; statsd's `keyNameSanitize` is on.
     pub(crate) fn new(flavour: Flavour) -> Self {
-        Self {
-            flavour,
-            cleans_keys: true,
-            counts_keys: false,
-            key: Vec::new(),
-            tags: native::Tags::default(),
-        }
+        let keys = KeyBuffer { text: Vec::new(), is_cleaning: true, is_counting: false };
+        Self { flavour, keys, tags: native::TagBuffer::default() }
     }
 
     /// Leaves keys as they come (`keyNameSanitize: false`).
     pub(crate) fn leaving_keys(mut self) -> Self {
-        self.cleans_keys = false;
+        self.keys.is_cleaning = false;
         self
     }
 
-    /// Tells [`Take::key`] of every line's key.
+    /// Shows every line's key to [`SampleSink::key`].
     pub(crate) fn counting_keys(mut self) -> Self {
-        self.counts_keys = true;
+        self.keys.is_counting = true;
         self
     }
 
     /// Reads one datagram, or a part of a stream that ends with a line.
-    pub(crate) fn read(&mut self, datagram: &[u8], take: &mut impl Take) -> Seen {
-        let mut seen = Seen::default();
+    pub(crate) fn read(&mut self, datagram: &[u8], sink: &mut impl SampleSink) -> LineCounts {
+        let mut counts = LineCounts::default();
         let mut rest = datagram;
         while !rest.is_empty() {
             if let Some((plain, length)) = plain(rest)
-                && self.take_plain(&plain, take)
+                && self.take_plain(&plain, sink)
             {
-                seen.lines += 1;
+                counts.lines += 1;
                 rest = &rest[length..];
                 continue;
             }
@@ -143,15 +64,15 @@ impl Reader {
                 Some(end) => (&rest[..end], end + 1),
                 None => (rest, rest.len()),
             };
-            self.take_line(line, take, &mut seen);
+            self.take_line(line, sink, &mut counts);
             rest = &rest[length..];
         }
-        seen
+        counts
     }
 
     /// False when this flavour means something else by it.
-    fn take_plain(&mut self, plain: &Plain<'_>, take: &mut impl Take) -> bool {
-        let Plain { key, value, kind } = *plain;
+    fn take_plain(&mut self, plain: &PlainLine<'_>, sink: &mut impl SampleSink) -> bool {
+        let PlainLine { key, value, kind } = *plain;
         let is_odd = match self.flavour {
             Flavour::Perl => value == 0.0,
             Flavour::Statsd => false,
@@ -160,64 +81,29 @@ impl Reader {
         if is_odd {
             return false;
         }
-        if self.counts_keys {
-            take.key(key);
+        if self.keys.is_counting {
+            sink.key(key);
         }
         match kind {
-            Kind::Counter => take.counter(key, value),
-            Kind::Timer => take.timer(key, value, 1.0),
-            Kind::Gauge => take.gauge(key, Change::Set(value)),
+            Kind::Counter => sink.counter(key, value),
+            Kind::Timer => sink.timer(key, value, 1.0),
+            Kind::Gauge => sink.gauge(key, GaugeChange::Set(value)),
         }
         true
     }
 
-    /// Takes each piece behind the key, as both references do; a key alone is bad.
-    fn pieces<'l, T: Take>(
-        &self,
-        pieces: impl Iterator<Item = &'l [u8]>,
-        to: &mut Counted<'_, T>,
-        sample: impl Fn(&[u8], &'l [u8], &mut T) -> Result<(), Bad>,
-    ) {
-        if self.counts_keys {
-            to.take.key(&self.key);
-        }
-        let mut pieces = pieces.peekable();
-        if pieces.peek().is_none() {
-            to.bad(Bad::NoType);
-        }
-        for piece in pieces {
-            if let Err(why) = sample(&self.key, piece, to.take) {
-                to.bad(why);
-            }
-        }
-    }
-
-    fn take_line(&mut self, line: &[u8], take: &mut impl Take, seen: &mut Seen) {
-        let mut counted = Counted { take, line, bad: 0 };
-        seen.lines += match self.flavour {
-            Flavour::Native => self.native(line, &mut counted),
-            Flavour::Statsd => self.statsd(line, &mut counted),
-            Flavour::Perl => self.perl(line, &mut counted),
+    fn take_line(&mut self, line: &[u8], sink: &mut impl SampleSink, counts: &mut LineCounts) {
+        let mut counting = CountingSink { sink, line, bad: 0 };
+        counts.lines += match self.flavour {
+            Flavour::Native => native::read(line, &mut self.keys, &mut self.tags, &mut counting),
+            Flavour::Statsd => statsd::read(line, &mut self.keys, &mut counting),
+            Flavour::Perl => perl::read(line, &mut self.keys, &mut counting),
         };
-        seen.bad += counted.bad;
+        counts.bad += counting.bad;
     }
 }
 
-/// Counts what is bad on its way.
-struct Counted<'t, T> {
-    take: &'t mut T,
-    line: &'t [u8],
-    bad: u64,
-}
-
-impl<T: Take> Counted<'_, T> {
-    fn bad(&mut self, why: Bad) {
-        self.bad += 1;
-        self.take.bad(self.line, why);
-    }
-}
-
-struct Plain<'l> {
+struct PlainLine<'l> {
     key: &'l [u8],
     value: f64,
     kind: Kind,
@@ -231,7 +117,7 @@ enum Kind {
 }
 
 /// A plain line at the start of `text`, and its length with its line feed.
-fn plain(text: &[u8]) -> Option<(Plain<'_>, usize)> {
+fn plain(text: &[u8]) -> Option<(PlainLine<'_>, usize)> {
     let colon = text.iter().position(|byte| !IN_KEY[usize::from(*byte)])?;
     if text[colon] != b':' {
         return None;
@@ -258,49 +144,7 @@ fn plain(text: &[u8]) -> Option<(Plain<'_>, usize)> {
         Some(b'\n') => end + 1,
         Some(_) => return None,
     };
-    Some((Plain { key: &text[..colon], value: value as f64, kind }, length))
-}
-
-/// What every flavour leaves alone in a key.
-const IN_KEY: [bool; 256] = {
-    let mut in_key = [false; 256];
-    let mut byte = 0;
-    while byte < 256 {
-        let letter = byte as u8;
-        in_key[byte] = letter.is_ascii_alphanumeric() || matches!(letter, b'_' | b'-' | b'.');
-        byte += 1;
-    }
-    in_key
-};
-
-/// Appends a key as statsd cleans it: white space becomes `_`, `/` becomes `-`, and what is neither
-/// alphanumeric nor one of `_-.` nor of `kept` is dropped.
-fn clean(key: &[u8], kept: &[u8], out: &mut Vec<u8>) {
-    let mut in_space = false;
-    for byte in key {
-        let is_space = matches!(byte, b'\t'..=b'\r' | b' ');
-        match byte {
-            _ if is_space && in_space => {}
-            _ if is_space => out.push(b'_'),
-            b'/' => out.push(b'-'),
-            _ if IN_KEY[usize::from(*byte)] || kept.contains(byte) => out.push(*byte),
-            _ => {}
-        }
-        in_space = is_space;
-    }
-}
-
-/// What a value stands for by its sample rate; too much to be counted is no rate.
-fn scaled(value: f64, rate: f64) -> Result<f64, Bad> {
-    let scaled = value / rate;
-    if scaled.is_finite() { Ok(scaled) } else { Err(Bad::Rate) }
-}
-
-/// A sample rate of digits and points after `@`, as both references cut it out.
-fn rate_prefix(field: &[u8]) -> Option<f64> {
-    let text = field.strip_prefix(b"@")?;
-    let length = text.iter().take_while(|byte| byte.is_ascii_digit() || **byte == b'.').count();
-    number::perl(&text[..length]).filter(|rate| *rate > 0.0)
+    Some((PlainLine { key: &text[..colon], value: value as f64, kind }, length))
 }
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use crate::error::StatsdError;
 use crate::flavour::Flavour;
 use crate::plan::Plan;
-use crate::server::Shared;
+use crate::state::ServerState;
 pub(crate) use commands::{deleted, matching};
 
 const CONNECTIONS_MAX: usize = 64;
@@ -34,14 +34,14 @@ pub(crate) fn bind(plan: &Plan) -> Result<Option<TcpListener>, StatsdError> {
 ///
 /// # Errors
 /// When there is no thread left.
-pub(crate) fn start(listener: TcpListener, shared: &Arc<Shared>) -> Result<(), StatsdError> {
-    let shared = Arc::clone(shared);
+pub(crate) fn start(listener: TcpListener, state: &Arc<ServerState>) -> Result<(), StatsdError> {
+    let state = Arc::clone(state);
     let name = "statsd management";
     let thread = std::thread::Builder::new().name(name.to_owned()).spawn(move || {
         let open = Arc::new(AtomicUsize::new(0));
         for stream in listener.incoming() {
             match stream {
-                Ok(stream) => serve(stream, &shared, &open),
+                Ok(stream) => serve(stream, &state, &open),
                 Err(error) => tracing::warn!(%error, "a connection to the management port failed"),
             }
         }
@@ -49,8 +49,8 @@ pub(crate) fn start(listener: TcpListener, shared: &Arc<Shared>) -> Result<(), S
     thread.map(drop).map_err(|source| StatsdError::Thread { name, source })
 }
 
-fn serve(stream: TcpStream, shared: &Arc<Shared>, open: &Arc<AtomicUsize>) {
-    let plan = shared.plan();
+fn serve(stream: TcpStream, state: &Arc<ServerState>, open: &Arc<AtomicUsize>) {
+    let plan = state.plan();
     let allow = plan.management.as_ref().map_or(&[][..], |m| &m.allow);
     let peer = stream.peer_addr().map(|peer| peer.ip());
     let is_allowed = allow.is_empty()
@@ -60,11 +60,11 @@ fn serve(stream: TcpStream, shared: &Arc<Shared>, open: &Arc<AtomicUsize>) {
         return;
     }
     open.fetch_add(1, Ordering::Relaxed);
-    let (shared, counted) = (Arc::clone(shared), Arc::clone(open));
+    let (state, counted) = (Arc::clone(state), Arc::clone(open));
     let thread = std::thread::Builder::new().name("statsd management".to_owned());
     let started = thread.spawn(move || {
         // A client that went away needs no answer.
-        let _ = answer(stream, &shared);
+        let _ = answer(stream, &state);
         counted.fetch_sub(1, Ordering::Relaxed);
     });
     if started.is_err() {
@@ -72,7 +72,7 @@ fn serve(stream: TcpStream, shared: &Arc<Shared>, open: &Arc<AtomicUsize>) {
     }
 }
 
-fn answer(mut stream: TcpStream, shared: &Shared) -> io::Result<()> {
+fn answer(mut stream: TcpStream, state: &ServerState) -> io::Result<()> {
     let mut waiting = Vec::new();
     let mut buffer = [0; 4096];
     loop {
@@ -81,8 +81,8 @@ fn answer(mut stream: TcpStream, shared: &Shared) -> io::Result<()> {
             return Ok(());
         }
         waiting.extend_from_slice(&buffer[..length]);
-        while let Some(line) = next_line(&mut waiting, shared.plan().flavour) {
-            let Some(reply) = commands::answer(shared, &line) else {
+        while let Some(line) = next_line(&mut waiting, state.plan().flavour) {
+            let Some(reply) = commands::answer(state, &line) else {
                 return stream.shutdown(std::net::Shutdown::Both);
             };
             stream.write_all(reply.as_bytes())?;

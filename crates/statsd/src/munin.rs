@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use page::{Page, Sample};
+use page::{MetricsPage, Sample};
 
 /// How long the page may take.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -45,7 +45,7 @@ pub fn get(url: &str) -> Result<String, String> {
 
 /// What a plug-in of this name answers; it is called `tidegate_PREFIX`.
 pub fn answer(page: &str, plugin: &str, verb: Verb) -> String {
-    let page = Page::read(page);
+    let page = MetricsPage::read(page);
     let prefix = plugin.split_once('_').map_or("", |(_, prefix)| prefix);
     match verb {
         Verb::Suggest => suggested(&page),
@@ -54,7 +54,7 @@ pub fn answer(page: &str, plugin: &str, verb: Verb) -> String {
 }
 
 /// The first words of families; of the server's own all that they have in common.
-fn suggested(page: &Page<'_>) -> String {
+fn suggested(page: &MetricsPage<'_>) -> String {
     let words = page.families.iter().map(|family| {
         let own = "tidegate_statsd";
         let word = family.name.split('_').find(|word| !word.is_empty()).unwrap_or_default();
@@ -64,11 +64,11 @@ fn suggested(page: &Page<'_>) -> String {
     words.into_iter().fold(String::new(), |text, word| text + word + "\n")
 }
 
-fn shown(page: &Page<'_>, plugin: &str, prefix: &str, is_config: bool) -> String {
+fn shown(page: &MetricsPage<'_>, plugin: &str, prefix: &str, is_config: bool) -> String {
     let mut graphs = [
-        Graph::new("rates", "rates", "per ${graph_period}"),
-        Graph::new("times", "times", "as it was sent"),
-        Graph::new("gauges", "gauges", "as it was sent"),
+        MuninGraph::new("rates", "rates", "per ${graph_period}"),
+        MuninGraph::new("times", "times", "as it was sent"),
+        MuninGraph::new("gauges", "gauges", "as it was sent"),
     ];
     let [rates, times, gauges] = &mut graphs;
     for family in &page.families {
@@ -111,7 +111,7 @@ fn rest<'n>(name: &'n str, prefix: &str) -> Option<&'n str> {
 }
 
 /// One graph of a plug-in.
-struct Graph {
+struct MuninGraph {
     name: &'static str,
     title: &'static str,
     unit: &'static str,
@@ -119,7 +119,7 @@ struct Graph {
     values: String,
 }
 
-impl Graph {
+impl MuninGraph {
     fn new(name: &'static str, title: &'static str, unit: &'static str) -> Self {
         Self { name, title, unit, config: String::new(), values: String::new() }
     }

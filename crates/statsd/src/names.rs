@@ -11,7 +11,7 @@ use hashbrown::HashTable;
 use std::hash::BuildHasher;
 
 /// A name, shared by everyone who shows it.
-pub(crate) type Name = Arc<str>;
+pub(crate) type SharedName = Arc<str>;
 
 /// What a slot costs beside its cell and the bytes of its name: the slot, its place in the index,
 /// and the head and rounding of an allocation.
@@ -27,15 +27,15 @@ pub(crate) fn name_bytes(name: &str) -> usize {
 
 /// Cells by name.
 #[derive(Debug)]
-pub struct Names<C> {
+pub(crate) struct NameMap<C> {
     index: HashTable<u32>,
-    slots: Vec<Option<Slot<C>>>,
+    slots: Vec<Option<NameSlot<C>>>,
     free: Vec<u32>,
 }
 
 #[derive(Debug)]
-struct Slot<C> {
-    name: Name,
+struct NameSlot<C> {
+    name: SharedName,
     hash: u64,
     /// Flushes since it was last touched; 0 when it was touched since the last one.
     idle: u32,
@@ -46,24 +46,22 @@ struct Slot<C> {
 
 /// Where a name is, until the next one is added or removed.
 #[derive(Debug, Clone, Copy)]
-pub struct Place(u32);
+pub(crate) struct SlotIndex(u32);
 
 /// A cell that is looked at by a flush.
 #[derive(Debug)]
-pub struct Seen<'n, C> {
+pub(crate) struct VisitedCell<'n, C> {
     /// Its name.
-    pub name: &'n Name,
+    pub name: &'n SharedName,
     /// The hash of its name.
     pub hash: u64,
     /// Flushes before this one in which it was not touched.
     pub idle: u32,
-    /// Times it was touched since the last flush.
-    pub touched: u32,
     /// The cell.
     pub cell: &'n mut C,
 }
 
-impl<C> Default for Names<C> {
+impl<C> Default for NameMap<C> {
     fn default() -> Self {
         Self { index: HashTable::new(), slots: Vec::new(), free: Vec::new() }
     }
@@ -74,26 +72,26 @@ pub(crate) fn hash(name: &[u8]) -> u64 {
     FixedState::with_seed(0).hash_one(name)
 }
 
-impl<C> Names<C> {
+impl<C> NameMap<C> {
     /// With room for so many names.
-    pub fn with_capacity(names: usize) -> Self {
+    pub(crate) fn with_capacity(names: usize) -> Self {
         let (index, slots) = (HashTable::with_capacity(names), Vec::with_capacity(names));
         Self { index, slots, free: Vec::new() }
     }
 
     /// The number of names.
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.index.len()
     }
 
     /// Where a name is, if it is known.
-    pub fn find(&self, name: &[u8], hash: u64) -> Option<Place> {
+    pub(crate) fn find(&self, name: &[u8], hash: u64) -> Option<SlotIndex> {
         let slots = &self.slots;
-        self.index.find(hash, |at| is(&slots[*at as usize], name, hash)).map(|at| Place(*at))
+        self.index.find(hash, |at| is(&slots[*at as usize], name, hash)).map(|at| SlotIndex(*at))
     }
 
     /// The cell at a place that was just found.
-    pub fn touch(&mut self, place: Place) -> &mut C {
+    pub(crate) fn touch(&mut self, place: SlotIndex) -> &mut C {
         let slot = self.slots[place.0 as usize].as_mut().expect("found places are taken");
         slot.idle = 0;
         slot.touched = slot.touched.saturating_add(1);
@@ -101,7 +99,7 @@ impl<C> Names<C> {
     }
 
     /// The name and the cell at a place that was just found.
-    pub fn touch_named(&mut self, place: Place) -> (&Name, &mut C) {
+    pub(crate) fn touch_named(&mut self, place: SlotIndex) -> (&SharedName, &mut C) {
         let slot = self.slots[place.0 as usize].as_mut().expect("found places are taken");
         slot.idle = 0;
         slot.touched = slot.touched.saturating_add(1);
@@ -109,21 +107,21 @@ impl<C> Names<C> {
     }
 
     /// The cell at a place that was just found, which was idle for so many flushes at most.
-    pub fn revive(&mut self, place: Place, idle: u32) -> &mut C {
+    pub(crate) fn revive(&mut self, place: SlotIndex, idle: u32) -> &mut C {
         let slot = self.slots[place.0 as usize].as_mut().expect("found places are taken");
         slot.idle = slot.idle.min(idle);
         &mut slot.cell
     }
 
     /// The name at a place that was just found.
-    pub fn name(&self, place: Place) -> &Name {
+    pub(crate) fn name(&self, place: SlotIndex) -> &SharedName {
         let slot = self.slots[place.0 as usize].as_ref();
         &slot.expect("found places are taken").name
     }
 
     /// Adds a name that is not known, untouched for `idle` flushes; returns where it is.
-    pub fn add(&mut self, name: Name, hash: u64, idle: u32, cell: C) -> Place {
-        let slot = Some(Slot { name, hash, idle, touched: 0, cell });
+    pub(crate) fn add(&mut self, name: SharedName, hash: u64, idle: u32, cell: C) -> SlotIndex {
+        let slot = Some(NameSlot { name, hash, idle, touched: 0, cell });
         let at = match self.free.pop() {
             Some(at) => {
                 self.slots[at as usize] = slot;
@@ -136,11 +134,11 @@ impl<C> Names<C> {
         };
         let slots = &self.slots;
         self.index.insert_unique(hash, at, |at| slot_hash(&slots[*at as usize]));
-        Place(at)
+        SlotIndex(at)
     }
 
     /// Removes a name.
-    pub fn remove(&mut self, name: &[u8]) -> Option<C> {
+    pub(crate) fn remove(&mut self, name: &[u8]) -> Option<C> {
         let hash = hash(name);
         let slots = &self.slots;
         let entry = self.index.find_entry(hash, |at| is(&slots[*at as usize], name, hash)).ok()?;
@@ -151,17 +149,17 @@ impl<C> Names<C> {
 
     /// Looks at up to `count` slots from `from` on for a flush; those for which `look` is false are
     /// removed. Returns where to go on, or none at the end.
-    pub fn visit(
+    pub(crate) fn visit(
         &mut self,
         from: usize,
         count: usize,
-        mut look: impl FnMut(Seen<'_, C>) -> bool,
+        mut look: impl FnMut(VisitedCell<'_, C>) -> bool,
     ) -> Option<usize> {
         let end = self.slots.len().min(from + count);
         for at in from..end {
             let Some(slot) = &mut self.slots[at] else { continue };
-            let Slot { name, hash, idle, touched, cell } = slot;
-            let seen = Seen { name, hash: *hash, idle: *idle, touched: *touched, cell };
+            let NameSlot { name, hash, idle, touched, cell } = slot;
+            let seen = VisitedCell { name, hash: *hash, idle: *idle, cell };
             let is_kept = look(seen);
             (*idle, *touched) = (idle.saturating_add(1), 0);
             let hash = *hash;
@@ -198,11 +196,11 @@ impl<C> Names<C> {
 
     /// Shows `look` up to `count` slots from `from` on, with the flushes for which each was idle;
     /// returns where to go on, or none at the end.
-    pub fn show<'n>(
+    pub(crate) fn show<'n>(
         &'n self,
         from: usize,
         count: usize,
-        mut look: impl FnMut(&'n Name, u32, &'n C),
+        mut look: impl FnMut(&'n SharedName, u32, &'n C),
     ) -> Option<usize> {
         let end = self.slots.len().min(from + count);
         let slots = self.slots.get(from..end).unwrap_or_default();
@@ -211,26 +209,26 @@ impl<C> Names<C> {
     }
 
     /// Every name with its cell, in the order in which they came.
-    pub fn iter(&self) -> impl Iterator<Item = (&Name, &C)> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&SharedName, &C)> {
         self.slots.iter().flatten().map(|slot| (&slot.name, &slot.cell))
     }
 
     /// Every name with its cell, in the order in which they came.
-    pub fn into_pairs(self) -> impl Iterator<Item = (Name, C)> {
+    pub(crate) fn into_pairs(self) -> impl Iterator<Item = (SharedName, C)> {
         self.slots.into_iter().flatten().map(|slot| (slot.name, slot.cell))
     }
 
     /// Every name with how often it was touched since the last flush, and its cell.
-    pub fn touched(&self) -> impl Iterator<Item = (&Name, u32, &C)> {
+    pub(crate) fn touched(&self) -> impl Iterator<Item = (&SharedName, u32, &C)> {
         self.slots.iter().flatten().map(|slot| (&slot.name, slot.touched, &slot.cell))
     }
 }
 
-fn is<C>(slot: &Option<Slot<C>>, name: &[u8], hash: u64) -> bool {
+fn is<C>(slot: &Option<NameSlot<C>>, name: &[u8], hash: u64) -> bool {
     slot.as_ref().is_some_and(|slot| slot.hash == hash && slot.name.as_bytes() == name)
 }
 
-fn slot_hash<C>(slot: &Option<Slot<C>>) -> u64 {
+fn slot_hash<C>(slot: &Option<NameSlot<C>>) -> u64 {
     slot.as_ref().map_or(0, |slot| slot.hash)
 }
 

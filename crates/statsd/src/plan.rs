@@ -8,8 +8,6 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::flavour::Flavour;
-use crate::flush::Keep;
-use crate::statistics::Histogram;
 
 /// The default for [`Plan::receive_buffer_bytes`]: 20,000 small datagrams.
 pub const RECEIVE_BUFFER_BYTES: usize = 8 << 20;
@@ -27,7 +25,7 @@ pub struct Plan {
     /// Which statsd it is.
     pub flavour: Flavour,
     /// Where samples come in.
-    pub inputs: Vec<Input>,
+    pub inputs: Vec<InputPlan>,
     /// Sockets and threads for each UDP address.
     pub receivers: usize,
     /// Bytes of a UDP socket's buffer that are asked for.
@@ -45,7 +43,7 @@ pub struct Plan {
     /// Bins of timers.
     pub histograms: Vec<Histogram>,
     /// The first part of the server's own names.
-    pub own_prefix: String,
+    pub self_prefix: String,
     /// The first part of the names of the metrics of the process it runs in; without, they are not
     /// flushed.
     pub process_prefix: Option<String>,
@@ -80,9 +78,59 @@ pub struct Plan {
     pub settings: Vec<(String, Value)>,
 }
 
+/// For how many flushes a name is kept that gets no samples.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Idle {
+    /// For ever.
+    Kept,
+    /// Removed with the so-many-th flush after its last sample; with 1 in the one that shows it.
+    Flushes(u32),
+}
+
+impl Idle {
+    /// Whether a name stays that has been idle for so many flushes before this one.
+    pub(crate) fn keeps(self, idle: u32) -> bool {
+        match self {
+            Self::Kept => true,
+            Self::Flushes(flushes) => idle + 1 < flushes,
+        }
+    }
+}
+
+/// What is kept of names that get no samples, by kind.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Keep {
+    /// Counters.
+    pub counters: Idle,
+    /// Timers.
+    pub timers: Idle,
+    /// Gauges.
+    pub gauges: Idle,
+    /// Sets.
+    pub sets: Idle,
+    /// Counters and gauges whose names contain one of these are always kept.
+    pub always: Vec<String>,
+}
+
+impl Keep {
+    /// Whether a name is kept however long it is idle.
+    pub(crate) fn keeps_always(&self, name: &str) -> bool {
+        self.always.iter().any(|part| name.contains(part.as_str()))
+    }
+}
+
+/// Bins for the timers whose names contain a text.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Histogram {
+    /// A part of a timer's name.
+    pub part: String,
+    /// Upper bounds, exclusive, in ascending order; none is without bound.
+    pub bins: Vec<Option<f64>>,
+}
+
 /// Where samples come in.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Input {
+pub enum InputPlan {
     /// Datagrams.
     Udp(SocketAddr),
     /// Lines over TCP.
@@ -93,7 +141,7 @@ pub enum Input {
     UnixDatagram(PathBuf, Option<u32>),
 }
 
-impl std::fmt::Display for Input {
+impl std::fmt::Display for InputPlan {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Udp(address) => write!(f, "udp:{address}"),

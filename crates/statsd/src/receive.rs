@@ -8,12 +8,15 @@
 
 mod batch;
 mod datagrams;
+mod inputs;
 mod intake;
+mod last_received;
 mod streams;
 
-pub(crate) use datagrams::{Datagrams, Socket};
+pub(crate) use datagrams::Datagrams;
+pub(crate) use inputs::{BoundInputs, Inputs};
 pub(crate) use intake::Intake;
-pub(crate) use streams::{StreamCounts, Streams};
+pub(crate) use streams::Streams;
 
 use std::io;
 use std::os::unix::fs::FileTypeExt;

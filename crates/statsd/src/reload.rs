@@ -1,22 +1,14 @@
-//! A configuration that is read again while the server runs.
+//! What of a configuration that is read again can change while the server runs.
 //!
 //! What does not bind a server to its start changes with the next flush, so that no flush is made
-//! by two sets of settings; what does (addresses, sockets, the interval, folders, repeaters) stays
-//! as it is, and is named. Backends that are other ones by then are ended, with what waits for
-//! them, before those that take their place begin.
-//! Invariant: [`InForce::plan`] is what the server does, not what a file says.
+//! by two sets of settings. What does (addresses, sockets, the interval, directories, repeaters)
+//! stays as it is, and is named.
+//! Never here: changing anything; these are functions of two plans.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-
-use parking_lot::{Mutex, RwLock};
 use serde_json::Value;
 
-use crate::backend::Outlet;
 use crate::flavour::Flavour;
 use crate::plan::{BackendPlan, Management, Plan};
-use crate::server::{Shared, show_own_names};
-use crate::table::Bounds;
 
 /// Keys that count at a start only, in our file and in those of the references.
 const AT_START: [&str; 17] = [
@@ -54,75 +46,8 @@ const OF_BACKENDS: [&str; 12] = [
     "repeaterProtocol",
 ];
 
-/// The plan by which a server works.
-#[derive(Debug)]
-pub struct InForce {
-    plan: RwLock<Arc<Plan>>,
-    /// How often it was changed.
-    version: AtomicU64,
-    /// The one that comes with the next flush.
-    next: Mutex<Option<Plan>>,
-}
-
-impl InForce {
-    /// The plan of a start.
-    pub fn new(plan: Plan) -> Self {
-        let plan = RwLock::new(Arc::new(plan));
-        Self { plan, version: AtomicU64::new(0), next: Mutex::default() }
-    }
-
-    /// The plan.
-    pub fn plan(&self) -> Arc<Plan> {
-        Arc::clone(&self.plan.read())
-    }
-
-    /// How often it was changed.
-    pub fn version(&self) -> u64 {
-        self.version.load(Ordering::Acquire)
-    }
-
-    /// Leaves a plan for the next flush; returns the keys that it cannot change.
-    pub fn leave(&self, plan: Plan) -> Vec<&'static str> {
-        let stuck = stuck(&self.plan(), &plan);
-        *self.next.lock() = Some(plan);
-        stuck
-    }
-
-    fn set(&self, plan: Plan) {
-        *self.plan.write() = Arc::new(plan);
-        self.version.fetch_add(1, Ordering::AcqRel);
-    }
-}
-
-/// Takes over the plan that was left, if there is one; by the thread that flushes, between flushes.
-pub(crate) fn take_over(shared: &Shared) {
-    let Some(next) = shared.in_force.next.lock().take() else { return };
-    let before = shared.plan();
-    let plan = merged(&before, next);
-    if plan.is_healthy != before.is_healthy {
-        shared.is_healthy.store(plan.is_healthy, Ordering::Relaxed);
-    }
-    if bounds_differ(&before, &plan) {
-        let bounds = Arc::new(Bounds::of(&plan, Some(&shared.bounds())));
-        shared.tables.iter().for_each(|table| table.lock().rebind(&bounds));
-        shared.gauges.lock().rebind(&bounds);
-        *shared.bounds.write() = bounds;
-    }
-    if plan.own_prefix != before.own_prefix {
-        show_own_names(&plan, &shared.tables[0]);
-    }
-    // Names that backends make begin with the prefix, too.
-    if plan.backends != before.backends || plan.own_prefix != before.own_prefix {
-        let old = std::mem::take(&mut *shared.outlets.write());
-        old.iter().for_each(Outlet::end);
-        *shared.outlets.write() = Outlet::start_all(&plan, shared.board.as_ref());
-    }
-    shared.in_force.set(plan);
-    tracing::info!("the configuration that was read again is in force");
-}
-
 /// What both say, the one before where it counts at a start only.
-fn merged(before: &Plan, next: Plan) -> Plan {
+pub(crate) fn merged(before: &Plan, next: Plan) -> Plan {
     let allow = next.management.map(|management| management.allow);
     let management = before.management.as_ref().map(|management| Management {
         address: management.address,
@@ -169,16 +94,17 @@ fn may_change(before: &[BackendPlan], next: &[BackendPlan]) -> bool {
     before.iter().filter(is_bound).eq(next.iter().filter(is_bound))
 }
 
-fn bounds_differ(one: &Plan, other: &Plan) -> bool {
+/// Whether tables may hold something else by the other plan.
+pub(crate) fn bounds_differ(one: &Plan, other: &Plan) -> bool {
     one.names_bytes_max != other.names_bytes_max
         || one.prefix_bytes_max != other.prefix_bytes_max
-        || one.own_prefix != other.own_prefix
+        || one.self_prefix != other.self_prefix
         || one.timer_values_max != other.timer_values_max
         || one.values_max != other.values_max
 }
 
 /// Keys in which two plans differ and which count at a start only.
-fn stuck(before: &Plan, next: &Plan) -> Vec<&'static str> {
+pub(crate) fn fixed_keys(before: &Plan, next: &Plan) -> Vec<&'static str> {
     let address = |plan: &Plan| plan.management.as_ref().map(|management| management.address);
     let is_native = before.flavour == Flavour::Native;
     let named = |native, other| if is_native { native } else { other };
@@ -195,6 +121,3 @@ fn stuck(before: &Plan, next: &Plan) -> Vec<&'static str> {
     ];
     differing.into_iter().filter(|(differs, _)| *differs).map(|(_, name)| name).collect()
 }
-
-#[cfg(test)]
-mod tests;

@@ -23,28 +23,28 @@ const RETRY: Duration = Duration::from_secs(1);
 
 /// Datagrams one behind the other, with where each ends.
 #[derive(Debug, Default)]
-struct Batch {
+struct DatagramBatch {
     bytes: Vec<u8>,
     ends: Vec<usize>,
 }
 
 /// A receiver's way to the repeater.
 #[derive(Debug)]
-pub struct Repeat {
-    queue: SyncSender<Batch>,
-    batch: Batch,
+pub(crate) struct Repeat {
+    queue: SyncSender<DatagramBatch>,
+    batch: DatagramBatch,
     dropped: Arc<AtomicU64>,
 }
 
 impl Repeat {
     /// Adds a datagram.
-    pub fn add(&mut self, datagram: &[u8]) {
+    pub(crate) fn add(&mut self, datagram: &[u8]) {
         self.batch.bytes.extend_from_slice(datagram);
         self.batch.ends.push(self.batch.bytes.len());
     }
 
     /// Hands over what was added.
-    pub fn hand_over(&mut self) {
+    pub(crate) fn hand_over(&mut self) {
         if self.batch.ends.is_empty() {
             return;
         }
@@ -57,8 +57,8 @@ impl Repeat {
 
 /// The thread that sends.
 #[derive(Debug)]
-pub struct Repeater {
-    queue: Mutex<Option<SyncSender<Batch>>>,
+pub(crate) struct Repeater {
+    queue: Mutex<Option<SyncSender<DatagramBatch>>>,
     thread: Mutex<Option<JoinHandle<()>>>,
     dropped: Arc<AtomicU64>,
     failed: Arc<AtomicU64>,
@@ -69,9 +69,10 @@ impl Repeater {
     ///
     /// # Errors
     /// When there is no thread left.
-    pub fn start(to: &[String], is_tcp: bool) -> Result<Self, StatsdError> {
+    pub(crate) fn start(to: &[String], is_tcp: bool) -> Result<Self, StatsdError> {
         let (queue, batches) = sync_channel(BATCHES_MAX);
-        let mut targets: Vec<Target> = to.iter().map(|to| Target::new(to, is_tcp)).collect();
+        let mut targets: Vec<RepeatTarget> =
+            to.iter().map(|to| RepeatTarget::new(to, is_tcp)).collect();
         let failed = Arc::new(AtomicU64::new(0));
         let counted = Arc::clone(&failed);
         let name = "statsd repeater";
@@ -83,23 +84,23 @@ impl Repeater {
     }
 
     /// A way to it for one receiver; none once it has ended.
-    pub fn way(&self) -> Option<Repeat> {
+    pub(crate) fn way(&self) -> Option<Repeat> {
         let queue = self.queue.lock().clone()?;
-        Some(Repeat { queue, batch: Batch::default(), dropped: Arc::clone(&self.dropped) })
+        Some(Repeat { queue, batch: DatagramBatch::default(), dropped: Arc::clone(&self.dropped) })
     }
 
     /// Datagrams that found no room.
-    pub fn dropped(&self) -> u64 {
+    pub(crate) fn dropped(&self) -> u64 {
         self.dropped.load(Ordering::Relaxed)
     }
 
     /// Datagrams that a server could not be sent.
-    pub fn failed(&self) -> u64 {
+    pub(crate) fn failed(&self) -> u64 {
         self.failed.load(Ordering::Relaxed)
     }
 
     /// Waits until everything was sent; receivers must have ended before.
-    pub fn end(&self) {
+    pub(crate) fn end(&self) {
         *self.queue.lock() = None;
         if let Some(thread) = self.thread.lock().take() {
             // A thread that panicked sends nothing more.
@@ -108,7 +109,7 @@ impl Repeater {
     }
 }
 
-fn run(batches: &Receiver<Batch>, targets: &mut [Target], failed: &AtomicU64) {
+fn run(batches: &Receiver<DatagramBatch>, targets: &mut [RepeatTarget], failed: &AtomicU64) {
     while let Ok(batch) = batches.recv() {
         for target in &mut *targets {
             failed.fetch_add(target.send(&batch), Ordering::Relaxed);
@@ -117,7 +118,7 @@ fn run(batches: &Receiver<Batch>, targets: &mut [Target], failed: &AtomicU64) {
 }
 
 /// One of the other servers.
-struct Target {
+struct RepeatTarget {
     to: String,
     is_tcp: bool,
     way: Option<Way>,
@@ -130,13 +131,13 @@ enum Way {
     Tcp(TcpStream),
 }
 
-impl Target {
+impl RepeatTarget {
     fn new(to: &str, is_tcp: bool) -> Self {
         Self { to: to.to_owned(), is_tcp, way: None, retry: None }
     }
 
     /// Sends all datagrams; returns how many could not be sent.
-    fn send(&mut self, batch: &Batch) -> u64 {
+    fn send(&mut self, batch: &DatagramBatch) -> u64 {
         let (mut from, mut failed) = (0, 0);
         for end in &batch.ends {
             failed += u64::from(!self.send_one(&batch.bytes[from..*end]));

@@ -4,152 +4,71 @@
 //! the end receivers take what still waits in their sockets, a last flush is made of it, and
 //! backends deliver that before the server is gone.
 
-use std::net::UdpSocket;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
 
 use metrics::Registry;
-use parking_lot::{Condvar, Mutex, RwLock};
-use serde_json::{Map, Value, json};
 
-use crate::backend::{self, Board, Format, Outlet, Scrapes, Status};
-use crate::clock::{Clock, Interval, rounded_s};
+use crate::backend::{self, PageServer};
+use crate::clock::FlushClock;
 use crate::error::StatsdError;
-use crate::flavour::Flavour;
-use crate::flush::Flush;
 use crate::flushing;
 use crate::keys;
-use crate::line::Bad;
 use crate::manage;
-use crate::own::Own;
-use crate::plan::{BackendPlan, Input, Plan};
-use crate::receive::{Datagrams, Intake, Socket, StreamCounts, Streams};
-use crate::reload::InForce;
-use crate::repeat::Repeater;
-use crate::snapshot::Keeper;
-use crate::table::{Bounds, Gauges, Table, Totals};
-
-/// What all threads of a server share.
-#[derive(Debug)]
-pub struct Shared {
-    /// A table for each receiver.
-    pub tables: Vec<Arc<Mutex<Table>>>,
-    /// The gauges of all receivers.
-    pub gauges: Arc<Mutex<Gauges>>,
-    /// Datagram sockets.
-    pub sockets: Vec<Arc<Socket>>,
-    /// What happened to connections.
-    pub streams: Arc<StreamCounts>,
-    /// Seconds since the Unix epoch, rounded as JavaScript rounds.
-    pub started_unix_s: u64,
-    /// What `health` answers.
-    pub is_healthy: AtomicBool,
-    /// Backends with their threads.
-    pub outlets: RwLock<Vec<Outlet>>,
-    /// What Prometheus is shown, where it is.
-    pub board: Option<Arc<Board>>,
-    /// Repeaters with their threads.
-    pub repeaters: Vec<Repeater>,
-    /// When the last datagram came, in seconds since the Unix epoch.
-    pub last_seen_unix_s: Arc<AtomicU64>,
-    /// The process's own metrics, where there are any.
-    own: Option<Own>,
-    /// The last flush, unless it had too many names to be kept.
-    pub last_flush: Mutex<Option<Arc<Flush>>>,
-    /// The plan by which it works.
-    pub in_force: Arc<InForce>,
-    /// What tables may hold.
-    pub bounds: RwLock<Arc<Bounds>>,
-    /// The interval that goes on.
-    pub interval: Interval,
-    /// What is kept for the next start.
-    pub snapshot: Option<Keeper>,
-    ends: AtomicBool,
-    end: (Mutex<bool>, Condvar),
-}
+use crate::plan::Plan;
+use crate::receive::{BoundInputs, Datagrams, Intake, Streams};
+use crate::state::ServerState;
 
 /// A running server.
 #[derive(Debug)]
-pub struct Server {
-    shared: Arc<Shared>,
+pub struct StatsdServer {
+    state: Arc<ServerState>,
     receivers: Vec<JoinHandle<()>>,
     /// Flushes, and writes the keys that come most often.
     timed: Vec<JoinHandle<()>>,
-    scrapes: Option<Scrapes>,
+    scrapes: Option<PageServer>,
     waker: Arc<mio::Waker>,
 }
 
-impl Server {
+impl StatsdServer {
     /// Binds every input and starts all threads; the metrics of `registry` are flushed, too, if the
     /// plan has a prefix for them.
     ///
     /// # Errors
     /// When an address or a path cannot be bound, or a thread cannot be started.
     pub fn start(plan: Plan, registry: Option<&Registry>) -> Result<Self, StatsdError> {
-        let mut bound = Bound::new(&plan)?;
-        let bounds = Arc::new(Bounds::of(&plan, None));
-        let table = || Arc::new(Mutex::new(Table::new(Arc::clone(&bounds))));
-        let tables: Vec<_> = (0..bound.sockets.len() + 1).map(|_| table()).collect();
-        show_own_names(&plan, &tables[0]);
-        let mut gauges = Gauges::new(Arc::clone(&bounds));
-        let (snapshot, interval) = match &plan.snapshot {
-            Some(path) => {
-                let (keeper, interval) = Keeper::open(path, &mut tables[0].lock(), &mut gauges);
-                (Some(keeper), interval)
-            }
-            None => (None, Interval::new(0, Duration::ZERO)),
-        };
+        let (inputs, streams) = BoundInputs::bind(&plan)?.split();
         let management = manage::bind(&plan)?;
-        let page = page(&plan)?;
-        let board = plan.backends.iter().any(|b| matches!(b, BackendPlan::Prometheus { .. }));
-        let board = board.then(|| Arc::new(Board::new(&plan)));
+        let page = backend::page_listener(&plan)?;
         let started_us = stdx::unix_micros();
-        let shared = Arc::new(Shared {
-            gauges: Arc::new(Mutex::new(gauges)),
-            sockets: std::mem::take(&mut bound.sockets),
-            streams: bound.streams.counts(),
-            started_unix_s: rounded_s(started_us),
-            is_healthy: AtomicBool::new(plan.is_healthy),
-            outlets: RwLock::new(Outlet::start_all(&plan, board.as_ref())),
-            board,
-            repeaters: repeaters(&plan)?,
-            last_seen_unix_s: Arc::new(AtomicU64::new(rounded_s(started_us))),
-            own: registry.cloned().zip(plan.process_prefix.as_deref()).map(|(r, p)| Own::new(r, p)),
-            last_flush: Mutex::default(),
-            ends: AtomicBool::new(false),
-            end: (Mutex::new(false), Condvar::new()),
-            in_force: Arc::new(InForce::new(plan)),
-            tables,
-            bounds: RwLock::new(bounds),
-            interval,
-            snapshot,
-        });
-        if let Some(keeper) = &shared.snapshot {
+        let state = Arc::new(ServerState::start(plan, registry, inputs)?);
+        if let Some(snapshot) = &state.snapshot {
             // Before anything is flushed: what was taken over is bound to an interval of this run.
-            keeper.write(&shared);
+            snapshot.write(&state.tally);
         }
-        let waker = bound.streams.waker();
-        let receivers = receivers(&shared, bound.streams)?;
+        let waker = streams.waker();
+        let receivers = receivers(&state, streams)?;
         if let Some(listener) = management {
-            manage::start(listener, &shared)?;
+            manage::start(listener, &state)?;
         }
-        let timed = timed(&shared, started_us)?;
-        let scrapes = page.zip(shared.board.as_ref());
-        let scrapes = scrapes.map(|(page, board)| page.start(board, &shared)).transpose();
+        let timed = timed(&state, started_us)?;
+        let scrapes = page.zip(state.backends.page()).map(|(listener, page)| {
+            let (page, state) = (Arc::clone(page), Arc::clone(&state));
+            listener.start(move |format| page.render(&state.figures(), format))
+        });
+        let scrapes = scrapes.transpose();
         let scrapes = scrapes.map_err(|source| StatsdError::Thread { name: "scrape", source })?;
-        Ok(Self { shared, receivers, timed, scrapes, waker })
+        Ok(Self { state, receivers, timed, scrapes, waker })
     }
 
     /// What its threads share.
-    pub fn shared(&self) -> &Arc<Shared> {
-        &self.shared
+    pub fn state(&self) -> &Arc<ServerState> {
+        &self.state
     }
 
     /// Takes what still waits, flushes it, and waits until backends have delivered.
     pub fn end(mut self) {
-        self.shared.ends.store(true, Ordering::Release);
+        self.state.shutdown.end_receivers();
         if let Err(error) = self.waker.wake() {
             tracing::error!(%error, "connections cannot be told to end");
         }
@@ -157,276 +76,60 @@ impl Server {
             // A receiver that panicked has taken nothing more.
             let _ = receiver.join();
         }
-        self.shared.sockets.iter().for_each(|socket| socket.retire());
-        *self.shared.end.0.lock() = true;
-        self.shared.end.1.notify_all();
+        self.state.inputs.sockets.iter().for_each(|socket| socket.retire());
+        self.state.shutdown.end_all();
         for thread in self.timed {
             // One that panicked has nothing left to do.
             let _ = thread.join();
         }
-        if let Some(keeper) = &self.shared.snapshot {
-            keeper.write(&self.shared);
+        if let Some(snapshot) = &self.state.snapshot {
+            snapshot.write(&self.state.tally);
         }
-        self.shared.repeaters.iter().for_each(Repeater::end);
-        self.shared.outlets.read().iter().for_each(Outlet::end);
-        self.scrapes.into_iter().for_each(Scrapes::end);
+        self.state.backends.end();
+        self.scrapes.into_iter().for_each(PageServer::end);
     }
 }
 
-impl Shared {
-    /// What it is to do.
-    pub fn plan(&self) -> Arc<Plan> {
-        self.in_force.plan()
-    }
-
-    /// What tables may hold.
-    pub fn bounds(&self) -> Arc<Bounds> {
-        Arc::clone(&self.bounds.read())
-    }
-
-    /// Takes over another plan with the next flush, as far as a running server can; what it cannot
-    /// change is said, and stays.
-    pub fn reload(&self, plan: Plan) {
-        let stuck = self.in_force.leave(plan);
-        if stuck.is_empty() {
-            tracing::info!("the configuration was read again, and comes with the next flush");
-        } else {
-            let needs_restart = stuck.join(", ");
-            tracing::warn!(
-                needs_restart,
-                "the configuration was read again, and comes with the next flush, but for this"
-            );
-        }
-    }
-
-    /// Waits for so long; true when the server ends meanwhile.
-    pub fn ends_within(&self, time: Duration) -> bool {
-        let due = Instant::now() + time;
-        let mut has_ended = self.end.0.lock();
-        while !*has_ended && Instant::now() < due {
-            self.end.1.wait_until(&mut has_ended, due);
-        }
-        *has_ended
-    }
-
-    /// Counts what the process's own metrics have gained.
-    pub fn take_own(&self) {
-        if let Some(own) = &self.own {
-            let table = self.tables.last().expect("connections have a table");
-            own.take(table, &self.gauges);
-        }
-    }
-
-    /// The last flush; none before the first one, or if it had more than 10,000 names.
-    pub fn last_flush(&self) -> Option<Arc<Flush>> {
-        self.last_flush.lock().clone()
-    }
-
-    /// What came in since the start, of all receivers.
-    pub fn totals(&self) -> Totals {
-        let mut all = Totals::default();
-        for table in &self.tables {
-            all.add(&table.lock().totals);
-        }
-        all
-    }
-
-    /// How it does, as one JSON document.
-    pub fn status(&self) -> Value {
-        let totals = self.totals();
-        let bad = Bad::ALL.iter().zip(totals.bad);
-        let bad: Map<String, Value> =
-            bad.map(|(why, count)| (why.name().to_owned(), count.into())).collect();
-        let last_bad = totals.last_bad.map(
-            |(why, line)| json!({ "why": why.name(), "line": String::from_utf8_lossy(&line) }),
-        );
-        let sockets = self.sockets.iter().map(|socket| {
-            json!({
-                "address": socket.address(),
-                "buffer_bytes": socket.buffer_bytes(),
-                "dropped_by_kernel": socket.dropped(),
-            })
-        });
-        let backends = self.backends().into_iter().map(|(name, status)| {
-            json!({
-                "name": name,
-                "last_flush_unix_s": status.last_flush,
-                "last_flush_ms": status.flush_time_ms,
-                "last_flush_bytes": status.flush_length,
-                "delivered": status.delivered,
-                "lost": status.lost,
-                "spooled_bytes": status.spooled_bytes,
-                "last_error": status.last_error,
-            })
-        });
-        let bounds = self.bounds();
-        let names = bounds.budget.usage().into_iter().map(|usage| {
-            json!({ "prefix": usage.prefix, "bytes": usage.used, "bytes_max": usage.bytes_max })
-        });
-        json!({
-            "packets": totals.packets,
-            "bytes": totals.bytes,
-            "lines": totals.lines,
-            "bad_lines": bad,
-            "last_bad_line": last_bad,
-            "notices_dropped": totals.notices_dropped,
-            "values_summarised": totals.values_summarised,
-            "members_summarised": totals.members_summarised,
-            "names": names.collect::<Vec<_>>(),
-            "overflowed": bounds.budget.overflowed(),
-            "sockets": sockets.collect::<Vec<_>>(),
-            "connections": self.streams.open.load(Ordering::Relaxed),
-            "connections_displaced": self.streams.displaced.load(Ordering::Relaxed),
-            "connections_endless": self.streams.endless.load(Ordering::Relaxed),
-            "repeated_dropped": self.repeaters.iter().map(Repeater::dropped).sum::<u64>(),
-            "repeated_failed": self.repeaters.iter().map(Repeater::failed).sum::<u64>(),
-            "backends": backends.collect::<Vec<_>>(),
-            "prometheus": self.board.as_ref().map(|board| shown(board)),
-            "snapshot": self.snapshot.as_ref().map(Keeper::status),
-        })
-    }
-
-    /// Whether there is a page for Prometheus: a backend of that kind.
-    pub fn has_page(&self) -> bool {
-        self.board.is_some()
-    }
-
-    /// That page, in Prometheus' text format.
-    pub fn page(&self) -> Option<Vec<u8>> {
-        self.board.as_ref().map(|board| backend::page(board, self, Format::Text))
-    }
-
-    /// What an operator has to see to, in words.
-    pub fn alarms(&self) -> Vec<String> {
-        let failing = self.backends().into_iter().filter_map(|(name, status)| {
-            let error = status.last_error?;
-            Some(format!("statsd: the backend {name} does not take flushes: {error}"))
-        });
-        let snapshot = self.snapshot.iter().flat_map(Keeper::alarms);
-        failing.chain(snapshot).collect()
-    }
-
-    /// How backends do, by name.
-    pub fn backends(&self) -> Vec<(String, Status)> {
-        let outlets = self.outlets.read();
-        outlets.iter().map(|outlet| (outlet.name().to_owned(), outlet.status())).collect()
-    }
-}
-
-/// What the page for Prometheus shows.
-fn shown(board: &Board) -> Value {
-    let (families, series, oddities) = board.status();
-    json!({
-        "families": families,
-        "series": series,
-        "refused_names": oddities.refused,
-        "merged_names": oddities.merged,
-        "negative_sums": oddities.negative_sums,
-        "last_refused": oddities.last_refused.as_deref(),
-    })
-}
-
-/// The listener for Prometheus, where there is to be one.
-fn page(plan: &Plan) -> Result<Option<backend::Bound>, StatsdError> {
-    let listen = plan.backends.iter().find_map(|backend| match backend {
-        BackendPlan::Prometheus { listen } => *listen,
-        _ => None,
-    });
-    let bind = |address| {
-        let bound = backend::Bound::new(address);
-        bound.map_err(StatsdError::bind(format!("tcp:{address}")))
-    };
-    listen.map(bind).transpose()
-}
-
-/// Inputs that are bound, and not read yet.
-struct Bound {
-    sockets: Vec<Arc<Socket>>,
+/// Starts a thread for each socket, and one for all connections.
+fn receivers(
+    state: &Arc<ServerState>,
     streams: Streams,
-}
-
-impl Bound {
-    fn new(plan: &Plan) -> Result<Self, StatsdError> {
-        let streams = Streams::new().map_err(StatsdError::bind("connections"))?;
-        let mut bound = Self { sockets: Vec::new(), streams };
-        for input in &plan.inputs {
-            bound.input(input, plan)?;
-        }
-        Ok(bound)
-    }
-
-    fn input(&mut self, input: &Input, plan: &Plan) -> Result<(), StatsdError> {
-        let (bytes, trains) = (plan.receive_buffer_bytes, plan.takes_trains);
-        let wrong = |source| StatsdError::Bind { what: input.to_string(), source };
-        match input {
-            Input::Udp(address) => {
-                let mut address = *address;
-                let is_shared = plan.receivers > 1;
-                if is_shared && address.port() != 0 {
-                    // Sockets that share a port share it with another server, too, and then each
-                    // would get some of the samples: so it must be free before.
-                    drop(UdpSocket::bind(address).map_err(wrong)?);
-                }
-                for _ in 0..plan.receivers {
-                    let socket = Socket::udp(address, is_shared, trains, bytes).map_err(wrong)?;
-                    // Port 0 is one port for all of them.
-                    address.set_port(socket.port());
-                    self.sockets.push(Arc::new(socket));
-                }
-            }
-            Input::Tcp(address) => drop(self.streams.listen_tcp(*address).map_err(wrong)?),
-            Input::Unix(path, mode) => self.streams.listen_unix(path, *mode).map_err(wrong)?,
-            Input::UnixDatagram(path, mode) => {
-                let socket = Socket::unix(path, *mode, bytes).map_err(wrong)?;
-                self.sockets.push(Arc::new(socket));
-            }
-        }
-        Ok(())
-    }
-}
-
-fn receivers(shared: &Arc<Shared>, streams: Streams) -> Result<Vec<JoinHandle<()>>, StatsdError> {
+) -> Result<Vec<JoinHandle<()>>, StatsdError> {
     let intake = |at: usize| {
-        let table = Arc::clone(&shared.tables[at]);
-        let seen = Arc::clone(&shared.last_seen_unix_s);
-        let repeats = shared.repeaters.iter().filter_map(Repeater::way).collect();
-        let intake =
-            Intake::new(Arc::clone(&shared.in_force), table, Arc::clone(&shared.gauges), seen);
-        intake.repeating(repeats)
+        let (config, table) = (Arc::clone(&state.config), Arc::clone(&state.tally.tables[at]));
+        let last_received = Arc::clone(&state.inputs.last_received);
+        let intake = Intake::new(config, table, Arc::clone(&state.tally.gauges), last_received);
+        intake.repeating(state.backends.repeats())
     };
     let mut threads = Vec::new();
-    for (at, socket) in shared.sockets.iter().enumerate() {
+    for (at, socket) in state.inputs.sockets.iter().enumerate() {
         let datagrams = Datagrams::new(Arc::clone(socket), intake(at));
-        let shared = Arc::clone(shared);
-        threads.push(spawn("statsd receive", move || datagrams.run(&shared.ends))?);
+        let state = Arc::clone(state);
+        let run = move || datagrams.run(&state.shutdown.receivers);
+        threads.push(spawn("statsd receive", run)?);
     }
-    let (last, shared) = (intake(shared.sockets.len()), Arc::clone(shared));
-    threads.push(spawn("statsd streams", move || streams.run(last, &shared.ends))?);
+    let (last, state) = (intake(state.inputs.sockets.len()), Arc::clone(state));
+    let run = move || streams.run(last, &state.shutdown.receivers);
+    threads.push(spawn("statsd streams", run)?);
     Ok(threads)
 }
 
 /// Flushes, writes snapshots, and writes the keys that come most often.
-fn timed(shared: &Arc<Shared>, started_us: u64) -> Result<Vec<JoinHandle<()>>, StatsdError> {
-    let plan = shared.plan();
-    let clock = Clock::new(plan.flavour, plan.interval, started_us);
-    let flushing = Arc::clone(shared);
+fn timed(state: &Arc<ServerState>, started_us: u64) -> Result<Vec<JoinHandle<()>>, StatsdError> {
+    let plan = state.plan();
+    let clock = FlushClock::new(plan.flavour, plan.interval, started_us);
+    let flushing = Arc::clone(state);
     let mut threads = vec![spawn("statsd flush", move || flushing::run(&flushing, clock))?];
-    if shared.snapshot.is_some() {
-        let shared = Arc::clone(shared);
-        let run = move || shared.snapshot.iter().for_each(|keeper| keeper.run(&shared));
+    if state.snapshot.is_some() {
+        let state = Arc::clone(state);
+        let run = move || {
+            state.snapshot.iter().for_each(|store| store.run(&state.tally, &state.shutdown));
+        };
         threads.push(spawn("statsd snapshot", run)?);
     }
-    let shared = Arc::clone(shared);
-    threads.push(spawn("statsd keys", move || keys::run(&shared))?);
+    let state = Arc::clone(state);
+    threads.push(spawn("statsd keys", move || keys::run(&state))?);
     Ok(threads)
-}
-
-fn repeaters(plan: &Plan) -> Result<Vec<Repeater>, StatsdError> {
-    let repeaters = plan.backends.iter().filter_map(|backend| match backend {
-        BackendPlan::Repeater { to, is_tcp } => Some(Repeater::start(to, *is_tcp)),
-        _ => None,
-    });
-    repeaters.collect()
 }
 
 fn spawn(
@@ -435,15 +138,4 @@ fn spawn(
 ) -> Result<JoinHandle<()>, StatsdError> {
     let thread = std::thread::Builder::new().name(name.to_owned()).spawn(body);
     thread.map_err(|source| StatsdError::Thread { name, source })
-}
-
-/// The references show their own counters from the first flush on.
-pub(crate) fn show_own_names(plan: &Plan, table: &Mutex<Table>) {
-    let mut names = vec!["bad_lines_seen", "packets_received"];
-    if plan.flavour != Flavour::Perl {
-        names.push("metrics_received");
-    }
-    for name in names {
-        table.lock().add(format!("{}.{name}", plan.own_prefix).as_bytes(), 0.0);
-    }
 }

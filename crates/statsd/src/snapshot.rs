@@ -22,16 +22,16 @@ use std::time::{Duration, Instant};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 
-use crate::clock::Interval;
 use crate::figures;
-use crate::names::{Name, Names};
-use crate::server::Shared;
-use crate::table::{Gauges, Table};
-use format::{Head, Record, Refused, SetMembers, Values, Writer, encode};
+use crate::names::{NameMap, SharedName};
+use crate::shutdown::Shutdown;
+use crate::table::Table;
+use crate::tally::Tally;
+use format::{Record, Refused, SetRecord, SnapshotHead, TimerRecord, Writer, encode};
 
 /// How often a snapshot is written: what a crash costs at most, and what a disk always has time
 /// for.
-const EVERY: Duration = Duration::from_secs(1);
+const INTERVAL: Duration = Duration::from_secs(1);
 /// How many times the time of writing passes before the next one, and how long at most.
 const REST: (u32, Duration) = (3, Duration::from_secs(30));
 /// Names that are looked at under one lock, as by a flush.
@@ -45,15 +45,27 @@ const NUMBER_MAX: u64 = 1 << 60;
 
 /// Keeps the file of a server up to date.
 #[derive(Debug)]
-pub struct Keeper {
+pub(crate) struct SnapshotStore {
     path: PathBuf,
     state: Mutex<State>,
     /// Of the last snapshot, so that nothing is written while nothing comes.
-    written: Mutex<Option<Seen>>,
+    written: Mutex<Option<SnapshotContent>>,
 }
 
 /// What changes when anything does.
-type Seen = (u64, u64, usize);
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct SnapshotContent {
+    interval: u64,
+    packets: u64,
+    names: usize,
+}
+
+impl SnapshotContent {
+    fn of(tally: &Tally) -> Self {
+        let names = tally.names();
+        Self { interval: tally.interval.number(), packets: tally.totals().packets, names }
+    }
+}
 
 #[derive(Debug, Default)]
 struct State {
@@ -66,14 +78,14 @@ struct State {
     refused: Option<String>,
 }
 
-impl Keeper {
+impl SnapshotStore {
     /// Takes over what the file has, with the interval that goes on; without one everything begins.
-    pub fn open(path: &Path, table: &mut Table, gauges: &mut Gauges) -> (Self, Interval) {
+    pub(crate) fn open(path: &Path, tally: &Tally) -> Self {
         let mut state = State::default();
         let flushed = flushed(&mark_path(path));
         let mut passed = Duration::ZERO;
         let mut last = flushed.filter(|flushed| *flushed < NUMBER_MAX).unwrap_or(0);
-        match restore(path, flushed, table, gauges) {
+        match restore(path, flushed, tally) {
             Ok(Restored { head, names, interval }) => {
                 last = last.max(head.interval);
                 state.restored_names = names;
@@ -92,30 +104,31 @@ impl Keeper {
             }
             Err(refused) => state.refused = Some(set_aside(path, &refused)),
         }
+        tally.interval.resume(last + 1, passed);
         let (state, written) = (Mutex::new(state), Mutex::default());
-        (Self { path: path.to_owned(), state, written }, Interval::new(last + 1, passed))
+        Self { path: path.to_owned(), state, written }
     }
 
     /// Writes snapshots until the server ends.
-    pub fn run(&self, shared: &Shared) {
-        let mut wait = EVERY;
-        while !shared.ends_within(wait) {
-            wait = (self.write(shared) * REST.0).clamp(EVERY, REST.1);
+    pub(crate) fn run(&self, tally: &Tally, shutdown: &Shutdown) {
+        let mut wait = INTERVAL;
+        while !shutdown.ends_within(wait) {
+            wait = (self.write(tally) * REST.0).clamp(INTERVAL, REST.1);
         }
     }
 
     /// Writes a snapshot of what there is, if anything came; returns how long that took.
-    pub fn write(&self, shared: &Shared) -> Duration {
+    pub(crate) fn write(&self, tally: &Tally) -> Duration {
         let begun = Instant::now();
-        let seen = self.seen(shared);
-        if *self.written.lock() == Some(seen) {
+        let content = SnapshotContent::of(tally);
+        if *self.written.lock() == Some(content) {
             return Duration::ZERO;
         }
-        let outcome = self.write_aside(shared);
+        let outcome = self.write_aside(tally);
         let took = begun.elapsed();
         match outcome {
             Ok(bytes) => {
-                *self.written.lock() = Some(seen);
+                *self.written.lock() = Some(content);
                 let mut state = self.state.lock();
                 (state.bytes, state.took) = (bytes, took);
                 state.written_unix_s = stdx::unix_micros() / 1_000_000;
@@ -133,7 +146,7 @@ impl Keeper {
     }
 
     /// Notes that an interval is flushed, before backends get it.
-    pub fn flushed(&self, interval: u64) {
+    pub(crate) fn flushed(&self, interval: u64) {
         let Err(error) = mark(&mark_path(&self.path), interval) else { return };
         // Better lost than counted twice.
         let removed = fs::remove_file(&self.path);
@@ -150,7 +163,7 @@ impl Keeper {
     }
 
     /// How it does, as JSON.
-    pub fn status(&self) -> Value {
+    pub(crate) fn status(&self) -> Value {
         let state = self.state.lock();
         json!({
             "path": self.path.display().to_string(),
@@ -165,7 +178,7 @@ impl Keeper {
     }
 
     /// What an operator has to see to, in words.
-    pub fn alarms(&self) -> Vec<String> {
+    pub(crate) fn alarms(&self) -> Vec<String> {
         let state = self.state.lock();
         let path = self.path.display();
         let failing = state.last_error.as_ref();
@@ -183,35 +196,26 @@ impl Keeper {
         state.last_error = Some(error.to_owned());
     }
 
-    fn seen(&self, shared: &Shared) -> Seen {
-        let mut names = shared.gauges.lock().names.len();
-        for table in &shared.tables {
-            let table = table.lock();
-            names += table.counters.len() + table.timers.len() + table.sets.len();
-        }
-        (shared.interval.number(), shared.totals().packets, names)
-    }
-
-    fn write_aside(&self, shared: &Shared) -> io::Result<u64> {
-        let folder = self.path.parent().unwrap_or(Path::new("."));
-        fs::create_dir_all(folder)?;
+    fn write_aside(&self, tally: &Tally) -> io::Result<u64> {
+        let dir = self.path.parent().unwrap_or(Path::new("."));
+        fs::create_dir_all(dir)?;
         let aside = aside(&self.path);
-        let interval = shared.interval.number();
-        let head = Head {
+        let interval = tally.interval.number();
+        let head = SnapshotHead {
             interval,
-            elapsed_us: shared.interval.passed().as_micros() as u64,
+            elapsed_us: tally.interval.passed().as_micros() as u64,
             unix_us: stdx::unix_micros(),
         };
         let mut writer = Writer::begin(&aside, &head)?;
-        write_all(shared, &mut writer)?;
+        write_all(tally, &mut writer)?;
         // A flush that has begun meanwhile may have taken what is missing here.
-        let went_on = shared.interval.number() == interval;
+        let went_on = tally.interval.number() == interval;
         let mut end = Vec::new();
         encode(&Record::End(went_on), &mut end);
         writer.write(&end)?;
         let bytes = writer.end()?;
         fs::rename(&aside, &self.path)?;
-        File::open(folder)?.sync_all()?;
+        File::open(dir)?.sync_all()?;
         Ok(bytes)
     }
 }
@@ -219,17 +223,17 @@ impl Keeper {
 /// Encodes cells of a table from a place on; returns where to go on.
 type Show<'s> = &'s dyn Fn(&Table, usize, &mut Vec<u8>) -> Option<usize>;
 
-fn write_all(shared: &Shared, writer: &mut Writer) -> io::Result<()> {
+fn write_all(tally: &Tally, writer: &mut Writer) -> io::Result<()> {
     let mut out = Vec::new();
     let mut from = Some(0);
     while let Some(at) = from {
-        from = shared.gauges.lock().names.show(at, NAMES_AT_ONCE, |name, idle, value| {
+        from = tally.gauges.lock().names.show(at, NAMES_AT_ONCE, |name, idle, value| {
             encode(&Record::Gauge(Cow::Borrowed(name), idle, *value), &mut out);
         });
         writer.write(&out)?;
         out.clear();
     }
-    for table in &shared.tables {
+    for table in &tally.tables {
         let mut each = |show: Show<'_>| {
             let mut from = Some(0);
             while let Some(at) = from {
@@ -245,11 +249,12 @@ fn write_all(shared: &Shared, writer: &mut Writer) -> io::Result<()> {
             })
         })?;
         each(&|table, at, out| {
-            let timer = |name, idle, samples: &_| Record::Timer(name, idle, Values::of(samples));
+            let timer =
+                |name, idle, samples: &_| Record::Timer(name, idle, TimerRecord::of(samples));
             shown(&table.timers, (at, LARGE_AT_ONCE), out, timer)
         })?;
         each(&|table, at, out| {
-            let set = |name, idle, members: &_| Record::Set(name, idle, SetMembers::of(members));
+            let set = |name, idle, members: &_| Record::Set(name, idle, SetRecord::of(members));
             shown(&table.sets, (at, LARGE_AT_ONCE), out, set)
         })?;
         each(&|table, _, out| {
@@ -263,29 +268,24 @@ fn write_all(shared: &Shared, writer: &mut Writer) -> io::Result<()> {
 }
 
 fn shown<'t, C>(
-    names: &'t Names<C>,
+    names: &'t NameMap<C>,
     (from, count): (usize, usize),
     out: &mut Vec<u8>,
     record: impl Fn(Cow<'t, str>, u32, &'t C) -> Record<'t>,
 ) -> Option<usize> {
-    names.show(from, count, |name: &'t Name, idle, cell| {
+    names.show(from, count, |name: &'t SharedName, idle, cell| {
         encode(&record(Cow::Borrowed(name), idle, cell), out);
     })
 }
 
 struct Restored {
-    head: Head,
+    head: SnapshotHead,
     names: u64,
     interval: bool,
 }
 
 /// Reads a snapshot twice: whether its sums are of use stands at its end.
-fn restore(
-    path: &Path,
-    flushed: Option<u64>,
-    table: &mut Table,
-    gauges: &mut Gauges,
-) -> Result<Restored, Refused> {
+fn restore(path: &Path, flushed: Option<u64>, tally: &Tally) -> Result<Restored, Refused> {
     let (head, went_on) = format::read(path, |record| match record {
         // Whatever is wrong is found before anything is taken over.
         Record::Timer(_, _, values) => values.samples().map(drop),
@@ -299,6 +299,7 @@ fn restore(
         return Err(Refused::Record("the number of its interval".to_owned()));
     }
     let interval = went_on && flushed.is_none_or(|flushed| flushed < head.interval);
+    let (mut table, mut gauges) = (tally.tables[0].lock(), tally.gauges.lock());
     let mut names = 0;
     format::read(path, |record| {
         names += 1;
@@ -308,11 +309,11 @@ fn restore(
                 table.restore_counter(&name, idle, if interval { sum } else { 0.0 });
             }
             Record::Timer(name, idle, values) => {
-                let values = if interval { values } else { Values::default() };
+                let values = if interval { values } else { TimerRecord::default() };
                 table.restore_timer(&name, idle, values.samples()?);
             }
             Record::Set(name, idle, members) => {
-                let members = if interval { members } else { SetMembers::default() };
+                let members = if interval { members } else { SetRecord::default() };
                 let (exact, sketch) = members.parts()?;
                 table.restore_set(
                     &name,
@@ -330,21 +331,21 @@ fn restore(
 }
 
 /// Renames a file that is of no use; returns what is to be said of it.
-fn set_aside(path: &Path, why: &Refused) -> String {
+fn set_aside(path: &Path, reason: &Refused) -> String {
     let refused = refused(path);
     let renamed = fs::rename(path, &refused);
     let (path, refused) = (path.display(), refused.display());
     match renamed {
         Ok(()) => {
-            tracing::error!(%path, %why, kept = %refused, "the snapshot is set aside");
+            tracing::error!(%path, %reason, kept = %refused, "the snapshot is set aside");
             format!(
-                "statsd: the snapshot `{path}` was not taken over ({why}); it is kept as \
+                "statsd: the snapshot `{path}` was not taken over ({reason}); it is kept as \
                  `{refused}`: remove that to end this alarm"
             )
         }
         Err(error) => {
-            tracing::error!(%path, %why, %error, "the snapshot is refused, and stays");
-            format!("statsd: the snapshot `{path}` was not taken over ({why})")
+            tracing::error!(%path, %reason, %error, "the snapshot is refused, and stays");
+            format!("statsd: the snapshot `{path}` was not taken over ({reason})")
         }
     }
 }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::flavour::Flavour;
-use crate::plan::Plan;
+use crate::plan::{Histogram, Plan};
 use crate::samples::{Samples, Summary};
 
 /// A statistic's name behind that of its timer, and its number.
@@ -18,22 +18,13 @@ pub(crate) type Statistic = (Cow<'static, str>, f64);
 
 /// Which statistics are wanted.
 #[derive(Debug, Clone)]
-pub(crate) struct Wanted {
+pub(crate) struct TimerStatistics {
     flavour: Flavour,
     interval_s: f64,
     percentiles: Vec<Percentile>,
     /// Names that are shown; all when empty.
     shown: Vec<String>,
     histograms: Vec<Histogram>,
-}
-
-/// Bins for the timers whose names contain a text.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Histogram {
-    /// A part of a timer's name.
-    pub part: String,
-    /// Upper bounds, exclusive, in ascending order; none is without bound.
-    pub bins: Vec<Option<f64>>,
 }
 
 #[derive(Debug, Clone)]
@@ -43,7 +34,7 @@ struct Percentile {
     names: [Arc<str>; 5],
 }
 
-impl Wanted {
+impl TimerStatistics {
     /// All statistics, with these percentiles; the interval is in seconds.
     pub(crate) fn new(flavour: Flavour, interval_s: f64, percents: &[f64]) -> Self {
         let percentiles = percents.iter().map(|percent| Percentile::new(*percent, flavour));
@@ -116,8 +107,17 @@ impl Wanted {
         let deviations = values.iter().enumerate();
         let deviations = deviations.map(|(at, value)| spread.of(at) * (value - mean).powi(2));
         let std = (deviations.sum::<f64>() / spread.weight).sqrt();
-        let extremes = (values[0], values[values.len() - 1]);
-        self.totals((count, sum, squares, mean, std), extremes, spread.median(values), out);
+        let totals = TimerTotals {
+            count,
+            sum,
+            sum_squares: squares,
+            mean,
+            std,
+            lower: values[0],
+            upper: values[values.len() - 1],
+            median: spread.median(values),
+        };
+        totals.push(self.interval_s, out);
     }
 
     fn estimated(&self, summary: &Summary, out: &mut Vec<Statistic>) {
@@ -126,29 +126,17 @@ impl Wanted {
         }
         let Summary { weight, sum, sum_squares, lower, upper, .. } = *summary;
         let mean = sum / weight;
-        let std = (sum_squares / weight - mean * mean).max(0.0).sqrt();
-        let median = summary.quantiles.quantile(0.5).unwrap_or(mean);
-        self.totals((weight, sum, sum_squares, mean, std), (lower, upper), median, out);
-    }
-
-    fn totals(
-        &self,
-        (count, sum, squares, mean, std): (f64, f64, f64, f64, f64),
-        (lower, upper): (f64, f64),
-        median: f64,
-        out: &mut Vec<Statistic>,
-    ) {
-        out.extend([
-            ("std".into(), std),
-            ("upper".into(), upper),
-            ("lower".into(), lower),
-            ("count".into(), count),
-            ("count_ps".into(), count / self.interval_s),
-            ("sum".into(), sum),
-            ("sum_squares".into(), squares),
-            ("mean".into(), mean),
-            ("median".into(), median),
-        ]);
+        let totals = TimerTotals {
+            count: weight,
+            sum,
+            sum_squares,
+            mean,
+            std: (sum_squares / weight - mean * mean).max(0.0).sqrt(),
+            lower,
+            upper,
+            median: summary.quantiles.quantile(0.5).unwrap_or(mean),
+        };
+        totals.push(self.interval_s, out);
     }
 
     /// Values in each bin; what is above the last is in none.
@@ -176,6 +164,39 @@ impl Wanted {
             Some(stem) => self.shown.iter().any(|shown| *shown == format!("{stem}_percent")),
             None => self.shown.iter().any(|shown| shown == whole),
         }
+    }
+}
+
+/// What is shown of all values of a timer.
+struct TimerTotals {
+    /// How many there are, by their weights where these count.
+    count: f64,
+    sum: f64,
+    sum_squares: f64,
+    mean: f64,
+    /// The standard deviation of these values.
+    std: f64,
+    /// The smallest value.
+    lower: f64,
+    /// The largest value.
+    upper: f64,
+    median: f64,
+}
+
+impl TimerTotals {
+    /// Adds them under statsd's names and in its order.
+    fn push(&self, interval_s: f64, out: &mut Vec<Statistic>) {
+        out.extend([
+            ("std".into(), self.std),
+            ("upper".into(), self.upper),
+            ("lower".into(), self.lower),
+            ("count".into(), self.count),
+            ("count_ps".into(), self.count / interval_s),
+            ("sum".into(), self.sum),
+            ("sum_squares".into(), self.sum_squares),
+            ("mean".into(), self.mean),
+            ("median".into(), self.median),
+        ]);
     }
 }
 

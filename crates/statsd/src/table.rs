@@ -14,9 +14,9 @@ use parking_lot::{Mutex, MutexGuard};
 use crate::budget::Budget;
 use crate::figures;
 use crate::flavour::Flavour;
-use crate::line::{Bad, Change, Notice, Take};
+use crate::line::{BadReason, GaugeChange, Notice, SampleSink};
 use crate::members::Members;
-use crate::names::{self, Name, Names, Place, name_bytes};
+use crate::names::{self, NameMap, SharedName, SlotIndex, name_bytes};
 use crate::plan::Plan;
 use crate::samples::{Samples, Summary};
 
@@ -29,14 +29,14 @@ const BAD_LINE_BYTES: usize = 200;
 
 /// Counts of one receiver.
 #[derive(Debug)]
-pub struct Table {
+pub(crate) struct Table {
     bounds: Arc<Bounds>,
     /// Counters by name.
-    pub counters: Names<f64>,
+    pub counters: NameMap<f64>,
     /// Timers by name.
-    pub timers: Names<Samples>,
+    pub timers: NameMap<Samples>,
     /// Sets by name.
-    pub sets: Names<Members>,
+    pub sets: NameMap<Members>,
     /// Events and checks, as they came.
     pub notices: Vec<Notice<'static>>,
     /// Lines by key, where they are counted.
@@ -48,17 +48,17 @@ pub struct Table {
 
 /// What came in since the start.
 #[derive(Debug, Clone, Default)]
-pub struct Totals {
+pub(crate) struct Totals {
     /// Datagrams, and parts of streams.
     pub packets: u64,
     /// Their bytes.
     pub bytes: u64,
     /// Lines.
     pub lines: u64,
-    /// Pieces that said nothing, by [`Bad::ALL`].
-    pub bad: [u64; Bad::ALL.len()],
+    /// Pieces that said nothing, by [`BadReason::ALL`].
+    pub bad: [u64; BadReason::ALL.len()],
     /// The last bad line, cut, with its reason.
-    pub last_bad: Option<(Bad, Box<[u8]>)>,
+    pub last_bad: Option<(BadReason, Box<[u8]>)>,
     /// Events and checks that found no room.
     pub notices_dropped: u64,
     /// Values that found no room as they are and were summed up.
@@ -69,7 +69,7 @@ pub struct Totals {
 
 /// What a table may hold.
 #[derive(Debug)]
-pub struct Bounds {
+pub(crate) struct Bounds {
     /// Bytes for names.
     pub budget: Budget,
     /// Values of one timer that are kept as they are.
@@ -83,8 +83,8 @@ pub struct Bounds {
 
 impl Bounds {
     /// What the tables of a plan may hold; what overflowed `before` stays counted.
-    pub fn of(plan: &Plan, before: Option<&Self>) -> Self {
-        let budget = Budget::new(&plan.own_prefix, plan.names_bytes_max, &plan.prefix_bytes_max);
+    pub(crate) fn of(plan: &Plan, before: Option<&Self>) -> Self {
+        let budget = Budget::new(&plan.self_prefix, plan.names_bytes_max, &plan.prefix_bytes_max);
         let budget = match before {
             Some(before) => budget.counting_on(&before.budget),
             None => budget,
@@ -100,14 +100,14 @@ impl Bounds {
 
 /// Gauges by name, of all receivers.
 #[derive(Debug)]
-pub struct Gauges {
+pub(crate) struct Gauges {
     bounds: Arc<Bounds>,
     /// Their values.
-    pub names: Names<f64>,
+    pub names: NameMap<f64>,
 }
 
 /// What a name stands for.
-pub trait Cell: Default {
+pub(crate) trait CellCost: Default {
     /// Bytes that were charged for what it holds beside itself.
     fn charged_bytes(&self) -> usize {
         0
@@ -119,9 +119,9 @@ pub trait Cell: Default {
     }
 }
 
-impl Cell for f64 {}
+impl CellCost for f64 {}
 
-impl Cell for Samples {
+impl CellCost for Samples {
     fn charged_bytes(&self) -> usize {
         self.told_bytes()
     }
@@ -131,7 +131,7 @@ impl Cell for Samples {
     }
 }
 
-impl Cell for Members {
+impl CellCost for Members {
     fn charged_bytes(&self) -> usize {
         self.held_bytes()
     }
@@ -139,12 +139,12 @@ impl Cell for Members {
 
 impl Table {
     /// An empty table.
-    pub fn new(bounds: Arc<Bounds>) -> Self {
+    pub(crate) fn new(bounds: Arc<Bounds>) -> Self {
         Self {
             bounds,
-            counters: Names::default(),
-            timers: Names::default(),
-            sets: Names::default(),
+            counters: NameMap::default(),
+            timers: NameMap::default(),
+            sets: NameMap::default(),
             notices: Vec::new(),
             keys: HashMap::default(),
             totals: Totals::default(),
@@ -153,12 +153,12 @@ impl Table {
     }
 
     /// Adds to a counter.
-    pub fn add(&mut self, name: &[u8], amount: f64) {
+    pub(crate) fn add(&mut self, name: &[u8], amount: f64) {
         *cell(&mut self.counters, &self.bounds.budget, name) += amount;
     }
 
     /// Adds to a timer what is known in sum only.
-    pub fn add_summary(&mut self, name: &[u8], summary: &Summary) {
+    pub(crate) fn add_summary(&mut self, name: &[u8], summary: &Summary) {
         let Self { timers, bounds, values_held, .. } = self;
         let place = place(timers, &bounds.budget, name);
         let samples = timers.touch(place);
@@ -169,7 +169,11 @@ impl Table {
     }
 
     /// Removes a name; false when it is not known.
-    pub fn remove<C: Cell>(&mut self, of: fn(&mut Self) -> &mut Names<C>, name: &str) -> bool {
+    pub(crate) fn remove<C: CellCost>(
+        &mut self,
+        of: fn(&mut Self) -> &mut NameMap<C>,
+        name: &str,
+    ) -> bool {
         let Some(cell) = of(self).remove(name.as_bytes()) else { return false };
         self.values_held = self.values_held.saturating_sub(cell.values());
         let bytes = size_of::<C>() + cell.charged_bytes();
@@ -178,13 +182,13 @@ impl Table {
     }
 
     /// Adds what a snapshot has of a counter that was idle for so many flushes.
-    pub fn restore_counter(&mut self, name: &str, idle: u32, sum: f64) {
+    pub(crate) fn restore_counter(&mut self, name: &str, idle: u32, sum: f64) {
         let place = restored(&mut self.counters, &self.bounds.budget, name, idle);
         *self.counters.revive(place, idle) += sum;
     }
 
     /// Adds what a snapshot has of a timer that was idle for so many flushes.
-    pub fn restore_timer(&mut self, name: &str, idle: u32, samples: Samples) {
+    pub(crate) fn restore_timer(&mut self, name: &str, idle: u32, samples: Samples) {
         let Self { timers, bounds, values_held, .. } = self;
         let place = restored(timers, &bounds.budget, name, idle);
         let timer = timers.revive(place, idle);
@@ -196,7 +200,7 @@ impl Table {
     }
 
     /// Adds what a snapshot has of a set that was idle for so many flushes.
-    pub fn restore_set<'m>(
+    pub(crate) fn restore_set<'m>(
         &mut self,
         name: &str,
         idle: u32,
@@ -206,7 +210,7 @@ impl Table {
         let Self { sets, bounds, .. } = self;
         let budget = &bounds.budget;
         let place = restored(sets, budget, name, idle);
-        let name = Name::clone(sets.name(place));
+        let name = SharedName::clone(sets.name(place));
         let members = sets.revive(place, idle);
         for member in exact {
             members.add(member, name.as_bytes(), budget, true);
@@ -217,7 +221,7 @@ impl Table {
     }
 
     /// Charges everything that is held to other bounds, which hold from here on.
-    pub fn rebind(&mut self, bounds: &Arc<Bounds>) {
+    pub(crate) fn rebind(&mut self, bounds: &Arc<Bounds>) {
         charge_all(&self.counters, &bounds.budget);
         charge_all(&self.timers, &bounds.budget);
         charge_all(&self.sets, &bounds.budget);
@@ -225,7 +229,7 @@ impl Table {
     }
 
     /// Shows `look` up to `count` counters from `from` on; returns where to go on.
-    pub fn take_counters(
+    pub(crate) fn take_counters(
         &mut self,
         from: usize,
         count: usize,
@@ -235,7 +239,7 @@ impl Table {
     }
 
     /// Shows `look` up to `count` timers, whose values it takes; returns where to go on.
-    pub fn take_timers(
+    pub(crate) fn take_timers(
         &mut self,
         from: usize,
         count: usize,
@@ -249,7 +253,7 @@ impl Table {
     }
 
     /// Shows `look` up to `count` sets; returns where to go on.
-    pub fn take_sets(
+    pub(crate) fn take_sets(
         &mut self,
         from: usize,
         count: usize,
@@ -261,7 +265,7 @@ impl Table {
 
 impl Totals {
     /// Adds what another receiver has.
-    pub fn add(&mut self, other: &Self) {
+    pub(crate) fn add(&mut self, other: &Self) {
         self.packets += other.packets;
         self.bytes += other.bytes;
         self.lines += other.lines;
@@ -275,23 +279,23 @@ impl Totals {
 
 impl Gauges {
     /// No gauges.
-    pub fn new(bounds: Arc<Bounds>) -> Self {
-        Self { bounds, names: Names::default() }
+    pub(crate) fn new(bounds: Arc<Bounds>) -> Self {
+        Self { bounds, names: NameMap::default() }
     }
 
     /// Sets a gauge of the server's own.
-    pub fn set(&mut self, name: &[u8], value: f64) {
+    pub(crate) fn set(&mut self, name: &[u8], value: f64) {
         *cell(&mut self.names, &self.bounds.budget, name) = value;
     }
 
     /// Sets a gauge as a snapshot has it, that was idle for so many flushes.
-    pub fn restore(&mut self, name: &str, idle: u32, value: f64) {
+    pub(crate) fn restore(&mut self, name: &str, idle: u32, value: f64) {
         let place = restored(&mut self.names, &self.bounds.budget, name, idle);
         *self.names.revive(place, idle) = value;
     }
 
     /// Removes a name; false when it is not known.
-    pub fn remove(&mut self, name: &str) -> bool {
+    pub(crate) fn remove(&mut self, name: &str) -> bool {
         let is_known = self.names.remove(name.as_bytes()).is_some();
         if is_known {
             self.bounds.budget.refund(name.as_bytes(), size_of::<f64>());
@@ -300,18 +304,18 @@ impl Gauges {
     }
 
     /// Charges everything that is held to other bounds, which hold from here on.
-    pub fn rebind(&mut self, bounds: &Arc<Bounds>) {
+    pub(crate) fn rebind(&mut self, bounds: &Arc<Bounds>) {
         charge_all(&self.names, &bounds.budget);
         self.bounds = Arc::clone(bounds);
     }
 
     /// Shows `look` up to `count` gauges from `from` on; returns where to go on.
-    pub fn take(&mut self, from: usize, count: usize, look: Look<'_, f64>) -> Option<usize> {
+    pub(crate) fn take(&mut self, from: usize, count: usize, look: Look<'_, f64>) -> Option<usize> {
         visit(&mut self.names, &self.bounds.budget, (from, count), look)
     }
 }
 
-fn charge_all<C: Cell>(names: &Names<C>, budget: &Budget) {
+fn charge_all<C: CellCost>(names: &NameMap<C>, budget: &Budget) {
     for (name, cell) in names.iter() {
         let bytes = size_of::<C>() + cell.charged_bytes();
         budget.adjust(name.as_bytes(), (name_bytes(name) + bytes) as isize);
@@ -319,8 +323,8 @@ fn charge_all<C: Cell>(names: &Names<C>, budget: &Budget) {
 }
 
 /// Shows cells to a flush, which takes what they hold beside themselves.
-fn visit<C: Cell>(
-    names: &mut Names<C>,
+fn visit<C: CellCost>(
+    names: &mut NameMap<C>,
     budget: &Budget,
     (from, count): (usize, usize),
     look: Look<'_, C>,
@@ -339,25 +343,25 @@ fn visit<C: Cell>(
 }
 
 /// Looks at a cell for a flush, and says whether it is kept.
-pub(crate) type Look<'l, C> = &'l mut dyn FnMut(names::Seen<'_, C>) -> bool;
+pub(crate) type Look<'l, C> = &'l mut dyn FnMut(names::VisitedCell<'_, C>) -> bool;
 
 /// A table that is being added to, with the gauges, which are locked when the first one comes.
 #[derive(Debug)]
-pub(crate) struct Filling<'t> {
+pub(crate) struct TableWriter<'t> {
     /// The receiver's own.
     pub table: &'t mut Table,
     gauges: &'t Mutex<Gauges>,
     held: Option<MutexGuard<'t, Gauges>>,
 }
 
-impl<'t> Filling<'t> {
+impl<'t> TableWriter<'t> {
     /// Begins to add to a table.
     pub(crate) fn new(table: &'t mut Table, gauges: &'t Mutex<Gauges>) -> Self {
         Self { table, gauges, held: None }
     }
 }
 
-impl Take for Filling<'_> {
+impl SampleSink for TableWriter<'_> {
     #[inline]
     fn counter(&mut self, key: &[u8], amount: f64) {
         *cell(&mut self.table.counters, &self.table.bounds.budget, key) += amount;
@@ -380,15 +384,15 @@ impl Take for Filling<'_> {
         }
     }
 
-    fn gauge(&mut self, key: &[u8], change: Change) {
+    fn gauge(&mut self, key: &[u8], change: GaugeChange) {
         let gauges = self.held.get_or_insert_with(|| self.gauges.lock());
         let Gauges { names, bounds } = &mut **gauges;
         let value = cell(names, &bounds.budget, key);
         // A gauge that is no number would be none for good.
         *value = figures::finite(match change {
-            Change::Add(more) => *value + more,
-            Change::AddUnlessZero(more) if *value != 0.0 => *value + more,
-            Change::Set(new) | Change::AddUnlessZero(new) => new,
+            GaugeChange::Add(more) => *value + more,
+            GaugeChange::AddUnlessZero(more) if *value != 0.0 => *value + more,
+            GaugeChange::Set(new) | GaugeChange::AddUnlessZero(new) => new,
         });
     }
 
@@ -401,7 +405,7 @@ impl Take for Filling<'_> {
             totals.members_summarised += u64::from(members.sketch().is_some());
             return;
         }
-        let name = budget.overflow(name.as_bytes()).unwrap_or_else(|| Name::clone(name));
+        let name = budget.overflow(name.as_bytes()).unwrap_or_else(|| SharedName::clone(name));
         let at = place(sets, budget, name.as_bytes());
         let (name, members) = sets.touch_named(at);
         members.add(member, name.as_bytes(), budget, true);
@@ -425,28 +429,33 @@ impl Take for Filling<'_> {
         }
     }
 
-    fn bad(&mut self, line: &[u8], why: Bad) {
+    fn bad(&mut self, line: &[u8], reason: BadReason) {
         let totals = &mut self.table.totals;
-        totals.bad[why as usize] += 1;
-        totals.last_bad = Some((why, line[..line.len().min(BAD_LINE_BYTES)].into()));
+        totals.bad[reason as usize] += 1;
+        totals.last_bad = Some((reason, line[..line.len().min(BAD_LINE_BYTES)].into()));
     }
 }
 
 /// The cell of a name; when a new one finds no room, that of its overflow key.
 #[inline]
-fn cell<'n, C: Default>(names: &'n mut Names<C>, budget: &Budget, key: &[u8]) -> &'n mut C {
+fn cell<'n, C: Default>(names: &'n mut NameMap<C>, budget: &Budget, key: &[u8]) -> &'n mut C {
     let place = place(names, budget, key);
     names.touch(place)
 }
 
 #[inline]
-fn place<C: Default>(names: &mut Names<C>, budget: &Budget, key: &[u8]) -> Place {
+fn place<C: Default>(names: &mut NameMap<C>, budget: &Budget, key: &[u8]) -> SlotIndex {
     let hash = names::hash(key);
     names.find(key, hash).unwrap_or_else(|| new_place(names, budget, key, (hash, 0)))
 }
 
 /// Where a name of a snapshot is: as idle as it was there, if it is new here.
-fn restored<C: Default>(names: &mut Names<C>, budget: &Budget, name: &str, idle: u32) -> Place {
+fn restored<C: Default>(
+    names: &mut NameMap<C>,
+    budget: &Budget,
+    name: &str,
+    idle: u32,
+) -> SlotIndex {
     let hash = names::hash(name.as_bytes());
     match names.find(name.as_bytes(), hash) {
         Some(place) => place,
@@ -456,11 +465,11 @@ fn restored<C: Default>(names: &mut Names<C>, budget: &Budget, name: &str, idle:
 
 #[cold]
 fn new_place<C: Default>(
-    names: &mut Names<C>,
+    names: &mut NameMap<C>,
     budget: &Budget,
     key: &[u8],
     (hash, idle): (u64, u32),
-) -> Place {
+) -> SlotIndex {
     let Ok(name) = std::str::from_utf8(key) else {
         // Looked up by what it is shown as, or each sample would be a name of its own.
         return place(names, budget, String::from_utf8_lossy(key).as_bytes());
@@ -468,7 +477,7 @@ fn new_place<C: Default>(
     match budget.charge(key, size_of::<C>()) {
         Ok(()) => names.add(name.into(), hash, idle, C::default()),
         Err(overflow) => {
-            let overflow = Name::clone(overflow);
+            let overflow = SharedName::clone(overflow);
             place(names, budget, overflow.as_bytes())
         }
     }

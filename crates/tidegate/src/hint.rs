@@ -6,6 +6,12 @@ use std::fmt;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Hint(pub &'static str);
 
+/// What to do about an address that cannot be listened on.
+pub(crate) const TAKEN: Hint = Hint(
+    "end what listens there (`ss -lntup` names it), or choose another address: `[listen]` and \
+     `[statsd]` in the configuration, the options of `tidegate demo` (see its `--help`)",
+);
+
 impl fmt::Display for Hint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.0)

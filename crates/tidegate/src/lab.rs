@@ -2,18 +2,16 @@
 
 mod bench;
 mod load;
+mod misuse;
 mod output;
 mod probe;
 mod report;
 
-use std::io;
 use std::process::ExitCode;
 
-use ::lab::LabError;
-use anyhow::{Error, Result};
+use anyhow::Result;
 
 use crate::cli::LabCommand;
-use crate::exit::Misuse;
 
 /// `tidegate lab …`
 pub(crate) fn command(command: LabCommand) -> Result<()> {
@@ -25,8 +23,8 @@ pub(crate) fn command(command: LabCommand) -> Result<()> {
     }
 }
 
-/// Prints what is wrong with the command line, and returns its exit code: Nagios reads stdout, and
-/// takes 2, which is wrong usage everywhere else, for a critical target.
+/// Prints what is wrong with the command line, and returns its exit code. Nagios reads stdout, and
+/// takes 2 for a critical target, which is wrong usage everywhere else.
 pub(crate) fn misspelt(error: &clap::Error) -> ExitCode {
     let words: Vec<_> = std::env::args_os().skip(1).take_while(|word| word != "--").collect();
     let is_plugin = words.starts_with(&["lab".into(), "probe".into()])
@@ -37,14 +35,4 @@ pub(crate) fn misspelt(error: &clap::Error) -> ExitCode {
     // Where nobody reads, nothing is to be said.
     let _ = error.print();
     u8::try_from(error.exit_code()).map_or(ExitCode::FAILURE, ExitCode::from)
-}
-
-/// Arguments that contradict each other or say nothing are wrong usage; a file that they name and
-/// that cannot be read is none.
-fn misused(error: Error) -> Error {
-    let is_file = error.chain().any(|cause| {
-        let file = |cause| matches!(cause, &LabError::File { .. } | &LabError::Line { .. });
-        cause.is::<io::Error>() || cause.downcast_ref::<LabError>().is_some_and(file)
-    });
-    if is_file { error } else { Misuse(error).into() }
 }

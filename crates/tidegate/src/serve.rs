@@ -19,12 +19,12 @@ use serving::Models;
 
 use crate::admin;
 use crate::config::{JournalPlan, Plan};
-use crate::hint::Hint;
+use crate::hint::{Hint, TAKEN};
 use crate::live::Live;
 use crate::ports::{JournalRecorder, ModelAnswers, ProfileLookup, WorkThreads, user_key};
 use crate::profile_build::{self, BuildStatus};
 use crate::record;
-use crate::statsd::Running;
+use crate::statsd::{ConfigFile, Running};
 use crate::workers::Pools;
 
 /// Jobs that may wait for a work thread.
@@ -32,11 +32,6 @@ const WORK_QUEUE_MAX: usize = 1024;
 
 const LOCKED: Hint = Hint(
     "a `tidegate serve` with this journal is running; end it, or name another `[journal] dir`",
-);
-/// What to do about an address that cannot be listened on.
-pub(crate) const TAKEN: Hint = Hint(
-    "end what listens there (`ss -lntup` names it), or choose another address: `[listen]` and \
-     `[statsd]` in the configuration, the options of `tidegate demo` (see its `--help`)",
 );
 
 /// A process that serves; dropping it without [`Server::stop`] leaves its threads running.
@@ -77,7 +72,7 @@ pub(crate) struct Parts {
     /// The record process, when there is something to deliver.
     pub record: Option<Arc<RecordStatus>>,
     /// The statsd server.
-    pub statsd: Option<Arc<statsd::Shared>>,
+    pub statsd: Option<Arc<statsd::ServerState>>,
     /// What lends workers.
     pub workers: Vec<Arc<workers::WorkerPool>>,
 }
@@ -130,7 +125,7 @@ pub(crate) fn start(plan: Plan) -> Result<Server> {
         live,
         profile_build,
         record: record.as_ref().map(RecordSupervisor::status),
-        statsd: statsd.as_ref().map(|statsd| Arc::clone(statsd.shared())),
+        statsd: statsd.as_ref().map(|statsd| Arc::clone(statsd.state())),
         workers: pools.pools(),
     });
     let counted = Arc::downgrade(&parts);
@@ -249,9 +244,10 @@ fn start_statsd(
     (file, source): (&Path, Option<FileVersion>),
     registry: &Registry,
 ) -> Result<Running> {
-    let own_file = file.to_owned();
-    let read = move || crate::statsd::of_own_file(&own_file);
-    Running::start(plan, Some(registry), (file.to_owned(), source, Box::new(read)))
+    let path = file.to_owned();
+    let read = Box::new(move || crate::statsd::of_tidegate_file(&path));
+    let file = ConfigFile { path: file.to_owned(), source, read };
+    Running::start(plan, Some(registry), file)
 }
 
 fn open_journal(plan: &JournalPlan) -> Result<Journal> {

@@ -2,27 +2,26 @@
 
 mod eval;
 mod munin;
+mod plan;
 mod reload;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
-use anyhow::{Context, Result};
-use chassis::config::Problem;
+use anyhow::Result;
 use generation::{FileVersion, Watcher};
 use metrics::Registry;
-use statsd::{Flavour, Server, Shared, StatsdError, plan::Plan};
+use statsd::{Flavour, ServerState, SocketStatus, StatsdError, StatsdServer, plan::Plan};
 
 use crate::cli::{StatsdArgs, StatsdCommand};
-use crate::commands::WrongConfig;
-use crate::config;
-use crate::serve::TAKEN;
+use crate::hint::TAKEN;
 use crate::signals::EndSignals;
-pub(crate) use reload::Read;
+pub(crate) use plan::of_tidegate_file;
+pub(crate) use reload::ConfigFile;
 
 /// A server with what reads its configuration again.
 pub(crate) struct Running {
-    server: Server,
+    server: StatsdServer,
     reload: Option<Watcher>,
 }
 
@@ -40,14 +39,14 @@ pub(crate) fn run(args: StatsdArgs) -> Result<()> {
     });
     // Before it is read, so that no change is missed.
     let source = FileVersion::at(&file).ok();
-    let plan = plan(&file, flavour)?;
+    let plan = plan::of_file(&file, flavour)?;
     let mut signals = EndSignals::install()?;
     let flavour_read = plan.flavour;
     let again = file.clone();
-    let read = move || self::plan(&again, flavour);
-    let running = Running::start(plan, None, (file, source, Box::new(read)))?;
-    for socket in &running.shared().sockets {
-        let (address, buffer_bytes) = (socket.address(), socket.buffer_bytes());
+    let read = move || plan::of_file(&again, flavour);
+    let file = ConfigFile { path: file, source, read: Box::new(read) };
+    let running = Running::start(plan, None, file)?;
+    for SocketStatus { address, buffer_bytes, .. } in running.state().sockets() {
         tracing::info!(address, buffer_bytes, "receiving");
     }
     if flavour_read == Flavour::Statsd {
@@ -65,23 +64,19 @@ impl Running {
     ///
     /// # Errors
     /// When an address is taken, with a hint; when the system has no threads left.
-    pub(crate) fn start(
-        plan: Plan,
-        registry: Option<&Registry>,
-        (file, source, read): (PathBuf, Option<FileVersion>, Read),
-    ) -> Result<Self> {
-        let server = Server::start(plan, registry).map_err(|error| match error {
+    pub(crate) fn start(plan: Plan, registry: Option<&Registry>, file: ConfigFile) -> Result<Self> {
+        let server = StatsdServer::start(plan, registry).map_err(|error| match error {
             StatsdError::Bind { .. } => anyhow::Error::new(error).context(TAKEN),
             _ => error.into(),
         })?;
-        let is_there = source.is_some();
-        let reload = is_there.then(|| reload::watch(server.shared(), (file, source), read));
+        let is_there = file.source.is_some();
+        let reload = is_there.then(|| reload::watch(server.state(), file));
         Ok(Self { reload: reload.transpose()?, server })
     }
 
     /// What the server's threads share.
-    pub(crate) fn shared(&self) -> &Arc<Shared> {
-        self.server.shared()
+    pub(crate) fn state(&self) -> &Arc<ServerState> {
+        self.server.state()
     }
 
     /// Takes what still waits, flushes it, and waits until backends have delivered.
@@ -91,35 +86,4 @@ impl Running {
         }
         self.server.end();
     }
-}
-
-/// The plan of a file of ours.
-///
-/// # Errors
-/// With every problem of the file; when it has no `[statsd]`.
-pub(crate) fn of_own_file(file: &Path) -> Result<Plan> {
-    let wrong = |problems| WrongConfig::new(file.to_owned(), problems);
-    let plan = config::load(file).map_err(wrong)?;
-    plan.statsd.with_context(|| format!("run statsd by `{}`: it has no [statsd]", file.display()))
-}
-
-fn plan(file: &Path, flavour: Option<Flavour>) -> Result<Plan> {
-    let is_toml = file.extension().is_some_and(|extension| extension == "toml");
-    if is_toml && flavour.is_none() {
-        let is_default = file == Path::new("tidegate.toml") && !file.exists();
-        return if is_default { Ok(without_file()) } else { of_own_file(file) };
-    }
-    let text = std::fs::read_to_string(file)
-        .with_context(|| format!("read the configuration `{}`", file.display()))?;
-    statsd::read_legacy(&text, flavour.unwrap_or(Flavour::Statsd)).map_err(|error| {
-        let problem = Problem { line: error.line, key: String::new(), message: error.why };
-        WrongConfig::new(file.to_owned(), vec![problem]).into()
-    })
-}
-
-/// A server that only shows what came, on its management port, and keeps nothing.
-fn without_file() -> Plan {
-    let config = statsd::config::Config { snapshot: Some("off".to_owned()), ..Default::default() };
-    let problems = &mut |key: &str, why: String| unreachable!("defaults fit: {key}: {why}");
-    statsd::config::plan(&config, Path::new("."), problems)
 }

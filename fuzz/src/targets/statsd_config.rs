@@ -70,7 +70,7 @@ pub(super) fn run(input: &[u8]) {
                 check(&plan);
             }
             (Err(error), Err(behind)) => {
-                assert!(!error.why.is_empty(), "refused without a word");
+                assert!(!error.reason.is_empty(), "refused without a word");
                 let lines = text.split('\n').count();
                 assert!(error.line <= lines, "line {} of {lines}", error.line);
                 let moved = error.line + usize::from(error.line > 0);

@@ -2,7 +2,7 @@
 //! writes it, what is not is counted, and nothing depends on how lines are cut into datagrams.
 
 use statsd::Flavour;
-use statsd::fuzzing::{Counted, Lines, Reading, Said, count};
+use statsd::fuzzing::{Counted, DatagramItems, ItemReader, LineItem, count};
 
 pub(super) const TOKENS: &[&str] = &[
     ":1|c",
@@ -50,7 +50,7 @@ const FLAVOURS: [Flavour; 3] = [Flavour::Native, Flavour::Statsd, Flavour::Perl]
 pub(super) fn run(input: &[u8]) {
     for flavour in FLAVOURS {
         for cleans_keys in [true, false] {
-            let mut lines = Lines::new(flavour, cleans_keys);
+            let mut lines = ItemReader::new(flavour, cleans_keys);
             let whole = lines.read(input);
             check(flavour, cleans_keys, &whole);
             cut(&mut lines, input, &whole);
@@ -62,55 +62,55 @@ pub(super) fn run(input: &[u8]) {
     }
 }
 
-fn check(flavour: Flavour, cleans_keys: bool, reading: &Reading) {
-    let bad = reading.said.iter().filter(|said| said.kind == "bad").count();
+fn check(flavour: Flavour, cleans_keys: bool, reading: &DatagramItems) {
+    let bad = reading.items.iter().filter(|item| item.kind == "bad").count();
     assert_eq!(reading.bad, bad as u64, "bad pieces are counted as they are told of");
-    for said in reading.said.iter().filter(|said| said.kind != "bad") {
-        assert!(said.numbers.iter().all(|number| number.is_finite()), "{flavour:?}: {said:?}");
-        let weight = said.numbers.get(1).copied().unwrap_or(1.0);
-        assert!(weight > 0.0, "{flavour:?}: {said:?}");
-        let key = &said.key;
+    for item in reading.items.iter().filter(|item| item.kind != "bad") {
+        assert!(item.numbers.iter().all(|number| number.is_finite()), "{flavour:?}: {item:?}");
+        let weight = item.numbers.get(1).copied().unwrap_or(1.0);
+        assert!(weight > 0.0, "{flavour:?}: {item:?}");
+        let key = &item.key;
         let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"_-.;=,".contains(byte);
         match flavour {
-            _ if said.kind == "notice" => {}
+            _ if item.kind == "notice" => {}
             Flavour::Native => {
                 let key = std::str::from_utf8(key).expect("a native key is text");
                 let is_odd = |letter: char| letter.is_ascii_control() || letter.is_whitespace();
-                assert!(!key.is_empty() && !key.contains(is_odd), "{said:?}");
-                assert!(!key.starts_with(';'), "tags of nothing: {said:?}");
+                assert!(!key.is_empty() && !key.contains(is_odd), "{item:?}");
+                assert!(!key.starts_with(';'), "tags of nothing: {item:?}");
             }
             Flavour::Statsd if !cleans_keys => {}
-            _ => assert!(key.iter().all(is_plain), "{flavour:?}: {said:?}"),
+            _ => assert!(key.iter().all(is_plain), "{flavour:?}: {item:?}"),
         }
     }
 }
 
 /// Each line in a datagram of its own says the same.
-fn cut(lines: &mut Lines, input: &[u8], whole: &Reading) {
-    let mut all = Reading::default();
+fn cut(lines: &mut ItemReader, input: &[u8], whole: &DatagramItems) {
+    let mut all = DatagramItems::default();
     for line in input.split_inclusive(|byte| *byte == b'\n') {
         let one = lines.read(line);
-        all.said.extend(one.said);
+        all.items.extend(one.items);
         (all.lines, all.bad) = (all.lines + one.lines, all.bad + one.bad);
     }
     assert_eq!(all, *whole, "cut into lines it says something else");
 }
 
 /// A letter that every flavour drops from a key sends a line the long way, where it means the same.
-fn long_way(lines: &mut Lines, input: &[u8]) {
+fn long_way(lines: &mut ItemReader, input: &[u8]) {
     let is_notice = |line: &[u8]| line.starts_with(b"_e{") || line.starts_with(b"_sc|");
     let lead = input.split(|byte| *byte == b'\n').next().unwrap_or_default();
     if is_notice(lead) || !lead.contains(&b':') {
         return;
     }
-    let meant = |reading: Reading| -> Vec<Said> {
-        let unnamed = |mut said: Said| {
-            if said.kind == "bad" {
-                said.key.clear();
+    let meant = |reading: DatagramItems| -> Vec<LineItem> {
+        let unnamed = |mut item: LineItem| {
+            if item.kind == "bad" {
+                item.key.clear();
             }
-            said
+            item
         };
-        reading.said.into_iter().map(unnamed).collect()
+        reading.items.into_iter().map(unnamed).collect()
     };
     let short = meant(lines.read(lead));
     let long = meant(lines.read(&[b"$", lead].concat()));
@@ -118,10 +118,10 @@ fn long_way(lines: &mut Lines, input: &[u8]) {
 }
 
 /// What two receivers count, with room and without, is what was said.
-fn counted(flavour: Flavour, input: &[u8], whole: &Reading) {
-    let amounts = || whole.said.iter().filter(|said| said.kind == "c").map(|said| said.numbers[0]);
+fn counted(flavour: Flavour, input: &[u8], whole: &DatagramItems) {
+    let amounts = || whole.items.iter().filter(|item| item.kind == "c").map(|item| item.numbers[0]);
     let (sum, size) = (amounts().sum::<f64>(), amounts().map(f64::abs).sum::<f64>());
-    let values = whole.said.iter().filter(|said| said.kind == "ms").count();
+    let values = whole.items.iter().filter(|item| item.kind == "ms").count();
     for bytes_max in [0, 400, 1 << 20] {
         let datagrams = input.split_inclusive(|byte| *byte == b'\n');
         let Counted { sum: shown, values: received, is_finite, charged } =

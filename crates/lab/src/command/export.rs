@@ -4,12 +4,12 @@
 
 use serde::Serialize;
 
-use super::{Benched, TimeUnit};
+use super::{BenchResult, TimeUnit};
 use crate::LabError;
 
 /// A kind of file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Export {
+pub enum ResultFile {
     /// hyperfine's JSON: everything.
     Json,
     /// hyperfine's CSV: a line for each command.
@@ -31,20 +31,20 @@ pub enum Markup {
 
 #[derive(Serialize)]
 struct Results<'a> {
-    results: &'a [&'a Benched],
+    results: &'a [&'a BenchResult],
 }
 
 /// Returns hyperfine's JSON.
 ///
 /// # Errors
 /// When a number is not finite, which no run gives.
-pub fn to_json(results: &[&Benched]) -> Result<String, LabError> {
+pub fn to_json(results: &[&BenchResult]) -> Result<String, LabError> {
     let text = serde_json::to_string_pretty(&Results { results });
     text.map(|text| text + "\n").map_err(|error| LabError::Input(error.to_string()))
 }
 
 /// Returns hyperfine's CSV.
-pub fn to_csv(results: &[&Benched]) -> String {
+pub fn to_csv(results: &[&BenchResult]) -> String {
     let mut out = "command,mean,stddev,median,user,system,min,max".to_owned();
     for name in results.iter().take(1).flat_map(|first| first.parameters.keys()) {
         out += &format!(",{}", quoted(&format!("parameter_{name}")));
@@ -53,7 +53,7 @@ pub fn to_csv(results: &[&Benched]) -> String {
     for result in results {
         out += &quoted(&result.command);
         let stddev = result.stddev.unwrap_or(0.0);
-        let Benched { mean, median, user, system, min, max, .. } = result;
+        let BenchResult { mean, median, user, system, min, max, .. } = result;
         for number in [*mean, stddev, *median, *user, *system, *min, *max] {
             out += &format!(",{number}");
         }
@@ -67,8 +67,8 @@ pub fn to_csv(results: &[&Benched]) -> String {
 
 /// Returns a table: mean, fastest, slowest, and how many times as long as the reference.
 pub fn to_markup(
-    results: &[&Benched],
-    reference: &Benched,
+    results: &[&BenchResult],
+    reference: &BenchResult,
     markup: Markup,
     unit: Option<TimeUnit>,
 ) -> String {
@@ -100,7 +100,7 @@ pub fn to_markup(
     out + markup.foot()
 }
 
-impl Benched {
+impl BenchResult {
     /// Returns how many times as long this takes in the mean, and the standard deviation of that by
     /// propagation of both, taken as independent.
     pub fn times_as_long_as(&self, reference: &Self) -> (f64, Option<f64>) {

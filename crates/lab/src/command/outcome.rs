@@ -1,39 +1,26 @@
-//! What the runs of a command came to.
+//! The outcome of a command's runs: figures, outliers, warnings, and the runs as a series.
 //!
 //! Invariant: means and quantiles are of all runs; an outlier is named, never left out.
 
 use std::collections::BTreeMap;
 
 use serde::Serialize;
+use verdicts::{Attribute, AttributeValues, PhaseColumn, Series, Sorted};
 
-use super::{ShellStart, Subject};
-use crate::{Attribute, Phase, Series, Sorted, Values};
+use super::program::Trial;
+use super::shell::ShellStart;
+use super::subject::Subject;
 
-/// A run is an outlier when it lies so many median absolute deviations from the median, which is
-/// ten standard deviations of a normal distribution (Iglewicz and Hoaglin, "How to Detect and
-/// Handle Outliers", 1993, with the threshold of hyperfine).
+/// A run is an outlier when it lies so many median absolute deviations from the median. That is ten
+/// standard deviations of a normal distribution, the threshold of hyperfine (Iglewicz and Hoaglin,
+/// "How to Detect and Handle Outliers", 1993).
 pub(crate) const OUTLIER: f64 = 14.826;
 /// Commands faster than this are about as fast as a shell's start varies.
 const FAST_SECONDS: f64 = 0.005;
 
-/// One run, in seconds.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Trial {
-    /// By the clock.
-    pub real: f64,
-    /// CPU time in user mode.
-    pub user: f64,
-    /// CPU time in the kernel.
-    pub system: f64,
-    /// Highest resident memory, in bytes.
-    pub peak_bytes: u64,
-    /// Exit code; of a signal 128 and its number.
-    pub exit_code: Option<i32>,
-}
-
 /// The runs of one command. Serialised as an element of hyperfine's `results`.
 #[derive(Debug, Clone, Serialize)]
-pub struct Benched {
+pub struct BenchResult {
     /// The command's name or line.
     pub command: String,
     /// The same with the parameters that do not occur in it.
@@ -65,7 +52,7 @@ pub struct Benched {
     /// The runs as they were measured.
     #[serde(skip)]
     pub trials: Vec<Trial>,
-    /// Peaks up to this cannot be told apart: the kernel books what this program has itself to a
+    /// Peaks up to this cannot be told apart. The kernel books the memory of this program to a
     /// child until the child has become another program.
     #[serde(skip)]
     pub peak_floor_bytes: u64,
@@ -99,7 +86,7 @@ pub enum Warning {
     Outliers(usize),
 }
 
-impl Benched {
+impl BenchResult {
     pub(crate) fn new(
         subject: &Subject,
         trials: Vec<Trial>,
@@ -124,7 +111,7 @@ impl Benched {
             parameters: subject.parameters.iter().cloned().collect(),
             times,
             trials,
-            peak_floor_bytes: super::usage::own_peak_bytes(),
+            peak_floor_bytes: super::usage::self_peak_bytes(),
             warnings: Vec::new(),
         };
         benched.warnings = benched.warn(shell, is_warm, is_prepared);
@@ -132,13 +119,15 @@ impl Benched {
     }
 
     /// Returns the runs as a series of milliseconds, with CPU time in user mode and in the kernel
-    /// as its steps; what they leave of the time was waited, or was spent on several cores.
+    /// as its steps. The rest of the time was waited.
     pub fn series(&self) -> Series {
         let column = |of: fn(&Trial) -> f64| self.trials.iter().map(|t| 1e3 * of(t)).collect();
         // Of a command that keeps several cores busy, CPU time is no part of the time.
         let is_part = self.trials.iter().all(|trial| trial.user + trial.system <= trial.real);
-        let phase =
-            |name: &str, of: fn(&Trial) -> f64| Phase { name: name.to_owned(), ms: column(of) };
+        let phase = |name: &str, of: fn(&Trial) -> f64| PhaseColumn {
+            name: name.to_owned(),
+            ms: column(of),
+        };
         let peaks = self.trials.iter().map(|trial| trial.peak_bytes as f64).collect();
         Series {
             name: self.title.clone(),
@@ -151,7 +140,7 @@ impl Benched {
             },
             attributes: vec![Attribute {
                 name: "peak memory".to_owned(),
-                values: Values::Numbers(peaks),
+                values: AttributeValues::Numbers(peaks),
             }],
             ..Series::default()
         }

@@ -5,7 +5,7 @@
 use crate::LabError;
 
 /// Values by name, in the order in which they were given.
-pub type Parameters = Vec<(String, String)>;
+pub type ParameterValues = Vec<(String, String)>;
 
 /// Values of one parameter at most.
 const VALUES_MAX: usize = 100_000;
@@ -13,7 +13,7 @@ const VALUES_MAX: usize = 100_000;
 const DIGITS_MAX: usize = 12;
 
 /// Returns `text` with every `{name}` replaced by its value.
-pub fn substituted(text: &str, parameters: &Parameters) -> String {
+pub fn substituted(text: &str, parameters: &ParameterValues) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     'text: while let Some(first) = rest.chars().next() {
@@ -55,7 +55,8 @@ pub fn list(text: &str) -> Vec<String> {
 /// # Errors
 /// When they are no numbers, lead nowhere, or give more than 100,000 values.
 pub fn scan(from: &str, to: &str, step: Option<&str>) -> Result<Vec<String>, LabError> {
-    let wrong = |why: &str| LabError::Input(format!("parameter scan from {from} to {to}: {why}"));
+    let wrong =
+        |reason: &str| LabError::Input(format!("parameter scan from {from} to {to}: {reason}"));
     let number = |text: &str| {
         text.parse().ok().filter(|value: &f64| value.is_finite()).ok_or_else(|| wrong("no number"))
     };

@@ -1,7 +1,7 @@
 //! One run of a program: how it is started, what it reads and writes, and what it used.
 //!
-//! Invariant: the clock runs from just before the start until the end was seen and all output of a
-//! pipe was read; CPU time and peak memory are those of this one child.
+//! Invariant: the clock runs from just before the start until the end was seen, and all output of a
+//! pipe was read. CPU time and peak memory are those of this one child.
 
 use std::fs::File;
 use std::io::Read;
@@ -10,7 +10,6 @@ use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Instant;
 
-use super::Trial;
 use super::usage::wait_with_usage;
 use crate::LabError;
 
@@ -25,7 +24,7 @@ pub enum Program {
 
 /// What a command reads.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Input {
+pub enum CommandInput {
     /// Nothing.
     Null,
     /// A file.
@@ -34,7 +33,7 @@ pub enum Input {
 
 /// Where a command's output goes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Output {
+pub enum CommandOutput {
     /// To `/dev/null`.
     Null,
     /// Through a pipe, and nowhere.
@@ -47,7 +46,7 @@ pub enum Output {
 
 /// Which failures are no reason to stop.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Failures {
+pub enum FailurePolicy {
     /// None.
     Fatal,
     /// All.
@@ -58,7 +57,7 @@ pub enum Failures {
 
 /// Which run it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Occasion {
+pub(crate) enum RunPurpose {
     WarmUp(u64),
     Run(u64),
     Beside(&'static str),
@@ -66,11 +65,26 @@ pub(crate) enum Occasion {
 
 /// What surrounds a run.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Surroundings<'a> {
-    pub(crate) input: &'a Input,
-    pub(crate) output: &'a Output,
-    pub(crate) failures: &'a Failures,
-    pub(crate) occasion: Occasion,
+pub(crate) struct RunContext<'a> {
+    pub(crate) input: &'a CommandInput,
+    pub(crate) output: &'a CommandOutput,
+    pub(crate) failures: &'a FailurePolicy,
+    pub(crate) occasion: RunPurpose,
+}
+
+/// One run, in seconds.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Trial {
+    /// By the clock.
+    pub real: f64,
+    /// CPU time in user mode.
+    pub user: f64,
+    /// CPU time in the kernel.
+    pub system: f64,
+    /// Highest resident memory, in bytes.
+    pub peak_bytes: u64,
+    /// Exit code; of a signal 128 and its number.
+    pub exit_code: Option<i32>,
 }
 
 impl Program {
@@ -100,7 +114,7 @@ impl Program {
     }
 
     /// Runs it once.
-    pub(crate) fn run(&self, surroundings: &Surroundings<'_>) -> Result<Trial, LabError> {
+    pub(crate) fn run(&self, surroundings: &RunContext<'_>) -> Result<Trial, LabError> {
         let mut command = self.command(surroundings)?;
         let begun = Instant::now();
         let mut child = command.spawn().map_err(|source| LabError::System {
@@ -127,7 +141,7 @@ impl Program {
         })
     }
 
-    fn command(&self, surroundings: &Surroundings<'_>) -> Result<Command, LabError> {
+    fn command(&self, surroundings: &RunContext<'_>) -> Result<Command, LabError> {
         let (words, line) = match self {
             Self::Shell(words, line) => (words, Some(line)),
             Self::Direct(words) => (words, None),
@@ -145,18 +159,18 @@ impl Program {
             file.map(Stdio::from).map_err(|source| LabError::System { what, source })
         };
         command.stdin(match surroundings.input {
-            Input::Null => Stdio::null(),
-            Input::File(path) => opened(path, File::open(path))?,
+            CommandInput::Null => Stdio::null(),
+            CommandInput::File(path) => opened(path, File::open(path))?,
         });
         command.stderr(match surroundings.output {
-            Output::Inherit => Stdio::inherit(),
+            CommandOutput::Inherit => Stdio::inherit(),
             _ => Stdio::null(),
         });
         command.stdout(match surroundings.output {
-            Output::Null => Stdio::null(),
-            Output::Pipe => Stdio::piped(),
-            Output::Inherit => Stdio::inherit(),
-            Output::File(path) => opened(path, File::create(path))?,
+            CommandOutput::Null => Stdio::null(),
+            CommandOutput::Pipe => Stdio::piped(),
+            CommandOutput::Inherit => Stdio::inherit(),
+            CommandOutput::File(path) => opened(path, File::create(path))?,
         });
         if let Some(iteration) = surroundings.occasion.iteration() {
             command.env("HYPERFINE_ITERATION", iteration);
@@ -166,7 +180,7 @@ impl Program {
     }
 }
 
-impl Occasion {
+impl RunPurpose {
     fn iteration(self) -> Option<String> {
         match self {
             Self::WarmUp(number) => Some(format!("warmup-{number}")),
@@ -184,7 +198,7 @@ impl Occasion {
     }
 }
 
-impl Failures {
+impl FailurePolicy {
     fn allow(&self, status: ExitStatus) -> bool {
         match self {
             _ if status.success() => true,
@@ -215,14 +229,14 @@ fn ended(status: ExitStatus) -> String {
     }
 }
 
-/// A text of another length for each run: where the stack begins depends on the environment's
-/// length, and with it the speed of some programs (Mytkowicz and others, "Producing Wrong Data
-/// Without Doing Anything Obviously Wrong!", 2009).
-fn offset(occasion: Occasion) -> String {
+/// A text of another length for each run. The stack begins where the environment ends, and the
+/// speed of some programs depends on that place. (Mytkowicz and others, "Producing Wrong Data
+/// Without Doing Anything Obviously Wrong!", 2009.)
+fn offset(occasion: RunPurpose) -> String {
     let number = match occasion {
-        Occasion::WarmUp(number) => number,
-        Occasion::Run(number) => number + 1_000_003,
-        Occasion::Beside(_) => 0,
+        RunPurpose::WarmUp(number) => number,
+        RunPurpose::Run(number) => number + 1_000_003,
+        RunPurpose::Beside(_) => 0,
     };
     "X".repeat((stdx::mixed(number) % 4096) as usize)
 }

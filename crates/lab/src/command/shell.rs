@@ -1,8 +1,14 @@
-//! What it takes to start a shell, which is taken off the times of what it runs.
+//! The time that the start of a shell takes. It is subtracted from the times of what the shell
+//! runs.
+//!
+//! Invariant: what is left is never below zero.
 
-use super::Trial;
-use super::program::{Failures, Input, Occasion, Output, Program, Surroundings};
-use crate::{LabError, Sorted};
+use verdicts::Sorted;
+
+use super::program::{
+    CommandInput, CommandOutput, FailurePolicy, Program, RunContext, RunPurpose, Trial,
+};
+use crate::LabError;
 
 /// Starts that are measured.
 const STARTS: usize = 50;
@@ -27,11 +33,11 @@ impl ShellStart {
     /// When the shell cannot be run.
     pub fn measure(shell: &[String]) -> Result<Self, LabError> {
         let program = Program::Shell(shell.to_vec(), String::new());
-        let surroundings = Surroundings {
-            input: &Input::Null,
-            output: &Output::Null,
-            failures: &Failures::Fatal,
-            occasion: Occasion::Beside("start of the shell"),
+        let surroundings = RunContext {
+            input: &CommandInput::Null,
+            output: &CommandOutput::Null,
+            failures: &FailurePolicy::Fatal,
+            occasion: RunPurpose::Beside("start of the shell"),
         };
         let mut trials = Vec::with_capacity(STARTS);
         for _ in 0..STARTS {

@@ -3,7 +3,10 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use super::{Bench, Failures, Input, Output, Program, Runs, ShellStart, Step, Subject, Warning};
+use super::{
+    Bench, BenchProgress, CommandInput, CommandOutput, FailurePolicy, Program, Runs, ShellStart,
+    Subject, Warning,
+};
 use crate::LabError;
 
 static NEVER: AtomicBool = AtomicBool::new(false);
@@ -18,19 +21,25 @@ fn subject(line: &str) -> Subject {
         prepare: None,
         conclude: None,
         cleanup: None,
-        output: Output::Null,
+        output: CommandOutput::Null,
     }
 }
 
 fn bench(runs: u64) -> Bench<'static> {
     let runs = Runs { min: runs, max: Some(runs), ..Runs::default() };
-    Bench { runs, failures: Failures::Fatal, input: Input::Null, shell: None, cancel: &NEVER }
+    Bench {
+        runs,
+        failures: FailurePolicy::Fatal,
+        input: CommandInput::Null,
+        shell: None,
+        cancel: &NEVER,
+    }
 }
 
 #[test]
 fn every_run_is_prepared_and_concluded_and_setup_and_cleanup_come_once() {
-    let folder = testkit::TempDir::new().unwrap();
-    let log = folder.path().join("log");
+    let dir = testkit::TempDir::new().unwrap();
+    let log = dir.path().join("log");
     let note = |word: &str| {
         let line = format!("printf {word} >> {}", log.display());
         Program::of(Some(&["sh".to_owned()]), &line).unwrap()
@@ -48,15 +57,15 @@ fn every_run_is_prepared_and_concluded_and_setup_and_cleanup_come_once() {
     let benched = plan.run(&[one], &mut |step| steps.push(step)).unwrap();
     assert_eq!(std::fs::read_to_string(&log).unwrap(), "spRcpRcpRce");
     assert_eq!((benched[0].times.len(), benched[0].exit_codes.clone()), (2, vec![Some(0); 2]));
-    assert_eq!(steps[0], Step::WarmUp(1, 1));
-    assert!(matches!(steps[2], Step::Run(2, 2, mean) if mean > 0.0));
+    assert_eq!(steps[0], BenchProgress::WarmUp(1, 1));
+    assert!(matches!(steps[2], BenchProgress::Run(2, 2, mean) if mean > 0.0));
     assert!(benched[0].memory_usage_byte.iter().all(|bytes| *bytes > 100_000));
 }
 
 #[test]
 fn two_commands_run_in_turns_whose_order_is_turned_around() {
-    let folder = testkit::TempDir::new().unwrap();
-    let log = folder.path().join("log");
+    let dir = testkit::TempDir::new().unwrap();
+    let log = dir.path().join("log");
     let note = |word: &str| subject(&format!("printf {word} >> {}", log.display()));
     let benched = bench(4).run(&[note("A"), note("B")], &mut |_| ()).unwrap();
     assert_eq!(std::fs::read_to_string(&log).unwrap(), "ABBAABBA");
@@ -65,13 +74,13 @@ fn two_commands_run_in_turns_whose_order_is_turned_around() {
 
 #[test]
 fn a_failure_is_named_with_its_run_and_can_be_ignored() {
-    let folder = testkit::TempDir::new().unwrap();
-    let mark = folder.path().join("mark");
+    let dir = testkit::TempDir::new().unwrap();
+    let mark = dir.path().join("mark");
     let second = format!("test -e {0} && exit 3; touch {0}", mark.display());
     let error = bench(5).run(&[subject(&second)], &mut |_| ()).unwrap_err().to_string();
     assert!(error.ends_with("exit code 3 in run 2"), "{error}");
 
-    let only = |codes: &[i32]| Bench { failures: Failures::Codes(codes.to_vec()), ..bench(3) };
+    let only = |codes: &[i32]| Bench { failures: FailurePolicy::Codes(codes.to_vec()), ..bench(3) };
     assert!(only(&[4]).run(&[subject("exit 3")], &mut |_| ()).is_err());
     let benched = only(&[3]).run(&[subject("exit 3")], &mut |_| ()).unwrap();
     assert_eq!(benched[0].exit_codes, [Some(3); 3]);
@@ -79,7 +88,7 @@ fn a_failure_is_named_with_its_run_and_can_be_ignored() {
 
     let killed = bench(3).run(&[subject("kill -9 $$")], &mut |_| ()).unwrap_err().to_string();
     assert!(killed.ends_with("killed by signal 9 in run 1"), "{killed}");
-    let all = Bench { failures: Failures::Ignored, ..bench(2) };
+    let all = Bench { failures: FailurePolicy::Ignored, ..bench(2) };
     let benched = all.run(&[subject("kill -9 $$")], &mut |_| ()).unwrap();
     assert_eq!(benched[0].exit_codes, [Some(137); 2]);
 }
@@ -87,7 +96,7 @@ fn a_failure_is_named_with_its_run_and_can_be_ignored() {
 #[test]
 fn a_preparation_that_fails_stops_whatever_is_ignored() {
     let one = Subject { prepare: Some(subject("exit 1").program), ..subject("true") };
-    let plan = Bench { failures: Failures::Ignored, ..bench(1) };
+    let plan = Bench { failures: FailurePolicy::Ignored, ..bench(1) };
     let error = plan.run(&[one], &mut |_| ()).unwrap_err();
     assert!(matches!(&error, LabError::Command { when, .. } if when == "as preparation"));
 }
@@ -125,7 +134,8 @@ fn runs_until_the_least_time_is_filled_within_bounds() {
 fn an_interrupted_benchmark_keeps_its_whole_rounds() {
     let cancel = AtomicBool::new(false);
     let plan = Bench { cancel: &cancel, ..bench(100) };
-    let mut stop = |step| cancel.store(matches!(step, Step::Run(3, ..)), Ordering::Relaxed);
+    let mut stop =
+        |step| cancel.store(matches!(step, BenchProgress::Run(3, ..)), Ordering::Relaxed);
     let benched = plan.run(&[subject("true"), subject("true")], &mut stop).unwrap();
     assert_eq!((benched[0].times.len(), benched[1].times.len()), (3, 3));
 }

@@ -1,10 +1,13 @@
-//! Benchmarks as text: hyperfine's lines, then what it does not say (quantiles, totals as `time`
-//! prints them, verdicts), then the comparison.
+//! Benchmarks as text: hyperfine's lines, then quantiles, totals as `time` prints them and
+//! verdicts, then the comparison.
+//!
+//! Invariant: no line is wider than the terminal.
 
 use screen::{Ink, Style, wrapped};
+use verdicts::{Difference, Sorted, paired};
 
-use super::outcome::{Benched, OUTLIER, Warning};
-use crate::{Difference, Report, ReportOptions, Sorted, in_words, paired};
+use super::outcome::{BenchResult, OUTLIER, Warning};
+use crate::{Report, ReportOptions, in_words};
 
 /// A unit of time to show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,7 +54,7 @@ impl TimeUnit {
 }
 
 /// Returns what is said of one command.
-pub fn text(number: usize, benched: &Benched, unit: Option<TimeUnit>, style: &Style) -> String {
+pub fn text(number: usize, benched: &BenchResult, unit: Option<TimeUnit>, style: &Style) -> String {
     let unit = unit.unwrap_or_else(|| TimeUnit::of(benched.mean));
     let mut out = String::new();
     let mut line = |text: &str, ink: Ink| out += &indented(text, ink, style);
@@ -89,12 +92,12 @@ pub fn text(number: usize, benched: &Benched, unit: Option<TimeUnit>, style: &St
 
 /// Returns the comparison of several commands with the reference, each a line.
 pub fn summary(
-    results: &[&Benched],
-    reference: &Benched,
+    results: &[&BenchResult],
+    reference: &BenchResult,
     is_by_time: bool,
     style: &Style,
 ) -> String {
-    let mut order: Vec<&Benched> = results.to_vec();
+    let mut order: Vec<&BenchResult> = results.to_vec();
     if is_by_time {
         order.sort_by(|one, other| one.mean.total_cmp(&other.mean));
     }
@@ -117,8 +120,9 @@ pub fn summary(
 }
 
 /// Returns how much slower the second command is, by runs made in turns.
-pub fn versus(first: &Benched, second: &Benched, style: &Style) -> String {
-    let milliseconds = |one: &Benched| one.times.iter().map(|time| 1e3 * time).collect::<Vec<_>>();
+pub fn versus(first: &BenchResult, second: &BenchResult, style: &Style) -> String {
+    let milliseconds =
+        |one: &BenchResult| one.times.iter().map(|time| 1e3 * time).collect::<Vec<_>>();
     let Some(found) = paired(&milliseconds(first), &milliseconds(second)) else {
         return String::new();
     };
@@ -129,7 +133,7 @@ pub fn versus(first: &Benched, second: &Benched, style: &Style) -> String {
     out
 }
 
-fn difference(first: &Benched, second: &Benched, found: &Difference) -> Vec<String> {
+fn difference(first: &BenchResult, second: &BenchResult, found: &Difference) -> Vec<String> {
     let unit = TimeUnit::of(found.shift_ms.abs() / 1e3);
     let time = |ms: f64| unit.number(ms / 1e3);
     let share = |ms: f64| 100.0 * ms / 1e3 / first.median;
@@ -169,7 +173,7 @@ fn indented(text: &str, ink: Ink, style: &Style) -> String {
     lines.iter().map(|line| format!("{}{}\n", " ".repeat(indent), style.paint(ink, line))).collect()
 }
 
-fn quantiles(benched: &Benched, unit: TimeUnit) -> String {
+fn quantiles(benched: &BenchResult, unit: TimeUnit) -> String {
     let sorted = Sorted::new(&benched.times);
     let mut parts = Vec::new();
     for (name, q) in [("median", 0.5), ("p90", 0.9), ("p95", 0.95), ("p99", 0.99)] {
@@ -188,7 +192,7 @@ fn quantiles(benched: &Benched, unit: TimeUnit) -> String {
     format!("  Quantiles (95 %): {}", parts.join(", "))
 }
 
-fn peak(benched: &Benched) -> String {
+fn peak(benched: &BenchResult) -> String {
     let sorted = Sorted::of(benched.memory_usage_byte.iter().map(|bytes| *bytes as f64 / 1e6));
     let (median, most) = (sorted.median(), sorted.at(1.0));
     let floor = benched.peak_floor_bytes as f64 / 1e6;
@@ -200,7 +204,7 @@ fn peak(benched: &Benched) -> String {
 }
 
 /// The sums as the shell's `time` prints them, and the mean.
-fn totals(benched: &Benched) -> String {
+fn totals(benched: &BenchResult) -> String {
     let sum = |of: fn(&super::Trial) -> f64| benched.trials.iter().map(of).sum::<f64>();
     format!(
         "  All {} runs: real {} user {} sys {}; avg run time: ~ {}",
@@ -217,7 +221,7 @@ fn minutes(seconds: f64) -> String {
 }
 
 /// What the laboratory says of the runs.
-fn verdicts(benched: &Benched) -> Vec<String> {
+fn verdicts(benched: &BenchResult) -> Vec<String> {
     let series = benched.series();
     let report = Report::new(&series, &ReportOptions::default());
     let words = report.verdicts.iter().map(in_words);

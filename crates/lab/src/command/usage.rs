@@ -1,7 +1,7 @@
 //! Waits for a child and says what it alone has used, which std cannot (wait4(2)).
 //!
-//! Invariant: figures are of one child and the children it waited for itself; the counters that
-//! getrusage(2) has for all children together know no peak memory of a single one.
+//! Invariant: figures are of one child and the children that it waited for. The counters of
+//! getrusage(2) are for all children together, and know no peak memory of a single one.
 #![expect(unsafe_code, reason = "no safe crate in this house wraps wait4")]
 
 use std::io;
@@ -49,7 +49,7 @@ pub(crate) fn wait_with_usage(child: &mut Child) -> io::Result<(ExitStatus, Usag
 /// Returns the highest resident memory of this process, in bytes; 0 where the system does not say.
 ///
 /// A child begins as this program, so its peak is never told to be less (exec_mmap in fs/exec.c).
-pub(crate) fn own_peak_bytes() -> u64 {
+pub(crate) fn self_peak_bytes() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
     let kilobytes = line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok());

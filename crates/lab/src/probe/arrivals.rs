@@ -1,11 +1,11 @@
 //! When calls arrive.
 //!
-//! Invariant: of an open loop, the times do not depend on what the target does, but for the first
-//! five of a loop that has to find its rate.
+//! Invariant: the times of an open loop do not depend on what the target does. Only a loop that has
+//! to find its rate depends on the first five calls.
 
 use stdx::Random;
 
-use super::{Arrivals, End, Plan};
+use super::plan::{Arrivals, End, Plan};
 
 /// Arrivals from which the rate is found.
 const LEARNED: usize = 5;

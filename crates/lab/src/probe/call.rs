@@ -14,12 +14,12 @@ pub(crate) trait Caller: Send {
     ///
     /// # Errors
     /// In what way it failed; the next call is made all the same.
-    fn call(&mut self, watch: &mut Stopwatch) -> Result<Made, Failure>;
+    fn call(&mut self, watch: &mut Stopwatch) -> Result<CallDetails, CallFailure>;
 }
 
 /// What a call gave, beside its time.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(crate) struct Made {
+pub(crate) struct CallDetails {
     /// Times that others have measured inside the phase `around`, in milliseconds; they may
     /// overlap, and be wrong.
     pub(crate) parts: Vec<(String, f64)>,
@@ -33,7 +33,7 @@ pub(crate) struct Made {
 
 /// How a call failed, in words that are the same for all calls that failed so.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Failure {
+pub(crate) struct CallFailure {
     pub(crate) words: String,
     /// Whether the peer hung up, which an idle connection allows it to.
     pub(crate) is_hang_up: bool,
@@ -47,7 +47,7 @@ pub(crate) struct Stopwatch {
     pub(crate) phases: Vec<(&'static str, f64)>,
 }
 
-impl Made {
+impl CallDetails {
     pub(crate) fn name(&mut self, name: &str, value: impl Into<String>) {
         self.names.push((name.to_owned(), value.into()));
     }
@@ -57,7 +57,7 @@ impl Made {
     }
 }
 
-impl Failure {
+impl CallFailure {
     pub(crate) fn new(words: impl Into<String>) -> Self {
         Self { words: words.into(), is_hang_up: false }
     }
@@ -110,10 +110,10 @@ impl Stopwatch {
     ///
     /// # Errors
     /// None is left.
-    pub(crate) fn left(&self, step: &str) -> Result<Duration, Failure> {
+    pub(crate) fn left(&self, step: &str) -> Result<Duration, CallFailure> {
         match self.deadline.checked_duration_since(Instant::now()) {
             Some(left) if !left.is_zero() => Ok(left),
-            _ => Err(Failure::timed_out(step)),
+            _ => Err(CallFailure::timed_out(step)),
         }
     }
 }

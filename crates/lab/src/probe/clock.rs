@@ -1,13 +1,14 @@
-//! Time of a probe: nanoseconds since its origin, by the clock that never steps, and a look at
-//! the one that does.
+//! Time of a probe: nanoseconds since its origin, by the monotonic clock.
+//!
+//! Invariant: no call waits for the system's clock. It dates the origin, and its steps are noted.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// How long before a moment a thread stops sleeping and looks at the clock instead: longer than
-/// nearly all sleeps last too long (docs/lab/probe.md has what was measured).
+/// How long before a moment a thread stops sleeping and looks at the clock instead. Nearly all
+/// sleeps overshoot by less (docs/lab/probe.md has what was measured).
 pub(crate) const SPIN_MAX: Duration = Duration::from_micros(500);
-/// The same where calls are close together: longer than a sleep on an idle machine lasts too long.
+/// The same where calls are close together: on an idle machine sleeps overshoot by less.
 pub(crate) const SPIN_MIN: Duration = Duration::from_micros(150);
 /// Slewing moves the clock by half a millisecond a second at most; anything faster is a step.
 const SLEW: f64 = 0.000_5;
@@ -23,7 +24,7 @@ pub(crate) struct Origin {
 
 /// Compares the system's clock with the monotonic one.
 #[derive(Debug)]
-pub(crate) struct Steps {
+pub(crate) struct ClockSteps {
     /// Milliseconds of the monotonic clock, and how far the other was ahead then.
     last: (f64, f64),
     /// What was seen: when, and by how much.
@@ -52,8 +53,8 @@ impl Origin {
         std::thread::sleep(left.saturating_sub(before));
     }
 
-    /// Looks at the clock until `ns`. While more than one thread is `awake`, others go first: one
-    /// that waits for a later moment would keep the rest from theirs for as long as it looks.
+    /// Looks at the clock until `ns`. While more than one thread is `awake`, others go first: a
+    /// thread that waits for a later moment would keep the rest from theirs.
     pub(crate) fn look_until(&self, ns: u64, awake: &AtomicUsize) {
         while self.ns() < ns {
             match awake.load(Ordering::Relaxed) {
@@ -69,7 +70,7 @@ impl Origin {
     }
 }
 
-impl Steps {
+impl ClockSteps {
     pub(crate) fn new((monotonic_ms, unix_ms): (f64, f64)) -> Self {
         Self { last: (monotonic_ms, unix_ms - monotonic_ms), seen: Vec::new() }
     }

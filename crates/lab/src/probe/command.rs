@@ -1,9 +1,10 @@
 //! One run of a program. Phases: `spawn`, until it was started, and `run`, until it ended.
 //!
-//! A program that prints a state of Nagios which fits its exit code, or performance data, is a
-//! plug-in: what it measured becomes attributes, `time_…` phases, and its state an attribute. A
-//! plug-in that measured something has succeeded whatever its state, since the slow calls are the
-//! ones that are looked for.
+//! A program is a plug-in of Nagios if it prints a state that fits its exit code, or performance
+//! data. What it measured becomes attributes, `time_…` become phases, and its state is an
+//! attribute. A plug-in that measured something has succeeded whatever its state: slow calls are
+//! wanted.
+//!
 //! Refuses: a shell, which would be timed as well; `exec:sh -c '…'` has one.
 
 use std::io::{self, Read};
@@ -13,58 +14,58 @@ use std::time::Duration;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
-use super::call::{Caller, Failure, Made, Stopwatch};
+use super::call::{CallDetails, CallFailure, Caller, Stopwatch};
+use super::numbered_text::NumberedText;
 use super::perfdata::{self, Perfdata};
-use super::template::Template;
 
 /// How much of what a program prints is kept; the rest is read and thrown away.
 const PRINTED_BYTES_MAX: usize = 64 << 10;
 const STATES: [&str; 4] = ["OK", "WARNING", "CRITICAL", "UNKNOWN"];
 
 /// Runs a program.
-pub(crate) struct Command {
-    words: Vec<Template>,
+pub(crate) struct CommandCaller {
+    words: Vec<NumberedText>,
     next: Vec<String>,
 }
 
-impl Command {
+impl CommandCaller {
     pub(crate) fn new(words: &[String]) -> Self {
-        let words = words.iter().map(|word| Template::new(word.as_bytes())).collect();
+        let words = words.iter().map(|word| NumberedText::new(word.as_bytes())).collect();
         Self { words, next: Vec::new() }
     }
 }
 
-impl Caller for Command {
+impl Caller for CommandCaller {
     fn prepare(&mut self, number: u64) {
         self.next = self.words.iter().map(|word| word.text(number)).collect();
     }
 
-    fn call(&mut self, watch: &mut Stopwatch) -> Result<Made, Failure> {
+    fn call(&mut self, watch: &mut Stopwatch) -> Result<CallDetails, CallFailure> {
         let mut program = Program::new(&self.next[0]);
         program.args(&self.next[1..]);
         program.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
-        let mut child = program.spawn().map_err(|error| Failure::of("spawn", &error))?;
+        let mut child = program.spawn().map_err(|error| CallFailure::of("spawn", &error))?;
         watch.lap("spawn");
         let printed = run_out(&mut child, watch);
         if printed.is_err() {
             drop(child.kill());
         }
-        let status = child.wait().map_err(|error| Failure::of("run", &error));
+        let status = child.wait().map_err(|error| CallFailure::of("run", &error));
         let (printed, status) = (printed?, status?);
         watch.lap("run");
         match status.code() {
             Some(code) => judge(code, &String::from_utf8_lossy(&printed)),
-            None => Err(Failure::new(status.to_string())),
+            None => Err(CallFailure::new(status.to_string())),
         }
     }
 }
 
 /// Reads what a program prints until it ends: not longer, since what it has started may hold its
 /// output open.
-fn run_out(child: &mut Child, watch: &Stopwatch) -> Result<Vec<u8>, Failure> {
-    let failed = |error: io::Error| Failure::of("run", &error);
+fn run_out(child: &mut Child, watch: &Stopwatch) -> Result<Vec<u8>, CallFailure> {
+    let failed = |error: io::Error| CallFailure::of("run", &error);
     let id = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
-    let id = id.ok_or_else(|| Failure::new("run: it has no process id"))?;
+    let id = id.ok_or_else(|| CallFailure::new("run: it has no process id"))?;
     let ended = pidfd_open(id, PidfdFlags::empty()).map_err(|errno| failed(errno.into()))?;
     let mut output = child.stdout.take();
     let mut printed = Vec::new();
@@ -103,7 +104,7 @@ fn read_some(output: &mut Option<ChildStdout>, printed: &mut Vec<u8>) -> io::Res
 }
 
 /// What a program says by its exit code and by what it prints.
-fn judge(code: i32, printed: &str) -> Result<Made, Failure> {
+fn judge(code: i32, printed: &str) -> Result<CallDetails, CallFailure> {
     let state = usize::try_from(code).ok().and_then(|code| STATES.get(code).copied());
     let first = printed.lines().next().unwrap_or_default();
     let perfdata = perfdata(printed);
@@ -113,25 +114,26 @@ fn judge(code: i32, printed: &str) -> Result<Made, Failure> {
     match (is_plugin, code) {
         (Some(state), 0 | 1) => Ok(plugin(state, perfdata)),
         (Some(state), _) if !perfdata.is_empty() => Ok(plugin(state, perfdata)),
-        (Some(state), _) => Err(Failure::new(state)),
-        (None, 0) => Ok(Made { around: "run", ..Made::default() }),
-        (None, _) => Err(Failure::new(format!("exit code {code}"))),
+        (Some(state), _) => Err(CallFailure::new(state)),
+        (None, 0) => Ok(CallDetails { around: "run", ..CallDetails::default() }),
+        (None, _) => Err(CallFailure::new(format!("exit code {code}"))),
     }
 }
 
-/// `time_connect` and its like are steps of what a plug-in did (`check_http -E` prints them); other
+/// `time_connect` and its like are steps of what a plug-in did (`check_http -E` prints them). Other
 /// times may be sums, means or limits, which are no steps.
-fn plugin(state: &str, perfdata: Perfdata) -> Made {
+fn plugin(state: &str, perfdata: Perfdata) -> CallDetails {
     let is_step = |(label, _): &(String, f64)| label.starts_with("time_");
     let (parts, others): (Vec<_>, Vec<_>) = perfdata.times.into_iter().partition(is_step);
-    let mut made = Made { around: "run", parts, numbers: perfdata.numbers, ..Made::default() };
+    let mut made =
+        CallDetails { around: "run", parts, numbers: perfdata.numbers, ..CallDetails::default() };
     made.numbers.extend(others.into_iter().map(|(label, ms)| (format!("{label}_ms"), ms)));
     made.name("state", state);
     made
 }
 
-/// Performance data stand behind the bar of the first line, and behind that of the lines that
-/// follow it, where they go on to the end.
+/// Performance data stand behind the bar of the first line. Behind the bar of a later line they go
+/// on to the end.
 fn perfdata(printed: &str) -> Perfdata {
     let (first, rest) = printed.split_once('\n').unwrap_or((printed, ""));
     let of_first = first.split_once('|').map_or("", |(_, data)| data);

@@ -1,9 +1,10 @@
-//! One question to a name server, by UDP and, when the answer is cut off, by TCP, as resolvers do.
+//! One question to a name server: by UDP, and by TCP when the answer is cut off, as resolvers do.
+//!
 //! Phases: `resolve` and `connect` of the server itself, `send`, `wait`, `transfer` of TCP. Without
 //! a server the system's resolver is asked: the phase `resolve` alone.
+//! Invariant: an answer without records is an answer; `NXDOMAIN` and its like are failures.
 //!
-//! An answer without records is an answer; `NXDOMAIN` and its like are failures.
-//! Refuses: asking again when an answer is lost, which is what a probe is to see.
+//! Refuses: to ask again when an answer is lost, because a probe is to see that.
 
 use std::borrow::Cow;
 use std::io::{self, Read, Write};
@@ -12,35 +13,37 @@ use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream, UdpSocket};
 use simple_dns::{CLASS, Name, Packet, PacketFlag, QCLASS, QTYPE, RCODE, TYPE};
 use stdx::Random;
 
-use super::call::{Caller, Failure, Made, Stopwatch};
-use super::template::Template;
-use super::{Family, Place, Question, tcp};
+use super::call::{CallDetails, CallFailure, Caller, Stopwatch};
+use super::numbered_text::NumberedText;
+use super::plan::AddressFamily;
+use super::target::{Endpoint, Question};
+use super::tcp;
 use crate::LabError;
 
 /// What an answer by UDP may have: the size that needs no fragments (DNS flag day 2020).
 const UDP_BYTES_MAX: u16 = 1232;
 
 /// Asks a name server.
-pub(crate) struct Dns {
-    name: Template,
+pub(crate) struct DnsCaller {
+    name: NumberedText,
     kind: TYPE,
-    server: Option<Place>,
-    family: Family,
+    server: Option<Endpoint>,
+    family: AddressFamily,
     ids: Random,
     next: String,
     query: Vec<u8>,
 }
 
-impl Dns {
+impl DnsCaller {
     /// # Errors
     /// When there is no such type of records.
-    pub(crate) fn new(question: &Question, family: Family) -> Result<Self, LabError> {
+    pub(crate) fn new(question: &Question, family: AddressFamily) -> Result<Self, LabError> {
         let unknown = || LabError::Target {
             text: question.name.clone(),
-            why: format!("no records have the type {}; write A, AAAA, MX, TXT …", question.kind),
+            reason: format!("no records have the type {}; write A, AAAA, MX, TXT …", question.kind),
         };
         Ok(Self {
-            name: Template::new(question.name.as_bytes()),
+            name: NumberedText::new(question.name.as_bytes()),
             kind: kind(&question.kind).ok_or_else(unknown)?,
             server: question.server.clone(),
             family,
@@ -50,10 +53,10 @@ impl Dns {
         })
     }
 
-    fn ask(&self, server: &Place, watch: &mut Stopwatch) -> Result<Made, Failure> {
+    fn ask(&self, server: &Endpoint, watch: &mut Stopwatch) -> Result<CallDetails, CallFailure> {
         let address = tcp::resolve(server, self.family, watch)?[0];
         let mut answer = self.by_udp(address, watch)?;
-        let mut made = Made::default();
+        let mut made = CallDetails::default();
         made.name("address", address.to_string());
         let is_cut = Packet::parse(&answer).is_ok_and(|p| p.has_flags(PacketFlag::TRUNCATION));
         if is_cut {
@@ -61,7 +64,7 @@ impl Dns {
         }
         made.name("transport", if is_cut { "tcp" } else { "udp" });
         let packet = Packet::parse(&answer);
-        let packet = packet.map_err(|_| Failure::new("the answer is not DNS"))?;
+        let packet = packet.map_err(|_| CallFailure::new("the answer is not DNS"))?;
         match packet.rcode() {
             RCODE::NoError => {
                 made.name("status", "NOERROR");
@@ -69,12 +72,12 @@ impl Dns {
                 made.number("bytes", answer.len() as f64);
                 Ok(made)
             }
-            refusal => Err(Failure::new(named(refusal))),
+            refusal => Err(CallFailure::new(named(refusal))),
         }
     }
 
-    fn by_udp(&self, address: SocketAddr, watch: &mut Stopwatch) -> Result<Vec<u8>, Failure> {
-        let failed = |error: io::Error| Failure::of("wait", &error);
+    fn by_udp(&self, address: SocketAddr, watch: &mut Stopwatch) -> Result<Vec<u8>, CallFailure> {
+        let failed = |error: io::Error| CallFailure::of("wait", &error);
         let any: SocketAddr = match address.is_ipv4() {
             true => (Ipv4Addr::UNSPECIFIED, 0).into(),
             false => (Ipv6Addr::UNSPECIFIED, 0).into(),
@@ -97,8 +100,8 @@ impl Dns {
         }
     }
 
-    fn by_tcp(&self, server: &Place, watch: &mut Stopwatch) -> Result<Vec<u8>, Failure> {
-        let failed = |error: io::Error| Failure::of("transfer", &error);
+    fn by_tcp(&self, server: &Endpoint, watch: &mut Stopwatch) -> Result<Vec<u8>, CallFailure> {
+        let failed = |error: io::Error| CallFailure::of("transfer", &error);
         let (mut stream, _): (TcpStream, _) = tcp::connect(server, self.family, watch)?;
         let left = Some(watch.left("transfer")?);
         stream.set_read_timeout(left).map_err(failed)?;
@@ -115,7 +118,7 @@ impl Dns {
     }
 }
 
-impl Caller for Dns {
+impl Caller for DnsCaller {
     fn prepare(&mut self, number: u64) {
         self.next = self.name.text(number);
         let id = (self.ids.bits() >> 48) as u16;
@@ -123,14 +126,14 @@ impl Caller for Dns {
         self.query = query(id, &self.next, self.kind).unwrap_or_default();
     }
 
-    fn call(&mut self, watch: &mut Stopwatch) -> Result<Made, Failure> {
+    fn call(&mut self, watch: &mut Stopwatch) -> Result<CallDetails, CallFailure> {
         match &self.server {
-            Some(_) if self.query.is_empty() => Err(Failure::new("that is no name")),
+            Some(_) if self.query.is_empty() => Err(CallFailure::new("that is no name")),
             Some(server) => self.ask(server, watch),
             None => {
-                let place = Place { host: self.next.clone(), ..Place::default() };
+                let place = Endpoint { host: self.next.clone(), ..Endpoint::default() };
                 let found = tcp::resolve(&place, self.family, watch)?;
-                let mut made = Made::default();
+                let mut made = CallDetails::default();
                 made.number("records", found.len() as f64);
                 Ok(made)
             }

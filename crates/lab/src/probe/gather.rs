@@ -2,17 +2,17 @@
 //! begin.
 //!
 //! Invariant: no millisecond is in two phases. Times that others have measured inside a phase
-//! become phases of their own only where they add up to no more than it, in all but one of twenty
-//! calls; the phase is then what they leave of it. Where they do not, because they overlap or
-//! count the same time twice, they are attributes.
+//! become phases if they add up to no more than it; one call of twenty may differ. The phase is
+//! then what they leave of it. Otherwise they overlap or count time twice, and are attributes.
 
 use std::collections::BTreeMap;
 
-use super::call::Made;
-use super::crew::Call;
-use super::desk::Left;
-use super::{Arrivals, IN_FLIGHT_MAX, Plan, Probed};
-use crate::{Attribute, BURST, LeftOut, Phase, Series, Values};
+use verdicts::{Attribute, AttributeValues, BURST, LeftOut, PhaseColumn, Series};
+
+use super::call::CallDetails;
+use super::plan::{Arrivals, IN_FLIGHT_MAX, Plan};
+use super::scheduler::ProbeRecord;
+use super::worker_threads::FinishedCall;
 
 mod inside;
 
@@ -22,7 +22,7 @@ const ORDER: [&str; 8] = ["resolve", "connect", "tls", "send", "wait", "transfer
 const NONE: &str = "(none)";
 /// Calls at the end that all failed, from which on the target is called dead.
 const DEAD_FROM: usize = 3;
-/// Characters of a redirect's address that are told.
+/// Characters of a redirect's address that are shown.
 const LOCATION_MAX: usize = 200;
 /// A call is called late from here on.
 const LATE_MS: f64 = 1.0;
@@ -31,7 +31,18 @@ const BURSTS: &str = "calls of one burst are not independent: whether latencies 
 /// Calls without a partner are at most one of so many.
 const LONELY_MAX: usize = 5;
 
-pub(super) fn gather(plan: &Plan, mut left: Left, is_interrupted: bool) -> Probed {
+/// What a probe has measured.
+#[derive(Debug, Clone)]
+pub struct ProbeResult {
+    /// One series for each target.
+    pub series: Vec<Series>,
+    /// Whether row i of both series was measured in the same turn.
+    pub is_paired: bool,
+    /// Whether it was interrupted.
+    pub is_interrupted: bool,
+}
+
+pub(super) fn gather(plan: &Plan, mut left: ProbeRecord, is_interrupted: bool) -> ProbeResult {
     left.calls.sort_unstable_by_key(|call| call.due);
     let mut notes = vec![arrivals(plan, &left)];
     notes.extend(self::notes(&left, is_interrupted));
@@ -43,18 +54,19 @@ pub(super) fn gather(plan: &Plan, mut left: Left, is_interrupted: bool) -> Probe
         format!("{lonely} calls are left out because the other target failed in the same turn")
     }));
     let series = plan.targets.iter().enumerate().map(|(arm, target)| {
-        let calls: Vec<&Call> = left.calls.iter().filter(|call| call.due.arm == arm).collect();
+        let calls: Vec<&FinishedCall> =
+            left.calls.iter().filter(|call| call.due.arm == arm).collect();
         let mut series = one(&calls, left.origin.unix_ms);
         series.name = target.to_string();
-        let told = std::mem::take(&mut series.notes);
+        let inside = std::mem::take(&mut series.notes);
         series.notes =
-            notes.drain(..).chain(told).chain(died(&calls)).chain(elsewhere(&calls)).collect();
+            notes.drain(..).chain(inside).chain(died(&calls)).chain(elsewhere(&calls)).collect();
         series
     });
-    Probed { series: series.collect(), is_paired: lonely.is_some(), is_interrupted }
+    ProbeResult { series: series.collect(), is_paired: lonely.is_some(), is_interrupted }
 }
 
-fn one(calls: &[&Call], origin_unix_ms: f64) -> Series {
+fn one(calls: &[&FinishedCall], origin_unix_ms: f64) -> Series {
     let mut series = Series {
         origin_unix_ms: Some(origin_unix_ms),
         left_out: LeftOut::default(),
@@ -80,13 +92,13 @@ fn one(calls: &[&Call], origin_unix_ms: f64) -> Series {
     let given = rows.iter().map(|(_, made)| &made.numbers[..]).collect::<Vec<_>>();
     series.attributes.extend(inside::columns(&given).into_iter().map(numeric));
     series.attributes.extend(numbers.into_iter().map(numeric));
-    own_attributes(&mut series, &rows.iter().map(|(call, _)| *call).collect::<Vec<_>>());
+    probe_attributes(&mut series, &rows.iter().map(|(call, _)| *call).collect::<Vec<_>>());
     series
 }
 
 /// What the probe knows of a call by itself: its burst and its place in it, and how late it was
 /// sent.
-fn own_attributes(series: &mut Series, calls: &[&Call]) {
+fn probe_attributes(series: &mut Series, calls: &[&FinishedCall]) {
     if calls.iter().any(|call| call.due.position > 0) {
         let positions = calls.iter().map(|call| f64::from(call.due.position) + 1.0).collect();
         series.attributes.push(numeric(("position".to_owned(), positions)));
@@ -99,13 +111,15 @@ fn own_attributes(series: &mut Series, calls: &[&Call]) {
     }
 }
 
-fn phases(calls: &[&Call]) -> Vec<Phase> {
+fn phases(calls: &[&FinishedCall]) -> Vec<PhaseColumn> {
     let mut phases = Vec::new();
     for name in ORDER {
-        let of = |call: &&Call| call.phases.iter().find(|(known, _)| *known == name).map(|p| p.1);
+        let of = |call: &&FinishedCall| {
+            call.phases.iter().find(|(known, _)| *known == name).map(|p| p.1)
+        };
         if calls.iter().any(|call| of(call).is_some()) {
             let ms = calls.iter().map(|call| of(call).unwrap_or(0.0)).collect();
-            phases.push(Phase { name: name.to_owned(), ms });
+            phases.push(PhaseColumn { name: name.to_owned(), ms });
         }
     }
     phases
@@ -129,19 +143,20 @@ fn attributes(rows: &[&[(String, String)]]) -> Vec<Attribute> {
             of.push(u32::try_from(at).unwrap_or(u32::MAX));
         }
     }
-    let attribute = |(name, of, names)| Attribute { name, values: Values::Names { names, of } };
+    let attribute =
+        |(name, of, names)| Attribute { name, values: AttributeValues::Names { names, of } };
     columns.into_iter().map(attribute).collect()
 }
 
 fn numeric((name, numbers): (String, Vec<f64>)) -> Attribute {
-    Attribute { name, values: Values::Numbers(numbers) }
+    Attribute { name, values: AttributeValues::Numbers(numbers) }
 }
 
 /// Takes calls away whose turn has no second one that succeeded, so that rows stand beside their
 /// partners; returns how many. Nothing is taken, and nothing returned, when that would be more than
 /// a fifth: two samples say more then than pairs.
-fn lonely(calls: &mut Vec<Call>) -> Option<usize> {
-    let turn = |call: &Call| (call.due.arrival / 2, call.due.position);
+fn lonely(calls: &mut Vec<FinishedCall>) -> Option<usize> {
+    let turn = |call: &FinishedCall| (call.due.arrival / 2, call.due.position);
     let mut whole: BTreeMap<(u64, u32), usize> = BTreeMap::new();
     for call in calls.iter().filter(|call| call.made.is_ok()) {
         *whole.entry(turn(call)).or_default() += 1;
@@ -156,7 +171,7 @@ fn lonely(calls: &mut Vec<Call>) -> Option<usize> {
 }
 
 /// How calls arrived: without it a reader cannot judge the rest.
-fn arrivals(plan: &Plan, left: &Left) -> String {
+fn arrivals(plan: &Plan, left: &ProbeRecord) -> String {
     let (kind, given) = match plan.arrivals {
         Arrivals::Poisson(rate) => ("at random", rate),
         Arrivals::Uniform(rate) => ("at even distances", rate),
@@ -176,7 +191,7 @@ fn arrivals(plan: &Plan, left: &Left) -> String {
     }
 }
 
-fn notes(left: &Left, is_interrupted: bool) -> Vec<String> {
+fn notes(left: &ProbeRecord, is_interrupted: bool) -> Vec<String> {
     let mut notes = Vec::new();
     if is_interrupted {
         notes.push(format!(
@@ -196,12 +211,12 @@ fn notes(left: &Left, is_interrupted: bool) -> Vec<String> {
     let late: Vec<f64> = left.calls.iter().map(late_ms).filter(|ms| *ms > LATE_MS).collect();
     if !late.is_empty() {
         let most = late.iter().copied().fold(0.0, f64::max);
-        let why = match left.was_full {
+        let reason = match left.was_full {
             true => format!("; {IN_FLIGHT_MAX} calls were in flight"),
             false => String::new(),
         };
         notes.push(format!(
-            "{} of {} calls were sent over {LATE_MS} ms late, the worst {most:.1} ms{why}",
+            "{} of {} calls were sent over {LATE_MS} ms late, the worst {most:.1} ms{reason}",
             late.len(),
             left.calls.len()
         ));
@@ -210,7 +225,7 @@ fn notes(left: &Left, is_interrupted: bool) -> Vec<String> {
 }
 
 /// Says so when a target answered first, and no more at the end.
-fn died(calls: &[&Call]) -> Option<String> {
+fn died(calls: &[&FinishedCall]) -> Option<String> {
     let alive = calls.iter().rposition(|call| call.made.is_ok())?;
     let dead = &calls[alive + 1..];
     let first = dead.first().filter(|_| dead.len() >= DEAD_FROM)?;
@@ -225,8 +240,9 @@ fn died(calls: &[&Call]) -> Option<String> {
 }
 
 /// Says where redirects lead: their time is not that of what they lead to.
-fn elsewhere(calls: &[&Call]) -> Option<String> {
-    let answers: Vec<&Made> = calls.iter().filter_map(|call| call.made.as_ref().ok()).collect();
+fn elsewhere(calls: &[&FinishedCall]) -> Option<String> {
+    let answers: Vec<&CallDetails> =
+        calls.iter().filter_map(|call| call.made.as_ref().ok()).collect();
     let to: Vec<&str> = answers.iter().filter_map(|made| made.elsewhere.as_deref()).collect();
     let first: String = to.first()?.chars().take(LOCATION_MAX).collect();
     Some(format!(
@@ -236,11 +252,11 @@ fn elsewhere(calls: &[&Call]) -> Option<String> {
     ))
 }
 
-fn total_ms(call: &Call) -> f64 {
+fn total_ms(call: &FinishedCall) -> f64 {
     call.ended_ns.saturating_sub(call.sent_ns) as f64 / 1e6
 }
 
-fn late_ms(call: &Call) -> f64 {
+fn late_ms(call: &FinishedCall) -> f64 {
     match call.due.is_timed {
         true => call.sent_ns.saturating_sub(call.due.at_ns) as f64 / 1e6,
         false => 0.0,

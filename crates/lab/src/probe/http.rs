@@ -12,48 +12,50 @@ use std::sync::Arc;
 use load::{Ask, ReplyReader};
 use rustls::ClientConfig;
 
-use super::call::{Caller, Failure, Made, Stopwatch};
-use super::template::Template;
-use super::tls::{self, Stream};
-use super::{Family, HttpOptions, Url, tcp};
+use super::call::{CallDetails, CallFailure, Caller, Stopwatch};
+use super::numbered_text::NumberedText;
+use super::plan::{AddressFamily, HttpOptions};
+use super::target::Url;
+use super::tcp;
+use super::tls::{self, ClientStream};
 use crate::LabError;
 
 const BUFFER_BYTES: usize = 64 << 10;
 
 /// Asks a server.
-pub(crate) struct Http {
+pub(crate) struct HttpCaller {
     url: Url,
-    family: Family,
+    family: AddressFamily,
     options: Arc<HttpOptions>,
     tls: Option<Arc<ClientConfig>>,
-    head: Template,
-    body: Template,
+    head: NumberedText,
+    body: NumberedText,
     /// Head and body as they are sent next.
     request: Vec<u8>,
-    kept: Option<Kept>,
+    kept: Option<OpenConnection>,
     buffer: Vec<u8>,
 }
 
 /// A connection that stays open between calls.
-struct Kept {
-    stream: Stream,
+struct OpenConnection {
+    stream: ClientStream,
     address: String,
 }
 
 /// An answer that was read to its end.
-struct Answer {
+struct HttpAnswer {
     status: u16,
     body_bytes: u64,
     head: Vec<u8>,
     stays_open: bool,
 }
 
-impl Http {
+impl HttpCaller {
     /// # Errors
     /// When the certificates of the authority cannot be read.
     pub(crate) fn new(
         url: &Url,
-        family: Family,
+        family: AddressFamily,
         options: &Arc<HttpOptions>,
     ) -> Result<Self, LabError> {
         let tls = match url.is_tls {
@@ -65,59 +67,59 @@ impl Http {
             family,
             options: Arc::clone(options),
             tls,
-            head: Template::new(fields::head(url, options).as_bytes()),
-            body: Template::new(&options.body),
+            head: NumberedText::new(fields::head(url, options).as_bytes()),
+            body: NumberedText::new(&options.body),
             request: Vec::new(),
             kept: None,
             buffer: vec![0; BUFFER_BYTES],
         })
     }
 
-    fn connect(&self, watch: &mut Stopwatch) -> Result<Kept, Failure> {
+    fn connect(&self, watch: &mut Stopwatch) -> Result<OpenConnection, CallFailure> {
         let (tcp, address) = tcp::connect(&self.url.place, self.family, watch)?;
         let stream = match &self.tls {
             Some(config) => tls::shake_hands(tcp, &self.url.place.host, config, watch)?,
-            None => Stream::Plain(tcp),
+            None => ClientStream::Plain(tcp),
         };
-        Ok(Kept { stream, address: address.to_string() })
+        Ok(OpenConnection { stream, address: address.to_string() })
     }
 
     /// Sends the request and reads the answer; `has_begun` tells whether a byte of it came.
     fn exchange(
         &mut self,
-        kept: &mut Kept,
+        kept: &mut OpenConnection,
         watch: &mut Stopwatch,
         has_begun: &mut bool,
-    ) -> Result<Answer, Failure> {
+    ) -> Result<HttpAnswer, CallFailure> {
         let stream = &mut kept.stream;
-        let limit = |stream: &Stream, watch: &Stopwatch, step| {
+        let limit = |stream: &ClientStream, watch: &Stopwatch, step| {
             let left = Some(watch.left(step)?);
             let set = stream.tcp().set_read_timeout(left);
             let set = set.and_then(|()| stream.tcp().set_write_timeout(left));
-            set.map_err(|error| Failure::of(step, &error))
+            set.map_err(|error| CallFailure::of(step, &error))
         };
         limit(stream, watch, "send")?;
         let sent = stream.write_all(&self.request).and_then(|()| stream.flush());
-        sent.map_err(|error| Failure::of("send", &error))?;
+        sent.map_err(|error| CallFailure::of("send", &error))?;
         watch.lap("send");
         let mut reader = ReplyReader::default();
         let mut ask = Ask { head: self.options.method == "HEAD", keep: true, ..Ask::default() };
         loop {
             let step = if *has_begun { "transfer" } else { "wait" };
             limit(stream, watch, step)?;
-            let read = stream.read(&mut self.buffer).map_err(|e| Failure::of(step, &e))?;
+            let read = stream.read(&mut self.buffer).map_err(|e| CallFailure::of(step, &e))?;
             if !*has_begun && read > 0 {
                 watch.lap("wait");
                 *has_begun = true;
             }
             let is_whole = match read {
                 0 if reader.ends_with_stream() => true,
-                0 => return Err(Failure::of(step, &io::ErrorKind::UnexpectedEof.into())),
+                0 => return Err(CallFailure::of(step, &io::ErrorKind::UnexpectedEof.into())),
                 _ => feed(&mut reader, &self.buffer[..read], &mut ask)?,
             };
             if is_whole {
                 watch.lap("transfer");
-                return Ok(Answer {
+                return Ok(HttpAnswer {
                     status: reader.status,
                     body_bytes: reader.body_bytes,
                     stays_open: read > 0 && !reader.close,
@@ -128,7 +130,7 @@ impl Http {
     }
 }
 
-impl Caller for Http {
+impl Caller for HttpCaller {
     fn prepare(&mut self, number: u64) {
         let mut body = Vec::new();
         self.body.fill(number, &mut body);
@@ -144,7 +146,7 @@ impl Caller for Http {
         self.kept = self.kept.take().filter(|kept| is_open(&kept.stream));
     }
 
-    fn call(&mut self, watch: &mut Stopwatch) -> Result<Made, Failure> {
+    fn call(&mut self, watch: &mut Stopwatch) -> Result<CallDetails, CallFailure> {
         let kept = self.kept.take();
         let mut is_reused = kept.is_some();
         let mut kept = kept.map_or_else(|| self.connect(watch), Ok)?;
@@ -159,7 +161,7 @@ impl Caller for Http {
             other => other?,
         };
         if !self.options.expects(answer.status) {
-            return Err(Failure::new(format!("status {}", answer.status)));
+            return Err(CallFailure::new(format!("status {}", answer.status)));
         }
         let mut made = fields::attributes(&answer.head, &self.options.attributes);
         made.name("status", answer.status.to_string());
@@ -174,18 +176,18 @@ impl Caller for Http {
 }
 
 /// Reads on; returns whether the answer is whole. The head is kept, the body only counted.
-fn feed(reader: &mut ReplyReader, bytes: &[u8], ask: &mut Ask) -> Result<bool, Failure> {
+fn feed(reader: &mut ReplyReader, bytes: &[u8], ask: &mut Ask) -> Result<bool, CallFailure> {
     let fed = reader.feed(bytes, *ask);
-    let (taken, is_whole) = fed.map_err(|_| Failure::new("the answer is not HTTP/1"))?;
+    let (taken, is_whole) = fed.map_err(|_| CallFailure::new("the answer is not HTTP/1"))?;
     ask.keep = reader.kept().0.is_empty();
     match is_whole && taken < bytes.len() {
-        true => Err(Failure::new("the answer is longer than it says")),
+        true => Err(CallFailure::new("the answer is longer than it says")),
         false => Ok(is_whole),
     }
 }
 
 /// Whether nothing has come on an idle connection, not even its end.
-fn is_open(stream: &Stream) -> bool {
+fn is_open(stream: &ClientStream) -> bool {
     let tcp = stream.tcp();
     let peek = || {
         tcp.set_nonblocking(true)?;

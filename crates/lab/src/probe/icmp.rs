@@ -1,8 +1,8 @@
 //! One echo request and its reply (RFC 792, RFC 4443), by a ping socket, or by a raw one where
 //! those are not allowed. Phases: `resolve`, `send`, `wait`.
 //!
-//! Invariant: a reply counts for a call only when it has the call's number and its secret, so a
-//! late one, or one to another program, is never taken for it.
+//! Invariant: a reply counts for a call only when it has the number and the secret of that call. A
+//! late reply, or one to another program, is never taken for it.
 
 use std::io::{self, Read};
 use std::net::{IpAddr, SocketAddr};
@@ -10,8 +10,10 @@ use std::net::{IpAddr, SocketAddr};
 use socket2::{Domain, Protocol, Socket, Type};
 use stdx::Random;
 
-use super::call::{Caller, Failure, Made, Stopwatch};
-use super::{Family, Place, tcp};
+use super::call::{CallDetails, CallFailure, Caller, Stopwatch};
+use super::plan::AddressFamily;
+use super::target::Endpoint;
+use super::tcp;
 use crate::LabError;
 
 /// As many as `ping` sends.
@@ -21,9 +23,9 @@ const UNREACHABLE_V4: u8 = 3;
 const UNREACHABLE_V6: u8 = 1;
 
 /// Sends echo requests.
-pub(crate) struct Icmp {
-    place: Place,
-    family: Family,
+pub(crate) struct IcmpCaller {
+    place: Endpoint,
+    family: AddressFamily,
     random: Random,
     sequence: u16,
     /// Identifier and payload of the next request.
@@ -40,22 +42,22 @@ struct Echo {
 
 /// What a packet says about a request.
 #[derive(Debug, PartialEq, Eq)]
-enum Heard {
+enum Received {
     Reply,
     Unreachable,
     Other,
 }
 
-impl Icmp {
+impl IcmpCaller {
     /// # Errors
     /// When neither kind of socket is allowed.
-    pub(crate) fn new(host: &str, family: Family) -> Result<Self, LabError> {
+    pub(crate) fn new(host: &str, family: AddressFamily) -> Result<Self, LabError> {
         let is_v6 = host.parse::<IpAddr>().is_ok_and(|address| address.is_ipv6());
-        Echo::open(is_v6 || family == Family::V6)
+        Echo::open(is_v6 || family == AddressFamily::V6)
             .map_err(|source| LabError::Echo { host: host.to_owned(), source })?;
         use std::hash::{BuildHasher, RandomState};
         Ok(Self {
-            place: Place { host: host.to_owned(), ..Place::default() },
+            place: Endpoint { host: host.to_owned(), ..Endpoint::default() },
             family,
             random: Random::new(RandomState::new().hash_one(0)),
             sequence: 0,
@@ -78,12 +80,12 @@ impl Icmp {
         packet
     }
 
-    fn hear(&self, packet: &[u8], echo: &Echo) -> Heard {
+    fn receive(&self, packet: &[u8], echo: &Echo) -> Received {
         let packet = match echo.is_raw && !echo.is_v6 {
             // Behind the IP header, whose length is counted in words.
             true => match packet.first() {
                 Some(first) => packet.get(usize::from(first & 15) * 4..).unwrap_or_default(),
-                None => return Heard::Other,
+                None => return Received::Other,
             },
             false => packet,
         };
@@ -97,8 +99,8 @@ impl Icmp {
         match packet.first() {
             Some(kind) if *kind == reply => {
                 match is_ours(packet) && packet[HEADER_BYTES..] == self.payload {
-                    true => Heard::Reply,
-                    false => Heard::Other,
+                    true => Received::Reply,
+                    false => Received::Other,
                 }
             }
             // It quotes the packet that did not arrive, with its IP header.
@@ -107,19 +109,19 @@ impl Icmp {
                 let header = match quoted.first() {
                     Some(_) if echo.is_v6 => 40,
                     Some(first) => usize::from(first & 15) * 4,
-                    None => return Heard::Other,
+                    None => return Received::Other,
                 };
                 match quoted.get(header..).is_some_and(is_ours) {
-                    true => Heard::Unreachable,
-                    false => Heard::Other,
+                    true => Received::Unreachable,
+                    false => Received::Other,
                 }
             }
-            _ => Heard::Other,
+            _ => Received::Other,
         }
     }
 }
 
-impl Caller for Icmp {
+impl Caller for IcmpCaller {
     fn prepare(&mut self, _: u64) {
         self.sequence = self.sequence.wrapping_add(1);
         self.identifier = (self.random.bits() >> 48) as u16;
@@ -128,9 +130,9 @@ impl Caller for Icmp {
         }
     }
 
-    fn call(&mut self, watch: &mut Stopwatch) -> Result<Made, Failure> {
+    fn call(&mut self, watch: &mut Stopwatch) -> Result<CallDetails, CallFailure> {
         let address = tcp::resolve(&self.place, self.family, watch)?[0];
-        let failed = |step| move |error: io::Error| Failure::of(step, &error);
+        let failed = |step| move |error: io::Error| CallFailure::of(step, &error);
         let mut echo = Echo::open(address.is_ipv6()).map_err(failed("connect"))?;
         let to = SocketAddr::new(address.ip(), 0).into();
         echo.socket.connect(&to).map_err(failed("connect"))?;
@@ -142,14 +144,14 @@ impl Caller for Icmp {
             let left = Some(watch.left("wait")?);
             echo.socket.set_read_timeout(left).map_err(failed("wait"))?;
             let read = echo.socket.read(&mut buffer).map_err(failed("wait"))?;
-            match self.hear(&buffer[..read], &echo) {
-                Heard::Reply => break,
-                Heard::Unreachable => return Err(Failure::new("host unreachable")),
-                Heard::Other => {}
+            match self.receive(&buffer[..read], &echo) {
+                Received::Reply => break,
+                Received::Unreachable => return Err(CallFailure::new("host unreachable")),
+                Received::Other => {}
             }
         }
         watch.lap("wait");
-        let mut made = Made::default();
+        let mut made = CallDetails::default();
         made.name("address", address.ip().to_string());
         Ok(made)
     }

@@ -1,13 +1,13 @@
 //! Addresses that a host is called at, whatever the resolver says: curl's `--resolve`.
 //!
-//! Invariant: the name stays what the request, the certificate and the report speak of; only where
-//! the connection goes is another.
+//! Invariant: request, certificate and report keep the name of the host. Only the connection goes
+//! to another address.
 
 use std::fmt;
 use std::net::IpAddr;
 use std::str::FromStr;
 
-use super::{Place, Target};
+use super::target::{Endpoint, ProbeTarget};
 use crate::LabError;
 
 /// Where a host is called.
@@ -21,11 +21,11 @@ pub struct Pin {
 
 impl Pin {
     /// Makes the target go there, if it connects to this host and port; returns whether it does.
-    pub fn hold(&self, target: &mut Target) -> bool {
+    pub fn hold(&self, target: &mut ProbeTarget) -> bool {
         let place = match target {
-            Target::Http(url) => &mut url.place,
-            Target::Tcp(place) => place,
-            Target::Dns(_) | Target::Icmp(_) | Target::Command(_) => return false,
+            ProbeTarget::Http(url) => &mut url.place,
+            ProbeTarget::Tcp(place) => place,
+            ProbeTarget::Dns(_) | ProbeTarget::Icmp(_) | ProbeTarget::Command(_) => return false,
         };
         let fits = self.fits(place);
         if fits {
@@ -34,7 +34,7 @@ impl Pin {
         fits
     }
 
-    fn fits(&self, place: &Place) -> bool {
+    fn fits(&self, place: &Endpoint) -> bool {
         let is_host = |host: &String| host.eq_ignore_ascii_case(&place.host);
         self.port == place.port && self.host.as_ref().is_none_or(is_host)
     }
@@ -55,7 +55,7 @@ impl FromStr for Pin {
     fn from_str(text: &str) -> Result<Self, LabError> {
         let wrong = || LabError::Target {
             text: text.to_owned(),
-            why: "write HOST:PORT:ADDRESS, such as example.org:443:10.0.0.1".to_owned(),
+            reason: "write HOST:PORT:ADDRESS, such as example.org:443:10.0.0.1".to_owned(),
         };
         let (host, rest) = match text.strip_prefix('[') {
             Some(rest) => rest.split_once("]:").ok_or_else(wrong)?,

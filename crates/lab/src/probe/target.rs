@@ -1,7 +1,9 @@
 //! What is probed, as a user writes it.
 //!
-//! Invariant: a [`Target`] that was read can be called; whether anything answers is another
-//! matter. Refuses: redirects, proxies and passwords in addresses.
+//! Invariant: a [`ProbeTarget`] that was read can be called. Whether anything answers is another
+//! matter.
+//!
+//! Refuses: redirects, proxies, and passwords in addresses.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -11,11 +13,11 @@ use crate::LabError;
 
 /// What a call goes to.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Target {
+pub enum ProbeTarget {
     /// `http://HOST[:PORT]/PATH` or `https://…`: one request; `{n}` in the path is a number.
     Http(Url),
     /// `tcp://HOST:PORT`: a connection that is opened and closed.
-    Tcp(Place),
+    Tcp(Endpoint),
     /// `dns:NAME[@SERVER[:PORT]][?type=TYPE]`: one question; `{n}` in the name is a number.
     Dns(Question),
     /// `icmp:HOST`: an echo request and its reply.
@@ -26,7 +28,7 @@ pub enum Target {
 
 /// A host and a port.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Place {
+pub struct Endpoint {
     /// A name or an address; of IPv6 without brackets.
     pub host: String,
     /// The port.
@@ -41,7 +43,7 @@ pub struct Url {
     /// Whether it is `https`.
     pub is_tls: bool,
     /// The server.
-    pub place: Place,
+    pub place: Endpoint,
     /// The server as the `Host` field names it: as written.
     pub authority: String,
     /// Path and query, beginning with a slash.
@@ -54,7 +56,7 @@ pub struct Question {
     /// The name.
     pub name: String,
     /// The name server; the system's resolver answers without one.
-    pub server: Option<Place>,
+    pub server: Option<Endpoint>,
     /// `A`, `AAAA`, `MX` …; the system's resolver asks for addresses only.
     pub kind: String,
 }
@@ -62,7 +64,7 @@ pub struct Question {
 const SCHEMES: &str = "write http://, https://, tcp://HOST:PORT, dns:NAME, icmp:HOST, exec:COMMAND, \
                        or -- COMMAND";
 
-impl Target {
+impl ProbeTarget {
     /// Returns a program with its arguments as a target.
     ///
     /// # Errors
@@ -75,7 +77,7 @@ impl Target {
     }
 }
 
-impl FromStr for Target {
+impl FromStr for ProbeTarget {
     type Err = LabError;
 
     fn from_str(text: &str) -> Result<Self, LabError> {
@@ -89,21 +91,21 @@ impl FromStr for Target {
             "exec" => words(rest).map(Self::Command),
             _ => return Err(bare(text)),
         };
-        read.map_err(|why| wrong(text, why))
+        read.map_err(|reason| wrong(text, reason))
     }
 }
 
-impl fmt::Display for Target {
+impl fmt::Display for ProbeTarget {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Http(url) => {
                 let scheme = if url.is_tls { "https" } else { "http" };
                 write!(f, "{scheme}://{}{}", url.authority, url.path)?;
-                held(&url.place, f)
+                pinned(&url.place, f)
             }
             Self::Tcp(place) => {
                 write!(f, "tcp://{place}")?;
-                held(place, f)
+                pinned(place, f)
             }
             Self::Dns(question) => {
                 write!(f, "dns:{}", question.name)?;
@@ -125,14 +127,14 @@ impl fmt::Display for Target {
 }
 
 /// Where a place is called, if that is not left to the resolver.
-fn held(place: &Place, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+fn pinned(place: &Endpoint, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     for (at, address) in place.addresses.iter().enumerate() {
         write!(f, "{} {address}", if at == 0 { " at" } else { "," })?;
     }
     Ok(())
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for Endpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.host.contains(':') {
             true => write!(f, "[{}]:{}", self.host, self.port),
@@ -149,8 +151,8 @@ fn bare(text: &str) -> LabError {
     }
 }
 
-fn wrong(text: &str, why: &str) -> LabError {
-    LabError::Target { text: text.to_owned(), why: why.to_owned() }
+fn wrong(text: &str, reason: &str) -> LabError {
+    LabError::Target { text: text.to_owned(), reason: reason.to_owned() }
 }
 
 fn url(rest: &str, is_tls: bool) -> Result<Url, &'static str> {
@@ -170,7 +172,7 @@ fn url(rest: &str, is_tls: bool) -> Result<Url, &'static str> {
 }
 
 /// `HOST:PORT`, `[IPV6]:PORT`; the port may be left out where it has a usual value.
-fn place(text: &str, usual: Option<u16>) -> Result<Place, &'static str> {
+fn place(text: &str, usual: Option<u16>) -> Result<Endpoint, &'static str> {
     let text = text.trim_end_matches('/');
     let (name, port) = match text.strip_prefix('[') {
         Some(rest) => {
@@ -190,7 +192,7 @@ fn place(text: &str, usual: Option<u16>) -> Result<Place, &'static str> {
         None => usual,
     };
     let port = port.ok_or("the port is a number from 1 to 65535")?;
-    Ok(Place { host: host(name)?, port, ..Place::default() })
+    Ok(Endpoint { host: host(name)?, port, ..Endpoint::default() })
 }
 
 fn host(text: &str) -> Result<String, &'static str> {
@@ -219,7 +221,7 @@ fn question(rest: &str) -> Result<Question, &'static str> {
     let server = match server {
         // An address of IPv6 alone, without brackets, has no port.
         Some(bare) if bare.parse::<std::net::Ipv6Addr>().is_ok() => {
-            Some(Place { host: bare.to_owned(), port: 53, ..Place::default() })
+            Some(Endpoint { host: bare.to_owned(), port: 53, ..Endpoint::default() })
         }
         Some(server) => Some(place(server, Some(53))?),
         None => None,

@@ -1,23 +1,27 @@
-//! Finds a host and connects to it; as a target of its own, nothing more.
+//! Finds a host and connects to it. A target `tcp://…` is called by that alone.
+//!
+//! Invariant: the addresses of a host share the time that is left, so a silent one does not use it
+//! up.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr, TcpStream, ToSocketAddrs};
 
-use super::call::{Caller, Failure, Made, Stopwatch};
-use super::{Family, Place};
+use super::call::{CallDetails, CallFailure, Caller, Stopwatch};
+use super::plan::AddressFamily;
+use super::target::Endpoint;
 
 /// Opens and closes a connection.
-pub(crate) struct Tcp {
-    pub(crate) place: Place,
-    pub(crate) family: Family,
+pub(crate) struct TcpCaller {
+    pub(crate) place: Endpoint,
+    pub(crate) family: AddressFamily,
 }
 
-impl Caller for Tcp {
+impl Caller for TcpCaller {
     fn prepare(&mut self, _: u64) {}
 
-    fn call(&mut self, watch: &mut Stopwatch) -> Result<Made, Failure> {
+    fn call(&mut self, watch: &mut Stopwatch) -> Result<CallDetails, CallFailure> {
         let (_, address) = connect(&self.place, self.family, watch)?;
-        let mut made = Made::default();
+        let mut made = CallDetails::default();
         made.name("address", address.to_string());
         Ok(made)
     }
@@ -27,22 +31,22 @@ impl Caller for Tcp {
 /// left. Phases: `resolve`, of which an address has none, nor a place that is held at one, and
 /// `connect`.
 pub(crate) fn connect(
-    place: &Place,
-    family: Family,
+    place: &Endpoint,
+    family: AddressFamily,
     watch: &mut Stopwatch,
-) -> Result<(TcpStream, SocketAddr), Failure> {
+) -> Result<(TcpStream, SocketAddr), CallFailure> {
     let addresses = resolve(place, family, watch)?;
-    let mut last = Failure::new("connect: there is no address");
+    let mut last = CallFailure::new("connect: there is no address");
     for (at, address) in addresses.iter().enumerate() {
         let share = u32::try_from(addresses.len() - at).unwrap_or(u32::MAX);
         match TcpStream::connect_timeout(address, watch.left("connect")? / share) {
             Ok(stream) => {
                 watch.lap("connect");
                 let set = stream.set_nodelay(true);
-                set.map_err(|error| Failure::of("connect", &error))?;
+                set.map_err(|error| CallFailure::of("connect", &error))?;
                 return Ok((stream, *address));
             }
-            Err(error) => last = Failure::of("connect", &error),
+            Err(error) => last = CallFailure::of("connect", &error),
         }
     }
     Err(last)
@@ -50,10 +54,10 @@ pub(crate) fn connect(
 
 /// Asks the system's resolver, whose own time-outs hold: nothing can hurry it.
 pub(crate) fn resolve(
-    place: &Place,
-    family: Family,
+    place: &Endpoint,
+    family: AddressFamily,
     watch: &mut Stopwatch,
-) -> Result<Vec<SocketAddr>, Failure> {
+) -> Result<Vec<SocketAddr>, CallFailure> {
     let found = if place.addresses.is_empty() {
         let found = (place.host.as_str(), place.port).to_socket_addrs();
         let found: Vec<SocketAddr> = found.map_err(|error| not_found(&error))?.collect();
@@ -67,13 +71,13 @@ pub(crate) fn resolve(
     let fits = |address: &SocketAddr| family.has(address.ip());
     let fitting: Vec<SocketAddr> = found.into_iter().filter(fits).collect();
     match fitting.is_empty() {
-        true => Err(Failure::new(format!("no address of {family}"))),
+        true => Err(CallFailure::new(format!("no address of {family}"))),
         false => Ok(fitting),
     }
 }
 
-fn not_found(error: &io::Error) -> Failure {
+fn not_found(error: &io::Error) -> CallFailure {
     let text = error.to_string();
-    let cause = text.rsplit(": ").next().unwrap_or(&text);
-    Failure::new(format!("name not found ({})", cause.to_ascii_lowercase()))
+    let reason = text.rsplit(": ").next().unwrap_or(&text);
+    CallFailure::new(format!("name not found ({})", reason.to_ascii_lowercase()))
 }

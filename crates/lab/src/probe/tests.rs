@@ -4,9 +4,10 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use testkit::{Gate, Origin, OriginReply};
+use verdicts::AttributeValues;
 
-use super::{Arrivals, Burst, End, Family, HttpOptions, Plan, Probed, Progress, run};
-use crate::{LabError, Values};
+use super::{AddressFamily, Arrivals, Burst, End, HttpOptions, Plan, ProbeResult, Progress, run};
+use crate::LabError;
 
 fn plan(targets: &[String]) -> Plan {
     Plan {
@@ -17,7 +18,7 @@ fn plan(targets: &[String]) -> Plan {
         timeout: Duration::from_secs(20),
         seed: 3,
         number_first: 100,
-        family: Family::Any,
+        family: AddressFamily::Any,
         http: HttpOptions::default(),
     }
 }
@@ -26,15 +27,15 @@ fn url(origin: &Origin) -> String {
     format!("http://{}/x?{{n}}", origin.address())
 }
 
-fn probe(plan: &Plan) -> Probed {
+fn probe(plan: &Plan) -> ProbeResult {
     run(plan, &AtomicBool::new(false), &mut |_| {}).unwrap()
 }
 
-fn numbers(probed: &Probed, name: &str) -> Vec<f64> {
+fn numbers(probed: &ProbeResult, name: &str) -> Vec<f64> {
     let found = probed.series[0].attributes.iter().find(|attribute| attribute.name == name);
     match &found.unwrap().values {
-        Values::Numbers(numbers) => numbers.clone(),
-        Values::Names { .. } => panic!(),
+        AttributeValues::Numbers(numbers) => numbers.clone(),
+        AttributeValues::Names { .. } => panic!(),
     }
 }
 

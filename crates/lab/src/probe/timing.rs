@@ -1,11 +1,12 @@
-//! Times that others have measured inside a call: `Server-Timing` (W3C), and how such times become
-//! phases.
+//! Times that servers have measured inside a call: the field `Server-Timing` (W3C).
+//!
+//! Invariant: only finite times that are not negative become parts of a call.
 
-use super::call::Made;
+use super::call::CallDetails;
 
 /// Reads a `Server-Timing` field: a metric with `dur` is a time inside `wait`, one with a
 /// description only is an attribute. Both are called `server.NAME`.
-pub(crate) fn read(value: &str, made: &mut Made) {
+pub(crate) fn read(value: &str, made: &mut CallDetails) {
     for metric in pieces(value, ',') {
         let mut parameters = pieces(metric, ';').map(str::trim);
         let Some(name) = parameters.next().filter(|name| !name.is_empty()) else { continue };

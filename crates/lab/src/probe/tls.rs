@@ -1,7 +1,7 @@
 //! TLS of a call, by rustls with ring.
 //!
-//! Refuses: client certificates, and resumption of sessions, because every new connection is to
-//! show what a new client sees.
+//! Refuses: client certificates, and resumption of sessions. Every new connection shows what a new
+//! client sees.
 
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
@@ -15,12 +15,12 @@ use rustls::{
 };
 use trust::Trust;
 
-use super::call::{Failure, Stopwatch};
+use super::call::{CallFailure, Stopwatch};
 use crate::LabError;
 
 /// A connection that speaks in the clear or by TLS.
 #[derive(Debug)]
-pub(crate) enum Stream {
+pub(crate) enum ClientStream {
     Plain(TcpStream),
     Tls(Box<StreamOwned<ClientConnection, TcpStream>>),
 }
@@ -51,35 +51,37 @@ pub(crate) fn shake_hands(
     host: &str,
     config: &Arc<ClientConfig>,
     watch: &mut Stopwatch,
-) -> Result<Stream, Failure> {
+) -> Result<ClientStream, CallFailure> {
     let failed = |error: &io::Error| match error.get_ref().and_then(|e| e.downcast_ref::<Error>()) {
-        Some(refusal) => Failure::new(format!("tls: {}", told(refusal))),
-        None => Failure::of("tls", error),
+        Some(refusal) => CallFailure::new(format!("tls: {}", described(refusal))),
+        None => CallFailure::of("tls", error),
     };
     let name = ServerName::try_from(host.to_owned());
-    let name = name.map_err(|_| Failure::new("tls: the host is no name that a certificate has"))?;
+    let name =
+        name.map_err(|_| CallFailure::new("tls: the host is no name that a certificate has"))?;
     let session = ClientConnection::new(Arc::clone(config), name);
-    let mut session = session.map_err(|error| Failure::new(format!("tls: {}", told(&error))))?;
+    let mut session =
+        session.map_err(|error| CallFailure::new(format!("tls: {}", described(&error))))?;
     while session.is_handshaking() {
         let left = Some(watch.left("tls")?);
-        tcp.set_read_timeout(left).map_err(|error| Failure::of("tls", &error))?;
-        tcp.set_write_timeout(left).map_err(|error| Failure::of("tls", &error))?;
+        tcp.set_read_timeout(left).map_err(|error| CallFailure::of("tls", &error))?;
+        tcp.set_write_timeout(left).map_err(|error| CallFailure::of("tls", &error))?;
         // Only as much as is there: each turn looks at the time that is left.
         if session.wants_write() {
             session.write_tls(&mut tcp).map_err(|error| failed(&error))?;
         } else if session.read_tls(&mut tcp).map_err(|error| failed(&error))? == 0 {
-            return Err(Failure::of("tls", &io::ErrorKind::UnexpectedEof.into()));
+            return Err(CallFailure::of("tls", &io::ErrorKind::UnexpectedEof.into()));
         } else if let Err(error) = session.process_new_packets() {
             // The alert that tells the server why.
             drop(session.write_tls(&mut tcp));
-            return Err(Failure::new(format!("tls: {}", told(&error))));
+            return Err(CallFailure::new(format!("tls: {}", described(&error))));
         }
     }
     watch.lap("tls");
-    Ok(Stream::Tls(Box::new(StreamOwned::new(session, tcp))))
+    Ok(ClientStream::Tls(Box::new(StreamOwned::new(session, tcp))))
 }
 
-impl Stream {
+impl ClientStream {
     pub(crate) fn tcp(&self) -> &TcpStream {
         match self {
             Self::Plain(tcp) => tcp,
@@ -88,7 +90,7 @@ impl Stream {
     }
 }
 
-impl Read for Stream {
+impl Read for ClientStream {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         match self {
             Self::Plain(tcp) => tcp.read(buffer),
@@ -97,7 +99,7 @@ impl Read for Stream {
     }
 }
 
-impl Write for Stream {
+impl Write for ClientStream {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self {
             Self::Plain(tcp) => tcp.write(bytes),
@@ -115,9 +117,9 @@ impl Write for Stream {
 
 /// What rustls says, in words that are the same for every call that fails so: without moments and
 /// lists.
-fn told(error: &Error) -> String {
+fn described(error: &Error) -> String {
     match error {
-        Error::InvalidCertificate(why) => format!("certificate refused ({})", refusal(why)),
+        Error::InvalidCertificate(reason) => format!("certificate refused ({})", refusal(reason)),
         Error::InvalidMessage(InvalidMessage::InvalidContentType) => {
             "what was answered is no TLS".to_owned()
         }
@@ -125,9 +127,9 @@ fn told(error: &Error) -> String {
     }
 }
 
-fn refusal(why: &CertificateError) -> String {
+fn refusal(reason: &CertificateError) -> String {
     use CertificateError as Why;
-    let words = match why {
+    let words = match reason {
         Why::UnknownIssuer => "its issuer is not believed; --ca names a file with it or its issuer",
         Why::Expired | Why::ExpiredContext { .. } => "it has expired",
         Why::NotValidYet | Why::NotValidYetContext { .. } => "it is not valid yet",

@@ -5,11 +5,11 @@
 //! Invariant: what users wrote is escaped, and cannot become markup.
 
 use screen::Ink;
-
-use crate::quantiles::Sorted;
+use verdicts::Sorted;
 
 use super::Report;
 use super::number::{count, p, percent, time};
+use super::sentences::{comparison, line_title, summary};
 use super::svg::{self, Pair, Title, escaped};
 use super::words::{in_words, named};
 
@@ -19,7 +19,16 @@ const STYLE: &str = include_str!("page.css");
 impl Report<'_> {
     /// Returns the report as one self-contained HTML page.
     pub fn to_html(&self) -> String {
-        let name = if self.name.is_empty() { "Latencies" } else { self.name };
+        HtmlReport(self).page()
+    }
+}
+
+/// A report on its way to a page.
+struct HtmlReport<'r>(&'r Report<'r>);
+
+impl HtmlReport<'_> {
+    fn page(&self) -> String {
+        let name = if self.0.name.is_empty() { "Latencies" } else { self.0.name };
         let mut out = format!(
             "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
              <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
@@ -30,49 +39,51 @@ impl Report<'_> {
              <header>\n<h1>{0}</h1>\n",
             escaped(name)
         );
-        out += &format!("<p class=\"faint\">{}</p>\n", escaped(&self.summary()));
-        out += &self.causes_html();
+        out += &format!("<p class=\"faint\">{}</p>\n", escaped(&summary(self.0)));
+        out += &self.reasons();
         out += "</header>\n<section>\n<h2>Verdict</h2>\n";
-        out += &self.verdicts_html();
-        if let Some(text) = self.comparison() {
+        out += &self.verdicts();
+        if let Some(text) = comparison(self.0) {
             out += &format!("<p>{}</p>\n", escaped(&text));
         }
         out += "</section>\n";
-        if self.calls > 0 {
-            out += &self.line_html();
-            out += &self.histogram_html();
-            out += &self.quantiles_html();
-            out += &self.steps_html();
-            out += &self.attributes_html();
+        if self.0.counts.calls > 0 {
+            out += &self.line();
+            out += &self.histogram();
+            out += &self.quantiles();
+            out += &self.steps();
+            out += &self.attributes();
         }
-        if let Some(versus) = &self.versus {
-            let (name, summary) = (escaped(versus.report.name), escaped(&versus.report.summary()));
+        if let Some(versus) = &self.0.versus {
+            let (name, summary) = (escaped(versus.report.name), escaped(&summary(&versus.report)));
             out += &format!("<section>\n<h2>Second target: {name}</h2>\n<p>{summary}</p>\n");
-            out += &versus.report.causes_html();
-            out += &versus.report.verdicts_html();
+            out += &HtmlReport(&versus.report).reasons();
+            out += &HtmlReport(&versus.report).verdicts();
             out += "</section>\n";
         }
-        out += &self.notes_html();
+        out += &self.notes();
         out += "<footer>Made by <code>tidegate lab report</code>. Intervals are at 95 %; slow \
                 calls are those over ";
-        out += &escaped(&time(self.slow_over_ms));
+        out += &escaped(&time(self.0.slow_over_ms));
         out + ".</footer>\n</main>\n</body>\n</html>\n"
     }
 
-    fn causes_html(&self) -> String {
+    fn reasons(&self) -> String {
         let mut out = String::new();
-        for (what, causes) in [("failed", self.failures), ("left out", self.left_out)] {
-            for (cause, number) in causes {
-                let (number, cause) = (count(*number), escaped(cause));
-                out += &format!("<p class=\"faint\">{what}: {number} × {cause}</p>\n");
+        for (what, reasons) in
+            [("failed", self.0.counts.failures), ("left out", self.0.counts.left_out)]
+        {
+            for (reason, number) in reasons {
+                let (number, reason) = (count(*number), escaped(reason));
+                out += &format!("<p class=\"faint\">{what}: {number} × {reason}</p>\n");
             }
         }
         out
     }
 
-    fn verdicts_html(&self) -> String {
+    fn verdicts(&self) -> String {
         let mut out = String::new();
-        for verdict in &self.verdicts {
+        for verdict in &self.0.verdicts {
             let words = in_words(verdict);
             let class = match words.ink {
                 Ink::Alarm => "verdict alarm",
@@ -91,24 +102,24 @@ impl Report<'_> {
         out
     }
 
-    fn line_html(&self) -> String {
-        let clock = self.clock();
-        let points = self.points(clock);
-        let others = self.versus.as_ref().map(|versus| versus.report.points(clock));
+    fn line(&self) -> String {
+        let clock = self.0.clock();
+        let points = self.0.points(clock);
+        let others = self.0.versus.as_ref().map(|versus| versus.report.points(clock));
         let others = others.unwrap_or_default();
         let lines: Vec<&[(f64, f64)]> =
             [&points[..], &others[..]].into_iter().filter(|line| !line.is_empty()).collect();
         if lines.is_empty() {
             return String::new();
         }
-        let title = Title { short: self.line_title(), about: "Latency of each call." };
+        let title = Title { short: line_title(self.0), about: "Latency of each call." };
         let x = |at: f64| clock.label(at);
-        figure(self.line_title(), &svg::line(title, &lines, &x, self.is_log()), &self.keys_html())
+        figure(line_title(self.0), &svg::line(title, &lines, &x, self.is_log()), &self.keys())
     }
 
-    fn histogram_html(&self) -> String {
-        let Some(counted) = &self.histogram else { return String::new() };
-        let marks = self.marks();
+    fn histogram(&self) -> String {
+        let Some(counted) = &self.0.histogram else { return String::new() };
+        let marks = self.0.marks();
         let title = Title {
             short: "Calls by latency",
             about: "How many calls took how long; marks are teeth or humps that the verdict names.",
@@ -130,9 +141,10 @@ impl Report<'_> {
         figure("Calls by latency", &svg::histogram(title, counted, &marks), &folded(&table))
     }
 
-    fn quantiles_html(&self) -> String {
-        let sorted = Sorted::new(&self.series.total_ms);
-        let other = self.versus.as_ref().map(|versus| Sorted::new(&versus.report.series.total_ms));
+    fn quantiles(&self) -> String {
+        let sorted = Sorted::new(&self.0.series.total_ms);
+        let other =
+            self.0.versus.as_ref().map(|versus| Sorted::new(&versus.report.series.total_ms));
         let lines: Vec<&[f64]> = std::iter::once(&sorted)
             .chain(&other)
             .map(Sorted::values)
@@ -147,10 +159,10 @@ impl Report<'_> {
             heads.push("second");
         }
         let bound = |bound: Option<f64>| bound.map_or_else(|| "–".to_owned(), time);
-        let rows = self.quantiles.iter().enumerate().map(|(at, (name, quantile))| {
+        let rows = self.0.quantiles.iter().enumerate().map(|(at, (name, quantile))| {
             let [low, high] = quantile.ci_ms;
             let mut row = vec![(*name).to_owned(), time(quantile.ms), bound(low), bound(high)];
-            if let Some(versus) = &self.versus {
+            if let Some(versus) = &self.0.versus {
                 let second = versus.report.quantiles.get(at);
                 row.push(second.map_or_else(|| "–".to_owned(), |(_, second)| time(second.ms)));
             }
@@ -160,16 +172,16 @@ impl Report<'_> {
         figure("Latency by quantile", &drawing, &table(&heads, rows))
     }
 
-    fn steps_html(&self) -> String {
-        if self.phases.is_empty() {
+    fn steps(&self) -> String {
+        if self.0.phases.is_empty() {
             return String::new();
         }
         let pair = |phase: &super::PhaseSummary| Pair {
             name: phase.name.clone(),
             bars: [(phase.slowed, percent(phase.slowed)), (phase.median_ms, time(phase.median_ms))],
-            is_convicted: self.is_convicted(&phase.name),
+            is_significant: self.0.is_significant(&phase.name),
         };
-        let pairs: Vec<Pair> = self.phases.iter().map(pair).collect();
+        let pairs: Vec<Pair> = self.0.phases.iter().map(pair).collect();
         let title = Title {
             short: "Steps",
             about: "Left, the share of calls in which each step was slowed down; right, its median \
@@ -177,10 +189,10 @@ impl Report<'_> {
                     left is slow by itself.",
         };
         let heads = ["slow-downs, of calls", "median time"];
-        let whole: f64 = self.shares.iter().map(|share| share.excess_ms).sum();
-        let rows = self.shares.iter().map(|share| {
+        let whole: f64 = self.0.shares.iter().map(|share| share.excess_ms).sum();
+        let rows = self.0.shares.iter().map(|share| {
             let part = if whole > 0.0 { percent(share.excess_ms / whole) } else { "–".into() };
-            let p99 = self.phases.iter().find(|phase| phase.name == share.step);
+            let p99 = self.0.phases.iter().find(|phase| phase.name == share.step);
             let row = vec![
                 share.step.clone(),
                 time(share.excess_ms),
@@ -189,7 +201,7 @@ impl Report<'_> {
                 part,
                 p99.map_or_else(String::new, |phase| time(phase.p99_ms)),
             ];
-            (row, self.is_convicted(&share.step))
+            (row, self.0.is_significant(&share.step))
         });
         let heads_below =
             ["slow calls against typical", "longer by", "from", "to", "of excess", "p99"];
@@ -201,24 +213,24 @@ impl Report<'_> {
         )
     }
 
-    fn attributes_html(&self) -> String {
-        if self.attributes.is_empty() {
+    fn attributes(&self) -> String {
+        if self.0.attributes.is_empty() {
             return String::new();
         }
-        let pair = |found: &crate::AttributeVerdict| Pair {
+        let pair = |found: &verdicts::AttributeVerdict| Pair {
             name: named(found),
             bars: [
                 (found.share_slow, percent(found.share_slow)),
                 (found.share_typical, percent(found.share_typical)),
             ],
-            is_convicted: self.is_blamed(found),
+            is_significant: self.0.is_blamed(found),
         };
-        let pairs: Vec<Pair> = self.attributes.iter().map(pair).collect();
+        let pairs: Vec<Pair> = self.0.attributes.iter().map(pair).collect();
         let title = Title {
             short: "Attributes",
             about: "The share of slow calls that have each value, beside that of typical calls.",
         };
-        let rows = self.attributes.iter().map(|found| {
+        let rows = self.0.attributes.iter().map(|found| {
             let points = |share: f64| format!("{:+.0}", share * 100.0);
             let row = vec![
                 named(found),
@@ -227,25 +239,25 @@ impl Report<'_> {
                 format!("{} to {}", points(found.ci[0]), points(found.ci[1])),
                 p(found.p),
             ];
-            (row, self.is_blamed(found))
+            (row, self.0.is_blamed(found))
         });
         let heads = ["", "slow", "typical", "points more", "by chance"];
         let drawing = svg::pairs(title, ["of slow calls", "of typical calls"], &pairs, true);
         figure("Attributes", &drawing, &folded(&table(&heads, rows)))
     }
 
-    fn notes_html(&self) -> String {
-        if self.notes.is_empty() {
+    fn notes(&self) -> String {
+        if self.0.notes.is_empty() {
             return String::new();
         }
-        let items = self.notes.iter().map(|note| format!("<li>{}</li>\n", with_code(note)));
+        let items = self.0.notes.iter().map(|note| format!("<li>{}</li>\n", with_code(note)));
         format!("<section>\n<h2>Notes</h2>\n<ul>\n{}</ul>\n</section>\n", items.collect::<String>())
     }
 
     /// Which line is which, where there are two.
-    fn keys_html(&self) -> String {
-        let Some(versus) = &self.versus else { return String::new() };
-        let (first, second) = (escaped(self.name), escaped(versus.report.name));
+    fn keys(&self) -> String {
+        let Some(versus) = &self.0.versus else { return String::new() };
+        let (first, second) = (escaped(self.0.name), escaped(versus.report.name));
         format!(
             "<p class=\"faint\"><span class=\"key\"></span>{first} \
              <span class=\"key second\"></span>{second}</p>"
@@ -253,7 +265,7 @@ impl Report<'_> {
     }
 
     fn is_log(&self) -> bool {
-        self.histogram.as_ref().is_some_and(|histogram| histogram.log)
+        self.0.histogram.as_ref().is_some_and(|histogram| histogram.log)
     }
 }
 

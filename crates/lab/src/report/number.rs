@@ -1,4 +1,6 @@
 //! How figures read: three digits that matter, and a unit.
+//!
+//! Invariant: what is no number reads as `unknown`, never as a number.
 
 /// Less than this many milliseconds is what arithmetic leaves of nothing.
 const NOTHING_MS: f64 = 1e-9;

@@ -1,7 +1,7 @@
 //! The charts of the HTML report, written by hand: text in, text out.
 //!
-//! Invariants: every text of the user's is escaped; colours come from the page's style by class, so
-//! light and dark need no second drawing; every chart has a title for who cannot see it.
+//! Invariants: every text of a user is escaped. Colours come from the style of the page by class,
+//! so light and dark need no second drawing. Every chart has a title for those who cannot see it.
 
 use std::fmt::Write;
 
@@ -130,7 +130,7 @@ fn up(high: f64, height: f64) -> Axis {
     Axis { low: 0.0, high, is_log: false, from: height - BOTTOM, to: TOP }
 }
 
-/// What a chart is called, for who cannot see it.
+/// What a chart is called, for those who cannot see it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Title<'a> {
     /// In a few words.
@@ -210,7 +210,11 @@ fn path(points: &[(f64, f64)], across: &Axis, up: &Axis) -> String {
 }
 
 /// Counts in bins, with marks under the axis.
-pub(super) fn histogram(title: Title<'_>, counted: &super::Counted, marks: &[f64]) -> String {
+pub(super) fn histogram(
+    title: Title<'_>,
+    counted: &super::LatencyHistogram,
+    marks: &[f64],
+) -> String {
     const HEIGHT: f64 = 240.0;
     let mut drawing = Drawing::new(HEIGHT, title.short, title.about);
     let highest = counted.counts.iter().copied().max().unwrap_or(0).max(1);
@@ -290,7 +294,7 @@ pub(super) struct Pair {
     /// Left and right: how long, and how it reads.
     pub bars: [(f64, String); 2],
     /// Whether the row is what the verdict is about.
-    pub is_convicted: bool,
+    pub is_significant: bool,
 }
 
 /// Two bars a row, left and right of each other, as source document 002 drew them.
@@ -310,7 +314,7 @@ pub(super) fn pairs(title: Title<'_>, heads: [&str; 2], rows: &[Pair], is_shared
     }
     for (at, row) in rows.iter().enumerate() {
         let y = 24.0 + ROW * at as f64;
-        let class = if row.is_convicted { "name end alarm" } else { "name end" };
+        let class = if row.is_significant { "name end alarm" } else { "name end" };
         drawing.text(
             (NAME - 10.0, y + 14.0),
             class,
@@ -321,7 +325,7 @@ pub(super) fn pairs(title: Title<'_>, heads: [&str; 2], rows: &[Pair], is_shared
             let share = if longest[side] > 0.0 { value.max(0.0) / longest[side] } else { 0.0 };
             let least = if *value > 0.0 { 1.5 } else { 0.0 };
             let width = (share * BAR).max(least);
-            let class = match (side, row.is_convicted) {
+            let class = match (side, row.is_significant) {
                 (0, true) => "convicted",
                 (0, false) => "bar",
                 _ => "other",

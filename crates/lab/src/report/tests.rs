@@ -3,9 +3,9 @@
 use screen::Style;
 use serde_json::Value;
 use stdx::Random;
+use verdicts::{Attribute, AttributeValues, PhaseColumn};
 
 use super::*;
-use crate::series::{Attribute, Phase, Values};
 
 /// Calls of three steps, on two servers, of which `b` is slow in step `wait`.
 pub(super) fn calls(count: usize, seed: u64) -> Series {
@@ -23,9 +23,9 @@ pub(super) fn calls(count: usize, seed: u64) -> Series {
         of.push(server);
     }
     let named = ["connect", "wait", "transfer"].into_iter().zip(phases);
-    series.phases = named.map(|(name, ms)| Phase { name: name.into(), ms }).collect();
+    series.phases = named.map(|(name, ms)| PhaseColumn { name: name.into(), ms }).collect();
     series.attributes =
-        vec![Attribute { name: "server".into(), values: Values::Names { names, of } }];
+        vec![Attribute { name: "server".into(), values: AttributeValues::Names { names, of } }];
     series.origin_unix_ms = Some(1_700_000_000_000.0);
     series
 }
@@ -185,7 +185,8 @@ fn an_axis_of_calls_has_whole_numbers_only() {
 fn a_faster_second_target_is_so_by_a_positive_time() {
     let (mut one, two) = (calls(400, 6), calls(400, 7));
     one.total_ms.iter_mut().for_each(|ms| *ms += 3.0);
-    let text = Report::versus(&one, &two, false, &ReportOptions::default()).comparison().unwrap();
+    let report = Report::versus(&one, &two, false, &ReportOptions::default());
+    let text = sentences::comparison(&report).unwrap();
     assert!(text.contains(" ms faster as two samples (95 % 2.9") && !text.contains(" -"), "{text}");
 }
 

@@ -1,20 +1,17 @@
 //! Verdicts in words: one sentence that says it, and the figures that it stands on.
 //!
-//! Invariant: a sentence claims no more than its verdict; hints are called hints.
+//! Invariants: a sentence claims no more than its verdict. Hints are called hints.
 
 use screen::Ink;
-
-use crate::shape::HUMP_P_MAX;
-use crate::steps::HOMOGENEOUS;
-use crate::verdict::{
-    AttributeVerdict, ExcessVerdict, Lock, Modality, Outside, Quantised, StepShare, StepVerdict,
-    Verdict,
+use verdicts::{
+    AttributeVerdict, ExcessVerdict, MODES_P_MAX, Modality, Outside, PhaseLock, Quantised,
+    SHARED_RATE_P_MIN, StepShare, StepVerdict, Verdict,
 };
 
 use super::number::{count, digits, exact, interval, p, percent, time};
 use super::tooth_ms;
 
-/// Steps whose parts of the excess are told one by one.
+/// Steps whose parts of the excess are named one by one.
 const PARTS_MAX: usize = 3;
 
 /// A verdict as a reader gets it.
@@ -32,7 +29,7 @@ pub struct Words {
 
 /// Returns a verdict in words.
 pub fn in_words(verdict: &Verdict) -> Words {
-    let mut words = said(verdict);
+    let mut words = plain_words(verdict);
     let judged = verdict.judged();
     let rate = judged.false_alarm_rate.map(|rate| {
         let draws = judged.draws_max.map_or_else(String::new, |draws| {
@@ -47,18 +44,18 @@ pub fn in_words(verdict: &Verdict) -> Words {
     words
 }
 
-fn said(verdict: &Verdict) -> Words {
+fn plain_words(verdict: &Verdict) -> Words {
     match verdict {
         Verdict::Quantised(comb) => quantised(comb),
-        Verdict::Multimodal(humps) => multimodal(humps),
-        Verdict::Unimodal(hump) => unimodal(hump),
+        Verdict::Multimodal(modality) => multimodal(modality),
+        Verdict::Unimodal(modality) => unimodal(modality),
         Verdict::Locked(lock) => locked(lock),
-        Verdict::Step(step) => convicted(step),
+        Verdict::Step(step) => significant(step),
         Verdict::Outside(found) => outside(found),
         Verdict::Excess(found) => excess(found),
         Verdict::Attribute(found) => attribute(found),
         Verdict::Unclear(unclear) => {
-            words("unclear", format!("{}.", unclear.why), Vec::new(), Ink::Plain)
+            words("unclear", format!("{}.", unclear.reason), Vec::new(), Ink::Plain)
         }
     }
 }
@@ -103,29 +100,29 @@ fn quantised(comb: &Quantised) -> Words {
     words("quantised", sentence, figures, Ink::Alarm)
 }
 
-fn multimodal(humps: &Modality) -> Words {
+fn multimodal(modality: &Modality) -> Words {
     let at =
-        humps.modes.iter().map(|mode| format!("{} ({})", time(mode.at_ms), percent(mode.share)));
+        modality.modes.iter().map(|mode| format!("{} ({})", time(mode.at_ms), percent(mode.share)));
     let at: Vec<String> = at.collect();
     let sentence =
-        format!("{} humps, at {}; no comb of three teeth.", humps.modes.len(), listed(&at));
-    words("multimodal", sentence, humped(humps), Ink::Alarm)
+        format!("{} humps, at {}; no comb of three teeth.", modality.modes.len(), listed(&at));
+    words("multimodal", sentence, mode_figures(modality), Ink::Alarm)
 }
 
-fn unimodal(hump: &Modality) -> Words {
-    let sentence = match hump.modes.first() {
+fn unimodal(modality: &Modality) -> Words {
+    let sentence = match modality.modes.first() {
         Some(mode) => format!("One hump, at {}.", time(mode.at_ms)),
         None => "One hump.".to_owned(),
     };
-    let mut figures = humped(hump);
-    if hump.p.min(hump.p_dip) <= HUMP_P_MAX {
+    let mut figures = mode_figures(modality);
+    if modality.p.min(modality.p_dip) <= MODES_P_MAX {
         figures.push("what stands apart is too few calls for a hump of their own".to_owned());
     }
     words("unimodal", sentence, figures, Ink::Fine)
 }
 
-fn humped(humps: &Modality) -> Vec<String> {
-    let tops = humps.modes.iter().map(|mode| {
+fn mode_figures(modality: &Modality) -> Vec<String> {
+    let tops = modality.modes.iter().map(|mode| {
         format!(
             "hump at {} (95 %), {} of calls, {} wide",
             interval(mode.ci_ms),
@@ -134,14 +131,14 @@ fn humped(humps: &Modality) -> Vec<String> {
         )
     });
     let mut figures: Vec<String> = tops.collect();
-    figures.push(format!("one hump: {} (Silverman), {} (dip)", p(humps.p), p(humps.p_dip)));
+    figures.push(format!("one hump: {} (Silverman), {} (dip)", p(modality.p), p(modality.p_dip)));
     figures.extend(
-        humps.resolution_ms.map(|step| format!("times are measured in steps of {}", time(step))),
+        modality.resolution_ms.map(|step| format!("times are measured in steps of {}", time(step))),
     );
     figures
 }
 
-fn locked(lock: &Lock) -> Words {
+fn locked(lock: &PhaseLock) -> Words {
     let period = exact(lock.period_ms, lock.ci_ms);
     let sentence = format!(
         "{} of the calls end with a tick of {period} of the clock, whenever they began.",
@@ -172,13 +169,13 @@ fn locked(lock: &Lock) -> Words {
     }
 }
 
-fn convicted(step: &StepVerdict) -> Words {
+fn significant(step: &StepVerdict) -> Words {
     let whole: f64 = step.shares.iter().map(|share| share.excess_ms).sum();
-    let own = step.shares.iter().find(|share| share.step == step.step);
+    let share = step.shares.iter().find(|share| share.step == step.step);
     let slowed: f64 = step.shares.iter().map(|share| share.slowed).sum();
     let usual: f64 = step.shares.iter().map(|share| share.median_ms.max(0.0)).sum();
-    let parts = own.filter(|_| slowed > 0.0 && usual > 0.0).map(|own| {
-        let (slowed, usual) = (own.slowed / slowed, own.median_ms.max(0.0) / usual);
+    let parts = share.filter(|_| slowed > 0.0 && usual > 0.0).map(|share| {
+        let (slowed, usual) = (share.slowed / slowed, share.median_ms.max(0.0) / usual);
         format!(
             ": it has {} of the slow-downs and {} of the usual time",
             percent(slowed),
@@ -193,13 +190,13 @@ fn convicted(step: &StepVerdict) -> Words {
         digits(step.ci[1], 2),
         p(step.p)
     )];
-    if let Some(own) = own.filter(|_| whole > 0.0) {
+    if let Some(share) = share.filter(|_| whole > 0.0) {
         figures.push(format!(
             "{} of the {} that slow calls take longer: {} (95 % {})",
-            percent(own.excess_ms / whole),
+            percent(share.excess_ms / whole),
             time(whole),
-            time(own.excess_ms),
-            interval(own.ci_ms)
+            time(share.excess_ms),
+            interval(share.ci_ms)
         ));
     }
     words("step", sentence, figures, Ink::Alarm)
@@ -210,13 +207,13 @@ fn outside(found: &Outside) -> Words {
         comes from outside the request does: host, kernel, virtual machine, a paused process.";
     let mut figures = vec![format!(
         "{} a second of usual time (95 % {} to {}); all steps share this rate: {}, \
-            said above {HOMOGENEOUS}",
+            said above {SHARED_RATE_P_MIN}",
         digits(found.rate_per_second, 2),
         digits(found.ci[0], 2),
         digits(found.ci[1], 2),
         p(found.p)
     )];
-    figures.extend(found.door.iter().map(|step| {
+    figures.extend(found.admission_step.iter().map(|step| {
         format!("`{step}` has more, as many as calls that arrive meanwhile and wait there explain")
     }));
     figures.extend(parts(&found.shares));
@@ -233,7 +230,7 @@ fn excess(found: &ExcessVerdict) -> Words {
     let [low, high] = found.ci;
     let mut figures = vec![format!("{} to {} of it (95 %)", percent(low), percent(high))];
     figures.extend(parts(&found.shares));
-    figures.push(format!("no step is blamed, nor what is outside: {}", found.why));
+    figures.push(format!("no step is blamed, nor what is outside: {}", found.reason));
     words("excess", sentence, figures, Ink::Plain)
 }
 

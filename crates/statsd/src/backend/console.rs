@@ -8,12 +8,13 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use serde_json::{Map, Value, json};
 
-use super::{Carry, Each, Render, Status};
+use super::delivery::{PartSink, Render, Transport};
 use crate::figures;
 use crate::flavour::Flavour;
 use crate::flush::Flush;
 use crate::line::Notice;
 use crate::statistics::Statistic;
+use crate::status::BackendStatus;
 
 /// Prints flushes.
 #[derive(Debug, Clone)]
@@ -30,7 +31,7 @@ impl Console {
 }
 
 impl Render for Console {
-    fn parts(&self, flush: &Flush, _: &Status, each: Each<'_>) -> io::Result<()> {
+    fn parts(&self, flush: &Flush, _: &BackendStatus, each: PartSink<'_>) -> io::Result<()> {
         let date = UNIX_EPOCH + Duration::from_secs(flush.unix_s);
         let space = if self.flavour == Flavour::Perl { " " } else { "  " };
         let date = httpdate::fmt_http_date(date);
@@ -45,7 +46,7 @@ impl Render for Console {
     }
 }
 
-impl Carry for Console {
+impl Transport for Console {
     fn send(&mut self, part: &[u8]) -> io::Result<()> {
         match self.flavour {
             Flavour::Perl => io::stderr().lock().write_all(part),
@@ -56,7 +57,7 @@ impl Carry for Console {
 
 /// A flush as one JSON document.
 pub(crate) fn shown(flush: &Flush) -> Value {
-    let numbers = |pairs: &[(crate::names::Name, f64)]| -> Map<String, Value> {
+    let numbers = |pairs: &[(crate::names::SharedName, f64)]| -> Map<String, Value> {
         pairs.iter().map(|(name, number)| (name.to_string(), figures::json(*number))).collect()
     };
     let rates = flush.counters.iter();

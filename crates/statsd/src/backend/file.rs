@@ -7,10 +7,11 @@ use std::fs::OpenOptions;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
-use super::{Carry, Each, Render, Status};
+use super::delivery::{PartSink, Render, Transport};
 use crate::figures;
 use crate::flush::Flush;
 use crate::plan::Plan;
+use crate::status::BackendStatus;
 
 /// Appends flushes.
 #[derive(Debug, Clone)]
@@ -22,7 +23,7 @@ pub(super) struct Appender {
 impl Appender {
     /// Appends to a file, which is opened for each flush: it may be moved away at any time.
     pub(super) fn new(path: &Path, plan: &Plan) -> Self {
-        Self { path: path.to_owned(), own: format!("{}.", plan.own_prefix) }
+        Self { path: path.to_owned(), own: format!("{}.", plan.self_prefix) }
     }
 
     fn line(&self, kind: u8, name: &str, value: impl FnOnce(&mut Vec<u8>), out: &mut Vec<u8>) {
@@ -38,7 +39,7 @@ impl Appender {
 }
 
 impl Render for Appender {
-    fn parts(&self, flush: &Flush, _: &Status, each: Each<'_>) -> io::Result<()> {
+    fn parts(&self, flush: &Flush, _: &BackendStatus, each: PartSink<'_>) -> io::Result<()> {
         let mut text = Vec::new();
         for (name, sum) in &flush.counters {
             self.line(b'c', name, |out| figures::whole(*sum, out), &mut text);
@@ -60,7 +61,7 @@ impl Render for Appender {
     }
 }
 
-impl Carry for Appender {
+impl Transport for Appender {
     fn send(&mut self, part: &[u8]) -> io::Result<()> {
         OpenOptions::new().create(true).append(true).open(&self.path)?.write_all(part)
     }

@@ -8,11 +8,12 @@ use std::io::{self, Read, Write};
 use std::net::{Shutdown, TcpStream, ToSocketAddrs};
 use std::time::{Duration, Instant};
 
-use super::{Carry, Each, Render, Status};
+use super::delivery::{PartSink, Render, Transport};
 use crate::figures;
 use crate::flavour::Flavour;
 use crate::flush::Flush;
 use crate::plan::{Graphite, Plan};
+use crate::status::BackendStatus;
 
 /// How long carbon may take to say that it is gone.
 const FAREWELL: Duration = Duration::from_millis(100);
@@ -22,21 +23,21 @@ const PART_BYTES: usize = 512 * 1024;
 #[derive(Debug)]
 pub(crate) struct Carbon {
     to: String,
-    patience: Duration,
+    timeout: Duration,
     stream: Option<TcpStream>,
 }
 
 impl Carbon {
     /// Carbon at `host:port`, which is looked up for each flush; each step may take so long.
-    pub(crate) fn new(to: String, patience: Duration) -> Self {
-        Self { to, patience, stream: None }
+    pub(crate) fn new(to: String, timeout: Duration) -> Self {
+        Self { to, timeout, stream: None }
     }
 }
 
-impl Carry for Carbon {
+impl Transport for Carbon {
     fn send(&mut self, part: &[u8]) -> io::Result<()> {
         if self.stream.is_none() {
-            self.stream = Some(connect(&self.to, self.patience)?);
+            self.stream = Some(connect(&self.to, self.timeout)?);
         }
         self.stream.as_mut().map_or(Ok(()), |stream| stream.write_all(part))
     }
@@ -55,12 +56,12 @@ impl Carry for Carbon {
 
 /// How names are made.
 #[derive(Debug)]
-pub(crate) struct Names {
+pub(crate) struct GraphiteNames {
     is_pickle: bool,
     flavour: Flavour,
     is_legacy: bool,
     sends_counts: bool,
-    own_prefix: String,
+    self_prefix: String,
     global: String,
     counters: String,
     timers: String,
@@ -77,20 +78,20 @@ enum Figure {
     Whole(f64),
 }
 
-impl Render for Names {
-    fn parts(&self, flush: &Flush, status: &Status, each: Each<'_>) -> io::Result<()> {
-        let mut lines = Lines::new(each, self.is_pickle, self.flavour);
+impl Render for GraphiteNames {
+    fn parts(&self, flush: &Flush, status: &BackendStatus, each: PartSink<'_>) -> io::Result<()> {
+        let mut lines = CarbonLines::new(each, self.is_pickle, self.flavour);
         self.write(flush, status, &mut lines)?;
         lines.end()
     }
 }
 
-fn connect(to: &str, patience: Duration) -> io::Result<TcpStream> {
+fn connect(to: &str, timeout: Duration) -> io::Result<TcpStream> {
     let mut last = io::Error::new(io::ErrorKind::NotFound, format!("`{to}` has no address"));
     for address in to.to_socket_addrs()? {
-        match TcpStream::connect_timeout(&address, patience) {
+        match TcpStream::connect_timeout(&address, timeout) {
             Ok(stream) => {
-                stream.set_write_timeout(Some(patience))?;
+                stream.set_write_timeout(Some(timeout))?;
                 return Ok(stream);
             }
             Err(error) => last = error,
@@ -99,7 +100,7 @@ fn connect(to: &str, patience: Duration) -> io::Result<TcpStream> {
     Err(last)
 }
 
-impl Names {
+impl GraphiteNames {
     /// Names as the plan wants them.
     pub(crate) fn new(graphite: &Graphite, plan: &Plan) -> Self {
         let join = |parts: &[&str]| {
@@ -116,7 +117,7 @@ impl Names {
             flavour: plan.flavour,
             is_legacy: graphite.is_legacy,
             sends_counts: graphite.sends_counts,
-            own_prefix: plan.own_prefix.clone(),
+            self_prefix: plan.self_prefix.clone(),
             global: if graphite.is_legacy { join(&["stats"]) } else { join(&[global]) },
             counters: of(&graphite.counters, &["stats"]),
             timers: of(&graphite.timers, &["stats", "timers"]),
@@ -133,7 +134,7 @@ impl Names {
             text.extend_from_slice(part);
             Ok(())
         };
-        let mut lines = Lines::new(&mut each, false, self.flavour);
+        let mut lines = CarbonLines::new(&mut each, false, self.flavour);
         let written = self.samples(flush, &mut lines).and_then(|_| lines.end());
         written.expect("a vector takes everything");
         let text = String::from_utf8_lossy(&text).into_owned();
@@ -145,7 +146,12 @@ impl Names {
         text.lines().filter_map(pair).collect()
     }
 
-    fn write(&self, flush: &Flush, status: &Status, out: &mut Lines<'_>) -> io::Result<()> {
+    fn write(
+        &self,
+        flush: &Flush,
+        status: &BackendStatus,
+        out: &mut CarbonLines<'_>,
+    ) -> io::Result<()> {
         let begun = Instant::now();
         let shown = self.samples(flush, out)?;
         let begins = (shown, begun.elapsed().as_secs_f64() * 1e3);
@@ -153,7 +159,7 @@ impl Names {
     }
 
     /// What came in; returns how many names that is.
-    fn samples(&self, flush: &Flush, out: &mut Lines<'_>) -> io::Result<usize> {
+    fn samples(&self, flush: &Flush, out: &mut CarbonLines<'_>) -> io::Result<usize> {
         out.unix_s = flush.slot_unix_s.unwrap_or(flush.unix_s);
         let mut shown = 0;
         for (name, sum) in &flush.counters {
@@ -190,12 +196,12 @@ impl Names {
     fn own(
         &self,
         flush: &Flush,
-        status: &Status,
+        status: &BackendStatus,
         (shown, calculation_ms): (usize, f64),
-        out: &mut Lines<'_>,
+        out: &mut CarbonLines<'_>,
     ) -> io::Result<()> {
-        let global = [self.global.as_str(), &self.own_prefix];
-        let shown_before: &[&str] = if self.is_legacy { &[&self.own_prefix] } else { &global };
+        let global = [self.global.as_str(), &self.self_prefix];
+        let shown_before: &[&str] = if self.is_legacy { &[&self.self_prefix] } else { &global };
         let calculation = match self.flavour {
             Flavour::Perl => Figure::Real(calculation_ms),
             _ => Figure::Whole(calculation_ms.floor()),
@@ -207,8 +213,8 @@ impl Names {
         out.line(&global, "", &[".processing_time", end], processing)?;
         out.unix_s = stdx::unix_micros() / 1_000_000;
         for (name, number) in [
-            ("last_exception", status.last_exception),
-            ("last_flush", status.last_flush),
+            ("last_exception", status.last_exception.map_or(0, |moment| moment.unix_s)),
+            ("last_flush", status.last_flush.unix_s),
             ("flush_time", status.flush_time_ms),
             ("flush_length", status.flush_length),
         ] {
@@ -223,8 +229,8 @@ impl Names {
 }
 
 /// Writes lines, or messages of pickle, into parts.
-struct Lines<'s> {
-    each: Each<'s>,
+struct CarbonLines<'s> {
+    each: PartSink<'s>,
     flavour: Flavour,
     is_pickle: bool,
     /// The time of the lines that come.
@@ -233,8 +239,8 @@ struct Lines<'s> {
     name: Vec<u8>,
 }
 
-impl<'s> Lines<'s> {
-    fn new(each: Each<'s>, is_pickle: bool, flavour: Flavour) -> Self {
+impl<'s> CarbonLines<'s> {
+    fn new(each: PartSink<'s>, is_pickle: bool, flavour: Flavour) -> Self {
         Self { each, flavour, is_pickle, unix_s: 0, part: Vec::new(), name: Vec::new() }
     }
 

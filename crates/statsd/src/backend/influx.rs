@@ -8,9 +8,11 @@
 
 use std::io::{self, Write as _};
 
-use super::{Each, Render, Status, tags};
+use super::delivery::{PartSink, Render};
+use super::tags;
 use crate::figures;
 use crate::flush::Flush;
+use crate::status::BackendStatus;
 
 /// The tag that says what it is.
 const KIND: &str = "metric_type";
@@ -20,11 +22,11 @@ const LINES_AT_ONCE: usize = 5_000;
 
 /// Writes lines.
 #[derive(Debug)]
-pub(super) struct Lines;
+pub(super) struct LineProtocol;
 
-impl Render for Lines {
-    fn parts(&self, flush: &Flush, _: &Status, each: Each<'_>) -> io::Result<()> {
-        let mut part = Part { text: Vec::new(), lines: 0, each, unix_s: flush.unix_s };
+impl Render for LineProtocol {
+    fn parts(&self, flush: &Flush, _: &BackendStatus, each: PartSink<'_>) -> io::Result<()> {
+        let mut part = InfluxPart { text: Vec::new(), lines: 0, each, unix_s: flush.unix_s };
         for (name, sum) in &flush.counters {
             let fields = [("value", *sum), ("rate", flush.rate(*sum))];
             part.line(name, "counter", fields.into_iter())?;
@@ -48,14 +50,14 @@ pub(super) fn may_try_again(status: u16) -> bool {
     !matches!(status, 400 | 413 | 422)
 }
 
-struct Part<'e> {
+struct InfluxPart<'e> {
     text: Vec<u8>,
     lines: usize,
-    each: Each<'e>,
+    each: PartSink<'e>,
     unix_s: u64,
 }
 
-impl Part<'_> {
+impl InfluxPart<'_> {
     fn line<'f>(
         &mut self,
         name: &str,

@@ -12,13 +12,15 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use super::delivery::{PartSink, Render, Transport};
+use super::tags;
 use super::web::Post;
-use super::{Carry, Each, Render, Status, tags};
 use crate::distribution::{Distribution, shares};
 use crate::flush::Flush;
 use crate::line::Notice;
-use crate::names::Name;
+use crate::names::SharedName;
 use crate::plan::Web;
+use crate::status::BackendStatus;
 
 /// Data points of one request.
 const POINTS_AT_ONCE: usize = 2_000;
@@ -32,12 +34,12 @@ const LOGS: u8 = b'l';
 pub(super) struct Documents;
 
 impl Render for Documents {
-    fn parts(&self, flush: &Flush, _: &Status, each: Each<'_>) -> io::Result<()> {
+    fn parts(&self, flush: &Flush, _: &BackendStatus, each: PartSink<'_>) -> io::Result<()> {
         let end_ns = format!("{}000000000", flush.unix_s);
         let start_ns = (u128::from(flush.unix_s) * 1_000_000_000)
             .saturating_sub(flush.interval.as_nanos())
             .to_string();
-        let mut part = Part { metrics: Vec::new(), each, times: (start_ns, end_ns) };
+        let mut part = OtlpPart { metrics: Vec::new(), each, times: (start_ns, end_ns) };
         for (name, sum) in &flush.counters {
             let delta = json!({ "aggregationTemporality": 1, "isMonotonic": *sum >= 0.0 });
             part.add(name, "sum", json!({ "asDouble": double(*sum) }), delta)?;
@@ -82,16 +84,16 @@ fn double(number: f64) -> Value {
     }
 }
 
-struct Part<'e> {
+struct OtlpPart<'e> {
     metrics: Vec<Value>,
-    each: Each<'e>,
+    each: PartSink<'e>,
     times: (String, String),
 }
 
-impl Part<'_> {
+impl OtlpPart<'_> {
     fn add(
         &mut self,
-        name: &Name,
+        name: &SharedName,
         kind: &str,
         mut point: Value,
         mut data: Value,
@@ -117,7 +119,7 @@ impl Part<'_> {
 }
 
 /// Records are few, and each may be long: collectors take some MB at once.
-fn logs(notices: &[Notice<'_>], now: &str, each: Each<'_>) -> io::Result<()> {
+fn logs(notices: &[Notice<'_>], now: &str, each: PartSink<'_>) -> io::Result<()> {
     let mut records = Vec::new();
     let mut bytes = 0;
     for (at, notice) in notices.iter().enumerate() {
@@ -206,22 +208,23 @@ pub(super) struct Export(Post);
 
 impl Export {
     /// To the address without `/v1/metrics`.
-    pub(super) fn new(web: &Web, patience: Duration) -> Self {
+    pub(super) fn new(web: &Web, timeout: Duration) -> Self {
         let url = web.url.trim_end_matches('/');
         let base = url.strip_suffix("/v1/metrics").unwrap_or(url).to_owned();
         let web = Web { url: base, headers: web.headers.clone() };
-        Self(Post::new(&web, "application/json", patience, may_try_again))
+        Self(Post::new(&web, "application/json", timeout, may_try_again))
     }
 }
 
-impl Carry for Export {
+impl Transport for Export {
     fn send(&mut self, part: &[u8]) -> io::Result<()> {
         let answer = match part.split_first() {
             Some((&LOGS, body)) => self.0.post("/v1/logs", body)?,
             Some((_, body)) => self.0.post("/v1/metrics", body)?,
             None => return Ok(()),
         };
-        refused(&answer).map_or(Ok(()), |why| Err(io::Error::new(io::ErrorKind::InvalidData, why)))
+        refused(&answer)
+            .map_or(Ok(()), |reason| Err(io::Error::new(io::ErrorKind::InvalidData, reason)))
     }
 
     fn confirms(&self) -> bool {

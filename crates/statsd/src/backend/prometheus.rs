@@ -7,8 +7,8 @@
 //! Never here: HTTP (`chassis`), our own registry (`metrics`).
 
 mod names;
-mod own;
 mod scrape;
+mod self_metrics;
 mod series;
 mod text;
 
@@ -17,15 +17,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
+use serde_json::{Value, json};
 
-use super::{Carry, Each, Render, Status};
+use super::delivery::{PartSink, Render, Transport};
 use crate::flavour::Flavour;
 use crate::flush::Flush;
 use crate::plan::Plan;
-use crate::server::Shared;
-pub(crate) use scrape::{Bound, Scrapes};
-pub(super) use series::Oddities;
-use series::Series;
+use crate::status::{BackendStatus, ServerStatus};
+pub(crate) use scrape::{PageListener, PageServer};
+use series::PageSeries;
 pub(crate) use text::Format;
 
 /// How long sums are kept of names that the references delete when they are idle, so that each
@@ -34,50 +34,57 @@ const KEEP: Duration = Duration::from_secs(300);
 
 /// The series of a server.
 #[derive(Debug)]
-pub struct Board(Mutex<Series>);
+pub(crate) struct PrometheusPage(Mutex<PageSeries>);
 
-impl Board {
+impl PrometheusPage {
     /// Without series yet.
-    pub fn new(plan: &Plan) -> Self {
+    pub(crate) fn new(plan: &Plan) -> Self {
         let keep = match plan.flavour {
             // Here names are idle for long before they go.
             Flavour::Native => 0,
             _ => (KEEP.as_secs_f64() / plan.interval.as_secs_f64()).ceil() as u64,
         };
-        Self(Mutex::new(Series::new(plan.histograms.clone(), keep)))
+        Self(Mutex::new(PageSeries::new(plan.histograms.clone(), keep)))
     }
 
-    /// Families and series that are shown, and what is not shown as it came.
-    pub fn status(&self) -> (usize, usize, Oddities) {
+    /// What it shows, and what not as it came, as JSON.
+    pub(crate) fn status(&self) -> Value {
         let series = self.0.lock();
-        let (families, lines) = series.len();
-        (families, lines, series.oddities.clone())
+        let ((families, lines), oddities) = (series.len(), &series.oddities);
+        json!({
+            "families": families,
+            "series": lines,
+            "refused_names": oddities.refused,
+            "merged_names": oddities.merged,
+            "negative_sums": oddities.negative_sums,
+            "last_refused": oddities.last_refused.as_deref(),
+        })
+    }
+
+    /// The page as it is, with how the server itself does.
+    pub(crate) fn render(&self, status: &ServerStatus, format: Format) -> Vec<u8> {
+        let mut page = text::TextPage::new(format);
+        self_metrics::write(status, &mut page);
+        let series = self.0.lock();
+        self_metrics::write_series(&series, &mut page);
+        series.write(&mut page);
+        page.end()
     }
 }
 
-/// The page as it is.
-pub(crate) fn page(board: &Board, shared: &Shared, format: Format) -> Vec<u8> {
-    let mut page = text::Page::new(format);
-    own::write(shared, &mut page);
-    let series = board.0.lock();
-    own::write_series(&series, &mut page);
-    series.write(&mut page);
-    page.end()
-}
-
-/// Hangs flushes up.
+/// Adds flushes to the page.
 #[derive(Debug, Clone)]
-pub(super) struct Hanging(pub Arc<Board>);
+pub(super) struct PageUpdate(pub Arc<PrometheusPage>);
 
-impl Render for Hanging {
+impl Render for PageUpdate {
     /// Without parts: nothing is sent anywhere.
-    fn parts(&self, flush: &Flush, _: &Status, _: Each<'_>) -> io::Result<()> {
+    fn parts(&self, flush: &Flush, _: &BackendStatus, _: PartSink<'_>) -> io::Result<()> {
         self.0.0.lock().take(flush);
         Ok(())
     }
 }
 
-impl Carry for Hanging {
+impl Transport for PageUpdate {
     fn send(&mut self, _: &[u8]) -> io::Result<()> {
         Ok(())
     }

@@ -9,14 +9,14 @@ use std::time::Duration;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use super::Outlet;
+use super::{BackendWorker, start_all};
 use crate::config;
 use crate::flush::Flush;
 use crate::plan::{BackendPlan, Graphite, Plan, Web};
 
 /// A plan with these backends, that spools in a folder.
 fn plan(folder: &TempDir, backends: Vec<BackendPlan>) -> Plan {
-    let no_problem = &mut |key: &str, why: String| panic!("{key}: {why}");
+    let no_problem = &mut |key: &str, reason: String| panic!("{key}: {reason}");
     let plan = config::plan(&config::Config::default(), folder.path(), no_problem);
     Plan { backends, ..plan }
 }
@@ -79,10 +79,10 @@ fn flush(counters: usize) -> Arc<Flush> {
 #[test]
 fn a_part_that_is_refused_costs_no_other() {
     let (folder, taker) = (TempDir::new().expect("a folder"), Taker::start(&[(400, "")]));
-    let outlets = Outlet::start_all(&plan(&folder, vec![BackendPlan::Influx(taker.web())]), None);
-    outlets[0].push_last(&flush(5_001));
-    outlets[0].end();
-    let status = outlets[0].status();
+    let workers = start_all(&plan(&folder, vec![BackendPlan::Influx(taker.web())]), None);
+    workers[0].push_last(&flush(5_001));
+    workers[0].end();
+    let status = workers[0].status();
     assert_eq!((status.delivered, status.lost, status.spooled_bytes), (0, 1, 0), "{status:?}");
     let lines = || taker.next().split(|byte| *byte == b'\n').count() - 1;
     assert_eq!((lines(), lines()), (5_000, 1));
@@ -92,16 +92,16 @@ fn a_part_that_is_refused_costs_no_other() {
 fn a_part_that_has_arrived_is_not_sent_again() {
     let (folder, taker) =
         (TempDir::new().expect("a folder"), Taker::start(&[(200, ""), (503, "")]));
-    let outlets = Outlet::start_all(&plan(&folder, vec![BackendPlan::Otlp(taker.web())]), None);
-    outlets[0].push(&flush(2_001));
+    let workers = start_all(&plan(&folder, vec![BackendPlan::Otlp(taker.web())]), None);
+    workers[0].push(&flush(2_001));
     let counts = [(); 3].map(|()| {
         let document: Value = serde_json::from_slice(&taker.next()).expect("JSON");
         let metrics = &document["resourceMetrics"][0]["scopeMetrics"][0]["metrics"];
         metrics.as_array().map_or(0, Vec::len)
     });
-    outlets[0].end();
+    workers[0].end();
     assert_eq!(counts, [2_000, 1, 1]);
-    assert_eq!((outlets[0].status().lost, outlets[0].status().spooled_bytes), (0, 0));
+    assert_eq!((workers[0].status().lost, workers[0].status().spooled_bytes), (0, 0));
 }
 
 #[test]
@@ -109,11 +109,11 @@ fn what_a_token_or_a_bucket_is_missing_for_waits() {
     for answers in [&[(401, "")], &[(404, "")], &[(429, "")], &[(500, "")]] {
         let (folder, taker) = (TempDir::new().expect("a folder"), Taker::start(answers));
         let plan = plan(&folder, vec![BackendPlan::Influx(taker.web())]);
-        let outlets = Outlet::start_all(&plan, None);
-        outlets[0].push_last(&flush(1));
+        let workers = start_all(&plan, None);
+        workers[0].push_last(&flush(1));
         taker.next();
-        outlets[0].end();
-        let status = outlets[0].status();
+        workers[0].end();
+        let status = workers[0].status();
         assert!(status.lost == 0 && status.spooled_bytes > 0, "{status:?}");
     }
 }
@@ -123,10 +123,10 @@ fn what_a_collector_takes_in_part_is_lost_and_said() {
     let folder = TempDir::new().expect("a folder");
     const SAID: &str = r#"{"partialSuccess":{"rejectedDataPoints":"2","errorMessage":"too old"}}"#;
     let taker = Taker::start(&[(200, SAID)]);
-    let outlets = Outlet::start_all(&plan(&folder, vec![BackendPlan::Otlp(taker.web())]), None);
-    outlets[0].push_last(&flush(3));
-    outlets[0].end();
-    let status = outlets[0].status();
+    let workers = start_all(&plan(&folder, vec![BackendPlan::Otlp(taker.web())]), None);
+    workers[0].push_last(&flush(3));
+    workers[0].end();
+    let status = workers[0].status();
     assert_eq!((status.lost, status.spooled_bytes), (1, 0));
     let error = status.last_error.expect("it is said");
     assert_eq!(error, "the collector refused 2 of what was sent: too old");
@@ -139,13 +139,13 @@ fn backends_of_one_kind_spool_apart() {
         // Nobody listens there.
         BackendPlan::Graphite(Graphite { to: Some("127.0.0.1:1".into()), ..Graphite::default() })
     };
-    let outlets = Outlet::start_all(&plan(&folder, vec![graphite(), graphite()]), None);
-    let names: Vec<&str> = outlets.iter().map(Outlet::name).collect();
+    let workers = start_all(&plan(&folder, vec![graphite(), graphite()]), None);
+    let names: Vec<&str> = workers.iter().map(BackendWorker::name).collect();
     assert_eq!(names, ["graphite", "graphite-2"]);
-    for outlet in &outlets {
-        outlet.push_last(&flush(1));
-        outlet.end();
-        let parts = folder.path().join("data/statsd-spool").join(outlet.name());
+    for worker in &workers {
+        worker.push_last(&flush(1));
+        worker.end();
+        let parts = folder.path().join("data/statsd-spool").join(worker.name());
         assert_eq!(std::fs::read_dir(parts).expect("a folder").count(), 1);
     }
 }

@@ -3,6 +3,7 @@
 use std::io;
 use std::time::Duration;
 
+use super::delivery::Transport;
 use crate::plan::Web;
 
 /// Bytes of an answer that are looked at.
@@ -24,11 +25,11 @@ impl Post {
     pub(super) fn new(
         web: &Web,
         content_type: &'static str,
-        patience: Duration,
+        timeout: Duration,
         may_try_again: fn(u16) -> bool,
     ) -> Self {
         let config = ureq::Agent::config_builder()
-            .timeout_global(Some(patience))
+            .timeout_global(Some(timeout))
             .http_status_as_error(false)
             .build();
         let (url, headers) = (web.url.clone(), web.headers.clone());
@@ -61,7 +62,7 @@ impl Post {
     }
 }
 
-impl super::Carry for Post {
+impl Transport for Post {
     fn send(&mut self, part: &[u8]) -> io::Result<()> {
         self.post("", part).map(drop)
     }

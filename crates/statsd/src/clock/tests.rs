@@ -4,15 +4,15 @@ use std::time::Duration;
 
 use stdx::{Clock as _, ManualClock};
 
-use super::{Clock, elapsed};
+use super::{FlushClock, elapsed};
 use crate::flavour::Flavour;
 
 const SECOND: u64 = 1_000_000;
 const INTERVAL: Duration = Duration::from_secs(10);
 
 /// A clock that stands at 12:00:03 or so, with nothing flushed.
-fn native() -> Clock {
-    Clock::new(Flavour::Native, INTERVAL, 3 * SECOND)
+fn native() -> FlushClock {
+    FlushClock::new(Flavour::Native, INTERVAL, 3 * SECOND)
 }
 
 #[test]
@@ -21,7 +21,7 @@ fn native_flushes_at_multiples_of_the_interval_and_the_others_count_from_their_s
     for (flavour, first_ms) in
         [(Flavour::Native, 6_600), (Flavour::Statsd, 9_600), (Flavour::Perl, 10_000)]
     {
-        let mut clock = Clock::new(flavour, INTERVAL, started);
+        let mut clock = FlushClock::new(flavour, INTERVAL, started);
         let first = clock.until_next(started);
         assert_eq!(first, Duration::from_millis(first_ms), "{flavour:?}");
         let then = started + first.as_micros() as u64;
@@ -52,7 +52,7 @@ fn steps_of_any_size_stall_no_flush_and_double_no_slot() {
     let mut random = stdx::Random::new(7);
     for flavour in [Flavour::Native, Flavour::Statsd, Flavour::Perl] {
         let mut now = 1_700_000_000 * SECOND;
-        let mut clock = Clock::new(flavour, INTERVAL, now);
+        let mut clock = FlushClock::new(flavour, INTERVAL, now);
         let mut last_due = None;
         for _ in 0..20_000 {
             let wait = clock.until_next(now);
@@ -75,9 +75,9 @@ fn steps_of_any_size_stall_no_flush_and_double_no_slot() {
 fn times_at_both_ends_are_times() {
     for now in [0, 1, u64::MAX] {
         assert!(native().until_next(now) <= INTERVAL);
-        assert!(Clock::new(Flavour::Statsd, INTERVAL, now).until_next(0) <= INTERVAL);
+        assert!(FlushClock::new(Flavour::Statsd, INTERVAL, now).until_next(0) <= INTERVAL);
     }
-    assert!(Clock::new(Flavour::Native, Duration::MAX, 0).until_next(u64::MAX) > INTERVAL);
+    assert!(FlushClock::new(Flavour::Native, Duration::MAX, 0).until_next(u64::MAX) > INTERVAL);
 }
 
 #[test]

@@ -4,14 +4,15 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::{Config, plan};
-use crate::flush::Idle;
-use crate::plan::{BackendPlan, Input, Plan};
+use crate::plan::Idle;
+use crate::plan::{BackendPlan, InputPlan, Plan};
 
 fn read(text: &str) -> (Plan, Vec<String>) {
     let config: Config = serde_json::from_str(text).expect("the shape fits");
     let mut problems = Vec::new();
-    let plan =
-        plan(&config, Path::new("/etc/t"), &mut |key, why| problems.push(format!("{key}: {why}")));
+    let plan = plan(&config, Path::new("/etc/t"), &mut |key, reason| {
+        problems.push(format!("{key}: {reason}"))
+    });
     (plan, problems)
 }
 
@@ -19,7 +20,7 @@ fn read(text: &str) -> (Plan, Vec<String>) {
 fn an_empty_section_is_a_server_that_only_its_own_machine_manages() {
     let (plan, problems) = read("{}");
     assert_eq!(problems, [""; 0]);
-    assert_eq!(plan.inputs, [Input::Udp("0.0.0.0:8125".parse().expect("an address"))]);
+    assert_eq!(plan.inputs, [InputPlan::Udp("0.0.0.0:8125".parse().expect("an address"))]);
     let management = plan.management.expect("there is one");
     assert!(management.address.ip().is_loopback());
     assert_eq!((plan.interval, plan.keep.gauges), (Duration::from_secs(10), Idle::Flushes(30)));
@@ -40,7 +41,7 @@ fn everything_can_be_said() {
                         {"kind": "otlp", "to": "https://o", "headers": {"k": "v"}}]}"#,
     );
     assert_eq!(problems, [""; 0]);
-    assert_eq!(plan.inputs[2], Input::Unix("/etc/t/s.sock".into(), None));
+    assert_eq!(plan.inputs[2], InputPlan::Unix("/etc/t/s.sock".into(), None));
     assert!(plan.management.is_none() && plan.keep.counters == Idle::Kept);
     assert_eq!(plan.prefix_bytes_max, [("app.".to_owned(), 10_000_000)]);
     assert_eq!(plan.backends.len(), 6);

@@ -3,7 +3,7 @@
 use super::{Distribution, shares};
 use crate::flavour::Flavour;
 use crate::samples::Samples;
-use crate::statistics::Wanted;
+use crate::statistics::TimerStatistics;
 
 fn samples(pairs: &[(f64, f64)], values_max: usize) -> Samples {
     let mut samples = Samples::default();
@@ -16,7 +16,7 @@ fn samples(pairs: &[(f64, f64)], values_max: usize) -> Samples {
 #[test]
 fn quantiles_are_those_of_the_statistics() {
     let percents = [90.0, 99.9, 25.0, 1.0];
-    let wanted = Wanted::new(Flavour::Native, 1.0, &percents);
+    let wanted = TimerStatistics::new(Flavour::Native, 1.0, &percents);
     for weights in [[1.0; 4], [2.0, 1.0, 10.0, 1.0]] {
         for count in 1..40_u32 {
             let pairs: Vec<(f64, f64)> = (0..count)

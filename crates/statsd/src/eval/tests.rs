@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Request, answer, lines};
+use super::{EvalRequest, answer, lines};
 use crate::flavour::Flavour;
 use crate::legacy;
 use crate::plan::Plan;
@@ -13,11 +13,13 @@ fn plan(flavour: Flavour) -> Plan {
 
 fn native() -> Plan {
     let config = Default::default();
-    crate::config::plan(&config, std::path::Path::new("."), &mut |key, why| panic!("{key}: {why}"))
+    crate::config::plan(&config, std::path::Path::new("."), &mut |key, reason| {
+        panic!("{key}: {reason}")
+    })
 }
 
 fn ask(plan: &Plan, request: Value) -> Result<Value, String> {
-    answer(plan, serde_json::from_value::<Request>(request).unwrap())
+    answer(plan, serde_json::from_value::<EvalRequest>(request).unwrap())
 }
 
 #[test]
@@ -81,8 +83,8 @@ fn settings_out_of_range_are_refused_in_words() {
         (json!({ "interval_s": -1 }), "`interval_s`"),
         (json!({ "histograms": [{ "bins": [2, 1] }] }), "`histograms`"),
     ] {
-        let why = ask(&native(), json!({ "flush": request })).unwrap_err();
-        assert!(why.starts_with(word), "{why}");
+        let reason = ask(&native(), json!({ "flush": request })).unwrap_err();
+        assert!(reason.starts_with(word), "{reason}");
     }
 }
 

@@ -4,12 +4,13 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-use super::{Flush, Idle, Keep, collect};
+use super::{Flush, collect};
 use crate::budget::Budget;
 use crate::flavour::Flavour;
-use crate::line::Reader;
-use crate::statistics::Wanted;
-use crate::table::{Bounds, Filling, Gauges, Table};
+use crate::line::LineReader;
+use crate::plan::{Idle, Keep};
+use crate::statistics::TimerStatistics;
+use crate::table::{Bounds, Gauges, Table, TableWriter};
 
 struct Server {
     bounds: Arc<Bounds>,
@@ -30,7 +31,7 @@ impl Server {
             timers: idle,
             gauges: idle,
             sets: idle,
-            own: vec!["own".into()],
+            always: vec!["own".into()],
         };
         let tables = (0..receivers).map(|_| table()).collect();
         let gauges = Mutex::new(Gauges::new(Arc::clone(&bounds)));
@@ -39,12 +40,12 @@ impl Server {
 
     fn receive(&self, receiver: usize, lines: &str) {
         let mut table = self.tables[receiver].lock();
-        let mut filling = Filling::new(&mut table, &self.gauges);
-        Reader::new(Flavour::Native).read(lines.as_bytes(), &mut filling);
+        let mut writer = TableWriter::new(&mut table, &self.gauges);
+        LineReader::new(Flavour::Native).read(lines.as_bytes(), &mut writer);
     }
 
     fn flush(&self) -> Flush {
-        let wanted = Wanted::new(Flavour::Native, 10.0, &[90.0]);
+        let wanted = TimerStatistics::new(Flavour::Native, 10.0, &[90.0]);
         collect(&self.tables, &self.gauges, (&self.keep, self.bounds.timer_values_max), &wanted)
     }
 }
@@ -53,7 +54,7 @@ fn shown(flush: &Flush) -> Vec<String> {
     let mut shown: Vec<String> =
         flush.counters.iter().map(|(n, sum)| format!("c {n} {sum}")).collect();
     let count =
-        |timer: &super::Timer| timer.statistics.iter().find(|s| s.0 == "count").map(|s| s.1);
+        |timer: &super::FlushedTimer| timer.statistics.iter().find(|s| s.0 == "count").map(|s| s.1);
     shown
         .extend(flush.timers.iter().map(|t| format!("ms {} {}", t.name, count(t).unwrap_or(-1.0))));
     shown.extend(flush.gauges.iter().map(|(name, value)| format!("g {name} {value}")));

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use super::{LegacyError, read};
 use crate::flavour::Flavour;
-use crate::flush::Idle;
-use crate::plan::{BackendPlan, Input, Plan};
+use crate::plan::Idle;
+use crate::plan::{BackendPlan, InputPlan, Plan};
 
 fn statsd(text: &str) -> Plan {
     read(text, Flavour::Statsd).expect("the file can be used")
@@ -35,9 +35,9 @@ fn a_javascript_object_is_read_as_it_is() {
     );
     assert_eq!(plan.interval, Duration::from_millis(500));
     assert_eq!(plan.percentiles, [90.0, 99.9, -5.0]);
-    let Input::Tcp(tcp) = &plan.inputs[0] else { panic!("{:?}", plan.inputs) };
+    let InputPlan::Tcp(tcp) = &plan.inputs[0] else { panic!("{:?}", plan.inputs) };
     assert_eq!(tcp.port(), 9125);
-    let Input::Udp(udp) = &plan.inputs[1] else { panic!("{:?}", plan.inputs) };
+    let InputPlan::Udp(udp) = &plan.inputs[1] else { panic!("{:?}", plan.inputs) };
     assert!(udp.is_ipv6() && udp.port() == 8125);
     let BackendPlan::Graphite(graphite) = &plan.backends[0] else { panic!("no graphite") };
     assert_eq!(graphite.to.as_deref(), Some("graphite#1.example.com:2003"));
@@ -78,11 +78,11 @@ fn gauges_live_for_so_many_flushes_as_the_file_says() {
 fn an_expression_is_refused_with_its_line() {
     let error = wrong("{\n  port: 8125,\n  prefixStats: require('os').hostname(),\n}");
     assert_eq!(error.line, 3);
-    assert!(error.why.contains("require('os').hostname()"), "{error}");
+    assert!(error.reason.contains("require('os').hostname()"), "{error}");
     assert!(error.to_string().starts_with("line 3: "), "{error}");
     let error = wrong("{\n  flushInterval: 10 * 1000\n}");
     assert_eq!(error.line, 2);
-    assert!(error.why.contains("JavaScript is not run"), "{error}");
+    assert!(error.reason.contains("JavaScript is not run"), "{error}");
 }
 
 #[test]

@@ -17,7 +17,7 @@ pub enum Notice<'l> {
     /// Something happened.
     Event(Event<'l>),
     /// Something is well, or not.
-    Check(Check<'l>),
+    Check(ServiceCheck<'l>),
 }
 
 /// An event; what was not said is empty.
@@ -45,7 +45,7 @@ pub struct Event<'l> {
 
 /// A service check; what was not said is empty.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Check<'l> {
+pub struct ServiceCheck<'l> {
     /// Its name.
     pub name: Cow<'l, str>,
     /// 0 ok, 1 warning, 2 critical, 3 unknown.
@@ -76,7 +76,7 @@ impl Notice<'_> {
                 alert: own(event.alert),
                 tags: own(event.tags),
             }),
-            Self::Check(check) => Notice::Check(Check {
+            Self::Check(check) => Notice::Check(ServiceCheck {
                 name: own(check.name),
                 status: check.status,
                 time: check.time,
@@ -146,7 +146,7 @@ fn utf16_length(units: usize, text: &[u8]) -> Option<usize> {
     (left == 0).then_some(bytes)
 }
 
-fn check(text: &[u8]) -> Option<Check<'_>> {
+fn check(text: &[u8]) -> Option<ServiceCheck<'_>> {
     let mut rest = text;
     let mut take = || {
         let end = memchr::memchr(b'|', rest).unwrap_or(rest.len());
@@ -159,7 +159,8 @@ fn check(text: &[u8]) -> Option<Check<'_>> {
     if name.is_empty() {
         return None;
     }
-    let mut check = Check { name: words(name), status: digit - b'0', ..Check::default() };
+    let mut check =
+        ServiceCheck { name: words(name), status: digit - b'0', ..ServiceCheck::default() };
     while !rest.is_empty() {
         if let Some(message) = rest.strip_prefix(b"m:") {
             check.message = words(without_sender(message));

@@ -8,123 +8,140 @@
 //! (its documentation, "Carbon"); a tag without value is `true`.
 
 use super::dogstatsd;
-use super::{Bad, Change, Counted, Reader, Take, clean, scaled};
+use super::key::{KeyBuffer, clean};
+use super::rate::scaled;
+use super::sink::{BadReason, CountingSink, GaugeChange, SampleSink};
 use crate::number;
 
-/// Values, and what is said of them.
+/// Values with their type and their sample rate.
 #[derive(Clone, Copy)]
-struct Piece<'l> {
+struct TypedValues<'l> {
     values: &'l [u8],
     kind: &'l [u8],
     rate: f64,
 }
 
-impl Reader {
-    pub(super) fn native(&mut self, line: &[u8], to: &mut Counted<'_, impl Take>) -> u64 {
-        let line = line.strip_suffix(b"\r").unwrap_or(line);
-        if line.is_empty() {
-            return 0;
-        }
-        let outcome = if line.starts_with(b"_e{") || line.starts_with(b"_sc|") {
-            dogstatsd::notice(line).map(|notice| to.take.notice(notice)).ok_or(Bad::Notice)
-        } else {
-            self.samples(line, to)
-        };
-        if let Err(why) = outcome {
-            to.bad(why);
-        }
-        1
+/// Reads a line; returns how many lines that is: none when it is empty.
+pub(super) fn read(
+    line: &[u8],
+    keys: &mut KeyBuffer,
+    tags: &mut TagBuffer,
+    to: &mut CountingSink<'_, impl SampleSink>,
+) -> u64 {
+    let line = line.strip_suffix(b"\r").unwrap_or(line);
+    if line.is_empty() {
+        return 0;
     }
-
-    fn samples(&mut self, line: &[u8], to: &mut Counted<'_, impl Take>) -> Result<(), Bad> {
-        let (key, said) = cut(line);
-        let said = said.ok_or(Bad::NoType)?;
-        let mut sections = said.split(|byte| *byte == b'|');
-        let tags = sections.clone().skip(2).find_map(|section| section.strip_prefix(b"#"));
-        self.key.clear();
-        write_name(key, &mut self.key)?;
-        write_tags(tags.unwrap_or_default(), &mut self.key, &mut self.tags)?;
-        if self.counts_keys {
-            to.take.key(&self.key);
-        }
-        let mut untyped = sections.next();
-        let mut open: Option<Piece<'_>> = None;
-        for section in sections {
-            let mut next = None;
-            if let Some(values) = untyped.take() {
-                let (kind, rest) = cut(section);
-                (open, next) = (Some(Piece { values, kind, rate: 1.0 }), rest);
-            } else if let Some(field) = section.strip_prefix(b"@")
-                && let Some(piece) = &mut open
-            {
-                let (rate, rest) = cut(field);
-                (piece.rate, next) = (rate_of(rate)?, rest);
-            }
-            if next.is_some() {
-                open.take().into_iter().for_each(|piece| take_piece(&self.key, &piece, to));
-                untyped = next;
-            }
-        }
-        open.into_iter().for_each(|piece| take_piece(&self.key, &piece, to));
-        if untyped.is_some() { Err(Bad::NoType) } else { Ok(()) }
+    let outcome = if line.starts_with(b"_e{") || line.starts_with(b"_sc|") {
+        let notice = dogstatsd::notice(line).ok_or(BadReason::Notice);
+        notice.map(|notice| to.sink.notice(notice))
+    } else {
+        samples(line, keys, tags, to)
+    };
+    if let Err(reason) = outcome {
+        to.bad(reason);
     }
+    1
 }
 
-fn take_piece(key: &[u8], piece: &Piece<'_>, to: &mut Counted<'_, impl Take>) {
+fn samples(
+    line: &[u8],
+    keys: &mut KeyBuffer,
+    sorted: &mut TagBuffer,
+    to: &mut CountingSink<'_, impl SampleSink>,
+) -> Result<(), BadReason> {
+    let (key, rest) = cut(line);
+    let rest = rest.ok_or(BadReason::NoType)?;
+    let mut sections = rest.split(|byte| *byte == b'|');
+    let tags = sections.clone().skip(2).find_map(|section| section.strip_prefix(b"#"));
+    keys.text.clear();
+    write_name(key, &mut keys.text)?;
+    write_tags(tags.unwrap_or_default(), &mut keys.text, sorted)?;
+    if keys.is_counting {
+        to.sink.key(&keys.text);
+    }
+    let mut untyped = sections.next();
+    let mut open: Option<TypedValues<'_>> = None;
+    for section in sections {
+        let mut next = None;
+        if let Some(values) = untyped.take() {
+            let (kind, rest) = cut(section);
+            (open, next) = (Some(TypedValues { values, kind, rate: 1.0 }), rest);
+        } else if let Some(field) = section.strip_prefix(b"@")
+            && let Some(piece) = &mut open
+        {
+            let (rate, rest) = cut(field);
+            (piece.rate, next) = (rate_of(rate)?, rest);
+        }
+        if next.is_some() {
+            open.take().into_iter().for_each(|piece| take_piece(&keys.text, &piece, to));
+            untyped = next;
+        }
+    }
+    open.into_iter().for_each(|piece| take_piece(&keys.text, &piece, to));
+    if untyped.is_some() { Err(BadReason::NoType) } else { Ok(()) }
+}
+
+fn take_piece(key: &[u8], piece: &TypedValues<'_>, to: &mut CountingSink<'_, impl SampleSink>) {
     if piece.kind == b"s" {
-        return to.take.set(key, piece.values);
+        return to.sink.set(key, piece.values);
     }
     for text in piece.values.split(|byte| *byte == b':') {
-        if let Err(why) = take_value(key, text, piece, to.take) {
-            to.bad(why);
+        if let Err(reason) = take_value(key, text, piece, to.sink) {
+            to.bad(reason);
         }
     }
 }
 
-fn take_value(key: &[u8], text: &[u8], piece: &Piece<'_>, take: &mut impl Take) -> Result<(), Bad> {
+fn take_value(
+    key: &[u8],
+    text: &[u8],
+    piece: &TypedValues<'_>,
+    take: &mut impl SampleSink,
+) -> Result<(), BadReason> {
     let is_timer = matches!(piece.kind, b"ms" | b"h" | b"d");
     if !is_timer && !matches!(piece.kind, b"c" | b"g") {
-        return Err(if piece.kind.is_empty() { Bad::NoType } else { Bad::Type });
+        return Err(if piece.kind.is_empty() { BadReason::NoType } else { BadReason::Type });
     }
-    let number = number::decimal(text).ok_or(Bad::Value)?;
+    let number = number::decimal(text).ok_or(BadReason::Value)?;
     match piece.kind {
-        b"ms" if number < 0.0 => return Err(Bad::Value),
+        b"ms" if number < 0.0 => return Err(BadReason::Value),
         _ if is_timer => take.timer(key, number, scaled(1.0, piece.rate)?),
         b"c" => take.counter(key, scaled(number, piece.rate)?),
-        _ if matches!(text[0], b'+' | b'-') => take.gauge(key, Change::Add(number)),
-        _ => take.gauge(key, Change::Set(number)),
+        _ if matches!(text[0], b'+' | b'-') => take.gauge(key, GaugeChange::Add(number)),
+        _ => take.gauge(key, GaugeChange::Set(number)),
     }
     Ok(())
 }
 
-fn rate_of(text: &[u8]) -> Result<f64, Bad> {
-    number::decimal(text).filter(|rate| *rate > 0.0 && *rate <= 1.0).ok_or(Bad::Rate)
+fn rate_of(text: &[u8]) -> Result<f64, BadReason> {
+    number::decimal(text).filter(|rate| *rate > 0.0 && *rate <= 1.0).ok_or(BadReason::Rate)
 }
 
-fn write_name(name: &[u8], out: &mut Vec<u8>) -> Result<(), Bad> {
+fn write_name(name: &[u8], out: &mut Vec<u8>) -> Result<(), BadReason> {
     if name.iter().any(u8::is_ascii_control) {
-        return Err(Bad::Control);
+        return Err(BadReason::Control);
     }
     let start = out.len();
     clean(name, b"", out);
-    if out.len() == start { Err(Bad::Key) } else { Ok(()) }
+    if out.len() == start { Err(BadReason::Key) } else { Ok(()) }
 }
 
 /// Where tags are put in order.
 #[derive(Debug, Default)]
-pub(super) struct Tags {
+pub(super) struct TagBuffer {
     text: Vec<u8>,
     at: Vec<(u32, u32)>,
 }
 
-fn write_tags(tags: &[u8], key: &mut Vec<u8>, sorted: &mut Tags) -> Result<(), Bad> {
+fn write_tags(tags: &[u8], key: &mut Vec<u8>, sorted: &mut TagBuffer) -> Result<(), BadReason> {
     if tags.is_empty() {
         return Ok(());
     }
     if tags.iter().any(u8::is_ascii_control) {
-        return Err(Bad::Control);
+        return Err(BadReason::Control);
     }
-    let Tags { text, at } = sorted;
+    let TagBuffer { text, at } = sorted;
     text.clear();
     at.clear();
     for tag in tags.split(|byte| *byte == b',') {

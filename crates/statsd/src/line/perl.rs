@@ -4,32 +4,37 @@
 //! there; a counter of 0 counts 1; gauges know no deltas; timers know no rates.
 //! Not kept: a rate of 0, at which it dies, is bad here.
 
-use super::{Bad, Change, Counted, IN_KEY, Reader, Take, rate_prefix, scaled};
+use super::key::{IN_KEY, KeyBuffer};
+use super::rate::{rate_prefix, scaled};
+use super::sink::{BadReason, CountingSink, GaugeChange, SampleSink};
 use crate::number;
 
-impl Reader {
-    pub(super) fn perl(&mut self, line: &[u8], to: &mut Counted<'_, impl Take>) -> u64 {
-        let mut pieces = split(line, b':');
-        let key = pieces.next().unwrap_or_default();
-        self.key.clear();
-        transliterate(key, &mut self.key);
-        self.pieces(pieces, to, sample);
-        1
-    }
+/// Reads a line; returns how many lines that is.
+pub(super) fn read(
+    line: &[u8],
+    keys: &mut KeyBuffer,
+    to: &mut CountingSink<'_, impl SampleSink>,
+) -> u64 {
+    let mut pieces = split(line, b':');
+    let key = pieces.next().unwrap_or_default();
+    keys.text.clear();
+    transliterate(key, &mut keys.text);
+    to.pieces(keys, pieces, sample);
+    1
 }
 
-fn sample(key: &[u8], piece: &[u8], take: &mut impl Take) -> Result<(), Bad> {
+fn sample(key: &[u8], piece: &[u8], take: &mut impl SampleSink) -> Result<(), BadReason> {
     let mut fields = split(piece, b'|');
     let text = fields.next().filter(|text| !text.is_empty()).unwrap_or(b"0");
-    let kind = fields.next().filter(|kind| !kind.is_empty()).ok_or(Bad::NoType)?;
+    let kind = fields.next().filter(|kind| !kind.is_empty()).ok_or(BadReason::NoType)?;
     match kind.trim_ascii() {
-        b"ms" => take.timer(key, number::perl(text).ok_or(Bad::Value)?, 1.0),
-        b"g" => take.gauge(key, Change::Set(number::perl(text).ok_or(Bad::Value)?)),
+        b"ms" => take.timer(key, number::perl(text).ok_or(BadReason::Value)?, 1.0),
+        b"g" => take.gauge(key, GaugeChange::Set(number::perl(text).ok_or(BadReason::Value)?)),
         b"s" => take.set(key, text),
         _ => {
-            let rate = fields.next().map_or(Ok(1.0), |f| rate_prefix(f).ok_or(Bad::Rate))?;
+            let rate = fields.next().map_or(Ok(1.0), |f| rate_prefix(f).ok_or(BadReason::Rate))?;
             let value = number::perl(if text == b"0" { b"1" } else { text });
-            take.counter(key, scaled(value.ok_or(Bad::Value)?, rate)?);
+            take.counter(key, scaled(value.ok_or(BadReason::Value)?, rate)?);
         }
     }
     Ok(())

@@ -2,20 +2,20 @@
 
 mod malformed;
 
-use super::{Bad, Change, Notice, Reader, Take};
+use super::{BadReason, GaugeChange, LineReader, Notice, SampleSink};
 use crate::flavour::Flavour;
 
 /// Writes down what it is told.
 #[derive(Debug, Default, PartialEq)]
-struct Told(Vec<String>);
+struct Transcript(Vec<String>);
 
-impl Told {
+impl Transcript {
     fn say(&mut self, kind: &str, key: &[u8], what: String) {
         self.0.push(format!("{kind} {} {what}", String::from_utf8_lossy(key)));
     }
 }
 
-impl Take for Told {
+impl SampleSink for Transcript {
     fn counter(&mut self, key: &[u8], amount: f64) {
         self.say("c", key, amount.to_string());
     }
@@ -24,7 +24,7 @@ impl Take for Told {
         self.say("ms", key, format!("{value} x{weight}"));
     }
 
-    fn gauge(&mut self, key: &[u8], change: Change) {
+    fn gauge(&mut self, key: &[u8], change: GaugeChange) {
         self.say("g", key, format!("{change:?}"));
     }
 
@@ -40,8 +40,8 @@ impl Take for Told {
         self.say("key", key, String::new());
     }
 
-    fn bad(&mut self, _: &[u8], why: Bad) {
-        self.0.push(format!("bad {}", why.name()));
+    fn bad(&mut self, _: &[u8], reason: BadReason) {
+        self.0.push(format!("bad {}", reason.name()));
     }
 }
 
@@ -50,8 +50,8 @@ fn read(flavour: Flavour, datagram: &str) -> Vec<String> {
 }
 
 fn read_bytes(flavour: Flavour, datagram: &[u8]) -> Vec<String> {
-    let mut told = Told::default();
-    Reader::new(flavour).read(datagram, &mut told);
+    let mut told = Transcript::default();
+    LineReader::new(flavour).read(datagram, &mut told);
     told.0
 }
 
@@ -256,8 +256,8 @@ fn what_real_clients_send_as_events_and_checks_is_read_as_they_mean_it() {
 
 #[test]
 fn lines_and_bad_pieces_are_counted() {
-    let mut told = Told::default();
-    let seen = Reader::new(Flavour::Statsd).read(b"a:1|c\n\nb\nc:1|c:x|c", &mut told);
+    let mut told = Transcript::default();
+    let seen = LineReader::new(Flavour::Statsd).read(b"a:1|c\n\nb\nc:1|c:x|c", &mut told);
     assert_eq!((seen.lines, seen.bad), (3, 2));
 }
 

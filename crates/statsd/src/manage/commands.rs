@@ -2,43 +2,42 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
-use std::sync::atomic::Ordering;
 
 use serde_json::{Value, json};
 
 use crate::figures;
 use crate::flavour::Flavour;
 use crate::members::Members;
-use crate::names::{Names, name_bytes};
-use crate::server::Shared;
-use crate::table::{Cell, Table};
+use crate::names::{NameMap, name_bytes};
+use crate::state::ServerState;
+use crate::table::{CellCost, Table};
 
 /// Names that `top` shows without a number.
 const TOP: usize = 10;
 
 /// The answer to a command; none ends the connection.
-pub(super) fn answer(shared: &Shared, line: &str) -> Option<String> {
-    let flavour = shared.plan().flavour;
+pub(super) fn answer(state: &ServerState, line: &str) -> Option<String> {
+    let flavour = state.plan().flavour;
     let mut words = line.split_ascii_whitespace();
     let command = words.next().unwrap_or_default();
     let words: Vec<&str> = words.collect();
-    shared.take_own();
+    state.take_self_metrics();
     let is_perl = flavour == Flavour::Perl;
     Some(match command {
         "help" => help(flavour),
-        "stats" => stats(shared),
-        "counters" => dump(counters(shared)),
-        "timers" => dump(timers(shared)),
-        "gauges" => dump(gauges(shared)),
-        "sets" if flavour != Flavour::Statsd => dump(sets(shared)),
-        "delcounters" => delete(shared, &words, |table| &mut table.counters),
-        "deltimers" => delete(shared, &words, |table| &mut table.timers),
-        "delsets" if flavour == Flavour::Native => delete(shared, &words, |table| &mut table.sets),
-        "delgauges" => delete_gauges(shared, &words),
-        "health" if !is_perl => health(shared, words.first().copied()),
-        "config" if !is_perl => config(shared),
-        "last" if flavour == Flavour::Native => last(shared, words.first().copied()),
-        "top" => top(shared, words.first().and_then(|count| count.parse().ok()).unwrap_or(TOP)),
+        "stats" => stats(state),
+        "counters" => dump(counters(state)),
+        "timers" => dump(timers(state)),
+        "gauges" => dump(gauges(state)),
+        "sets" if flavour != Flavour::Statsd => dump(sets(state)),
+        "delcounters" => delete(state, &words, |table| &mut table.counters),
+        "deltimers" => delete(state, &words, |table| &mut table.timers),
+        "delsets" if flavour == Flavour::Native => delete(state, &words, |table| &mut table.sets),
+        "delgauges" => delete_gauges(state, &words),
+        "health" if !is_perl => health(state, words.first().copied()),
+        "config" if !is_perl => config(state),
+        "last" if flavour == Flavour::Native => last(state, words.first().copied()),
+        "top" => top(state, words.first().and_then(|count| count.parse().ok()).unwrap_or(TOP)),
         "quit" => return None,
         _ => "ERROR\n".to_owned(),
     })
@@ -53,33 +52,39 @@ fn help(flavour: Flavour) -> String {
     }
 }
 
-fn stats(shared: &Shared) -> String {
-    let now = stdx::unix_micros() / 1_000_000;
-    let age = |unix_s: u64| now.saturating_sub(unix_s);
-    let totals = shared.totals();
+fn stats(state: &ServerState) -> String {
+    let totals = state.tally.totals();
     let mut text = format!(
         "uptime: {}\nmessages.last_msg_seen: {}\nmessages.bad_lines_seen: {}\n",
-        age(shared.started_unix_s),
-        age(shared.last_seen_unix_s.load(Ordering::Relaxed)),
+        state.uptime().as_secs(),
+        state.inputs.last_received.age().as_secs(),
         totals.bad.iter().sum::<u64>(),
     );
-    for (name, status) in shared.backends() {
+    for (name, status) in state.backends.statuses() {
         let pairs = [
-            ("last_flush", age(status.last_flush)),
-            ("last_exception", age(status.last_exception)),
+            ("last_flush", status.last_flush.age_s()),
+            (
+                "last_exception",
+                status.last_exception.map_or_else(seconds_since_1970, |at| at.age_s()),
+            ),
             ("flush_time", status.flush_time_ms),
             ("flush_length", status.flush_length),
         ];
-        let count = if shared.plan().flavour == Flavour::Perl { 2 } else { 4 };
+        let count = if state.plan().flavour == Flavour::Perl { 2 } else { 4 };
         for (stat, number) in &pairs[..count] {
             let _ = writeln!(text, "{name}.{stat}: {number}");
         }
     }
-    if shared.plan().flavour == Flavour::Native {
+    if state.plan().flavour == Flavour::Native {
         // What the references do not know of themselves.
-        flatten("statsd", &shared.status(), &mut text);
+        flatten("statsd", &state.status(), &mut text);
     }
     text + "END\n\n"
+}
+
+/// How long ago a backend failed that never did: it counts as failed when Unix time began.
+fn seconds_since_1970() -> u64 {
+    stdx::unix_micros() / 1_000_000
 }
 
 /// A document as lines, its members' names between points; a list's items are called by the name,
@@ -145,9 +150,9 @@ impl serde_json::ser::Formatter for Spaced {
     }
 }
 
-fn counters(shared: &Shared) -> BTreeMap<String, Value> {
+fn counters(state: &ServerState) -> BTreeMap<String, Value> {
     let mut sums: BTreeMap<String, f64> = BTreeMap::new();
-    for table in &shared.tables {
+    for table in &state.tally.tables {
         table.lock().counters.iter().for_each(|(name, sum)| {
             *sums.entry(name.to_string()).or_default() += sum;
         });
@@ -155,9 +160,9 @@ fn counters(shared: &Shared) -> BTreeMap<String, Value> {
     sums.into_iter().map(|(name, sum)| (name, figures::json(sum))).collect()
 }
 
-fn timers(shared: &Shared) -> BTreeMap<String, Value> {
+fn timers(state: &ServerState) -> BTreeMap<String, Value> {
     let mut all: BTreeMap<String, Vec<Value>> = BTreeMap::new();
-    for table in &shared.tables {
+    for table in &state.tally.tables {
         table.lock().timers.iter().for_each(|(name, samples)| {
             let values = samples.values().iter().map(|value| figures::json(*value));
             let entry = all.entry(name.to_string()).or_default();
@@ -175,15 +180,15 @@ fn timers(shared: &Shared) -> BTreeMap<String, Value> {
     all.into_iter().map(|(name, values)| (name, Value::Array(values))).collect()
 }
 
-fn gauges(shared: &Shared) -> BTreeMap<String, Value> {
-    let gauges = shared.gauges.lock();
+fn gauges(state: &ServerState) -> BTreeMap<String, Value> {
+    let gauges = state.tally.gauges.lock();
     gauges.names.iter().map(|(name, value)| (name.to_string(), figures::json(*value))).collect()
 }
 
 /// The members of each set; their number, where they have become a sketch.
-fn sets(shared: &Shared) -> BTreeMap<String, Value> {
+fn sets(state: &ServerState) -> BTreeMap<String, Value> {
     let mut all: BTreeMap<String, Members> = BTreeMap::new();
-    for table in &shared.tables {
+    for table in &state.tally.tables {
         table.lock().sets.iter().for_each(|(name, members)| {
             all.entry(name.to_string()).or_default().merge(members.clone());
         });
@@ -196,10 +201,14 @@ fn sets(shared: &Shared) -> BTreeMap<String, Value> {
     all.into_iter().map(|(name, members)| (name, shown(members))).collect()
 }
 
-fn delete<C: Cell>(shared: &Shared, words: &[&str], of: fn(&mut Table) -> &mut Names<C>) -> String {
+fn delete<C: CellCost>(
+    state: &ServerState,
+    words: &[&str],
+    of: fn(&mut Table) -> &mut NameMap<C>,
+) -> String {
     let find = |pattern: &str| {
         let mut found: Vec<String> = Vec::new();
-        for table in &shared.tables {
+        for table in &state.tally.tables {
             found.extend(matching(names_of(of(&mut table.lock())), pattern));
         }
         found.sort();
@@ -207,19 +216,19 @@ fn delete<C: Cell>(shared: &Shared, words: &[&str], of: fn(&mut Table) -> &mut N
         found
     };
     let remove = |name: &str| {
-        for table in &shared.tables {
+        for table in &state.tally.tables {
             table.lock().remove(of, name);
         }
     };
-    deleted(shared.plan().flavour, words, find, remove)
+    deleted(state.plan().flavour, words, find, remove)
 }
 
-fn delete_gauges(shared: &Shared, words: &[&str]) -> String {
-    let find = |pattern: &str| matching(names_of(&shared.gauges.lock().names), pattern);
+fn delete_gauges(state: &ServerState, words: &[&str]) -> String {
+    let find = |pattern: &str| matching(names_of(&state.tally.gauges.lock().names), pattern);
     let remove = |name: &str| {
-        shared.gauges.lock().remove(name);
+        state.tally.gauges.lock().remove(name);
     };
-    deleted(shared.plan().flavour, words, find, remove)
+    deleted(state.plan().flavour, words, find, remove)
 }
 
 /// Deletes what each word names; `find` says which names it means.
@@ -256,23 +265,23 @@ pub(crate) fn matching<'n>(names: impl Iterator<Item = &'n str>, pattern: &str) 
     names.filter(|name| fits(name)).map(str::to_owned).collect()
 }
 
-fn names_of<C>(names: &Names<C>) -> impl Iterator<Item = &str> {
+fn names_of<C>(names: &NameMap<C>) -> impl Iterator<Item = &str> {
     names.iter().map(|(name, _)| &**name)
 }
 
-fn health(shared: &Shared, wanted: Option<&str>) -> String {
+fn health(state: &ServerState, wanted: Option<&str>) -> String {
     match wanted.map(str::to_ascii_lowercase).as_deref() {
-        Some("up") => shared.is_healthy.store(true, Ordering::Relaxed),
-        Some("down") => shared.is_healthy.store(false, Ordering::Relaxed),
+        Some("up") => state.set_healthy(true),
+        Some("down") => state.set_healthy(false),
         _ => {}
     }
-    let is_up = shared.is_healthy.load(Ordering::Relaxed);
+    let is_up = state.is_healthy();
     format!("health: {}\n", if is_up { "up" } else { "down" })
 }
 
 /// Settings as they were written, one level deep.
-fn config(shared: &Shared) -> String {
-    let plan = shared.plan();
+fn config(state: &ServerState) -> String {
+    let plan = state.plan();
     let mut text = String::from("\n");
     for (key, value) in &plan.settings {
         match value {
@@ -289,8 +298,8 @@ fn config(shared: &Shared) -> String {
 }
 
 /// The last flush, or the names of it that have this part: a line each, with what was said of it.
-fn last(shared: &Shared, part: Option<&str>) -> String {
-    let Some(flush) = shared.last_flush() else {
+fn last(state: &ServerState, part: Option<&str>) -> String {
+    let Some(flush) = state.last_flush() else {
         return "none: nothing was flushed, or too many names to be kept\nEND\n\n".to_owned();
     };
     let mut lines = Vec::new();
@@ -323,13 +332,13 @@ fn shown(number: f64) -> String {
 type Row<'k> = ((String, &'k str), (u64, usize));
 
 /// The names that came most often since the last flush, and those that take most memory.
-fn top(shared: &Shared, count: usize) -> String {
+fn top(state: &ServerState, count: usize) -> String {
     let mut all: BTreeMap<(String, &str), (u64, usize)> = BTreeMap::new();
     let mut note = |kind, name: &str, touched: u32, bytes: usize| {
         let entry = all.entry((name.to_owned(), kind)).or_default();
         *entry = (entry.0 + u64::from(touched), entry.1 + bytes + name_bytes(name));
     };
-    for table in &shared.tables {
+    for table in &state.tally.tables {
         let table = table.lock();
         table.counters.touched().for_each(|(n, times, _)| note("counter", n, times, 8));
         table.timers.touched().for_each(|(n, times, samples)| {
@@ -339,7 +348,7 @@ fn top(shared: &Shared, count: usize) -> String {
             note("set", n, times, size_of_val(members) + members.held_bytes());
         });
     }
-    shared.gauges.lock().names.touched().for_each(|(n, times, _)| note("gauge", n, times, 8));
+    state.tally.gauges.lock().names.touched().for_each(|(n, times, _)| note("gauge", n, times, 8));
     let mut rows: Vec<Row<'_>> = all.into_iter().collect();
     let mut text = String::new();
     let mut show = |what: &str, rows: &[Row<'_>]| {

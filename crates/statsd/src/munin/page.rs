@@ -4,13 +4,13 @@
 
 /// A page's families, in its order.
 #[derive(Debug, Default)]
-pub(super) struct Page<'p> {
-    pub families: Vec<Family<'p>>,
+pub(super) struct MetricsPage<'p> {
+    pub families: Vec<MetricFamily<'p>>,
 }
 
 /// A family with a type.
 #[derive(Debug)]
-pub(super) struct Family<'p> {
+pub(super) struct MetricFamily<'p> {
     pub name: &'p str,
     pub kind: &'p str,
     help: &'p str,
@@ -27,7 +27,7 @@ pub(super) struct Sample<'p> {
     pub value: f64,
 }
 
-impl<'p> Page<'p> {
+impl<'p> MetricsPage<'p> {
     /// Reads a page.
     pub(super) fn read(text: &'p str) -> Self {
         let mut page = Self::default();
@@ -39,7 +39,7 @@ impl<'p> Page<'p> {
                 line.strip_prefix("# TYPE ").and_then(|said| said.split_once(' '))
             {
                 let help = if help.0 == name { help.1 } else { "" };
-                page.families.push(Family { name, kind, help, samples: Vec::new() });
+                page.families.push(MetricFamily { name, kind, help, samples: Vec::new() });
             } else if let (Some(family), Some(sample)) = (page.families.last_mut(), sample(line))
                 && sample.name.starts_with(family.name)
             {
@@ -50,7 +50,7 @@ impl<'p> Page<'p> {
     }
 }
 
-impl Family<'_> {
+impl MetricFamily<'_> {
     /// What it is called: by statsd, where the page says so.
     pub(super) fn shown(&self) -> &str {
         let named = self.help.strip_suffix("` of statsd.");

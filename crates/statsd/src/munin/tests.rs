@@ -1,6 +1,6 @@
 //! What Munin is told of a page.
 
-use super::page::Page;
+use super::page::MetricsPage;
 use super::{Verb, answer};
 
 const PAGE: &str = r#"# HELP tidegate_statsd_lines_total Lines.
@@ -27,7 +27,7 @@ nonsense
 
 #[test]
 fn pages_are_read_with_their_escapes() {
-    let page = Page::read(PAGE);
+    let page = MetricsPage::read(PAGE);
     let sample = &page.families[1].samples[0];
     let labels: Vec<_> = sample.labels.iter().map(|(name, value)| (*name, &**value)).collect();
     assert_eq!(labels, [("path", "/a\"b,c"), ("who", "x\\#\ny")]);

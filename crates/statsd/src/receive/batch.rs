@@ -22,7 +22,7 @@ const STRIDE: usize = SLOT_BYTES + 64;
 const CONTROL_BYTES: usize = 64;
 
 /// Buffers and headers for one call.
-pub(super) struct Batch {
+pub(super) struct ReceiveBatch {
     bytes: Box<[u8]>,
     controls: Box<[Control; SLOTS]>,
     vectors: Box<[libc::iovec; SLOTS]>,
@@ -37,15 +37,15 @@ pub(super) struct Batch {
 struct Control([u8; CONTROL_BYTES]);
 
 // SAFETY: the pointers in the headers are used within one call only, which sets them.
-unsafe impl Send for Batch {}
+unsafe impl Send for ReceiveBatch {}
 
-impl std::fmt::Debug for Batch {
+impl std::fmt::Debug for ReceiveBatch {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Batch").field("received", &self.received).finish_non_exhaustive()
     }
 }
 
-impl Batch {
+impl ReceiveBatch {
     /// Buffers for one socket.
     pub(super) fn new() -> Self {
         // SAFETY: all of these are plain data of which zeros are a value.

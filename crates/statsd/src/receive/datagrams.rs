@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use parking_lot::Mutex;
 use socket2::{Domain, Protocol, SockAddr, Socket as RawSocket, Type};
 
-use super::batch::{self, Batch, SLOTS};
+use super::batch::{self, ReceiveBatch, SLOTS};
 use super::{Intake, LAST, SocketFile};
 
 /// How soon a receiver notices that it is to end.
@@ -26,7 +26,7 @@ const NAP: Duration = Duration::from_micros(100);
 
 /// A bound socket.
 #[derive(Debug)]
-pub struct Socket {
+pub(crate) struct Socket {
     raw: OwnedFd,
     address: String,
     port: u16,
@@ -50,7 +50,7 @@ impl Socket {
     ///
     /// # Errors
     /// When the address is taken or not ours.
-    pub fn udp(
+    pub(crate) fn udp(
         address: SocketAddr,
         is_shared: bool,
         takes_trains: bool,
@@ -72,7 +72,7 @@ impl Socket {
     ///
     /// # Errors
     /// When the path is taken or too long.
-    pub fn unix(path: &Path, mode: Option<u32>, buffer_bytes: usize) -> io::Result<Self> {
+    pub(crate) fn unix(path: &Path, mode: Option<u32>, buffer_bytes: usize) -> io::Result<Self> {
         let raw = RawSocket::new(Domain::UNIX, Type::DGRAM, None)?;
         super::remove_stale(path, |path| UnixDatagram::unbound()?.connect(path));
         raw.bind(&SockAddr::unix(path)?)?;
@@ -108,27 +108,27 @@ impl Socket {
     }
 
     /// Where it is bound, such as `udp:127.0.0.1:8125`.
-    pub fn address(&self) -> &str {
+    pub(crate) fn address(&self) -> &str {
         &self.address
     }
 
     /// Removes the file of a Unix socket; nothing comes any more.
-    pub fn retire(&self) {
+    pub(crate) fn retire(&self) {
         *self.file.lock() = None;
     }
 
     /// Its port; 0 for a path.
-    pub fn port(&self) -> u16 {
+    pub(crate) fn port(&self) -> u16 {
         self.port
     }
 
     /// Bytes of its buffer, as granted.
-    pub fn buffer_bytes(&self) -> usize {
+    pub(crate) fn buffer_bytes(&self) -> usize {
         self.buffer_bytes
     }
 
     /// Datagrams that the kernel has dropped because the buffer was full.
-    pub fn dropped(&self) -> u64 {
+    pub(crate) fn dropped(&self) -> u64 {
         if let Some(said) = batch::dropped(self.raw.as_fd()) {
             self.note(said);
         }
@@ -151,13 +151,13 @@ impl Socket {
 pub(crate) struct Datagrams {
     socket: Arc<Socket>,
     intake: Intake,
-    batch: Batch,
+    batch: ReceiveBatch,
 }
 
 impl Datagrams {
     /// For one socket and table.
     pub(crate) fn new(socket: Arc<Socket>, intake: Intake) -> Self {
-        Self { socket, intake, batch: Batch::new() }
+        Self { socket, intake, batch: ReceiveBatch::new() }
     }
 
     /// Receives until `ends`; then takes what still waits in the socket, for [`LAST`] at most.

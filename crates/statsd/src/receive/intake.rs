@@ -1,32 +1,35 @@
 //! From bytes into a table: what datagrams and streams have in common.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use parking_lot::{Mutex, MutexGuard};
 
-use crate::line::Reader;
+use super::last_received::LastReceived;
+use crate::active_config::ActiveConfig;
+use crate::flavour::Flavour;
+use crate::line::LineReader;
 use crate::plan::Plan;
-use crate::reload::InForce;
 use crate::repeat::Repeat;
-use crate::table::{Filling, Gauges, Table};
+use crate::table::{Gauges, Table, TableWriter};
 
 /// Reads for one receiver.
 #[derive(Debug)]
 pub(crate) struct Intake {
-    reader: Reader,
+    reader: LineReader,
     table: Arc<Mutex<Table>>,
     gauges: Arc<Mutex<Gauges>>,
-    own: OwnNames,
-    seen_unix_s: Arc<AtomicU64>,
+    counters: CounterNames,
+    last_received: Arc<LastReceived>,
     repeats: Vec<Repeat>,
     shows_lines: bool,
-    /// With the version that this reads by.
-    in_force: (Arc<InForce>, u64),
+    config: Arc<ActiveConfig>,
+    /// The version of the plan that this reads by.
+    version: u64,
 }
 
+/// The names under which the server counts what it receives.
 #[derive(Debug)]
-struct OwnNames {
+struct CounterNames {
     packets: String,
     lines: Option<String>,
     bad: String,
@@ -35,16 +38,23 @@ struct OwnNames {
 impl Intake {
     /// A reader of the plan's flavour into a table.
     pub(crate) fn new(
-        in_force: Arc<InForce>,
+        config: Arc<ActiveConfig>,
         table: Arc<Mutex<Table>>,
         gauges: Arc<Mutex<Gauges>>,
-        seen_unix_s: Arc<AtomicU64>,
+        last_received: Arc<LastReceived>,
     ) -> Self {
-        let (version, plan) = (in_force.version(), in_force.plan());
-        let (reader, own) = (reader(&plan), OwnNames::of(&plan));
-        let (shows_lines, repeats) = (plan.shows_lines, Vec::new());
-        let in_force = (in_force, version);
-        Self { reader, table, gauges, own, seen_unix_s, repeats, shows_lines, in_force }
+        let (version, plan) = (config.version(), config.plan());
+        Self {
+            reader: reader(&plan),
+            table,
+            gauges,
+            counters: CounterNames::of(&plan),
+            last_received,
+            repeats: Vec::new(),
+            shows_lines: plan.shows_lines,
+            config,
+            version,
+        }
     }
 
     /// Hands everything that comes on to others too.
@@ -55,56 +65,54 @@ impl Intake {
 
     /// Reads one after the other while `pieces` shows some: datagrams, or lines of a stream.
     pub(crate) fn take(&mut self, pieces: impl FnOnce(&mut dyn FnMut(&[u8]))) {
-        let version = self.in_force.0.version();
-        if version != self.in_force.1 {
+        let version = self.config.version();
+        if version != self.version {
             self.read_by_now(version);
         }
-        let Self { reader, table, gauges, own, seen_unix_s, repeats, shows_lines, .. } = self;
-        seen_unix_s.store(stdx::unix_micros() / 1_000_000, Ordering::Relaxed);
+        let Self { reader, table, gauges, counters, repeats, shows_lines, .. } = self;
+        self.last_received.note();
         let mut table: MutexGuard<'_, Table> = table.lock();
-        let mut filling = Filling::new(&mut table, gauges);
+        let mut writer = TableWriter::new(&mut table, gauges);
         let (mut packets, mut bytes, mut lines, mut bad) = (0u64, 0, 0, 0);
         pieces(&mut |piece| {
             if *shows_lines {
                 tracing::info!("{}", String::from_utf8_lossy(piece).trim_end());
             }
             repeats.iter_mut().for_each(|repeat| repeat.add(piece));
-            let seen = reader.read(piece, &mut filling);
+            let counts = reader.read(piece, &mut writer);
             packets += 1;
             bytes += piece.len() as u64;
-            lines += seen.lines;
-            bad += seen.bad;
+            lines += counts.lines;
+            bad += counts.bad;
         });
-        drop(filling);
+        drop(writer);
         table.totals.packets += packets;
         table.totals.bytes += bytes;
         table.totals.lines += lines;
-        table.add(own.packets.as_bytes(), packets as f64);
-        if let Some(name) = &own.lines {
+        table.add(counters.packets.as_bytes(), packets as f64);
+        if let Some(name) = &counters.lines {
             table.add(name.as_bytes(), lines as f64);
         }
         if bad > 0 {
-            table.add(own.bad.as_bytes(), bad as f64);
+            table.add(counters.bad.as_bytes(), bad as f64);
         }
         drop(table);
         repeats.iter_mut().for_each(Repeat::hand_over);
     }
-}
 
-impl Intake {
     /// Goes on as the plan says that is in force by now.
     #[cold]
     fn read_by_now(&mut self, version: u64) {
-        let plan = self.in_force.0.plan();
+        let plan = self.config.plan();
         self.reader = reader(&plan);
-        self.own = OwnNames::of(&plan);
+        self.counters = CounterNames::of(&plan);
         self.shows_lines = plan.shows_lines;
-        self.in_force.1 = version;
+        self.version = version;
     }
 }
 
-fn reader(plan: &Plan) -> Reader {
-    let mut reader = Reader::new(plan.flavour);
+fn reader(plan: &Plan) -> LineReader {
+    let mut reader = LineReader::new(plan.flavour);
     if !plan.cleans_keys {
         reader = reader.leaving_keys();
     }
@@ -114,10 +122,10 @@ fn reader(plan: &Plan) -> Reader {
     reader
 }
 
-impl OwnNames {
+impl CounterNames {
     fn of(plan: &Plan) -> Self {
-        let name = |last: &str| format!("{}.{last}", plan.own_prefix);
-        let has_lines = plan.flavour != crate::flavour::Flavour::Perl;
+        let name = |last: &str| format!("{}.{last}", plan.self_prefix);
+        let has_lines = plan.flavour != Flavour::Perl;
         Self {
             packets: name("packets_received"),
             lines: has_lines.then(|| name("metrics_received")),

@@ -27,7 +27,7 @@ const WAKER: Token = Token(0);
 
 /// What happened to connections since the start.
 #[derive(Debug, Default)]
-pub struct StreamCounts {
+pub(crate) struct StreamCounts {
     /// Connections that are open.
     pub open: AtomicU64,
     /// Connections that were closed because there were too many.
@@ -41,7 +41,7 @@ pub(crate) struct Streams {
     poll: Poll,
     waker: Arc<Waker>,
     listeners: HashMap<Token, Listener>,
-    connections: HashMap<Token, Connection>,
+    connections: HashMap<Token, StreamConnection>,
     next: usize,
     counts: Arc<StreamCounts>,
     buffer: Vec<u8>,
@@ -54,7 +54,7 @@ enum Listener {
     Unix(UnixListener),
 }
 
-struct Connection {
+struct StreamConnection {
     stream: Stream,
     /// A line that has not ended.
     rest: Vec<u8>,
@@ -174,7 +174,8 @@ impl Streams {
             };
             let Ok(token) = registered else { continue };
             self.make_room();
-            let connection = Connection { stream, rest: Vec::new(), last_heard: Instant::now() };
+            let connection =
+                StreamConnection { stream, rest: Vec::new(), last_heard: Instant::now() };
             self.connections.insert(token, connection);
             self.counts.open.store(self.connections.len() as u64, Ordering::Relaxed);
         }
@@ -194,10 +195,10 @@ impl Streams {
     fn read(&mut self, token: Token, intake: &mut Intake) {
         let Some(connection) = self.connections.get_mut(&token) else { return };
         let outcome = connection.read(&mut self.buffer, intake);
-        if outcome == Outcome::Open {
+        if outcome == ReadOutcome::Open {
             return;
         }
-        if outcome == Outcome::Endless {
+        if outcome == ReadOutcome::Endless {
             self.counts.endless.fetch_add(1, Ordering::Relaxed);
         }
         connection.end(intake);
@@ -213,14 +214,14 @@ impl Streams {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Outcome {
+enum ReadOutcome {
     Open,
     Closed,
     Endless,
 }
 
-impl Connection {
-    fn read(&mut self, buffer: &mut [u8], intake: &mut Intake) -> Outcome {
+impl StreamConnection {
+    fn read(&mut self, buffer: &mut [u8], intake: &mut Intake) -> ReadOutcome {
         self.last_heard = Instant::now();
         loop {
             let length = match &mut self.stream {
@@ -228,14 +229,16 @@ impl Connection {
                 Stream::Unix(unix) => unix.read(buffer),
             };
             match length {
-                Ok(0) => return Outcome::Closed,
+                Ok(0) => return ReadOutcome::Closed,
                 Ok(length) => self.take(&buffer[..length], intake),
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Outcome::Open,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    return ReadOutcome::Open;
+                }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(_) => return Outcome::Closed,
+                Err(_) => return ReadOutcome::Closed,
             }
             if self.rest.len() > LINE_BYTES_MAX {
-                return Outcome::Endless;
+                return ReadOutcome::Endless;
             }
         }
     }

@@ -1,7 +1,7 @@
 //! A snapshot's bytes: a line that names format and version, records in MessagePack, a checksum.
 //!
-//! `tidegate statsd snapshot 1`, a line feed, one [`Head`], [`Record`]s, the last of which is
-//! [`Record::End`], and the XXH3 hash (64 bits, seed 0, little endian) of all bytes before it.
+//! `tidegate statsd snapshot 1`, a line feed, one [`SnapshotHead`], [`Record`]s, the last of which
+//! is [`Record::End`], and the XXH3 hash (64 bits, seed 0, little endian) of all bytes before it.
 //! Invariant: nothing of a file is shown unless its checksum is right and it ends where it says.
 
 use std::borrow::Cow;
@@ -25,7 +25,7 @@ const CHECKSUM_BYTES: usize = 8;
 
 /// Which interval it is of, and when it was taken.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Head {
+pub(super) struct SnapshotHead {
     /// The interval's number, which only grows, over restarts too.
     pub interval: u64,
     /// How much of it had passed, in microseconds.
@@ -45,10 +45,10 @@ pub(super) enum Record<'r> {
     Counter(Cow<'r, str>, u32, f64),
     /// A timer's values.
     #[serde(rename = "t")]
-    Timer(Cow<'r, str>, u32, Values),
+    Timer(Cow<'r, str>, u32, TimerRecord),
     /// A set's members.
     #[serde(rename = "s")]
-    Set(Cow<'r, str>, u32, SetMembers),
+    Set(Cow<'r, str>, u32, SetRecord),
     /// An event or a check.
     #[serde(rename = "n")]
     Notice(Cow<'r, Notice<'static>>),
@@ -59,14 +59,14 @@ pub(super) enum Record<'r> {
 
 /// A timer's values, or what they have become.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
-pub(super) struct Values {
+pub(super) struct TimerRecord {
     values: Vec<f64>,
     weights: Vec<f64>,
-    summary: Option<Sums>,
+    summary: Option<SummaryRecord>,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
-struct Sums {
+struct SummaryRecord {
     received: u64,
     weight: f64,
     sum: f64,
@@ -78,7 +78,7 @@ struct Sums {
 
 /// A set's members, or what they have become.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
-pub(super) struct SetMembers {
+pub(super) struct SetRecord {
     exact: Vec<ByteBuf>,
     sketch: Option<ByteBuf>,
 }
@@ -133,7 +133,7 @@ impl Writer {
     ///
     /// # Errors
     /// Those of the disk.
-    pub(super) fn begin(path: &Path, head: &Head) -> io::Result<Self> {
+    pub(super) fn begin(path: &Path, head: &SnapshotHead) -> io::Result<Self> {
         let inner = File::create(path)?;
         let hashing = Hashing { inner, hasher: XxHash3_64::new(), bytes: 0 };
         let mut out = BufWriter::with_capacity(1 << 16, hashing);
@@ -178,19 +178,19 @@ pub(super) fn encode(record: &impl Serialize, out: &mut Vec<u8>) {
 pub(super) fn read(
     path: &Path,
     mut show: impl FnMut(Record<'static>) -> Result<(), String>,
-) -> Result<(Head, bool), Refused> {
+) -> Result<(SnapshotHead, bool), Refused> {
     let mut file = File::open(path)?;
     let body = checked(&mut file)?;
     file.seek(SeekFrom::Start((NAME.len() + VERSION.len() + 1) as u64))?;
     let mut rest = BufReader::with_capacity(1 << 16, file.take(body));
     let broken = |error: rmp_serde::decode::Error| Refused::Record(error.to_string());
-    let head: Head = rmp_serde::from_read(&mut rest).map_err(broken)?;
+    let head: SnapshotHead = rmp_serde::from_read(&mut rest).map_err(broken)?;
     loop {
         match rmp_serde::from_read(&mut rest).map_err(broken)? {
             Record::End(went_on) => {
                 let is_end = rest.read(&mut [0])? == 0;
-                let why = "there is more behind its end".to_owned();
-                return if is_end { Ok((head, went_on)) } else { Err(Refused::Record(why)) };
+                let reason = "there is more behind its end".to_owned();
+                return if is_end { Ok((head, went_on)) } else { Err(Refused::Record(reason)) };
             }
             record => show(record).map_err(Refused::Record)?,
         }
@@ -222,14 +222,14 @@ fn checked(file: &mut File) -> Result<u64, Refused> {
     Ok(hashed - first)
 }
 
-impl Values {
+impl TimerRecord {
     /// Those of a timer.
     pub(super) fn of(samples: &Samples) -> Self {
         let (values, weights) = samples.plain();
         let sums = |summary: &Summary| {
             let mut quantiles = Vec::new();
             summary.quantiles.encode(&mut quantiles);
-            Sums {
+            SummaryRecord {
                 received: summary.received,
                 weight: summary.weight,
                 sum: summary.sum,
@@ -274,7 +274,7 @@ impl Values {
     }
 }
 
-impl SetMembers {
+impl SetRecord {
     /// Those of a set.
     pub(super) fn of(members: &Members) -> Self {
         let sketch = members.sketch().map(|sketch| {

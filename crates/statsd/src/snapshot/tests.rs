@@ -3,35 +3,35 @@
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use serde_json::json;
 use tempfile::TempDir;
 
-use super::{Head, Keeper, Record, Writer, aside, encode, mark, mark_path, refused};
+use super::{Record, SnapshotHead, SnapshotStore, Writer, aside, encode, mark, mark_path, refused};
 use crate::config::{self, Config};
 use crate::flavour::Flavour;
-use crate::line::Reader;
-use crate::server::Server;
-use crate::table::{Bounds, Filling, Gauges, Table};
+use crate::line::LineReader;
+use crate::server::StatsdServer;
+use crate::table::TableWriter;
+use crate::tally::Tally;
 
 /// A server that flushes once an hour, with its snapshot in this folder.
-fn start(folder: &Path) -> Server {
+fn start(folder: &Path) -> StatsdServer {
     let config: Config = serde_json::from_value(json!({
         "listen": ["udp:127.0.0.1:0"], "management": "off", "flush": "1h", "receivers": 2,
         "idle": "never",
     }))
     .expect("the shape fits");
-    let plan = config::plan(&config, folder, &mut |key, why| panic!("{key}: {why}"));
-    Server::start(plan, None).expect("it starts")
+    let plan = config::plan(&config, folder, &mut |key, reason| panic!("{key}: {reason}"));
+    StatsdServer::start(plan, None).expect("it starts")
 }
 
-fn receive(server: &Server, receiver: usize, lines: &str) {
-    let shared = server.shared();
-    let mut table = shared.tables[receiver].lock();
+fn receive(server: &StatsdServer, receiver: usize, lines: &str) {
+    let tally = &server.state().tally;
+    let mut table = tally.tables[receiver].lock();
     table.totals.packets += 1;
-    let mut filling = Filling::new(&mut table, &shared.gauges);
-    Reader::new(Flavour::Native).read(lines.as_bytes(), &mut filling);
+    let mut writer = TableWriter::new(&mut table, &tally.gauges);
+    LineReader::new(Flavour::Native).read(lines.as_bytes(), &mut writer);
 }
 
 fn path(folder: &TempDir) -> PathBuf {
@@ -39,10 +39,10 @@ fn path(folder: &TempDir) -> PathBuf {
 }
 
 /// What a start takes over, with each name's idleness.
-fn taken_over(path: &Path) -> (Vec<String>, Keeper) {
-    let bounds = Arc::new(Bounds::of(&plan(), None));
-    let (mut table, mut gauges) = (Table::new(Arc::clone(&bounds)), Gauges::new(bounds));
-    let (keeper, _) = Keeper::open(path, &mut table, &mut gauges);
+fn taken_over(path: &Path) -> (Vec<String>, SnapshotStore) {
+    let tally = Tally::new(&plan(), 1);
+    let store = SnapshotStore::open(path, &tally);
+    let (table, gauges) = (tally.tables[0].lock(), tally.gauges.lock());
     let mut all = Vec::new();
     gauges.names.show(0, 99, |name, idle, value| all.push(format!("g {name} {idle} {value}")));
     table.counters.show(0, 99, |name, idle, sum| all.push(format!("c {name} {idle} {sum}")));
@@ -56,11 +56,13 @@ fn taken_over(path: &Path) -> (Vec<String>, Keeper) {
     all.extend(table.notices.iter().map(|notice| format!("{notice:?}")));
     all.retain(|line| !line.contains(" statsd."));
     all.sort();
-    (all, keeper)
+    (all, store)
 }
 
 fn plan() -> crate::plan::Plan {
-    config::plan(&Config::default(), Path::new("/nowhere"), &mut |key, why| panic!("{key}: {why}"))
+    config::plan(&Config::default(), Path::new("/nowhere"), &mut |key, reason| {
+        panic!("{key}: {reason}")
+    })
 }
 
 fn encoded(record: &impl serde::Serialize) -> Vec<u8> {
@@ -69,10 +71,10 @@ fn encoded(record: &impl serde::Serialize) -> Vec<u8> {
     bytes
 }
 
-fn write(server: &Server) {
-    let keeper = server.shared().snapshot.as_ref().expect("it has one");
-    keeper.write(server.shared());
-    assert_eq!(keeper.alarms(), [""; 0]);
+fn write(server: &StatsdServer) {
+    let store = server.state().snapshot.as_ref().expect("it has one");
+    store.write(&server.state().tally);
+    assert_eq!(store.alarms(), [""; 0]);
 }
 
 #[test]
@@ -108,9 +110,9 @@ fn an_interval_that_was_flushed_is_not_taken_over_again_but_its_names_and_gauges
     write(&server);
     let before = path(&folder).with_extension("before");
     fs::copy(path(&folder), &before).expect("it is there");
-    let flushed = server.shared().interval.number();
-    let keeper = server.shared().snapshot.as_ref().expect("it has one");
-    keeper.flushed(flushed);
+    let flushed = server.state().tally.interval.number();
+    let store = server.state().snapshot.as_ref().expect("it has one");
+    store.flushed(flushed);
     // A crash here: the flush is out, and the snapshot is from before it.
     fs::copy(mark_path(&path(&folder)), mark_path(&before)).expect("it is there");
     assert_eq!(taken_over(&before).0, ["c c 0 0", "g g 0 7"]);
@@ -140,14 +142,14 @@ fn numbers_of_intervals_grow_over_restarts() {
     let mut last = 0;
     for _ in 0..3 {
         let server = start(folder.path());
-        let number = server.shared().interval.number();
+        let number = server.state().tally.interval.number();
         assert!(number > last, "{number} after {last}");
         last = number;
         server.end();
     }
     fs::remove_file(path(&folder)).expect("it is there");
     let server = start(folder.path());
-    assert!(server.shared().interval.number() > last);
+    assert!(server.state().tally.interval.number() > last);
     server.end();
 }
 
@@ -174,16 +176,16 @@ fn a_file_that_cannot_be_used_is_set_aside_and_said() {
         ("no snapshot", Vec::new()),
         ("no snapshot", vec![0xff; 5000]),
     ];
-    for (why, bytes) in cases {
+    for (reason, bytes) in cases {
         fs::write(path(&folder), &bytes).expect("it can be written");
-        let (all, keeper) = taken_over(&path(&folder));
-        assert_eq!(all, [""; 0], "{why}");
-        let alarms = keeper.alarms();
-        assert!(alarms.len() == 1 && alarms[0].contains(why), "{why}: {alarms:?}");
+        let (all, store) = taken_over(&path(&folder));
+        assert_eq!(all, [""; 0], "{reason}");
+        let alarms = store.alarms();
+        assert!(alarms.len() == 1 && alarms[0].contains(reason), "{reason}: {alarms:?}");
         assert!(!path(&folder).exists());
         assert_eq!(fs::read(refused(&path(&folder))).expect("it is kept"), bytes);
         fs::remove_file(refused(&path(&folder))).expect("it is there");
-        assert_eq!(keeper.alarms(), [""; 0], "the alarm ends with its cause");
+        assert_eq!(store.alarms(), [""; 0], "the alarm ends with its cause");
     }
 }
 
@@ -191,7 +193,7 @@ fn a_file_that_cannot_be_used_is_set_aside_and_said() {
 fn records_that_cannot_be_are_refused_before_anything_is_taken_over() {
     let folder = TempDir::new().expect("a folder");
     let path = folder.path().join("snapshot");
-    let head = Head { interval: 7, elapsed_us: 0, unix_us: 0 };
+    let head = SnapshotHead { interval: 7, elapsed_us: 0, unix_us: 0 };
     for wrong in [
         encoded(&Record::Counter("a".into(), 0, f64::NAN)),
         encoded(&Record::Gauge("a".into(), 0, f64::INFINITY)),
@@ -204,9 +206,9 @@ fn records_that_cannot_be_are_refused_before_anything_is_taken_over() {
         writer.write(&wrong).expect("written");
         writer.write(&encoded(&Record::End(true))).expect("written");
         writer.end().expect("written");
-        let (all, keeper) = taken_over(&path);
+        let (all, store) = taken_over(&path);
         assert_eq!(all, [""; 0]);
-        assert!(keeper.alarms()[0].contains("what cannot be"), "{:?}", keeper.alarms());
+        assert!(store.alarms()[0].contains("what cannot be"), "{:?}", store.alarms());
     }
 }
 
@@ -214,17 +216,17 @@ fn records_that_cannot_be_are_refused_before_anything_is_taken_over() {
 fn a_disk_that_takes_nothing_is_an_alarm_until_it_takes_something() {
     let folder = TempDir::new().expect("a folder");
     let server = start(folder.path());
-    let keeper = server.shared().snapshot.as_ref().expect("it has one");
+    let store = server.state().snapshot.as_ref().expect("it has one");
     // Every write to it finds the disk full.
     symlink("/dev/full", aside(&path(&folder))).expect("a link");
     receive(&server, 0, "g:7|g");
-    keeper.write(server.shared());
-    let alarms = keeper.alarms();
+    store.write(&server.state().tally);
+    let alarms = store.alarms();
     assert!(alarms.len() == 1 && alarms[0].contains("No space left"), "{alarms:?}");
-    assert_eq!(server.shared().alarms(), alarms);
+    assert_eq!(server.state().alarms(), alarms);
     // What could not be written was removed, the link with it.
-    keeper.write(server.shared());
-    assert_eq!(keeper.alarms(), [""; 0]);
+    store.write(&server.state().tally);
+    assert_eq!(store.alarms(), [""; 0]);
     assert_eq!(taken_over(&path(&folder)).0, ["g g 0 7"]);
     server.end();
 }
@@ -235,11 +237,11 @@ fn a_flush_that_cannot_be_noted_costs_the_snapshot_and_doubles_nothing() {
     let server = start(folder.path());
     receive(&server, 0, "c:1|c\ng:7|g");
     write(&server);
-    let keeper = server.shared().snapshot.as_ref().expect("it has one");
+    let store = server.state().snapshot.as_ref().expect("it has one");
     symlink("/dev/full", mark_path(&path(&folder))).expect("a link");
-    keeper.flushed(server.shared().interval.next().0);
+    store.flushed(server.state().tally.interval.next().0);
     assert!(!path(&folder).exists(), "it would be taken over again");
-    assert!(keeper.alarms()[0].contains("cannot be noted"), "{:?}", keeper.alarms());
+    assert!(store.alarms()[0].contains("cannot be noted"), "{:?}", store.alarms());
     fs::remove_file(mark_path(&path(&folder))).expect("it is there");
     server.end();
 }
@@ -249,7 +251,7 @@ fn a_folder_in_its_place_keeps_no_server_from_starting() {
     let folder = TempDir::new().expect("a folder");
     fs::create_dir_all(path(&folder).join("something")).expect("a folder");
     let server = start(folder.path());
-    let alarms = server.shared().alarms();
+    let alarms = server.state().alarms();
     assert!(alarms.len() == 1 && alarms[0].contains("statsd-snapshot"), "{alarms:?}");
     server.end();
     assert!(path(&folder).join("something").exists());

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use super::{Histogram, Wanted};
+use super::TimerStatistics;
 use crate::flavour::Flavour;
+use crate::plan::Histogram;
 use crate::samples::Samples;
 
-fn of(wanted: &Wanted, name: &str, values: &[(f64, f64)]) -> BTreeMap<String, f64> {
+fn of(wanted: &TimerStatistics, name: &str, values: &[(f64, f64)]) -> BTreeMap<String, f64> {
     let mut samples = Samples::default();
     for (value, weight) in values {
         samples.add(*value, *weight, 10_000);
@@ -14,8 +15,8 @@ fn of(wanted: &Wanted, name: &str, values: &[(f64, f64)]) -> BTreeMap<String, f6
     wanted.of(name, &mut samples).into_iter().map(|(name, n)| (name.into_owned(), n)).collect()
 }
 
-fn statsd(percents: &[f64]) -> Wanted {
-    Wanted::new(Flavour::Statsd, 0.1, percents)
+fn statsd(percents: &[f64]) -> TimerStatistics {
+    TimerStatistics::new(Flavour::Statsd, 0.1, percents)
 }
 
 fn plain(values: &[f64]) -> Vec<(f64, f64)> {
@@ -83,16 +84,16 @@ fn only_native_weighs_more_than_the_count() {
     let values = [(10.0, 1.0), (20.0, 9.0)];
     let reference = of(&statsd(&[50.0]), "a", &values);
     assert_eq!((reference["count"], reference["mean"], reference["sum"]), (10.0, 15.0, 30.0));
-    let native = of(&Wanted::new(Flavour::Native, 0.1, &[50.0]), "a", &values);
+    let native = of(&TimerStatistics::new(Flavour::Native, 0.1, &[50.0]), "a", &values);
     assert_eq!((native["count"], native["mean"], native["sum"]), (10.0, 19.0, 190.0));
     assert_eq!((native["median"], native["upper_50"]), (20.0, 20.0));
-    let perl = of(&Wanted::new(Flavour::Perl, 0.1, &[50.0]), "a", &values);
+    let perl = of(&TimerStatistics::new(Flavour::Perl, 0.1, &[50.0]), "a", &values);
     assert_eq!((perl["count"], perl["count_ps"]), (2.0, 20.0));
 }
 
 #[test]
 fn weights_count_like_values_that_came_so_often() {
-    let native = Wanted::new(Flavour::Native, 1.0, &[90.0, -25.0, 33.0]);
+    let native = TimerStatistics::new(Flavour::Native, 1.0, &[90.0, -25.0, 33.0]);
     let weighed: Vec<(f64, f64)> =
         (1..=20).map(|at| (f64::from(at), f64::from(at % 4 + 1))).collect();
     let spread: Vec<f64> =
@@ -106,7 +107,7 @@ fn weights_count_like_values_that_came_so_often() {
 
 #[test]
 fn too_many_values_are_told_within_one_percent() {
-    let native = Wanted::new(Flavour::Native, 10.0, &[90.0, -10.0]);
+    let native = TimerStatistics::new(Flavour::Native, 10.0, &[90.0, -10.0]);
     let mut samples = Samples::default();
     let mut exact = Samples::default();
     for at in 1..=10_000 {

@@ -4,18 +4,19 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-use super::{Bounds, Filling, Gauges, Table};
+use super::{Bounds, Gauges, Table, TableWriter};
 use crate::budget::Budget;
 use crate::flavour::Flavour;
-use crate::flush::{self, Flush, Idle, Keep};
-use crate::line::Reader;
-use crate::statistics::Wanted;
+use crate::flush::{self, Flush};
+use crate::line::LineReader;
+use crate::plan::{Idle, Keep};
+use crate::statistics::TimerStatistics;
 
 struct Receiver {
     bounds: Arc<Bounds>,
     table: Arc<Mutex<Table>>,
     gauges: Mutex<Gauges>,
-    reader: Reader,
+    reader: LineReader,
 }
 
 impl Receiver {
@@ -28,18 +29,19 @@ impl Receiver {
         });
         let table = Arc::new(Mutex::new(Table::new(Arc::clone(&bounds))));
         let gauges = Mutex::new(Gauges::new(Arc::clone(&bounds)));
-        Self { bounds, table, gauges, reader: Reader::new(flavour) }
+        Self { bounds, table, gauges, reader: LineReader::new(flavour) }
     }
 
     fn receive(&mut self, lines: &[u8]) {
         let mut table = self.table.lock();
-        self.reader.read(lines, &mut Filling::new(&mut table, &self.gauges));
+        self.reader.read(lines, &mut TableWriter::new(&mut table, &self.gauges));
     }
 
     fn flush(&self) -> Flush {
         let idle = Idle::Flushes(1);
-        let keep = Keep { counters: idle, timers: idle, gauges: idle, sets: idle, own: Vec::new() };
-        let wanted = Wanted::new(Flavour::Native, 10.0, &[90.0]);
+        let keep =
+            Keep { counters: idle, timers: idle, gauges: idle, sets: idle, always: Vec::new() };
+        let wanted = TimerStatistics::new(Flavour::Native, 10.0, &[90.0]);
         flush::collect(&[Arc::clone(&self.table)], &self.gauges, (&keep, 10), &wanted)
     }
 
@@ -48,7 +50,7 @@ impl Receiver {
     }
 }
 
-fn of<'f, C>(pairs: &'f [(crate::names::Name, C)], name: &str) -> &'f C {
+fn of<'f, C>(pairs: &'f [(crate::names::SharedName, C)], name: &str) -> &'f C {
     let found = pairs.iter().find(|pair| &*pair.0 == name);
     &found.unwrap_or_else(|| panic!("`{name}` is not there")).1
 }
@@ -138,7 +140,7 @@ fn names_that_are_deleted_give_everything_back() {
 #[test]
 fn a_key_that_is_no_text_is_one_name_however_often_it_comes() {
     let mut receiver = Receiver::new(1 << 20, Flavour::Statsd);
-    receiver.reader = Reader::new(Flavour::Statsd).leaving_keys();
+    receiver.reader = LineReader::new(Flavour::Statsd).leaving_keys();
     for _ in 0..3 {
         receiver.receive(b"a\xff:1|c");
     }

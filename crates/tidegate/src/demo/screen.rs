@@ -138,7 +138,7 @@ impl Screen {
 }
 
 /// How long lists took by decision, as statsd flushed it last.
-fn by_decision(statsd: &statsd::Shared) -> String {
+fn by_decision(statsd: &statsd::ServerState) -> String {
     let Some(flush) = statsd.last_flush() else { return String::new() };
     let p99 = |decision: &str| {
         let of_lists = format!("tidegate.exchange;decision={decision};route={LISTS};status=2xx");

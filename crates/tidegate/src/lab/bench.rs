@@ -10,15 +10,17 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use lab::LabError;
 use lab::command::{
-    self, Bench, Benched, Export, Failures, Input, Markup, Runs, ShellStart, Step, Subject,
-    TimeUnit,
+    self, Bench, BenchProgress, BenchResult, CommandInput, FailurePolicy, Markup, ResultFile, Runs,
+    ShellStart, Subject, TimeUnit,
 };
-use lab::{LabError, Series};
 use screen::Style;
 use signal_hook::consts::{SIGINT, SIGTERM};
+use verdicts::Series;
 
-use super::{misused, output};
+use super::misuse::misused;
+use super::output;
 use crate::cli::BenchArgs;
 use crate::hint::Hint;
 
@@ -57,8 +59,9 @@ pub(super) fn run(args: &BenchArgs) -> Result<()> {
         shell,
         cancel: &cancel,
     };
+    let bench_run = BenchRun { args, screen: &screen, exports: &exports };
     let mut results = Vec::new();
-    let outcome = measure((args, &screen), &bench, &subjects, &mut results, &exports);
+    let outcome = bench_run.measure(&bench, &subjects, &mut results);
     if cancel.load(Ordering::Relaxed) && outcome.is_ok() {
         eprintln!("interrupted; this is what was measured until then");
     }
@@ -67,61 +70,66 @@ pub(super) fn run(args: &BenchArgs) -> Result<()> {
         output::print(&exported(kind, args, &results, screen.unit)?)?;
     }
     if let Some(path) = &args.save {
-        let series: Vec<Series> = results.iter().map(Benched::series).collect();
+        let series: Vec<Series> = results.iter().map(BenchResult::series).collect();
         let all: Vec<&Series> = series.iter().collect();
-        lab::saved::write(&all, args.vs.is_some(), output::create(path)?)
+        lab::session_file::write(&all, args.vs.is_some(), output::create(path)?)
             .with_context(|| format!("write `{}`", path.display()))?;
     }
     Ok(())
 }
 
-/// Runs one subject after the other, or the two of `--vs` in turns, and shows each.
-fn measure(
-    (args, screen): (&BenchArgs, &Screen),
-    bench: &Bench<'_>,
-    subjects: &[Subject],
-    results: &mut Vec<Benched>,
-    exports: &[(Export, &Path)],
-) -> Result<()> {
-    let groups = if args.vs.is_some() { vec![subjects] } else { subjects.chunks(1).collect() };
-    for group in groups {
-        if bench.cancel.load(Ordering::Relaxed) {
-            break;
+/// What is shown and written of a benchmark while it goes on.
+struct BenchRun<'a> {
+    args: &'a BenchArgs,
+    screen: &'a Screen,
+    exports: &'a [(ResultFile, &'a Path)],
+}
+
+impl BenchRun<'_> {
+    /// Runs one subject after the other, or the two of `--vs` in turns, and shows each.
+    fn measure(
+        &self,
+        bench: &Bench<'_>,
+        subjects: &[Subject],
+        results: &mut Vec<BenchResult>,
+    ) -> Result<()> {
+        let (args, screen) = (self.args, self.screen);
+        let groups = if args.vs.is_some() { vec![subjects] } else { subjects.chunks(1).collect() };
+        for group in groups {
+            if bench.cancel.load(Ordering::Relaxed) {
+                break;
+            }
+            let measured = screen.watched("running", |bar| {
+                bench.run(group, &mut |progress| show(bar, progress)).map_err(explained)
+            })?;
+            for result in measured.into_iter().filter(|result| !result.times.is_empty()) {
+                let (number, style) = (results.len() + 1, &screen.style);
+                screen.print(&command::text(number, &result, screen.unit, style))?;
+                results.push(result);
+            }
+            // After each, so that a failure of a later one does not take the earlier with it.
+            write(self.exports, args, results, screen.unit)?;
         }
-        let benched = screen.watched("running", |bar| {
-            bench.run(group, &mut |step| tell(bar, step)).map_err(explained)
-        })?;
-        for benched in benched.into_iter().filter(|benched| !benched.times.is_empty()) {
-            screen.print(&command::text(
-                results.len() + 1,
-                &benched,
-                screen.unit,
-                &screen.style,
-            ))?;
-            results.push(benched);
+        if results.is_empty() {
+            bail!("interrupted before a run was complete");
         }
-        // After each, so that a failure of a later one does not take the earlier with it.
-        write(exports, args, results, screen.unit)?;
+        if let [first, second] = results.as_slice()
+            && args.vs.is_some()
+        {
+            return screen.print(&command::versus(first, second, &screen.style));
+        }
+        if results.len() > 1 {
+            let all: Vec<&BenchResult> = results.iter().collect();
+            let reference = reference(args, results);
+            let text = command::summary(&all, reference, args.sort != "command", &screen.style);
+            screen.print(&text)?;
+        }
+        Ok(())
     }
-    if results.is_empty() {
-        bail!("interrupted before a run was complete");
-    }
-    if let [first, second] = results.as_slice()
-        && args.vs.is_some()
-    {
-        return screen.print(&command::versus(first, second, &screen.style));
-    }
-    if results.len() > 1 {
-        let all: Vec<&Benched> = results.iter().collect();
-        let reference = reference(args, results);
-        let text = command::summary(&all, reference, args.sort != "command", &screen.style);
-        screen.print(&text)?;
-    }
-    Ok(())
 }
 
 /// What the others are compared with: the one named, or the fastest.
-fn reference<'r>(args: &BenchArgs, results: &'r [Benched]) -> &'r Benched {
+fn reference<'r>(args: &BenchArgs, results: &'r [BenchResult]) -> &'r BenchResult {
     let fastest = results.iter().min_by(|one, other| one.mean.total_cmp(&other.mean));
     match args.reference {
         Some(_) => &results[0],
@@ -144,33 +152,35 @@ fn runs(args: &BenchArgs) -> Runs {
     }
 }
 
-fn failures(args: &BenchArgs) -> Result<Failures> {
+fn failures(args: &BenchArgs) -> Result<FailurePolicy> {
     match args.ignore_failure.as_deref() {
-        None => Ok(Failures::Fatal),
-        Some("all-non-zero") => Ok(Failures::Ignored),
+        None => Ok(FailurePolicy::Fatal),
+        Some("all-non-zero") => Ok(FailurePolicy::Ignored),
         Some(codes) => {
             let codes = codes.split(',').map(|code| code.trim().parse::<i32>());
             let codes = codes.collect::<Result<Vec<_>, _>>();
-            Ok(Failures::Codes(codes.context("`--ignore-failure` takes exit codes, such as 1,2")?))
+            Ok(FailurePolicy::Codes(
+                codes.context("`--ignore-failure` takes exit codes, such as 1,2")?,
+            ))
         }
     }
 }
 
-fn input(text: &str) -> Input {
-    if text == "null" { Input::Null } else { Input::File(text.into()) }
+fn input(text: &str) -> CommandInput {
+    if text == "null" { CommandInput::Null } else { CommandInput::File(text.into()) }
 }
 
 /// The files to write, each of which must be writable before anything is measured.
-fn exports(args: &BenchArgs) -> Result<Vec<(Export, &Path)>> {
+fn exports(args: &BenchArgs) -> Result<Vec<(ResultFile, &Path)>> {
     let all = [
-        (Export::Json, &args.export_json),
-        (Export::Csv, &args.export_csv),
-        (Export::Markup(Markup::Markdown), &args.export_markdown),
-        (Export::Markup(Markup::Asciidoc), &args.export_asciidoc),
-        (Export::Markup(Markup::Org), &args.export_orgmode),
+        (ResultFile::Json, &args.export_json),
+        (ResultFile::Csv, &args.export_csv),
+        (ResultFile::Markup(Markup::Markdown), &args.export_markdown),
+        (ResultFile::Markup(Markup::Asciidoc), &args.export_asciidoc),
+        (ResultFile::Markup(Markup::Org), &args.export_orgmode),
     ];
     let all = all.into_iter().filter_map(|(kind, path)| Some((kind, path.as_deref()?)));
-    let all: Vec<(Export, &Path)> = all.collect();
+    let all: Vec<(ResultFile, &Path)> = all.collect();
     for (_, path) in all.iter().filter(|(_, path)| !is_stdout(path)) {
         output::create(path)?;
     }
@@ -187,9 +197,9 @@ fn is_stdout(path: &Path) -> bool {
 }
 
 fn write(
-    exports: &[(Export, &Path)],
+    exports: &[(ResultFile, &Path)],
     args: &BenchArgs,
-    results: &[Benched],
+    results: &[BenchResult],
     unit: Option<TimeUnit>,
 ) -> Result<()> {
     for (kind, path) in exports {
@@ -200,17 +210,17 @@ fn write(
 }
 
 fn exported(
-    kind: Export,
+    kind: ResultFile,
     args: &BenchArgs,
-    results: &[Benched],
+    results: &[BenchResult],
     unit: Option<TimeUnit>,
 ) -> Result<String> {
     let Some(first) = results.first() else { return Ok(String::new()) };
-    let mut all: Vec<&Benched> = results.iter().collect();
+    let mut all: Vec<&BenchResult> = results.iter().collect();
     Ok(match kind {
-        Export::Json => command::to_json(&all)?,
-        Export::Csv => command::to_csv(&all),
-        Export::Markup(markup) => {
+        ResultFile::Json => command::to_json(&all)?,
+        ResultFile::Csv => command::to_csv(&all),
+        ResultFile::Markup(markup) => {
             if args.sort == "mean-time" {
                 all.sort_by(|one, other| one.mean.total_cmp(&other.mean));
             }
@@ -282,13 +292,13 @@ impl Screen {
     }
 }
 
-fn tell(bar: &ProgressBar, step: Step) {
-    let (done, all) = match step {
-        Step::WarmUp(done, all) => {
+fn show(bar: &ProgressBar, progress: BenchProgress) {
+    let (done, all) = match progress {
+        BenchProgress::WarmUp(done, all) => {
             bar.set_message("warming up");
             (done, all)
         }
-        Step::Run(done, all, mean) => {
+        BenchProgress::Run(done, all, mean) => {
             bar.set_message(format!("mean {:.1} ms", 1e3 * mean));
             (done, all)
         }

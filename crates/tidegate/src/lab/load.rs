@@ -1,7 +1,7 @@
 //! `tidegate lab load`: puts load on servers, shows how it goes, and reports.
 
-mod live;
 mod plan;
+mod progress;
 
 use std::io::BufWriter;
 use std::sync::Arc;
@@ -9,12 +9,13 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, Result, bail};
-use lab::loading::{self, Loaded, Second};
+use lab::load_test::{self, LoadOutcome, Second};
 use lab::{IntervalLog, LabError, Report, ReportOptions};
 use serde::Serialize;
 use signal_hook::consts::{SIGINT, SIGTERM};
 
-use super::{misused, output};
+use super::misuse::misused;
+use super::output;
 use crate::cli::LoadArgs;
 use crate::hint::Hint;
 
@@ -28,10 +29,10 @@ const SECOND: Duration = Duration::from_secs(1);
 pub(super) fn run(args: &LoadArgs) -> Result<()> {
     let (plan, calls) = plan::of(args, interruption()?).map_err(misused)?;
     let mut files = Files::create(args)?;
-    let mut live = live::Live::new(&plan);
+    let mut progress = progress::LoadProgress::new(&plan);
     let mut log_error = None;
     let outcome = plan.run(calls.all(), &mut |second| {
-        live.show(second);
+        progress.show(second);
         if let Err(error) = files.log(second) {
             log_error.get_or_insert(error);
         }
@@ -46,10 +47,10 @@ pub(super) fn run(args: &LoadArgs) -> Result<()> {
         return Err(error);
     }
     files.finish(&loaded)?;
-    live.judge();
+    progress.judge();
     let options = ReportOptions { seed: args.seed, ..ReportOptions::default() };
     let verdicts = (!args.no_verdict).then(|| Report::new(&loaded.series, &options));
-    drop(live);
+    drop(progress);
     report(args, &loaded, verdicts)
 }
 
@@ -64,35 +65,35 @@ fn interruption() -> Result<Arc<AtomicBool>> {
     Ok(flag)
 }
 
-fn report(args: &LoadArgs, loaded: &Loaded, verdicts: Option<Report<'_>>) -> Result<()> {
+fn report(args: &LoadArgs, loaded: &LoadOutcome, verdicts: Option<Report<'_>>) -> Result<()> {
     if args.format == "json" {
-        let whole = Whole { load: loaded, report: verdicts.as_ref() };
+        let whole = LoadReport { load: loaded, report: verdicts.as_ref() };
         output::print(&(serde_json::to_string_pretty(&whole)? + "\n"))?;
     } else {
         let style = output::style();
-        let text = loading::text(loaded, &style);
+        let text = load_test::text(loaded, &style);
         let rest = match verdicts.filter(|_| loaded.succeeded > 0) {
             Some(mut verdicts) => {
                 // It stands above already.
                 verdicts.name = "";
                 format!("\n{}", verdicts.to_text(&style))
             }
-            None => loading::notes(loaded, &style),
+            None => load_test::notes(loaded, &style),
         };
         output::print(&(text + &rest))?;
     }
     if loaded.succeeded == 0 {
-        let causes: Vec<String> =
+        let reasons: Vec<String> =
             loaded.failed.iter().map(|(words, count)| format!("{count} {words}")).collect();
-        bail!("no call succeeded: {}", causes.join(", "));
+        bail!("no call succeeded: {}", reasons.join(", "));
     }
     Ok(())
 }
 
 /// What `--format json` prints: how the load went, and what can be said of its calls.
 #[derive(Serialize)]
-struct Whole<'a> {
-    load: &'a Loaded,
+struct LoadReport<'a> {
+    load: &'a LoadOutcome,
     #[serde(flatten)]
     report: Option<&'a Report<'a>>,
 }
@@ -123,12 +124,12 @@ impl Files {
         log.interval(begins, SECOND, &second.latency).context("write the interval log")
     }
 
-    fn finish(&mut self, loaded: &Loaded) -> Result<()> {
+    fn finish(&mut self, loaded: &LoadOutcome) -> Result<()> {
         if let Some(file) = &mut self.hgrm {
             lab::write_percentiles(&loaded.histogram, file).context("write the distribution")?;
         }
         if let Some(file) = &mut self.save {
-            lab::saved::write(&[&loaded.series], false, file).context("keep the calls")?;
+            lab::session_file::write(&[&loaded.series], false, file).context("keep the calls")?;
         }
         Ok(())
     }

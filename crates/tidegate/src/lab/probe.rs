@@ -1,24 +1,26 @@
 //! `tidegate lab probe`: calls a target, and says what its latencies are like.
 
-mod live;
 mod plan;
 mod plugin;
+mod progress;
 
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, Result};
-use lab::probe::Probed;
-use lab::{LabError, Report, ReportOptions, Series};
+use lab::probe::ProbeResult;
+use lab::{LabError, Report, ReportOptions};
 use signal_hook::consts::{SIGINT, SIGTERM};
+use verdicts::Series;
 
 use crate::cli::ProbeArgs;
 use crate::exit::Exit;
 use crate::hint::{self, Hint};
-use crate::lab::{misused, output};
-use live::Live;
+use crate::lab::misuse::misused;
+use crate::lab::output;
 use plugin::State;
+use progress::ProbeProgress;
 
 const NO_ECHO: Hint = Hint(
     "as root: `sysctl -w net.ipv4.ping_group_range='0 2147483647'`, or give the program the \
@@ -47,7 +49,7 @@ pub(super) fn run(args: &ProbeArgs) -> Result<()> {
 }
 
 /// Makes the calls until they are made, or somebody wants it to end.
-fn measure(args: &ProbeArgs) -> Result<Probed> {
+fn measure(args: &ProbeArgs) -> Result<ProbeResult> {
     let plan = plan::of(args).map_err(misused)?;
     // Before the measurement, which would be lost otherwise.
     let file = args.save.as_deref().map(output::create).transpose()?;
@@ -56,8 +58,8 @@ fn measure(args: &ProbeArgs) -> Result<Probed> {
         let installed = signal_hook::flag::register(signal, Arc::clone(&stop));
         installed.context("install signal handlers")?;
     }
-    let live = Live::new(plan.planned());
-    let probed = lab::probe::run(&plan, &stop, &mut |progress| live.show(progress));
+    let shown = ProbeProgress::new(plan.planned());
+    let probed = lab::probe::run(&plan, &stop, &mut |progress| shown.show(progress));
     let probed = probed.map_err(|error| match error {
         LabError::Echo { .. } => anyhow::Error::new(error).context(NO_ECHO),
         LabError::Plan(_) => misused(error.into()),
@@ -65,7 +67,7 @@ fn measure(args: &ProbeArgs) -> Result<Probed> {
     })?;
     if let Some(file) = file {
         let series: Vec<&Series> = probed.series.iter().collect();
-        lab::saved::write(&series, probed.is_paired, file).context("save the calls")?;
+        lab::session_file::write(&series, probed.is_paired, file).context("save the calls")?;
     }
     Ok(probed)
 }
@@ -90,7 +92,7 @@ fn end_as(state: State, line: &str) -> Result<()> {
     }
 }
 
-fn rendered(probed: &Probed, args: &ProbeArgs) -> String {
+fn rendered(probed: &ProbeResult, args: &ProbeArgs) -> String {
     let slow_over_ms = args.slow.map(|slow| slow.0.as_secs_f64() * 1e3);
     let options = ReportOptions { slow_over_ms, ..ReportOptions::default() };
     let report = match &probed.series[..] {

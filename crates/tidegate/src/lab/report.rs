@@ -8,12 +8,14 @@ use std::time::SystemTime;
 
 use anyhow::{Context, Result, bail};
 use exchange::Filter;
-use lab::from::ReadOptions;
-use lab::saved::Saved;
-use lab::{Report, ReportOptions, Series};
+use lab::import::ReadOptions;
+use lab::session_file::SeriesSet;
+use lab::{Report, ReportOptions};
 use stdx::Span;
+use verdicts::Series;
 
-use super::{misused, output};
+use super::misuse::misused;
+use super::output;
 use crate::cli::ReportArgs;
 use crate::events::micros;
 
@@ -22,7 +24,7 @@ pub(super) fn run(args: &ReportArgs) -> Result<()> {
     let reading = reading(args).map_err(misused)?;
     let found = together(args, &reading)?;
     let (series, other, is_paired) = match (&args.vs, found) {
-        (None, Saved { mut series, is_paired }) => {
+        (None, SeriesSet { mut series, is_paired }) => {
             let other = (series.len() == 2).then(|| series.pop()).flatten();
             (series.pop().unwrap_or_default(), other, is_paired)
         }
@@ -68,7 +70,7 @@ fn write(args: &ReportArgs, report: &Report<'_>) -> Result<()> {
 }
 
 /// Several files of calls to one thing as one series; a file of two targets stands alone.
-fn together(args: &ReportArgs, reading: &ReadOptions) -> Result<Saved> {
+fn together(args: &ReportArgs, reading: &ReadOptions) -> Result<SeriesSet> {
     let mut all = Vec::new();
     for from in &args.from {
         all.push(source::read(from, &args.config, reading)?);
@@ -84,7 +86,7 @@ fn together(args: &ReportArgs, reading: &ReadOptions) -> Result<Saved> {
             _ => bail!("read `{from}`: it holds two targets, which cannot be joined with others"),
         }
     }
-    Ok(Saved { series: vec![whole], is_paired: false })
+    Ok(SeriesSet { series: vec![whole], is_paired: false })
 }
 
 fn reading(args: &ReportArgs) -> Result<ReadOptions> {

@@ -4,16 +4,17 @@ use std::io::{self, Read, Write};
 
 use anyhow::{Context, Result, anyhow};
 use statsd::Flavour;
-use statsd::eval::{self, Request};
+use statsd::eval::{self, EvalRequest};
 use statsd::plan::Plan;
 
+use super::plan;
 use crate::cli::StatsdEvalArgs;
 
 /// `tidegate statsd eval`
 pub(super) fn run(args: StatsdEvalArgs) -> Result<()> {
     let flavour = args.compat.as_deref().and_then(Flavour::named);
     let plan = match args.config {
-        Some(file) => super::plan(&file, flavour)?,
+        Some(file) => plan::of_file(&file, flavour)?,
         None => by_default(flavour),
     };
     let (mut input, mut output) = (io::stdin().lock(), io::stdout().lock());
@@ -23,9 +24,9 @@ pub(super) fn run(args: StatsdEvalArgs) -> Result<()> {
         serde_json::to_writer_pretty(&mut output, &eval::lines(&plan, &text))?;
         return Ok(output.write_all(b"\n")?);
     }
-    for request in serde_json::Deserializer::from_reader(input).into_iter::<Request>() {
+    for request in serde_json::Deserializer::from_reader(input).into_iter::<EvalRequest>() {
         let request = request.context("read a request from standard input")?;
-        let answer = eval::answer(&plan, request).map_err(|why| anyhow!("answer: {why}"))?;
+        let answer = eval::answer(&plan, request).map_err(|reason| anyhow!("answer: {reason}"))?;
         writeln!(output, "{answer}")?;
     }
     Ok(())
@@ -35,6 +36,6 @@ pub(super) fn run(args: StatsdEvalArgs) -> Result<()> {
 fn by_default(flavour: Option<Flavour>) -> Plan {
     match flavour {
         Some(flavour) => statsd::read_legacy("{}", flavour).expect("defaults fit"),
-        None => super::without_file(),
+        None => plan::without_file(),
     }
 }

@@ -13,7 +13,7 @@ const NO_PAGE: Hint = Hint("`backend = [{ kind = \"prometheus\" }]` in [statsd] 
 
 /// `tidegate statsd munin`
 pub(super) fn run(args: &StatsdMuninArgs) -> Result<()> {
-    let page = get(&args.page).map_err(|why| anyhow!("get the page `{}`: {why}", args.page));
+    let page = get(&args.page).map_err(|reason| anyhow!("get the page `{}`: {reason}", args.page));
     let verb = match args.verb.as_str() {
         "autoconf" => {
             // Munin wants a word and no failure.

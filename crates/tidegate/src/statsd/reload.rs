@@ -1,7 +1,7 @@
 //! Reads the configuration of a statsd server again: when its file changes, or on SIGHUP.
 //!
-//! A file is read as a whole, as at a start. Invariant: a file with errors changes nothing, and
-//! every error of it is said.
+//! A file is read as a whole, as at a start.
+//! Invariant: a file with errors changes nothing, and every error is logged.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -11,17 +11,26 @@ use anyhow::{Context, Result};
 use generation::{FileVersion, Poll, Stop, Watcher};
 use parking_lot::Mutex;
 use signal_hook::consts::SIGHUP;
-use statsd::{Shared, plan::Plan};
+use statsd::{ServerState, plan::Plan};
 
 /// Makes a plan of what the file says by now.
-pub(crate) type Read = Box<dyn Fn() -> Result<Plan> + Send + Sync>;
+type ReadPlan = Box<dyn Fn() -> Result<Plan> + Send + Sync>;
+
+/// The file by which a server goes.
+pub(crate) struct ConfigFile {
+    pub(crate) path: PathBuf,
+    /// What the file was before it was read; none where there is no file.
+    pub(crate) source: Option<FileVersion>,
+    /// Reads it.
+    pub(crate) read: ReadPlan,
+}
 
 /// A file that is read again.
 struct Reload {
-    shared: Arc<Shared>,
-    file: PathBuf,
-    read: Read,
-    was_told: Arc<AtomicBool>,
+    state: Arc<ServerState>,
+    path: PathBuf,
+    read: ReadPlan,
+    has_sighup: Arc<AtomicBool>,
     seen: Mutex<Option<FileVersion>>,
 }
 
@@ -30,27 +39,24 @@ struct Reload {
 ///
 /// # Errors
 /// When the system has no thread left, or refuses the signal.
-pub(super) fn watch(
-    shared: &Arc<Shared>,
-    (file, source): (PathBuf, Option<FileVersion>),
-    read: Read,
-) -> Result<Watcher> {
-    let was_told = Arc::new(AtomicBool::new(false));
-    signal_hook::flag::register(SIGHUP, Arc::clone(&was_told)).context("take SIGHUP over")?;
+pub(super) fn watch(state: &Arc<ServerState>, file: ConfigFile) -> Result<Watcher> {
+    let has_sighup = Arc::new(AtomicBool::new(false));
+    signal_hook::flag::register(SIGHUP, Arc::clone(&has_sighup)).context("take SIGHUP over")?;
+    let ConfigFile { path, source, read } = file;
     let seen = Mutex::new(source);
-    let reload = Reload { shared: Arc::clone(shared), file, read, was_told, seen };
+    let reload = Reload { state: Arc::clone(state), path, read, has_sighup, seen };
     Watcher::start(vec![Arc::new(reload)]).context("watch the configuration")
 }
 
 impl Poll for Reload {
     fn poll(&self) {
-        let was_told = self.was_told.swap(false, Ordering::Relaxed);
-        let has_changed = self.has_changed() && self.shared.plan().follows_file;
-        if !was_told && !has_changed {
+        let has_sighup = self.has_sighup.swap(false, Ordering::Relaxed);
+        let has_changed = self.has_changed() && self.state.plan().follows_file;
+        if !has_sighup && !has_changed {
             return;
         }
         match (self.read)() {
-            Ok(plan) => self.shared.reload(plan),
+            Ok(plan) => self.state.reload(plan),
             Err(error) => {
                 tracing::error!("the configuration was read again and stays as it was: {error:#}")
             }
@@ -63,7 +69,7 @@ impl Poll for Reload {
 impl Reload {
     /// A file that is missing for a moment, while it is replaced, has not changed yet.
     fn has_changed(&self) -> bool {
-        let Ok(source) = FileVersion::at(&self.file) else { return false };
+        let Ok(source) = FileVersion::at(&self.path) else { return false };
         self.seen.lock().replace(source) != Some(source)
     }
 }

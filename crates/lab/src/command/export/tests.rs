@@ -1,10 +1,10 @@
 //! Files as hyperfine writes them.
 
-use super::super::{Benched, TimeUnit};
+use super::super::{BenchResult, TimeUnit};
 use super::{Markup, to_csv, to_json, to_markup};
 
-fn benched(command: &str, mean: f64) -> Benched {
-    Benched {
+fn benched(command: &str, mean: f64) -> BenchResult {
+    BenchResult {
         command: command.into(),
         title: command.into(),
         mean,

@@ -1,9 +1,9 @@
 //! Outliers, warnings, series.
 
-use super::super::{Output, Program, Subject};
-use super::{Benched, Trial, Warning};
+use super::super::{CommandOutput, Program, Subject};
+use super::{BenchResult, Trial, Warning};
 
-fn benched(seconds: &[f64]) -> Benched {
+fn benched(seconds: &[f64]) -> BenchResult {
     let subject = Subject {
         name: "a".into(),
         program: Program::Direct(vec!["a".into()]),
@@ -12,14 +12,14 @@ fn benched(seconds: &[f64]) -> Benched {
         prepare: None,
         conclude: None,
         cleanup: None,
-        output: Output::Null,
+        output: CommandOutput::Null,
     };
     let trial = |real: &f64| Trial {
         real: *real,
         user: real / 2.0,
         ..Trial { exit_code: Some(0), ..Trial::default() }
     };
-    Benched::new(&subject, seconds.iter().map(trial).collect(), (None, false, false))
+    BenchResult::new(&subject, seconds.iter().map(trial).collect(), (None, false, false))
 }
 
 #[test]

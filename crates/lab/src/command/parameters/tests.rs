@@ -2,7 +2,7 @@
 
 use super::{list, scan, substituted};
 
-fn parameters(pairs: &[(&str, &str)]) -> super::Parameters {
+fn parameters(pairs: &[(&str, &str)]) -> super::ParameterValues {
     pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
 }
 

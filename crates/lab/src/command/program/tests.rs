@@ -1,10 +1,10 @@
 //! How programs are started.
 
-use super::{Failures, Input, Occasion, Output, Program, Surroundings};
+use super::{CommandInput, CommandOutput, FailurePolicy, Program, RunContext, RunPurpose};
 
-fn run(program: &Program, input: &Input, output: &Output) -> super::Trial {
-    let occasion = Occasion::Run(4);
-    let surroundings = Surroundings { input, output, failures: &Failures::Fatal, occasion };
+fn run(program: &Program, input: &CommandInput, output: &CommandOutput) -> super::Trial {
+    let occasion = RunPurpose::Run(4);
+    let surroundings = RunContext { input, output, failures: &FailurePolicy::Fatal, occasion };
     program.run(&surroundings).unwrap()
 }
 
@@ -20,17 +20,17 @@ fn without_a_shell_a_line_is_taken_apart_as_a_shell_would() {
 
 #[test]
 fn input_comes_from_a_file_and_output_goes_into_one() {
-    let folder = testkit::TempDir::new().unwrap();
-    let (from, to) = (folder.path().join("from"), folder.path().join("to"));
+    let dir = testkit::TempDir::new().unwrap();
+    let (from, to) = (dir.path().join("from"), dir.path().join("to"));
     std::fs::write(&from, "words").unwrap();
     let program =
         Program::of(Some(&["sh".to_owned()]), "cat; printf \" $HYPERFINE_ITERATION\"").unwrap();
-    run(&program, &Input::File(from), &Output::File(to.clone()));
+    run(&program, &CommandInput::File(from), &CommandOutput::File(to.clone()));
     assert_eq!(std::fs::read_to_string(to).unwrap(), "words 4");
 }
 
 #[test]
 fn a_pipe_is_read_to_its_end() {
     let program = Program::of(Some(&["sh".to_owned()]), "head -c 300000 /dev/zero").unwrap();
-    assert_eq!(run(&program, &Input::Null, &Output::Pipe).exit_code, Some(0));
+    assert_eq!(run(&program, &CommandInput::Null, &CommandOutput::Pipe).exit_code, Some(0));
 }

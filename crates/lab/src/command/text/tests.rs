@@ -2,14 +2,15 @@
 
 use screen::{Style, width_of};
 
-use super::super::outcome::{Benched, Trial, Warning};
+use super::super::outcome::{BenchResult, Warning};
+use super::super::program::Trial;
 use super::{TimeUnit, minutes, summary, text, versus};
 
-fn benched(title: &str, seconds: &[f64]) -> Benched {
+fn benched(title: &str, seconds: &[f64]) -> BenchResult {
     let trial =
         |real: &f64| Trial { real: *real, user: 0.1, peak_bytes: 5_000_000, ..Trial::default() };
     let mean = seconds.iter().sum::<f64>() / seconds.len() as f64;
-    Benched {
+    BenchResult {
         command: title.into(),
         title: title.into(),
         mean,
@@ -66,7 +67,7 @@ fn compares_with_the_reference_and_in_pairs() {
 
 #[test]
 fn a_peak_that_this_program_hides_is_told_as_a_bound() {
-    let hidden = Benched { peak_floor_bytes: 9_000_000, ..benched("a", &[0.5; 3]) };
+    let hidden = BenchResult { peak_floor_bytes: 9_000_000, ..benched("a", &[0.5; 3]) };
     let text = text(1, &hidden, None, &Style::default());
     assert!(text.contains("Peak memory: under 9 MB, which this program has itself"), "{text}");
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::Schedule;
-use crate::probe::{Arrivals, Burst, End, Family, HttpOptions, Plan};
+use crate::probe::{AddressFamily, Arrivals, Burst, End, HttpOptions, Plan};
 
 const MS: u64 = 1_000_000;
 
@@ -16,7 +16,7 @@ fn schedule(arrivals: Arrivals, end: End) -> Schedule {
         timeout: Duration::from_secs(1),
         seed: 7,
         number_first: 0,
-        family: Family::Any,
+        family: AddressFamily::Any,
         http: HttpOptions::default(),
     })
 }

@@ -3,7 +3,7 @@
 use std::io;
 use std::time::Duration;
 
-use super::{Failure, Stopwatch};
+use super::{CallFailure, Stopwatch};
 
 #[test]
 fn laps_of_one_phase_add_up_and_none_is_negative() {
@@ -24,9 +24,9 @@ fn no_time_left_is_a_time_out_of_that_step() {
 
 #[test]
 fn refusals_of_the_system_are_told_in_the_same_words_each_time() {
-    let words = |error: io::Error| Failure::of("connect", &error).words;
+    let words = |error: io::Error| CallFailure::of("connect", &error).words;
     assert_eq!(words(io::ErrorKind::ConnectionRefused.into()), "connection refused");
     assert_eq!(words(io::ErrorKind::WouldBlock.into()), "timed out (connect)");
     assert_eq!(words(io::Error::from_raw_os_error(101)), "connect: network is unreachable");
-    assert!(Failure::of("send", &io::ErrorKind::BrokenPipe.into()).is_hang_up);
+    assert!(CallFailure::of("send", &io::ErrorKind::BrokenPipe.into()).is_hang_up);
 }

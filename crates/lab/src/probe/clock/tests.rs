@@ -2,11 +2,11 @@
 
 use std::sync::atomic::AtomicUsize;
 
-use super::{Origin, Steps};
+use super::{ClockSteps, Origin};
 
 #[test]
 fn a_step_is_noted_once_with_its_size_and_slewing_is_not() {
-    let mut steps = Steps::new((0.0, 1e12));
+    let mut steps = ClockSteps::new((0.0, 1e12));
     steps.look((50.0, 1e12 + 50.0 + 0.02));
     steps.look((10_050.0, 1e12 + 10_050.0 + 5.0));
     assert_eq!(steps.seen, []);

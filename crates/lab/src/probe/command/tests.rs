@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use super::{Command, judge};
-use crate::probe::call::{Caller, Failure, Made, Stopwatch};
+use super::{CommandCaller, judge};
+use crate::probe::call::{CallDetails, CallFailure, Caller, Stopwatch};
 
-fn call(words: &[&str], timeout: Duration) -> (Result<Made, Failure>, Stopwatch) {
+fn call(words: &[&str], timeout: Duration) -> (Result<CallDetails, CallFailure>, Stopwatch) {
     let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
-    let mut command = Command::new(&words);
+    let mut command = CommandCaller::new(&words);
     command.prepare(17);
     let mut watch = Stopwatch::start(timeout);
     (command.call(&mut watch), watch)
@@ -41,8 +41,8 @@ fn much_output_is_read_and_thrown_away() {
 
 #[test]
 fn a_child_that_stays_and_holds_the_output_does_not_hold_the_call() {
-    let folder = testkit::TempDir::new().unwrap();
-    let pipe = folder.path().join("pipe");
+    let dir = testkit::TempDir::new().unwrap();
+    let pipe = dir.path().join("pipe");
     let made = std::process::Command::new("mkfifo").arg(&pipe).status().unwrap();
     assert!(made.success());
     // It stays until somebody opens the pipe for writing.

@@ -7,15 +7,15 @@ use std::time::Duration;
 use simple_dns::rdata::{A, RData};
 use simple_dns::{CLASS, Packet, PacketFlag, RCODE, ResourceRecord};
 
-use super::Dns;
-use crate::probe::call::{Caller, Failure, Made, Stopwatch};
-use crate::probe::{Family, Target};
+use super::DnsCaller;
+use crate::probe::call::{CallDetails, CallFailure, Caller, Stopwatch};
+use crate::probe::{AddressFamily, ProbeTarget};
 
 /// Asks a server that answers one datagram with what `answer` makes of the query.
 fn ask(
     question: &str,
     answer: impl Fn(Vec<u8>) -> Vec<Vec<u8>> + Send + 'static,
-) -> Result<Made, Failure> {
+) -> Result<CallDetails, CallFailure> {
     let (server, long) = both_transports();
     let address = server.local_addr().unwrap();
     let told = std::thread::spawn(move || {
@@ -34,10 +34,10 @@ fn ask(
             }
         }
     });
-    let Target::Dns(question) = format!("dns:{question}@{address}").parse().unwrap() else {
+    let ProbeTarget::Dns(question) = format!("dns:{question}@{address}").parse().unwrap() else {
         panic!()
     };
-    let mut dns = Dns::new(&question, Family::Any).unwrap();
+    let mut dns = DnsCaller::new(&question, AddressFamily::Any).unwrap();
     dns.prepare(7);
     let mut watch = Stopwatch::start(Duration::from_secs(20));
     let made = dns.call(&mut watch);
@@ -115,7 +115,9 @@ fn what_is_cut_off_is_asked_for_again_by_tcp() {
 
 #[test]
 fn a_type_that_is_none_is_refused() {
-    let Target::Dns(question) = "dns:a@127.0.0.1?type=nonsense".parse().unwrap() else { panic!() };
-    let error = Dns::new(&question, Family::Any).err().unwrap().to_string();
+    let ProbeTarget::Dns(question) = "dns:a@127.0.0.1?type=nonsense".parse().unwrap() else {
+        panic!()
+    };
+    let error = DnsCaller::new(&question, AddressFamily::Any).err().unwrap().to_string();
     assert!(error.contains("NONSENSE") && error.contains("write A, AAAA"), "{error}");
 }

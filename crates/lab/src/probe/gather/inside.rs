@@ -1,6 +1,8 @@
-//! Puts times that others have measured inside a phase into a series, without counting any twice.
+//! Times that others have measured inside a phase, on their way into a series.
+//!
+//! Invariant: no time is counted twice.
 
-use crate::{Phase, Series};
+use verdicts::{PhaseColumn, Series};
 
 /// Share of calls in which the parts may say more than the whole: clocks of others are coarse.
 const TOO_LONG_MAX: f64 = 0.05;
@@ -32,7 +34,7 @@ pub(super) fn place(
         sums.append(&mut columns);
     }
     take_out(&mut series.phases[whole].ms, &mut columns);
-    let phases = columns.into_iter().map(|(name, ms)| Phase { name, ms });
+    let phases = columns.into_iter().map(|(name, ms)| PhaseColumn { name, ms });
     series.phases.splice(whole + 1..whole + 1, phases);
     sums.into_iter().map(|(name, ms)| (format!("{name}_ms"), ms)).collect()
 }

@@ -1,14 +1,15 @@
 //! Claims about series made of calls.
 
 use super::inside::place;
-use super::{Call, Left, gather};
-use crate::probe::call::{Failure, Made};
+use super::{FinishedCall, ProbeRecord, gather};
+use crate::probe::call::{CallDetails, CallFailure};
 use crate::probe::clock::Origin;
-use crate::probe::crew::Due;
-use crate::probe::{Arrivals, Burst, End, Family, HttpOptions, Plan, Probed};
-use crate::{Phase, Series, Values};
+use crate::probe::worker_threads::PlannedCall;
+use crate::probe::{AddressFamily, Arrivals, Burst, End, HttpOptions, Plan, ProbeResult};
 
 use std::time::Duration;
+
+use verdicts::{AttributeValues, PhaseColumn, Series};
 
 const MS: u64 = 1_000_000;
 
@@ -21,31 +22,37 @@ fn plan(targets: &[&str]) -> Plan {
         timeout: Duration::from_secs(1),
         seed: 1,
         number_first: 0,
-        family: Family::Any,
+        family: AddressFamily::Any,
         http: HttpOptions::default(),
     }
 }
 
-fn call(arrival: u64, arm: usize, took_ms: u64, made: Result<Made, Failure>) -> Call {
+fn call(
+    arrival: u64,
+    arm: usize,
+    took_ms: u64,
+    made: Result<CallDetails, CallFailure>,
+) -> FinishedCall {
     let at_ns = arrival * 100 * MS;
-    let due = Due { at_ns, position: 0, arrival, arm, number: 0, is_timed: true };
+    let due = PlannedCall { at_ns, position: 0, arrival, arm, number: 0, is_timed: true };
     let sent_ns = at_ns + MS / 4;
     let phases = vec![("wait", took_ms as f64)];
-    Call { due, sent_ns, ended_ns: sent_ns + took_ms * MS, phases, made }
+    FinishedCall { due, sent_ns, ended_ns: sent_ns + took_ms * MS, phases, made }
 }
 
-fn gathered(targets: &[&str], calls: Vec<Call>) -> Probed {
+fn gathered(targets: &[&str], calls: Vec<FinishedCall>) -> ProbeResult {
     let origin = Origin::now();
-    let left = Left { origin, calls, rate: None, steps: Vec::new(), was_full: false, given_up: 0 };
+    let left =
+        ProbeRecord { origin, calls, rate: None, steps: Vec::new(), was_full: false, given_up: 0 };
     gather(&plan(targets), left, false)
 }
 
-fn fine() -> Result<Made, Failure> {
-    Ok(Made::default())
+fn fine() -> Result<CallDetails, CallFailure> {
+    Ok(CallDetails::default())
 }
 
-fn refused() -> Result<Made, Failure> {
-    Err(Failure::new("connection refused"))
+fn refused() -> Result<CallDetails, CallFailure> {
+    Err(CallFailure::new("connection refused"))
 }
 
 #[test]
@@ -56,12 +63,12 @@ fn rows_stand_in_the_order_in_which_calls_were_meant_to_begin() {
     assert_eq!(series.began_ms, [0.25, 200.25]);
     assert_eq!(series.left_out.failed["connection refused"], 1);
     let late = series.attributes.iter().find(|attribute| attribute.name == "late_ms").unwrap();
-    let Values::Numbers(late) = &late.values else { panic!() };
+    let AttributeValues::Numbers(late) = &late.values else { panic!() };
     assert_eq!(late, &[0.25, 0.25]);
 }
 
 /// Turns of two targets, of which the last `lonely` lack the second.
-fn turns(lonely: u64) -> Probed {
+fn turns(lonely: u64) -> ProbeResult {
     let both = |turn: u64| {
         let second = if turn < 10 - lonely { fine() } else { refused() };
         let swapped = (turn % 2) as usize;
@@ -96,7 +103,7 @@ fn many_failures_make_two_samples_of_pairs() {
 
 #[test]
 fn a_target_that_dies_is_said_to_and_what_it_gave_is_kept() {
-    let mut calls: Vec<Call> = (0..4).map(|at| call(at, 0, 5, fine())).collect();
+    let mut calls: Vec<FinishedCall> = (0..4).map(|at| call(at, 0, 5, fine())).collect();
     calls.extend((4..7).map(|at| call(at, 0, 1, refused())));
     let series = &gathered(&["tcp:a:1"], calls).series[0];
     assert_eq!(series.len(), 4);
@@ -106,7 +113,7 @@ fn a_target_that_dies_is_said_to_and_what_it_gave_is_kept() {
 
 #[test]
 fn redirects_are_said_with_where_they_lead() {
-    let moved = Made { elsewhere: Some("https://b/".to_owned()), ..Made::default() };
+    let moved = CallDetails { elsewhere: Some("https://b/".to_owned()), ..CallDetails::default() };
     let calls = vec![call(0, 0, 1, Ok(moved)), call(1, 0, 1, fine()), call(2, 0, 1, refused())];
     let note =
         "1 of 2 answers are redirects, which are not followed; the first leads to https://b/";
@@ -122,17 +129,17 @@ fn nothing_but_failures_is_a_series_without_rows() {
 
 #[test]
 fn a_name_that_some_answers_lack_is_none_there() {
-    let mut made = Made::default();
+    let mut made = CallDetails::default();
     made.name("x-cache", "HIT");
     let calls = vec![call(0, 0, 1, Ok(made)), call(1, 0, 1, fine())];
     let series = &gathered(&["tcp:a:1"], calls).series[0];
-    let Values::Names { names, of } = &series.attributes[0].values else { panic!() };
+    let AttributeValues::Names { names, of } = &series.attributes[0].values else { panic!() };
     assert_eq!((&names[..], &of[..]), (&["HIT".to_owned(), "(none)".to_owned()][..], &[0, 1][..]));
 }
 
 /// What becomes of parts inside a phase `wait`: the phases, and the names of the attributes.
 fn placed(wait: &[f64], rows: &[&[(&str, f64)]]) -> (Vec<(String, Vec<f64>)>, Vec<String>) {
-    let phase = Phase { name: "wait".to_owned(), ms: wait.to_vec() };
+    let phase = PhaseColumn { name: "wait".to_owned(), ms: wait.to_vec() };
     let mut series = Series { phases: vec![phase], ..Series::default() };
     let owned = |row: &&[(&str, f64)]| -> Vec<(String, f64)> {
         row.iter().map(|(name, ms)| ((*name).to_owned(), *ms)).collect()

@@ -1,10 +1,13 @@
-//! The fields of a request, and what those of an answer say.
+//! The fields of a request, and what the fields of an answer say of its call.
+//!
+//! Refuses: bodies; nothing here reads them.
 
 use std::fmt::Write as _;
 
-use crate::probe::call::Made;
+use crate::probe::call::CallDetails;
+use crate::probe::plan::HttpOptions;
+use crate::probe::target::Url;
 use crate::probe::timing::{self, pieces};
-use crate::probe::{HttpOptions, Url};
 
 /// Fields that always become attributes.
 const TELLING: [&str; 3] = ["server", "cache-status", "x-cache"];
@@ -37,10 +40,10 @@ pub(super) fn head(url: &Url, options: &HttpOptions) -> String {
     head
 }
 
-/// Returns what the head of an answer says of its call: the fields of [`TELLING`] and those of
+/// Returns what the head of an answer says of its call. That is the fields of [`TELLING`], those of
 /// `wanted`, and the metrics of `Server-Timing`, which lie inside `wait`.
-pub(super) fn attributes(head: &[u8], wanted: &[String]) -> Made {
-    let mut made = Made { around: "wait", ..Made::default() };
+pub(super) fn attributes(head: &[u8], wanted: &[String]) -> CallDetails {
+    let mut made = CallDetails { around: "wait", ..CallDetails::default() };
     let mut fields = [httparse::EMPTY_HEADER; FIELDS_MAX];
     let mut answer = httparse::Response::new(&mut fields);
     if answer.parse(head).is_err() {
@@ -64,15 +67,15 @@ pub(super) fn attributes(head: &[u8], wanted: &[String]) -> Made {
 }
 
 /// A field that comes twice has both values.
-fn join(made: &mut Made, name: String, value: String) {
+fn join(made: &mut CallDetails, name: String, value: String) {
     match made.names.iter_mut().find(|(known, _)| *known == name) {
         Some((_, values)) => *values = format!("{values}, {value}"),
         None => made.names.push((name, value)),
     }
 }
 
-/// `Cache-Status` (RFC 9211) without what differs from call to call: of each cache its name, and
-/// whether it was a hit or why it was not.
+/// `Cache-Status` (RFC 9211) without what differs from call to call. Of each cache it keeps the
+/// name, and whether it was a hit or the reason for which it was not.
 fn outcome(value: &str) -> String {
     let cache = |member: &str| {
         let mut parameters = pieces(member, ';').map(str::trim);

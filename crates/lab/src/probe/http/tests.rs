@@ -10,22 +10,22 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use testkit::{Gate, Origin, OriginReply};
 
-use super::Http;
+use super::HttpCaller;
 use crate::LabError;
-use crate::probe::call::{Caller, Failure, Made, Stopwatch};
-use crate::probe::{Family, HttpOptions, Target};
+use crate::probe::call::{CallDetails, CallFailure, Caller, Stopwatch};
+use crate::probe::{AddressFamily, HttpOptions, ProbeTarget};
 
 const LONG: Duration = Duration::from_secs(20);
 
-struct Calls(Http, Vec<(&'static str, f64)>);
+struct Calls(HttpCaller, Vec<(&'static str, f64)>);
 
 impl Calls {
     fn to(url: &str, options: HttpOptions) -> Self {
-        let Target::Http(url) = url.parse().unwrap() else { panic!() };
-        Self(Http::new(&url, Family::Any, &Arc::new(options)).unwrap(), Vec::new())
+        let ProbeTarget::Http(url) = url.parse().unwrap() else { panic!() };
+        Self(HttpCaller::new(&url, AddressFamily::Any, &Arc::new(options)).unwrap(), Vec::new())
     }
 
-    fn make_within(&mut self, number: u64, timeout: Duration) -> Result<Made, Failure> {
+    fn make_within(&mut self, number: u64, timeout: Duration) -> Result<CallDetails, CallFailure> {
         self.0.prepare(number);
         let mut watch = Stopwatch::start(timeout);
         let made = self.0.call(&mut watch);
@@ -33,7 +33,7 @@ impl Calls {
         made
     }
 
-    fn make(&mut self, number: u64) -> Result<Made, Failure> {
+    fn make(&mut self, number: u64) -> Result<CallDetails, CallFailure> {
         self.make_within(number, LONG)
     }
 
@@ -42,11 +42,11 @@ impl Calls {
     }
 }
 
-fn once(origin: &Origin, path: &str) -> Result<Made, Failure> {
+fn once(origin: &Origin, path: &str) -> Result<CallDetails, CallFailure> {
     Calls::to(&format!("http://{}{path}", origin.address()), HttpOptions::default()).make(7)
 }
 
-fn named<'m>(made: &'m Made, name: &str) -> &'m str {
+fn named<'m>(made: &'m CallDetails, name: &str) -> &'m str {
     made.names.iter().find(|(known, _)| known == name).map_or("", |(_, value)| value)
 }
 
@@ -134,7 +134,7 @@ fn the_wait_ends_with_the_first_byte_and_phases_lie_side_by_side() {
     let origin = Origin::start(|_| OriginReply::ok("yes"));
     let port = origin.address().port();
     let mut calls = Calls::to(&format!("http://localhost:{port}/"), HttpOptions::default());
-    calls.0.family = Family::V4;
+    calls.0.family = AddressFamily::V4;
     calls.make(0).unwrap();
     assert_eq!(calls.phases(), ["resolve", "connect", "send", "wait", "transfer"]);
 }
@@ -237,8 +237,8 @@ fn a_server_that_speaks_no_tls_is_a_failure() {
 fn a_file_without_certificates_stops_the_probe() {
     let options =
         HttpOptions { authority: Some(certificates("server.key")), ..HttpOptions::default() };
-    let Target::Http(url) = "https://127.0.0.1/".parse().unwrap() else { panic!() };
-    let error = Http::new(&url, Family::Any, &Arc::new(options)).err().unwrap();
+    let ProbeTarget::Http(url) = "https://127.0.0.1/".parse().unwrap() else { panic!() };
+    let error = HttpCaller::new(&url, AddressFamily::Any, &Arc::new(options)).err().unwrap();
     assert!(matches!(error, LabError::Trust(_)), "{error}");
     assert!(error.to_string().contains("server.key"), "{error}");
 }

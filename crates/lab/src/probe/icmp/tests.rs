@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use super::{Echo, Heard, Icmp, checksum};
+use super::{Echo, IcmpCaller, Received, checksum};
 use crate::LabError;
-use crate::probe::Family;
+use crate::probe::AddressFamily;
 use crate::probe::call::{Caller, Stopwatch};
 
-fn icmp(host: &str) -> Option<Icmp> {
-    match Icmp::new(host, Family::Any) {
+fn icmp(host: &str) -> Option<IcmpCaller> {
+    match IcmpCaller::new(host, AddressFamily::Any) {
         Ok(mut icmp) => {
             icmp.prepare(0);
             Some(icmp)
@@ -41,19 +41,19 @@ fn only_the_reply_with_number_and_payload_of_the_request_counts() {
     let Ok(mut echo) = Echo::open(false) else { return };
     echo.is_raw = false;
     let mut reply = icmp.request(false);
-    assert_eq!(icmp.hear(&reply, &echo), Heard::Other);
+    assert_eq!(icmp.receive(&reply, &echo), Received::Other);
     reply[0] = 0;
-    assert_eq!(icmp.hear(&reply, &echo), Heard::Reply);
+    assert_eq!(icmp.receive(&reply, &echo), Received::Reply);
     echo.is_raw = true;
     let with_header = |packet: &[u8]| [&[0x45][..], &[0; 19], packet].concat();
-    assert_eq!(icmp.hear(&with_header(&reply), &echo), Heard::Reply);
+    assert_eq!(icmp.receive(&with_header(&reply), &echo), Received::Reply);
     let mut other = reply.clone();
     other[7] ^= 1;
-    assert_eq!(icmp.hear(&with_header(&other), &echo), Heard::Other);
+    assert_eq!(icmp.receive(&with_header(&other), &echo), Received::Other);
     reply[20] ^= 1;
-    assert_eq!(icmp.hear(&with_header(&reply), &echo), Heard::Other);
+    assert_eq!(icmp.receive(&with_header(&reply), &echo), Received::Other);
     for cut in 0..20 {
-        assert_eq!(icmp.hear(&with_header(&reply)[..cut], &echo), Heard::Other);
+        assert_eq!(icmp.receive(&with_header(&reply)[..cut], &echo), Received::Other);
     }
 }
 
@@ -65,8 +65,8 @@ fn an_unreachable_host_is_heard_of_when_it_is_ours() {
     let header = [&[0x45][..], &[0; 19]].concat();
     let request = icmp.request(false);
     let message = [&header[..], &[3, 1, 0, 0, 0, 0, 0, 0], &header, &request[..8]].concat();
-    assert_eq!(icmp.hear(&message, &echo), Heard::Unreachable);
-    assert_eq!(icmp.hear(&message[..50], &echo), Heard::Other);
+    assert_eq!(icmp.receive(&message, &echo), Received::Unreachable);
+    assert_eq!(icmp.receive(&message[..50], &echo), Received::Other);
 }
 
 #[test]

@@ -1,10 +1,10 @@
 //! Claims about hosts that are called at given addresses.
 
 use super::Pin;
-use crate::probe::Target;
+use crate::probe::ProbeTarget;
 
 fn held(pin: &str, target: &str) -> Option<String> {
-    let mut target: Target = target.parse().unwrap();
+    let mut target: ProbeTarget = target.parse().unwrap();
     pin.parse::<Pin>().unwrap().hold(&mut target).then(|| target.to_string())
 }
 

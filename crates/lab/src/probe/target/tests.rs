@@ -1,30 +1,32 @@
 //! Claims about what is taken for a target.
 
-use super::{Place, Target, Url};
+use super::{Endpoint, ProbeTarget, Url};
 
 #[track_caller]
-fn check(text: &str, shown: &str) -> Target {
-    let target: Target = text.parse().unwrap();
+fn check(text: &str, shown: &str) -> ProbeTarget {
+    let target: ProbeTarget = text.parse().unwrap();
     assert_eq!(target.to_string(), shown);
     target
 }
 
 #[track_caller]
-fn refused(text: &str, why: &str) {
-    let error = text.parse::<Target>().unwrap_err().to_string();
-    assert!(error.contains(why) && error.contains(&format!("`{text}`")), "{error}");
+fn refused(text: &str, reason: &str) {
+    let error = text.parse::<ProbeTarget>().unwrap_err().to_string();
+    assert!(error.contains(reason) && error.contains(&format!("`{text}`")), "{error}");
 }
 
 #[test]
 fn addresses_of_http_are_taken_apart() {
     let target = check("http://127.0.0.1:8080/a?key={n}#x", "http://127.0.0.1:8080/a?key={n}");
-    let place = Place { host: "127.0.0.1".to_owned(), port: 8080, ..Place::default() };
+    let place = Endpoint { host: "127.0.0.1".to_owned(), port: 8080, ..Endpoint::default() };
     let authority = "127.0.0.1:8080".to_owned();
     let url = Url { is_tls: false, place, authority, path: "/a?key={n}".to_owned() };
-    assert_eq!(target, Target::Http(url));
-    let Target::Http(url) = check("HTTPS://example.org", "https://example.org/") else { panic!() };
+    assert_eq!(target, ProbeTarget::Http(url));
+    let ProbeTarget::Http(url) = check("HTTPS://example.org", "https://example.org/") else {
+        panic!()
+    };
     assert_eq!((url.is_tls, url.place.port), (true, 443));
-    let Target::Http(url) = check("http://[::1]?q", "http://[::1]/?q") else { panic!() };
+    let ProbeTarget::Http(url) = check("http://[::1]?q", "http://[::1]/?q") else { panic!() };
     assert_eq!((url.place.host.as_str(), url.place.port), ("::1", 80));
 }
 
@@ -42,7 +44,7 @@ fn other_schemes_say_where_they_go() {
 #[test]
 fn a_command_is_split_as_a_shell_does() {
     let target = check("exec:check_http -H 'a b' -p 80", "check_http -H 'a b' -p 80");
-    let Target::Command(words) = target else { panic!() };
+    let ProbeTarget::Command(words) = target else { panic!() };
     assert_eq!(words, ["check_http", "-H", "a b", "-p", "80"]);
 }
 
@@ -63,5 +65,5 @@ fn what_cannot_be_called_is_refused_with_what_to_write() {
     refused("exec:'a", "quotation mark");
     refused("exec:", "no command");
     refused("icmp:", "host");
-    assert!(Target::command(&[]).is_err());
+    assert!(ProbeTarget::command(&[]).is_err());
 }

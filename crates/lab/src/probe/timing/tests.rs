@@ -1,9 +1,9 @@
 //! Claims about `Server-Timing`.
 
-use super::{Made, pieces, read};
+use super::{CallDetails, pieces, read};
 
-fn made(value: &str) -> Made {
-    let mut made = Made::default();
+fn made(value: &str) -> CallDetails {
+    let mut made = CallDetails::default();
     read(value, &mut made);
     made
 }

@@ -11,7 +11,7 @@ fn a_certificate_that_expired_is_told_alike_whenever_it_is_seen() {
     let seen_at = |seconds: u64| {
         let time = UnixTime::since_unix_epoch(Duration::from_secs(seconds));
         let not_after = UnixTime::since_unix_epoch(Duration::from_secs(1000));
-        told(&Error::InvalidCertificate(CertificateError::ExpiredContext { time, not_after }))
+        described(&Error::InvalidCertificate(CertificateError::ExpiredContext { time, not_after }))
     };
     assert_eq!(seen_at(2000), "certificate refused (it has expired)");
     assert_eq!(seen_at(2000), seen_at(3000));

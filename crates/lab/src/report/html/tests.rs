@@ -1,9 +1,10 @@
 //! Claims about the page.
 
+use verdicts::Series;
+
 use super::super::ReportOptions;
 use super::super::tests::calls;
 use super::*;
-use crate::series::Series;
 
 fn page(series: &Series) -> String {
     Report::new(series, &ReportOptions::default()).to_html()
@@ -34,7 +35,7 @@ fn what_users_wrote_cannot_become_markup() {
     series.phases[1].name = "<b>wait</b>".into();
     series.notes = vec!["<i>note</i>".into()];
     series.left_out.failed.insert("<u>cause</u>".into(), 1);
-    if let crate::Values::Names { names, .. } = &mut series.attributes[0].values {
+    if let verdicts::AttributeValues::Names { names, .. } = &mut series.attributes[0].values {
         names[1] = "<s>b</s>".into();
     }
     let html = page(&series);

@@ -9,7 +9,7 @@ fn titles_and_names_are_escaped() {
     let row = Pair {
         name: "<script>alert(1)</script>\u{1b}".into(),
         bars: [(1.0, "1 %".into()), (f64::NAN, "x".into())],
-        is_convicted: true,
+        is_significant: true,
     };
     let svg = pairs(TITLE, ["<left>", "right"], &[row], false);
     assert!(!svg.contains("<script") && !svg.contains('\u{1b}'), "{svg}");
@@ -38,7 +38,8 @@ fn empty_and_equal_values_are_drawn_or_nothing() {
 
 #[test]
 fn teeth_are_marked_where_they_stand() {
-    let counted = crate::Counted { low_ms: 0.0, high_ms: 100.0, log: false, counts: vec![5, 0, 1] };
+    let counted =
+        crate::LatencyHistogram { low_ms: 0.0, high_ms: 100.0, log: false, counts: vec![5, 0, 1] };
     let svg = histogram(TITLE, &counted, &[50.0, 500.0]);
     assert_eq!((svg.matches("class=\"tooth\"").count(), svg.matches("<rect").count()), (1, 2));
 }

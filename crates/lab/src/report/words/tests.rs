@@ -1,7 +1,8 @@
 //! Claims about verdicts in words.
 
+use verdicts::{LatencyMode, StepShare, Tooth, Unclear};
+
 use super::*;
-use crate::verdict::{Mode, StepShare, Tooth, Unclear};
 
 fn comb() -> Quantised {
     Quantised {
@@ -69,9 +70,11 @@ fn one_hump_against_a_test_says_why() {
 
 #[test]
 fn every_verdict_is_a_sentence() {
-    let mode = Mode { at_ms: 5.0, ci_ms: [4.9, 5.1], share: 0.8, width_ms: 1.0 };
-    let humps =
-        Modality { modes: vec![mode.clone(), Mode { at_ms: 45.0, ..mode }], ..Modality::default() };
+    let mode = LatencyMode { at_ms: 5.0, ci_ms: [4.9, 5.1], share: 0.8, width_ms: 1.0 };
+    let humps = Modality {
+        modes: vec![mode.clone(), LatencyMode { at_ms: 45.0, ..mode }],
+        ..Modality::default()
+    };
     let share = StepShare {
         step: "wait".into(),
         excess_ms: 90.0,
@@ -94,12 +97,12 @@ fn every_verdict_is_a_sentence() {
         (Verdict::Quantised(comb()), "wait for a timer"),
         (Verdict::Multimodal(humps.clone()), "2 humps, at 5.00 ms (80 %) and 45.0 ms (80 %)"),
         (Verdict::Unimodal(humps), "One hump, at 5.00 ms"),
-        (Verdict::Locked(Lock { period_ms: 100.0, ..Lock::default() }), "tick of 100 ms"),
+        (Verdict::Locked(PhaseLock { period_ms: 100.0, ..PhaseLock::default() }), "tick of 100 ms"),
         (Verdict::Step(step), "`wait` is slow by itself: it has 100 % of the slow-downs and 100 %"),
         (Verdict::Outside(Outside::default()), "outside the request"),
         (Verdict::Excess(excess), "`wait` has 97 % of the 9.00 ms that slow calls take longer"),
         (Verdict::Attribute(found), "have server = b"),
-        (Verdict::Unclear(Unclear { why: "3 calls".into() }), "3 calls."),
+        (Verdict::Unclear(Unclear { reason: "3 calls".into() }), "3 calls."),
     ] {
         let words = in_words(&verdict);
         assert!(words.sentence.contains(part), "no `{part}` in {}", words.sentence);

@@ -1,9 +1,10 @@
 //! Lines that InfluxDB takes, whatever stands in names.
 
-use super::super::{Render, Status};
-use super::Lines;
-use crate::flush::{Flush, Timer};
+use super::super::delivery::Render;
+use super::LineProtocol;
+use crate::flush::{Flush, FlushedTimer};
 use crate::samples::Samples;
+use crate::status::BackendStatus;
 
 fn lines(flush: &Flush) -> Vec<String> {
     let mut text = Vec::new();
@@ -11,7 +12,9 @@ fn lines(flush: &Flush) -> Vec<String> {
         text.extend_from_slice(part);
         Ok(())
     };
-    Lines.parts(flush, &Status::default(), &mut each).expect("vectors take everything");
+    LineProtocol
+        .parts(flush, &BackendStatus::started(), &mut each)
+        .expect("vectors take everything");
     String::from_utf8(text).expect("text").lines().map(str::to_owned).collect()
 }
 
@@ -43,7 +46,7 @@ fn no_tag_comes_twice() {
 #[test]
 fn lines_without_a_number_are_left_out() {
     assert!(gauge("a", f64::INFINITY).is_empty());
-    let timer = |statistics: &[(&'static str, f64)]| Timer {
+    let timer = |statistics: &[(&'static str, f64)]| FlushedTimer {
         name: "t".into(),
         samples: Samples::default(),
         statistics: statistics.iter().map(|(name, value)| ((*name).into(), *value)).collect(),

@@ -2,11 +2,12 @@
 
 use serde_json::{Value, json};
 
-use super::super::{Render, Status};
+use super::super::delivery::Render;
 use super::{Documents, LOGS, METRICS};
-use crate::flush::{Flush, Timer};
+use crate::flush::{Flush, FlushedTimer};
 use crate::line::Notice;
 use crate::samples::Samples;
+use crate::status::BackendStatus;
 
 /// Each part: whether it goes to the logs, and its document.
 fn documents(flush: &Flush) -> Vec<(bool, Value)> {
@@ -16,7 +17,7 @@ fn documents(flush: &Flush) -> Vec<(bool, Value)> {
         documents.push((part[0] == LOGS, serde_json::from_slice(&part[1..])?));
         Ok(())
     };
-    Documents.parts(flush, &Status::default(), &mut each).expect("vectors take everything");
+    Documents.parts(flush, &BackendStatus::started(), &mut each).expect("vectors take everything");
     documents
 }
 
@@ -46,7 +47,7 @@ fn timers_are_told_by_their_values_whatever_statistics_are_shown() {
         samples.add(value, 2.0, usize::MAX);
     }
     samples.sorted();
-    let timers = vec![Timer { name: "t;k=v;k=w".into(), samples, statistics: Vec::new() }];
+    let timers = vec![FlushedTimer { name: "t;k=v;k=w".into(), samples, statistics: Vec::new() }];
     let flush = Flush { timers, percentiles: vec![50.0, 99.9], ..Flush::default() };
     let point = &metrics(&flush)[0]["summary"]["dataPoints"][0];
     assert_eq!((&point["count"], &point["sum"]), (&json!("6"), &json!(12.0)));

@@ -1,9 +1,11 @@
-//! Answers who asks for the page, over HTTP on a thread of its own.
+//! The listener of the page for Prometheus: HTTP on a thread of its own.
+//!
+//! `GET` and `HEAD` of `/metrics` are answered, in the format that `Accept` likes better.
+//! Never here: what is on the page; the function that [`PageListener::start`] takes renders it.
 
 use std::io;
 use std::net::SocketAddr;
 use std::rc::Rc;
-use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -11,8 +13,7 @@ use chassis::http::{Answer, Incoming, Payload, Reply, Sent};
 use chassis::{Cores, Drain, Limits, Listener};
 use http1::Head;
 
-use super::{Board, Format, page};
-use crate::server::Shared;
+use super::text::Format;
 
 /// Where the page is.
 const PATH: &str = "/metrics";
@@ -22,26 +23,28 @@ const GRACE: Duration = Duration::from_secs(1);
 
 /// A bound listener that nobody answers at yet.
 #[derive(Debug)]
-pub(crate) struct Bound(Listener);
+pub(crate) struct PageListener(Listener);
 
-impl Bound {
+impl PageListener {
     /// Binds an address.
     ///
     /// # Errors
     /// When it is taken or not ours.
-    pub(crate) fn new(address: SocketAddr) -> io::Result<Self> {
+    pub(crate) fn bind(address: SocketAddr) -> io::Result<Self> {
         let mut listeners = chassis::bind(address, 1)?;
         listeners.pop().map(Self).ok_or_else(|| io::Error::other("no socket was bound"))
     }
 
-    /// Starts to answer.
+    /// Starts to answer with what `page` returns.
     ///
     /// # Errors
     /// When there is no thread left.
-    pub(crate) fn start(self, board: &Arc<Board>, shared: &Arc<Shared>) -> io::Result<Scrapes> {
-        let role = Role { board: Arc::clone(board), shared: Arc::clone(shared) };
+    pub(crate) fn start(
+        self,
+        page: impl Fn(Format) -> Vec<u8> + Send + 'static,
+    ) -> io::Result<PageServer> {
         let drain = Drain::default();
-        let parts = vec![(self.0, role, drain.draining())];
+        let parts = vec![(self.0, ScrapeRole(page), drain.draining())];
         let threads =
             Cores::start("statsd scrape", parts, |_, (listener, role, draining)| async {
                 let limits = Limits { connections_max: CONNECTIONS_MAX, ..Limits::default() };
@@ -49,18 +52,18 @@ impl Bound {
                     tracing::error!(%error, "the listener for Prometheus failed");
                 }
             })?;
-        Ok(Scrapes { drain, threads })
+        Ok(PageServer { drain, threads })
     }
 }
 
 /// The thread that answers.
 #[derive(Debug)]
-pub(crate) struct Scrapes {
+pub(crate) struct PageServer {
     drain: Drain,
     threads: Cores,
 }
 
-impl Scrapes {
+impl PageServer {
     /// Ends it.
     pub(crate) fn end(self) {
         self.drain.begin(GRACE);
@@ -69,12 +72,10 @@ impl Scrapes {
     }
 }
 
-struct Role {
-    board: Arc<Board>,
-    shared: Arc<Shared>,
-}
+/// Answers with the page that the function returns.
+struct ScrapeRole<P>(P);
 
-impl Answer for Role {
+impl<P: Fn(Format) -> Vec<u8> + 'static> Answer for ScrapeRole<P> {
     type Trace = ();
 
     async fn answer(&self, head: &Head<'_>, _: &mut Incoming<'_>, reply: &mut Reply) {
@@ -90,7 +91,7 @@ impl Answer for Role {
         reply.begin(200);
         reply.field("content-type", format.content_type().as_bytes());
         reply.field("cache-control", b"no-store");
-        reply.payload(Payload::Whole(Bytes::from(page(&self.board, &self.shared, format))));
+        reply.payload(Payload::Whole(Bytes::from((self.0)(format))));
     }
 
     fn sent(&self, _: &Head<'_>, (): (), _: &Sent) {}

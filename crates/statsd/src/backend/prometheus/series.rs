@@ -11,15 +11,15 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use super::names;
-use super::text::{Format, Page, bound};
+use super::text::{Format, TextPage, bound};
 use crate::distribution::{Distribution, shares};
 use crate::flush::Flush;
-use crate::names::Name;
+use crate::names::SharedName;
+use crate::plan::Histogram;
 use crate::samples::Samples;
-use crate::statistics::Histogram;
 
 /// The first part of the names that the server itself has on the page.
-pub(super) const OWN: &str = "tidegate_statsd_";
+pub(super) const SELF_PREFIX: &str = "tidegate_statsd_";
 
 /// What a family is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,14 +52,14 @@ impl Kind {
 
 /// What statsd calls it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Source {
+enum StatsdKind {
     Counter,
     Gauge,
     Timer,
     Set,
 }
 
-impl Source {
+impl StatsdKind {
     const ALL: [Self; 4] = [Self::Counter, Self::Gauge, Self::Timer, Self::Set];
 
     fn help(self) -> &'static str {
@@ -79,18 +79,18 @@ impl Source {
 
 /// The series of a page.
 #[derive(Debug)]
-pub(super) struct Series {
+pub(super) struct PageSeries {
     histograms: Vec<Histogram>,
     /// Where quantiles of the last flush are.
     shares: Vec<f64>,
     /// For how many flushes what adds up is kept without being in one.
     keep: u64,
     flushes: u64,
-    families: BTreeMap<Arc<str>, Family>,
-    lines: Vec<Option<Line>>,
+    families: BTreeMap<Arc<str>, SeriesFamily>,
+    lines: Vec<Option<ShownSeries>>,
     free: Vec<u32>,
-    /// For each [`Source`], the names that flushes have.
-    names: [HashMap<Name, Entry, foldhash::fast::FixedState>; Source::ALL.len()],
+    /// For each [`StatsdKind`], the names that flushes have.
+    names: [HashMap<SharedName, KnownName, foldhash::fast::FixedState>; StatsdKind::ALL.len()],
     /// When the last flush was, in seconds since the Unix epoch.
     pub last_unix_s: u64,
     /// What was not shown as it came.
@@ -99,7 +99,7 @@ pub(super) struct Series {
 
 /// What was not shown as it came.
 #[derive(Debug, Clone, Default)]
-pub struct Oddities {
+pub(super) struct Oddities {
     /// Names that are not shown, because another one is shown in their place.
     pub refused: u64,
     /// Counters that are added to another one, whose name they have become.
@@ -107,18 +107,18 @@ pub struct Oddities {
     /// Sums of counters below 0, which cannot be added to what only grows.
     pub negative_sums: u64,
     /// The name that was refused last.
-    pub last_refused: Option<Name>,
+    pub last_refused: Option<SharedName>,
 }
 
 #[derive(Debug)]
-struct Entry {
+struct KnownName {
     /// The flush that had it last.
     seen: u64,
-    at: Place,
+    at: Placement,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum Placement {
     Shown(u32),
     /// Added to one that was there before.
     Merged(u32),
@@ -126,33 +126,45 @@ enum Place {
 }
 
 #[derive(Debug)]
-struct Family {
+struct SeriesFamily {
     kind: Kind,
-    source: Source,
+    source: StatsdKind,
     /// The name that it was first made of.
-    first: Name,
+    first: SharedName,
     /// The series without labels.
     plain: Option<u32>,
     labelled: BTreeMap<Box<str>, u32>,
 }
 
 #[derive(Debug)]
-struct Line {
+struct ShownSeries {
     family: Arc<str>,
     labels: Box<str>,
-    cell: Cell,
+    cell: SeriesValue,
     /// Names that are shown here.
     names: u32,
 }
 
+/// A series that is to be shown for a name.
+struct NewSeries {
+    source: StatsdKind,
+    kind: Kind,
+    /// The name of its family.
+    family: Arc<str>,
+    /// Its labels as they are written.
+    labels: String,
+    /// Bounds of its buckets, where it is a histogram.
+    bins: Option<Vec<f64>>,
+}
+
 #[derive(Debug)]
-enum Cell {
+enum SeriesValue {
     Number(f64),
-    Timer(Box<Timer>),
+    Timer(Box<TimerSeries>),
 }
 
 #[derive(Debug, Default)]
-struct Timer {
+struct TimerSeries {
     count: f64,
     sum: f64,
     /// Of the last flush; empty when it had no values.
@@ -161,7 +173,7 @@ struct Timer {
     buckets: Vec<(f64, f64)>,
 }
 
-impl Series {
+impl PageSeries {
     /// No series yet; timers with bins are histograms. What adds up is kept for so many flushes
     /// that do not have it.
     pub(super) fn new(histograms: Vec<Histogram>, keep: u64) -> Self {
@@ -184,27 +196,27 @@ impl Series {
         self.flushes += 1;
         self.last_unix_s = flush.unix_s;
         for (name, sum) in &flush.counters {
-            let cell = self.cell(name, Source::Counter);
+            let cell = self.cell(name, StatsdKind::Counter);
             match cell {
-                Some(Cell::Number(total)) if *sum >= 0.0 => *total += sum,
+                Some(SeriesValue::Number(total)) if *sum >= 0.0 => *total += sum,
                 Some(_) => self.oddities.negative_sums += 1,
                 None => {}
             }
         }
         for (name, value) in &flush.gauges {
-            if let Some(Cell::Number(shown)) = self.cell(name, Source::Gauge) {
+            if let Some(SeriesValue::Number(shown)) = self.cell(name, StatsdKind::Gauge) {
                 *shown = *value;
             }
         }
         let shares = shares(&flush.percentiles);
         for timer in &flush.timers {
-            if let Some(Cell::Timer(shown)) = self.cell(&timer.name, Source::Timer) {
+            if let Some(SeriesValue::Timer(shown)) = self.cell(&timer.name, StatsdKind::Timer) {
                 shown.take(&timer.samples, &shares);
             }
         }
         self.shares = shares;
         for (name, members) in &flush.sets {
-            if let Some(Cell::Number(shown)) = self.cell(name, Source::Set) {
+            if let Some(SeriesValue::Number(shown)) = self.cell(name, StatsdKind::Set) {
                 *shown = members.len() as f64;
             }
         }
@@ -217,7 +229,7 @@ impl Series {
     }
 
     /// Writes every family, in the order of their names.
-    pub(super) fn write(&self, page: &mut Page) {
+    pub(super) fn write(&self, page: &mut TextPage) {
         for (name, family) in &self.families {
             let key = family.first.split(';').next().unwrap_or_default();
             let help = format!("{} `{key}` of statsd.", family.source.help());
@@ -229,11 +241,13 @@ impl Series {
             for at in family.plain.iter().chain(family.labelled.values()) {
                 let line = self.line(*at);
                 match &line.cell {
-                    Cell::Number(value) => page.sample((name, ""), &line.labels, None, *value),
-                    Cell::Timer(timer) if family.kind == Kind::Histogram => {
+                    SeriesValue::Number(value) => {
+                        page.sample((name, ""), &line.labels, None, *value)
+                    }
+                    SeriesValue::Timer(timer) if family.kind == Kind::Histogram => {
                         timer.write_histogram(name, &line.labels, page);
                     }
-                    Cell::Timer(timer) => {
+                    SeriesValue::Timer(timer) => {
                         timer.write_summary(name, &line.labels, &self.shares, page);
                     }
                 }
@@ -252,7 +266,7 @@ impl Series {
     }
 
     /// The cell of a name, which is made when it is new; none when it is refused.
-    fn cell(&mut self, name: &Name, source: Source) -> Option<&mut Cell> {
+    fn cell(&mut self, name: &SharedName, source: StatsdKind) -> Option<&mut SeriesValue> {
         let seen = self.flushes;
         let place = match self.names[source as usize].get_mut(&**name) {
             Some(entry) => {
@@ -261,26 +275,26 @@ impl Series {
             }
             None => {
                 let at = self.admit(name, source);
-                self.names[source as usize].insert(Name::clone(name), Entry { seen, at });
+                self.names[source as usize].insert(SharedName::clone(name), KnownName { seen, at });
                 at
             }
         };
         match place {
-            Place::Shown(at) | Place::Merged(at) => {
+            Placement::Shown(at) | Placement::Merged(at) => {
                 Some(&mut self.lines[at as usize].as_mut().expect("places are of lines").cell)
             }
-            Place::Refused => None,
+            Placement::Refused => None,
         }
     }
 
-    fn admit(&mut self, name: &Name, source: Source) -> Place {
+    fn admit(&mut self, name: &SharedName, source: StatsdKind) -> Placement {
         let (base, labels) = names::of(name);
         let bins = self.bins(name, source);
         let kind = match source {
-            Source::Counter => Kind::Counter,
-            Source::Timer if bins.is_some() => Kind::Histogram,
-            Source::Timer => Kind::Summary,
-            Source::Gauge | Source::Set => Kind::Gauge,
+            StatsdKind::Counter => Kind::Counter,
+            StatsdKind::Timer if bins.is_some() => Kind::Histogram,
+            StatsdKind::Timer => Kind::Summary,
+            StatsdKind::Gauge | StatsdKind::Set => Kind::Gauge,
         };
         let is_whole = kind != Kind::Counter || base.ends_with("_total");
         let family: Arc<str> = if is_whole { base } else { base + "_total" }.into();
@@ -291,7 +305,7 @@ impl Series {
                 _ if known.kind != kind => return self.refuse(name),
                 Some(at) if kind == Kind::Counter => {
                     self.lines[at as usize].as_mut().expect("families have lines").names += 1;
-                    return Place::Merged(at);
+                    return Placement::Merged(at);
                 }
                 Some(_) => return self.refuse(name),
                 None => {}
@@ -299,26 +313,27 @@ impl Series {
         } else if self.clashes(&family, kind) {
             return self.refuse(name);
         }
-        Place::Shown(self.add(name, source, kind, (family, labels, bins)))
+        let new = NewSeries { source, kind, family, labels, bins };
+        Placement::Shown(self.add(name, new))
     }
 
-    fn add(
-        &mut self,
-        name: &Name,
-        source: Source,
-        kind: Kind,
-        (family, labels, bins): (Arc<str>, String, Option<Vec<f64>>),
-    ) -> u32 {
+    /// Adds a series, and its family where that is new; returns where it is.
+    fn add(&mut self, name: &SharedName, new: NewSeries) -> u32 {
+        let NewSeries { source, kind, family, labels, bins } = new;
         let cell = match source {
-            Source::Timer => Cell::Timer(Box::new(Timer {
+            StatsdKind::Timer => SeriesValue::Timer(Box::new(TimerSeries {
                 buckets: bins.into_iter().flatten().map(|bound| (bound, 0.0)).collect(),
-                ..Timer::default()
+                ..TimerSeries::default()
             })),
-            _ => Cell::Number(0.0),
+            _ => SeriesValue::Number(0.0),
         };
         let labels: Box<str> = labels.into();
-        let line =
-            Some(Line { family: Arc::clone(&family), labels: labels.clone(), cell, names: 1 });
+        let line = Some(ShownSeries {
+            family: Arc::clone(&family),
+            labels: labels.clone(),
+            cell,
+            names: 1,
+        });
         let at = match self.free.pop() {
             Some(at) => {
                 self.lines[at as usize] = line;
@@ -329,8 +344,8 @@ impl Series {
                 (self.lines.len() - 1) as u32
             }
         };
-        let first = || Name::clone(name);
-        let family = self.families.entry(family).or_insert_with(|| Family {
+        let first = || SharedName::clone(name);
+        let family = self.families.entry(family).or_insert_with(|| SeriesFamily {
             kind,
             source,
             first: first(),
@@ -345,8 +360,8 @@ impl Series {
     }
 
     /// Bounds of a timer's buckets, where there are any.
-    fn bins(&self, name: &str, source: Source) -> Option<Vec<f64>> {
-        if source != Source::Timer {
+    fn bins(&self, name: &str, source: StatsdKind) -> Option<Vec<f64>> {
+        if source != StatsdKind::Timer {
             return None;
         }
         let histogram = self.histograms.iter().find(|h| name.contains(&h.part))?;
@@ -354,18 +369,18 @@ impl Series {
         (!bounds.is_empty()).then_some(bounds)
     }
 
-    fn refuse(&mut self, name: &Name) -> Place {
-        let known = self.oddities.last_refused.replace(Name::clone(name));
+    fn refuse(&mut self, name: &SharedName) -> Placement {
+        let known = self.oddities.last_refused.replace(SharedName::clone(name));
         if known.is_none() {
             let name: &str = name;
             tracing::warn!(name, "another name is shown in its place on the page for Prometheus");
         }
-        Place::Refused
+        Placement::Refused
     }
 
     /// Whether a new family would have a sample whose name another one has.
     fn clashes(&self, family: &str, kind: Kind) -> bool {
-        family.starts_with(OWN)
+        family.starts_with(SELF_PREFIX)
             || self.is_taken(family)
             || kind.ends().iter().any(|end| self.is_taken(&format!("{family}{end}")))
     }
@@ -380,19 +395,19 @@ impl Series {
             })
     }
 
-    fn line(&self, at: u32) -> &Line {
+    fn line(&self, at: u32) -> &ShownSeries {
         self.lines[at as usize].as_ref().expect("families have lines")
     }
 
     /// Forgets the names that flushes no longer have, and what only they were shown by.
     fn forget(&mut self) {
         let mut gone = Vec::new();
-        for (source, names) in Source::ALL.into_iter().zip(&mut self.names) {
+        for (source, names) in StatsdKind::ALL.into_iter().zip(&mut self.names) {
             let keep = if source.adds_up() { self.keep } else { 0 };
             let oldest = self.flushes.saturating_sub(keep);
             names.retain(|_, entry| {
                 let is_kept = entry.seen >= oldest;
-                if let (false, Place::Shown(at) | Place::Merged(at)) = (is_kept, entry.at) {
+                if let (false, Placement::Shown(at) | Placement::Merged(at)) = (is_kept, entry.at) {
                     gone.push(at);
                 }
                 is_kept
@@ -428,17 +443,17 @@ impl Series {
         (self.oddities.refused, self.oddities.merged) = (0, 0);
         for names in &mut self.names {
             for entry in names.values() {
-                self.oddities.refused += u64::from(entry.at == Place::Refused);
-                self.oddities.merged += u64::from(matches!(entry.at, Place::Merged(_)));
+                self.oddities.refused += u64::from(entry.at == Placement::Refused);
+                self.oddities.merged += u64::from(matches!(entry.at, Placement::Merged(_)));
             }
             if frees {
-                names.retain(|_, entry| entry.at != Place::Refused);
+                names.retain(|_, entry| entry.at != Placement::Refused);
             }
         }
     }
 }
 
-impl Timer {
+impl TimerSeries {
     fn take(&mut self, samples: &Samples, shares: &[f64]) {
         self.quantiles.clear();
         let Some(values) = Distribution::of(samples) else { return };
@@ -452,7 +467,7 @@ impl Timer {
         }
     }
 
-    fn write_summary(&self, name: &str, labels: &str, shares: &[f64], page: &mut Page) {
+    fn write_summary(&self, name: &str, labels: &str, shares: &[f64], page: &mut TextPage) {
         for (share, value) in shares.iter().zip(&self.quantiles) {
             // OpenMetrics wants none below 0.
             if *value >= 0.0 || page.format == Format::Text {
@@ -466,7 +481,7 @@ impl Timer {
     }
 
     /// Sample rates make counts that are not whole; rounded they still only grow.
-    fn write_histogram(&self, name: &str, labels: &str, page: &mut Page) {
+    fn write_histogram(&self, name: &str, labels: &str, page: &mut TextPage) {
         let count = self.count.round();
         for (at, below) in &self.buckets {
             let le = bound(*at);

@@ -42,13 +42,13 @@ impl Format {
 
 /// A page that is being written.
 #[derive(Debug)]
-pub(super) struct Page {
+pub(super) struct TextPage {
     /// How it is written.
     pub format: Format,
     text: Vec<u8>,
 }
 
-impl Page {
+impl TextPage {
     /// An empty page.
     pub(super) fn new(format: Format) -> Self {
         Self { format, text: Vec::new() }

@@ -1,9 +1,9 @@
 //! Every malformed line that is known to have hurt a server, and what each flavour makes of it:
 //! what is counted, or why it is bad. Nothing ends a server, and nothing is passed over.
 
-use super::{Told, read_bytes};
+use super::{Transcript, read_bytes};
 use crate::flavour::Flavour;
-use crate::line::Reader;
+use crate::line::LineReader;
 
 /// A line, and what it is in native, in statsd and in Net::Statsd::Server.
 type Row = (&'static str, &'static str, &'static str, &'static str);
@@ -107,9 +107,9 @@ fn a_malformed_line_takes_none_of_its_neighbours_with_it() {
         for (flavour, wanted) in
             [(Flavour::Native, native), (Flavour::Statsd, statsd), (Flavour::Perl, perl)]
         {
-            let mut told = Told::default();
+            let mut told = Transcript::default();
             let datagram = format!("first:1|c\n{line}\nlast:1|c");
-            let seen = Reader::new(flavour).read(datagram.as_bytes(), &mut told);
+            let seen = LineReader::new(flavour).read(datagram.as_bytes(), &mut told);
             assert_eq!(told.0.join("; "), format!("c first 1; {wanted}; c last 1"), "`{line}`");
             let bad = told.0.iter().filter(|said| said.starts_with("bad ")).count();
             assert_eq!((seen.lines, seen.bad), (3, bad as u64), "`{line}`");

@@ -4,7 +4,7 @@ use std::net::UdpSocket;
 use std::os::fd::AsFd;
 use std::time::Duration;
 
-use super::{Batch, SLOTS, dropped, set_option};
+use super::{ReceiveBatch, SLOTS, dropped, set_option};
 
 fn pair() -> (UdpSocket, UdpSocket) {
     let receiver = UdpSocket::bind("127.0.0.1:0").expect("a socket");
@@ -14,7 +14,7 @@ fn pair() -> (UdpSocket, UdpSocket) {
     (sender, receiver)
 }
 
-fn receive(batch: &mut Batch, socket: &UdpSocket, count: usize) -> Vec<Vec<u8>> {
+fn receive(batch: &mut ReceiveBatch, socket: &UdpSocket, count: usize) -> Vec<Vec<u8>> {
     let mut all: Vec<Vec<u8>> = Vec::new();
     while all.len() < count {
         batch.receive(socket.as_fd()).expect("datagrams are waiting");
@@ -26,7 +26,7 @@ fn receive(batch: &mut Batch, socket: &UdpSocket, count: usize) -> Vec<Vec<u8>> 
 #[test]
 fn datagrams_of_all_lengths_come_whole_and_in_order() {
     let (sender, receiver) = pair();
-    let mut batch = Batch::new();
+    let mut batch = ReceiveBatch::new();
     for length in [0, 1, 2, 1432, 8932, 65_507] {
         let sent: Vec<u8> = (0..length).map(|at| (at % 251) as u8).collect();
         sender.send(&sent).expect("sent");
@@ -50,7 +50,7 @@ fn a_train_is_cut_into_its_datagrams() {
     set_option(sender.as_fd(), libc::SOL_UDP, libc::UDP_SEGMENT, 10).expect("UDP_SEGMENT");
     let sent: Vec<u8> = (0..95).collect();
     sender.send(&sent).expect("sent");
-    let received = receive(&mut Batch::new(), &receiver, 10);
+    let received = receive(&mut ReceiveBatch::new(), &receiver, 10);
     assert_eq!(received, sent.chunks(10).map(<[u8]>::to_vec).collect::<Vec<_>>());
 }
 
@@ -65,7 +65,7 @@ fn what_the_kernel_drops_is_said_by_both_of_its_counts() {
     }
     let dropped = dropped(receiver.as_fd()).expect("this kernel has SO_MEMINFO");
     assert!(dropped > 0 && dropped < sent, "{dropped}");
-    let mut batch = Batch::new();
+    let mut batch = ReceiveBatch::new();
     let received = receive(&mut batch, &receiver, (sent - dropped) as usize);
     assert_eq!(received.len() as u32, sent - dropped);
     sender.send(b"last").expect("sent");

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use lab::LabError;
-use lab::probe::{Pin, Target};
+use lab::probe::{Pin, ProbeTarget};
 use stdx::Span;
 
 /// `{n}` as it is to be read: clap takes these three letters for the end of a line. The sequence
@@ -43,13 +43,13 @@ pub(crate) struct ProbeArgs {
          or exec:COMMAND; `", number!(), "` in a path, a header, a body, a name or a command is a \
          fresh number for each burst"
     ))]
-    pub target: Option<Target>,
+    pub target: Option<ProbeTarget>,
     /// A program and its arguments; a Nagios plug-in's states and performance data are read.
     #[arg(last = true, value_name = "COMMAND")]
     pub command: Vec<String>,
     /// A second target, called in turns with the first: how much slower is it?
     #[arg(long, value_name = "TARGET", value_parser = target)]
-    pub vs: Option<Target>,
+    pub vs: Option<ProbeTarget>,
 
     /// Calls, or bursts, to each target.
     #[arg(short = 'n', long, value_name = "N", default_value_t = 50)]
@@ -138,7 +138,7 @@ pub(crate) struct PluginArgs {
     pub percentile: f64,
 }
 
-fn target(text: &str) -> Result<Target, String> {
+fn target(text: &str) -> Result<ProbeTarget, String> {
     text.parse().map_err(why)
 }
 
@@ -149,7 +149,7 @@ fn pin(text: &str) -> Result<Pin, String> {
 /// What is wrong, without what was written, which clap names.
 fn why(error: LabError) -> String {
     match error {
-        LabError::Target { why, .. } => why,
+        LabError::Target { reason, .. } => reason,
         other => other.to_string(),
     }
 }

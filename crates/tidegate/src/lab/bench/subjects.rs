@@ -1,7 +1,7 @@
 //! From the command line to the commands that are run, a combination of parameters each.
 
 use anyhow::{Result, bail, ensure};
-use lab::command::{Output, Parameters, Program, Subject, list, scan, substituted};
+use lab::command::{CommandOutput, ParameterValues, Program, Subject, list, scan, substituted};
 
 use crate::cli::BenchArgs;
 
@@ -76,12 +76,12 @@ fn lines(args: &BenchArgs) -> Result<Vec<String>> {
 }
 
 /// All combinations of parameters, one without any when there are none; the first varies fastest.
-fn combinations(args: &BenchArgs) -> Result<Vec<Parameters>> {
+fn combinations(args: &BenchArgs) -> Result<Vec<ParameterValues>> {
     if let [name, from, to] = args.parameter_scan.as_slice() {
         let values = scan(from, to, args.parameter_step_size.as_deref())?;
         return Ok(values.into_iter().map(|value| vec![(name.clone(), value)]).collect());
     }
-    let mut all: Vec<Parameters> = vec![Vec::new()];
+    let mut all: Vec<ParameterValues> = vec![Vec::new()];
     for pair in args.parameter_list.chunks_exact(2) {
         let (name, values) = (&pair[0], list(&pair[1]));
         ensure!(
@@ -89,7 +89,7 @@ fn combinations(args: &BenchArgs) -> Result<Vec<Parameters>> {
             "the parameter `{name}` is given twice"
         );
         let with = |value: &String| {
-            let with = |known: &Parameters| {
+            let with = |known: &ParameterValues| {
                 let mut more = known.clone();
                 more.push((name.clone(), value.clone()));
                 more
@@ -114,7 +114,7 @@ impl Maker<'_> {
         number: usize,
         line: &str,
         name: Option<&str>,
-        parameters: &Parameters,
+        parameters: &ParameterValues,
     ) -> Result<Subject> {
         let program = |text: &str| Program::of(self.shell, &substituted(text, parameters));
         let beside = |text: Option<&String>| text.map(|text| program(text)).transpose();
@@ -124,15 +124,15 @@ impl Maker<'_> {
             program: Program::of(self.shell, &line)?,
             parameters: parameters.clone(),
             setup: beside(self.args.setup.as_ref())?,
-            prepare: beside(self.own("--prepare", &self.args.prepare, number)?)?,
-            conclude: beside(self.own("--conclude", &self.args.conclude, number)?)?,
+            prepare: beside(self.one_for("--prepare", &self.args.prepare, number)?)?,
+            conclude: beside(self.one_for("--conclude", &self.args.conclude, number)?)?,
             cleanup: beside(self.args.cleanup.as_ref())?,
             output: self.output(number)?,
         })
     }
 
     /// One for all, or one for each.
-    fn own<'o>(
+    fn one_for<'o>(
         &self,
         option: &str,
         all: &'o [String],
@@ -147,16 +147,16 @@ impl Maker<'_> {
         }
     }
 
-    fn output(&self, number: usize) -> Result<Output> {
+    fn output(&self, number: usize) -> Result<CommandOutput> {
         if self.args.show_output {
-            return Ok(Output::Inherit);
+            return Ok(CommandOutput::Inherit);
         }
-        let text = self.own("--output", &self.args.output, number)?;
+        let text = self.one_for("--output", &self.args.output, number)?;
         Ok(match text.map(String::as_str) {
-            None | Some("null") => Output::Null,
-            Some("pipe") => Output::Pipe,
-            Some("inherit") => Output::Inherit,
-            Some(file) => Output::File(file.into()),
+            None | Some("null") => CommandOutput::Null,
+            Some("pipe") => CommandOutput::Pipe,
+            Some("inherit") => CommandOutput::Inherit,
+            Some(file) => CommandOutput::File(file.into()),
         })
     }
 }

@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
-use lab::loading::{CallDefaults, Calls, Loading, Pace, Trace, header};
+use lab::load_test::{CallDefaults, Calls, LoadTest, Pacing, Trace, header};
 use load::{Arrivals, Ramp, Stop};
 
 use crate::cli::{LoadArgs, Rate};
@@ -21,7 +21,7 @@ const FOR_EVER: Duration = Duration::from_secs(100 * 365 * 86_400);
 ///
 /// # Errors
 /// Names what is wrong with which argument or line.
-pub(super) fn of(args: &LoadArgs, cancel: Arc<AtomicBool>) -> Result<(Loading, Calls)> {
+pub(super) fn of(args: &LoadArgs, cancel: Arc<AtomicBool>) -> Result<(LoadTest, Calls)> {
     let mut calls = calls(args)?;
     let pace = pace(args, &mut calls)?;
     ensure!(!calls.all().is_empty(), "there is nothing to call; name a URL");
@@ -30,11 +30,11 @@ pub(super) fn of(args: &LoadArgs, cancel: Arc<AtomicBool>) -> Result<(Loading, C
     let stop = match (args.calls, args.time, &pace) {
         (Some(count), ..) => Stop::Count(count),
         (None, Some(time), _) => Stop::After(time.0),
-        (None, None, Pace::Trace(_)) => Stop::After(FOR_EVER),
+        (None, None, Pacing::Trace(_)) => Stop::After(FOR_EVER),
         (None, None, _) => Stop::After(USUAL_TIME),
     };
     let connections = args.connections.map_or(OPEN_CONNECTIONS, |count| count as usize);
-    let plan = Loading {
+    let plan = LoadTest {
         pace,
         stop,
         warm_up: args.warm_up.0,
@@ -79,21 +79,21 @@ fn base(url: &str) -> Option<String> {
     Some(format!("{scheme}://{host}"))
 }
 
-fn pace(args: &LoadArgs, calls: &mut Calls) -> Result<Pace> {
+fn pace(args: &LoadArgs, calls: &mut Calls) -> Result<Pacing> {
     let seed = match args.arrivals.as_str() {
         "poisson" => Some(args.seed),
         "uniform" => None,
         file => {
             ensure!(args.rate.is_none(), "`--rate` and the trace `{file}` contradict each other");
-            return Ok(Pace::Trace(Trace::read(Path::new(file), calls)?));
+            return Ok(Pacing::Trace(Trace::read(Path::new(file), calls)?));
         }
     };
     Ok(match args.rate {
         None => {
             let connections = args.connections.map_or(CLOSED_CONNECTIONS, |count| count as usize);
-            Pace::Closed { connections }
+            Pacing::Closed { connections }
         }
-        Some(Rate::Steady(rate)) => Pace::Open(match seed {
+        Some(Rate::Steady(rate)) => Pacing::Open(match seed {
             Some(seed) => Arrivals::Poisson { rate, seed },
             None => Arrivals::Uniform { rate },
         }),
@@ -101,7 +101,7 @@ fn pace(args: &LoadArgs, calls: &mut Calls) -> Result<Pace> {
             ensure!(args.calls.is_none(), "a ramp takes `--for`, not `-n`: it leads over a time");
             let over = args.time.map_or(USUAL_TIME, |time| time.0);
             let ramp = Ramp { from, to, over, steps: args.steps };
-            Pace::Open(Arrivals::Ramp { ramp, seed })
+            Pacing::Open(Arrivals::Ramp { ramp, seed })
         }
     })
 }

@@ -4,7 +4,7 @@ use std::ops::RangeInclusive;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result, anyhow, ensure};
-use lab::probe::{Arrivals, Burst, End, Family, HttpOptions, Plan, Target};
+use lab::probe::{AddressFamily, Arrivals, Burst, End, HttpOptions, Plan, ProbeTarget};
 
 use crate::cli::{HttpArgs, ProbeArgs};
 
@@ -15,10 +15,10 @@ use crate::cli::{HttpArgs, ProbeArgs};
 pub(super) fn of(args: &ProbeArgs) -> Result<Plan> {
     let target = match &args.target {
         Some(target) => target.clone(),
-        None => Target::command(&args.command)?,
+        None => ProbeTarget::command(&args.command)?,
     };
     Ok(Plan {
-        targets: held([target].into_iter().chain(args.vs.clone()).collect(), args)?,
+        targets: pinned([target].into_iter().chain(args.vs.clone()).collect(), args)?,
         end: args.time.map_or(End::Count(args.calls), |time| End::After(time.0)),
         arrivals: match (args.closed, args.uniform) {
             (true, _) => Arrivals::Closed,
@@ -30,23 +30,23 @@ pub(super) fn of(args: &ProbeArgs) -> Result<Plan> {
         seed: args.seed,
         number_first: args.first.unwrap_or_else(by_the_clock),
         family: match (args.ipv4, args.ipv6) {
-            (true, _) => Family::V4,
-            (_, true) => Family::V6,
-            _ => Family::Any,
+            (true, _) => AddressFamily::V4,
+            (_, true) => AddressFamily::V6,
+            _ => AddressFamily::Any,
         },
         http: http(&args.http)?,
     })
 }
 
-/// The targets, where `--resolve` wants them to be called. One that holds none is a slip: the
-/// server that the resolver finds would be measured in place of another.
-fn held(mut targets: Vec<Target>, args: &ProbeArgs) -> Result<Vec<Target>> {
+/// The targets, each called at the addresses that `--resolve` gives for it. A `--resolve` that fits
+/// no target is a slip: another server would be measured than the one that was meant.
+fn pinned(mut targets: Vec<ProbeTarget>, args: &ProbeArgs) -> Result<Vec<ProbeTarget>> {
     let all = args.resolve.iter().map(|pin| (pin, 0));
     for (pin, from) in all.chain(args.vs_resolve.iter().map(|pin| (pin, 1))) {
-        let holds = targets[from..].iter_mut().map(|target| usize::from(pin.hold(target)));
-        let holds: usize = holds.sum();
+        let fits = targets[from..].iter_mut().map(|target| usize::from(pin.hold(target)));
+        let fits: usize = fits.sum();
         let option = ["--resolve", "--vs-resolve"][from];
-        ensure!(holds > 0, "`{option} {pin}`: no target connects to that host and port");
+        ensure!(fits > 0, "`{option} {pin}`: no target connects to that host and port");
     }
     Ok(targets)
 }

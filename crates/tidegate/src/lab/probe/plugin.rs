@@ -1,12 +1,12 @@
 //! A probe as a plug-in of Nagios and its like: one line, and an exit code that is a state.
 //!
-//! A call that failed is a warning at least, and none that succeeded is critical: a target is not
+//! A call that failed is a warning at least. No call that succeeded is critical: a target is not
 //! well because the calls that it answered were fast.
 
 use std::fmt;
 use std::fmt::Write as _;
 
-use lab::{Series, Sorted};
+use verdicts::{Series, Sorted};
 
 use crate::cli::PluginArgs;
 
@@ -42,7 +42,7 @@ pub(super) fn judge(series: &Series, args: &PluginArgs) -> (State, String) {
     };
     let mut line = format!("LAB {state} - p{} {ms:.1} ms of {calls} calls", args.percentile);
     if failed > 0 {
-        write!(line, ", {failed} failed: {}", causes(series)).expect("a string takes it");
+        write!(line, ", {failed} failed: {}", reasons(series)).expect("a string takes it");
     }
     line.push_str(" |");
     let mut shown = SHOWN.to_vec();
@@ -63,15 +63,15 @@ pub(super) fn judge(series: &Series, args: &PluginArgs) -> (State, String) {
 fn none(series: &Series, calls: u64) -> String {
     match calls {
         0 => "no call was made".to_owned(),
-        _ => format!("{calls} of {calls} calls failed: {}", causes(series)),
+        _ => format!("{calls} of {calls} calls failed: {}", reasons(series)),
     }
 }
 
 /// Without a bar, behind which monitors expect numbers.
-fn causes(series: &Series) -> String {
-    let causes = series.left_out.failed.iter();
-    let told: Vec<String> = causes.map(|(words, count)| format!("{count} × {words}")).collect();
-    told.join(", ").replace('|', "/")
+fn reasons(series: &Series) -> String {
+    let reasons = series.left_out.failed.iter();
+    let texts: Vec<String> = reasons.map(|(words, count)| format!("{count} × {words}")).collect();
+    texts.join(", ").replace('|', "/")
 }
 
 impl fmt::Display for State {

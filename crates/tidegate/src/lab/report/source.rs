@@ -9,8 +9,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
-use lab::from::{self, ReadOptions};
-use lab::saved::Saved;
+use lab::import::{self, ReadOptions};
+use lab::session_file::SeriesSet;
 use stdx::RealDisk;
 
 use crate::commands;
@@ -19,10 +19,10 @@ use crate::hint::Hint;
 /// The most that is read of one file.
 const BYTES_MAX: u64 = 4 << 30;
 /// How long an address may take in all.
-const PATIENCE: Duration = Duration::from_secs(60);
+const FETCH_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Reads what `from` names.
-pub(super) fn read(from: &str, config: &Path, options: &ReadOptions) -> Result<Saved> {
+pub(super) fn read(from: &str, config: &Path, options: &ReadOptions) -> Result<SeriesSet> {
     let path = Path::new(from);
     if from == "journal" && !path.exists() {
         let plan = commands::load(config)?;
@@ -35,12 +35,12 @@ pub(super) fn read(from: &str, config: &Path, options: &ReadOptions) -> Result<S
         return exchanges(path, options);
     }
     let bytes = bytes(from)?;
-    Ok(from::read(from, &bytes, options)?)
+    Ok(import::read(from, &bytes, options)?)
 }
 
-fn exchanges(dir: &Path, options: &ReadOptions) -> Result<Saved> {
-    let series = from::journal(dir, Arc::new(RealDisk), options)?;
-    Ok(Saved { series: vec![series], is_paired: false })
+fn exchanges(dir: &Path, options: &ReadOptions) -> Result<SeriesSet> {
+    let series = import::journal(dir, Arc::new(RealDisk), options)?;
+    Ok(SeriesSet { series: vec![series], is_paired: false })
 }
 
 fn bytes(from: &str) -> Result<Vec<u8>> {
@@ -64,7 +64,7 @@ fn bytes(from: &str) -> Result<Vec<u8>> {
 }
 
 fn fetched(address: &str) -> Result<Vec<u8>> {
-    let config = ureq::Agent::config_builder().timeout_global(Some(PATIENCE)).build();
+    let config = ureq::Agent::config_builder().timeout_global(Some(FETCH_TIMEOUT)).build();
     let answer = ureq::Agent::from(config).get(address).call();
     let mut answer = answer.with_context(|| format!("fetch `{address}`"))?;
     bounded(answer.body_mut().as_reader(), address)

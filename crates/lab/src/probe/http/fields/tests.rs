@@ -1,10 +1,10 @@
 //! Claims about the fields of requests and answers.
 
 use super::{attributes, head, outcome};
-use crate::probe::{HttpOptions, Target, Url};
+use crate::probe::{HttpOptions, ProbeTarget, Url};
 
 fn url(text: &str) -> Url {
-    let Target::Http(url) = text.parse().unwrap() else { panic!() };
+    let ProbeTarget::Http(url) = text.parse().unwrap() else { panic!() };
     url
 }
 

@@ -1,15 +1,15 @@
 //! Names that meet on one page, sums over flushes, and what is forgotten.
 
-use super::super::text::{Format, Page};
-use super::Series;
-use crate::flush::{Flush, Timer};
+use super::super::text::{Format, TextPage};
+use super::PageSeries;
+use crate::flush::{Flush, FlushedTimer};
+use crate::plan::Histogram;
 use crate::samples::Samples;
-use crate::statistics::Histogram;
 
-fn series() -> Series {
+fn series() -> PageSeries {
     let bins = vec![Some(1.0), Some(10.0), None];
     let histograms = vec![Histogram { part: "binned".to_owned(), bins }];
-    Series::new(histograms, 0)
+    PageSeries::new(histograms, 0)
 }
 
 fn counters(pairs: &[(&str, f64)]) -> Flush {
@@ -17,23 +17,23 @@ fn counters(pairs: &[(&str, f64)]) -> Flush {
     Flush { counters, ..Flush::default() }
 }
 
-fn timer(name: &str, pairs: &[(f64, f64)]) -> Timer {
+fn timer(name: &str, pairs: &[(f64, f64)]) -> FlushedTimer {
     let mut samples = Samples::default();
     for (value, weight) in pairs {
         samples.add(*value, *weight, usize::MAX);
     }
     samples.sorted();
-    Timer { name: name.into(), samples, statistics: Vec::new() }
+    FlushedTimer { name: name.into(), samples, statistics: Vec::new() }
 }
 
 /// The page without its comments.
-fn lines(series: &Series) -> Vec<String> {
+fn lines(series: &PageSeries) -> Vec<String> {
     let lines = whole(series, Format::Text);
     lines.into_iter().filter(|line| !line.starts_with('#')).collect()
 }
 
-fn whole(series: &Series, format: Format) -> Vec<String> {
-    let mut page = Page::new(format);
+fn whole(series: &PageSeries, format: Format) -> Vec<String> {
+    let mut page = TextPage::new(format);
     series.write(&mut page);
     let text = String::from_utf8(page.end()).expect("pages are text");
     text.lines().map(str::to_owned).collect()
@@ -61,7 +61,7 @@ fn a_name_that_is_in_no_flush_is_forgotten_and_begins_anew() {
 
 #[test]
 fn sums_outlast_names_that_the_references_delete_at_once() {
-    let mut series = Series::new(Vec::new(), 2);
+    let mut series = PageSeries::new(Vec::new(), 2);
     let gauge = || Flush { gauges: vec![("g".into(), 1.0)], ..counters(&[("a", 1.0)]) };
     series.take(&gauge());
     series.take(&Flush::default());

@@ -3,7 +3,7 @@
 use super::{State, judge};
 use crate::cli::PluginArgs;
 
-use lab::Series;
+use verdicts::Series;
 
 fn judged(warn: &str, crit: &str, failed: u64) -> (State, String) {
     let total_ms = (1..=100).map(f64::from).collect();

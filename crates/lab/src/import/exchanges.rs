@@ -1,0 +1,112 @@
+//! Exchanges of Tidegate's journal: the phases of each are its steps, its fields are attributes.
+//!
+//! Invariant: phases are measured one after the other, so what they leave over is untracked.
+
+use std::borrow::Cow;
+use std::path::Path;
+use std::sync::Arc;
+
+use exchange::{Exchange, FieldName, Fields, Phase};
+use journal::{JournalRead, Reader};
+use stdx::Disk;
+use verdicts::Series;
+
+use crate::error::LabError;
+
+use super::options::ReadOptions;
+use super::rows::{CallRow, SeriesBuilder};
+
+/// Fields that are attributes, by the names that filters know.
+const ATTRIBUTES: [&str; 12] = [
+    "method",
+    "path",
+    "host",
+    "status",
+    "bytes_in",
+    "bytes_out",
+    "route",
+    "decision",
+    "cache",
+    "upstream",
+    "user",
+    "client_ip",
+];
+
+/// Reads the lines of a journal's file.
+pub(super) fn read(bytes: &[u8], rows: &mut SeriesBuilder<'_>) -> Result<(), LabError> {
+    let fields = fields();
+    for (line, number) in bytes.split(|byte| *byte == b'\n').zip(1..) {
+        if !line.trim_ascii().is_empty() {
+            push(line, number, &fields, rows)?;
+        }
+    }
+    Ok(())
+}
+
+/// Reads a journal, sealed segments and live ones, up to its end.
+///
+/// # Errors
+/// `Journal`; `Row`, when strict, for a line that is no exchange; `File` when no line is good.
+pub fn journal(dir: &Path, disk: Arc<dyn Disk>, options: &ReadOptions) -> Result<Series, LabError> {
+    let name = dir.display().to_string();
+    let mut rows = SeriesBuilder::new(&name, options);
+    let (fields, mut number) = (fields(), 0);
+    let mut reader = Reader::open(dir, disk)?;
+    loop {
+        match reader.read()? {
+            JournalRead::CaughtUp => break,
+            JournalRead::Gap { from, to } => {
+                rows.note(format!("no lines are kept between offsets {from} and {to}"));
+            }
+            JournalRead::Lines(lines) => {
+                for (line, _) in lines {
+                    number += 1;
+                    push(line, number, &fields, &mut rows)?;
+                }
+            }
+        }
+    }
+    rows.into_series()
+}
+
+fn push(
+    line: &[u8],
+    number: u64,
+    fields: &[(&'static str, FieldName)],
+    rows: &mut SeriesBuilder<'_>,
+) -> Result<(), LabError> {
+    let exchange = match exchange::decode(line) {
+        Ok(exchange) => exchange,
+        Err(error) => return rows.bad(number, "", "no exchange", &format!("the line ({error})")),
+    };
+    if rows.options().filter.as_ref().is_some_and(|filter| !filter.matches(&exchange)) {
+        rows.filtered_out();
+        return Ok(());
+    }
+    let texts: Vec<(&str, Cow<'_, str>)> = fields
+        .iter()
+        .filter_map(|(name, field)| Some((*name, Cow::Owned(exchange.field(field)?.to_string()))))
+        .collect();
+    let row = CallRow {
+        total_ms: exchange.total_us as f64 / 1000.0,
+        began_ms: Some(exchange.time_us as f64 / 1000.0),
+        phases: phases(&exchange),
+        attributes: texts.iter().map(|(name, text)| (*name, &**text)).collect(),
+    };
+    rows.push(&row, number)
+}
+
+fn phases(exchange: &Exchange<'_>) -> Vec<(&'static str, f64)> {
+    let spent = Phase::ALL.into_iter().map(|phase| (phase, exchange.phases[phase.index()]));
+    let entered = spent.filter(|(_, micros)| *micros > 0);
+    entered.map(|(phase, micros)| (phase.name(), f64::from(micros) / 1000.0)).collect()
+}
+
+fn fields() -> Vec<(&'static str, FieldName)> {
+    let field =
+        |name: &'static str| (name, name.parse().expect("exchanges have every field of the list"));
+    ATTRIBUTES.into_iter().map(field).collect()
+}
+
+#[cfg(test)]
+mod tests;

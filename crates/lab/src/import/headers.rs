@@ -1,0 +1,150 @@
+//! What the columns of a CSV are, by their names.
+//!
+//! - The whole call: `total`, `elapsed`, `latency`, `duration`, `response_time`, `request_time`,
+//!   `time_total`, `time_taken`, `took`, `rtt`; one with a unit before one without, then in this
+//!   order.
+//! - Its beginning: `began`, `start`, `time`, `timestamp`, `ts`, `date`, `offset` and the like.
+//! - Its end, where there is no beginning: `ended`, `end`, `finished` and the like.
+//! - A step: any other name with a unit of time at its end.
+//! - An attribute: every other name.
+//!
+//! A unit is `_ms`, `_s`, `_us` or `_ns`, written out, in brackets or as `durationMs`. A whole call
+//! without one is in milliseconds; `request_time` (nginx) and `time_total` (curl) are in seconds.
+//! A file of one column is the whole call whatever its name.
+//! Invariant: every column is exactly one of these.
+
+use super::value::Unit;
+
+/// Names of the whole call, the best first.
+const TOTALS: [&str; 13] = [
+    "total",
+    "total_time",
+    "elapsed",
+    "latency",
+    "duration",
+    "response_time",
+    "request_time",
+    "time_total",
+    "time_taken",
+    "took",
+    "rtt",
+    "ms",
+    "time_ms",
+];
+/// Those that tools write in seconds.
+const IN_SECONDS: [&str; 2] = ["request_time", "time_total"];
+const BEGINNINGS: [&str; 17] = [
+    "began",
+    "begin",
+    "begun",
+    "start",
+    "started",
+    "start_time",
+    "starttime",
+    "time",
+    "timestamp",
+    "time_stamp",
+    "@timestamp",
+    "ts",
+    "date",
+    "datetime",
+    "at",
+    "offset",
+    "began_unix",
+];
+const ENDS: [&str; 7] = ["ended", "end", "end_time", "endtime", "finished", "stop", "completed"];
+
+/// What a column is.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Column {
+    /// The whole call.
+    Total(Unit),
+    /// When it began; the unit where the name says one.
+    Began(Option<Unit>),
+    /// When it ended.
+    Ended(Option<Unit>),
+    /// A step, by its name.
+    Phase(String, Unit),
+    /// An attribute, by its name.
+    Attribute(String),
+    /// Nothing that is used: a moment beside a better one.
+    Unused,
+}
+
+/// Returns what each column is, or why the names say too little.
+pub(super) fn columns(header: &[String]) -> Result<Vec<Column>, String> {
+    let names: Vec<(String, Option<Unit>)> = header.iter().map(|name| split(name)).collect();
+    if let [(_, unit)] = &names[..] {
+        return Ok(vec![Column::Total(unit.unwrap_or(Unit::MILLIS))]);
+    }
+    let total = best(&names, &TOTALS);
+    let began = best(&names, &BEGINNINGS).filter(|at| Some(*at) != total);
+    let ended = best(&names, &ENDS).filter(|_| began.is_none());
+    let mut found = Vec::new();
+    for (at, (name, unit)) in names.iter().enumerate() {
+        found.push(match *unit {
+            _ if Some(at) == total => {
+                let is_seconds = IN_SECONDS.contains(&name.as_str());
+                let usual = if is_seconds { Unit::SECONDS } else { Unit::MILLIS };
+                Column::Total(unit.unwrap_or(usual))
+            }
+            unit if Some(at) == began => Column::Began(unit),
+            unit if Some(at) == ended => Column::Ended(unit),
+            _ if BEGINNINGS.contains(&name.as_str()) || ENDS.contains(&name.as_str()) => {
+                Column::Unused
+            }
+            Some(unit) if !name.ends_with("per") => Column::Phase(name.clone(), unit),
+            _ => Column::Attribute(header[at].trim().to_owned()),
+        });
+    }
+    let is_time = |column: &Column| matches!(column, Column::Total(_) | Column::Phase(..));
+    if found.iter().any(is_time) {
+        return Ok(found);
+    }
+    let names: Vec<String> = header.iter().map(|name| format!("`{}`", name.trim())).collect();
+    Err(format!(
+        "no column holds a latency; they are {}; name it `latency_ms`, or the steps `NAME_ms`",
+        names.join(", ")
+    ))
+}
+
+/// The column of the best name; among equals, one with a unit, then the first.
+fn best(names: &[(String, Option<Unit>)], wanted: &[&str]) -> Option<usize> {
+    let rank = |(at, (name, unit)): (usize, &(String, Option<Unit>))| {
+        let place = wanted.iter().position(|wanted| wanted == name)?;
+        Some((unit.is_none(), place, at))
+    };
+    names.iter().enumerate().filter_map(rank).min().map(|(.., at)| at)
+}
+
+/// A name without its unit, in lower case with underscores.
+fn split(name: &str) -> (String, Option<Unit>) {
+    let mut plain = String::new();
+    let mut was_lower = false;
+    for character in name.trim().trim_matches('"').chars() {
+        if character.is_uppercase() && was_lower {
+            plain.push('_');
+        }
+        was_lower = character.is_lowercase();
+        match character {
+            ' ' | '-' | '(' | '[' | '.' | '/' => plain.push('_'),
+            ')' | ']' => {}
+            _ => plain.extend(character.to_lowercase()),
+        }
+    }
+    while plain.contains("__") {
+        plain = plain.replace("__", "_");
+    }
+    if TOTALS.contains(&plain.as_str()) && !plain.ends_with("_ms") {
+        return (plain, None);
+    }
+    match plain.rsplit_once('_') {
+        Some((base, unit)) if !base.is_empty() && Unit::named(unit).is_some() => {
+            (base.to_owned(), Unit::named(unit))
+        }
+        _ => (plain, None),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,254 @@
+//! Access logs with timings, as nginx and others write them.
+//!
+//! | form | example |
+//! |---|---|
+//! | combined, and named times | `… "agent" rt=0.012 uct="0.000" uht="0.011" urt="0.012"` |
+//! | combined, and times in order | `… "agent" 0.012 0.012 0.000 0.011` |
+//! | LTSV | `time:[…]<tab>status:200<tab>reqtime:0.012<tab>apptime:0.012` |
+//! | JSON, an object a line | `{"request_time": 0.012, "upstream_response_time": "0.012", …}` |
+//!
+//! In order they are those of the request, the upstream's response, its connection and its header.
+//!
+//! Times are seconds since the request began. So the steps are `connect` to the upstream, `wait`
+//! until its header, and `transfer` until its end; `upstream` where only its whole time is logged.
+//! Several upstreams of a request (`0.001, 0.002 : 0.003`) count together; `-` is none. The time
+//! of a line is the end of its request.
+//! Invariants: the steps of a line are at most its upstream time. A line without a request time is
+//! bad.
+
+use std::borrow::Cow;
+
+use exchange::Exchange;
+
+use crate::error::LabError;
+
+use super::rows::{CallRow, SeriesBuilder};
+use super::value::{Moment, moment};
+
+/// Names that logs give to a request's time in seconds.
+const REQUEST: [&str; 8] = [
+    "request_time",
+    "reqtime",
+    "rt",
+    "request_time_s",
+    "duration_s",
+    "elapsed",
+    "response_time",
+    "latency",
+];
+const RESPONSE: [&str; 5] =
+    ["upstream_response_time", "urt", "apptime", "upstream_time", "upstream_resp_time"];
+const CONNECT: [&str; 2] = ["upstream_connect_time", "uct"];
+const HEADER: [&str; 2] = ["upstream_header_time", "uht"];
+const MOMENTS: [&str; 8] =
+    ["time", "time_iso8601", "time_local", "msec", "@timestamp", "timestamp", "ts", "datetime"];
+
+/// Returns whether a line is one of an access log: LTSV, or combined.
+pub(super) fn is_access_log(line: &[u8]) -> bool {
+    exchange::decode_ltsv(line).is_ok()
+        || exchange::decode_combined(line).is_ok()
+        || combined_end(line).is_some_and(|end| exchange::decode_combined(&line[..end]).is_ok())
+}
+
+/// Reads lines.
+pub(super) fn read(bytes: &[u8], rows: &mut SeriesBuilder<'_>) -> Result<(), LabError> {
+    for (line, number) in bytes.split(|byte| *byte == b'\n').zip(1..) {
+        let line = line.trim_ascii();
+        if line.is_empty() {
+            continue;
+        }
+        let found = match line[0] {
+            b'{' => json(line),
+            _ if line.contains(&b'\t') && exchange::decode_ltsv(line).is_ok() => Ok(ltsv(line)),
+            _ => combined(line),
+        };
+        match found {
+            Ok(found) => push(&found, number, rows)?,
+            Err(reason) => rows.bad(number, "", reason, "the line")?,
+        }
+    }
+    Ok(())
+}
+
+/// A line as names and texts, and what it says of the exchange.
+struct TimedLine<'a> {
+    fields: Vec<(Cow<'a, str>, Cow<'a, str>)>,
+    exchange: Option<Exchange<'a>>,
+}
+
+impl TimedLine<'_> {
+    fn get(&self, names: &[&str]) -> Option<&str> {
+        let find = |name: &&str| self.fields.iter().find(|(field, _)| field == name);
+        names.iter().find_map(find).map(|(_, text)| &**text)
+    }
+
+    fn seconds_ms(&self, names: &[&str]) -> Option<f64> {
+        self.get(names).and_then(summed_ms)
+    }
+}
+
+fn push(line: &TimedLine<'_>, number: u64, rows: &mut SeriesBuilder<'_>) -> Result<(), LabError> {
+    if let (Some(filter), Some(exchange)) = (&rows.options().filter, &line.exchange)
+        && !filter.matches(exchange)
+    {
+        rows.filtered_out();
+        return Ok(());
+    }
+    let Some(text) = line.get(&REQUEST) else {
+        return rows.bad(number, "request_time", "absent", "the time of the request");
+    };
+    let Some(total_ms) = summed_ms(text) else {
+        return rows.bad(number, "request_time", "not a number", &format!("`{text}`"));
+    };
+    let mut row = CallRow { total_ms, phases: phases(line, total_ms), ..CallRow::default() };
+    if let Some(Moment::Absolute(ended)) = line.get(&MOMENTS).and_then(|text| moment(text, None)) {
+        row.began_ms = Some(ended - total_ms);
+    }
+    let is_time = |name: &str| {
+        [&REQUEST[..], &RESPONSE, &CONNECT, &HEADER, &MOMENTS].iter().any(|set| set.contains(&name))
+    };
+    let attributes = line.fields.iter().filter(|(name, _)| !is_time(name));
+    row.attributes = attributes.map(|(name, text)| (&**name, &**text)).collect();
+    rows.push(&row, number)
+}
+
+fn phases(line: &TimedLine<'_>, total_ms: f64) -> Vec<(&'static str, f64)> {
+    let Some(response) = line.seconds_ms(&RESPONSE) else { return Vec::new() };
+    // Clocks are read at different moments: a part may seem longer than the whole by a tick.
+    let response = response.min(total_ms);
+    let (connect, header) = (line.seconds_ms(&CONNECT), line.seconds_ms(&HEADER));
+    if connect.is_none() && header.is_none() {
+        return vec![("upstream", response)];
+    }
+    let header = header.unwrap_or(response).min(response);
+    let connect = connect.unwrap_or(0.0).min(header);
+    vec![("connect", connect), ("wait", header - connect), ("transfer", response - header)]
+}
+
+/// Seconds of several upstreams together, in milliseconds.
+fn summed_ms(text: &str) -> Option<f64> {
+    let mut parts = text.split([',', ':']).map(str::trim).filter(|part| !matches!(*part, "" | "-"));
+    let first: f64 = parts.next()?.parse().ok()?;
+    let mut sum = first;
+    for part in parts {
+        sum += part.parse::<f64>().ok()?;
+    }
+    Some(sum * 1000.0)
+}
+
+fn json(line: &[u8]) -> Result<TimedLine<'_>, &'static str> {
+    let object: serde_json::Map<String, serde_json::Value> =
+        serde_json::from_slice(line).map_err(|_| "no JSON object")?;
+    let texts = object.into_iter().filter_map(|(name, value)| {
+        let text = match value {
+            serde_json::Value::String(text) => text,
+            serde_json::Value::Number(number) => number.to_string(),
+            serde_json::Value::Bool(is) => is.to_string(),
+            _ => return None,
+        };
+        Some((Cow::Owned(name), Cow::Owned(text)))
+    });
+    let fields: Vec<(Cow<'_, str>, Cow<'_, str>)> = texts.collect();
+    let line = TimedLine { fields, exchange: None };
+    let bytes = |names: &[&str]| line.get(names).map(|text| Cow::Owned(text.as_bytes().to_vec()));
+    let exchange = Exchange {
+        method: Cow::Owned(line.get(&["request_method", "method"]).unwrap_or_default().to_owned()),
+        path: bytes(&["uri", "path", "request_uri"]).unwrap_or_default(),
+        host: bytes(&["host", "http_host", "server_name"]),
+        status: line.get(&["status"]).and_then(|text| text.parse().ok()).unwrap_or_default(),
+        total_us: line.seconds_ms(&REQUEST).unwrap_or_default() as u64 * 1000,
+        ..Exchange::default()
+    };
+    Ok(TimedLine { exchange: Some(exchange), ..line })
+}
+
+fn ltsv(line: &[u8]) -> TimedLine<'_> {
+    let parts = line.split(|byte| *byte == b'\t').map(String::from_utf8_lossy);
+    let pairs = parts.filter_map(|part| {
+        let (name, text) = part.split_once(':')?;
+        Some((Cow::Owned(name.to_owned()), Cow::Owned(text.to_owned())))
+    });
+    let mut fields: Vec<(Cow<'_, str>, Cow<'_, str>)> = pairs.collect();
+    if let Some((_, micros)) = fields.iter().find(|(name, _)| name == "reqtime_microsec")
+        && let Ok(micros) = micros.parse::<f64>()
+    {
+        fields.push(("request_time".into(), (micros / 1e6).to_string().into()));
+    }
+    TimedLine { fields, exchange: exchange::decode_ltsv(line).ok() }
+}
+
+/// Combined, and after it times by name or in order.
+fn combined(line: &[u8]) -> Result<TimedLine<'_>, &'static str> {
+    let end = combined_end(line).ok_or("no line of an access log")?;
+    let found = exchange::decode_combined(&line[..end]).map_err(|_| "no line of an access log")?;
+    let rest = String::from_utf8_lossy(&line[end..]);
+    let mut fields: Vec<(Cow<'_, str>, Cow<'_, str>)> = Vec::new();
+    let mut in_order =
+        ["request_time", "upstream_response_time", "upstream_connect_time", "upstream_header_time"]
+            .into_iter();
+    for word in words(&rest) {
+        let (name, text) = match word.split_once('=') {
+            Some((name, text)) => (name.to_owned(), text),
+            None if summed_ms(&word).is_some() || word == "-" => match in_order.next() {
+                Some(name) => (name.to_owned(), word.as_str()),
+                None => continue,
+            },
+            None => continue,
+        };
+        fields.push((Cow::Owned(name), Cow::Owned(text.to_owned())));
+    }
+    let lossy = |bytes: &[u8]| Cow::Owned(String::from_utf8_lossy(bytes).into_owned());
+    fields.push(("status".into(), found.status.to_string().into()));
+    fields.push(("method".into(), Cow::Owned(found.method.clone().into_owned())));
+    fields.push(("path".into(), lossy(&found.path)));
+    fields.push(("bytes".into(), found.bytes_out.to_string().into()));
+    fields.extend(found.client_ip.map(|ip| ("client_ip".into(), ip.to_string().into())));
+    let micros = found.time_us as f64 / 1000.0;
+    fields.push(("timestamp".into(), micros.to_string().into()));
+    Ok(TimedLine { fields, exchange: Some(found) })
+}
+
+/// Where the combined part of a line ends: after the quoted agent, or after the bytes.
+fn combined_end(line: &[u8]) -> Option<usize> {
+    let mut quotes = Vec::new();
+    let mut at = 0;
+    while at < line.len() {
+        match line[at] {
+            b'\\' => at += 1,
+            b'"' => quotes.push(at),
+            _ => {}
+        }
+        at += 1;
+    }
+    match quotes.len() {
+        // Request, referer and agent.
+        6.. if line[quotes[2] - 1] == b' ' && quotes[3] + 2 == quotes[4] => Some(quotes[5] + 1),
+        2.. => {
+            let spaces = line.iter().enumerate().skip(quotes[1]).filter(|(_, byte)| **byte == b' ');
+            Some(spaces.map(|(at, _)| at).nth(2).unwrap_or(line.len()))
+        }
+        _ => None,
+    }
+}
+
+/// Words between spaces, with quoted ones and `name="…, …"` as one, without their quotes.
+fn words(text: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    let mut word = String::new();
+    let mut is_quoted = false;
+    for character in text.chars() {
+        match character {
+            '"' => is_quoted = !is_quoted,
+            ' ' if !is_quoted => {
+                words.push(std::mem::take(&mut word));
+            }
+            _ => word.push(character),
+        }
+    }
+    words.push(word);
+    words.retain(|word| !word.is_empty());
+    words
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,26 @@
+//! What a reader takes of a file.
+//!
+//! Invariant: a call lies in the time asked for when it began there.
+
+use exchange::Filter;
+
+/// What to take of a file, and how strictly.
+#[derive(Debug, Clone, Default)]
+pub struct ReadOptions {
+    /// Whether a bad row is an error, rather than counted.
+    pub is_strict: bool,
+    /// Which exchanges; an error for formats that have none.
+    pub filter: Option<Filter>,
+    /// Milliseconds since the Unix epoch before which a call is not taken.
+    pub since_unix_ms: Option<f64>,
+    /// Milliseconds since the Unix epoch from which on a call is not taken.
+    pub until_unix_ms: Option<f64>,
+}
+
+impl ReadOptions {
+    /// Returns whether a moment lies in the time asked for.
+    pub(super) fn include(&self, unix_ms: f64) -> bool {
+        self.since_unix_ms.is_none_or(|since| unix_ms >= since)
+            && self.until_unix_ms.is_none_or(|end| unix_ms < end)
+    }
+}

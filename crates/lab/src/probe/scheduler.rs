@@ -1,0 +1,212 @@
+//! Hands calls out to threads at their times, and collects what became of them.
+//!
+//! Invariant: calls are handed out in the order of their times.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use stdx::Random;
+
+use super::arrivals::Schedule;
+use super::callers::callers;
+use super::clock::{ClockSteps, Origin};
+use super::plan::{HttpOptions, Plan};
+use super::worker_threads::{FinishedCall, PlannedCall, WorkerThreads};
+use crate::LabError;
+
+/// How long before its moment a call is handed to a thread: enough to wake it.
+const LEAD_NS: u64 = 2_000_000;
+/// How often somebody who wants to stop is heard.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// How far a probe is.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Progress {
+    /// Calls that ended.
+    pub done: u64,
+    /// Calls there will be, where that is known.
+    pub planned: Option<u64>,
+    /// Calls that failed.
+    pub failed: u64,
+    /// Milliseconds of the last call that succeeded.
+    pub last_ms: Option<f64>,
+    /// Time since the probe began.
+    pub elapsed: Duration,
+}
+
+/// A probe under way.
+pub(crate) struct Scheduler<'p> {
+    plan: &'p Plan,
+    http: Arc<HttpOptions>,
+    origin: Origin,
+    schedule: Schedule,
+    threads: WorkerThreads,
+    steps: ClockSteps,
+    order: Random,
+    due: BinaryHeap<Reverse<PlannedCall>>,
+    arrivals: u64,
+    /// When the last arrival was.
+    arrived_ns: u64,
+    /// The target of the first half of the present turn.
+    first_arm: usize,
+    calls: Vec<FinishedCall>,
+    was_full: bool,
+    progress: Progress,
+}
+
+/// What a probe leaves.
+pub(crate) struct ProbeRecord {
+    pub(crate) origin: Origin,
+    pub(crate) calls: Vec<FinishedCall>,
+    pub(crate) rate: Option<f64>,
+    /// Steps of the system's clock: milliseconds since the origin, and by how many.
+    pub(crate) steps: Vec<(f64, f64)>,
+    /// Whether calls waited for a thread.
+    pub(crate) was_full: bool,
+    /// Calls that were under way when it was stopped.
+    pub(crate) given_up: usize,
+}
+
+impl<'p> Scheduler<'p> {
+    /// # Errors
+    /// When a target cannot be called.
+    pub(crate) fn new(plan: &'p Plan) -> Result<Self, LabError> {
+        let http = Arc::new(plan.http.clone());
+        let origin = Origin::now();
+        Ok(Self {
+            plan,
+            origin,
+            schedule: Schedule::new(plan),
+            threads: WorkerThreads::new(plan, &http, origin)?,
+            http,
+            steps: ClockSteps::new(origin.both()),
+            order: Random::new(plan.seed.wrapping_add(1)),
+            due: BinaryHeap::new(),
+            arrivals: 0,
+            arrived_ns: 0,
+            first_arm: 0,
+            calls: Vec::new(),
+            was_full: false,
+            progress: Progress { planned: plan.planned(), ..Progress::default() },
+        })
+    }
+
+    /// Makes the calls; returns whether it was stopped early.
+    ///
+    /// # Errors
+    /// When the system has no threads left.
+    pub(crate) fn serve(
+        &mut self,
+        stop: &AtomicBool,
+        watch: &mut dyn FnMut(&Progress),
+    ) -> Result<bool, LabError> {
+        loop {
+            if stop.load(Ordering::Relaxed) {
+                return Ok(true);
+            }
+            self.steps.look(self.origin.both());
+            let arrives_ns = self.take_up();
+            let next_ns = self.hand_out()?.into_iter().chain(arrives_ns).min();
+            if next_ns.is_none() && self.threads.in_flight() == 0 {
+                return Ok(false);
+            }
+            let time = next_ns.map_or(LOOK, |at| self.wait_for(at));
+            if let Some(call) = self.threads.wait(time.min(LOOK)) {
+                self.note(call);
+            }
+            self.progress.elapsed = Duration::from_nanos(self.origin.ns());
+            watch(&self.progress);
+        }
+    }
+
+    /// What there is to report; threads that are still busy are left alone.
+    pub(crate) fn end(self) -> ProbeRecord {
+        ProbeRecord {
+            origin: self.origin,
+            rate: self.schedule.rate(),
+            steps: self.steps.seen,
+            was_full: self.was_full,
+            given_up: self.threads.in_flight(),
+            calls: self.calls,
+        }
+    }
+
+    /// Puts arrivals whose time is near among what is due; returns when the next one is.
+    fn take_up(&mut self) -> Option<u64> {
+        loop {
+            let now_ns = self.origin.ns();
+            let is_idle = self.due.is_empty() && self.threads.in_flight() == 0;
+            let next_ns = self.schedule.next(now_ns, is_idle)?;
+            if next_ns > now_ns + LEAD_NS {
+                return Some(next_ns);
+            }
+            self.schedule.take();
+            self.arrive(next_ns);
+        }
+    }
+
+    fn arrive(&mut self, at_ns: u64) {
+        let arrival = self.arrivals;
+        let turn = arrival % self.plan.targets.len() as u64;
+        if turn == 0 {
+            self.first_arm = self.order.up_to(self.plan.targets.len() as u64 - 1) as usize;
+        }
+        let arm = (self.first_arm + turn as usize) % self.plan.targets.len();
+        let burst = self.plan.burst;
+        // A burst has to be together even where its first call could be made at once.
+        let is_burst = burst.calls > 1;
+        let is_timed = is_burst || !self.schedule.is_closed();
+        let first_ns = if is_burst && self.schedule.is_closed() { at_ns + LEAD_NS } else { at_ns };
+        let stagger_ns = u64::try_from(burst.stagger.as_nanos()).unwrap_or(u64::MAX);
+        for position in 0..burst.calls {
+            let at_ns = first_ns.saturating_add(stagger_ns.saturating_mul(position.into()));
+            let number = self.plan.number_first.wrapping_add(arrival);
+            self.due.push(Reverse(PlannedCall { at_ns, position, arrival, arm, number, is_timed }));
+        }
+        self.arrivals += 1;
+        self.arrived_ns = first_ns;
+    }
+
+    /// Hands out what is due soon; returns when the next call is, unless it waits for a thread.
+    fn hand_out(&mut self) -> Result<Option<u64>, LabError> {
+        while let Some(Reverse(due)) = self.due.peek() {
+            if due.at_ns > self.origin.ns() + LEAD_NS {
+                return Ok(Some(due.at_ns));
+            }
+            let (plan, http) = (self.plan, &self.http);
+            if !self.threads.hand_out(*due, || callers(plan, http))? {
+                self.was_full = true;
+                return Ok(Some(u64::MAX));
+            }
+            self.due.pop();
+        }
+        Ok(None)
+    }
+
+    fn wait_for(&self, at_ns: u64) -> Duration {
+        Duration::from_nanos(at_ns.saturating_sub(LEAD_NS).saturating_sub(self.origin.ns()))
+    }
+
+    fn note(&mut self, call: FinishedCall) {
+        self.progress.done += 1;
+        match &call.made {
+            Ok(_) => {
+                self.progress.last_ms = Some((call.ended_ns - call.sent_ns) as f64 / 1e6);
+            }
+            Err(_) => self.progress.failed += 1,
+        }
+        let is_last = self.due.is_empty() && self.threads.in_flight() == 0;
+        if is_last && self.schedule.learns() {
+            // A target that does not answer should not make the probe last for hours.
+            let took_ns = match call.made {
+                Ok(_) => call.ended_ns.saturating_sub(self.arrived_ns),
+                Err(_) => 0,
+            };
+            self.schedule.took(took_ns, self.origin.ns());
+        }
+        self.calls.push(call);
+    }
+}

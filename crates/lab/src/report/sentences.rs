@@ -1,0 +1,53 @@
+//! A report in sentences: what was measured, and how the second target compares.
+//!
+//! Invariant: text and HTML say the same words.
+
+use super::Report;
+use super::number::{count, of, p, time};
+
+/// One sentence of what was measured.
+pub(super) fn summary(report: &Report<'_>) -> String {
+    let mut text = of(report.counts.calls, "call", "calls");
+    if let Some(span) = report.counts.span_ms {
+        text += &format!(" in {}", time(span));
+    }
+    if let Some(began) = report.counts.began_unix_ms {
+        let mut at = Vec::new();
+        exchange::write_rfc3339((began.max(0.0) * 1000.0) as u64, &mut at);
+        text += &format!(" from {}", String::from_utf8_lossy(&at));
+    }
+    if report.counts.failed > 0 {
+        text += &format!(", {} failed", count(report.counts.failed));
+    }
+    let left_out: u64 = report.counts.left_out.values().sum();
+    if left_out > 0 {
+        text += &format!(", {} left out", of(left_out, "row", "rows"));
+    }
+    if let Some(moments) = report.moments {
+        let (min, mean, max) = (time(moments.min_ms), time(moments.mean_ms), time(moments.max_ms));
+        text += &format!("; least {min}, mean {mean}, most {max}");
+    }
+    text + "."
+}
+
+pub(super) fn line_title(report: &Report<'_>) -> &'static str {
+    if report.has_times() { "Calls over time" } else { "Calls in their order" }
+}
+
+/// How the second target compares, in a sentence.
+pub(super) fn comparison(report: &Report<'_>) -> Option<String> {
+    let versus = report.versus.as_ref()?;
+    let Some(found) = &versus.difference else {
+        return Some("second target: nothing to compare.".to_owned());
+    };
+    // By how much it is faster is told as a positive time, and so are the ends of that.
+    let is_faster = found.shift_ms < 0.0;
+    let shift = found.shift_ci_ms.map_or_else(String::new, |[low, high]| {
+        let [low, high] = if is_faster { [-high, -low] } else { [low, high] };
+        format!(" (95 % {} to {})", time(low), time(high))
+    });
+    let slower = if is_faster { "faster" } else { "slower" };
+    let how = if versus.paired { "call by call" } else { "as two samples" };
+    let (by, test) = (time(found.shift_ms.abs()), &found.test);
+    Some(format!("second target: {by} {slower} {how}{shift}, {} ({test}).", p(found.p)))
+}

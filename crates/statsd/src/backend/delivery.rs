@@ -1,0 +1,34 @@
+//! What a backend is made of: a form that it gives flushes, and a way to where they go.
+//!
+//! A flush goes out in parts, each of which says something alone.
+
+use std::io;
+
+use crate::flush::Flush;
+use crate::status::BackendStatus;
+
+/// Makes flushes into parts.
+pub(super) trait Render: Send {
+    /// Hands over each part of a flush, until one is refused.
+    fn parts(&self, flush: &Flush, status: &BackendStatus, each: PartSink<'_>) -> io::Result<()>;
+}
+
+/// Takes one part after the other; an error ends the flush.
+pub(super) type PartSink<'e> = &'e mut dyn FnMut(&[u8]) -> io::Result<()>;
+
+/// Brings parts where they belong.
+pub(super) trait Transport: Send {
+    /// Sends a part.
+    fn send(&mut self, part: &[u8]) -> io::Result<()>;
+
+    /// Ends a flush, or what was spooled. An error says that what was sent since the last end may
+    /// not have arrived.
+    fn end(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+
+    /// Whether a part that was sent has arrived, whatever happens to those behind it.
+    fn confirms(&self) -> bool {
+        false
+    }
+}

@@ -1,0 +1,256 @@
+//! The thread of one backend: takes flushes from its queue, delivers, spools or gives them up.
+//!
+//! A backend that is away keeps at most [`QUEUE_MAX`] flushes waiting in memory. With a spool the
+//! parts that it did not take are written to disk and sent later, oldest first.
+//! Invariant: each flush is delivered, spooled or counted as lost.
+
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
+use stdx::Backoff;
+
+use super::delivery::{Render, Transport};
+use super::spool::Spool;
+use crate::flush::Flush;
+use crate::status::{BackendStatus, DatedInstant};
+
+/// Flushes that wait for one backend.
+const QUEUE_MAX: usize = 2;
+/// How soon a backend that is away is asked again, at first and at last.
+const RETRY: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(30));
+
+/// A form for flushes, and the way that they then go.
+pub(super) struct Delivery {
+    /// What makes parts of a flush.
+    pub render: Box<dyn Render>,
+    /// What sends them.
+    pub transport: Box<dyn Transport>,
+}
+
+impl Delivery {
+    /// Renders with one and sends with the other.
+    pub(super) fn new(render: impl Render + 'static, transport: impl Transport + 'static) -> Self {
+        Self { render: Box::new(render), transport: Box::new(transport) }
+    }
+}
+
+/// A backend with its thread.
+#[derive(Debug)]
+pub(super) struct BackendWorker {
+    name: String,
+    queue: Mutex<Option<SyncSender<Arc<Flush>>>>,
+    status: Arc<Mutex<BackendStatus>>,
+    thread: Mutex<Option<JoinHandle<()>>>,
+}
+
+impl BackendWorker {
+    /// Starts a backend of this name; with a spool where it may deliver later.
+    pub(super) fn start(name: String, delivery: Delivery, spool: Option<&(PathBuf, u64)>) -> Self {
+        let status = Arc::new(Mutex::new(BackendStatus::started()));
+        let (queue, flushes) = sync_channel(QUEUE_MAX);
+        let spool = spool.and_then(|(dir, bytes_max)| {
+            let opened = Spool::open(&dir.join(&name), *bytes_max);
+            opened.map_err(|error| tracing::error!(backend = name, %error, "no spool")).ok()
+        });
+        let backoff = Backoff::new(RETRY.0, RETRY.1, stdx::unix_micros());
+        let Delivery { render, transport } = delivery;
+        let (called, shared) = (name.clone(), Arc::clone(&status));
+        let run = DeliveryLoop { name: called, render, transport, spool, status: shared, backoff };
+        let thread = std::thread::Builder::new().name(format!("statsd {name}"));
+        let thread = thread.spawn(move || run.run(&flushes));
+        let thread = thread.map_err(|error| tracing::error!(backend = name, %error, "no thread"));
+        let (queue, thread) = (Mutex::new(Some(queue)), Mutex::new(thread.ok()));
+        Self { name, queue, status, thread }
+    }
+
+    /// The backend's name.
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// How it does.
+    pub(super) fn status(&self) -> BackendStatus {
+        self.status.lock().clone()
+    }
+
+    /// Hands over a flush; one that finds no room is given up and counted.
+    pub(super) fn push(&self, flush: &Arc<Flush>) {
+        let queue = self.queue.lock();
+        let Some(queue) = &*queue else { return };
+        if let Err(TrySendError::Full(_)) = queue.try_send(Arc::clone(flush)) {
+            let error = io::Error::other("flushes wait for it, and there is no room for more");
+            note(&self.name, &mut self.status.lock(), &error, true);
+        }
+    }
+
+    /// Hands over the last flush, which waits for room.
+    pub(super) fn push_last(&self, flush: &Arc<Flush>) {
+        if let Some(queue) = &*self.queue.lock() {
+            // A thread that panicked takes nothing more.
+            let _ = queue.send(Arc::clone(flush));
+        }
+    }
+
+    /// Waits until what was pushed has been delivered, spooled or given up.
+    pub(super) fn end(&self) {
+        *self.queue.lock() = None;
+        if let Some(thread) = self.thread.lock().take() {
+            // A thread that panicked has nothing left to deliver.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// The thread of a backend.
+struct DeliveryLoop {
+    name: String,
+    render: Box<dyn Render>,
+    transport: Box<dyn Transport>,
+    spool: Option<Spool>,
+    status: Arc<Mutex<BackendStatus>>,
+    backoff: Backoff,
+}
+
+impl DeliveryLoop {
+    fn run(mut self, flushes: &Receiver<Arc<Flush>>) {
+        let mut retry = self.waits().then(Instant::now);
+        loop {
+            let next = match retry {
+                None => flushes.recv().map_err(|_| RecvTimeoutError::Disconnected),
+                Some(at) => flushes.recv_timeout(at.saturating_duration_since(Instant::now())),
+            };
+            match next {
+                Ok(flush) => self.deliver(&flush),
+                Err(RecvTimeoutError::Timeout) => self.send_spooled(),
+                Err(RecvTimeoutError::Disconnected) => return,
+            }
+            let waits = self.waits();
+            if !waits {
+                self.backoff.reset();
+            }
+            let is_due = retry.is_some_and(|at| at <= Instant::now());
+            retry = match retry {
+                Some(at) if waits && !is_due => Some(at),
+                _ => waits.then(|| Instant::now() + self.backoff.delay()),
+            };
+        }
+    }
+
+    fn waits(&self) -> bool {
+        self.spool.as_ref().is_some_and(|spool| !spool.is_empty())
+    }
+
+    fn deliver(&mut self, flush: &Flush) {
+        let begun = Instant::now();
+        let before = self.status.lock().clone();
+        let (mut bytes, mut sent, mut refused) = (0, 0, None);
+        let outcome = if self.waits() {
+            Err(io::Error::other("what is spooled goes first"))
+        } else {
+            let transport = &mut self.transport;
+            let outcome = self.render.parts(flush, &before, &mut |part| {
+                bytes += part.len() as u64;
+                match transport.send(part) {
+                    // The others may be taken.
+                    Err(error) if is_final(&error) => refused = Some(error),
+                    outcome => outcome?,
+                }
+                sent += 1;
+                Ok(())
+            });
+            // Both, so that a connection is closed whatever happened on it.
+            let ended = transport.end();
+            outcome.and(ended)
+        };
+        if let Some(error) = refused {
+            note(&self.name, &mut self.status.lock(), &error, true);
+            if outcome.is_ok() {
+                return;
+            }
+        }
+        match outcome {
+            Ok(()) => self.delivered(bytes, begun.elapsed()),
+            Err(error) => {
+                let arrived = if self.transport.confirms() { sent } else { 0 };
+                self.keep(flush, (&before, arrived), &error);
+            }
+        }
+    }
+
+    fn delivered(&self, bytes: u64, took: Duration) {
+        let mut status = self.status.lock();
+        status.last_flush = DatedInstant::now();
+        status.flush_time_ms = took.as_millis() as u64;
+        status.flush_length = bytes;
+        status.delivered += 1;
+        if status.last_error.take().is_some() {
+            tracing::info!(backend = self.name, "delivers again");
+        }
+    }
+
+    /// Spools what has not arrived of a flush, or gives it up.
+    fn keep(
+        &mut self,
+        flush: &Flush,
+        (before, arrived): (&BackendStatus, usize),
+        error: &io::Error,
+    ) {
+        let mut kept = false;
+        if let Some(spool) = &mut self.spool {
+            let mut parts = 0;
+            let outcome = self.render.parts(flush, before, &mut |part| {
+                parts += 1;
+                if parts > arrived { spool.push(part) } else { Ok(()) }
+            });
+            kept = outcome.is_ok();
+            if let Err(error) = outcome {
+                tracing::error!(backend = self.name, %error, "a flush cannot be spooled");
+            }
+        }
+        let mut status = self.status.lock();
+        let displaced = self.spool.as_mut().map_or(0, Spool::take_displaced);
+        status.lost += displaced;
+        status.spooled_bytes = self.spool.as_ref().map_or(0, Spool::bytes);
+        note(&self.name, &mut status, error, !kept);
+    }
+
+    fn send_spooled(&mut self) {
+        let Some(spool) = &mut self.spool else { return };
+        let transport = &mut self.transport;
+        let outcome = spool.drain(|part| {
+            let sent = transport.send(part);
+            let ended = transport.end();
+            sent.and(ended)
+        });
+        let mut status = self.status.lock();
+        status.lost += spool.take_displaced();
+        status.spooled_bytes = spool.bytes();
+        match outcome {
+            Ok(()) => {
+                status.last_flush = DatedInstant::now();
+                status.last_error = None;
+                tracing::info!(backend = self.name, "what was spooled is delivered");
+            }
+            Err(error) => note(&self.name, &mut status, &error, false),
+        }
+    }
+}
+
+/// Whether what was refused will be refused again.
+fn is_final(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::InvalidData
+}
+
+fn note(name: &str, status: &mut BackendStatus, error: &io::Error, is_lost: bool) {
+    if status.last_error.is_none() {
+        tracing::warn!(backend = name, %error, is_lost, "a flush is not delivered");
+    }
+    status.last_exception = Some(DatedInstant::now());
+    status.lost += u64::from(is_lost);
+    status.last_error = Some(error.to_string());
+}

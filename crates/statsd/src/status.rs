@@ -1,0 +1,170 @@
+//! How a server does at one moment, as plain figures.
+//!
+//! The state of a server collects them. The JSON that operators are shown and the server's own part
+//! of the page for Prometheus are both written of them, so the two never differ in what they count.
+//! Never here: counting itself (`table`, `receive`, `backend`).
+
+use std::time::Instant;
+
+use serde_json::{Map, Value, json};
+
+use crate::budget::Usage;
+use crate::line::BadReason;
+use crate::table::Totals;
+
+/// Everything that a server counts of itself.
+#[derive(Debug)]
+pub(crate) struct ServerStatus {
+    /// What came in since the start, of all receivers.
+    pub totals: Totals,
+    /// Datagram sockets, in the order of their receivers.
+    pub sockets: Vec<SocketStatus>,
+    /// What happened to connections.
+    pub connections: ConnectionCounts,
+    /// Datagrams that were not repeated for want of room.
+    pub repeated_dropped: u64,
+    /// Datagrams that a server could not be sent.
+    pub repeated_failed: u64,
+    /// What names take, by prefix.
+    pub names: Vec<Usage>,
+    /// Samples that went to an overflow key.
+    pub overflowed: u64,
+    /// How backends do, by name.
+    pub backends: Vec<(String, BackendStatus)>,
+}
+
+/// How a datagram socket does.
+#[derive(Debug, Clone)]
+pub struct SocketStatus {
+    /// Where it is bound, such as `udp:127.0.0.1:8125`.
+    pub address: String,
+    /// Bytes of its buffer, as granted.
+    pub buffer_bytes: usize,
+    /// Datagrams that the kernel has dropped because the buffer was full.
+    pub dropped_by_kernel: u64,
+}
+
+/// What happened to connections.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ConnectionCounts {
+    /// Connections that are open.
+    pub open: u64,
+    /// Connections that were closed because there were too many.
+    pub displaced: u64,
+    /// Connections that were closed because a line did not end.
+    pub endless: u64,
+}
+
+/// How a backend does, as it says itself.
+#[derive(Debug, Clone)]
+pub(crate) struct BackendStatus {
+    /// When it last delivered; at first when it was started.
+    pub last_flush: DatedInstant,
+    /// When it last failed.
+    pub last_exception: Option<DatedInstant>,
+    /// How long the last delivery took, in milliseconds.
+    pub flush_time_ms: u64,
+    /// Bytes of the last delivery.
+    pub flush_length: u64,
+    /// Flushes that were delivered at once.
+    pub delivered: u64,
+    /// Flushes of which something was given up.
+    pub lost: u64,
+    /// Bytes that wait on disk.
+    pub spooled_bytes: u64,
+    /// What it last failed of, until it delivers again.
+    pub last_error: Option<String>,
+}
+
+/// When something happened: as a date for whoever reads it, and as what an age is counted from.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct DatedInstant {
+    /// Seconds since the Unix epoch.
+    pub unix_s: u64,
+    /// The same on the clock that nobody sets.
+    pub at: Instant,
+}
+
+impl DatedInstant {
+    /// This moment.
+    pub(crate) fn now() -> Self {
+        Self { unix_s: stdx::unix_micros() / 1_000_000, at: Instant::now() }
+    }
+
+    /// Whole seconds since then.
+    pub(crate) fn age_s(self) -> u64 {
+        self.at.elapsed().as_secs()
+    }
+}
+
+impl BackendStatus {
+    /// A backend that has just been started.
+    pub(crate) fn started() -> Self {
+        Self {
+            last_flush: DatedInstant::now(),
+            last_exception: None,
+            flush_time_ms: 0,
+            flush_length: 0,
+            delivered: 0,
+            lost: 0,
+            spooled_bytes: 0,
+            last_error: None,
+        }
+    }
+
+    fn to_json(&self, name: &str) -> Value {
+        json!({
+            "name": name,
+            "last_flush_unix_s": self.last_flush.unix_s,
+            "last_flush_ms": self.flush_time_ms,
+            "last_flush_bytes": self.flush_length,
+            "delivered": self.delivered,
+            "lost": self.lost,
+            "spooled_bytes": self.spooled_bytes,
+            "last_error": self.last_error,
+        })
+    }
+}
+
+impl ServerStatus {
+    /// The figures as one JSON document.
+    pub(crate) fn to_json(&self) -> Value {
+        let bad = BadReason::ALL.iter().zip(self.totals.bad);
+        let bad: Map<String, Value> =
+            bad.map(|(reason, count)| (reason.name().to_owned(), count.into())).collect();
+        let last_bad = self.totals.last_bad.as_ref();
+        let last_bad = last_bad.map(
+            |(reason, line)| json!({ "why": reason.name(), "line": String::from_utf8_lossy(line) }),
+        );
+        let sockets = self.sockets.iter().map(|socket| {
+            json!({
+                "address": socket.address,
+                "buffer_bytes": socket.buffer_bytes,
+                "dropped_by_kernel": socket.dropped_by_kernel,
+            })
+        });
+        let backends = self.backends.iter().map(|(name, status)| status.to_json(name));
+        let names = self.names.iter().map(|usage| {
+            json!({ "prefix": usage.prefix, "bytes": usage.used, "bytes_max": usage.bytes_max })
+        });
+        json!({
+            "packets": self.totals.packets,
+            "bytes": self.totals.bytes,
+            "lines": self.totals.lines,
+            "bad_lines": bad,
+            "last_bad_line": last_bad,
+            "notices_dropped": self.totals.notices_dropped,
+            "values_summarised": self.totals.values_summarised,
+            "members_summarised": self.totals.members_summarised,
+            "names": names.collect::<Vec<_>>(),
+            "overflowed": self.overflowed,
+            "sockets": sockets.collect::<Vec<_>>(),
+            "connections": self.connections.open,
+            "connections_displaced": self.connections.displaced,
+            "connections_endless": self.connections.endless,
+            "repeated_dropped": self.repeated_dropped,
+            "repeated_failed": self.repeated_failed,
+            "backends": backends.collect::<Vec<_>>(),
+        })
+    }
+}

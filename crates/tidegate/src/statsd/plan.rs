@@ -1,0 +1,47 @@
+//! From a file to the plan of a statsd server.
+//!
+//! Invariant: a file of ours and a file of a server that is replaced are told apart by their names.
+
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use chassis::config::Problem;
+use statsd::{Flavour, plan::Plan};
+
+use crate::commands::WrongConfig;
+use crate::config;
+
+/// The plan of a file of ours.
+///
+/// # Errors
+/// With every problem of the file; when it has no `[statsd]`.
+pub(crate) fn of_tidegate_file(file: &Path) -> Result<Plan> {
+    let wrong = |problems| WrongConfig::new(file.to_owned(), problems);
+    let plan = config::load(file).map_err(wrong)?;
+    plan.statsd.with_context(|| format!("run statsd by `{}`: it has no [statsd]", file.display()))
+}
+
+/// The plan of a file: ours, or one of a server that is replaced.
+///
+/// # Errors
+/// As [`of_tidegate_file`]; when the file cannot be read.
+pub(super) fn of_file(file: &Path, flavour: Option<Flavour>) -> Result<Plan> {
+    let is_toml = file.extension().is_some_and(|extension| extension == "toml");
+    if is_toml && flavour.is_none() {
+        let is_default = file == Path::new("tidegate.toml") && !file.exists();
+        return if is_default { Ok(without_file()) } else { of_tidegate_file(file) };
+    }
+    let text = std::fs::read_to_string(file)
+        .with_context(|| format!("read the configuration `{}`", file.display()))?;
+    statsd::read_legacy(&text, flavour.unwrap_or(Flavour::Statsd)).map_err(|error| {
+        let problem = Problem { line: error.line, key: String::new(), message: error.reason };
+        WrongConfig::new(file.to_owned(), vec![problem]).into()
+    })
+}
+
+/// A server that only shows what came, on its management port, and keeps nothing.
+pub(super) fn without_file() -> Plan {
+    let config = statsd::config::Config { snapshot: Some("off".to_owned()), ..Default::default() };
+    let problems = &mut |key: &str, reason: String| unreachable!("defaults fit: {key}: {reason}");
+    statsd::config::plan(&config, Path::new("."), problems)
+}

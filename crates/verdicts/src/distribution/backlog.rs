@@ -1,0 +1,103 @@
+//! Combs that a fixed rate of sending makes by itself.
+//!
+//! When a target pauses, calls that are sent every 10 ms wait 10 ms less each. A histogram that is
+//! corrected for coordinated omission has the same ramp. Two things tell such a comb from a
+//! timer's:
+//! - in the order of the calls it goes down from tooth to tooth and jumps up; calls without a
+//!   memory go either way alike;
+//! - in any order its calls are a whole number of intervals apart, to the last digit.
+//!
+//! Invariant: a comb is refused by what it is made of, never by how faint it is.
+
+use super::fit::CombLine;
+use crate::quantiles::Sorted;
+
+/// Steps down, of steps down and up by one tooth, in a ramp.
+const DOWN_MIN: f64 = 0.75;
+/// Steps down beyond those up, in deviations of calls that go either way alike.
+const BY_CHANCE: f64 = 2.5;
+/// Steps down, of the calls above the lowest tooth.
+const STEPS_MIN: f64 = 0.3;
+/// Calls that have an exact partner a tooth below.
+const EXACT_MIN: f64 = 0.4;
+
+/// A comb may have found the interval of sending times a fraction: its numerators and denominators.
+const NUMERATORS: std::ops::RangeInclusive<u32> = 1..=8;
+const DENOMINATORS: std::ops::RangeInclusive<u32> = 1..=8;
+/// Calls nearer to each other than so many times the exactness asked for have partners by chance.
+const CROWDED: f64 = 20.0;
+
+/// Returns whether the comb of `line` is the draining of a backlog. `values` are in the order of
+/// the calls; `step` is that of the clock.
+pub(super) fn is_backlog(values: &[f64], line: &CombLine, step: f64) -> bool {
+    let lowest = values.iter().copied().fold(f64::INFINITY, f64::min);
+    let reach = (3.0 * line.jitter).min(line.quantum / 3.0);
+    let intervals = NUMERATORS.flat_map(|above| {
+        DENOMINATORS.map(move |below| line.quantum * f64::from(above) / f64::from(below))
+    });
+    let mut descents =
+        intervals.map(|interval| descends(values, lowest, interval, reach.min(interval / 3.0)));
+    descents.any(|descends| descends) || repeats(values, lowest, line, step)
+}
+
+/// Whether calls that can be followed by one that took `interval` less are, and those by ones that
+/// took as much more much more rarely.
+fn descends(values: &[f64], lowest: f64, interval: f64, reach: f64) -> bool {
+    let (mut above, mut down, mut up) = (0.0, 0.0, 0.0);
+    for pair in values.windows(2) {
+        if pair[0] > lowest + interval - reach {
+            above += 1.0;
+        }
+        let by = pair[1] - pair[0];
+        if (by + interval).abs() <= reach {
+            down += 1.0;
+        } else if (by - interval).abs() <= reach {
+            up += 1.0;
+        }
+    }
+    let steps = down + up;
+    down > 0.0
+        && down >= STEPS_MIN * above
+        && down >= DOWN_MIN * steps
+        && down - up >= BY_CHANCE * steps.sqrt()
+}
+
+/// Whether one exact distance, near the quantum, separates many calls: impossible by chance where
+/// the clock is much finer than a tooth is wide.
+fn repeats(values: &[f64], lowest: f64, line: &CombLine, step: f64) -> bool {
+    // Teeth without any width repeat their distances whatever made them.
+    if line.jitter < (10.0 * step).max(1e-3 * line.quantum) {
+        return false;
+    }
+    let mut sorted = values.to_vec();
+    sorted.sort_unstable_by(f64::total_cmp);
+    let same = (line.quantum * 1e-6).max(step * 1e-3);
+    let low = sorted.partition_point(|value| *value <= lowest + line.quantum / 2.0);
+    let above = sorted.len() - low;
+    let apart = Sorted::of(sorted[low..].windows(2).map(|pair| pair[1] - pair[0]));
+    if apart.is_empty() || apart.median() < CROWDED * same {
+        return false;
+    }
+    let mut gaps: Vec<f64> = Vec::new();
+    for value in &sorted {
+        let partner = value - line.quantum;
+        let place = sorted.partition_point(|other| *other < partner);
+        let near = [place.wrapping_sub(1), place].into_iter().filter_map(|place| sorted.get(place));
+        let near =
+            near.min_by(|one, other| (*one - partner).abs().total_cmp(&(*other - partner).abs()));
+        gaps.extend(near.map(|near| value - near));
+    }
+    gaps.sort_unstable_by(f64::total_cmp);
+    let mut first = 0;
+    let mut longest = 0;
+    for last in 0..gaps.len() {
+        while gaps[last] - gaps[first] > same {
+            first += 1;
+        }
+        longest = longest.max(last - first + 1);
+    }
+    longest as f64 > EXACT_MIN * above as f64 && longest > 5
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,22 @@
+//! From which p-value on each verdict is said, and how many draws a simulated p-value takes.
+//!
+//! Invariant: each figure stands here once. The tests decide by it, the verdict states it, and
+//! calibration counts whether it holds.
+//! Refuses: settings. A rate that a user may change is a rate that nobody has counted.
+
+/// How often "quantised" is said of a sample without a comb, at most, nominally.
+pub(crate) const COMB_FALSE_ALARM_RATE: f64 = 0.005;
+/// Draws for the p-value of a comb at most.
+pub(crate) const COMB_DRAWS: u32 = 1999;
+/// p-value at which either test of modes says that there are several.
+pub const MODES_P_MAX: f64 = 0.005;
+/// Draws for Silverman's p-value at most.
+pub(crate) const MODES_DRAWS: u32 = 499;
+/// p-value at which calls are in step with a clock.
+pub(crate) const LOCKED_P_MAX: f64 = 0.001;
+/// False alarms of "step", and of the test that all steps share one rate.
+pub(crate) const STEP_P_MAX: f64 = 0.01;
+/// Above this the steps are said to share one rate; between, nothing is said.
+pub const SHARED_RATE_P_MIN: f64 = 0.05;
+/// False discoveries among verdicts on attributes.
+pub(crate) const ATTRIBUTE_P_MAX: f64 = 0.01;

@@ -1,0 +1,59 @@
+//! Which calls are slow, and which are typical.
+//!
+//! Slow is above a threshold: what the user says, or the 95th percentile. In a short series the
+//! threshold is lower: at least ten calls are slow, but never more than a quarter. Typical are the
+//! calls around the median: a fifth of all, in a short series more.
+//! Invariant: no call is both, and the choice looks at totals only, never at steps or attributes.
+
+use crate::quantiles::Sorted;
+
+/// The slowest calls by default.
+const SLOW_SHARE: f64 = 0.05;
+/// At least so many, where that is at most [`SLOW_SHARE_MAX`] of all.
+const SLOW_MIN: f64 = 10.0;
+const SLOW_SHARE_MAX: f64 = 0.25;
+/// Calls around the median that are typical.
+const TYPICAL_SHARE: f64 = 0.2;
+const TYPICAL_MIN: f64 = 50.0;
+const TYPICAL_SHARE_MAX: f64 = 0.5;
+
+/// The slow and the typical calls of a series, by row.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Split {
+    /// Calls that take longer than this are slow.
+    pub slow_over_ms: f64,
+    /// Whether the user said so.
+    pub is_given: bool,
+    /// Rows of slow calls.
+    pub slow: Vec<u32>,
+    /// Rows of typical calls.
+    pub typical: Vec<u32>,
+}
+
+impl Split {
+    /// Splits calls by their times; `slow_over_ms` is what the user calls slow.
+    pub fn new(total_ms: &[f64], slow_over_ms: Option<f64>) -> Self {
+        let sorted = Sorted::new(total_ms);
+        let calls = sorted.len() as f64;
+        if sorted.is_empty() {
+            return Self::default();
+        }
+        let share = SLOW_SHARE.max(SLOW_MIN / calls).min(SLOW_SHARE_MAX);
+        let is_given = slow_over_ms.is_some();
+        let slow_over_ms = slow_over_ms.unwrap_or_else(|| sorted.at(1.0 - share));
+        let half = TYPICAL_SHARE.max(TYPICAL_MIN / calls).min(TYPICAL_SHARE_MAX) / 2.0;
+        let (low, high) = (sorted.at(0.5 - half), sorted.at(0.5 + half).min(slow_over_ms));
+        let rows = |is_in: &dyn Fn(f64) -> bool| {
+            (0..total_ms.len() as u32).filter(|row| is_in(total_ms[*row as usize])).collect()
+        };
+        Self {
+            slow_over_ms,
+            is_given,
+            slow: rows(&|ms| ms > slow_over_ms),
+            typical: rows(&|ms| ms >= low && ms <= high),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,219 @@
+//! Which step makes the slow calls slow, or whether something outside the request does.
+//!
+//! What strikes from outside strikes at random moments. Under that hypothesis the slow-downs of a
+//! step are Poisson, with a mean in proportion to the time spent there (its exposure). Given their
+//! number they fall on the steps as a multinomial, which Pearson's X² tests.
+//! A step with more than its part is significant by its exact binomial probability, after Benjamini
+//! and Hochberg over all steps. It is taken out, and the rest is tested again.
+//! Where neither can be blamed, the excess says whose the time is.
+//! Invariants: excesses add up to the excess of the whole call exactly. "Outside" is only said
+//! where several steps had slow-downs, and where steps could have been told apart.
+//!
+//! Refuses: steps that overlap in time. Readers of measurements hand over what each step adds to
+//! the whole.
+
+mod admission_step;
+mod columns;
+mod excess;
+mod slowdowns;
+
+use crate::count_tests;
+use crate::quantiles::Sorted;
+use crate::series::Series;
+use crate::significance::{SHARED_RATE_P_MIN, STEP_P_MAX};
+use crate::split::Split;
+use crate::verdict::{ExcessVerdict, Outside, StepShare, StepVerdict, Unclear, Verdict};
+
+pub use columns::UNTRACKED;
+use columns::{StepColumn, columns};
+use excess::{Excess, RankedCalls};
+use slowdowns::Slowdowns;
+
+/// Slow-downs without which nothing is said.
+const SLOWDOWNS_MIN: u64 = 8;
+/// With fewer steps of equal exposure, "outside" and "in that step" look the same.
+const STEPS_MIN: f64 = 2.0;
+
+/// What was found out about the steps of a series.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Steps {
+    /// `step`s or `outside`, else `excess`; nothing without steps.
+    pub verdicts: Vec<Verdict>,
+    /// Every step's part of what slow calls take longer, the largest first.
+    pub shares: Vec<StepShare>,
+}
+
+/// Looks into the steps of a series; `seed` is for the simulation.
+pub fn steps(series: &Series, split: &Split, seed: u64) -> Steps {
+    let columns = columns(series);
+    if columns.is_empty() || series.is_empty() {
+        return Steps::default();
+    }
+    let sorted: Vec<Sorted> = columns.iter().map(|step| Sorted::new(&step.ms)).collect();
+    let found = Slowdowns::new(&columns, &sorted, &series.total_ms);
+    let order = RankedCalls::new(&series.total_ms, split);
+    let whole = order.excess(&series.total_ms);
+    let mut shares: Vec<StepShare> = Vec::new();
+    let mut most: Option<(&StepColumn<'_>, Excess)> = None;
+    for (at, step) in columns.iter().enumerate() {
+        let excess = order.excess(&step.ms);
+        shares.push(StepShare {
+            step: step.name.to_owned(),
+            excess_ms: excess.ms,
+            ci_ms: excess.ci_ms,
+            median_ms: sorted[at].median(),
+            slowed: found.counts[at] as f64 / series.len() as f64,
+        });
+        if most.as_ref().is_none_or(|(_, most)| excess.ms > most.ms) {
+            most = Some((step, excess));
+        }
+    }
+    shares.sort_by(|left, right| right.excess_ms.total_cmp(&left.excess_ms));
+    let tests = StepTests { series, columns: &columns, found: &found, shares: &shares, seed };
+    let (mut verdicts, reason) = tests.judged();
+    if let (Some(reason), Some((step, excess))) = (reason, most)
+        && whole.ms > 0.0
+    {
+        let (part, ci) = excess.part(&whole);
+        let (step, shares, whole_ms) = (step.name.to_owned(), shares.clone(), whole.ms);
+        let excess = ExcessVerdict { step, part, ci, whole_ms, reason, shares };
+        verdicts.push(Verdict::Excess(excess));
+    }
+    Steps { verdicts, shares }
+}
+
+/// The tests of one series.
+struct StepTests<'a> {
+    series: &'a Series,
+    columns: &'a [StepColumn<'a>],
+    found: &'a Slowdowns,
+    shares: &'a [StepShare],
+    seed: u64,
+}
+
+impl StepTests<'_> {
+    /// The steps that slow-downs blame, or what is outside; if neither, the reason.
+    fn judged(&self) -> (Vec<Verdict>, Option<String>) {
+        let (columns, found) = (self.columns, self.found);
+        let mut left: Vec<usize> = (0..columns.len()).collect();
+        let mut significant = Vec::new();
+        if columns.len() < 2 {
+            return (Vec::new(), None);
+        }
+        while let Some((worst, verdict)) = self.significant(&left) {
+            left.retain(|at| *at != worst);
+            significant.push((worst, verdict));
+        }
+        let rest = self.rest(&left);
+        let mut verdicts = Vec::new();
+        let mut outside = rest.as_ref().ok().cloned();
+        for (at, verdict) in significant {
+            let is_explained = admission_step::may_admit(columns, at)
+                && admission_step::explains(found, &left, at, self.series);
+            match &mut outside {
+                Some(outside) if outside.admission_step.is_none() && is_explained => {
+                    outside.admission_step = Some(verdict.step);
+                }
+                _ => verdicts.push(Verdict::Step(verdict)),
+            }
+        }
+        verdicts.extend(outside.map(Verdict::Outside));
+        match rest {
+            Err(reason) if verdicts.is_empty() => (verdicts, Some(reason)),
+            Err(reason)
+                if left.iter().map(|at| found.counts[*at]).sum::<u64>() >= SLOWDOWNS_MIN =>
+            {
+                verdicts.push(Verdict::Unclear(Unclear { reason }));
+                (verdicts, None)
+            }
+            _ => (verdicts, None),
+        }
+    }
+
+    /// What the slow-downs of the steps `left` say together, none of which is significant. They
+    /// come from outside, or there is a reason for which that cannot be said.
+    fn rest(&self, left: &[usize]) -> Result<Outside, String> {
+        let counts: Vec<u64> = left.iter().map(|at| self.found.counts[*at]).collect();
+        let total: u64 = counts.iter().sum();
+        let exposures: Vec<f64> = left.iter().map(|at| self.found.exposures_ms[*at]).collect();
+        if let Some(reason) = undecided(left, self.columns, &counts, &exposures) {
+            return Err(reason);
+        }
+        let p = count_tests::heterogeneity(&counts, &exposures, self.seed);
+        if p <= SHARED_RATE_P_MIN {
+            return Err(format!(
+                "{total} slow-downs over the steps neither follow the time spent there \
+                 (p = {p:.2}) nor single out a step"
+            ));
+        }
+        let seconds = exposures.iter().sum::<f64>() / 1000.0;
+        let ci = count_tests::poisson_interval(total).map(|bound| bound / seconds);
+        let (rate_per_second, shares) = (total as f64 / seconds, self.shares.to_vec());
+        Ok(Outside { rate_per_second, ci, p, admission_step: None, shares })
+    }
+
+    /// The step with the most slow-downs for its time, if that is beyond chance.
+    fn significant(&self, left: &[usize]) -> Option<(usize, StepVerdict)> {
+        let counts: Vec<u64> = left.iter().map(|at| self.found.counts[*at]).collect();
+        let exposures: Vec<f64> = left.iter().map(|at| self.found.exposures_ms[*at]).collect();
+        let (total, whole): (u64, f64) = (counts.iter().sum(), exposures.iter().sum());
+        if left.len() < 2
+            || total == 0
+            || count_tests::heterogeneity(&counts, &exposures, self.seed) > STEP_P_MAX
+        {
+            return None;
+        }
+        let tails: Vec<f64> = counts
+            .iter()
+            .zip(&exposures)
+            .map(|(count, exposure)| count_tests::binomial_tail(*count, total, exposure / whole))
+            .collect();
+        let adjusted = count_tests::benjamini_hochberg(&tails);
+        let (worst, p) =
+            adjusted.iter().enumerate().min_by(|left, right| left.1.total_cmp(right.1))?;
+        let share = exposures[worst] / whole;
+        let seen = counts[worst] as f64 / total as f64;
+        let error = self.found.share_error(left[worst], left);
+        let ci = count_tests::share_interval(counts[worst], total);
+        let ci = count_tests::ratio_interval(seen, ci, share, error);
+        let is_worse = *p <= STEP_P_MAX && ci[0] > 1.0;
+        is_worse.then(|| {
+            let step = self.columns[left[worst]].name.to_owned();
+            let ratio = seen / share;
+            let shares = self.shares.to_vec();
+            (left[worst], StepVerdict { step, ratio, ci, p: *p, shares })
+        })
+    }
+}
+
+/// The reason for which slow-downs in proportion to time would still say nothing, if there is one.
+fn undecided(
+    left: &[usize],
+    columns: &[StepColumn<'_>],
+    counts: &[u64],
+    exposures: &[f64],
+) -> Option<String> {
+    let total: u64 = counts.iter().sum();
+    if total == 0 {
+        return Some("no step took far longer than it usually does".to_owned());
+    }
+    if total < SLOWDOWNS_MIN {
+        let are = if total == 1 { "slow-down is" } else { "slow-downs are" };
+        return Some(format!("{total} {are} too few to blame a step"));
+    }
+    let whole: f64 = exposures.iter().sum();
+    let squares: f64 = exposures.iter().map(|exposure| (exposure / whole).powi(2)).sum();
+    if 1.0 / squares < STEPS_MIN {
+        let longest = (0..left.len()).max_by(|a, b| exposures[*a].total_cmp(&exposures[*b]))?;
+        let (name, part) = (columns[left[longest]].name, exposures[longest] / whole * 100.0);
+        return Some(format!(
+            "step `{name}` takes {part:.0} % of the time, so slow-downs of its own cannot be told \
+             from slow-downs outside the request"
+        ));
+    }
+    (counts.iter().filter(|count| **count > 0).count() < 2)
+        .then(|| "slow-downs were seen in one step only, yet too few to convict it".to_owned())
+}
+
+#[cfg(test)]
+mod tests;
