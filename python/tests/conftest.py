@@ -102,7 +102,7 @@ class Process:
 
 
 class Supervisor:
-    """Starts a keeper and keeps what its family says."""
+    """Starts a preload process and keeps what its family says."""
 
     def __init__(self, folder: Path, app_dir: Path) -> None:
         self.folder, self.app_dir = folder, app_dir
@@ -128,7 +128,7 @@ class Supervisor:
             "folder": str(self.folder),
             "threads": 1,
             "concurrency": 1,
-            "server": "own",
+            "server": "tidegate",
             "share": True,
             "lifespan": "auto",
         }
@@ -145,15 +145,15 @@ class Supervisor:
         )
 
     def start(self, role: str, environment: dict[str, str], *command: str) -> Process:
-        """Executes a keeper or a worker."""
+        """Executes a preload process or a worker."""
         before = len(self.processes)
         arguments = [sys.executable, *(command or ("-m", "tidegate.workers")), role]
         self.started.append(subprocess.Popen(arguments, env=environment, stdin=subprocess.DEVNULL))
         self.wait(lambda: len(self.processes) > before, f"hello of the {role}")
         return self.processes[before]
 
-    def keeper(self, **settings: object) -> Process:
-        return self.start("keeper", self.environment(**settings))
+    def preload(self, **settings: object) -> Process:
+        return self.start("preload", self.environment(**settings))
 
     def forked(self, by: Process, what: str, **fields: object) -> Process:
         """Orders a fork and returns the new process when it has said hello."""
@@ -163,9 +163,9 @@ class Supervisor:
         return self.processes[-1]
 
     def parent(self, **settings: object) -> Process:
-        keeper = self.keeper(**settings)
-        keeper.said("ready")
-        return self.forked(keeper, "parent", generation=1)
+        preload = self.preload(**settings)
+        preload.said("ready")
+        return self.forked(preload, "parent", generation=1)
 
     def worker(self, text: str | None = None, **settings: object) -> Process:
         """A worker that is ready, with its family above it."""

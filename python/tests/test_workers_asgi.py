@@ -172,7 +172,7 @@ def test_exception_is_answered_and_reported(supervisor) -> None:
         response = connection.getresponse()
         assert (response.status, response.read()) == (500, b"the app failed\n")
         error = worker.said("error", count=count)
-        assert error["why"] == "ValueError: no such thing"
+        assert error["reason"] == "ValueError: no such thing"
         assert "app.py" in error["traceback"] and "asgi.py" not in error["traceback"]
     connection.close()
 
@@ -203,7 +203,7 @@ def test_exception_is_answered_and_reported(supervisor) -> None:
 def test_app_that_breaks_the_protocol_gets_500_and_is_reported(supervisor, body, told) -> None:
     worker = supervisor.worker(APP + body)
     assert worker.get()[0] == 500
-    assert told in worker.said("error")["why"]
+    assert told in worker.said("error")["reason"]
     assert worker.get()[0] == 500
 
 
@@ -221,7 +221,7 @@ def test_body_unlike_its_content_length_is_answered_with_500(supervisor, length,
         response = connection.getresponse()
         assert (response.status, response.read()) == (500, b"the app failed\n")
         told = f"AnswerError: the body is {word} than content-length says"
-        assert worker.said("error", count=count)["why"] == told
+        assert worker.said("error", count=count)["reason"] == told
     connection.close()
 
 
@@ -236,7 +236,7 @@ def test_body_longer_than_its_content_length_is_cut_there_and_reported(superviso
     connection = worker.raw()
     connection.sendall(GET)
     assert read_all(connection).endswith(b"\r\n\r\nhell")
-    assert "longer" in worker.said("error")["why"]
+    assert "longer" in worker.said("error")["reason"]
 
 
 @pytest.mark.parametrize("headers", ["[]", "[(b'content-length', b'100')]"])
@@ -252,7 +252,7 @@ def test_answer_that_breaks_off_closes_the_connection(supervisor, headers) -> No
     answer = read_all(connection)
     assert answer.startswith(b"HTTP/1.1 200") and b"part" in answer
     assert not answer.endswith(b"0\r\n\r\n")
-    assert "half way" in worker.said("error")["why"]
+    assert "half way" in worker.said("error")["reason"]
 
 
 def test_head_request_gets_the_length_without_the_body(supervisor) -> None:
@@ -480,7 +480,7 @@ def test_failed_startup_ends_the_worker_with_the_reason(supervisor, body, told) 
     parent.said("ready")
     worker = supervisor.forked(parent, "worker", id=1)
     failed = worker.said("failed")
-    assert (failed["stage"], failed["why"]) == ("lifespan", told)
+    assert (failed["stage"], failed["reason"]) == ("lifespan", told)
     assert "no database" in failed["traceback"]
     assert os.waitstatus_to_exitcode(parent.said("exited")["status"]) == 1
 

@@ -1,4 +1,4 @@
-"""Keeper, parents and workers: what they load, fork, refuse, report, and when they end."""
+"""Preload process, parents and workers: what they load, fork, refuse, report, and when they end."""
 
 import json
 import os
@@ -30,11 +30,11 @@ def load():
 
 def test_family_says_who_it_is_and_serves(supervisor) -> None:
     worker = supervisor.worker(HELLO)
-    keeper, parent, _ = supervisor.processes
-    assert [p.hello["role"] for p in supervisor.processes] == ["keeper", "parent", "worker"]
+    preload, parent, _ = supervisor.processes
+    assert [p.hello["role"] for p in supervisor.processes] == ["preload", "parent", "worker"]
     assert worker.hello["id"] == 7 and worker.hello["generation"] == 1
-    assert parent.hello["id"] is None and keeper.hello["generation"] == 0
-    assert keeper.said("ready")["shm"]["size"] > 0
+    assert parent.hello["id"] is None and preload.hello["generation"] == 0
+    assert preload.said("ready")["shm"]["size"] > 0
     assert parent.said("ready")["kind"] == "asgi"
     assert parent.said("ready")["files"] == [str(supervisor.app_dir / "app.py")]
     assert worker.get() == (200, b"hello")
@@ -45,21 +45,21 @@ def test_preload_is_loaded_once_for_all_generations(supervisor) -> None:
     supervisor.app(LOADING, "models.py")
     text = "import models\nmodel = models.load()\ndef app(request):\n    return model\n"
     first = supervisor.worker(text, preload="models:load")
-    keeper = supervisor.processes[0]
-    loaded = b'{"loaded_by": %d, "loads": [%d]}' % (keeper.pid, keeper.pid)
+    preload = supervisor.processes[0]
+    loaded = b'{"loaded_by": %d, "loads": [%d]}' % (preload.pid, preload.pid)
     assert first.get() == (200, loaded)
-    assert keeper.said("ready")["files"] == [str(supervisor.app_dir / "models.py")]
+    assert preload.said("ready")["files"] == [str(supervisor.app_dir / "models.py")]
     supervisor.app(text.replace("return model", "return ['new', model]"))
-    parent = supervisor.forked(keeper, "parent", generation=2)
+    parent = supervisor.forked(preload, "parent", generation=2)
     parent.said("ready")
     second = supervisor.forked(parent, "worker", id=8)
     assert second.get() == (200, b'["new", %s]' % loaded)
     assert first.get() == (200, loaded)
 
 
-def test_keeper_never_imports_the_app(supervisor) -> None:
+def test_preload_process_never_imports_the_app(supervisor) -> None:
     supervisor.app("raise RuntimeError('imported')\n")
-    assert supervisor.keeper().said("ready")["files"] == []
+    assert supervisor.preload().said("ready")["files"] == []
 
 
 def test_worker_collects_garbage_and_leaves_frozen_objects_alone(supervisor) -> None:
@@ -142,7 +142,7 @@ def test_app_that_cannot_be_used_says_why(supervisor, text, told, hint) -> None:
     supervisor.app(text)
     parent = supervisor.parent()
     failed = parent.said("failed")
-    assert told in failed["why"] and "\n" not in failed["why"]
+    assert told in failed["reason"] and "\n" not in failed["reason"]
     assert (hint or "") in (failed["hint"] or "")
     parent.ended()
     assert supervisor.processes[0].said("exited")["pid"] == parent.pid
@@ -153,7 +153,7 @@ def test_traceback_of_an_import_holds_the_apps_frames_only(supervisor) -> None:
     supervisor.app("import deep\ndeep.fail()\n")
     failed = supervisor.parent().said("failed")
     assert failed["stage"] == "import"
-    assert failed["why"] == "import `app:app`: ValueError: no weights"
+    assert failed["reason"] == "import `app:app`: ValueError: no weights"
     assert "deep.py" in failed["traceback"] and "app.py" in failed["traceback"]
     assert "importlib" not in failed["traceback"] and "loading.py" not in failed["traceback"]
     files = [str(supervisor.app_dir / name) for name in ("app.py", "deep.py")]
@@ -163,7 +163,7 @@ def test_traceback_of_an_import_holds_the_apps_frames_only(supervisor) -> None:
 def test_missing_module_is_named_with_its_folder(supervisor) -> None:
     failed = supervisor.parent(app="elsewhere:app").said("failed")
     told = f"no module `elsewhere` in `{supervisor.app_dir}`"
-    assert failed["why"] == f"import `elsewhere:app`: {told}"
+    assert failed["reason"] == f"import `elsewhere:app`: {told}"
 
 
 @pytest.mark.parametrize("name", ["app", "app:", ":app", "app:a b", "app:f(", "app:f(g())"])
@@ -190,11 +190,11 @@ def test_factory_and_dotted_names_are_resolved(supervisor) -> None:
         ("", "no attribute `load`"),
     ],
 )
-def test_failing_preload_ends_the_keeper_with_the_reason(supervisor, text, told) -> None:
+def test_failing_preload_ends_the_preload_process_with_the_reason(supervisor, text, told) -> None:
     supervisor.app(text, "models.py")
-    keeper = supervisor.keeper(preload="models:load")
-    failed = keeper.said("failed")
-    assert failed["stage"] == "preload" and told in failed["why"]
+    preload = supervisor.preload(preload="models:load")
+    failed = preload.said("failed")
+    assert failed["stage"] == "preload" and told in failed["reason"]
     assert supervisor.started[0].wait() == 1
 
 
@@ -207,8 +207,8 @@ def test_python_thread_started_at_import_is_refused_by_name(supervisor) -> None:
     )
     failed = supervisor.parent().said("failed")
     assert failed["stage"] == "threads"
-    assert failed["why"] == "fork after `app:app`: it has started 1 thread: `refresher`"
-    assert 'share = "off"' in failed["hint"]
+    assert failed["reason"] == "fork after `app:app`: it has started 1 thread: `refresher`"
+    assert 'share_memory = "off"' in failed["hint"]
 
 
 NATIVE = """
@@ -225,16 +225,16 @@ def test_native_thread_is_refused_by_its_name_in_the_kernel(supervisor) -> None:
     supervisor.app(NATIVE + FUNCTION % "1")
     failed = supervisor.parent().said("failed")
     assert failed["stage"] == "threads"
-    assert "`blas-helper` (not Python's)" in failed["why"]
-    assert 'share = "off"' in failed["hint"]
+    assert "`blas-helper` (not Python's)" in failed["reason"]
+    assert 'share_memory = "off"' in failed["hint"]
 
 
 def test_native_thread_beside_numpy_names_the_variable_to_set(supervisor) -> None:
     supervisor.app("import numpy\n" + NATIVE + FUNCTION % "1")
     environment = supervisor.environment() | {"OPENBLAS_NUM_THREADS": "2"}
-    keeper = supervisor.start("keeper", environment)
-    keeper.said("ready")
-    failed = supervisor.forked(keeper, "parent", generation=1).said("failed")
+    preload = supervisor.start("preload", environment)
+    preload.said("ready")
+    failed = supervisor.forked(preload, "parent", generation=1).said("failed")
     assert 'set `OPENBLAS_NUM_THREADS = "1"` in `environment`' in failed["hint"]
 
 
@@ -281,7 +281,7 @@ def test_parent_ends_on_order_and_its_workers_go_on(supervisor) -> None:
     assert worker.get() == (200, b"hello")
 
 
-def test_workers_survive_a_killed_keeper_and_parent(supervisor) -> None:
+def test_workers_survive_a_killed_preload_process_and_parent(supervisor) -> None:
     worker = supervisor.worker(HELLO)
     for above in supervisor.processes[:2]:
         os.kill(above.pid, signal.SIGKILL)
@@ -302,13 +302,13 @@ def test_termination_of_the_whole_pool_leaves_it_what_workers_are_forked_from(su
         os.kill(process.pid, signal.SIGTERM)
     (supervisor.app_dir / "go").touch()
     assert connection.getresponse().read() == b"finished"
-    keeper, parent, _ = supervisor.processes
+    preload, parent, _ = supervisor.processes
     assert parent.said("exited")["status"] == 0
     assert supervisor.forked(parent, "worker", id=8).get() == (200, b"finished")
-    supervisor.forked(keeper, "parent", generation=2).said("ready")
+    supervisor.forked(preload, "parent", generation=2).said("ready")
 
 
-@pytest.mark.parametrize("loads", ["keeper", "parent"])
+@pytest.mark.parametrize("loads", ["preload", "parent"])
 def test_termination_of_what_loads_is_the_supervisors_business(supervisor, loads) -> None:
     supervisor.app(
         "import os, time\ndef load():\n    open('loading', 'w').write('x')\n"
@@ -317,8 +317,8 @@ def test_termination_of_what_loads_is_the_supervisors_business(supervisor, loads
     )
     supervisor.app("import models\nmodels.load()\n" + FUNCTION % "1")
     os.mkfifo(supervisor.app_dir / "loading")
-    if loads == "keeper":
-        process = supervisor.keeper(preload="models:load")
+    if loads == "preload":
+        process = supervisor.preload(preload="models:load")
     else:
         process = supervisor.parent()
     assert (supervisor.app_dir / "loading").read_text() == "x"
@@ -523,8 +523,8 @@ def test_socket_path_that_is_too_long_is_refused_in_bytes(supervisor) -> None:
     parent = supervisor.parent(folder=str(folder))
     parent.said("ready")
     failed = supervisor.forked(parent, "worker", id=1).said("failed")
-    assert failed["stage"] == "listen" and "at most 107" in failed["why"]
-    assert failed["hint"] == "set a shorter `folder`"
+    assert failed["stage"] == "listen" and "at most 107" in failed["reason"]
+    assert failed["hint"] == "set a shorter `dir`"
 
 
 def test_folder_that_takes_no_socket_is_named(supervisor) -> None:
@@ -532,13 +532,13 @@ def test_folder_that_takes_no_socket_is_named(supervisor) -> None:
     parent = supervisor.parent(folder="/proc")
     parent.said("ready")
     failed = supervisor.forked(parent, "worker", id=1).said("failed")
-    assert failed["stage"] == "listen" and "`/proc/w1.sock`" in failed["why"]
-    assert "folder" in failed["hint"]
+    assert failed["stage"] == "listen" and "`/proc/w1.sock`" in failed["reason"]
+    assert "`dir`" in failed["hint"]
 
 
 def test_app_dir_that_does_not_exist_is_named(supervisor) -> None:
-    failed = supervisor.keeper(app_dir="/nowhere").said("failed")
-    assert failed["why"] == "enter folder `/nowhere`: No such file or directory"
+    failed = supervisor.preload(app_dir="/nowhere").said("failed")
+    assert failed["reason"] == "enter folder `/nowhere`: No such file or directory"
 
 
 def test_new_code_runs_in_its_own_folder_when_the_path_leads_to_another(supervisor) -> None:
@@ -567,19 +567,19 @@ def test_new_code_runs_in_its_own_folder_when_the_path_leads_to_another(supervis
 
 def test_app_dir_that_has_gone_is_named_when_the_code_is_loaded_anew(supervisor) -> None:
     supervisor.app(HELLO)
-    keeper = supervisor.keeper()
-    keeper.said("ready")
+    preload = supervisor.preload()
+    preload.said("ready")
     gone = supervisor.app_dir.rename(supervisor.app_dir.with_name("elsewhere"))
-    failed = supervisor.forked(keeper, "parent", generation=1).said("failed")
+    failed = supervisor.forked(preload, "parent", generation=1).said("failed")
     gone.rename(supervisor.app_dir)
     told = f"enter folder `{supervisor.app_dir}`: No such file or directory"
-    assert (failed["why"], failed["hint"]) == (told, "set `app_dir`")
+    assert (failed["reason"], failed["hint"]) == (told, "set `app_dir`")
 
 
 def test_pool_that_cannot_be_read_is_refused(supervisor) -> None:
     for text in ("{", "{}"):
-        keeper = supervisor.start("keeper", supervisor.environment() | {"TIDEGATE_POOL": text})
-        assert keeper.said("failed")["stage"] == "config"
+        preload = supervisor.start("preload", supervisor.environment() | {"TIDEGATE_POOL": text})
+        assert preload.said("failed")["stage"] == "config"
 
 
 def test_fork_that_the_kernel_refuses_is_reported_and_the_parent_stays(supervisor) -> None:
@@ -592,7 +592,7 @@ def test_fork_that_the_kernel_refuses_is_reported_and_the_parent_stays(superviso
     parent.said("ready")
     parent.order("worker", id=1)
     failed = parent.said("failed")
-    assert failed["stage"] == "fork" and "temporarily unavailable" in failed["why"]
+    assert failed["stage"] == "fork" and "temporarily unavailable" in failed["reason"]
     parent.order("ping", n=1)
     parent.said("pong")
 
@@ -608,9 +608,9 @@ def test_zipapp_runs_the_same_family(supervisor, tmp_path) -> None:
     supervisor.app("import tidegate\n" + FUNCTION % "tidegate.__file__")
     environment = supervisor.environment()
     del environment["PYTHONPATH"]
-    keeper = supervisor.start("keeper", environment, str(archive))
-    keeper.said("ready")
-    parent = supervisor.forked(keeper, "parent", generation=1)
+    preload = supervisor.start("preload", environment, str(archive))
+    preload.said("ready")
+    parent = supervisor.forked(preload, "parent", generation=1)
     parent.said("ready")
     worker = supervisor.forked(parent, "worker", id=1)
     assert worker.get() == (200, f"{archive}/tidegate/__init__.py".encode())
@@ -623,7 +623,7 @@ def test_wrong_use_on_the_command_line_says_the_right_one() -> None:
         cwd=Path(__file__).parent.parent,
         check=False,
     )
-    assert ran.returncode == 2 and b"keeper|worker" in ran.stderr
+    assert ran.returncode == 2 and b"preload|worker" in ran.stderr
 
 
 def test_model_files_and_workers_are_imported_apart() -> None:

@@ -120,7 +120,7 @@ def test_iterable_is_always_closed(supervisor, pieces, status) -> None:
     is_whole = answer.endswith(b"0\r\n\r\n") or b"content-length" in answer
     assert is_whole == ("None" not in pieces or status == 500)
     if "None" in pieces:
-        assert "half way" in worker.said("error")["why"]
+        assert "half way" in worker.said("error")["reason"]
 
 
 def test_answer_can_be_started_again_until_its_first_byte_has_left(supervisor) -> None:
@@ -137,7 +137,7 @@ def test_answer_can_be_started_again_until_its_first_byte_has_left(supervisor) -
     connection = worker.raw()
     connection.sendall(b"GET /late HTTP/1.1\r\nhost: app\r\n\r\n")
     assert not read_all(connection).endswith(b"0\r\n\r\n")
-    assert worker.said("error")["why"] == "KeyError: 'lost'"
+    assert worker.said("error")["reason"] == "KeyError: 'lost'"
 
 
 def test_file_wrapper_streams_a_file(supervisor) -> None:
@@ -160,13 +160,13 @@ def test_wsgi_app_that_breaks_the_protocol_gets_500(supervisor, body, told) -> N
     worker = supervisor.worker(START + body)
     for count in (1, 2):
         assert worker.get()[0] == 500
-        assert told in worker.said("error", count=count)["why"]
+        assert told in worker.said("error", count=count)["reason"]
 
 
 def test_wsgi_app_that_starts_no_answer_gets_500(supervisor) -> None:
     worker = supervisor.worker("def app(environ, start_response):\n    return [b'x']\n")
     assert worker.get()[0] == 500
-    assert "before it called `start_response`" in worker.said("error")["why"]
+    assert "before it called `start_response`" in worker.said("error")["reason"]
 
 
 @pytest.mark.parametrize(("length", "word"), [(4, "longer"), (6, "shorter")])
@@ -180,7 +180,7 @@ def test_body_unlike_its_content_length_is_told_and_never_passes_for_whole(
     connection.sendall(b"GET / HTTP/1.1\r\nhost: app\r\nconnection: close\r\n\r\n")
     answer = read_all(connection)
     told = f"AnswerError: the body is {word} than content-length says"
-    assert worker.said("error")["why"] == told
+    assert worker.said("error")["reason"] == told
     if word == "shorter" and "iter" in pieces:
         assert answer.endswith(b"content-length: 6\r\nconnection: close\r\n\r\nhello")
     else:
@@ -365,7 +365,7 @@ def test_value_of_a_function_becomes_the_answer(
 def test_wrong_value_of_a_function_is_an_error_that_says_so(supervisor, word, value, told) -> None:
     worker = supervisor.worker(FUNCTION % (word, value))
     assert worker.get()[0] == 500
-    assert told in worker.said("error")["why"]
+    assert told in worker.said("error")["reason"]
 
 
 @pytest.mark.parametrize("word", ["", "async "])

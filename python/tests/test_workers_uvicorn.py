@@ -35,7 +35,7 @@ def test_uvicorn_serves_reports_and_leaves(supervisor, how) -> None:
     assert worker.get("/", **headers) == (200, b"192.0.2.7")
     worker.said("free")
     assert worker.get("/fail")[0] == 500
-    assert worker.said("error")["why"] == "ValueError: no such thing"
+    assert worker.said("error")["reason"] == "ValueError: no such thing"
     os.kill(worker.pid, signal.SIGINT)
     assert worker.get("/", **headers)[0] == 200
     if how == "leave":
@@ -140,7 +140,7 @@ def test_async_function_is_served_and_other_kinds_are_refused(supervisor) -> Non
     parent = supervisor.parent(server="uvicorn")
     parent.said("ready")
     failed = supervisor.forked(parent, "worker", id=1).said("failed")
-    assert failed["stage"] == "config" and failed["hint"] == 'set `server = "own"`'
+    assert failed["stage"] == "config" and failed["hint"] == 'set `server = "tidegate"`'
 
 
 def test_failed_startup_is_reported(supervisor) -> None:
@@ -161,10 +161,10 @@ def test_missing_uvicorn_is_named_with_the_way_out(supervisor) -> None:
     supervisor.app(APP)
     # Without `site` there are no installed packages.
     environment = supervisor.environment(server="uvicorn")
-    keeper = supervisor.start("keeper", environment, "-S", "-m", "tidegate.workers")
-    keeper.said("ready")
-    parent = supervisor.forked(keeper, "parent", generation=1)
+    preload = supervisor.start("preload", environment, "-S", "-m", "tidegate.workers")
+    preload.said("ready")
+    parent = supervisor.forked(preload, "parent", generation=1)
     parent.said("ready")
     failed = supervisor.forked(parent, "worker", id=1).said("failed")
-    assert failed["why"] == "import `uvicorn`: No module named 'uvicorn'"
-    assert 'set `server = "own"`' in failed["hint"]
+    assert failed["reason"] == "import `uvicorn`: No module named 'uvicorn'"
+    assert 'set `server = "tidegate"`' in failed["hint"]

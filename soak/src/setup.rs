@@ -41,14 +41,14 @@ path = "/on/{*rest}"
 to = "upstream:origin"
 cache = { body_bytes_max = "256kB" }
 lease = "3s"
-wait = "7s"
+wait_timeout = "7s"
 
 [[route]]
 path = "/disk/{*rest}"
 to = "upstream:origin"
 cache = { body_bytes_max = "256kB", disk = true }
 lease = "3s"
-wait = "7s"
+wait_timeout = "7s"
 
 [[route]]
 path = "/off/{*rest}"
@@ -64,14 +64,14 @@ cache = { body_bytes_max = "256kB" }
 coalesce = "strict"
 hold = "1s"
 lease = "3s"
-wait = "7s"
+wait_timeout = "7s"
 
 [[route]]
 path = "/ttl/{*rest}"
 to = "upstream:origin"
 cache = { ttl = "1s", stale = "2s", body_bytes_max = "256kB" }
 lease = "3s"
-wait = "7s"
+wait_timeout = "7s"
 
 [[route]]
 path = "/me/{*rest}"
@@ -79,7 +79,7 @@ to = "upstream:origin"
 cache = { body_bytes_max = "256kB" }
 personalise = { user = "cookie:userId" }
 lease = "3s"
-wait = "7s"
+wait_timeout = "7s"
 
 [[route]]
 path = "/pass/{*rest}"

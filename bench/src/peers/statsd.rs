@@ -74,7 +74,7 @@ pub(crate) fn tidegate(setup: &Setup, options: &Options<'_>) -> Result<Statsd> {
     let (address, management) = (free_port()?, free_address()?);
     let buffer = options
         .buffer_bytes
-        .map_or_else(String::new, |bytes| format!("receive_buffer = \"{bytes}\"\n"));
+        .map_or_else(String::new, |bytes| format!("receive_buffer_bytes = \"{bytes}\"\n"));
     let config = format!(
         "[statsd]\nlisten = [\"udp:{address}\"]\nmanagement = \"{management}\"\nreceivers = 1\n\
          trains = {}\nflush = \"{}\"\n{buffer}\

@@ -109,7 +109,7 @@ pub struct RouteConfig {
     pub lease: Option<String>,
     /// Longest time that a request waits for the fetches of others, in all. Default `20s`, or twice
     /// the `answer_timeout` of the upstream if that is longer.
-    pub wait: Option<String>,
+    pub wait_timeout: Option<String>,
     /// What happens to a request whose client closes its side of the connection before the
     /// response. `drop` (default for an upstream of workers) gives up its place in the queue, its
     /// worker and its connection to the upstream. `finish` (default otherwise) goes on and sends
@@ -128,7 +128,7 @@ pub struct RouteConfig {
     /// (101), bytes pass both ways unparsed. Default: none. The field `Upgrade` is then ignored.
     pub upgrade: Option<Vec<String>>,
     /// Time without a byte after which an upgraded connection is closed; default `5m`.
-    pub tunnel_idle: Option<String>,
+    pub tunnel_idle_timeout: Option<String>,
     /// Cross-origin access.
     pub cors: Option<CorsConfig>,
     /// Whether responses carry `Server-Timing`: `off`, `on` or `debug`. The default `debug` sends
@@ -162,7 +162,7 @@ pub struct CompressRules {
     /// Default: text, JSON, JavaScript, XML, SVG, WebAssembly, YAML, plain fonts and icons.
     pub types: Option<Vec<String>>,
     /// Shortest body that is encoded; default `1KB`.
-    pub min_bytes: Option<String>,
+    pub bytes_min: Option<String>,
     /// Codings offered, of `zstd`, `br` and `gzip`; default all. A client that prefers several
     /// equally gets the smallest that exists. The first is zstd, else gzip; br is made later, for
     /// stored responses that are used often.

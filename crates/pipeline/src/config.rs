@@ -27,7 +27,7 @@ pub struct SourceConfig {
     pub sync: Option<bool>,
     /// How long a rotated file must have been silent until it is closed. A last line without a line
     /// feed is then quarantined. Default `30s`.
-    pub quiet: Option<String>,
+    pub idle_timeout: Option<String>,
     /// `combined` (default), `common`, `ltsv`, `json`, `tidegate`, or a `log_format` of nginx such
     /// as `'$remote_addr [$time_local] "$request" $status $request_time'`. Variables that are no
     /// field of ours are `var.NAME`.

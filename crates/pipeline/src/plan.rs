@@ -22,7 +22,7 @@ pub const JOURNAL: &str = "journal";
 const NODE: &str = "node";
 
 /// How long a rotated file must have been silent, unless said otherwise.
-const QUIET: Duration = Duration::from_secs(30);
+const IDLE_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// A source that was checked.
 #[derive(Debug, Clone)]
@@ -36,7 +36,7 @@ pub struct SourcePlan {
     /// Makes files durable before positions in them are committed.
     pub sync: bool,
     /// How long a rotated file must have been silent to be done with.
-    pub quiet: Duration,
+    pub idle_timeout: Duration,
     /// How its lines are read.
     pub format: Format,
 }
@@ -128,8 +128,8 @@ pub fn plan(
     if has_journal {
         let name = JOURNAL.to_owned();
         let (files, format) = (Vec::new(), Format::Tidegate);
-        let (strict, sync, quiet) = (false, false, QUIET);
-        plan.sources.push(SourcePlan { name, files, strict, sync, quiet, format });
+        let (strict, sync, idle_timeout) = (false, false, IDLE_TIMEOUT);
+        plan.sources.push(SourcePlan { name, files, strict, sync, idle_timeout, format });
     }
     for (at, config) in sections.sources.iter().enumerate() {
         let key = format!("source[{at}]");
@@ -181,14 +181,14 @@ fn source(
             Err(reason) => wrong(&format!("{key}.files[{at}]"), format!("`{file}`: {reason}")),
         }
     }
-    let quiet = config.quiet.as_deref().map(str::parse::<Span>).transpose();
-    let quiet = quiet.unwrap_or_else(|error| {
-        wrong(&format!("{key}.quiet"), error.to_string());
+    let idle_timeout = config.idle_timeout.as_deref().map(str::parse::<Span>).transpose();
+    let idle_timeout = idle_timeout.unwrap_or_else(|error| {
+        wrong(&format!("{key}.idle_timeout"), error.to_string());
         None
     });
-    let quiet = quiet.map_or(QUIET, |quiet| quiet.0);
+    let idle_timeout = idle_timeout.map_or(IDLE_TIMEOUT, |timeout| timeout.0);
     let (strict, sync) = (config.strict.unwrap_or(false), config.sync.unwrap_or(false));
-    plan.sources.push(SourcePlan { name, files, strict, sync, quiet, format });
+    plan.sources.push(SourcePlan { name, files, strict, sync, idle_timeout, format });
 }
 
 fn sink(config: &SinkConfig, key: &str, plan: &mut Plan, wrong: &mut dyn FnMut(&str, String)) {

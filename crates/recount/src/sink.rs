@@ -219,7 +219,7 @@ fn look(
         strict: source.strict,
         sync: source.sync,
         // A rotated file's last line has been given up where the position is behind it.
-        quiet: Duration::ZERO,
+        idle_timeout: Duration::ZERO,
         time_of: None,
     };
     let (disk, clock) = (Arc::new(RealDisk), Arc::new(SystemClock));

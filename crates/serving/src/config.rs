@@ -50,10 +50,10 @@ pub struct ModelConfig {
     pub texts_max: Option<usize>,
     /// Tokens of the texts that are embedded at once; default 16384. Requests that wait are
     /// embedded together up to this.
-    pub batch_tokens: Option<usize>,
+    pub batch_tokens_max: Option<usize>,
     /// How long the first text of a batch waits for others, such as `2ms`; default 0. With 0, texts
     /// that came while others were embedded go together.
-    pub batch_wait: Option<String>,
+    pub batch_timeout: Option<String>,
     /// Requests that may wait for the model; default 512. More is 429.
     pub queue_max: Option<usize>,
     /// Threads of the work pool that may predict with the model at once; default: all. Requests
@@ -61,7 +61,7 @@ pub struct ModelConfig {
     pub concurrency: Option<usize>,
     /// Memory for vectors of texts that were embedded before, such as `64MB` (default); `0B`
     /// remembers none.
-    pub embedding_cache: Option<String>,
+    pub embedding_cache_bytes_max: Option<String>,
     /// Mean cosine from which groups of sentences are joined by `/cluster`, for up to 5,000
     /// sentences; default 0.35.
     pub linkage_similarity_min: Option<f32>,
@@ -159,8 +159,8 @@ pub struct TextPlan {
     pub golden: Option<GoldenPlan>,
     pub precision: Precision,
     pub texts_max: usize,
-    pub batch_tokens: usize,
-    pub batch_wait: Duration,
+    pub batch_tokens_max: usize,
+    pub batch_timeout: Duration,
     pub queue_max: usize,
     /// 0 for no cache.
     pub cache_bytes: u64,
@@ -258,9 +258,9 @@ const WAITS: [KindKey; 1] = [("queue_max", |model| model.queue_max.is_some())];
 const EMBEDS: [KindKey; 7] = [
     ("precision", |model| model.precision.is_some()),
     ("texts_max", |model| model.texts_max.is_some()),
-    ("batch_tokens", |model| model.batch_tokens.is_some()),
-    ("batch_wait", |model| model.batch_wait.is_some()),
-    ("embedding_cache", |model| model.embedding_cache.is_some()),
+    ("batch_tokens_max", |model| model.batch_tokens_max.is_some()),
+    ("batch_timeout", |model| model.batch_timeout.is_some()),
+    ("embedding_cache_bytes_max", |model| model.embedding_cache_bytes_max.is_some()),
     ("linkage_similarity_min", |model| model.linkage_similarity_min.is_some()),
     ("community_similarity_min", |model| model.community_similarity_min.is_some()),
 ];
@@ -319,12 +319,16 @@ fn plan_texts(
             Some(PrecisionConfig::Int8) => Precision::Int8,
         },
         texts_max: model.texts_max.unwrap_or(10_000),
-        batch_tokens: model.batch_tokens.unwrap_or(16_384).max(1),
-        batch_wait: parsed::<Span>("batch_wait", model.batch_wait.as_deref(), wrong)
+        batch_tokens_max: model.batch_tokens_max.unwrap_or(16_384).max(1),
+        batch_timeout: parsed::<Span>("batch_timeout", model.batch_timeout.as_deref(), wrong)
             .map_or(Duration::ZERO, |span| span.0),
         queue_max: model.queue_max.unwrap_or(QUEUE_MAX),
-        cache_bytes: parsed::<ByteSize>("embedding_cache", model.embedding_cache.as_deref(), wrong)
-            .map_or(64_000_000, |size| size.0),
+        cache_bytes: parsed::<ByteSize>(
+            "embedding_cache_bytes_max",
+            model.embedding_cache_bytes_max.as_deref(),
+            wrong,
+        )
+        .map_or(64_000_000, |size| size.0),
         linkage_similarity_min: cosine(
             ("linkage_similarity_min", model.linkage_similarity_min),
             Method::Linkage,

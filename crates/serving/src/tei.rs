@@ -158,7 +158,7 @@ pub(crate) fn info(model: &EmbeddingModel) -> Result<WholeAnswer, Refusal> {
         "model_type": { "embedding": { "pooling": pooling } },
         "dimensions": about.dims,
         "max_input_length": about.tokens_max,
-        "max_batch_tokens": plan.batch_tokens,
+        "max_batch_tokens": plan.batch_tokens_max,
         "max_client_batch_size": plan.texts_max,
         "max_concurrent_requests": plan.queue_max,
         "auto_truncate": about.kind == EmbedderKind::Static,

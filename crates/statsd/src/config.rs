@@ -32,7 +32,7 @@ pub struct Config {
     pub receivers: Option<usize>,
     /// Buffer of each UDP socket; beyond the system's `net.core.rmem_max` only where the process
     /// may (`CAP_NET_ADMIN`), and what was granted is shown; default `8MB`.
-    pub receive_buffer: Option<String>,
+    pub receive_buffer_bytes: Option<String>,
     /// Takes datagrams of one sender together (`UDP_GRO`), where that sends them together
     /// (`UDP_SEGMENT`) or the network card merges them: many times as many a second. A group that
     /// the kernel drops then counts as one datagram; default `false`.
@@ -57,14 +57,14 @@ pub struct Config {
     /// with the rest; default `tidegate`, `off` leaves them out.
     pub process: Option<String>,
     /// Names without samples are shown for so long, gauges too; default `5m`, `never` keeps them.
-    pub idle: Option<String>,
+    pub idle_timeout: Option<String>,
     /// Memory for names; samples of names beyond it count in `PREFIX.overflow`; default `1GB`.
     pub names_bytes_max: Option<String>,
     /// Memory for the names of some prefixes, such as `{ "app." = "10MB" }`; samples beyond it
     /// count in `app.overflow`.
     pub prefix_bytes_max: std::collections::BTreeMap<String, String>,
-    /// Folder where flushes wait for a backend that is away; default `data/statsd-spool`.
-    pub spool: Option<String>,
+    /// Directory where flushes wait for a backend that is away; default `data/statsd-spool`.
+    pub spool_dir: Option<String>,
     /// Bytes that may wait there for each backend, beyond which the oldest go; default `256MB`.
     pub spool_bytes_max: Option<String>,
     /// File that keeps gauges and the interval that goes on for the next start, written once a
@@ -145,19 +145,19 @@ pub fn plan(config: &Config, root: &Path, wrong: &mut dyn FnMut(&str, String)) -
     let mut reader = Reader { root, wrong };
     let interval = reader.interval(config.flush.as_deref().unwrap_or("10s"));
     let self_prefix = config.prefix.clone().unwrap_or_else(|| "statsd".to_owned());
-    let idle = reader.idle(config.idle.as_deref().unwrap_or("5m"), interval);
+    let idle = reader.idle(config.idle_timeout.as_deref().unwrap_or("5m"), interval);
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let listen = config.listen.clone().unwrap_or_else(|| vec!["udp:0.0.0.0:8125".to_owned()]);
     let prefixes = config.prefix_bytes_max.iter();
-    let spool = root.join(config.spool.as_deref().unwrap_or("data/statsd-spool"));
+    let spool = root.join(config.spool_dir.as_deref().unwrap_or("data/statsd-spool"));
     Plan {
         flavour: Flavour::Native,
         inputs: reader.inputs(&listen),
         receivers: config.receivers.unwrap_or(cores).max(1),
         takes_trains: config.trains,
         receive_buffer_bytes: reader.size(
-            "receive_buffer",
-            config.receive_buffer.as_deref(),
+            "receive_buffer_bytes",
+            config.receive_buffer_bytes.as_deref(),
             RECEIVE_BUFFER_BYTES as u64,
         ),
         management: reader.management(config),
@@ -210,7 +210,7 @@ fn settings(config: &Config, listen: &[String], self_prefix: &str) -> Vec<(Strin
         ("percentiles", json!(config.percentiles.as_deref().unwrap_or(&[90.0]))),
         ("statistics", json!(config.statistics)),
         ("prefix", json!(self_prefix)),
-        ("idle", or(&config.idle, "5m")),
+        ("idle_timeout", or(&config.idle_timeout, "5m")),
         ("names_bytes_max", or(&config.names_bytes_max, "1GB")),
         ("prefix_bytes_max", sizes.map(|(key, size)| (key.clone(), json!(size))).collect()),
         ("snapshot", or(&config.snapshot, "data/statsd-snapshot")),
@@ -270,7 +270,7 @@ impl Reader<'_> {
         if text == "never" {
             return Idle::Kept;
         }
-        let flushes = self.span("idle", text).as_secs_f64() / interval.as_secs_f64();
+        let flushes = self.span("idle_timeout", text).as_secs_f64() / interval.as_secs_f64();
         Idle::Flushes((flushes.ceil() as u32).max(1))
     }
 

@@ -22,7 +22,7 @@ const AT_START: [&str; 17] = [
     "mgmt_port",
     "port",
     "process",
-    "receive_buffer",
+    "receive_buffer_bytes",
     "receivers",
     "server",
     "servers",
@@ -111,11 +111,11 @@ pub(crate) fn fixed_keys(before: &Plan, next: &Plan) -> Vec<&'static str> {
     let differing = [
         (before.inputs != next.inputs, named("listen", "servers")),
         (before.receivers != next.receivers, "receivers"),
-        (before.receive_buffer_bytes != next.receive_buffer_bytes, "receive_buffer"),
+        (before.receive_buffer_bytes != next.receive_buffer_bytes, "receive_buffer_bytes"),
         (address(before) != address(next), named("management", "mgmt_address, mgmt_port")),
         (before.interval != next.interval, named("flush", "flushInterval")),
         (!may_change(&before.backends, &next.backends), named("backend", "backends, repeater")),
-        (before.spool != next.spool, "spool"),
+        (before.spool != next.spool, "spool_dir"),
         (before.snapshot != next.snapshot, "snapshot"),
         (before.process_prefix != next.process_prefix, "process"),
     ];

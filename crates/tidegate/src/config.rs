@@ -105,7 +105,7 @@ pub(crate) struct ListenConfig {
     /// `TIDEGATE_ADMIN_TOKEN` wins.
     pub admin_token: Option<String>,
     /// Time that connections get to finish when the process is told to end; default `30s`.
-    pub drain: Option<String>,
+    pub drain_timeout: Option<String>,
 }
 
 /// The access log as a queue.
@@ -248,7 +248,8 @@ pub(crate) fn check(text: &str, root: &Path) -> Result<Plan, Vec<Problem>> {
         .map_or_else(|| "127.0.0.1:8080".to_owned(), |port| format!("0.0.0.0:{port}"));
     let public = address(&mut document, "listen.public", listen.public, &usual);
     let admin = address(&mut document, "listen.admin", listen.admin, "127.0.0.1:8081");
-    let drain = span(&mut document, "listen.drain", listen.drain, Duration::from_secs(30));
+    let drain =
+        span(&mut document, "listen.drain_timeout", listen.drain_timeout, Duration::from_secs(30));
     let plan = Plan {
         file: PathBuf::new(),
         root: root.to_owned(),

@@ -150,7 +150,8 @@ fn table(pool: &Value) -> String {
         }
     }
     let restarts = pool["restarts"].as_object().into_iter().flatten();
-    let restarts: Vec<String> = restarts.map(|(why, count)| format!("{why} {count}")).collect();
+    let restarts: Vec<String> =
+        restarts.map(|(reason, count)| format!("{reason} {count}")).collect();
     if !restarts.is_empty() {
         out += &format!("; ended: {}", restarts.join(", "));
     }
@@ -176,9 +177,9 @@ fn table(pool: &Value) -> String {
 
 /// What went wrong, with what Python said and what the process printed.
 fn trouble(indent: &str, trouble: &Value) -> String {
-    let Some(why) = trouble["why"].as_str() else { return String::new() };
+    let Some(reason) = trouble["reason"].as_str() else { return String::new() };
     let stage = trouble["stage"].as_str().unwrap_or("error");
-    let mut out = format!("{indent}{}\n", workers::in_one_line(stage, why));
+    let mut out = format!("{indent}{}\n", workers::in_one_line(stage, reason));
     let lines = trouble["traceback"].as_str().unwrap_or_default().lines();
     lines.for_each(|line| out += &format!("{indent}  {line}\n"));
     let printed = trouble["output"].as_array().into_iter().flatten().filter_map(Value::as_str);

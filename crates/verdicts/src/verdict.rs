@@ -190,7 +190,7 @@ pub struct Outside {
     /// p-value of the test that all steps share this rate: large.
     pub p: f64,
     /// The step with more slow-downs than that, of calls that arrived during a pause.
-    #[serde(rename = "door", skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub admission_step: Option<String>,
     /// Every step's part of what slow calls take longer.
     pub shares: Vec<StepShare>,
@@ -208,7 +208,6 @@ pub struct ExcessVerdict {
     /// Milliseconds by which slow calls take longer than typical ones.
     pub whole_ms: f64,
     /// The reason for which neither the step nor what is outside is blamed.
-    #[serde(rename = "why")]
     pub reason: String,
     /// Every step's part of what slow calls take longer.
     pub shares: Vec<StepShare>,
@@ -251,6 +250,5 @@ pub struct AttributeVerdict {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Unclear {
     /// The reason, in words: `3 calls; at least 15 are needed`, `all calls took 5 ms`.
-    #[serde(rename = "why")]
     pub reason: String,
 }

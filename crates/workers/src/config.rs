@@ -46,13 +46,13 @@ pub struct PoolConfig {
     /// Requests that a worker gets at once; default: as many as `threads`.
     pub concurrency: Option<usize>,
     /// Requests that may wait for a worker; the next one is answered 503; default 1000.
-    pub queue: Option<usize>,
+    pub queue_max: Option<usize>,
     /// Requests, give or take a tenth, after which a worker is replaced; `true` means 50. Default:
     /// never.
     pub requests_max: Option<RequestsMax>,
     /// Memory that a worker has for itself, such as `500MB`, above which it is replaced; default:
     /// any.
-    pub memory_max: Option<String>,
+    pub memory_bytes_max: Option<String>,
     /// Age at which a worker is replaced, such as `6h`; default: any.
     pub age_max: Option<String>,
     /// Time to load, to import and to start, each; default: the environment's `TIMEOUT` in
@@ -65,14 +65,15 @@ pub struct PoolConfig {
     pub drain_timeout: Option<String>,
     /// `on` (default): workers are forked and share memory; `off`: each imports the app for itself,
     /// for apps that start threads when they are imported.
-    pub share: Option<String>,
+    pub share_memory: Option<String>,
     /// `on` (default): a change of the app's files reloads it; `off`: only
     /// `tidegate workers reload`.
     pub reload: Option<String>,
     /// What a new worker must answer before it gets requests; default `{ path = "/" }`, with any
     /// status.
     pub canary: Option<CanaryConfig>,
-    /// `own` (default), or `uvicorn`: the one in the app's environment speaks HTTP.
+    /// Which HTTP server runs in a worker: `tidegate` (default) is Tidegate's, `uvicorn` is the one
+    /// in the app's environment.
     pub server: Option<String>,
     /// Whether an ASGI app is told that it starts and ends: `on`, `off`, default `auto`.
     pub lifespan: Option<String>,
@@ -80,7 +81,7 @@ pub struct PoolConfig {
     /// libraries have one thread otherwise.
     pub environment: BTreeMap<String, String>,
     /// Directory for sockets; default `data/workers/NAME`.
-    pub folder: Option<PathBuf>,
+    pub dir: Option<PathBuf>,
 }
 
 /// A number of requests, or whether there is to be one.
@@ -126,7 +127,7 @@ pub fn plan(
     let app = check.attribute("python", config.python.as_deref().unwrap_or_default());
     let app_dir = config.app_dir.as_ref().map_or_else(|| root.to_owned(), |dir| root.join(dir));
     let usual = || Path::new("data/workers").join(&name);
-    let dir = root.join(config.folder.clone().unwrap_or_else(usual));
+    let dir = root.join(config.dir.clone().unwrap_or_else(usual));
     check.dir(&dir);
     let usual = Plan::new(&name, &app, &app_dir, &dir);
     let timeout = defaults.timeout.unwrap_or(usual.timeout);
@@ -150,12 +151,12 @@ pub fn plan(
             .at_least_one("workers", config.workers.or(defaults.workers).unwrap_or(usual.workers)),
         threads,
         concurrency: check.at_least_one("concurrency", config.concurrency.unwrap_or(threads)),
-        queue: config.queue.unwrap_or(usual.queue),
+        queue_max: config.queue_max.unwrap_or(usual.queue_max),
         requests_max: check.requests(config.requests_max),
         memory_bytes_max: config
-            .memory_max
+            .memory_bytes_max
             .as_deref()
-            .and_then(|text| check.size("memory_max", text)),
+            .and_then(|text| check.size("memory_bytes_max", text)),
         age_max: config.age_max.as_deref().map(|text| check.span("age_max", text)),
         boot_timeout: check.span_or("boot_timeout", config.boot_timeout.as_deref(), timeout),
         timeout: check.span_or("timeout", config.timeout.as_deref(), timeout),
@@ -164,13 +165,13 @@ pub fn plan(
             config.drain_timeout.as_deref(),
             usual.drain_timeout,
         ),
-        share: check.choice("share", config.share.as_deref(), &ON_OFF),
+        share_memory: check.choice("share_memory", config.share_memory.as_deref(), &ON_OFF),
         reload: check.choice("reload", config.reload.as_deref(), &ON_OFF),
         canary: check.canary(config.canary.as_ref(), usual.canary),
         server: check.choice(
             "server",
             config.server.as_deref(),
-            &[("own", HttpServer::BuiltIn), ("uvicorn", HttpServer::Uvicorn)],
+            &[("tidegate", HttpServer::BuiltIn), ("uvicorn", HttpServer::Uvicorn)],
         ),
         lifespan: check.choice(
             "lifespan",
@@ -235,7 +236,7 @@ impl PoolCheck<'_> {
                  shorter one, such as `/run/tidegate`",
                 dir.display()
             );
-            (self.wrong)("folder", reason);
+            (self.wrong)("dir", reason);
         }
     }
 

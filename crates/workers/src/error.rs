@@ -33,7 +33,7 @@ pub enum WorkersError {
     /// The path of a socket would be longer than the system can name.
     #[error(
         "pool `{pool}`: the path of its sockets' directory `{}` has {bytes} bytes, and may have \
-         {max}; hint: set `folder` to a shorter path", dir.display()
+         {max}; hint: set `dir` to a shorter path", dir.display()
     )]
     PathTooLong {
         /// The pool.
@@ -48,7 +48,7 @@ pub enum WorkersError {
     /// The pool's directory is another running pool's.
     #[error(
         "pool `{pool}`: `{}` is in use by another pool or process; hint: give each its own \
-         `folder`", dir.display()
+         `dir`", dir.display()
     )]
     InUse {
         /// The pool.
@@ -58,7 +58,7 @@ pub enum WorkersError {
     },
     /// The pool's directory cannot be used.
     #[error(
-        "pool `{pool}`: {operation} `{}`; hint: `folder` must be writable for this user",
+        "pool `{pool}`: {operation} `{}`; hint: `dir` must be writable for this user",
         path.display()
     )]
     Dir {

@@ -31,7 +31,11 @@ impl Metrics {
         let labels = [("pool", pool)];
         let refused = |reason| {
             let help = "Requests that got no worker.";
-            registry.counter("tidegate_workers_refused_total", help, &[labels[0], ("why", reason)])
+            registry.counter(
+                "tidegate_workers_refused_total",
+                help,
+                &[labels[0], ("reason", reason)],
+            )
         };
         let gauge = |name, help| registry.gauge(name, help, &labels);
         Self {

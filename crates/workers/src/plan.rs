@@ -31,7 +31,7 @@ pub struct Plan {
     /// Requests that a worker is lent for at once; at least 1.
     pub concurrency: usize,
     /// Requests that may wait for a free worker; the next one is refused.
-    pub queue: usize,
+    pub queue_max: usize,
     /// Requests after which a worker is replaced, give or take a tenth; none: never.
     pub requests_max: Option<u64>,
     /// Private memory in bytes above which a worker is replaced; none: never.
@@ -50,7 +50,7 @@ pub struct Plan {
     pub drain_timeout: Duration,
     /// Whether workers are forked from one parent and share its memory; otherwise each imports
     /// the app for itself.
-    pub share: bool,
+    pub share_memory: bool,
     /// Whether a change of the app's files reloads it.
     pub reload: bool,
     /// What a new worker must answer before it is put in service; none: it need only listen.
@@ -88,7 +88,7 @@ pub enum Kind {
 pub enum HttpServer {
     /// The server that Tidegate brings along.
     #[default]
-    #[serde(rename = "own")]
+    #[serde(rename = "tidegate")]
     BuiltIn,
     /// The uvicorn of the app's environment.
     Uvicorn,
@@ -130,7 +130,7 @@ impl Plan {
             workers: 3,
             threads: 1,
             concurrency: 1,
-            queue: 1000,
+            queue_max: 1000,
             requests_max: None,
             memory_bytes_max: None,
             age_max: None,
@@ -138,7 +138,7 @@ impl Plan {
             boot_timeout: Duration::from_secs(60),
             timeout: Duration::from_secs(60),
             drain_timeout: Duration::from_secs(30),
-            share: true,
+            share_memory: true,
             reload: true,
             canary: Some(Canary { path: "/".to_owned(), status: None }),
             server: HttpServer::BuiltIn,

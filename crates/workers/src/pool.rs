@@ -156,7 +156,7 @@ impl WorkerPool {
             self.metrics.refused_no_workers.add(1);
             return Err(LendError::NoWorkers(reason));
         }
-        if lending.waiting() >= self.plan.queue {
+        if lending.waiting() >= self.plan.queue_max {
             self.metrics.refused_full.add(1);
             return Err(LendError::Full(lending.waiting()));
         }

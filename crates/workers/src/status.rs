@@ -31,7 +31,7 @@ pub struct Status {
     pub python: Option<String>,
     /// What kind of app it is.
     pub kind: Option<String>,
-    /// How long the keeper took to load what is preloaded, in seconds.
+    /// How long the preload process took to load, in seconds.
     pub preload_s: Option<f64>,
     /// From the wish for the generation in service to its first answer, in seconds.
     pub reload_s: Option<f64>,
@@ -41,7 +41,7 @@ pub struct Status {
     pub last_error: Option<Incident>,
     /// What an operator should look at.
     pub alarms: Vec<String>,
-    /// Process numbers of the keepers and parents.
+    /// Process numbers of the preload processes and the parents.
     pub holders: Vec<i32>,
     /// Workers, oldest first.
     pub workers: Vec<WorkerStatus>,
@@ -69,7 +69,7 @@ pub struct WorkerStatus {
     /// Seconds since it answered anything: a request, the canary, a ping.
     pub answered_s_ago: Option<f64>,
     /// Why it is to be replaced.
-    pub leaves_for: Option<&'static str>,
+    pub leaving_reason: Option<&'static str>,
     /// The last exception that the app let out.
     pub last_error: Option<Incident>,
 }
@@ -81,7 +81,6 @@ pub struct Incident {
     /// `canary`, `run` or `request`.
     pub stage: String,
     /// In one line.
-    #[serde(rename = "why")]
     pub reason: String,
     /// What to do about it.
     pub hint: Option<String>,

@@ -34,7 +34,6 @@ pub(crate) enum Message {
     /// The app let an exception out; it was answered as 500.
     Error {
         /// In one line.
-        #[serde(rename = "why")]
         reason: String,
         /// In full.
         traceback: Option<String>,
@@ -67,7 +66,6 @@ pub(crate) struct Hello {
 #[serde(rename_all = "lowercase")]
 pub(crate) enum ProcessKind {
     /// Holds what is preloaded, forks parents.
-    #[serde(rename = "keeper")]
     Preload,
     /// Holds the app, forks workers.
     Parent,
@@ -107,7 +105,6 @@ pub(crate) struct Failed {
     /// `start`, `boot`, `canary` and `run`.
     pub stage: String,
     /// In one line.
-    #[serde(rename = "why")]
     pub reason: String,
     /// What to do about it.
     #[serde(default)]

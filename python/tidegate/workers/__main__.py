@@ -1,4 +1,4 @@
-"""`python -m tidegate.workers keeper|worker`, and the same from the zipapp.
+"""`python -m tidegate.workers preload|worker`, and the same from the zipapp.
 
 Reads the environment that the supervisor gave and becomes the process it names. It imports the
 rest only after the version check, so that an old Python says so instead of failing on syntax.
@@ -7,7 +7,7 @@ rest only after the version check, so that an old Python says so instead of fail
 import sys
 
 OLDEST = (3, 10)
-USAGE = "usage: python -m tidegate.workers keeper|worker (started by `tidegate serve`)"
+USAGE = "usage: python -m tidegate.workers preload|worker (started by `tidegate serve`)"
 
 
 def main() -> int:
@@ -16,13 +16,13 @@ def main() -> int:
         found = ".".join(map(str, sys.version_info[:3]))
         sys.stderr.write(f"interpreter `{sys.executable}`: Python {found} is older than 3.10\n")
         return 1
-    if sys.argv[1:] not in (["keeper"], ["worker"]):
+    if sys.argv[1:] not in (["preload"], ["worker"]):
         sys.stderr.write(USAGE + "\n")
         return 2
-    if sys.argv[1] == "keeper":
-        from tidegate.workers.keeper import start_keeper
+    if sys.argv[1] == "preload":
+        from tidegate.workers.preload import start_preload
 
-        start_keeper()
+        start_preload()
     from tidegate.workers.worker import start_worker
 
     start_worker()

@@ -20,21 +20,22 @@ class Failure(Exception):
     def __init__(
         self,
         stage: str,
-        why: str,
+        reason: str,
         hint: str | None = None,
         trace: str | None = None,
         files: list[str] | None = None,
     ) -> None:
-        super().__init__(why)
+        super().__init__(reason)
         self.stage = stage
-        self.why = why
+        self.reason = reason
         self.hint = hint
         self.trace = trace
         self.files = files
 
     def fields(self) -> dict[str, object]:
         """Returns what a `failed` message carries."""
-        told = {"stage": self.stage, "why": self.why, "hint": self.hint, "traceback": self.trace}
+        told = {"stage": self.stage, "reason": self.reason}
+        told |= {"hint": self.hint, "traceback": self.trace}
         return told | ({"files": self.files} if self.files is not None else {})
 
 

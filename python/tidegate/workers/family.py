@@ -24,7 +24,7 @@ Obey = Callable[[Order], None]
 
 
 class Family:
-    """The children of a keeper or of a parent."""
+    """The children of a preload process or of a parent."""
 
     def __init__(self, control: Control, loaded: str) -> None:
         self.control = control
@@ -76,8 +76,8 @@ class Family:
             self.control.say("failed", **failure.fields())
             return
         except OSError as error:
-            why, hint = f"fork: {error.strerror}", "memory or the limit of processes is used up"
-            self.control.say("failed", **Failure("fork", why, hint).fields())
+            reason, hint = f"fork: {error.strerror}", "memory or the limit of processes is used up"
+            self.control.say("failed", **Failure("fork", reason, hint).fields())
             return
         if pid:
             self.children.add(pid)

@@ -42,8 +42,8 @@ BODILESS = frozenset((204, 304))
 class BadRequest(Exception):
     """A request that cannot be read; the connection is of no more use."""
 
-    def __init__(self, status: int, why: str) -> None:
-        super().__init__(why)
+    def __init__(self, status: int, reason: str) -> None:
+        super().__init__(reason)
         self.status = status
 
 

@@ -44,8 +44,8 @@ class Lifespan:
         self.task = asyncio.get_running_loop().create_task(self.run(), name="lifespan")
         await self.started.wait()
         if self.refused is not None:
-            why = " ".join(self.refused.strip().rsplit("\n", 1)[-1].split())
-            raise Failure("lifespan", f"startup: {why or 'the app refused'}", trace=self.refused)
+            reason = " ".join(self.refused.strip().rsplit("\n", 1)[-1].split())
+            raise Failure("lifespan", f"startup: {reason or 'the app refused'}", trace=self.refused)
         if self.error is not None and (self.asked or self.mode == "on"):
             trace = traceback_of(self.error)
             raise Failure("lifespan", f"startup: {one_line(self.error)}", trace=trace)

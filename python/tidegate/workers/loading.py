@@ -41,8 +41,8 @@ def preload(name: str, app_dir: str) -> None:
     module = import_module("preload", name, module_name, app_dir)
     function = resolve("preload", name, module, path)
     if not callable(function) or inspect.iscoroutinefunction(function):
-        why = f"preload `{name}`: it is not a plain function"
-        raise Failure("preload", why, hint="name a `def` that loads and returns the model")
+        reason = f"preload `{name}`: it is not a plain function"
+        raise Failure("preload", reason, hint="name a `def` that loads and returns the model")
     value = guarded("preload", f"preload `{name}`", app_dir, function)
     *owners, last = path.split(".")
     owner = functools.reduce(getattr, owners, module)
@@ -99,8 +99,8 @@ def import_module(stage: str, name: str, module: str, app_dir: str) -> Any:
     except ModuleNotFoundError as error:
         missing = error.name or ""
         if module == missing or module.startswith(missing + "."):
-            why = f"{stage} `{name}`: no module `{missing}` in `{app_dir}`"
-            raise Failure(stage, why, hint="set `app_dir` or the name", files=[]) from error
+            reason = f"{stage} `{name}`: no module `{missing}` in `{app_dir}`"
+            raise Failure(stage, reason, hint="set `app_dir` or the name", files=[]) from error
         hint = f"install it for the interpreter `{sys.executable}`"
         raise of_app(stage, f"{stage} `{name}`", app_dir, error, hint) from error
     except BaseException as error:
@@ -144,5 +144,5 @@ def of_app(
         files.add(trace.tb_frame.f_code.co_filename)
         trace = trace.tb_next
     named = sorted(file for file in files if is_of_app(file, app_dir))
-    why = f"{doing}: {one_line(error)}"
-    return Failure(stage, why, hint=hint, trace=traceback_of(error), files=named)
+    reason = f"{doing}: {one_line(error)}"
+    return Failure(stage, reason, hint=hint, trace=traceback_of(error), files=named)

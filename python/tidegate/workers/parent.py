@@ -18,7 +18,7 @@ from tidegate.workers.worker import Duty, become_worker, import_server
 
 
 def become_parent(pool: Pool, generation: int) -> NoReturn:
-    """Runs a parent in a process that the keeper has just forked."""
+    """Runs a parent in a process that the preload process has just forked."""
     outlive_terminations()
     control = Control(control_path())
     control.hello("parent", generation)

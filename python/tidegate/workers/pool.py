@@ -47,8 +47,8 @@ class Pool:
         try:
             os.chdir(self.app_dir)
         except OSError as error:
-            why = f"enter folder `{self.app_dir}`: {error.strerror}"
-            raise Failure("config", why, hint="set `app_dir`") from error
+            reason = f"enter folder `{self.app_dir}`: {error.strerror}"
+            raise Failure("config", reason, hint="set `app_dir`") from error
         # What was found in the folder before, perhaps of another release, is looked for anew.
         importlib.invalidate_caches()
 

@@ -16,9 +16,9 @@ TASKS = "/proc/self/task"
 POOLS_OF_LIBRARIES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 HINT_PYTHON = (
     "start threads in the app's startup (ASGI lifespan) or in its first request,"
-    ' or set `share = "off"` so that each worker imports the app itself'
+    ' or set `share_memory = "off"` so that each worker imports the app itself'
 )
-HINT_NATIVE = 'set `share = "off"` so that each worker imports the app itself'
+HINT_NATIVE = 'set `share_memory = "off"` so that each worker imports the app itself'
 
 
 def refuse_threads(loaded: str) -> None:
@@ -32,8 +32,8 @@ def refuse_threads(loaded: str) -> None:
     native = [name for name, is_python in others if not is_python]
     shown = ", ".join(f"`{name}`" + ("" if py else " (not Python's)") for name, py in others)
     plural = "s" if len(others) > 1 else ""
-    why = f"fork after `{loaded}`: it has started {len(others)} thread{plural}: {shown}"
-    raise Failure("threads", why, hint=hint_native() if native else HINT_PYTHON)
+    reason = f"fork after `{loaded}`: it has started {len(others)} thread{plural}: {shown}"
+    raise Failure("threads", reason, hint=hint_native() if native else HINT_PYTHON)
 
 
 def other_threads() -> list[tuple[str, bool]]:

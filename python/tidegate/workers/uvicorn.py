@@ -31,7 +31,7 @@ class UvicornServer:
         try:
             import uvicorn
         except ImportError as error:
-            hint = 'add it to the app\'s environment, or set `server = "own"`'
+            hint = 'add it to the app\'s environment, or set `server = "tidegate"`'
             raise Failure("import", f"import `uvicorn`: {error}", hint=hint) from error
         self.reports = reports
         self.running = 0
@@ -74,8 +74,8 @@ class UvicornServer:
         with contextlib.suppress(SystemExit):
             server.run(sockets=[listener])
         if not server.started:
-            why = "startup: uvicorn could not start the app"
-            raise Failure("lifespan", why, hint="its own words are in the worker's output")
+            reason = "startup: uvicorn could not start the app"
+            raise Failure("lifespan", reason, hint="its own words are in the worker's output")
 
     def leave(self) -> None:
         """Lets uvicorn finish what runs."""
@@ -116,8 +116,8 @@ def as_asgi(duty: "Duty") -> Any:
         return duty.app
     if duty.kind == "function" and is_async(duty.app):
         return AsyncFunction(duty.app)
-    why = f"app `{duty.pool.app}` is not ASGI; uvicorn serves nothing else here"
-    raise Failure("config", why, hint='set `server = "own"`')
+    reason = f"app `{duty.pool.app}` is not ASGI; uvicorn serves nothing else here"
+    raise Failure("config", reason, hint='set `server = "tidegate"`')
 
 
 def reporting(protocol: Any, ended: Callable[[], None]) -> Any:

@@ -66,11 +66,11 @@ class Reports:
 
     def error(self, error: BaseException) -> None:
         """The app let out an exception."""
-        self.control.say("error", why=one_line(error), traceback=traceback_of(error))
+        self.control.say("error", reason=one_line(error), traceback=traceback_of(error))
 
-    def broken(self, why: str) -> None:
+    def broken(self, reason: str) -> None:
         """The app broke its protocol without raising."""
-        self.control.say("error", why=why, traceback=None)
+        self.control.say("error", reason=reason, traceback=None)
 
 
 def become_worker(duty: Duty) -> NoReturn:
@@ -81,7 +81,7 @@ def become_worker(duty: Duty) -> NoReturn:
 
 
 def start_worker() -> NoReturn:
-    """Runs a worker that shares nothing: it loads preload and app itself (`share = "off"`)."""
+    """Runs a worker that loads preload and app itself (`share_memory = "off"`)."""
     number, generation = own_number(), own_generation()
     try:
         pool = Pool.from_environment()
@@ -202,8 +202,8 @@ def listen(path: str) -> socket.socket:
     """Returns a listening socket that only this user may connect to."""
     size = len(os.fsencode(path))
     if size > SOCKET_PATH_BYTES_MAX:
-        why = f"listen on `{path}`: the path has {size} bytes; a socket's may have at most 107"
-        raise Failure("listen", why, hint="set a shorter `folder`")
+        reason = f"listen on `{path}`: the path has {size} bytes; a socket's may have at most 107"
+        raise Failure("listen", reason, hint="set a shorter `dir`")
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     mask = os.umask(0o177)
     try:
@@ -211,7 +211,7 @@ def listen(path: str) -> socket.socket:
             os.unlink(path)
         listener.bind(path)
     except OSError as error:
-        hint = "the folder must exist and be writable; set `folder`"
+        hint = "the directory must exist and be writable; set `dir`"
         raise Failure("listen", f"listen on `{path}`: {error.strerror}", hint=hint) from error
     finally:
         os.umask(mask)

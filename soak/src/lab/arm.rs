@@ -226,7 +226,7 @@ fn without(verdicts: &[Value], step: &str) -> Vec<Value> {
 /// A verdict in a few words.
 fn brief(verdict: &Value) -> String {
     let kind = verdict["kind"].as_str().unwrap_or("?");
-    let detail = ["quantum_ms", "period_ms", "step", "attribute", "why"];
+    let detail = ["quantum_ms", "period_ms", "step", "attribute", "reason"];
     let said = detail.iter().find(|key| !verdict[**key].is_null());
     said.map_or_else(|| kind.to_owned(), |key| format!("{kind} {}", verdict[*key]))
 }

@@ -69,8 +69,8 @@ impl World {
             config += &format!(
                 "\n[[upstream]]\nname = \"{name}\"\npython = \"{module}:app\"\n\
                  preload = \"models:load\"\ninterpreter = \"{interpreter}\"\nworkers = 4\n\
-                 requests_max = 60\nmemory_max = \"{MEMORY_MAX}B\"\nboot_timeout = \"20s\"\n\
-                 timeout = \"{timeout}s\"\ndrain_timeout = \"6s\"\nshare = \"{share}\"\n\
+                 requests_max = 60\nmemory_bytes_max = \"{MEMORY_MAX}B\"\nboot_timeout = \"20s\"\n\
+                 timeout = \"{timeout}s\"\ndrain_timeout = \"6s\"\nshare_memory = \"{share}\"\n\
                  canary = {{ path = \"/{name}/fill/canary/10\", status = 200 }}\n\
                  \n[[route]]\npath = \"/{name}/{{*rest}}\"\nto = \"upstream:{name}\"\n",
                 interpreter = interpreter()?,

@@ -23,7 +23,7 @@ pub(crate) const ROW: Row = Row {
         Requests for dicts arrive at 1,000 a second.\n\
         Reading a dict of Python's writes into it: its count of references changes, and the page \
         is no longer shared.\n\
-        Tidegate replaces workers for that (`memory_max`) where the model is of dicts.\n\
+        Tidegate replaces workers for that (`memory_bytes_max`) where the model is of dicts.\n\
         One round: what is measured is pages, not time.",
     peers: &["tidegate", "gunicorn", "python", "onnxruntime"],
     run,
@@ -83,7 +83,7 @@ fn start(setup: &Setup, large: &str, name: &str) -> Result<Server> {
         environment: &environment,
         ready: "/score",
     };
-    let keys = if large == "dicts" { "memory_max = \"80MB\"\n" } else { "" };
+    let keys = if large == "dicts" { "memory_bytes_max = \"80MB\"\n" } else { "" };
     let preload = [UVICORN[0], UVICORN[1], "--preload"];
     match name {
         OURS => workers::tidegate(setup, &app, keys),

@@ -2,8 +2,24 @@
 //!
 //! Invariant: an old name is never accepted in place of the new one.
 
-/// Old names, each with the new one.
-const RENAMED: [(&str, &str); 0] = [];
+/// Old names, each with the new one. An old name that meant several things is there for each.
+const RENAMED: [(&str, &str); 15] = [
+    ("batch_tokens", "batch_tokens_max"),
+    ("batch_wait", "batch_timeout"),
+    ("drain", "drain_timeout"),
+    ("embedding_cache", "embedding_cache_bytes_max"),
+    ("folder", "dir"),
+    ("idle", "idle_timeout"),
+    ("memory_max", "memory_bytes_max"),
+    ("min_bytes", "bytes_min"),
+    ("queue", "queue_max"),
+    ("quiet", "idle_timeout"),
+    ("receive_buffer", "receive_buffer_bytes"),
+    ("share", "share_memory"),
+    ("spool", "spool_dir"),
+    ("tunnel_idle", "tunnel_idle_timeout"),
+    ("wait", "wait_timeout"),
+];
 
 /// Returns the new name of a key, if it is among the `known` keys of the same table.
 pub(super) fn new_name<'k>(name: &str, known: &[&'k str]) -> Option<&'k str> {

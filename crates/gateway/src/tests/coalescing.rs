@@ -159,7 +159,7 @@ fn an_origin_that_stays_down_is_asked_twice_and_all_are_told() {
 #[test]
 fn who_waits_is_told_at_its_deadline_and_so_is_who_takes_over() {
     let origin = Origin::start(|_| OriginReply::ok("").stall());
-    let served = before(&origin, &format!("{CACHED}\nlease = \"400ms\"\nwait = \"600ms\""));
+    let served = before(&origin, &format!("{CACHED}\nlease = \"400ms\"\nwait_timeout = \"600ms\""));
     let leader = served.ask("/", &[]);
     origin.wait_for("/", 1);
     let waiters: Vec<_> = (0..3).map(|_| served.ask("/", &[])).collect();

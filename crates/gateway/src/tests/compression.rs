@@ -495,7 +495,7 @@ fn only_what_the_route_offers_is_made() {
     let body = json(4000);
     let origin = origin(&body);
     let rules =
-        "compress = { encodings = [\"gzip\"], types = [\"application/*\"], min_bytes = \"2KB\" }";
+        "compress = { encodings = [\"gzip\"], types = [\"application/*\"], bytes_min = \"2KB\" }";
     let served = before(&origin, &format!("cache = {{}}\n{rules}"));
     assert_eq!(served.get_with("/", &[ALL]).header("content-encoding"), Some("gzip"));
     assert_eq!(served.get_with("/", &[BR]).header("content-encoding"), None);

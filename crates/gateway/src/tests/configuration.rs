@@ -38,7 +38,7 @@ path = "/z"
 collect = "only"
 to = "model:news"
 server_timing = "loud"
-compress = { min_bytes = "little", encodings = ["lzma"] }
+compress = { bytes_min = "little", encodings = ["lzma"] }
 
 [cache]
 bytes = 5
@@ -77,7 +77,7 @@ fn a_dozen_errors_are_reported_at_once_each_with_line_and_key() {
         (29, "route[2].reply"),
         (34, "route[3].to"),
         (35, "route[3].server_timing"),
-        (36, "route[3].compress.min_bytes"),
+        (36, "route[3].compress.bytes_min"),
         (36, "route[3].compress.encodings"),
         (39, "cache.bytes"),
         (42, "limits.pending_max"),
@@ -148,12 +148,12 @@ fn a_route_on_disk_without_a_disk_is_told_where_to_name_one() {
 
 #[test]
 fn what_is_wrong_inside_rules_for_encoding_is_told_with_its_key() {
-    let said = said_of("compress = { encodings = [\"deflate\"], level = 9, min_bytes = 5 }");
+    let said = said_of("compress = { encodings = [\"deflate\"], level = 9, bytes_min = 5 }");
     assert_eq!(
         said,
         [
-            "line 7: `route[0].compress.level`: unknown key; there are types, min_bytes, encodings",
-            "line 7: `route[0].compress.min_bytes`: found the number `5`, expected text in quotes",
+            "line 7: `route[0].compress.level`: unknown key; there are types, bytes_min, encodings",
+            "line 7: `route[0].compress.bytes_min`: found the number `5`, expected text in quotes",
             "line 7: `route[0].compress.encodings`: `deflate` is none of zstd, br, gzip",
         ]
     );
@@ -184,7 +184,7 @@ fn an_upstreams_time_for_an_answer_is_not_cut_short_by_what_routes_have_by_defau
                 answer_timeout = \"60s\"\n[[upstream]]\nname = \"usual\"\n\
                 servers = [\"127.0.0.1:1\"]\n[[route]]\npath = \"/a\"\nto = \"upstream:slow\"\n\
                 [[route]]\npath = \"/b\"\nto = \"upstream:usual\"\n[[route]]\npath = \"/c\"\n\
-                to = \"upstream:slow\"\nlease = \"3s\"\nwait = \"7s\"\n";
+                to = \"upstream:slow\"\nlease = \"3s\"\nwait_timeout = \"7s\"\n";
     let (plan, problems) = check(text);
     assert!(problems.is_empty(), "{problems:?}");
     let times = plan.routes.iter().map(|route| (route.lease.as_secs(), route.wait.as_secs()));

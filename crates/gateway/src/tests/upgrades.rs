@@ -217,7 +217,7 @@ fn before_one(origin: &RawOrigin, route: &str) -> Served {
 #[test]
 fn a_quiet_tunnel_ends_on_both_sides_and_gives_its_place_back() {
     let origin = chat();
-    let served = before_one(&origin, &format!("{PASS}\ntunnel_idle = \"0s\""));
+    let served = before_one(&origin, &format!("{PASS}\ntunnel_idle_timeout = \"0s\""));
     for count in 1..3 {
         let mut line = connect(served.address, OPEN);
         assert_eq!(head(&mut line)[0], "HTTP/1.1 101 Switching Protocols");
@@ -275,7 +275,7 @@ fn protocols_that_would_pass_the_routes_by_are_refused_in_the_configuration() {
         ("upgrade = [\"TLS\"]", "`TLS` would take requests past the routes"),
         ("upgrade = [\"web socket\"]", "`web socket` is not a protocol"),
         ("upgrade = [\"\"]", "`` is not a protocol"),
-        ("upgrade = [\"websocket\"]\ntunnel_idle = \"soon\"", "soon"),
+        ("upgrade = [\"websocket\"]\ntunnel_idle_timeout = \"soon\"", "soon"),
     ] {
         let (_, problems) =
             check(&route_to_addresses(&["127.0.0.1:1".parse().unwrap()], "", route));

@@ -95,8 +95,8 @@ impl RecordState {
             "running": self.pid.is_some(), "pid": self.pid, "restarts": self.restarts,
             "last_end": self.end.as_ref().map(|(reason, _)| reason),
             "last_end_s_ago": self.end.as_ref().map(|(_, at)| age(at).as_secs()),
-            "said_s_ago": self.document.as_ref().map(|(_, at)| age(at).as_secs_f64()),
-            "said": self.document.as_ref().map(|(document, _)| document),
+            "document_s_ago": self.document.as_ref().map(|(_, at)| age(at).as_secs_f64()),
+            "document": self.document.as_ref().map(|(document, _)| document),
         })
     }
 

@@ -326,7 +326,7 @@ impl FileSource {
             let rest = Remainder {
                 is_waiting: self.turns.is_waiting(id),
                 is_whole: self.catalogue.open.get(id).is_some_and(OpenLog::is_whole),
-                is_quiet: log.is_quiet(now, self.options.quiet),
+                is_quiet: log.is_quiet(now, self.options.idle_timeout),
                 behind: log.behind(),
             };
             match rest.decide() {

@@ -61,8 +61,8 @@ fn unknown_keys_are_rejected() {
 #[test]
 fn a_model_without_items_predicts_or_embeds_as_its_file_says() {
     let json = r#"[{"name":"trees","file":"m.txt","golden":"g.json","tolerance":0.01},
-                   {"name":"mini","file":"minilm","precision":"int8","batch_wait":"2ms",
-                    "embedding_cache":"0B","linkage_similarity_min":0.4}]"#;
+                   {"name":"mini","file":"minilm","precision":"int8","batch_timeout":"2ms",
+                    "embedding_cache_bytes_max":"0B","linkage_similarity_min":0.4}]"#;
     let models: Vec<ModelConfig> = serde_json::from_str(json).unwrap();
     let (plans, wrong) = planned(&models);
     assert_eq!(wrong, [""; 0]);
@@ -73,7 +73,7 @@ fn a_model_without_items_predicts_or_embeds_as_its_file_says() {
     );
     let texts = &plans.texts[0];
     assert_eq!((texts.precision, texts.cache_bytes), (Precision::Int8, 0));
-    assert_eq!(texts.batch_wait, Duration::from_millis(2));
+    assert_eq!(texts.batch_timeout, Duration::from_millis(2));
     assert_eq!((texts.linkage_similarity_min, texts.community_similarity_min), (0.4, 0.5));
 }
 

@@ -109,7 +109,7 @@ impl TextQueue {
 
     /// Takes a place among the requests that wait, unless as many do as may.
     pub(super) fn permit(&self, plan: &TextPlan) -> Option<QueuePermit> {
-        let is_full = self.state.lock().tokens >= plan.batch_tokens.saturating_mul(BATCHES_MAX);
+        let is_full = self.state.lock().tokens >= plan.batch_tokens_max.saturating_mul(BATCHES_MAX);
         (!is_full).then(|| QueuePermit::take(&self.requests, plan.queue_max)).flatten()
     }
 
@@ -147,10 +147,10 @@ impl TextQueue {
     pub(super) fn take(&self, plan: &TextPlan) -> DrainStep {
         let mut state = self.state.lock();
         if !state.is_ripe(plan) {
-            self.wait(&mut state, plan.batch_wait);
+            self.wait(&mut state, plan.batch_timeout);
         }
         let before = state.texts;
-        let batch = state.is_ripe(plan).then(|| state.batch(plan.batch_tokens)).flatten();
+        let batch = state.is_ripe(plan).then(|| state.batch(plan.batch_tokens_max)).flatten();
         let taken = batch.as_ref().map_or(0, |batch| batch.keys.len());
         state.is_scheduled = !state.waiting.is_empty();
         let abandoned = before - state.texts - taken;
@@ -190,9 +190,9 @@ impl TextQueue {
 impl State {
     fn is_ripe(&self, plan: &TextPlan) -> bool {
         let now = Instant::now();
-        let has_waited = |line: &WaitingTexts| now.duration_since(line.since) >= plan.batch_wait;
-        plan.batch_wait.is_zero()
-            || self.tokens >= plan.batch_tokens
+        let has_waited = |line: &WaitingTexts| now.duration_since(line.since) >= plan.batch_timeout;
+        plan.batch_timeout.is_zero()
+            || self.tokens >= plan.batch_tokens_max
             || self.waiting.iter().any(has_waited)
     }
 

@@ -94,7 +94,7 @@ fn remembered_texts_are_answered_at_once() {
 #[test]
 fn a_long_request_is_cut_and_a_short_one_gets_its_turn() {
     // Texts of seven tokens, two to a turn of eight, four and one of four tokens to a batch.
-    let stand = Stand::open("mean", |plan| plan.batch_tokens = 32);
+    let stand = Stand::open("mean", |plan| plan.batch_tokens_max = 32);
     let words = ["dog", "cat", "home", "fast", "walk", "runs", "the", "a"];
     let many: Vec<String> =
         words.iter().map(|word| format!("{word} {word} {word} {word} !")).collect();
@@ -113,7 +113,7 @@ fn a_long_request_is_cut_and_a_short_one_gets_its_turn() {
 
 #[test]
 fn a_text_larger_than_a_batch_goes_alone() {
-    let stand = Stand::open("mean", |plan| plan.batch_tokens = 1);
+    let stand = Stand::open("mean", |plan| plan.batch_tokens_max = 1);
     let (asked, got) = stand.ask(&WALKS, RAW);
     stand.pool.run();
     assert!(asked.is_answered());
@@ -159,7 +159,7 @@ fn as_many_requests_wait_as_may() {
 
 #[test]
 fn as_many_tokens_wait_as_may() {
-    let stand = Stand::open("mean", |plan| plan.batch_tokens = 1);
+    let stand = Stand::open("mean", |plan| plan.batch_tokens_max = 1);
     let many: Vec<String> = (0..64)
         .map(|n| ["dog", "cat", "fast", "home"][n % 4].to_owned() + &" a".repeat(n / 4))
         .collect();
@@ -226,7 +226,7 @@ fn a_vector_is_shared_whether_its_text_may_be_cut_or_not() {
 
 #[test]
 fn a_full_pool_has_the_work_done_by_who_asks() {
-    let stand = Stand::open("mean", |plan| plan.batch_tokens = 1);
+    let stand = Stand::open("mean", |plan| plan.batch_tokens_max = 1);
     stand.pool.fill(true);
     let (asked, _) = stand.ask(&WALKS, RAW);
     assert!(asked.is_answered(), "all three batches");
@@ -253,8 +253,8 @@ fn long_answers_are_written_apart() {
 #[test]
 fn texts_wait_for_others_until_a_batch_is_full() {
     let stand = Stand::open("mean", |plan| {
-        plan.batch_wait = Duration::from_secs(3600);
-        plan.batch_tokens = 12;
+        plan.batch_timeout = Duration::from_secs(3600);
+        plan.batch_tokens_max = 12;
     });
     let (first, _) = stand.ask(&WALKS[..1], RAW);
     stand.pool.step();
@@ -268,7 +268,7 @@ fn texts_wait_for_others_until_a_batch_is_full() {
 
 #[test]
 fn texts_that_waited_long_enough_go() {
-    let stand = Stand::open("mean", |plan| plan.batch_wait = Duration::from_nanos(1));
+    let stand = Stand::open("mean", |plan| plan.batch_timeout = Duration::from_nanos(1));
     let (asked, _) = stand.ask(&WALKS[..1], RAW);
     stand.pool.run();
     assert!(asked.is_answered());
@@ -373,7 +373,7 @@ fn a_text_that_the_model_cannot_do_fails_alone() {
 #[test]
 fn everyone_is_answered_whatever_threads_do() {
     let stand = Stand::open("mean", |plan| {
-        plan.batch_tokens = 64;
+        plan.batch_tokens_max = 64;
         plan.cache_bytes = 4000;
         plan.queue_max = 1000;
     });

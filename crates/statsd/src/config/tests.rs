@@ -31,7 +31,7 @@ fn everything_can_be_said() {
     let (plan, problems) = read(
         r#"{"listen": ["udp:[::]:8125", "tcp:127.0.0.1:8125", "unix:s.sock",
                        "unixgram:/run/d.sock"],
-            "management": "off", "flush": "1s", "percentiles": [50, 99.9, -1], "idle": "never",
+            "management": "off", "flush": "1s", "percentiles": [50, 99.9, -1], "idle_timeout": "never",
             "histogram": [{"part": "", "bins": [1, 2.5, "inf"]}],
             "prefix_bytes_max": {"app.": "10MB"},
             "backend": [{"kind": "graphite", "to": "g:2003", "protocol": "pickle"},
@@ -52,7 +52,7 @@ fn everything_can_be_said() {
 fn every_problem_is_named_with_its_key() {
     let (_, problems) = read(
         r#"{"listen": ["8125", "udp:nowhere"], "management": "8126", "management_allow": ["all"],
-            "flush": "0", "percentiles": [0, 101], "idle": "soon", "receive_buffer": "much",
+            "flush": "0", "percentiles": [0, 101], "idle_timeout": "soon", "receive_buffer_bytes": "much",
             "histogram": [{"part": "a", "bins": [2, 1]}],
             "backend": [{"kind": "graphite"}, {"kind": "kafka", "to": "x"},
                         {"kind": "otlp", "to": "collector:4318"},
@@ -69,8 +69,8 @@ fn every_problem_is_named_with_its_key() {
         "flush: is 0",
         "percentiles: 0 ",
         "percentiles: 101 ",
-        "idle: ",
-        "receive_buffer: ",
+        "idle_timeout: ",
+        "receive_buffer_bytes: ",
         "histogram[0].bins: ",
         "backend[0].to: ",
         "backend[1].kind: `kafka`",

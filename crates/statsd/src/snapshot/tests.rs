@@ -19,7 +19,7 @@ use crate::tally::Tally;
 fn start(folder: &Path) -> StatsdServer {
     let config: Config = serde_json::from_value(json!({
         "listen": ["udp:127.0.0.1:0"], "management": "off", "flush": "1h", "receivers": 2,
-        "idle": "never",
+        "idle_timeout": "never",
     }))
     .expect("the shape fits");
     let plan = config::plan(&config, folder, &mut |key, reason| panic!("{key}: {reason}"));

@@ -40,12 +40,12 @@ fn what_can_change_is_in_force_and_what_cannot_is_named_and_stays() {
     let server = StatsdServer::start(plan(r#"{"percentiles": [90]}"#), None).expect("it starts");
     let state = server.state();
     for round in 1..4 {
-        let text = r#"{"percentiles": [50, 99], "idle": "never", "prefix": "own", "flush": "2h",
-                       "listen": ["udp:127.0.0.1:1"], "spool": "elsewhere",
+        let text = r#"{"percentiles": [50, 99], "idle_timeout": "never", "prefix": "own", "flush": "2h",
+                       "listen": ["udp:127.0.0.1:1"], "spool_dir": "elsewhere",
                        "names_bytes_max": "1MB", "management": "127.0.0.1:1"}"#;
         let text = text.replace("99", &format!("{}", 90 + round));
         let stuck = state.config.leave(plan(&text));
-        assert_eq!(stuck, ["listen", "management", "flush", "spool"]);
+        assert_eq!(stuck, ["listen", "management", "flush", "spool_dir"]);
         let version = state.config.version();
         state.apply_reloaded();
         assert_eq!(state.config.version(), version + 1);
@@ -55,7 +55,7 @@ fn what_can_change_is_in_force_and_what_cannot_is_named_and_stays() {
         assert_eq!((now.interval.as_secs(), now.management.is_some()), (3600, false));
         assert_eq!(setting(&now, "flush"), r#""1h""#);
         assert_eq!(setting(&now, "listen"), r#"["udp:127.0.0.1:0"]"#);
-        assert_eq!(setting(&now, "idle"), r#""never""#);
+        assert_eq!(setting(&now, "idle_timeout"), r#""never""#);
         assert_eq!(state.tally.bounds().budget.usage()[0].bytes_max, 1_000_000);
     }
     state.apply_reloaded();

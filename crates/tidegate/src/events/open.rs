@@ -29,7 +29,7 @@ pub(super) fn line_source(
             files: source.files.clone(),
             strict: source.strict,
             sync: source.sync,
-            quiet: source.quiet,
+            idle_timeout: source.idle_timeout,
             time_of: Some(pipeline::time_in(&source.format)),
         };
         return Box::new(FileSource::new(name, options, disk, Arc::new(SystemClock)));

@@ -60,7 +60,7 @@ fn what_is_recorded_is_delivered() {
     let server = Running::start(CONFIG, |_| {});
     read(&server, 0..20);
     until("the rows", || held(server.folder.path()) == (20, 20));
-    until("the status", || server.status()["record"]["said"]["pipelines"][0]["rows"] == 20);
+    until("the status", || server.status()["record"]["document"]["pipelines"][0]["rows"] == 20);
     let (_, said, _) = crate::running::run(&["events", "status"], server.folder.path());
     assert!(said.contains("journal to main"), "{said}");
 }

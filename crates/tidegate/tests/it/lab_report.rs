@@ -133,7 +133,7 @@ fn files_without_calls_are_refused_and_those_with_few_reported() {
     }
     let report = json(folder.path(), &["--from", "three.csv"]);
     assert_eq!(report["calls"], 3, "{report}");
-    assert_eq!(report["verdicts"][0]["why"], "3 calls; at least 15 are needed");
+    assert_eq!(report["verdicts"][0]["reason"], "3 calls; at least 15 are needed");
 }
 
 #[test]

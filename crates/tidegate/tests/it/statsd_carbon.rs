@@ -51,7 +51,7 @@ impl Carbon {
         let (folder, text, pickle) = (self.folder.path().display(), self.text, self.pickle);
         format!(
             "[statsd]\nlisten = [\"udp:127.0.0.1:{udp}\"]\nmanagement = \"{management}\"\n\
-             flush = \"1s\"\nspool = \"{folder}/spool\"\n\
+             flush = \"1s\"\nspool_dir = \"{folder}/spool\"\n\
              [[statsd.backend]]\nkind = \"graphite\"\nto = \"127.0.0.1:{text}\"\n\
              global_prefix = \"text\"\n\
              [[statsd.backend]]\nkind = \"graphite\"\nto = \"127.0.0.1:{pickle}\"\n\

@@ -17,7 +17,7 @@ use crate::statsd::{Carbon, Lines, Statsd, graphite, native, send};
 fn start(folder: TempDir, udp: u16, flush: &str, carbon: u16) -> Statsd {
     let config = |port, _: &Path| {
         let text = native(udp, port, &graphite(carbon));
-        text.replace("\"1s\"", &format!("\"{flush}\"\nidle = \"never\""))
+        text.replace("\"1s\"", &format!("\"{flush}\"\nidle_timeout = \"never\""))
     };
     Statsd::start_in(folder, "t.toml", &[], config)
 }
@@ -250,7 +250,7 @@ fn a_million_names_stay_within_their_bytes_and_every_sample_is_counted() {
     let bytes_max = 4_000_000;
     let config = |port, _: &Path| {
         let text = native(udp, port, &graphite(carbon.port));
-        let bounds = format!("\"2s\"\nidle = \"2s\"\nnames_bytes_max = \"{bytes_max}B\"");
+        let bounds = format!("\"2s\"\nidle_timeout = \"2s\"\nnames_bytes_max = \"{bytes_max}B\"");
         text.replace("\"1s\"", &bounds)
     };
     let statsd = Statsd::start("t.toml", &[], config);

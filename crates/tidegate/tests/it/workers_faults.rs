@@ -208,7 +208,7 @@ fn a_request_whose_worker_is_stopped_is_504_and_the_others_are_served() {
 
 #[test]
 fn a_worker_that_leaks_is_replaced_while_every_request_is_answered() {
-    let running = serve("memory_max = \"60MB\"");
+    let running = serve("memory_bytes_max = \"60MB\"");
     assert_eq!(running.get("/leak").status, 200);
     until("its replacement", || {
         assert_eq!(running.get("/").status, 200);
@@ -437,10 +437,10 @@ fn an_app_whose_import_starts_threads_is_refused_by_their_names_and_served_unsha
     );
     let running = begin(&app, &config(""));
     let said = until_listed(&running, &["threads: ", "ticker", "hint: "]);
-    assert!(said.contains("share = \"off\""), "{said}");
+    assert!(said.contains("share_memory = \"off\""), "{said}");
     until("the alarm", || alarms(&running).contains("ticker"));
     assert_eq!(running.get("/").status, 503);
-    let running = begin(&app, &config("share = \"off\""));
+    let running = begin(&app, &config("share_memory = \"off\""));
     until("two workers", || count(&pool(&running), "free") == 2);
     assert_eq!(running.get("/").status, 200);
 }
@@ -498,11 +498,11 @@ fn a_folder_of_sockets_that_cannot_be_used_is_refused_at_the_start() {
         assert_eq!(code, 1, "{err}");
         err
     };
-    let under_a_file = refused("folder = \"app.py/pool\"");
+    let under_a_file = refused("dir = \"app.py/pool\"");
     assert!(under_a_file.contains("app.py/pool"), "{under_a_file}");
     let running = serve("");
     let taken = running.folder.path().join("data/workers/app");
-    let in_use = refused(&format!("folder = \"{}\"", taken.display()));
+    let in_use = refused(&format!("dir = \"{}\"", taken.display()));
     assert!(in_use.contains("data/workers/app"), "{in_use}");
     assert_eq!(running.get("/").status, 200);
 }

@@ -26,9 +26,9 @@ fn least() -> PoolConfig {
 fn a_name_and_an_app_are_enough() {
     let (plan, problems) = checked(least(), Defaults::default());
     assert_eq!(problems, [""; 0]);
-    assert_eq!((plan.workers, plan.threads, plan.concurrency, plan.queue), (3, 1, 1, 1000));
+    assert_eq!((plan.workers, plan.threads, plan.concurrency, plan.queue_max), (3, 1, 1, 1000));
     assert_eq!(
-        (plan.kind, plan.server, plan.share, plan.reload),
+        (plan.kind, plan.server, plan.share_memory, plan.reload),
         (Kind::Auto, HttpServer::BuiltIn, true, true)
     );
     assert_eq!(plan.requests_max, None);
@@ -71,10 +71,10 @@ fn every_problem_is_told_with_its_key() {
         preload: Some("models".to_owned()),
         workers: Some(0),
         requests_max: Some(RequestsMax::Number(0)),
-        memory_max: Some("much".to_owned()),
+        memory_bytes_max: Some("much".to_owned()),
         timeout: Some("0s".to_owned()),
-        share: Some("yes".to_owned()),
-        folder: Some(format!("/{}", "long/".repeat(30)).into()),
+        share_memory: Some("yes".to_owned()),
+        dir: Some(format!("/{}", "long/".repeat(30)).into()),
         canary: Some(super::CanaryConfig { path: Some("ping".to_owned()), status: None }),
         ..PoolConfig::default()
     };
@@ -83,13 +83,13 @@ fn every_problem_is_told_with_its_key() {
     let expected = [
         "name",
         "python",
-        "folder",
+        "dir",
         "preload",
         "workers",
         "requests_max",
-        "memory_max",
+        "memory_bytes_max",
         "timeout",
-        "share",
+        "share_memory",
         "canary.path",
     ];
     assert_eq!(keys, expected, "{problems:#?}");

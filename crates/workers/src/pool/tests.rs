@@ -96,7 +96,7 @@ fn futures_poll<F: Future + Unpin>(future: &mut F) -> Option<F::Output> {
 #[test]
 fn a_full_queue_refuses_and_says_how_many_wait() {
     block_on(async {
-        let Bench { pool, .. } = bench(|plan| plan.queue = 1);
+        let Bench { pool, .. } = bench(|plan| plan.queue_max = 1);
         let mut first = Box::pin(pool.take(soon()));
         assert!(futures_poll(&mut first).is_none());
         let error = pool.take(soon()).await.unwrap_err();

@@ -170,7 +170,7 @@ impl Executor {
         if request.with_new_preload {
             state.preloads.supersede();
         }
-        let preload = match (state.plan.share, state.preloads.usable()) {
+        let preload = match (state.plan.share_memory, state.preloads.usable()) {
             (false, _) => None,
             (true, Some(usable)) => Some(usable),
             (true, None) => Some(self.start_preload(state, now)?),

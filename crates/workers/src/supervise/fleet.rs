@@ -1,6 +1,6 @@
 //! What is known of each process of a pool: plain data, without handles.
 //!
-//! There are three kinds. A preload process (`keeper` in the protocol and in Python) holds what is
+//! There are three kinds. A preload process holds what is
 //! preloaded. Each generation, which is one import of the app, has a parent that holds the app;
 //! where workers import the app themselves it has none. Workers answer requests.
 //! Invariant: a process has a [`Contact`] from its first message to its end.

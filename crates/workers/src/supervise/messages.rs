@@ -114,7 +114,7 @@ fn worker_ready(state: &mut State, id: u64, ready: Ready) -> Vec<Action> {
     let mut actions = Vec::new();
     // One that was not forked reports what its parent would have reported.
     if let Some(generation) = state.generations.get_mut(worker.generation)
-        && !state.plan.share
+        && !state.plan.share_memory
     {
         // A change is measured by what the first worker loaded: a later one may have loaded the
         // change.

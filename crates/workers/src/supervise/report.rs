@@ -79,7 +79,7 @@ fn alarms(state: &State, now: Instant) -> Vec<String> {
     let born = state.fresh_private_bytes.zip(state.plan.memory_bytes_max);
     if let Some((fresh, max)) = born.filter(|(fresh, max)| fresh > max) {
         alarms.push(format!(
-            "workers {pool}: a fresh worker has {} MB for itself, more than `memory_max` \
+            "workers {pool}: a fresh worker has {} MB for itself, more than `memory_bytes_max` \
              ({} MB): none is replaced for its memory",
             fresh / 1_000_000,
             max / 1_000_000
@@ -103,7 +103,7 @@ fn describe(id: u64, worker: &Worker, now: Instant) -> WorkerStatus {
         age_s: now.duration_since(worker.began.instant).as_secs_f64(),
         memory: worker.memory,
         answered_s_ago: None,
-        leaves_for: worker.reason.map(Reason::name),
+        leaving_reason: worker.reason.map(Reason::name),
         last_error: worker.error.clone(),
     }
 }

@@ -47,7 +47,7 @@ pub(super) fn spawn(
             command.arg("worker").env("TIDEGATE_WORKER_ID", id.to_string());
             command.env("TIDEGATE_GENERATION", generation.unwrap_or(0).to_string());
         }
-        ProcessName::Preload(_) | ProcessName::Parent(_) => drop(command.arg("keeper")),
+        ProcessName::Preload(_) | ProcessName::Parent(_) => drop(command.arg("preload")),
     }
     command.spawn()
 }
@@ -99,7 +99,7 @@ fn settings(plan: &Plan) -> String {
         "threads": plan.threads,
         "concurrency": plan.concurrency,
         "server": plan.server,
-        "share": plan.share,
+        "share": plan.share_memory,
         "lifespan": plan.lifespan,
     })
     .to_string()

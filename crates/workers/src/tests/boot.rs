@@ -21,8 +21,8 @@ fn an_interpreter_may_be_a_script_that_starts_it() {
         std::fs::set_permissions(&script, PermissionsExt::from_mode(0o755)).unwrap();
         plan.interpreter = script;
     });
-    let keeper = bench.pool().status().holders[0];
-    signal(keeper, "KILL");
+    let preload = bench.pool().status().holders[0];
+    signal(preload, "KILL");
     bench.wait("it is replaced", |status| {
         status.workers.len() == 2 && status.workers.iter().all(|it| it.generation == 2)
     });
@@ -102,7 +102,7 @@ fn an_app_that_starts_threads_when_imported_is_forked_by_nobody() {
     let trouble = status.last_error.unwrap();
     assert_eq!(trouble.stage, "threads");
     assert!(trouble.reason.contains("ticker") && trouble.hint.unwrap().contains("share"));
-    let bench = Bench::serving(&threads, |plan| plan.share = false);
+    let bench = Bench::serving(&threads, |plan| plan.share_memory = false);
     assert!(bench.get("/").ends_with(" one"));
     assert_eq!(bench.pool().status().holders.len(), 0);
 }

@@ -52,7 +52,7 @@ fn the_end_is_bounded_whatever_workers_do() {
 #[test]
 fn a_pool_that_never_came_up_ends_too() {
     let mut bench = Bench::new("import time\ntime.sleep(300)\n", |_| {});
-    bench.wait("the keeper has come", |status| !status.holders.is_empty());
+    bench.wait("the preload process has come", |status| !status.holders.is_empty());
     bench.end();
 }
 

@@ -106,12 +106,12 @@ fn a_killed_parent_is_followed_by_a_new_generation() {
         let new = status.workers.iter().filter(|it| it.generation == 2 && it.state == "free");
         new.count() == 2 && status.workers.len() == 2
     });
-    assert_eq!(status.holders[0], before.holders[0], "the keeper stays");
+    assert_eq!(status.holders[0], before.holders[0], "the preload process stays");
     assert!(bench.get("/").ends_with(" one"));
 }
 
 #[test]
-fn workers_serve_on_while_a_killed_keeper_is_replaced() {
+fn workers_serve_on_while_a_killed_preload_process_is_replaced() {
     let bench = Bench::serving(APP, |plan| {
         let slow = "import os, time\ndef load():\n    open('loads', 'a').write('x')\n    \
                     while os.path.exists('slow'): time.sleep(0.005)\n";
@@ -122,7 +122,7 @@ fn workers_serve_on_while_a_killed_keeper_is_replaced() {
     bench.open("slow");
     signal(before.holders[0], "KILL");
     let loads = bench.dir.path().join("loads");
-    bench.wait("a new keeper loads", |_| std::fs::read(&loads).unwrap() == b"xx");
+    bench.wait("a new preload process loads", |_| std::fs::read(&loads).unwrap() == b"xx");
     assert!(bench.get("/").ends_with(" one"));
     std::fs::remove_file(bench.dir.path().join("slow")).unwrap();
     bench.wait("its generation serves alone", |status| {

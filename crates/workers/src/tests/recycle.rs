@@ -41,8 +41,8 @@ fn a_worker_that_grows_is_replaced() {
 fn a_limit_below_what_a_fresh_worker_takes_replaces_nobody() {
     let bench = Bench::serving(APP, |plan| plan.memory_bytes_max = Some(1000));
     let status = bench.wait("it is told", |it| !it.alarms.is_empty());
-    assert!(status.alarms[0].contains("more than `memory_max`"), "{:?}", status.alarms);
-    assert!(status.workers.iter().all(|worker| worker.leaves_for.is_none()));
+    assert!(status.alarms[0].contains("more than `memory_bytes_max`"), "{:?}", status.alarms);
+    assert!(status.workers.iter().all(|worker| worker.leaving_reason.is_none()));
 }
 
 #[test]

@@ -71,7 +71,7 @@ fn reloading_loses_nothing_under_load() {
             status.workers.len() == 2 && status.workers.iter().all(|it| it.generation == 2)
         });
         write(bench.dir.path(), "models.py", &format!("{MODEL}\n# changed\n"));
-        bench.wait("a new keeper's code serves alone", |status| {
+        bench.wait("a new preload process's code serves alone", |status| {
             status.workers.len() == 2 && status.workers.iter().all(|it| it.generation == 3)
         });
     });
@@ -125,12 +125,13 @@ fn a_change_of_the_model_that_failed_is_not_passed_over_later() {
 }
 
 #[test]
-fn what_the_keeper_has_loaded_is_loaded_anew_when_it_changes() {
+fn what_the_preload_process_has_loaded_is_loaded_anew_when_it_changes() {
     let bench = Bench::serving(&first(), with_model);
     let before = bench.pool().status();
     write(bench.dir.path(), "models.py", &format!("{MODEL}\n# changed\n"));
     generation_alone(&bench, 2);
-    let status = bench.wait("the old keeper has ended", |status| status.holders.len() == 2);
+    let status =
+        bench.wait("the old preload process has ended", |status| status.holders.len() == 2);
     assert_ne!(status.holders[0], before.holders[0]);
     assert_eq!(loads(&bench), 2);
 }
@@ -147,7 +148,7 @@ fn a_wish_reloads_where_files_are_not_watched() {
 
 #[test]
 fn workers_that_share_nothing_are_reloaded_too() {
-    let bench = Bench::serving(APP, |plan| plan.share = false);
+    let bench = Bench::serving(APP, |plan| plan.share_memory = false);
     write(bench.dir.path(), "app.py", &APP.replace("\"one\"", "\"two\""));
     generation_alone(&bench, 2);
     assert!(bench.get("/").ends_with(" two"));
@@ -155,7 +156,7 @@ fn workers_that_share_nothing_are_reloaded_too() {
 
 #[test]
 fn a_change_is_not_lost_on_a_worker_that_loads_it_by_itself() {
-    let bench = Bench::serving(APP, |plan| plan.share = false);
+    let bench = Bench::serving(APP, |plan| plan.share_memory = false);
     write(bench.dir.path(), "app.py", &second().replace("models, ", ""));
     // Its successor imports the changed file before the change is seen.
     signal(pids(&bench.pool().status())[0], "KILL");

@@ -21,7 +21,7 @@ fn messages_are_read_line_by_line() {
         "\n",
         r#"{"say":"ready","socket":"/w7.sock","seconds":0.25,"new_field":1}"#,
         "\n",
-        r#"{"say":"failed","stage":"import","why":"x","hint":null,"traceback":null}"#,
+        r#"{"say":"failed","stage":"import","reason":"x","hint":null,"traceback":null}"#,
         "\n",
         r#"{"say":"exited","pid":5,"status":9,"maxrss_kb":1}"#,
         "\n{\"say\":\"free\"}\n{\"say\":\"pong\",\"n\":3}\n",

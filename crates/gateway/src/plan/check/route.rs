@@ -57,10 +57,10 @@ pub(super) fn route(
         if_healthy: first_upstream.filter(|_| config.if_healthy == Some(true)),
         hit_for_miss: section.span("hit_for_miss", config.hit_for_miss, 10_000),
         lease: section.span("lease", config.lease, defaults.lease_ms),
-        wait: section.span("wait", config.wait, defaults.wait_ms),
+        wait: section.span("wait_timeout", config.wait_timeout, defaults.wait_ms),
         record: record(section, config.record),
         cors: config.cors.map(|config| cors(section, config)),
-        upgrade: upgrade(section, config.upgrade, config.tunnel_idle, &arms),
+        upgrade: upgrade(section, config.upgrade, config.tunnel_idle_timeout, &arms),
         server_timing: section.choice("server_timing", config.server_timing, &timings),
         body_bytes_max: section.size("body_bytes_max", config.body_bytes_max, 8_000_000),
         compress: storing::compress(section, config.compress),
@@ -82,7 +82,7 @@ fn namespace(config: &RouteConfig) -> u64 {
     XxHash3_64::oneshot(format!("{config:?}").as_bytes())
 }
 
-/// The defaults of `lease` and `wait`. They never cut the `answer_timeout` of an upstream short.
+/// The defaults of `lease` and `wait_timeout`. They never cut the `answer_timeout` of an upstream short.
 struct DefaultTimes {
     lease_ms: u64,
     wait_ms: u64,
@@ -172,7 +172,7 @@ fn upgrade(
     idle_timeout: Option<String>,
     arms: &[Arm],
 ) -> Option<UpgradePlan> {
-    let idle_timeout = section.span("tunnel_idle", idle_timeout, 300_000);
+    let idle_timeout = section.span("tunnel_idle_timeout", idle_timeout, 300_000);
     let protocols = protocols.unwrap_or_default();
     if !protocols.is_empty() && !arms.iter().any(|arm| arm.upstream().is_some()) {
         section.wrong("upgrade", "only an upstream can change the protocol");

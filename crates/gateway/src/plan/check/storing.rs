@@ -129,7 +129,7 @@ pub(super) fn compress(
     let lower = |name: String| name.to_ascii_lowercase().into();
     Some(Compression {
         types: rules.types.map_or(usual.types, |types| types.into_iter().map(lower).collect()),
-        bytes_min: section.size("compress.min_bytes", rules.min_bytes, usual.bytes_min),
+        bytes_min: section.size("compress.bytes_min", rules.bytes_min, usual.bytes_min),
         codings: if rules.encodings.is_some() { codings } else { usual.codings },
     })
 }

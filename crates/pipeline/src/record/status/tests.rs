@@ -13,12 +13,12 @@ fn only_the_process_that_runs_is_believed() {
     let status = RecordStatus::default();
     let documents = "{\"pid\":6,\"n\":1}\nno JSON\n{\"pid\":7,\"n\":2}\n{\"n\":3}\n";
     status.follow(documents.as_bytes());
-    assert!(status.status()["said"].is_null(), "nothing runs yet");
+    assert!(status.status()["document"].is_null(), "nothing runs yet");
     status.started(PID);
     status.follow(documents.as_bytes());
-    assert_eq!(status.status()["said"]["n"], 2);
+    assert_eq!(status.status()["document"]["n"], 2);
     status.stopped();
-    assert!(status.status()["said"].is_null() && status.status()["running"] == false);
+    assert!(status.status()["document"].is_null() && status.status()["running"] == false);
 }
 
 #[test]
@@ -27,7 +27,7 @@ fn a_document_that_is_too_long_is_passed_over() {
     status.started(PID);
     let long = "x".repeat(DOCUMENT_BYTES_MAX as usize + 1);
     status.follow(format!("\"{long}\"\n{{\"pid\":7,\"n\":2}}\n").as_bytes());
-    assert_eq!(status.status()["said"]["n"], 2);
+    assert_eq!(status.status()["document"]["n"], 2);
 }
 
 #[test]

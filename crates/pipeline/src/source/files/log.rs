@@ -149,9 +149,9 @@ impl Log {
         self.seen.max(self.file.len).saturating_sub(self.mark.offset)
     }
 
-    /// Whether its file was found no longer for as long as `quiet`.
-    pub(super) fn is_quiet(&self, now: Instant, quiet: Duration) -> bool {
-        self.file.grown.is_none_or(|grown| now.saturating_duration_since(grown) >= quiet)
+    /// Whether its file was found no longer for as long as `idle_timeout`.
+    pub(super) fn is_quiet(&self, now: Instant, idle_timeout: Duration) -> bool {
+        self.file.grown.is_none_or(|grown| now.saturating_duration_since(grown) >= idle_timeout)
     }
 }
 

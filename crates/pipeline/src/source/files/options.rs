@@ -32,7 +32,7 @@ pub struct FileOptions {
     pub sync: bool,
     /// How long a rotated file must have been silent until it is closed. Its last, incomplete line
     /// is then given up.
-    pub quiet: Duration,
+    pub idle_timeout: Duration,
     /// Orders files by their first lines; by their last change without it.
     pub time_of: Option<TimeOf>,
 }

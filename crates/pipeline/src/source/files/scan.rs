@@ -288,11 +288,11 @@ impl Scan<'_> {
     /// Whether a file may still be written: its date is near, and it was seen to change lately. So
     /// a date in the future, as after a clock was set back, holds nothing up for long.
     fn is_young(&self, new: &Candidate) -> bool {
-        let quiet = self.options.quiet;
+        let idle_timeout = self.options.idle_timeout;
         let age = Duration::from_micros(self.now.unix_us.saturating_sub(new.metadata.modified_us));
         let record = self.catalogue.files.get(new.key);
         let rested = record.map(|record| self.now.monotonic - record.changed);
-        age < quiet && rested.is_none_or(|rested| rested < quiet)
+        age < idle_timeout && rested.is_none_or(|rested| rested < idle_timeout)
     }
 
     /// Whether a log has no file that it can be read from. One whose file does not hold it any

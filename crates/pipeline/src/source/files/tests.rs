@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use stdx::{Disk, FaultyDisk, ManualClock};
 
-use self::world::{QUIET, World, gzip, line, lines, zstd};
+use self::world::{IDLE_TIMEOUT, World, gzip, line, lines, zstd};
 use super::open_files::OPEN_MAX;
 use super::reader::CHUNK_BYTES;
 use super::*;
@@ -59,10 +59,10 @@ fn drains_a_renamed_file_that_leaves_the_pattern_and_a_deleted_one() {
         world.write("access.log", "b1");
         worker.write_all(lines("a2 a3").as_bytes()).unwrap();
         assert_eq!(tail.drain().sorted(), ["a2", "a3", "b1"]);
-        world.clock.advance(QUIET / 2);
+        world.clock.advance(IDLE_TIMEOUT / 2);
         worker.write_all(lines("a4").as_bytes()).unwrap();
         assert_eq!(tail.drain().ids, ["a4"]);
-        world.clock.advance(QUIET * 2);
+        world.clock.advance(IDLE_TIMEOUT * 2);
         assert!(tail.drain().is_empty());
         tail.drain();
         assert_eq!(tail.known(), 1, "what is gone and read is dropped from the position");
@@ -210,7 +210,7 @@ fn a_packed_copy_of_what_was_delivered_is_not_delivered_again() {
     assert!(tail.drain().is_empty(), "both are there");
     world.remove("access.log.1");
     assert!(tail.drain().is_empty());
-    world.clock.advance(QUIET * 2);
+    world.clock.advance(IDLE_TIMEOUT * 2);
     assert!(tail.drain().is_empty());
     assert!(tail.drain().is_empty());
     assert!(world.resume(&tail).drain().is_empty());
@@ -240,11 +240,11 @@ fn the_last_line_waits_until_the_file_is_rotated_and_quiet() {
     world.partial("access.log", b"id=torn");
     let mut tail = world.tail();
     assert_eq!(tail.drain().ids, ["a1"]);
-    world.clock.advance(QUIET * 2);
+    world.clock.advance(IDLE_TIMEOUT * 2);
     assert!(tail.drain().torn.is_empty(), "it may be completed as long as it is written to");
     world.rename("access.log", "access.log.1");
     assert!(tail.drain().torn.is_empty(), "the writer may still have it");
-    world.clock.advance(QUIET * 2);
+    world.clock.advance(IDLE_TIMEOUT * 2);
     assert_eq!(tail.drain().torn, [b"id=torn".to_vec()]);
     assert!(tail.drain().is_empty());
     assert!(world.resume(&tail).drain().is_empty());
@@ -263,7 +263,7 @@ fn every_rotated_file_gives_up_its_last_line_and_is_closed() {
         world.rename(&format!("{name}.log"), &format!("{name}.log.1"));
     }
     assert!(tail.drain().torn.is_empty());
-    world.clock.advance(QUIET * 2);
+    world.clock.advance(IDLE_TIMEOUT * 2);
     let mut torn = tail.drain().torn;
     torn.extend(tail.drain().torn);
     torn.sort();
@@ -282,7 +282,7 @@ fn a_clock_that_is_set_back_hides_no_new_file_and_no_rest() {
     world.clock.set_back(Duration::from_secs(100 * 24 * 60 * 60));
     world.write("b.log", "b1");
     assert_eq!(tail.drain().ids, ["b1"], "it is looked for after a second, not after 100 days");
-    world.clock.advance(QUIET * 2);
+    world.clock.advance(IDLE_TIMEOUT * 2);
     assert_eq!(tail.drain().torn, [b"id=torn".to_vec()], "it was silent long enough");
 }
 
@@ -294,7 +294,7 @@ fn a_packed_file_from_the_future_is_read_once_it_rests() {
     fs::write(world.path("a.log.gz"), &packed[..packed.len() - 4]).unwrap();
     let mut tail = world.tail();
     assert!(tail.drain().is_empty(), "it may be being packed");
-    world.clock.advance(QUIET * 2);
+    world.clock.advance(IDLE_TIMEOUT * 2);
     assert_eq!(tail.drain().ids, ["a1"]);
 }
 
@@ -448,7 +448,7 @@ fn the_position_forgets_what_is_gone_and_stays_small() {
             world.remove(&format!("access.log.{}", day - 3));
         }
         tail.drain();
-        world.clock.advance(QUIET * 2);
+        world.clock.advance(IDLE_TIMEOUT * 2);
         tail.drain();
         tail.drain();
     }

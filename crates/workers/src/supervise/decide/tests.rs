@@ -297,7 +297,7 @@ fn requests_may_wait_again_once_a_worker_serves() {
 
 #[test]
 fn workers_that_share_nothing_need_no_parent() {
-    let mut pool = Fixture::empty(|plan| plan.share = false);
+    let mut pool = Fixture::empty(|plan| plan.share_memory = false);
     pool.add_candidate(LoadStage::Ready);
     assert_eq!(decide(&pool), [start(1)]);
     let worker = pool.add_worker(1, WorkerStage::Serving(pool.now));

@@ -27,7 +27,7 @@ fn watched(actions: &[Action]) -> Vec<(Vec<PathBuf>, bool)> {
 
 const READY: &str = r#"{"say":"ready","files":["/app/app.py"],"seconds":1.5,"kind":"asgi"}"#;
 const LISTENS: &str = r#"{"say":"ready","files":["/app/app.py"],"socket":"/pool/w.sock"}"#;
-const FAILED: &str = r#"{"say":"failed","stage":"import","why":"no such module",
+const FAILED: &str = r#"{"say":"failed","stage":"import","reason":"no such module",
     "traceback":"Traceback:\n  File \"/app/more.py\", line 1\n  File \"/usr/lib/os.py\", line 2"}"#;
 
 #[test]
@@ -50,7 +50,7 @@ fn a_preload_process_may_be_the_child_of_what_we_started() {
     pool.add_preload(LoadStage::Loading(pool.now));
     pool.state.preloads.get_mut(1).unwrap().contact = None;
     assert_eq!(pool.state.find(10), Some(ProcessName::Preload(1)));
-    let hello = r#"{"role":"keeper","python":"3.13"}"#;
+    let hello = r#"{"role":"preload","python":"3.13"}"#;
     assert_eq!(join(&mut pool, hello, 4711), Some(ProcessName::Preload(1)));
     assert_eq!(pool.state.find(4711), Some(ProcessName::Preload(1)));
     assert_eq!(pool.state.find(10), None, "the wrapper may end");
@@ -88,7 +88,7 @@ fn a_worker_that_listens_gets_the_canary_within_its_own_deadline() {
 
 #[test]
 fn files_of_later_workers_that_share_nothing_are_watched_only_if_they_are_new() {
-    let mut pool = Fixture::empty(|plan| plan.share = false);
+    let mut pool = Fixture::empty(|plan| plan.share_memory = false);
     pool.add_candidate(LoadStage::Ready);
     for more in [vec![PathBuf::from("/app/app.py")], vec![]] {
         let worker = pool.add_worker(1, WorkerStage::Starting(pool.now));

@@ -7,7 +7,7 @@ use std::fs;
 
 use stdx::Random;
 
-use super::world::{QUIET, Seen, Tail, World, gzip, line};
+use super::world::{IDLE_TIMEOUT, Seen, Tail, World, gzip, line};
 
 const LIVE: &str = "access.log";
 const SEEDS: u64 = 100;
@@ -48,7 +48,7 @@ fn every_line_comes_once_and_every_lost_byte_is_reported_whatever_happens_to_the
         machine.complete();
         for _ in 0..4 {
             machine.drain();
-            machine.world.clock.advance(QUIET * 2);
+            machine.world.clock.advance(IDLE_TIMEOUT * 2);
         }
         machine.check(seed);
     }
@@ -88,7 +88,7 @@ impl Machine {
             12 => ("compress", Self::compress),
             13 => ("delete", Self::delete),
             14 => ("late worker", Self::late_worker),
-            _ => ("quiet", |machine| machine.world.clock.advance(QUIET * 2)),
+            _ => ("quiet", |machine| machine.world.clock.advance(IDLE_TIMEOUT * 2)),
         };
         self.story.push(format!("{what} at n{}", self.written));
         step(self);

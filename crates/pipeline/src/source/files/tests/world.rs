@@ -11,7 +11,7 @@ use tempfile::TempDir;
 
 use super::super::*;
 
-pub(super) const QUIET: Duration = Duration::from_secs(600);
+pub(super) const IDLE_TIMEOUT: Duration = Duration::from_secs(600);
 
 /// A directory with logs.
 pub(super) struct World {
@@ -73,8 +73,8 @@ impl World {
 
     fn with(dir: TempDir, disk: Arc<dyn Disk>, clock: ManualClock, patterns: &[PathBuf]) -> Self {
         let files = patterns.iter().map(|pattern| FilePattern::new(pattern).unwrap()).collect();
-        let (strict, sync, quiet) = (false, false, QUIET);
-        let options = FileOptions { files, strict, sync, quiet, time_of: None };
+        let (strict, sync, idle_timeout) = (false, false, IDLE_TIMEOUT);
+        let options = FileOptions { files, strict, sync, idle_timeout, time_of: None };
         Self { clock, options, disk, dir }
     }
 

@@ -1,4 +1,4 @@
-"""The keeper: loads what outlives the app's code, and forks a parent for each generation of it.
+"""The preload process: loads what outlives the app's code, and forks a parent for each generation.
 
 It holds what `preload` returned for as long as the pool lives and never imports the app, so that
 new code gets a new parent in the time of its own import, with the model already there.
@@ -22,14 +22,14 @@ from tidegate.workers.threads import refuse_threads
 SHARED_MEMORY = "/dev/shm"
 
 
-def start_keeper() -> NoReturn:
-    """Runs the keeper, from its start by the supervisor to its end."""
+def start_preload() -> NoReturn:
+    """Runs the preload process, from its start by the supervisor to its end."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     outlive_terminations()
     # What is loaded here lives for ever; looking for garbage among it costs time and pages.
     gc.disable()
     control = Control(control_path())
-    control.hello("keeper")
+    control.hello("preload")
     try:
         pool = Pool.from_environment()
         started = time.monotonic()
