@@ -1,9 +1,9 @@
 //! A request without a usable entry in memory: it takes a stale entry, leads or joins a flight, or
 //! fetches alone.
 //!
-//! Invariants: a request waits on at most two flights of its key, in all for the `wait_timeout` of its
-//! route. A flight that it leads goes on if its client leaves. A fetch for this request alone ends
-//! with the request. Never here: how a fetch is made (`fetch`), and what a reply looks like.
+//! Invariants: a request waits on at most two flights of its key, in all for the `wait_timeout` of
+//! its route. A flight that it leads goes on if its client leaves. A fetch for this request alone
+//! ends with the request. Never here: how a fetch is made (`fetch`), and what a reply looks like.
 
 use std::pin::{Pin, pin};
 use std::rc::Rc;

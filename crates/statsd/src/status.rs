@@ -133,9 +133,9 @@ impl ServerStatus {
         let bad: Map<String, Value> =
             bad.map(|(reason, count)| (reason.name().to_owned(), count.into())).collect();
         let last_bad = self.totals.last_bad.as_ref();
-        let last_bad = last_bad.map(
-            |(reason, line)| json!({ "reason": reason.name(), "line": String::from_utf8_lossy(line) }),
-        );
+        let last_bad = last_bad.map(|(reason, line)| {
+            json!({ "reason": reason.name(), "line": String::from_utf8_lossy(line) })
+        });
         let sockets = self.sockets.iter().map(|socket| {
             json!({
                 "address": socket.address,

@@ -31,7 +31,8 @@ fn everything_can_be_said() {
     let (plan, problems) = read(
         r#"{"listen": ["udp:[::]:8125", "tcp:127.0.0.1:8125", "unix:s.sock",
                        "unixgram:/run/d.sock"],
-            "management": "off", "flush": "1s", "percentiles": [50, 99.9, -1], "idle_timeout": "never",
+            "management": "off", "flush": "1s", "percentiles": [50, 99.9, -1],
+            "idle_timeout": "never",
             "histogram": [{"part": "", "bins": [1, 2.5, "inf"]}],
             "prefix_bytes_max": {"app.": "10MB"},
             "backend": [{"kind": "graphite", "to": "g:2003", "protocol": "pickle"},
@@ -52,7 +53,8 @@ fn everything_can_be_said() {
 fn every_problem_is_named_with_its_key() {
     let (_, problems) = read(
         r#"{"listen": ["8125", "udp:nowhere"], "management": "8126", "management_allow": ["all"],
-            "flush": "0", "percentiles": [0, 101], "idle_timeout": "soon", "receive_buffer_bytes": "much",
+            "flush": "0", "percentiles": [0, 101], "idle_timeout": "soon",
+            "receive_buffer_bytes": "much",
             "histogram": [{"part": "a", "bins": [2, 1]}],
             "backend": [{"kind": "graphite"}, {"kind": "kafka", "to": "x"},
                         {"kind": "otlp", "to": "collector:4318"},

@@ -40,7 +40,8 @@ fn what_can_change_is_in_force_and_what_cannot_is_named_and_stays() {
     let server = StatsdServer::start(plan(r#"{"percentiles": [90]}"#), None).expect("it starts");
     let state = server.state();
     for round in 1..4 {
-        let text = r#"{"percentiles": [50, 99], "idle_timeout": "never", "prefix": "own", "flush": "2h",
+        let text = r#"{"percentiles": [50, 99], "idle_timeout": "never", "prefix": "own",
+                       "flush": "2h",
                        "listen": ["udp:127.0.0.1:1"], "spool_dir": "elsewhere",
                        "names_bytes_max": "1MB", "management": "127.0.0.1:1"}"#;
         let text = text.replace("99", &format!("{}", 90 + round));

@@ -60,6 +60,71 @@ fn a_dozen_errors_come_out_at_once_with_line_and_key() {
     assert!(err.contains("did you mean `backend`"), "{err}");
 }
 
+const RENAMED: &str = r#"
+[listen]
+drain = "30s"
+
+[statsd]
+idle = "5m"
+receive_buffer = "8MB"
+spool = "data/spool"
+
+[[source]]
+name = "old"
+files = ["access.log"]
+quiet = "30s"
+
+[[upstream]]
+name = "app"
+python = "app:app"
+folder = "data/app"
+memory_max = "500MB"
+queue = 9
+share = "off"
+
+[[model]]
+name = "words"
+file = "words"
+batch_tokens = 1
+batch_wait = "1ms"
+embedding_cache = "1MB"
+
+[[route]]
+path = "/"
+to = "upstream:app"
+compress = { min_bytes = "1KB" }
+tunnel_idle = "5m"
+wait = "20s"
+"#;
+
+#[test]
+fn keys_of_older_versions_are_refused_and_the_new_ones_named() {
+    let folder = testkit::TempDir::new().unwrap();
+    std::fs::write(folder.path().join("tidegate.toml"), RENAMED).unwrap();
+    let (code, _, err) = run(&["config", "check"], folder.path());
+    assert_eq!(code, 78, "{err}");
+    for (line, key, new) in [
+        (3, "listen.drain", "drain_timeout"),
+        (6, "statsd.idle", "idle_timeout"),
+        (7, "statsd.receive_buffer", "receive_buffer_bytes"),
+        (8, "statsd.spool", "spool_dir"),
+        (13, "source[0].quiet", "idle_timeout"),
+        (18, "upstream[0].folder", "dir"),
+        (19, "upstream[0].memory_max", "memory_bytes_max"),
+        (20, "upstream[0].queue", "queue_max"),
+        (21, "upstream[0].share", "share_memory"),
+        (26, "model[0].batch_tokens", "batch_tokens_max"),
+        (27, "model[0].batch_wait", "batch_timeout"),
+        (28, "model[0].embedding_cache", "embedding_cache_bytes_max"),
+        (33, "route[0].compress.min_bytes", "bytes_min"),
+        (34, "route[0].tunnel_idle", "tunnel_idle_timeout"),
+        (35, "route[0].wait", "wait_timeout"),
+    ] {
+        let wanted = format!("line {line}: `{key}`: the key is called `{new}` now");
+        assert!(err.contains(&wanted), "no {wanted} in\n{err}");
+    }
+}
+
 #[test]
 fn serve_refuses_a_wrong_configuration_with_the_same_exit_code() {
     let folder = testkit::TempDir::new().unwrap();

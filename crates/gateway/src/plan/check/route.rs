@@ -82,7 +82,8 @@ fn namespace(config: &RouteConfig) -> u64 {
     XxHash3_64::oneshot(format!("{config:?}").as_bytes())
 }
 
-/// The defaults of `lease` and `wait_timeout`. They never cut the `answer_timeout` of an upstream short.
+/// The defaults of `lease` and `wait_timeout`. They never cut the `answer_timeout` of an upstream
+/// short.
 struct DefaultTimes {
     lease_ms: u64,
     wait_ms: u64,
