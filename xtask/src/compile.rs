@@ -34,26 +34,42 @@ pub(crate) struct TestProgram {
     pub path: PathBuf,
 }
 
-/// Compiles and lints what the selection of packages says, such as `--workspace`.
+/// Compiles and lints what the selection of packages says, such as `--workspace`, and returns its
+/// test programs. The workspace has one more, `engines`, which is compiled but not returned: it
+/// needs what `make test-engines` sets up.
 pub(crate) fn tests(selection: &[&str]) -> Result<Vec<TestProgram>> {
     let wrapper = wrapper()?;
-    let mut cargo = Command::new("cargo");
-    cargo.args(["test", "--no-run", "--all-targets"]).args(selection);
-    cargo.arg("--message-format=json-render-diagnostics");
-    cargo.env("RUSTC_WORKSPACE_WRAPPER", &wrapper).current_dir(root());
     let ours_before: f64 = seconds().values().sum();
-    let log = wrapper.with_file_name("xtask-compile.json");
-    let file = fs::File::create(&log).with_context(|| format!("creating `{}`", log.display()))?;
-    let mut child = cargo.stdout(file).stdin(Stdio::null()).spawn().context("starting `cargo`")?;
-    let (status, whole) = cpu::wait(&mut child)?;
-    ensure!(status.success(), "cargo: {status}");
+    let whole = build(&wrapper, &[&["--all-targets"], selection].concat())?;
     let notes = notes();
     let dependencies = notes.join(DEPENDENCIES);
     if !dependencies.exists() && notes.exists() {
         let ours: f64 = seconds().values().sum();
         fs::write(&dependencies, format!("{:.1}", whole - (ours - ours_before)))?;
     }
-    read_artifacts(&fs::read_to_string(&log)?)
+    let programs = read_artifacts(&fs::read_to_string(artifacts(&wrapper))?)?;
+    if selection.contains(&"--workspace") {
+        build(&wrapper, &[&["--test", "engines"], selection].concat())?;
+    }
+    Ok(programs)
+}
+
+/// Builds tests by the wrapper, and returns the seconds of CPU that this took.
+fn build(wrapper: &Path, selection: &[&str]) -> Result<f64> {
+    let log = artifacts(wrapper);
+    let file = fs::File::create(&log).with_context(|| format!("creating `{}`", log.display()))?;
+    let mut cargo = Command::new("cargo");
+    cargo.args(["test", "--no-run", "--message-format=json-render-diagnostics"]).args(selection);
+    cargo.env("RUSTC_WORKSPACE_WRAPPER", wrapper).current_dir(root());
+    let mut child = cargo.stdout(file).stdin(Stdio::null()).spawn().context("starting `cargo`")?;
+    let (status, seconds) = cpu::wait(&mut child)?;
+    ensure!(status.success(), "cargo: {status}");
+    Ok(seconds)
+}
+
+/// What cargo printed about the last build.
+fn artifacts(wrapper: &Path) -> PathBuf {
+    wrapper.with_file_name("xtask-compile.json")
 }
 
 /// Finds test programs in what cargo printed, one JSON object a line.

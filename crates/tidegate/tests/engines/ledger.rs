@@ -16,10 +16,10 @@ const LINES_PER_MINUTE: u64 = 50_000;
 const CATCH_UP: Duration = Duration::from_secs(180);
 
 /// Count and sum of bytes for each path.
-pub type Totals = BTreeMap<String, (i64, i64)>;
+pub(crate) type Totals = BTreeMap<String, (i64, i64)>;
 
 /// An engine under test.
-pub trait Engine {
+pub(crate) trait Engine {
     fn url(&self) -> String;
     fn totals(&self) -> Totals;
     /// Kills it at once and starts it again.
@@ -28,7 +28,7 @@ pub trait Engine {
 
 /// Kills the record process `kills` times and the engine `crashes` times; panics unless the
 /// engine then holds each line once.
-pub fn prove(engine: &mut dyn Engine, kills: u64, crashes: u64) {
+pub(crate) fn prove(engine: &mut dyn Engine, kills: u64, crashes: u64) {
     let folder = TempDir::new().unwrap();
     configure(folder.path(), &engine.url());
     let mut dice = Dice(0x2545_f491_4f6c_dd1d);
