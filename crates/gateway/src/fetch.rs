@@ -2,8 +2,9 @@
 //!
 //! A fetch that others may wait for runs in a separate task, so it outlives a client that leaves.
 //! A fetch for one request alone runs in the task of that request, and ends with it. Invariant:
-//! every fetch ends within the lease of its route, and with it the flight, whatever the upstream
-//! does. Here is the order of the steps. `origin_request` owns what is asked, `origin` asks,
+//! every fetch has its result within the lease of its route, and the flight ends with it, whatever
+//! the upstream does. The body of a private answer may come later: each piece has the upstream's
+//! `piece_timeout`. Here is the order of the steps. `origin_request` owns what is asked, `origin` asks,
 //! `storing` stores. Never here: who waits (`flight`, `miss`).
 
 mod fetched;
