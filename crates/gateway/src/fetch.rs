@@ -4,8 +4,8 @@
 //! A fetch for one request alone runs in the task of that request, and ends with it. Invariant:
 //! every fetch has its result within the lease of its route, and the flight ends with it, whatever
 //! the upstream does. The body of a private answer may come later: each piece has the upstream's
-//! `piece_timeout`. Here is the order of the steps. `origin_request` owns what is asked, `origin` asks,
-//! `storing` stores. Never here: who waits (`flight`, `miss`).
+//! `piece_timeout`. Here is the order of the steps. `origin_request` owns what is asked, `origin`
+//! asks, `storing` stores. Never here: who waits (`flight`, `miss`).
 
 mod fetched;
 mod origin;
