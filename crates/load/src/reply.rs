@@ -1,8 +1,9 @@
 //! Reads HTTP/1 replies from a stream of bytes that arrives in any pieces.
 //!
 //! Invariant: `feed` takes exactly the bytes of one reply and leaves those of the next, so
-//! pipelined replies never mix. Framing follows RFC 9112 §6.3. Refuses: heads over 64 KB; bodies
-//! are counted, and kept only on request.
+//! pipelined replies never mix. Framing follows RFC 9112 §6.3, more leniently than `http1`: a
+//! server that is measured may end its lines with a bare LF. No body is buffered: its bytes are
+//! counted, and kept only on request. Refuses: heads over 64 KB.
 
 use std::mem::MaybeUninit;
 
