@@ -5,6 +5,7 @@
 
 use std::path::Path;
 
+use super::recipes;
 use crate::finding::Finding;
 use crate::graph::{Graph, Package};
 use crate::tree::Text;
@@ -69,7 +70,7 @@ fn check_paths(root: &Path, path: &str, index: usize, line: &str) -> Vec<Finding
         let named = quoted.split(':').next().unwrap_or("");
         let ours = named.starts_with("crates/") || named.starts_with("xtask/");
         let source = named.ends_with(".rs") && named.contains("/src/");
-        let pattern = named.contains(['*', '<', '{', '…', ' ']);
+        let pattern = named.contains(['*', '<', '{', '…', ' ']) || recipes::is_pattern(named);
         if pattern || !(ours || source) {
             continue;
         }

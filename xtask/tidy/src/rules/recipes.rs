@@ -147,12 +147,15 @@ fn is_name(word: &str) -> bool {
     !word.is_empty() && word.chars().all(|c| c == ':' || crate::source::is_word(c))
 }
 
+/// Whether a part of the path is in capitals, in place of a name that the reader chooses.
+pub(super) fn is_pattern(path: &str) -> bool {
+    let mut parts = path.split(['/', '.']);
+    parts.any(|part| part.len() > 1 && part.bytes().all(|b| b.is_ascii_uppercase()))
+}
+
 /// Returns what is not as the station says.
 fn missing(root: &Path, path: &str, names: &[String]) -> Option<String> {
-    let is_pattern = path
-        .split(['/', '.'])
-        .any(|part| part.len() > 1 && part.bytes().all(|b| b.is_ascii_uppercase()));
-    if is_pattern && !root.join(path).exists() {
+    if is_pattern(path) && !root.join(path).exists() {
         return None;
     }
     if !root.join(path).exists() {

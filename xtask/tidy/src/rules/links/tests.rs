@@ -14,6 +14,7 @@ fn findings(path: &str, text: &str) -> Vec<String> {
 fn what_exists_may_be_named() {
     let text = "[a](xtask/src/main.rs#L1) [b](https://example.org/x) [c](#words)\n\
                 `crates/stdx` `xtask/src/main.rs:12` `crates/*` `stdx/src/lib.rs`\n\
+                `crates/stdx/src/NAME.rs`, where NAME is the reader's\n\
                 ```\n[not](a/link)\n```\n";
     assert_eq!(findings("README.md", text), [""; 0]);
 }
