@@ -7,7 +7,7 @@
 mod either;
 
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 /// Servers that answer misses over HTTP.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
@@ -68,7 +68,7 @@ pub struct RetryConfig {
 }
 
 /// A matcher of requests, and what happens to them. The first route that matches wins.
-#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct RouteConfig {
     /// Name in the journal and the metrics; default: the path.
@@ -145,7 +145,7 @@ pub struct RouteConfig {
 }
 
 /// Which responses are encoded, and how.
-#[derive(Debug, Clone, JsonSchema)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 #[schemars(untagged)]
 pub enum CompressConfig {
     /// `on` or `off`.
@@ -155,7 +155,7 @@ pub enum CompressConfig {
 }
 
 /// Rules for encoding responses.
-#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct CompressRules {
     /// Media types, such as `application/json`; one `*` in each stands for any characters.
@@ -170,7 +170,7 @@ pub struct CompressRules {
 }
 
 /// The target of a route.
-#[derive(Debug, Clone, JsonSchema)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 #[schemars(untagged)]
 pub enum ToConfig {
     /// One target.
@@ -180,7 +180,7 @@ pub enum ToConfig {
 }
 
 /// One of several targets.
-#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ShareConfig {
     /// The target.
@@ -190,7 +190,7 @@ pub struct ShareConfig {
 }
 
 /// How responses are stored.
-#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct CacheConfig {
     /// Freshness lifetime, in place of the origin's; default: the origin's.
@@ -226,7 +226,7 @@ pub struct CacheConfig {
 
 /// Which parts of a request the cache key covers. A part that the key does not cover is not sent to
 /// the upstream either.
-#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct KeyConfig {
     /// Sorts the query fields by name; default false.
@@ -249,7 +249,7 @@ pub struct KeyConfig {
 
 /// A cookie or header of which the key distinguishes only some values. The upstream sees one of
 /// these values.
-#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct SegmentConfig {
     /// `cookie:NAME` or `header:NAME`.
@@ -261,7 +261,7 @@ pub struct SegmentConfig {
 }
 
 /// Which users get a personalised response.
-#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct PersonaliseConfig {
     /// Where the user id is: `cookie:NAME`, `header:NAME` or `query:NAME`.
@@ -280,7 +280,7 @@ pub struct PersonaliseConfig {
 }
 
 /// The budget of the personalised response.
-#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct GuardConfig {
     /// Longest time of a response that is not late; default `1s`.
@@ -290,7 +290,7 @@ pub struct GuardConfig {
 }
 
 /// Cross-origin access (the Fetch standard's CORS protocol).
-#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct CorsConfig {
     /// Origins allowed; `*` allows all.

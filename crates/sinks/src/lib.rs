@@ -49,8 +49,8 @@ pub enum UrlError {
     /// No engine has this scheme.
     #[error(
         "`{scheme}` is no engine; there are `sqlite:FILE`, `ndjson:DIR`, `csv:DIR`, \
-         `postgres://USER:PASSWORD@HOST:PORT/DATABASE`, `mysql://` likewise, \
-         `kafka://HOST:PORT/PREFIX`, \
+         `postgres://USER:PASSWORD@HOST:PORT/DATABASE`, `mysql://` and \
+         `mariadb://` likewise, `kafka://HOST:PORT/PREFIX`, \
          `clickhouse://USER:PASSWORD@HOST:PORT/DATABASE`, `mongodb://` likewise"
     )]
     Scheme {

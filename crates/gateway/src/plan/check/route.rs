@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use exchange::Filter;
+use serde_json::Value;
 use twox_hash::XxHash3_64;
 
 use super::references::References;
@@ -77,9 +78,24 @@ pub(super) fn route(
     })
 }
 
-/// Returns the namespace of a route on disk, a hash of its configuration as written.
+/// Returns the namespace of a route on disk, a hash of the keys that its configuration sets. So a
+/// version with more keys still finds what this one stored.
 fn namespace(config: &RouteConfig) -> u64 {
-    XxHash3_64::oneshot(format!("{config:?}").as_bytes())
+    let mut keys = serde_json::to_value(config).expect("names and plain values");
+    drop_unset(&mut keys);
+    keys.sort_all_objects();
+    XxHash3_64::oneshot(keys.to_string().as_bytes())
+}
+
+fn drop_unset(table: &mut Value) {
+    match table {
+        Value::Object(keys) => {
+            keys.retain(|_, value| !value.is_null());
+            keys.values_mut().for_each(drop_unset);
+        }
+        Value::Array(items) => items.iter_mut().for_each(drop_unset),
+        _ => {}
+    }
 }
 
 /// The defaults of `lease` and `wait_timeout`. They never cut the `answer_timeout` of an upstream
@@ -237,3 +253,6 @@ fn methods(given: Option<Vec<String>>, arms: &[Arm], collect: Option<Collect>) -
     }
     methods
 }
+
+#[cfg(test)]
+mod tests;
