@@ -10,36 +10,20 @@
 mod calls;
 mod kills;
 mod lines;
+mod options;
 mod oracle;
 mod scratch;
 mod sink;
 mod world;
 
 use std::fmt;
-use std::path::PathBuf;
 use std::time::Instant;
 
 use anyhow::Result;
 
+pub(crate) use options::Options;
 pub(crate) use sink::Engine;
 use sink::Server;
-
-/// What to do.
-#[derive(Debug)]
-pub(crate) struct Options {
-    /// The program to test.
-    pub binary: PathBuf,
-    /// How often it is killed at random moments.
-    pub kills: u64,
-    /// Of all chance.
-    pub seed: u64,
-    /// Where it delivers.
-    pub engine: Engine,
-    /// Logs that are written, delivered and checked beside each other, on one server.
-    pub lanes: usize,
-    /// Also kill it at every call of every kind, and spoil every byte: takes an hour.
-    pub thorough: bool,
-}
 
 /// Runs everything; prints what was done.
 ///

@@ -8,7 +8,6 @@
 //!
 //! The rows are those of the list of known causes in docs/lab/trust.md.
 
-use std::path::PathBuf;
 use std::time::Instant;
 
 use anyhow::{Result, bail};
@@ -16,24 +15,11 @@ use anyhow::{Result, bail};
 mod arm;
 mod cause;
 mod control;
+mod options;
 mod world;
 
-use arm::Arm;
-
-/// What to run.
-#[derive(Debug)]
-pub(crate) struct Options {
-    /// The program to test.
-    pub binary: PathBuf,
-    /// As much as every check has time for.
-    pub short: bool,
-    /// Only arms whose names contain this.
-    pub only: Option<String>,
-    /// Of all chance.
-    pub seed: u64,
-    /// Where to keep what was measured.
-    pub keep: Option<PathBuf>,
-}
+use arm::{Arm, Outcome};
+pub(crate) use options::Options;
 
 /// Probes every arm and compares what is said with what is true.
 ///
@@ -62,15 +48,4 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         0 => Ok(()),
         wrong => bail!("{wrong} verdicts are not the truth"),
     }
-}
-
-/// What became of an arm.
-#[derive(Debug)]
-pub(crate) enum Outcome {
-    /// The verdicts are true.
-    Right(String),
-    /// They are not.
-    Wrong(String),
-    /// This machine cannot make it, and why.
-    Absent(String),
 }

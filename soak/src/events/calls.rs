@@ -11,7 +11,7 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use testkit::{Absent, require};
 
-use super::Options;
+use super::options::Options;
 use super::sink::Server;
 use super::world::World;
 

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result};
 
-use super::Options;
+use super::options::Options;
 use super::sink::Server;
 use super::world::World;
 use crate::dice::Dice;

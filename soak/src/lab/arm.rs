@@ -6,8 +6,8 @@ use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
 use super::control::{Control, Seen};
+use super::options::Options;
 use super::world::{Scene, Shield, World};
-use super::{Options, Outcome};
 
 /// A server with a known cause of its latency, or without it.
 #[derive(Debug)]
@@ -38,6 +38,17 @@ enum Truth {
     Outside,
     /// Nothing is said of any step, and nothing of outside unless the machine is.
     NoStep,
+}
+
+/// What became of an arm.
+#[derive(Debug)]
+pub(super) enum Outcome {
+    /// The verdicts are true.
+    Right(String),
+    /// They are not.
+    Wrong(String),
+    /// This machine cannot make it, and why.
+    Absent(String),
 }
 
 /// Every arm; in a short run those that take no more than seconds.

@@ -8,8 +8,8 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use testkit::{Absent, Server, TempDir, free_port, require};
 
-use super::Options;
 use super::cause::{Delays, Quota, Stops};
+use super::options::Options;
 use crate::dice::Dice;
 
 const PROGRAM: &str = include_str!("server.py");
