@@ -6,8 +6,8 @@ use metrics::Registry;
 use serde_json::Value;
 use serving::TextCounts;
 
-use super::refuse;
-use crate::serve::Parts;
+use super::refusal::refuse;
+use crate::parts::Parts;
 
 /// What an action does.
 type Act = fn(&Parts, &Visit<'_>) -> Page;

@@ -14,7 +14,7 @@ use metrics::TimerSnapshot;
 
 use super::counts::Counts;
 use super::readers::Readers;
-use crate::serve::Parts;
+use crate::parts::Parts;
 
 const LISTS: &str = "/1/recommendations.{format:json}";
 /// Seconds between two lines when the output is no terminal.
