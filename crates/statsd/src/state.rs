@@ -47,8 +47,9 @@ pub struct ServerState {
 }
 
 impl ServerState {
-    /// Takes over what the last end has kept, and starts the backends of a plan; what `registry`
-    /// gains is counted, too, if the plan has a prefix for it.
+    /// Takes over what the last end has kept, and starts the backends of a plan.
+    ///
+    /// If the plan has a prefix for metrics of the process, those of `registry` are counted, too.
     ///
     /// # Errors
     /// When there is no thread left.

@@ -1,7 +1,7 @@
 //! How a server does at one moment, as plain figures.
 //!
-//! The state of a server collects them. The JSON that operators are shown and the server's own part
-//! of the page for Prometheus are both written of them, so the two never differ in what they count.
+//! The state of a server collects them. Both the JSON for operators and the server's own part of
+//! the page for Prometheus are written from these figures, so they never differ in what they count.
 //! Never here: counting itself (`table`, `receive`, `backend`).
 
 use std::time::Instant;
