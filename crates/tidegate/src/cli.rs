@@ -449,7 +449,7 @@ pub(crate) enum ProfilesCommand {
 pub(crate) enum ModelCommand {
     /// Show what a model is made of: features and weights, trees, inputs and outputs, layers.
     Inspect {
-        /// The model file, or the folder of a model of texts.
+        /// The model file, or the directory of a model of texts.
         file: PathBuf,
         /// Check the model against these items, too.
         #[arg(long, value_name = "FILE")]
@@ -493,8 +493,8 @@ pub(crate) enum ModelCommand {
 /// A model of texts, and lines for it.
 #[derive(Debug, Args)]
 pub(crate) struct LinesArgs {
-    /// The model's folder: config.json, tokenizer.json, model.safetensors.
-    pub folder: PathBuf,
+    /// The model's directory: config.json, tokenizer.json, model.safetensors.
+    pub dir: PathBuf,
     /// The texts, one per line; stdin by default.
     pub texts: Option<PathBuf>,
     /// What is computed in.

@@ -23,7 +23,7 @@ impl Pools {
     /// Starts every pool; returns while their apps load.
     ///
     /// # Errors
-    /// When an interpreter or an app's folder is missing, or sockets cannot be made.
+    /// When an interpreter or an app's directory is missing, or sockets cannot be made.
     pub(crate) fn start(plans: Vec<Plan>, registry: &Registry) -> Result<Self> {
         let start = |plan: Plan| {
             let name = plan.name.clone();
@@ -120,16 +120,16 @@ pub(crate) fn command(command: WorkersCommand) -> Result<()> {
                 _ => all.iter().for_each(|pool| print!("{}", table(pool))),
             }
         }
-        WorkersCommand::Recycle(asked) => tell("/workers/recycle", &asked)?,
-        WorkersCommand::Reload(asked) => tell("/workers/reload", &asked)?,
+        WorkersCommand::Recycle(args) => tell("/workers/recycle", &args)?,
+        WorkersCommand::Reload(args) => tell("/workers/reload", &args)?,
     }
     Ok(())
 }
 
-fn tell(path: &str, asked: &WorkersAsk) -> Result<()> {
-    let body = serde_json::json!({ "name": asked.pool }).to_string();
-    let said = ask_admin(&asked.admin, "POST", path, body.as_bytes())?;
-    print!("{said}");
+fn tell(path: &str, args: &WorkersAsk) -> Result<()> {
+    let body = serde_json::json!({ "name": args.pool }).to_string();
+    let answer = ask_admin(&args.admin, "POST", path, body.as_bytes())?;
+    print!("{answer}");
     Ok(())
 }
 
@@ -150,7 +150,8 @@ fn table(pool: &Value) -> String {
         }
     }
     let restarts = pool["restarts"].as_object().into_iter().flatten();
-    let restarts: Vec<String> = restarts.map(|(why, count)| format!("{why} {count}")).collect();
+    let restarts: Vec<String> =
+        restarts.map(|(reason, count)| format!("{reason} {count}")).collect();
     if !restarts.is_empty() {
         out += &format!("; ended: {}", restarts.join(", "));
     }
@@ -176,9 +177,9 @@ fn table(pool: &Value) -> String {
 
 /// What went wrong, with what Python said and what the process printed.
 fn trouble(indent: &str, trouble: &Value) -> String {
-    let Some(why) = trouble["why"].as_str() else { return String::new() };
+    let Some(reason) = trouble["why"].as_str() else { return String::new() };
     let stage = trouble["stage"].as_str().unwrap_or("error");
-    let mut out = format!("{indent}{}\n", workers::in_one_line(stage, why));
+    let mut out = format!("{indent}{}\n", workers::in_one_line(stage, reason));
     let lines = trouble["traceback"].as_str().unwrap_or_default().lines();
     lines.for_each(|line| out += &format!("{indent}  {line}\n"));
     let printed = trouble["output"].as_array().into_iter().flatten().filter_map(Value::as_str);

@@ -58,7 +58,7 @@ fn files(plan: &Plan, notes: &mut Vec<String>) {
         missing("the items file", &model.items);
     }
     plan.models.predictors.iter().for_each(|model| missing("the model file", &model.file));
-    plan.models.texts.iter().for_each(|model| missing("the model's folder", &model.dir));
+    plan.models.texts.iter().for_each(|model| missing("the model's directory", &model.dir));
     if let Some(profiles) = &plan.profiles {
         if profiles.every.is_none() {
             missing("the profile file", &profiles.file);

@@ -68,10 +68,10 @@ impl Readers {
             pause: Duration::from_secs(1) / rate.max(1),
             next: Instant::now(),
         };
-        let told = Arc::clone(&stopped);
+        let ends = Arc::clone(&stopped);
         let thread = std::thread::Builder::new().name("readers".to_owned()).spawn(move || {
-            while !told.load(Ordering::Relaxed) {
-                if let Err(error) = play.visit_until(&told) {
+            while !ends.load(Ordering::Relaxed) {
+                if let Err(error) = play.visit_until(&ends) {
                     tracing::debug!(%error, "readers come back");
                     std::thread::sleep(Duration::from_millis(200));
                 }

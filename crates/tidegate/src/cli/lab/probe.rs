@@ -139,15 +139,15 @@ pub(crate) struct PluginArgs {
 }
 
 fn target(text: &str) -> Result<ProbeTarget, String> {
-    text.parse().map_err(why)
+    text.parse().map_err(misread)
 }
 
 fn pin(text: &str) -> Result<Pin, String> {
-    text.parse().map_err(why)
+    text.parse().map_err(misread)
 }
 
 /// What is wrong, without what was written, which clap names.
-fn why(error: LabError) -> String {
+fn misread(error: LabError) -> String {
     match error {
         LabError::Target { reason, .. } => reason,
         other => other.to_string(),
