@@ -21,7 +21,7 @@ pub(crate) struct Contestant {
     /// Name in the tables.
     pub name: String,
     child: Child,
-    told: ChildStdin,
+    input: ChildStdin,
     answers: BufReader<ChildStdout>,
 }
 
@@ -78,29 +78,29 @@ impl Contestant {
             .args(["--pdeathsig", "TERM", "taskset", "-c", &core, "env"])
             .args(ENVIRONMENT)
             .args(words)
-            .current_dir(setup.folder("contest")?)
+            .current_dir(setup.dir("contest")?)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
             .with_context(|| format!("start `{name}`"))?;
-        let told = child.stdin.take().context("a contestant has an input")?;
+        let input = child.stdin.take().context("a contestant has an input")?;
         let output = child.stdout.take().context("a contestant has an output")?;
         let answers = BufReader::new(output);
-        let mut contestant = Self { name: name.to_owned(), child, told, answers };
+        let mut contestant = Self { name: name.to_owned(), child, input, answers };
         contestant.answer()?;
         Ok(contestant)
     }
 
     /// Has a task done again and again until it has used so much CPU time.
     pub(crate) fn run(&mut self, task: &str, seconds: f64) -> Result<Done> {
-        writeln!(self.told, "run {task} {seconds}")?;
+        writeln!(self.input, "run {task} {seconds}")?;
         let answer = self.answer()?;
         serde_json::from_str(&answer).with_context(|| format!("`{}` says `{answer}`", self.name))
     }
 
     /// Has results written.
     pub(crate) fn write(&mut self, what: &str, file: &Path) -> Result<()> {
-        writeln!(self.told, "write {what} {}", file.display())?;
+        writeln!(self.input, "write {what} {}", file.display())?;
         self.answer().map(drop)
     }
 
@@ -110,7 +110,7 @@ impl Contestant {
     }
 
     fn answer(&mut self) -> Result<String> {
-        self.told.flush()?;
+        self.input.flush()?;
         let mut answer = String::new();
         let bytes = self.answers.read_line(&mut answer)?;
         ensure!(bytes > 0, "`{}` has ended; its complaint is above", self.name);

@@ -24,7 +24,7 @@ pub(crate) fn run(words: &[String]) -> Result<()> {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let mut contest: Box<dyn Contest> = match words[..] {
         ["trees", model, rows] => Box::new(OfTrees::read(model, rows)?),
-        ["texts", folder, precision, texts] => Box::new(OfTexts::read(folder, precision, texts)?),
+        ["texts", dir, precision, texts] => Box::new(OfTexts::read(dir, precision, texts)?),
         _ => bail!("usage: bench --evaluate trees MODEL ROWS | texts FOLDER PRECISION TEXTS"),
     };
     answer("{}")?;
@@ -107,13 +107,13 @@ struct OfTexts {
 }
 
 impl OfTexts {
-    fn read(folder: &str, precision: &str, texts: &str) -> Result<Self> {
+    fn read(dir: &str, precision: &str, texts: &str) -> Result<Self> {
         let precision = match precision {
             "bf16" => Precision::Bf16,
             "int8" => Precision::Int8,
             _ => Precision::Single,
         };
-        let embedder = Embedder::load(Path::new(folder), precision)?;
+        let embedder = Embedder::load(Path::new(dir), precision)?;
         let texts: Vec<String> = fs::read_to_string(texts)?.lines().map(str::to_owned).collect();
         let vectors = vec![0.0; texts.len() * embedder.about().dims];
         let (scratch, groups) = (EmbedScratch::default(), BTreeMap::new());

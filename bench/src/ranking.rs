@@ -21,7 +21,7 @@ pub(crate) const FEATURES: usize = 50;
 
 /// Writes `items.jsonl` and `model.json`; returns their folder.
 pub(crate) fn write(setup: &Setup) -> Result<PathBuf> {
-    let folder = setup.folder("ranking")?;
+    let dir = setup.dir("ranking")?;
     let mut items = String::new();
     for item in 0..ITEMS {
         let mut fields = json!({
@@ -32,7 +32,7 @@ pub(crate) fn write(setup: &Setup) -> Result<PathBuf> {
         }
         writeln!(items, "{fields}")?;
     }
-    fs::write(folder.join("items.jsonl"), items)?;
+    fs::write(dir.join("items.jsonl"), items)?;
     let crosses: Vec<Value> = (0..FEATURES)
         .map(|feature| {
             json!({
@@ -46,13 +46,13 @@ pub(crate) fn write(setup: &Setup) -> Result<PathBuf> {
         "format": "tidegate-linear-1", "name": "ranking", "version": "1", "link": "logistic",
         "intercept": -1.0, "features": [], "crosses": crosses,
     });
-    fs::write(folder.join("model.json"), model.to_string())?;
-    Ok(folder)
+    fs::write(dir.join("model.json"), model.to_string())?;
+    Ok(dir)
 }
 
 /// Writes a profile database of `users` users named `u00000000`, …; returns its path.
-pub(crate) fn write_profiles(folder: &Path, users: usize) -> Result<PathBuf> {
-    let path = folder.join("profiles.db");
+pub(crate) fn write_profiles(dir: &Path, users: usize) -> Result<PathBuf> {
+    let path = dir.join("profiles.db");
     let rows = (0..users).map(|user| {
         let profile =
             json!({ "affinity": affinity(user), "reads": 20, "recent": [id(user % ITEMS)] });

@@ -119,13 +119,13 @@ fn requests() -> Box<dyn Requests> {
 
 /// Makes a trial, and says what the record process did meanwhile.
 fn watched(running: &Running, trial: impl FnOnce() -> Result<Trial>) -> Result<(Trial, Recorded)> {
-    let (before, cpu_before) = (running.said()?, running.cpu()?);
+    let (before, cpu_before) = (running.status()?, running.cpu()?);
     let is_over = AtomicBool::new(false);
     let (trial, behind) = thread::scope(|scope| {
         let watch = scope.spawn(|| {
             let mut behind = 0.0_f64;
             while !is_over.load(Ordering::Relaxed) {
-                let now = running.said().ok().and_then(|said| said.behind());
+                let now = running.status().ok().and_then(|status| status.behind());
                 behind = behind.max(now.unwrap_or(f64::INFINITY));
                 thread::sleep(LOOK);
             }
@@ -136,7 +136,7 @@ fn watched(running: &Running, trial: impl FnOnce() -> Result<Trial>) -> Result<(
         (trial, watch.join())
     });
     let cpu = running.cpu()?.since(cpu_before);
-    let lines = running.said()?.lines - before.lines;
+    let lines = running.status()?.lines - before.lines;
     ensure!(lines > 0, "the record process has read nothing");
     let recorded = Recorded {
         cpu_seconds_per_million: cpu.total_us() / lines as f64,

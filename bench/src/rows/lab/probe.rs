@@ -103,7 +103,7 @@ fn probe(
     (rate, calls): (usize, usize),
     keeps_alive: bool,
 ) -> Result<(Vec<f64>, Vec<f64>)> {
-    let file = setup.memory_folder("probe")?.join("calls.json");
+    let file = setup.memory_dir("probe")?.join("calls.json");
     let mut command = Command::new(setup.tidegate()?);
     command.args(["lab", "probe", "--format", "json", "--rate", &rate.to_string(), "--save"]);
     command.arg(&file).args(["-n", &calls.to_string(), &url(server)]);

@@ -63,10 +63,10 @@ impl Case {
 }
 
 fn run(setup: &Setup) -> Result<Vec<Measurement>> {
-    let folder = setup.memory_folder("calls")?;
+    let dir = setup.memory_dir("calls")?;
     let mut measurements = Vec::new();
     for (number, case) in CASES.iter().enumerate() {
-        let file = folder.join(format!("{number}.csv"));
+        let file = dir.join(format!("{number}.csv"));
         write(case, &file).with_context(|| format!("write `{}`", file.display()))?;
         let (mut ours, mut theirs) = (Vec::new(), Vec::new());
         for _ in 0..setup.rounds {

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::{Result, ensure};
 
-use super::{headlines, minilm_folder, text};
+use super::{headlines, minilm_dir, text};
 use crate::contest::{self, Contestant, Done};
 use crate::measure::Measurement;
 use crate::rows::Row;
@@ -39,9 +39,9 @@ const ALL: usize = 10_000;
 const BOTH: [usize; 2] = [1000, 4400];
 
 fn run(setup: &Setup) -> Result<Vec<Measurement>> {
-    let folder = text(&minilm_folder(setup)?);
+    let dir = text(&minilm_dir(setup)?);
     let (titles, stories) = headlines(setup, ALL)?;
-    let mut ours = Contestant::ours(setup, OURS, &["texts", &folder, "bf16", &text(&titles)])?;
+    let mut ours = Contestant::ours(setup, OURS, &["texts", &dir, "bf16", &text(&titles)])?;
     // A first run finds the pages that it needs.
     ours.run("embed-100", 0.0)?;
     let few = (0..setup.rounds).map(|_| ours.run("embed-1000", 0.0)).collect::<Result<Vec<_>>>()?;
@@ -50,7 +50,7 @@ fn run(setup: &Setup) -> Result<Vec<Measurement>> {
         milliseconds(&format!("{OURS}, 1000"), "embedding, CPU ms", &few),
         milliseconds(&format!("{OURS}, 10000"), "embedding, CPU ms", &many),
     ];
-    let vectors = setup.folder("vectors")?.join("ours");
+    let vectors = setup.dir("vectors")?.join("ours");
     ours.write("vectors", &vectors)?;
     let counts = BOTH.map(|count| count.to_string());
     let words = [&*text(&vectors), DIMS, SIMILARITY, &counts[0], &counts[1]];
@@ -98,10 +98,10 @@ fn judge(
     count: usize,
     stories: &Path,
 ) -> Result<Vec<Measurement>> {
-    let folder = setup.folder("groups")?;
+    let dir = setup.dir("groups")?;
     let mut scores = Vec::new();
     for contestant in &mut *contestants {
-        let file = folder.join(&contestant.name);
+        let file = dir.join(&contestant.name);
         contestant.write(&format!("groups-{count}"), &file)?;
         let words = [&*text(stories), &text(&file)];
         let printed = contest::script(setup, "story_scores.py", &words)?;
