@@ -1,6 +1,8 @@
-//! An upstream's first answer, read by us and by hyper: where both read one, they agree on what it
-//! is and where its body ends; however it arrives it is the same; and none of its fields can become
-//! two (RFC 9112 §4–§7).
+//! An upstream's first answer, read by us and by hyper (RFC 9112 §4–§7).
+//!
+//! - Where both read an answer, they agree on what it is and where its body ends.
+//! - It is the same in whatever pieces it arrives.
+//! - None of its fields can become two.
 
 use std::io;
 use std::pin::Pin;
