@@ -1,8 +1,9 @@
-//! Contests about models: programs that are told over their standard input what to do, again and
-//! again, and say what CPU time it took them (`bench/peers/models/contest.py` has the words).
+//! Contests about models: programs that take tasks on standard input, one after the other.
 //!
-//! Invariant: a contestant runs on the servers' core, by one thread of its own, and only while it
-//! is asked to; what it loads and prepares is not counted. Ends with its `Contestant`.
+//! Each answers with the CPU time that the task took (`bench/peers/models/contest.py` has the
+//! protocol).
+//! Invariant: a contestant runs on the servers' core, in one thread, and only during a task. What
+//! it loads and prepares is not counted. It ends when its `Contestant` is dropped.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;

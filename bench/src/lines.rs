@@ -1,5 +1,7 @@
-//! The log lines of row `events`, made once from a seed, and the bare scanner that is their
-//! ceiling: it looks for the key and counts, and validates and delivers nothing.
+//! The log lines of row `events`, made once from a seed, and the bare scanner.
+//!
+//! The scanner is the ceiling of that row: it finds the key and counts it, and neither validates
+//! nor delivers.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;

@@ -194,7 +194,7 @@ impl Drop for Server {
 /// Returns the CPU time of `root` and all processes below it, all threads included.
 ///
 /// The total comes from the scheduler's nanoseconds (`schedstat`), because `stat` counts in steps
-/// of 10 ms; the split into user and system is that of `stat`.
+/// of 10 ms. Only the split into user and system time is that of `stat`.
 ///
 /// # Errors
 /// When the process is gone.

@@ -1,8 +1,8 @@
-//! The data of the ranking rows: 674 items of 50 numbers, a model that crosses each number with an
-//! affinity of the user, and users who have all 50 affinities.
+//! The data of the ranking rows: 674 items, a model, and users.
 //!
-//! Every one of the 674 × 50 products depends on both the item and the user, so no server can work
-//! any of them out before the request.
+//! An item has 50 numbers, and each user has 50 affinities. The model multiplies each number with
+//! an affinity. So every one of the 674 × 50 products depends on both the item and the user, and no
+//! server can compute one before the request.
 
 use std::fmt::Write as _;
 use std::fs;

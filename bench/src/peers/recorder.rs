@@ -1,6 +1,7 @@
-//! The record process on its own, beside a gateway: it counts that gateway's journal by path and
-//! minute into SQLite, on the core of the load generator and under `SCHED_IDLE`, so that it
-//! takes the generator nothing away.
+//! The record process alone, beside a gateway: it counts that gateway's journal into SQLite.
+//!
+//! It counts by path and minute. It runs on the core of the load generator under `SCHED_IDLE`, so
+//! that it takes no time from the generator.
 
 use std::fs;
 use std::io::Read;

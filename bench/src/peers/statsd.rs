@@ -1,7 +1,7 @@
 //! statsd servers: ours, collectd's, the original on Node, and a loop that only receives.
 //!
-//! What they received is what they say themselves where they do (ours, the loop), and otherwise
-//! what was sent less what the kernel dropped at their socket.
+//! Ours and the loop report what they received. For the others it is what was sent, less what the
+//! kernel dropped at their socket.
 
 use std::fs;
 use std::io::{Read, Write};

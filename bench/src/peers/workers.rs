@@ -90,8 +90,10 @@ pub(crate) fn gunicorn(setup: &Setup, app: &App<'_>, options: &[&str]) -> Result
 /// The options that make gunicorn's workers uvicorn's, for ASGI.
 pub(crate) const UVICORN: [&str; 2] = ["--worker-class", "uvicorn_worker.UvicornWorker"];
 
-/// For all alike. onnxruntime would report to its maker otherwise, from a thread that it starts
-/// when it is imported, and nothing with threads should be forked.
+/// For all alike.
+///
+/// onnxruntime would otherwise start a thread at its import, which reports to its maker. A process
+/// with threads should not be forked.
 const ENVIRONMENT: [&str; 4] = [
     "OMP_NUM_THREADS=1",
     "OPENBLAS_NUM_THREADS=1",

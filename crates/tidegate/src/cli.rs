@@ -124,8 +124,8 @@ pub(crate) struct StatsdArgs {
     /// What to do instead of serving.
     #[command(subcommand)]
     pub command: Option<StatsdCommand>,
-    /// The configuration: a TOML file with a section `[statsd]`, or the file of the server that is
-    /// replaced, as it is [default: tidegate.toml; with `--compat` localConfig.js].
+    /// The configuration: a TOML file with a section `[statsd]`, or the replaced server's own file
+    /// [default: tidegate.toml; with `--compat` localConfig.js].
     #[arg(short, long, value_name = "FILE")]
     pub config: Option<PathBuf>,
     /// Behave as statsd on Node, or as Net::Statsd::Server: names, numbers, answers and oddities.

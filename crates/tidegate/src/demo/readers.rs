@@ -1,9 +1,9 @@
 //! Simulated readers: each asks for recommendations and reads what it likes, at a bounded rate.
 //!
-//! A reader likes categories as its line in `readers.tsv` says. It goes down the list and reads an
-//! item with a probability of its liking for the item's category, and nothing twice; so a list that
-//! fits is read from more often, and the figures show it. They compare readers with a profile only:
-//! whoever has none yet reads less, whatever is shown.
+//! Its line in `readers.tsv` says how much a reader likes each category. It goes down the list, and
+//! that liking is the probability with which it reads an item of the category. It reads nothing
+//! twice. So readers read more of a list that fits, and the figures show it.
+//! The figures compare only readers with a profile: the others read less, whatever is shown.
 
 use std::collections::{HashMap, HashSet};
 use std::net::SocketAddr;
