@@ -94,8 +94,8 @@ impl Visitor {
             let closes = ask.close || ask.old;
             match outcome {
                 Ok(Some(reply)) => {
-                    let said = reply.header("connection").unwrap_or("");
-                    let closed = said.eq_ignore_ascii_case("close");
+                    let connection = reply.header("connection").unwrap_or("");
+                    let closed = connection.eq_ignore_ascii_case("close");
                     self.note(&ask, &reply, begun);
                     if closed || closes {
                         return;
@@ -154,18 +154,18 @@ impl Visitor {
         match judge(&self.history, ask, reply, begun) {
             Ok(verdict) => {
                 if ask.post.is_some() && reply.status == 200 {
-                    self.history.forgets(|own| own == ask.url, begun);
+                    self.history.forgets(|stored| stored == ask.url, begun);
                 }
                 self.tally.request(ask.kind, verdict.outcome, verdict.hit);
             }
-            Err(why) => {
+            Err(reason) => {
                 self.tally.request(ask.kind, "wrong", false);
                 let shown = |value: &str| value.chars().take(120).collect::<String>();
                 let lines = reply.headers.0.iter();
                 let head: Vec<String> =
                     lines.map(|(name, value)| format!("{name}: {}", shown(value))).collect();
                 let ask = Ask { post: None, ..ask.clone() };
-                self.tally.wrong(format!("{why}\n    {ask:?}\n    {} {head:?}", reply.status));
+                self.tally.wrong(format!("{reason}\n    {ask:?}\n    {} {head:?}", reply.status));
             }
         }
         let tag = reply.header("etag").filter(|_| reply.status == 200);
@@ -190,12 +190,12 @@ impl Visitor {
     /// Has a URL, everything below a path, or a tag forgotten.
     fn purge(&mut self) {
         let url = Ask::any(&mut self.dice).url;
-        let folder = url[..=url.rfind('/').unwrap_or(0)].to_owned();
+        let dir = url[..=url.rfind('/').unwrap_or(0)].to_owned();
         let tag = Fact::purge_tag(&url);
         let kind = self.dice.below(3);
         let query = match kind {
             0 => format!("url=http://{}", url.replace('?', "%3F").replace('=', "%3D")),
-            1 => format!("prefix=http://{folder}"),
+            1 => format!("prefix=http://{dir}"),
             _ => format!("tag={tag}"),
         };
         let began = Instant::now();
@@ -205,10 +205,10 @@ impl Visitor {
             return;
         }
         self.tally.request("purge", "200", false);
-        let is_meant = |own: &str| match kind {
-            0 => own == url,
-            1 => own.starts_with(&folder),
-            _ => Fact::purge_tag(own) == tag,
+        let is_meant = |stored: &str| match kind {
+            0 => stored == url,
+            1 => stored.starts_with(&dir),
+            _ => Fact::purge_tag(stored) == tag,
         };
         self.history.forgets(is_meant, began);
     }
@@ -218,9 +218,9 @@ impl Visitor {
         self.tally.fault("client is hostile");
         let hostile = self.dice.pick(&HOSTILE);
         let Ok(mut client) = Client::connect(self.address) else { return };
-        let said = client.write_raw(hostile.as_bytes()).and_then(|()| client.finish_sending());
+        let sent = client.write_raw(hostile.as_bytes()).and_then(|()| client.finish_sending());
         let mut answers = 0;
-        while said.is_ok()
+        while sent.is_ok()
             && let Ok(reply) = client.read_reply("GET")
         {
             answers += 1;

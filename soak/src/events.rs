@@ -1,11 +1,13 @@
 //! The record process under soak: exactly once, whatever happens to it.
 //!
-//! A writer appends lines with unique ids, `tidegate events run` delivers them, and is killed
-//! again and again: at random moments, before every system call that changes a disk, with system
-//! calls that fail, with what it keeps beside the log spoilt, and with a second one beside it.
+//! A writer appends lines with unique ids, and `tidegate events run` delivers them. It meets:
+//! - SIGKILL at random moments, and before every system call that changes a disk;
+//! - system calls that fail;
+//! - spoilt files of its own beside the log;
+//! - a second process on the same log.
 //!
-//! Invariant held against it: at every moment the sink holds no id twice and none that was never
-//! written; whoever is started last delivers them all, with every sum as it must be.
+//! Invariant held against it: at every moment the sink holds no id twice, and none that was never
+//! written. The process that starts last delivers all ids, with every sum as it must be.
 
 mod calls;
 mod kills;

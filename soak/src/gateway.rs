@@ -1,7 +1,10 @@
 //! The soak of the gateway: mixed traffic and random faults, then rest, then the account.
 //!
-//! Passed when no answer was wrong, every key answers 200 with its newest version soon after the
-//! faults stop, no flight is left open, no connection leaked, and memory stayed bounded.
+//! It passes when all of this holds:
+//! - no answer was wrong;
+//! - every key answers 200 with its newest version soon after the faults stop;
+//! - no flight is left open, and no connection leaked;
+//! - memory stayed bounded.
 
 use std::path::PathBuf;
 use std::sync::Arc;

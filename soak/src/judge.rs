@@ -30,8 +30,8 @@ pub(crate) fn judge(
     reply: &Reply,
     begun: Instant,
 ) -> Result<Verdict, String> {
-    let said = reply.header(FIELD);
-    let is_poison = said == Some(POISON)
+    let fact = reply.header(FIELD);
+    let is_poison = fact == Some(POISON)
         || reply.body.windows(POISON.len()).any(|bytes| bytes == POISON.as_bytes());
     if is_poison {
         return Err("the bytes behind another answer".to_owned());
@@ -47,7 +47,7 @@ pub(crate) fn judge(
         };
     }
     match reply.status {
-        200 | 404 | 410 if said.is_some() => {
+        200 | 404 | 410 if fact.is_some() => {
             let fact = right(history, ask, reply, (begun, Some(reply.status)))?;
             // A length told by an origin that lies is all that anybody knows of a HEAD.
             let lied = ask.method == "HEAD" && history.failed_since(&fact.url, begun);
@@ -147,7 +147,7 @@ fn encoded(ask: &Ask, reply: &Reply, (coding, body): (&str, &[u8])) -> Result<()
     if !ask.codings.is_some_and(|accepted| accepted.contains(coding)) {
         return Err(format!("encoded as `{coding}`, which was not accepted"));
     }
-    if reply.header("cache-control").is_some_and(|said| said.contains("no-transform")) {
+    if reply.header("cache-control").is_some_and(|directives| directives.contains("no-transform")) {
         return Err("encoded in spite of `no-transform`".to_owned());
     }
     if ask.method == "HEAD" {

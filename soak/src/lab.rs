@@ -1,10 +1,11 @@
-//! The laboratory against truth: servers whose latency has a known cause, each beside an equal one
-//! without it, probed by the real binary, which is told nothing.
+//! The laboratory against truth: servers whose latency has a known cause, and equal ones without.
 //!
+//! The real binary probes each of them and does not know which it is.
 //! Invariant: the cause is really there (a real nginx, a real quota, a real signal), and so is its
-//! absence; an arm that this machine cannot make says why, on a line of its own. A machine that is
-//! busy with other things slows servers down from outside by itself: a sleeper beside the server
-//! ([`control`]) says whether that is so, and then "outside the request" is no wrong verdict.
+//! absence. An arm that this machine cannot make prints the reason on a line of its own.
+//!
+//! A busy machine slows servers down from outside by itself. A sleeper beside the server
+//! ([`control`]) notices that, and then "outside the request" is no wrong verdict.
 //!
 //! The rows are those of the list of known causes in docs/lab/trust.md.
 
@@ -34,7 +35,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     for arm in arms.iter().filter(|arm| is_wanted(arm)) {
         let begun = Instant::now();
         let (verdict, words) = match arm.judge(options)? {
-            Outcome::Absent(why) => ("SKIPPED", why),
+            Outcome::Absent(reason) => ("SKIPPED", reason),
             Outcome::Right(words) => ("ok", words),
             Outcome::Wrong(words) => {
                 wrong += 1;

@@ -88,7 +88,7 @@ enum What {
         #[arg(long, default_value_t = 1)]
         seed: u64,
         /// Keep what was measured, a file for each arm, for `tidegate lab report`.
-        #[arg(long, value_name = "FOLDER")]
+        #[arg(long, value_name = "DIR")]
         keep: Option<PathBuf>,
     },
     /// Pools of Python workers.

@@ -1,8 +1,11 @@
 //! The soak of Python workers: two pools under load and faults, then rest, then the account.
 //!
-//! Passed when no request to a handler that is well failed without an excuse ([`ledger`] says
-//! which there are), no body was wrong, both pools come to rest with all workers, the newest code
-//! and an empty queue, memory stayed bounded, and nothing is left when the server has ended.
+//! It passes when all of this holds:
+//! - no request to a healthy handler failed without an excuse ([`ledger`] has the excuses);
+//! - no body was wrong;
+//! - both pools come to rest with all workers, the newest code and an empty queue;
+//! - memory stayed bounded;
+//! - no process is left when the server has ended.
 
 mod breaker;
 mod client;
@@ -24,7 +27,7 @@ use crate::tally::{Counts, total};
 use breaker::Breaker;
 use client::{Shared, Visitor};
 pub(crate) use world::interpreter;
-use world::{MEMORY_MAX, POOLS, World};
+use world::{MEMORY_BYTES_MAX, POOLS, World};
 
 /// Twenty answers of 20 MB at a time pass through; none of them is held.
 const RSS_BYTES_MAX: u64 = 320 << 20;
@@ -115,20 +118,20 @@ fn settle(shared: &Shared<'_>, rest: &mut Rest) -> Result<()> {
             let served = reply.header("x-version");
             shared.tally.wrong(format!("`{name}` serves {served:?}, {newest} is the newest"));
         }
-        let told = shared.world.pool(pool)?;
-        rest.generations += told["generation"].as_u64().unwrap_or(0);
-        for (reason, count) in told["restarts"].as_object().into_iter().flatten() {
+        let status = shared.world.pool(pool)?;
+        rest.generations += status["generation"].as_u64().unwrap_or(0);
+        for (reason, count) in status["restarts"].as_object().into_iter().flatten() {
             *rest.ends.entry(reason.clone()).or_default() += count.as_u64().unwrap_or(0);
         }
-        known.extend(world::serving(&told));
-        let holders = told["holders"].as_array().into_iter().flatten();
+        known.extend(world::serving(&status));
+        let holders = status["holders"].as_array().into_iter().flatten();
         known.extend(holders.filter_map(|it| u32::try_from(it.as_u64()?).ok()));
     }
-    let until = Instant::now() + REST;
+    let deadline = Instant::now() + REST;
     loop {
         rest.zombies = shared.world.zombies();
         rest.strangers = shared.world.processes().symmetric_difference(&known).count();
-        if (rest.zombies, rest.strangers) == (0, 0) || Instant::now() > until {
+        if (rest.zombies, rest.strangers) == (0, 0) || Instant::now() > deadline {
             return Ok(());
         }
         thread::sleep(Duration::from_millis(100));
@@ -141,8 +144,8 @@ fn replace_all(world: &World, pool: usize) -> Result<()> {
     world.wait(pool, "whole", world::is_whole)?;
     let old = world::serving(&world.pool(pool)?);
     world.tell(pool, "recycle")?;
-    world.wait(pool, "whole with new workers", |told| {
-        world::is_whole(told) && !world::serving(told).iter().any(|pid| old.contains(pid))
+    world.wait(pool, "whole with new workers", |status| {
+        world::is_whole(status) && !world::serving(status).iter().any(|pid| old.contains(pid))
     })
 }
 
@@ -153,8 +156,8 @@ fn end(world: &mut World) -> Result<usize> {
     if !status.success() {
         bail!("the server ended by {status}: {}", world.server.stderr());
     }
-    let until = Instant::now() + Duration::from_secs(1);
-    while !world.processes().is_empty() && Instant::now() < until {
+    let deadline = Instant::now() + Duration::from_secs(1);
+    while !world.processes().is_empty() && Instant::now() < deadline {
         thread::sleep(Duration::from_millis(50));
     }
     Ok(world.processes().len())
@@ -189,7 +192,7 @@ fn account(counts: &Counts, rest: &Rest) {
 }
 
 fn verdict(counts: &Counts, rest: &Rest) -> Result<()> {
-    let holders = ["a parent killed", "a keeper killed", "told to reload", "code changed"];
+    let holders = ["a parent killed", "a preload process killed", "told to reload", "code changed"];
     let replaced: u64 = holders.iter().filter_map(|it| counts.faults.get(it)).sum();
     let unknown = rest.ends.get("unknown").copied().unwrap_or(0);
     let checks = [
@@ -198,7 +201,7 @@ fn verdict(counts: &Counts, rest: &Rest) -> Result<()> {
         (rest.strangers == 0, "processes that nobody knows"),
         (rest.left == 0, "processes left at the end"),
         (rest.rss_bytes[1] <= RSS_BYTES_MAX, "memory of the server"),
-        (rest.private_max <= MEMORY_MAX + LEAK_BYTES, "memory of a worker"),
+        (rest.private_max <= MEMORY_BYTES_MAX + LEAK_BYTES, "memory of a worker"),
         // How a worker ended is known to who forked it; if that was killed, to nobody.
         (unknown <= 4 * replaced, "workers that ended for no known reason"),
         (total(&counts.requests) > 0 && total(&counts.faults) > 0, "nothing was tried"),

@@ -18,8 +18,9 @@ use super::world::World;
 /// Calls that change what others see.
 const CHANGING: [&str; 8] =
     ["pwrite64", "fsync", "fdatasync", "unlink", "rename", "ftruncate", "write", "mkdir"];
-/// Calls that a server at the other end sees; the first two suffice in a short run, where a trial
-/// of a server takes most of a second.
+/// Calls that a server at the other end sees.
+///
+/// The first two suffice in a short run, because a trial of a server takes most of a second.
 const TALKING: [&str; 7] =
     ["sendto", "writev", "sendmsg", "write", "connect", "recvfrom", "shutdown"];
 /// What becomes of calls once.
@@ -157,8 +158,8 @@ enum Met {
 
 fn meet(template: &Template<'_>, call: &str, what: &str, number: u32) -> Result<Met> {
     let world = template.trial()?;
-    let trace = world.folder().join("trace");
-    let trace = trace.to_str().context("the folder's name is not UTF-8")?;
+    let trace = world.dir().join("trace");
+    let trace = trace.to_str().context("the directory's name is not UTF-8")?;
     let (filter, inject) = (format!("trace={call}"), format!("inject={call}:{what}:when={number}"));
     let strace = ["strace", "-f", "-qq", "-o", trace, "-e", &filter, "-e", &inject];
     let mut process = world.start(&strace, true)?;

@@ -20,7 +20,7 @@ mod writer;
 use progress::Progress;
 use writer::Writer;
 
-/// Kills before everything starts anew in another folder.
+/// Kills before everything starts anew in another directory.
 const KILLS_PER_WORLD: u64 = 50;
 /// How often the server dies beside the process, percent.
 const SERVER_DEATHS: u64 = 2;
@@ -138,7 +138,7 @@ fn in_world(
         let writer = Writer::new(world, &progress, Dice::new(options.seed, !number));
         let writer = scope.spawn(move || writer.run());
         let ends = Ends(&progress.ends);
-        let killed = Killer { world, progress: &progress, dice, span_ms: 60, held: 0 }
+        let killed = Killer { world, progress: &progress, dice, span_ms: 60, delivered: 0 }
             .run(kills, processes, tally);
         drop(ends);
         let rotations = writer.join().map_err(|_| anyhow::anyhow!("the writer panicked"))??;
@@ -155,9 +155,9 @@ fn in_world(
 /// Whoever starts last delivers everything, and ends in order.
 fn last_start(world: &World, written: u64) -> Result<()> {
     let process = world.start(&[], false)?;
-    let until = Instant::now() + PATIENCE;
-    while oracle::held(&world.sink, world.folder(), written)?.ids < written {
-        ensure!(Instant::now() < until, "the rest is not delivered: {}", process.said());
+    let deadline = Instant::now() + PATIENCE;
+    while oracle::stored_ids(&world.sink, world.dir(), written)?.ids < written {
+        ensure!(Instant::now() < deadline, "the rest is not delivered: {}", process.stderr());
         std::thread::sleep(Duration::from_millis(20));
     }
     process.end()
@@ -178,7 +178,7 @@ struct Killer<'w> {
     dice: Dice,
     /// The longest time to live; adapted so that most processes get to work.
     span_ms: u64,
-    held: u64,
+    delivered: u64,
 }
 
 impl Killer<'_> {
@@ -221,13 +221,17 @@ impl Killer<'_> {
             return Ok(true);
         }
         let written = self.progress.written.load(Ordering::Acquire);
-        let oracle::Held { ids: held, is_prefix } =
-            oracle::held(&self.world.sink, self.world.folder(), written)?;
-        ensure!(held >= self.held, "{held} ids are held after {} were", self.held);
-        let is_more = held > self.held;
-        self.held = held;
+        let oracle::StoredIds { ids: delivered, is_prefix } =
+            oracle::stored_ids(&self.world.sink, self.world.dir(), written)?;
+        ensure!(
+            delivered >= self.delivered,
+            "{delivered} ids are held after {} were",
+            self.delivered
+        );
+        let is_more = delivered > self.delivered;
+        self.delivered = delivered;
         if is_prefix {
-            self.progress.delivered.store(held, Ordering::Release);
+            self.progress.delivered.store(delivered, Ordering::Release);
         }
         Ok(is_more)
     }

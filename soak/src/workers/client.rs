@@ -175,9 +175,9 @@ impl<'s> Visitor<'s> {
             Ok(reply) if reply.status == 200 => {
                 return match self.fault_in(ask, reply) {
                     None => tally.request(ask.kind, "right", false),
-                    Some(why) => {
+                    Some(reason) => {
                         tally.request(ask.kind, "wrong", false);
-                        tally.wrong(format!("wrong: {why}: {} {}", ask.method, ask.target));
+                        tally.wrong(format!("wrong: {reason}: {} {}", ask.method, ask.target));
                     }
                 };
             }
