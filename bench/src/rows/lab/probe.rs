@@ -21,8 +21,8 @@ pub(crate) const ROW: Row = Row {
         \"Late\" is the time between the moment at which a call was meant to be sent and its \
         sending; none is sent early.\n\
         A call over a new connection lasts from before its name is looked up to the last byte.\n\
-        curl's is its `time_total`, of as many calls of one process at the same rate (`--rate \
-        150/s`), evenly sent.\n\
+        For curl that is its `time_total`, of as many calls of one process, evenly sent at the \
+        same rate (`--rate 150/s`).\n\
         Latencies are far above those of a generator that never pauses: server and client are \
         woken for each call.",
     peers: &["tidegate", "curl", "nginx"],

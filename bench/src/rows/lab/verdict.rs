@@ -20,9 +20,9 @@ pub(crate) const ROW: Row = Row {
         The time is that of the whole process on one core: reading, quantiles, the histogram and \
         every search.\n\
         Smooth calls are lognormal around 5 ms.\n\
-        With a comb, a tenth of them waits for one to six quanta of 40 ms, with a deviation of a \
-        twentieth of one.\n\
-        diptest is a Python program that reads the same file and says whether it has one hump or \
+        With a comb, a tenth of them waits for one to six quanta of 40 ms, with a deviation of \
+        2 ms.\n\
+        The Python program diptest reads the same file and says whether it has one mode or \
         several.\n\
         That is a part of our answer.\n\
         It judges 50 calls by 1,999 bootstraps, and a million by the package's table, which it \

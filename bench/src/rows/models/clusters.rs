@@ -22,8 +22,8 @@ pub(crate) const ROW: Row = Row {
         Tidegate is `crates/models` in a program of its own.\n\
         At its defaults it uses average linkage at 0.35 up to 5,000 rows, and communities at 0.5 \
         above.\n\
-        scikit-learn is `AgglomerativeClustering` of cosine and average at the same limit, on the \
-        same vectors.\n\
+        For scikit-learn it is `AgglomerativeClustering` of cosine and average, at the same limit \
+        on the same vectors.\n\
         V-measure and adjusted Rand index are against the stories of the data set, in thousandths.",
     peers: &["tidegate", "scikit-learn"],
     run,

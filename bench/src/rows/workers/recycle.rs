@@ -19,7 +19,7 @@ pub(crate) const ROW: Row = Row {
         own.\n\
         So eight workers are replaced each second.\n\
         Bursts are of 200 clients that are connected and send at once, 1,000 requests in all.\n\
-        gunicorn has `--preload`, which makes its new workers as cheap as ours.\n\
+        For gunicorn `--preload` is set, which makes its new workers as cheap as ours.\n\
         Each answer names its worker.\n\
         Failed is every request without a complete answer of status 200.",
     peers: &["tidegate", "gunicorn"],

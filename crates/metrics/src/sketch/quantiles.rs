@@ -2,7 +2,7 @@
 //!
 //! Values fall into bins whose bounds grow by γ = 1.01/0.99. A cubic between powers of two stands
 //! for the logarithm. It needs only additions and products of IEEE numbers, so every machine finds
-//! the same bin for a value; that costs 1 % more bins than `ln`.
+//! the same bin for a value. That costs 1 % more bins than `ln`.
 //! Positive and negative values have [`BINS_MAX`] bins each, which span 17 powers of ten. When
 //! there are more, the bins nearest to zero collapse into the lowest one kept (§2.2 of the paper).
 //! A value nearer to zero than 10⁻⁹ counts as zero. NaN and infinities are not taken.
