@@ -86,7 +86,7 @@ fn configuration(log: &Path, kind: Kind, what: &str) -> String {
     )
 }
 
-/// Services of source 001's kind.
+/// What a Python team would run: the Logbunker's two processes, an insert for each event, DuckDB.
 fn services(setup: &Setup, all: u64) -> Result<Vec<Contender>> {
     let python = setup.python()?;
     let log = |lines| log(setup, Kind::Combined, lines);
