@@ -1,7 +1,8 @@
 //! The program around the targets.
 //!
-//! Built with `--cfg fuzzing` it is libFuzzer with the target `--target=NAME`. Built plainly it turns
-//! corpus files into directories, as libFuzzer wants them, and back. `cargo xtask fuzz` does both.
+//! Built with `--cfg fuzzing` it is libFuzzer with the target `--target=NAME`. Built plainly it
+//! turns corpus files into directories, as libFuzzer wants them, and back. `cargo xtask fuzz` does
+//! both.
 #![cfg_attr(fuzzing, no_main)]
 
 #[cfg(fuzzing)]

@@ -1,10 +1,10 @@
 //! Bounds for what names may take: bytes by prefix, with one visible key for what is beyond.
 //!
-//! A name is charged when it is added and refunded when it is removed, and so is what its cell
-//! points to (the members of a set, the sketch of a timer).
+//! A name is charged when it is added and refunded when it is removed. So is what its cell points
+//! to: the members of a set, the sketch of a timer.
 //! Invariant: the bytes charged are the bytes that receivers hold.
-//! It drops nothing: at the bound a sample goes to the overflow key of its prefix, of its own kind,
-//! and is counted.
+//! It drops nothing: at the bound a sample is counted, and goes to the overflow key of its prefix,
+//! of its own kind.
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 

@@ -117,9 +117,9 @@ type Kind<C> = (fn(&Table) -> usize, fn(&mut Table, usize, usize, Look<'_, C>) -
 
 /// Takes one kind out of all tables; the cells of a name become one.
 ///
-/// The names of the largest table are only looked up among the others', and all names go where room
-/// was made before. An index of a million names must not grow while a table is locked: its receiver
-/// would wait until the buffer of its socket is full.
+/// The names of the largest table are only looked up among the others', and room for all is made
+/// before. An index of a million names must not grow while a table is locked. Its receiver would
+/// wait until the buffer of its socket is full.
 fn gather<C: Default>(
     tables: &[Arc<Mutex<Table>>],
     (count, take): Kind<C>,

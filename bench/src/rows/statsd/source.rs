@@ -1,4 +1,4 @@
-//! Source 000's own benchmark: `benchmark.pl` of Net::Statsd, and how much of it arrives.
+//! The benchmark that Net::Statsd comes with, `benchmark.pl`, and how much of it arrives.
 
 use std::process::{Command, Stdio};
 use std::time::Instant;

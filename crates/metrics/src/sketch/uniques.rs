@@ -9,8 +9,8 @@
 //!
 //! A value is hashed by XXH3 (64 bits, seed 0). Encoding, version 1: `H`, 1, form, then
 //! - form 0, sparse: the number of entries, then their differences in ascending order.
-//!   An entry is `index << 6 | rank`. The index is the first 25 bits of the hash, the rank the place
-//!   of the first 1 in the bits after them;
+//!   An entry is `index << 6 | rank`. The index is the first 25 bits of the hash, the rank the
+//!   place of the first 1 in the bits after them;
 //! - form 1, dense: 2¹⁴ registers of six bits, the lowest bits of the first byte first.
 //!
 //! Invariant: a sketch is dense exactly when it has seen more than `SPARSE_MAX` different indexes,

@@ -20,8 +20,8 @@ Exit codes: 0 reported, 1 nothing can be read, 2 wrong usage.";
 /// What to report on, and how.
 #[derive(Debug, Args)]
 pub(crate) struct ReportArgs {
-    /// What was measured: a file, `-` for standard input, a journal's directory, `journal` for the
-    /// one in the configuration, or an http(s) address of a file. Several are read as one.
+    /// What was measured: a file, `-` for standard input, a journal's directory, or an http(s)
+    /// address of a file; `journal` is that of the configuration. Several are read as one.
     #[arg(long, required = true, num_args = 1.., value_name = "FILE|journal|URL")]
     pub from: Vec<String>,
     /// What to compare with.
