@@ -28,12 +28,12 @@ pub(crate) struct Contestant {
 
 /// What was done of a task, and the CPU time of the whole process meanwhile.
 #[derive(Debug, Clone, Copy, Deserialize)]
-pub(crate) struct Done {
+pub(crate) struct TaskResult {
     units: f64,
     cpu_seconds: f64,
 }
 
-impl Done {
+impl TaskResult {
     /// Units per second of CPU time.
     pub(crate) fn rate(self) -> f64 {
         self.units / self.cpu_seconds
@@ -93,7 +93,7 @@ impl Contestant {
     }
 
     /// Has a task done again and again until it has used so much CPU time.
-    pub(crate) fn run(&mut self, task: &str, seconds: f64) -> Result<Done> {
+    pub(crate) fn run(&mut self, task: &str, seconds: f64) -> Result<TaskResult> {
         writeln!(self.input, "run {task} {seconds}")?;
         let answer = self.answer()?;
         serde_json::from_str(&answer).with_context(|| format!("`{}` says `{answer}`", self.name))
@@ -157,7 +157,7 @@ pub(crate) fn alternate(
     contestants: &mut [Contestant],
     task: &str,
     seconds: f64,
-) -> Result<Vec<Vec<Done>>> {
+) -> Result<Vec<Vec<TaskResult>>> {
     let count = contestants.len();
     let mut done = vec![Vec::new(); count];
     for contestant in &mut *contestants {
@@ -173,7 +173,12 @@ pub(crate) fn alternate(
 }
 
 /// How many times as many units per CPU time the left one did, by round.
-pub(crate) fn ratio(case: &str, figure: &str, left: &[Done], right: &[Done]) -> Measurement {
+pub(crate) fn ratio(
+    case: &str,
+    figure: &str,
+    left: &[TaskResult],
+    right: &[TaskResult],
+) -> Measurement {
     let ratios = left.iter().zip(right).map(|(left, right)| left.rate() / right.rate());
     Measurement::new(case, figure, ratios)
 }

@@ -9,8 +9,8 @@ use anyhow::{Context, Result};
 use rusqlite::Connection;
 use testkit::{Client, Server, TempDir, free_port};
 
-use crate::ask::USERS;
 use crate::origin::Origin;
+use crate::request_spec::USERS;
 
 /// A running gateway.
 #[derive(Debug)]

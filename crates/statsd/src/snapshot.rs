@@ -1,8 +1,8 @@
 //! What a start takes over from the end before it: gauges, and the interval that was not flushed.
 //!
-//! Once a second all gauges and sums are written aside, synced and renamed, so the file is there
-//! whole or not at all. Where writing takes long, it happens less often: it takes at most a quarter
-//! of the time, and at most half a minute lies in between.
+//! Once a second all gauges and sums are written aside, synced and renamed. So the file is there
+//! whole or not at all. Slow writing happens less often: it takes at most a quarter of the time,
+//! and at most half a minute lies in between.
 //! Each snapshot carries the number of its interval, which grows over restarts, too. Before
 //! backends get a flush, its number is written in place into a second file, `NAME.flushed`. That
 //! works on a full disk as well.

@@ -1,7 +1,7 @@
 //! How a server does at one moment, as plain figures.
 //!
-//! The state of a server collects them. The JSON for operators is written from these figures, and
-//! so is the server's own part of the page for Prometheus: they never differ in what they count.
+//! The state of a server collects them. Two pages are written from these figures: the JSON for
+//! operators, and the server's own part of the page for Prometheus. So they never differ.
 //! Never here: counting itself (`table`, `receive`, `backend`).
 
 use std::time::Instant;

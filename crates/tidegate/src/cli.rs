@@ -571,14 +571,14 @@ pub(crate) enum WorkersCommand {
         format: String,
     },
     /// Replace every worker by a new one, one at a time; no request is lost.
-    Recycle(WorkersAsk),
+    Recycle(PoolArgs),
     /// Import the app anew; the present workers serve until the new ones have answered.
-    Reload(WorkersAsk),
+    Reload(PoolArgs),
 }
 
 /// A pool of a running server.
 #[derive(Debug, Args)]
-pub(crate) struct WorkersAsk {
+pub(crate) struct PoolArgs {
     /// Which server.
     #[command(flatten)]
     pub admin: AdminArgs,

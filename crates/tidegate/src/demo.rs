@@ -17,7 +17,7 @@ use crate::cli::DemoArgs;
 use crate::commands;
 use crate::config::Plan;
 use crate::serve;
-use crate::signals::{EndSignals, Waited};
+use crate::signals::{EndSignals, WaitResult};
 use readers::Readers;
 use screen::Screen;
 
@@ -44,7 +44,7 @@ pub(crate) fn run(args: &DemoArgs) -> Result<()> {
     };
     let mut screen = Screen::open(args.management, (server.public, server.admin), &dir.0);
     let end = args.seconds.map(|seconds| Instant::now() + Duration::from_secs(seconds));
-    while signals.wait_for(Duration::from_secs(1)) == Waited::TimeOut {
+    while signals.wait_for(Duration::from_secs(1)) == WaitResult::TimeOut {
         screen.show(&server.parts, readers.as_deref());
         if end.is_some_and(|end| Instant::now() >= end) {
             break;

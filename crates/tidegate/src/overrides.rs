@@ -19,14 +19,14 @@ use serde::{Deserialize, Serialize};
 pub(crate) struct Overrides {
     file: PathBuf,
     gateway: Arc<Gateway>,
-    kept: Mutex<Kept>,
+    state: Mutex<State>,
     /// Rollout and hold-out of the configuration, by route.
     configured: BTreeMap<String, (f64, f64)>,
 }
 
 /// What the file holds.
 #[derive(Debug, Default)]
-struct Kept {
+struct State {
     changes: Changes,
     /// The reason why the file was not used.
     alarm: Option<String>,
@@ -67,21 +67,21 @@ impl Overrides {
     /// When a file with wrong content cannot be set aside.
     pub(crate) fn open(root: &Path, gateway: &Arc<Gateway>) -> Result<Self> {
         let file = file(root);
-        let kept = Mutex::new(read(&file)?);
+        let state = Mutex::new(read(&file)?);
         let configured = rollouts(gateway)
             .map(|(name, rollout)| {
                 let shares = rollout.shares();
                 (name.to_owned(), (shares.rollout, shares.hold_out))
             })
             .collect();
-        let overrides = Self { file, gateway: Arc::clone(gateway), kept, configured };
+        let overrides = Self { file, gateway: Arc::clone(gateway), state, configured };
         overrides.apply();
         Ok(overrides)
     }
 
     /// What an operator should look at.
     pub(crate) fn alarm(&self) -> Option<String> {
-        self.kept.lock().alarm.clone()
+        self.state.lock().alarm.clone()
     }
 
     /// Changes one route's rollout, or every route's when `route` is `None`.
@@ -113,15 +113,15 @@ impl Overrides {
             Some(route) => anyhow::ensure!(!names.is_empty(), "no route `{route}` personalises"),
             None => anyhow::ensure!(!names.is_empty(), "no route personalises"),
         }
-        let mut kept = self.kept.lock();
-        let mut next = kept.changes.clone();
+        let mut state = self.state.lock();
+        let mut next = state.changes.clone();
         for name in names {
             edit(next.rollout.entry(name.to_owned()).or_default());
         }
         next.rollout.retain(|_, change| *change != Change::default());
         self.write(&next)?;
-        *kept = Kept { changes: next, alarm: None };
-        drop(kept);
+        *state = State { changes: next, alarm: None };
+        drop(state);
         self.apply();
         Ok(())
     }
@@ -138,9 +138,9 @@ impl Overrides {
     }
 
     fn apply(&self) {
-        let kept = self.kept.lock();
+        let state = self.state.lock();
         for (name, rollout) in rollouts(&self.gateway) {
-            let change = kept.changes.rollout.get(name).copied().unwrap_or_default();
+            let change = state.changes.rollout.get(name).copied().unwrap_or_default();
             let (share, hold_out) = self.configured.get(name).copied().unwrap_or_default();
             rollout.set_rollout(change.rollout.unwrap_or(share));
             rollout.set_hold_out(change.hold_out.unwrap_or(hold_out));
@@ -154,26 +154,26 @@ pub(crate) fn rollouts(gateway: &Gateway) -> impl Iterator<Item = (&str, &Rollou
     gateway.rollouts()
 }
 
-fn read(file: &Path) -> Result<Kept> {
+fn read(file: &Path) -> Result<State> {
     let name = file.display();
     let error = match std::fs::read_to_string(file) {
         Ok(text) => match toml::from_str(&text) {
-            Ok(changes) => return Ok(Kept { changes, alarm: None }),
+            Ok(changes) => return Ok(State { changes, alarm: None }),
             Err(error) => error.to_string(),
         },
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Kept::default()),
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(State::default()),
         Err(error) if error.kind() == ErrorKind::InvalidData => error.to_string(),
         Err(error) => {
             tracing::error!(file = %name, %error, "overrides not read");
             let alarm = Some(format!("read `{name}`: {error}"));
-            return Ok(Kept { alarm, ..Kept::default() });
+            return Ok(State { alarm, ..State::default() });
         }
     };
     let aside = file.with_extension("toml.unreadable");
     std::fs::rename(file, &aside).with_context(|| format!("set `{name}` aside"))?;
     tracing::error!(file = %name, aside = %aside.display(), error, "overrides set aside");
     let alarm = format!("`{name}` is set aside as `{}`: {}", aside.display(), error.trim_end());
-    Ok(Kept { alarm: Some(alarm), ..Kept::default() })
+    Ok(State { alarm: Some(alarm), ..State::default() })
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use serde_json::Value;
 use tokio::time::Instant;
 use workers::{LendError, Plan, WorkerPool, Workers};
 
-use crate::cli::{WorkersAsk, WorkersCommand};
+use crate::cli::{PoolArgs, WorkersCommand};
 use crate::commands::ask_admin;
 
 /// The pools of a server.
@@ -70,16 +70,16 @@ impl gateway::Workers for Lender {
                 LendError::TimedOut => NoWorker::Late,
                 LendError::NoWorkers(_) => NoWorker::Away,
             })?;
-            Ok(Box::new(Lent(lent)) as Box<dyn Loan>)
+            Ok(Box::new(WorkerLoan(lent)) as Box<dyn Loan>)
         })
     }
 }
 
 /// A worker as the gateway sees it.
 #[derive(Debug)]
-struct Lent(workers::Loan);
+struct WorkerLoan(workers::Loan);
 
-impl Loan for Lent {
+impl Loan for WorkerLoan {
     fn worker(&self) -> u64 {
         self.0.worker()
     }
@@ -126,7 +126,7 @@ pub(crate) fn command(command: WorkersCommand) -> Result<()> {
     Ok(())
 }
 
-fn tell(path: &str, args: &WorkersAsk) -> Result<()> {
+fn tell(path: &str, args: &PoolArgs) -> Result<()> {
     let body = serde_json::json!({ "name": args.pool }).to_string();
     let answer = ask_admin(&args.admin, "POST", path, body.as_bytes())?;
     print!("{answer}");

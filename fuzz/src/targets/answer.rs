@@ -83,7 +83,7 @@ fn hypers_reading(bytes: &[u8], bodiless: bool) -> Option<(u16, Option<Vec<u8>>)
             Builder::new_current_thread().build().expect("a runtime without drivers starts");
     }
     // The answer comes behind the request, or it would be one to no request.
-    let answer = Later { bytes: bytes.to_vec(), asked: false, reader: None };
+    let answer = AnswerOnDemand { bytes: bytes.to_vec(), asked: false, reader: None };
     let ask = async {
         let (mut sender, connection) = http1::handshake(TokioIo::new(answer)).await.ok()?;
         let request = Request::builder().method(if bodiless { "HEAD" } else { "GET" });
@@ -100,13 +100,13 @@ fn hypers_reading(bytes: &[u8], bodiless: bool) -> Option<(u16, Option<Vec<u8>>)
 }
 
 /// A server that says these bytes as soon as it is asked anything.
-struct Later {
+struct AnswerOnDemand {
     bytes: Vec<u8>,
     asked: bool,
     reader: Option<Waker>,
 }
 
-impl AsyncRead for Later {
+impl AsyncRead for AnswerOnDemand {
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -123,7 +123,7 @@ impl AsyncRead for Later {
     }
 }
 
-impl AsyncWrite for Later {
+impl AsyncWrite for AnswerOnDemand {
     fn poll_write(
         mut self: Pin<&mut Self>,
         _: &mut Context<'_>,

@@ -136,9 +136,9 @@ fn sweep(template: &Template<'_>, call: &str, what: &str, tally: &mut Tally) -> 
         let met = meet(template, call, what, number)
             .with_context(|| format!("at `{call}` number {number}, with {what}"))?;
         match met {
-            Met::Nothing => break,
-            Met::Killed => tally.kills += 1,
-            Met::Failed { overcome } => {
+            CallOutcome::Nothing => break,
+            CallOutcome::Killed => tally.kills += 1,
+            CallOutcome::Failed { overcome } => {
                 tally.failures += 1;
                 tally.overcome += u64::from(overcome);
             }
@@ -147,7 +147,7 @@ fn sweep(template: &Template<'_>, call: &str, what: &str, tally: &mut Tally) -> 
     Ok(())
 }
 
-enum Met {
+enum CallOutcome {
     /// There were fewer calls.
     Nothing,
     Killed,
@@ -156,7 +156,7 @@ enum Met {
     },
 }
 
-fn meet(template: &Template<'_>, call: &str, what: &str, number: u32) -> Result<Met> {
+fn meet(template: &Template<'_>, call: &str, what: &str, number: u32) -> Result<CallOutcome> {
     let world = template.trial()?;
     let trace = world.dir().join("trace");
     let trace = trace.to_str().context("the directory's name is not UTF-8")?;
@@ -167,8 +167,8 @@ fn meet(template: &Template<'_>, call: &str, what: &str, number: u32) -> Result<
     let injected = std::fs::read_to_string(trace)?.contains("(INJECTED)");
     world.settle(LINES)?;
     Ok(match (what, status.signal(), injected) {
-        (KILL, Some(9), _) => Met::Killed,
-        (KILL, _, _) | (_, _, false) => Met::Nothing,
-        _ => Met::Failed { overcome: status.success() },
+        (KILL, Some(9), _) => CallOutcome::Killed,
+        (KILL, _, _) | (_, _, false) => CallOutcome::Nothing,
+        _ => CallOutcome::Failed { overcome: status.success() },
     })
 }

@@ -137,7 +137,7 @@ fn in_world(
     std::thread::scope(|scope| {
         let writer = Writer::new(world, &progress, Dice::new(options.seed, !number));
         let writer = scope.spawn(move || writer.run());
-        let ends = Ends(&progress.ends);
+        let ends = EndOnDrop(&progress.ends);
         let killed = Killer { world, progress: &progress, dice, span_ms: 60, delivered: 0 }
             .run(kills, processes, tally);
         drop(ends);
@@ -164,9 +164,9 @@ fn last_start(world: &World, written: u64) -> Result<()> {
 }
 
 /// Tells the writer to end, also when a panic goes by.
-struct Ends<'s>(&'s AtomicBool);
+struct EndOnDrop<'s>(&'s AtomicBool);
 
-impl Drop for Ends<'_> {
+impl Drop for EndOnDrop<'_> {
     fn drop(&mut self) {
         self.0.store(true, Ordering::Relaxed);
     }

@@ -39,7 +39,7 @@ const LATE_P99_US_MAX: f64 = 50.0;
 
 /// What `--save` keeps, as far as it is looked at.
 #[derive(Deserialize)]
-struct Saved {
+struct SavedSession {
     series: Vec<Series>,
 }
 
@@ -111,7 +111,7 @@ fn probe(
         command.arg("--keep-alive");
     }
     super::run(&mut command)?;
-    let saved: Saved = serde_json::from_slice(&std::fs::read(&file)?)?;
+    let saved: SavedSession = serde_json::from_slice(&std::fs::read(&file)?)?;
     let series = saved.series.into_iter().next().context("no series was kept")?;
     ensure!(series.total_ms.len() == calls, "{} of {calls} calls", series.total_ms.len());
     let late = series.attributes.into_iter().find(|attribute| attribute.name == "late_ms");

@@ -8,7 +8,7 @@ use std::process::Command;
 use anyhow::{Context, Result, ensure};
 use stdx::Random;
 
-use super::Ran;
+use super::CommandRun;
 use crate::measure::Measurement;
 use crate::rows::Row;
 use crate::setup::Setup;
@@ -81,13 +81,13 @@ fn run(setup: &Setup) -> Result<Vec<Measurement>> {
     Ok(measurements)
 }
 
-fn seconds(case: &str, runs: &[Ran]) -> [Measurement; 2] {
+fn seconds(case: &str, runs: &[CommandRun]) -> [Measurement; 2] {
     let wall = runs.iter().map(|run| run.took.as_secs_f64());
     let cpu = runs.iter().map(|run| run.cpu.total_us() / 1e6);
     [Measurement::new(case, "seconds", wall), Measurement::new(case, "CPU seconds", cpu)]
 }
 
-fn report(setup: &Setup, case: &Case, file: &Path) -> Result<Ran> {
+fn report(setup: &Setup, case: &Case, file: &Path) -> Result<CommandRun> {
     let mut command = Command::new(setup.tidegate()?);
     let ran = super::run(command.args(["lab", "report", "--format", "json", "--from"]).arg(file))?;
     let report: serde_json::Value = serde_json::from_str(&ran.printed)?;

@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::{Result, ensure};
 
 use super::{headlines, minilm_dir, text};
-use crate::contest::{self, Contestant, Done};
+use crate::contest::{self, Contestant, TaskResult};
 use crate::measure::Measurement;
 use crate::rows::Row;
 use crate::setup::Setup;
@@ -70,7 +70,7 @@ fn run(setup: &Setup) -> Result<Vec<Measurement>> {
 
 const GROUPING: &str = "grouping, CPU ms";
 
-fn milliseconds(case: &str, figure: &str, done: &[Done]) -> Measurement {
+fn milliseconds(case: &str, figure: &str, done: &[TaskResult]) -> Measurement {
     Measurement::new(case, figure, done.iter().map(|done| done.cpu_ms()))
 }
 

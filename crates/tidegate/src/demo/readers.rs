@@ -32,12 +32,12 @@ pub(super) struct Readers {
     thread: Mutex<Option<JoinHandle<()>>>,
     /// Lists shown to readers with a profile and lists read from: generic ones (held back by the
     /// rollout), then personalised ones.
-    pub seen: Arc<[Seen; 2]>,
+    pub seen: Arc<[ListCounts; 2]>,
 }
 
 /// How lists were received.
 #[derive(Debug, Default)]
-pub(super) struct Seen {
+pub(super) struct ListCounts {
     /// Lists shown.
     pub shown: AtomicU64,
     /// Lists of which something was read.
@@ -59,8 +59,8 @@ impl Readers {
         let readers: Option<Vec<Reader>> = text.lines().take(READERS_MAX).map(parse).collect();
         let readers = readers.context("read the readers' file")?;
         let stopped = Arc::new(AtomicBool::new(false));
-        let seen: Arc<[Seen; 2]> = Arc::default();
-        let mut play = Play {
+        let seen: Arc<[ListCounts; 2]> = Arc::default();
+        let mut play = Simulation {
             address,
             readers,
             seen: Arc::clone(&seen),
@@ -90,16 +90,17 @@ impl Readers {
     }
 }
 
-struct Play {
+/// What the thread of the readers works on.
+struct Simulation {
     address: SocketAddr,
     readers: Vec<Reader>,
-    seen: Arc<[Seen; 2]>,
+    seen: Arc<[ListCounts; 2]>,
     dice: Random,
     pause: Duration,
     next: Instant,
 }
 
-impl Play {
+impl Simulation {
     fn visit_until(&mut self, stopped: &AtomicBool) -> Result<()> {
         let client = Client::new(self.address);
         while !stopped.load(Ordering::Relaxed) {

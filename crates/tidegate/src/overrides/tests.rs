@@ -12,10 +12,10 @@ fn a_file_with_wrong_content_is_set_aside_and_raises_an_alarm() {
     let file = dir.path().join("live.toml");
     for wrong in [&b"[rollout.news]\nrollout = \"half\"\n"[..], b"\xff\xfe"] {
         fs::write(&file, wrong).expect("the file can be written");
-        let kept = read(&file).expect("it can be set aside");
-        let alarm = kept.alarm.expect("there is an alarm");
+        let state = read(&file).expect("it can be set aside");
+        let alarm = state.alarm.expect("there is an alarm");
         assert!(alarm.contains(&format!("`{}`", file.display())), "{alarm}");
-        assert!(kept.changes.rollout.is_empty() && !file.exists());
+        assert!(state.changes.rollout.is_empty() && !file.exists());
         let aside = fs::read(dir.path().join("live.toml.unreadable"));
         assert_eq!(aside.expect("it is set aside"), wrong);
     }
@@ -24,15 +24,15 @@ fn a_file_with_wrong_content_is_set_aside_and_raises_an_alarm() {
 #[test]
 fn a_file_that_cannot_be_read_stays_and_raises_an_alarm() {
     let dir = TempDir::new().expect("a directory can be made");
-    let kept = read(dir.path()).expect("nothing needs to be set aside");
-    assert!(kept.alarm.is_some() && dir.path().is_dir());
+    let state = read(dir.path()).expect("nothing needs to be set aside");
+    assert!(state.alarm.is_some() && dir.path().is_dir());
 }
 
 #[test]
 fn no_file_means_no_overrides_and_no_alarm() {
     let dir = TempDir::new().expect("a directory can be made");
-    let kept = read(&dir.path().join("live.toml")).expect("nothing is wrong");
-    assert!(kept.alarm.is_none() && kept.changes.rollout.is_empty());
+    let state = read(&dir.path().join("live.toml")).expect("nothing is wrong");
+    assert!(state.alarm.is_none() && state.changes.rollout.is_empty());
 }
 
 #[test]

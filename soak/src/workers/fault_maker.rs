@@ -25,7 +25,7 @@ const BROKEN: [(&str, &str); 4] = [
 
 /// Makes the faults of one pool.
 #[derive(Debug)]
-pub(super) struct Breaker<'s> {
+pub(super) struct FaultMaker<'s> {
     shared: &'s Shared<'s>,
     pool: usize,
     dice: Dice,
@@ -33,7 +33,7 @@ pub(super) struct Breaker<'s> {
     private_max: u64,
 }
 
-impl<'s> Breaker<'s> {
+impl<'s> FaultMaker<'s> {
     /// For one pool.
     pub(super) fn new(shared: &'s Shared<'s>, pool: usize, dice: Dice) -> Self {
         Self { shared, pool, dice, private_max: 0 }
@@ -150,7 +150,7 @@ impl<'s> Breaker<'s> {
     fn break_code(&mut self) -> Result<()> {
         let (what, text) = self.dice.pick(&BROKEN);
         let shares = self.shared.world.shares[self.pool];
-        let _peace = (!shares).then(|| self.shared.peace(self.pool));
+        let _pause = (!shares).then(|| self.shared.pause_deadly(self.pool));
         if !shares {
             self.shared.world.wait(self.pool, "full", world::is_full)?;
         }
