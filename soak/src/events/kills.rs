@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
-use testkit::PATIENCE;
+use testkit::FIXTURE_TIMEOUT;
 
 use super::options::Options;
 use super::oracle;
@@ -155,7 +155,7 @@ fn in_world(
 /// Whoever starts last delivers everything, and ends in order.
 fn last_start(world: &World, written: u64) -> Result<()> {
     let process = world.start(&[], false)?;
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + FIXTURE_TIMEOUT;
     while oracle::stored_ids(&world.sink, world.dir(), written)?.ids < written {
         ensure!(Instant::now() < deadline, "the rest is not delivered: {}", process.stderr());
         std::thread::sleep(Duration::from_millis(20));

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
-use testkit::{PATIENCE, TempDir};
+use testkit::{FIXTURE_TIMEOUT, TempDir};
 
 use super::lines;
 use super::oracle;
@@ -143,7 +143,7 @@ impl World {
     /// When it does not end well, or the sink holds anything else.
     pub(super) fn settle(&self, written: u64) -> Result<()> {
         let mut process = self.start(&[], true)?;
-        let status = process.wait(PATIENCE)?;
+        let status = process.wait(FIXTURE_TIMEOUT)?;
         ensure!(status.success(), "a clean run ended by {status}: {}", process.stderr());
         oracle::exact(&self.sink, self.dir(), written)
     }
@@ -177,7 +177,7 @@ impl Process {
     pub(super) fn end(mut self) -> Result<()> {
         let id = self.child.id().to_string();
         Command::new("kill").args(["-s", "TERM", &id]).status()?;
-        let status = self.wait(PATIENCE)?;
+        let status = self.wait(FIXTURE_TIMEOUT)?;
         ensure!(status.success(), "told to end, it ended by {status}: {}", self.stderr());
         Ok(())
     }
