@@ -1,5 +1,5 @@
-//! Our side of the contests about models: `crates/models` as a library, told what to do as
-//! `bench/peers/models/contest.py` is.
+//! Our side of the contests about models: a program around `crates/models`, driven by the protocol
+//! of `bench/peers/models/contest.py`.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -1,4 +1,4 @@
-//! A client: draws a request, sends it as clients do, good and bad ones, and has the answer judged.
+//! A client: draws a request, sends it well or badly, and has the answer judged.
 
 use std::collections::HashMap;
 use std::io::{self, ErrorKind};

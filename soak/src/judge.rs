@@ -1,5 +1,7 @@
-//! Holds an answer against the model: is it complete, for this URL, this language, this user, of a
-//! version that may still be given?
+//! Judges an answer by the model.
+//!
+//! An answer must be complete, for this URL, language and user, and of a version that may still be
+//! given.
 
 use std::io::Read;
 use std::time::Instant;

@@ -1,8 +1,8 @@
 //! What the statsd rows share: trials of one server by one sender, and their figures.
 //!
-//! Invariant: each datagram that was sent was received, or is in the server's own count of drops.
-//! With trains that count is in datagrams, too. A trial of ours in which a datagram is missing is
-//! an error, not a figure.
+//! Invariant: what was sent was received, or is in the server's own count of drops. With trains,
+//! that count is one of trains. A trial of ours in which a datagram is missing is an error, not a
+//! figure.
 
 pub(super) mod blaster;
 pub(super) mod buffers;

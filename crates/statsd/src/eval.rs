@@ -30,7 +30,7 @@ use crate::table::{Bounds, Gauges, Table, TableWriter};
 pub enum EvalRequest {
     /// What lines mean: see [`lines`].
     Lines(String),
-    /// What is said of tables when they are flushed: `flush`, `graphite`.
+    /// What tables become when they are flushed: `flush`, `graphite`.
     Flush(Tables),
     /// What `delcounters` and the like do to a table: `deleted` and `left` names, `answer`.
     Delete(Deletion),

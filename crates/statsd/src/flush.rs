@@ -56,7 +56,7 @@ pub struct FlushedTimer {
     pub name: SharedName,
     /// Its values.
     pub samples: Samples,
-    /// What is said of them.
+    /// Their statistics.
     pub statistics: Vec<Statistic>,
 }
 

@@ -37,7 +37,7 @@ pub enum Verb {
 /// Gets a page.
 ///
 /// # Errors
-/// When nobody answers there, or with another status than 200: why.
+/// The reason, when nobody answers there, or with another status than 200.
 pub fn get(url: &str) -> Result<String, String> {
     let config = ureq::Agent::config_builder().timeout_global(Some(PAGE_TIMEOUT)).build();
     let answer = config.new_agent().get(url).call();

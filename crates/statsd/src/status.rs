@@ -76,7 +76,7 @@ pub(crate) struct BackendStatus {
     pub last_error: Option<String>,
 }
 
-/// When something happened: as a date for whoever reads it, and as what an age is counted from.
+/// When something happened: a date to show, and an instant from which its age is counted.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct DatedInstant {
     /// Seconds since the Unix epoch.

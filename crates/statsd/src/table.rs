@@ -25,7 +25,7 @@ use crate::samples::{Samples, Summary};
 const NOTICES_MAX: usize = 1024;
 /// Keys that are counted for the list of those that come most often; others are not in it.
 const KEYS_MAX: usize = 1 << 20;
-/// Bytes of bad lines that are kept for who asks.
+/// Bytes of bad lines that are kept to be shown.
 const BAD_LINE_BYTES: usize = 200;
 
 /// Counts of one receiver.

@@ -1,4 +1,8 @@
-//! The pages and actions of the admin listener.
+//! The pages and actions of the admin listener: which path shows or does what.
+//!
+//! It reads the running parts and renders them; alarms and readiness are put together here.
+//! Invariant: every action that changes something is logged for the audit.
+//! Refuses: to check tokens and origins, which `chassis::admin` does before a page is made.
 
 mod models;
 mod purge;

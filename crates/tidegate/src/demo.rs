@@ -1,7 +1,7 @@
-//! The news example, self-contained: serves, lets simulated readers read, and shows the loop close.
+//! The news example, self-contained: it serves, simulates readers, and shows the loop close.
 //!
-//! The headlines and reading paths are real; who reads what is drawn from a stated mixture, so the
-//! uplift that is shown is planted (examples/news/README.md).
+//! The headlines and the reading paths are real. What each reader likes is drawn from a stated
+//! mixture, so the uplift that the screen shows is planted (examples/news/README.md).
 
 mod counts;
 mod readers;
@@ -29,7 +29,7 @@ const WORDS_CONFIG: &[u8] = include_bytes!("../../../examples/news/embedding/con
 const WORDS_TOKENS: &[u8] = include_bytes!("../../../examples/news/embedding/tokenizer.json");
 const READERS: &str = include_str!("../../../examples/news/readers.tsv");
 
-/// Runs the demo until it is told to end.
+/// Runs the demo until a signal or its time ends it.
 ///
 /// # Errors
 /// When an address is taken, or the directory for temporary files cannot be written.

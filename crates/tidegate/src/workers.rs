@@ -1,5 +1,6 @@
-//! Pools of Python workers: started with the server, lent to the gateway, and what `tidegate
-//! workers` asks of them.
+//! Pools of Python workers: starts them with the server, and lends workers to the gateway.
+//!
+//! It also prints what `tidegate workers` asks a running server.
 
 use std::collections::HashMap;
 use std::path::Path;

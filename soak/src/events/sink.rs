@@ -1,4 +1,4 @@
-//! The engine that is delivered to, and how it is asked what it holds.
+//! The engine that rows are delivered to: starts and kills its server, and asks it for its rows.
 
 use std::fs;
 use std::path::Path;

@@ -1,4 +1,6 @@
-//! What is probed, and what is true of it.
+//! The arms: which server is probed in which way, and what is true of it.
+//!
+//! An arm compares the verdicts of the probe with that truth.
 
 use std::process::Command;
 

@@ -1,6 +1,6 @@
 //! What makes a server slow from outside: a quota, stops, delayed system calls.
 //!
-//! Invariant: dropped, it is over, and nothing of it is left.
+//! Invariant: each ends when it is dropped, and leaves nothing behind.
 
 use std::fs;
 use std::io;

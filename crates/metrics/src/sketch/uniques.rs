@@ -35,7 +35,7 @@ const SPARSE_BITS: u32 = 25;
 /// Entries of a sparse sketch: half the size of a dense one, encoded and in memory.
 pub(super) const SPARSE_MAX: usize = 2048;
 
-/// A set of values of which only the number can be told.
+/// A set of values that knows only how many there are.
 #[derive(Debug, Clone)]
 pub struct Uniques(State);
 

@@ -147,7 +147,7 @@ impl Socket {
     }
 }
 
-/// Empties a socket until it is told to end.
+/// Empties a socket until the server ends.
 #[derive(Debug)]
 pub(crate) struct Datagrams {
     socket: Arc<Socket>,

@@ -1,5 +1,7 @@
-//! `/v2/repository`: loads and unloads models, as Triton's extension of the Open Inference Protocol
-//! has it. On the admin listener only: a client of a model must not take it away from others.
+//! `/v2/repository`: lists, loads and unloads models, by Triton's extension of the Open Inference
+//! Protocol.
+//!
+//! Only the admin listener has it: a client of a model must not take it away from others.
 
 use chassis::admin::{Page, Visit};
 use metrics::Registry;

@@ -1,5 +1,5 @@
-//! What an operator should know of a configuration that is not wrong: parts that are asked for and
-//! cannot work as it stands.
+//! Notes on a configuration without errors: it asks for parts that cannot work yet, such as a model
+//! whose file is missing.
 
 use std::path::Path;
 

@@ -1,5 +1,6 @@
-//! What was recorded so far, as the rollups of `tidegate.toml` say: the same rows that anybody
-//! reads with `tidegate events query`, some second behind what happens.
+//! The sums of what was recorded so far, from the rollups of the demo's `tidegate.toml`.
+//!
+//! They are the rows that `tidegate events query` reads, and are about a second late.
 
 use std::path::Path;
 

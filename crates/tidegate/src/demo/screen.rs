@@ -1,6 +1,6 @@
-//! One screen that shows the loop: what is asked, who gets what, how fast, and what is learned.
-//! Counts come from the rollups of what was recorded, latencies from the metrics and from what
-//! statsd flushed of them.
+//! One screen that shows the loop: requests, decisions, latencies, and what is learned.
+//!
+//! Counts come from the rollups. Latencies come from the metrics, and from their flushes by statsd.
 
 use std::io::{IsTerminal, Write};
 use std::net::SocketAddr;

@@ -1,4 +1,4 @@
-//! Whoever writes the log: in bursts, sometimes half a line, and rotates as others do.
+//! The writer of the log: it writes in bursts, sometimes half a line, and rotates as loggers do.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
