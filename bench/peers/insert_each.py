@@ -1,4 +1,4 @@
-"""The naive service of source 001: one row inserted, and committed, for each event."""
+"""The naive service: it inserts one row, and commits it, for each event."""
 
 import os
 import sqlite3

@@ -1,7 +1,8 @@
-//! Two builds of Tidegate in the rows of one run, by turns: what a change has cost.
+//! Two builds of Tidegate in the rows of one run, by turns: what a change costs.
 //!
-//! Invariant: a ratio is taken between two runs of a row that follow each other, then the median of
-//! all turns. The figures of peers stand beside it: how far their ratio is from 1 is noise.
+//! Invariant: a ratio is taken between two runs of a row that follow each other, and the figure is
+//! the median of all turns. The figures of peers stand beside it: as far as their ratio is from 1,
+//! so far goes the noise.
 
 use std::path::Path;
 

@@ -1,8 +1,9 @@
-//! Contests about models: programs that are told over their standard input what to do, again and
-//! again, and say what CPU time it took them (`bench/peers/models/contest.py` has the words).
+//! Contests about models: programs that take tasks on standard input, one after the other.
 //!
-//! Invariant: a contestant runs on the servers' core, by one thread of its own, and only while it
-//! is asked to; what it loads and prepares is not counted. Ends with its `Contestant`.
+//! Each answers with the CPU time that the task took (`bench/peers/models/contest.py` has the
+//! protocol).
+//! Invariant: a contestant runs on the servers' core, in one thread, and only during a task. What
+//! it loads and prepares is not counted. It ends when its `Contestant` is dropped.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
@@ -21,18 +22,18 @@ pub(crate) struct Contestant {
     /// Name in the tables.
     pub name: String,
     child: Child,
-    told: ChildStdin,
+    input: ChildStdin,
     answers: BufReader<ChildStdout>,
 }
 
 /// What was done of a task, and the CPU time of the whole process meanwhile.
 #[derive(Debug, Clone, Copy, Deserialize)]
-pub(crate) struct Done {
+pub(crate) struct TaskResult {
     units: f64,
     cpu_seconds: f64,
 }
 
-impl Done {
+impl TaskResult {
     /// Units per second of CPU time.
     pub(crate) fn rate(self) -> f64 {
         self.units / self.cpu_seconds
@@ -78,29 +79,29 @@ impl Contestant {
             .args(["--pdeathsig", "TERM", "taskset", "-c", &core, "env"])
             .args(ENVIRONMENT)
             .args(words)
-            .current_dir(setup.folder("contest")?)
+            .current_dir(setup.dir("contest")?)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
             .with_context(|| format!("start `{name}`"))?;
-        let told = child.stdin.take().context("a contestant has an input")?;
+        let input = child.stdin.take().context("a contestant has an input")?;
         let output = child.stdout.take().context("a contestant has an output")?;
         let answers = BufReader::new(output);
-        let mut contestant = Self { name: name.to_owned(), child, told, answers };
+        let mut contestant = Self { name: name.to_owned(), child, input, answers };
         contestant.answer()?;
         Ok(contestant)
     }
 
     /// Has a task done again and again until it has used so much CPU time.
-    pub(crate) fn run(&mut self, task: &str, seconds: f64) -> Result<Done> {
-        writeln!(self.told, "run {task} {seconds}")?;
+    pub(crate) fn run(&mut self, task: &str, seconds: f64) -> Result<TaskResult> {
+        writeln!(self.input, "run {task} {seconds}")?;
         let answer = self.answer()?;
         serde_json::from_str(&answer).with_context(|| format!("`{}` says `{answer}`", self.name))
     }
 
     /// Has results written.
     pub(crate) fn write(&mut self, what: &str, file: &Path) -> Result<()> {
-        writeln!(self.told, "write {what} {}", file.display())?;
+        writeln!(self.input, "write {what} {}", file.display())?;
         self.answer().map(drop)
     }
 
@@ -110,7 +111,7 @@ impl Contestant {
     }
 
     fn answer(&mut self) -> Result<String> {
-        self.told.flush()?;
+        self.input.flush()?;
         let mut answer = String::new();
         let bytes = self.answers.read_line(&mut answer)?;
         ensure!(bytes > 0, "`{}` has ended; its complaint is above", self.name);
@@ -156,7 +157,7 @@ pub(crate) fn alternate(
     contestants: &mut [Contestant],
     task: &str,
     seconds: f64,
-) -> Result<Vec<Vec<Done>>> {
+) -> Result<Vec<Vec<TaskResult>>> {
     let count = contestants.len();
     let mut done = vec![Vec::new(); count];
     for contestant in &mut *contestants {
@@ -172,7 +173,12 @@ pub(crate) fn alternate(
 }
 
 /// How many times as many units per CPU time the left one did, by round.
-pub(crate) fn ratio(case: &str, figure: &str, left: &[Done], right: &[Done]) -> Measurement {
+pub(crate) fn ratio(
+    case: &str,
+    figure: &str,
+    left: &[TaskResult],
+    right: &[TaskResult],
+) -> Measurement {
     let ratios = left.iter().zip(right).map(|(left, right)| left.rate() / right.rate());
     Measurement::new(case, figure, ratios)
 }

@@ -1,5 +1,5 @@
-//! Our side of the contests about models: `crates/models` as a library, told what to do as
-//! `bench/peers/models/contest.py` is.
+//! Our side of the contests about models: a program around `crates/models`, driven by the protocol
+//! of `bench/peers/models/contest.py`.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -23,8 +23,8 @@ trait Contest {
 pub(crate) fn run(words: &[String]) -> Result<()> {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let mut contest: Box<dyn Contest> = match words[..] {
-        ["trees", model, rows] => Box::new(OfTrees::read(model, rows)?),
-        ["texts", folder, precision, texts] => Box::new(OfTexts::read(folder, precision, texts)?),
+        ["trees", model, rows] => Box::new(TreeContest::read(model, rows)?),
+        ["texts", dir, precision, texts] => Box::new(TextContest::read(dir, precision, texts)?),
         _ => bail!("usage: bench --evaluate trees MODEL ROWS | texts FOLDER PRECISION TEXTS"),
     };
     answer("{}")?;
@@ -63,14 +63,14 @@ fn cpu_seconds() -> f64 {
     time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
 }
 
-struct OfTrees {
+struct TreeContest {
     model: Trees,
     rows: Vec<f64>,
     scores: Vec<f64>,
     scratch: TreeScratch,
 }
 
-impl OfTrees {
+impl TreeContest {
     fn read(model: &str, rows: &str) -> Result<Self> {
         let model = Trees::read(&fs::read(model)?)?;
         let rows: Vec<f64> =
@@ -80,7 +80,7 @@ impl OfTrees {
     }
 }
 
-impl Contest for OfTrees {
+impl Contest for TreeContest {
     fn run(&mut self, task: &str) -> Result<usize> {
         let features = self.model.about().features;
         let together = if task == "alone" { 1 } else { self.scores.len() };
@@ -98,7 +98,7 @@ impl Contest for OfTrees {
 }
 
 /// Texts, their vectors as they are made, and groups of those.
-struct OfTexts {
+struct TextContest {
     embedder: Embedder,
     texts: Vec<String>,
     vectors: Vec<f32>,
@@ -106,14 +106,14 @@ struct OfTexts {
     groups: BTreeMap<usize, Vec<i32>>,
 }
 
-impl OfTexts {
-    fn read(folder: &str, precision: &str, texts: &str) -> Result<Self> {
+impl TextContest {
+    fn read(dir: &str, precision: &str, texts: &str) -> Result<Self> {
         let precision = match precision {
             "bf16" => Precision::Bf16,
             "int8" => Precision::Int8,
             _ => Precision::Single,
         };
-        let embedder = Embedder::load(Path::new(folder), precision)?;
+        let embedder = Embedder::load(Path::new(dir), precision)?;
         let texts: Vec<String> = fs::read_to_string(texts)?.lines().map(str::to_owned).collect();
         let vectors = vec![0.0; texts.len() * embedder.about().dims];
         let (scratch, groups) = (EmbedScratch::default(), BTreeMap::new());
@@ -148,7 +148,7 @@ impl OfTexts {
     }
 }
 
-impl Contest for OfTexts {
+impl Contest for TextContest {
     fn run(&mut self, task: &str) -> Result<usize> {
         let count = self.count(task)?;
         match task.starts_with("group") {

@@ -1,5 +1,7 @@
-//! The log lines of row `events`, made once from a seed, and the bare scanner that is their
-//! ceiling: it looks for the key and counts, and validates and delivers nothing.
+//! The log lines of row `events`, made once from a seed, and the bare scanner.
+//!
+//! The scanner is the ceiling of that row: it finds the key and counts it, and neither validates
+//! nor delivers.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -12,7 +14,7 @@ use memchr::{memchr, memchr_iter, memchr2};
 
 /// Distinct paths, drawn by Zipf's law.
 const PATHS: usize = 20_000;
-/// Lines per second of log time: source 001's 12 million a minute.
+/// Lines per second of log time: 12 million a minute, as the Logbunker takes.
 const PER_SECOND: u64 = 200_000;
 const AGENT: &str = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko)";
 
@@ -45,7 +47,8 @@ pub(crate) fn write_at(path: &Path, kind: Kind, count: u64, per_second: u64) -> 
         let item = weights.partition_point(|weight| *weight < chance).min(PATHS - 1);
         line.clear();
         let second = number / per_second;
-        one(&mut line, kind, (number, second), item, next(&mut random));
+        let request = LoggedRequest { number, second, item, draw: next(&mut random) };
+        request.write(kind, &mut line);
         out.write_all(line.as_bytes())?;
     }
     out.flush()?;
@@ -91,33 +94,46 @@ fn key_of(line: &[u8]) -> Option<(&[u8], &[u8])> {
     Some((&line[start..end], line.get(time..time + 17)?))
 }
 
-fn one(line: &mut String, kind: Kind, (number, second): (u64, u64), item: usize, draw: u64) {
-    let bytes = 200 + draw % 60_000;
-    let (minute, second) = (second / 60 % 60, second % 60);
-    let [a, b, c, d, ..] = draw.to_le_bytes();
-    let status = if draw.is_multiple_of(50) { 404 } else { 200 };
-    let written = match kind {
-        Kind::Combined => writeln!(
-            line,
-            "{a}.{b}.{c}.{d} - - [21/Nov/2026:03:{minute:02}:{second:02} +0000] \"GET \
+/// A request as the log has it.
+struct LoggedRequest {
+    number: u64,
+    /// Of the log's time.
+    second: u64,
+    item: usize,
+    /// Random bits, from which the rest is made.
+    draw: u64,
+}
+
+impl LoggedRequest {
+    fn write(&self, kind: Kind, line: &mut String) {
+        let Self { number, second, item, draw } = *self;
+        let bytes = 200 + draw % 60_000;
+        let (minute, second) = (second / 60 % 60, second % 60);
+        let [a, b, c, d, ..] = draw.to_le_bytes();
+        let status = if draw.is_multiple_of(50) { 404 } else { 200 };
+        let written = match kind {
+            Kind::Combined => writeln!(
+                line,
+                "{a}.{b}.{c}.{d} - - [21/Nov/2026:03:{minute:02}:{second:02} +0000] \"GET \
              /videos/{item:05}/play.json?session={draw:010x} HTTP/1.1\" {status} {bytes} \
              \"https://example.com/watch/{item}\" \"{AGENT}\""
-        ),
-        Kind::Journal => writeln!(
-            line,
-            "{{\"time\":\"2026-11-21T03:{minute:02}:{second:02}.{:06}Z\",\"id\":\"{:032x}\",\
+            ),
+            Kind::Journal => writeln!(
+                line,
+                "{{\"time\":\"2026-11-21T03:{minute:02}:{second:02}.{:06}Z\",\"id\":\"{:032x}\",\
              \"method\":\"GET\",\"scheme\":\"http\",\"host\":\"api.example.com\",\
              \"path\":\"/videos/{item:05}/play.json\",\"query\":\"session={draw:010x}\",\
              \"version\":\"1.1\",\"status\":{status},\"bytes_in\":0,\"bytes_out\":{bytes},\
              \"client_ip\":\"{a}.{b}.{c}.{d}\",\"user_agent\":\"{AGENT}\",\
              \"route\":\"/videos\",\"decision\":\"generic\",\"cache\":\"hit\",\"total_us\":{},\
              \"phases\":{{\"lookup\":2,\"respond\":13}}}}",
-            number * 5 % 1_000_000,
-            u128::from(draw) << 64 | u128::from(number),
-            draw % 977
-        ),
-    };
-    written.expect("text takes every write");
+                number * 5 % 1_000_000,
+                u128::from(draw) << 64 | u128::from(number),
+                draw % 977
+            ),
+        };
+        written.expect("text takes every write");
+    }
 }
 
 fn cumulative() -> Vec<f64> {

@@ -75,8 +75,9 @@ impl Noise {
         Ok(Self { busy_ticks, total_ticks, ours_ticks: our_ticks()? })
     }
 
-    /// The share of all cores' time that others used since; servers that have ended count as ours,
-    /// and so do `servers_us` of those that still run.
+    /// Returns the share of all cores' time that others used since.
+    ///
+    /// Servers that have ended count as ours, and so do `servers_us` of those that still run.
     pub(crate) fn share(&self, servers_us: f64) -> Result<f64> {
         let (busy, total) = machine_ticks()?;
         let ticks_per_us = rustix::param::clock_ticks_per_second() as f64 / 1e6;

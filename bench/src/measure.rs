@@ -1,7 +1,7 @@
-//! Trials in alternating rounds, and what is said about them: the median, with its spread.
+//! Trials in alternating rounds, and their summary: the median, with its spread.
 //!
-//! Invariant: ratios and differences are taken within a round, then their median, because the
-//! machine is steadier within a round than over a run.
+//! Invariant: a ratio or a difference is taken within a round; the figure is the median of all
+//! rounds. The machine is steadier within a round than over a run.
 
 use std::time::Duration;
 

@@ -1,9 +1,14 @@
 //! The origin behind all gateways: answers in memory, with an exact delay, and counts its fetches.
 //!
-//! The path says how to answer: `/json/BYTES/…` at once, `/slow/MS/…` after a delay,
-//! `/private/MS/…`
-//! after a delay and not storable; everything else is 4 KB of JSON at once. One thread; delayed
-//! replies wait in a queue ordered by time, so a thousand of them cost nothing while they wait.
+//! | path | answer |
+//! |---|---|
+//! | `/json/BYTES/…` | so many bytes of JSON, at once |
+//! | `/slow/MS/…` | 4 KB of JSON after a delay |
+//! | `/private/MS/…` | the same, not storable |
+//! | any other | 4 KB of JSON, at once |
+//!
+//! It has one thread. Delayed replies wait in a queue ordered by time, so a thousand of them cost
+//! nothing while they wait.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};

@@ -1,7 +1,7 @@
 //! The servers that are compared, each set up as someone who knows it well would.
 //!
 //! One module per server with the same anatomy: `start` writes its configuration into a fresh
-//! folder and returns the running server.
+//! directory and returns the running server.
 
 pub(crate) mod haproxy;
 pub(crate) mod nginx;

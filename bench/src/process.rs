@@ -59,7 +59,7 @@ impl Server {
     pub(crate) fn start(
         name: &str,
         command: &[&str],
-        folder: &Path,
+        dir: &Path,
         address: SocketAddr,
         path: &str,
     ) -> Result<Self> {
@@ -68,7 +68,7 @@ impl Server {
             timeout: Duration::from_secs(5),
             ..Plan::closed(Target::Tcp(address), 1, Stop::Count(1))
         };
-        Self::start_until(name, command, folder, address, &mut || {
+        Self::start_until(name, command, dir, address, &mut || {
             load::run(&plan, &mut probe).is_ok_and(|report| report.is_clean())
         })
     }
@@ -80,17 +80,17 @@ impl Server {
     pub(crate) fn start_until(
         name: &str,
         command: &[&str],
-        folder: &Path,
+        dir: &Path,
         address: SocketAddr,
         is_ready: &mut dyn FnMut() -> bool,
     ) -> Result<Self> {
-        let log = folder.join("output.log");
+        let log = dir.join("output.log");
         let output = fs::File::create(&log)?;
         let core = SERVER_CORE.to_string();
         let child = Command::new("setpriv")
             .args(["--pdeathsig", "TERM", "taskset", "-c", &core])
             .args(command)
-            .current_dir(folder)
+            .current_dir(dir)
             .stdin(Stdio::null())
             .stdout(output.try_clone()?)
             .stderr(output)
@@ -194,7 +194,7 @@ impl Drop for Server {
 /// Returns the CPU time of `root` and all processes below it, all threads included.
 ///
 /// The total comes from the scheduler's nanoseconds (`schedstat`), because `stat` counts in steps
-/// of 10 ms; the split into user and system is that of `stat`.
+/// of 10 ms. Only the split into user and system time is that of `stat`.
 ///
 /// # Errors
 /// When the process is gone.

@@ -1,8 +1,8 @@
-//! The data of the ranking rows: 674 items of 50 numbers, a model that crosses each number with an
-//! affinity of the user, and users who have all 50 affinities.
+//! The data of the ranking rows: 674 items, a model, and users.
 //!
-//! Every one of the 674 × 50 products depends on both the item and the user, so no server can work
-//! any of them out before the request.
+//! An item has 50 numbers, and each user has 50 affinities. The model multiplies each number with
+//! an affinity. So every one of the 674 × 50 products depends on both the item and the user, and no
+//! server can compute one before the request.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -21,7 +21,7 @@ pub(crate) const FEATURES: usize = 50;
 
 /// Writes `items.jsonl` and `model.json`; returns their folder.
 pub(crate) fn write(setup: &Setup) -> Result<PathBuf> {
-    let folder = setup.folder("ranking")?;
+    let dir = setup.dir("ranking")?;
     let mut items = String::new();
     for item in 0..ITEMS {
         let mut fields = json!({
@@ -32,7 +32,7 @@ pub(crate) fn write(setup: &Setup) -> Result<PathBuf> {
         }
         writeln!(items, "{fields}")?;
     }
-    fs::write(folder.join("items.jsonl"), items)?;
+    fs::write(dir.join("items.jsonl"), items)?;
     let crosses: Vec<Value> = (0..FEATURES)
         .map(|feature| {
             json!({
@@ -46,13 +46,13 @@ pub(crate) fn write(setup: &Setup) -> Result<PathBuf> {
         "format": "tidegate-linear-1", "name": "ranking", "version": "1", "link": "logistic",
         "intercept": -1.0, "features": [], "crosses": crosses,
     });
-    fs::write(folder.join("model.json"), model.to_string())?;
-    Ok(folder)
+    fs::write(dir.join("model.json"), model.to_string())?;
+    Ok(dir)
 }
 
 /// Writes a profile database of `users` users named `u00000000`, …; returns its path.
-pub(crate) fn write_profiles(folder: &Path, users: usize) -> Result<PathBuf> {
-    let path = folder.join("profiles.db");
+pub(crate) fn write_profiles(dir: &Path, users: usize) -> Result<PathBuf> {
+    let path = dir.join("profiles.db");
     let rows = (0..users).map(|user| {
         let profile =
             json!({ "affinity": affinity(user), "reads": 20, "recent": [id(user % ITEMS)] });

@@ -31,7 +31,7 @@ pub(crate) fn run(address: SocketAddr, takes_trains: bool) -> Result<()> {
     }
     socket.set_read_timeout(Some(Duration::from_millis(20)))?;
     let mut bytes = vec![0u8; SLOTS * SLOT_BYTES];
-    let (mut total, mut told) = (0u64, 0);
+    let (mut total, mut printed) = (0u64, 0);
     loop {
         match receive(&socket, &mut bytes) {
             Ok((filled, received)) => {
@@ -41,9 +41,9 @@ pub(crate) fn run(address: SocketAddr, takes_trains: bool) -> Result<()> {
                 }
             }
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                if total != told {
+                if total != printed {
                     writeln!(io::stdout(), "{total}")?;
-                    told = total;
+                    printed = total;
                 }
             }
             Err(error) => return Err(error).context("receive"),

@@ -1,5 +1,7 @@
-//! The rows of the benchmark, each a module with the same anatomy: a `ROW` that says what it
-//! measures, and a `run` that starts the servers, measures and sets the figures beside the target.
+//! The rows of the benchmark: each is a module with the same anatomy.
+//!
+//! `ROW` says what it measures. `run` starts the servers, measures, and sets the figures beside the
+//! target.
 
 mod beside;
 mod catch_up;

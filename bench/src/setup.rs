@@ -50,12 +50,12 @@ impl Setup {
     }
 
     /// A fresh folder on disk, gone when the run ends.
-    pub(crate) fn folder(&self, name: &str) -> Result<PathBuf> {
+    pub(crate) fn dir(&self, name: &str) -> Result<PathBuf> {
         fresh(self.dir.path(), name)
     }
 
     /// A fresh folder in memory, gone when the run ends.
-    pub(crate) fn memory_folder(&self, name: &str) -> Result<PathBuf> {
+    pub(crate) fn memory_dir(&self, name: &str) -> Result<PathBuf> {
         fresh(self.memory.path(), name)
     }
 

@@ -33,8 +33,8 @@ impl Source {
     ///
     /// # Errors
     /// When `xz` is missing or the file is damaged.
-    pub(crate) fn read(self, folder: &Path) -> Result<Trace> {
-        let path = folder.join(format!("{}.trace.xz", self.name));
+    pub(crate) fn read(self, dir: &Path) -> Result<Trace> {
+        let path = dir.join(format!("{}.trace.xz", self.name));
         let unpacked = Command::new("xz")
             .arg("--decompress")
             .arg("--stdout")

@@ -1,8 +1,8 @@
 //! The program around the targets.
 //!
-//! Built with `--cfg fuzzing` it is libFuzzer with the target `--target=NAME`; built plainly it
-//! turns corpus files into folders, as libFuzzer wants them, and back. `cargo xtask fuzz` does all
-//! of that.
+//! Built with `--cfg fuzzing` it is libFuzzer with the target `--target=NAME`. Built plainly it
+//! turns corpus files into directories, as libFuzzer wants them, and back. `cargo xtask fuzz` does
+//! both.
 #![cfg_attr(fuzzing, no_main)]
 
 #[cfg(fuzzing)]
@@ -29,12 +29,12 @@ mod guided {
 
 #[cfg(not(fuzzing))]
 fn main() -> anyhow::Result<()> {
-    folders::run(&std::env::args().skip(1).collect::<Vec<_>>())
+    directories::run(&std::env::args().skip(1).collect::<Vec<_>>())
 }
 
 #[cfg(not(fuzzing))]
-mod folders {
-    //! Corpus files as folders and back.
+mod directories {
+    //! Corpus files as directories and back.
     #![expect(clippy::print_stdout, reason = "a program for the terminal")]
 
     use std::fs;
@@ -45,14 +45,14 @@ mod folders {
 
     const PACKED_BYTES_MAX: usize = 120;
 
-    /// `list`, `unpack TARGET FOLDER`, `pack TARGET FOLDER`.
+    /// `list`, `unpack TARGET DIR`, `pack TARGET DIR`.
     pub(crate) fn run(arguments: &[String]) -> Result<()> {
         let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
         match words[..] {
             ["list"] => TARGETS.iter().for_each(|target| println!("{}", target.name)),
-            ["unpack", name, folder] => unpack(find(name)?, Path::new(folder))?,
-            ["pack", name, folder] => pack(find(name)?, Path::new(folder))?,
-            _ => bail!("usage: fuzz list | unpack TARGET FOLDER | pack TARGET FOLDER"),
+            ["unpack", name, dir] => unpack(find(name)?, Path::new(dir))?,
+            ["pack", name, dir] => pack(find(name)?, Path::new(dir))?,
+            _ => bail!("usage: fuzz list | unpack TARGET DIR | pack TARGET DIR"),
         }
         Ok(())
     }
@@ -61,13 +61,13 @@ mod folders {
         fuzz::find(name).with_context(|| format!("no target is called `{name}`"))
     }
 
-    fn unpack(target: &Target, folder: &Path) -> Result<()> {
-        fs::create_dir_all(folder)?;
+    fn unpack(target: &Target, dir: &Path) -> Result<()> {
+        fs::create_dir_all(dir)?;
         for (number, input) in target.corpus().iter().enumerate() {
-            fs::write(folder.join(format!("seed-{number:04}")), input)?;
+            fs::write(dir.join(format!("seed-{number:04}")), input)?;
         }
         let words = target.tokens.iter().map(|token| format!("\"{}\"\n", quoted(token)));
-        fs::write(folder.with_extension("dict"), words.collect::<String>())?;
+        fs::write(dir.with_extension("dict"), words.collect::<String>())?;
         Ok(())
     }
 
@@ -79,12 +79,12 @@ mod folders {
         token.bytes().map(shown).collect()
     }
 
-    /// Writes what is in the folder and was not written by hand; long inputs slow every run.
-    fn pack(target: &Target, folder: &Path) -> Result<()> {
+    /// Writes what is in the directory and was not written by hand; long inputs slow every run.
+    fn pack(target: &Target, dir: &Path) -> Result<()> {
         let file = Path::new("fuzz/corpus/found").join(format!("{}.txt", target.name));
         let written = target.written();
         let mut inputs = Vec::new();
-        for entry in fs::read_dir(folder)? {
+        for entry in fs::read_dir(dir)? {
             let input = fs::read(entry?.path())?;
             if input.len() <= PACKED_BYTES_MAX && !written.contains(&input) {
                 inputs.push(input);

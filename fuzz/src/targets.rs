@@ -5,7 +5,7 @@ mod answer;
 mod chunked;
 mod clusters;
 mod date;
-mod embed_folder;
+mod embed_dir;
 mod filter;
 mod framing;
 mod freshness;
@@ -78,7 +78,7 @@ pub const TARGETS: [Target; 27] = [
     target!(clusters),
     target!(date),
     target!(request_directives),
-    target!(embed_folder),
+    target!(embed_dir),
     target!(filter),
     target!(framing),
     target!(freshness),

@@ -50,7 +50,7 @@ fn a_directive_said_twice_is_the_same_directive() {
 
 #[test]
 fn a_folder_of_a_model_embeds_or_is_refused() {
-    hold("embed_folder");
+    hold("embed_dir");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! A client: draws a request, sends it as clients do, good and bad ones, and has the answer judged.
+//! A client: draws a request, sends it well or badly, and has the answer judged.
 
 use std::collections::HashMap;
 use std::io::{self, ErrorKind};
@@ -10,11 +10,11 @@ use std::time::{Duration, Instant};
 
 use testkit::{Client, Reply};
 
-use crate::ask::Ask;
 use crate::dice::Dice;
 use crate::fact::{FIELD, Fact};
 use crate::history::History;
 use crate::judge::judge;
+use crate::request_spec::RequestSpec;
 use crate::tally::Tally;
 
 /// What a client should never send; each with what is hidden in it.
@@ -72,12 +72,12 @@ impl Visitor {
     }
 
     /// Asks once, politely; returns the status when the answer is right.
-    pub(crate) fn ask_once(&mut self, ask: &Ask) -> Option<(u16, u64)> {
+    pub(crate) fn ask_once(&mut self, spec: &RequestSpec) -> Option<(u16, u64)> {
         let begun = Instant::now();
         let mut client = Client::connect(self.address).ok()?;
-        client.write_raw(&ask.bytes()).ok()?;
-        let reply = client.read_reply(ask.method).ok()?;
-        self.note(ask, &reply, begun);
+        client.write_raw(&spec.bytes()).ok()?;
+        let reply = client.read_reply(spec.method).ok()?;
+        self.note(spec, &reply, begun);
         let version = reply.header(FIELD).and_then(Fact::parse).map_or(0, |fact| fact.version);
         Some((reply.status, version))
     }
@@ -88,28 +88,28 @@ impl Visitor {
         let rounds = 1 + self.dice.below(6);
         for _ in 0..rounds {
             let tags = &self.tags;
-            let ask = Ask::drawn(&mut self.dice, |url| tags.get(url).cloned());
+            let spec = RequestSpec::drawn(&mut self.dice, |url| tags.get(url).cloned());
             let begun = Instant::now();
-            let outcome = self.exchange(&mut client, &ask);
-            let closes = ask.close || ask.old;
+            let outcome = self.exchange(&mut client, &spec);
+            let closes = spec.close || spec.old;
             match outcome {
                 Ok(Some(reply)) => {
-                    let said = reply.header("connection").unwrap_or("");
-                    let closed = said.eq_ignore_ascii_case("close");
-                    self.note(&ask, &reply, begun);
+                    let connection = reply.header("connection").unwrap_or("");
+                    let closed = connection.eq_ignore_ascii_case("close");
+                    self.note(&spec, &reply, begun);
                     if closed || closes {
                         return;
                     }
                 }
                 Ok(None) => return,
-                Err(error) => return self.failed(&ask, &error),
+                Err(error) => return self.failed(&spec, &error),
             }
         }
     }
 
     /// Sends one request, or two at once, slowly or at once; `None` when the client has left.
-    fn exchange(&mut self, client: &mut Client, ask: &Ask) -> io::Result<Option<Reply>> {
-        let bytes = ask.bytes();
+    fn exchange(&mut self, client: &mut Client, spec: &RequestSpec) -> io::Result<Option<Reply>> {
+        let bytes = spec.bytes();
         match self.dice.below(100) {
             0..3 => {
                 self.tally.fault("client leaves within its request");
@@ -135,67 +135,67 @@ impl Visitor {
                 client.write_raw(&bytes)?;
                 sleep(Duration::from_millis(self.dice.below(400)));
             }
-            13..17 if !ask.old && !ask.close && ask.method != "POST" => {
-                let second = Ask::any(&mut self.dice);
+            13..17 if !spec.old && !spec.close && spec.method != "POST" => {
+                let second = RequestSpec::any(&mut self.dice);
                 let begun = Instant::now();
                 client.write_raw(&[bytes, second.bytes()].concat())?;
-                let first = client.read_reply(ask.method)?;
-                self.note(ask, &first, begun);
+                let first = client.read_reply(spec.method)?;
+                self.note(spec, &first, begun);
                 let reply = client.read_reply("GET")?;
-                self.note(&Ask { kind: "pipelined GET", ..second }, &reply, begun);
+                self.note(&RequestSpec { kind: "pipelined GET", ..second }, &reply, begun);
                 return Ok(None);
             }
             _ => client.write_raw(&bytes)?,
         }
-        client.read_reply(ask.method).map(Some)
+        client.read_reply(spec.method).map(Some)
     }
 
-    fn note(&mut self, ask: &Ask, reply: &Reply, begun: Instant) {
-        match judge(&self.history, ask, reply, begun) {
+    fn note(&mut self, spec: &RequestSpec, reply: &Reply, begun: Instant) {
+        match judge(&self.history, spec, reply, begun) {
             Ok(verdict) => {
-                if ask.post.is_some() && reply.status == 200 {
-                    self.history.forgets(|own| own == ask.url, begun);
+                if spec.post.is_some() && reply.status == 200 {
+                    self.history.forgets(|stored| stored == spec.url, begun);
                 }
-                self.tally.request(ask.kind, verdict.outcome, verdict.hit);
+                self.tally.request(spec.kind, verdict.outcome, verdict.hit);
             }
-            Err(why) => {
-                self.tally.request(ask.kind, "wrong", false);
+            Err(reason) => {
+                self.tally.request(spec.kind, "wrong", false);
                 let shown = |value: &str| value.chars().take(120).collect::<String>();
                 let lines = reply.headers.0.iter();
                 let head: Vec<String> =
                     lines.map(|(name, value)| format!("{name}: {}", shown(value))).collect();
-                let ask = Ask { post: None, ..ask.clone() };
-                self.tally.wrong(format!("{why}\n    {ask:?}\n    {} {head:?}", reply.status));
+                let spec = RequestSpec { post: None, ..spec.clone() };
+                self.tally.wrong(format!("{reason}\n    {spec:?}\n    {} {head:?}", reply.status));
             }
         }
         let tag = reply.header("etag").filter(|_| reply.status == 200);
         if let Some(tag) = tag {
-            self.tags.insert(ask.url.clone(), tag.to_owned());
+            self.tags.insert(spec.url.clone(), tag.to_owned());
         }
     }
 
     /// An answer that did not arrive: broken off is allowed, silence and nonsense are not.
-    fn failed(&self, ask: &Ask, error: &io::Error) {
+    fn failed(&self, spec: &RequestSpec, error: &io::Error) {
         let outcome = match error.kind() {
             ErrorKind::WouldBlock | ErrorKind::TimedOut => "hung",
             ErrorKind::InvalidData => "not HTTP",
             _ => "broken off",
         };
-        self.tally.request(ask.kind, outcome, false);
+        self.tally.request(spec.kind, outcome, false);
         if outcome != "broken off" {
-            self.tally.wrong(format!("{outcome}: {error}\n    {}", ask.url));
+            self.tally.wrong(format!("{outcome}: {error}\n    {}", spec.url));
         }
     }
 
     /// Has a URL, everything below a path, or a tag forgotten.
     fn purge(&mut self) {
-        let url = Ask::any(&mut self.dice).url;
-        let folder = url[..=url.rfind('/').unwrap_or(0)].to_owned();
+        let url = RequestSpec::any(&mut self.dice).url;
+        let dir = url[..=url.rfind('/').unwrap_or(0)].to_owned();
         let tag = Fact::purge_tag(&url);
         let kind = self.dice.below(3);
         let query = match kind {
             0 => format!("url=http://{}", url.replace('?', "%3F").replace('=', "%3D")),
-            1 => format!("prefix=http://{folder}"),
+            1 => format!("prefix=http://{dir}"),
             _ => format!("tag={tag}"),
         };
         let began = Instant::now();
@@ -205,10 +205,10 @@ impl Visitor {
             return;
         }
         self.tally.request("purge", "200", false);
-        let is_meant = |own: &str| match kind {
-            0 => own == url,
-            1 => own.starts_with(&folder),
-            _ => Fact::purge_tag(own) == tag,
+        let is_meant = |stored: &str| match kind {
+            0 => stored == url,
+            1 => stored.starts_with(&dir),
+            _ => Fact::purge_tag(stored) == tag,
         };
         self.history.forgets(is_meant, began);
     }
@@ -218,9 +218,9 @@ impl Visitor {
         self.tally.fault("client is hostile");
         let hostile = self.dice.pick(&HOSTILE);
         let Ok(mut client) = Client::connect(self.address) else { return };
-        let said = client.write_raw(hostile.as_bytes()).and_then(|()| client.finish_sending());
+        let sent = client.write_raw(hostile.as_bytes()).and_then(|()| client.finish_sending());
         let mut answers = 0;
-        while said.is_ok()
+        while sent.is_ok()
             && let Ok(reply) = client.read_reply("GET")
         {
             answers += 1;

@@ -1,7 +1,7 @@
-//! What an answer says of itself: for which URL, language and user it is, which version it shows.
+//! What an answer says of itself: its URL, language and user, and the version it shows.
 //!
-//! Invariant: the whole body follows from the fact, byte for byte, so a reader who knows the fact
-//! can tell a complete and right body from any other, and a piece of it from any other piece.
+//! Invariant: the whole body follows from the fact, byte for byte. So a reader who knows the fact
+//! can tell a right and complete body from any other, and so for each piece of it.
 
 use std::fmt;
 

@@ -1,7 +1,7 @@
 //! How an origin goes wrong, in bytes.
 //!
-//! Two kinds: faults that cost the answer (it must reach no client as if it were whole), and
-//! strange ways to say a right answer. Neither may harm any other request.
+//! There are two kinds. Some faults cost the answer, which then must reach no client as if it were
+//! whole. Others are strange ways to send a right answer. Neither may harm any other request.
 
 use std::io::{self, Write};
 use std::net::TcpStream;

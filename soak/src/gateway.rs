@@ -1,7 +1,10 @@
 //! The soak of the gateway: mixed traffic and random faults, then rest, then the account.
 //!
-//! Passed when no answer was wrong, every key answers 200 with its newest version soon after the
-//! faults stop, no flight is left open, no connection leaked, and memory stayed bounded.
+//! It passes when all of this holds:
+//! - no answer was wrong;
+//! - every key answers 200 with its newest version soon after the faults stop;
+//! - no flight is left open, and no connection leaked;
+//! - memory stayed bounded.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -11,12 +14,12 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
 
-use crate::ask::Ask;
 use crate::client::Visitor;
 use crate::dice::Dice;
 use crate::history::{History, Route};
 use crate::origin::Origin;
 use crate::process::{open_files, rss_bytes};
+use crate::request_spec::RequestSpec;
 use crate::setup::Gateway;
 use crate::tally::{Counts, Tally, total};
 
@@ -46,7 +49,7 @@ pub(crate) struct Options {
 
 /// What was found after the faults.
 #[derive(Debug, Default)]
-struct Rest {
+struct Findings {
     stuck: Vec<String>,
     keys: usize,
     flights: (u64, u64),
@@ -64,26 +67,26 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let origin = Origin::start(options.seed, Arc::clone(&history), Arc::clone(&tally))?;
     let gateway = Gateway::start(&options.binary, &origin)?;
     let pid = gateway.server.process_id();
-    let mut rest = Rest { files: (open_files(pid), 0), ..Rest::default() };
+    let mut findings = Findings { files: (open_files(pid), 0), ..Findings::default() };
 
     origin.shared.faults_percent.store(options.faults_percent, Ordering::Relaxed);
     let middle = traffic(options, &gateway, &history, &tally);
     origin.shared.faults_percent.store(0, Ordering::Relaxed);
-    rest.rss_bytes = [middle, rss_bytes(pid)];
+    findings.rss_bytes = [middle, rss_bytes(pid)];
 
     let urls = history.settle();
-    rest.keys = urls.len();
+    findings.keys = urls.len();
     let visitor = visitor(options, &gateway, (&history, &tally), u64::MAX);
-    rest.stuck = stuck(visitor, &history, urls);
-    rest.flights = landed(&gateway)?;
+    findings.stuck = stuck(visitor, &history, urls);
+    findings.flights = landed(&gateway)?;
     origin.close_connections();
-    rest.files.1 = files_at_rest(pid, rest.files.0);
+    findings.files.1 = files_at_rest(pid, findings.files.0);
     let crashed = open_files(pid) == 0;
-    account(&tally.so_far(), &rest);
+    account(&tally.so_far(), &findings);
     if crashed {
         bail!("the gateway is gone: {}", gateway.server.stderr());
     }
-    verdict(&tally.so_far(), &rest)
+    verdict(&tally.so_far(), &findings)
 }
 
 fn visitor(
@@ -125,7 +128,7 @@ fn stuck(mut visitor: Visitor, history: &History, mut urls: Vec<String>) -> Vec<
     urls.retain(|url| !url.contains("smuggled"));
     while !urls.is_empty() && Instant::now() < deadline {
         urls.retain(|url| {
-            let answer = visitor.ask_once(&Ask::get(route(url), url.clone()));
+            let answer = visitor.ask_once(&RequestSpec::get(route(url), url.clone()));
             !answer.is_some_and(|(status, version)| {
                 status == 200 && Some(version) == history.newest(url)
             })
@@ -162,7 +165,7 @@ fn files_at_rest(pid: u32, before: usize) -> usize {
     }
 }
 
-fn account(counts: &Counts, rest: &Rest) {
+fn account(counts: &Counts, findings: &Findings) {
     let table = |name: &str, kinds: &std::collections::BTreeMap<&'static str, u64>| {
         println!("{name}: {}", total(kinds));
         for (kind, count) in kinds {
@@ -174,27 +177,27 @@ fn account(counts: &Counts, rest: &Rest) {
     table("faults made", &counts.faults);
     println!("answers from the cache: {}", counts.hits);
     println!("wrong bodies: {}", counts.wrong);
-    println!("stuck keys: {} of {}", rest.stuck.len(), rest.keys);
-    println!("open flights: {}, waiters: {}", rest.flights.0, rest.flights.1);
-    println!("open files: {} before, {} after", rest.files.0, rest.files.1);
-    let megabytes = rest.rss_bytes.map(|bytes| bytes >> 20);
+    println!("stuck keys: {} of {}", findings.stuck.len(), findings.keys);
+    println!("open flights: {}, waiters: {}", findings.flights.0, findings.flights.1);
+    println!("open files: {} before, {} after", findings.files.0, findings.files.1);
+    let megabytes = findings.rss_bytes.map(|bytes| bytes >> 20);
     println!("memory: {} MB at half time, {} MB at the end", megabytes[0], megabytes[1]);
     for example in &counts.examples {
         println!("wrong: {example}");
     }
-    for url in rest.stuck.iter().take(10) {
+    for url in findings.stuck.iter().take(10) {
         println!("stuck: {url}");
     }
 }
 
-fn verdict(counts: &Counts, rest: &Rest) -> Result<()> {
+fn verdict(counts: &Counts, findings: &Findings) -> Result<()> {
     let hung = counts.outcomes.get("hung").copied().unwrap_or(0);
     let checks = [
         (counts.wrong == 0 && hung == 0, "wrong bodies"),
-        (rest.stuck.is_empty(), "stuck keys"),
-        (rest.flights == (0, 0), "open flights"),
-        (rest.files.1 <= rest.files.0 + FILES_SPARE, "leaked connections"),
-        (rest.rss_bytes[1] <= RSS_BYTES_MAX, "memory"),
+        (findings.stuck.is_empty(), "stuck keys"),
+        (findings.flights == (0, 0), "open flights"),
+        (findings.files.1 <= findings.files.0 + FILES_SPARE, "leaked connections"),
+        (findings.rss_bytes[1] <= RSS_BYTES_MAX, "memory"),
         (counts.hits > 0 && total(&counts.faults) > 0, "nothing was tried"),
     ];
     let failed: Vec<&str> = checks.iter().filter(|check| !check.0).map(|check| check.1).collect();

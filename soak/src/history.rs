@@ -1,10 +1,13 @@
-//! The model: which version of each URL the origin told when, and what a cache may make of that.
+//! The model: which version of each URL the origin sent when, and what a cache may make of that.
 //!
-//! An answer is right when the origin said it, and said it late enough: not longer before the
-//! request than what it may be used for (RFC 9111 §4.2, RFC 5861), plus the time a fetch may take.
-//! What may not be shared (`no-store`, `private`) is given to one request only; what must be
-//! confirmed for each use (`no-cache`) was said or confirmed after the request began. Where nothing
-//! forbids it, an answer of any age stands in while the upstream fails (RFC 9111 §4.2.4).
+//! An answer is right when the origin sent it, and sent it late enough before the request:
+//!
+//! - an answer with a lifetime (RFC 9111 §4.2, RFC 5861): at most the lifetime and the time of a
+//!   fetch before;
+//! - one that may not be shared (`no-store`, `private`): after the request began, and for that
+//!   request only;
+//! - one to be confirmed for each use (`no-cache`): after the request began, or confirmed then;
+//! - while the upstream fails, any that does not forbid it: at any time (RFC 9111 §4.2.4).
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -33,7 +36,7 @@ pub(crate) enum Sharing {
     /// Nobody, but those who wait for one and the same answer on a `strict` route.
     Once,
     /// Nobody.
-    Own,
+    Private,
 }
 
 /// What the origin says of how its answer may be used.
@@ -75,7 +78,7 @@ const MODES: [Mode; 17] = [
     mode(&[("cache-control", "no-cache")], Sharing::Confirmed),
     mode(&[("cache-control", "max-age=90, no-cache")], Sharing::Confirmed),
     mode(&[("cache-control", "max-age=90, no-store")], Sharing::Once),
-    mode(&[("cache-control", "private, max-age=90")], Sharing::Own),
+    mode(&[("cache-control", "private, max-age=90")], Sharing::Private),
     lenient(&[("expires", "1")], Sharing::Seconds(2)),
     lenient(&[("last-modified", "-20")], Sharing::Seconds(3)),
     lenient(&[("cache-control", "max-age=3, no-transform"), ("age", "2")], Sharing::Seconds(2)),
@@ -85,7 +88,7 @@ const MODES: [Mode; 17] = [
         Sharing::Seconds(1),
     ),
     mode(&[("cache-control", "max-age=90"), ("cdn-cache-control", "no-store")], Sharing::Once),
-    mode(&[("set-cookie", "sid=1"), ("last-modified", "-900")], Sharing::Own),
+    mode(&[("set-cookie", "sid=1"), ("last-modified", "-900")], Sharing::Private),
 ];
 
 /// How a route treats what it fetches.
@@ -122,7 +125,7 @@ impl Route {
     /// How long before a request an answer may have been said; `None` when not at all.
     fn window(self, sharing: Sharing) -> Option<Duration> {
         let seconds = match (self, sharing) {
-            (Self::Pass, _) | (_, Sharing::Own) => return None,
+            (Self::Pass, _) | (_, Sharing::Private) => return None,
             (Self::Ttl, Sharing::Seconds(_) | Sharing::Confirmed) => 3,
             (Self::Strict, Sharing::Seconds(seconds)) => seconds.max(1),
             (Self::Strict, Sharing::Confirmed | Sharing::Once) => 1,
@@ -135,7 +138,7 @@ impl Route {
 
 /// What the origin says this time.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Told {
+pub(crate) struct Representation {
     /// The version.
     pub version: u64,
     /// Its status.
@@ -148,9 +151,9 @@ pub(crate) struct Told {
 
 #[derive(Debug)]
 struct Version {
-    told: Told,
+    representation: Representation,
     /// When it was last said, by language and user.
-    said: HashMap<(String, String), Instant>,
+    sent: HashMap<(String, String), Instant>,
 }
 
 #[derive(Debug, Default)]
@@ -173,14 +176,14 @@ pub(crate) struct History {
 
 impl History {
     /// What the origin says of `url` from now on; now and then it changes its mind.
-    pub(crate) fn current(&self, url: &str, dice: &mut Dice) -> Told {
+    pub(crate) fn current(&self, url: &str, dice: &mut Dice) -> Representation {
         let settled = *lock(&self.settled);
         let mut keys = lock(&self.keys);
         let key = keys.entry(url.to_owned()).or_default();
         if key.versions.is_empty() || (!settled && dice.chance(4)) {
             key.change(if settled { None } else { Some(dice) });
         }
-        key.versions.back().expect("a version was just made").told
+        key.versions.back().expect("a version was just made").representation
     }
 
     /// Changes a URL, as a POST does.
@@ -192,8 +195,10 @@ impl History {
     pub(crate) fn says(&self, fact: &Fact) {
         let mut keys = lock(&self.keys);
         let Some(key) = keys.get_mut(&fact.url) else { return };
-        if let Some(version) = key.versions.iter_mut().rfind(|v| v.told.version == fact.version) {
-            version.said.insert((fact.variant.clone(), fact.user.clone()), Instant::now());
+        if let Some(version) =
+            key.versions.iter_mut().rfind(|v| v.representation.version == fact.version)
+        {
+            version.sent.insert((fact.variant.clone(), fact.user.clone()), Instant::now());
         }
     }
 
@@ -216,16 +221,16 @@ impl History {
     }
 
     /// Notes that a server takes no connections until then.
-    pub(crate) fn is_down(&self, until: Instant) {
+    pub(crate) fn is_down(&self, end: Instant) {
         let mut down = lock(&self.down_until);
-        *down = Some(down.map_or(until, |before| before.max(until)));
+        *down = Some(down.map_or(end, |before| before.max(end)));
     }
 
     /// Whether the upstream failed of late, as the gateway may have seen it.
     pub(crate) fn failed_since(&self, url: &str, begun: Instant) -> bool {
         let since = begun.checked_sub(HOLD_OFF + FETCH_MAX).unwrap_or(begun);
         lock(&self.failed).get(url).is_some_and(|at| *at > since)
-            || lock(&self.down_until).is_some_and(|until| until > since)
+            || lock(&self.down_until).is_some_and(|end| end > since)
     }
 
     /// From now on every URL has one last version, cacheable and everybody's.
@@ -238,7 +243,7 @@ impl History {
 
     /// The newest version of a URL.
     pub(crate) fn newest(&self, url: &str) -> Option<u64> {
-        Some(lock(&self.keys).get(url)?.versions.back()?.told.version)
+        Some(lock(&self.keys).get(url)?.versions.back()?.representation.version)
     }
 
     /// Whether an answer with this status and fact is right for a request that began at `begun`
@@ -255,24 +260,25 @@ impl History {
     ) -> Result<(), String> {
         let keys = lock(&self.keys);
         let key = keys.get(&fact.url).ok_or("a URL that the origin was never asked for")?;
-        let version = key.versions.iter().rfind(|v| v.told.version == fact.version);
-        let Version { told, said } = version.ok_or("a version long gone, or never told")?;
-        if status.is_some_and(|status| status != told.status) {
-            return Err(format!("the origin said it with status {}", told.status));
+        let version = key.versions.iter().rfind(|v| v.representation.version == fact.version);
+        let Version { representation, sent } =
+            version.ok_or("a version long gone, or never told")?;
+        if status.is_some_and(|status| status != representation.status) {
+            return Err(format!("the origin said it with status {}", representation.status));
         }
-        let right = if told.varies { variant } else { "-" };
+        let right = if representation.varies { variant } else { "-" };
         if fact.variant != right {
             return Err(format!("the variant `{}` was asked for", right));
         }
-        let said = said.get(&(fact.variant.clone(), fact.user.clone()));
-        let said = *said.ok_or("the origin never said this")?;
-        if key.forgotten.iter().any(|(began, done)| begun > *done && said < *began) {
+        let sent = sent.get(&(fact.variant.clone(), fact.user.clone()));
+        let sent = *sent.ok_or("the origin never said this")?;
+        if key.forgotten.iter().any(|(began, done)| begun > *done && sent < *began) {
             return Err("said before an order to forget it, which was carried out".to_owned());
         }
-        let before = begun.saturating_duration_since(said);
+        let before = begun.saturating_duration_since(sent);
         let personal = fact.user != "-";
-        let window = route.window(told.mode.sharing).filter(|_| !personal);
-        let stands_in = told.mode.stands_in && !matches!(route, Route::Ttl | Route::Pass);
+        let window = route.window(representation.mode.sharing).filter(|_| !personal);
+        let stands_in = representation.mode.stands_in && !matches!(route, Route::Ttl | Route::Pass);
         match window {
             _ if stands_in && !personal && self.failed_since(&fact.url, begun) => {}
             None if !before.is_zero() => {
@@ -293,17 +299,17 @@ impl History {
 
 impl Key {
     fn change(&mut self, dice: Option<&mut Dice>) {
-        let version = self.versions.back().map_or(1, |last| last.told.version + 1);
-        let told = match dice {
-            None => Told { version, status: 200, mode: &MODES[0], varies: false },
-            Some(dice) => Told {
+        let version = self.versions.back().map_or(1, |last| last.representation.version + 1);
+        let representation = match dice {
+            None => Representation { version, status: 200, mode: &MODES[0], varies: false },
+            Some(dice) => Representation {
                 version,
                 status: dice.pick(&[200, 200, 200, 200, 200, 200, 200, 200, 404, 410]),
                 mode: &MODES[dice.below(MODES.len() as u64) as usize],
                 varies: dice.chance(30),
             },
         };
-        self.versions.push_back(Version { told, said: HashMap::new() });
+        self.versions.push_back(Version { representation, sent: HashMap::new() });
         if self.versions.len() > VERSIONS_MAX {
             self.versions.pop_front();
         }

@@ -1,5 +1,7 @@
-//! Holds an answer against the model: is it complete, for this URL, this language, this user, of a
-//! version that may still be given?
+//! Judges an answer by the model.
+//!
+//! An answer must be complete, for this URL, language and user, and of a version that may still be
+//! given.
 
 use std::io::Read;
 use std::time::Instant;
@@ -7,9 +9,9 @@ use std::time::Instant;
 use flate2::read::GzDecoder;
 use testkit::Reply;
 
-use crate::ask::Ask;
 use crate::fact::{FIELD, Fact, POISON};
 use crate::history::{History, Route};
+use crate::request_spec::RequestSpec;
 
 /// What an answer turned out to be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,25 +22,25 @@ pub(crate) struct Verdict {
     pub hit: bool,
 }
 
-/// Judges an answer to `ask`, which was sent at `begun`.
+/// Judges an answer to a request of `spec`, which was sent at `begun`.
 ///
 /// # Errors
 /// What is wrong with it, in words.
 pub(crate) fn judge(
     history: &History,
-    ask: &Ask,
+    spec: &RequestSpec,
     reply: &Reply,
     begun: Instant,
 ) -> Result<Verdict, String> {
-    let said = reply.header(FIELD);
-    let is_poison = said == Some(POISON)
+    let fact = reply.header(FIELD);
+    let is_poison = fact == Some(POISON)
         || reply.body.windows(POISON.len()).any(|bytes| bytes == POISON.as_bytes());
     if is_poison {
         return Err("the bytes behind another answer".to_owned());
     }
     let hit = reply.header("cache-status").is_some_and(|status| status.contains("; hit"));
     let verdict = |outcome| Ok(Verdict { outcome, hit });
-    if let Some(receipt) = ask.receipt() {
+    if let Some(receipt) = spec.receipt() {
         return match reply.status {
             200 if reply.body == receipt.as_bytes() => verdict("200"),
             200 => Err(format!("the receipt should be `{receipt}`")),
@@ -47,30 +49,30 @@ pub(crate) fn judge(
         };
     }
     match reply.status {
-        200 | 404 | 410 if said.is_some() => {
-            let fact = right(history, ask, reply, (begun, Some(reply.status)))?;
+        200 | 404 | 410 if fact.is_some() => {
+            let fact = right(history, spec, reply, (begun, Some(reply.status)))?;
             // A length told by an origin that lies is all that anybody knows of a HEAD.
-            let lied = ask.method == "HEAD" && history.failed_since(&fact.url, begun);
+            let lied = spec.method == "HEAD" && history.failed_since(&fact.url, begun);
             if !lied {
-                whole(ask, reply, &fact)?;
+                whole(spec, reply, &fact)?;
             }
             verdict(if reply.status == 200 { "200" } else { "404 or 410" })
         }
-        206 if ask.range.is_some() && reply.header("content-encoding").is_none() => {
-            let fact = right(history, ask, reply, (begun, Some(200)))?;
-            if ask.method != "HEAD" {
+        206 if spec.range.is_some() && reply.header("content-encoding").is_none() => {
+            let fact = right(history, spec, reply, (begun, Some(200)))?;
+            if spec.method != "HEAD" {
                 pieces(reply, &fact.body())?;
             }
             verdict("206")
         }
-        304 if ask.if_none_match.is_some() => {
-            let fact = right(history, ask, reply, (begun, None))?;
-            if !ask.if_none_match.as_deref().is_some_and(|tag| fact.has_tag(tag)) {
+        304 if spec.if_none_match.is_some() => {
+            let fact = right(history, spec, reply, (begun, None))?;
+            if !spec.if_none_match.as_deref().is_some_and(|tag| fact.has_tag(tag)) {
                 return Err("304 for a copy that is not the client's".to_owned());
             }
             verdict("304")
         }
-        416 if ask.range.is_some() => verdict("416"),
+        416 if spec.range.is_some() => verdict("416"),
         500 | 502..=504 => verdict(refusal(reply.status)),
         status => Err(format!("status {status}")),
     }
@@ -89,19 +91,19 @@ fn refusal(status: u16) -> &'static str {
 /// The fact that the answer states, when it is one that may be given to this request.
 fn right(
     history: &History,
-    ask: &Ask,
+    spec: &RequestSpec,
     reply: &Reply,
     (begun, status): (Instant, Option<u16>),
 ) -> Result<Fact, String> {
     let fact = reply.header(FIELD).and_then(Fact::parse).ok_or("no fact")?;
-    if fact.url != ask.url {
+    if fact.url != spec.url {
         return Err("another URL's answer".to_owned());
     }
     let personalised = reply.header("tidegate-decision") == Some("personalised");
-    let user_is_right = match (ask.route, fact.user.as_str()) {
-        (Route::Me, user) if personalised => ask.cookie == Some(user),
+    let user_is_right = match (spec.route, fact.user.as_str()) {
+        (Route::Me, user) if personalised => spec.cookie == Some(user),
         (_, "-") => true,
-        (_, user) => ask.authorised == Some(user),
+        (_, user) => spec.authorised == Some(user),
     };
     if !user_is_right {
         return Err("another user's answer".to_owned());
@@ -109,17 +111,17 @@ fn right(
     if reply.header("etag").is_some_and(|etag| !fact.has_tag(etag)) {
         return Err("the tag of another version".to_owned());
     }
-    history.judge(ask.route, &fact, (status, ask.language), begun)?;
+    history.judge(spec.route, &fact, (status, spec.language), begun)?;
     Ok(fact)
 }
 
-fn whole(ask: &Ask, reply: &Reply, fact: &Fact) -> Result<(), String> {
+fn whole(spec: &RequestSpec, reply: &Reply, fact: &Fact) -> Result<(), String> {
     let body = fact.body();
     let coding = reply.header("content-encoding");
     if let Some(coding) = coding {
-        return encoded(ask, reply, (coding, &body));
+        return encoded(spec, reply, (coding, &body));
     }
-    if ask.method == "HEAD" {
+    if spec.method == "HEAD" {
         let length = reply.header("content-length");
         let length: Option<usize> = length.and_then(|length| length.parse().ok());
         return match length {
@@ -143,14 +145,14 @@ fn is_framed(reply: &Reply) -> bool {
     ["content-length", "transfer-encoding"].iter().any(|name| reply.header(name).is_some())
 }
 
-fn encoded(ask: &Ask, reply: &Reply, (coding, body): (&str, &[u8])) -> Result<(), String> {
-    if !ask.codings.is_some_and(|accepted| accepted.contains(coding)) {
+fn encoded(spec: &RequestSpec, reply: &Reply, (coding, body): (&str, &[u8])) -> Result<(), String> {
+    if !spec.codings.is_some_and(|accepted| accepted.contains(coding)) {
         return Err(format!("encoded as `{coding}`, which was not accepted"));
     }
-    if reply.header("cache-control").is_some_and(|said| said.contains("no-transform")) {
+    if reply.header("cache-control").is_some_and(|directives| directives.contains("no-transform")) {
         return Err("encoded in spite of `no-transform`".to_owned());
     }
-    if ask.method == "HEAD" {
+    if spec.method == "HEAD" {
         return Ok(());
     }
     let mut decoded = Vec::new();

@@ -1,14 +1,14 @@
-//! The laboratory against truth: servers whose latency has a known cause, each beside an equal one
-//! without it, probed by the real binary, which is told nothing.
+//! The laboratory against truth: servers whose latency has a known cause, and equal ones without.
 //!
+//! The real binary probes each of them and does not know which it is.
 //! Invariant: the cause is really there (a real nginx, a real quota, a real signal), and so is its
-//! absence; an arm that this machine cannot make says why, on a line of its own. A machine that is
-//! busy with other things slows servers down from outside by itself: a sleeper beside the server
-//! ([`control`]) says whether that is so, and then "outside the request" is no wrong verdict.
+//! absence. An arm that this machine cannot make prints the reason on a line of its own.
+//!
+//! A busy machine slows servers down from outside by itself. A sleeper beside the server
+//! ([`control`]) notices that, and then "outside the request" is no wrong verdict.
 //!
 //! The rows are those of the list of known causes in docs/lab/trust.md.
 
-use std::path::PathBuf;
 use std::time::Instant;
 
 use anyhow::{Result, bail};
@@ -16,24 +16,11 @@ use anyhow::{Result, bail};
 mod arm;
 mod cause;
 mod control;
+mod options;
 mod world;
 
-use arm::Arm;
-
-/// What to run.
-#[derive(Debug)]
-pub(crate) struct Options {
-    /// The program to test.
-    pub binary: PathBuf,
-    /// As much as every check has time for.
-    pub short: bool,
-    /// Only arms whose names contain this.
-    pub only: Option<String>,
-    /// Of all chance.
-    pub seed: u64,
-    /// Where to keep what was measured.
-    pub keep: Option<PathBuf>,
-}
+use arm::{Arm, Outcome};
+pub(crate) use options::Options;
 
 /// Probes every arm and compares what is said with what is true.
 ///
@@ -48,7 +35,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     for arm in arms.iter().filter(|arm| is_wanted(arm)) {
         let begun = Instant::now();
         let (verdict, words) = match arm.judge(options)? {
-            Outcome::Absent(why) => ("SKIPPED", why),
+            Outcome::Absent(reason) => ("SKIPPED", reason),
             Outcome::Right(words) => ("ok", words),
             Outcome::Wrong(words) => {
                 wrong += 1;
@@ -62,15 +49,4 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         0 => Ok(()),
         wrong => bail!("{wrong} verdicts are not the truth"),
     }
-}
-
-/// What became of an arm.
-#[derive(Debug)]
-pub(crate) enum Outcome {
-    /// The verdicts are true.
-    Right(String),
-    /// They are not.
-    Wrong(String),
-    /// This machine cannot make it, and why.
-    Absent(String),
 }

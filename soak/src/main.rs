@@ -3,7 +3,6 @@
 //! Exit codes: 0 passed, 1 something was wrong, 2 usage.
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program for the terminal")]
 
-mod ask;
 mod client;
 mod dice;
 mod events;
@@ -15,6 +14,7 @@ mod judge;
 mod lab;
 mod origin;
 mod process;
+mod request_spec;
 mod setup;
 mod tally;
 mod workers;
@@ -29,11 +29,11 @@ use clap::{Parser, Subcommand};
 #[command(about = "Random faults against the real binary")]
 struct Cli {
     #[command(subcommand)]
-    what: What,
+    command: Command,
 }
 
 #[derive(Debug, Subcommand)]
-enum What {
+enum Command {
     /// The gateway: cache, flights, upstreams.
     Gateway {
         /// The program to test.
@@ -88,7 +88,7 @@ enum What {
         #[arg(long, default_value_t = 1)]
         seed: u64,
         /// Keep what was measured, a file for each arm, for `tidegate lab report`.
-        #[arg(long, value_name = "FOLDER")]
+        #[arg(long, value_name = "DIR")]
         keep: Option<PathBuf>,
     },
     /// Pools of Python workers.
@@ -111,21 +111,21 @@ enum What {
 fn main() -> ExitCode {
     let clock = || SystemTime::UNIX_EPOCH.elapsed().map_or(1, |time| time.as_secs());
     let span = |minutes: f64| Duration::from_secs_f64((minutes * 60.0).clamp(1.0, 7.0 * 86_400.0));
-    let done = match Cli::parse().what {
-        What::Gateway { binary, minutes, seed, clients, faults } => {
+    let done = match Cli::parse().command {
+        Command::Gateway { binary, minutes, seed, clients, faults } => {
             let time = span(minutes);
             let seed = seed.unwrap_or_else(clock);
             gateway::run(&gateway::Options { binary, time, seed, clients, faults_percent: faults })
         }
-        What::Events { binary, kills, seed, sink: engine, lanes, thorough } => {
+        Command::Events { binary, kills, seed, sink: engine, lanes, thorough } => {
             let seed = seed.unwrap_or_else(clock);
             let options = events::Options { binary, kills, seed, engine, lanes, thorough };
             events::run(&options)
         }
-        What::Lab { binary, short, only, seed, keep } => {
+        Command::Lab { binary, short, only, seed, keep } => {
             lab::run(&lab::Options { binary, short, only, seed, keep })
         }
-        What::Workers { binary, minutes, seed, clients } => {
+        Command::Workers { binary, minutes, seed, clients } => {
             let (time, seed) = (span(minutes), seed.unwrap_or_else(clock));
             workers::run(&workers::Options { binary, time, seed, clients })
         }

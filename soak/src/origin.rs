@@ -13,7 +13,7 @@ use std::time::{Duration, Instant, SystemTime};
 use crate::dice::{Dice, hash};
 use crate::fact::{FIELD, Fact};
 use crate::fault::{Answer, Fault};
-use crate::history::{History, Sharing, Told};
+use crate::history::{History, Representation, Sharing};
 use crate::tally::Tally;
 
 const BODY_BYTES_MAX: u64 = 1 << 20;
@@ -59,7 +59,7 @@ impl Request {
     }
 
     fn field(&self, name: &str) -> Option<&str> {
-        let same = |(own, _): &&(String, String)| own.eq_ignore_ascii_case(name);
+        let same = |(known, _): &&(String, String)| known.eq_ignore_ascii_case(name);
         self.fields.iter().find(same).map(|(_, value)| value.as_str())
     }
 }
@@ -153,9 +153,9 @@ fn answer_all(stream: &TcpStream, shared: &Shared, down: &Mutex<Instant>) -> io:
             shared.tally.fault(name);
         }
         if fault == Fault::Flap {
-            let until = Instant::now() + Duration::from_millis(200 + dice.below(800));
-            *down.lock().unwrap_or_else(PoisonError::into_inner) = until;
-            shared.history.is_down(until);
+            let end = Instant::now() + Duration::from_millis(200 + dice.below(800));
+            *down.lock().unwrap_or_else(PoisonError::into_inner) = end;
+            shared.history.is_down(end);
             return Ok(());
         }
         let url = request.url();
@@ -188,52 +188,53 @@ fn answer(request: &Request, shared: &Shared, fault: Fault, dice: &mut Dice) -> 
     if request.method == "POST" {
         return posted(request, shared, &url, dice);
     }
-    let told = shared.history.current(&url, dice);
-    let fact = fact(request, &url, told, dice);
+    let representation = shared.history.current(&url, dice);
+    let fact = fact(request, &url, representation, dice);
     shared.history.says(&fact);
-    let mut fields = fields(told, &fact);
+    let mut fields = fields(representation, &fact);
     let etag = fact.etag();
     let knows = request.field("if-none-match").is_some_and(|tags| tags.contains(&etag));
-    if knows && told.status == 200 && dice.chance(85) {
+    if knows && representation.status == 200 && dice.chance(85) {
         return Answer { status: 304, fields, body: Vec::new(), head_only };
     }
     let body = fact.body();
     let range = request.field("range").filter(|_| request.field("if-range").is_none());
     if let Some((from, to)) = range.and_then(|range| piece(range, body.len()))
-        && told.status == 200
+        && representation.status == 200
         && dice.chance(60)
     {
         fields.push(("content-range".to_owned(), format!("bytes {from}-{to}/{}", body.len())));
         return Answer { status: 206, fields, body: body[from..=to].to_vec(), head_only };
     }
-    Answer { status: told.status, fields, body, head_only }
+    Answer { status: representation.status, fields, body, head_only }
 }
 
 /// What this answer says of itself.
-fn fact(request: &Request, url: &str, told: Told, dice: &mut Dice) -> Fact {
+fn fact(request: &Request, url: &str, representation: Representation, dice: &mut Dice) -> Fact {
     let personalised = request.field("tidegate-decision") == Some("personalised");
     let cookie = request.field("cookie").and_then(|line| line.split_once("userId="));
     let authorised = request.field("authorization").and_then(|line| line.strip_prefix("Bearer "));
     let user = match (personalised, cookie, authorised) {
         (true, Some((_, id)), _) => id.split(';').next().unwrap_or(id),
-        (_, _, Some(id)) if !told.mode.open => id,
+        (_, _, Some(id)) if !representation.mode.open => id,
         _ => "-",
     };
     let variant = match request.field("accept-language") {
-        Some(language) if told.varies => language,
+        Some(language) if representation.varies => language,
         _ => "-",
     };
-    let own = user != "-" || matches!(told.mode.sharing, Sharing::Once | Sharing::Own);
+    let is_private =
+        user != "-" || matches!(representation.mode.sharing, Sharing::Once | Sharing::Private);
     Fact {
-        version: told.version,
+        version: representation.version,
         variant: variant.to_owned(),
         user: user.to_owned(),
-        once: if own { dice.number() | 1 } else { 0 },
+        once: if is_private { dice.number() | 1 } else { 0 },
         url: url.to_owned(),
     }
 }
 
-fn fields(told: Told, fact: &Fact) -> Vec<(String, String)> {
+fn fields(representation: Representation, fact: &Fact) -> Vec<(String, String)> {
     let date = |offset: i64| {
         let seconds = Duration::from_secs(offset.unsigned_abs());
         let is_past = offset < 0;
@@ -242,7 +243,7 @@ fn fields(told: Told, fact: &Fact) -> Vec<(String, String)> {
     };
     let mut fields = vec![(FIELD.to_owned(), fact.to_string()), ("etag".to_owned(), fact.etag())];
     fields.push(("date".to_owned(), date(0)));
-    for (name, value) in told.mode.fields {
+    for (name, value) in representation.mode.fields {
         let value = match *name {
             "expires" | "last-modified" => date(value.parse().unwrap_or(0)),
             _ => (*value).to_owned(),
@@ -253,7 +254,7 @@ fn fields(told: Told, fact: &Fact) -> Vec<(String, String)> {
     if fact.version.is_multiple_of(2) {
         fields.push(("content-type".to_owned(), "text/plain".to_owned()));
     }
-    if told.varies {
+    if representation.varies {
         fields.push(("vary".to_owned(), "Accept-Language".to_owned()));
     }
     fields

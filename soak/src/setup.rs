@@ -9,8 +9,8 @@ use anyhow::{Context, Result};
 use rusqlite::Connection;
 use testkit::{Client, Server, TempDir, free_port};
 
-use crate::ask::USERS;
 use crate::origin::Origin;
+use crate::request_spec::USERS;
 
 /// A running gateway.
 #[derive(Debug)]
@@ -21,7 +21,7 @@ pub(crate) struct Gateway {
     pub admin: SocketAddr,
     /// Its process.
     pub server: Server,
-    _folder: TempDir,
+    _dir: TempDir,
 }
 
 /// Time limits are short, so that every fault meets one within a second or two; the waiting time
@@ -88,13 +88,13 @@ lease = "3s"
 "#;
 
 impl Gateway {
-    /// Starts `binary` before the origin, in a folder of its own.
+    /// Starts `binary` before the origin, in a directory of its own.
     ///
     /// # Errors
     /// When it does not listen; the error holds what it wrote.
     pub(crate) fn start(binary: &Path, origin: &Origin) -> Result<Self> {
-        let folder = TempDir::new().context("making a folder")?;
-        write_profiles(&folder.path().join("profiles.db")).context("writing the profiles")?;
+        let dir = TempDir::new().context("making a directory")?;
+        write_profiles(&dir.path().join("profiles.db")).context("writing the profiles")?;
         let public = SocketAddr::from(([127, 0, 0, 1], free_port()));
         let admin = SocketAddr::from(([127, 0, 0, 1], free_port()));
         let servers: Vec<String> =
@@ -105,12 +105,12 @@ impl Gateway {
              answer_timeout = \"1s\"\npiece_timeout = \"1s\"\nretry = {{}}\n",
             servers.join(", ")
         );
-        let file = folder.path().join("tidegate.toml");
+        let file = dir.path().join("tidegate.toml");
         fs::write(&file, config).context("writing the configuration")?;
         let mut command = Command::new(binary);
         command.arg("serve").arg("-c").arg(&file);
         let server = Server::spawn(command, public).context("starting the gateway")?;
-        Ok(Self { public, admin, server, _folder: folder })
+        Ok(Self { public, admin, server, _dir: dir })
     }
 
     /// Flights under way and requests that wait, as the status page says.

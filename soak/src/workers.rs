@@ -1,11 +1,14 @@
 //! The soak of Python workers: two pools under load and faults, then rest, then the account.
 //!
-//! Passed when no request to a handler that is well failed without an excuse ([`ledger`] says
-//! which there are), no body was wrong, both pools come to rest with all workers, the newest code
-//! and an empty queue, memory stayed bounded, and nothing is left when the server has ended.
+//! It passes when all of this holds:
+//! - no request to a healthy handler failed without an excuse ([`ledger`] has the excuses);
+//! - no body was wrong;
+//! - both pools come to rest with all workers, the newest code and an empty queue;
+//! - memory stayed bounded;
+//! - no process is left when the server has ended.
 
-mod breaker;
 mod client;
+mod fault_maker;
 mod ledger;
 mod world;
 
@@ -21,10 +24,10 @@ use testkit::Client;
 use crate::dice::Dice;
 use crate::process::rss_bytes;
 use crate::tally::{Counts, total};
-use breaker::Breaker;
 use client::{Shared, Visitor};
+use fault_maker::FaultMaker;
 pub(crate) use world::interpreter;
-use world::{MEMORY_MAX, POOLS, World};
+use world::{MEMORY_BYTES_MAX, POOLS, World};
 
 /// Twenty answers of 20 MB at a time pass through; none of them is held.
 const RSS_BYTES_MAX: u64 = 320 << 20;
@@ -50,7 +53,7 @@ pub(crate) struct Options {
 
 /// What was found after the faults.
 #[derive(Debug, Default)]
-struct Rest {
+struct Findings {
     ends: BTreeMap<String, u64>,
     generations: u64,
     rss_bytes: [u64; 2],
@@ -68,13 +71,13 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     println!("soak workers: seed {}, {} s", options.seed, options.time.as_secs());
     let mut world = World::start(&options.binary, options.seed % 2 == 1)?;
     let shared = Shared::new(&world);
-    let mut rest = traffic(options, &shared);
-    let settled = settle(&shared, &mut rest);
+    let mut findings = traffic(options, &shared);
+    let settled = settle(&shared, &mut findings);
     let counts = shared.tally.so_far();
     let ended = settled.and_then(|()| end(&mut world));
-    rest.left = ended.as_ref().map_or(0, |left| *left);
-    account(&counts, &rest);
-    ended.and_then(|_| verdict(&counts, &rest)).inspect_err(|_| {
+    findings.left = ended.as_ref().map_or(0, |left| *left);
+    account(&counts, &findings);
+    ended.and_then(|_| verdict(&counts, &findings)).inspect_err(|_| {
         let log = std::env::temp_dir().join("soak-workers.log");
         // The verdict is what matters.
         let _ = std::fs::write(&log, world.server.stderr());
@@ -83,29 +86,29 @@ pub(crate) fn run(options: &Options) -> Result<()> {
 }
 
 /// Has clients ask and faults made for the whole time.
-fn traffic(options: &Options, shared: &Shared<'_>) -> Rest {
+fn traffic(options: &Options, shared: &Shared<'_>) -> Findings {
     let pid = shared.world.server.process_id();
     thread::scope(|scope| {
         for number in 0..options.clients {
             let visitor = Visitor::new(shared, Dice::new(options.seed, number));
             scope.spawn(move || visitor.run());
         }
-        let breakers = [0, 1].map(|pool| {
+        let fault_makers = [0, 1].map(|pool| {
             let dice = Dice::new(options.seed, u64::MAX - pool as u64);
-            scope.spawn(move || Breaker::new(shared, pool, dice).run())
+            scope.spawn(move || FaultMaker::new(shared, pool, dice).run())
         });
         thread::sleep(options.time / 2);
         let middle = rss_bytes(pid);
         thread::sleep(options.time / 2);
         let rss_bytes = [middle, rss_bytes(pid)];
         shared.is_over.store(true, Ordering::Relaxed);
-        let private = breakers.into_iter().map(|it| it.join().unwrap_or(u64::MAX));
-        Rest { rss_bytes, private_max: private.max().unwrap_or(0), ..Rest::default() }
+        let private = fault_makers.into_iter().map(|it| it.join().unwrap_or(u64::MAX));
+        Findings { rss_bytes, private_max: private.max().unwrap_or(0), ..Findings::default() }
     })
 }
 
 /// Waits until the pools are whole, and looks at what they are.
-fn settle(shared: &Shared<'_>, rest: &mut Rest) -> Result<()> {
+fn settle(shared: &Shared<'_>, findings: &mut Findings) -> Result<()> {
     let mut known = BTreeSet::new();
     for (pool, (name, _)) in POOLS.iter().enumerate() {
         replace_all(shared.world, pool)?;
@@ -115,20 +118,20 @@ fn settle(shared: &Shared<'_>, rest: &mut Rest) -> Result<()> {
             let served = reply.header("x-version");
             shared.tally.wrong(format!("`{name}` serves {served:?}, {newest} is the newest"));
         }
-        let told = shared.world.pool(pool)?;
-        rest.generations += told["generation"].as_u64().unwrap_or(0);
-        for (reason, count) in told["restarts"].as_object().into_iter().flatten() {
-            *rest.ends.entry(reason.clone()).or_default() += count.as_u64().unwrap_or(0);
+        let status = shared.world.pool(pool)?;
+        findings.generations += status["generation"].as_u64().unwrap_or(0);
+        for (reason, count) in status["restarts"].as_object().into_iter().flatten() {
+            *findings.ends.entry(reason.clone()).or_default() += count.as_u64().unwrap_or(0);
         }
-        known.extend(world::serving(&told));
-        let holders = told["holders"].as_array().into_iter().flatten();
+        known.extend(world::serving(&status));
+        let holders = status["holders"].as_array().into_iter().flatten();
         known.extend(holders.filter_map(|it| u32::try_from(it.as_u64()?).ok()));
     }
-    let until = Instant::now() + REST;
+    let deadline = Instant::now() + REST;
     loop {
-        rest.zombies = shared.world.zombies();
-        rest.strangers = shared.world.processes().symmetric_difference(&known).count();
-        if (rest.zombies, rest.strangers) == (0, 0) || Instant::now() > until {
+        findings.zombies = shared.world.zombies();
+        findings.strangers = shared.world.processes().symmetric_difference(&known).count();
+        if (findings.zombies, findings.strangers) == (0, 0) || Instant::now() > deadline {
             return Ok(());
         }
         thread::sleep(Duration::from_millis(100));
@@ -141,8 +144,8 @@ fn replace_all(world: &World, pool: usize) -> Result<()> {
     world.wait(pool, "whole", world::is_whole)?;
     let old = world::serving(&world.pool(pool)?);
     world.tell(pool, "recycle")?;
-    world.wait(pool, "whole with new workers", |told| {
-        world::is_whole(told) && !world::serving(told).iter().any(|pid| old.contains(pid))
+    world.wait(pool, "whole with new workers", |status| {
+        world::is_whole(status) && !world::serving(status).iter().any(|pid| old.contains(pid))
     })
 }
 
@@ -153,14 +156,14 @@ fn end(world: &mut World) -> Result<usize> {
     if !status.success() {
         bail!("the server ended by {status}: {}", world.server.stderr());
     }
-    let until = Instant::now() + Duration::from_secs(1);
-    while !world.processes().is_empty() && Instant::now() < until {
+    let deadline = Instant::now() + Duration::from_secs(1);
+    while !world.processes().is_empty() && Instant::now() < deadline {
         thread::sleep(Duration::from_millis(50));
     }
     Ok(world.processes().len())
 }
 
-fn account(counts: &Counts, rest: &Rest) {
+fn account(counts: &Counts, findings: &Findings) {
     let table = |name: &str, kinds: &BTreeMap<&'static str, u64>| {
         println!("{name}: {}", total(kinds));
         for (kind, count) in kinds {
@@ -174,31 +177,31 @@ fn account(counts: &Counts, rest: &Rest) {
     println!("failed requests of healthy handlers: {failed}");
     let wrong = counts.outcomes.get("wrong").copied().unwrap_or(0);
     println!("wrong answers: {wrong}");
-    let of = |names: &[&str]| names.iter().filter_map(|it| rest.ends.get(*it)).sum::<u64>();
+    let of = |names: &[&str]| names.iter().filter_map(|it| findings.ends.get(*it)).sum::<u64>();
     println!("recycles: {}", of(&RECYCLED));
-    println!("generations of code and its holders: {}", rest.generations);
-    println!("ends of workers: {:?}", rest.ends);
-    let [middle, end] = rest.rss_bytes.map(|bytes| bytes >> 20);
+    println!("generations of code and its holders: {}", findings.generations);
+    println!("ends of workers: {:?}", findings.ends);
+    let [middle, end] = findings.rss_bytes.map(|bytes| bytes >> 20);
     println!("memory of the server: {middle} MB at half time, {end} MB at the end");
-    println!("most memory of a worker: {} MB", rest.private_max >> 20);
-    let Rest { zombies, strangers, left, .. } = rest;
+    println!("most memory of a worker: {} MB", findings.private_max >> 20);
+    let Findings { zombies, strangers, left, .. } = findings;
     println!("zombies: {zombies}, unknown processes: {strangers}, left at the end: {left}");
     for example in &counts.examples {
         println!("wrong: {example}");
     }
 }
 
-fn verdict(counts: &Counts, rest: &Rest) -> Result<()> {
-    let holders = ["a parent killed", "a keeper killed", "told to reload", "code changed"];
+fn verdict(counts: &Counts, findings: &Findings) -> Result<()> {
+    let holders = ["a parent killed", "a preload process killed", "told to reload", "code changed"];
     let replaced: u64 = holders.iter().filter_map(|it| counts.faults.get(it)).sum();
-    let unknown = rest.ends.get("unknown").copied().unwrap_or(0);
+    let unknown = findings.ends.get("unknown").copied().unwrap_or(0);
     let checks = [
         (counts.wrong == 0, "failed or wrong requests"),
-        (rest.zombies == 0, "zombies"),
-        (rest.strangers == 0, "processes that nobody knows"),
-        (rest.left == 0, "processes left at the end"),
-        (rest.rss_bytes[1] <= RSS_BYTES_MAX, "memory of the server"),
-        (rest.private_max <= MEMORY_MAX + LEAK_BYTES, "memory of a worker"),
+        (findings.zombies == 0, "zombies"),
+        (findings.strangers == 0, "processes that nobody knows"),
+        (findings.left == 0, "processes left at the end"),
+        (findings.rss_bytes[1] <= RSS_BYTES_MAX, "memory of the server"),
+        (findings.private_max <= MEMORY_BYTES_MAX + LEAK_BYTES, "memory of a worker"),
         // How a worker ended is known to who forked it; if that was killed, to nobody.
         (unknown <= 4 * replaced, "workers that ended for no known reason"),
         (total(&counts.requests) > 0 && total(&counts.faults) > 0, "nothing was tried"),

@@ -16,7 +16,7 @@ pub(crate) struct Options {
 
 /// Starts HAProxy before the origin, without a log.
 pub(crate) fn start(setup: &Setup, name: &str, options: Options) -> Result<Server> {
-    let folder = setup.folder("haproxy")?;
+    let dir = setup.dir("haproxy")?;
     let address = free_address()?;
     let cached = match options.pass {
         true => "",
@@ -45,8 +45,8 @@ backend origin
 ",
         origin = setup.origin.address,
     );
-    let file = folder.join("haproxy.cfg");
+    let file = dir.join("haproxy.cfg");
     fs::write(&file, config)?;
     let file = file.to_string_lossy();
-    Server::start(name, &["haproxy", "-db", "-f", &file], &folder, address, "/json/4096/ready")
+    Server::start(name, &["haproxy", "-db", "-f", &file], &dir, address, "/json/4096/ready")
 }

@@ -20,11 +20,11 @@ pub(crate) struct Options {
 
 /// Starts nginx before the origin.
 pub(crate) fn start(setup: &Setup, name: &str, options: Options) -> Result<Server> {
-    let folder = setup.folder("nginx")?;
-    let cache = setup.memory_folder("nginx")?;
+    let dir = setup.dir("nginx")?;
+    let cache = setup.memory_dir("nginx")?;
     let address = free_address()?;
     let log = match options.log {
-        true => format!("access_log {}/access.log combined buffer=64k flush=1s;", folder.display()),
+        true => format!("access_log {}/access.log combined buffer=64k flush=1s;", dir.display()),
         false => "access_log off;".to_owned(),
     };
     let lock = if options.lock { "on" } else { "off" };
@@ -34,7 +34,7 @@ pub(crate) fn start(setup: &Setup, name: &str, options: Options) -> Result<Serve
         false => format!("proxy_cache hits; proxy_cache_lock {lock};"),
     };
     let config = format!(
-        "user root; worker_processes 1; daemon off; pid {folder}/nginx.pid;
+        "user root; worker_processes 1; daemon off; pid {dir}/nginx.pid;
 worker_rlimit_nofile 20000;
 events {{ worker_connections 16000; }}
 http {{
@@ -42,9 +42,9 @@ http {{
     sendfile off; tcp_nodelay on;
     keepalive_timeout 600; keepalive_requests 1000000000;
     open_file_cache max=10000 inactive=60m; open_file_cache_valid 60m;
-    client_body_temp_path {folder}/body; proxy_temp_path {folder}/proxy;
-    fastcgi_temp_path {folder}/fastcgi; uwsgi_temp_path {folder}/uwsgi; scgi_temp_path \
-    {folder}/scgi;
+    client_body_temp_path {dir}/body; proxy_temp_path {dir}/proxy;
+    fastcgi_temp_path {dir}/fastcgi; uwsgi_temp_path {dir}/uwsgi; scgi_temp_path \
+    {dir}/scgi;
     proxy_cache_path {cache} levels=1:2 keys_zone=hits:16m inactive=60m max_size=512m \
     use_temp_path=off;
     upstream origin {{ server {origin}; keepalive 64; keepalive_requests 1000000000; }}
@@ -57,13 +57,13 @@ http {{
     }}
 }}
 ",
-        folder = folder.display(),
+        dir = dir.display(),
         cache = cache.display(),
         origin = setup.origin.address,
     );
-    let file = folder.join("nginx.conf");
+    let file = dir.join("nginx.conf");
     fs::write(&file, config)?;
     let file = file.to_string_lossy();
     let command = ["nginx", "-e", "stderr", "-c", &file];
-    Server::start(name, &command, &folder, address, "/json/4096/ready")
+    Server::start(name, &command, &dir, address, "/json/4096/ready")
 }

@@ -9,7 +9,7 @@ use crate::setup::{Setup, free_address};
 
 /// Starts `APP:app` of bench/peers under uvicorn over the ranking data in `data`.
 pub(crate) fn start(setup: &Setup, name: &str, app: &str, data: &Path) -> Result<Server> {
-    let folder = setup.folder("python")?;
+    let dir = setup.dir("python")?;
     let address = free_address()?;
     let python = setup.python()?;
     let apps = setup.root().join("bench/peers");
@@ -41,5 +41,5 @@ pub(crate) fn start(setup: &Setup, name: &str, app: &str, data: &Path) -> Result
         "--log-level",
         "warning",
     ];
-    Server::start(name, &command, &folder, address, "/ping")
+    Server::start(name, &command, &dir, address, "/ping")
 }

@@ -1,6 +1,7 @@
-//! The record process on its own, beside a gateway: it counts that gateway's journal by path and
-//! minute into SQLite, on the core of the load generator and under `SCHED_IDLE`, so that it
-//! takes the generator nothing away.
+//! The record process alone, beside a gateway: it counts that gateway's journal into SQLite.
+//!
+//! It counts by path and minute. It runs on the core of the load generator under `SCHED_IDLE`, so
+//! that it takes no time from the generator.
 
 use std::fs;
 use std::io::Read;
@@ -22,7 +23,7 @@ use crate::setup::{Setup, free_address};
 /// What delivers one journal; a process of it can be started again and again.
 pub(crate) struct Recorder {
     program: PathBuf,
-    folder: PathBuf,
+    dir: PathBuf,
     status: SocketAddr,
 }
 
@@ -34,7 +35,7 @@ pub(crate) struct Running {
 
 /// What it says of itself.
 #[derive(Debug, Clone, Deserialize)]
-pub(crate) struct Said {
+pub(crate) struct PipelineStatus {
     /// Lines read since its start.
     pub lines: u64,
     bytes_behind: u64,
@@ -42,7 +43,7 @@ pub(crate) struct Said {
     committed_s_ago: Option<f64>,
 }
 
-impl Said {
+impl PipelineStatus {
     /// The age of the oldest line that may not be delivered, in seconds; none before the first
     /// batch.
     pub(crate) fn behind(&self) -> Option<f64> {
@@ -53,26 +54,26 @@ impl Said {
 impl Recorder {
     /// One for the journal of a gateway.
     pub(crate) fn new(setup: &Setup, gateway: &Tidegate) -> Result<Self> {
-        let (folder, status) = (setup.folder("recorder")?, free_address()?);
+        let (dir, status) = (setup.dir("recorder")?, free_address()?);
         let config = format!(
             "[journal]\ndir = \"{}\"\n\n[events]\nstatus = \"{status}\"\n\n\
              [[rollup]]\nname = \"reads\"\nby = [\"path\", \"minute\"]\n\n\
              [[sink]]\nname = \"main\"\nurl = \"sqlite:events.db\"\nflush = \"1s\"\n",
             gateway.journal().display()
         );
-        fs::write(folder.join("tidegate.toml"), config)?;
-        Ok(Self { program: setup.tidegate()?, folder, status })
+        fs::write(dir.join("tidegate.toml"), config)?;
+        Ok(Self { program: setup.tidegate()?, dir, status })
     }
 
     /// Starts it, and waits until it has read everything that is there.
     pub(crate) fn start(&self) -> Result<Running> {
-        let log = fs::File::create(self.folder.join("log"))?;
+        let log = fs::File::create(self.dir.join("log"))?;
         let core = CLIENT_CORE.to_string();
         let child = Command::new("setpriv")
             .args(["--pdeathsig", "TERM", "taskset", "-c", &core, "chrt", "-i", "0"])
             .arg(&self.program)
             .args(["events", "run", "-c", "tidegate.toml"])
-            .current_dir(&self.folder)
+            .current_dir(&self.dir)
             .stdin(Stdio::null())
             .stdout(log.try_clone()?)
             .stderr(log)
@@ -81,8 +82,10 @@ impl Recorder {
         let running = Running { child, status: self.status };
         let deadline = Instant::now() + Duration::from_secs(60);
         loop {
-            let said = running.said();
-            if said.is_ok_and(|said| said.committed_s_ago.is_some() && said.bytes_behind == 0) {
+            let status = running.status();
+            if status
+                .is_ok_and(|status| status.committed_s_ago.is_some() && status.bytes_behind == 0)
+            {
                 return Ok(running);
             }
             ensure!(Instant::now() < deadline, "the record process does not catch up");
@@ -92,7 +95,7 @@ impl Recorder {
 
     /// The lines that are delivered.
     pub(crate) fn delivered(&self) -> Result<u64> {
-        let database = rusqlite::Connection::open(self.folder.join("events.db"))?;
+        let database = rusqlite::Connection::open(self.dir.join("events.db"))?;
         let text = "SELECT sum(count) FROM reads";
         Ok(database.query_row(text, [], |row| row.get::<_, i64>(0))?.unsigned_abs())
     }
@@ -100,10 +103,10 @@ impl Recorder {
 
 impl Running {
     /// Asks it.
-    pub(crate) fn said(&self) -> Result<Said> {
+    pub(crate) fn status(&self) -> Result<PipelineStatus> {
         #[derive(Deserialize)]
         struct Document {
-            pipelines: Vec<Said>,
+            pipelines: Vec<PipelineStatus>,
         }
         let mut text = String::new();
         TcpStream::connect(self.status)?.read_to_string(&mut text)?;

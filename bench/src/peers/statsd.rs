@@ -1,7 +1,7 @@
 //! statsd servers: ours, collectd's, the original on Node, and a loop that only receives.
 //!
-//! What they received is what they say themselves where they do (ours, the loop), and otherwise
-//! what was sent less what the kernel dropped at their socket.
+//! Ours and the loop report what they received. For the others it is what was sent, less what the
+//! kernel dropped at their socket.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -38,11 +38,11 @@ impl Default for Options<'_> {
 pub(crate) struct Statsd {
     /// The server; its address is where datagrams go.
     pub server: Server,
-    says: Says,
+    source: CountSource,
 }
 
 /// How a server says what it received.
-enum Says {
+enum CountSource {
     /// Nothing: the kernel knows what did not get through.
     Nothing,
     /// Asked at its management port; the kernel's drops are of datagrams, or of whole trains.
@@ -70,7 +70,7 @@ pub(crate) struct Count {
 
 /// Tidegate with one receiver.
 pub(crate) fn tidegate(setup: &Setup, options: &Options<'_>) -> Result<Statsd> {
-    let folder = setup.folder("statsd")?;
+    let dir = setup.dir("statsd")?;
     let (address, management) = (free_port()?, free_address()?);
     let buffer = options
         .buffer_bytes
@@ -81,36 +81,36 @@ pub(crate) fn tidegate(setup: &Setup, options: &Options<'_>) -> Result<Statsd> {
          backend = [{{ kind = \"file\", to = \"/dev/null\" }}]\n",
         options.trains, options.flush
     );
-    let file = folder.join("tidegate.toml");
+    let file = dir.join("tidegate.toml");
     fs::write(&file, config)?;
     let words = [&*shown(&setup.tidegate()?), "statsd", "--config", &shown(&file)];
-    let says = Says::Stats { management, are_drops_exact: !options.trains };
-    start(options.name, &words, &folder, address, says)
+    let source = CountSource::Stats { management, are_drops_exact: !options.trains };
+    start(options.name, &words, &dir, address, source)
 }
 
 /// collectd with its statsd plugin alone; it has no setting for the buffer.
 pub(crate) fn collectd(setup: &Setup) -> Result<Statsd> {
-    let folder = setup.folder("collectd")?;
+    let dir = setup.dir("collectd")?;
     let address = free_port()?;
     let config = format!(
-        "Hostname \"bench\"\nBaseDir \"{folder}\"\nPIDFile \"{folder}/pid\"\n\
+        "Hostname \"bench\"\nBaseDir \"{dir}\"\nPIDFile \"{dir}/pid\"\n\
          PluginDir \"/usr/lib/collectd\"\nTypesDB \"/usr/share/collectd/types.db\"\n\
          LoadPlugin statsd\n\
          <Plugin statsd>\n  Host \"{}\"\n  Port \"{}\"\n</Plugin>\n",
         address.ip(),
         address.port(),
-        folder = folder.display(),
+        dir = dir.display(),
     );
-    let file = folder.join("collectd.conf");
+    let file = dir.join("collectd.conf");
     fs::write(&file, config)?;
     let words = ["collectd", "-f", "-C", &shown(&file)];
-    let started = start("collectd", &words, &folder, address, Says::Nothing);
+    let started = start("collectd", &words, &dir, address, CountSource::Nothing);
     started.context("hint: apt-get install collectd-core")
 }
 
 /// The original; it has no setting for the buffer.
 pub(crate) fn node(setup: &Setup) -> Result<Statsd> {
-    let folder = setup.folder("node")?;
+    let dir = setup.dir("node")?;
     let (address, management) = (free_port()?, free_address()?);
     let config = format!(
         "{{ address: '{}', port: {}, mgmt_address: '{}', mgmt_port: {}, backends: [],\n  \
@@ -120,7 +120,7 @@ pub(crate) fn node(setup: &Setup) -> Result<Statsd> {
         management.ip(),
         management.port(),
     );
-    let file = folder.join("config.js");
+    let file = dir.join("config.js");
     fs::write(&file, config)?;
     let program = node_program(setup);
     ensure!(
@@ -129,7 +129,7 @@ pub(crate) fn node(setup: &Setup) -> Result<Statsd> {
         program.display()
     );
     let words = ["node", &shown(&program), &shown(&file)];
-    start("Node statsd", &words, &folder, address, Says::Nothing)
+    start("Node statsd", &words, &dir, address, CountSource::Nothing)
 }
 
 /// The original's program.
@@ -139,25 +139,25 @@ pub(crate) fn node_program(setup: &Setup) -> PathBuf {
 
 /// This program's own loop, which receives as Tidegate does and looks at nothing.
 pub(crate) fn bare(setup: &Setup, name: &str, trains: bool) -> Result<Statsd> {
-    let folder = setup.folder("bare")?;
+    let dir = setup.dir("bare")?;
     let address = free_port()?;
     let (program, to) = (std::env::current_exe()?, address.to_string());
     let mut words = vec![shown(&program), "--receive".to_owned(), to];
     words.extend(trains.then(|| "--trains".to_owned()));
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    start(name, &words, &folder, address, Says::Bytes(folder.join("output.log")))
+    start(name, &words, &dir, address, CountSource::Bytes(dir.join("output.log")))
 }
 
 fn start(
     name: &str,
     words: &[&str],
-    folder: &Path,
+    dir: &Path,
     address: SocketAddr,
-    says: Says,
+    source: CountSource,
 ) -> Result<Statsd> {
     let mut is_bound = || socket(address).is_ok();
-    let server = Server::start_until(name, words, folder, address, &mut is_bound)?;
-    Ok(Statsd { server, says })
+    let server = Server::start_until(name, words, dir, address, &mut is_bound)?;
+    Ok(Statsd { server, source })
 }
 
 impl Statsd {
@@ -171,11 +171,11 @@ impl Statsd {
         let cpu = self.server.cpu()?;
         let count =
             Count { dropped_by_kernel, dropped: dropped_by_kernel, cpu, ..Count::default() };
-        match &self.says {
-            Says::Nothing => Ok(count),
-            Says::Stats { management, .. } => {
-                let said = stats(*management)?;
-                let number = |name: &str| number(&said, name);
+        match &self.source {
+            CountSource::Nothing => Ok(count),
+            CountSource::Stats { management, .. } => {
+                let page = stats(*management)?;
+                let number = |name: &str| number(&page, name);
                 Ok(Count {
                     received: number("statsd.packets: ")?,
                     lines: number("statsd.lines: ")?,
@@ -184,7 +184,7 @@ impl Statsd {
                     ..count
                 })
             }
-            Says::Bytes(file) => {
+            CountSource::Bytes(file) => {
                 let text = fs::read_to_string(file)?;
                 let bytes = text.lines().last().and_then(|line| line.parse().ok()).unwrap_or(0);
                 Ok(Count { bytes, ..count })
@@ -194,7 +194,7 @@ impl Statsd {
 
     /// Whether it counts every datagram that the kernel drops.
     pub(crate) fn counts_drops(&self) -> bool {
-        matches!(self.says, Says::Stats { are_drops_exact: true, .. })
+        matches!(self.source, CountSource::Stats { are_drops_exact: true, .. })
     }
 
     /// How many datagrams of those `sent`, each of `bytes`, came through between two counts.
@@ -204,10 +204,10 @@ impl Statsd {
         sent: u64,
         bytes: usize,
     ) -> u64 {
-        match &self.says {
-            Says::Nothing => sent - (after.dropped - before.dropped),
-            Says::Stats { .. } => after.received - before.received,
-            Says::Bytes(_) => (after.bytes - before.bytes) / bytes as u64,
+        match &self.source {
+            CountSource::Nothing => sent - (after.dropped - before.dropped),
+            CountSource::Stats { .. } => after.received - before.received,
+            CountSource::Bytes(_) => (after.bytes - before.bytes) / bytes as u64,
         }
     }
 
@@ -245,8 +245,9 @@ fn socket(address: SocketAddr) -> Result<Udp> {
     let queues = line.get(4).and_then(|queues| queues.split_once(':'));
     let waiting = queues.and_then(|(_, waiting)| u64::from_str_radix(waiting, 16).ok());
     let dropped = line.last().and_then(|dropped| dropped.parse().ok());
-    let said = waiting.zip(dropped).context("read `/proc/net/udp`: other fields than expected")?;
-    Ok(Udp { waiting_bytes: said.0, dropped: said.1 })
+    let fields =
+        waiting.zip(dropped).context("read `/proc/net/udp`: other fields than expected")?;
+    Ok(Udp { waiting_bytes: fields.0, dropped: fields.1 })
 }
 
 /// The management port's answer to `stats`.
@@ -258,9 +259,9 @@ fn stats(management: SocketAddr) -> Result<String> {
     Ok(text)
 }
 
-fn number(said: &str, name: &str) -> Result<u64> {
-    let number = said.lines().find_map(|line| line.split_once(name)?.1.parse().ok());
-    number.with_context(|| format!("management port: no `{name}` in\n{said}"))
+fn number(page: &str, name: &str) -> Result<u64> {
+    let number = page.lines().find_map(|line| line.split_once(name)?.1.parse().ok());
+    number.with_context(|| format!("management port: no `{name}` in\n{page}"))
 }
 
 /// A port for datagrams that nobody is bound to.

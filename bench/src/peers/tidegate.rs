@@ -38,30 +38,30 @@ pub(crate) struct Tidegate {
     /// The server.
     pub server: Server,
     admin: SocketAddr,
-    folder: PathBuf,
+    dir: PathBuf,
 }
 
 /// What the cache holds.
 #[derive(Debug, Clone, Copy, Deserialize)]
-pub(crate) struct Held {
+pub(crate) struct CacheStatus {
     /// Answers.
     pub entries: u64,
     /// Their bytes.
     pub bytes: u64,
     /// What the tier on disk holds.
-    pub disk: Option<HeldOnDisk>,
+    pub disk: Option<DiskStatus>,
 }
 
 /// What the tier on disk holds.
 #[derive(Debug, Clone, Copy, Deserialize)]
-pub(crate) struct HeldOnDisk {
+pub(crate) struct DiskStatus {
     /// Answers.
     pub entries: u64,
 }
 
 /// Starts Tidegate before the origin.
 pub(crate) fn start(setup: &Setup, options: &Options<'_>) -> Result<Tidegate> {
-    let folder = setup.folder("tidegate")?;
+    let dir = setup.dir("tidegate")?;
     let (public, admin) = (free_address()?, free_address()?);
     let journal = if options.journal { "[journal]\ndir = \"journal\"\n" } else { "" };
     let config = format!(
@@ -79,30 +79,30 @@ servers = [\"{origin}\"]
         origin = setup.origin.address,
         sections = options.sections,
     );
-    let file = folder.join("tidegate.toml");
+    let file = dir.join("tidegate.toml");
     fs::write(&file, config)?;
     let (binary, file) = (setup.tidegate()?, file.to_string_lossy().into_owned());
     let command = [&*binary.to_string_lossy(), "serve", "-c", &file];
-    let server = Server::start(options.name, &command, &folder, public, options.ready)?;
-    Ok(Tidegate { server, admin, folder })
+    let server = Server::start(options.name, &command, &dir, public, options.ready)?;
+    Ok(Tidegate { server, admin, dir })
 }
 
 impl Tidegate {
     /// The folder of its journal.
     pub(crate) fn journal(&self) -> PathBuf {
-        self.folder.join("journal")
+        self.dir.join("journal")
     }
 
     /// Asks `/status` what the cache holds.
     ///
     /// # Errors
     /// When the answer is not as documented.
-    pub(crate) fn held(&self) -> Result<Held> {
+    pub(crate) fn cache_status(&self) -> Result<CacheStatus> {
         let mut page = Page(Vec::new());
         load::run(&Plan::closed(Target::Tcp(self.admin), 1, Stop::Count(1)), &mut page)?;
         #[derive(Deserialize)]
         struct Status {
-            cache: Held,
+            cache: CacheStatus,
         }
         let status = serde_json::from_slice::<Status>(&page.0).context("read `/status`")?;
         Ok(status.cache)

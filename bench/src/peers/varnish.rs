@@ -9,8 +9,8 @@ use crate::setup::{Setup, free_address};
 
 /// Starts Varnish before the origin, without a log reader.
 pub(crate) fn start(setup: &Setup, name: &str) -> Result<Server> {
-    let folder = setup.folder("varnish")?;
-    let memory = setup.memory_folder("varnish")?;
+    let dir = setup.dir("varnish")?;
+    let memory = setup.memory_dir("varnish")?;
     let address = free_address()?;
     let origin = setup.origin.address;
     let vcl = format!(
@@ -21,7 +21,7 @@ sub vcl_recv {{ if (req.method == \"GET\") {{ unset req.http.Cookie; }} }}
         origin.ip(),
         origin.port(),
     );
-    let file = folder.join("default.vcl");
+    let file = dir.join("default.vcl");
     fs::write(&file, vcl)?;
     let (listen, file, memory) =
         (address.to_string(), file.to_string_lossy(), memory.to_string_lossy());
@@ -47,5 +47,5 @@ sub vcl_recv {{ if (req.method == \"GET\") {{ unset req.http.Cookie; }} }}
         "-p",
         "timeout_idle=600",
     ];
-    Server::start(name, &command, &folder, address, "/json/4096/ready")
+    Server::start(name, &command, &dir, address, "/json/4096/ready")
 }

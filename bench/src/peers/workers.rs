@@ -40,19 +40,19 @@ pub(crate) fn tidegate(setup: &Setup, app: &App<'_>, keys: &str) -> Result<Serve
 
 /// Starts Tidegate with these sections.
 pub(crate) fn tidegate_with(setup: &Setup, app: &App<'_>, sections: &str) -> Result<Server> {
-    let folder = setup.folder("workers")?;
+    let dir = setup.dir("workers")?;
     let (public, admin) = (free_address()?, free_address()?);
     let config = format!(
         "cores = {{ edge = 1, work = 1 }}\n[listen]\npublic = \"{public}\"\nadmin = \"{admin}\"\n\
          {sections}"
     );
-    let file = folder.join("tidegate.toml");
+    let file = dir.join("tidegate.toml");
     fs::write(&file, config)?;
     let (binary, file) = (setup.tidegate()?, file.to_string_lossy().into_owned());
     let mut command = before(app);
     command.extend([&*binary.to_string_lossy(), "serve", "-c", &file].map(str::to_owned));
     let words: Vec<&str> = command.iter().map(String::as_str).collect();
-    Server::start(app.name, &words, &folder, public, app.ready)
+    Server::start(app.name, &words, &dir, public, app.ready)
 }
 
 /// An `[[upstream]]` of Tidegate's configuration.
@@ -72,7 +72,7 @@ pub(crate) fn route(path: &str, to: &str) -> String {
 
 /// Starts gunicorn with these options beside.
 pub(crate) fn gunicorn(setup: &Setup, app: &App<'_>, options: &[&str]) -> Result<Server> {
-    let folder = setup.folder("gunicorn")?;
+    let dir = setup.dir("gunicorn")?;
     let address = free_address()?;
     let (python, apps) = (setup.python()?, apps(setup));
     let (bind, workers) = (address.to_string(), app.workers.to_string());
@@ -84,14 +84,16 @@ pub(crate) fn gunicorn(setup: &Setup, app: &App<'_>, options: &[&str]) -> Result
     command.extend(["--worker-tmp-dir", "/dev/shm", "--log-level", "warning"].map(str::to_owned));
     command.extend(options.iter().map(|&option| option.to_owned()));
     let words: Vec<&str> = command.iter().map(String::as_str).collect();
-    Server::start(app.name, &words, &folder, address, app.ready)
+    Server::start(app.name, &words, &dir, address, app.ready)
 }
 
 /// The options that make gunicorn's workers uvicorn's, for ASGI.
 pub(crate) const UVICORN: [&str; 2] = ["--worker-class", "uvicorn_worker.UvicornWorker"];
 
-/// For all alike. onnxruntime would report to its maker otherwise, from a thread that it starts
-/// when it is imported, and nothing with threads should be forked.
+/// For all alike.
+///
+/// onnxruntime would otherwise start a thread at its import, which reports to its maker. A process
+/// with threads should not be forked.
 const ENVIRONMENT: [&str; 4] = [
     "OMP_NUM_THREADS=1",
     "OPENBLAS_NUM_THREADS=1",

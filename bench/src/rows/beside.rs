@@ -36,7 +36,7 @@ const PATHS: u64 = 1_000;
 const LOOK: Duration = Duration::from_millis(100);
 
 /// What the record process used and how far it fell behind in one trial.
-struct Recorded {
+struct RecordCost {
     cpu_seconds_per_million: f64,
     seconds_behind: f64,
 }
@@ -50,7 +50,7 @@ fn run(setup: &Setup) -> Result<Vec<Measurement>> {
     };
     let gateway = tidegate::start(setup, &options)?;
     let target = gateway.server.target();
-    let mut requests = Counted { inner: requests(), replies: 0 };
+    let mut requests = ReplyCount { inner: requests(), replies: 0 };
     load::run(&Plan::closed(target.clone(), 16, Stop::Count(PATHS)), &mut requests)?;
     let recorder = Recorder::new(setup, &gateway)?;
     drop(recorder.start()?);
@@ -74,7 +74,7 @@ fn run(setup: &Setup) -> Result<Vec<Measurement>> {
     drop(recorder.start()?);
     let (delivered, asked) = (recorder.delivered()?, requests.replies + others);
     ensure!(delivered == asked, "{delivered} lines were delivered of {asked}");
-    let recorded_of = |figure: &str, of: fn(&Recorded) -> f64| {
+    let recorded_of = |figure: &str, of: fn(&RecordCost) -> f64| {
         Measurement::new("record process", figure, recorded.iter().map(of))
     };
     let mut measurements = describe("gateway alone", &alone);
@@ -90,13 +90,13 @@ fn run(setup: &Setup) -> Result<Vec<Measurement>> {
     Ok(measurements)
 }
 
-/// Requests whose replies are counted, over all trials.
-struct Counted {
+/// Counts the replies to requests, over all trials.
+struct ReplyCount {
     inner: Box<dyn Requests>,
     replies: u64,
 }
 
-impl Requests for Counted {
+impl Requests for ReplyCount {
     fn next(&mut self, out: &mut Vec<u8>) -> Ask {
         self.inner.next(out)
     }
@@ -118,14 +118,17 @@ fn requests() -> Box<dyn Requests> {
 }
 
 /// Makes a trial, and says what the record process did meanwhile.
-fn watched(running: &Running, trial: impl FnOnce() -> Result<Trial>) -> Result<(Trial, Recorded)> {
-    let (before, cpu_before) = (running.said()?, running.cpu()?);
+fn watched(
+    running: &Running,
+    trial: impl FnOnce() -> Result<Trial>,
+) -> Result<(Trial, RecordCost)> {
+    let (before, cpu_before) = (running.status()?, running.cpu()?);
     let is_over = AtomicBool::new(false);
     let (trial, behind) = thread::scope(|scope| {
         let watch = scope.spawn(|| {
             let mut behind = 0.0_f64;
             while !is_over.load(Ordering::Relaxed) {
-                let now = running.said().ok().and_then(|said| said.behind());
+                let now = running.status().ok().and_then(|status| status.behind());
                 behind = behind.max(now.unwrap_or(f64::INFINITY));
                 thread::sleep(LOOK);
             }
@@ -136,9 +139,9 @@ fn watched(running: &Running, trial: impl FnOnce() -> Result<Trial>) -> Result<(
         (trial, watch.join())
     });
     let cpu = running.cpu()?.since(cpu_before);
-    let lines = running.said()?.lines - before.lines;
+    let lines = running.status()?.lines - before.lines;
     ensure!(lines > 0, "the record process has read nothing");
-    let recorded = Recorded {
+    let recorded = RecordCost {
         cpu_seconds_per_million: cpu.total_us() / lines as f64,
         seconds_behind: behind.ok().context("watch the record process")?,
     };

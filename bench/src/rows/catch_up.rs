@@ -42,7 +42,7 @@ const PER_SECOND: u64 = 20_000;
 const BEFORE: &str =
     "192.0.2.7 - - [21/Nov/2026:02:59:59 +0000] \"GET /before HTTP/1.1\" 200 1 \"-\" \"-\"\n";
 const LOOK: Duration = Duration::from_millis(50);
-const PATIENCE: Duration = Duration::from_secs(600);
+const WAIT_TIMEOUT: Duration = Duration::from_secs(600);
 
 struct Run {
     seconds: f64,
@@ -65,21 +65,24 @@ fn run(setup: &Setup) -> Result<Vec<Measurement>> {
 }
 
 fn measure(setup: &Setup, postgres: &Postgres, lines: u64) -> Result<Run> {
-    let folder = setup.folder("catch-up")?;
+    let dir = setup.dir("catch-up")?;
     let (url, status) = (postgres.database(), setup::free_address()?);
-    let log = folder.join("access.log");
+    let log = dir.join("access.log");
     fs::write(&log, BEFORE)?;
-    fs::write(folder.join("tidegate.toml"), configuration(&url, status))?;
-    let process = Process::start(setup, &folder)?;
-    until("the first lines", || held(&mut postgres.session(&url)) == 1)?;
+    fs::write(dir.join("tidegate.toml"), configuration(&url, status))?;
+    let process = Process::start(setup, &dir)?;
+    wait_for("the first lines", || delivered(&mut postgres.session(&url)) == 1)?;
 
     postgres.kill();
     append(setup, &log, lines)?;
-    until("the trouble", || said(status).is_some_and(|said| said["last_error"].is_string()))?;
+    wait_for("the trouble", || {
+        pipeline_status(status).is_some_and(|pipeline| pipeline["last_error"].is_string())
+    })?;
     // Nothing is read any more: memory is as full as it gets.
     let (mut last, mut since) = (0, Instant::now());
-    until("the bound", || {
-        let read = said(status).and_then(|said| said["lines"].as_u64()).unwrap_or(0);
+    wait_for("the bound", || {
+        let read =
+            pipeline_status(status).and_then(|pipeline| pipeline["lines"].as_u64()).unwrap_or(0);
         if read != last {
             (last, since) = (read, Instant::now());
         }
@@ -89,13 +92,13 @@ fn measure(setup: &Setup, postgres: &Postgres, lines: u64) -> Result<Run> {
     postgres.start_again();
     let begun = Instant::now();
     let mut session = postgres.session(&url);
-    until("every line", || held(&mut session) > lines)?;
+    wait_for("every line", || delivered(&mut session) > lines)?;
     let seconds = begun.elapsed().as_secs_f64();
-    let all = held(&mut session);
-    ensure!(all == lines + 1, "{all} lines are held of {}", lines + 1);
+    let all = delivered(&mut session);
+    ensure!(all == lines + 1, "{all} lines are delivered of {}", lines + 1);
     let megabytes = process.peak_kilobytes()? / 1024.0;
     drop(process);
-    fs::remove_dir_all(&folder)?;
+    fs::remove_dir_all(&dir)?;
     Ok(Run { seconds, megabytes })
 }
 
@@ -118,23 +121,23 @@ fn configuration(url: &str, status: SocketAddr) -> String {
 }
 
 /// Lines that the database holds.
-fn held(session: &mut Session) -> u64 {
+fn delivered(session: &mut Session) -> u64 {
     let sum = session.ask("SELECT COALESCE(SUM(count), 0) FROM reads");
     sum.and_then(|sum| sum.parse().ok()).unwrap_or(0)
 }
 
 /// What the process says of its only pipeline.
-fn said(status: SocketAddr) -> Option<Value> {
+fn pipeline_status(status: SocketAddr) -> Option<Value> {
     let mut text = String::new();
     TcpStream::connect(status).ok()?.read_to_string(&mut text).ok()?;
     let document: Value = serde_json::from_str(&text).ok()?;
     Some(document["pipelines"][0].clone())
 }
 
-fn until(what: &str, mut done: impl FnMut() -> bool) -> Result<()> {
+fn wait_for(what: &str, mut done: impl FnMut() -> bool) -> Result<()> {
     let begun = Instant::now();
     while !done() {
-        if begun.elapsed() > PATIENCE {
+        if begun.elapsed() > WAIT_TIMEOUT {
             bail!("waited in vain for {what}");
         }
         thread::sleep(LOOK);
@@ -146,11 +149,11 @@ fn until(what: &str, mut done: impl FnMut() -> bool) -> Result<()> {
 struct Process(Child);
 
 impl Process {
-    fn start(setup: &Setup, folder: &Path) -> Result<Self> {
+    fn start(setup: &Setup, dir: &Path) -> Result<Self> {
         let core = SERVER_CORE.to_string();
         let mut command = Command::new("setpriv");
         command.args(["--pdeathsig", "TERM", "taskset", "-c", &core]);
-        command.arg(setup.tidegate()?).args(["events", "run"]).current_dir(folder);
+        command.arg(setup.tidegate()?).args(["events", "run"]).current_dir(dir);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         Ok(Self(command.spawn().context("start `setpriv`")?))
     }

@@ -79,8 +79,8 @@ fn in_memory(setup: &Setup) -> Result<Vec<Measurement>> {
 
 /// A tier in a folder of its own, for everything.
 fn sections(setup: &Setup) -> Result<String> {
-    let folder = setup.folder("disk")?;
-    let tier = format!("[cache]\ndisk = {{ dir = \"{}\", bytes = \"2GB\" }}\n", folder.display());
+    let dir = setup.dir("disk")?;
+    let tier = format!("[cache]\ndisk = {{ dir = \"{}\", bytes = \"2GB\" }}\n", dir.display());
     Ok(tier + &tidegate::CACHE_ALL.replace("cache = {}", "cache = { disk = true }"))
 }
 
@@ -108,7 +108,7 @@ fn fill(setup: &Setup, sections: &str, (answers, bytes): (u64, usize)) -> Result
 fn wait_for(ours: &Tidegate, answers: u64) -> Result<()> {
     let deadline = Instant::now() + Duration::from_secs(60);
     loop {
-        let entries = ours.held()?.disk.map_or(0, |disk| disk.entries);
+        let entries = ours.cache_status()?.disk.map_or(0, |disk| disk.entries);
         if entries >= answers {
             return Ok(());
         }

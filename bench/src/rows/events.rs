@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, bail, ensure};
 
-use self::contenders::{COMBINED, Contender, FIFTH, JOURNAL, RAW, Told, contenders};
+use self::contenders::{COMBINED, Contender, FIFTH, JOURNAL, RAW, ResultSource, contenders};
 use super::Row;
 use crate::machine::SERVER_CORE;
 use crate::measure::Measurement;
@@ -102,24 +102,24 @@ fn figures(name: &str, runs: &[Run]) -> Vec<Measurement> {
 
 fn measure(setup: &Setup, contender: &Contender) -> Result<Run> {
     let (name, lines) = (contender.name, contender.lines);
-    let folder = setup.folder("events")?;
-    let words = (contender.command)(&folder)?;
-    let (report, core) = (folder.join("time"), SERVER_CORE.to_string());
+    let dir = setup.dir("events")?;
+    let words = (contender.command)(&dir)?;
+    let (report, core) = (dir.join("time"), SERVER_CORE.to_string());
     let started = Instant::now();
     let output = Command::new("setpriv")
         .args(["--pdeathsig", "TERM", "taskset", "-c", &core, "time", "-f", "%U %S %M", "-o"])
         .arg(&report)
         .args(&words)
-        .current_dir(&folder)
+        .current_dir(&dir)
         .output()
         .with_context(|| format!("run `{}`", words[0]))?;
     let seconds = started.elapsed().as_secs_f64();
-    let said = String::from_utf8_lossy(&output.stderr);
-    ensure!(output.status.success(), "run `{name}`: {}\n{said}", output.status);
-    let counted = match contender.told {
-        Told::Printed => String::from_utf8_lossy(&output.stdout).trim().parse::<u64>()?,
-        Told::Delivered(what) => delivered(&folder.join("events.db"), what)?,
-        Told::Unsaid => lines,
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    ensure!(output.status.success(), "run `{name}`: {}\n{stderr}", output.status);
+    let counted = match contender.result {
+        ResultSource::Printed => String::from_utf8_lossy(&output.stdout).trim().parse::<u64>()?,
+        ResultSource::Delivered(what) => delivered(&dir.join("events.db"), what)?,
+        ResultSource::Unsaid => lines,
     };
     ensure!(counted == lines, "`{name}` counted {counted} lines of {lines}");
     let figures: Vec<f64> = fs::read_to_string(&report)?
@@ -127,7 +127,7 @@ fn measure(setup: &Setup, contender: &Contender) -> Result<Run> {
         .filter_map(|word| word.parse().ok())
         .collect();
     let [user, system, kilobytes] = figures[..] else { bail!("read `{}`", report.display()) };
-    fs::remove_dir_all(&folder)?;
+    fs::remove_dir_all(&dir)?;
     Ok(Run {
         lines: lines as f64,
         seconds,

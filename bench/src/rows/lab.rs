@@ -12,7 +12,7 @@ use anyhow::{Context, Result, ensure};
 use crate::process::{Cpu, children_cpu};
 
 /// A program that has ended well.
-struct Ran {
+struct CommandRun {
     printed: String,
     cpu: Cpu,
     took: Duration,
@@ -22,11 +22,11 @@ struct Ran {
 ///
 /// # Errors
 /// When it complains.
-fn run(command: &mut Command) -> Result<Ran> {
+fn run(command: &mut Command) -> Result<CommandRun> {
     let (before, begun) = (children_cpu()?, Instant::now());
     let output = command.output().with_context(|| format!("run `{command:?}`"))?;
     let (took, cpu) = (begun.elapsed(), children_cpu()?.since(before));
     let complaint = String::from_utf8_lossy(&output.stderr);
     ensure!(output.status.success(), "`{command:?}`: {complaint}");
-    Ok(Ran { printed: String::from_utf8(output.stdout)?, cpu, took })
+    Ok(CommandRun { printed: String::from_utf8(output.stdout)?, cpu, took })
 }

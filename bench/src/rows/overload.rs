@@ -26,7 +26,7 @@ pub(super) const ROW: Row = Row {
     run,
 };
 
-const PATIENCE: Duration = Duration::from_secs(1);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(1);
 const ORIGIN_CONNECTIONS: usize = 64;
 
 type Make<'a> = &'a dyn Fn() -> Box<dyn Requests>;
@@ -85,7 +85,7 @@ fn overload(
         let arrivals = Arrivals::Poisson { rate: 2.0 * peak.good, seed: 42 };
         let plan = Plan {
             connections_max: 4096,
-            timeout: PATIENCE,
+            timeout: ANSWER_TIMEOUT,
             ..Plan::open(server.target(), arrivals, 1024, stop)
         };
         trials.push(trial(&plan, make)?);

@@ -15,7 +15,7 @@ pub(super) const ROW: Row = Row {
     what: "4 KB from the origin, not cached, recording on, beside nginx with its access log",
     notes: "Closed loop over 64 keep-alive connections.\n\
         Every request asks for another path and goes to the origin over a kept connection.\n\
-        nginx: one worker, `keepalive 64` to the origin, one buffer for the whole answer, no \
+        For nginx: one worker, `keepalive 64` to the origin, one buffer for the whole answer, no \
         cache.\n\
         Its log is `access_log … combined buffer=64k`.\n\
         Tidegate writes its full journal record of every exchange; the route has no `cache`.\n\

@@ -53,10 +53,10 @@ to = \"models\"
     let ours = tidegate::start(setup, &options)?.server;
     let numpy = python::start(setup, "numpy", "numpy_ranker", &data)?;
     let plain = python::start(setup, "plain", "plain_ranker", &data)?;
-    let own = "/v1/models/ranking/rank";
+    let rank = "/v1/models/ranking/rank";
     let cases = [
-        side("Tidegate, candidate set", &ours, own, false),
-        side("Tidegate, 674 ids", &ours, own, true),
+        side("Tidegate, candidate set", &ours, rank, false),
+        side("Tidegate, 674 ids", &ours, rank, true),
         side("FastAPI + numpy, candidate set", &numpy, "/rank", false),
         side("FastAPI + numpy, 674 ids", &numpy, "/rank", true),
         side("plain Python, candidate set", &plain, "/rank", false),

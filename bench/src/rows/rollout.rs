@@ -30,7 +30,7 @@ const VARIANTS: u64 = 40;
 const PATH: &str = "/1/recommendations.json";
 
 fn run(setup: &Setup) -> Result<Vec<Measurement>> {
-    let profiles = setup.folder("rollout")?.join("profiles.db");
+    let profiles = setup.dir("rollout")?.join("profiles.db");
     let with_profile = (0..READERS).step_by(2).map(|reader| {
         (ranking::user_id(reader), r#"{"affinity":{"b":1.0},"reads":5,"recent":[]}"#.to_owned())
     });

@@ -1,7 +1,8 @@
-//! What the statsd rows share: trials of one server by one sender, and what is told of them.
+//! What the statsd rows share: trials of one server by one sender, and their figures.
 //!
-//! Invariant: whatever was sent was received, or is in the server's own count of drops (which with
-//! trains counts those); a trial of ours in which a datagram is missing is an error, not a figure.
+//! Invariant: what was sent was received, or is in the server's own count of drops. With trains,
+//! that count is one of trains. A trial of ours in which a datagram is missing is an error, not a
+//! figure.
 
 pub(super) mod blaster;
 pub(super) mod buffers;
@@ -30,6 +31,15 @@ struct Trial {
     cpu_seconds: f64,
 }
 
+/// What a sender sent.
+#[derive(Debug, Clone, Copy)]
+struct Sent {
+    datagrams: u64,
+    /// Of each datagram.
+    bytes: usize,
+    elapsed: Duration,
+}
+
 impl Trial {
     /// Blasts at `side`, and waits until it has taken everything in.
     fn run(side: &Statsd, blast: Blast) -> Result<Self> {
@@ -37,19 +47,14 @@ impl Trial {
         let bytes = blast.datagrams[0].len();
         let before = side.count()?;
         let sent = blast.run()?;
-        let after = side.count()?;
-        Self::new(side, (&before, &after), sent.datagrams, bytes, sent.elapsed)
+        let sent = Sent { datagrams: sent.datagrams, bytes, elapsed: sent.elapsed };
+        Self::new(side, (&before, &side.count()?), sent)
     }
 
-    fn new(
-        side: &Statsd,
-        counts: (&Count, &Count),
-        sent: u64,
-        bytes: usize,
-        elapsed: Duration,
-    ) -> Result<Self> {
-        let received = side.received(counts, sent, bytes);
-        let (before, after) = counts;
+    fn new(side: &Statsd, (before, after): (&Count, &Count), sent: Sent) -> Result<Self> {
+        let received = side.received((before, after), sent.datagrams, sent.bytes);
+        let seconds = sent.elapsed.as_secs_f64();
+        let sent = sent.datagrams;
         let dropped = side.counts_drops().then_some(after.dropped - before.dropped);
         if let Some(dropped) = dropped {
             ensure!(
@@ -62,7 +67,7 @@ impl Trial {
             ensure!(dropped == kernel, "{dropped} drops are counted of the kernel's {kernel}");
         }
         let cpu_seconds = after.cpu.since(before.cpu).total_us() / 1e6;
-        let (seconds, lines) = (elapsed.as_secs_f64(), after.lines - before.lines);
+        let lines = after.lines - before.lines;
         Ok(Self { sent, received, lines, dropped, seconds, cpu_seconds })
     }
 

@@ -89,7 +89,7 @@ fn simulate(
     trace: &Trace,
     sizes: &[usize],
 ) -> Result<Vec<BTreeMap<String, f64>>> {
-    let file = setup.folder("traces")?.join(source.name);
+    let file = setup.dir("traces")?.join(source.name);
     fs::write(&file, trace.encode())?;
     let output = Command::new(setup.python()?)
         .arg(setup.root().join("bench/peers/simulate.py"))
@@ -108,12 +108,12 @@ fn simulate(
 fn entry_bytes(setup: &Setup) -> Result<u64> {
     const ANSWERS: u32 = 100;
     let ours = start(setup, "64MB")?;
-    let before = ours.held()?;
+    let before = ours.cache_status()?;
     let keys: Vec<u32> = (0..ANSWERS).collect();
     load::run(&plan(&ours, &keys), &mut Replay::of(&keys))?;
-    let held = ours.held()?;
-    ensure!(held.entries - before.entries == u64::from(ANSWERS), "not every answer was stored");
-    Ok((held.bytes - before.bytes).div_ceil(u64::from(ANSWERS)))
+    let after = ours.cache_status()?;
+    ensure!(after.entries - before.entries == u64::from(ANSWERS), "not every answer was stored");
+    Ok((after.bytes - before.bytes).div_ceil(u64::from(ANSWERS)))
 }
 
 /// Requests the keys in order from a cache of `entries` entries; returns the hits in percent.
@@ -123,8 +123,8 @@ fn replay(setup: &Setup, trace: &Trace, entries: usize, entry_bytes: u64) -> Res
     let report = load::run(&plan(&ours, &trace.keys), &mut Replay::of(&trace.keys))?;
     let fetches = setup.origin.fetches() - before;
     ensure!(report.is_clean(), "replay: {:?}", report.errors);
-    let held = ours.held()?.entries;
-    ensure!(held <= entries as u64, "the cache holds {held} entries instead of {entries}");
+    let stored = ours.cache_status()?.entries;
+    ensure!(stored <= entries as u64, "the cache holds {stored} entries instead of {entries}");
     Ok(100.0 * (1.0 - fetches as f64 / report.requests.max(1) as f64))
 }
 

@@ -48,7 +48,7 @@ use exchange::{
     CacheResult, Decision, ExchangeRef, Impression, ModelAnswer, ModelRequest, Refusal,
 };
 use metrics::Registry;
-use testkit::{Client, Origin, PATIENCE, Reply};
+use testkit::{Client, FIXTURE_TIMEOUT, Origin, Reply};
 use tokio::task::LocalSet;
 
 use crate::gateway::{Edge, Gateway, Parts};
@@ -197,10 +197,10 @@ impl Drop for Served {
     }
 }
 
-/// Waits until a condition holds; panics after [`PATIENCE`].
+/// Waits until a condition holds; panics after [`FIXTURE_TIMEOUT`].
 #[track_caller]
 fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + FIXTURE_TIMEOUT;
     while !holds() {
         assert!(Instant::now() < deadline, "waited in vain for {what}");
         std::thread::yield_now();

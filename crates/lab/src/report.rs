@@ -36,7 +36,7 @@ const QUANTILES: [(&str, f64); 8] = [
 ];
 /// The quantile whose distance to the slowest call decides whether axes are logarithmic.
 const FAST: f64 = 0.1;
-/// Bins of the histogram, as source document 002 had.
+/// Bins of the histogram.
 const BINS: usize = 40;
 /// Attribute values that are shown.
 const ATTRIBUTES_MAX: usize = 12;

@@ -239,7 +239,7 @@ impl Series {
     }
 
     fn has(&self, (name, value): (&str, &str)) -> bool {
-        self.0.iter().any(|(own, its)| own == name && its == value)
+        self.0.iter().any(|(label, its)| label == name && its == value)
     }
 
     /// As between the braces of the text format.

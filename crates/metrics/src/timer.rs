@@ -1,7 +1,7 @@
 //! A timer: a histogram of durations with logarithmic buckets of bounded relative error.
 //!
-//! Layout as in HdrHistogram: values in nanoseconds; each power of two is cut into 8 equal
-//! buckets, so a quantile is off by at most 1/16 of its value. Snapshots merge by addition.
+//! The layout is that of HdrHistogram: each power of two is cut into 8 equal buckets. So a quantile
+//! is off by at most 1/16 of its value. Values are in nanoseconds, and snapshots merge by addition.
 //! Bound: values above 2^40 ns (18 minutes) land in the last bucket.
 
 use std::sync::Arc;

@@ -1,7 +1,7 @@
-//! Two bars a row, left and right of each other on scales of their own: two quantities of the same
-//! things, to be compared by eye.
+//! Two bars in each row, one to the left and one to the right, to compare two quantities by eye.
 //!
-//! Invariant: the longest bar of each side is as long as its side; only nothing has no bar.
+//! Each side has a scale of its own.
+//! Invariant: the longest bar of each side is as long as its side, and only zero has no bar.
 
 use crate::style::{Ink, Style};
 use crate::text::{cut, padded, width_of};

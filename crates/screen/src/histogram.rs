@@ -1,6 +1,6 @@
 //! A histogram: how many values lie where.
 //!
-//! Invariants: every value is in a bin, or counted below, above or as not finite; a bin that is not
+//! Invariants: every value is in a bin, or counted as below, above or not finite. A bin that is not
 //! empty shows at least the lowest mark.
 
 use crate::plot::{Axis, x_axis};

@@ -1,11 +1,11 @@
 //! Small charts and tables as text: what the tools of the terminal share.
 //!
-//! Everything is a value with a `render` that returns lines; nobody here writes to a terminal.
-//! Invariants: no line is wider than [`Style::width`], from 20 columns on; what users wrote is
-//! shown without its control characters, so that no file can steer a terminal.
+//! Everything is a value with a `render` that returns lines; nothing here writes to a terminal.
+//! Invariants: from 20 columns on, no line is wider than [`Style::width`]. The texts of users come
+//! out without control characters, so that no file can steer a terminal.
 //!
-//! Refuses: the environment, sockets, clocks, cursor movement, and any unit of measurement: whoever
-//! draws says how its numbers read.
+//! Refuses: the environment, sockets, clocks, cursor movement, and any unit of measurement. The
+//! caller says how its numbers read.
 
 mod bars;
 mod histogram;

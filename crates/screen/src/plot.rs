@@ -1,8 +1,8 @@
 //! A line through points: what was measured against when.
 //!
-//! Braille gives 2 by 4 dots a cell; in ASCII a cell is a dot. Points that share a column of dots
-//! are drawn as the line from their lowest to their highest, so a million points cost one pass and
-//! no spike is lost.
+//! Braille gives 2 by 4 dots a cell; in ASCII a cell is a dot. Points in one column of dots are
+//! drawn as a line from the lowest to the highest. So a million points cost one pass, and no spike
+//! is lost.
 //! Invariant: every point lies within the axes; points that are not finite break the line.
 
 use crate::scale::{Label, Scale};

@@ -1,9 +1,10 @@
 //! Bounds for what names may take: bytes by prefix, with one visible key for what is beyond.
 //!
-//! Invariant: a name is charged when it is added anywhere and refunded when it is removed there,
-//! and so is what it holds beside its cell (a set's members, a timer's sketch): what is charged is
-//! what receivers hold. At the bound a sample goes to the overflow key of its prefix, of its own
-//! kind, and is counted; nothing is dropped.
+//! A name is charged when it is added and refunded when it is removed. So is what its cell points
+//! to: the members of a set, the sketch of a timer.
+//! Invariant: the bytes charged are the bytes that receivers hold.
+//! It drops nothing: at the bound a sample is counted, and goes to the overflow key of its prefix,
+//! of its own kind.
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
@@ -37,8 +38,10 @@ pub struct Usage {
 }
 
 impl Budget {
-    /// A budget for the names of each prefix, and one for all others; the overflow key of a prefix
-    /// is `PREFIX.overflow`, that of the others `overflow` behind the server's own prefix.
+    /// Returns a budget for the names of each prefix, and one for all others.
+    ///
+    /// The overflow key of a prefix is `PREFIX.overflow`. That of the others is `overflow` behind
+    /// the prefix of the server's own metrics.
     pub fn new(self_prefix: &str, bytes_max: usize, prefixes: &[(String, usize)]) -> Self {
         let rule = |prefix: &str, bytes_max, overflow: String| Rule {
             prefix: prefix.to_owned(),
@@ -73,8 +76,8 @@ impl Budget {
         Err(&rule.overflow)
     }
 
-    /// Charges what a name that is in holds beside its cell; false when there is no room.
-    pub fn charge_held(&self, name: &[u8], bytes: usize) -> bool {
+    /// Charges what a name that is in has beside its cell; false when there is no room.
+    pub fn charge_contents(&self, name: &[u8], bytes: usize) -> bool {
         let rule = self.rule(name);
         let before = rule.used.fetch_add(bytes, Ordering::Relaxed);
         let fits = before + bytes <= rule.bytes_max;

@@ -1,9 +1,13 @@
 //! When flushes are due, by a wall clock that may be set at any time.
 //!
-//! Native flushes when the time is a multiple of the interval, so that machines agree; statsd
-//! counts from the rounded second of its start, the Perl port from the start itself.
-//! Invariants: the wait for a flush is at most two and a half intervals, whatever the clock does;
-//! no two flushes in a row have the same slot, in which a database would keep the last one only.
+//! | flavour | flushes when |
+//! |---|---|
+//! | native | the time is a multiple of the interval, so that machines agree |
+//! | statsd | intervals have passed since the rounded second of its start |
+//! | Perl | intervals have passed since its start |
+//!
+//! Invariants: the wait for a flush is at most two and a half intervals, whatever the clock does.
+//! No two flushes in a row have the same slot, because a database would keep only the last of them.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -33,8 +37,9 @@ impl FlushClock {
         Self { interval_us, origin_us: origin_us as i64, last_due_us: None }
     }
 
-    /// How long until the next flush is due, when it is that late, in microseconds since the Unix
-    /// epoch; to be asked once for each flush.
+    /// Returns how long it is until the next flush is due; ask once for each flush.
+    ///
+    /// `now_us` is the time in microseconds since the Unix epoch.
     pub(crate) fn until_next(&mut self, now_us: u64) -> Duration {
         let now_us = i64::try_from(now_us).unwrap_or(i64::MAX / 4);
         let since_us = now_us - self.origin_us;
@@ -96,9 +101,10 @@ impl Interval {
     }
 }
 
-/// What an interval really took, for rates: `meant` if it is within 1 % of it, which is the jitter
-/// of waking up, and at least a second (or `meant`, where that is less), so that the few samples
-/// before an end do not look like a peak.
+/// Returns how long an interval took, for rates.
+///
+/// Within 1 % of `meant` it is `meant`: that much is the jitter of waking up. It is at least a
+/// second, or `meant` where that is less: the few samples before an end must not look like a peak.
 pub(crate) fn elapsed(real: Duration, meant: Duration) -> Duration {
     if real.abs_diff(meant) <= meant / 100 {
         return meant;

@@ -1,8 +1,8 @@
-//! What lines mean and what a flush of them would be, told without a socket or a clock.
+//! Says what lines mean and what a flush of them would be, without a socket or a clock.
 //!
-//! The readers, tables and statistics are those of a running server; what it says of itself (its
-//! own counters, times) is left out, so that one input has one answer. Scripts ask with
-//! [`EvalRequest`], people with lines of text.
+//! It uses the readers, tables and statistics of a running server. It leaves out what a server
+//! counts of itself, so that one input has one answer.
+//! Scripts ask with [`EvalRequest`], people with lines of text.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -30,7 +30,7 @@ use crate::table::{Bounds, Gauges, Table, TableWriter};
 pub enum EvalRequest {
     /// What lines mean: see [`lines`].
     Lines(String),
-    /// What is said of tables when they are flushed: `flush`, `graphite`.
+    /// What tables become when they are flushed: `flush`, `graphite`.
     Flush(Tables),
     /// What `delcounters` and the like do to a table: `deleted` and `left` names, `answer`.
     Delete(Deletion),
@@ -86,8 +86,11 @@ pub fn answer(plan: &Plan, request: EvalRequest) -> Result<Value, String> {
     }
 }
 
-/// What lines mean: `lines` with the `samples` of each and the reasons why it is `bad`, the `flush`
-/// of all of them, and its names and numbers as they go to `graphite`.
+/// Returns what lines mean.
+///
+/// - `lines`: each line with its `samples` and the reasons why it is `bad`;
+/// - `flush`: the flush of all of them;
+/// - `graphite`: its names and numbers as they go to Graphite.
 pub fn lines(plan: &Plan, text: &[u8]) -> Value {
     let bounds = Arc::new(Bounds::of(plan, None));
     let table = Mutex::new(Table::new(Arc::clone(&bounds)));

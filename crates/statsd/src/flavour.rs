@@ -1,8 +1,8 @@
 //! Which statsd is spoken: our own, or one of the two that are replaced.
 //!
 //! `Statsd` is statsd 0.9 on Node (github.com/statsd/statsd), `Perl` is Net::Statsd::Server 0.17.
-//! Both keep their names, numbers and oddities, but for those that crash them or fill a series
-//! with what is no number; `Native` mends the oddities and knows DogStatsD.
+//! Both keep their names, numbers and oddities. The exceptions are oddities that crash the original
+//! or write NaN and infinities to a series. `Native` mends the oddities and knows DogStatsD.
 
 /// A dialect of the protocol, with the names and numbers that go with it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

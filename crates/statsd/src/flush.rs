@@ -26,9 +26,10 @@ const NAMES_AT_ONCE: usize = 512;
 pub struct Flush {
     /// When, in seconds since the Unix epoch.
     pub unix_s: u64,
-    /// The end of the interval that a last flush breaks off, in seconds since the Unix epoch: a
-    /// database that keeps one value for each interval would else put it in the place of the flush
-    /// before.
+    /// The end of the interval that a last flush breaks off, in seconds since the Unix epoch.
+    ///
+    /// A database that keeps one value for each interval would otherwise overwrite the flush before
+    /// with this one.
     pub slot_unix_s: Option<u64>,
     /// How long the interval was meant to be.
     pub interval: Duration,
@@ -55,7 +56,7 @@ pub struct FlushedTimer {
     pub name: SharedName,
     /// Its values.
     pub samples: Samples,
-    /// What is said of them.
+    /// Their statistics.
     pub statistics: Vec<Statistic>,
 }
 
@@ -116,9 +117,9 @@ type Kind<C> = (fn(&Table) -> usize, fn(&mut Table, usize, usize, Look<'_, C>) -
 
 /// Takes one kind out of all tables; the cells of a name become one.
 ///
-/// Names of the table that has most are looked up among the others' only, and everything is put
-/// where room was made for it: an index of a million names that grows while a table is locked keeps
-/// its receiver waiting until the socket's buffer is full.
+/// The names of the largest table are only looked up among the others', and room for all is made
+/// before. An index of a million names must not grow while a table is locked. Its receiver would
+/// wait until the buffer of its socket is full.
 fn gather<C: Default>(
     tables: &[Arc<Mutex<Table>>],
     (count, take): Kind<C>,
@@ -174,11 +175,11 @@ fn drain<C>(
 ) {
     let mut from = Some(0);
     while let Some(at) = from {
-        let mut held = table.lock();
-        from = take(&mut held, at, NAMES_AT_ONCE, look);
+        let mut locked = table.lock();
+        from = take(&mut locked, at, NAMES_AT_ONCE, look);
         // To the receiver if it waits: on a core that both share this thread would take the lock
         // again before the receiver wakes.
-        MutexGuard::unlock_fair(held);
+        MutexGuard::unlock_fair(locked);
     }
 }
 

@@ -138,7 +138,7 @@ pub fn count<'d>(
     let wanted = TimerStatistics::new(flavour, 10.0, &[90.0, -10.0, 99.9]);
     let flush = flush::collect(&tables, &gauges, (&keep, 3), &wanted);
     let received = |samples: &crate::samples::Samples| {
-        samples.summary().map_or(samples.held() as u64, |summary| summary.received)
+        samples.summary().map_or(samples.values_kept() as u64, |summary| summary.received)
     };
     let statistics = flush.timers.iter().flat_map(|timer| &timer.statistics);
     let mut shown = flush.counters.iter().chain(&flush.gauges).map(|(_, value)| *value);

@@ -324,9 +324,9 @@ impl Reader {
 
     fn graphite(&self) -> Result<Graphite, String> {
         let empty = Value::Null;
-        let own = self.get("graphite").unwrap_or(&empty);
+        let graphite = self.get("graphite").unwrap_or(&empty);
         let defaults = Graphite::default();
-        let part = |key: &str, default: String| match own.get(key) {
+        let part = |key: &str, default: String| match graphite.get(key) {
             Some(Value::String(text)) => text.clone(),
             Some(value) if !value.is_null() => value.to_string(),
             _ => default,
@@ -336,11 +336,11 @@ impl Reader {
             if is_pickle { ("graphitePicklePort", 2004.0) } else { ("graphitePort", 2003.0) };
         let port = self.number(port_key, port)?;
         let host = self.text("graphiteHost").filter(|host| !host.is_empty());
-        let suffix = own.get("globalSuffix").and_then(Value::as_str).unwrap_or_default();
+        let suffix = graphite.get("globalSuffix").and_then(Value::as_str).unwrap_or_default();
         Ok(Graphite {
             to: host.map(|host| format!("{host}:{port}")),
             is_pickle,
-            is_legacy: own.get("legacyNamespace").is_none_or(is_true),
+            is_legacy: graphite.get("legacyNamespace").is_none_or(is_true),
             global_prefix: part("globalPrefix", defaults.global_prefix),
             counters: part("prefixCounter", defaults.counters),
             timers: part("prefixTimer", defaults.timers),

@@ -1,9 +1,10 @@
 //! A drop-in statsd server: receives samples, adds them up by name, and flushes them to backends.
 //!
-//! Three flavours: [`Flavour::Statsd`] and [`Flavour::Perl`] behave as what they replace, with the
-//! same files, names, numbers and answers; [`Flavour::Native`] mends what is odd there. Life of a
-//! sample: `receive` reads it, `line` says what it means, `table` adds it up, `flush` takes it out,
-//! `statistics` describes timers, `backend` shows them.
+//! [`Flavour::Statsd`] and [`Flavour::Perl`] behave as the servers that they replace, with the same
+//! files, names, numbers and answers. [`Flavour::Native`] mends what is odd in those.
+//!
+//! Life of a sample: `receive` reads it, `line` says what it means, and `table` adds it up. Then
+//! `flush` takes it out, `statistics` describes timers, and `backend` shows them.
 //! Never here: what roles count of themselves (`metrics`); `self_metrics` takes it from there.
 
 mod active_config;

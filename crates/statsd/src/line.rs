@@ -1,9 +1,10 @@
 //! Reads datagrams: lines of `key:value|type|@rate`, as each flavour reads them.
 //!
-//! Nearly all lines are plain (`key:123|c`, a key of letters, digits, `_`, `-` and `.`), mean the
-//! same in each flavour, and are read in one pass without a copy; the rest goes the long way.
-//! Invariants: a line is taken, or counted as bad with the reason; nothing is both. Keys come out
-//! as the flavour writes them, so that no two texts of one series differ.
+//! Nearly all lines are plain: `key:123|c`, with a key of letters, digits, `_`, `-` and `.`. They
+//! mean the same in each flavour and are read in one pass without a copy. Other lines go the long
+//! way.
+//! Invariants: a line is either taken, or counted as bad with the reason. Keys come out as the
+//! flavour writes them, so one series never has two texts.
 
 mod dogstatsd;
 mod key;

@@ -1,9 +1,9 @@
 //! The members of a set within one interval.
 //!
-//! They are kept as they are while the budget has room, so that their number is exact; what comes
-//! beyond it, or beyond [`MEMBERS_MAX`] where a sketch will do, turns them into one: its number is
-//! within 1 % or so, and it still merges (HyperLogLog, see [`metrics::Uniques`]).
-//! Invariant: what [`Members::held_bytes`] says is what was charged for them.
+//! They are kept whole while the budget has room, so that their number is exact. Beyond the budget,
+//! or beyond [`MEMBERS_MAX`] where a sketch will do, they become a HyperLogLog sketch (see
+//! [`metrics::Uniques`]). Its number is within about 1 %, and it still merges.
+//! Invariant: the bytes that [`Members::heap_bytes`] returns are those charged for the members.
 
 use std::collections::HashSet;
 
@@ -11,8 +11,10 @@ use metrics::Uniques;
 
 use crate::budget::Budget;
 
-/// What a member takes beside its bytes: its place in the index, which is at least 7/16 full, and
-/// the head and rounding of an allocation.
+/// What a member takes beside its bytes.
+///
+/// That is its place in the index, which is at least 7/16 full, and the head and rounding of an
+/// allocation.
 const MEMBER_BYTES: usize = 48;
 
 /// Members of a set that may become a sketch: 6 MB, and 5 ms for a snapshot to write.
@@ -36,7 +38,7 @@ impl Members {
             }
             let bytes = member.len() + MEMBER_BYTES;
             let is_few = !may_sketch || self.exact.len() < MEMBERS_MAX;
-            if is_few && budget.charge_held(name, bytes) {
+            if is_few && budget.charge_contents(name, bytes) {
                 self.exact.insert(member.into());
                 self.exact_bytes += bytes;
                 return true;
@@ -45,9 +47,9 @@ impl Members {
                 return false;
             }
         }
-        let before = self.held_bytes();
+        let before = self.heap_bytes();
         self.sketched().add(member);
-        budget.adjust(name, self.held_bytes() as isize - before as isize);
+        budget.adjust(name, self.heap_bytes() as isize - before as isize);
         true
     }
 
@@ -68,9 +70,9 @@ impl Members {
 
     /// Adds what a sketch has seen, and charges it.
     pub fn add_sketch(&mut self, sketch: Uniques, name: &[u8], budget: &Budget) {
-        let before = self.held_bytes();
+        let before = self.heap_bytes();
         self.sketched().merge(sketch);
-        budget.adjust(name, self.held_bytes() as isize - before as isize);
+        budget.adjust(name, self.heap_bytes() as isize - before as isize);
     }
 
     /// How many there are; about so many where they have become a sketch.
@@ -97,7 +99,7 @@ impl Members {
     }
 
     /// Bytes that they take beside their cell.
-    pub fn held_bytes(&self) -> usize {
+    pub fn heap_bytes(&self) -> usize {
         let sketch = self.sketch.as_ref();
         self.exact_bytes + sketch.map_or(0, |sketch| size_of::<Uniques>() + sketch.heap_bytes())
     }

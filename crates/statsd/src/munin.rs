@@ -1,9 +1,13 @@
 //! What a plug-in for Munin prints, made from a page for Prometheus (`backend::prometheus`).
 //!
-//! A plug-in `tidegate_PREFIX` shows the families whose names begin with `PREFIX_` (or are it) in
-//! up to three graphs: rates of counters and of timers, times (the exact mean between two visits of
-//! Munin, and quantiles of the last flush), gauges. A field is called after its family, with a hash
-//! of its labels, so that it stays the same whatever else is on the page.
+//! A plug-in `tidegate_PREFIX` shows the families called `PREFIX`, or with names that begin with
+//! `PREFIX_`. It draws up to three graphs:
+//! - rates of counters and of timers;
+//! - times: the exact mean between two visits of Munin, and the quantiles of the last flush;
+//! - gauges.
+//!
+//! A field is called after its family, with a hash of its labels. So its name does not depend on
+//! what else is on the page.
 //! Source: Munin's guide, "Protocol for multigraph plugins", "Plugin reference".
 
 mod page;
@@ -15,7 +19,7 @@ use std::time::Duration;
 use page::{MetricsPage, Sample};
 
 /// How long the page may take.
-const PATIENCE: Duration = Duration::from_secs(10);
+const PAGE_TIMEOUT: Duration = Duration::from_secs(10);
 /// The largest page that is read.
 const PAGE_BYTES_MAX: u64 = 256 << 20;
 
@@ -33,9 +37,9 @@ pub enum Verb {
 /// Gets a page.
 ///
 /// # Errors
-/// When nobody answers there, or with another status than 200: why.
+/// The reason, when nobody answers there, or with another status than 200.
 pub fn get(url: &str) -> Result<String, String> {
-    let config = ureq::Agent::config_builder().timeout_global(Some(PATIENCE)).build();
+    let config = ureq::Agent::config_builder().timeout_global(Some(PAGE_TIMEOUT)).build();
     let answer = config.new_agent().get(url).call();
     let read = |mut answer: ureq::http::Response<ureq::Body>| {
         answer.body_mut().with_config().limit(PAGE_BYTES_MAX).read_to_string()
@@ -56,9 +60,9 @@ pub fn answer(page: &str, plugin: &str, verb: Verb) -> String {
 /// The first words of families; of the server's own all that they have in common.
 fn suggested(page: &MetricsPage<'_>) -> String {
     let words = page.families.iter().map(|family| {
-        let own = "tidegate_statsd";
+        let server_prefix = "tidegate_statsd";
         let word = family.name.split('_').find(|word| !word.is_empty()).unwrap_or_default();
-        if family.name.starts_with(own) { own } else { word }
+        if family.name.starts_with(server_prefix) { server_prefix } else { word }
     });
     let words: BTreeSet<&str> = words.filter(|word| !word.is_empty()).collect();
     words.into_iter().fold(String::new(), |text, word| text + word + "\n")

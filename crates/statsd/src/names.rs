@@ -13,8 +13,9 @@ use std::hash::BuildHasher;
 /// A name, shared by everyone who shows it.
 pub(crate) type SharedName = Arc<str>;
 
-/// What a slot costs beside its cell and the bytes of its name: the slot, its place in the index,
-/// and the head and rounding of an allocation.
+/// What a slot costs beside its cell and the bytes of its name.
+///
+/// That is the slot itself, its place in the index, and the head and rounding of an allocation.
 pub(crate) const NAME_BYTES: usize = 64;
 
 /// Slots that stay free for names to come, whatever they take.
@@ -194,8 +195,9 @@ impl<C> NameMap<C> {
         }
     }
 
-    /// Shows `look` up to `count` slots from `from` on, with the flushes for which each was idle;
-    /// returns where to go on, or none at the end.
+    /// Shows `look` up to `count` slots from `from` on, with the flushes for which each was idle.
+    ///
+    /// Returns where to go on, or none at the end.
     pub(crate) fn show<'n>(
         &'n self,
         from: usize,

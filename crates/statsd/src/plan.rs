@@ -182,13 +182,13 @@ impl Network {
     /// Whether an address is in it; an IPv4 address that comes as IPv6 counts as IPv4.
     pub fn has(&self, address: IpAddr) -> bool {
         match (self.address, address.to_canonical()) {
-            (IpAddr::V4(own), IpAddr::V4(other)) => {
+            (IpAddr::V4(network), IpAddr::V4(other)) => {
                 let shift = 32 - u32::from(self.bits);
-                own.to_bits().checked_shr(shift) == other.to_bits().checked_shr(shift)
+                network.to_bits().checked_shr(shift) == other.to_bits().checked_shr(shift)
             }
-            (IpAddr::V6(own), IpAddr::V6(other)) => {
+            (IpAddr::V6(network), IpAddr::V6(other)) => {
                 let shift = 128 - u32::from(self.bits);
-                own.to_bits().checked_shr(shift) == other.to_bits().checked_shr(shift)
+                network.to_bits().checked_shr(shift) == other.to_bits().checked_shr(shift)
             }
             _ => false,
         }

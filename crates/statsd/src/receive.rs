@@ -1,9 +1,10 @@
 //! Receives datagrams and streams into tables.
 //!
-//! A datagram socket has a thread and a table of its own; several sockets of one address share
-//! what comes (`SO_REUSEPORT`: one sender always meets the same one, so its order is kept).
-//! All streams share one thread and one table. The buffer that was granted is read back, and every
-//! datagram that the kernel dropped is counted.
+//! A datagram socket has a thread and a table of its own. Several sockets may share one address
+//! (`SO_REUSEPORT`): the kernel gives all datagrams of a sender to the same one, so their order is
+//! kept. All streams share one thread and one table.
+//! The size of buffer that the kernel granted is read back, and every datagram that it dropped is
+//! counted.
 //! Never here: waiting for a flush or a backend.
 
 mod batch;

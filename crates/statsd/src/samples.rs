@@ -1,9 +1,10 @@
 //! The values of one timer within one interval.
 //!
-//! Values are kept as they are up to a bound, so that statistics are exact; what comes beyond it
-//! turns them into a sketch: counts, sums and extremes stay exact, quantiles are within 1 %
-//! (DDSketch, see [`metrics::Quantiles`]). Each value stands for `weight` of them, by its sample
-//! rate; weights are only kept where one is not 1.
+//! Up to a bound the values are kept, so that statistics are exact. Beyond it they become a sketch,
+//! DDSketch (see [`metrics::Quantiles`]). Its counts, sums and extremes stay exact, its quantiles
+//! are within 1 %.
+//! Each value stands for `weight` of them, by its sample rate. Weights are kept only where one is
+//! not 1.
 
 use metrics::Quantiles;
 
@@ -14,8 +15,8 @@ pub struct Samples {
     /// One for each value, or none at all when each is 1.
     weights: Vec<f64>,
     summary: Option<Box<Summary>>,
-    /// Bytes of the summary that [`Samples::grown`] has told of.
-    told_bytes: usize,
+    /// Bytes of the summary that [`Samples::grown`] has reported.
+    reported_bytes: usize,
 }
 
 /// What is left of values that were too many.
@@ -38,17 +39,17 @@ pub struct Summary {
 }
 
 impl Samples {
-    /// Adds a value; beyond `values_max` of them they become a summary. Returns by how many the
-    /// values that are held have become more.
+    /// Adds a value; beyond `values_max` of them they become a summary. Returns how many
+    /// more values are kept than before.
     pub fn add(&mut self, value: f64, weight: f64, values_max: usize) -> isize {
         if let Some(summary) = &mut self.summary {
             summary.add(value, weight);
             return 0;
         }
         if self.values.len() >= values_max {
-            let held = self.values.len();
+            let values_kept = self.values.len();
             self.summarised().add(value, weight);
-            return -(held as isize);
+            return -(values_kept as isize);
         }
         if weight != 1.0 || !self.weights.is_empty() {
             self.weights.resize(self.values.len(), 1.0);
@@ -60,7 +61,7 @@ impl Samples {
 
     /// Values with their weights, or what they have become.
     pub fn of(values: Vec<f64>, weights: Vec<f64>, summary: Option<Summary>) -> Self {
-        Self { values, weights, summary: summary.map(Box::new), told_bytes: 0 }
+        Self { values, weights, summary: summary.map(Box::new), reported_bytes: 0 }
     }
 
     /// Values as they came, and their weights; no weights when each is 1.
@@ -83,22 +84,22 @@ impl Samples {
         self.summarised().merge(other);
     }
 
-    /// The number of values that are held.
-    pub fn held(&self) -> usize {
+    /// The number of values that are kept as they came.
+    pub fn values_kept(&self) -> usize {
         self.values.len()
     }
 
-    /// Bytes that the summary takes, as far as [`Samples::grown`] has told of them.
-    pub fn told_bytes(&self) -> usize {
-        self.told_bytes
+    /// Bytes that the summary takes, as far as [`Samples::grown`] has reported them.
+    pub fn reported_bytes(&self) -> usize {
+        self.reported_bytes
     }
 
     /// By how many bytes the summary has become larger since this was last asked.
     pub fn grown(&mut self) -> isize {
         let summary = self.summary.as_ref();
         let bytes = summary.map_or(0, |s| size_of::<Summary>() + s.quantiles.heap_bytes());
-        let grown = bytes as isize - self.told_bytes as isize;
-        self.told_bytes = bytes;
+        let grown = bytes as isize - self.reported_bytes as isize;
+        self.reported_bytes = bytes;
         grown
     }
 

@@ -1,8 +1,8 @@
 //! A running server: receivers, tables, the clock that flushes, and backends.
 //!
-//! Life: inputs are bound first, so that a port that is taken is an error and not a surprise; at
-//! the end receivers take what still waits in their sockets, a last flush is made of it, and
-//! backends deliver that before the server is gone.
+//! Start: it binds the inputs before all else, so that a taken port is an error of the start.
+//! End: receivers take what waits in their sockets, the clock makes a last flush of it, and
+//! backends deliver that flush. Then the server is gone.
 
 use std::sync::Arc;
 use std::thread::JoinHandle;

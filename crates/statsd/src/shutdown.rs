@@ -1,7 +1,7 @@
 //! How a server ends, in two steps: first its receivers, then the threads that wait for a time.
 //!
-//! Receivers look at a flag and take what still waits in their sockets; only then does the thread
-//! that flushes hear of the end, so that its last flush has everything.
+//! Receivers look at a flag and take what still waits in their sockets. Only then does the flushing
+//! thread get the signal to end, so that its last flush has everything.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};

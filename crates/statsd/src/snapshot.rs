@@ -1,14 +1,17 @@
 //! What a start takes over from the end before it: gauges, and the interval that was not flushed.
 //!
-//! Once a second (less often where writing takes long: at most a quarter of the time, up to half a
-//! minute in between) everything that is held is written aside, synced and renamed, so that the
-//! file is there whole or not at all. Each snapshot is bound to its interval by a number that grows
-//! over restarts, too. Before a flush is handed to backends its number is written into a second
-//! file, `NAME.flushed`, in place, which works on a full disk as well.
-//! Invariant: sums of an interval are taken over only if it was never handed over, so that no
-//! sample is counted twice; `kill -9` costs what came since the last snapshot, or the flush that
-//! was on its way to a backend then. A file that cannot be used is set aside as `NAME.refused`,
-//! said and shown as an alarm, and keeps no server from starting.
+//! Once a second all gauges and sums are written aside, synced and renamed. So the file is there
+//! whole or not at all. Slow writing happens less often: it takes at most a quarter of the time,
+//! and at most half a minute lies in between.
+//! Each snapshot carries the number of its interval, which grows over restarts, too. Before
+//! backends get a flush, its number is written in place into a second file, `NAME.flushed`. That
+//! works on a full disk as well.
+//!
+//! Invariant: the sums of an interval are taken over only if no backend got them, so no sample
+//! counts twice. `kill -9` costs the samples since the last snapshot, or the flush that was on its
+//! way to a backend.
+//! A file that cannot be used is set aside as `NAME.refused`, logged and shown as an alarm; the
+//! server starts without it.
 
 mod format;
 
@@ -350,8 +353,9 @@ fn set_aside(path: &Path, reason: &Refused) -> String {
     }
 }
 
-/// The number of the last interval that was flushed; the highest there is when the file is of no
-/// use, so that nothing is counted twice; none when there is no file.
+/// Returns the number of the last interval that was flushed, or none when there is no file.
+///
+/// For a file that cannot be used it is the highest number, so that nothing is counted twice.
 fn flushed(path: &Path) -> Option<u64> {
     match fs::read_to_string(path) {
         Ok(text) => Some(text.trim_end().parse().unwrap_or(NUMBER_MAX).min(NUMBER_MAX)),

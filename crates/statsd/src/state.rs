@@ -1,7 +1,7 @@
 //! What all threads of a server share, each part an object with rules of its own.
 //!
-//! The thread that flushes, the management port and whoever runs the server (`serve`, the command
-//! `statsd`) ask and change a running server here.
+//! Here the flushing thread, the management port and the program around the server (`serve`, the
+//! command `statsd`) ask and change a running server.
 //! Never here: starting and ending threads (`server`), what a command answers (`manage`).
 
 use std::sync::Arc;
@@ -25,7 +25,7 @@ use crate::snapshot::SnapshotStore;
 use crate::status::{ServerStatus, SocketStatus};
 use crate::tally::Tally;
 
-/// Names of a flush that is kept for whoever asks what was flushed last.
+/// Names of a flush that is kept to show what was flushed last.
 const NAMES_KEPT_MAX: usize = 10_000;
 
 /// A running server, as its threads see it.
@@ -47,8 +47,9 @@ pub struct ServerState {
 }
 
 impl ServerState {
-    /// Takes over what the last end has kept, and starts the backends of a plan; what `registry`
-    /// gains is counted, too, if the plan has a prefix for it.
+    /// Takes over what the last end has kept, and starts the backends of a plan.
+    ///
+    /// If the plan has a prefix for metrics of the process, those of `registry` are counted, too.
     ///
     /// # Errors
     /// When there is no thread left.
@@ -141,7 +142,7 @@ impl ServerState {
         }
     }
 
-    /// Keeps a flush for whoever asks, unless it has too many names.
+    /// Keeps a flush to be shown, unless it has too many names.
     pub(crate) fn keep_flush(&self, flush: &Arc<Flush>) {
         let is_kept = flush.names() <= NAMES_KEPT_MAX;
         *self.last_flush.lock() = is_kept.then(|| Arc::clone(flush));

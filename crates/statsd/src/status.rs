@@ -1,7 +1,7 @@
 //! How a server does at one moment, as plain figures.
 //!
-//! The state of a server collects them. The JSON that operators are shown and the server's own part
-//! of the page for Prometheus are both written of them, so the two never differ in what they count.
+//! The state of a server collects them. Two pages are written from these figures: the JSON for
+//! operators, and the server's own part of the page for Prometheus. So they never differ.
 //! Never here: counting itself (`table`, `receive`, `backend`).
 
 use std::time::Instant;
@@ -76,7 +76,7 @@ pub(crate) struct BackendStatus {
     pub last_error: Option<String>,
 }
 
-/// When something happened: as a date for whoever reads it, and as what an age is counted from.
+/// When something happened: a date to show, and an instant from which its age is counted.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct DatedInstant {
     /// Seconds since the Unix epoch.

@@ -1,9 +1,10 @@
 //! What one receiver has counted since the last flush, by name.
 //!
-//! Each receiver has a table of its own behind a lock that only a flush asks for too, a few hundred
-//! names at a time, so that receiving never stalls. Gauges have an order in time that matters and
-//! are few: they are shared by all receivers.
-//! Invariant: a sample is in exactly one flush; a name is charged to the budget while it is held.
+//! Each receiver has a table of its own behind a lock. Only a flush asks for the lock too, for a
+//! few hundred names at a time, so receiving never stalls. Gauges are few, and their order in time
+//! matters: all receivers share them.
+//! Invariant: a sample is in exactly one flush, and a name is charged to the budget for as long as
+//! the table has it.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -24,7 +25,7 @@ use crate::samples::{Samples, Summary};
 const NOTICES_MAX: usize = 1024;
 /// Keys that are counted for the list of those that come most often; others are not in it.
 const KEYS_MAX: usize = 1 << 20;
-/// Bytes of bad lines that are kept for who asks.
+/// Bytes of bad lines that are kept to be shown.
 const BAD_LINE_BYTES: usize = 200;
 
 /// Counts of one receiver.
@@ -43,7 +44,7 @@ pub(crate) struct Table {
     pub keys: HashMap<Box<[u8]>, u64, foldhash::fast::FixedState>,
     /// What came in since the start.
     pub totals: Totals,
-    values_held: usize,
+    values_kept: usize,
 }
 
 /// What came in since the start.
@@ -123,17 +124,17 @@ impl CellCost for f64 {}
 
 impl CellCost for Samples {
     fn charged_bytes(&self) -> usize {
-        self.told_bytes()
+        self.reported_bytes()
     }
 
     fn values(&self) -> usize {
-        self.held()
+        self.values_kept()
     }
 }
 
 impl CellCost for Members {
     fn charged_bytes(&self) -> usize {
-        self.held_bytes()
+        self.heap_bytes()
     }
 }
 
@@ -148,7 +149,7 @@ impl Table {
             notices: Vec::new(),
             keys: HashMap::default(),
             totals: Totals::default(),
-            values_held: 0,
+            values_kept: 0,
         }
     }
 
@@ -159,10 +160,10 @@ impl Table {
 
     /// Adds to a timer what is known in sum only.
     pub(crate) fn add_summary(&mut self, name: &[u8], summary: &Summary) {
-        let Self { timers, bounds, values_held, .. } = self;
+        let Self { timers, bounds, values_kept, .. } = self;
         let place = place(timers, &bounds.budget, name);
         let samples = timers.touch(place);
-        *values_held = values_held.saturating_sub(samples.held());
+        *values_kept = values_kept.saturating_sub(samples.values_kept());
         samples.merge_summary(summary);
         let grown = samples.grown();
         bounds.budget.adjust(timers.name(place).as_bytes(), grown);
@@ -175,7 +176,7 @@ impl Table {
         name: &str,
     ) -> bool {
         let Some(cell) = of(self).remove(name.as_bytes()) else { return false };
-        self.values_held = self.values_held.saturating_sub(cell.values());
+        self.values_kept = self.values_kept.saturating_sub(cell.values());
         let bytes = size_of::<C>() + cell.charged_bytes();
         self.bounds.budget.refund(name.as_bytes(), bytes);
         true
@@ -189,12 +190,12 @@ impl Table {
 
     /// Adds what a snapshot has of a timer that was idle for so many flushes.
     pub(crate) fn restore_timer(&mut self, name: &str, idle: u32, samples: Samples) {
-        let Self { timers, bounds, values_held, .. } = self;
+        let Self { timers, bounds, values_kept, .. } = self;
         let place = restored(timers, &bounds.budget, name, idle);
         let timer = timers.revive(place, idle);
-        let before = timer.held();
+        let before = timer.values_kept();
         timer.merge(samples, bounds.timer_values_max);
-        *values_held = (*values_held + timer.held()).saturating_sub(before);
+        *values_kept = (*values_kept + timer.values_kept()).saturating_sub(before);
         let grown = timer.grown();
         bounds.budget.adjust(timers.name(place).as_bytes(), grown);
     }
@@ -245,9 +246,9 @@ impl Table {
         count: usize,
         look: Look<'_, Samples>,
     ) -> Option<usize> {
-        let Self { timers, bounds, values_held, .. } = self;
+        let Self { timers, bounds, values_kept, .. } = self;
         visit(timers, &bounds.budget, (from, count), &mut |seen| {
-            *values_held = values_held.saturating_sub(seen.cell.held());
+            *values_kept = values_kept.saturating_sub(seen.cell.values_kept());
             look(seen)
         })
     }
@@ -330,10 +331,10 @@ fn visit<C: CellCost>(
     look: Look<'_, C>,
 ) -> Option<usize> {
     names.visit(from, count, |seen| {
-        let (name, held) = (seen.name, seen.cell.charged_bytes());
+        let (name, charged) = (seen.name, seen.cell.charged_bytes());
         let is_kept = look(seen);
-        if held > 0 {
-            budget.adjust(name.as_bytes(), -(held as isize));
+        if charged > 0 {
+            budget.adjust(name.as_bytes(), -(charged as isize));
         }
         if !is_kept {
             budget.refund(name.as_bytes(), size_of::<C>());
@@ -351,13 +352,13 @@ pub(crate) struct TableWriter<'t> {
     /// The receiver's own.
     pub table: &'t mut Table,
     gauges: &'t Mutex<Gauges>,
-    held: Option<MutexGuard<'t, Gauges>>,
+    locked: Option<MutexGuard<'t, Gauges>>,
 }
 
 impl<'t> TableWriter<'t> {
     /// Begins to add to a table.
     pub(crate) fn new(table: &'t mut Table, gauges: &'t Mutex<Gauges>) -> Self {
-        Self { table, gauges, held: None }
+        Self { table, gauges, locked: None }
     }
 }
 
@@ -368,13 +369,13 @@ impl SampleSink for TableWriter<'_> {
     }
 
     fn timer(&mut self, key: &[u8], value: f64, weight: f64) {
-        let Table { timers, bounds, values_held, totals, .. } = &mut *self.table;
-        let is_full = *values_held >= bounds.values_max;
+        let Table { timers, bounds, values_kept, totals, .. } = &mut *self.table;
+        let is_full = *values_kept >= bounds.values_max;
         let values_max = if is_full { 0 } else { bounds.timer_values_max };
         let place = place(timers, &bounds.budget, key);
         let samples = timers.touch(place);
         let more = samples.add(value, weight, values_max);
-        *values_held = values_held.saturating_add_signed(more);
+        *values_kept = values_kept.saturating_add_signed(more);
         if more <= 0 {
             totals.values_summarised += 1;
             let grown = samples.grown();
@@ -385,7 +386,7 @@ impl SampleSink for TableWriter<'_> {
     }
 
     fn gauge(&mut self, key: &[u8], change: GaugeChange) {
-        let gauges = self.held.get_or_insert_with(|| self.gauges.lock());
+        let gauges = self.locked.get_or_insert_with(|| self.gauges.lock());
         let Gauges { names, bounds } = &mut **gauges;
         let value = cell(names, &bounds.budget, key);
         // A gauge that is no number would be none for good.

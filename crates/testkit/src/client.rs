@@ -1,13 +1,13 @@
 //! A blocking HTTP/1.1 client that can also send what no client should.
 //!
 //! `send` panics with the address and the reason, since a test can do nothing else; `try_send`
-//! returns the error for tests that expect one. Invariant: reads end after [`PATIENCE`].
+//! returns the error for tests that expect one. Invariant: reads end after [`FIXTURE_TIMEOUT`].
 //! Refuses: redirects, pools and retries.
 
 use std::io::{self, BufReader, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
 
-use crate::PATIENCE;
+use crate::FIXTURE_TIMEOUT;
 use crate::message::{Framing, Headers, framing, read_body, read_head};
 
 /// One connection, kept alive until it is dropped.
@@ -62,10 +62,10 @@ impl Client {
     /// # Errors
     /// Nobody listens at the address.
     pub fn connect(address: SocketAddr) -> io::Result<Client> {
-        let stream = TcpStream::connect_timeout(&address, PATIENCE)?;
+        let stream = TcpStream::connect_timeout(&address, FIXTURE_TIMEOUT)?;
         stream.set_nodelay(true)?;
-        stream.set_read_timeout(Some(PATIENCE))?;
-        stream.set_write_timeout(Some(PATIENCE))?;
+        stream.set_read_timeout(Some(FIXTURE_TIMEOUT))?;
+        stream.set_write_timeout(Some(FIXTURE_TIMEOUT))?;
         Ok(Client { address, stream: BufReader::new(stream) })
     }
 
@@ -77,7 +77,7 @@ impl Client {
     /// Sends bytes as they are.
     ///
     /// # Errors
-    /// The peer has closed, or takes nothing for [`PATIENCE`].
+    /// The peer has closed, or takes nothing for [`FIXTURE_TIMEOUT`].
     pub fn write_raw(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.stream.get_mut().write_all(bytes)
     }
@@ -111,7 +111,7 @@ impl Client {
     /// Reads everything up to the peer's close.
     ///
     /// # Errors
-    /// The peer does not close within [`PATIENCE`].
+    /// The peer does not close within [`FIXTURE_TIMEOUT`].
     pub fn read_to_close(&mut self) -> io::Result<Vec<u8>> {
         let mut bytes = Vec::new();
         self.stream.read_to_end(&mut bytes)?;

@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
-use crate::PATIENCE;
+use crate::FIXTURE_TIMEOUT;
 
 const POLL: Duration = Duration::from_millis(10);
 
@@ -157,7 +157,7 @@ impl Engine {
 
     /// Waits until something is true; panics with the server's log.
     pub(crate) fn wait_for(&self, what: &str, is_true: impl Fn() -> bool) {
-        let deadline = Instant::now() + PATIENCE * 3;
+        let deadline = Instant::now() + FIXTURE_TIMEOUT * 3;
         while !is_true() {
             if Instant::now() > deadline {
                 let log = fs::read_to_string(&self.log).unwrap_or_default();

@@ -6,7 +6,7 @@
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::PATIENCE;
+use crate::FIXTURE_TIMEOUT;
 
 /// Closed when made; clones are the same gate.
 #[derive(Debug, Clone, Default)]
@@ -41,9 +41,9 @@ impl Gate {
         self.change(|state| state.passes += 1);
     }
 
-    /// Waits until `count` threads stand at the gate; panics after [`PATIENCE`].
+    /// Waits until `count` threads stand at the gate; panics after [`FIXTURE_TIMEOUT`].
     pub fn wait_for(&self, count: usize) {
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + FIXTURE_TIMEOUT;
         let mut state = self.0.state.lock().unwrap_or_else(PoisonError::into_inner);
         while state.waiting < count {
             let left = deadline.saturating_duration_since(Instant::now());

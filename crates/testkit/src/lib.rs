@@ -41,4 +41,4 @@ use std::time::Duration;
 /// How long any fixture waits for what a test expects before it panics.
 ///
 /// Long, because it is only ever used up by a failing test on a slow machine.
-pub const PATIENCE: Duration = Duration::from_secs(60);
+pub const FIXTURE_TIMEOUT: Duration = Duration::from_secs(60);

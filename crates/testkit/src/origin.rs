@@ -12,7 +12,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Instant;
 
-use crate::PATIENCE;
+use crate::FIXTURE_TIMEOUT;
 use crate::message::{Framing, Headers, framing, read_body, read_head};
 use crate::reply::{After, OriginReply};
 
@@ -111,9 +111,9 @@ impl Origin {
         self.shared.seen().connections.len()
     }
 
-    /// Waits until `count` requests for the path have arrived; panics after [`PATIENCE`].
+    /// Waits until `count` requests for the path have arrived; panics after [`FIXTURE_TIMEOUT`].
     pub fn wait_for(&self, path: &str, count: usize) {
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + FIXTURE_TIMEOUT;
         let mut seen = self.shared.seen();
         while seen.count(path) < count {
             let left = deadline.saturating_duration_since(Instant::now());

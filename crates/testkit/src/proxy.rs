@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-use crate::{Gate, PATIENCE};
+use crate::{FIXTURE_TIMEOUT, Gate};
 
 /// What happens to a connection when a client has sent certain bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,9 +71,9 @@ impl Proxy {
         *next = Some((bytes.to_vec(), fault));
     }
 
-    /// Waits until a fault was made; panics after [`PATIENCE`].
+    /// Waits until a fault was made; panics after [`FIXTURE_TIMEOUT`].
     pub fn wait_for_fault(&self) {
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + FIXTURE_TIMEOUT;
         assert!(self.shared.fault_made.pass(|| Instant::now() > deadline), "no fault was made");
     }
 }

@@ -12,7 +12,7 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use crate::PATIENCE;
+use crate::FIXTURE_TIMEOUT;
 
 const POLL: Duration = Duration::from_millis(10);
 
@@ -73,8 +73,8 @@ impl Server {
     /// The program must stay in the foreground.
     ///
     /// # Errors
-    /// The program could not be started, ended, or did not listen within [`PATIENCE`]; the error
-    /// holds what it wrote to stderr.
+    /// The program could not be started, ended, or did not listen within [`FIXTURE_TIMEOUT`]; the
+    /// error holds what it wrote to stderr.
     pub fn spawn(mut command: Command, address: SocketAddr) -> io::Result<Server> {
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().map_err(|e| {
@@ -106,7 +106,7 @@ impl Server {
         self.stderr.text()
     }
 
-    /// Waits until stderr holds the text; panics after [`PATIENCE`].
+    /// Waits until stderr holds the text; panics after [`FIXTURE_TIMEOUT`].
     pub fn wait_for_stderr(&self, text: &str) {
         self.stderr.wait_for(text);
     }
@@ -123,12 +123,12 @@ impl Server {
         sent.then_some(()).ok_or_else(|| io::Error::other(format!("signal `{name}` not sent")))
     }
 
-    /// Waits for the program to end by itself, at most [`PATIENCE`].
+    /// Waits for the program to end by itself, at most [`FIXTURE_TIMEOUT`].
     ///
     /// # Errors
     /// It still runs.
     pub fn wait(&mut self) -> io::Result<ExitStatus> {
-        self.wait_at_most(PATIENCE)
+        self.wait_at_most(FIXTURE_TIMEOUT)
     }
 
     fn wait_at_most(&mut self, limit: Duration) -> io::Result<ExitStatus> {
@@ -145,8 +145,8 @@ impl Server {
     }
 
     fn wait_until_listening(&mut self) -> io::Result<()> {
-        let deadline = Instant::now() + PATIENCE;
-        while TcpStream::connect_timeout(&self.address, PATIENCE).is_err() {
+        let deadline = Instant::now() + FIXTURE_TIMEOUT;
+        while TcpStream::connect_timeout(&self.address, FIXTURE_TIMEOUT).is_err() {
             let ended = self.child.try_wait()?;
             if ended.is_some() || Instant::now() >= deadline {
                 let state = ended.map_or("does not listen".to_owned(), |status| status.to_string());
@@ -216,7 +216,7 @@ impl Captured {
     }
 
     fn wait_for(&self, wanted: &str) {
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + FIXTURE_TIMEOUT;
         let mut text = self.shared.0.lock().unwrap_or_else(PoisonError::into_inner);
         while !text.contains(wanted) {
             let left = deadline.saturating_duration_since(Instant::now());

@@ -1,7 +1,12 @@
-//! The pages and actions of the admin listener.
+//! The pages and actions of the admin listener: which path shows or does what.
+//!
+//! It reads the running parts and renders them; alarms and readiness are put together here.
+//! Invariant: every action that changes something is logged for the audit.
+//! Refuses: to check tokens and origins, which `chassis::admin` does before a page is made.
 
 mod models;
 mod purge;
+mod refusal;
 mod workers;
 
 use std::fmt::Write as _;
@@ -11,8 +16,9 @@ use chassis::admin::{Admin, Page, Visit};
 use metrics::Registry;
 use serde_json::{Value, json};
 
-use crate::live::{self, Change};
-use crate::serve::Parts;
+use self::refusal::refuse;
+use crate::overrides::{self, Change};
+use crate::parts::Parts;
 
 /// Prometheus' text format.
 const METRICS: &str = "text/plain; version=0.0.4; charset=utf-8";
@@ -135,21 +141,22 @@ fn alarms(parts: &Parts) -> Vec<String> {
     for model in parts.models.status() {
         let name = &model.name;
         for file in [&model.file, &model.items_file].into_iter().flatten() {
-            alarms.extend(fault(file).map(|fault| format!("model `{name}`: {fault}")));
+            alarms.extend(problem(file).map(|problem| format!("model `{name}`: {problem}")));
         }
     }
     if let Some(profiles) = &parts.profiles {
         if profiles.generation().is_none() {
             alarms.push("profiles: no good file yet, everybody is `fallback`".to_owned());
         }
-        let fault = fault(&profiles.status().watched);
-        alarms.extend(fault.map(|fault| format!("profiles: {fault}")));
+        let problem = problem(&profiles.status().watched);
+        alarms.extend(problem.map(|problem| format!("profiles: {problem}")));
     }
     if let Some(journal) = &parts.journal {
         alarms.extend(journal.health().alarm.map(|alarm| format!("journal: {alarm}")));
     }
     let disk = parts.gateway.disk_status().and_then(|disk| disk.reason);
     alarms.extend(disk.map(|reason| format!("cache on disk: {reason}")));
+    alarms.extend(parts.overrides.alarm().map(|alarm| format!("overrides: {alarm}")));
     alarms.extend(parts.profile_build.alarm());
     alarms.extend(parts.statsd.iter().flat_map(|statsd| statsd.alarms()));
     alarms.extend(parts.workers.iter().flat_map(|pool| pool.alarms()));
@@ -158,7 +165,7 @@ fn alarms(parts: &Parts) -> Vec<String> {
 }
 
 /// What is wrong with a watched file, the file named.
-fn fault(file: &generation::Status) -> Option<String> {
+fn problem(file: &generation::Status) -> Option<String> {
     let message = &file.problem.as_ref()?.message;
     let path = format!("`{}`", file.path.display());
     let named = message.contains(&path);
@@ -188,8 +195,8 @@ fn model(model: &serving::ModelStatus) -> Value {
         "loaded": file.is_some(),
         "generation": file.and_then(|file| file.generation),
         "age_s": file.and_then(|file| file.age).map(|age| age.as_secs()),
-        "error": file.and_then(fault),
-        "items_error": model.items_file.as_ref().and_then(fault),
+        "error": file.and_then(problem),
+        "items_error": model.items_file.as_ref().and_then(problem),
         "texts": model.texts.map(|counts| models::counted(&counts)),
     })
 }
@@ -201,7 +208,7 @@ fn profiles(profiles: &profiles::Profiles) -> Value {
         "age_s": status.watched.age.map(|age| age.as_secs()),
         "rows": status.file.as_ref().and_then(|file| file.rows),
         "resident_bytes": status.file.as_ref().and_then(|file| file.resident_bytes),
-        "error": fault(&status.watched),
+        "error": problem(&status.watched),
     })
 }
 
@@ -217,7 +224,7 @@ fn journal(journal: &journal::Journal) -> Value {
 }
 
 fn shares(parts: &Parts) -> Value {
-    let routes = live::rollouts(&parts.gateway).map(|(name, rollout)| {
+    let routes = overrides::rollouts(&parts.gateway).map(|(name, rollout)| {
         let shares = rollout.shares();
         let text = json!({
             "rollout": shares.rollout, "hold_out": shares.hold_out,
@@ -236,34 +243,31 @@ fn rollout(parts: &Parts, _: &Visit<'_>) -> Page {
 fn change_rollout(parts: &Parts, visit: &Visit<'_>) -> Page {
     #[derive(serde::Deserialize)]
     #[serde(deny_unknown_fields)]
-    struct Asked {
+    struct RolloutRequest {
         route: Option<String>,
         rollout: Option<f64>,
         hold_out: Option<f64>,
         killed: Option<bool>,
     }
-    let asked: Asked = match serde_json::from_slice(visit.body) {
-        Ok(asked) => asked,
+    let request: RolloutRequest = match serde_json::from_slice(visit.body) {
+        Ok(request) => request,
         Err(error) => return refuse(400, &error.to_string()),
     };
-    let mut shares = [asked.rollout, asked.hold_out].into_iter().flatten();
+    let mut shares = [request.rollout, request.hold_out].into_iter().flatten();
     if shares.any(|share| !(0.0..=1.0).contains(&share)) {
         return refuse(400, "a share is a number from 0 to 1");
     }
-    let change = Change { rollout: asked.rollout, hold_out: asked.hold_out, killed: asked.killed };
-    match parts.live.change(asked.route.as_deref(), change) {
+    let change =
+        Change { rollout: request.rollout, hold_out: request.hold_out, killed: request.killed };
+    match parts.overrides.change(request.route.as_deref(), change) {
         Ok(()) => rollout(parts, visit),
         Err(error) => refuse(400, &format!("{error:#}")),
     }
 }
 
 fn clear_rollout(parts: &Parts, visit: &Visit<'_>) -> Page {
-    match parts.live.clear(None) {
+    match parts.overrides.clear(None) {
         Ok(()) => rollout(parts, visit),
         Err(error) => refuse(400, &format!("{error:#}")),
     }
-}
-
-fn refuse(status: u16, why: &str) -> Page {
-    Page::json(status, format!("{}\n", json!({ "error": why })))
 }

@@ -124,8 +124,8 @@ pub(crate) struct StatsdArgs {
     /// What to do instead of serving.
     #[command(subcommand)]
     pub command: Option<StatsdCommand>,
-    /// The configuration: a TOML file with a section `[statsd]`, or the file of the server that is
-    /// replaced, as it is [default: tidegate.toml; with `--compat` localConfig.js].
+    /// The configuration: a TOML file with a section `[statsd]`, or the replaced server's own file
+    /// [default: tidegate.toml; with `--compat` localConfig.js].
     #[arg(short, long, value_name = "FILE")]
     pub config: Option<PathBuf>,
     /// Behave as statsd on Node, or as Net::Statsd::Server: names, numbers, answers and oddities.
@@ -449,7 +449,7 @@ pub(crate) enum ProfilesCommand {
 pub(crate) enum ModelCommand {
     /// Show what a model is made of: features and weights, trees, inputs and outputs, layers.
     Inspect {
-        /// The model file, or the folder of a model of texts.
+        /// The model file, or the directory of a model of texts.
         file: PathBuf,
         /// Check the model against these items, too.
         #[arg(long, value_name = "FILE")]
@@ -493,8 +493,8 @@ pub(crate) enum ModelCommand {
 /// A model of texts, and lines for it.
 #[derive(Debug, Args)]
 pub(crate) struct LinesArgs {
-    /// The model's folder: config.json, tokenizer.json, model.safetensors.
-    pub folder: PathBuf,
+    /// The model's directory: config.json, tokenizer.json, model.safetensors.
+    pub dir: PathBuf,
     /// The texts, one per line; stdin by default.
     pub texts: Option<PathBuf>,
     /// What is computed in.
@@ -571,14 +571,14 @@ pub(crate) enum WorkersCommand {
         format: String,
     },
     /// Replace every worker by a new one, one at a time; no request is lost.
-    Recycle(WorkersAsk),
+    Recycle(PoolArgs),
     /// Import the app anew; the present workers serve until the new ones have answered.
-    Reload(WorkersAsk),
+    Reload(PoolArgs),
 }
 
 /// A pool of a running server.
 #[derive(Debug, Args)]
-pub(crate) struct WorkersAsk {
+pub(crate) struct PoolArgs {
     /// Which server.
     #[command(flatten)]
     pub admin: AdminArgs,

@@ -13,6 +13,7 @@ use crate::client::{Client, ClientRequest, NotListening};
 use crate::config::{self, Plan};
 use crate::environment;
 use crate::hint::Hint;
+use crate::overrides;
 use crate::profile_build::ProfileBuild;
 use crate::serve;
 use crate::signals::EndSignals;
@@ -134,10 +135,10 @@ fn print_config(file: &Path) -> Result<()> {
     let text =
         std::fs::read_to_string(file).with_context(|| format!("read `{}`", file.display()))?;
     text.lines().for_each(|line| println!("{}", without_secret(line)));
-    let live = plan.root.join("data/live.toml");
-    match std::fs::read_to_string(&live) {
+    let file = overrides::file(&plan.root);
+    match std::fs::read_to_string(&file) {
         Ok(changes) => {
-            println!("\n# Live changes, which win until cleared ({}):", live.display());
+            println!("\n# Live changes, which win until cleared ({}):", file.display());
             changes.lines().for_each(|line| println!("# {line}"));
         }
         Err(_) => println!("\n# No live changes."),

@@ -124,11 +124,11 @@ pub(crate) struct JournalConfig {
     pub on_full: Option<String>,
     /// Size at which a segment is sealed; default `64MB`.
     pub segment_bytes_max: Option<String>,
-    /// `full` (default) or `truncate`: the last byte of an IPv4 address, the last ten of an IPv6
-    /// address are not recorded.
+    /// `full` (default), or `truncate`, which leaves out the last byte of an IPv4 address and the
+    /// last ten of an IPv6 address.
     pub client_ip: Option<String>,
-    /// `plain` (default) or `hash`: user ids are recorded as keyed hashes, and profiles are built
-    /// and looked up by the same; such a profile file does not serve Varnish.
+    /// `plain` (default) or `hash`: user ids are recorded as keyed hashes. Profiles are built and
+    /// looked up by the same hashes. Such a profile file does not serve Varnish.
     pub user: Option<String>,
     /// Key of the hash; needed with `user = "hash"`.
     pub user_key: Option<String>,
@@ -216,10 +216,10 @@ pub(crate) fn check(text: &str, root: &Path) -> Result<Plan, Vec<Problem>> {
     let journal = document.has("journal").then(|| document.section::<JournalConfig>("journal"));
     let journal = journal.map(|journal| check_journal(journal, root, &mut document));
     let models: Vec<ModelConfig> = document.sections("model");
-    let models = serving::plan(&models, root, &mut |key, why| document.wrong(key, why));
+    let models = serving::plan(&models, root, &mut |key, reason| document.wrong(key, reason));
     let profiles = document.has("profiles").then(|| document.section("profiles"));
     let profiles = profiles.map(|config: ProfilesConfig| {
-        profiles::config::plan(&config, root, &mut |key, why| document.wrong(key, why))
+        profiles::config::plan(&config, root, &mut |key, reason| document.wrong(key, reason))
     });
     let (pools, staffed) = check_pools(root, &mut document);
     let sections = gateway::Sections {
@@ -235,7 +235,7 @@ pub(crate) fn check(text: &str, root: &Path) -> Result<Plan, Vec<Problem>> {
     }
     let statsd = document.has("statsd").then(|| document.section("statsd"));
     let statsd = statsd.map(|config: StatsdConfig| {
-        statsd::config::plan(&config, root, &mut |key, why| document.wrong(key, why))
+        statsd::config::plan(&config, root, &mut |key, reason| document.wrong(key, reason))
     });
     let rankers = models.rankers.iter();
     let names: Vec<&str> = rankers.map(|model| model.name.as_str()).collect();
@@ -282,8 +282,8 @@ fn check_pools(
     let configs: Vec<(usize, PoolConfig)> = document.sections_by("upstream", "python", true);
     let mut pools = (Vec::new(), Vec::new());
     for (place, config) in configs {
-        let plan = workers::config::plan(&config, &root, defaults, &mut |key, why| {
-            document.wrong(&format!("upstream[{place}].{key}"), why);
+        let plan = workers::config::plan(&config, &root, defaults, &mut |key, reason| {
+            document.wrong(&format!("upstream[{place}].{key}"), reason);
         });
         let (name, answer_timeout) = (plan.name.clone(), plan.timeout);
         pools.0.push(plan);
@@ -299,8 +299,8 @@ fn check_events(root: &Path, has_journal: bool, document: &mut Document<'_>) -> 
         rollups: document.sections("rollup"),
         sinks: document.sections("sink"),
     };
-    let mut events = pipeline::plan(&sections, root, has_journal, &mut |key, why| {
-        document.wrong(key, why);
+    let mut events = pipeline::plan(&sections, root, has_journal, &mut |key, reason| {
+        document.wrong(key, reason);
     });
     for (at, sink) in events.sinks.iter().enumerate() {
         if let Err(error) = sinks::open(&sink.url, root) {
@@ -322,8 +322,8 @@ fn check_events(root: &Path, has_journal: bool, document: &mut Document<'_>) -> 
     events.status =
         status.map(|text| address(document, "events.status", Some(text), "127.0.0.1:8082"));
     if events.status.is_some_and(|address| !address.ip().is_loopback()) {
-        let why = "the status is for this machine: write a loopback address, or ask `serve`";
-        document.wrong("events.status", why);
+        let reason = "the status is for this machine: write a loopback address, or ask `serve`";
+        document.wrong("events.status", reason);
     }
     events
 }
@@ -340,8 +340,8 @@ fn check_reads(
             document.wrong("profiles.sink", reason);
         }
     } else if profiles.every.is_some() && !has_journal {
-        let why = "profiles are built from the journal: add [journal], or a `query`";
-        document.wrong("profiles.every", why);
+        let reason = "profiles are built from the journal: add [journal], or a `query`";
+        document.wrong("profiles.every", reason);
     }
 }
 
@@ -349,8 +349,8 @@ fn check_journal(config: JournalConfig, root: &Path, document: &mut Document<'_>
     let sync = match config.sync.as_deref() {
         Some("always") => Sync::Always,
         Some(text) if !text.starts_with(|first: char| first.is_ascii_digit()) => {
-            let why = format!("`{text}` is neither `always` nor a length of time such as `1s`");
-            document.wrong("journal.sync", why);
+            let reason = format!("`{text}` is neither `always` nor a length of time such as `1s`");
+            document.wrong("journal.sync", reason);
             Sync::Always
         }
         _ => Sync::Interval(span(document, "journal.sync", config.sync, Duration::from_secs(1))),

@@ -1,7 +1,7 @@
-//! The news example, self-contained: serves, lets simulated readers read, and shows the loop close.
+//! The news example, self-contained: it serves, simulates readers, and shows the loop close.
 //!
-//! The headlines and reading paths are real; who reads what is drawn from a stated mixture, so the
-//! uplift that is shown is planted (examples/news/README.md).
+//! The headlines and the reading paths are real. What each reader likes is drawn from a stated
+//! mixture, so the uplift that the screen shows is planted (examples/news/README.md).
 
 mod counts;
 mod readers;
@@ -17,7 +17,7 @@ use crate::cli::DemoArgs;
 use crate::commands;
 use crate::config::Plan;
 use crate::serve;
-use crate::signals::{EndSignals, Waited};
+use crate::signals::{EndSignals, WaitResult};
 use readers::Readers;
 use screen::Screen;
 
@@ -29,22 +29,22 @@ const WORDS_CONFIG: &[u8] = include_bytes!("../../../examples/news/embedding/con
 const WORDS_TOKENS: &[u8] = include_bytes!("../../../examples/news/embedding/tokenizer.json");
 const READERS: &str = include_str!("../../../examples/news/readers.tsv");
 
-/// Runs the demo until it is told to end.
+/// Runs the demo until a signal or its time ends it.
 ///
 /// # Errors
-/// When an address is taken, or the folder for temporary files cannot be written.
+/// When an address is taken, or the directory for temporary files cannot be written.
 pub(crate) fn run(args: &DemoArgs) -> Result<()> {
     let mut signals = EndSignals::install()?;
-    let folder = Folder::make()?;
-    let plan = plan(&folder.0, args)?;
+    let dir = TemporaryDir::make()?;
+    let plan = plan(&dir.0, args)?;
     let server = serve::start(plan)?;
     let readers = match args.no_readers {
         true => None,
         false => Some(Arc::new(Readers::start(server.public, READERS, args.rate)?)),
     };
-    let mut screen = Screen::open(args.management, (server.public, server.admin), &folder.0);
+    let mut screen = Screen::open(args.management, (server.public, server.admin), &dir.0);
     let end = args.seconds.map(|seconds| Instant::now() + Duration::from_secs(seconds));
-    while signals.wait_for(Duration::from_secs(1)) == Waited::TimeOut {
+    while signals.wait_for(Duration::from_secs(1)) == WaitResult::TimeOut {
         screen.show(&server.parts, readers.as_deref());
         if end.is_some_and(|end| Instant::now() >= end) {
             break;
@@ -56,8 +56,8 @@ pub(crate) fn run(args: &DemoArgs) -> Result<()> {
     server.stop()
 }
 
-fn plan(folder: &Path, args: &DemoArgs) -> Result<Plan> {
-    let file = folder.join("tidegate.toml");
+fn plan(dir: &Path, args: &DemoArgs) -> Result<Plan> {
+    let file = dir.join("tidegate.toml");
     // What reads the file while the demo runs asks the same addresses.
     let addresses = [
         ("public = \"127.0.0.1:8080\"", format!("public = \"{}\"", args.public)),
@@ -65,9 +65,10 @@ fn plan(folder: &Path, args: &DemoArgs) -> Result<Plan> {
         ("udp:127.0.0.1:8125", format!("udp:{}", args.statsd)),
         ("management  = \"127.0.0.1:8126\"", format!("management  = \"{}\"", args.management)),
     ];
-    let config =
-        addresses.iter().fold(CONFIG.to_owned(), |text, (own, other)| text.replace(own, other));
-    let words = folder.join("embedding");
+    let config = addresses
+        .iter()
+        .fold(CONFIG.to_owned(), |text, (default, other)| text.replace(default, other));
+    let words = dir.join("embedding");
     std::fs::create_dir_all(&words).with_context(|| format!("make `{}`", words.display()))?;
     for (name, content) in [
         ("tidegate.toml", config.as_bytes()),
@@ -77,28 +78,28 @@ fn plan(folder: &Path, args: &DemoArgs) -> Result<Plan> {
         ("embedding/tokenizer.json", WORDS_TOKENS),
         ("embedding/model.safetensors", WORDS),
     ] {
-        std::fs::write(folder.join(name), content)
-            .with_context(|| format!("write `{}`", folder.join(name).display()))?;
+        std::fs::write(dir.join(name), content)
+            .with_context(|| format!("write `{}`", dir.join(name).display()))?;
     }
     let mut plan = commands::load(&file)?;
     plan.drain = Duration::from_secs(2);
     Ok(plan)
 }
 
-/// A folder for one run; goes with it.
-struct Folder(PathBuf);
+/// A directory for one run, removed when it is dropped.
+struct TemporaryDir(PathBuf);
 
-impl Folder {
+impl TemporaryDir {
     fn make() -> Result<Self> {
-        let folder = std::env::temp_dir().join(format!("tidegate-demo-{}", std::process::id()));
-        std::fs::create_dir_all(&folder).with_context(|| format!("make `{}`", folder.display()))?;
-        Ok(Self(folder))
+        let dir = std::env::temp_dir().join(format!("tidegate-demo-{}", std::process::id()));
+        std::fs::create_dir_all(&dir).with_context(|| format!("make `{}`", dir.display()))?;
+        Ok(Self(dir))
     }
 }
 
-impl Drop for Folder {
+impl Drop for TemporaryDir {
     fn drop(&mut self) {
-        // What stays behind lies in the system's folder for temporary files.
+        // What stays behind lies in the system's directory for temporary files.
         let _ = std::fs::remove_dir_all(&self.0);
     }
 }

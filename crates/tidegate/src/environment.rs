@@ -1,8 +1,8 @@
 //! The only place where the environment is read.
 //!
-//! Beside Tidegate's own names stand those that containers for Python APIs have (source document
-//! 000's Dockerfile): `LOG_LEVEL`, `JSON_LOGS`, `PORT`, `MAX_WORKERS`, `TIMEOUT`. They are
-//! defaults: what the configuration says wins, and so does `TIDEGATE_LOG`.
+//! Beside Tidegate's own names it knows those that images for Python APIs use: `LOG_LEVEL`,
+//! `JSON_LOGS`, `PORT`, `MAX_WORKERS`, `TIMEOUT`. They are defaults: the configuration wins over
+//! them, and so does `TIDEGATE_LOG`.
 
 #![expect(clippy::disallowed_methods, reason = "this is the file that may")]
 

@@ -1,5 +1,5 @@
-//! Ends of a command with an exit code of their own: one that has said everything already, and one
-//! whose arguments were wrong.
+//! Ends of a command with an exit code of their own: one that has printed everything already, and
+//! one with wrong arguments.
 
 use std::fmt;
 

@@ -21,10 +21,10 @@ impl fmt::Display for Hint {
 /// Returns the chain of causes on one line, and the outermost hint.
 pub(crate) fn split(error: &anyhow::Error) -> (String, Option<Hint>) {
     let hint = error.downcast_ref::<Hint>().copied();
-    let causes: Vec<String> = error
+    let texts: Vec<String> = error
         .chain()
         .map(ToString::to_string)
-        .filter(|cause| hint.is_none_or(|hint| cause != hint.0))
+        .filter(|text| hint.is_none_or(|hint| text != hint.0))
         .collect();
-    (causes.join(": "), hint)
+    (texts.join(": "), hint)
 }

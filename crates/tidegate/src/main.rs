@@ -15,8 +15,9 @@ mod events;
 mod exit;
 mod hint;
 mod lab;
-mod live;
 mod model;
+mod overrides;
+mod parts;
 mod ports;
 mod profile_build;
 mod progress;
@@ -33,7 +34,8 @@ use clap::Parser;
 
 use crate::cli::{Cli, Command};
 
-// musl's malloc collapses under load (source document 003); this one is the same everywhere.
+// musl's malloc takes one lock for all threads, and collapses under load; this one is the same
+// everywhere.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

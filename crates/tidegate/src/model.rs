@@ -82,5 +82,5 @@ fn model(lines: &LinesArgs) -> ModelDir<'_> {
         PrecisionArg::Bf16 => Precision::Bf16,
         PrecisionArg::Int8 => Precision::Int8,
     };
-    ModelDir { path: &lines.folder, precision }
+    ModelDir { path: &lines.dir, precision }
 }

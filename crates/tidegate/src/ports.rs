@@ -1,4 +1,4 @@
-//! Hands the gateway the real ones: profiles, models, the journal.
+//! Adapters of the gateway's ports to the other roles: profiles, models, the journal.
 //!
 //! Each adapter is thin; the work is in the crate that it adapts.
 

@@ -1,8 +1,8 @@
-//! Where profiles are built from, as the configuration says, and where it is seen how that went.
+//! What the configuration says about building profiles, and where the outcome of a build is found.
 //!
 //! The record process builds them where there is one: it has the drivers, and no reader waits for
 //! it. Otherwise the edge process does.
-//! Refuses: to decide when. That is [`BuildScheduler`]'s.
+//! Refuses: to decide when; [`BuildScheduler`] does.
 
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -1,11 +1,12 @@
-//! Runs the roles that the configuration names. The only place that knows the order of start and
-//! stop: what is looked up is opened before what looks it up, and stopped after it.
+//! Runs the roles that the configuration names.
+//!
+//! It owns the order of start and stop: each part starts after the parts that it uses, and stops
+//! before them. What a part does is left to its crate.
 
 use std::net::SocketAddr;
 use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::time::Duration;
 
 use anyhow::{Context, Result};
 use chassis::{Cores, Drain, Limits, Listener, WorkPool};
@@ -13,14 +14,15 @@ use gateway::{Compute, Edge, Gateway, Profiles, Recorder};
 use generation::{FileVersion, Watcher};
 use journal::{Journal, JournalError};
 use metrics::Registry;
-use pipeline::{RecordStatus, RecordSupervisor};
+use pipeline::RecordSupervisor;
 use profiles::BuildScheduler;
 use serving::Models;
 
 use crate::admin;
 use crate::config::{JournalPlan, Plan};
 use crate::hint::{Hint, TAKEN};
-use crate::live::Live;
+use crate::overrides::Overrides;
+use crate::parts::Parts;
 use crate::ports::{JournalRecorder, ModelAnswers, ProfileLookup, WorkThreads, user_key};
 use crate::profile_build::{self, BuildStatus};
 use crate::record;
@@ -40,7 +42,7 @@ pub(crate) struct Server {
     pub public: SocketAddr,
     /// Where metrics, status and actions are served.
     pub admin: SocketAddr,
-    /// All parts.
+    /// What serves.
     pub parts: Arc<Parts>,
     drain: Drain,
     cores: Cores,
@@ -51,36 +53,10 @@ pub(crate) struct Server {
     pools: Pools,
 }
 
-/// What the roles share.
-pub(crate) struct Parts {
-    /// What is to be done.
-    pub drain_grace: Duration,
-    /// Metrics of all roles.
-    pub registry: Registry,
-    /// The gateway.
-    pub gateway: Arc<Gateway>,
-    /// Models.
-    pub models: Arc<Models>,
-    /// Profiles.
-    pub profiles: Option<Arc<profiles::Profiles>>,
-    /// The journal.
-    pub journal: Option<Journal>,
-    /// Changes made while serving.
-    pub live: Live,
-    /// The last build of profiles.
-    pub profile_build: BuildStatus,
-    /// The record process, when there is something to deliver.
-    pub record: Option<Arc<RecordStatus>>,
-    /// The statsd server.
-    pub statsd: Option<Arc<statsd::ServerState>>,
-    /// What lends workers.
-    pub workers: Vec<Arc<workers::WorkerPool>>,
-}
-
 /// Starts everything; returns when the listeners are bound.
 ///
 /// # Errors
-/// When an address is taken, or a folder cannot be written.
+/// When an address is taken, or a directory cannot be written.
 pub(crate) fn start(plan: Plan) -> Result<Server> {
     let source = FileVersion::at(&plan.file).ok();
     let registry = Registry::default();
@@ -99,11 +75,10 @@ pub(crate) fn start(plan: Plan) -> Result<Server> {
     let pools = Pools::start(plan.pools, &registry)?;
     let gateway_parts = gateway_parts(&models, profiles.as_ref(), &pools, work);
     let gateway = Gateway::new(plan.gateway, gateway_parts, &registry);
-    let live = Live::open(&plan.root, &gateway)?;
-    let listeners = bind(plan.public, plan.edge_cores)?;
-    let admin = bind(plan.admin, 1)?;
-    let public = listeners[0].address()?;
-    let admin_address = admin[0].address()?;
+    let overrides = Overrides::open(&plan.root, &gateway)?;
+    let listeners =
+        Listeners { public: bind(plan.public, plan.edge_cores)?, admin: bind(plan.admin, 1)? };
+    let (public, admin) = (listeners.public[0].address()?, listeners.admin[0].address()?);
     let drain_grace = plan.drain;
     let record = delivers.then(|| record::start(&plan.file)).transpose()?;
     let profile_build = match (&profile_builds, &record) {
@@ -122,7 +97,7 @@ pub(crate) fn start(plan: Plan) -> Result<Server> {
         models,
         profiles,
         journal,
-        live,
+        overrides,
         profile_build,
         record: record.as_ref().map(RecordSupervisor::status),
         statsd: statsd.as_ref().map(|statsd| Arc::clone(statsd.state())),
@@ -133,11 +108,10 @@ pub(crate) fn start(plan: Plan) -> Result<Server> {
         counted.upgrade().iter().for_each(|parts| admin::refresh(parts, registry));
     });
     let drain = Drain::default();
-    let cores =
-        start_cores((listeners, admin), &parts, (plan.journal.as_ref(), plan.admin_token), &drain)?;
+    let cores = start_cores(listeners, &parts, (plan.journal.as_ref(), plan.admin_token), &drain)?;
     Ok(Server {
         public,
-        admin: admin_address,
+        admin,
         parts,
         drain,
         cores,
@@ -149,21 +123,29 @@ pub(crate) fn start(plan: Plan) -> Result<Server> {
     })
 }
 
-/// One edge thread a listener; the first one has the admin listener too.
+/// What is bound before the edge threads start.
+struct Listeners {
+    /// One for each edge thread.
+    public: Vec<Listener>,
+    /// One, for the first edge thread.
+    admin: Vec<Listener>,
+}
+
+/// Starts one edge thread for each public listener; the first one has the admin listener too.
 fn start_cores(
-    (listeners, admin): (Vec<Listener>, Vec<Listener>),
+    listeners: Listeners,
     parts: &Arc<Parts>,
     (journal, token): (Option<&JournalPlan>, Option<String>),
     drain: &Drain,
 ) -> Result<Cores> {
-    let mut admin = admin.into_iter();
+    let mut admin = listeners.admin.into_iter();
     let core = |public: Listener| {
         let recorder = journal.zip(parts.journal.as_ref());
         let recorder = recorder.map(|(plan, journal)| JournalRecorder::new(journal.lane(), plan));
         let (parts, token) = (Arc::clone(parts), token.clone());
         Core { public, admin: admin.next(), recorder, parts, token, draining: drain.draining() }
     };
-    let cores: Vec<Core> = listeners.into_iter().map(core).collect();
+    let cores: Vec<Core> = listeners.public.into_iter().map(core).collect();
     Ok(Cores::start("edge", cores, |number, core| core.run(number))?)
 }
 

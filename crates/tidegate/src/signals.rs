@@ -8,7 +8,7 @@ use signal_hook::iterator::Signals;
 
 /// How a wait ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Waited {
+pub(crate) enum WaitResult {
     /// SIGINT or SIGTERM came.
     Signal,
     /// The time ran out.
@@ -33,15 +33,15 @@ impl EndSignals {
     }
 
     /// Looks whether a signal came, then waits for `time` at most.
-    pub(crate) fn wait_for(&mut self, time: Duration) -> Waited {
+    pub(crate) fn wait_for(&mut self, time: Duration) -> WaitResult {
         const STEP: Duration = Duration::from_millis(20);
         let mut left = time;
         loop {
             if self.0.pending().next().is_some() {
-                return Waited::Signal;
+                return WaitResult::Signal;
             }
             if left.is_zero() {
-                return Waited::TimeOut;
+                return WaitResult::TimeOut;
             }
             let step = left.min(STEP);
             std::thread::sleep(step);

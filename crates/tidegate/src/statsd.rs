@@ -1,4 +1,4 @@
-//! `tidegate statsd`: a statsd server alone, until it is told to end.
+//! `tidegate statsd`: a statsd server alone, which runs until a signal ends it.
 
 mod eval;
 mod munin;

@@ -1,5 +1,6 @@
-//! Pools of Python workers: started with the server, lent to the gateway, and what `tidegate
-//! workers` asks of them.
+//! Pools of Python workers: starts them with the server, and lends workers to the gateway.
+//!
+//! It also prints what `tidegate workers` asks a running server.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -12,7 +13,7 @@ use serde_json::Value;
 use tokio::time::Instant;
 use workers::{LendError, Plan, WorkerPool, Workers};
 
-use crate::cli::{WorkersAsk, WorkersCommand};
+use crate::cli::{PoolArgs, WorkersCommand};
 use crate::commands::ask_admin;
 
 /// The pools of a server.
@@ -23,7 +24,7 @@ impl Pools {
     /// Starts every pool; returns while their apps load.
     ///
     /// # Errors
-    /// When an interpreter or an app's folder is missing, or sockets cannot be made.
+    /// When an interpreter or an app's directory is missing, or sockets cannot be made.
     pub(crate) fn start(plans: Vec<Plan>, registry: &Registry) -> Result<Self> {
         let start = |plan: Plan| {
             let name = plan.name.clone();
@@ -70,16 +71,16 @@ impl gateway::Workers for Lender {
                 LendError::TimedOut => NoWorker::Late,
                 LendError::NoWorkers(_) => NoWorker::Away,
             })?;
-            Ok(Box::new(Lent(lent)) as Box<dyn Loan>)
+            Ok(Box::new(WorkerLoan(lent)) as Box<dyn Loan>)
         })
     }
 }
 
 /// A worker as the gateway sees it.
 #[derive(Debug)]
-struct Lent(workers::Loan);
+struct WorkerLoan(workers::Loan);
 
-impl Loan for Lent {
+impl Loan for WorkerLoan {
     fn worker(&self) -> u64 {
         self.0.worker()
     }
@@ -120,16 +121,16 @@ pub(crate) fn command(command: WorkersCommand) -> Result<()> {
                 _ => all.iter().for_each(|pool| print!("{}", table(pool))),
             }
         }
-        WorkersCommand::Recycle(asked) => tell("/workers/recycle", &asked)?,
-        WorkersCommand::Reload(asked) => tell("/workers/reload", &asked)?,
+        WorkersCommand::Recycle(args) => tell("/workers/recycle", &args)?,
+        WorkersCommand::Reload(args) => tell("/workers/reload", &args)?,
     }
     Ok(())
 }
 
-fn tell(path: &str, asked: &WorkersAsk) -> Result<()> {
-    let body = serde_json::json!({ "name": asked.pool }).to_string();
-    let said = ask_admin(&asked.admin, "POST", path, body.as_bytes())?;
-    print!("{said}");
+fn tell(path: &str, args: &PoolArgs) -> Result<()> {
+    let body = serde_json::json!({ "name": args.pool }).to_string();
+    let answer = ask_admin(&args.admin, "POST", path, body.as_bytes())?;
+    print!("{answer}");
     Ok(())
 }
 

@@ -1,8 +1,8 @@
 //! Whose certificates a client of TLS believes: those of the web's authorities, of one authority's
 //! file, or anybody's. By rustls, with ring.
 //!
-//! Invariant: whoever answers holds the key of the certificate that he shows, also where any
-//! certificate will do; that keeps listeners out, not somebody who answers in the server's place.
+//! Invariant: the server holds the key of the certificate that it shows, also where any certificate
+//! will do. That keeps listeners out, but not an impostor who answers in the server's place.
 //!
 //! Refuses: client certificates, revocation lists, and the operating system's store of authorities,
 //! which no two machines share.

@@ -71,8 +71,8 @@ fn an_authority_of_a_file_is_believed_for_the_names_that_it_signed() {
     let trust = Trust::File(&authority);
     assert_eq!(believes(trust, "127.0.0.1", server(own_key(), &TLS13)), Ok(()));
     let refused = believes(trust, "127.0.0.2", server(own_key(), &TLS13)).unwrap_err();
-    let Error::InvalidCertificate(why) = refused else { panic!("{refused}") };
-    assert!(matches!(why, CertificateError::NotValidForNameContext { .. }), "{why:?}");
+    let Error::InvalidCertificate(reason) = refused else { panic!("{refused}") };
+    assert!(matches!(reason, CertificateError::NotValidForNameContext { .. }), "{reason:?}");
 }
 
 #[test]
@@ -83,8 +83,8 @@ fn a_certificate_that_stands_in_the_file_is_believed_for_its_names_alone() {
         let shown = |key| shows("selfsigned.pem", key, version);
         assert_eq!(believes(Trust::File(&listed), "127.0.0.1", shown(own())), Ok(()));
         let elsewhere = believes(Trust::File(&listed), "127.0.0.2", shown(own())).unwrap_err();
-        let Error::InvalidCertificate(why) = elsewhere else { panic!("{elsewhere}") };
-        assert!(matches!(why, CertificateError::NotValidForNameContext { .. }), "{why:?}");
+        let Error::InvalidCertificate(reason) = elsewhere else { panic!("{elsewhere}") };
+        assert!(matches!(reason, CertificateError::NotValidForNameContext { .. }), "{reason:?}");
         let stolen = believes(Trust::File(&listed), "127.0.0.1", shown(own_key())).unwrap_err();
         assert_eq!(stolen, Error::InvalidCertificate(CertificateError::BadSignature));
         let authority = certificates("authority.pem");

@@ -1,8 +1,8 @@
-//! Decides whether a server's certificate is believed; whoever shows it must hold its key.
+//! Decides whether a server's certificate is believed; the server must hold its key.
 //!
-//! A certificate that stands in the file of authorities itself is believed whoever signed it and
-//! whatever it is for: `openssl req -x509` makes authorities, and servers show them as their own.
-//! Invariant: but where anyone is believed, name and dates are checked, also of such a one.
+//! A certificate that stands in the file of authorities itself is believed, whoever signed it and
+//! whatever it is for. `openssl req -x509` makes authorities, and servers show them as their own.
+//! Invariant: name and dates are checked, also of such a certificate, unless anyone is believed.
 
 use std::sync::Arc;
 
@@ -42,7 +42,9 @@ impl ServerCertVerifier for Verifier {
             return Ok(ServerCertVerified::assertion());
         };
         match signed.verify_server_cert(shown, between, name, stapled, now) {
-            Err(Error::InvalidCertificate(why)) if is_of_issuer(&why) && listed.contains(shown) => {
+            Err(Error::InvalidCertificate(reason))
+                if is_of_issuer(&reason) && listed.contains(shown) =>
+            {
                 rustls::client::verify_server_name(&ParsedCertificate::try_from(shown)?, name)?;
                 Ok(ServerCertVerified::assertion())
             }
@@ -75,10 +77,11 @@ impl ServerCertVerifier for Verifier {
     }
 }
 
-/// Whether a certificate was refused for who signed it, or for being an authority's; its dates are
-/// looked at before either.
-fn is_of_issuer(why: &CertificateError) -> bool {
-    match why {
+/// Whether a certificate was refused because of its issuer, or because it is an authority's.
+///
+/// Its dates are checked before either.
+fn is_of_issuer(reason: &CertificateError) -> bool {
+    match reason {
         CertificateError::UnknownIssuer => true,
         CertificateError::Other(other) => {
             other.0.downcast_ref() == Some(&webpki::Error::CaUsedAsEndEntity)

@@ -19,7 +19,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use metrics::Registry;
-use testkit::{PATIENCE, TempDir};
+use testkit::{FIXTURE_TIMEOUT, TempDir};
 
 use crate::{LendError, Loan, Plan, Status, WorkerPool, Workers, WorkersError};
 
@@ -145,7 +145,7 @@ impl Bench {
     }
 
     fn take(&self) -> Loan {
-        self.try_take(PATIENCE).unwrap()
+        self.try_take(FIXTURE_TIMEOUT).unwrap()
     }
 
     fn try_take(&self, patience: Duration) -> Result<Loan, LendError> {
@@ -163,7 +163,7 @@ impl Bench {
     /// Waits for a status that is as expected.
     fn wait(&self, what: &str, is_it: impl Fn(&Status) -> bool) -> Status {
         let pool = self.pool();
-        let until = Instant::now() + PATIENCE;
+        let until = Instant::now() + FIXTURE_TIMEOUT;
         loop {
             let status = pool.status();
             if is_it(&status) {
@@ -201,8 +201,8 @@ impl Bench {
                 let (runtime, pool) = (runtime.unwrap(), self.pool());
                 let mut answered = 0;
                 while answered < count || !is_over.load(Ordering::Relaxed) {
-                    let loan =
-                        runtime.block_on(async { pool.take(Instant::now() + PATIENCE).await });
+                    let loan = runtime
+                        .block_on(async { pool.take(Instant::now() + FIXTURE_TIMEOUT).await });
                     let loan = loan.unwrap();
                     get(loan.socket(), "/").unwrap();
                     loan.done();
@@ -272,7 +272,7 @@ fn is_whole(reply: &str) -> bool {
 
 fn send(socket: &Path, path: &str) -> std::io::Result<UnixStream> {
     let mut stream = UnixStream::connect(socket)?;
-    stream.set_read_timeout(Some(PATIENCE))?;
+    stream.set_read_timeout(Some(FIXTURE_TIMEOUT))?;
     let head = format!("GET {path} HTTP/1.1\r\nhost: test\r\nconnection: close\r\n\r\n");
     stream.write_all(head.as_bytes())?;
     Ok(stream)

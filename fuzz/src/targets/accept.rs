@@ -1,5 +1,6 @@
-//! Codings that a client accepts: it is given none that it refused, and what stands for its field
-//! says the same as the field (RFC 9110 §12.5.3).
+//! Codings that a client accepts: it gets none that it refused (RFC 9110 §12.5.3).
+//!
+//! The short form that stands for the field means the same as the field.
 
 use crate::reading::read_head;
 use http1::accept::{Accepted, Coding, Codings};

@@ -1,6 +1,8 @@
-//! An upstream's first answer, read by us and by hyper: where both read one, they agree on what it
-//! is and where its body ends; however it arrives it is the same; and none of its fields can become
-//! two (RFC 9112 §4–§7).
+//! An upstream's first answer, read by us and by hyper (RFC 9112 §4–§7).
+//!
+//! - Where both read an answer, they agree on what it is and where its body ends.
+//! - It is the same in whatever pieces it arrives.
+//! - None of its fields can become two.
 
 use std::io;
 use std::pin::Pin;
@@ -81,7 +83,7 @@ fn hypers_reading(bytes: &[u8], bodiless: bool) -> Option<(u16, Option<Vec<u8>>)
             Builder::new_current_thread().build().expect("a runtime without drivers starts");
     }
     // The answer comes behind the request, or it would be one to no request.
-    let answer = Later { bytes: bytes.to_vec(), asked: false, reader: None };
+    let answer = AnswerOnDemand { bytes: bytes.to_vec(), asked: false, reader: None };
     let ask = async {
         let (mut sender, connection) = http1::handshake(TokioIo::new(answer)).await.ok()?;
         let request = Request::builder().method(if bodiless { "HEAD" } else { "GET" });
@@ -98,13 +100,13 @@ fn hypers_reading(bytes: &[u8], bodiless: bool) -> Option<(u16, Option<Vec<u8>>)
 }
 
 /// A server that says these bytes as soon as it is asked anything.
-struct Later {
+struct AnswerOnDemand {
     bytes: Vec<u8>,
     asked: bool,
     reader: Option<Waker>,
 }
 
-impl AsyncRead for Later {
+impl AsyncRead for AnswerOnDemand {
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -121,7 +123,7 @@ impl AsyncRead for Later {
     }
 }
 
-impl AsyncWrite for Later {
+impl AsyncWrite for AnswerOnDemand {
     fn poll_write(
         mut self: Pin<&mut Self>,
         _: &mut Context<'_>,

@@ -31,7 +31,9 @@ pub(super) fn run(input: &[u8]) {
     let values = &values[..values.len().min(ROWS_MAX * dims.max(1))];
     let found = match how.cluster(values, dims) {
         Ok(found) => found,
-        Err(Error::Cluster(why)) => return assert!(!why.is_empty(), "refused without a word"),
+        Err(Error::Cluster(reason)) => {
+            return assert!(!reason.is_empty(), "refused without a word");
+        }
         Err(error) => panic!("grouping fails as {error:?}"),
     };
     let rows: Vec<&[f32]> = values.chunks_exact(dims.max(1)).collect();

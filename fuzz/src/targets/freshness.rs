@@ -48,11 +48,11 @@ pub(super) fn run(input: &[u8]) {
         RequestFacts { authorised, delay: Duration::from_secs(1), ..RequestFacts::default() };
     let policy = Policy::default();
     let found = lifetime(status, &headers, &policy, asked);
-    let said = Directives::of(&headers);
+    let directives = Directives::of(&headers);
     if let Some(found) = found {
-        check_bounds(&headers, &said, &found);
-        assert!(!said.no_store || said.must_understand, "`no-store` is not stored");
-        assert!(!said.private, "`private` is not shared");
+        check_bounds(&headers, &directives, &found);
+        assert!(!directives.no_store || directives.must_understand, "`no-store` is not stored");
+        assert!(!directives.private, "`private` is not shared");
         assert!(!asked.authorised || found.open, "an authorised answer is nobody else's");
     }
     let asked = RequestFacts { authorised: false, ..asked };
@@ -60,15 +60,18 @@ pub(super) fn run(input: &[u8]) {
     shortens(&headers, status, (&policy, asked), before);
     let ttl = Policy { ttl: Some(Duration::from_secs(10)), ..policy };
     if let Some(found) = lifetime(status, &headers, &ttl, asked) {
-        assert!(!said.private && (!said.no_store || said.must_understand), "a ttl overrides them");
+        assert!(
+            !directives.private && (!directives.no_store || directives.must_understand),
+            "a ttl overrides them"
+        );
         let _ = found;
     }
 }
 
 /// The longest that anything in the answer can be read to state.
-fn check_bounds(headers: &FieldLines, said: &Directives, found: &Lifetime) {
+fn check_bounds(headers: &FieldLines, directives: &Directives, found: &Lifetime) {
     let fresh = found.fresh.as_secs();
-    let stated = said.s_maxage.or(said.max_age);
+    let stated = directives.s_maxage.or(directives.max_age);
     if let Some(stated) = stated {
         assert!(fresh <= stated, "longer than stated");
         assert!(numbers(headers).contains(&stated), "a number that nobody stated");
@@ -76,8 +79,9 @@ fn check_bounds(headers: &FieldLines, said: &Directives, found: &Lifetime) {
         assert!(fresh <= DAY, "a guess is at most a day");
         assert!(fresh == 0 || headers.has("last-modified"), "a guess needs a reason");
     }
-    assert!(!said.no_cache || fresh == 0, "`no-cache` is never fresh");
-    let is_strict = said.no_cache || said.must_revalidate || said.s_maxage.is_some();
+    assert!(!directives.no_cache || fresh == 0, "`no-cache` is never fresh");
+    let is_strict =
+        directives.no_cache || directives.must_revalidate || directives.s_maxage.is_some();
     if is_strict {
         assert!(found.while_revalidate.is_zero() && found.if_error.is_zero(), "strict is strict");
     }

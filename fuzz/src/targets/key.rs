@@ -1,5 +1,7 @@
-//! Keys: two requests that share one ask for the same resource on the same host, with the same
-//! values of whatever the route tells apart; and a purge by a request's own URL meets its key.
+//! Keys: two requests with one key ask for the same resource on the same host.
+//!
+//! They also have the same values of whatever the route tells apart. A purge by a request's own URL
+//! meets its key.
 
 use std::sync::OnceLock;
 

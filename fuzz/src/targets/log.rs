@@ -1,5 +1,7 @@
-//! Log lines of every format, as scanners cut them: each line is seen once, where it stands, and
-//! the structure of a piece does not depend on what else is in it.
+//! Log lines of every format, as scanners cut them.
+//!
+//! Each line is seen once, where it stands. The structure of a piece does not depend on what else
+//! is in it.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

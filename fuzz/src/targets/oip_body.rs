@@ -69,7 +69,7 @@ fn models() -> &'static Models {
             file: Some("model.json".into()),
             ..ModelConfig::default()
         };
-        let plans = plan(&[config], root, &mut |key, why| panic!("{key}: {why}"));
+        let plans = plan(&[config], root, &mut |key, reason| panic!("{key}: {reason}"));
         Models::open(plans, None, Arc::new(Never))
     })
 }

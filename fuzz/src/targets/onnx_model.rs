@@ -41,8 +41,8 @@ pub(super) fn run(input: &[u8]) {
     let model = match OnnxModel::read(input) {
         Ok(model) => model,
         Err(Error::Model(problems)) => {
-            let said = problems.first().expect("refused without a word");
-            assert!(!said.reason.is_empty(), "refused without a word");
+            let problem = problems.first().expect("refused without a word");
+            assert!(!problem.reason.is_empty(), "refused without a word");
             return;
         }
         Err(error) => panic!("reading a model fails as {error:?}"),
@@ -53,9 +53,9 @@ pub(super) fn run(input: &[u8]) {
     }
     let values = VALUES.iter().cycle().skip(input.len() % VALUES.len());
     let rows: Vec<f32> = values.copied().take(ROWS * features).collect();
-    let together = told(&model, &rows);
+    let together = outputs_as_text(&model, &rows);
     let alone: Option<Vec<Vec<String>>> =
-        rows.chunks(features).map(|row| told(&model, row)).collect();
+        rows.chunks(features).map(|row| outputs_as_text(&model, row)).collect();
     // An index outside a table depends on the row; then all of them are refused together.
     let (Some(together), Some(alone)) = (together, alone) else { return };
     for (index, output) in together.iter().enumerate() {
@@ -65,16 +65,16 @@ pub(super) fn run(input: &[u8]) {
 }
 
 /// The elements of every output, as text; `None` where the graph cannot go on.
-fn told(model: &OnnxModel, rows: &[f32]) -> Option<Vec<String>> {
+fn outputs_as_text(model: &OnnxModel, rows: &[f32]) -> Option<Vec<String>> {
     let mut scratch = OnnxScratch::default();
     let answer = model.run(rows, &mut scratch).ok()?;
     let outputs = 0..model.about().outputs.len();
-    let told = outputs.map(|index| match answer.output(index) {
+    let texts = outputs.map(|index| match answer.output(index) {
         OnnxValues::Floats(all) => all.iter().map(|x| format!("{x} ")).collect::<String>(),
         OnnxValues::Doubles(all) => all.iter().map(|x| format!("{x} ")).collect(),
         OnnxValues::Integers(all) => all.iter().map(|x| format!("{x} ")).collect(),
         OnnxValues::Flags(all) => all.iter().map(|x| format!("{x} ")).collect(),
         OnnxValues::Texts(all) => all.iter().map(|x| format!("{x} ")).collect(),
     });
-    Some(told.collect())
+    Some(texts.collect())
 }

@@ -44,7 +44,7 @@ fn ranking() -> &'static Ranking {
             items: Some("items.jsonl".into()),
             ..ModelConfig::default()
         };
-        let plans = plan(&[config], root, &mut |key, why| panic!("{key}: {why}"));
+        let plans = plan(&[config], root, &mut |key, reason| panic!("{key}: {reason}"));
         Ranking::open(plans.rankers)
     })
 }

@@ -22,16 +22,16 @@ pub(super) fn run(input: &[u8]) {
     let (once, twice) = (super::request(input), super::request(&twice));
     read_head(&once, |head| {
         let Ok(Some((head, _))) = head else { return };
-        let said = RequestDirectives::of(&head, true);
+        let directives = RequestDirectives::of(&head, true);
         let ignored = RequestDirectives::of(&head, false);
         let mut only = RequestDirectives::default();
-        only.only_if_cached = said.only_if_cached;
+        only.only_if_cached = directives.only_if_cached;
         assert_eq!(ignored, only, "a route that obeys no directive obeys one");
         read_head(&twice, |head| {
             if let Ok(Some((head, _))) = head {
                 assert_eq!(
                     RequestDirectives::of(&head, true),
-                    said,
+                    directives,
                     "said twice it is another directive"
                 );
             }

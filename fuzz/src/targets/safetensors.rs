@@ -1,7 +1,8 @@
-//! Files of tensors, in the folder of a table and in that of a small encoder: refused in words, or
-//! taken for no more memory than the file is worth.
+//! Files of tensors, in the directory of a table and in that of a small encoder.
+//!
+//! Each is refused in words, or takes no more memory than the file is worth.
 
-use super::embed_folder::{self, Base, SMALL_CONFIG};
+use super::embed_dir::{self, Base, SMALL_CONFIG};
 
 pub(super) const TOKENS: &[&str] = &[
     "\"embeddings\":{\"dtype\":\"I8\",\"shape\":[21,2],\"data_offsets\":[0,42]}",
@@ -26,7 +27,7 @@ pub(super) const TOKENS: &[&str] = &[
 ];
 
 pub(super) fn run(input: &[u8]) {
-    embed_folder::check(Base::Static, &[("model.safetensors", input)]);
+    embed_dir::check(Base::Static, &[("model.safetensors", input)]);
     let files = [("model.safetensors", input), ("config.json", SMALL_CONFIG)];
-    embed_folder::check(Base::Encoder, &files);
+    embed_dir::check(Base::Encoder, &files);
 }

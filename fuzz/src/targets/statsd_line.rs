@@ -1,5 +1,7 @@
-//! Lines of statsd in all three flavours: what is taken is finite and under a key as the flavour
-//! writes it, what is not is counted, and nothing depends on how lines are cut into datagrams.
+//! Lines of statsd in all three flavours.
+//!
+//! What is taken is finite, under a key as the flavour writes it; what is not taken is counted.
+//! Nothing depends on how lines are cut into datagrams.
 
 use statsd::Flavour;
 use statsd::fuzzing::{Counted, DatagramItems, ItemReader, LineItem, count};

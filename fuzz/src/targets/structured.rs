@@ -1,5 +1,7 @@
-//! Structured fields (RFC 9651), as `CDN-Cache-Control` is read: rendering and reading again
-//! changes nothing, and a field that does not parse does not exist (RFC 9213 §2.1).
+//! Structured fields (RFC 9651), as `CDN-Cache-Control` is read.
+//!
+//! Rendering a field and reading it again changes nothing. A field that does not parse does not
+//! exist (RFC 9213 §2.1).
 
 use gateway::fuzzing::Directives;
 use http::HeaderValue;

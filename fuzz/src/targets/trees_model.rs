@@ -77,8 +77,8 @@ pub(super) fn run(input: &[u8]) {
     let trees = match Trees::read(input) {
         Ok(trees) => trees,
         Err(Error::Model(problems)) => {
-            let said = problems.first().expect("refused without a word");
-            assert!(!said.reason.is_empty(), "refused without a word");
+            let problem = problems.first().expect("refused without a word");
+            assert!(!problem.reason.is_empty(), "refused without a word");
             return;
         }
         Err(error) => panic!("reading a model fails as {error:?}"),
@@ -114,14 +114,14 @@ fn check<N: Number>(trees: &Trees, rows: &[N]) -> Vec<u64> {
         for (row, out) in rows.chunks(about.features).zip(alone.chunks_mut(outputs)) {
             run(row, out);
         }
-        let told = |values: &[f64]| values.iter().copied().map(told).collect::<Vec<_>>();
-        assert_eq!(told(&together), told(&alone), "a row depends on those beside it");
-        bits.extend(told(&together));
+        let all = |values: &[f64]| values.iter().copied().map(canonical).collect::<Vec<_>>();
+        assert_eq!(all(&together), all(&alone), "a row depends on those beside it");
+        bits.extend(all(&together));
     }
     bits
 }
 
-/// Which number it is; one that is none is like any other.
-fn told(value: f64) -> u64 {
+/// Returns the bits of a number; all NaN are alike.
+fn canonical(value: f64) -> u64 {
     if value.is_nan() { f64::NAN.to_bits() } else { value.to_bits() }
 }

@@ -11,15 +11,16 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use testkit::{Absent, require};
 
-use super::Options;
+use super::options::Options;
 use super::sink::Server;
 use super::world::World;
 
 /// Calls that change what others see.
 const CHANGING: [&str; 8] =
     ["pwrite64", "fsync", "fdatasync", "unlink", "rename", "ftruncate", "write", "mkdir"];
-/// Calls that a server at the other end sees; the first two suffice in a short run, where a trial
-/// of a server takes most of a second.
+/// Calls that a server at the other end sees.
+///
+/// The first two suffice in a short run, because a trial of a server takes most of a second.
 const TALKING: [&str; 7] =
     ["sendto", "writev", "sendmsg", "write", "connect", "recvfrom", "shutdown"];
 /// What becomes of calls once.
@@ -135,9 +136,9 @@ fn sweep(template: &Template<'_>, call: &str, what: &str, tally: &mut Tally) -> 
         let met = meet(template, call, what, number)
             .with_context(|| format!("at `{call}` number {number}, with {what}"))?;
         match met {
-            Met::Nothing => break,
-            Met::Killed => tally.kills += 1,
-            Met::Failed { overcome } => {
+            CallOutcome::Nothing => break,
+            CallOutcome::Killed => tally.kills += 1,
+            CallOutcome::Failed { overcome } => {
                 tally.failures += 1;
                 tally.overcome += u64::from(overcome);
             }
@@ -146,7 +147,7 @@ fn sweep(template: &Template<'_>, call: &str, what: &str, tally: &mut Tally) -> 
     Ok(())
 }
 
-enum Met {
+enum CallOutcome {
     /// There were fewer calls.
     Nothing,
     Killed,
@@ -155,10 +156,10 @@ enum Met {
     },
 }
 
-fn meet(template: &Template<'_>, call: &str, what: &str, number: u32) -> Result<Met> {
+fn meet(template: &Template<'_>, call: &str, what: &str, number: u32) -> Result<CallOutcome> {
     let world = template.trial()?;
-    let trace = world.folder().join("trace");
-    let trace = trace.to_str().context("the folder's name is not UTF-8")?;
+    let trace = world.dir().join("trace");
+    let trace = trace.to_str().context("the directory's name is not UTF-8")?;
     let (filter, inject) = (format!("trace={call}"), format!("inject={call}:{what}:when={number}"));
     let strace = ["strace", "-f", "-qq", "-o", trace, "-e", &filter, "-e", &inject];
     let mut process = world.start(&strace, true)?;
@@ -166,8 +167,8 @@ fn meet(template: &Template<'_>, call: &str, what: &str, number: u32) -> Result<
     let injected = std::fs::read_to_string(trace)?.contains("(INJECTED)");
     world.settle(LINES)?;
     Ok(match (what, status.signal(), injected) {
-        (KILL, Some(9), _) => Met::Killed,
-        (KILL, _, _) | (_, _, false) => Met::Nothing,
-        _ => Met::Failed { overcome: status.success() },
+        (KILL, Some(9), _) => CallOutcome::Killed,
+        (KILL, _, _) | (_, _, false) => CallOutcome::Nothing,
+        _ => CallOutcome::Failed { overcome: status.success() },
     })
 }

@@ -6,19 +6,21 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
-use testkit::PATIENCE;
+use testkit::FIXTURE_TIMEOUT;
 
-use super::Options;
+use super::options::Options;
 use super::oracle;
 use super::sink::Server;
 use super::world::{Process, World};
 use crate::dice::Dice;
 
+mod progress;
 mod writer;
 
+use progress::Progress;
 use writer::Writer;
 
-/// Kills before everything starts anew in another folder.
+/// Kills before everything starts anew in another directory.
 const KILLS_PER_WORLD: u64 = 50;
 /// How often the server dies beside the process, percent.
 const SERVER_DEATHS: u64 = 2;
@@ -131,19 +133,19 @@ fn in_world(
 ) -> Result<()> {
     let dice = Dice::new(options.seed, number);
     let processes = if number % PAIRS == PAIRS - 1 { 2 } else { 1 };
-    let shared = Shared::default();
+    let progress = Progress::default();
     std::thread::scope(|scope| {
-        let writer = Writer::new(world, &shared, Dice::new(options.seed, !number));
+        let writer = Writer::new(world, &progress, Dice::new(options.seed, !number));
         let writer = scope.spawn(move || writer.run());
-        let ends = Ends(&shared.ends);
-        let killed = Killer { world, shared: &shared, dice, span_ms: 60, held: 0 }
+        let ends = EndOnDrop(&progress.ends);
+        let killed = Killer { world, progress: &progress, dice, span_ms: 60, delivered: 0 }
             .run(kills, processes, tally);
         drop(ends);
         let rotations = writer.join().map_err(|_| anyhow::anyhow!("the writer panicked"))??;
         tally.rotations += rotations;
         killed
     })?;
-    let written = shared.written.load(Ordering::Acquire);
+    let written = progress.written.load(Ordering::Acquire);
     last_start(world, written)?;
     world.settle(written)?;
     tally.lines += written;
@@ -153,28 +155,18 @@ fn in_world(
 /// Whoever starts last delivers everything, and ends in order.
 fn last_start(world: &World, written: u64) -> Result<()> {
     let process = world.start(&[], false)?;
-    let until = Instant::now() + PATIENCE;
-    while oracle::held(&world.sink, world.folder(), written)?.ids < written {
-        ensure!(Instant::now() < until, "the rest is not delivered: {}", process.said());
+    let deadline = Instant::now() + FIXTURE_TIMEOUT;
+    while oracle::stored_ids(&world.sink, world.dir(), written)?.ids < written {
+        ensure!(Instant::now() < deadline, "the rest is not delivered: {}", process.stderr());
         std::thread::sleep(Duration::from_millis(20));
     }
     process.end()
 }
 
-/// What writer and killer know of each other.
-#[derive(Debug, Default)]
-struct Shared {
-    /// Ids whose line is whole in the log, or about to be.
-    written: AtomicU64,
-    /// All ids below were seen in the sink.
-    held: AtomicU64,
-    ends: AtomicBool,
-}
-
 /// Tells the writer to end, also when a panic goes by.
-struct Ends<'s>(&'s AtomicBool);
+struct EndOnDrop<'s>(&'s AtomicBool);
 
-impl Drop for Ends<'_> {
+impl Drop for EndOnDrop<'_> {
     fn drop(&mut self) {
         self.0.store(true, Ordering::Relaxed);
     }
@@ -182,11 +174,11 @@ impl Drop for Ends<'_> {
 
 struct Killer<'w> {
     world: &'w World,
-    shared: &'w Shared,
+    progress: &'w Progress,
     dice: Dice,
     /// The longest time to live; adapted so that most processes get to work.
     span_ms: u64,
-    held: u64,
+    delivered: u64,
 }
 
 impl Killer<'_> {
@@ -228,14 +220,18 @@ impl Killer<'_> {
         if !is_still {
             return Ok(true);
         }
-        let written = self.shared.written.load(Ordering::Acquire);
-        let oracle::Held { ids: held, is_prefix } =
-            oracle::held(&self.world.sink, self.world.folder(), written)?;
-        ensure!(held >= self.held, "{held} ids are held after {} were", self.held);
-        let is_more = held > self.held;
-        self.held = held;
+        let written = self.progress.written.load(Ordering::Acquire);
+        let oracle::StoredIds { ids: delivered, is_prefix } =
+            oracle::stored_ids(&self.world.sink, self.world.dir(), written)?;
+        ensure!(
+            delivered >= self.delivered,
+            "{delivered} ids are held after {} were",
+            self.delivered
+        );
+        let is_more = delivered > self.delivered;
+        self.delivered = delivered;
         if is_prefix {
-            self.shared.held.store(held, Ordering::Release);
+            self.progress.delivered.store(delivered, Ordering::Release);
         }
         Ok(is_more)
     }

@@ -1,4 +1,4 @@
-//! What is written: lines whose every byte follows from their id, and what becomes of them.
+//! The lines that are written: every byte follows from the id, and so do the rows made from them.
 
 use std::collections::BTreeMap;
 

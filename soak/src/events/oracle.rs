@@ -19,7 +19,7 @@ const LAST: usize = 4;
 
 /// Ids that a sink holds, each of them once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Held {
+pub(super) struct StoredIds {
     /// How many.
     pub ids: u64,
     /// They are the first ones that were written, without a gap.
@@ -31,34 +31,34 @@ pub(super) struct Held {
 ///
 /// # Errors
 /// What is wrong.
-pub(super) fn held(sink: &Sink, folder: &Path, written: u64) -> Result<Held> {
-    let held = totals(sink, folder)?;
-    let is_sound = held.most <= 1 && held.lines == held.ids && held.ids <= written;
-    if !is_sound || (held.ids > 0 && held.last >= written) {
+pub(super) fn stored_ids(sink: &Sink, dir: &Path, written: u64) -> Result<StoredIds> {
+    let found = totals(sink, dir)?;
+    let is_sound = found.most <= 1 && found.lines == found.ids && found.ids <= written;
+    if !is_sound || (found.ids > 0 && found.last >= written) {
         let doubled = "SELECT query_id, count FROM by_id WHERE count <> 1 ORDER BY 1 LIMIT 3";
-        let doubled = sink.ask(folder, "by_id", doubled)?;
-        let all = sink.ask(folder, CHECKPOINTS, "SELECT * FROM tidegate_checkpoints")?;
-        bail!("of {written} ids the sink holds {held:?}; doubled: {doubled:?}; at {all:?}");
+        let doubled = sink.ask(dir, "by_id", doubled)?;
+        let all = sink.ask(dir, CHECKPOINTS, "SELECT * FROM tidegate_checkpoints")?;
+        bail!("of {written} ids the sink holds {found:?}; doubled: {doubled:?}; at {all:?}");
     }
-    let is_prefix = held.ids == 0 || held.last + 1 == held.ids;
-    Ok(Held { ids: held.ids, is_prefix })
+    let is_prefix = found.ids == 0 || found.last + 1 == found.ids;
+    Ok(StoredIds { ids: found.ids, is_prefix })
 }
 
 /// Checks that the sink holds exactly the first `written` ids, in every table.
 ///
 /// # Errors
 /// What is wrong.
-pub(super) fn exact(sink: &Sink, folder: &Path, written: u64) -> Result<()> {
-    held(sink, folder, written)?;
-    let (found, expected) = (totals(sink, folder)?, lines::totals(written));
+pub(super) fn exact(sink: &Sink, dir: &Path, written: u64) -> Result<()> {
+    stored_ids(sink, dir, written)?;
+    let (found, expected) = (totals(sink, dir)?, lines::totals(written));
     if found != expected {
-        let ids = sink.ask(folder, "by_id", "SELECT query_id FROM by_id")?;
+        let ids = sink.ask(dir, "by_id", "SELECT query_id FROM by_id")?;
         let ids: BTreeSet<u64> = ids.iter().map(|row| number(&row[0])).collect::<Result<_>>()?;
         let lost: Vec<u64> = (0..written).filter(|id| !ids.contains(id)).take(5).collect();
         bail!("the sink holds {found:?}, which should be {expected:?}; lost: {lost:?}…");
     }
     let mut rows = BTreeMap::new();
-    for row in sink.ask(folder, "by_second", ROWS)? {
+    for row in sink.ask(dir, "by_second", ROWS)? {
         let time = row[1].get(..19).context("a time is too short")?.replace('T', " ");
         let values: Vec<u64> = row[2..].iter().map(|text| number(text)).collect::<Result<_>>()?;
         let values = Row::try_from(values).ok().context("a row has the wrong width")?;
@@ -67,8 +67,8 @@ pub(super) fn exact(sink: &Sink, folder: &Path, written: u64) -> Result<()> {
     compare(&rows, &lines::rows(written))
 }
 
-fn totals(sink: &Sink, folder: &Path) -> Result<Totals> {
-    Ok(match sink.ask(folder, "by_id", TOTALS)?.first() {
+fn totals(sink: &Sink, dir: &Path) -> Result<Totals> {
+    Ok(match sink.ask(dir, "by_id", TOTALS)?.first() {
         None => Totals::default(),
         Some(row) => Totals {
             ids: number(&row[0])?,
@@ -80,15 +80,15 @@ fn totals(sink: &Sink, folder: &Path) -> Result<Totals> {
     })
 }
 
-fn compare(held: &BTreeMap<Key, Row>, expected: &BTreeMap<Key, Row>) -> Result<()> {
+fn compare(rows: &BTreeMap<Key, Row>, expected: &BTreeMap<Key, Row>) -> Result<()> {
     for (key, row) in expected {
-        let found = held.get(key);
+        let found = rows.get(key);
         // Lines of one second are equally late: any of them may be the last one.
         let is_same = found
             .is_some_and(|found| found[..LAST] == row[..LAST] && lines::key(found[LAST]) == *key);
         ensure!(is_same, "`by_second` holds {found:?} for {key:?}, not {row:?}");
     }
-    let extra = held.keys().find(|key| !expected.contains_key(*key));
+    let extra = rows.keys().find(|key| !expected.contains_key(*key));
     ensure!(extra.is_none(), "`by_second` holds {extra:?}, which was never written");
     Ok(())
 }

@@ -1,5 +1,8 @@
-//! Spoils what the process keeps beside the log: every file but the log, the configuration and
-//! the sink is replaced by random bytes, cut at every length, and has every byte flipped.
+//! Spoils what the process keeps beside the log: every file but the log, the configuration and the
+//! sink.
+//!
+//! Each file is replaced by random bytes, cut at every length, and has every byte flipped.
+//! Invariant: whatever was spoilt, the next start delivers every line once.
 
 use std::fmt;
 use std::fs;
@@ -8,7 +11,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result};
 
-use super::Options;
+use super::options::Options;
 use super::sink::Server;
 use super::world::World;
 use crate::dice::Dice;
@@ -43,18 +46,18 @@ pub(super) fn run(options: &Options, server: &Arc<Server>) -> Result<Tally> {
     world.settle(BEFORE)?;
     world.append(BEFORE..LINES)?;
     let mut files = Vec::new();
-    let data = world.folder().join("data");
+    let data = world.dir().join("data");
     if data.is_dir() {
         list(&data, &mut files)?;
     }
     let mut tally = Tally { files: files.len() as u64, trials: 0 };
     let mut dice = Dice::new(options.seed, 7);
     for file in files {
-        let file = file.strip_prefix(world.folder())?.to_owned();
-        let good = fs::read(world.folder().join(&file))?;
+        let file = file.strip_prefix(world.dir())?.to_owned();
+        let good = fs::read(world.dir().join(&file))?;
         for spoilt in spoilt(&good, options.thorough, &mut dice) {
             let copy = world.copy()?;
-            fs::write(copy.folder().join(&file), &spoilt)?;
+            fs::write(copy.dir().join(&file), &spoilt)?;
             copy.settle(LINES).with_context(|| {
                 format!("after `{}` was {}", file.display(), spoilt.escape_ascii())
             })?;
@@ -64,8 +67,8 @@ pub(super) fn run(options: &Options, server: &Arc<Server>) -> Result<Tally> {
     Ok(tally)
 }
 
-fn list(folder: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
-    for entry in fs::read_dir(folder)? {
+fn list(dir: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
+    for entry in fs::read_dir(dir)? {
         let path = entry?.path();
         match path.is_dir() {
             true => list(&path, files)?,

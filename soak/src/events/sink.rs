@@ -1,4 +1,4 @@
-//! The engine that is delivered to, and how it is asked what it holds.
+//! The engine that rows are delivered to: starts and kills its server, and asks it for its rows.
 
 use std::fs;
 use std::path::Path;
@@ -108,10 +108,10 @@ impl Sink {
     ///
     /// # Errors
     /// When the engine does not answer.
-    pub(super) fn ask(&self, folder: &Path, table: &str, sql: &str) -> Result<Vec<Vec<String>>> {
+    pub(super) fn ask(&self, dir: &Path, table: &str, sql: &str) -> Result<Vec<Vec<String>>> {
         let _lives = self.server.is_asked();
         let schema = match &self.server.engine {
-            Running::Sqlite => return ask_sqlite(folder, table, sql),
+            Running::Sqlite => return ask_sqlite(dir, table, sql),
             Running::Postgres(_) => "'public'",
             Running::Mariadb(_) => "DATABASE()",
         };
@@ -142,13 +142,13 @@ impl Sink {
 }
 
 /// Asks a copy: opening the file itself would repair what a kill left for the next start.
-fn ask_sqlite(folder: &Path, table: &str, sql: &str) -> Result<Vec<Vec<String>>> {
-    let copy = folder.join("copy");
+fn ask_sqlite(dir: &Path, table: &str, sql: &str) -> Result<Vec<Vec<String>>> {
+    let copy = dir.join("copy");
     let _ = fs::remove_dir_all(&copy);
     fs::create_dir(&copy)?;
     for end in ["", "-wal", "-journal"] {
         let name = format!("{DATABASE}{end}");
-        match fs::copy(folder.join(&name), copy.join(&name)) {
+        match fs::copy(dir.join(&name), copy.join(&name)) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error.into()),
             _ => {}
         }

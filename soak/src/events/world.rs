@@ -1,4 +1,4 @@
-//! A folder with a log that grows, a configuration, and processes that deliver it.
+//! A directory with a log that grows, a configuration, and processes that deliver it.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
-use testkit::{PATIENCE, TempDir};
+use testkit::{FIXTURE_TIMEOUT, TempDir};
 
 use super::lines;
 use super::oracle;
@@ -42,44 +42,44 @@ pub(super) struct World {
     /// Where rows go.
     pub sink: Sink,
     binary: PathBuf,
-    folder: TempDir,
+    dir: TempDir,
 }
 
 impl World {
-    /// A folder with a configuration and an empty log.
+    /// A directory with a configuration and an empty log.
     ///
     /// # Errors
     /// When the disk says no.
     pub(super) fn new(binary: &Path, server: &Arc<Server>) -> Result<Self> {
-        let folder = TempDir::new()?;
+        let dir = TempDir::new()?;
         let sink = Sink::new(server);
         let config = format!(
             "{CONFIG}\n[[sink]]\nname = \"main\"\nurl = \"{}\"\nflush = \"10ms\"\n",
             sink.url()
         );
-        fs::write(folder.path().join("tidegate.toml"), config)?;
-        fs::create_dir(folder.path().join("log"))?;
+        fs::write(dir.path().join("tidegate.toml"), config)?;
+        fs::create_dir(dir.path().join("log"))?;
         let binary = fs::canonicalize(binary)
             .with_context(|| format!("finding the binary `{}`", binary.display()))?;
-        let world = Self { sink, binary, folder };
+        let world = Self { sink, binary, dir };
         File::create(world.log())?;
         Ok(world)
     }
 
-    /// The folder.
-    pub(super) fn folder(&self) -> &Path {
-        self.folder.path()
+    /// The directory.
+    pub(super) fn dir(&self) -> &Path {
+        self.dir.path()
     }
 
-    /// Keeps the folder for whoever looks into what went wrong, and says where it is.
+    /// Keeps the directory for whoever looks into what went wrong, and says where it is.
     pub(super) fn keep(&mut self) -> String {
-        self.folder.disable_cleanup(true);
-        self.folder().display().to_string()
+        self.dir.disable_cleanup(true);
+        self.dir().display().to_string()
     }
 
     /// The log that grows.
     pub(super) fn log(&self) -> PathBuf {
-        self.folder().join("log/access.log")
+        self.dir().join("log/access.log")
     }
 
     /// Appends the lines of these ids.
@@ -106,7 +106,7 @@ impl World {
     /// When the disk says no.
     pub(super) fn copy(&self) -> Result<Self> {
         let world = Self::new(&self.binary, &self.sink.server)?;
-        copy_all(self.folder(), world.folder())?;
+        copy_all(self.dir(), world.dir())?;
         Ok(world)
     }
 
@@ -121,20 +121,20 @@ impl World {
             }
         };
         command.args(["events", "run"]).args(once.then_some("--once"));
-        command.arg("-c").arg(self.folder().join("tidegate.toml"));
+        command.arg("-c").arg(self.dir().join("tidegate.toml"));
         command.stdin(Stdio::null()).stdout(Stdio::null());
         command
     }
 
-    /// Starts it; what it says goes to a file.
+    /// Starts it; its standard error goes to a file.
     ///
     /// # Errors
     /// When it cannot be started.
     pub(super) fn start(&self, before: &[&str], once: bool) -> Result<Process> {
-        let said = self.folder().join("said");
-        let file = OpenOptions::new().create(true).append(true).open(&said)?;
+        let stderr = self.dir().join("stderr");
+        let file = OpenOptions::new().create(true).append(true).open(&stderr)?;
         let child = self.command(before, once).stderr(file).spawn().context("starting")?;
-        Ok(Process { child, said })
+        Ok(Process { child, stderr })
     }
 
     /// Delivers what is there, and checks that exactly the first `written` ids are held.
@@ -143,9 +143,9 @@ impl World {
     /// When it does not end well, or the sink holds anything else.
     pub(super) fn settle(&self, written: u64) -> Result<()> {
         let mut process = self.start(&[], true)?;
-        let status = process.wait(PATIENCE)?;
-        ensure!(status.success(), "a clean run ended by {status}: {}", process.said());
-        oracle::exact(&self.sink, self.folder(), written)
+        let status = process.wait(FIXTURE_TIMEOUT)?;
+        ensure!(status.success(), "a clean run ended by {status}: {}", process.stderr());
+        oracle::exact(&self.sink, self.dir(), written)
     }
 }
 
@@ -153,7 +153,7 @@ impl World {
 #[derive(Debug)]
 pub(super) struct Process {
     child: Child,
-    said: PathBuf,
+    stderr: PathBuf,
 }
 
 impl Process {
@@ -163,7 +163,7 @@ impl Process {
     /// When it had ended by itself.
     pub(super) fn kill(mut self) -> Result<()> {
         if let Some(status) = self.child.try_wait()? {
-            bail!("it had ended by {status}: {}", self.said());
+            bail!("it had ended by {status}: {}", self.stderr());
         }
         self.child.kill()?;
         self.child.wait()?;
@@ -177,8 +177,8 @@ impl Process {
     pub(super) fn end(mut self) -> Result<()> {
         let id = self.child.id().to_string();
         Command::new("kill").args(["-s", "TERM", &id]).status()?;
-        let status = self.wait(PATIENCE)?;
-        ensure!(status.success(), "told to end, it ended by {status}: {}", self.said());
+        let status = self.wait(FIXTURE_TIMEOUT)?;
+        ensure!(status.success(), "told to end, it ended by {status}: {}", self.stderr());
         Ok(())
     }
 
@@ -187,19 +187,19 @@ impl Process {
     /// # Errors
     /// When it runs on after `limit`.
     pub(super) fn wait(&mut self, limit: Duration) -> Result<ExitStatus> {
-        let until = Instant::now() + limit;
+        let deadline = Instant::now() + limit;
         loop {
             if let Some(status) = self.child.try_wait()? {
                 return Ok(status);
             }
-            ensure!(Instant::now() < until, "it still runs: {}", self.said());
+            ensure!(Instant::now() < deadline, "it still runs: {}", self.stderr());
             std::thread::sleep(GLANCE);
         }
     }
 
-    /// The end of what was said in its folder.
-    pub(super) fn said(&self) -> String {
-        let text = fs::read(&self.said).unwrap_or_default();
+    /// Returns the end of its standard error so far.
+    pub(super) fn stderr(&self) -> String {
+        let text = fs::read(&self.stderr).unwrap_or_default();
         String::from_utf8_lossy(&text[text.len().saturating_sub(2000)..]).into_owned()
     }
 }

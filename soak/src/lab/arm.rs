@@ -1,13 +1,15 @@
-//! What is probed, and what is true of it.
+//! The arms: which server is probed in which way, and what is true of it.
+//!
+//! An arm compares the verdicts of the probe with that truth.
 
 use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
-use super::control::{Control, Seen};
+use super::control::{Control, Lateness};
+use super::options::Options;
 use super::world::{Scene, Shield, World};
-use super::{Options, Outcome};
 
 /// A server with a known cause of its latency, or without it.
 #[derive(Debug)]
@@ -38,6 +40,17 @@ enum Truth {
     Outside,
     /// Nothing is said of any step, and nothing of outside unless the machine is.
     NoStep,
+}
+
+/// What became of an arm.
+#[derive(Debug)]
+pub(super) enum Outcome {
+    /// The verdicts are true.
+    Right(String),
+    /// They are not.
+    Wrong(String),
+    /// This machine cannot make it, and why.
+    Absent(String),
 }
 
 /// Every arm; in a short run those that take no more than seconds.
@@ -122,15 +135,13 @@ impl Arm {
         let mut probe = Command::new(&options.binary);
         probe.args(["lab", "probe", &world.url, "--format", "json"]);
         probe.args(self.probe.split(' ')).args(["--seed", &options.seed.to_string()]);
-        if let Some(folder) = &options.keep {
-            std::fs::create_dir_all(folder).context("making the folder of what is kept")?;
-            probe
-                .arg("--save")
-                .arg(folder.join(self.name.replace(' ', "-")).with_extension("json"));
+        if let Some(dir) = &options.keep {
+            std::fs::create_dir_all(dir).context("making the directory of what is kept")?;
+            probe.arg("--save").arg(dir.join(self.name.replace(' ', "-")).with_extension("json"));
         }
         let control = Control::begin();
         let output = probe.output().context("starting the probe")?;
-        let seen = control.end();
+        let lateness = control.end();
         drop(world);
         if !output.status.success() {
             bail!("{}: {}", self.name, String::from_utf8_lossy(&output.stderr));
@@ -139,18 +150,20 @@ impl Arm {
             .with_context(|| format!("{}: reading the report", self.name))?;
         let verdicts = report["verdicts"].as_array().cloned().unwrap_or_default();
         let words = verdicts.iter().map(brief).collect::<Vec<_>>().join("; ");
-        let busy = || format!("this machine slows servers down itself: {seen}; said {words}");
-        Ok(match self.truth.holds(&verdicts, seen) {
-            Held::Yes => Outcome::Right(words),
-            Held::NotHere => Outcome::Absent(busy()),
-            Held::No => Outcome::Wrong(format!("{words}, but the truth is {:?}", self.truth)),
+        let busy = || {
+            format!("this machine slows servers down itself: {lateness}; the verdicts are {words}")
+        };
+        Ok(match self.truth.holds(&verdicts, lateness) {
+            Agreement::Yes => Outcome::Right(words),
+            Agreement::NotHere => Outcome::Absent(busy()),
+            Agreement::No => Outcome::Wrong(format!("{words}, but the truth is {:?}", self.truth)),
         })
     }
 }
 
 /// Whether verdicts are true.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Held {
+enum Agreement {
     Yes,
     No,
     /// What they add to the truth is true of a machine that is not quiet.
@@ -158,20 +171,20 @@ enum Held {
 }
 
 impl Truth {
-    fn holds(self, verdicts: &[Value], seen: Seen) -> Held {
+    fn holds(self, verdicts: &[Value], lateness: Lateness) -> Agreement {
         if self.is_in(verdicts) {
-            return Held::Yes;
+            return Agreement::Yes;
         }
         let inside: Vec<Value> =
             verdicts.iter().filter(|verdict| verdict["kind"] != "outside").cloned().collect();
         match self {
-            Self::Step(_) if !seen.is_quiet() && self.is_in(&inside) => Held::Yes,
+            Self::Step(_) if !lateness.is_quiet() && self.is_in(&inside) => Agreement::Yes,
             // A busy machine is late to take calls up, too, and starts slowly after a stop.
-            Self::NoStep if !seen.is_quiet() && self.is_in(&without(&inside, "wait")) => {
-                Held::NotHere
+            Self::NoStep if !lateness.is_quiet() && self.is_in(&without(&inside, "wait")) => {
+                Agreement::NotHere
             }
-            Self::Outside if !seen.is_quiet() => Held::NotHere,
-            _ => Held::No,
+            Self::Outside if !lateness.is_quiet() => Agreement::NotHere,
+            _ => Agreement::No,
         }
     }
 
@@ -227,6 +240,6 @@ fn without(verdicts: &[Value], step: &str) -> Vec<Value> {
 fn brief(verdict: &Value) -> String {
     let kind = verdict["kind"].as_str().unwrap_or("?");
     let detail = ["quantum_ms", "period_ms", "step", "attribute", "reason"];
-    let said = detail.iter().find(|key| !verdict[**key].is_null());
-    said.map_or_else(|| kind.to_owned(), |key| format!("{kind} {}", verdict[*key]))
+    let stated = detail.iter().find(|key| !verdict[**key].is_null());
+    stated.map_or_else(|| kind.to_owned(), |key| format!("{kind} {}", verdict[*key]))
 }

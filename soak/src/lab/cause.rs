@@ -1,6 +1,6 @@
 //! What makes a server slow from outside: a quota, stops, delayed system calls.
 //!
-//! Invariant: dropped, it is over, and nothing of it is left.
+//! Invariant: each ends when it is dropped, and leaves nothing behind.
 
 use std::fs;
 use std::io;
@@ -20,7 +20,7 @@ const GROUPS: &str = "/sys/fs/cgroup";
 /// A share of a processor, by the kernel's CFS bandwidth control.
 #[derive(Debug)]
 pub(super) struct Quota {
-    folder: PathBuf,
+    dir: PathBuf,
 }
 
 impl Quota {
@@ -32,7 +32,7 @@ impl Quota {
         let name = format!("tidegate-soak-{process}");
         let (quota, period) = (quota.as_micros(), period.as_micros());
         let first = Path::new(GROUPS).join("cpu");
-        let (folder, settings) = match first.is_dir() {
+        let (dir, settings) = match first.is_dir() {
             true => (
                 first.join(name),
                 vec![
@@ -42,12 +42,12 @@ impl Quota {
             ),
             false => (Path::new(GROUPS).join(name), vec![("cpu.max", format!("{quota} {period}"))]),
         };
-        fs::create_dir(&folder)?;
-        let group = Self { folder };
+        fs::create_dir(&dir)?;
+        let group = Self { dir };
         for (file, value) in settings {
-            fs::write(group.folder.join(file), value)?;
+            fs::write(group.dir.join(file), value)?;
         }
-        fs::write(group.folder.join("cgroup.procs"), process.to_string())?;
+        fs::write(group.dir.join("cgroup.procs"), process.to_string())?;
         Ok(group)
     }
 }
@@ -55,12 +55,12 @@ impl Quota {
 impl Drop for Quota {
     fn drop(&mut self) {
         // A group can go when its processes are elsewhere, which takes a moment.
-        let parent = self.folder.parent().unwrap_or(Path::new(GROUPS)).join("cgroup.procs");
-        let members = fs::read_to_string(self.folder.join("cgroup.procs")).unwrap_or_default();
+        let parent = self.dir.parent().unwrap_or(Path::new(GROUPS)).join("cgroup.procs");
+        let members = fs::read_to_string(self.dir.join("cgroup.procs")).unwrap_or_default();
         for process in members.lines() {
             let _ = fs::write(&parent, process);
         }
-        let _ = fs::remove_dir(&self.folder);
+        let _ = fs::remove_dir(&self.dir);
     }
 }
 

@@ -1,7 +1,6 @@
-//! A thread that does nothing but sleep, beside a server: whether this machine slows things down
-//! by itself.
+//! A thread that only sleeps, beside a server: does this machine slow things down by itself?
 //!
-//! Invariant: it asks for as little as a step of the server does, a sleep of a millisecond, so what
+//! Invariant: it asks for as little as a step of the server, a sleep of a millisecond. So whatever
 //! keeps it waiting keeps the server waiting too.
 
 use std::fmt;
@@ -20,12 +19,12 @@ const QUIET_ONE_IN: u64 = 10_000;
 #[derive(Debug)]
 pub(super) struct Control {
     is_over: Arc<AtomicBool>,
-    thread: JoinHandle<Seen>,
+    thread: JoinHandle<Lateness>,
 }
 
 /// What it saw.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Seen {
+pub(super) struct Lateness {
     sleeps: u64,
     late: u64,
 }
@@ -34,35 +33,35 @@ impl Control {
     /// Begins to sleep.
     pub(super) fn begin() -> Self {
         let is_over = Arc::new(AtomicBool::new(false));
-        let told = Arc::clone(&is_over);
+        let ends = Arc::clone(&is_over);
         let thread = std::thread::spawn(move || {
-            let mut seen = Seen::default();
-            while !told.load(Ordering::Relaxed) {
+            let mut lateness = Lateness::default();
+            while !ends.load(Ordering::Relaxed) {
                 let begun = Instant::now();
                 std::thread::sleep(SLEEP);
-                seen.sleeps += 1;
-                seen.late += u64::from(begun.elapsed() > SLEEP + LATE);
+                lateness.sleeps += 1;
+                lateness.late += u64::from(begun.elapsed() > SLEEP + LATE);
             }
-            seen
+            lateness
         });
         Self { is_over, thread }
     }
 
     /// Ends, and returns what it saw.
-    pub(super) fn end(self) -> Seen {
+    pub(super) fn end(self) -> Lateness {
         self.is_over.store(true, Ordering::Relaxed);
         self.thread.join().unwrap_or_default()
     }
 }
 
-impl Seen {
+impl Lateness {
     /// Whether the machine let a sleeper run when it was due, nearly always.
     pub(super) fn is_quiet(self) -> bool {
         self.late * QUIET_ONE_IN <= self.sleeps
     }
 }
 
-impl fmt::Display for Seen {
+impl fmt::Display for Lateness {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { sleeps, late } = self;
         write!(out, "of {sleeps} sleeps beside it, {late} ended over {} ms late", LATE.as_millis())

@@ -8,8 +8,8 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use testkit::{Absent, Server, TempDir, free_port, require};
 
-use super::Options;
 use super::cause::{Delays, Quota, Stops};
+use super::options::Options;
 use crate::dice::Dice;
 
 const PROGRAM: &str = include_str!("server.py");
@@ -49,7 +49,7 @@ pub(super) struct World {
     _delays: Option<Delays>,
     _shield: Option<Server>,
     _server: Server,
-    _folder: TempDir,
+    _dir: TempDir,
 }
 
 impl World {
@@ -58,7 +58,7 @@ impl World {
     /// # Errors
     /// When a server does not listen.
     pub(super) fn start(scene: &Scene, options: &Options) -> Result<Result<Self, String>> {
-        let folder = TempDir::new().context("making a folder")?;
+        let dir = TempDir::new().context("making a directory")?;
         let (kind, words) = match scene {
             Scene::CacheLock(_) => ("origin", ""),
             Scene::Plain { kind, options } => (*kind, *options),
@@ -67,7 +67,7 @@ impl World {
             Scene::Stops => ("steps", ""),
         };
         let address = loopback();
-        let file = folder.path().join("server.py");
+        let file = dir.path().join("server.py");
         fs::write(&file, PROGRAM)?;
         let mut program = Command::new(crate::workers::interpreter()?);
         program.arg(&file).arg(address.port().to_string()).arg(kind).args(words.split_whitespace());
@@ -80,7 +80,7 @@ impl World {
             _delays: None,
             _shield: None,
             _server: server,
-            _folder: folder,
+            _dir: dir,
         };
         let process = world._server.process_id();
         match scene {
@@ -124,7 +124,7 @@ impl Shield {
         origin: SocketAddr,
     ) -> Result<Option<(Command, SocketAddr)>> {
         let before = loopback();
-        let folder = world._folder.path();
+        let dir = world._dir.path();
         let command = match self {
             Self::Nginx => {
                 let Some(program) = require("nginx", Absent::Skip) else { return Ok(None) };
@@ -138,16 +138,16 @@ impl Shield {
                      proxy_cache kept; proxy_cache_lock on; proxy_cache_lock_age 30s;\n\
                      proxy_cache_lock_timeout 30s; }} }} }}\n"
                 );
-                fs::write(folder.join("nginx.conf"), config)?;
+                fs::write(dir.join("nginx.conf"), config)?;
                 let mut nginx = Command::new(program);
-                nginx.arg("-p").arg(folder).args(["-c", "nginx.conf", "-e", "error.log"]);
+                nginx.arg("-p").arg(dir).args(["-c", "nginx.conf", "-e", "error.log"]);
                 nginx
             }
             Self::Varnish => {
                 let Some(program) = require("varnishd", Absent::Skip) else { return Ok(None) };
                 let mut varnish = Command::new(program);
                 varnish.args(["-F", "-a", &before.to_string(), "-b", &origin.to_string()]);
-                varnish.arg("-n").arg(folder.join("varnish"));
+                varnish.arg("-n").arg(dir.join("varnish"));
                 varnish
             }
             Self::Tidegate => {
@@ -157,7 +157,7 @@ impl Shield {
                      [[route]]\npath = \"/{{*rest}}\"\nto = \"upstream:origin\"\ncache = {{}}\n",
                     loopback()
                 );
-                let file = folder.join("tidegate.toml");
+                let file = dir.join("tidegate.toml");
                 fs::write(&file, config)?;
                 let mut tidegate = Command::new(&options.binary);
                 tidegate.arg("serve").arg("-c").arg(file);

@@ -63,19 +63,19 @@ impl<'w> Shared<'w> {
 
     /// Waits until no request that costs a worker is under way in a pool; none begins until what is
     /// returned is dropped.
-    pub(super) fn peace(&self, pool: usize) -> Peace<'_> {
+    pub(super) fn pause_deadly(&self, pool: usize) -> DeadlyPause<'_> {
         while self.deadly[pool].swap(true, Ordering::Relaxed) {
             sleep(Duration::from_millis(20));
         }
-        Peace(&self.deadly[pool])
+        DeadlyPause(&self.deadly[pool])
     }
 }
 
 /// See [`Shared::peace`].
 #[derive(Debug)]
-pub(super) struct Peace<'s>(&'s AtomicBool);
+pub(super) struct DeadlyPause<'s>(&'s AtomicBool);
 
-impl Drop for Peace<'_> {
+impl Drop for DeadlyPause<'_> {
     fn drop(&mut self) {
         self.0.store(false, Ordering::Relaxed);
     }
@@ -175,9 +175,9 @@ impl<'s> Visitor<'s> {
             Ok(reply) if reply.status == 200 => {
                 return match self.fault_in(ask, reply) {
                     None => tally.request(ask.kind, "right", false),
-                    Some(why) => {
+                    Some(reason) => {
                         tally.request(ask.kind, "wrong", false);
-                        tally.wrong(format!("wrong: {why}: {} {}", ask.method, ask.target));
+                        tally.wrong(format!("wrong: {reason}: {} {}", ask.method, ask.target));
                     }
                 };
             }

@@ -16,7 +16,7 @@ pub(super) const TIMEOUT: Duration = Duration::from_secs(4);
 /// The pools' names, which paths begin with, and the files of their apps.
 pub(super) const POOLS: [(&str, &str); 2] = [("asgi", "app.py"), ("wsgi", "plain.py")];
 /// Memory that a worker may have before it is replaced.
-pub(super) const MEMORY_MAX: u64 = 60_000_000;
+pub(super) const MEMORY_BYTES_MAX: u64 = 60_000_000;
 
 const APPS: [&str; 2] = [include_str!("app.py"), include_str!("plain.py")];
 const FAULTS: &str = include_str!("faults.py");
@@ -34,14 +34,14 @@ pub(super) struct World {
     pub shares: [bool; POOLS.len()],
     /// Its process.
     pub server: Server,
-    folder: TempDir,
+    dir: TempDir,
 }
 
 /// Processes of a pool that hold something for its workers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Holders {
     /// Holds what is preloaded.
-    pub keeper: u32,
+    pub preload_process: u32,
     /// Holds the app.
     pub parent: u32,
 }
@@ -52,24 +52,25 @@ impl World {
     /// # Errors
     /// When it does not listen, or its pools do not come into service.
     pub(super) fn start(binary: &Path, shares: bool) -> Result<Self> {
-        let folder = TempDir::new().context("making a folder")?;
+        let dir = TempDir::new().context("making a directory")?;
         let public = SocketAddr::from(([127, 0, 0, 1], free_port()));
         let admin = SocketAddr::from(([127, 0, 0, 1], free_port()));
-        fs::write(folder.path().join("models.py"), MODELS)?;
-        fs::write(folder.path().join("faults.py"), FAULTS)?;
+        fs::write(dir.path().join("models.py"), MODELS)?;
+        fs::write(dir.path().join("faults.py"), FAULTS)?;
         let shares = [true, shares];
         let mut config = format!(
             "cores = {{ edge = 2, work = 1 }}\n[listen]\npublic = \"{public}\"\n\
              admin = \"{admin}\"\n"
         );
         for (pool, (name, file)) in POOLS.iter().enumerate() {
-            fs::write(folder.path().join(file), APPS[pool])?;
+            fs::write(dir.path().join(file), APPS[pool])?;
             let module = file.trim_end_matches(".py");
             let share = if shares[pool] { "on" } else { "off" };
             config += &format!(
                 "\n[[upstream]]\nname = \"{name}\"\npython = \"{module}:app\"\n\
                  preload = \"models:load\"\ninterpreter = \"{interpreter}\"\nworkers = 4\n\
-                 requests_max = 60\nmemory_bytes_max = \"{MEMORY_MAX}B\"\nboot_timeout = \"20s\"\n\
+                 requests_max = 60\nmemory_bytes_max = \"{MEMORY_BYTES_MAX}B\"\n\
+                 boot_timeout = \"20s\"\n\
                  timeout = \"{timeout}s\"\ndrain_timeout = \"6s\"\nshare_memory = \"{share}\"\n\
                  canary = {{ path = \"/{name}/fill/canary/10\", status = 200 }}\n\
                  \n[[route]]\npath = \"/{name}/{{*rest}}\"\nto = \"upstream:{name}\"\n",
@@ -77,12 +78,12 @@ impl World {
                 timeout = TIMEOUT.as_secs(),
             );
         }
-        let file = folder.path().join("tidegate.toml");
+        let file = dir.path().join("tidegate.toml");
         fs::write(&file, config).context("writing the configuration")?;
         let mut command = Command::new(binary);
         command.arg("serve").arg("-c").arg(&file);
         let server = Server::spawn(command, public).context("starting the server")?;
-        let world = Self { public, admin, shares, server, folder };
+        let world = Self { public, admin, shares, server, dir };
         for pool in 0..POOLS.len() {
             world.wait(pool, "in service", is_whole)?;
         }
@@ -121,13 +122,13 @@ impl World {
         what: &str,
         is_it: impl Fn(&Value) -> bool,
     ) -> Result<()> {
-        let until = Instant::now() + 10 * TIMEOUT;
+        let deadline = Instant::now() + 10 * TIMEOUT;
         loop {
-            let told = self.pool(pool)?;
-            if is_it(&told) {
+            let status = self.pool(pool)?;
+            if is_it(&status) {
                 return Ok(());
             }
-            ensure!(Instant::now() < until, "`{}` is not {what}: {told:#}", POOLS[pool].0);
+            ensure!(Instant::now() < deadline, "`{}` is not {what}: {status:#}", POOLS[pool].0);
             std::thread::sleep(GLANCE);
         }
     }
@@ -146,7 +147,7 @@ impl World {
     /// # Errors
     /// When the disk says no.
     pub(super) fn write_app(&self, pool: usize, text: &str) -> Result<()> {
-        let file = self.folder.path().join(POOLS[pool].1);
+        let file = self.dir.path().join(POOLS[pool].1);
         let new = file.with_extension("new");
         fs::write(&new, text)?;
         Ok(fs::rename(new, file)?)
@@ -154,7 +155,7 @@ impl World {
 
     /// Every process that one of the pools has started, by whatever way.
     pub(super) fn processes(&self) -> BTreeSet<u32> {
-        let marker = format!("TIDEGATE_CONTROL={}", self.folder.path().display());
+        let marker = format!("TIDEGATE_CONTROL={}", self.dir.path().display());
         let is_ours = |pid: &u32| {
             let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
             environment.split(|byte| *byte == 0).any(|it| it.starts_with(marker.as_bytes()))
@@ -202,14 +203,14 @@ pub(super) fn serving(pool: &Value) -> Vec<u32> {
     serving.filter_map(|it| u32::try_from(it["pid"].as_u64()?).ok()).collect()
 }
 
-/// Keeper and parent, where there is one of each.
+/// Preload process and parent, where there is one of each.
 pub(super) fn holders(pool: &Value) -> Option<Holders> {
     let all = pool["holders"].as_array()?;
     let pid = |at: usize| u32::try_from(all[at].as_u64()?).ok();
     if all.len() != 2 {
         return None;
     }
-    Some(Holders { keeper: pid(0)?, parent: pid(1)? })
+    Some(Holders { preload_process: pid(0)?, parent: pid(1)? })
 }
 
 /// Sends a signal; one that has ended gets none.

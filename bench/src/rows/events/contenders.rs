@@ -1,4 +1,4 @@
-//! The programs of row `events`, and how each is told what to read and asked what it counted.
+//! The programs of row `events`: what each reads, and where each puts what it counted.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -24,15 +24,15 @@ pub(super) struct Contender {
     pub name: &'static str,
     /// The lines of its file.
     pub lines: u64,
-    /// How it says what it counted.
-    pub told: Told,
+    /// Where it puts what it counted.
+    pub result: ResultSource,
     /// Makes its words, for a folder of its own.
     pub command: Make,
 }
 
-/// How a program says how many lines it counted.
+/// Where a program puts the number of lines it counted.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Told {
+pub(super) enum ResultSource {
     /// On stdout.
     Printed,
     /// In `events.db`, asked by this expression over table `reads`.
@@ -64,14 +64,14 @@ fn ours(setup: &Setup, all: u64) -> Result<Vec<Contender>> {
     let program = setup.tidegate()?.display().to_string();
     let contender = |(name, kind, lines, what): (&'static str, Kind, u64, &'static str)| {
         let (program, log) = (program.clone(), log(setup, kind, lines)?);
-        let command = move |folder: &Path| {
-            let config = folder.join("tidegate.toml");
+        let command = move |dir: &Path| {
+            let config = dir.join("tidegate.toml");
             fs::write(&config, configuration(&log, kind, what))?;
             let words = [&program, "events", "run", "--once", "-c"].map(str::to_owned);
             Ok([&words[..], &[config.display().to_string()]].concat())
         };
-        let told = Told::Delivered(if name == RAW { "count(*)" } else { "sum(count)" });
-        Ok(Contender { name, lines, told, command: Box::new(command) })
+        let result = ResultSource::Delivered(if name == RAW { "count(*)" } else { "sum(count)" });
+        Ok(Contender { name, lines, result, command: Box::new(command) })
     };
     cases.into_iter().map(contender).collect()
 }
@@ -86,18 +86,18 @@ fn configuration(log: &Path, kind: Kind, what: &str) -> String {
     )
 }
 
-/// Services of source 001's kind.
+/// What a Python team would run: the Logbunker's two processes, an insert for each event, DuckDB.
 fn services(setup: &Setup, all: u64) -> Result<Vec<Contender>> {
     let python = setup.python()?;
     let log = |lines| log(setup, Kind::Combined, lines);
     let script = |name: &str| setup.root().join("bench/peers").join(name).display().to_string();
     let contender = |name, lines, program: Vec<String>, log: PathBuf| {
         let words = [vec![python.display().to_string()], program].concat();
-        let command = move |folder: &Path| {
-            let files = [log.as_path(), folder].map(|path| path.display().to_string());
+        let command = move |dir: &Path| {
+            let files = [log.as_path(), dir].map(|path| path.display().to_string());
             Ok([&words[..], &files[..]].concat())
         };
-        Contender { name, lines, told: Told::Printed, command: Box::new(command) }
+        Contender { name, lines, result: ResultSource::Printed, command: Box::new(command) }
     };
     const FEW: u64 = 10_000;
     Ok(vec![
@@ -110,19 +110,19 @@ fn services(setup: &Setup, all: u64) -> Result<Vec<Contender>> {
 
 /// Compiles the Logbunker; returns the words that run it.
 fn cython(setup: &Setup, python: &Path) -> Result<Vec<String>> {
-    let folder = setup.folder("cython")?;
+    let dir = setup.dir("cython")?;
     for name in ["logbunker.py", "logbunker.pxd"] {
-        fs::copy(setup.root().join("bench/peers").join(name), folder.join(name))?;
+        fs::copy(setup.root().join("bench/peers").join(name), dir.join(name))?;
     }
     let compile = ["-m", "Cython.Build.Cythonize", "--inplace", "-3", "logbunker.py"];
-    let output = Command::new(python).args(compile).current_dir(&folder).output()?;
-    let said = String::from_utf8_lossy(&output.stderr);
-    ensure!(output.status.success(), "compile the Cython Logbunker: {}\n{said}", output.status);
+    let output = Command::new(python).args(compile).current_dir(&dir).output()?;
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    ensure!(output.status.success(), "compile the Cython Logbunker: {}\n{stderr}", output.status);
     // Without its source Python takes what was compiled, or nothing.
-    fs::remove_file(folder.join("logbunker.py")).context("remove `logbunker.py`")?;
+    fs::remove_file(dir.join("logbunker.py")).context("remove `logbunker.py`")?;
     let program = format!(
         "import sys; sys.path.insert(0, {:?}); import logbunker; logbunker.main(*sys.argv[1:])",
-        folder.display().to_string()
+        dir.display().to_string()
     );
     Ok(vec!["-c".to_owned(), program])
 }
@@ -133,15 +133,15 @@ fn tools(setup: &Setup, all: u64) -> Result<Vec<Contender>> {
     let scanner = std::env::current_exe()?.display().to_string();
     let [all_log, some_log] = [log(setup, Kind::Combined, all)?, log(setup, Kind::Combined, SOME)?]
         .map(|log| log.display().to_string());
-    let contender = |name, lines, told, words: &[&str]| {
+    let contender = |name, lines, result, words: &[&str]| {
         let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
-        Contender { name, lines, told, command: Box::new(move |_| Ok(words.clone())) }
+        Contender { name, lines, result, command: Box::new(move |_| Ok(words.clone())) }
     };
     let report = ["goaccess", "--log-format=COMBINED", "--no-progress", "-o", "goaccess.json"];
     Ok(vec![
-        contender("mawk", all, Told::Printed, &["mawk", MAWK, &all_log]),
-        contender("GoAccess", SOME, Told::Unsaid, &[&report[..], &[&some_log]].concat()),
-        contender("bare scanner", all, Told::Printed, &[&scanner, "--scan", &all_log]),
+        contender("mawk", all, ResultSource::Printed, &["mawk", MAWK, &all_log]),
+        contender("GoAccess", SOME, ResultSource::Unsaid, &[&report[..], &[&some_log]].concat()),
+        contender("bare scanner", all, ResultSource::Printed, &[&scanner, "--scan", &all_log]),
     ])
 }
 

@@ -4,7 +4,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 
-use super::Ran;
+use super::CommandRun;
 use crate::measure::Measurement;
 use crate::peers::nginx;
 use crate::process::{Cpu, Server};
@@ -74,7 +74,7 @@ fn tidegate(setup: &Setup, server: &Server, seconds: u64, more: &[&str]) -> Resu
         .args(more)
         .arg("--for")
         .args([format!("{seconds}s"), format!("http://{}{PATH}", server.address)]);
-    let Ran { printed, cpu, .. } = super::run(&mut command)?;
+    let CommandRun { printed, cpu, .. } = super::run(&mut command)?;
     let report: serde_json::Value = serde_json::from_str(&printed)?;
     let number = |name: &str| report["load"][name].as_f64().context("read our report");
     ensure!(
@@ -89,7 +89,8 @@ fn wrk(server: &Server, seconds: u64) -> Result<Trial> {
     command
         .args(["-t1", "-c64", &format!("-d{seconds}s")])
         .arg(format!("http://{}{PATH}", server.address));
-    let Ran { printed, cpu, .. } = super::run(&mut command).context("hint: apt-get install wrk")?;
+    let CommandRun { printed, cpu, .. } =
+        super::run(&mut command).context("hint: apt-get install wrk")?;
     ensure!(!printed.contains("Non-2xx"), "wrk: {printed}");
     let (requests, rate) = crate::wrk::figures(&printed)?;
     Ok(Trial { cpu: each(cpu, requests), rate })

@@ -21,8 +21,8 @@ pub(crate) const ROW: Row = Row {
         \"Late\" is the time between the moment at which a call was meant to be sent and its \
         sending; none is sent early.\n\
         A call over a new connection lasts from before its name is looked up to the last byte.\n\
-        curl's is its `time_total`, of as many calls of one process at the same rate (`--rate \
-        150/s`), evenly sent.\n\
+        For curl that is its `time_total`, of as many calls of one process, evenly sent at the \
+        same rate (`--rate 150/s`).\n\
         Latencies are far above those of a generator that never pauses: server and client are \
         woken for each call.",
     peers: &["tidegate", "curl", "nginx"],
@@ -39,7 +39,7 @@ const LATE_P99_US_MAX: f64 = 50.0;
 
 /// What `--save` keeps, as far as it is looked at.
 #[derive(Deserialize)]
-struct Saved {
+struct SavedSession {
     series: Vec<Series>,
 }
 
@@ -103,7 +103,7 @@ fn probe(
     (rate, calls): (usize, usize),
     keeps_alive: bool,
 ) -> Result<(Vec<f64>, Vec<f64>)> {
-    let file = setup.memory_folder("probe")?.join("calls.json");
+    let file = setup.memory_dir("probe")?.join("calls.json");
     let mut command = Command::new(setup.tidegate()?);
     command.args(["lab", "probe", "--format", "json", "--rate", &rate.to_string(), "--save"]);
     command.arg(&file).args(["-n", &calls.to_string(), &url(server)]);
@@ -111,7 +111,7 @@ fn probe(
         command.arg("--keep-alive");
     }
     super::run(&mut command)?;
-    let saved: Saved = serde_json::from_slice(&std::fs::read(&file)?)?;
+    let saved: SavedSession = serde_json::from_slice(&std::fs::read(&file)?)?;
     let series = saved.series.into_iter().next().context("no series was kept")?;
     ensure!(series.total_ms.len() == calls, "{} of {calls} calls", series.total_ms.len());
     let late = series.attributes.into_iter().find(|attribute| attribute.name == "late_ms");

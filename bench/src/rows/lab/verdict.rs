@@ -8,7 +8,7 @@ use std::process::Command;
 use anyhow::{Context, Result, ensure};
 use stdx::Random;
 
-use super::Ran;
+use super::CommandRun;
 use crate::measure::Measurement;
 use crate::rows::Row;
 use crate::setup::Setup;
@@ -20,9 +20,9 @@ pub(crate) const ROW: Row = Row {
         The time is that of the whole process on one core: reading, quantiles, the histogram and \
         every search.\n\
         Smooth calls are lognormal around 5 ms.\n\
-        With a comb, a tenth of them waits for one to six quanta of 40 ms, with a deviation of a \
-        twentieth of one.\n\
-        diptest is a Python program that reads the same file and says whether it has one hump or \
+        With a comb, a tenth of them waits for one to six quanta of 40 ms, with a deviation of \
+        2 ms.\n\
+        The Python program diptest reads the same file and says whether it has one mode or \
         several.\n\
         That is a part of our answer.\n\
         It judges 50 calls by 1,999 bootstraps, and a million by the package's table, which it \
@@ -63,10 +63,10 @@ impl Case {
 }
 
 fn run(setup: &Setup) -> Result<Vec<Measurement>> {
-    let folder = setup.memory_folder("calls")?;
+    let dir = setup.memory_dir("calls")?;
     let mut measurements = Vec::new();
     for (number, case) in CASES.iter().enumerate() {
-        let file = folder.join(format!("{number}.csv"));
+        let file = dir.join(format!("{number}.csv"));
         write(case, &file).with_context(|| format!("write `{}`", file.display()))?;
         let (mut ours, mut theirs) = (Vec::new(), Vec::new());
         for _ in 0..setup.rounds {
@@ -81,13 +81,13 @@ fn run(setup: &Setup) -> Result<Vec<Measurement>> {
     Ok(measurements)
 }
 
-fn seconds(case: &str, runs: &[Ran]) -> [Measurement; 2] {
+fn seconds(case: &str, runs: &[CommandRun]) -> [Measurement; 2] {
     let wall = runs.iter().map(|run| run.took.as_secs_f64());
     let cpu = runs.iter().map(|run| run.cpu.total_us() / 1e6);
     [Measurement::new(case, "seconds", wall), Measurement::new(case, "CPU seconds", cpu)]
 }
 
-fn report(setup: &Setup, case: &Case, file: &Path) -> Result<Ran> {
+fn report(setup: &Setup, case: &Case, file: &Path) -> Result<CommandRun> {
     let mut command = Command::new(setup.tidegate()?);
     let ran = super::run(command.args(["lab", "report", "--format", "json", "--from"]).arg(file))?;
     let report: serde_json::Value = serde_json::from_str(&ran.printed)?;

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use anyhow::{Result, ensure};
 
-use super::{headlines, minilm_folder, text};
-use crate::contest::{self, Contestant, Done};
+use super::{headlines, minilm_dir, text};
+use crate::contest::{self, Contestant, TaskResult};
 use crate::measure::Measurement;
 use crate::rows::Row;
 use crate::setup::Setup;
@@ -22,8 +22,8 @@ pub(crate) const ROW: Row = Row {
         Tidegate is `crates/models` in a program of its own.\n\
         At its defaults it uses average linkage at 0.35 up to 5,000 rows, and communities at 0.5 \
         above.\n\
-        scikit-learn is `AgglomerativeClustering` of cosine and average at the same limit, on the \
-        same vectors.\n\
+        For scikit-learn it is `AgglomerativeClustering` of cosine and average, at the same limit \
+        on the same vectors.\n\
         V-measure and adjusted Rand index are against the stories of the data set, in thousandths.",
     peers: &["tidegate", "scikit-learn"],
     run,
@@ -39,9 +39,9 @@ const ALL: usize = 10_000;
 const BOTH: [usize; 2] = [1000, 4400];
 
 fn run(setup: &Setup) -> Result<Vec<Measurement>> {
-    let folder = text(&minilm_folder(setup)?);
+    let dir = text(&minilm_dir(setup)?);
     let (titles, stories) = headlines(setup, ALL)?;
-    let mut ours = Contestant::ours(setup, OURS, &["texts", &folder, "bf16", &text(&titles)])?;
+    let mut ours = Contestant::ours(setup, OURS, &["texts", &dir, "bf16", &text(&titles)])?;
     // A first run finds the pages that it needs.
     ours.run("embed-100", 0.0)?;
     let few = (0..setup.rounds).map(|_| ours.run("embed-1000", 0.0)).collect::<Result<Vec<_>>>()?;
@@ -50,7 +50,7 @@ fn run(setup: &Setup) -> Result<Vec<Measurement>> {
         milliseconds(&format!("{OURS}, 1000"), "embedding, CPU ms", &few),
         milliseconds(&format!("{OURS}, 10000"), "embedding, CPU ms", &many),
     ];
-    let vectors = setup.folder("vectors")?.join("ours");
+    let vectors = setup.dir("vectors")?.join("ours");
     ours.write("vectors", &vectors)?;
     let counts = BOTH.map(|count| count.to_string());
     let words = [&*text(&vectors), DIMS, SIMILARITY, &counts[0], &counts[1]];
@@ -70,7 +70,7 @@ fn run(setup: &Setup) -> Result<Vec<Measurement>> {
 
 const GROUPING: &str = "grouping, CPU ms";
 
-fn milliseconds(case: &str, figure: &str, done: &[Done]) -> Measurement {
+fn milliseconds(case: &str, figure: &str, done: &[TaskResult]) -> Measurement {
     Measurement::new(case, figure, done.iter().map(|done| done.cpu_ms()))
 }
 
@@ -98,10 +98,10 @@ fn judge(
     count: usize,
     stories: &Path,
 ) -> Result<Vec<Measurement>> {
-    let folder = setup.folder("groups")?;
+    let dir = setup.dir("groups")?;
     let mut scores = Vec::new();
     for contestant in &mut *contestants {
-        let file = folder.join(&contestant.name);
+        let file = dir.join(&contestant.name);
         contestant.write(&format!("groups-{count}"), &file)?;
         let words = [&*text(stories), &text(&file)];
         let printed = contest::script(setup, "story_scores.py", &words)?;

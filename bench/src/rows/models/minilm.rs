@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::Result;
 
-use super::{cosines, headlines, minilm_folder, text};
+use super::{cosines, headlines, minilm_dir, text};
 use crate::contest::{self, Contestant, alternate, ratio};
 use crate::measure::Measurement;
 use crate::rows::Row;
@@ -62,19 +62,19 @@ fn run(setup: &Setup) -> Result<Vec<Measurement>> {
 
 /// Ours in three precisions, then ONNX Runtime in two.
 fn start(setup: &Setup) -> Result<Vec<Contestant>> {
-    let folder = minilm_folder(setup)?;
+    let dir = minilm_dir(setup)?;
     let (titles, _) = headlines(setup, if setup.quick { 300 } else { 1000 })?;
     let (floats, bytes) = (setup.cached("minilm.onnx")?, setup.cached("minilm-int8.onnx")?);
-    let (folder_name, titles) = (text(&folder), text(&titles));
+    let (dir_name, titles) = (text(&dir), text(&titles));
     if !floats.exists() {
-        contest::script(setup, "make_minilm.py", &[&folder_name, &text(&floats), &text(&bytes)])?;
+        contest::script(setup, "make_minilm.py", &[&dir_name, &text(&floats), &text(&bytes)])?;
     }
     let mut contestants = Vec::new();
     for (name, precision) in OURS {
-        let words = ["texts", &folder_name, precision, &titles];
+        let words = ["texts", &dir_name, precision, &titles];
         contestants.push(Contestant::ours(setup, name, &words)?);
     }
-    let tokenizer = text(&folder.join("tokenizer.json"));
+    let tokenizer = text(&dir.join("tokenizer.json"));
     let theirs = |name: &str, model: &Path| {
         let words = [&*text(model), &tokenizer, &titles];
         Contestant::python(setup, name, "onnx_minilm.py", &words)
@@ -85,8 +85,8 @@ fn start(setup: &Setup) -> Result<Vec<Contestant>> {
 
 /// How near the vectors are to those of ONNX Runtime in floats.
 fn likeness(setup: &Setup, contestants: &mut [Contestant]) -> Result<Vec<Measurement>> {
-    let folder = setup.folder("vectors")?;
-    let file = |name: &str| folder.join(name.replace(' ', "-"));
+    let dir = setup.dir("vectors")?;
+    let file = |name: &str| dir.join(name.replace(' ', "-"));
     for contestant in &mut *contestants {
         contestant.write("vectors", &file(&contestant.name.clone()))?;
     }

@@ -33,8 +33,8 @@ const ID: &str = "iiiiiiiiiiii";
 static NEXT: AtomicU64 = AtomicU64::new(0);
 
 fn run(setup: &Setup) -> Result<Vec<Measurement>> {
-    let folder = setup.folder("oip")?;
-    let file = folder.join("line.json");
+    let dir = setup.dir("oip")?;
+    let file = dir.join("line.json");
     let feature = |index: usize| json!({"name": format!("item.f{index}"), "weight": value(index)});
     let features: Vec<Value> = (0..FEATURES).map(feature).collect();
     let model = json!({

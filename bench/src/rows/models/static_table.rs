@@ -2,7 +2,7 @@
 
 use anyhow::{Result, ensure};
 
-use super::{cosines, headlines, minilm_folder, text};
+use super::{cosines, headlines, minilm_dir, text};
 use crate::contest::{self, Contestant, alternate, ratio};
 use crate::measure::Measurement;
 use crate::rows::Row;
@@ -24,8 +24,8 @@ const DIMS: usize = 256;
 const TITLES: usize = 4400;
 
 fn run(setup: &Setup) -> Result<Vec<Measurement>> {
-    let encoder = minilm_folder(setup)?;
-    let table = text(&setup.folder("table")?);
+    let encoder = minilm_dir(setup)?;
+    let table = text(&setup.dir("table")?);
     contest::script(setup, "make_static.py", &[&text(&encoder), &table])?;
     let titles = text(&headlines(setup, TITLES)?.0);
     let mut contestants = [
@@ -33,8 +33,8 @@ fn run(setup: &Setup) -> Result<Vec<Measurement>> {
         Contestant::python(setup, "Model2Vec", "model2vec_static.py", &[&table, &titles])?,
     ];
     let done = alternate(setup.rounds, &mut contestants, "embed", setup.trial.as_secs_f64() / 3.0)?;
-    let folder = setup.folder("vectors")?;
-    let (ours, theirs) = (folder.join("ours"), folder.join("theirs"));
+    let dir = setup.dir("vectors")?;
+    let (ours, theirs) = (dir.join("ours"), dir.join("theirs"));
     contestants[0].write("vectors", &ours)?;
     contestants[1].write("vectors", &theirs)?;
     let (least, _) = cosines(&ours, &theirs, DIMS)?;

@@ -86,10 +86,10 @@ fn compare(
 
 /// Whether all give LightGBM's scores.
 fn check(setup: &Setup, contestants: &mut [Contestant]) -> Result<()> {
-    let folder = setup.folder("scores")?;
+    let dir = setup.dir("scores")?;
     let mut all = Vec::new();
     for contestant in &mut *contestants {
-        let file = folder.join(contestant.name.replace(' ', "-"));
+        let file = dir.join(contestant.name.replace(' ', "-"));
         contestant.write("scores", &file)?;
         let bytes = fs::read(&file)?;
         let scores = bytes.as_chunks().0.iter().map(|bytes| f64::from_le_bytes(*bytes));

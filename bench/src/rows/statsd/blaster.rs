@@ -27,8 +27,8 @@ pub(crate) const ROW: Row = Row {
         the rate.\n\
         It no longer fits the caches.\n\
         The bare loop receives as Tidegate does and looks at nothing.\n\
-        collectd has its statsd plugin alone, and the system's default buffer, for which it has no \
-        setting.",
+        Of collectd only the statsd plugin runs, with the system's default buffer: it has no \
+        setting for it.",
     peers: &["tidegate", "collectd"],
     run,
 };

@@ -54,7 +54,7 @@ fn run(setup: &Setup) -> Result<Vec<Measurement>> {
         for (side, trials) in sides.iter().zip(&mut trials) {
             let blast = Blast::new(side.server.address, vec![b"a:1|c".to_vec()], stop);
             let blast = Blast { in_trains: true, rate: Some(RATE), burst: BURST, ..blast };
-            let _others = [Busy::start()?, Busy::start()?];
+            let _others = [BusyNeighbour::start()?, BusyNeighbour::start()?];
             trials.push(Trial::run(side, blast)?);
         }
     }
@@ -65,9 +65,9 @@ fn run(setup: &Setup) -> Result<Vec<Measurement>> {
 }
 
 /// Another program on the server's core, which wants all of it; ended when dropped.
-struct Busy(Child);
+struct BusyNeighbour(Child);
 
-impl Busy {
+impl BusyNeighbour {
     fn start() -> Result<Self> {
         let core = SERVER_CORE.to_string();
         let mut command = Command::new("setpriv");
@@ -77,7 +77,7 @@ impl Busy {
     }
 }
 
-impl Drop for Busy {
+impl Drop for BusyNeighbour {
     fn drop(&mut self) {
         // It does not end by itself.
         let _ = self.0.kill();

@@ -1,11 +1,11 @@
-//! Source 000's own benchmark: `benchmark.pl` of Net::Statsd, and how much of it arrives.
+//! The benchmark that Net::Statsd comes with, `benchmark.pl`, and how much of it arrives.
 
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
 
-use super::{Trial, figure};
+use super::{Sent, Trial, figure};
 use crate::measure::Measurement;
 use crate::peers::statsd::{self, Options, Statsd};
 use crate::rows::Row;
@@ -82,11 +82,11 @@ fn benchmark(side: &Statsd, count: u64) -> Result<Trial> {
         .output()
         .context("start `perl`")?;
     let elapsed = begun.elapsed();
-    let said = String::from_utf8_lossy(&output.stderr);
+    let stderr = String::from_utf8_lossy(&output.stderr);
     ensure!(
         output.status.success(),
-        "run `{PROGRAM}`: {}\n{said}\nhint: apt-get install libnet-statsd-perl",
+        "run `{PROGRAM}`: {}\n{stderr}\nhint: apt-get install libnet-statsd-perl",
         output.status
     );
-    Trial::new(side, (&before, &side.count()?), count, 1, elapsed)
+    Trial::new(side, (&before, &side.count()?), Sent { datagrams: count, bytes: 1, elapsed })
 }

@@ -19,7 +19,7 @@ pub(crate) const ROW: Row = Row {
         own.\n\
         So eight workers are replaced each second.\n\
         Bursts are of 200 clients that are connected and send at once, 1,000 requests in all.\n\
-        gunicorn has `--preload`, which makes its new workers as cheap as ours.\n\
+        For gunicorn `--preload` is set, which makes its new workers as cheap as ours.\n\
         Each answer names its worker.\n\
         Failed is every request without a complete answer of status 200.",
     peers: &["tidegate", "gunicorn"],
@@ -74,7 +74,7 @@ fn run(setup: &Setup) -> Result<Vec<Measurement>> {
 }
 
 fn trial(setup: &Setup, server: &Server) -> Result<Round> {
-    let mut requests = Visits::new();
+    let mut requests = WorkerCensus::new();
     let timeout = Duration::from_secs(10);
     let stop = Stop::After(setup.trial.min(Duration::from_secs(3)));
     let steady = Plan::open(server.target(), Arrivals::Uniform { rate: RATE }, 1, stop);
@@ -99,19 +99,19 @@ fn trial(setup: &Setup, server: &Server) -> Result<Round> {
 }
 
 /// GETs on a connection each, and who answered them.
-struct Visits {
+struct WorkerCensus {
     request: Template,
     workers: HashSet<Vec<u8>>,
 }
 
-impl Visits {
+impl WorkerCensus {
     fn new() -> Self {
         let request = Request::get("/").header("Connection", "close").expect_status(200);
         Self { request: request.template(), workers: HashSet::new() }
     }
 }
 
-impl Requests for Visits {
+impl Requests for WorkerCensus {
     fn next(&mut self, out: &mut Vec<u8>) -> Ask {
         Ask { keep: true, ..self.request.next(out) }
     }

@@ -17,7 +17,7 @@ pub(crate) const ROW: Row = Row {
     notes: "The same app runs under all servers.\n\
         Tidegate gives each worker one request at a time (the default), or up to 16 \
         (`concurrency`).\n\
-        gunicorn has uvicorn's workers (uvloop, httptools), which get any number.\n\
+        Workers of gunicorn are uvicorn's (uvloop, httptools), and get any number.\n\
         Throughput is a closed loop over 64 keep-alive connections.\n\
         Latencies are of requests that arrive at random at 70 % of the slowest's throughput.\n\
         Hello world has one core, as servers have in other rows.\n\

@@ -22,7 +22,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use bytes::Bytes;
-use testkit::{Client, PATIENCE, Reply as Received};
+use testkit::{Client, FIXTURE_TIMEOUT, Reply as Received};
 use tokio::sync::Semaphore;
 use tokio::task::LocalSet;
 
@@ -100,11 +100,11 @@ impl Served {
 
     /// Waits for the outcome of the next reply.
     fn next_sent(&self) -> Sent {
-        self.sent.recv_timeout(PATIENCE).expect("a reply was sent")
+        self.sent.recv_timeout(FIXTURE_TIMEOUT).expect("a reply was sent")
     }
 
     fn wait_for_arrival(&self) {
-        self.arrived.recv_timeout(PATIENCE).expect("a request arrived");
+        self.arrived.recv_timeout(FIXTURE_TIMEOUT).expect("a request arrived");
     }
 
     /// Ends the listener and waits for its thread.

@@ -4,7 +4,7 @@
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 
-use testkit::{Client, Gate, Origin, OriginReply, PATIENCE};
+use testkit::{Client, FIXTURE_TIMEOUT, Gate, Origin, OriginReply};
 
 use super::{Served, assert_hit, before, eventually, route_to, serve};
 
@@ -23,7 +23,7 @@ fn hinting(gate: &Gate) -> Origin {
 
 fn asks(served: &Served, request: &str) -> BufReader<TcpStream> {
     let mut stream = TcpStream::connect(served.address).unwrap();
-    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    stream.set_read_timeout(Some(FIXTURE_TIMEOUT)).unwrap();
     stream.write_all(request.as_bytes()).unwrap();
     BufReader::new(stream)
 }

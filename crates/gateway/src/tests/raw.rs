@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 
-use testkit::PATIENCE;
+use testkit::FIXTURE_TIMEOUT;
 
 use super::eventually;
 
@@ -140,7 +140,7 @@ pub(super) fn say(line: &mut Line, bytes: impl AsRef<[u8]>) {
 /// Connects and sends bytes.
 pub(super) fn connect(address: SocketAddr, bytes: impl AsRef<[u8]>) -> Line {
     let mut stream = TcpStream::connect(address).unwrap();
-    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    stream.set_read_timeout(Some(FIXTURE_TIMEOUT)).unwrap();
     stream.write_all(bytes.as_ref()).unwrap();
     BufReader::new(stream)
 }

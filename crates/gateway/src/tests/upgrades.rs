@@ -7,7 +7,7 @@ use std::io::{Read, Write};
 use std::net::Shutdown;
 
 use exchange::CacheResult;
-use testkit::PATIENCE;
+use testkit::FIXTURE_TIMEOUT;
 
 use super::raw::{Line, RawOrigin, bytes, connect, head, rest, say};
 use super::{Served, check, eventually, route_to_addresses, serve};
@@ -247,7 +247,7 @@ fn the_drain_waits_for_no_quiet_tunnel() {
     let mut served = before(&origin, PASS);
     let mut line = connect(served.address, OPEN);
     head(&mut line);
-    served.drain.begin(PATIENCE);
+    served.drain.begin(FIXTURE_TIMEOUT);
     served.thread.take().unwrap().join().unwrap();
     assert_eq!(rest(&mut line), "");
     assert_eq!(served.journal.wait_for(1)[0].status, 101);

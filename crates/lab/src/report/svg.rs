@@ -297,7 +297,7 @@ pub(super) struct Pair {
     pub is_significant: bool,
 }
 
-/// Two bars a row, left and right of each other, as source document 002 drew them.
+/// Draws two bars a row, one to the left and one to the right.
 pub(super) fn pairs(title: Title<'_>, heads: [&str; 2], rows: &[Pair], is_shared: bool) -> String {
     const ROW: f64 = 24.0;
     const NAME: f64 = 170.0;

@@ -129,7 +129,9 @@ impl TextReport<'_> {
         if table.is_empty() { String::new() } else { table.render(style) }
     }
 
-    /// Source document 002's two bars: probability of a slow-down, median time.
+    /// Two bars for each step: how likely it is to be slow, and its median time.
+    ///
+    /// They are those of Stephen Wolfram, "Scientific Bug Hunting in the Cloud" (2015).
     fn steps(&self) -> String {
         let style = self.style;
         if self.report.phases.is_empty() {

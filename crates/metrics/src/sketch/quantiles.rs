@@ -1,22 +1,23 @@
-//! Quantiles within 1 % of the value: DDSketch (Masson, Rim, Lee: "DDSketch: a fast and
-//! fully-mergeable quantile sketch with relative-error guarantees", VLDB 2019).
+//! Quantiles within 1 % of the value: DDSketch (Masson, Rim, Lee, VLDB 2019).
 //!
-//! Values fall into bins whose bounds grow by γ = 1.01/0.99. The logarithm is interpolated by a
-//! cubic between powers of two: additions and products of IEEE numbers only, so the bin of a value
-//! is the same on every machine, at 1 % more bins than by `ln`. Positive and negative values have
-//! [`BINS_MAX`] bins each, which span 17 powers of ten; beyond, the ones nearest to zero collapse
-//! into the lowest one kept (§2.2 of the paper). What is nearer to zero than 10⁻⁹ counts as zero;
-//! what is not finite is not taken.
+//! Values fall into bins whose bounds grow by γ = 1.01/0.99. A cubic between powers of two stands
+//! for the logarithm. It needs only additions and products of IEEE numbers, so every machine finds
+//! the same bin for a value. That costs 1 % more bins than `ln`.
+//! Positive and negative values have [`BINS_MAX`] bins each, which span 17 powers of ten. When
+//! there are more, the bins nearest to zero collapse into the lowest one kept (§2.2 of the paper).
+//! A value nearer to zero than 10⁻⁹ counts as zero. NaN and infinities are not taken.
 //!
-//! Encoding, version 1: `D`, 1, the count of zeros, then for positive and negative values: the
-//! number of bins, the lowest one's index (zigzag), its count less one, and for each further bin
-//! its distance from the one before less one and its count less one; then, unless the sketch is
-//! empty, the smallest and the largest value as IEEE doubles, little endian.
+//! Encoding, version 1:
+//! - `D`, 1, the count of zeros;
+//! - the positive bins, then the negative bins. First their number;
+//! - of the lowest bin: its index (zigzag), its count less one;
+//! - of each further bin: its distance from the bin before less one, its count less one;
+//! - unless the sketch is empty: the smallest and the largest value (IEEE doubles, little endian).
 //!
-//! Invariant: each bin's index is at least that of the highest of its sign less `BINS_MAX - 1`,
-//! bins ascend, none is empty. So the bins depend on the values added only, not on their order.
+//! Invariant: bins ascend, none is empty, and the indexes of one sign differ by less than
+//! `BINS_MAX`. So the bins depend only on the values added, not on their order.
 
-use super::{Reader, SketchError, write_varint};
+use super::encoding::{Reader, SketchError, write_varint};
 
 pub(super) const TAG: u8 = b'D';
 const VERSION: u8 = 1;
@@ -80,8 +81,9 @@ impl Quantiles {
         self.zeros.saturating_add(self.positive.count()).saturating_add(self.negative.count())
     }
 
-    /// Returns the value below which a share `q` (0 to 1) of the values lie, within 1 % of the
-    /// value of that rank; none when nothing was added.
+    /// Returns the value below which a share `q` (0 to 1) of the values lie.
+    ///
+    /// It is within 1 % of the value of that rank; `None` when nothing was added.
     pub fn quantile(&self, q: f64) -> Option<f64> {
         let (least, most) = self.range?;
         let count = self.count();
@@ -163,9 +165,9 @@ impl Quantiles {
         self.range = Some(match self.range {
             None => (least, most),
             // `total_cmp` orders the two zeros, so that the order of values makes no difference.
-            Some((held_least, held_most)) => (
-                if least.total_cmp(&held_least).is_lt() { least } else { held_least },
-                if most.total_cmp(&held_most).is_gt() { most } else { held_most },
+            Some((least_before, most_before)) => (
+                if least.total_cmp(&least_before).is_lt() { least } else { least_before },
+                if most.total_cmp(&most_before).is_gt() { most } else { most_before },
             ),
         });
     }

@@ -1,14 +1,16 @@
 //! How many different values there were: HyperLogLog, nearly exact while there are few.
 //!
-//! 2¹⁴ registers: the standard error is 1.04/√2¹⁴ = 0.81 %. The estimator is that of Ertl, "New
-//! cardinality estimation algorithms for HyperLogLog sketches" (2017), algorithm 6: unbiased over
-//! the whole range without tables. Up to [`SPARSE_MAX`] entries the sketch is a list with the
-//! precision of 2²⁵ registers (Heule, Nunkesser, Hall: "HyperLogLog in practice", 2013, §5.3), a
-//! few bytes an entry, and linear counting over it is off by less than one in a thousand.
+//! 2¹⁴ registers: the standard error is 1.04/√2¹⁴ = 0.81 %. The estimator is algorithm 6 of Ertl,
+//! "New cardinality estimation algorithms for HyperLogLog sketches" (2017). It is unbiased over the
+//! whole range and needs no tables.
+//! Up to [`SPARSE_MAX`] entries the sketch is a list with the precision of 2²⁵ registers (Heule,
+//! Nunkesser, Hall: "HyperLogLog in practice", 2013, §5.3). An entry takes a few bytes, and linear
+//! counting over the list is off by less than one in a thousand.
 //!
 //! A value is hashed by XXH3 (64 bits, seed 0). Encoding, version 1: `H`, 1, form, then
-//! - form 0, sparse: the number of entries, then their differences in ascending order; an entry is
-//!   `index << 6 | rank` with the first 25 bits of the hash and the place of the first 1 then;
+//! - form 0, sparse: the number of entries, then their differences in ascending order.
+//!   An entry is `index << 6 | rank`. The index is the first 25 bits of the hash, the rank the
+//!   place of the first 1 in the bits after them;
 //! - form 1, dense: 2¹⁴ registers of six bits, the lowest bits of the first byte first.
 //!
 //! Invariant: a sketch is dense exactly when it has seen more than `SPARSE_MAX` different indexes,
@@ -16,7 +18,7 @@
 
 use twox_hash::XxHash3_64;
 
-use super::{Reader, SketchError, write_varint};
+use super::encoding::{Reader, SketchError, write_varint};
 
 pub(super) const TAG: u8 = b'H';
 const VERSION: u8 = 1;
@@ -33,7 +35,7 @@ const SPARSE_BITS: u32 = 25;
 /// Entries of a sparse sketch: half the size of a dense one, encoded and in memory.
 pub(super) const SPARSE_MAX: usize = 2048;
 
-/// A set of values of which only the number can be told.
+/// A set of values that knows only how many there are.
 #[derive(Debug, Clone)]
 pub struct Uniques(State);
 

@@ -69,8 +69,10 @@ pub(crate) fn shown(flush: &Flush) -> Value {
             timer.samples.values().iter().map(|value| figures::json(*value)).collect(),
         )
     });
-    let statistics =
-        flush.timers.iter().map(|timer| (timer.name.to_string(), told(&timer.statistics).into()));
+    let statistics = flush
+        .timers
+        .iter()
+        .map(|timer| (timer.name.to_string(), by_name(&timer.statistics).into()));
     let sets = flush.sets.iter().map(|(name, members)| {
         let mut members: Vec<_> = members.iter().map(|m| String::from_utf8_lossy(m)).collect();
         members.sort_unstable();
@@ -120,14 +122,14 @@ pub(crate) fn notice(notice: &Notice<'_>) -> Value {
 }
 
 /// Statistics by name; those of a histogram in an object of their own.
-fn told(statistics: &[Statistic]) -> Map<String, Value> {
-    let mut told = Map::new();
+fn by_name(statistics: &[Statistic]) -> Map<String, Value> {
+    let mut by_name = Map::new();
     for (name, number) in statistics {
         let number = figures::json(*number);
         match name.split_once('.') {
-            Some((group, name)) => told.entry(group).or_insert_with(|| json!({}))[name] = number,
-            None => drop(told.insert(name.to_string(), number)),
+            Some((group, name)) => by_name.entry(group).or_insert_with(|| json!({}))[name] = number,
+            None => drop(by_name.insert(name.to_string(), number)),
         }
     }
-    told
+    by_name
 }

@@ -1,7 +1,13 @@
 //! Appends each flush to a file, as the Perl port does: a kind, a name and a number, between tabs.
 //!
-//! `c` is a counter's sum, `t` a timer's mean (the port writes the address of a list there), `g` a
-//! gauge, `s` a set's members between `;`. The server's own names are left out.
+//! | kind | is | number |
+//! |---|---|---|
+//! | `c` | a counter | its sum |
+//! | `t` | a timer | its mean; the port writes the address of a list here |
+//! | `g` | a gauge | its value |
+//! | `s` | a set | its members, between `;` |
+//!
+//! It leaves out the metrics that the server counts of itself.
 
 use std::fs::OpenOptions;
 use std::io::{self, Write as _};
@@ -17,17 +23,17 @@ use crate::status::BackendStatus;
 #[derive(Debug, Clone)]
 pub(super) struct Appender {
     path: PathBuf,
-    own: String,
+    self_prefix: String,
 }
 
 impl Appender {
     /// Appends to a file, which is opened for each flush: it may be moved away at any time.
     pub(super) fn new(path: &Path, plan: &Plan) -> Self {
-        Self { path: path.to_owned(), own: format!("{}.", plan.self_prefix) }
+        Self { path: path.to_owned(), self_prefix: format!("{}.", plan.self_prefix) }
     }
 
     fn line(&self, kind: u8, name: &str, value: impl FnOnce(&mut Vec<u8>), out: &mut Vec<u8>) {
-        if name.starts_with(&self.own) {
+        if name.starts_with(&self.self_prefix) {
             return;
         }
         out.extend_from_slice(&[kind, b'\t']);

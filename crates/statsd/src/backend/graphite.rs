@@ -155,7 +155,7 @@ impl GraphiteNames {
         let begun = Instant::now();
         let shown = self.samples(flush, out)?;
         let begins = (shown, begun.elapsed().as_secs_f64() * 1e3);
-        self.own(flush, status, begins, out)
+        self.self_metrics(flush, status, begins, out)
     }
 
     /// What came in; returns how many names that is.
@@ -193,7 +193,7 @@ impl GraphiteNames {
     }
 
     /// The server's own figures.
-    fn own(
+    fn self_metrics(
         &self,
         flush: &Flush,
         status: &BackendStatus,

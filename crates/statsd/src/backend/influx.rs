@@ -1,10 +1,11 @@
 //! InfluxDB's line protocol: a measurement for each name, its tags, and a field for each statistic.
 //!
-//! `metric_type` is a tag, as Telegraf's statsd input has it; counters have `value` and `rate`,
-//! gauges `value`, sets `count`. Times are in nanoseconds; a line that is written twice is one
-//! point. Numbers that are none (a sum beyond all bounds) are left out, and so is a line without a
-//! field: InfluxDB would refuse the whole part. A tag of a client's that is called `metric_type` is
-//! left out. Source: InfluxDB's documentation, "Line protocol".
+//! `metric_type` is a tag, as in Telegraf's statsd input. Counters have the fields `value` and
+//! `rate`, gauges `value`, sets `count`. Times are in nanoseconds, so a line that is written twice
+//! is one point.
+//! Left out are infinite numbers and lines without a field, because InfluxDB would refuse the whole
+//! part for one of them. A client's own tag `metric_type` is left out, too.
+//! Source: InfluxDB's documentation, "Line protocol".
 
 use std::io::{self, Write as _};
 

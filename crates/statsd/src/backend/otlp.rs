@@ -1,10 +1,16 @@
 //! OpenTelemetry's protocol over HTTP, as JSON (OTLP 1.x, "OTLP/HTTP", "JSON Protobuf Encoding").
 //!
-//! Counters are monotonic sums of the interval (delta; one below 0 is not said to be monotonic),
-//! gauges gauges, sets gauges of their size, timers summaries with the configured percentiles;
-//! events and checks are log records. Each part is one request: its first byte says to which path.
-//! As the specification asks ("OTLP/HTTP Response"), only what was answered with 429, 502, 503 or
-//! 504 is sent again, and so is what nobody answered; what a collector takes in part is not.
+//! | metric | goes out as |
+//! |---|---|
+//! | counter | a sum of the interval (delta), monotonic unless it is below 0 |
+//! | gauge | a gauge |
+//! | set | a gauge of its size |
+//! | timer | a summary with the configured percentiles |
+//! | event, check | a log record |
+//!
+//! Each part is one request: its first byte says to which path.
+//! A part is sent again when nobody answered, or when the answer was 429, 502, 503 or 504
+//! ("OTLP/HTTP Response"). It is not sent again when the collector took it in part.
 
 use std::borrow::Cow;
 use std::io;
@@ -245,8 +251,8 @@ fn refused(answer: &str) -> Option<String> {
         partial[key].as_u64().or_else(|| partial[key].as_str()?.parse().ok())
     });
     let count: u64 = counts.sum();
-    let said = partial["errorMessage"].as_str().unwrap_or_default();
-    (count > 0).then(|| format!("the collector refused {count} of what was sent: {said}"))
+    let message = partial["errorMessage"].as_str().unwrap_or_default();
+    (count > 0).then(|| format!("the collector refused {count} of what was sent: {message}"))
 }
 
 #[cfg(test)]

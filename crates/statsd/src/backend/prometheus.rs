@@ -1,8 +1,8 @@
 //! A page for Prometheus: what flushes brought, as of the last one, and how the server does.
 //!
-//! Each flush is added to the page's series; whoever asks gets them written then. Receivers share
-//! no lock with either. The server's own figures are those of the moment, under `tidegate_statsd_`,
-//! where no name of statsd may be. Sources: Prometheus' documentation ("Exposition formats", "Data
+//! Each flush is added to the page's series, and each request writes them. Receivers share no lock
+//! with either. The server's own figures are those of the moment, under `tidegate_statsd_`, where
+//! no name of statsd may be. Sources: Prometheus' documentation ("Exposition formats", "Data
 //! model"), OpenMetrics 1.0.
 //! Never here: HTTP (`chassis`), our own registry (`metrics`).
 

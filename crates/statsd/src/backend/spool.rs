@@ -1,8 +1,9 @@
 //! Parts of flushes that wait on disk until their backend is back.
 //!
-//! One file each, named by a number that only grows, written aside and renamed: after a crash a
-//! part is there whole or not at all. Beyond the bound the oldest go, and are counted. Nothing is
-//! synced: a power cut may cost what waits here, as docs/STATSD.md says.
+//! Each part is one file, named by a number that only grows. It is written aside and renamed, so
+//! after a crash a part is there whole or not at all. Beyond the bound the oldest parts are removed
+//! and counted.
+//! It never syncs: a power cut may cost the parts that wait, as docs/STATSD.md says.
 
 use std::collections::VecDeque;
 use std::fs;

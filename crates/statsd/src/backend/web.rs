@@ -50,15 +50,15 @@ impl Post {
         let mut answer = request.send(body).map_err(io::Error::other)?;
         let status = answer.status();
         // An answer that breaks off, or is no text, was one all the same.
-        let said = answer.body_mut().with_config().limit(ANSWER_BYTES).read_to_string();
-        let said = said.unwrap_or_default();
+        let text = answer.body_mut().with_config().limit(ANSWER_BYTES).read_to_string();
+        let text = text.unwrap_or_default();
         if status.is_success() {
-            return Ok(said);
+            return Ok(text);
         }
-        let said = said.lines().next().unwrap_or_default();
+        let text = text.lines().next().unwrap_or_default();
         let is_final = !(self.may_try_again)(status.as_u16());
         let kind = if is_final { io::ErrorKind::InvalidData } else { io::ErrorKind::Other };
-        Err(io::Error::new(kind, format!("`{}` answered {status}: {said}", self.url)))
+        Err(io::Error::new(kind, format!("`{}` answered {status}: {text}", self.url)))
     }
 }
 

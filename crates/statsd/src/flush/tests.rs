@@ -147,7 +147,7 @@ fn values_beyond_the_bound_are_summed_up_and_counted() {
         .collect();
     server.receive(0, &lines);
     let flush = server.flush();
-    let of = |at: usize| flush.timers[at].samples.held();
+    let of = |at: usize| flush.timers[at].samples.values_kept();
     assert_eq!((of(0), of(19)), (80, 0));
     assert!(flush.timers.iter().all(|timer| timer.samples.weight() == 80.0));
     assert!(server.tables[0].lock().totals.values_summarised > 0);

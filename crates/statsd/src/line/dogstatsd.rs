@@ -2,8 +2,9 @@
 //!
 //! `_e{5,4}:title|text|d:1|h:host|k:key|p:low|s:source|t:info|#tag` gives both lengths in bytes;
 //! `_sc|name|0|d:1|h:host|#tag|m:message` ends with its message. `\n` in texts is a line feed.
-//! Two clients differ, and are read as they mean it: npm hot-shots gives lengths in UTF-16 units,
-//! and PyPI datadog puts the fields of the sender (`c:`, `e:`, `card:`) behind a message.
+//!
+//! Two clients deviate, and are read as they mean it. npm hot-shots gives lengths in UTF-16 units.
+//! PyPI datadog puts the fields of the sender (`c:`, `e:`, `card:`) behind a message.
 
 use std::borrow::Cow;
 
@@ -63,26 +64,26 @@ pub struct ServiceCheck<'l> {
 impl Notice<'_> {
     /// The same with texts of its own.
     pub fn into_owned(self) -> Notice<'static> {
-        let own = |text: Cow<'_, str>| Cow::Owned(text.into_owned());
+        let owned = |text: Cow<'_, str>| Cow::Owned(text.into_owned());
         match self {
             Self::Event(event) => Notice::Event(Event {
-                title: own(event.title),
-                text: own(event.text),
+                title: owned(event.title),
+                text: owned(event.text),
                 time: event.time,
-                host: own(event.host),
-                aggregation_key: own(event.aggregation_key),
-                priority: own(event.priority),
-                source: own(event.source),
-                alert: own(event.alert),
-                tags: own(event.tags),
+                host: owned(event.host),
+                aggregation_key: owned(event.aggregation_key),
+                priority: owned(event.priority),
+                source: owned(event.source),
+                alert: owned(event.alert),
+                tags: owned(event.tags),
             }),
             Self::Check(check) => Notice::Check(ServiceCheck {
-                name: own(check.name),
+                name: owned(check.name),
                 status: check.status,
                 time: check.time,
-                host: own(check.host),
-                tags: own(check.tags),
-                message: own(check.message),
+                host: owned(check.host),
+                tags: owned(check.tags),
+                message: owned(check.message),
             }),
         }
     }

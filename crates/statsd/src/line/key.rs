@@ -12,8 +12,10 @@ pub(super) const IN_KEY: [bool; 256] = {
     in_key
 };
 
-/// Appends a key as statsd cleans it: white space becomes `_`, `/` becomes `-`, and what is neither
-/// alphanumeric nor one of `_-.` nor of `kept` is dropped.
+/// Appends a key as statsd cleans it.
+///
+/// White space becomes `_`, and `/` becomes `-`. Of the rest it keeps alphanumerics, `_`, `-`, `.`
+/// and the bytes of `kept`.
 pub(super) fn clean(key: &[u8], kept: &[u8], out: &mut Vec<u8>) {
     let mut in_space = false;
     for byte in key {

@@ -1,11 +1,12 @@
 //! Lines as Tidegate reads them: statsd's, DogStatsD's up to 1.6, and both ways to pack values.
 //!
-//! `key:1:2|ms` (DogStatsD) and `key:1|c:2|ms` (statsd) are told apart by place: the section behind
-//! values is their type, and what stands behind a `:` in it, or in a rate, is the next piece.
-//! Behind a type come fields in any order: `@rate`, `#tag,tag:value`, `T` and a time, `c:`, `e:`
-//! and `card:`; only the first two mean anything here. A member of a set may hold `:`.
+//! `key:1:2|ms` is DogStatsD's way, `key:1|c:2|ms` is statsd's. Their place tells them apart: the
+//! section behind values is their type. What stands behind a `:` in a type or a rate is the next
+//! piece. A member of a set may hold `:`.
+//! Fields follow a type in any order: `@rate`, `#tag,tag:value`, `T` and a time, `c:`, `e:` and
+//! `card:`. Only the first two mean anything here.
 //! Tags become a part of the key, in order and each once: `key;tag=value`, as Graphite writes them
-//! (its documentation, "Carbon"); a tag without value is `true`.
+//! (its documentation, "Carbon"). A tag without value is `true`.
 
 use super::dogstatsd;
 use super::key::{KeyBuffer, clean};

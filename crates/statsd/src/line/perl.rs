@@ -1,8 +1,12 @@
 //! Lines as Net::Statsd::Server 0.17 reads them (`Server.pm`, `handle_client_packet`).
 //!
-//! Kept: `,` and `=` stay in keys, `/` becomes `_` and a space `-`; empty pieces at the end are not
-//! there; a counter of 0 counts 1; gauges know no deltas; timers know no rates.
-//! Not kept: a rate of 0, at which it dies, is bad here.
+//! Kept:
+//! - `,` and `=` stay in keys, `/` becomes `_` and a space becomes `-`;
+//! - empty pieces at the end do not exist;
+//! - a counter of 0 counts 1;
+//! - gauges know no deltas, timers know no rates.
+//!
+//! Not kept: a rate of 0 makes the original die; here the line is bad.
 
 use super::key::{IN_KEY, KeyBuffer};
 use super::rate::{rate_prefix, scaled};

@@ -18,9 +18,9 @@ pub(crate) trait SampleSink {
     fn set(&mut self, key: &[u8], member: &[u8]);
     /// Takes an event or a service check.
     fn notice(&mut self, notice: Notice<'_>);
-    /// Is told of every line that has a key; only where keys are counted.
+    /// Takes the key of each line; called only where keys are counted.
     fn key(&mut self, key: &[u8]);
-    /// Is told of a piece of a line that says nothing.
+    /// Counts a piece of a line that is bad.
     fn bad(&mut self, line: &[u8], reason: BadReason);
 }
 

@@ -257,11 +257,10 @@ pub(crate) fn deleted(
     text + if flavour == Flavour::Perl { "\nEND\n\n" } else { "END\n\n" }
 }
 
-/// The name itself, or with `.*` at the end all names of that folder.
+/// Returns the names that a pattern means: itself, or with `.*` at its end all that begin with it.
 pub(crate) fn matching<'n>(names: impl Iterator<Item = &'n str>, pattern: &str) -> Vec<String> {
-    let folder = pattern.strip_suffix('*').filter(|folder| folder.ends_with('.'));
-    let fits =
-        |name: &str| name == pattern || folder.is_some_and(|folder| name.starts_with(folder));
+    let stem = pattern.strip_suffix('*').filter(|stem| stem.ends_with('.'));
+    let fits = |name: &str| name == pattern || stem.is_some_and(|stem| name.starts_with(stem));
     names.filter(|name| fits(name)).map(str::to_owned).collect()
 }
 
@@ -297,20 +296,21 @@ fn config(state: &ServerState) -> String {
     text
 }
 
-/// The last flush, or the names of it that have this part: a line each, with what was said of it.
+/// The last flush, or the names of it that have this part: a line each, with its figures.
 fn last(state: &ServerState, part: Option<&str>) -> String {
     let Some(flush) = state.last_flush() else {
         return "none: nothing was flushed, or too many names to be kept\nEND\n\n".to_owned();
     };
     let mut lines = Vec::new();
-    let mut note = |name: &str, kind, said: &str| lines.push(format!("{name}  {kind} {said}"));
+    let mut note =
+        |name: &str, kind, figures: &str| lines.push(format!("{name}  {kind} {figures}"));
     for (name, sum) in &flush.counters {
         note(name, "counter", &format!("sum={} rate={}", shown(*sum), shown(flush.rate(*sum))));
     }
     for timer in &flush.timers {
-        let said =
+        let figures =
             timer.statistics.iter().map(|(what, number)| format!("{what}={}", shown(*number)));
-        note(&timer.name, "timer", &said.collect::<Vec<_>>().join(" "));
+        note(&timer.name, "timer", &figures.collect::<Vec<_>>().join(" "));
     }
     flush.gauges.iter().for_each(|(name, value)| note(name, "gauge", &shown(*value)));
     for (name, members) in &flush.sets {
@@ -342,10 +342,10 @@ fn top(state: &ServerState, count: usize) -> String {
         let table = table.lock();
         table.counters.touched().for_each(|(n, times, _)| note("counter", n, times, 8));
         table.timers.touched().for_each(|(n, times, samples)| {
-            note("timer", n, times, size_of_val(samples) + samples.held() * 8);
+            note("timer", n, times, size_of_val(samples) + samples.values_kept() * 8);
         });
         table.sets.touched().for_each(|(n, times, members)| {
-            note("set", n, times, size_of_val(members) + members.held_bytes());
+            note("set", n, times, size_of_val(members) + members.heap_bytes());
         });
     }
     state.tally.gauges.lock().names.touched().for_each(|(n, times, _)| note("gauge", n, times, 8));

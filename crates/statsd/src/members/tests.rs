@@ -23,7 +23,7 @@ fn members_without_room_become_a_sketch_that_goes_on_counting() {
     let count = members.len() as f64;
     assert!((count / 100_000.0 - 1.0).abs() < 0.03, "{count}");
     assert!(used(&budget) < 20_000, "a sketch takes {} bytes", used(&budget));
-    assert_eq!(used(&budget), members.held_bytes());
+    assert_eq!(used(&budget), members.heap_bytes());
 }
 
 #[test]
@@ -33,7 +33,7 @@ fn members_that_may_not_be_a_sketch_are_refused_at_the_bound_and_known_ones_take
     let taken = (0..100).filter(|n| members.add(&member(*n), b"s", &budget, false)).count();
     assert_eq!((taken, members.len()), (15, 15));
     assert!(members.add(&member(0), b"s", &budget, false));
-    assert_eq!(used(&budget), members.held_bytes());
+    assert_eq!(used(&budget), members.heap_bytes());
 }
 
 #[test]

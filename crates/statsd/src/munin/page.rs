@@ -33,10 +33,10 @@ impl<'p> MetricsPage<'p> {
         let mut page = Self::default();
         let mut help = ("", "");
         for line in text.lines() {
-            if let Some(said) = line.strip_prefix("# HELP ") {
-                help = said.split_once(' ').unwrap_or((said, ""));
+            if let Some(text) = line.strip_prefix("# HELP ") {
+                help = text.split_once(' ').unwrap_or((text, ""));
             } else if let Some((name, kind)) =
-                line.strip_prefix("# TYPE ").and_then(|said| said.split_once(' '))
+                line.strip_prefix("# TYPE ").and_then(|text| text.split_once(' '))
             {
                 let help = if help.0 == name { help.1 } else { "" };
                 page.families.push(MetricFamily { name, kind, help, samples: Vec::new() });

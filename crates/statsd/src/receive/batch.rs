@@ -101,7 +101,7 @@ impl ReceiveBatch {
     /// Shows each datagram of the last call.
     pub(super) fn each(&mut self, mut take: impl FnMut(&[u8])) {
         for slot in 0..self.received {
-            let (dropped, train) = self.said(slot);
+            let (dropped, train) = self.control_data(slot);
             self.dropped = dropped.or(self.dropped);
             let length = (self.headers[slot].msg_len as usize).min(SLOT_BYTES);
             let bytes = &self.bytes[slot * STRIDE..slot * STRIDE + length];
@@ -118,7 +118,7 @@ impl ReceiveBatch {
     }
 
     /// Drops so far, and the length of the datagrams of a train.
-    fn said(&self, slot: usize) -> (Option<u32>, Option<usize>) {
+    fn control_data(&self, slot: usize) -> (Option<u32>, Option<usize>) {
         let header = &self.headers[slot].msg_hdr;
         let control = &self.controls[slot].0;
         let length = header.msg_controllen.min(CONTROL_BYTES);

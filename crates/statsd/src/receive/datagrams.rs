@@ -18,10 +18,11 @@ use super::batch::{self, ReceiveBatch, SLOTS};
 use super::{Intake, LAST, SocketFile};
 
 /// How soon a receiver notices that it is to end.
-const PATIENCE: Duration = Duration::from_millis(100);
-/// How long a receiver leaves datagrams alone that come one by one: being woken for each costs it
-/// and the sender several times what reading costs. The smallest usual buffer takes what a core
-/// sends meanwhile six times over.
+const RECEIVE_TIMEOUT: Duration = Duration::from_millis(100);
+/// How long a receiver leaves datagrams alone that come one by one.
+///
+/// Being woken for each costs it and the sender several times what reading costs. The smallest
+/// usual buffer takes six times what a core sends meanwhile.
 const NAP: Duration = Duration::from_micros(100);
 
 /// A bound socket.
@@ -41,7 +42,7 @@ pub(crate) struct Socket {
 #[derive(Debug, Default)]
 struct Dropped {
     total: u64,
-    said: u32,
+    count: u32,
 }
 
 impl Socket {
@@ -94,7 +95,7 @@ impl Socket {
         // The kernel doubles what it is asked for, and says so.
         let buffer_bytes = raw.recv_buffer_size()? / 2;
         let _ = batch::set_option(raw.as_fd(), libc::SOL_SOCKET, libc::SO_RXQ_OVFL, 1);
-        raw.set_read_timeout(Some(PATIENCE))?;
+        raw.set_read_timeout(Some(RECEIVE_TIMEOUT))?;
         let raw = OwnedFd::from(raw);
         Ok(Self {
             raw,
@@ -129,24 +130,24 @@ impl Socket {
 
     /// Datagrams that the kernel has dropped because the buffer was full.
     pub(crate) fn dropped(&self) -> u64 {
-        if let Some(said) = batch::dropped(self.raw.as_fd()) {
-            self.note(said);
+        if let Some(count) = batch::dropped(self.raw.as_fd()) {
+            self.note(count);
         }
         self.dropped.lock().total
     }
 
-    fn note(&self, said: u32) {
+    fn note(&self, count: u32) {
         let mut dropped = self.dropped.lock();
-        let more = said.wrapping_sub(dropped.said);
+        let more = count.wrapping_sub(dropped.count);
         // A number that was read earlier may come later, and is then the smaller one.
         if more < u32::MAX / 2 {
             dropped.total += u64::from(more);
-            dropped.said = said;
+            dropped.count = count;
         }
     }
 }
 
-/// Empties a socket until it is told to end.
+/// Empties a socket until the server ends.
 #[derive(Debug)]
 pub(crate) struct Datagrams {
     socket: Arc<Socket>,
@@ -172,8 +173,8 @@ impl Datagrams {
                 Ok(filled) => {
                     let batch = &mut self.batch;
                     self.intake.take(|take| batch.each(take));
-                    if let Some(said) = batch.dropped() {
-                        self.socket.note(said);
+                    if let Some(count) = batch.dropped() {
+                        self.socket.note(count);
                     }
                     if let Some(nap) = self.socket.nap.filter(|_| filled < SLOTS / 4) {
                         thread::sleep(nap);

@@ -11,7 +11,7 @@ use crate::error::StatsdError;
 use crate::plan::{InputPlan, Plan};
 use crate::status::{ConnectionCounts, SocketStatus};
 
-/// Inputs that are read, as those see them who do not read them.
+/// The inputs as the status page sees them: their sockets and counts.
 #[derive(Debug)]
 pub(crate) struct Inputs {
     /// Datagram sockets.

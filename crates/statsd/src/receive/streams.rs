@@ -1,9 +1,10 @@
 //! Lines over TCP and Unix sockets: all connections in one thread.
 //!
-//! Bounds: [`CONNECTIONS_MAX`] connections, beyond which the one that was silent for longest is
-//! closed; [`LINE_BYTES_MAX`] bytes of a line that has not ended, beyond which its connection is
-//! closed. Both are counted. What a client sent before it closed counts, also without a line feed
-//! at its end.
+//! Bounds, both counted:
+//! - [`CONNECTIONS_MAX`] connections: beyond it, the one that was silent for longest is closed;
+//! - [`LINE_BYTES_MAX`] bytes of a line without an end: beyond it, its connection is closed.
+//!
+//! All that a client sent before it closed counts, even without a line feed at its end.
 
 use std::collections::HashMap;
 use std::io::{self, Read};
@@ -130,8 +131,8 @@ impl Streams {
         let mut end = None;
         loop {
             let has_ended = ends.load(Ordering::Acquire);
-            let patience = has_ended.then_some(Duration::ZERO);
-            if let Err(error) = self.poll.poll(&mut events, patience)
+            let poll_timeout = has_ended.then_some(Duration::ZERO);
+            if let Err(error) = self.poll.poll(&mut events, poll_timeout)
                 && error.kind() != io::ErrorKind::Interrupted
             {
                 tracing::error!(%error, "waiting for connections failed");

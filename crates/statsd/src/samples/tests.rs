@@ -6,7 +6,7 @@ use super::Samples;
 fn values_beyond_the_bound_become_a_summary_that_knows_all_of_them() {
     let mut samples = Samples::default();
     let held: isize = (1..=1000).map(|value| samples.add(f64::from(value), 1.0, 100)).sum();
-    assert_eq!((held, samples.held()), (0, 0));
+    assert_eq!((held, samples.values_kept()), (0, 0));
     let summary = samples.summary().expect("there were too many");
     assert_eq!((summary.received, summary.weight, summary.sum), (1000, 1000.0, 500_500.0));
     assert_eq!((summary.lower, summary.upper), (1.0, 1000.0));

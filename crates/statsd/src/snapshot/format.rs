@@ -1,7 +1,10 @@
 //! A snapshot's bytes: a line that names format and version, records in MessagePack, a checksum.
 //!
-//! `tidegate statsd snapshot 1`, a line feed, one [`SnapshotHead`], [`Record`]s, the last of which
-//! is [`Record::End`], and the XXH3 hash (64 bits, seed 0, little endian) of all bytes before it.
+//! 1. `tidegate statsd snapshot 1` and a line feed;
+//! 2. one [`SnapshotHead`];
+//! 3. [`Record`]s, of which the last is [`Record::End`];
+//! 4. the XXH3 hash (64 bits, seed 0, little endian) of all bytes before it.
+//!
 //! Invariant: nothing of a file is shown unless its checksum is right and it ends where it says.
 
 use std::borrow::Cow;

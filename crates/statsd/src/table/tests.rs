@@ -131,7 +131,7 @@ fn names_that_are_deleted_give_everything_back() {
     assert!(table.remove(|table| &mut table.sets, "s"));
     assert!(table.remove(|table| &mut table.counters, "c"));
     assert!(!table.remove(|table| &mut table.counters, "c"));
-    assert_eq!(table.values_held, 0);
+    assert_eq!(table.values_kept, 0);
     assert!(receiver.gauges.lock().remove("g"));
     drop(table);
     assert_eq!(receiver.used(), [0, 0]);

@@ -1,13 +1,15 @@
-//! `/v2/repository`: loads and unloads models, as Triton's extension of the Open Inference Protocol
-//! has it. On the admin listener only: a client of a model must not take it away from others.
+//! `/v2/repository`: lists, loads and unloads models, by Triton's extension of the Open Inference
+//! Protocol.
+//!
+//! Only the admin listener has it: a client of a model must not take it away from others.
 
 use chassis::admin::{Page, Visit};
 use metrics::Registry;
 use serde_json::Value;
 use serving::TextCounts;
 
-use super::refuse;
-use crate::serve::Parts;
+use super::refusal::refuse;
+use crate::parts::Parts;
 
 /// What an action does.
 type Act = fn(&Parts, &Visit<'_>) -> Page;

@@ -1,22 +1,22 @@
-//! `POST /purge`: what is wanted, as query or form parameters or as JSON, whichever is at hand.
+//! `POST /purge`: reads what to purge from the query, from a form or from JSON.
 //!
-//! `url`, `prefix` and `tag` may be repeated; `all` and `soft` stand alone or with `true`. A name
-//! that is not known is refused, and nothing is purged: an `&` that was not escaped in a URL must
-//! not cut it short.
+//! `url`, `prefix` and `tag` may be repeated; `all` and `soft` stand alone or with `true`.
+//! It refuses an unknown name and purges nothing then: an `&` that was not escaped in a URL must
+//! not cut the URL short.
 
 use chassis::admin::{Page, Visit};
 use gateway::PurgeRequest;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::refuse;
-use crate::serve::Parts;
+use super::refusal::refuse;
+use crate::parts::Parts;
 
 /// Purges; answers how many entries that were.
 pub(super) fn purge(parts: &Parts, visit: &Visit<'_>) -> Page {
     let wanted = match wanted(visit) {
         Ok(wanted) => wanted,
-        Err(why) => return refuse(400, &why),
+        Err(reason) => return refuse(400, &reason),
     };
     match parts.gateway.purge(&wanted) {
         Ok(count) => {
@@ -24,7 +24,7 @@ pub(super) fn purge(parts: &Parts, visit: &Visit<'_>) -> Page {
             let body = json!({ "purged": count, "soft": wanted.soft });
             Page::json(200, format!("{body}\n"))
         }
-        Err(why) => refuse(400, &why),
+        Err(reason) => refuse(400, &reason),
     }
 }
 
@@ -35,13 +35,13 @@ fn wanted(visit: &Visit<'_>) -> Result<PurgeRequest, String> {
     let body = std::str::from_utf8(visit.body).map_err(|_| "the body is not UTF-8".to_owned())?;
     let body = body.trim();
     if body.starts_with('{') {
-        let asked: Asked = serde_json::from_str(body)
+        let fields: PurgeBody = serde_json::from_str(body)
             .map_err(|error| format!("read the body as JSON: {error}"))?;
-        wanted.urls.extend(asked.url.into_iter().flat_map(Texts::into_vec));
-        wanted.prefixes.extend(asked.prefix.into_iter().flat_map(Texts::into_vec));
-        wanted.tags.extend(asked.tag.into_iter().flat_map(Texts::into_vec));
-        wanted.all |= asked.all;
-        wanted.soft |= asked.soft;
+        wanted.urls.extend(fields.url.into_iter().flat_map(Texts::into_vec));
+        wanted.prefixes.extend(fields.prefix.into_iter().flat_map(Texts::into_vec));
+        wanted.tags.extend(fields.tag.into_iter().flat_map(Texts::into_vec));
+        wanted.all |= fields.all;
+        wanted.soft |= fields.soft;
     } else {
         read_form(body, &mut wanted)?;
     }
@@ -51,7 +51,7 @@ fn wanted(visit: &Visit<'_>) -> Result<PurgeRequest, String> {
 /// The body as JSON.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-struct Asked {
+struct PurgeBody {
     #[serde(alias = "urls")]
     url: Option<Texts>,
     #[serde(alias = "prefixes")]

@@ -1,17 +1,17 @@
-//! `/workers`: what pools of workers do, and what they are told.
+//! `/workers`: shows the pools of workers, and has one recycled or reloaded.
 
 use chassis::admin::{Page, Visit};
 use serde::Deserialize;
 use serde_json::json;
 use workers::{Status, WorkerPool};
 
-use super::refuse;
-use crate::serve::Parts;
+use super::refusal::refuse;
+use crate::parts::Parts;
 
-/// Which pool.
+/// The body of an action: which pool it is for.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Asked {
+struct PoolRequest {
     name: String,
 }
 
@@ -23,24 +23,24 @@ pub(super) fn list(parts: &Parts, _: &Visit<'_>) -> Page {
 
 /// Replaces every worker of a pool, one at a time.
 pub(super) fn recycle(parts: &Parts, visit: &Visit<'_>) -> Page {
-    tell(parts, visit, "recycling", WorkerPool::recycle)
+    command(parts, visit, "recycling", WorkerPool::recycle)
 }
 
 /// Imports the app of a pool anew.
 pub(super) fn reload(parts: &Parts, visit: &Visit<'_>) -> Page {
-    tell(parts, visit, "reloading", WorkerPool::reload)
+    command(parts, visit, "reloading", WorkerPool::reload)
 }
 
-fn tell(parts: &Parts, visit: &Visit<'_>, doing: &str, tell: fn(&WorkerPool)) -> Page {
-    let asked: Asked = match serde_json::from_slice(visit.body) {
-        Ok(asked) => asked,
+fn command(parts: &Parts, visit: &Visit<'_>, doing: &str, command: fn(&WorkerPool)) -> Page {
+    let request: PoolRequest = match serde_json::from_slice(visit.body) {
+        Ok(request) => request,
         Err(error) => return refuse(400, &error.to_string()),
     };
-    match parts.workers.iter().find(|pool| pool.name() == asked.name) {
+    match parts.workers.iter().find(|pool| pool.name() == request.name) {
         Some(pool) => {
-            tell(pool);
-            Page::json(200, format!("{}\n", json!({ "name": asked.name, "state": doing })))
+            command(pool);
+            Page::json(200, format!("{}\n", json!({ "name": request.name, "state": doing })))
         }
-        None => refuse(400, &format!("there is no pool `{}`", asked.name)),
+        None => refuse(400, &format!("there is no pool `{}`", request.name)),
     }
 }

@@ -1,5 +1,5 @@
-//! What an operator should know of a configuration that is not wrong: parts that are asked for and
-//! cannot work as it stands.
+//! Notes on a configuration without errors: it asks for parts that cannot work yet, such as a model
+//! whose file is missing.
 
 use std::path::Path;
 
@@ -58,7 +58,7 @@ fn files(plan: &Plan, notes: &mut Vec<String>) {
         missing("the items file", &model.items);
     }
     plan.models.predictors.iter().for_each(|model| missing("the model file", &model.file));
-    plan.models.texts.iter().for_each(|model| missing("the model's folder", &model.dir));
+    plan.models.texts.iter().for_each(|model| missing("the model's directory", &model.dir));
     if let Some(profiles) = &plan.profiles {
         if profiles.every.is_none() {
             missing("the profile file", &profiles.file);

@@ -46,7 +46,7 @@ fn keys(out: &mut String, table: &Value, definitions: &Map<String, Value>, prefi
     for (name, property) in properties {
         let target = resolve(property, definitions);
         let text = description(property, target);
-        let _ = writeln!(out, "{}# {prefix}{name} = {}", comment(text), shape(target));
+        let _ = writeln!(out, "{}# {prefix}{name} = {}", comment(text), placeholder(target));
         nested(out, target, definitions, &format!("{prefix}{name}"));
     }
 }
@@ -77,7 +77,7 @@ fn resolve<'v>(value: &'v Value, definitions: &'v Map<String, Value>) -> &'v Val
     inner.map_or(value, |inner| resolve(inner, definitions))
 }
 
-fn shape(target: &Value) -> &'static str {
+fn placeholder(target: &Value) -> &'static str {
     let kind = match &target["type"] {
         Value::Array(kinds) => kinds.iter().find_map(|k| k.as_str().filter(|k| *k != "null")),
         kind => kind.as_str(),

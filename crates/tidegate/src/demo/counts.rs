@@ -1,5 +1,6 @@
-//! What was recorded so far, as the rollups of `tidegate.toml` say: the same rows that anybody
-//! reads with `tidegate events query`, some second behind what happens.
+//! The sums of what was recorded so far, from the rollups of the demo's `tidegate.toml`.
+//!
+//! They are the rows that `tidegate events query` reads, and are about a second late.
 
 use std::path::Path;
 
@@ -27,8 +28,8 @@ struct Group {
 
 impl Counts {
     /// Reads them; nothing as long as nothing was delivered.
-    pub(super) fn read(folder: &Path) -> Self {
-        let ask = |sql| sinks::ask_sql(&folder.join(DATABASE), sql).map(|answer| answer.rows);
+    pub(super) fn read(dir: &Path) -> Self {
+        let ask = |sql| sinks::ask_sql(&dir.join(DATABASE), sql).map(|answer| answer.rows);
         let requests = ask(REQUESTS).unwrap_or_default();
         let reads = ask(READS).unwrap_or_default();
         let reads = reads.first().and_then(|row| row[0].as_u64()).unwrap_or(0);

@@ -1,9 +1,9 @@
 //! Simulated readers: each asks for recommendations and reads what it likes, at a bounded rate.
 //!
-//! A reader likes categories as its line in `readers.tsv` says. It goes down the list and reads an
-//! item with a probability of its liking for the item's category, and nothing twice; so a list that
-//! fits is read from more often, and the figures show it. They compare readers with a profile only:
-//! whoever has none yet reads less, whatever is shown.
+//! Its line in `readers.tsv` says how much a reader likes each category. It goes down the list, and
+//! that liking is the probability with which it reads an item of the category. It reads nothing
+//! twice. So readers read more of a list that fits, and the figures show it.
+//! The figures compare only readers with a profile: the others read less, whatever is shown.
 
 use std::collections::{HashMap, HashSet};
 use std::net::SocketAddr;
@@ -32,12 +32,12 @@ pub(super) struct Readers {
     thread: Mutex<Option<JoinHandle<()>>>,
     /// Lists shown to readers with a profile and lists read from: generic ones (held back by the
     /// rollout), then personalised ones.
-    pub seen: Arc<[Seen; 2]>,
+    pub seen: Arc<[ListCounts; 2]>,
 }
 
 /// How lists were received.
 #[derive(Debug, Default)]
-pub(super) struct Seen {
+pub(super) struct ListCounts {
     /// Lists shown.
     pub shown: AtomicU64,
     /// Lists of which something was read.
@@ -59,8 +59,8 @@ impl Readers {
         let readers: Option<Vec<Reader>> = text.lines().take(READERS_MAX).map(parse).collect();
         let readers = readers.context("read the readers' file")?;
         let stopped = Arc::new(AtomicBool::new(false));
-        let seen: Arc<[Seen; 2]> = Arc::default();
-        let mut play = Play {
+        let seen: Arc<[ListCounts; 2]> = Arc::default();
+        let mut play = Simulation {
             address,
             readers,
             seen: Arc::clone(&seen),
@@ -68,10 +68,10 @@ impl Readers {
             pause: Duration::from_secs(1) / rate.max(1),
             next: Instant::now(),
         };
-        let told = Arc::clone(&stopped);
+        let ends = Arc::clone(&stopped);
         let thread = std::thread::Builder::new().name("readers".to_owned()).spawn(move || {
-            while !told.load(Ordering::Relaxed) {
-                if let Err(error) = play.visit_until(&told) {
+            while !ends.load(Ordering::Relaxed) {
+                if let Err(error) = play.visit_until(&ends) {
                     tracing::debug!(%error, "readers come back");
                     std::thread::sleep(Duration::from_millis(200));
                 }
@@ -90,16 +90,17 @@ impl Readers {
     }
 }
 
-struct Play {
+/// What the thread of the readers works on.
+struct Simulation {
     address: SocketAddr,
     readers: Vec<Reader>,
-    seen: Arc<[Seen; 2]>,
+    seen: Arc<[ListCounts; 2]>,
     dice: Random,
     pause: Duration,
     next: Instant,
 }
 
-impl Play {
+impl Simulation {
     fn visit_until(&mut self, stopped: &AtomicBool) -> Result<()> {
         let client = Client::new(self.address);
         while !stopped.load(Ordering::Relaxed) {

@@ -1,6 +1,6 @@
-//! One screen that shows the loop: what is asked, who gets what, how fast, and what is learned.
-//! Counts come from the rollups of what was recorded, latencies from the metrics and from what
-//! statsd flushed of them.
+//! One screen that shows the loop: requests, decisions, latencies, and what is learned.
+//!
+//! Counts come from the rollups. Latencies come from the metrics, and from their flushes by statsd.
 
 use std::io::{IsTerminal, Write};
 use std::net::SocketAddr;
@@ -14,11 +14,11 @@ use metrics::TimerSnapshot;
 
 use super::counts::Counts;
 use super::readers::Readers;
-use crate::serve::Parts;
+use crate::parts::Parts;
 
 const LISTS: &str = "/1/recommendations.{format:json}";
 /// Seconds between two lines when the output is no terminal.
-const LINE_EVERY: u32 = 5;
+const LINE_INTERVAL: u32 = 5;
 
 /// The screen.
 pub(super) struct Screen {
@@ -26,7 +26,7 @@ pub(super) struct Screen {
     public: SocketAddr,
     admin: SocketAddr,
     management: SocketAddr,
-    folder: PathBuf,
+    dir: PathBuf,
     last: Instant,
     last_requests: u64,
     last_timer: TimerSnapshot,
@@ -38,14 +38,14 @@ impl Screen {
     pub(super) fn open(
         management: SocketAddr,
         (public, admin): (SocketAddr, SocketAddr),
-        folder: &Path,
+        dir: &Path,
     ) -> Self {
         let screen = Self {
             is_terminal: std::io::stdout().is_terminal(),
             public,
             admin,
             management,
-            folder: folder.to_owned(),
+            dir: dir.to_owned(),
             last: Instant::now(),
             last_requests: 0,
             last_timer: TimerSnapshot::default(),
@@ -62,7 +62,7 @@ impl Screen {
     /// Shows how things stand.
     pub(super) fn show(&mut self, parts: &Parts, readers: Option<&Readers>) {
         self.shown += 1;
-        if !self.is_terminal && self.shown % LINE_EVERY != 1 {
+        if !self.is_terminal && self.shown % LINE_INTERVAL != 1 {
             return;
         }
         let summary = self.summary(parts, readers);
@@ -76,25 +76,25 @@ impl Screen {
     }
 
     fn invitation(&self) -> String {
-        let (public, admin, folder) = (self.public, self.admin, self.folder.display());
+        let (public, admin, dir) = (self.public, self.admin, self.dir.display());
         let (management, management_port) = (self.management.ip(), self.management.port());
         format!(
             "Tidegate demo: news, ranked by a model, personalised at the edge.\n\
-             Configuration, journal, profiles and counts of this run: {folder}\n\n\
+             Configuration, journal, profiles and counts of this run: {dir}\n\n\
              Worth trying:\n\
              \x20 curl -i 'http://{public}/1/recommendations.json'\n\
              \x20 curl -i -H 'Cookie: userId=r0001' 'http://{public}/1/recommendations.json?explain=1'\n\
              \x20 curl -i -X POST -H 'Cookie: userId=me' 'http://{public}/1/feedback/read?item=1'\n\
              \x20 curl 'http://{admin}/status'\n\
              \x20 echo 'last phase' | nc {management} {management_port}\n\
-             \x20 tidegate events query requests -c {folder}/tidegate.toml\n\
-             \x20 tidegate events verify -c {folder}/tidegate.toml\n"
+             \x20 tidegate events query requests -c {dir}/tidegate.toml\n\
+             \x20 tidegate events verify -c {dir}/tidegate.toml\n"
         )
     }
 
     fn summary(&mut self, parts: &Parts, readers: Option<&Readers>) -> String {
         let registry = &parts.registry;
-        let counts = Counts::read(&self.folder);
+        let counts = Counts::read(&self.dir);
         let requests = counts.all();
         let now = Instant::now();
         let seconds = now.duration_since(self.last).as_secs_f64().max(0.001);
@@ -108,7 +108,7 @@ impl Screen {
             .map(|cache| counts.cached(LISTS, cache.name()))
             .iter()
             .sum();
-        let own = counts.decided(LISTS, Decision::Personalised.name());
+        let personalised = counts.decided(LISTS, Decision::Personalised.name());
         let decisions: Vec<String> = Decision::ALL
             .iter()
             .map(|decision| (decision.name(), counts.decided(LISTS, decision.name())))
@@ -126,7 +126,7 @@ impl Screen {
              \x20 learned    {profiles} profiles, generation {generation}",
             counts.reads,
             percent(hits, lists),
-            percent(own, lists),
+            percent(personalised, lists),
             decisions.join(", "),
             parts.statsd.as_ref().map(|statsd| by_decision(statsd)).unwrap_or_default(),
         );
@@ -158,8 +158,8 @@ fn uplift(readers: &Readers) -> String {
         let shown = seen.shown.load(Ordering::Relaxed);
         format!("{:.1} % of {shown} {kind}", percent(seen.read.load(Ordering::Relaxed), shown))
     };
-    let (own, generic) = (share(1, "personalised"), share(0, "generic"));
-    format!("{own}, {generic} (readers with a profile)")
+    let (personalised, generic) = (share(1, "personalised"), share(0, "generic"));
+    format!("{personalised}, {generic} (readers with a profile)")
 }
 
 fn on_one_line(summary: &str) -> String {

@@ -1,7 +1,7 @@
 //! `tidegate events run`: the record process.
 //!
-//! There is one pipeline for each source on its way to each sink that wants it. So a sink that is
-//! down holds nobody else up.
+//! There is one pipeline for each pair of a source and a sink that wants it. So a sink that is down
+//! delays no other.
 
 use std::io::Read;
 use std::path::Path;

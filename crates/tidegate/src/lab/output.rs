@@ -1,5 +1,6 @@
-//! Where results go: files that must be writable before a measurement begins, and a stdout whose
-//! reader may have had enough.
+//! Where results go: to files, which are opened before a measurement begins, and to stdout.
+//!
+//! A reader of stdout that leaves early, such as `head`, is no error.
 
 use std::fs::File;
 use std::io::{self, IsTerminal, Write};
@@ -11,7 +12,7 @@ use screen::Style;
 /// Creates a file for a result.
 ///
 /// # Errors
-/// When it cannot be written, which nobody wants to learn after the measurement.
+/// When it cannot be written; called before the measurement, so that nothing measured is lost.
 pub(super) fn create(path: &Path) -> Result<File> {
     File::create(path).with_context(|| format!("write `{}`", path.display()))
 }

@@ -1,7 +1,7 @@
 //! Exactly once, on real engines that take long to set up: `make test-engines`.
 //!
-//! The record process and the engine are killed again and again while a log grows; in the end the
-//! engine's totals must be those of the log. What an engine's absence keeps from running says so.
+//! The record process and the engine are killed again and again while a log grows. In the end the
+//! engine's totals must be those of the log. A test without its engine says that it did not run.
 
 mod clickhouse;
 mod kafka;

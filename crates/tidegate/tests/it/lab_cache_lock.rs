@@ -1,8 +1,8 @@
-//! The claim that the laboratory was built for: behind nginx's cache lock, latencies are quantised,
-//! and behind Tidegate in its place they are not.
+//! The claim that the laboratory was built for: latencies behind nginx's cache lock are quantised,
+//! and those behind Tidegate in its place are not.
 //!
-//! Many cold keys, eight calls each, an upstream that takes 50 ms to 2.2 s: whoever waits for
-//! another's answer behind nginx looks for it every 500 ms, counted from its own arrival.
+//! Eight calls ask for each of many cold keys, and the upstream takes 50 ms to 2.2 s. Behind nginx
+//! a call that waits for another's answer looks for it every 500 ms, counted from its own arrival.
 
 use std::net::SocketAddr;
 use std::path::Path;

@@ -6,7 +6,7 @@ use std::process::Command;
 use std::time::Instant;
 
 use serde_json::Value;
-use testkit::{Client, PATIENCE, Reply, Server, TempDir, free_port};
+use testkit::{Client, FIXTURE_TIMEOUT, Reply, Server, TempDir, free_port};
 
 /// The built binary.
 pub(crate) const BINARY: &str = env!("CARGO_BIN_EXE_tidegate");
@@ -98,7 +98,7 @@ pub(crate) fn journal_in(dir: &Path) -> Vec<Value> {
 pub(crate) fn until(what: &str, mut done: impl FnMut() -> bool) {
     let begun = Instant::now();
     while !done() {
-        assert!(begun.elapsed() < PATIENCE, "waited in vain for {what}");
+        assert!(begun.elapsed() < FIXTURE_TIMEOUT, "waited in vain for {what}");
         std::thread::yield_now();
     }
 }

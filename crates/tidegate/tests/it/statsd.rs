@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, channel};
 
-use testkit::{PATIENCE, Server, TempDir, free_port};
+use testkit::{FIXTURE_TIMEOUT, Server, TempDir, free_port};
 
 use crate::running::{BINARY, until};
 
@@ -44,7 +44,7 @@ impl Carbon {
     /// The next flush in which all these names are.
     pub(crate) fn wait_for(&self, names: &[&str]) -> Lines {
         loop {
-            let flush = self.flushes.recv_timeout(PATIENCE).expect("a flush");
+            let flush = self.flushes.recv_timeout(FIXTURE_TIMEOUT).expect("a flush");
             if names.iter().all(|name| flush.contains_key(*name)) {
                 return flush;
             }
@@ -148,7 +148,7 @@ fn samples_of_every_input_are_added_up_and_flushed() {
     let mut sums = Lines::new();
     let wanted = ["a", "last", "stream", "gram"].map(|n| format!("stats.counters.{n}.count"));
     while wanted.iter().any(|name| !sums.contains_key(name)) {
-        for (name, value) in carbon.flushes.recv_timeout(PATIENCE).expect("a flush") {
+        for (name, value) in carbon.flushes.recv_timeout(FIXTURE_TIMEOUT).expect("a flush") {
             *sums.entry(name).or_default() += value;
         }
     }

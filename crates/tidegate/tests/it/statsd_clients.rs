@@ -1,10 +1,10 @@
-//! Clients of others send every type they have, on every way they have, to a `tidegate statsd`; at
-//! the end everything is there, exactly: counts, sums, gauges, members, events and checks.
+//! Other projects' clients send every type they have, in every way they have, to `tidegate statsd`.
 //!
+//! In the end everything is there, exactly: counts, sums, gauges, members, events and checks.
 //! The scripts beside this file send the same amounts under a prefix for each way, and `done` last.
-//! Where a client samples by chance it is given chances by which exactly half of its samples go
-//! out, so that the sum at a rate of 0.5 is known.
-//! Clients that are not installed are passed over, and said.
+//! A client that samples by chance gets random numbers that let exactly half of its samples out.
+//! So the sum at a rate of 0.5 is known.
+//! A client that is not installed is passed over, and the output says so.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{Read, Write};

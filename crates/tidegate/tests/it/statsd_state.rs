@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
-use testkit::{PATIENCE, SmallDisk, TempDir, free_port};
+use testkit::{FIXTURE_TIMEOUT, SmallDisk, TempDir, free_port};
 
 use crate::running::{Running, until};
 use crate::statsd::{Carbon, Lines, Statsd, graphite, native, send};
@@ -43,7 +43,7 @@ fn kill(mut statsd: Statsd) -> TempDir {
 /// Adds flushes up until one has this name; that one is added, too.
 fn sum_until(carbon: &Carbon, name: &str, sums: &mut Lines) {
     loop {
-        let flush = carbon.flushes.recv_timeout(PATIENCE).expect("a flush");
+        let flush = carbon.flushes.recv_timeout(FIXTURE_TIMEOUT).expect("a flush");
         let is_last = flush.get(name).is_some_and(|count| *count > 0.0);
         flush.into_iter().for_each(|(name, value)| *sums.entry(name).or_default() += value);
         if is_last {
@@ -91,7 +91,7 @@ fn a_flush_that_was_delivered_is_not_counted_again_whenever_the_server_is_killed
         let before = sums.get(name).copied().unwrap_or(0.0);
         // As soon as it is delivered, and so at the worst time there is.
         while sums.get(name).copied().unwrap_or(0.0) == before {
-            let flush = carbon.flushes.recv_timeout(PATIENCE).expect("a flush");
+            let flush = carbon.flushes.recv_timeout(FIXTURE_TIMEOUT).expect("a flush");
             flush.into_iter().for_each(|(name, value)| *sums.entry(name).or_default() += value);
         }
         folder = kill(statsd);
@@ -235,7 +235,7 @@ fn a_graphite_that_never_reads_or_resets_holds_up_neither_receiving_nor_the_end(
         until("receiving to go on", || statsd.ask("counters\n").contains("marker"));
         let begun = Instant::now();
         let folder = statsd.stop();
-        assert!(begun.elapsed() < PATIENCE, "the end took {:?}", begun.elapsed());
+        assert!(begun.elapsed() < FIXTURE_TIMEOUT, "the end took {:?}", begun.elapsed());
         let spool = folder.path().join("data/statsd-spool/graphite");
         let waits = std::fs::read_dir(&spool).unwrap().count();
         // One that resets may have taken a flush before it did so.
@@ -271,7 +271,7 @@ fn a_million_names_stay_within_their_bytes_and_every_sample_is_counted() {
     let mut counted = 0.0;
     let mut overflowed = 0.0;
     while counted < f64::from(names) {
-        let flush = carbon.flushes.recv_timeout(PATIENCE).expect("a flush");
+        let flush = carbon.flushes.recv_timeout(FIXTURE_TIMEOUT).expect("a flush");
         let of = |part: &str| -> f64 {
             let counts = flush.iter().filter(|(name, _)| is_counted(name) && name.contains(part));
             counts.map(|(_, count)| count).sum()

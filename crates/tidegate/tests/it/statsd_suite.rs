@@ -1,10 +1,10 @@
 //! statsd's own tests (npm `statsd` 0.9.0), with Tidegate in place of the server that they start.
 //!
-//! The suite starts `node stats.js CONFIG`; a script of that name, first on the path, starts
-//! `tidegate statsd --compat statsd` instead, and hands everything else on to Node. Its unit tests
-//! of lines, timers, deletions and sets run in a folder where modules of ours, which ask `tidegate
-//! statsd eval`, stand for those they test (`statsd_suite/shims`). The unit tests of its sockets,
-//! proxy and processes are of JavaScript that is not ours, and count for nothing here.
+//! The suite starts `node stats.js CONFIG`. A script called `node`, first on the path, starts
+//! `tidegate statsd --compat statsd` instead, and hands everything else on to Node.
+//! The unit tests of lines, timers, deletions and sets run in a directory with modules of ours in
+//! place of those they test (`statsd_suite/shims`). These modules ask `tidegate statsd eval`.
+//! The unit tests of sockets, proxy and processes test JavaScript that is not ours, and do not run.
 
 use std::net::{TcpListener, UdpSocket};
 use std::os::unix::fs::PermissionsExt;
@@ -35,9 +35,11 @@ const UNITS: [(&str, usize); 4] = [
     ("set_tests", 5),
 ];
 
-/// So often each file may be run. The suite looks at what comes within 400 ms from a flush on, and
-/// flushes come each 200 ms: the one that comes just as it stops looking is missed, or told twice,
-/// in about one of thirty runs of a file on a busy machine.
+/// How often each file may be run.
+///
+/// Flushes come each 200 ms, and the suite looks at what comes within 400 ms from a flush on. On a
+/// busy machine it misses the flush that comes just as it stops looking, or sees it twice. That
+/// happens in about one of thirty runs of a file.
 const ATTEMPTS: usize = 5;
 /// Ports that are written in the suite.
 const UDP: u16 = 8125;

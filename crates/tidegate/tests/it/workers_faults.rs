@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde_json::Value;
-use testkit::{Client, PATIENCE, TempDir};
+use testkit::{Client, FIXTURE_TIMEOUT, TempDir};
 
 use crate::running::{Running, json as document, run, until};
 
@@ -142,7 +142,7 @@ fn open(running: &Running) {
 /// Asks, and leaves the answer for later.
 fn ask(running: &Running, method: &str, path: &str) -> TcpStream {
     let mut stream = TcpStream::connect(running.public).unwrap();
-    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    stream.set_read_timeout(Some(FIXTURE_TIMEOUT)).unwrap();
     let head = format!(
         "{method} {path} HTTP/1.1\r\nhost: a\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
     );

@@ -55,7 +55,7 @@ fn a_failing_import_is_told_and_mended_by_writing_the_file() {
     let trouble = status.last_error.unwrap();
     assert_eq!(trouble.stage, "import");
     assert!(trouble.traceback.unwrap().contains("nothing_of_that_name"));
-    let refused = bench.try_take(PATIENCE).err().unwrap();
+    let refused = bench.try_take(FIXTURE_TIMEOUT).err().unwrap();
     let LendError::NoWorkers(reason) = refused else { panic!("{refused}") };
     assert!(reason.contains("nothing_of_that_name"), "{reason}");
     assert!(bench.pool().alarms()[0].contains("none is in service"));
@@ -134,6 +134,6 @@ fn a_crash_loop_backs_off_and_says_why() {
         is_told(status) && status.restarts.get("boot").is_some_and(|count| *count >= 3)
     });
     assert_eq!(status.state, "failing");
-    let refused = bench.try_take(PATIENCE).err().unwrap();
+    let refused = bench.try_take(FIXTURE_TIMEOUT).err().unwrap();
     assert!(matches!(refused, LendError::NoWorkers(_)), "{refused}");
 }

@@ -17,7 +17,8 @@ fn the_end_leaves_no_process_and_no_socket() {
     let sockets = std::fs::read_dir(bench.dir.path().join("pool")).unwrap().flatten();
     assert_eq!(sockets.filter(|it| it.path().extension() == Some("sock".as_ref())).count(), 0);
     assert_eq!(pool.status().state, "ended");
-    let refused = bench.runtime.block_on(pool.take(Instant::now() + PATIENCE)).err().unwrap();
+    let refused =
+        bench.runtime.block_on(pool.take(Instant::now() + FIXTURE_TIMEOUT)).err().unwrap();
     assert!(matches!(refused, LendError::NoWorkers(_)), "{refused}");
 }
 
@@ -86,7 +87,7 @@ fn no_python_outlives_its_supervisor_whatever_it_does() {
     command.args(["--exact", "tests::end::holds_a_pool_when_told_so_by_its_directory"]);
     command.current_dir(dir.path()).stdout(Stdio::null()).stderr(Stdio::null());
     let supervisor = Kept(command.spawn().unwrap());
-    let until = Instant::now() + PATIENCE;
+    let until = Instant::now() + FIXTURE_TIMEOUT;
     let wait = |what: &str, is_so: &dyn Fn() -> bool| {
         while !is_so() {
             assert!(Instant::now() < until, "{what}");

@@ -1,4 +1,4 @@
-//! Whoever writes the log: in bursts, sometimes half a line, and rotates as others do.
+//! The writer of the log: it writes in bursts, sometimes half a line, and rotates as loggers do.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
@@ -10,7 +10,7 @@ use anyhow::Result;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
-use super::Shared;
+use super::progress::Progress;
 use crate::dice::Dice;
 use crate::events::lines;
 use crate::events::world::World;
@@ -22,7 +22,7 @@ const KEPT: usize = 3;
 
 pub(super) struct Writer<'w> {
     world: &'w World,
-    shared: &'w Shared,
+    progress: &'w Progress,
     dice: Dice,
     next: u64,
     /// Rotated files, oldest first, each with the id after its last.
@@ -31,14 +31,14 @@ pub(super) struct Writer<'w> {
 }
 
 impl<'w> Writer<'w> {
-    pub(super) fn new(world: &'w World, shared: &'w Shared, dice: Dice) -> Self {
-        Self { world, shared, dice, next: 0, rotated: Vec::new(), rotations: 0 }
+    pub(super) fn new(world: &'w World, progress: &'w Progress, dice: Dice) -> Self {
+        Self { world, progress, dice, next: 0, rotated: Vec::new(), rotations: 0 }
     }
 
-    /// Writes until told to end; returns how often it rotated.
+    /// Writes until it is to end; returns how often it rotated.
     pub(super) fn run(mut self) -> Result<u64> {
         let mut file = self.open()?;
-        while !self.shared.ends.load(Ordering::Relaxed) {
+        while !self.progress.ends.load(Ordering::Relaxed) {
             self.burst(&mut file)?;
             if self.dice.chance(1) {
                 file = self.rotate(file)?;
@@ -69,7 +69,7 @@ impl<'w> Writer<'w> {
         }
         self.next += count;
         // Announced first: the reader may be faster than this thread.
-        self.shared.written.store(self.next, Ordering::Release);
+        self.progress.written.store(self.next, Ordering::Release);
         let is_torn = self.dice.chance(20);
         let cut = if is_torn { self.dice.below(text.len() as u64) as usize } else { 0 };
         file.write_all(&text.as_bytes()[..cut])?;
@@ -120,8 +120,8 @@ impl<'w> Writer<'w> {
 
     /// Deletes what is delivered, as an operator would.
     fn delete(&mut self) -> Result<()> {
-        let held = self.shared.held.load(Ordering::Acquire);
-        while self.rotated.len() > KEPT && self.rotated[0].1 <= held {
+        let delivered = self.progress.delivered.load(Ordering::Acquire);
+        while self.rotated.len() > KEPT && self.rotated[0].1 <= delivered {
             let (file, _) = self.rotated.remove(0);
             fs::remove_file(file)?;
         }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use metrics::Registry;
 use stdx::{Disk, FaultyDisk, Lasting, ManualClock, Random};
-use testkit::PATIENCE;
+use testkit::FIXTURE_TIMEOUT;
 
 use super::DiskTier;
 use crate::disk::record::DiskContent;
@@ -58,7 +58,7 @@ fn find(tier: &DiskTier, key: &[u8]) -> Option<Arc<Entry>> {
 
 #[track_caller]
 fn eventually(what: &str, holds: impl Fn() -> bool) {
-    let until = Instant::now() + PATIENCE;
+    let until = Instant::now() + FIXTURE_TIMEOUT;
     while !holds() {
         assert!(Instant::now() < until, "waited in vain for {what}");
         std::thread::yield_now();

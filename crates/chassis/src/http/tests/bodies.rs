@@ -127,7 +127,7 @@ fn the_interim_reply_comes_before_the_body_is_sent() {
     use std::io::{Read, Write};
     let served = serve_plain();
     let mut stream = std::net::TcpStream::connect(served.address).unwrap();
-    stream.set_read_timeout(Some(testkit::PATIENCE)).unwrap();
+    stream.set_read_timeout(Some(testkit::FIXTURE_TIMEOUT)).unwrap();
     stream
         .write_all(
             b"POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\nExpect: 100-continue\r\n\r\n",

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use socket2::SockRef;
-use testkit::PATIENCE;
+use testkit::FIXTURE_TIMEOUT;
 
 use super::{reply_to, serve, serve_plain};
 use crate::http::Limits;
@@ -172,7 +172,7 @@ fn the_drain_closes_idle_connections_and_lets_busy_ones_finish() {
     half.write_raw(b"GET / HTTP/1.1\r\nHos").unwrap();
     // Once a later request of another connection is answered, half the head has been read.
     reply_to(&mut idle, GET);
-    served.drain.begin(PATIENCE);
+    served.drain.begin(FIXTURE_TIMEOUT);
     assert_eq!(idle.read_to_close().unwrap(), b"", "idle connections close at once");
     half.write_raw(b"t: a\r\n\r\n").unwrap();
     let reply = half.read_reply("GET").unwrap();
@@ -181,7 +181,7 @@ fn the_drain_closes_idle_connections_and_lets_busy_ones_finish() {
     let reply = busy.read_reply("GET").unwrap();
     assert_eq!((reply.text(), reply.header("connection")), ("waited", Some("close")));
     let address = served.address;
-    served.finish(PATIENCE);
+    served.finish(FIXTURE_TIMEOUT);
     TcpStream::connect(address).unwrap_err();
 }
 

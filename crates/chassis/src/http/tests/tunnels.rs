@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Shutdown, TcpStream};
 use std::time::Duration;
 
-use testkit::PATIENCE;
+use testkit::FIXTURE_TIMEOUT;
 
 use super::{Served, exchange, replies, serve_plain};
 
@@ -13,7 +13,7 @@ const UPGRADE: &str =
 
 fn connect(served: &Served, request: &str) -> BufReader<TcpStream> {
     let mut stream = TcpStream::connect(served.address).unwrap();
-    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    stream.set_read_timeout(Some(FIXTURE_TIMEOUT)).unwrap();
     stream.write_all(request.as_bytes()).unwrap();
     BufReader::new(stream)
 }
@@ -94,10 +94,10 @@ fn the_drain_ends_tunnels_when_they_are_quiet_and_all_of_them_at_its_deadline() 
     let served = serve_plain();
     let mut stream = connect(&served, UPGRADE);
     head(&mut stream);
-    served.drain.begin(PATIENCE);
+    served.drain.begin(FIXTURE_TIMEOUT);
     assert_eq!(stream.read_to_end(&mut Vec::new()).unwrap(), 0);
     assert!(!served.next_sent().complete);
-    served.finish(PATIENCE);
+    served.finish(FIXTURE_TIMEOUT);
     let served = serve_plain();
     let mut stream = connect(&served, UPGRADE);
     head(&mut stream);

@@ -8,8 +8,9 @@ use std::fmt::Write as _;
 
 use super::super::tags;
 
-/// The name of a family without the end that its kind asks for, and its labels as they are
-/// written: `a="b",c="d"`, in the order of their names.
+/// Returns the name of a family without the end that its kind asks for, and its labels.
+///
+/// Labels are as they are written, `a="b",c="d"`, in the order of their names.
 pub(super) fn of(name: &str) -> (String, String) {
     let (key, mut tags) = tags::merged(name, label);
     tags.sort_by(|one, other| one.0.cmp(&other.0));

@@ -18,7 +18,7 @@ use super::text::Format;
 /// Where the page is.
 const PATH: &str = "/metrics";
 const CONNECTIONS_MAX: usize = 64;
-/// How long those who ask when the server ends may take.
+/// How long requests may take that are under way when the server ends.
 const GRACE: Duration = Duration::from_secs(1);
 
 /// A bound listener that nobody answers at yet.

@@ -255,8 +255,9 @@ impl PageSeries {
         }
     }
 
-    /// How OpenMetrics calls the family of a counter: without `_total`, which would clash with what
-    /// another family is called there; then it is not said to be a counter.
+    /// Returns how OpenMetrics calls the family of a counter: without `_total`, as a counter.
+    ///
+    /// Where another family has that name, the full name stays, and the kind is unknown.
     fn open_counter<'n>(&self, name: &'n str) -> (&'n str, &'static str) {
         let base = name.strip_suffix("_total").unwrap_or(name);
         let clashes = base.ends_with("_created")

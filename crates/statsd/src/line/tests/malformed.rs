@@ -1,5 +1,7 @@
-//! Every malformed line that is known to have hurt a server, and what each flavour makes of it:
-//! what is counted, or why it is bad. Nothing ends a server, and nothing is passed over.
+//! Every malformed line that is known to have hurt a server, and what each flavour makes of it.
+//!
+//! The flavour counts something, or says why the line is bad. No line ends a server, and none is
+//! passed over.
 
 use super::{Transcript, read_bytes};
 use crate::flavour::Flavour;

@@ -85,8 +85,8 @@ pub(crate) struct ProbeArgs {
     /// A call that takes longer has failed.
     #[arg(long, value_name = "TIME", default_value = "30s")]
     pub timeout: Span,
-    /// Connect to this address where HOST (* is any) and PORT are called, as with curl; the name
-    /// stays that of the request and of the certificate.
+    /// Connect to this address where HOST (* is any) and PORT are called, as curl does. The name
+    /// in the request and in the certificate stays the same.
     #[arg(long, value_name = "HOST:PORT:ADDRESS", value_parser = pin)]
     pub resolve: Vec<Pin>,
     /// The same for the second target alone, to call one name at two addresses.
@@ -139,15 +139,15 @@ pub(crate) struct PluginArgs {
 }
 
 fn target(text: &str) -> Result<ProbeTarget, String> {
-    text.parse().map_err(why)
+    text.parse().map_err(misread)
 }
 
 fn pin(text: &str) -> Result<Pin, String> {
-    text.parse().map_err(why)
+    text.parse().map_err(misread)
 }
 
 /// What is wrong, without what was written, which clap names.
-fn why(error: LabError) -> String {
+fn misread(error: LabError) -> String {
     match error {
         LabError::Target { reason, .. } => reason,
         other => other.to_string(),

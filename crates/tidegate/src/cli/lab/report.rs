@@ -12,7 +12,7 @@ Examples: tidegate lab report --from latencies.csv
           tidegate lab report --from before.json --vs after.json
           my-benchmark | tidegate lab report --from - --format json
 FILE is what `--save` wrote, a CSV (header `latency_ms`, or one column `NAME_ms` for each step), \
-an access log with timings (combined, LTSV or JSON), our journal's folder or one of its files, \
+an access log with timings (combined, LTSV or JSON), our journal's directory or one of its files, \
 spans in OTLP's JSON, or results of vegeta, k6, oha, hey, wrk2, HdrHistogram and hyperfine; each \
 may be compressed by gzip or zstd. docs/lab/report-inputs.md has the columns.
 Exit codes: 0 reported, 1 nothing can be read, 2 wrong usage.";
@@ -20,9 +20,8 @@ Exit codes: 0 reported, 1 nothing can be read, 2 wrong usage.";
 /// What to report on, and how.
 #[derive(Debug, Args)]
 pub(crate) struct ReportArgs {
-    /// What was measured: a file, `-` for standard input, a journal's folder, `journal` for that
-    /// of the configuration, or an http(s) address that a file is fetched from. Several are read as
-    /// one.
+    /// What was measured: a file, `-` for standard input, a journal's directory, or an http(s)
+    /// address of a file; `journal` is that of the configuration. Several are read as one.
     #[arg(long, required = true, num_args = 1.., value_name = "FILE|journal|URL")]
     pub from: Vec<String>,
     /// What to compare with.

@@ -50,7 +50,7 @@ fn bytes(from: &str) -> Result<Vec<u8>> {
         _ if from.starts_with("http://") || from.starts_with("https://") => fetched(from)?,
         _ => {
             let file = File::open(from).with_context(what);
-            let hint = Hint("a file, a journal's folder, `journal`, `-` or an address is read");
+            let hint = Hint("a file, a journal's directory, `journal`, `-` or an address is read");
             bounded(file.map_err(|error| error.context(hint))?, from)?
         }
     };

@@ -1,9 +1,12 @@
-//! Changes made while serving: rollout shares and the kill switch, kept in `data/live.toml`.
+//! Overrides: what an operator changed while the server runs, kept in `data/live.toml`.
 //!
-//! They win over the configuration until they are cleared. The file is replaced whole, by rename;
-//! one that cannot be read is set aside and an alarm raised, and the configuration stands.
+//! It owns the rollout shares and kill switches that win over the configuration until they are
+//! cleared. Invariant: the file is replaced whole, by rename, before a change applies.
+//! A file that cannot be used leaves the configuration in force and raises an alarm, which stands
+//! until the next change or start. One with wrong content is set aside beside its old place.
 
 use std::collections::BTreeMap;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -12,12 +15,21 @@ use gateway::{Gateway, Rollout};
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 
-/// What was changed.
-pub(crate) struct Live {
+/// The changes in force, and the gateway they apply to.
+pub(crate) struct Overrides {
     file: PathBuf,
     gateway: Arc<Gateway>,
-    changes: Mutex<Changes>,
+    state: Mutex<State>,
+    /// Rollout and hold-out of the configuration, by route.
     configured: BTreeMap<String, (f64, f64)>,
+}
+
+/// What the file holds.
+#[derive(Debug, Default)]
+struct State {
+    changes: Changes,
+    /// The reason why the file was not used.
+    alarm: Option<String>,
 }
 
 /// The file.
@@ -43,33 +55,33 @@ pub(crate) struct Change {
     pub killed: Option<bool>,
 }
 
-impl Live {
+/// Returns the path of the file for a server whose relative paths start at `root`.
+pub(crate) fn file(root: &Path) -> PathBuf {
+    root.join("data/live.toml")
+}
+
+impl Overrides {
     /// Reads the changes kept under `root` and applies them.
     ///
     /// # Errors
-    /// When a file that cannot be read cannot be set aside either.
+    /// When a file with wrong content cannot be set aside.
     pub(crate) fn open(root: &Path, gateway: &Arc<Gateway>) -> Result<Self> {
-        let file = root.join("data/live.toml");
-        let changes = match std::fs::read_to_string(&file) {
-            Ok(text) => match toml::from_str(&text) {
-                Ok(changes) => changes,
-                Err(error) => {
-                    set_aside(&file, &error)?;
-                    Changes::default()
-                }
-            },
-            Err(_) => Changes::default(),
-        };
+        let file = file(root);
+        let state = Mutex::new(read(&file)?);
         let configured = rollouts(gateway)
             .map(|(name, rollout)| {
                 let shares = rollout.shares();
                 (name.to_owned(), (shares.rollout, shares.hold_out))
             })
             .collect();
-        let live =
-            Self { file, gateway: Arc::clone(gateway), changes: Mutex::new(changes), configured };
-        live.apply();
-        Ok(live)
+        let overrides = Self { file, gateway: Arc::clone(gateway), state, configured };
+        overrides.apply();
+        Ok(overrides)
+    }
+
+    /// What an operator should look at.
+    pub(crate) fn alarm(&self) -> Option<String> {
+        self.state.lock().alarm.clone()
     }
 
     /// Changes one route's rollout, or every route's when `route` is `None`.
@@ -101,15 +113,15 @@ impl Live {
             Some(route) => anyhow::ensure!(!names.is_empty(), "no route `{route}` personalises"),
             None => anyhow::ensure!(!names.is_empty(), "no route personalises"),
         }
-        let mut changes = self.changes.lock();
-        let mut next = changes.clone();
+        let mut state = self.state.lock();
+        let mut next = state.changes.clone();
         for name in names {
             edit(next.rollout.entry(name.to_owned()).or_default());
         }
         next.rollout.retain(|_, change| *change != Change::default());
         self.write(&next)?;
-        *changes = next;
-        drop(changes);
+        *state = State { changes: next, alarm: None };
+        drop(state);
         self.apply();
         Ok(())
     }
@@ -117,8 +129,8 @@ impl Live {
     fn write(&self, changes: &Changes) -> Result<()> {
         let text = toml::to_string(changes).context("render the changes")?;
         let name = self.file.display();
-        let dir = self.file.parent().context("the changes' folder")?;
-        std::fs::create_dir_all(dir).with_context(|| format!("make the folder of `{name}`"))?;
+        let dir = self.file.parent().context("the directory of the changes")?;
+        std::fs::create_dir_all(dir).with_context(|| format!("make the directory of `{name}`"))?;
         let draft = self.file.with_extension("toml.new");
         std::fs::write(&draft, text).with_context(|| format!("write `{name}`"))?;
         std::fs::File::open(&draft)?.sync_all().with_context(|| format!("sync `{name}`"))?;
@@ -126,9 +138,9 @@ impl Live {
     }
 
     fn apply(&self) {
-        let changes = self.changes.lock();
+        let state = self.state.lock();
         for (name, rollout) in rollouts(&self.gateway) {
-            let change = changes.rollout.get(name).copied().unwrap_or_default();
+            let change = state.changes.rollout.get(name).copied().unwrap_or_default();
             let (share, hold_out) = self.configured.get(name).copied().unwrap_or_default();
             rollout.set_rollout(change.rollout.unwrap_or(share));
             rollout.set_hold_out(change.hold_out.unwrap_or(hold_out));
@@ -142,8 +154,27 @@ pub(crate) fn rollouts(gateway: &Gateway) -> impl Iterator<Item = (&str, &Rollou
     gateway.rollouts()
 }
 
-fn set_aside(file: &Path, error: &toml::de::Error) -> Result<()> {
+fn read(file: &Path) -> Result<State> {
+    let name = file.display();
+    let error = match std::fs::read_to_string(file) {
+        Ok(text) => match toml::from_str(&text) {
+            Ok(changes) => return Ok(State { changes, alarm: None }),
+            Err(error) => error.to_string(),
+        },
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(State::default()),
+        Err(error) if error.kind() == ErrorKind::InvalidData => error.to_string(),
+        Err(error) => {
+            tracing::error!(file = %name, %error, "overrides not read");
+            let alarm = Some(format!("read `{name}`: {error}"));
+            return Ok(State { alarm, ..State::default() });
+        }
+    };
     let aside = file.with_extension("toml.unreadable");
-    tracing::error!(file = %file.display(), %error, "live changes set aside: unreadable");
-    std::fs::rename(file, &aside).with_context(|| format!("set `{}` aside", file.display()))
+    std::fs::rename(file, &aside).with_context(|| format!("set `{name}` aside"))?;
+    tracing::error!(file = %name, aside = %aside.display(), error, "overrides set aside");
+    let alarm = format!("`{name}` is set aside as `{}`: {}", aside.display(), error.trim_end());
+    Ok(State { alarm: Some(alarm), ..State::default() })
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,7 +1,7 @@
 //! What happens to a pool from outside: signals to its processes, changes of its code, commands.
 //!
-//! One thing at a time for each pool, except that workers may be killed at any time: what cannot
-//! be served without (no parent and no code that could be imported) is never made.
+//! One thing happens at a time in each pool, except that workers may be killed at any time.
+//! It never makes a state in which no pool can serve: no parent, and no code that can be imported.
 
 use std::sync::atomic::Ordering;
 use std::thread::sleep;
@@ -25,7 +25,7 @@ const BROKEN: [(&str, &str); 4] = [
 
 /// Makes the faults of one pool.
 #[derive(Debug)]
-pub(super) struct Breaker<'s> {
+pub(super) struct FaultMaker<'s> {
     shared: &'s Shared<'s>,
     pool: usize,
     dice: Dice,
@@ -33,7 +33,7 @@ pub(super) struct Breaker<'s> {
     private_max: u64,
 }
 
-impl<'s> Breaker<'s> {
+impl<'s> FaultMaker<'s> {
     /// For one pool.
     pub(super) fn new(shared: &'s Shared<'s>, pool: usize, dice: Dice) -> Self {
         Self { shared, pool, dice, private_max: 0 }
@@ -52,9 +52,9 @@ impl<'s> Breaker<'s> {
     }
 
     fn make(&mut self) -> Result<()> {
-        let told = self.shared.world.pool(self.pool)?;
-        self.weigh(&told);
-        let pids = world::serving(&told);
+        let status = self.shared.world.pool(self.pool)?;
+        self.weigh(&status);
+        let pids = world::serving(&status);
         if pids.is_empty() {
             return Ok(());
         }
@@ -70,9 +70,9 @@ impl<'s> Breaker<'s> {
             }
             40..55 => self.pause("a worker stopped for a while", victim),
             55..58 => self.stop(victim),
-            58..66 => self.kill_holder(&told, false),
-            66..70 => self.kill_holder(&told, true),
-            70..73 => match world::holders(&told) {
+            58..66 => self.kill_holder(&status, false),
+            66..70 => self.kill_holder(&status, true),
+            70..73 => match world::holders(&status) {
                 Some(holders) => self.pause("a parent stopped for a while", holders.parent),
                 None => Ok(()),
             },
@@ -83,8 +83,8 @@ impl<'s> Breaker<'s> {
         }
     }
 
-    fn weigh(&mut self, told: &Value) {
-        let workers = told["workers"].as_array().into_iter().flatten();
+    fn weigh(&mut self, status: &Value) {
+        let workers = status["workers"].as_array().into_iter().flatten();
         let private = workers.filter_map(|it| it["memory"]["private"].as_u64());
         self.private_max = private.fold(self.private_max, u64::max);
     }
@@ -109,28 +109,28 @@ impl<'s> Breaker<'s> {
         self.shared.tally.fault("a worker stopped for good");
         self.shared.ledger.begin(self.pool, Fault::Stop);
         world::signal(pid, "STOP");
-        let is_gone = |told: &Value| !world::serving(told).contains(&pid);
+        let is_gone = |status: &Value| !world::serving(status).contains(&pid);
         let waited = self.shared.world.wait(self.pool, "rid of a stopped worker", is_gone);
         self.shared.ledger.end_stops(self.pool);
         waited
     }
 
     /// Kills what workers are forked from, and waits until there is a new one.
-    fn kill_holder(&mut self, told: &Value, is_keeper: bool) -> Result<()> {
-        let Some(holders) = world::holders(told) else { return Ok(()) };
-        let (what, pid) = match is_keeper {
-            true => ("a keeper killed", holders.keeper),
+    fn kill_holder(&mut self, status: &Value, is_preload: bool) -> Result<()> {
+        let Some(holders) = world::holders(status) else { return Ok(()) };
+        let (what, pid) = match is_preload {
+            true => ("a preload process killed", holders.preload_process),
             false => ("a parent killed", holders.parent),
         };
         self.shared.tally.fault(what);
         world::signal(pid, "KILL");
-        self.follow(told["generation"].as_u64())
+        self.follow(status["generation"].as_u64())
     }
 
     /// Waits for a generation after that one.
     fn follow(&mut self, before: Option<u64>) -> Result<()> {
-        self.shared.world.wait(self.pool, "served by a new generation", |told| {
-            told["generation"].as_u64() > before && told["state"] == "serving"
+        self.shared.world.wait(self.pool, "served by a new generation", |status| {
+            status["generation"].as_u64() > before && status["state"] == "serving"
         })
     }
 
@@ -150,14 +150,14 @@ impl<'s> Breaker<'s> {
     fn break_code(&mut self) -> Result<()> {
         let (what, text) = self.dice.pick(&BROKEN);
         let shares = self.shared.world.shares[self.pool];
-        let _peace = (!shares).then(|| self.shared.peace(self.pool));
+        let _pause = (!shares).then(|| self.shared.pause_deadly(self.pool));
         if !shares {
             self.shared.world.wait(self.pool, "full", world::is_full)?;
         }
         self.shared.tally.fault(what);
         self.shared.world.write_app(self.pool, text)?;
-        let is_told = |told: &Value| told["alarms"].to_string().contains("cannot serve");
-        self.shared.world.wait(self.pool, "told of broken code", is_told)?;
+        let is_alarmed = |status: &Value| status["alarms"].to_string().contains("cannot serve");
+        self.shared.world.wait(self.pool, "alarmed about broken code", is_alarmed)?;
         let victims = if shares { self.dice.below(3) } else { 0 };
         for _ in 0..victims {
             let pids = world::serving(&self.shared.world.pool(self.pool)?);

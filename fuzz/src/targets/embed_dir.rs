@@ -1,8 +1,10 @@
-//! Folders of models that embed: refused in words, or taken for no more memory than their files are
-//! worth; then a text has one vector, alone and beside others, or is refused in words.
+//! Directories of models that embed.
 //!
-//! An input is the word for a folder to begin with (`static`, `encoder` or another), and files
-//! that replace or join its own, each behind a line `@@NAME`.
+//! Each is refused in words, or takes no more memory than its files are worth. A text then has one
+//! vector, alone and beside others, or is refused in words.
+//!
+//! The first line of an input names the directory to begin with (`static`, `encoder` or another).
+//! Files follow that replace or join its own, each behind a line `@@NAME`.
 
 use std::fs;
 use std::path::Path;
@@ -51,7 +53,7 @@ pub(super) const TOKENS: &[&str] = &[
     "16777216",
 ];
 
-/// A folder to begin with.
+/// A directory to begin with.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Base {
     Static,
@@ -130,22 +132,22 @@ fn files(mut rest: &[u8]) -> Vec<File<'_>> {
     files
 }
 
-/// Loads a folder of these files in every precision, and embeds with it.
+/// Loads a directory of these files in every precision, and embeds with it.
 pub(super) fn check(base: Base, files: &[File<'_>]) {
-    let own: &[File<'_>] = match base {
+    let base: &[File<'_>] = match base {
         Base::Static => &STATIC,
         Base::Encoder => &ENCODER,
         Base::Empty => &[],
     };
-    let folder = folder();
+    let dir = temporary_dir();
     let mut bytes = 0;
-    fs::create_dir(folder.path().join("1_Pooling")).expect("a folder can be made");
-    for (name, content) in own.iter().chain(files) {
-        fs::write(folder.path().join(name), content).expect("a file can be written");
+    fs::create_dir(dir.path().join("1_Pooling")).expect("a directory can be made");
+    for (name, content) in base.iter().chain(files) {
+        fs::write(dir.path().join(name), content).expect("a file can be written");
         bytes += content.len();
     }
     for precision in [Precision::Single, Precision::Bf16, Precision::Int8] {
-        match Embedder::load(folder.path(), precision) {
+        match Embedder::load(dir.path(), precision) {
             Ok(embedder) => {
                 let taken = embedder.about().bytes;
                 assert!(taken <= WORTH * bytes, "{taken} bytes of memory for {bytes} of files");
@@ -154,11 +156,11 @@ pub(super) fn check(base: Base, files: &[File<'_>]) {
             Err(Error::Model(problems)) => {
                 assert!(!problems.is_empty(), "refused without a word");
                 let shown = problems[0].to_string();
-                let path = folder.path().to_string_lossy();
-                assert!(!shown.contains(&*path), "tells where the folder is: {shown}");
+                let path = dir.path().to_string_lossy();
+                assert!(!shown.contains(&*path), "tells where the directory is: {shown}");
                 return;
             }
-            Err(error) => panic!("loading a folder fails as {error:?}"),
+            Err(error) => panic!("loading a directory fails as {error:?}"),
         }
     }
 }
@@ -190,9 +192,9 @@ fn embed(embedder: &Embedder) {
     assert_eq!(together, alone, "a text depends on those beside it");
 }
 
-/// In memory where there is such a place: a folder is made for every input.
-fn folder() -> TempDir {
+/// In memory where there is such a place: a directory is made for every input.
+fn temporary_dir() -> TempDir {
     let memory = Path::new("/dev/shm");
     let made = if memory.is_dir() { TempDir::new_in(memory) } else { TempDir::new() };
-    made.expect("a folder can be made")
+    made.expect("a directory can be made")
 }

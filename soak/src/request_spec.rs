@@ -18,7 +18,7 @@ pub(crate) const USERS: [&str; 4] = ["ann", "bob", "cid", "dan"];
 
 /// A request.
 #[derive(Debug, Clone)]
-pub(crate) struct Ask {
+pub(crate) struct RequestSpec {
     /// Name in the report.
     pub kind: &'static str,
     /// The method.
@@ -57,7 +57,7 @@ pub(crate) struct Ask {
     pub close: bool,
 }
 
-impl Ask {
+impl RequestSpec {
     /// A plain GET of any key.
     pub(crate) fn any(dice: &mut Dice) -> Self {
         let (route, segment) = dice.pick(&Route::ALL);
@@ -100,33 +100,33 @@ impl Ask {
 
     /// Any request; `tag` is one that the client has seen for the same URL.
     pub(crate) fn drawn(dice: &mut Dice, tag: impl Fn(&str) -> Option<String>) -> Self {
-        let mut ask = Self::any(dice);
-        ask.close = dice.chance(5);
+        let mut spec = Self::any(dice);
+        spec.close = dice.chance(5);
         match dice.below(100) {
             0..40 => {}
-            40..47 => (ask.kind, ask.method) = ("HEAD", "HEAD"),
+            40..47 => (spec.kind, spec.method) = ("HEAD", "HEAD"),
             47..60 => {
-                ask.kind = "conditional GET";
-                ask.if_none_match = tag(&ask.url);
+                spec.kind = "conditional GET";
+                spec.if_none_match = tag(&spec.url);
             }
             60..75 => {
-                ask.kind = "Range";
-                ask.range = Some(range(dice));
+                spec.kind = "Range";
+                spec.range = Some(range(dice));
                 if dice.chance(30) {
-                    ask.if_range = tag(&ask.url);
+                    spec.if_range = tag(&spec.url);
                 }
             }
             75..82 => {
-                ask.kind = "GET with a directive";
+                spec.kind = "GET with a directive";
                 let all = ["no-cache", "no-store", "max-age=0", "only-if-cached", "min-fresh=1"];
-                ask.directive = Some(dice.pick(&all));
+                spec.directive = Some(dice.pick(&all));
             }
-            82..87 => (ask.kind, ask.old) = ("HTTP/1.0", true),
+            82..87 => (spec.kind, spec.old) = ("HTTP/1.0", true),
             // The first keys, which are asked for most, are never changed by clients.
-            _ if ask.key < KEYS / 3 => {}
-            _ => ask.make_post(dice),
+            _ if spec.key < KEYS / 3 => {}
+            _ => spec.make_post(dice),
         }
-        ask
+        spec
     }
 
     fn make_post(&mut self, dice: &mut Dice) {

@@ -1,0 +1,42 @@
+//! The running parts of a server, as its pages, its cores and the demo's screen see them.
+//!
+//! It owns no order: `serve` starts and stops what stands here. Nothing here is replaced while the
+//! server runs.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use gateway::Gateway;
+use journal::Journal;
+use metrics::Registry;
+use pipeline::RecordStatus;
+use serving::Models;
+
+use crate::overrides::Overrides;
+use crate::profile_build::BuildStatus;
+
+/// What the roles share.
+pub(crate) struct Parts {
+    /// How long requests may take to end when the server stops.
+    pub drain_grace: Duration,
+    /// Metrics of all roles.
+    pub registry: Registry,
+    /// The gateway.
+    pub gateway: Arc<Gateway>,
+    /// Models.
+    pub models: Arc<Models>,
+    /// Profiles.
+    pub profiles: Option<Arc<profiles::Profiles>>,
+    /// The journal.
+    pub journal: Option<Journal>,
+    /// What an operator changed while it serves.
+    pub overrides: Overrides,
+    /// The last build of profiles.
+    pub profile_build: BuildStatus,
+    /// The record process, when there is something to deliver.
+    pub record: Option<Arc<RecordStatus>>,
+    /// The statsd server.
+    pub statsd: Option<Arc<statsd::ServerState>>,
+    /// Pools of Python workers.
+    pub workers: Vec<Arc<workers::WorkerPool>>,
+}
