@@ -73,8 +73,8 @@ impl Server {
     /// The program must stay in the foreground.
     ///
     /// # Errors
-    /// The program could not be started, ended, or did not listen within [`FIXTURE_TIMEOUT`]; the error
-    /// holds what it wrote to stderr.
+    /// The program could not be started, ended, or did not listen within [`FIXTURE_TIMEOUT`]. The
+    /// error holds what it wrote to stderr.
     pub fn spawn(mut command: Command, address: SocketAddr) -> io::Result<Server> {
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().map_err(|e| {
