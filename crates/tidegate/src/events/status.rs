@@ -70,7 +70,7 @@ fn ask_edge(plan: &Plan) -> Result<Value> {
     let record = document["record"].take();
     match &record["said"] {
         Value::Object(_) => Ok(record["said"].clone()),
-        _ => bail!("the record process behind `{}` has not said anything", plan.admin),
+        _ => bail!("the record process behind `{}` has not reported yet", plan.admin),
     }
 }
 
