@@ -2,8 +2,8 @@
 //!
 //! Method, names and order are those of statsd 0.9 (`lib/process_metrics.js`); the Perl port
 //! differs in `count` and in how a percentile is written. Where values have weights,
-//! [`Flavour::Native`] weighs everything by them; the others weigh `count` alone, as they do. Of
-//! values that were too many, what depends on their order is within 1 %.
+//! [`Flavour::Native`] weighs everything by them; the others weigh `count` alone, as the originals
+//! do. Once values were too many to be kept, statistics by their order are within 1 %.
 
 use std::borrow::Cow;
 use std::sync::Arc;

@@ -1,7 +1,7 @@
 //! What all receivers of a server have counted in the interval that goes on.
 //!
-//! Each receiver has a table; gauges and the bounds of memory are common to all. Whoever flushes,
-//! keeps a snapshot or answers commands looks at receivers through this.
+//! Each receiver has a table; gauges and the bounds of memory are common to all. What
+//! flushes, keeps a snapshot or answers commands looks at receivers through this.
 //! Invariant: all tables and the gauges are charged to the same bounds.
 
 use std::sync::Arc;

@@ -16,8 +16,7 @@ use stdx::{ByteSize, Span};
 use crate::dir::DIR_BYTES_MAX;
 use crate::plan::{Canary, HttpServer, Kind, Lifespan, Plan};
 
-/// Requests after which a worker is replaced, where that is asked for without a number: as in
-/// source document 000.
+/// Requests after which a worker is replaced if `requests_max = true` gives no number.
 const REQUESTS_MAX: u64 = 50;
 
 /// An upstream that is a Python app: imported once, forked into workers that share its memory.

@@ -34,7 +34,7 @@ class Failure(Exception):
 
     def fields(self) -> dict[str, object]:
         """Returns what a `failed` message carries."""
-        told = {"stage": self.stage, "reason": self.reason}
+        told: dict[str, object] = {"stage": self.stage, "reason": self.reason}
         told |= {"hint": self.hint, "traceback": self.trace}
         return told | ({"files": self.files} if self.files is not None else {})
 

@@ -71,7 +71,7 @@ impl<'w> Shared<'w> {
     }
 }
 
-/// See [`Shared::peace`].
+/// See [`Shared::pause_deadly`].
 #[derive(Debug)]
 pub(super) struct DeadlyPause<'s>(&'s AtomicBool);
 

@@ -1,6 +1,6 @@
 //! From a file to the plan of a statsd server.
 //!
-//! Invariant: without `--compat` a file is ours if its name ends in `.toml`. Every other file is
+//! Invariant: without `--compat`, a file is ours if its name ends in `.toml`. Every other file is
 //! one of a server that is replaced.
 
 use std::path::Path;

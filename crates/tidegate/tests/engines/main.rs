@@ -3,6 +3,8 @@
 //! The record process and the engine are killed again and again while a log grows. In the end the
 //! engine's totals must be those of the log. A test without its engine says that it did not run.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
 mod clickhouse;
 mod kafka;
 mod ledger;

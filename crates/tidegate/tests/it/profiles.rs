@@ -132,6 +132,22 @@ fn the_rollout_is_changed_live_and_stays_changed_after_a_crash() {
 }
 
 #[test]
+fn overrides_that_cannot_be_read_are_set_aside_with_an_alarm_until_the_next_change() {
+    let server = Running::start(CONFIG, |folder| {
+        prepare(folder);
+        replace(folder, &["ann"]);
+        std::fs::create_dir(folder.join("data")).unwrap();
+        std::fs::write(folder.join("data/live.toml"), "[rollout.").unwrap();
+    });
+    let alarm = |server: &Running| server.status()["alarms"].to_string().contains("live.toml");
+    assert!(alarm(&server), "{}", server.status()["alarms"]);
+    until("the generation", || decision(&server, "ann") == "personalised");
+    let set = Client::post(server.admin, "/rollout", r#"{"killed":true}"#).send();
+    assert_eq!(set.status, 200, "{}", set.text());
+    assert!(!alarm(&server), "{}", server.status()["alarms"]);
+}
+
+#[test]
 fn the_admin_listener_refuses_foreign_hosts_and_pages() {
     let server = Running::start(CONFIG, prepare);
     let foreign = Client::get(server.admin, "/status").header("host", "evil.example").send();
