@@ -18,6 +18,7 @@ mod mysql;
 mod postgres;
 mod read_back;
 mod rows;
+mod runtime;
 mod sanitise;
 mod sql;
 mod sqlite;

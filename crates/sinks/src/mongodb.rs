@@ -29,7 +29,8 @@ use tokio::runtime::Runtime;
 
 use self::documents::{BATCHES, CHECKPOINTS, CheckpointDocument, collection, identity, number};
 use crate::UrlError;
-use crate::attempt::{AttemptError, runtime, within};
+use crate::attempt::AttemptError;
+use crate::runtime::{runtime, within};
 
 const ENGINE: &str = "mongodb";
 /// How long a server is looked for.

@@ -23,7 +23,8 @@ use pipeline::{Batch, Checkpoint, Sink, SinkError, Table, TableRows};
 use self::connection::{MySqlConnection, Session, connect};
 use self::dialect::{DIALECT, ROWS_AT_ONCE};
 use crate::address::ServerAddress;
-use crate::attempt::{AttemptError, TRIES, within};
+use crate::attempt::AttemptError;
+use crate::runtime::{TRIES, within};
 use crate::sanitise::SanitisedRows;
 use crate::sql::{self, CHECKPOINTS};
 

@@ -25,7 +25,8 @@ use tokio_postgres::{Client, Transaction};
 use self::connection::{PostgresConnection, connect};
 use self::dialect::DIALECT;
 use crate::address::ServerAddress;
-use crate::attempt::{AttemptError, TRIES, within};
+use crate::attempt::AttemptError;
+use crate::runtime::{TRIES, within};
 use crate::sanitise::{KeyLimit, SanitisedRows};
 use crate::sql::{self, CHECKPOINTS};
 
