@@ -4,6 +4,9 @@
 //! Refuses: to leave out what does not fit. Text that is no UTF-8 gets U+FFFD, and an absent
 //! propensity is absent.
 
+#[cfg(not(feature = "drivers"))]
+mod no_parquet;
+#[cfg(feature = "drivers")]
 mod parquet;
 mod row;
 
@@ -15,6 +18,9 @@ use training::Example;
 use crate::time::rfc3339_exact;
 use row::ExampleRow;
 
+#[cfg(not(feature = "drivers"))]
+pub use no_parquet::ParquetExamples;
+#[cfg(feature = "drivers")]
 pub use parquet::ParquetExamples;
 
 /// The names of the columns, in their order.
@@ -96,4 +102,5 @@ impl<W: Write> CsvExamples<W> {
 }
 
 #[cfg(test)]
+#[cfg(feature = "drivers")]
 mod tests;
