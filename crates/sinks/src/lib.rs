@@ -3,6 +3,7 @@
 //! Each module has a struct that holds the connection, `connect`, and the three methods of
 //! [`pipeline::Sink`]. SQL texts come from `sql`, which knows the dialects.
 //! The feature `drivers` brings the drivers that take long to compile; `drivers` names them.
+//! What leaves this crate is the same with and without it, so its users compile with either.
 //! Invariant: rows and checkpoint are committed together or not at all.
 //! Refuses: to decide what is delivered, or when.
 
@@ -44,6 +45,11 @@ use std::path::Path;
 
 use files::Format;
 use pipeline::Sink;
+#[cfg(feature = "drivers")]
+use {
+    address::ServerAddress, kafka::KafkaSink, mongodb::MongoSink, mysql::MySqlSink,
+    postgres::PostgresSink,
+};
 
 pub use clickhouse::ClickHouseSink;
 pub use drivers::DriverLeftOut;
@@ -53,8 +59,6 @@ pub use read_back::{OwnedCell, ReadBack, ReadBackError, ReadBackQuery, read_back
 pub use rows::{RowsError, query_sink, rows, runs_queries};
 pub use sqlite::{Query, QueryAnswer, QueryError, SqliteSink, ask, ask_sql};
 pub use take_row::TakeRow;
-#[cfg(feature = "drivers")]
-pub use {kafka::KafkaSink, mongodb::MongoSink, mysql::MySqlSink, postgres::PostgresSink};
 
 /// A sink's address that cannot be used.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
@@ -110,12 +114,12 @@ pub fn open(url: &str, root: &Path) -> Result<Box<dyn Sink>, UrlError> {
         "csv" => Ok(Box::new(FileSink::new(&root.join(rest), Format::Csv))),
         #[cfg(feature = "drivers")]
         "mysql" | "mariadb" => {
-            Ok(Box::new(MySqlSink::new(address::ServerAddress::parse(scheme, rest, 3306, root)?)))
+            Ok(Box::new(MySqlSink::new(ServerAddress::parse(scheme, rest, 3306, root)?)))
         }
         #[cfg(feature = "drivers")]
-        "postgres" | "postgresql" => Ok(Box::new(PostgresSink::new(
-            address::ServerAddress::parse(scheme, rest, 5432, root)?,
-        ))),
+        "postgres" | "postgresql" => {
+            Ok(Box::new(PostgresSink::new(ServerAddress::parse(scheme, rest, 5432, root)?)))
+        }
         "sqlite" => Ok(Box::new(SqliteSink::new(&root.join(rest)))),
         "clickhouse" => Ok(Box::new(ClickHouseSink::new(rest, root)?)),
         #[cfg(feature = "drivers")]
@@ -128,5 +132,4 @@ pub fn open(url: &str, root: &Path) -> Result<Box<dyn Sink>, UrlError> {
 }
 
 #[cfg(test)]
-#[cfg(feature = "drivers")]
 mod tests;

@@ -38,7 +38,7 @@ const BYTES_AT_ONCE: usize = 1 << 20;
 
 /// Delivers into a MariaDB or MySQL database.
 #[derive(Debug)]
-pub struct MySqlSink {
+pub(crate) struct MySqlSink {
     address: ServerAddress,
     connection: Option<MySqlConnection>,
 }

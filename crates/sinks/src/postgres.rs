@@ -39,7 +39,7 @@ const KEY_TEXT_BYTES: usize = 2000;
 const NODE_BYTES: usize = 256;
 /// Delivers into a PostgreSQL database.
 #[derive(Debug)]
-pub struct PostgresSink {
+pub(crate) struct PostgresSink {
     address: ServerAddress,
     connection: Option<PostgresConnection>,
 }
