@@ -4,8 +4,7 @@
 
 run: ## Build Tidegate and run the news example on http://127.0.0.1:8080
 	@sh xtask/before-cargo.sh
-	@cargo xtask setup --run
-	@cargo run --release --bin tidegate -- demo
+	@cargo run --locked --profile demo --package tidegate --no-default-features -- demo
 
 test: ## Set up what the tests need, then run every check and every test
 	@sh xtask/before-cargo.sh

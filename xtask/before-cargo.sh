@@ -1,6 +1,7 @@
 #!/bin/sh
-# What must be there before cargo can build xtask, which looks after the rest: make, a C compiler
-# that links, cargo. As root on Debian or Ubuntu the first two are installed.
+# What must be there before cargo can build the demo, or xtask, which looks after the rest: make,
+# a C compiler that links, cargo. With curl the README's first requests are sent.
+# As root on Debian or Ubuntu all but cargo are installed.
 set -eu
 
 links() {
@@ -11,6 +12,7 @@ links() {
 missing=""
 command -v make >/dev/null || missing="make"
 links || missing="$missing gcc libc6-dev"
+command -v curl >/dev/null || missing="$missing curl"
 
 if [ -n "$missing" ] && [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
     apt-get update -q

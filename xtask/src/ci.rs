@@ -18,6 +18,9 @@ use crate::{soak, tidy};
 const PYTHON_TESTS: [&str; 3] = ["python", "examples/news", "examples/fastapi-cluster"];
 /// Directories with what of them mypy checks.
 const PYTHON_TYPED: [(&str, &str); 2] = [("python", "tidegate"), ("examples/fastapi-cluster", ".")];
+/// The sinks of the build that `make run` makes.
+const WITHOUT_DRIVERS: [&str; 8] =
+    ["clippy", "--package", "sinks", "--no-default-features", "--lib", "--", "-D", "warnings"];
 const DENIED: [&str; 6] = ["--log-level", "error", "check", "bans", "licenses", "sources"];
 const UNREACHABLE: &str = "failed to fetch advisory database";
 
@@ -30,6 +33,8 @@ pub(crate) fn run(hold_budget: bool) -> Result<()> {
     suite.step("deny", "cargo deny check bans licenses sources", check_dependencies);
     suite.step("advisories", "cargo deny check advisories", check_advisories);
     let programs = suite.compile(&["--workspace"]);
+    // Tidegate compiles with either: what leaves the crate is the same.
+    suite.cargo("sinks without drivers", &WITHOUT_DRIVERS);
     let cores = thread::available_parallelism().map_or(1, usize::from);
     // One more than cores: many tests wait for a clock or another process.
     suite.run_all(jobs(&programs, &budget), cores + 1);

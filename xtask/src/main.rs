@@ -33,7 +33,7 @@ usage: cargo xtask COMMAND
                           hold the house rules; --ratchet lowers the limits to what is measured,
                           --measure prints what the crates and documents measure
     gen                   draw the picture of the crates in docs/ARCHITECTURE.md
-    setup --run|--test|--bench
+    setup --test|--bench
                           install or name what the machine lacks
     bench [ARGUMENTS]     set up the peers, and run Tidegate and them side by side
     fuzz [TARGET] [--minutes N] [--keep]
@@ -83,7 +83,6 @@ fn dispatch(words: &[&str]) -> Result<bool> {
         ["check"] => check::run()?,
         ["ci"] => ci::run(false)?,
         ["ci", "--budget"] => ci::run(true)?,
-        ["setup", "--run"] => setup::run(setup::Stage::Run)?,
         ["setup", "--test"] => setup::run(setup::Stage::Test)?,
         ["setup", "--bench"] => setup::run(setup::Stage::Bench)?,
         ["bench", arguments @ ..] => bench::run(arguments)?,

@@ -1,4 +1,4 @@
-//! Finds what a fresh machine lacks for `make run`, `make test` and `make bench`.
+//! Finds what a fresh machine lacks for `make test` and `make bench`.
 //!
 //! As root on Debian or Ubuntu it installs what is missing. Elsewhere it names each piece in one
 //! line with the command that installs it, and fails. What needs no root is always put in place:
@@ -33,7 +33,6 @@ const DAEMON_DIRS: &str = "/usr/local/sbin:/usr/sbin:/sbin";
 /// What the machine is set up for; each stage needs what the stages before it need.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Stage {
-    Run,
     Test,
     Bench,
 }
@@ -49,12 +48,12 @@ struct Need {
 }
 
 const NEEDS: [Need; 20] = [
-    need("C compiler", "command -v cc", "gcc", Stage::Run),
-    need("C library headers", LINKS_C, "libc6-dev", Stage::Run),
+    need("C compiler", "command -v cc", "gcc", Stage::Test),
+    need("C library headers", LINKS_C, "libc6-dev", Stage::Test),
     // librdkafka's own build asks for both.
-    need("C++ compiler", "command -v c++", "g++", Stage::Run),
-    need("make", "command -v make", "make", Stage::Run),
-    need("curl", "command -v curl", "curl", Stage::Run),
+    need("C++ compiler", "command -v c++", "g++", Stage::Test),
+    need("make", "command -v make", "make", Stage::Test),
+    need("curl", "command -v curl", "curl", Stage::Test),
     need("Python 3.11 or newer", PYTHON_NEW_ENOUGH, "python3", Stage::Test),
     need("Python's venv", "python3 -c 'import ensurepip, venv'", "python3-venv", Stage::Test),
     need("nginx", "command -v nginx", "nginx", Stage::Test),
@@ -102,12 +101,10 @@ pub(crate) fn run(stage: Stage) -> Result<()> {
         add_component("rustfmt", "fmt")?;
         add_component("clippy", "clippy")?;
     }
-    if stage >= Stage::Test {
-        make_environment()?;
-        install_models()?;
-        for (what, pinned, dir) in NPM_SUITES {
-            install_from_npm(what, pinned, dir)?;
-        }
+    make_environment()?;
+    install_models()?;
+    for (what, pinned, dir) in NPM_SUITES {
+        install_from_npm(what, pinned, dir)?;
     }
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! Hands over to the package `tidy`, which holds the house rules.
 //!
-//! It is a package of its own so that `make run` need not compile a parser of Rust.
+//! It is a package of its own so that the other commands need not compile a parser of Rust.
 
 use std::process::Command;
 

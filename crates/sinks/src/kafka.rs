@@ -33,7 +33,7 @@ use client::{KafkaClient, KafkaLog, REQUEST_TIMEOUT};
 const COMMIT_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Delivers into Kafka.
-pub struct KafkaSink {
+pub(crate) struct KafkaSink {
     client: KafkaClient,
     claimed: Option<Claimed>,
 }
@@ -53,7 +53,7 @@ impl KafkaSink {
     ///
     /// # Errors
     /// When the address lacks something, or a property is none or is ours to set.
-    pub fn new(url: &str) -> Result<Self, UrlError> {
+    pub(crate) fn new(url: &str) -> Result<Self, UrlError> {
         let address = KafkaAddress::parse(url)?;
         Ok(Self { client: KafkaClient { address }, claimed: None })
     }

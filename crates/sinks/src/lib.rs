@@ -2,42 +2,59 @@
 //!
 //! Each module has a struct that holds the connection, `connect`, and the three methods of
 //! [`pipeline::Sink`]. SQL texts come from `sql`, which knows the dialects.
+//! The feature `drivers` brings the drivers that take long to compile; `drivers` names them.
+//! What leaves this crate is the same with and without it, so its users compile with either.
 //! Invariant: rows and checkpoint are committed together or not at all.
 //! Refuses: to decide what is delivered, or when.
+
+#![cfg_attr(
+    not(feature = "drivers"),
+    expect(dead_code, reason = "modules that all engines share have functions for drivers only")
+)]
 
 mod address;
 mod attempt;
 mod clickhouse;
+mod drivers;
 mod examples;
 mod existing;
 mod files;
 mod json;
+#[cfg(feature = "drivers")]
 mod kafka;
+#[cfg(feature = "drivers")]
 mod mongodb;
+#[cfg(feature = "drivers")]
 mod mysql;
+#[cfg(feature = "drivers")]
 mod postgres;
 mod read_back;
 mod rows;
+#[cfg(feature = "drivers")]
+mod runtime;
+#[cfg(feature = "drivers")]
 mod sanitise;
 mod sql;
 mod sqlite;
 mod take_row;
 mod time;
+#[cfg(feature = "drivers")]
 mod tls;
 
 use std::path::Path;
 
-use address::ServerAddress;
 use files::Format;
 use pipeline::Sink;
+#[cfg(feature = "drivers")]
+use {
+    address::ServerAddress, kafka::KafkaSink, mongodb::MongoSink, mysql::MySqlSink,
+    postgres::PostgresSink,
+};
 
 pub use clickhouse::ClickHouseSink;
+pub use drivers::DriverLeftOut;
 pub use examples::{COLUMNS as EXAMPLE_COLUMNS, CsvExamples, ParquetExamples};
 pub use files::FileSink;
-pub use kafka::KafkaSink;
-pub use mongodb::MongoSink;
-pub use mysql::MySqlSink;
-pub use postgres::PostgresSink;
 pub use read_back::{OwnedCell, ReadBack, ReadBackError, ReadBackQuery, read_back};
 pub use rows::{RowsError, query_sink, rows, runs_queries};
 pub use sqlite::{Query, QueryAnswer, QueryError, SqliteSink, ask, ask_sql};
@@ -57,6 +74,9 @@ pub enum UrlError {
         /// What stands before the colon.
         scheme: String,
     },
+    /// This build leaves out the engine's driver.
+    #[error(transparent)]
+    Driver(#[from] DriverLeftOut),
     /// Something is missing.
     #[error("`{url}` names no {what}")]
     Incomplete {
@@ -85,22 +105,29 @@ pub fn open(url: &str, root: &Path) -> Result<Box<dyn Sink>, UrlError> {
         "sqlite" if rest.is_empty() => {
             Err(UrlError::Incomplete { url: url.to_owned(), what: "file" })
         }
+        #[cfg(feature = "drivers")]
         "mongodb" => Ok(Box::new(MongoSink::new(url)?)),
         "ndjson" | "csv" if rest.is_empty() => {
             Err(UrlError::Incomplete { url: url.to_owned(), what: "directory" })
         }
         "ndjson" => Ok(Box::new(FileSink::new(&root.join(rest), Format::Ndjson))),
         "csv" => Ok(Box::new(FileSink::new(&root.join(rest), Format::Csv))),
+        #[cfg(feature = "drivers")]
         "mysql" | "mariadb" => {
             Ok(Box::new(MySqlSink::new(ServerAddress::parse(scheme, rest, 3306, root)?)))
         }
+        #[cfg(feature = "drivers")]
         "postgres" | "postgresql" => {
             Ok(Box::new(PostgresSink::new(ServerAddress::parse(scheme, rest, 5432, root)?)))
         }
         "sqlite" => Ok(Box::new(SqliteSink::new(&root.join(rest)))),
         "clickhouse" => Ok(Box::new(ClickHouseSink::new(rest, root)?)),
+        #[cfg(feature = "drivers")]
         "kafka" => Ok(Box::new(KafkaSink::new(url)?)),
-        _ => Err(UrlError::Scheme { scheme: scheme.to_owned() }),
+        _ => {
+            DriverLeftOut::check(scheme)?;
+            Err(UrlError::Scheme { scheme: scheme.to_owned() })
+        }
     }
 }
 

@@ -29,7 +29,8 @@ use tokio::runtime::Runtime;
 
 use self::documents::{BATCHES, CHECKPOINTS, CheckpointDocument, collection, identity, number};
 use crate::UrlError;
-use crate::attempt::{AttemptError, runtime, within};
+use crate::attempt::AttemptError;
+use crate::runtime::{runtime, within};
 
 const ENGINE: &str = "mongodb";
 /// How long a server is looked for.
@@ -38,7 +39,7 @@ const SELECTION_TIMEOUT: Duration = Duration::from_secs(10);
 const BATCH_TIMEOUT: Duration = Duration::from_secs(120);
 
 /// Delivers into MongoDB, or into a server that speaks its protocol.
-pub struct MongoSink {
+pub(crate) struct MongoSink {
     url: String,
     place: String,
     database: String,
@@ -59,7 +60,7 @@ impl MongoSink {
     ///
     /// # Errors
     /// When the address lacks something, or makes no sense to the driver.
-    pub fn new(url: &str) -> Result<Self, UrlError> {
+    pub(crate) fn new(url: &str) -> Result<Self, UrlError> {
         let login_end = url.rfind('@').map_or("mongodb://".len(), |at| at + 1);
         let place = url.get(login_end..).unwrap_or_default().to_owned();
         let place = place.split('?').next().unwrap_or_default().to_owned();

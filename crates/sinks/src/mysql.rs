@@ -23,7 +23,8 @@ use pipeline::{Batch, Checkpoint, Sink, SinkError, Table, TableRows};
 use self::connection::{MySqlConnection, Session, connect};
 use self::dialect::{DIALECT, ROWS_AT_ONCE};
 use crate::address::ServerAddress;
-use crate::attempt::{AttemptError, TRIES, within};
+use crate::attempt::AttemptError;
+use crate::runtime::{TRIES, within};
 use crate::sanitise::SanitisedRows;
 use crate::sql::{self, CHECKPOINTS};
 
@@ -37,7 +38,7 @@ const BYTES_AT_ONCE: usize = 1 << 20;
 
 /// Delivers into a MariaDB or MySQL database.
 #[derive(Debug)]
-pub struct MySqlSink {
+pub(crate) struct MySqlSink {
     address: ServerAddress,
     connection: Option<MySqlConnection>,
 }

@@ -25,7 +25,8 @@ use tokio_postgres::{Client, Transaction};
 use self::connection::{PostgresConnection, connect};
 use self::dialect::DIALECT;
 use crate::address::ServerAddress;
-use crate::attempt::{AttemptError, TRIES, within};
+use crate::attempt::AttemptError;
+use crate::runtime::{TRIES, within};
 use crate::sanitise::{KeyLimit, SanitisedRows};
 use crate::sql::{self, CHECKPOINTS};
 
@@ -38,7 +39,7 @@ const KEY_TEXT_BYTES: usize = 2000;
 const NODE_BYTES: usize = 256;
 /// Delivers into a PostgreSQL database.
 #[derive(Debug)]
-pub struct PostgresSink {
+pub(crate) struct PostgresSink {
     address: ServerAddress,
     connection: Option<PostgresConnection>,
 }

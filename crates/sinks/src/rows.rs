@@ -9,9 +9,10 @@ use std::path::Path;
 
 use pipeline::{SinkError, SinkPlan};
 
-use crate::address::ServerAddress;
 use crate::take_row::TakeRow;
-use crate::{UrlError, mysql, postgres, sqlite};
+use crate::{DriverLeftOut, UrlError, sqlite};
+#[cfg(feature = "drivers")]
+use crate::{address::ServerAddress, mysql, postgres};
 
 /// A query gave no rows, or not all.
 #[derive(Debug, thiserror::Error)]
@@ -67,13 +68,18 @@ pub fn rows(url: &str, root: &Path, query: &str, take: &mut TakeRow<'_>) -> Resu
     let (scheme, rest) = url.split_once(':').unwrap_or((url, ""));
     match scheme {
         "sqlite" => sqlite::rows(&root.join(rest), query, take)?,
+        #[cfg(feature = "drivers")]
         "postgres" | "postgresql" => {
             postgres::rows(&ServerAddress::parse(scheme, rest, 5432, root)?, query, take)?;
         }
+        #[cfg(feature = "drivers")]
         "mysql" | "mariadb" => {
             mysql::rows(&ServerAddress::parse(scheme, rest, 3306, root)?, query, take)?;
         }
-        _ => return Err(RowsError::Engine { scheme: scheme.to_owned() }),
+        _ => {
+            DriverLeftOut::check(scheme).map_err(UrlError::from)?;
+            return Err(RowsError::Engine { scheme: scheme.to_owned() });
+        }
     }
     Ok(())
 }

@@ -1,11 +1,12 @@
 //! Claims about files of examples: what was written is read back.
 
+use ::parquet::file::reader::{FileReader, SerializedFileReader};
 use bytes::Bytes;
 use exchange::{Exchange, Impression};
-use parquet::file::reader::{FileReader, SerializedFileReader};
 use training::Example;
 
-use super::{COLUMNS, CsvExamples, GROUP_ROWS, ParquetExamples};
+use super::parquet::GROUP_ROWS;
+use super::{COLUMNS, CsvExamples, ParquetExamples};
 
 const ITEM: &str = "a,\"b\"\nc";
 

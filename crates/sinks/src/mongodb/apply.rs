@@ -10,7 +10,8 @@ use super::documents::{
     BATCHES, CHECKPOINTS, CheckpointDocument, collection, identity, number, text,
 };
 use super::encode::writer;
-use crate::attempt::{AttemptError, TRIES};
+use crate::attempt::AttemptError;
+use crate::runtime::TRIES;
 
 /// What a server says when the document that it makes is there already.
 const DUPLICATE_KEY: i64 = 11_000;

@@ -10,7 +10,8 @@ use pipeline::Table;
 use tokio::runtime::Runtime;
 
 use crate::address::{Encryption, ServerAddress};
-use crate::attempt::{self, AttemptError, within};
+use crate::attempt::AttemptError;
+use crate::runtime::{self, within};
 use crate::sanitise::KeyLimit;
 
 /// A silent peer is noticed after about this long, where no statement is under way.
@@ -53,7 +54,7 @@ impl From<Error> for AttemptError {
 
 /// Connects within the time that the address allows.
 pub(super) fn connect(address: &ServerAddress) -> Result<MySqlConnection, AttemptError> {
-    let runtime = attempt::runtime()?;
+    let runtime = runtime::runtime()?;
     // Read here, so that a file that is missing is named.
     crate::tls::config(address)
         .map_err(|error| AttemptError::Refused(stdx::Chain(&error).to_string()))?;

@@ -11,7 +11,8 @@ use tokio_postgres::{Client, Config, NoTls, Socket};
 
 use super::tls::Rustls;
 use crate::address::{Encryption, ServerAddress};
-use crate::attempt::{self, AttemptError, within};
+use crate::attempt::AttemptError;
+use crate::runtime::{self, within};
 
 /// A silent peer is noticed after about this long, where no statement is under way.
 const KEEPALIVE: Duration = Duration::from_secs(30);
@@ -44,7 +45,7 @@ impl From<tokio_postgres::Error> for AttemptError {
 
 /// Connects within the time that the address allows.
 pub(super) fn connect(address: &ServerAddress) -> Result<PostgresConnection, AttemptError> {
-    let runtime = attempt::runtime()?;
+    let runtime = runtime::runtime()?;
     let tls = crate::tls::config(address)
         .map_err(|error| AttemptError::Refused(stdx::Chain(&error).to_string()))?;
     let client = runtime.block_on(within(address.connect_timeout, async {

@@ -1,7 +1,7 @@
 //! A real Kafka broker, in KRaft mode.
 
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
@@ -10,7 +10,6 @@ use rdkafka::consumer::{BaseConsumer, Consumer};
 use rdkafka::error::KafkaError;
 use rdkafka::{ClientConfig, Message, Offset, TopicPartitionList};
 use serde_json::Value;
-use sinks::KafkaSink;
 use testkit::{Server, TempDir, free_port};
 
 use crate::engine;
@@ -72,8 +71,8 @@ impl Broker {
         panic!("the broker does not start: {}", &tried[tried.len().saturating_sub(4000)..]);
     }
 
-    fn sink(&self) -> KafkaSink {
-        KafkaSink::new(&self.url()).unwrap()
+    fn sink(&self) -> Box<dyn Sink> {
+        sinks::open(&self.url(), Path::new("/")).unwrap()
     }
 
     fn committed(&self, topic: &str) -> Vec<Value> {
@@ -139,7 +138,7 @@ fn batch(sequence: u64) -> Batch {
     Batch { checkpoint, rows: Vec::new() }
 }
 
-fn begin(sink: &mut KafkaSink) -> Option<Checkpoint> {
+fn begin(sink: &mut dyn Sink) -> Option<Checkpoint> {
     sink.prepare(&[]).unwrap();
     sink.claim("n", "web").unwrap();
     sink.checkpoints("web").unwrap().pop()
@@ -149,9 +148,9 @@ fn begin(sink: &mut KafkaSink) -> Option<Checkpoint> {
 fn kafka_fences_off_whoever_claimed_earlier() {
     let Some(broker) = Broker::start() else { return };
     let (mut first, mut second) = (broker.sink(), broker.sink());
-    begin(&mut first);
+    begin(&mut *first);
     first.deliver(&batch(1)).unwrap();
-    assert_eq!(begin(&mut second), Some(batch(1).checkpoint));
+    assert_eq!(begin(&mut *second), Some(batch(1).checkpoint));
     let refused = first.deliver(&batch(2)).unwrap_err();
     assert!(matches!(refused, SinkError::Refused { .. }), "{refused}");
     second.deliver(&batch(2)).unwrap();

@@ -1,13 +1,12 @@
 //! FerretDB over SQLite, which speaks MongoDB's wire protocol and has no transactions.
 
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use ::mongodb::Client;
 use ::mongodb::bson::{Document, doc};
 use pipeline::{Batch, Checkpoint, Sink, SinkError};
-use sinks::MongoSink;
 use testkit::{Server, TempDir, free_port};
 
 use crate::engine;
@@ -37,8 +36,8 @@ impl Ferret {
         self.server = Some(Server::spawn(command, self.address).unwrap());
     }
 
-    fn sink(&self) -> MongoSink {
-        MongoSink::new(&self.url()).unwrap()
+    fn sink(&self) -> Box<dyn Sink> {
+        sinks::open(&self.url(), Path::new("/")).unwrap()
     }
 
     fn documents(&self, collection: &str) -> Vec<Document> {
@@ -93,7 +92,7 @@ fn batch(sequence: u64) -> Batch {
     Batch { checkpoint, rows: Vec::new() }
 }
 
-fn begin(sink: &mut MongoSink) -> Option<Checkpoint> {
+fn begin(sink: &mut dyn Sink) -> Option<Checkpoint> {
     sink.prepare(&[]).unwrap();
     sink.claim("n.1", "web").unwrap();
     sink.checkpoints("web").unwrap().pop()
@@ -103,9 +102,9 @@ fn begin(sink: &mut MongoSink) -> Option<Checkpoint> {
 fn mongodb_fences_off_whoever_claimed_earlier() {
     let Some(ferret) = Ferret::start() else { return };
     let (mut first, mut second) = (ferret.sink(), ferret.sink());
-    assert_eq!(begin(&mut first), None);
+    assert_eq!(begin(&mut *first), None);
     first.deliver(&batch(1)).unwrap();
-    assert_eq!(begin(&mut second), Some(batch(1).checkpoint));
+    assert_eq!(begin(&mut *second), Some(batch(1).checkpoint));
     let refused = first.deliver(&batch(2)).unwrap_err();
     assert!(refused.to_string().contains("another process"), "{refused}");
     second.deliver(&batch(2)).unwrap();
