@@ -73,11 +73,7 @@ impl Server {
     /// The program must stay in the foreground.
     ///
     /// # Errors
-<<<<<<< HEAD
-    /// The program could not be started, ended, or did not listen within [`FIXTURE_TIMEOUT`]; the
-=======
     /// The program could not be started, ended, or did not listen within [`FIXTURE_TIMEOUT`]. The
->>>>>>> words
     /// error holds what it wrote to stderr.
     pub fn spawn(mut command: Command, address: SocketAddr) -> io::Result<Server> {
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());

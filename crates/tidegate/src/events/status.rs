@@ -68,15 +68,9 @@ fn ask_edge(plan: &Plan) -> Result<Value> {
     anyhow::ensure!(reply.status == 200, "ask `{}` for the status: {}", plan.admin, reply.status);
     let mut document: Value = serde_json::from_slice(&reply.body).context("read the status")?;
     let record = document["record"].take();
-<<<<<<< HEAD
     match &record["document"] {
         Value::Object(_) => Ok(record["document"].clone()),
-        _ => bail!("the record process behind `{}` has not said anything", plan.admin),
-=======
-    match &record["said"] {
-        Value::Object(_) => Ok(record["said"].clone()),
         _ => bail!("the record process behind `{}` has not reported yet", plan.admin),
->>>>>>> words
     }
 }
 
