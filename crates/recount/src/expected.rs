@@ -1,7 +1,14 @@
-//! What a cell of a sink should hold, by what was counted.
+//! Says what a cell of a sink should hold by recount's own count, and whether a stored cell may
+//! stand for it.
 //!
-//! Invariant: a cell may differ only where the engine is right to hold something else. Real numbers
-//! may have been added in another order. A sum may stop at the engine's largest number.
+//! Invariant: only these differences pass, for every engine alike:
+//!
+//! - Real numbers differ by up to 1e-9 of the size of all that was added, least and largest ones by
+//!   1e-9 of themselves.
+//! - A sum beyond a limit has stopped there: at half the largest `i64`, at the largest, at 1e300.
+//! - A last value is that of any line of the latest time.
+//!
+//! Refuses: to know the engine.
 
 use pipeline::{Column, ColumnRole};
 use sinks::OwnedCell;
@@ -69,7 +76,8 @@ impl ExpectedCell<'_> {
             }
             (Self::Real(wanted, size), OwnedCell::Real(stored)) => {
                 let most = wanted.clamp(-SUM_MAX.1, SUM_MAX.1);
-                (wanted - stored).abs() <= TOLERANCE * size || most == *stored
+                let tolerance = if size.is_finite() { TOLERANCE * size } else { 0.0 };
+                (wanted - stored).abs() <= tolerance || most == *stored
             }
             (Self::Just(OwnedCell::Real(wanted)), OwnedCell::Real(stored)) => {
                 (wanted - stored).abs() <= TOLERANCE * wanted.abs()

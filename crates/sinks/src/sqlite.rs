@@ -8,6 +8,7 @@ mod error;
 mod functions;
 mod plain;
 mod query;
+mod read_only;
 mod rows;
 mod sketches;
 
@@ -22,7 +23,7 @@ use self::error::SqliteError;
 use crate::existing::{ExistingColumn, ExistingTable};
 use crate::sql::CHECKPOINTS;
 
-pub use query::{Query, QueryAnswer, QueryError, ask, ask_sql};
+pub use query::{Query, QueryAnswer, QueryError, ask, ask_sql, copy};
 pub(crate) use rows::rows;
 
 const ENGINE: &str = "sqlite";

@@ -1,16 +1,19 @@
-//! Reads a rollup back: sketches merged over nodes and keys, everything else added up.
+//! Reads from a SQLite sink: a rollup, single events, or the answer to any SQL text.
 //!
-//! Invariant: the database is opened for reading only, whatever the text of the query says.
+//! The rows of a rollup are merged over nodes and keys. Each column has its role: sum, least,
+//! largest, last, mean, or sketch (`functions`). The whole answer is kept in memory.
+//! [`copy`] makes a file of the whole database.
+//! Invariant: no text changes anything, because `read_only` opens the database. Never here: other
+//! engines, whose rows are copied into a SQLite file and read from there.
 
 use std::path::Path;
 
 use pipeline::{Column, ColumnRole, Kind, Rollup, SketchOf};
 use rusqlite::types::ValueRef;
-use rusqlite::{Connection, OpenFlags};
 use serde_json::Value;
 
-use super::dialect::{BUSY_TIMEOUT, DIALECT};
-use super::functions;
+use super::dialect::DIALECT;
+use super::read_only;
 
 /// Quantiles that are shown.
 const QUANTILES: [(&str, f64); 3] = [("p50", 0.5), ("p90", 0.9), ("p99", 0.99)];
@@ -95,16 +98,26 @@ pub fn ask_sql(path: &Path, text: &str) -> Result<QueryAnswer, QueryError> {
     read(path, text, &[])
 }
 
+/// Copies the database `path`, as it is at one moment, into a file that is not there yet.
+///
+/// # Errors
+/// When the database cannot be read, or the file is there or cannot be written.
+pub fn copy(path: &Path, into: &Path) -> Result<(), QueryError> {
+    let into = into.to_string_lossy();
+    let database = read_only::connect(path);
+    let copied = database.and_then(|database| database.execute("VACUUM INTO ?1", [into]));
+    copied
+        .map(drop)
+        .map_err(|reason| QueryError::Engine { place: path.display().to_string(), reason })
+}
+
 fn read(path: &Path, text: &str, parameters: &[&str]) -> Result<QueryAnswer, QueryError> {
     read_rows(path, text, parameters)
         .map_err(|reason| QueryError::Engine { place: path.display().to_string(), reason })
 }
 
 fn read_rows(path: &Path, text: &str, parameters: &[&str]) -> rusqlite::Result<QueryAnswer> {
-    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let connection = Connection::open_with_flags(path, flags)?;
-    connection.busy_timeout(BUSY_TIMEOUT)?;
-    functions::register(&connection)?;
+    let connection = read_only::open(path)?;
     let mut statement = connection.prepare(text)?;
     let columns: Vec<String> = statement.column_names().map(str::to_owned).collect();
     let mut rows = Vec::new();

@@ -1,13 +1,14 @@
-//! Rows of any query, numbers as their texts.
+//! Hands out the rows of any query one by one, numbers as their texts.
+//!
+//! Invariant: no text changes anything, because `read_only` opens the database. Never here: rows
+//! kept in memory, which `query` returns.
 
 use std::path::Path;
 
 use pipeline::SinkError;
 use rusqlite::types::ValueRef;
-use rusqlite::{Connection, OpenFlags};
 
-use super::dialect::BUSY_TIMEOUT;
-use super::functions;
+use super::read_only;
 use crate::take_row::TakeRow;
 
 /// Runs `query` and hands each row over; the functions that merge sketches are known.
@@ -23,9 +24,7 @@ pub(crate) fn rows(path: &Path, query: &str, take: &mut TakeRow<'_>) -> Result<(
 }
 
 fn read(path: &Path, query: &str, take: &mut TakeRow<'_>) -> rusqlite::Result<()> {
-    let connection = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
-    connection.busy_timeout(BUSY_TIMEOUT)?;
-    functions::register(&connection)?;
+    let connection = read_only::open(path)?;
     let mut statement = connection.prepare(query)?;
     let columns: Vec<String> = statement.column_names().map(str::to_owned).collect();
     let mut numbers = vec![String::new(); columns.len()];

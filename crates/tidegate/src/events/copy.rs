@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result, bail, ensure};
 use pipeline::{Batch, Checkpoint, Sink, SinkPlan, Table, TableRows};
-use sinks::{ReadBack, ReadBackQuery, SqliteSink, ask_sql, read_back};
+use sinks::{ReadBack, ReadBackQuery, SqliteSink, read_back};
 
 use super::scratch::ScratchDir;
 use crate::config::Plan;
@@ -54,8 +54,7 @@ impl SinkCopy {
     }
 
     fn whole(&mut self, database: &Path) -> Result<()> {
-        let text = format!("VACUUM INTO '{}'", self.file.display().to_string().replace('\'', "''"));
-        ask_sql(database, &text).context("copy the sink")?;
+        sinks::copy(database, &self.file).context("copy the sink")?;
         let wanted = ReadBackQuery { tables: &[], since: None, until: None };
         read_back(&self.url(), Path::new(""), wanted, &mut |got| {
             if let ReadBack::Checkpoint(checkpoint) = got {

@@ -163,6 +163,9 @@ fn functions_merge_sketches_in_any_query_and_nothing_can_be_changed() {
     assert_eq!(answer.rows.into_iter().map(Value::from).collect::<Vec<_>>(), expected);
     let error = ask_sql(&file, "DELETE FROM reads").unwrap_err().to_string();
     assert!(error.contains("readonly"), "{error}");
+    let other = dir.path().join("other");
+    let error = ask_sql(&file, &format!("VACUUM INTO '{}'", other.display())).unwrap_err();
+    assert!(!other.exists(), "{error}");
     let error = ask_sql(&file, "SELECT tidegate_unique('x')").unwrap_err().to_string();
     assert!(error.starts_with(&format!("query `{}`: ", file.display())), "{error}");
 }

@@ -1,6 +1,8 @@
-//! Where measurements lie: files, standard input, journals, addresses.
+//! Reads the measurements that an argument names: a file, `-`, an HTTP address, or a journal.
 //!
-//! Invariant: what is read is bounded by [`BYTES_MAX`], also after decompression.
+//! It unpacks gzip and zstd. `lab::import` reads the formats and the journal's lines. Invariant: a
+//! file, `-` or an address with more than [`BYTES_MAX`], packed or unpacked, is an error. A journal
+//! is read to its end, line by line, without that bound.
 
 use std::fs::File;
 use std::io::{self, Read};
