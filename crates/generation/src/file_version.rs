@@ -1,8 +1,11 @@
-//! The identity of a file's content: which file, how long, last written when.
+//! Identifies a file's content without reading it: device, inode, time of the last write, length.
 //!
-//! A replacement by rename changes the inode. An overwrite in place changes the time of
-//! modification, whatever wrote it. Invariant: two equal versions are taken as equal content.
-//! Refuses: to read the content to tell, which would cost more than a poll may.
+//! A replacement by rename changes the inode, an overwrite in place normally the time. `watched.rs`
+//! and `profiles` take equal versions as equal content.
+//! Not noticed: a write that keeps the length, within one tick of the kernel's clock or with the
+//! time set back afterwards.
+//! Invariant: two versions are equal only if all four values are. Symbolic links are followed.
+//! Refuses: to read the content, which would cost more than a poll may.
 
 use std::fs::Metadata;
 use std::io;

@@ -1,12 +1,13 @@
-//! Watch, validate, swap whole, keep the last good, know its age.
+//! Keeps values built from files fresh: watches each file, loads it, swaps whole, keeps the last
+//! good.
 //!
-//! One mechanism for everything that is replaced as a whole while the process runs: profiles, a
-//! model, a certificate, a configuration. [`Watched`] owns one file and the [`Generation`] built
-//! from it; [`Watcher`] looks at a set of them every 200 ms.
+//! One mechanism serves everything that is replaced as a whole while the process runs, such as
+//! profiles and models. `Watched` owns one file and the `Generation` built from it. `Watcher` polls
+//! a set of them, with a pause of 200 ms. `Load` is what the owner of a kind of file implements.
 //!
-//! Invariant: a reader sees either nothing or one complete generation that passed its loader's
-//! checks. A file that is refused never takes the last good generation away. Only a full check that
-//! fails does, and then the previous good one returns.
+//! Invariant: a reader sees nothing, or one complete generation that its `load` returned. A file
+//! that is missing or refused leaves the generation in use. If the full check of the generation in
+//! use fails, the last one that passed returns. If none has passed, readers see nothing.
 //! Refuses: to know what it loads, to write files, tokio.
 
 mod file_version;

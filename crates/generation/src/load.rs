@@ -1,7 +1,11 @@
-//! What a loader must offer: cheap checks on loading, an optional full check behind.
+//! Declares `Load`, what a loader offers: cheap checks on loading, and an optional full check
+//! behind.
 //!
-//! Invariant: a value that `load` returned can be put to use at once. Refuses: to say when a file
-//! is loaded; [`crate::Watched`] does.
+//! `Failure` is any error, and `Stop` asks a full check to end early. A closure from a path is a
+//! loader without a full check.
+//! Implementers owe: a value from `load` can be used at once; `load` returns within a second;
+//! `verify` heeds `Stop`. Nothing here enforces it; `watched.rs` only catches their panics.
+//! Never here: when a file is loaded, and what a failure does; `watched.rs` decides both.
 
 use std::error::Error;
 use std::path::Path;

@@ -1,11 +1,18 @@
-//! One watched file and the generation in use: load, swap, keep the last good, verify, roll back.
+//! Owns one watched file and the generation in use: load, swap, keep the last good, verify, roll
+//! back.
 //!
-//! Reading is wait-free. `poll` and `verify` run on background threads, and each is serialised by
-//! its own lock. The state lock covers a few words only, so `status` never waits for a load.
+//! Reading is wait-free. `poll` and `verify` are called by background threads, and each is
+//! serialised by its own lock. The state lock is never held during a load or a full check, so
+//! `status` waits for neither.
 //!
-//! Invariants: `current` is only ever replaced whole. Generation numbers rise by one and are never
-//! used twice. `verified` is the newest generation whose full check passed; it stays in memory
-//! until a newer one passes, because a rollback returns to it. Refuses: to know what it loads.
+//! Invariants: `current` is only ever replaced whole. New generations are numbered 1, 2, 3 and no
+//! number is given twice; a rollback brings an earlier one back. `verified` is the newest
+//! generation whose full check passed. It stays in memory until a newer one passes, because a
+//! rollback returns to it.
+//! A refused file is tried again unchanged after 30 s, one that failed its full check is not while
+//! it stays in place. A file that changes during its load is refused, and so is one whose loader
+//! panics.
+//! Never here: how often files are looked at (`watcher.rs`), and what is loaded (`Load`).
 
 use std::any::Any;
 use std::fmt;

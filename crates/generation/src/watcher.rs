@@ -1,8 +1,12 @@
-//! Two threads that keep a set of watched files fresh: one polls, one runs the full checks.
+//! Runs two threads over a set of watched files: one polls them, one runs their full checks.
 //!
-//! Two, because a full check of a large file takes seconds, and a new file must be seen within one.
-//! Invariant: when `stop` or drop returns, both threads have ended. Refuses: to look at files
-//! itself; a [`Poll`] does.
+//! There are two because a full check of a large file takes seconds, and a new file must be seen
+//! within one. Each thread goes through the whole set, then pauses for 200 ms. One slow file delays
+//! the others of its thread.
+//! Invariant: when `stop` or drop returns, both threads have ended. It waits for a poll or check
+//! that is under way. A `Poll` that panics ends its thread, which is logged only at the stop;
+//! `Watched` catches its loader's panics.
+//! Refuses: to look at files itself; a `Poll` does.
 
 use std::sync::Arc;
 use std::thread::JoinHandle;

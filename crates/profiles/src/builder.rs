@@ -1,12 +1,16 @@
-//! Makes profiles out of what users have read.
+//! Collects reads in memory and writes one profile file from them at the end.
 //!
-//! A [`Builder`] collects reads in memory and writes one profile file at the end. Only users with
-//! at least `items_min` distinct items get a profile. The rest are better served by the generic
-//! answer.
-//!
-//! Memory, beside the ids themselves: 16 bytes for each pair of user and distinct item, twice that
-//! while a user's list grows. Each user and each item takes about 100 bytes more. One user's list
-//! is bounded by [`history::USER_ITEMS_MAX`], so a robot costs 32 KB at most.
+//! Only users with at least `items_min` distinct items within the window get a profile. The rest
+//! are better served by the generic answer. A read outside the window, or with an id that is empty
+//! or too long, is counted as skipped.
+//! Invariant: reads may come in any order, and their order decides only ties and an item's category
+//! (`builder/catalogue.rs`). The file appears complete or not at all (`builder/unfinished.rs`).
+//! Memory, beside the ids themselves: 16 bytes for each pair of user and distinct item, up to twice
+//! that while a list grows. Each user and each item takes about 100 bytes more. A user's list is
+//! bounded by `history::USER_ITEMS_MAX`, so it takes 32 KB at most. The number of users and items
+//! is not bounded.
+//! Never here: where reads come from, and whether a build is too small to replace the file
+//! (`rebuild.rs`).
 
 mod catalogue;
 mod data;

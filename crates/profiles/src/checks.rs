@@ -1,8 +1,15 @@
-//! The checks of a profile file: quick ones before it is used, a full one behind.
+//! Checks a profile file: quick checks before it is used, a full one behind, and one of its data.
 //!
-//! Quick means under a second for five million rows: no statement of the quick checks reads a whole
-//! table unless it is bounded in time. The full check makes up for what is left out. It reads every
-//! page and row, and takes the keys into memory as it does.
+//! Quick are format, keying and the number of rows against `rows_min` and the last good file. They
+//! read no whole table, except to count the rows of another builder's file. That count stops after
+//! 400 ms and is then left to the full check.
+//! The full check reads every page and row, compares our builder's checksum, and returns the keys
+//! as a filter. It ends early when a stop is asked. `bad_data` parses the data of every profile,
+//! for `tidegate profiles check`.
+//! Invariant: nothing here writes or decides what happens to a refused file. `file.rs` and
+//! `rebuild.rs` call the checks.
+//! Never here: whether the file is whole (`header.rs`), the layout (`schema.rs`), look-ups of
+//! sample keys (`samples.rs`).
 
 use std::path::Path;
 use std::time::{Duration, Instant};

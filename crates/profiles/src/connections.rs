@@ -1,11 +1,13 @@
-//! Read-only connections to one file, enough that threads do not meet on one.
+//! Opens read-only SQLite connections to one file, and lends each thread one of them.
 //!
+//! A thread has a preferred connection, takes another when that is busy, and waits when all are.
 //! A file that is replaced by rename lives on under its open handles. So all connections are opened
-//! at once, while the path still leads to the file that was checked.
+//! at once, and `file.rs` checks that the path led to one file meanwhile.
 //! They are opened `immutable`: no locks, no look at a journal, no system call per look-up but the
 //! page read. SQLite then cannot notice that the file changes. `ProfileFile` does, by the file's
 //! identity.
-//! Refuses: memory mapping, since a file truncated under a mapping kills the process by SIGBUS.
+//! Invariant: no connection can write. Refuses: memory mapping, since a file truncated under a
+//! mapping kills the process by SIGBUS.
 
 use std::cell::Cell;
 use std::fmt::Write as _;

@@ -1,11 +1,16 @@
-//! One profile file in use: an immutable, validated generation that answers look-ups.
+//! Answers look-ups from one profile file that passed its quick checks, and runs its full check.
 //!
-//! Invariants: all connections, and the handle beside them, are on the same file. The path leads to
-//! one identity before the first is opened and after the last. An answer counts only if that file
-//! still has this identity afterwards. So an overwrite in place gives `Broken` and never an answer
-//! read from two files.
-//! Once the file has passed its full check, its keys are in memory. Whether a user has a profile
-//! then needs neither SQLite nor this look.
+//! Invariants: the path is checked to lead to one identity before the first connection is opened
+//! and after the last. An answer read from SQLite counts only if the file still has this identity
+//! afterwards. So an overwrite in place gives `Broken`, as far as `generation::FileVersion` notices
+//! it.
+//! A key is compared byte for byte, and a row counts only with its flag set. Once the full check
+//! has passed, the keys are in memory. Presence then needs neither SQLite nor this look; data still
+//! does.
+//! `data` returns None both without a profile and when the file fails. Data that is no JSON object
+//! counts as an empty profile. Both failures are counted in `FileStatus`.
+//! Never here: the checks themselves (`checks.rs`, `header.rs`, `samples.rs`), and which file is in
+//! use (`handle.rs`).
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;

@@ -1,7 +1,9 @@
-//! The handle that the rest of the program looks profiles up through.
+//! Serves look-ups from the newest good generation of one watched profile file.
 //!
-//! It watches one file and serves from the newest good generation of it.
-//! Invariant: a look-up never fails. Whatever happens to the file, it gives one of four answers.
+//! `Profiles` joins `ProfileFile`, which answers, with `generation::Watched`, which loads, checks
+//! and rolls back. It starts no thread: whoever owns it hands it to a `generation::Watcher`.
+//! Invariant: a look-up gives one of the four values of `Lookup` and no error. `data` gives None
+//! without a profile, without a file, and when the file fails.
 
 use std::path::Path;
 

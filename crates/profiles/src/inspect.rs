@@ -1,7 +1,11 @@
-//! What an operator asks of a file by hand: is it fit, and what does it say about a user?
+//! Answers an operator by hand: is a profile file fit, and what does it say about a user?
 //!
-//! Both take a file of any keying: whoever looks at a file need not have its configuration. The
-//! user is then given as the key that stands in the file.
+//! `check` runs the quick and the full checks, and parses the data of files of other builders.
+//! `inspect` runs the quick checks only. It looks one key up, or shows up to ten that stand in the
+//! file. The types here print themselves for the command line, and so does `FileStatus`.
+//! Both take a file of any keying, with the default options and not with those of a configuration.
+//! The user is given as the key that stands in the file, of 100 bytes at most.
+//! Invariant: nothing is written. Never here: the checks, which are in `checks.rs` and `file.rs`.
 
 use std::fmt;
 use std::path::{Path, PathBuf};

@@ -1,9 +1,13 @@
-//! Under which key a user stands in a profile file: the id itself, or a keyed hash of it.
+//! Computes under which key a user stands in a profile file: the id itself, or a keyed hash of it.
 //!
 //! The hash is for installations that never write a user's id down. It is SipHash-2-4 with 128 bits
-//! (Aumasson and Bernstein, "SipHash: a fast short-input PRF", 2012), a pseudo-random function. So
-//! without the salt, a file of keys tells nothing about which ids are in it. The 128-bit key of the
-//! function is derived from the salt's text, so any text will do.
+//! (Aumasson and Bernstein, "SipHash: a fast short-input PRF", 2012), a pseudo-random function. Its
+//! key is derived from the salt's text, which may have any length. Without the salt a file of keys
+//! tells nothing about its ids. But a salt that is short enough to be guessed can be tried against
+//! `mark`, which the file carries.
+//! Invariant: key and mark of the same salt never change, since journals and files in use hold
+//! them. `Debug` never prints the salt.
+//! Never here: SQL, which is in `key_text.rs`; whether keyings fit, which is in `checks.rs`.
 
 use std::borrow::Cow;
 use std::fmt;

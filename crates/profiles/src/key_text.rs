@@ -1,6 +1,9 @@
-//! Keys of users as SQLite stores and compares them.
+//! Converts keys of users to SQLite's text and back.
 //!
-//! Invariant: a key is bound as text and compared byte for byte, whatever type its column has.
+//! Invariant: `TextKey` binds a key as text whatever its bytes. `stored_text` returns a stored text
+//! as it is and a stored integer in decimal. NULL, fractions and blobs are None: no id equals them.
+//! Never here: the comparison itself. SQLite's is not exact enough, so `find` in `file.rs` compares
+//! the bytes once more.
 
 use rusqlite::ToSql;
 use rusqlite::types::{ToSqlOutput, ValueRef};

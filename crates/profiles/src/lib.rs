@@ -1,15 +1,16 @@
-//! Builds, validates and looks up profile generations.
+//! Builds, checks and looks up profile files: which users have a profile, and what is in it.
 //!
-//! A generation of profiles is one SQLite file that says which users have a profile and what is in
-//! it. [`Profiles`] serves look-ups from the newest good file and swaps in another when it appears.
-//! [`Builder`] writes a file from what users have read, and [`BuildScheduler`] does so again and
-//! again.
+//! A profile file is SQLite. `Profiles` serves look-ups from the newest good file and swaps in
+//! another when it appears. `Builder` writes a file from reads, which `rebuild_from_journal` and
+//! `rebuild_from_query` supply. `BuildScheduler` repeats a build. `config` reads `[profiles]`;
+//! `check` and `inspect` are for operators.
 //!
-//! Invariants: a look-up never fails and never panics. Whatever is wrong with the file becomes
-//! [`Lookup::NoGeneration`] or [`Lookup::Broken`], and the caller answers with the generic result.
-//! A file is replaced by rename and never written to where it stands.
-//! Refuses: to create, repair or write to the file it serves. It is never mapped into memory, since
-//! a truncated mapping kills the process. Refuses tokio and HTTP.
+//! Invariants: a look-up returns no error. Without a good file it is `Lookup::NoGeneration`, and
+//! where the file fails to answer `Lookup::Broken`. After the full check, presence comes from
+//! memory, whatever happens to the file. A build replaces the file by one rename and never writes
+//! into it.
+//! Refuses: to repair or write to the file it serves, or to map it into memory, since a truncated
+//! mapping kills the process. Refuses tokio and HTTP.
 
 mod builder;
 mod checks;

@@ -1,8 +1,13 @@
-//! The `meta` table that this crate's builder leaves in its files.
+//! Reads the `meta` table that this crate's builder leaves in its files, and computes their
+//! checksum.
 //!
-//! It makes the quick checks quick, by the number of rows. It makes the full check full, by a
-//! checksum over all rows: SQLite itself notices broken pages, not changed letters. Files of other
-//! builders have none.
+//! The number of rows makes the quick checks quick. The checksum over all rows makes the full check
+//! full: SQLite itself notices broken pages, not changed letters. The table also has the format,
+//! the keying and the time of the build.
+//! Invariant: None for files of other builders, also if they have a `meta` table of another form. A
+//! number that cannot be read is 0. Any format of ours is returned here; `checks.rs` refuses those
+//! it does not know, and compares.
+//! `builder/write.rs` writes the table. The checksum guards against accidents, not against forgery.
 
 use std::hash::Hasher;
 

@@ -1,4 +1,7 @@
-//! How a profile file is read, as a value that the checks and the file share.
+//! Holds how a profile file is read and what makes it fit, for `file.rs` and `checks.rs`.
+//!
+//! Plain data with defaults; `config.rs` fills it from `[profiles]` and checks the values. Nothing
+//! here depends on a build, whose options are `BuildOptions` in `builder.rs`.
 
 use crate::key::UserKey;
 use crate::schema::Schema;

@@ -1,9 +1,12 @@
-//! Builds the profile file from rows that an engine gives.
+//! Builds the profile file from rows that an engine gives: finds the columns, reads times, counts.
 //!
-//! A row stands for one read, or for all reads that a rollup counted under one key.
-//! Invariant: a build that did not get every row does not replace the file. Rows are counted one
-//! after the other as they come; memory is as [`Builder`] says.
-//! Refuses: to know an engine. The caller runs the query.
+//! A row stands for one read, or for all reads that a rollup counted under one key; both count
+//! once. Rows without user or item, or whose item is not UTF-8, are passed over. A time that cannot
+//! be read, or a missing column, ends the build with an error.
+//! Invariant: the file stays as it was if `run` fails or a row is wrong. Rows are counted one after
+//! the other as they come; memory is as `Builder` says.
+//! Refuses: to know an engine; the caller runs the query. Whether the build replaces the file is
+//! decided in `rebuild.rs`.
 
 use std::error::Error;
 use std::ops::ControlFlow;

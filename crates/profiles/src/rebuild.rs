@@ -1,14 +1,15 @@
-//! Builds the profile file from the journal: exchanges that are reads, with the user that made
-//! them.
+//! Builds the profile file from the journal, and decides whether a build may replace the file.
 //!
-//! Every build starts from nothing and reads the journal's window again. It needs no state that
-//! could be lost or disagree with the journal, and forgets what fell out of the window by itself.
-//! Lines that are no exchanges are counted and passed over; the pipeline reports them.
+//! Every build starts from nothing and reads the whole journal again. It needs no state that could
+//! be lost or disagree with the journal, and forgets what fell out of the window by itself. Lines
+//! that are no exchanges are counted, logged and passed over; gaps are passed over. The categories
+//! of the items file are read here, too, and `query.rs` uses all but the journal.
 //!
-//! Invariant: a build that would be refused when served, for having lost too many rows, does not
-//! replace the file. It would outlive a restart, and the last good one would not. Nor does a build
-//! with fewer rows replace a file that was made by hand, however small: that file cannot be built
-//! again.
+//! Invariant: a build does not replace the file if it has fewer rows than `rows_min`. Nor if it
+//! lost more than `shrink_max` of the rows of a file with at least 100. It would outlive a restart,
+//! and the last good one would not.
+//! A file that was made by hand cannot be built again. So it is protected by `shrink_max` even with
+//! fewer rows. A file that cannot be opened protects nothing.
 
 use std::collections::HashMap;
 use std::fs::File;

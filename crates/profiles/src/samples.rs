@@ -1,8 +1,12 @@
-//! Keys spread over a file, to look up before the file is used.
+//! Picks keys spread over a file, for `file.rs` to look up before the file is used.
 //!
 //! Keys are picked by value and not by position, since stepping to the millionth row would read all
-//! before it. So picked, they touch index and table in places far apart. There a copy shows that
-//! was cut or left holes.
+//! before it. So picked, they usually touch index and table in places far apart. There a copy shows
+//! that was cut or left holes.
+//! Invariant: at most 66 keys come back, the smallest and the largest among them. Only these two
+//! are picked if one is a number and the other a text. A key at either end that no id can equal
+//! comes back alone, as `Unfit`. An empty table gives none.
+//! Never here: the look-ups and what a wrong one means.
 
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, ToSql};

@@ -1,8 +1,13 @@
-//! Builds a profile file again and again, in another thread.
+//! Runs a build of profiles again and again in a thread of its own, and keeps how the last one
+//! went.
 //!
-//! Owns when the next build starts and how the last one went. Whatever serves the file notices by
-//! itself that another has taken its place.
-//! Refuses: to know where the reads come from. The build is a closure.
+//! The interval counts from the end of a build. The first build comes at once if there is no file,
+//! else after an interval. After a query that gave no rows or not all, the next try comes after a
+//! minute at most.
+//! Invariant: one build at a time. `stop` waits for the one under way. A build that panics ends the
+//! thread, and `LastBuild` then stays as it was.
+//! Refuses: to know where the reads come from; the build is a closure. `handle.rs` notices by
+//! itself that the file was replaced.
 
 use std::io;
 use std::sync::Arc;

@@ -1,10 +1,12 @@
-//! Which table of a profile file holds the profiles, and the statements that read it.
+//! Detects which table of a profile file holds the profiles, and writes the SQL that reads it.
 //!
 //! Two layouts are read. One is key and data: `user_profiles(profile_id, data)`, where a row is a
-//! profile. The other is key and flag: `user_profiles(user_id, has_profile)`, where 0 and NULL mean
-//! none.
-//! Invariant: every statement here searches by an index. A table that would have to be scanned for
-//! one look-up is refused.
+//! profile. The other is key and flag: `user_profiles(user_id, has_profile)`. There NULL, 0,
+//! `false` and an empty text mean none (`is_set`). A table with the columns of both is read as the
+//! first.
+//! Invariant: names are quoted, so any name is an identifier. A file is refused if SQLite's plan
+//! for a look-up scans, or if no layout fits; the message says what is missing.
+//! Never here: statements that read many rows, which are in `checks.rs` and `samples.rs`.
 
 use std::path::Path;
 

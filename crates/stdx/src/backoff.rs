@@ -1,8 +1,11 @@
-//! How long to wait before trying again: doubling with jitter, up to a bound.
+//! Computes how long to wait before the next try: delays double with jitter, up to a bound.
 //!
 //! Half of each delay is fixed and half is drawn ("equal jitter", Brooker, "Exponential Backoff And
-//! Jitter", AWS 2015). So clients that failed together do not come back together.
-//! Invariant: no delay exceeds the bound. Refuses: to wait.
+//! Jitter", AWS 2015). Clients that failed together spread out only if their callers give each
+//! another seed.
+//! Invariant: a delay is at least half of the doubled value and never exceeds `max`, even where
+//! `first` does. Equal seeds give equal delays.
+//! Refuses: to wait and to count tries; callers do.
 
 use std::time::Duration;
 

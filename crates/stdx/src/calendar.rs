@@ -1,8 +1,12 @@
-//! Dates of the Gregorian calendar in UTC, to and from days since the Unix epoch.
+//! Computes dates of the Gregorian calendar in UTC from days since the Unix epoch, and back to
+//! seconds.
 //!
 //! Source: Howard Hinnant's `civil_from_days` and `days_from_civil` (chrono-compatible low-level
-//! date algorithms, 2013). Invariant: the one is the inverse of the other. Refuses: text, time
-//! zones, the time it is now.
+//! date algorithms, 2013).
+//! Invariant: for dates that exist, from year 0 on, both directions agree. The way back takes day 1
+//! to 31 of every month, so 31 February becomes a day in March. Second 60 becomes the next second.
+//! Refuses: text (`exchange` and `http1` parse it), time zones, and the present time, which is in
+//! `clock.rs`.
 
 const DAY_SECONDS: i64 = 86_400;
 
@@ -44,7 +48,7 @@ pub fn civil_from_days(days: i64) -> CivilDate {
 
 /// Returns the seconds since the Unix epoch of a date and a time of day in UTC.
 ///
-/// None when there is no such date or time.
+/// None when a part is out of its range, where every month has 31 days.
 ///
 /// A leap second is taken as the second after.
 pub fn unix_seconds(date: CivilDate, time: TimeOfDay) -> Option<i64> {

@@ -1,7 +1,9 @@
-//! Prints an error with its sources on one line.
+//! Prints an error with all of its sources on one line, separated by `: `.
 //!
-//! Invariant: each source stands there once, because no error of ours prints its own source.
-//! Refuses: to say where an error arose.
+//! Invariant: each error of the chain is printed once, in order, and nothing is compared or
+//! removed. So a text stands there twice if an error prints its own source, which ours must not do
+//! (docs/STYLE.md).
+//! Never here: where an error arose, and hints, which the binary's `hint.rs` splits off.
 
 use std::error::Error;
 use std::fmt;

@@ -1,8 +1,13 @@
-//! Time behind a trait, so that tests move it by hand.
+//! Tells the time through the trait `Clock`, so that tests move it by hand.
 //!
 //! A `Clock` tells two times. The wall clock is for dates: what is written down, or compared with
 //! what was. It may be set back or forward at any moment. The monotonic one is for all that waits:
 //! ages, deadlines and intervals.
+//! `SystemClock` asks the operating system. `ManualClock` stands still until it is moved, and its
+//! clones share one time. `unix_micros` is the wall clock without a trait.
+//! Invariant: the monotonic time of either clock never goes back. A wall clock before the epoch
+//! reads as 0.
+//! Refuses: to wait, and calendar dates, which are in `calendar.rs`.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -1,9 +1,13 @@
-//! Files behind a trait, so that what must survive a crash is tested against made faults.
+//! Declares `Disk` and `DiskFile`, the traits behind which durable code reaches its files.
 //!
-//! [`RealDisk`] is the operating system. [`FaultyDisk`] keeps files in memory, fails on demand and
-//! forgets at a crash what was not synced. The trait has exactly what durable code needs.
-//! Invariant: a name becomes durable with `sync_dir`, contents with `DiskFile::sync`.
-//! Refuses: buffering, retries, interpretation of contents.
+//! `RealDisk` (`real.rs`) is the operating system. `FaultyDisk` (`faulty.rs`) keeps files in
+//! memory, fails on demand, and forgets at a crash what was not synced. `Metadata` and
+//! `FileIdentity` are plain data. An unknown creation time is 0, and two files may then have equal
+//! identities.
+//! Invariant, for both disks: `sync_dir` makes names durable and `DiskFile::sync` contents; no
+//! other method promises anything. Errors are passed on as `io::Error`.
+//! Refuses: buffering, retries of ours, and interpretation of contents. Callers write the rest of a
+//! short `append`.
 
 mod faulty;
 mod real;

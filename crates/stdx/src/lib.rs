@@ -1,7 +1,11 @@
-//! What std lacks, and nothing about the product: clock, byte sizes, durations, disk, error chain.
+//! Holds what std lacks and several crates need, and nothing about the product.
 //!
-//! Invariant: a crate that uses this builds few packages more. Refuses: product nouns, tokio, I/O
-//! beyond the disk and a few system calls.
+//! It has clocks, the trait for disks, byte sizes, durations, dates, retry delays, seeded random
+//! numbers, the error chain, and three Linux system calls. Each private module is one of these;
+//! this file only names them.
+//! Invariant: this crate uses no other of the workspace. It brings few packages, because nearly
+//! every crate builds it.
+//! Refuses: product nouns, tokio, the environment, and I/O other than files and those calls.
 
 mod backoff;
 pub mod calendar;

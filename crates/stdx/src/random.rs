@@ -1,7 +1,11 @@
-//! A small seeded source of numbers for jitter and for made faults.
+//! Draws numbers from a small seeded generator, for jitter, made faults and simulations.
 //!
-//! SplitMix64 (Steele, Lea, Flood, "Fast Splittable Pseudorandom Number Generators", 2014).
-//! Invariant: the same seed draws the same numbers, on every machine. Refuses: secrets.
+//! `Random` is SplitMix64 (Steele, Lea, Flood, "Fast Splittable Pseudorandom Number Generators",
+//! 2014). `mixed` is its finaliser, usable as a hash of one number.
+//! Invariant: the same seed draws the same numbers on every machine and in every version. Stored
+//! figures and tests depend on the constants and on one step for each draw.
+//! Refuses: secrets, and seeds from the system. Distributions are in `verdicts`, in its
+//! `random.rs`.
 
 /// A seeded source of numbers.
 #[derive(Debug, Clone)]

@@ -1,7 +1,11 @@
-//! Byte sizes as people write them in a configuration: `20GB`, `64KiB`, `512`.
+//! Reads and prints byte sizes as people write them in a configuration: `20GB`, `1.5KiB`, `512`.
 //!
-//! Decimal units are powers of 1000, binary ones (`KiB`) powers of 1024. Invariant: a size that is
-//! printed reads back within a tenth of its unit. Refuses: negative sizes, and more than 9 EB.
+//! Decimal units are powers of 1000, binary ones (`KiB`) powers of 1024. Case does not matter,
+//! fractions are allowed, and a part of a byte is cut off. Serde reads a text or a TOML integer.
+//! Invariant: a size up to 9 EB that is printed reads back within a tenth of its unit. Sizes are
+//! printed in decimal units only.
+//! Refuses: as text, negative sizes and more than 9 EB. A bound on a key's value is its section's
+//! to check.
 
 use std::fmt;
 use std::str::FromStr;

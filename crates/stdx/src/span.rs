@@ -1,6 +1,10 @@
-//! Durations as people write them in a configuration: `20ms`, `1s`, `5m`, `6h`, `14d`.
+//! Reads and prints lengths of time as people write them in a configuration: `20ms`, `1s`, `5m`,
+//! `14d`.
 //!
-//! Invariant: a number without a unit is refused, except 0. Refuses: negative lengths.
+//! The `humantime` crate reads them, so `1h 30m` and its other units work, too. They are printed as
+//! it prints them, `1h 30m`. Serde takes a text only.
+//! Invariant: a number without a unit is refused, except 0. Refuses: negative lengths. Whether 0
+//! makes sense is the section's to check.
 
 use std::fmt;
 use std::str::FromStr;

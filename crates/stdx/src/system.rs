@@ -1,8 +1,10 @@
-//! Requests to Linux that no safe wrapper offers.
+//! Asks Linux for what no safe wrapper offers: idle scheduling, early write-back, UDP segmentation.
 //!
-//! Two are hints, and do nothing elsewhere: whether they are granted changes when things happen,
-//! never what. The third is refused elsewhere. Invariant: no memory of ours is passed that outlives
-//! the call. Refuses: to be used for what a safe crate offers.
+//! `run_when_idle` and `start_writing` are hints: their failures are ignored, and elsewhere they do
+//! nothing. `cut_trains` returns an error where the kernel refuses it, and always elsewhere.
+//! Invariant: the kernel reads our memory during a call only, and keeps no pointer to it. The file
+//! is listed in `xtask/tidy/unsafe.txt`.
+//! Refuses: what a safe crate offers. `DiskFile::start_writing` is the way to the second hint.
 #![expect(unsafe_code, reason = "system calls without a safe wrapper")]
 
 use std::fs::File;

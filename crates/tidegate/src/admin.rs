@@ -1,7 +1,12 @@
-//! The pages and actions of the admin listener: which path shows or does what.
+//! Registers the pages and actions of the admin listener, and renders those that span several
+//! roles.
 //!
-//! It reads the running parts and renders them; alarms and readiness are put together here.
-//! Invariant: every action that changes something is logged for the audit.
+//! Here are `/metrics`, `/status`, `/health/…`, `/rollout` and `/statsd/metrics`. Alarms and
+//! readiness are put together here. `/workers`, `/purge` and `/v2/repository` are in the files
+//! below `admin/`. `refresh` sets the gauges of what other crates know, before metrics are read.
+//! Invariant: pages change nothing. What changes something is registered as an action, and this
+//! file logs each action under the target `audit` with client and body. `chassis::admin` calls that
+//! before the action runs.
 //! Refuses: to check tokens and origins, which `chassis::admin` does before a page is made.
 
 mod models;

@@ -1,4 +1,11 @@
-//! The command line: noun, then verb. Data goes to stdout, logs to stderr.
+//! Declares the command line: each command, argument and help text, as types that clap parses.
+//!
+//! Commands are a noun, then a verb. `cli/lab.rs` has those of `tidegate lab`. Doc comments here
+//! are what `--help` prints.
+//! Invariant: plain data. clap checks forms, conflicts and requirements; whatever needs a file or
+//! another role is checked by the command. A default named in a doc comment stands in the command,
+//! so change both.
+//! Never here: the environment (`environment.rs`), what a command does, and exit codes.
 
 mod lab;
 

@@ -1,10 +1,12 @@
-//! A small blocking HTTP client for the listeners of this program on this machine.
+//! Sends HTTP requests to the listeners of this program, blocking, over plain connections.
 //!
-//! The demo's readers and the admin commands use it.
-//!
-//! Invariant: a call ends within its timeouts, and its answer has a bounded length.
-//! Refuses: to follow redirects, and to go through a proxy. What goes to upstreams is
-//! `gateway::upstream`, and what measures is `load`.
+//! The demo's readers, the admin commands and `events status` use it. `NotListening` tells a server
+//! that is not there from one that fails.
+//! Invariant: connecting, the answer's head and its body may take 10 s each; more is an error. So
+//! is a body over 64 MiB. Sending has no bound of time, and GET, HEAD and DELETE send no body. Any
+//! status is an answer and no error.
+//! Refuses: TLS, redirects and proxies. What goes to upstreams is `gateway::upstream`, and what
+//! measures is `load`.
 
 use std::net::SocketAddr;
 use std::time::Duration;

@@ -1,4 +1,12 @@
-//! The commands that are not `demo`: each reads its arguments, calls one role and prints.
+//! Runs `serve`, `config`, `profiles` and `rollout`, and holds what other commands share with them.
+//!
+//! Shared are `load`, which reads a configuration or fails with `WrongConfig`, and `ask_admin`,
+//! which asks a running server. The other commands have modules of their own, such as `model.rs`
+//! and `events.rs`.
+//! `config print` copies the file with secrets hidden, line by line. It hides `admin_token` and
+//! `user_key` only where the key begins its line, and passwords only in URLs.
+//! Invariant: a command reads its arguments, calls one role and prints to stdout; the work is in
+//! the role's crate.
 
 use std::fmt;
 use std::path::{Path, PathBuf};

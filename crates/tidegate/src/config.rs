@@ -1,6 +1,14 @@
-//! The configuration of the whole process: composed of the roles' sections, checked in one go.
+//! Reads and checks the configuration of the whole process, and makes the `Plan` of it.
 //!
-//! Every section is optional. All errors of a file come out together, each with line and key.
+//! Each role checks its own section. The sections `cores`, `listen` and `journal`, and what several
+//! sections must agree on, are checked here. A new section also needs its name in `SECTIONS`. Doc
+//! comments here are the printed reference.
+//! Invariant: every section is optional, and there is a plan only without a problem. All problems
+//! come out together, in the order of lines, each with line and key where known. Relative paths are
+//! taken from the file's folder.
+//! `PORT`, `MAX_WORKERS` and `TIMEOUT` give defaults; `TIDEGATE_ADMIN_TOKEN` wins over the file.
+//! `sinks::open` checks the addresses of sinks, and `commands/notes.rs` says which files are
+//! missing.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};

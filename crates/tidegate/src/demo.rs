@@ -1,7 +1,11 @@
-//! The news example, self-contained: it serves, simulates readers, and shows the loop close.
+//! Runs the news example, self-contained: it serves, simulates readers, and shows the loop close.
 //!
-//! The headlines and the reading paths are real. What each reader likes is drawn from a stated
-//! mixture, so the uplift that the screen shows is planted (examples/news/README.md).
+//! The example's files are compiled in and written to a temporary directory, which is removed at
+//! the end. A process that is killed leaves it.
+//! The headlines are real. What each reader likes is drawn from a stated mixture, so the uplift
+//! that the screen shows is planted (`examples/news/README.md`).
+//! Addresses of the command line replace the default ones in the example's `tidegate.toml` by their
+//! text. So a change of that text must be made here, too; nothing fails otherwise.
 
 mod counts;
 mod readers;

@@ -1,8 +1,13 @@
-//! The only place where the environment is read.
+//! Reads the environment; no other file of the product reads variables by name.
 //!
-//! Beside Tidegate's own names it knows those that images for Python APIs use: `LOG_LEVEL`,
-//! `JSON_LOGS`, `PORT`, `MAX_WORKERS`, `TIMEOUT`. They are defaults: the configuration wins over
-//! them, and so does `TIDEGATE_LOG`.
+//! `TIDEGATE_LOG` and `TIDEGATE_ADMIN_TOKEN` are Tidegate's own; the token wins over the
+//! configuration. `LOG_LEVEL`, `JSON_LOGS`, `PORT`, `MAX_WORKERS` and `TIMEOUT` are those that
+//! images for Python APIs use. They are defaults, and the configuration or `TIDEGATE_LOG` wins.
+//! `COLUMNS`, `NO_COLOR` and `TERM` say how to draw. The host's name is here, too.
+//! Invariant: an empty value is as none, and so is one that cannot be read, without a message. Only
+//! `TIDEGATE_LOG` is taken as it is.
+//! Never here: arguments, and the system's directory for temporary files. Clippy forbids
+//! `std::env::var` elsewhere (`clippy.toml`).
 
 #![expect(clippy::disallowed_methods, reason = "this is the file that may")]
 

@@ -1,7 +1,9 @@
-//! `tidegate events …`: the record process, and commands about what it delivers.
+//! Dispatches `tidegate events …`: the record process, and commands about what it delivers.
 //!
-//! Each file here is one command, or wiring that several commands share. What the commands do
-//! stands in `pipeline`, `sinks`, `training` and `recount`.
+//! Each file below is one command, or wiring that several share: `open.rs`, `running.rs`,
+//! `copy.rs`, `scratch.rs` and `time.rs`. `inspect.rs` also finds the source that others name.
+//! Never here: the work itself, which is in `pipeline`, `sinks`, `training` and `recount`. Clap's
+//! types are in `cli.rs`.
 
 mod copy;
 mod export;

@@ -1,5 +1,9 @@
-//! Ends of a command with an exit code of their own: one that has printed everything already, and
-//! one with wrong arguments.
+//! Declares errors that end a command with an exit code of their own.
+//!
+//! `Exit` is for a command that has printed everything already; nothing more is printed. `Misuse`
+//! is wrong usage that clap cannot see, exit code 2. `main.rs` finds both by their types, so a
+//! caller may not wrap them as text.
+//! Never here: `WrongConfig`, exit code 78, which is in `commands.rs`.
 
 use std::fmt;
 

@@ -1,4 +1,9 @@
-//! What a user can do about an error; printed on a line of its own, after the causes.
+//! Attaches to an error what the user can do about it, and takes it off again for printing.
+//!
+//! A `Hint` is fixed text, added with `anyhow::Context::context`. `main.rs` prints the outermost
+//! one on a line of its own, after the causes. `TAKEN` is here because two commands share it; other
+//! hints stand beside the errors that they are for.
+//! Invariant: `split` puts each cause on the line once, in order, without the hint that it returns.
 
 use std::fmt;
 

@@ -1,4 +1,10 @@
-//! `tidegate model …`: what a model is made of, and what it makes of a file, without a server.
+//! Runs `tidegate model …`: inspects a model, scores with it, embeds or groups texts, without a
+//! server.
+//!
+//! It opens files or stdin, shows progress, and hands both to `serving`, which has the work and the
+//! formats. Results go to stdout as they come.
+//! Invariant: whatever a server answers for the same input is printed, since the same functions of
+//! `serving` make it. Of stdin no length is known, so the bar shows no end.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Write};

@@ -1,9 +1,15 @@
-//! Overrides: what an operator changed while the server runs, kept in `data/live.toml`.
+//! Keeps what an operator changed while the server runs, in `data/live.toml`, and applies it.
 //!
-//! It owns the rollout shares and kill switches that win over the configuration until they are
-//! cleared. Invariant: the file is replaced whole, by rename, before a change applies.
-//! A file that cannot be used leaves the configuration in force and raises an alarm, which stands
-//! until the next change or start. One with wrong content is set aside beside its old place.
+//! It owns the rollout shares and kill switches of routes, which win over the configuration until
+//! they are cleared.
+//! Invariant: the file is replaced whole, by rename, before a change applies. Its contents are
+//! synced but not its directory, so a power cut may bring the version before back.
+//! A file that cannot be read leaves the configuration in force and raises an alarm, until the next
+//! change or start. One with wrong content is set aside as `live.toml.unreadable`; if that fails,
+//! the server does not start.
+//! Changes of routes that are gone stay in the file, also after a clear.
+//! Never here: whether a share is from 0 to 1, which `admin.rs` checks; a file edited by hand is
+//! not checked.
 
 use std::collections::BTreeMap;
 use std::io::ErrorKind;

@@ -1,7 +1,11 @@
-//! The running parts of a server, as its pages, its cores and the demo's screen see them.
+//! Holds the running parts of a server, for its pages, its cores and the demo's screen.
 //!
-//! It owns no order: `serve` starts and stops what stands here. Nothing here is replaced while the
-//! server runs.
+//! Plain data that `serve.rs` fills once. A part that the configuration does not name is None, or
+//! an empty list.
+//! Invariant: no part is replaced while the server runs, though each changes inside. The last
+//! holder that drops it closes the journal, so nobody may keep it beyond the stop.
+//! Never here: the order of start and stop, which is in `serve.rs`, and threads, which `Server`
+//! owns.
 
 use std::sync::Arc;
 use std::time::Duration;

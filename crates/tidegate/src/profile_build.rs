@@ -1,8 +1,14 @@
-//! What the configuration says about building profiles, and where the outcome of a build is found.
+//! Says what profiles are built from, starts scheduled builds, and finds the outcome of the last
+//! one.
 //!
-//! The record process builds them where there is one: it has the drivers, and no reader waits for
-//! it. Otherwise the edge process does.
-//! Refuses: to decide when; [`BuildScheduler`] does.
+//! `ProfileBuild` joins the configuration with a journal or a sink's query, and runs one build.
+//! `schedule` starts builds where `[profiles] every` is set. The record process calls it where
+//! there is one: it has the drivers, and no reader waits for it. Otherwise the edge process does,
+//! as `serve.rs` decides.
+//! Invariant: None stands for no profiles, nothing to build from or no schedule. `schedule` also
+//! gives None when the system gives no thread. `BuildStatus` reads both processes' outcomes alike;
+//! null means that nothing is known.
+//! Never here: when the next build comes (`BuildScheduler`), and how one goes (`profiles`).
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -98,7 +104,7 @@ impl BuildStatus {
         Some(format!("profile build: {}", status["error"].as_str()?))
     }
 
-    /// Profiles of the last good build.
+    /// Profiles of the last build; none when it failed.
     pub(crate) fn rows(&self) -> Option<u64> {
         self.status()["profiles"].as_u64()
     }

@@ -1,4 +1,9 @@
-//! A bar on stderr where a person waits, and nothing where stderr is no terminal.
+//! Draws a bar of bytes on stderr where a person waits, and nothing where stderr is no terminal.
+//!
+//! Invariant: it is cleared when its value is dropped, so drop it before printing. A total of 0 is
+//! unknown, and done is never more than the total.
+//! Never here: the lines of `lab probe` and `lab load`, which have a `progress.rs` each, and the
+//! bar of `lab bench`.
 
 use std::time::Duration;
 

@@ -1,4 +1,10 @@
-//! How the edge process starts the record process: this program again, with the same file.
+//! Starts the record process from the edge process: this program again, with the same file.
+//!
+//! It runs `tidegate events run --supervised` from `/proc/self/exe`, which stays this program
+//! whatever stands at its path by now. It gets a process group of its own, so that a terminal's
+//! interrupt comes to the edge alone.
+//! Never here: starting it again and ending it (`pipeline::RecordSupervisor`), and what it does
+//! (`events/run.rs`).
 
 use std::os::unix::process::CommandExt;
 use std::path::Path;

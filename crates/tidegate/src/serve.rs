@@ -1,7 +1,14 @@
-//! Runs the roles that the configuration names.
+//! Starts the parts that the configuration names, wires them to each other, and stops them in
+//! order.
 //!
-//! It owns the order of start and stop: each part starts after the parts that it uses, and stops
-//! before them. What a part does is left to its crate.
+//! It owns that order. A part starts after those it uses. At the stop, connections drain first,
+//! then the parts they used end, and then the journal is written and synced. The record process
+//! stops last, so that it delivers what was recorded last.
+//! Invariant: when `start` returns, the listeners are bound. A `Server` that is dropped without
+//! `Server::stop` leaves its threads running. If `start` fails, the caller must end the process:
+//! threads that it began may live on. An edge thread that panicked is the only error of a stop.
+//! Never here: what a part does (its crate), the adapters between roles (`ports.rs`, `workers.rs`),
+//! pages (`admin.rs`).
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -153,7 +160,7 @@ impl Server {
     /// Ends in order: no new connections, then the ones there are, then what they used.
     ///
     /// # Errors
-    /// When records could not be made safe.
+    /// When an edge thread panicked.
     pub(crate) fn stop(self) -> Result<()> {
         tracing::info!("draining");
         self.drain.begin(self.parts.drain_grace);

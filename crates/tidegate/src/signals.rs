@@ -1,4 +1,9 @@
-//! Waits for the signals that end a process in order.
+//! Waits for SIGINT and SIGTERM, which end a process in order.
+//!
+//! Invariant: from `install` on, these signals no longer end the process by themselves, not even
+//! the second one. A signal that comes before the wait is not lost. `wait_for` looks every 20 ms.
+//! Never here: SIGHUP (`statsd/reload.rs`), and the signals of `lab`, whose commands set flags of
+//! their own.
 
 use std::time::Duration;
 

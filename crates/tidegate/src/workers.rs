@@ -1,6 +1,12 @@
-//! Pools of Python workers: starts them with the server, and lends workers to the gateway.
+//! Starts the pools of Python workers with the server, lends workers to the gateway, and ends them.
 //!
-//! It also prints what `tidegate workers` asks a running server.
+//! `Lender` and `WorkerLoan` adapt `workers` to the gateway's ports, as `ports.rs` does for other
+//! roles. The second half is `tidegate workers`: it asks a running server's `/workers` and prints
+//! tables.
+//! Invariant: the adapters decide nothing; each of the pool's refusals becomes one of the
+//! gateway's. `end` lets every pool begin to end before it waits for the first.
+//! Never here: how workers are started, counted and replaced (`workers`), and the page itself
+//! (`admin/workers.rs`).
 
 use std::collections::HashMap;
 use std::path::Path;

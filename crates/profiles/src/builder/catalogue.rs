@@ -1,7 +1,10 @@
-//! The items that users have read, and the category of each, while profiles are built.
+//! Numbers the items and categories that users have read, while profiles are built.
 //!
-//! Ids and categories are stored once and numbered from 0. An item's category is the one that its
-//! last read named.
+//! Ids and names are stored once and numbered from 0, in the order in which they come. An item's
+//! category is the one that its last added read named, even an empty one, whatever the time of that
+//! read.
+//! Invariant: numbers are never reused, so a history may keep them. More than 2^32 names panic.
+//! `ITEM_BYTES_MAX` stands here and is enforced by `Builder::add`.
 
 use std::collections::HashMap;
 

@@ -1,7 +1,12 @@
-//! The JSON of one profile, made of what its user has read.
+//! Writes the JSON of one profile, made of what its user has read.
 //!
-//! `affinity` says which categories a user reads, as shares of the reads. A read loses half its
-//! weight in every half-life. `reads` is the number of distinct items, `recent` the latest of them.
+//! `affinity` has the user's categories as shares of the reads, largest first, to four decimals. A
+//! read loses half its weight in every half-life, counted from the user's newest read. Items
+//! without a category count for no share. `reads` is the number of distinct items, `recent` the
+//! latest 100 of them.
+//! Invariant: the history must be compact, newest first (`builder/history.rs`). The same history
+//! gives the same text.
+//! `profile.rs` parses it: a number under a new name needs no change there.
 
 use std::fmt::Write as _;
 use std::time::Duration;

@@ -1,7 +1,10 @@
-//! What one user has read, while profiles are built.
+//! Collects what one user has read, while profiles are built.
 //!
-//! An item counts once, at its latest read: reloading a page says nothing about taste.
-//! Invariant: a history never holds more than twice [`USER_ITEMS_MAX`] reads.
+//! An item counts once, at its latest read: reloading a page says nothing about taste. Only the
+//! latest `USER_ITEMS_MAX` items are kept, and older ones are forgotten without a count.
+//! Invariant: a history never holds more than twice `USER_ITEMS_MAX` reads. Right after a
+//! compaction it is without duplicates, newest first; in between `reads` is neither, and `distinct`
+//! is out of date.
 
 /// Distinct items kept per user: the latest. `reads` of a profile never exceeds it.
 pub(super) const USER_ITEMS_MAX: usize = 1_000;

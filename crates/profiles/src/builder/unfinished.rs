@@ -1,7 +1,12 @@
-//! A profile file in the making, which appears in its place complete or not at all.
+//! Owns a profile file in the making, which appears in its place complete or not at all.
 //!
-//! It is written beside its place under another name. A lock on it keeps two builds from mixing.
-//! A build that dies leaves that file, and the next build takes it over.
+//! It is written beside its place as `.NAME.building`. A lock on it keeps two builds of one file
+//! apart: the second gets `Busy`. A build that dies leaves that file, and the next build takes it
+//! over.
+//! Invariant: contents are synced before the rename, and the directory after it. Dropped
+//! unpublished, the file is removed. If only the sync of the directory fails, `publish` is an error
+//! although the new file is in place.
+//! Never here: what is in the file (`builder/write.rs`).
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::os::unix::fs::MetadataExt;

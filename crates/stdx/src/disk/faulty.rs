@@ -1,19 +1,24 @@
-//! Files in memory that fail on demand and forget at a crash what was not synced.
+//! Implements `Disk` in memory: it fails on demand, and a crash forgets what was not synced.
 //!
 //! The model, by seed:
-//! - Every operation counts; the Nth can be made to fail with EIO, once or from then on.
-//! - With a capacity set, an append takes what fits and then fails with ENOSPC.
-//! - A failed `sync` loses what it should have made durable, as on Linux. The cache still shows it
-//!   and later syncs succeed, but after a crash zeros stand in its place.
-//! - At a crash a file keeps its synced contents and a drawn part of what was appended since. The
-//!   end of that part may be zeros.
-//! - At a crash a directory keeps a drawn prefix of its changes since `sync_dir`, as a metadata
-//!   journal would.
-//! - Handles, locks and clones from before the crash are dead, so that threads of the process that
-//!   ended change nothing any more.
+//! - Every operation counts but `start_writing`. The Nth can be made to fail with EIO, once or from
+//!   then on. The next `sync` can fail too, and syncs can be held back.
+//! - With a capacity set, an append takes what fits and then fails with ENOSPC. `write_at` ignores
+//!   it.
+//! - A failed `sync` loses everything from the first byte that is not durable. The cache still
+//!   shows it and later syncs succeed, but after a crash zeros stand there. Only cutting the file
+//!   before it mends that.
+//! - At a crash, a file that was only appended to keeps its synced contents and a drawn part of the
+//!   rest. The end of that part may be zeros. A file that was cut or overwritten comes back as it
+//!   was or as it became.
+//! - At a crash, a drawn prefix of the changes of names since `sync_dir` is kept, as a metadata
+//!   journal would. A rename belongs to the directory of its new name.
+//! - A crash or `kill` kills handles, locks and clones: they fail with EIO. Both end made faults,
+//!   and a kill loses nothing.
 //!
-//! Invariant: the same seed and the same operations lose the same bytes. Refuses: directories that
-//! crash; the model is about files.
+//! Invariant: with the same seed, the same operations in the same order lose the same bytes.
+//! Refuses: loss of whole directories, which are durable when made. A lock makes no file here,
+//! unlike in `real.rs`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;

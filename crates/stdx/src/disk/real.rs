@@ -1,7 +1,11 @@
-//! The operating system's files.
+//! Implements `Disk` and `DiskFile` by the operating system's files.
 //!
-//! Invariant: each method is one call of the system, or the few that it takes to open a file.
-//! Refuses: to retry.
+//! Invariant: nothing is buffered or cached, and the first error is passed on. The standard library
+//! repeats most calls that a signal interrupts, and `write_at` writes until everything is written.
+//! `sync` is `fdatasync`: it makes contents and length durable, not times.
+//! `list` and `list_dirs` leave out names that are not UTF-8. `list` takes a link if it leads to a
+//! file.
+//! Refuses: retries of ours. The hint behind `start_writing` is in `system.rs`.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Write};

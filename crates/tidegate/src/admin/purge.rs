@@ -1,8 +1,12 @@
-//! `POST /purge`: reads what to purge from the query, from a form or from JSON.
+//! Serves `POST /purge`: reads what to purge from the query, from a form or from JSON.
 //!
-//! `url`, `prefix` and `tag` may be repeated; `all` and `soft` stand alone or with `true`.
-//! It refuses an unknown name and purges nothing then: an `&` that was not escaped in a URL must
-//! not cut the URL short.
+//! `url`, `prefix` and `tag` may be repeated. `all` and `soft` stand alone or with `true`, `1`,
+//! `on`, or their opposites; JSON takes booleans only. What query and body name is added up. A body
+//! is JSON if it begins with a brace.
+//! Invariant: an unknown name, or anything that cannot be read, is 400 and purges nothing. An `&`
+//! that was not escaped in a URL must not cut the URL short.
+//! Never here: the matching and the purge itself, which are `gateway`'s. The number of purged
+//! entries is logged here.
 
 use chassis::admin::{Page, Visit};
 use gateway::PurgeRequest;

@@ -1,4 +1,7 @@
-//! How an action of the admin listener says no: a status, and the reason as JSON.
+//! Makes the page of an action that was not carried out: a status, and the reason as JSON.
+//!
+//! The form is `{"error": "…"}`, which `ask_admin` in `commands.rs` reads. The actions of this
+//! listener use it; refusals by the gate are `chassis::admin`'s.
 
 use chassis::admin::Page;
 use serde_json::json;

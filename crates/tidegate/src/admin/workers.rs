@@ -1,4 +1,9 @@
-//! `/workers`: shows the pools of workers, and has one recycled or reloaded.
+//! Serves `/workers`: shows the pools of workers, and has one recycled or reloaded.
+//!
+//! An action only begins: it answers before any worker was replaced, and the outcome shows in the
+//! list. An unknown pool or a body of another form is 400 and changes nothing.
+//! Never here: the table that people see (`workers.rs` beside `admin.rs`), and how workers are
+//! replaced (the crate `workers`).
 
 use chassis::admin::{Page, Visit};
 use serde::Deserialize;

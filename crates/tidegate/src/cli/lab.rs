@@ -1,4 +1,7 @@
-//! The command line of the laboratory.
+//! Declares the command line of `tidegate lab`: its verbs; each verb's arguments have a file.
+//!
+//! Plain data that clap parses; doc comments are what `--help` prints. What the verbs do is in
+//! `lab.rs` beside `cli.rs`, and in the files below it.
 
 mod bench;
 mod load;

@@ -1,5 +1,9 @@
-//! Notes on a configuration without errors: it asks for parts that cannot work yet, such as a model
-//! whose file is missing.
+//! Lists notes on a valid configuration: what it asks for and will not get, as it stands.
+//!
+//! Such are a model whose file is missing, or a route that personalises without profiles. `serve`
+//! logs them as warnings, `config check` prints them.
+//! Invariant: a note is never an error and changes nothing. Files are looked at for existence only.
+//! Never here: what makes a configuration wrong, which `config.rs` and the roles check.
 
 use std::path::Path;
 

@@ -1,6 +1,8 @@
-//! The sums of what was recorded so far, from the rollups of the demo's `tidegate.toml`.
+//! Reads the sums of what was recorded so far, from the rollups of the demo's `tidegate.toml`.
 //!
-//! They are the rows that `tidegate events query` reads, and are about a second late.
+//! They are the rows that `tidegate events query` reads, and are about a second late. Names of
+//! file, tables and columns must be those of `examples/news/tidegate.toml`.
+//! Invariant: a database that is missing or cannot be read gives 0 and no error.
 
 use std::path::Path;
 

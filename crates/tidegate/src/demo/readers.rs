@@ -1,9 +1,12 @@
-//! Simulated readers: each asks for recommendations and reads what it likes, at a bounded rate.
+//! Simulates readers: each asks for recommendations and reads what it likes, at a bounded rate.
 //!
-//! Its line in `readers.tsv` says how much a reader likes each category. It goes down the list, and
-//! that liking is the probability with which it reads an item of the category. It reads nothing
-//! twice. So readers read more of a list that fits, and the figures show it.
-//! The figures compare only readers with a profile: the others read less, whatever is shown.
+//! A reader's line in `readers.tsv` says how much it likes each category. It goes down the list,
+//! and reads an item with 15 % times that liking as probability. It reads nothing twice. So readers
+//! read more of a list that fits, and the figures show it.
+//! The figures compare only readers with a profile: lists that were personalised against lists that
+//! the rollout held back. Three visits in ten are without a user id.
+//! Invariant: one thread sends at most `rate` requests a second for all readers, one after the
+//! other. After a failure it goes on with a new connection. Draws have a fixed seed.
 
 use std::collections::{HashMap, HashSet};
 use std::net::SocketAddr;

@@ -1,6 +1,10 @@
-//! One screen that shows the loop: requests, decisions, latencies, and what is learned.
+//! Draws the demo's screen: requests, decisions, latencies, and what is learned.
 //!
-//! Counts come from the rollups. Latencies come from the metrics, and from their flushes by statsd.
+//! Counts come from the rollups (`demo/counts.rs`) and latencies from the metrics and statsd's last
+//! flush. Figures of lists read come from `demo/readers.rs`. On a terminal the screen is redrawn at
+//! each call, elsewhere one line comes with every fifth.
+//! Invariant: what is not known yet is 0 or left out, and a reader of stdout that leaves ends
+//! nothing. Refuses: to count anything itself.
 
 use std::io::{IsTerminal, Write};
 use std::net::SocketAddr;

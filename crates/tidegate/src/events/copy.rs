@@ -1,7 +1,12 @@
-//! What a SQL sink holds, as a SQLite file of one moment.
+//! Copies what a SQL sink holds into a SQLite file of one moment, which goes with its value.
 //!
-//! `events verify` compares the copy with the log. `events query` asks it, since only SQLite merges
-//! sketches here, whatever the sink's engine is.
+//! A SQLite sink is copied whole, by `VACUUM INTO`, whatever tables and times are wanted. Of other
+//! engines the wanted tables are copied, by rows. `events verify` compares the copy with the log.
+//! `events query` asks it where the sink is not SQLite, since only SQLite merges sketches here.
+//! Invariant: rows and checkpoints are of the same moment, which `sinks::read_back` keeps. The sink
+//! is only read. Memory is 20,000 rows; the disk takes the whole copy.
+//! Nothing delivered is an error, not an empty copy, unless a SQLite file is there without
+//! checkpoints.
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};

@@ -1,7 +1,14 @@
-//! `tidegate events export --training`: what was shown, with what was done with it, as a table.
+//! Runs `tidegate events export --training`: writes what was shown, with what was done with it, as
+//! a table.
 //!
-//! It reads a log into a [`Collector`] and writes what that joins.
-//! Invariant: a file is there whole or not at all.
+//! It reads a log of our format from its first line into `training::Collector`, which joins.
+//! `sinks` writes CSV or Parquet. Sorting takes 64 MiB of memory and, beyond that, a directory
+//! beside the output.
+//! Invariant: a file appears by one rename when all of it is written, and not at all after an
+//! error. It is not synced, so a power cut may still leave it short. To stdout, rows go as they
+//! come.
+//! Lines that are torn or too long count as refused; lost ones are passed over. A log without any
+//! impression is an error.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};

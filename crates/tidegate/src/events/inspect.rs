@@ -1,6 +1,11 @@
-//! `tidegate events inspect`: prints what each line of a file or of stdin becomes.
+//! Runs `tidegate events inspect`: prints what each line of a file or of stdin becomes, as JSON.
 //!
-//! Nothing is delivered, and nothing is noted anywhere.
+//! The function `source` finds the source of a name, or the only one there is, also for other
+//! commands.
+//! Invariant: nothing is delivered, and nothing is noted anywhere. Each line gives one object, also
+//! a refused one.
+//! Unlike a delivery, it does not unpack a packed file, and the length of a line has no bound. What
+//! a line becomes is the business of `pipeline::Inspector`.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, BufWriter, ErrorKind, Write};

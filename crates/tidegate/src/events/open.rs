@@ -1,4 +1,9 @@
-//! What the configuration names, as the commands open it.
+//! Opens what the configuration names: the lines of a source and its quarantine. It also says where
+//! the binlog is.
+//!
+//! Invariant: only a named consumer of the journal holds back its segments; a reader without one
+//! may find them gone. Opening reads nothing yet, and errors come with the first read.
+//! Never here: sinks, which `sinks::open` makes, and what to read, which each command decides.
 
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -1,8 +1,13 @@
-//! `tidegate events query`: what a rollup says, or any SQL, from its sink.
+//! Runs `tidegate events query`: reads what a rollup says, or any SQL, from its sink, and prints
+//! it.
 //!
-//! A rollup in PostgreSQL or MariaDB is copied into a SQLite file for the time of the query, since
-//! only SQLite merges sketches here. Memory is the answer.
-//! Refuses: to change anything in the sink.
+//! A rollup in SQLite is read in place. From PostgreSQL, MariaDB or MySQL it is copied into a
+//! SQLite file for the time of the query (`copy.rs`), since only SQLite merges sketches here.
+//! `--sql` goes to the sink's engine as it is. The formats table, JSON and CSV are written here.
+//! Invariant: each engine is asked to refuse changes to the sink. But SQL for SQLite may still make
+//! another file, by `VACUUM INTO`. The whole answer is in memory.
+//! Never here: the SQL of a rollup, which `sinks` makes. Times are compared as text there, so
+//! `time` here differs from that of `events/time.rs`.
 
 use std::io::{self, Write};
 use std::ops::ControlFlow;

@@ -1,9 +1,15 @@
-//! `tidegate events replay`: a part of a source once more, into other tables.
+//! Runs `tidegate events replay`: delivers a part of a source once more, into other tables.
 //!
-//! Invariant: the lines count once in those tables, however often the command is interrupted. The
-//! checkpoint stands beside them, under a name that no source can have. It says of which part it
-//! is.
-//! Refuses: tables that the source's own pipeline fills, where every line would count twice.
+//! `--dry-run` counts lines instead. The part is bytes, times and rollups; reading them is here,
+//! too.
+//! Invariant: a line counts once in those tables, however often the command is interrupted, since
+//! the sink commits rows and checkpoint together. The checkpoint's name has a dot, which no
+//! source's has, and it says of which part it is. Another part under the same name is refused.
+//! Refuses: tables that a rollup of the configuration fills in the same address, where lines would
+//! count twice. Without `--prefix` it also refuses a sink with a checkpoint of the source, by any
+//! address.
+//! Never here: the delivery, which is a `pipeline::Pipeline`, and cutting bytes, which
+//! `pipeline::RangedSource` does.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,7 +1,15 @@
-//! `tidegate events run`: the record process.
+//! Runs `tidegate events run`, the record process: delivers every source into every sink that wants
+//! it.
 //!
-//! There is one pipeline for each pair of a source and a sink that wants it. So a sink that is down
-//! delays no other.
+//! There is one pipeline for each pair of a source and a sink that a rollup joins. So a sink that
+//! is down delays no other. Beside them it builds profiles on schedule, unless `--once`. It also
+//! answers for the status where `[events] status` names an address.
+//! It ends with SIGINT or SIGTERM, under `--once` when everything is delivered, and under
+//! `--supervised` with its stdin. Only `--once` gives up, on a pipeline that failed for
+//! `--give-up-after`.
+//! Invariant: the journal knows a pipeline as `events-SINK`, the sink knows it by node and source,
+//! and its quarantine is `SOURCE-SINK.ndjson`. A renamed one is another.
+//! Never here: threads and giving up (`events/running.rs`), and delivery (`pipeline`).
 
 use std::io::Read;
 use std::path::Path;

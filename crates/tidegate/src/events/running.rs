@@ -1,9 +1,12 @@
-//! Pipelines at work, each in a thread: starts them, waits for them, and has them end.
-//!
-//! Where a person waits, it shows how far they are. It gives up on one that has failed for too
+//! Runs pipelines, each in a thread: starts them, waits for them, and ends one that fails for too
 //! long.
 //!
-//! Invariant: giving up on one pipeline ends none of the others.
+//! "Fails" means that errors come without a batch in between; one batch starts the time anew. While
+//! it waits, it shows how many bytes are done. A pipeline that fails is started again by
+//! `pipeline::supervise`.
+//! Invariant: giving up on one pipeline ends none of the others, and `wait_for_all` returns only
+//! when all have ended. Without `give_up_after` it gives up none.
+//! Never here: signals; callers request a stop of each pipeline.
 
 use std::sync::Arc;
 use std::thread::JoinHandle;

@@ -1,6 +1,8 @@
-//! A directory for the time of one command.
+//! Makes a directory for the time of one command, and removes it when its value is dropped.
 //!
-//! Invariant: it goes with its value, and no other command has the same one.
+//! Invariant: it was made anew under a name with the process's id, so no other command has the same
+//! one. Removal is tried once without an error, and a process that is killed leaves it.
+//! Never here: what is in it; `copy.rs` and `export.rs` fill it.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};

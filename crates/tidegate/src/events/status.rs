@@ -1,6 +1,11 @@
-//! `tidegate events status`: asks the record process, or the edge process that started it.
+//! Runs `tidegate events status`: asks the record process, or the edge process that started it.
 //!
-//! Where neither answers, it shows what was last noted in the binlog.
+//! The address of `[events] status` is asked first, then the admin listener. Where neither answers,
+//! the last notes of the binlog are printed as text, and the command fails all the same. With
+//! `--json` the document is printed as it came.
+//! Invariant: nothing is started or changed. A part of the document that is missing is shown as
+//! nothing or null, never as an error.
+//! Never here: what the document says, which is `pipeline`'s.
 
 use std::io::Read;
 use std::net::{SocketAddr, TcpStream};

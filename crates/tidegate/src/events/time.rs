@@ -1,4 +1,10 @@
-//! Times on the command line: a date and as much of a time of day as matters, in UTC.
+//! Reads times of the command line: a date and as much of a time of day as matters.
+//!
+//! What is missing is taken as the beginning, and a time without an offset is in UTC. A full RFC
+//! 3339 time keeps its offset. Numbers must be written in full: `2026-11-2` is read as 21 November.
+//! Invariant: times are microseconds since the Unix epoch, and `between` is never empty. Without
+//! bounds it is all of time.
+//! Never here: spans such as `6h`, which `query` and `lab report` read themselves.
 
 use std::ops::Range;
 

@@ -1,6 +1,10 @@
-//! `tidegate events verify`: says whether each SQL sink holds what the logs say.
+//! Runs `tidegate events verify`: says whether each SQL sink holds what the logs say.
 //!
-//! It only prints. `recount` counts the lines again and compares.
+//! A sink is copied first (`copy.rs`), so it is compared as of one moment, also while it is being
+//! filled. Only lines up to the copy's checkpoints are counted. `recount` counts them and compares;
+//! this file prints.
+//! Invariant: sinks and logs are not changed. The command fails if one rollup differs, and if there
+//! was none to compare. Sinks without SQL are named and left out.
 
 use std::path::Path;
 

@@ -1,4 +1,12 @@
-//! `tidegate lab bench`: runs commands again and again, and reports as it goes.
+//! Runs `tidegate lab bench`: benchmarks commands, shows results as they come, and writes exports.
+//!
+//! Options and files are hyperfine's. `--vs` runs two commands in turns, `--save` keeps the runs
+//! for `lab report`. Screen, progress bar and exports are here; `lab/bench/subjects.rs` makes the
+//! commands.
+//! Invariant: each export file is made before anything runs, and written anew after each command.
+//! So what was measured survives a later failure; exports to stdout and `--save` come only at the
+//! end. The first Ctrl-C ends with what was measured, the second ends the process.
+//! Never here: running, timing and statistics, which `lab::command` and `verdicts` have.
 
 mod subjects;
 

@@ -1,4 +1,11 @@
-//! `tidegate lab load`: puts load on servers, shows how it goes, and reports.
+//! Runs `tidegate lab load`: puts load on servers, shows how it goes, and reports.
+//!
+//! The plan comes from `lab/load/plan.rs`, the load from `lab::load_test`. The files are here:
+//! percentiles, the interval log, and the calls for `lab report`.
+//! Invariant: files are opened before the load begins. The interval log grows each second, the
+//! others are written after it. An error of the log is told at the end, then without a report.
+//! The first Ctrl-C ends the run with a report, the second ends the process. Without any call that
+//! succeeded the command fails, after its report.
 
 mod plan;
 mod progress;

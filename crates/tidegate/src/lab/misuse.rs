@@ -1,6 +1,8 @@
-//! Which errors of a command line are wrong usage.
+//! Decides which errors of a command line are wrong usage, exit code 2.
 //!
-//! Invariant: a file that cannot be read is no wrong usage, however it was named.
+//! Invariant: an error with `io::Error`, `LabError::File` or `LabError::Line` in its chain is none,
+//! however the file was named. Any other is. So only errors of reading arguments may be passed
+//! here, before anything is measured.
 
 use std::io;
 

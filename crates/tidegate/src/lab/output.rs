@@ -1,6 +1,11 @@
-//! Where results go: to files, which are opened before a measurement begins, and to stdout.
+//! Opens the files of results, prints results to stdout, and says how stdout is drawn on.
 //!
-//! A reader of stdout that leaves early, such as `head`, is no error.
+//! Callers open files before a measurement begins, so that nothing measured is lost. An existing
+//! file is emptied then.
+//! Invariant: a reader of stdout that leaves early, such as `head`, is no error. The width is
+//! `COLUMNS`, else the terminal's, else 80, and 100 where stdout is no terminal. Only a terminal
+//! gets colours, unless a command's option says otherwise.
+//! Never here: what a result says, and progress on stderr.
 
 use std::fs::File;
 use std::io::{self, IsTerminal, Write};

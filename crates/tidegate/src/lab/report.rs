@@ -1,4 +1,11 @@
-//! `tidegate lab report`: what was measured, read from wherever it lies, and reported on.
+//! Runs `tidegate lab report`: reads measurements from one place or several, and prints a report.
+//!
+//! Several `--from` become one series. A source of two targets is a comparison, and cannot be
+//! joined with others. With `--vs`, the first series of each side is compared. Filter and times are
+//! read here.
+//! Invariant: wrong arguments are wrong usage; a source that cannot be read is a failure. A file of
+//! `--output` is opened after reading, so an error before leaves it as it was.
+//! Never here: where sources lie (`lab/report/source.rs`), formats and figures (the crate `lab`).
 
 mod source;
 

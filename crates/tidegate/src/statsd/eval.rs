@@ -1,4 +1,9 @@
-//! `tidegate statsd eval`: what lines on standard input mean, without a server.
+//! Runs `tidegate statsd eval`: says what lines on standard input mean, without a server.
+//!
+//! Lines are read to their end and answered by one document. With `--json`, each request is
+//! answered by a line as it comes, and the first wrong one ends the command.
+//! Without a file the plan has every default. `statsd::eval` has the formats and computes the
+//! answers.
 
 use std::io::{self, Read, Write};
 

@@ -1,4 +1,7 @@
-//! `tidegate statsd munin`: what the plug-in for Munin prints.
+//! Runs `tidegate statsd munin`: gets the page for Prometheus and prints what Munin asks.
+//!
+//! `autoconf` prints `yes` or `no` and never fails; the other verbs fail without a page. Which
+//! graphs and fields there are is decided in `statsd::munin`, which also gets the page.
 
 use std::io::{self, Write};
 

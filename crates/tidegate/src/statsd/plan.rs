@@ -1,7 +1,10 @@
-//! From a file to the plan of a statsd server.
+//! Finds the plan of a statsd server in a file: ours, or one of a server that is replaced.
 //!
 //! Invariant: without `--compat`, a file is ours if its name ends in `.toml`. Every other file is
-//! one of a server that is replaced.
+//! one of statsd's; with `--compat` any file is one of the server named. Only a missing
+//! `tidegate.toml` is no error: the server then has the defaults and keeps no snapshot.
+//! A file of ours is checked as a whole, so an error of another section is an error here.
+//! Never here: the formats, which are in `statsd::config` and `statsd::read_legacy`.
 
 use std::path::Path;
 

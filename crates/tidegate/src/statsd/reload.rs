@@ -1,7 +1,11 @@
 //! Reads the configuration of a statsd server again: when its file changes, or on SIGHUP.
 //!
-//! A file is read as a whole, as at a start.
-//! Invariant: a file with errors changes nothing, and every error is logged.
+//! The file is looked at every 200 ms, and read as a whole, as at a start. Changes count only where
+//! the plan says `follows_file`; SIGHUP always does. A server that began without a file reads none
+//! later.
+//! Invariant: a file with errors changes nothing, and its errors are logged. A file that is missing
+//! for a moment has not changed.
+//! Never here: what a running server can change, which `ServerState::reload` decides and logs.
 
 use std::path::PathBuf;
 use std::sync::Arc;

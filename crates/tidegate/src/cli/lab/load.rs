@@ -1,4 +1,8 @@
-//! The command line of `tidegate lab load`.
+//! Declares the command line of `tidegate lab load`, and reads its rates: `2000` or `100..5000`.
+//!
+//! Doc comments are what `--help` prints. Defaults in brackets there are set in `lab/load/plan.rs`.
+//! Invariant: a rate is finite and not negative, and a steady one is above 0. A ramp may begin or
+//! end at 0, but not both. What options mean together is checked by the plan.
 
 use std::num::NonZeroU32;
 use std::path::PathBuf;

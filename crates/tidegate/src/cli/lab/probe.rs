@@ -1,4 +1,11 @@
-//! The command line of `lab probe`.
+//! Declares the command line of `tidegate lab probe`: target, arrivals, HTTP, and the plug-in's
+//! limits.
+//!
+//! Doc comments are what `--help` prints. Targets, pins, rates and percentiles are read while clap
+//! parses, by `lab::probe` where it knows the syntax. Headers, statuses and bodies stay text until
+//! `lab/probe/plan.rs`.
+//! Invariant: a percentile is from 0 to 100. Whether a rate is possible, and whether options
+//! contradict each other, is checked by `lab::probe`.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,7 @@
-//! The command line of `lab report`.
+//! Declares the command line of `tidegate lab report`, with its examples.
+//!
+//! Plain data that clap parses; doc comments are what `--help` prints. Filters and times are read
+//! by the command, in `lab/report.rs`.
 
 use std::path::PathBuf;
 

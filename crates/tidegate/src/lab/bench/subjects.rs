@@ -1,4 +1,11 @@
-//! From the command line to the commands that are run, a combination of parameters each.
+//! Makes the commands that are run from the command line, one for each combination of parameters.
+//!
+//! It also finds the shell, or None for commands without one. Preparations, conclusions and outputs
+//! are given once for all, or once for each; any other count is an error. Names may be fewer than
+//! commands, unless there are parameters.
+//! Invariant: the reference is the first. After it, lines vary fastest, then parameters, the first
+//! one fastest. Nothing is run and no file is opened.
+//! Never here: splitting a line and filling in parameters, which `lab::command` does.
 
 use anyhow::{Result, bail, ensure};
 use lab::command::{CommandOutput, ParameterValues, Program, Subject, list, scan, substituted};

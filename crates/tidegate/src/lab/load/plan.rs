@@ -1,4 +1,10 @@
-//! From the command line to a run of load.
+//! Makes a run of load and its calls from the command line, and checks what clap cannot.
+//!
+//! Files of the body, of URLs and of a trace are read here. A trace gives the arrivals and may give
+//! the calls. Defaults are 10 s, and 64 connections for a closed loop or 16 for an open one.
+//! Invariant: nothing is connected to. Arguments that contradict each other are an error, such as a
+//! rate beside a trace. So is a run without a call.
+//! Never here: the syntax of URLs, targets and traces, which is `lab::load_test`'s.
 
 use std::path::Path;
 use std::sync::Arc;

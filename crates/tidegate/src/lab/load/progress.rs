@@ -1,6 +1,9 @@
-//! The progress of a load test: one line on stderr, drawn anew each second.
+//! Draws the progress of a load test: one line on stderr, with the figures of the last second.
 //!
-//! Refuses: output where stderr is no terminal.
+//! It has rate, quantiles, failures, connections, an open loop's backlog, and the p99 of up to 30
+//! seconds as bars. The bars are heights in proportion to the greatest among them.
+//! Invariant: the line is cleared when its value is dropped. Refuses: output where stderr is no
+//! terminal, and results, which go to stdout.
 
 use std::time::Duration;
 

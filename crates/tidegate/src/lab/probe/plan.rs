@@ -1,4 +1,10 @@
-//! From the command line to the plan of a probe.
+//! Makes the plan of a probe from the command line, and checks what clap cannot.
+//!
+//! Checked are methods, headers, statuses, and that each `--resolve` fits a target. The body's file
+//! is read here. Headers that decide where a request ends are refused.
+//! Invariant: nothing is called. Without `--first`, the numbers for `{n}` begin by the clock, so
+//! that no run repeats another's; all else follows from the arguments.
+//! Never here: syntax of targets and pins, which is `lab::probe`'s.
 
 use std::ops::RangeInclusive;
 use std::time::{SystemTime, UNIX_EPOCH};

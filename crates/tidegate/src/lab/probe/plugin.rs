@@ -1,7 +1,13 @@
-//! A probe as a plug-in of Nagios and its like: one line, and an exit code that is a state.
+//! Judges a probe as a plug-in of Nagios and its like: one line, and an exit code that is a state.
 //!
-//! A call that failed is a warning at least. No call that succeeded is critical: a target is not
-//! well because the calls that it answered were fast.
+//! One percentile is compared with `--warn` and `--crit`; a failed call is a warning at least.
+//! Without any call that succeeded the state is critical, and without any call at all it is
+//! unknown.
+//! Invariant: the states' numbers are the exit codes. There is at most one bar in the line, and
+//! performance data behind it; bars in reasons of failures become slashes. Without a success there
+//! is no performance data.
+//! Source: Nagios Plugin Development Guidelines. Never here: errors before the calls, which
+//! `lab/probe.rs` makes UNKNOWN.
 
 use std::fmt;
 use std::fmt::Write as _;

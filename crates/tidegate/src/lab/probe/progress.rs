@@ -1,6 +1,9 @@
-//! The progress of a probe: one line on stderr.
+//! Draws the progress of a probe: one line on stderr, with calls, the last latency and failures.
 //!
-//! Refuses: output where stderr is no terminal.
+//! Without a planned number it shows the time that has passed. It is drawn only when the number of
+//! calls has changed.
+//! Invariant: the line is cleared when its value is dropped. Refuses: output where stderr is no
+//! terminal, and results, which go to stdout.
 
 use std::time::Duration;
 
