@@ -1,9 +1,12 @@
-//! The admin endpoint: one gate, and behind it the pages and actions that the roles register.
+//! Serves the admin endpoint: one gate, and behind it the pages and actions that others register.
 //!
 //! Invariants: if a token is configured, every request must send it. Without a token, the client
 //! must be on loopback, and `Host` must be a loopback name or address, which defeats DNS rebinding.
 //! Requests that a web page of another origin makes (`Origin`, `Sec-Fetch-Site`) are then refused
-//! too. Every action is audited before it runs. Never here: what a page or an action does.
+//! too. An action reaches the function of `audit` before it runs; if none was set, it runs
+//! unrecorded. Bound: a body of 1 MiB, then 413. Further refusals: 401, 403, 404, 405, and 500 if a
+//! long handler panics. A handler that may take long must be registered as `long_page` or
+//! `long_action`. Never here: what a page or an action does (the binary), TLS.
 
 use std::rc::Rc;
 use std::sync::Arc;

@@ -1,9 +1,13 @@
 //! Reads a TOML document and reports all of its errors at once, each with line and key.
 //!
 //! serde stops at the first error of a table. So the reader removes the key of that error and reads
-//! the table again, until the rest is valid. For this, every key of a `Config` must be optional.
-//! A second stage checks which keys are required (`Config` as written → `Plan` as checked).
-//! Never here: what a key means, and the environment.
+//! the table again, until the rest is valid. For this, every key of a `Config` must be optional. A
+//! second stage checks which keys are required (`Config` as written → `Plan` as checked) and
+//! reports them by `wrong`. Invariant: an error never hides another one, but for an error without a
+//! key: then the whole section is its default. A section read with errors lacks keys, so the caller
+//! must ask `into_problems` before it uses one. Line 0 means that the document has no line for it.
+//! `nearest` guesses misspellings, `renamed` knows old keys, `wording` rewords serde. Never here:
+//! what a key means, and the environment.
 
 mod nearest;
 mod renamed;

@@ -1,7 +1,10 @@
-//! The signal that ends a process in order: stop accepting, finish, leave by a deadline.
+//! Carries the signal that ends a process in order: stop accepting, finish, leave by a deadline.
 //!
-//! Invariant: once begun, a drain is never taken back. This file only carries the signal and its
-//! deadline; each part decides what it finishes. Never here: process signals and exit codes.
+//! Invariant: once begun, a drain is never taken back. To begin it again only moves its deadline,
+//! later or earlier. Before it begins there is no deadline, and `is_over` is false. `begun` returns
+//! also when every `Drain` is dropped. Each observer decides what it finishes, and must ask
+//! `is_over` itself. Never here: process signals and exit codes (the binary), connections
+//! (`listen`, `http`).
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,8 +1,9 @@
-//! What every long-running role is built on: listeners, limits, drain, admin endpoint, work pool,
-//! and the reader of the configuration.
+//! Carries every long-running role: listeners, HTTP, drain, admin endpoint, work pool.
 //!
-//! Invariant: no other crate holds HTTP server plumbing. A role implements [`http::Answer`], and
-//! `chassis` calls it once per request. Never here: routes, caches, models.
+//! It also reads configuration documents and starts the I/O threads. A role implements
+//! [`http::Answer`], and `chassis` calls it once per request. Invariant: of the product crates,
+//! only this one serves HTTP; clients of HTTP are in `gateway::upstream` and `lab`. Never here:
+//! routes, caches, models, process signals, what a key of the configuration means.
 
 pub mod admin;
 pub mod config;

@@ -1,7 +1,11 @@
-//! Listening sockets, one per core on the same port (`SO_REUSEPORT`), and the accept loop.
+//! Binds listening sockets, one per core on one port (`SO_REUSEPORT`), and accepts connections.
 //!
-//! Invariant: a connection stays on the core that accepted it. Bound: a core refuses connections
-//! beyond `connections_max` with 503, and the role counts them. Never here: HTTP, but for that 503.
+//! Invariant: a connection stays on the core that accepted it. Binding fails if a process listens
+//! on the address already. Bound: a core refuses connections beyond `connections_max` with 503 and
+//! tells the role, which may count them (`Answer::refused`). When the drain begins it stops
+//! accepting, and returns when all connections are closed or the deadline has passed. A failed
+//! accept is logged and tried again after 50 ms. It also runs the sweep of timeouts, once a second.
+//! Never here: HTTP, but for that 503.
 
 use std::io;
 use std::net::SocketAddr;

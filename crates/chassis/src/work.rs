@@ -1,8 +1,9 @@
-//! A bounded pool of threads for work that would block an I/O core.
+//! Runs jobs that would block an I/O core on a fixed number of threads, in the order of arrival.
 //!
-//! Bound: at most `queue_max` jobs wait. The pool refuses the next one at once, and the caller must
-//! shed it. Invariant: a job that panics does not end its thread. Never here: cancellation; a job
-//! that has started runs to its end.
+//! Bound: at most `queue_max` jobs wait. The pool refuses the next one at once (`Full`), and the
+//! caller must shed it. Invariant: a job that panics does not end its thread; its caller gets
+//! `Broken`. A job runs to its end even if nobody waits for it any more. Never here: cancellation,
+//! priorities, timeouts.
 
 use std::collections::VecDeque;
 use std::io;

@@ -1,7 +1,8 @@
-//! Reads the body of a request for an upstream or a model.
+//! Reads the body of a request for an upstream or a model, whole, before anything is forwarded.
 //!
-//! Invariant: a body is read whole before it is forwarded, so the upstream gets its exact length.
-//! Bound: `body_bytes_max` of the route; a longer body is refused with 413. Never here: framing.
+//! Invariant: the upstream gets the exact length of the body. Bound: `body_bytes_max` of the route;
+//! a longer body is refused with 413, a malformed or cut one with 400. Never here: framing
+//! (`chassis::http`), bodies of responses (`upstream`, `reply::streaming`).
 
 use bytes::Bytes;
 use chassis::http::Incoming;

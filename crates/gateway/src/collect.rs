@@ -1,8 +1,11 @@
-//! Collection routes: an event is recorded, and forwarded or answered here.
+//! Answers collection routes: an event is recorded, and forwarded or answered here.
 //!
-//! Invariant: a successful reply means that the event is recorded as durably as configured; with
-//! `sync = "always"` it comes after fsync. An event that cannot be recorded is refused with 503.
-//! Never here: the journal (`ports::Recorder`).
+//! Invariant: if the route records this event, a successful reply comes only after
+//! `ports::Recorder` has said that it is as durable as configured. Otherwise the reply is 503, even
+//! if the upstream has the event already. An event that is not to be recorded (`record`, or no
+//! journal) is answered all the same. Its body is read, forwarded with `also`, and not stored.
+//! Never here: the journal, stored responses: an event invalidates none (`invalidate`), and is
+//! never coalesced.
 
 use std::pin::pin;
 use std::time::Instant;

@@ -1,10 +1,12 @@
-//! The rules of compression: which responses are encoded, and in which coding.
+//! Decides which responses may be encoded, and which codings a request gets.
 //!
-//! Invariants: a response passes unchanged if the origin has encoded it, marked it `no-transform`,
-//! given it a digest, or sent only a range. Nothing is ever decompressed. An encoded response never
-//! carries a strong tag of the origin, or the tag of another coding (RFC 9110 §8.8.3.3). A response
-//! that may be encoded says so in `Vary` (§12.5.5). Ranges are cut from the identity encoding.
-//! Never here: encoding (`cache::encodings` for stored responses, `reply::streaming` for others).
+//! Invariant: a response is refused if it is encoded already, marked `no-transform`, has a digest
+//! or is a range. So are event streams, types outside the list, and bodies below `bytes_min`. A
+//! personalised request with credentials from a page of another site gets no coding, so that sizes
+//! reveal nothing (BREACH). [`add_vary`] names `Accept-Encoding` in `Vary` (RFC 9110 §12.5.5);
+//! callers call it whenever a response may be encoded. Nothing is ever decompressed. Never here:
+//! encoding and its tags (`cache::encodings` for stored responses, `reply::streaming` for others),
+//! weights (`http1::accept`).
 
 use exchange::Decision;
 use http1::Head;

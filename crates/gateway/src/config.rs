@@ -1,8 +1,11 @@
-//! The configuration of the gateway as a user writes it; `plan` checks it.
+//! Defines the configuration of the gateway as a user writes it; `plan` checks it.
 //!
-//! Invariant: every key is optional here, so that all errors of a file can be reported at once.
-//! The doc comments are the reference manual (`tidegate config reference`). Never here: checks and
-//! most defaults (`plan::check`).
+//! Invariant: every key is optional, and an unknown key is an error, so that all errors of a file
+//! can be reported at once. The doc comments are the reference manual (`tidegate config
+//! reference`): write them for operators, defaults included. A renamed key needs a row in `renamed`
+//! of `chassis::config`. A renamed key of `RouteConfig` also hides what its routes have on disk
+//! (`plan::check::route`). Never here: checks and defaults in code (`plan::check`), workers,
+//! `[listen]` and other sections (the binary).
 
 mod either;
 

@@ -1,7 +1,10 @@
-//! Refusals: the reasons why a client gets an error from the gateway itself.
+//! Names the reasons why a fetch fails and why the gateway refuses a request, with their statuses.
 //!
-//! Invariant: one table ([`Refusal::status`]) maps reasons to statuses, and each reason has one
-//! name in metrics and in `Cache-Status`. Never here: writing the reply (`reply`).
+//! Invariant: each reason has one name in `Cache-Status`, and a failed fetch has the same in
+//! metrics (`shared` is not counted there). [`Refusal::status`] maps reasons to statuses, but that
+//! of a body comes from its reader, that of a model from the model. `ClientLeft` is never sent.
+//! Here are also the messages for clients, `Retry-After`, and which failures are worth a retry.
+//! Never here: writing the reply (`reply`), heads that are malformed (`http1::request`).
 
 use http1::framing::MalformedResponse;
 

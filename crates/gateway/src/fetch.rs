@@ -1,11 +1,15 @@
-//! The life of a fetch from an origin, a model or the disk.
+//! Runs a fetch from the disk, an origin or a model, and decides what its result means for others.
 //!
-//! A fetch that others may wait for runs in a separate task, so it outlives a client that leaves.
-//! A fetch for one request alone runs in the task of that request, and ends with it. Invariant:
-//! every fetch has its result within the lease of its route, and the flight ends with it, whatever
-//! the upstream does. The body of a private answer may come later: each piece has the upstream's
-//! `piece_timeout`. Here is the order of the steps. `origin_request` owns what is asked, `origin`
-//! asks, `storing` stores. Never here: who waits (`flight`, `miss`).
+//! A fetch that others may wait for runs in a separate task, so it outlives a client that leaves. A
+//! fetch for one request alone runs in the task of that request, and ends with it. Invariant: a
+//! fetch that may be stored has its result within the `lease` of its route, and its flight ends
+//! with it. A private fetch waits for its head as long; connecting may add `connect_timeout`,
+//! reading ahead from a worker a second. Its body may come later: each piece has the upstream's
+//! `piece_timeout`.
+//!
+//! Here are also the landing of a flight, the stale entry after a failure, and the memory of
+//! unstorable keys. `origin_request` owns what is asked, `recall` asks the disk, `origin` the rest;
+//! `storing` stores. Never here: who waits (`flight`, `miss`).
 
 mod fetched;
 mod origin;

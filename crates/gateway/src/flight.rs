@@ -1,9 +1,10 @@
-//! Flights: one fetch in progress for a key, and the requests that wait on it.
+//! Keeps the table of flights: one fetch in progress for a key, and the requests that wait on it.
 //!
-//! Invariants: a key has at most one flight. A flight leaves the table in the step that ends it. It
-//! ends when its [`Lease`] is dropped, however that happens, so no key is ever blocked for good.
-//! The end of a flight wakes all its waiters at once. Bounds: waiters per flight and in all; one
-//! more is shed. Never here: the fetch itself.
+//! Invariants: a key has at most one flight. A flight leaves the table before its waiters wake, and
+//! they wake all at once. It ends when its [`Lease`] is dropped, however that happens. So a key is
+//! blocked no longer than the task of its fetch lives (`fetch` bounds that). Bounds: waiters per
+//! flight and in all; one more gets `Full`, and the caller sheds it. Flights have no bound here
+//! (`Edge::admit`). Never here: the fetch itself (`fetch`), what a waiter does next (`miss`).
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -1,7 +1,8 @@
 //! Exports the parsers of untrusted bytes to the fuzz targets.
 //!
-//! Invariant: nothing in the product uses this module, and it is no part of the interface. Never
-//! here: code that only a fuzz target runs, but for conversions.
+//! Invariant: nothing in the product uses this module, and it is no part of the interface, so what
+//! it exports may change at will. Never here: code that only a fuzz target runs, but for
+//! conversions; reading a response in pieces (`upstream::fuzzing`).
 
 use cache::Area;
 

@@ -1,13 +1,15 @@
-//! The cache key of a request.
+//! Makes the cache key of a request, and the target of a fetch that may be stored under it.
 //!
 //! A key holds scheme, host, path and query, the arm, the filter of the route, and the parts that
 //! the rules of the route name. The key of a personalised response also holds the user. The host is
 //! never left out, as it was in another proxy (CVE-2026-2836). Line breaks separate the parts. Path
 //! and query are kept as sent, because the upstream may take two spellings for two resources.
 //!
-//! Invariant: if a response may be stored, the upstream sees no part of the request that the key
-//! does not cover. [`Rules`], [`OVERRIDES`] and [`is_ambiguous`] ensure this. Never here: variants
-//! by `Vary` (`cache::key`).
+//! Invariant: of target, host and the headers of [`OVERRIDES`], no upstream sees what the key does
+//! not cover, if the response may be stored. `fetch::origin_request` applies this. Fields that no
+//! rule names are not in the key: `freshness` and `fetch` judge cookies, credentials and `Vary`.
+//! [`is_ambiguous`] names paths whose responses are not stored. Never here: the rules (`rules`),
+//! variants (`cache::key`).
 
 mod rules;
 

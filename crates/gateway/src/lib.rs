@@ -1,8 +1,10 @@
-//! The gateway: routes, decisions, flights and upstreams, with a cache. Begin with `request`.
+//! Answers requests by routes, decisions, flights and upstreams, with a cache.
 //!
-//! Invariant: it knows models, profiles, workers and the journal only through the traits in
-//! `ports`. Never here: sockets of clients (`chassis`), stored responses (`cache`), SQL, model
-//! formats.
+//! Begin with `request`. Invariant: it knows models, profiles, workers and the journal only through
+//! the traits in `ports`, which the binary fills. `config` is what a user writes, `plan` the
+//! checked form, `gateway` the live objects. It opens sockets to upstreams only. Never here:
+//! sockets of clients (`chassis`), the parsers of HTTP (`http1`), stored responses (`cache`),
+//! records (`exchange`), SQL, model formats.
 
 mod body;
 mod collect;

@@ -1,8 +1,11 @@
-//! The metrics of the gateway, with one set of handles per route, made once.
+//! Names and registers the metrics of the gateway, with one set of handles per route, made once.
 //!
-//! Timers exist by route, decision and class of status. Most combinations never occur, so a timer
-//! is made when the first exchange of its kind ends. Invariant: after that, recording an exchange
-//! takes no lock. Never here: when to count.
+//! Counters of all outcomes and status classes of a route exist from the start. Timers exist by
+//! route, decision and class of status, and by phase. Most combinations never occur, so a timer is
+//! made when the first exchange of its kind ends. Invariant: after that, counting takes no lock.
+//! Names and labels are public: dashboards read them. Each new label value multiplies the series of
+//! all routes. Never here: when to count (`request`, `fetch`, `record`), metrics of the store
+//! (`cache`).
 
 use std::sync::OnceLock;
 use std::time::Duration;

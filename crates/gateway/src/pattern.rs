@@ -1,8 +1,11 @@
-//! Path patterns: `/1/recommendations.{format:json}`, `/items/{id}`, `/{*rest}`.
+//! Parses path patterns and matches paths: `/1/items.{format:json}`, `/items/{id}`, `/{*rest}`.
 //!
 //! A pattern is a list of segments between slashes. A segment is literal text, then at most one
-//! capture, then at most one format behind a dot. Invariant: paths are matched percent-encoded, as
-//! sent, byte for byte. Never here: normalising a path.
+//! capture, then at most one format behind a dot. A path without the format counts as its first
+//! allowed value. `{*rest}` ends a pattern, and matches even an empty rest. Invariant: paths are
+//! matched percent-encoded, as sent, byte for byte. A value that is not allowed is `Forbidden`, not
+//! `No`: the search of routes ends there (`route`). Never here: normalising a path, ambiguous paths
+//! (`key`).
 
 use smallvec::SmallVec;
 

@@ -1,8 +1,10 @@
-//! The checked configuration of the gateway: plain data, with every name resolved.
+//! Defines the checked configuration of the gateway: plain data, with indexes for upstreams.
 //!
-//! Invariant: a plan holds no state that changes while serving (no atomic, no `dyn`). `check` fills
-//! it, and reports every error with its key; `Gateway::new` makes the live objects of it. Never
-//! here: the form in which a user writes it (`config`).
+//! Invariant: a plan holds no state that changes while serving (no atomic, no `dyn`). `plan::check`
+//! fills it, and reports every error with its key. A plan of a document with errors holds stand-ins
+//! and must not be used. Here are routes and all that a route has; upstreams and rollouts are in
+//! `upstream` and `rollout`. `Gateway::new` makes the live objects of it. Never here: the form in
+//! which a user writes it (`config`), defaults (`check`).
 
 mod check;
 mod rollout;

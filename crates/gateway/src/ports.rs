@@ -1,7 +1,11 @@
-//! The traits through which the gateway uses other roles; the binary passes in the real ones.
+//! Defines the traits through which the gateway uses other roles; the binary passes them in.
 //!
-//! Invariant: a role never depends on another role. Models, profiles, workers and the journal come
-//! in through these traits only. Never here: an implementation.
+//! There is one for each: profiles, models ([`Compute`]), workers with their loans, and the
+//! recorder of exchanges. Invariant: a role never depends on another role (`cargo xtask tidy`
+//! checks it). `look_up` and `compute` may run on an I/O core, so they must not block for long; the
+//! futures may wait. [`AnswerSender`] is the channel of a queued answer: dropped, it fails the
+//! request. Never here: an implementation (the binary and the roles), the types of a request to a
+//! model (`exchange`).
 
 use std::future::Future;
 use std::path::Path;

@@ -1,8 +1,9 @@
-//! Replies to clients: stored and fetched responses, refusals, and the fields that explain them.
+//! Writes replies to clients: stored and fetched responses, refusals, and what explains them.
 //!
 //! `deliver` chooses the reply by what was found or fetched, and `respond` writes it. `range` cuts
-//! ranges of stored bodies, `streaming` encodes bodies of private responses. Never here: asking an
-//! origin, framing (`chassis::http`).
+//! ranges of stored bodies, `streaming` encodes bodies of private responses. Invariant: other
+//! modules write replies only through the functions named below. Never here: asking an origin
+//! (`fetch`), framing (`chassis::http`), encoding stored responses (`cache`).
 
 mod deliver;
 pub(crate) mod range;

@@ -1,9 +1,13 @@
-//! The life of one request. Read `handle` top to bottom: it has a line for each phase.
+//! Runs the life of one request: `handle` calls every step in its order, from route to reply.
 //!
-//! Invariants: at most one shared fetch of a key is in progress. A personalised response is never
-//! stored or shared unless the route says so. A fresh response in memory waits for no I/O, only
-//! for its encoding, for a bounded time.
-//! Never here: sockets (`chassis::http`), fetching (`fetch`), the journal (`ports::Recorder`).
+//! Invariants: a personalised response gets a key, and so can be stored or shared, only if the
+//! route has `per_user`. A request with a body, or with `Connection` options that strip fields,
+//! bypasses the cache. A fresh response in memory waits for no upstream and not for the disk of the
+//! cache. It waits for the look-up of a profile, and for an encoding, for a bounded time (`cache`).
+//! That a key has at most one shared fetch is kept by `flight`. A refusal of any step becomes the
+//! reply here. Here are also the choice of the arm and the fallback after a personalised fetch.
+//! Never here: sockets (`chassis::http`), fetching (`fetch`), waiting (`miss`), the journal
+//! (`ports::Recorder`).
 
 use std::pin::pin;
 use std::rc::Rc;

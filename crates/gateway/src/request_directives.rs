@@ -1,9 +1,10 @@
-//! The directives of a request about stored responses: its `Cache-Control` (RFC 9111 §5.2.1).
+//! Reads `Cache-Control` of a request, and tells which entries it accepts (RFC 9111 §5.2.1).
 //!
-//! By default a route with a `ttl` ignores them: it overrides the origin, so a reload in a browser
-//! must not override the route. `only-if-cached` is obeyed on every route, because it never costs a
-//! fetch. Invariant: a malformed number counts as the strictest reading. Never here: the directives
-//! of a response (`freshness`).
+//! By default a route with a `ttl` ignores all but `only-if-cached`, so that no reload in a browser
+//! overrides the route (`plan::check::storing`). `only-if-cached` is obeyed on every route, because
+//! it never costs a fetch. Invariant: a malformed number counts as the strictest one: 0, for
+//! `min-fresh` 2^31. Of repeated ones the strictest counts too, but of `max-stale` the last.
+//! `Pragma` is ignored. Never here: the directives of a response (`freshness`), the 504 (`miss`).
 
 use std::time::{Duration, Instant};
 

@@ -1,7 +1,10 @@
-//! The trace of one exchange under way: times by phase, the decision, what the cache did.
+//! Notes one exchange under way: times by phase, user, decision, what the cache did.
 //!
-//! Invariant: each moment belongs to one phase; [`Trace::mark`] ends a phase where the next begins.
-//! The record is made of it. Never here: writing the record (`record`).
+//! Invariant: [`Trace::mark`] ends a phase where the next begins, so marked phases never overlap.
+//! Phases within another (`features`, `score`, `store` within `fetch`) are added by [`Trace::add`]
+//! and count in both. A phase saturates after 71 minutes. `record` and `metrics` read it at the
+//! end; until then every step writes its part. Never here: writing the record (`record`), the names
+//! of phases (`exchange`).
 
 use std::time::{Duration, Instant};
 

@@ -1,10 +1,11 @@
-//! Keys whose responses could not be stored: requests for them do not wait for each other.
+//! Remembers keys whose responses could not be stored, so that requests do not wait for each other.
 //!
 //! Without this, every group of requests for such a key would wait for one fetch that gives the
-//! others nothing (hit-for-miss in Varnish). Invariant: a key is remembered for at most the
-//! `hit_for_miss` of its route, and forgotten when a response is storable. Bound: memory is fixed;
-//! a key replaces another at the same place. Two keys may be confused, once in some hundred
-//! million. That costs a shared fetch, and never gives a wrong response. Never here: flights.
+//! others nothing (hit-for-miss in Varnish). Invariant: a key is remembered for at most the time
+//! given; the callers forget it when a response is storable (`fetch`). Bound: 65,536 keys in 512
+//! KiB; a key replaces another at the same place. Two keys at one place may be confused, once in
+//! some hundred million. That costs a fetch of its own, and never gives a wrong response. Never
+//! here: flights (`flight`), when to remember (`fetch`).
 
 use std::hash::{BuildHasher, Hash};
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -1,10 +1,11 @@
-//! Requests to upgrade the protocol, such as to WebSocket (RFC 9110 §7.8, RFC 6455).
+//! Passes requests to upgrade the protocol, such as to WebSocket (RFC 9110 §7.8, RFC 6455).
 //!
-//! Invariants: only protocols that the route names are offered to the upstream. On other routes
-//! `Upgrade` is ignored, and the request is answered as any other. The connection becomes a tunnel
-//! only after the upstream has sent 101; until then no further byte of the client is forwarded. Any
-//! other response is sent as usual, and then the connection closes, because its next bytes may
-//! belong to the other protocol. Nothing is stored. Never here: the bytes in the tunnel.
+//! Invariants: only protocols that the route names are offered, and only for a GET without a body.
+//! On other routes `Upgrade` is ignored, and the request is answered as any other. The tunnel opens
+//! only after the upstream has sent 101. Any other response is sent as usual, and then the
+//! connection closes, because its next bytes may belong to the other protocol. Nothing is stored or
+//! retried. The head has the `answer_timeout` of the upstream, not the `lease`. Never here: the
+//! check of a 101 (`upstream`), the bytes in the tunnel and its timeout (`chassis::http`).
 
 use std::pin::pin;
 

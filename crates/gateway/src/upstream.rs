@@ -1,4 +1,4 @@
-//! Upstreams over HTTP/1.1: choice of a server or worker, connections, requests, timeouts.
+//! Sends requests to upstreams over HTTP/1.1: choice of a server or worker, connections, timeouts.
 //!
 //! All cores share an [`Upstream`]: its plan, its health, its retry budget. An [`UpstreamPool`]
 //! holds one core's connections to it; a connection never leaves its core. An `UpstreamConnection`
@@ -6,8 +6,10 @@
 //! [`UpstreamBody`] reads the body.
 //!
 //! Invariant: a connection carries another request only if the end of the last response is
-//! unambiguous. So no response is ever taken for that of another request (RFC 9112 §6.3, §9.2).
-//! Never here: caching, coalescing.
+//! unambiguous and was read. Nor may a byte follow it when the connection is taken (RFC 9112 §6.3,
+//! §9.2). `http1::framing` decides the first, `response` and `connections` keep the rest. Failures
+//! are a `FetchError`. Never here: caching, coalescing (`flight`), which fields are forwarded
+//! (`fetch::origin_request`).
 
 mod body;
 mod budget;

@@ -1,11 +1,13 @@
-//! The content codings that a client accepts: `Accept-Encoding` (RFC 9110 §12.5.3).
+//! Reads `Accept-Encoding`: the weights of zstd, br, gzip and identity, and the class of a request.
 //!
-//! Invariant: every request belongs to one of four classes, however it spells the field.
-//! The classes are `zstd, br, gzip`, `br, gzip`, `gzip` and `identity`. A request gets the largest
-//! class whose codings it accepts and ranks no lower than the identity encoding. Origins and cache
-//! keys see only the class. So a response that varies by `Accept-Encoding` has at most four
-//! variants, and every client of a class can decode its variant. Never here: a refusal. A client
-//! that accepts no coding of ours gets the identity encoding, even if it sent `identity;q=0`.
+//! Invariant: every request belongs to one of four classes, however it spells the field. The
+//! classes are `zstd, br, gzip`, `br, gzip`, `gzip` and `identity`. A request gets the largest
+//! class whose codings it accepts and ranks no lower than the identity encoding. So a response that
+//! varies by this field has at most four variants, and each client of a class can decode its
+//! variant. `cache::key` puts the class into keys; `gateway` sends it upstream if the response may
+//! be stored. `best` picks a coding to produce. `*` stands for gzip alone. A malformed weight
+//! counts as a refusal of its coding. Never here: 406; a client that accepts none gets identity,
+//! even after `identity;q=0`. Source: RFC 9110 §12.5.3.
 
 use crate::request::Head;
 

@@ -1,9 +1,11 @@
-//! A strict decoder of the chunked transfer coding (RFC 9112 §7.1).
+//! Decodes the chunked transfer coding in steps, in bytes that the caller holds (RFC 9112 §7.1).
 //!
-//! Invariant: the decoder never guesses where a chunk or a body ends. It refuses bare LF line ends,
-//! sizes of 2^60 bytes and more, and lines that are neither a size nor a trailer field. It bounds
-//! lines, extensions and trailers, so a peer cannot send much overhead for a small body.
-//! Never here: buffers; the caller holds the bytes.
+//! Invariant: it never guesses where a chunk or a body ends. It refuses line ends without CR, and
+//! sizes of more than 15 hexadecimal digits, leading zeros included. It refuses a trailer line that
+//! is no field. Bounds: 4 KiB a line, and for the whole body 16 KiB of extensions and 16 KiB of
+//! trailers; more is malformed. Trailers and extensions are skipped. After `Malformed` the caller
+//! must not go on. Never here: a bound on the body (`chassis::http`, `gateway::upstream`), writing
+//! chunks.
 
 /// Bytes of one line of a chunk header or trailer; a longer line is malformed.
 const LINE_BYTES_MAX: usize = 4096;

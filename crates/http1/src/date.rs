@@ -1,8 +1,10 @@
-//! Reads HTTP dates in their three forms (RFC 9110 §5.6.7).
+//! Reads HTTP dates in their three forms (RFC 9110 §5.6.7); `None` if invalid or before 1970.
 //!
-//! Two things are lenient, as peers are: names of months may be in any case, and weekdays are not
-//! checked. Everything else follows the grammar strictly, because a caller must treat an invalid
-//! date as expired. Never here: writing dates.
+//! It is lenient as peers are: letters may be in any case, and weekdays are not checked. Everything
+//! else must follow the grammar, because a caller must treat an invalid date as expired. A year of
+//! two digits is the latest one at most 50 years ahead, by the clock of this machine. A leap second
+//! counts as the second after it. Never here: writing dates (`chassis::http`), the calendar
+//! (`stdx::calendar`).
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 

@@ -1,9 +1,12 @@
-//! The field lines of a message, in order of arrival, in one allocation (RFC 9110 §5).
+//! Holds the field lines of a message as one text, in order of arrival (RFC 9110 §5).
 //!
-//! Invariants: each line is stored as it is sent, `name: value` and CRLF, with its name in lower
-//! case. So a line that is only forwarded is copied whole and never parsed again. No value holds a
-//! line break or a NUL: a line with such a value is dropped. A lookup compares name after name,
-//! because a head has about a dozen lines. Never here: a bound; the parsers bound their heads.
+//! Invariants: each line is stored as it will be sent: the name in lower case, `: `, the value,
+//! CRLF. So a line that is only forwarded is copied whole. No value holds a CR, LF or NUL: `append`
+//! and `insert` drop a line with such a value, without an error. `insert` moves its line to the
+//! end; a removed line keeps its memory. A look-up compares name after name, because a head has
+//! about a dozen lines. Callers pass names in lower case that are valid tokens: no method checks
+//! them. Never here: bounds (`response` bounds its heads; offsets have 32 bits), fields of a
+//! received request (`request::Head`).
 
 /// Field lines of a message.
 #[derive(Clone, Default)]

@@ -1,13 +1,17 @@
-//! How a response is framed: where its body ends (RFC 9112 §6.1, §6.3).
+//! Decides where the body of a final response ends, and whether its connection may be reused.
 //!
-//! Invariant: one function decides where a response ends. If another reader could see another end,
-//! the response is refused, or its connection carries no further request. Refused are:
+//! Invariant: if another reader could see another end, the response is refused, or its connection
+//! carries no further request. This holds for replies to HEAD too. Refused are:
 //!
-//! - `Content-Length` values that differ, or are no decimal numbers;
+//! - `Content-Length` values that differ, or are no decimal numbers of 64 bits;
 //! - any `Transfer-Encoding` under HTTP/1.0;
-//! - any transfer coding but `chunked`, and any misspelling that could mean `chunked`.
+//! - any other `Transfer-Encoding` but `chunked`, and but a single word that names no coding;
+//! - more than one line of `Transfer-Encoding`.
 //!
-//! A single word that resembles no known coding is ignored: the body ends with the connection.
+//! Such a word is ignored: the body ends with the connection; beside a `Content-Length` it is
+//! refused. `chunked` beside a `Content-Length` counts, but the connection is not reused. Never
+//! here: 1xx (`response`), chunks (`chunked`), requests (`request`). Source: RFC 9112 §6.1, §6.3,
+//! §9.3.
 
 use crate::fields::FieldLines;
 

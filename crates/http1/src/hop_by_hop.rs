@@ -1,8 +1,11 @@
-//! Hop-by-hop fields: those that belong to one connection and end with it (RFC 9110 §7.6.1).
+//! Tells hop-by-hop fields from end-to-end fields, and copies the end-to-end lines of a response.
 //!
-//! Two questions need two lists. A proxy never forwards a field that [`is_hop_by_hop`] names.
-//! A `Connection` option of a client may name a field of [`is_of_the_connection`] without changing
-//! the meaning of the request; any other option changes it. Never here: what a proxy adds.
+//! Two questions need two lists. A proxy never forwards a field that [`is_hop_by_hop`] names, or
+//! that a `Connection` line names. If a client's `Connection` names a field outside
+//! [`is_of_the_connection`], the request reaches the upstream changed
+//! (`request::Head::strips_fields`). [`append_end_to_end`] leaves out framing fields and `Age` as
+//! well. Names are in lower case, but for [`is_of_the_connection`]. Never here: what a proxy adds
+//! (`gateway::fetch`, `gateway::reply`). Source: RFC 9110 §7.6.1.
 
 use crate::fields::FieldLines;
 

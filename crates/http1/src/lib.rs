@@ -1,9 +1,11 @@
-//! HTTP/1.1 as bytes: request and response heads, field lines, framing, chunks, dates.
+//! Parses HTTP/1.1 messages: heads, field lines, framing, chunks, dates, accepted codings.
 //!
-//! Every function is pure: bytes in, parsed parts out. Invariant: a message that two readers could
-//! delimit differently is refused. So a server, a proxy and an origin always agree where a message
-//! ends. Never here: sockets and timeouts (`chassis`, `gateway::upstream`), caching.
-//! Sources: RFC 9110 and RFC 9112.
+//! It takes bytes that the caller has received; it never reads, writes or waits. Only `date` reads
+//! the clock, for years of two digits. Invariant: `request` refuses a head whose framing is
+//! ambiguous. `framing` refuses such a response, or lets its connection carry no further one. A
+//! second reader that follows RFC 9112 then finds the same end of the message. Never here: sockets
+//! and timeouts (`chassis::http`, `gateway::upstream`), the render of messages (there too), caching
+//! (`cache`). Sources: RFC 9110 and RFC 9112.
 
 pub mod accept;
 pub mod chunked;

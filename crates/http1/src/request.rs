@@ -1,10 +1,13 @@
-//! The head of a request, parsed in place, and how the body is framed.
+//! Parses the head of a request in place, decides how its body is framed, or refuses the head.
 //!
-//! Invariant: a `Head` exists only for a request whose framing is unambiguous. Such a request has
-//! one `Host`, and at most one `Content-Length` or one `Transfer-Encoding: chunked`. It has no name
-//! that a CGI-like server would read as a framing field. Any other request is refused, so two
-//! servers in a row cannot disagree about where it ends. Never here: reading from a socket.
-//! Sources: RFC 9112 §2–6; RFC 9110 §7.6.1, §7.8, §10.1.1.
+//! Invariant: `parse` gives a `RequestLine` only if the end of the body is certain. Then the head
+//! has one `Host` (HTTP/1.0: at most one) and at most one `Content-Length` of up to 18 digits. Or
+//! it has one `Transfer-Encoding: chunked`, under HTTP/1.1 only, and no length. A name such as
+//! `content_length`, which CGI reads as a framing field, is refused, and so is a line without CR.
+//! Bound: 96 fields; a head with more is refused. `Malformed` names each reason and its status.
+//! `Head` looks fields up, and tells keep-alive, offered upgrades and stripped fields. Never here:
+//! the bytes of a head (`chassis::http::limits`), reading from a socket (`chassis::http`), the
+//! chunks (`chunked`). Sources: RFC 9112 §2–6; RFC 9110 §7.6.1, §7.8, §10.1.1.
 
 use std::mem::MaybeUninit;
 use std::net::SocketAddr;

@@ -1,8 +1,11 @@
-//! The head of a response, parsed strictly (RFC 9112 §4, §5).
+//! Parses the head of a response from an upstream strictly (RFC 9112 §4, §5).
 //!
-//! Invariant: an accepted head has one reading only. The parser refuses folded lines, blanks before
-//! a colon, and line breaks or NULs within a line. It refuses any byte before the status line, and
-//! a head with too many bytes or fields. Never here: the framing rules, which `framing` owns.
+//! Invariant: it refuses folded lines, blanks before a colon, and a CR or NUL within a line. It
+//! refuses any byte before the status line, and a status below 100. Bounds: `HEAD_BYTES_MAX` bytes
+//! and 100 fields; a head with more is refused. A line may end in LF alone, as §2.2 allows;
+//! `FieldLines` then holds it with CRLF. A final response gets its framing from `framing`, which
+//! may refuse it too. An interim response (1xx) has no body. Never here: reading
+//! (`gateway::upstream`), requests (`request`).
 
 use std::mem::MaybeUninit;
 

@@ -1,8 +1,11 @@
-//! Counters, gauges and timers that hot paths update without a lock, and their exposition;
-//! mergeable sketches for what cannot be added up.
+//! Names and holds the metrics of the process, writes them for Prometheus, and merges sketches.
 //!
-//! A `Registry` hands out cheap handles once, at start; updating one is a relaxed atomic add.
-//! Never here: sockets, threads, names made up per request.
+//! Counters, gauges and timers are updated with relaxed atomic operations, without a lock. A
+//! `Registry` hands their handles out; that takes a lock, so hot paths keep their handles. Sketches
+//! ([`Uniques`], [`Quantiles`]) are values of their owners (`pipeline`, `statsd`, `sinks`); no
+//! registry knows them. Never here: the endpoint that shows metrics (the binary), threads,
+//! statistics of tests (`verdicts`). Callers must not make names or labels from requests: nothing
+//! ever removes a metric.
 
 mod registry;
 mod sketch;

@@ -1,8 +1,12 @@
-//! Names, labels and handles; the Prometheus text of all of them.
+//! Registers metrics by name and labels, hands out their handles, and writes them for Prometheus.
 //!
-//! Invariant: a name has one kind and one help text. Asking twice for the same name and labels
-//! gives the same cell, so a role may be rebuilt (a new configuration) without losing its counts.
-//! Format: Prometheus text exposition 0.0.4.
+//! Invariants: a name has one kind; another kind panics. The first help text of a name stays. The
+//! same name and labels, in the same order, give the same cell. So a role that is rebuilt keeps its
+//! counts. No bound: a metric is never removed, so labels must come from small fixed sets.
+//! Functions of `before_reading` run before `read` and `prometheus`, not before `sum` and `merged`.
+//! An unknown name has the sum 0 and no durations. Names and help texts are not checked or escaped;
+//! label values are escaped. Never here: the buckets of timers (`timer`), when to count (the
+//! roles). Format: Prometheus text exposition 0.0.4.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

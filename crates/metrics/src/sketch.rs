@@ -1,12 +1,13 @@
-//! Sketches: small summaries of many values that merge without loss, wherever they were made.
+//! Summarises many values in sketches: [`Uniques`] counts different ones, [`Quantiles`] ranks.
 //!
-//! [`Uniques`] counts different values, [`Quantiles`] orders them. Merging is associative and
-//! commutative to the byte: an encoding depends only on the values that were added.
-//! So sketches of nodes, keys and batches may be merged in any order, on write or on read.
+//! Invariant: merging is associative and commutative to the byte, for sketches made by adding
+//! values. Their encoding depends only on the values that were added, not on the order. So sketches
+//! of nodes, keys and batches may be merged in any order, on write or on read.
 //!
-//! The first byte of a portable encoding names the sketch, the second its version.
-//! A version fixes every parameter and the hash: two encodings that start alike can be merged.
-//! Invariant: decoding any bytes gives a sketch that adding values could have made, or an error.
+//! The first byte of a portable encoding names the sketch, the second its version. A version fixes
+//! every parameter and the hash: two encodings that start alike can be merged. Decoding never
+//! panics. It gives an error or a sketch that can be merged, perhaps one that no values would make.
+//! [`merge_sketches`] merges two encodings. Never here: exact counts; where sketches are kept.
 
 mod encoding;
 mod quantiles;

@@ -1,8 +1,11 @@
-//! A timer: a histogram of durations with logarithmic buckets of bounded relative error.
+//! Counts durations in logarithmic buckets, and reads quantiles from snapshots of them.
 //!
-//! The layout is that of HdrHistogram: each power of two is cut into 8 equal buckets. So a quantile
-//! is off by at most 1/16 of its value. Values are in nanoseconds, and snapshots merge by addition.
-//! Bound: values above 2^40 ns (18 minutes) land in the last bucket.
+//! The layout is that of HdrHistogram: each power of two nanoseconds is cut into 8 equal buckets.
+//! Invariant: a quantile is off by at most 1/16 of its value; it is zero when nothing was recorded.
+//! Bound: from 2^40 ns (18 minutes) on, all durations count in the last bucket; the sum stays
+//! exact. Snapshots merge by addition. A snapshot taken during updates may lack some of them, in
+//! buckets or sum. Never here: the buckets that Prometheus sees (`registry`), quantiles of other
+//! numbers (`sketch::Quantiles`).
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -91,7 +94,8 @@ impl TimerSnapshot {
         filled.map(|(bucket, count)| (Duration::from_nanos(middle_of(bucket)), *count))
     }
 
-    /// Number of durations recorded in buckets that lie wholly at or below `bound`.
+    /// Number of durations in the buckets up to the one that holds `bound`, that one included. It
+    /// may count durations that are up to 1/8 above `bound`.
     pub fn count_up_to(&self, bound: Duration) -> u64 {
         let last = bucket_of(bound.as_nanos() as u64);
         self.buckets[..=last].iter().sum()

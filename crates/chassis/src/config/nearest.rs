@@ -1,7 +1,8 @@
 //! Finds the known name that an unknown name is most likely a misspelling of.
 //!
-//! Invariant: a guess differs by at most two edits, and by fewer edits than the name has bytes.
-//! Never here: what the names stand for.
+//! Invariant: a guess differs by at most two edits, and by fewer edits than the name has bytes. Of
+//! equally near names the first in alphabetical order wins; without a near one it is `None`. Case
+//! counts. Never here: what the names stand for, names that were renamed (`renamed`).
 
 /// Returns the known name with the least distance, if that is at most two edits.
 pub fn nearest<'k>(name: &str, known: &[&'k str]) -> Option<&'k str> {

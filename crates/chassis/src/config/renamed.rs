@@ -1,6 +1,9 @@
-//! Keys that have been renamed: the old name is refused, and the error gives the new one.
+//! Lists keys that have been renamed, and finds the new name of an old one.
 //!
-//! Invariant: an old name is never accepted in place of the new one.
+//! Invariant: a new name is given only if the same table knows it. So `idle` may stand for one key
+//! here and be unknown there. Nothing is accepted in place of the new name: `wording` only says it
+//! in the error. Add a row for each key that is renamed. Never here: renamed sections, values,
+//! metric labels.
 
 /// Old names, each with the new one. An old name that meant several things is there for each.
 const RENAMED: [(&str, &str); 15] = [

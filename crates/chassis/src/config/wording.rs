@@ -1,7 +1,9 @@
-//! Rewords the errors of serde in the terms of an operator.
+//! Rewords the errors of serde in the terms of an operator, and words those about unknown keys.
 //!
-//! Invariant: no error is lost. A message in an unknown form passes unchanged. Never here: lines
-//! and keys of errors.
+//! Invariant: no error is lost. A message in an unknown form passes unchanged, so a new version of
+//! serde or `toml` can only make the wording worse. An unknown key gets its new name (`renamed`),
+//! else the nearest one (`nearest`), else the list of all. Never here: lines and keys of errors
+//! (`chassis::config`).
 
 use super::nearest::nearest;
 use super::renamed::new_name;

@@ -1,8 +1,11 @@
-//! The body of a request, read as it arrives.
+//! Reads the body of a request as it arrives, whole or piece by piece.
 //!
 //! Invariant: it takes exactly the bytes that the framing announces, and none of the next request.
-//! Bound: if the role leaves bytes unread, up to `DRAIN_BYTES_MAX` of them are read and discarded.
-//! Beyond that the connection closes. Never here: what a body means.
+//! If the client waits for it, the first read sends `100 Continue`. Bounds: `whole` fails with 413
+//! beyond the bytes that its caller allows. An announced length reserves at most 1 MiB of memory.
+//! If the role leaves bytes unread, up to `DRAIN_BYTES_MAX` are read and discarded; beyond that the
+//! connection closes. A broken body stays broken: each further read fails. Never here: what a body
+//! means, the timeout of a piece (`connection`), the chunks (`http1::chunked`).
 
 use std::ops::Range;
 

@@ -1,8 +1,10 @@
-//! Buffers that are lent to connections while they read or write.
+//! Lends buffers to connections while they read or write, and keeps returned ones for reuse.
 //!
-//! Invariant: an idle connection holds no buffer, so ten thousand of them cost no buffer memory.
-//! Bound: a thread keeps at most `SPARE_MAX` buffers for reuse; it frees further ones, and those
-//! that grew beyond the usual size. Never here: what the bytes mean.
+//! Bound: a thread keeps at most `SPARE_MAX` buffers. It frees further ones, and those that grew
+//! beyond their usual size. Invariant: a lent buffer is empty, with no byte of another connection
+//! below `filled` or in `out`. What makes idle connections hold none is `io` (`fill` gives an empty
+//! buffer back) and `connection`. Never here: what the bytes mean, a bound on buffers in use
+//! (`Limits::connections_max`).
 
 use std::cell::RefCell;
 

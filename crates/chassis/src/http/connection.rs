@@ -1,9 +1,15 @@
-//! The life of a connection: read a head, let the role answer, write the reply, repeat.
+//! Runs the life of a connection: read a head, let the role answer, write the reply, repeat.
 //!
 //! Invariants: a connection serves one request at a time. It parses the next head only after the
 //! reply is written and the body of the last request is read to its end. A malformed or ambiguous
 //! head gets one error reply, and the connection closes. A connection that became a tunnel carries
-//! no further request. Never here: how a request is answered.
+//! no further request. A streamed body that is shorter or longer than announced closes the
+//! connection.
+//!
+//! Here are also `Answer`, which roles implement, and `Connections`: the list of a core, its
+//! timeouts and its drain. After a last reply, up to 4 MiB from the client are discarded, so that
+//! it can read the reply. Never here: how a request is answered, the framing fields (`reply`),
+//! accepting (`listen`).
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;

@@ -1,9 +1,10 @@
-//! One accepted socket: its reads, its writes, and the stage that its timeouts depend on.
+//! Reads and writes one accepted socket, and notes the stage that its timeouts depend on.
 //!
 //! Invariants: a read borrows a buffer only while bytes are there, and a write is complete or
-//! fails. Timeouts need no timer per request. A socket notes its stage and the tick of the core,
-//! and one task per core compares all sockets once a second (`Connections::sweep`).
-//! Never here: HTTP.
+//! fails. Timeouts need no timer per request: the socket notes its stage and the tick of its core,
+//! in seconds. `Connections::sweep` in `connection` compares all sockets once a second and shuts
+//! the late ones. No bound: a full buffer doubles, so callers check the length of what they read
+//! (`connection` bounds heads). Never here: HTTP, which timeout a stage has (`limits`).
 
 use std::cell::{Cell, RefCell};
 use std::future::poll_fn;

@@ -1,6 +1,9 @@
-//! Bounds of the connections of one core.
+//! Holds the bounds of the connections of one core, with their defaults.
 //!
-//! Invariant: each bound says what happens there. Never here: their enforcement (`connection`).
+//! Invariant: plain data; the doc of each bound says what happens there. `connection` enforces the
+//! bytes of a head and the timeouts, which the sweep rounds up to a second or two. `listen`
+//! enforces `connections_max`. Never here: bounds of bodies (`body`, the roles), those that a user
+//! sets (`gateway::plan`).
 
 use std::time::Duration;
 

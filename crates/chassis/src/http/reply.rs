@@ -1,7 +1,11 @@
-//! A reply under construction: its head is written in place, its framing is added once at the end.
+//! Builds a reply: the role writes its head in place, and `seal` adds the framing once at the end.
 //!
-//! Invariant: only this file writes `Content-Length`, `Transfer-Encoding`, `Connection` and a new
-//! `Date`, so a reply cannot contradict its own body. Never here: writing to the socket.
+//! Invariant: of this crate, only `seal` writes `Content-Length`, `Transfer-Encoding`, `Connection`
+//! and a new `Date` to a role's reply. Roles must not write the first three by `field`, `block` or
+//! `head_bytes`, which do not look at names. `field` drops a value with a CR, LF or NUL; the other
+//! two trust the caller. Here are also `Payload` and `Source`, interim responses, the end of work
+//! whose client has left, error bodies in JSON, and reason phrases. A reply that was never begun
+//! becomes a 500. Never here: writing the reply to the socket (`connection`).
 
 use std::cell::{Cell, RefCell};
 use std::io;

@@ -1,9 +1,11 @@
-//! A tunnel: a connection whose bytes pass both ways and are not parsed (RFC 9110 §7.8).
+//! Passes the bytes of a tunnel both ways, without parsing them (RFC 9110 §7.8).
 //!
-//! Invariants: a tunnel begins with a 101 reply, after the far side has switched the protocol.
-//! Until then no byte of the client is passed on. Either side may end its own direction. The tunnel
-//! ends when both have, on an error, or when no byte passes for its idle timeout. Bound: a
-//! direction holds a buffer only while it has bytes to pass on. Never here: who the far side is.
+//! Either side may end its own direction. The tunnel ends when both have, on an error, or when the
+//! sweep of `connection` shuts it. That happens when no byte has passed for longer than its idle
+//! timeout, counted in whole seconds. Bound: a direction holds a buffer only while it has bytes to
+//! pass on, and reads no more meanwhile. Invariant: the bytes behind the client's request go first;
+//! no byte is lost or changed before the end. Never here: who the far side is, and that it has
+//! switched before the 101 goes out (`gateway`).
 
 use std::cell::Cell;
 use std::future::poll_fn;

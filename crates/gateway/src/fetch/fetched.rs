@@ -1,7 +1,9 @@
-//! A fetched response, before it is decided whether it may be stored.
+//! Holds a fetched response until it is decided whether it may be stored, or makes it private.
 //!
 //! Invariant: its length comes from the framing that was read; a reply to HEAD states the length
-//! that a GET would get. Never here: the decision (`storing`).
+//! that a GET would get. A response of an upstream loses its CORS fields if the route has `cors`.
+//! It loses its tags too, unless the route forwards them; they are kept aside for purges. A private
+//! response may begin with pieces that were read already. Never here: the decision (`storing`).
 
 use std::ops::Range;
 use std::sync::Arc;

@@ -1,7 +1,10 @@
-//! Asks an upstream or a model, and counts failures.
+//! Asks an upstream or a model for a response, and counts fetches and failed ones.
 //!
-//! Invariant: a computation that takes longer than [`INLINE_TIME_MAX`] never runs on the I/O core.
-//! Never here: storing the response (`storing`), the bound on the time of a model (`fetch`).
+//! Invariant: a computation whose estimate exceeds [`INLINE_TIME_MAX`] does not run on the I/O
+//! core. It is queued with others, or runs on the work pool; a full pool sheds it. A wrong estimate
+//! is not noticed. A refusal of a model is no failed fetch. If this process has no models, the
+//! answer is 503. Never here: storing the response (`storing`), the bound on the time of a model
+//! (`fetch`), attempts (`upstream`).
 
 use std::rc::Rc;
 use std::sync::Arc;

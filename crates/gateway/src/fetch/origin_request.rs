@@ -1,9 +1,15 @@
-//! The request to an origin or a model. It owns its parts, so it can outlive the client's request.
+//! Makes the request to an origin or a model out of the client's request, and may outlive that.
 //!
 //! Invariants for a fetch whose response may be stored: it carries no precondition and no range of
 //! the client. On a route that personalises, a fetch for everyone carries no user id, no unkeyed
 //! cookie and no `Authorization`. Of target, host and the headers that override those, it carries
-//! exactly what the key covers. Never here: sending it (`upstream`), the models (`ports`).
+//! exactly what the key covers. Other end-to-end fields of the client pass; a response that differs
+//! by one must name it in `Vary`.
+//!
+//! It also answers what storing depends on: whether it shows cookies or credentials, what it hides.
+//! The gateway itself writes the client's address, the request id and the decision. Never here:
+//! sending it (`upstream`), its framing (`upstream::render`), key rules (`key`), the models
+//! (`ports`).
 
 use std::io::Write as _;
 use std::net::IpAddr;

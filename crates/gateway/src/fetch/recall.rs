@@ -1,7 +1,10 @@
-//! The look-up on disk before an origin is asked.
+//! Looks a response up on disk before an origin is asked.
 //!
-//! Invariant: it runs within the flight that would ask the origin, so many requests for one key
-//! read the disk once. Never here: the disk itself (`cache`).
+//! Invariant: it looks only if the route uses the disk and the request has directives for it; else
+//! it returns `None` at once. `None` also means that the origin must be asked. Then a response that
+//! is too old has become the stale entry of the request, which the origin may confirm. A flight
+//! asks for all its waiters; requests alone, or with `only-if-cached`, look for themselves. `cache`
+//! moves what it finds to memory. Never here: the disk itself and its timeout (`cache`).
 
 use std::sync::Arc;
 use std::time::Instant;

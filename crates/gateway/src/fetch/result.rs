@@ -1,6 +1,8 @@
-//! The result of a fetch, for the request that began it and for those that wait.
+//! Defines the result of a fetch, for the request that began it and for those that wait.
 //!
-//! Invariant: an entry may be shared, a [`PrivateAnswer`] never is. Never here: how it is sent.
+//! Invariant: an entry may be shared, a [`PrivateAnswer`] never is: it is moved into one reply. A
+//! purged entry is only for requests that came before the purge (`miss` checks that). Plain data,
+//! made by `fetch` and its modules. Never here: how it is sent (`reply`).
 
 use std::sync::Arc;
 use std::time::Duration;

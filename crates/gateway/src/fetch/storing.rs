@@ -1,7 +1,11 @@
-//! Stores a fetched response if it may be stored.
+//! Asks the origin, and stores the response if it may be stored; otherwise the response is private.
 //!
-//! Invariants: only complete responses are stored. The key of an entry covers whatever the upstream
-//! saw of the request. Never here: how long an entry is fresh (`freshness`).
+//! Invariants: only complete responses of at most `body_bytes_max` are stored; a longer one passes
+//! on. A response to an ambiguous path is never stored. The key gets the request fields that `Vary`
+//! names, except those that are hidden from the upstream or covered already. A purge during the
+//! fetch counts. A 304 takes the stored body, unless a purge has removed that entry. Personalised
+//! responses stay in memory. Never here: how long an entry is fresh (`freshness`), what else the
+//! key covers (`key`), the store (`cache`).
 
 use std::rc::Rc;
 use std::sync::Arc;

@@ -1,8 +1,10 @@
-//! Checks the sections of the gateway key by key, and resolves every name in them.
+//! Checks the sections of the gateway key by key, and resolves names of upstreams to indexes.
 //!
 //! Invariant: an error is reported at its key, and a stand-in for the value lets the check go on.
-//! So all errors come out in one run. The defaults of the keys are here, or with the type of their
-//! value. Never here: reading TOML (`chassis::config`), live objects.
+//! So all errors come out in one run. The result must not be used if the `Document` has an error.
+//! The defaults of `[cache]` and `[limits]` are here, those of other keys in the modules or with
+//! the type of their value. `[limits]` has no other check. Never here: reading TOML
+//! (`chassis::config`), workers (the binary), live objects (`gateway`).
 
 mod key;
 mod references;

@@ -1,6 +1,7 @@
-//! The checked configuration of a rollout: which of the users with a profile are let in.
+//! Defines the checked configuration of a rollout: which of the users with a profile are let in.
 //!
-//! Invariant: plain data. An operator changes the shares of the live `Rollout`, never these.
+//! Invariant: plain data; checked in `plan::check::route`. Here are the draw and the guard too. An
+//! operator changes the shares of the live `Rollout`, never these. Never here: the draw itself.
 
 use std::time::Duration;
 

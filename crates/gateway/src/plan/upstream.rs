@@ -1,6 +1,9 @@
-//! The checked configuration of an upstream: servers, timeouts, health probes, retries.
+//! Defines the checked configuration of an upstream: servers, timeouts, health probes, retries.
 //!
-//! Invariant: plain data, without state that changes while serving. Never here: connections.
+//! Invariant: plain data, without state that changes while serving. `plan::check::upstream` checks
+//! servers; the binary checks workers and hands them over as [`PoolUpstream`]. An upstream of
+//! workers has no servers, no probes, no retries and fixed timeouts. Never here: connections
+//! (`upstream`).
 
 use std::net::SocketAddr;
 use std::sync::Arc;

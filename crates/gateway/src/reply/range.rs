@@ -1,8 +1,10 @@
-//! Ranges of stored bodies: `Range` and `If-Range` (RFC 9110 §13.1.5, §14.2).
+//! Decides which part of a stored body a request gets (`Range`, RFC 9110 §13.1.5, §14.2).
 //!
-//! A single range is answered with 206, a range beyond the body with 416. Invariant: no request
-//! gets more bytes than the body has. For this, several ranges at once get the whole body, as the
-//! RFC allows. Never here: ranges of responses that are not stored.
+//! Invariant: a part lies within the body, and is one range. It is for a GET of a stored 200 whose
+//! body names no decision. Several ranges at once, or a malformed one, get the whole body, as the
+//! RFC allows. A range that begins beyond the body is `Unsatisfiable`. An `If-Range` that is not
+//! equal to the stored tag or date gives the whole body. Never here: the statuses 206 and 416
+//! (`respond`), ranges of responses that are not stored: the upstream answers them.
 
 use std::ops::Range;
 

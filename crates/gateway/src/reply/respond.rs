@@ -1,8 +1,12 @@
 //! Writes replies: stored responses, fetched ones, refusals, and the fields that explain them.
 //!
-//! Invariant: every reply has `Cache-Status` (RFC 9211) and `Tidegate-Decision`. It has
-//! `Server-Timing` if the route or the request asks for it. Never here: which reply a request gets
-//! (`deliver`).
+//! Invariant: every reply of the gateway has `Cache-Status` (RFC 9211) and `Tidegate-Decision`. It
+//! has `Server-Timing` if its route always sends it, or the request asks and the route allows that.
+//! Replies to malformed heads (`chassis::http`) have none of these. A stored response becomes a 304
+//! for `If-None-Match`, or else `If-Modified-Since`; `If-Match` and `If-Unmodified-Since` are
+//! ignored. Here are also replies to preflights and collected events, and the CORS fields. Never
+//! here: which reply a request gets (`deliver`), parts of bodies (`range`), encoding (`streaming`,
+//! `cache`).
 
 use std::io::Write as _;
 use std::time::{Instant, SystemTime};

@@ -1,9 +1,12 @@
-//! The body of a response, read as it arrives, with a timeout between its pieces.
+//! Reads the body of a response as it arrives, with a timeout between its pieces.
 //!
 //! Invariants: a body ends only where its framing says; if it ends earlier, that is an error. The
-//! connection goes back to the pool when the end has been read; otherwise it is closed. A piece is
-//! a part of the read buffer, without a copy. Trailers are discarded. Bound: callers that read
-//! ahead name a number of bytes. Never here: storing, encoding.
+//! connection is given back when the end has been read; otherwise it is closed. A piece is a part
+//! of the read buffer, without a copy. Trailers are discarded. Bounds: `piece_timeout` while
+//! somebody waits for a piece; callers that read ahead name a number of bytes. A body of a client
+//! that does not read has no timeout here (`chassis::http`). What is left of the request after an
+//! early response is sent meanwhile. Never here: storing (`fetch::storing`), encoding
+//! (`reply::streaming`), the chunks (`http1::chunked`).
 
 use std::collections::VecDeque;
 use std::future::poll_fn;

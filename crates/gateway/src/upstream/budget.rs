@@ -1,7 +1,9 @@
-//! A budget for retries: a share of the requests, and a fixed number per second.
+//! Grants retries: a share of the requests, and a fixed number per second.
 //!
-//! Invariant: retries multiply the load of a failing upstream by at most `1 + share`, besides the
-//! fixed number. The design is that of `RetryBudget` in Finagle. Never here: which requests may be
+//! Invariant: over a long time, retries are at most `share` of the requests, besides the fixed
+//! number. Unused credit is saved up, for 10 s of the fixed number and the share of 10,000
+//! requests. So in a burst every request may be retried until that is spent. All cores draw on one
+//! budget. The design is that of `RetryBudget` in Finagle. Never here: which requests may be
 //! retried (`servers`).
 
 use std::time::{Duration, Instant};

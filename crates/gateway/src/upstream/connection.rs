@@ -1,9 +1,12 @@
-//! One connection to a server or worker: it sends a request and reads the head of the response.
+//! Drives one connection to a server or worker: sends a request, reads the head of the response.
 //!
-//! Invariants: only the task of its request drives a connection. It holds a buffer only while there
-//! are bytes to hold. A response may come before its request is sent; it is read at once, and is
-//! the last on the connection. Interim responses are passed on as they come. Bounds:
-//! `HEAD_BYTES_MAX` for a head, `READ_BYTES_MAX` for a read. Never here: the body (`body`).
+//! Invariants: only the task of its request drives a connection; while it is kept, `connections`
+//! watches it. An idle connection holds no buffer. A response may come before its request is sent.
+//! It is read at once, while the rest of the request is still sent. Interim responses go to
+//! `interim` as they come. Bounds: `HEAD_BYTES_MAX` of `http1::response` for a head,
+//! `READ_BYTES_MAX` for a read. `answer_timeout` counts from the last progress in sending; a
+//! deadline ends it in any case. Never here: the body (`body`), whether it is reused (`response`),
+//! connecting (`servers`, `workers`).
 
 use std::cell::RefCell;
 use std::future::poll_fn;

@@ -1,9 +1,11 @@
-//! One core's connections to one server or worker: those in use, and those kept for reuse.
+//! Counts one core's connections to one server or worker, and keeps idle ones for reuse.
 //!
 //! Invariants: a connection carries one request at a time. It is kept only if its last response was
-//! read to its end and no byte follows (RFC 9112 §6.3, §9.2). A kept connection is watched. It is
-//! closed when the server closes it, sends a byte, or after `idle_timeout` without use. Bound:
-//! `connections_max`, in use and kept together. Never here: which server is asked.
+//! read to its end and no byte follows (RFC 9112 §6.3, §9.2). `response` says whether it is
+//! reusable. A kept connection is watched. It is closed when the server closes it or sends a byte,
+//! and after `idle_timeout`. Bound: `connections_max` in use; one more is refused as `Busy`. A
+//! connection is kept only if it fits that bound with those in use. Workers have no bound here.
+//! Never here: which server is asked (`servers`), connecting.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;

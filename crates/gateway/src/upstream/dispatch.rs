@@ -1,6 +1,7 @@
-//! A request on its way to an upstream, with what sending it needs.
+//! Bundles a request with what sending it needs: the key, the interim responses, a deadline.
 //!
-//! Invariant: it only borrows its parts, so an attempt can be repeated. Never here: sending.
+//! Invariant: it only borrows its parts, so an attempt can be repeated. Plain data, made by `fetch`
+//! and `upgrade`. Never here: sending (`servers`, `workers`), rendering (`render`).
 
 use tokio::time::Instant;
 

@@ -1,6 +1,7 @@
 //! Reads a response as a connection does, without a socket; only for the fuzz targets.
 //!
-//! Invariant: it uses the parsers of the product. Never here: a parser of its own.
+//! Invariant: it uses the parsers of the product: `http1::response`, and `Rest` of `body`. Interim
+//! responses are skipped, and have no bound here. Never here: a parser of its own.
 
 use bytes::{Buf, BytesMut};
 

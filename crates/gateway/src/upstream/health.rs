@@ -1,7 +1,10 @@
-//! The health of a server by its probes.
+//! Judges the health of a server by its last probes.
 //!
-//! Invariant: a server is healthy while at least `threshold` of its last `window` probes were good.
-//! The rule, the defaults and the terms are those of Varnish. Never here: probing (`probe`).
+//! Invariant: after a probe, a server is healthy if at least `threshold` of its last `window`
+//! probes were good. At start `initial` good ones are assumed. Without probes it is always healthy.
+//! Any core may read it, but only one task may `note` probes of a server. The rule and the terms
+//! are those of Varnish, the defaults are not (`plan::check::upstream`). Never here: probing
+//! (`probe`), failures of requests.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 

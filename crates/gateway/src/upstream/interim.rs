@@ -1,10 +1,11 @@
-//! Interim responses (1xx) of an upstream, on their way to the client (RFC 9110 §15.2).
+//! Carries interim responses (1xx) of an upstream to the client (RFC 9110 §15.2).
 //!
 //! Invariants: they are sent at once, ahead of the final response, even if the fetch runs in
 //! another task. Only the request that began the fetch gets them; they are never stored or shared.
 //! A 100 is not passed on, because the gateway never asks for it. Bound: `COUNT_MAX` of them with
-//! `BYTES_MAX` bytes of fields per response; beyond that the fetch fails. Never here: 101
-//! (`upgrade`).
+//! `BYTES_MAX` bytes of fields per request, attempts together; beyond that the fetch fails as
+//! malformed. `pass_on` also ends the work whose client has left. Never here: 101 (`switch`),
+//! clients of HTTP/1.0 (`chassis::http`).
 
 use std::future::poll_fn;
 use std::pin::Pin;

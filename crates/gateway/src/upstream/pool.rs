@@ -1,7 +1,7 @@
-//! One core's connections to an upstream, of servers or of workers.
+//! Sends one core's requests to an upstream, whether servers or workers answer for it.
 //!
-//! Invariant: it never leaves its core. Never here: what differs between servers and workers
-//! (`servers`, `workers`).
+//! Invariant: it only passes a request on to `servers` or `workers`, by what the upstream has.
+//! `switch` adds upgrades to it. Never here: choice, retries and connections of either.
 
 use std::sync::Arc;
 

@@ -1,7 +1,8 @@
-//! Probes of servers: a GET on a new connection, repeated until the drain begins.
+//! Probes a server: a GET on a new connection, at an interval, until the drain begins.
 //!
-//! Invariant: a probe counts as good only if its status is 2xx and it ends within its timeout.
-//! Never here: what follows from a probe (`health`).
+//! Invariant: a probe is good only if a status line of 2xx has come within the timeout; the rest is
+//! not read. The interval counts from the end of a probe. A change of health is logged. The binary
+//! starts one task for each server. Never here: what follows from a probe (`health`), workers.
 
 use std::net::SocketAddr;
 use std::sync::Arc;

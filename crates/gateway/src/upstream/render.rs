@@ -1,8 +1,10 @@
-//! A request to an upstream as bytes: rendered once, and sent again unchanged in a second attempt.
+//! Renders a request to an upstream as bytes, once; a second attempt sends the same bytes again.
 //!
-//! Invariants: only this file writes the framing of a request: one `Content-Length`, no transfer
-//! coding. So no server can see another end of the body (RFC 9112 §6.3). No value that holds a line
-//! break becomes a field. Never here: which fields are forwarded (`fetch::origin_request`).
+//! Invariant: `end` writes the framing: one `Content-Length` for a body or a method that usually
+//! has one, never a transfer coding. So no server can see another end of the body (RFC 9112 §6.3).
+//! `field` drops a value with a CR, LF or NUL. `line`, `head_bytes`, target and host are not
+//! checked: the caller must give rendered lines without framing fields. Never here: which fields
+//! are forwarded (`fetch::origin_request`), sending (`connection`).
 
 use std::io::IoSlice;
 

@@ -1,7 +1,8 @@
-//! A response whose head has been read, and whose body has not.
+//! Makes a response of a head that has been read; its body has not.
 //!
-//! Invariant: its connection is reused only if the whole request was sent and the framing allows
-//! it. Never here: reading the body (`body`).
+//! Invariant: its connection is marked reusable only if the whole request was sent and the framing
+//! of the head allows it. A 101 that nobody asked for is malformed. Never here: reading the body
+//! (`body`), keeping the connection (`connections`), parsing the head (`http1::response`).
 
 use bytes::Bytes;
 use http1::FieldLines;

@@ -1,6 +1,8 @@
-//! The part of an upstream that all cores share: its plan, health, workers and retry budget.
+//! Holds the part of an upstream that all cores share: its plan, health, workers and retry budget.
 //!
-//! Invariant: it holds no connection, because those belong to one core. Never here: sending.
+//! Invariant: it holds no connection, because those belong to one core. It is healthy if any server
+//! is, or if its workers are ready. Either it has servers, or workers answer for it (the binary
+//! passes them in). Never here: sending (`pool`), the rule of health (`health`).
 
 use std::net::SocketAddr;
 use std::sync::Arc;

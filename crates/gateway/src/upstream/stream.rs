@@ -1,6 +1,8 @@
-//! The socket of a connection to a server (TCP) or to a worker on this machine (Unix).
+//! Wraps the socket of a connection to a server (TCP) or to a worker on this machine (Unix).
 //!
-//! Invariant: the rest of the crate need not know which of the two it is. Never here: HTTP.
+//! Invariant: its methods behave alike for both, so only those that connect know which of the two
+//! it is. `try_…` methods never wait. Never here: HTTP, timeouts, TLS, connecting to servers
+//! (`servers`).
 
 use std::io;
 use std::path::Path;

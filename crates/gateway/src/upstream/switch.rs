@@ -1,8 +1,10 @@
-//! Requests that offer an upgrade, each on a new connection (RFC 9110 §7.8).
+//! Sends requests that offer an upgrade, each on a new connection (RFC 9110 §7.8).
 //!
 //! Invariants: the far side of a tunnel exists only after the server has answered 101 with offered
-//! protocols. Any other response is an ordinary one. The connection is never reused, and counts
-//! towards `connections_max` as long as it lasts. Never here: which offers are allowed (`upgrade`).
+//! protocols. A 101 with another one, or with none, is malformed. Any other response is an ordinary
+//! one. The connection is never reused. It counts towards `connections_max` of a server as long as
+//! it lasts; a worker stays on loan. Bytes behind the 101 are read first. Never here: which offers
+//! are allowed (`upgrade`), passing bytes and timeouts (`chassis::http`).
 
 use std::io;
 use std::pin::Pin;

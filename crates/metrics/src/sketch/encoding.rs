@@ -1,8 +1,9 @@
-//! What the encodings of all sketches share: the reader of their bytes, and its errors.
+//! Reads and writes what the encodings of all sketches share, and names what can be wrong with one.
 //!
-//! Whole numbers are LEB128 varints unless a sketch says otherwise.
-//! Invariant: each number has one encoding; a longer one of the same number is an error.
-//! What the numbers mean is left to the sketches.
+//! Shared are tag, version, whole numbers (LEB128 varints), and the check that nothing follows.
+//! Invariant: each number has one encoding; a longer one of the same number is an error. Reading
+//! past the end is an error, never a panic. Never here: what the numbers mean (`quantiles`,
+//! `uniques`).
 
 /// Bytes that are no sketch, or not the one that was wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]

@@ -1,11 +1,12 @@
-//! Quantiles within 1 % of the value: DDSketch (Masson, Rim, Lee, VLDB 2019).
+//! Keeps quantiles within 1 % of the value in bins: DDSketch (Masson, Rim, Lee, VLDB 2019).
 //!
-//! Values fall into bins whose bounds grow by γ = 1.01/0.99. A cubic between powers of two stands
-//! for the logarithm. It needs only additions and products of IEEE numbers, so every machine finds
-//! the same bin for a value. That costs 1 % more bins than `ln`.
-//! Positive and negative values have [`BINS_MAX`] bins each, which span 17 powers of ten. When
-//! there are more, the bins nearest to zero collapse into the lowest one kept (§2.2 of the paper).
-//! A value nearer to zero than 10⁻⁹ counts as zero. NaN and infinities are not taken.
+//! Values fall into bins whose bounds grow by at most γ = 1.01/0.99. A cubic between powers of two
+//! stands for the logarithm. It needs only additions and products of IEEE numbers, so every machine
+//! finds the same bin for a value. That costs 1 % more bins than `ln`. Positive and negative values
+//! have [`BINS_MAX`] bins each, which span 17 powers of ten. When there are more, the bins nearest
+//! to zero collapse into the lowest one kept (§2.2); the 1 % does not hold there. A value nearer to
+//! zero than 10⁻⁹ counts as zero. NaN and infinities are ignored. The smallest and the largest
+//! value are exact.
 //!
 //! Encoding, version 1:
 //! - `D`, 1, the count of zeros;
@@ -15,7 +16,8 @@
 //! - unless the sketch is empty: the smallest and the largest value (IEEE doubles, little endian).
 //!
 //! Invariant: bins ascend, none is empty, and the indexes of one sign differ by less than
-//! `BINS_MAX`. So the bins depend only on the values added, not on their order.
+//! `BINS_MAX`. So the bins depend only on the values added, not on their order. Decoding checks
+//! this; it does not check that the smallest and the largest value lie in the bins.
 
 use super::encoding::{Reader, SketchError, write_varint};
 

@@ -1,20 +1,21 @@
-//! How many different values there were: HyperLogLog, nearly exact while there are few.
+//! Counts different values by HyperLogLog, nearly exactly while there are few.
 //!
 //! 2¹⁴ registers: the standard error is 1.04/√2¹⁴ = 0.81 %. The estimator is algorithm 6 of Ertl,
 //! "New cardinality estimation algorithms for HyperLogLog sketches" (2017). It is unbiased over the
-//! whole range and needs no tables.
-//! Up to [`SPARSE_MAX`] entries the sketch is a list with the precision of 2²⁵ registers (Heule,
-//! Nunkesser, Hall: "HyperLogLog in practice", 2013, §5.3). An entry takes a few bytes, and linear
-//! counting over the list is off by less than one in a thousand.
+//! whole range and needs no tables. Up to [`SPARSE_MAX`] entries the sketch is a list with the
+//! precision of 2²⁵ registers (Heule, Nunkesser, Hall: "HyperLogLog in practice", 2013, §5.3).
+//! Linear counting over the list is usually off by less than one in a thousand. Between clean-ups
+//! the list may hold twice as many entries.
 //!
 //! A value is hashed by XXH3 (64 bits, seed 0). Encoding, version 1: `H`, 1, form, then
-//! - form 0, sparse: the number of entries, then their differences in ascending order.
-//!   An entry is `index << 6 | rank`. The index is the first 25 bits of the hash, the rank the
-//!   place of the first 1 in the bits after them;
+//! - form 0, sparse: the number of entries, then their differences in ascending order. An entry is
+//!   `index << 6 | rank`. The index is the first 25 bits of the hash, the rank the place of the
+//!   first 1 in the bits after them;
 //! - form 1, dense: 2¹⁴ registers of six bits, the lowest bits of the first byte first.
 //!
-//! Invariant: a sketch is dense exactly when it has seen more than `SPARSE_MAX` different indexes,
-//! in whatever order; so equal sets have equal encodings.
+//! Invariant: an encoding is dense exactly when more than `SPARSE_MAX` different indexes were
+//! added, in whatever order; so equal sets have equal encodings. Decoding checks each entry and
+//! register, not whether a dense sketch could be sparse.
 
 use twox_hash::XxHash3_64;
 

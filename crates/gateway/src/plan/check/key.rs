@@ -1,7 +1,9 @@
-//! Checks the key rules of a route.
+//! Checks the key rules of a route, and makes its `KeyPlan`.
 //!
-//! Invariant: the cookie or header that names the user is never part of the key for everyone.
-//! Never here: applying the rules (`key::rules`).
+//! Invariant: in a plan without errors, no cookie or header of the key names the user, and no
+//! header of `RESERVED` is in it. Names and values have no byte that separates parts of a key. A
+//! user id in the query always becomes a rule, even without `key`. Never here: applying the rules
+//! (`key::rules`), a route with `key` but no `cache` (`plan::check::route`).
 
 use exchange::Filter;
 use http::header::HeaderName;

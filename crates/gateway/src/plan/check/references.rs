@@ -1,6 +1,7 @@
-//! The names that a route may refer to.
+//! Holds the names that a route may refer to, while routes are checked.
 //!
-//! Invariant: it is complete before the first route is checked. Never here: the look-up.
+//! Invariant: plain data; `plan::check` fills it before it checks the first route. Never here: the
+//! look-up of a name (`plan::check::target`), names of routes.
 
 use crate::plan::UpstreamPlan;
 

@@ -1,7 +1,8 @@
-//! Reads the values of one table of the configuration.
+//! Reads the values of one table of the configuration: durations, sizes, shares, choices.
 //!
-//! Invariant: a wrong value is reported once, at its key, and a stand-in is returned. So the check
-//! goes on, and all errors come out in one run. Never here: which keys there are.
+//! Invariant: a wrong value is reported once, at its key. The reader then returns the default or
+//! `None`, so the check goes on, and all errors come out in one run. Never here: which keys there
+//! are, their defaults (the other modules), TOML (`chassis::config`).
 
 use std::time::Duration;
 

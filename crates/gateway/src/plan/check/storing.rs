@@ -1,6 +1,9 @@
-//! Checks what is stored and how it is encoded: `[cache]`, and `cache` and `compress` of a route.
+//! Checks what is stored and how it is encoded: `[cache] disk`; `cache` and `compress` of routes.
 //!
-//! Invariant: a route that personalises never stores `Set-Cookie`. Never here: storing.
+//! Invariant: a route that personalises never stores a `Set-Cookie`: `store` becomes `refuse`. A
+//! `strict` route stores even without `cache`, for its `hold`. A disk of less than 16 MB is an
+//! error, and so is a route that wants a disk where there is none. Never here: `[cache] bytes`
+//! (`plan::check`), storing (`fetch`), encoding (`cache`, `reply::streaming`).
 
 use std::time::Duration;
 

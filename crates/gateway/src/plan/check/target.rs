@@ -1,6 +1,9 @@
 //! Checks `to`: the targets of a route, and the share of the users that each gets.
 //!
-//! Invariant: the shares of the arms of a route add up to the whole. Never here: drawing users.
+//! Invariant: in a plan without errors every route has an arm, and the last one ends at
+//! `SHARE_END`. Shares that do not add up to the whole are an error; one entry may leave its share
+//! out and gets the rest. An unknown or missing target is an error, and `Target::Here` stands in.
+//! Never here: drawing users (`request`).
 
 use super::references::References;
 use super::section::Section;

@@ -1,7 +1,8 @@
-//! Checks `[[upstream]]` with servers.
+//! Checks `[[upstream]]` with servers, with its health probes and retries.
 //!
-//! Invariant: addresses are resolved here, once, at start. Never here: upstreams of workers, which
-//! the binary checks.
+//! Invariant: addresses are resolved here, once, at start. A name stands for its first address, and
+//! one that cannot be resolved is an error; the look-up blocks. Never here: upstreams of workers,
+//! which the binary checks; two upstreams of one name (`plan::check`).
 
 use std::net::{SocketAddr, ToSocketAddrs};
 
