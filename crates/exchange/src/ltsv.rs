@@ -9,9 +9,9 @@
 //!
 //! `-` and the empty value mean absent. Of labels that set one field the last wins. A `host` that
 //! is no address is absent. Escapes are undone as in `combined.rs`.
-//! Refuses: a line without `time` or `status`, or with neither `uri` nor `req`; a part without a
-//! colon; a number, time or `id` that is none. The error names the byte where that part begins, or
-//! the end of the line.
+//! Refuses: a line without `time` or `status`, or with neither `uri` nor `req`. Also a part without
+//! a colon, and a number, time or `id` that is none. The error names the byte where that part
+//! begins, or the end of the line.
 
 use std::borrow::Cow;
 
