@@ -3,7 +3,7 @@
 //! Valid UTF-8 stands as it is, but for `"`, `\` and bytes below 0x20, which are escaped. A byte
 //! that is not part of valid UTF-8 is written as the lone surrogate `\udc80`–`\udcff`: the byte
 //! plus U+DC00. Python's `surrogateescape` does the same (PEP 383).
-//! Invariant: [`read`] of what [`write`] appended gives the same bytes. It is valid by RFC 8259's
+//! Invariant: `read` of what `write` appended gives the same bytes. It is valid by RFC 8259's
 //! grammar, and holds no line feed and no bare quote. Tools that replace lone surrogates show
 //! U+FFFD.
 //! Reading takes every escape of RFC 8259, and names the place of one that is malformed. It does
