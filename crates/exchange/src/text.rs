@@ -6,8 +6,9 @@
 //! Invariant: `read` of what `write` appended gives the same bytes. It is valid by RFC 8259's
 //! grammar, and holds no line feed and no bare quote. Tools that replace lone surrogates show
 //! U+FFFD.
-//! Reading takes every escape of RFC 8259, and names the place of one that is malformed. It does
-//! not check bytes that are not escaped: neither control characters nor UTF-8.
+//! Reading takes every escape of RFC 8259, but of lone surrogates only those above. The place of
+//! any other is the error. Bytes that are not escaped are not checked: neither control characters
+//! nor UTF-8.
 //! Also here: where a string ends (`inside_length`). Objects, arrays and numbers are read in
 //! `line/decode.rs`.
 
