@@ -3,8 +3,14 @@
 //! The format is `$remote_addr - $remote_user [$time_local] "$request" $status $body_bytes_sent
 //! "$http_referer" "$http_user_agent"` (nginx.org, ngx_http_log_module); `common` ends after the
 //! bytes.
-//! Quoted parts use nginx's `\xXX` escapes or Apache's `\"` and `\\`; `-` means absent. The format
-//! has no request id, so the id is 0. What follows the last known part is ignored.
+//! Quoted parts use nginx's `\xXX` escapes or Apache's `\"` and `\\`; another backslash stands for
+//! itself. `-` means absent, and 0 for the bytes.
+//! A host name in place of the address is absent. A request that is no request line becomes the
+//! path. The identity, and what follows the last known part, are ignored. The format has no request
+//! id, so the id is 0.
+//! Refuses: a line without address, time, request or status. The error names the byte.
+//! Also here, for `ltsv.rs` and other crates: escapes, times like `21/Nov/2026:03:54:12 +0000`,
+//! request lines and targets.
 
 use std::borrow::Cow;
 

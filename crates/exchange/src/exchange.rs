@@ -1,7 +1,15 @@
-//! The exchange record: borrowed as the gateway fills it, decoded as readers get it.
+//! Defines the exchange record twice, and looks up its fields by name.
 //!
-//! Text that comes from the client is bytes, because HTTP does not promise UTF-8. Text that
-//! Tidegate itself makes up is `str`. Absent means that the request or the record lacks it.
+//! [`ExchangeRef`] borrows, as the gateway fills it. [`Exchange`] is what a line decodes to.
+//! Host, path, query, user, user agent and referer are bytes, because HTTP does not promise UTF-8.
+//! Method, scheme and version are `str`; a reader of foreign logs makes them so with U+FFFD.
+//! As fields, these are absent: `None`, an empty method, scheme or version, id 0, and a phase of 0
+//! µs. Time, path, status, bytes, decision, cache and total are always present, also where a log
+//! format lacks them.
+//! Plain data: nothing is checked here. `line/decode.rs`, `combined.rs` and `ltsv.rs` check what
+//! they fill in.
+//! Never here: other request headers, `var.NAME` and defined fields. They are always absent here;
+//! other implementors of `Fields` resolve them.
 
 use std::borrow::Cow;
 use std::net::IpAddr;

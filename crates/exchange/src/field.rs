@@ -1,4 +1,4 @@
-//! The fields of an exchange by name: parsed once, then looked up without comparing text.
+//! Names the fields of an exchange: parses a name once, and defines what values a field can have.
 //!
 //! | name | value |
 //! |---|---|
@@ -10,10 +10,16 @@
 //! | `status` `bytes_in` `bytes_out` | whole numbers |
 //! | `client_ip` `user` `route` `decision` `cache` `upstream` | text |
 //! | `phase.NAME` `total` | microseconds; a phase under 1 µs is absent |
-//! | `model` `model_version` `propensity` | of the impression |
+//! | `model` `model_version` `propensity` | of the impression: two texts, a real number |
 //! | `var.NAME` | what a log line calls NAME and is none of the above |
 //!
-//! A configuration may define more, under plain names; see [`DefinedField`].
+//! A configuration may define more, under plain names; see [`DefinedField`]. Those names are not
+//! parsed here; the caller resolves them.
+//! An unknown name is an error with up to three similar names.
+//! Invariant: every name but a defined one prints as a name that parses back to it.
+//! A new plain field needs a variant, a row of `PLAIN`, and an arm in `exchange.rs`. A new phase
+//! needs a row of `PREFIXED`, or it is never suggested.
+//! Never here: values. Whatever implements [`Fields`] gives them.
 
 use std::borrow::Cow;
 use std::fmt;

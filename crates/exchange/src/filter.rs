@@ -1,4 +1,4 @@
-//! The filter language over the fields of an exchange.
+//! Defines the filter language over the fields of an exchange, and runs a parsed filter.
 //!
 //! ```text
 //! filter     = either
@@ -15,13 +15,17 @@
 //! `not` binds tighter than `and`, `and` tighter than `or`; `not a == b` is `not (a == b)`.
 //! In text, `\` before a quote or another `\` stands for that character and otherwise for itself.
 //! So regular expressions need no doubling. Durations (`20ms`, `1.5s`, `5m`) are for fields that
-//! measure time and are required there; sizes (`10KB`, `1MiB`) are numbers.
-//! Text of a field is compared with a number by reading it as one. Every comparison with an absent
-//! field is false, but for `!=` and `!~`, which are the negations of `==` and `~`.
+//! measure time and are required there, but for 0. Sizes (`10KB`, `1MiB`) are numbers. `time` is
+//! compared with an RFC 3339 time in quotes.
+//! Text of a field is compared with a number by reading it as one, and is unlike every number where
+//! it is none. Every comparison with an absent field is false, but for `!=` and `!~`, which are the
+//! negations of `==` and `~`.
 //!
-//! Field names are resolved and expressions compiled when the filter is parsed; evaluation compares
-//! no names. The regex engine runs in linear time. Patterns are capped at 256 KB compiled, filters
-//! at 64 levels and 4096 bytes.
+//! Field names are resolved and expressions compiled when the filter is parsed; evaluation resolves
+//! neither again. The regex engine runs in linear time.
+//! Bounds: a text over 4096 bytes or 64 levels, or a pattern over 256 KiB compiled, is an error.
+//! [`Filter::and`] may go beyond the first two.
+//! `filter/lexer.rs` splits, `filter/parser.rs` checks, `filter/condition.rs` evaluates.
 
 mod condition;
 mod lexer;

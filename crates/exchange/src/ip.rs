@@ -1,4 +1,8 @@
-//! Shortens client addresses so that they no longer name one household.
+//! Shortens a client's address to its network: 24 bits of IPv4, 48 bits of IPv6.
+//!
+//! Most providers put many households into such a network. One that gives a household a whole `/48`
+//! still shows it.
+//! Never here: whether to shorten, which the configuration says.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 

@@ -1,9 +1,15 @@
-//! The exchange record, its line formats, and the filter language over its fields.
+//! Defines the exchange record, reads and writes its line formats, and filters by its fields.
 //!
 //! An exchange is one HTTP request with its response, decision and timings. The gateway fills an
-//! [`ExchangeRef`] and writes it as one line. Every reader decodes an [`Exchange`] from that line
-//! and asks it for fields by [`FieldName`].
-//! Refuses: I/O, clocks, and any knowledge of where lines are kept.
+//! [`ExchangeRef`], and [`encode`] or [`encode_brief`] writes it as one line. Readers decode an
+//! [`Exchange`] from the journal's line, from `combined` or from LTSV. They ask it for fields by
+//! [`FieldName`], or test it with a [`Filter`].
+//! Also here: what models are asked and answer, and the text, time, query and address functions
+//! that the line formats need.
+//! Invariant: the same bytes give the same result. What is remembered between calls is one
+//! formatted second per thread (`time.rs`).
+//! Refuses: I/O, clocks, and any knowledge of where lines are kept (crate `journal`) or how formats
+//! are told apart (crate `pipeline`).
 
 mod combined;
 mod exchange;

@@ -1,7 +1,7 @@
-//! The journal's line: one exchange as one JSON object.
+//! Defines the journal's line: one exchange as one JSON object.
 //!
-//! A line must be readable by `jq`, `grep` and GoAccess. It must be written in well under a
-//! microsecond without allocating, and hold whatever bytes a client sends.
+//! A line must be readable by `jq`, `grep` and GoAccess, and hold whatever bytes a client sends.
+//! `line/encode.rs` writes it, `line/decode.rs` reads it.
 //!
 //! Layout: one JSON object (RFC 8259) without white space, then a line feed; no line feed inside.
 //! Fields stand in this order, and one that is absent is left out:
@@ -9,7 +9,7 @@
 //! | field | value |
 //! |---|---|
 //! | `time` | RFC 3339, UTC, microseconds: the arrival of the request |
-//! | `id` | request id, 32 lowercase hexadecimal digits |
+//! | `id` | request id, 32 lowercase hexadecimal digits; 0 is written too |
 //! | `method` `scheme` `host` `path` `query` `version` | as requested; `path` and `query` raw |
 //! | `status` | number; 0 when the client left before there was one |
 //! | `bytes_in` `bytes_out` | bytes of the bodies |
@@ -19,7 +19,7 @@
 //! | `ranked_by` | request id of the ranking behind a cached answer |
 //! | `total_us` | microseconds in all |
 //! | `phases` | object of phase name to microseconds; phases under 1 µs are left out |
-//! | `impression` | `{"model","version","propensity","items":[…]}` |
+//! | `impression` | `{"model","version","propensity","items":[…]}`; `propensity` only if finite |
 //!
 //! A brief line has only `time id method path status bytes_out user route decision cache ranked_by
 //! total_us`.

@@ -1,14 +1,17 @@
 //! Reads labelled tab-separated values (ltsv.org) with the labels recommended there.
 //!
-//! Known labels, of which all others are skipped:
+//! These labels are read; all others are skipped:
 //!
 //! - `time`, as in `combined`, brackets optional, or RFC 3339;
 //! - `req`, or `method`, `uri`, `protocol`; `vhost`, `referer`, `ua`, `reqsize`;
 //! - `status`, `size`, `reqtime` (seconds), `reqtime_microsec`;
 //! - `host` (the client's address), `user`, `id`.
 //!
-//! `-` and the empty value mean absent.
-//! Refuses: a line without `time` or `status`, or with neither `uri` nor `req`.
+//! `-` and the empty value mean absent. Of labels that set one field the last wins. A `host` that
+//! is no address is absent. Escapes are undone as in `combined.rs`.
+//! Refuses: a line without `time` or `status`, or with neither `uri` nor `req`. Also a part without
+//! a colon, and a number, time or `id` that is none. The error names the byte where that part
+//! begins, or the end of the line.
 
 use std::borrow::Cow;
 

@@ -1,10 +1,13 @@
-//! What is asked of a model and what it answers: the types that the gateway, the model APIs and the
-//! record share.
+//! Defines what is asked of a model and what it answers: types shared by gateway, model APIs and
+//! record.
 //!
 //! The gateway makes a [`ModelRequest`]; a model answers with a [`ModelAnswer`] or a [`Refusal`];
-//! the record keeps the [`Impression`] of a ranking.
+//! the record keeps the [`Impression`] of a ranking. A [`Refusal`] with status 429 or 503 asks the
+//! client to wait one second.
 //!
-//! Invariant: [`ItemIds`] holds JSON strings with commas between them, as they stand in the record.
+//! Invariant: [`ItemIds`] holds JSON strings of UTF-8 with commas between them, as they stand in
+//! the record. `line/decode.rs` checks those that it reads; reading them panics where that was not
+//! done. All other types are plain data.
 //! Refuses: bodies of answers, which the two sides hand over in buffers of their own.
 
 use std::borrow::Cow;

@@ -1,6 +1,11 @@
-//! How an exchange was answered: the decision about personalisation, and the cache's part in it.
+//! Names how an exchange was answered: the decision about personalisation, and the cache's part in
+//! it.
 //!
-//! The names are those of the journal, the metrics, the response headers and the filter language.
+//! These are the names of the journal, the metrics and the filter language. Those of decisions also
+//! stand in headers and answers. A name that is changed here makes older lines undecodable.
+//! Invariant: each name is that of one value, and `from_name` is the inverse of `name`; an unknown
+//! name gives `None`.
+//! Never here: the decision itself, which the gateway takes.
 
 /// Why the client got this answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]

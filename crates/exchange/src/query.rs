@@ -1,7 +1,11 @@
-//! Finds one parameter in a raw query string.
+//! Finds one parameter in a raw query string, and decodes it.
 //!
-//! Percent escapes and `+` are decoded (WHATWG URL, `application/x-www-form-urlencoded`). A
-//! malformed escape stands for itself.
+//! Only `&` parts parameters. Names are compared after decoding, and the first match counts. A
+//! parameter without `=` has the empty value; one that is not there gives `None`.
+//! `decoded` undoes percent escapes and `+` (WHATWG URL, `application/x-www-form-urlencoded`) in
+//! any text. A malformed escape stands for itself, so nothing is refused.
+//! Invariant: text without `%` and `+` is borrowed, not copied. Values are bytes, and need not be
+//! UTF-8.
 
 use std::borrow::Cow;
 

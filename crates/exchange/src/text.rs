@@ -1,10 +1,16 @@
-//! Arbitrary bytes as the inside of a JSON string, and back, without loss.
+//! Escapes arbitrary bytes as the inside of a JSON string, and reads them back without loss.
 //!
-//! Valid UTF-8 stands as it is, but for `"`, `\` and control characters, which are escaped. A byte
+//! Valid UTF-8 stands as it is, but for `"`, `\` and bytes below 0x20, which are escaped. A byte
 //! that is not part of valid UTF-8 is written as the lone surrogate `\udc80`–`\udcff`: the byte
 //! plus U+DC00. Python's `surrogateescape` does the same (PEP 383).
-//! So the line stays valid JSON by RFC 8259's grammar. It reads back exactly here and in Python,
-//! and shows U+FFFD in tools that replace lone surrogates.
+//! Invariant: `read` of what `write` appended gives the same bytes. It is valid by RFC 8259's
+//! grammar, and holds no line feed and no bare quote. Tools that replace lone surrogates show
+//! U+FFFD.
+//! Reading takes every escape of RFC 8259, but of lone surrogates only those above. The place of
+//! any other is the error. Bytes that are not escaped are not checked: neither control characters
+//! nor UTF-8.
+//! Also here: where a string ends (`inside_length`). Objects, arrays and numbers are read in
+//! `line/decode.rs`.
 
 use std::borrow::Cow;
 

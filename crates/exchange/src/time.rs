@@ -1,7 +1,12 @@
-//! RFC 3339 timestamps in UTC with microseconds: `2026-11-21T03:54:12.123456Z`.
+//! Writes RFC 3339 timestamps in UTC with microseconds (`2026-11-21T03:54:12.123456Z`), and reads
+//! any offset.
 //!
-//! The date part of the second last written is kept per thread. So a busy core converts a date once
-//! a second.
+//! Written times past the year 9999 stand at its last second. Reading takes `T`, `t` or a space
+//! between date and time, and drops digits after the sixth of a fraction. A leap second counts as
+//! the second after it. Times before the Unix epoch and all other text give `None`.
+//! Each thread keeps the text of the last second that it wrote. So times that follow each other
+//! convert a date once a second.
+//! The calendar is `stdx::calendar`; the times of `combined` are read in `combined.rs`.
 
 use std::cell::Cell;
 

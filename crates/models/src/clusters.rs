@@ -1,5 +1,4 @@
-//! Groups of rows that point in the same direction, such as vectors of sentences that mean the
-//! same.
+//! Groups rows that point in the same direction, such as vectors of sentences that mean the same.
 //!
 //! Two methods stand behind one call. [`Method::Linkage`] joins the two groups whose rows are most
 //! alike on average, again and again. This is UPGMA over cosine distance, as scikit-learn's
@@ -11,11 +10,13 @@
 //! For linkage this loses nothing: two groups are joined only where some pair reaches the limit.
 //! Rows that no chain of such pairs connects are therefore linked apart (`linkage.rs`).
 //!
-//! Invariant: the result depends on the rows alone, to the bit. Neither the CPU nor the order of
-//! the rows changes it. Rows are sorted by their numbers first (`units.rs`); of two equally good
-//! choices the first in that order is taken.
+//! Invariant: the groups depend on the numbers of the rows alone, to the bit. Neither the CPU nor
+//! the order of the rows changes them. Rows are sorted by their numbers first (`units.rs`); of two
+//! equally good choices the first in that order is taken. Only among equal rows and groups of equal
+//! size does the order given decide which stands first.
 //!
-//! Refuses: numbers that are not finite, by row; more rows than its memory is bounded for.
+//! Refuses, as [`Error::Cluster`]: numbers that are not finite, by row, and settings out of range.
+//! Also over 32,768 rows, over 16,384 numbers in one, and for linkage over 5000 connected rows.
 
 mod cluster;
 mod community;

@@ -1,12 +1,15 @@
-//! A column of numbers as f32, without losing what matters of its f64 values.
+//! Packs a column of numbers as f32, without losing what matters of its f64 values.
 //!
 //! Values may lie far from 0 compared with how much they differ, as timestamps do. Then their
 //! difference from the mean is stored: a plain f32 of a time in milliseconds is wrong by a minute.
 //! That may still be too coarse, as where some items lack a timestamp, which then counts as 0. Then
 //! a second f32 holds what the first one rounded away.
 //!
-//! Invariant: `value` is within 1e-7 of what was read, relative to it. For values far from 0 it is
-//! also within 1e-7 relative to how much they differ.
+//! Invariant: `value` is within 1e-7 of what was read, relative to it, or within 1.2e-38. For
+//! values far from 0 it is also within 1e-7 of their difference from the mean, but for the rounding
+//! of an f64. NaN in the input becomes `missing`.
+//! `None` where a difference leaves the range of an f32. Which columns of a model are packed, and
+//! what happens then, is in `joined.rs`.
 
 /// The rounding that is accepted; half a unit of an f32 is 0.3 to 0.6 of it.
 const ROUNDING_MAX: f64 = 1e-7;

@@ -1,12 +1,17 @@
-//! Vectors of texts, from a directory as Hugging Face's libraries save it.
+//! Makes vectors of texts by a model in a directory as Hugging Face's libraries save it.
 //!
 //! Two architectures are read: BERT encoders of sentence-transformers (MiniLM, BGE, GTE, E5 and
 //! their like), and static embeddings of Model2Vec. Weights come from `model.safetensors`, tokens
 //! from `tokenizer.json`.
 //!
-//! Invariants: a text's vector is the same to the bit whatever texts come with it, so vectors may
-//! be kept and shared. The sizes of the files bound what is allocated. A bad file is a [`Problem`]
-//! that names the file and its key.
+//! Invariants: on one machine a text's vector is the same to the bit whatever texts come with it,
+//! so vectors may be kept and shared. With [`Precision::Single`] it is also the same on every CPU.
+//! The sizes of the files bound what is allocated for weights. A bad file is one [`Problem`], the
+//! first found, with the file and mostly a key.
+//! A vector that is not finite is an error, not an answer. A text of no tokens gives zeros from
+//! static embeddings.
+//! `settings.rs` reads what the model is, `tokenizer.rs` cuts texts; `encoder.rs` and
+//! `vector_table.rs` compute.
 //!
 //! Refuses: other architectures, by name; prompts before a text, which callers put there; threads,
 //! which callers have.

@@ -1,7 +1,11 @@
-//! What can be wrong with a model file, an items file, rows or texts.
+//! Defines what can be wrong with a model file, an items file, rows or texts.
 //!
-//! Invariant: an error lists every problem found, up to a printed bound, each with its place. So
-//! one round of mending is enough.
+//! Each variant is what the caller would do: keep the last generation, or refuse a request. A
+//! [`Problem`] has a place in a file and a reason.
+//! How many problems an error holds is the reader's choice. `linear.rs` reports all that it finds,
+//! `items.rs` about a thousand. Trees, ONNX graphs and embeddings stop at the first. Printing shows
+//! 20 and counts the rest.
+//! Plain data. What a single feature of a request does wrong is `RequestError` of `inputs.rs`.
 
 use std::fmt;
 

@@ -1,11 +1,15 @@
-//! From an item's id to its row, for ids that arrive by the hundred in a request body.
+//! Finds the row of an item's id, and the id of a row, for ids that arrive by the hundred in a
+//! request.
 //!
 //! This is an open-addressing table of 16-byte slots, at most half full. An id of up to 7 bytes is
-//! its own key, with the length in the top byte. Finding it touches one slot and no other memory. A
-//! longer id is keyed by its hash, and compared with the text in the arena.
+//! its own key, with the length in the top byte. Finding it touches the slots from its home on,
+//! mostly one, and no other memory. A longer id is keyed by its hash, and compared with the text in
+//! the arena.
 //!
-//! Invariant: the table is built once and never changed, and a row is found by exactly its id. It
-//! holds only the ids of the items file, so a request cannot make it degenerate.
+//! Invariant: a row is found by exactly its id, and an id that was not added gives `None`. Rows
+//! only grow. `items.rs` adds all ids while it reads, and hands out no way to add more. So a
+//! request cannot make the table degenerate.
+//! Bounds are the reader's: more than 4 GB of ids, or a row beyond 32 bits, panics here.
 
 use std::hash::BuildHasher;
 

@@ -1,10 +1,13 @@
-//! What a request brings: user and context features, set by name into numbered slots.
+//! Sets what a request brings, user and context features, by name into numbered slots.
 //!
 //! Setting one text field fills all its one-hot slots: 1 for the text given, 0 for the others.
 //! Names that the model does not read are ignored, because callers send one profile to many models.
 //!
-//! Invariant: a slot is NaN until it is set. NaN means absent, also where a caller sets it.
-//! Refuses: infinite numbers.
+//! Invariant: a slot is NaN until it is set. NaN means absent, also where a caller sets it. An
+//! absent slot counts as the model's `missing`.
+//! Refuses, each as a [`RequestError`]: an infinite number under any name, a text for a number and
+//! the reverse, and a slot set twice. Item features are ignored like unknown names. `Overflow`
+//! comes from `rank.rs`, because only sums show it.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,4 @@
-//! The items file: one JSON object a line, read into columns that stay resident.
+//! Reads the items file, one JSON object a line, into columns that stay resident.
 //!
 //! ```json
 //! {"id":"17","title":"…","category":"b","popularity":0.31,"freshness":0.8}
@@ -17,10 +17,12 @@
 //! `category` always is. What a reply shows of an item (`"id":…,"title":…,"category":…`) is kept as
 //! ready-made JSON.
 //!
-//! Invariants: every column has one entry per row. No number is beyond ±1e30, so it and its
-//! differences fit an f32.
-//! Refuses: arrays, a text where a number is wanted and the reverse, an id twice. All problems are
-//! reported together.
+//! Invariants: every column that is held has one entry per row; NaN and `ABSENT` stand for absent.
+//! No number is beyond ±1e30, so it and its differences fit an f32. `joined.rs` takes the number
+//! columns out; then [`Items::number`] gives `None`.
+//! Refuses: arrays, a text where a number is wanted and the reverse, an id twice. Also a file
+//! without items, over 4 GB or over 100 million items. Problems are reported together, up to about
+//! 1000. One problem refuses the whole file.
 
 use std::collections::HashMap;
 

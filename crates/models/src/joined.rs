@@ -1,4 +1,4 @@
-//! A linear model joined with items: its terms, parted by what they depend on.
+//! Joins a linear model with items: parts its terms by what they depend on, and weighs a request.
 //!
 //! | term | depends on | where it goes |
 //! |---|---|---|
@@ -7,11 +7,16 @@
 //! | item number × user or context | both | a live column: the request gives its weight |
 //! | item text × user or context | both | a live table: the request gives a sum per text |
 //!
-//! Numbers are stored as f32 differences from their column's mean, which is an f64. The rounding
-//! error is then relative to how much items differ. So a timestamp in milliseconds loses nothing
-//! that matters. Divisions by `scale` are done here, so a request only multiplies.
+//! Numbers are stored as `column.rs` packs them: f32, and differences from the mean where they lie
+//! far from 0. So a timestamp in milliseconds loses nothing that matters. Crosses are divided by
+//! `scale` when joined, so a request only multiplies them.
 //!
-//! Invariant: scoring and explaining both use `value`, so contributions sum to the score.
+//! Invariant: `value` gives the raw number that scoring uses. So contributions that are explained
+//! sum to the score, but for rounding. Weighing gives `None` where a bound on any item's sum is not
+//! finite; else no sum can be.
+//! Fails with [`Error::Join`]: items read without a column, a column that an f32 cannot hold, an
+//! item without a finite sum.
+//! Never here: the order of candidates and the link function (`rank.rs`).
 
 use crate::column::Column;
 use crate::error::Error;

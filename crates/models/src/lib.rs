@@ -1,19 +1,21 @@
-//! Pure model evaluation: linear models over resident items, trees and ONNX graphs over rows,
-//! vectors of texts, groups of vectors.
+//! Evaluates models: linear ones over resident items, trees and ONNX graphs over rows, vectors of
+//! texts, groups of vectors.
 //!
 //! | type | is read from | gives |
 //! |---|---|---|
 //! | [`Linear`], [`Items`] | files of our own (`linear.rs`, `items.rs`) | joined, a [`Ranker`] |
+//! | [`LinearRows`] | a [`Linear`] (`rows.rs`) | scores of rows |
 //! | [`Trees`] | files of LightGBM and XGBoost (`trees.rs`) | scores of rows |
 //! | [`OnnxModel`] | what scikit-learn exports (`onnx.rs`) | labels and scores of rows |
 //! | [`Embedder`] | a directory of Hugging Face's libraries (`embed.rs`) | vectors of texts |
 //! | [`Clustering`] | settings (`clusters.rs`) | groups of vectors |
 //!
-//! Invariants: what does not depend on a request is computed when the model is built. An answer
-//! allocates only what its scratch ([`Scratch`], [`TreeScratch`], [`OnnxScratch`],
-//! [`EmbedScratch`]) keeps for the next one.
+//! Invariants: a model that was read never changes, so threads share it. What an answer needs
+//! beyond it is in a scratch of the caller's ([`Scratch`], [`TreeScratch`], [`OnnxScratch`],
+//! [`EmbedScratch`]). Rankings and trees allocate nothing else once it is warm. Graphs, tokenizers
+//! and clusterings do, as their files say.
 //!
-//! Refuses: tokio, HTTP, threads, clocks, random numbers. Callers hand over bytes. Only a directory
+//! Refuses: tokio, HTTP, threads, clocks, random results. Callers hand over bytes. Only a directory
 //! of embeddings is read here, so that its weights are packed part by part.
 
 mod clusters;

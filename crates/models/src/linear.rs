@@ -1,4 +1,5 @@
-//! The model file `tidegate-linear-1`: a linear or logistic model with named features.
+//! Reads and checks the model file `tidegate-linear-1`: a linear or logistic model with named
+//! features.
 //!
 //! ```json
 //! {"format":"tidegate-linear-1","name":"news","version":"1","link":"logistic","intercept":-1.2,
@@ -14,9 +15,13 @@
 //! | feature | `weight * (x - mean) / scale` | x is `missing`, by default the mean |
 //! | cross | `weight * (left * right - mean) / scale` | a side is its feature's `missing`, else 0 |
 //!
-//! Optional are `link` (identity), `mean` (0), `scale` (1), `missing` (the mean), `intercept` (0).
+//! Optional are `link` (identity), `mean` (0), `scale` (1), `missing` (the mean), `intercept` (0),
+//! `features` and `crosses` (none).
 //!
-//! Invariant: a [`Linear`] holds only finite numbers, no scale of 0, no name twice.
+//! Invariant: a [`Linear`] that was parsed holds only finite numbers, no scale of 0, no feature and
+//! no cross twice. No field of it is both a number and a text.
+//! All problems are reported together. Whether sums stay finite is found by `joined.rs`, with the
+//! items.
 //! Refuses: unknown keys, so that a misspelt `mising` cannot pass silently.
 
 use std::collections::{HashMap, HashSet};

@@ -1,4 +1,5 @@
-//! Item features packed for scanning: rows of f32, padded to whole lanes, aligned.
+//! Packs item features for scanning (rows of f32, padded to whole lanes, aligned), and multiplies
+//! them with weights.
 //!
 //! Rows were chosen over columns by measuring (docs/DECISIONS.md). The ids of a request are
 //! scattered: a row of 50 features is 4 cache lines where columns would touch 50. Rows that are
@@ -6,8 +7,11 @@
 //! nothing is summed across a register.
 //!
 //! Invariants: products are summed in f64, in 8 running sums per row, always in the same order and
-//! without fused multiply-add. So a score is the same to the bit on every CPU, however the
-//! candidates are named. Padding is 0, so it adds nothing.
+//! without fused multiply-add. So a sum is the same to the bit on every CPU, however the candidates
+//! are named. Padding is 0, so it adds nothing.
+//! Both ways of scanning, and `matrix/avx512.rs`, must be changed together.
+//! Never here: which columns a matrix has (`joined.rs`) and how an f64 becomes f32 (`column.rs`). A
+//! row that does not exist panics.
 
 use multiversion::multiversion;
 

@@ -1,15 +1,18 @@
-//! Models in ONNX files (onnx.ai, ONNX and ONNX-ML operators), as skl2onnx and onnxmltools export
-//! them: trees, linear models, small networks, and what prepares their rows.
+//! Runs models in ONNX files (onnx.ai, ONNX and ONNX-ML operators), as skl2onnx and onnxmltools
+//! export them.
 //!
-//! A graph is run for many rows at once, one operator after another (`graph.rs`). Each operator has
-//! a file in `operators/`, and a line in the table of `operators.rs`. Trees are those of
-//! [`crate::Trees`]. Products of matrices are summed in double precision. Labels are ONNX
-//! Runtime's, and scores are within 1e-6 of its own.
+//! These are trees, linear models, small networks, and what prepares their rows. A graph is run for
+//! many rows at once, one operator after another (`graph.rs`). Each operator has a file in
+//! `operators/`, and a line in the table of `operators.rs`. Trees are those of [`crate::Trees`].
+//! Products of matrices are summed in double precision. For the models of `golden/onnx`, labels are
+//! ONNX Runtime's, and scores within 1e-6 of its own; `PROBIT` has 1e-5.
 //!
-//! Invariant: a graph that is read has been tried: its operators fit each other, and each output
-//! has one row for each row given. A row costs no allocation once the scratch is warm.
-//! Refuses: operators that are not known, by name; inputs of texts; files that ask for more memory
-//! or work for a row than `call.rs` allows.
+//! Invariant: a graph that is read has been tried with three rows of zeros, then two. Its operators
+//! fit each other, and each output has one row for each row given. An answer whose outputs do not
+//! is an error. Once the scratch is warm, only outputs that nobody reads and `Sum`, `Min` and `Max`
+//! allocate.
+//! Refuses: operators that are not known, by name, and inputs of texts or without a stated width.
+//! Also files that ask for more memory or work for a row than `call.rs` allows.
 
 mod about;
 mod attributes;
@@ -74,7 +77,7 @@ pub enum OnnxValues<'a> {
     Texts(OnnxTexts<'a>),
 }
 
-/// TextInterner, each one of the model's own.
+/// Texts, each one of the model's own.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct OnnxTexts<'a> {
     codes: &'a [TextCode],

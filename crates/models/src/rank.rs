@@ -1,11 +1,14 @@
-//! Ranks candidates for one request, and explains a score.
+//! Ranks candidates for one request, packs candidates beforehand, and explains a score.
 //!
 //! `Ranker::rank` reads top to bottom: weigh the request, score block by block, keep the best,
 //! apply the link function to those only.
 //!
-//! Invariant: for the same model, items and request features a row has the same score to the bit,
-//! however the candidates are named. Equal scores are ordered by row.
-//!
+//! Invariant: for the same model, items and request features a row has the same sum to the bit,
+//! however the candidates are named. Equal sums are ordered by row, lower first. The order is that
+//! of sums, so scores that the logistic function rounds to one number keep it.
+//! An excluded row is never returned. A row listed twice may be.
+//! Features too large to score are [`RequestError::Overflow`]; a row that does not exist panics.
+//! The terms of a sum are in `joined.rs`, the products in `matrix.rs`, the best k in `top.rs`.
 //! Refuses: exploration. A ranking is deterministic, so its propensity is 1.
 
 use crate::error::Error;

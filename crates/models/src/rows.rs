@@ -1,11 +1,14 @@
-//! A linear model over rows of numbers that a caller brings, item features included.
+//! Scores rows of numbers that a caller brings by a linear model, item features included.
 //!
 //! There is a column for each name that the model reads, in the order of [`Linear::names`].
 //! Features come first, then the sides of crosses that are no features. A one-hot name
-//! (`item.category=b`) is a column of 0 and 1. NaN counts as absent, and takes the model's
-//! `missing`.
+//! (`item.category=b`) is a column of 0 and 1. NaN counts as absent, and the model's `missing` is
+//! written in its place.
 //!
-//! Invariant: a row's score does not depend on the rows beside it.
+//! Invariant: a row's score does not depend on the rows beside it. It may differ from a
+//! [`crate::Ranker`]'s in the last bits, because the sums are grouped otherwise.
+//! Refuses: rows that do not fit in number. Infinite numbers are not refused, and give infinite
+//! scores or NaN.
 
 use crate::error::Error;
 use crate::linear::{Cross, FeatureName, Linear, LinkFunction};

@@ -1,13 +1,15 @@
-//! The best k of many scores, and the memory that a ranking reuses.
+//! Keeps the best k of many scores, marks rows, and holds the memory that a ranking reuses.
 //!
 //! Higher scores come first, and equal scores by row, lower first. This order is total, so a
 //! ranking is deterministic.
 //!
-//! Scores that beat the threshold are buffered. When the buffer holds twice what is asked for, its
-//! better half is kept (`select_nth_unstable`), and the threshold rises. This is linear in the
-//! number of candidates, whatever k is.
+//! Scores that beat the threshold are buffered. When the buffer holds twice what is asked for, and
+//! at least 64, its better half is kept (`select_nth_unstable`), and the threshold rises. This is
+//! linear in the number of candidates, whatever k is.
 //!
-//! Refuses: NaN. The ranker proves before scoring that no sum can overflow.
+//! Invariant: `Top::finish` gives at most the limit, best first; a limit of 0 gives none.
+//! `Marks::reset` leaves no row marked, at the cost of the rows that were.
+//! Not checked here: NaN. `joined.rs` proves before scoring that no sum can overflow.
 
 use std::cmp::Ordering;
 

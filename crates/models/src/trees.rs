@@ -1,4 +1,5 @@
-//! Gradient-boosted trees of LightGBM and XGBoost, read from their files and evaluated here.
+//! Reads gradient-boosted trees of LightGBM and XGBoost from their files, and scores rows with
+//! them.
 //!
 //! Read are LightGBM's text (`version=v2` to `v4`), and XGBoost's JSON and UBJSON (1.0 to 3.x).
 //! Rows are dense, row-major, one number per feature. NaN is a missing value, and a category is its
@@ -7,10 +8,13 @@
 //! Invariant: a row takes the branches that it takes in the library that trained the model. Leaves
 //! are added in that library's order and precision. So margins are the library's to the bit, and
 //! scores differ at most by what two mathematical libraries differ in.
+//! The readers (`lightgbm.rs`, `xgboost.rs`) make a `forest.rs`, `build.rs` compiles it, `score.rs`
+//! runs it. ONNX's tree ensembles use the last three too.
 //!
-//! Refuses, by name: linear leaves, leaves of several values (`multi_output_tree`), `gblinear`. A
-//! file is bounded before anything is allocated for it, and recursion never goes deeper than a
-//! constant.
+//! Refuses, by name: linear leaves, leaves of several values (`multi_output_tree`), `gblinear`,
+//! unknown objectives. Reading stops at the first problem; rows that do not fit in number are
+//! [`Error::Rows`]. A file is bounded before anything is allocated for it, and recursion never goes
+//! deeper than a constant.
 
 mod about;
 mod block;

@@ -1,4 +1,7 @@
-//! What a join hands out: an example for each item shown, and counts of what it met.
+//! Defines what a join hands out: an example for each item shown, and counts of what it met.
+//!
+//! Plain data; `join.rs` fills it in. An example borrows, and lives for one call.
+//! Never here: columns and files of examples, which crate `sinks` makes of them.
 
 use exchange::{Exchange, Impression};
 

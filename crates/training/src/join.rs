@@ -1,7 +1,13 @@
-//! Joins impressions with feedback: lines are sorted into records, then met group by group.
+//! Joins impressions with feedback: sorts lines into records, then meets them group by group.
 //!
-//! Invariant: an example is handed out for each item of each impression, exactly once. Feedback is
-//! counted for one impression at most.
+//! Invariant: an example is handed out once for each place of each impression line whose ranking is
+//! in the log. Impressions without their ranking are only counted (`unranked`). Feedback is counted
+//! for one impression at most; what belongs to none is counted as `unmatched`.
+//! An impression counts if its time is within `times`, and feedback up to one span later. A line
+//! that is no exchange is counted as `refused`.
+//! What stops a join: the disk, an item or line over the bound of `sorter.rs`, and an error of the
+//! caller's.
+//! The order of records is in `record.rs`, the feedback of a group in `pending.rs`.
 
 use std::io;
 use std::ops::Range;

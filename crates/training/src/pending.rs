@@ -1,7 +1,13 @@
-//! Feedback of one ranking and user that has not met its impression yet.
+//! Keeps the feedback of one ranking and user that has not met its impression yet.
 //!
-//! Invariant: times of an item are kept only within one span of the latest record met. Records come
-//! latest first, so what is older than a span can belong to no impression that is still to come.
+//! Records come latest first, so an impression takes what is at most a span later than itself. What
+//! is more than a span later than the record at hand can belong to no impression that is still to
+//! come.
+//! Invariant: the times of an item lie within one span when feedback for it was added. Those that
+//! became too late are dropped at that item's next record, not before. Each is reported once as
+//! late.
+//! That records come latest first is kept by `record.rs` and `sorter.rs`; that groups do not mix,
+//! by `join.rs`, which clears. Times are not bounded in number.
 
 use std::collections::{HashMap, VecDeque};
 

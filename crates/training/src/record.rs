@@ -1,8 +1,12 @@
-//! What a record is sorted by: ranking, user, and then the latest first.
+//! Encodes what a record is sorted by: ranking, user, and then the latest first.
 //!
 //! Invariant: the bytes of keys have the order in which a pass wants their records. The ranking
 //! itself comes before all that refers to it. Of one group the latest comes first. An impression
 //! comes before feedback of the same microsecond, which cannot belong to it.
+//! A user stands there as a 128-bit hash (XXH3), which is not secret; clients without an id share
+//! 0.
+//! Splitting a record that is shorter than a key panics: `join.rs` writes them all with one. What
+//! follows the key is a line or an item, and is `join.rs`'s to read.
 
 use exchange::Exchange;
 use twox_hash::XxHash3_128;

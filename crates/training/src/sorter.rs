@@ -1,9 +1,12 @@
-//! Sorts more records than memory holds: it writes sorted runs to disk and merges them on reading
-//! (Knuth, The Art of Computer Programming, 5.4.1).
+//! Sorts more records than memory holds: writes sorted runs to disk and merges them on reading.
 //!
-//! Invariant: records are bytes, and come back in the order of their bytes. Memory is one run, and
-//! a record and a buffer for each run that is merged. The disk holds every record twice at most.
-//! Refuses: records over 16 MB, which only damage makes.
+//! Invariant: records are bytes, and come back in the order of their bytes. Memory is about
+//! `run_bytes`; when merging, a record and a buffer for each of at most 64 runs. The disk holds
+//! every record twice at most.
+//! A failing disk is an error, and nothing is retried. Runs that are left stay in the directory,
+//! which is the caller's to delete.
+//! Refuses: records over 16 MiB, which only damage makes; such a record is an error, not skipped.
+//! Source: Knuth, The Art of Computer Programming, 5.4.1.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

@@ -1,7 +1,12 @@
-//! A filter as a tree of conditions, and how it is evaluated.
+//! Evaluates a parsed filter: a tree of conditions over the fields of an exchange.
 //!
-//! Every comparison with an absent field is false. Evaluation compares no names, and allocates only
-//! where a number is compared as text.
+//! Invariant: a comparison, search or list is false for an absent field. Only `Not` makes that
+//! true, which is how `filter/parser.rs` writes `!=` and `!~`.
+//! A text literal is compared with the bytes of a value, and a number with its value as a double.
+//! Text that is no number has no order to a number, so all its comparisons are false.
+//! Evaluation parses no names and compiles nothing. It allocates where a number is compared as
+//! text, and where a field has to be made up, such as `id`.
+//! Its depth is the tree's, which the parser bounds.
 
 use std::borrow::Cow;
 

@@ -1,6 +1,11 @@
-//! Writes an exchange as the journal's line; the format stands in `line.rs`.
+//! Writes an exchange as the journal's line, whole or brief; the format stands in `line.rs`.
 //!
-//! Allocates nothing but what the buffer needs to grow.
+//! Invariant: what is appended is one JSON object and one line feed, at its end. It allocates
+//! nothing but what the buffer needs to grow, and cannot fail.
+//! A new field is written here, read in `line/decode.rs`, and described in `line.rs`. Its place
+//! among the others is fixed by how quotes are closed: each piece begins with the end of the one
+//! before it.
+//! Never here: shortening of addresses and hashing of users, which callers do before.
 
 use std::io::Write;
 use std::net::IpAddr;

@@ -1,6 +1,7 @@
-//! The result of a clustering: groups, and the rows in none.
+//! Defines the result of a clustering: groups, and the rows in none.
 //!
-//! Invariant: a group has at least one member, and its first member is its label.
+//! Plain data, by the row's number in the input. `clusters/describe.rs` sees to it that a group has
+//! at least one member, the first of which is its label. Each row is in one group or in the noise.
 //! Refuses: to know how groups are found.
 
 /// What was found.

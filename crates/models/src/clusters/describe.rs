@@ -3,7 +3,9 @@
 //! The centroid is the sum of a group's rows, which have length 1. So the mean cosine of all pairs
 //! follows from the length of that sum, and no pair is looked at.
 //!
-//! Invariant: the order in which a method found the members changes nothing.
+//! Invariant: the order in which a method found the groups and their members changes nothing. A
+//! group under `members_min` becomes noise, as do rows of zeros.
+//! Places in the order of `clusters/units.rs` come in, rows of the input go out.
 
 use super::cluster::{Cluster, Clusters};
 use super::units::Units;

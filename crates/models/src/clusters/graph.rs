@@ -1,9 +1,11 @@
-//! Which rows are neighbours: one bit for each ordered pair.
+//! Holds which rows are neighbours, one bit for each ordered pair, and sets of rows.
 //!
 //! Bits were chosen over lists. Ten thousand rows take 12.5 MB however many pairs there are. The
 //! neighbours that are left are the bitwise `and` of two sets.
 //!
-//! Invariant: a row is not its own neighbour, and neighbours are mutual.
+//! Invariant: neighbours are mutual. That no row is its own neighbour is kept by
+//! `clusters/pairs.rs`, which links each pair once. A set made by `all` may have bits beyond the
+//! last row; no row has neighbours there.
 
 /// Symmetric; no row is its own neighbour.
 #[derive(Debug)]

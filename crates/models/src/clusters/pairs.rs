@@ -3,7 +3,9 @@
 //! Panels are taken in blocks that stay in the second-level cache while all others pass by. Each
 //! pair of panels is multiplied once.
 //!
-//! Invariant: stopping early does not change which pairs are found.
+//! Invariant: stopping early does not change which pairs are found, because the floor lies below
+//! the limit by twice the rounding. No row is paired with itself.
+//! The products are in `clusters/panels.rs`, the bits in `clusters/graph.rs`.
 
 use super::graph::NeighbourGraph;
 use super::panels::{LANES, PanelLane, Panels, Products, multiply};

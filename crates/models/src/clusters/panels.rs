@@ -1,4 +1,4 @@
-//! Rows packed sixteen by sixteen, and the products of two such panels.
+//! Packs rows sixteen by sixteen, and multiplies two such panels.
 //!
 //! A panel holds the first numbers of sixteen rows, then their second numbers, and so on. A product
 //! of two panels multiplies a number of one row with a vector of the other panel. Nothing is summed
@@ -6,8 +6,11 @@
 //! (docs/DECISIONS.md).
 //!
 //! Invariant: the product of two rows is summed in the order of their numbers, without fused
-//! multiply-add. So it is the same to the bit on every CPU, whatever stands beside the rows.
-//! Stopping early leaves out only what cannot reach the limit, rounding included.
+//! multiply-add. So it is the same to the bit on every CPU, whatever stands beside the rows. A
+//! product that is given up is negative infinity. Its exact value is below the floor given, but for
+//! rounding, which `error_max` bounds.
+//! The floor is the caller's: `pairs.rs` lowers it by that rounding. That rows have length 1 is
+//! kept by `units.rs`.
 
 use multiversion::multiversion;
 

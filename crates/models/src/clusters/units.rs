@@ -1,8 +1,11 @@
-//! Rows scaled to length 1, in an order that depends on nothing but their numbers.
+//! Scales rows to length 1, and puts them in an order that depends on nothing but their numbers.
 //!
-//! Invariant: each row has length 1 in f32, and no zero is negative. Equal rows stay in the order
-//! of their input.
-//! Refuses: numbers that are not finite. Rows of zeros have no direction, and are only listed.
+//! Invariant: each row has length 1 but for the rounding to f32, and no zero is negative. Equal
+//! rows stay in the order of their input.
+//! Two numberings meet here: `row` and `zeros` count as the input does, `order` and `panels` by the
+//! order made here.
+//! Refuses: numbers that are not finite, by row and column. Rows of zeros have no direction, and
+//! are only listed.
 
 use super::panels::Panels;
 

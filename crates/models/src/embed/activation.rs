@@ -1,10 +1,14 @@
-//! Activation functions of a network, over slices: exp, erf and what is made of them.
+//! Computes activation functions of a network over slices: GELU in two forms, ReLU, and the exp and
+//! erf they need.
 //!
 //! Each is plain arithmetic with every fused multiply-add named. So compilers vectorise it, and a
 //! value is the same to the bit on every CPU and at every place in a slice.
 //!
 //! `erf` is the rational approximation of Eigen (`generic_fast_erf_float`), within 5e-7 of it.
-//! `exp` is Cephes' `expf`, within 2 units of the last place.
+//! `exp` is Cephes' `expf`, within 2 units of the last place from -87.3 to 88.37. Beyond, it has
+//! the value at that end, and NaN that of the lower one.
+//! Also here: which function `hidden_act` names; an unknown one is a problem. Softmax and norms are
+//! in `embed/norm.rs`.
 
 use super::model_dir::JsonObject;
 use crate::error::Problem;

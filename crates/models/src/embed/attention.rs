@@ -1,10 +1,13 @@
-//! Attention among the tokens of one text, head by head.
+//! Computes attention among the tokens of one text, head by head.
 //!
 //! Keys and values of a head are packed as panels, so the kernel of the dense layers sums both
-//! products. Eight tokens are worked on at a time. Their scores become shares, and then sums of
-//! values, while they are in the cache.
+//! products. As many tokens are worked on at a time as the kernel has rows, four to eight. Their
+//! scores become shares, and then sums of values, while they are in the cache.
 //!
-//! Invariant: nothing of another text, or of another call, changes a result.
+//! Invariant: nothing of another text, or of another call, changes a result. What buffers still
+//! hold of them is overwritten or left unread.
+//! It takes mixed rows of queries, keys and values, which `embed/encoder.rs` makes. The softmax is
+//! in `embed/norm.rs`. Always in 32-bit floats, whatever the precision of dense layers.
 
 use super::dense::Kernel;
 use super::norm::softmax;

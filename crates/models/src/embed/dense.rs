@@ -1,13 +1,16 @@
-//! Dense layers: rows of numbers times a matrix that was packed when the model was read.
+//! Computes dense layers: rows of numbers times a matrix that was packed when the model was read.
 //!
-//! A panel holds the weights of up to 48 outputs, input by input. A tile of eight rows and 48
-//! outputs is summed in registers while the panel runs through the cache once. With
-//! [`Precision::Bf16`] and [`Precision::Int8`] weights and inputs are rounded (`rounded.rs`), and
-//! summed by AVX-512's instructions for them. Figures: docs/DECISIONS.md.
+//! A panel holds the weights of 48 or 16 outputs, input by input. A tile of four to eight rows and
+//! as many outputs is summed in registers, while the panel runs through the cache once. The CPU
+//! decides the sizes. With [`Precision::Bf16`] and [`Precision::Int8`] weights and inputs are
+//! rounded (`rounded.rs`), and summed by AVX-512's instructions for them. Where the CPU lacks
+//! these, [`Precision::Single`] is used instead. Figures: docs/DECISIONS.md.
 //!
-//! Invariant: a row's sums run over all inputs in order, by fused multiply-add, from zero. So an
-//! answer is the same to the bit whatever rows stand beside it. For [`Precision::Single`] it is
-//! also the same on every CPU.
+//! Invariant: a row's sums run over all inputs in order, from zero; then the bias is added. So an
+//! answer is the same to the bit whatever rows stand beside it. For [`Precision::Single`] each step
+//! is a fused multiply-add, and the answer is also the same on every CPU.
+//! The instructions are in `dense/vector.rs`, activations in `activation.rs`. Shapes are checked by
+//! `encoder.rs`.
 
 use multiversion::multiversion;
 

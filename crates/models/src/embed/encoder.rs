@@ -1,10 +1,15 @@
-//! A BERT encoder: from the tokens of several texts, without padding, to a vector each.
+//! Runs a BERT encoder: from the tokens of several texts, without padding, to a vector each.
 //!
 //! Dense layers take the tokens of all texts as rows of one matrix. Only attention and pooling know
-//! where a text begins. About 128 tokens go together. What a layer writes for the next then stays
-//! in a near cache, and the weights are read once a batch (docs/DECISIONS.md).
+//! where a text begins. Texts go together up to 128 tokens, a longer one alone. What a layer writes
+//! for the next then stays in a near cache, and the weights are read once a batch
+//! (docs/DECISIONS.md).
 //!
-//! Invariant: a text's vector does not depend on the texts beside it.
+//! Invariant: a text's vector does not depend on the texts beside it. Texts have at most as many
+//! tokens as positions, which `embed.rs` checks.
+//! Also here: reading of weights by their names in PyTorch or TensorFlow, and pooling. A tensor
+//! that is missing or of another shape fails the whole model.
+//! Length 1 is made in `embed.rs`, sums in `dense.rs`.
 
 use super::activation::Activation;
 use super::attention::{AttentionScratch, Heads};

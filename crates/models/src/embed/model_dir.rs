@@ -1,7 +1,12 @@
-//! The files of a model's directory, and the keys of its JSON files.
+//! Opens the files of a model's directory, and reads the keys of its JSON files.
 //!
-//! Invariants: a file's size is within its bound before the file is read. Every problem names the
-//! file, and the key where there is one. Nothing outside the directory is opened.
+//! Invariants: no more than its bound is read of a file that is read whole; settings have 1 MiB.
+//! Every problem names the file, and the key where there is one. A path in `modules.json` that
+//! leads upwards or is absolute is refused. Symbolic links are followed, also out of the directory.
+//! A missing file or key, and `null`, is `None` where the caller may do without, else a problem. A
+//! missing flag is off.
+//! What keys mean is in `settings.rs`. `open` has no bound: `embed/tensors.rs` checks what it
+//! reads.
 
 use std::fs::File;
 use std::io::{ErrorKind, Read};

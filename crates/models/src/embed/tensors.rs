@@ -1,12 +1,16 @@
-//! Tensors of a `model.safetensors` file, read one by one.
+//! Reads tensors of a `model.safetensors` file, one by one.
 //!
 //! Format: 8 bytes with the length of the header; the header, a JSON object of `dtype`, `shape` and
 //! `data_offsets` by name; the data.
 //!
-//! Invariants: a number handed out is finite. The size of a tensor is checked against the length of
-//! the file before anything is allocated, and no two share bytes. So what is read takes at most
-//! four times the file.
-//! Refuses: shards (`model.safetensors.index.json`), number formats below eight bits.
+//! Invariants: a float handed out is finite, and an index is below its limit. The size of a tensor
+//! is checked against the length of the file before anything is allocated, and no two share bytes.
+//! So reading each once takes at most four times the file.
+//! A tensor that is missing, or of another shape than wanted, is a problem with its name. One that
+//! nobody asks for may be of any format.
+//! Also here: `half`, which widens binary16. Names of tensors are the callers'.
+//! Refuses: shards (`model.safetensors.index.json`), and formats other than F64, F32, F16, BF16,
+//! I64, I32 and I8.
 
 use std::collections::BTreeMap;
 use std::fs::File;

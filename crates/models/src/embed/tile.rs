@@ -1,6 +1,9 @@
-//! Cache lines of packed numbers, and the tile of sums that a kernel makes of them.
+//! Defines cache lines of packed numbers, and the tile of sums that a kernel makes of them.
 //!
-//! Invariant: both lie on the boundaries of cache lines, as kernels load and store them.
+//! Invariant: both lie on the boundaries of cache lines, so that no load or store crosses one. A
+//! tile has room for the largest kernel: eight rows of 48 sums.
+//! What a kernel does not write of a tile keeps older sums; `embed/dense.rs` and
+//! `embed/attention.rs` read only what was written.
 
 /// Outputs side by side in memory: a cache line, one register of AVX-512.
 pub(super) const LINE: usize = 16;

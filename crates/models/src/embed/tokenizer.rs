@@ -1,14 +1,17 @@
-//! From texts to the numbers that a model has vectors for.
+//! Cuts texts into the numbers that a model has vectors for.
 //!
 //! The `tokenizers` crate reads `tokenizer.json`, so every kind of tokenizer gives the answer that
 //! its users know. Texts that BERT's own kind cuts by plain rules take the short way of
 //! `word_piece.rs`, to the same numbers. Padding and truncation in the file are ignored: they
 //! belong to its author.
 //!
-//! Bounds: a text is looked at up to [`TEXT_BYTES_MAX`]. Cutting ends as soon as there are more
-//! tokens than the model takes.
+//! Bounds: a text over [`TEXT_BYTES_MAX`] is cut there, or refused where it may not be cut. A text
+//! with too many tokens likewise. Only the short way ends early; the crate cuts the whole text
+//! first.
 //!
-//! Invariant: every number handed out is below the vocabulary of the model.
+//! Invariant: every number that is added to [`Tokens`] is below the vocabulary of the model. A
+//! panic of the crate becomes an error.
+//! Pieces for people to look at come from the crate, and no model takes them.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 

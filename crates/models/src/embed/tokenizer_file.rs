@@ -1,5 +1,6 @@
-//! The keys of `tokenizer.json` that decide whether its texts can be cut by plain rules.
+//! Defines the keys of `tokenizer.json` that decide whether its texts can be cut by plain rules.
 //!
+//! Plain data. `embed/word_piece.rs` decides by it.
 //! Refuses: everything else in the file, which the `tokenizers` crate reads.
 
 use serde::Deserialize;

@@ -1,6 +1,10 @@
-//! Texts as a model sees them: the numbers of their tokens.
+//! Holds texts as a model sees them: the numbers of their tokens, one text after the other.
 //!
-//! Invariant: a text is there with all of its tokens, or not at all.
+//! Invariant: a text is there with all tokens that count, or not at all. An error leaves the
+//! earlier texts as they were.
+//! Whether numbers are below a model's vocabulary is seen by `fit`; `embed/tokenizer.rs` keeps it.
+//! Texts of two models must not be mixed in one list.
+//! [`Token`] is plain data for people to look at.
 
 use std::ops::Range;
 

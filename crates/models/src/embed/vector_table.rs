@@ -1,9 +1,15 @@
-//! Static embeddings (Model2Vec): each token has a vector, and a text's vector is their mean.
+//! Computes static embeddings (Model2Vec): each token has a vector, and a text's vector is their
+//! mean.
 //!
 //! As in `model2vec`, unknown tokens are left out, and a text is cut to 512 tokens. Before that it
-//! is cut to 512 times the characters of a median token. A text without known tokens is all zeros.
-//! Weights of tokens lie in the vectors, or beside them (`weights`). Tokens may share vectors
-//! (`mapping`).
+//! is cut to 64 KiB, and to 512 times the characters of a median token. A text without known tokens
+//! is all zeros. Weights of tokens lie in the vectors, or beside them (`weights`). Tokens may share
+//! vectors (`mapping`). The mean divides by the number of tokens, not by their weights.
+//!
+//! Invariant: sums run over tokens in order, in f32, so a text's vector depends on its tokens
+//! alone. Every token has a vector: mapping and tokenizer are checked against their number when
+//! they are read.
+//! Length 1 is made in `embed.rs`. Too long is never an error here.
 
 use super::model_dir::ModelDir;
 use super::tensors::Tensors;

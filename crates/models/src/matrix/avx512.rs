@@ -1,9 +1,11 @@
-//! Packed rows on CPUs with 512-bit registers: eight rows, one column, one instruction.
+//! Multiplies packed rows on CPUs with 512-bit registers: eight rows, one column, one instruction.
 //!
 //! This is written by hand, because the compiler makes 128-bit instructions of the same loop
 //! (docs/DECISIONS.md).
 //!
-//! Invariant: nothing is fused, so sums are those of the portable loop to the bit.
+//! Invariant: nothing is fused, so sums are those of the portable loop in `matrix.rs` to the bit.
+//! It panics where the CPU cannot; `matrix.rs` asks first.
+//! Rows in other orders (`add_rows`) are left to the compiler.
 
 #![expect(unsafe_code, reason = "functions for machines that have AVX-512")]
 

@@ -1,4 +1,7 @@
-//! What a model in ONNX says of itself: what it takes and what it gives.
+//! Defines what a model in ONNX says of itself: what it takes and what it gives.
+//!
+//! Plain data. `onnx.rs` fills it in: inputs as the file states them, outputs as the trial gave
+//! them.
 
 use super::tensor::Data;
 

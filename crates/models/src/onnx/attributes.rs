@@ -1,6 +1,12 @@
-//! A node's attributes (`AttributeProto`), by name and with the type that the operator wants.
+//! Reads a node's attributes (`AttributeProto`), by name and with the type that the operator wants.
 //!
-//! Invariant: an error names the node and the attribute.
+//! An attribute that is absent gives the default, or an empty list. So does one of another type,
+//! since only the field of the wanted type is looked at. Of several with one name the last counts.
+//! Invariant: an error names the node and the attribute, but for a broken message, whose byte
+//! `wire.rs` names.
+//! Also here: the inputs of the trial, so that an operator sees their kinds, and which of them are
+//! constant.
+//! Which values are allowed is the operator's to check.
 
 use super::file::{GraphNode, tensor};
 use super::tensor::{Data, Tensor, TextCode, TextInterner};

@@ -1,8 +1,12 @@
-//! What an operator is, and what it finds when it runs.
+//! Defines what an operator is, and what it finds when it runs: inputs, room for outputs, a budget.
 //!
-//! Invariant: an operator keeps nothing that depends on a run.
-//! Bounds: what a run may write and multiply is counted for each row. So a small file cannot ask
-//! for a large memory or an endless product.
+//! Invariant: no run writes more than 2^18 elements, or takes more than 2^28 products, for each of
+//! its rows. Going beyond is an error. So a small file cannot ask for a large memory or an endless
+//! product. Writing is counted by `room`; operators that multiply matrices must call `spend` first.
+//! Steps of trees are not counted.
+//! An operator must keep nothing that depends on a run, since threads share it. `room` does not
+//! clear: every element must be written.
+//! The order of operators is in `graph.rs`.
 
 use super::tensor::{Element, Shape, Tensor, by_element};
 use crate::trees::TreeScratch;

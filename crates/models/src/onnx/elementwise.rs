@@ -1,7 +1,11 @@
-//! What is computed element by element, of one tensor or of two.
+//! Computes element by element, of one tensor or of two, and repeats the smaller one.
 //!
 //! Invariant: what is repeated along a dimension of size 1, and how, is ONNX's multidirectional
-//! broadcasting.
+//! broadcasting. Shapes that do not go together are an error, as are elements of another kind than
+//! the operator names.
+//! Also here, for `Where` and `Gemm`: the common shape, the steps of a repeated tensor, and a way
+//! through all places.
+//! What is computed is in `operators/`.
 
 use super::call::OperatorCall;
 use super::tensor::{Element, RANK_MAX, Shape, Tensor};

@@ -1,8 +1,12 @@
-//! What is read of an ONNX file (onnx.proto): operators' versions, nodes, constants, inputs and
-//! outputs. Everything else is skipped.
+//! Reads an ONNX file (onnx.proto): versions of operators, nodes, constants, inputs and outputs.
+//! Everything else is skipped.
 //!
-//! Invariant: counts are bounded, and a constant is as large as its data in the file.
-//! Refuses: sparse constants, constants in other files, functions of the model's own.
+//! Invariant: there is one graph, and counts of its parts are bounded. A constant has as many
+//! elements as its shape says, and its data in the file pays for each. Messages of constants and
+//! attributes are kept unread; `tensor` reads one, and `attributes.rs` the other.
+//! Whether names of values fit together is seen in `graph.rs`.
+//! Refuses: sparse constants, constants in other files, functions of the model's own. Also data
+//! types other than float, double, int64, int32, bool and string.
 
 use super::tensor::{Data, Shape, Tensor, TextCode, TextInterner};
 use super::wire::{Message, Wire};

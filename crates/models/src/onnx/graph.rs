@@ -1,9 +1,12 @@
-//! A graph as it is run: nodes in the order of the file, each with its operator, inputs and
-//! outputs.
+//! Reads a graph into the order in which it is run, tries it, and runs it.
 //!
+//! Nodes keep the order of the file, each with its operator, inputs and up to two outputs.
 //! Invariant: a node reads only constants, inputs, and what an earlier node writes. Each value is
-//! written once.
-//! Refuses: to know any operator; the table of `operators.rs` does.
+//! written once. A node that was read has run once, with the rows of the trial.
+//! What a node refuses when it runs ends the run with its name. The budget of a run is in
+//! `call.rs`.
+//! Refuses: to know any operator but `Constant`, which becomes a constant; the table of
+//! `operators.rs` does. Nodes that write three values or more are refused too.
 
 use std::collections::HashMap;
 

@@ -1,6 +1,8 @@
-//! Labels of classes, integers or texts, and the tensor that holds the labels of rows.
+//! Reads the labels of classes, integers or texts, and writes the labels of rows.
 //!
-//! Invariant: there is at least one class.
+//! Invariant: there are 1 to `OUTPUTS_MAX` classes. A class number that is none panics: the
+//! operators that choose classes (`linear.rs`, tree ensembles) stay below their count.
+//! Texts are codes of the model's list (`tensor.rs`). Which class wins is not decided here.
 
 use crate::error::Problem;
 use crate::onnx::attributes::Attributes;

@@ -1,7 +1,11 @@
-//! Numbers of any kind that an operator computes with.
+//! Defines numbers of any kind that an operator computes with: floats, doubles, integers.
 //!
-//! Invariant: a result is rounded once, from a double. Integers wrap around, and a quotient by 0 is
-//! 0.
+//! Invariant: floats and doubles are added, subtracted, multiplied, divided and raised in their own
+//! precision. What goes through `double` and `rounded` is rounded once, from a double. Integers
+//! wrap around, a quotient by 0 is 0, and powers go through doubles. An integer beyond 2^53 loses
+//! digits as a double.
+//! Also here: the inner loop of `product.rs`, which sums in doubles.
+//! Flags and texts are no numbers; `tensor.rs` has all elements.
 
 use multiversion::multiversion;
 

@@ -1,4 +1,4 @@
-//! Every operator that is known, by domain and name.
+//! Lists every operator that is known, by domain and name, with what reads it.
 //!
 //! To add one:
 //!
@@ -6,6 +6,9 @@
 //! 2. a line in the table;
 //! 3. a model in `golden/onnx_models.py`, and what that writes in `golden/onnx/`, as a test asks.
 //!
+//! Invariant: an operator is read only in a version from 7 to 28 of ONNX, or 1 to 5 of ONNX-ML.
+//! Within these, an operator's file sees to what differs by version.
+//! `Constant` stands in no table: `graph.rs` makes a constant of it.
 //! Refuses: everything else, by node and name, and versions of operators that nobody here has read.
 
 mod arg_max;

@@ -1,5 +1,11 @@
-//! What makes scores of sums: `post_transform` of the operators of ONNX-ML, as in ONNX Runtime's
+//! Makes scores of sums: `post_transform` of the operators of ONNX-ML, as in ONNX Runtime's
 //! ml_common.h.
+//!
+//! Invariant: scores of one row are changed in place, and no other row is looked at. `apply_to_any`
+//! changes a single score by `PROBIT` alone; `apply` is for two or more.
+//! Also here: the logistic and probit functions that classifiers of one sum use. An unknown name is
+//! a problem of the node.
+//! The transforms of LightGBM's and XGBoost's own files are in `trees/transform.rs`.
 
 use crate::error::Problem;
 use crate::onnx::attributes::Attributes;

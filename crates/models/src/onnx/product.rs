@@ -1,7 +1,9 @@
-//! Products of matrices.
+//! Multiplies a row with a matrix, for `Gemm`, `MatMul` and linear models.
 //!
-//! Sums are taken in double precision and rounded once. ONNX Runtime adds floats, so floats differ
-//! by what it rounds on its way.
+//! Invariant: sums are taken in double precision, in the order of the row, and handed over
+//! unrounded. The operator rounds once. ONNX Runtime adds floats, so floats differ by what it
+//! rounds on its way.
+//! Sizes must fit, else it panics; operators check them, and count the products (`call.rs`) before.
 
 use super::numeric::{ABREAST, Numeric};
 

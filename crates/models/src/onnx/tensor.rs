@@ -1,8 +1,12 @@
-//! What flows along the edges of a graph: numbers, flags or texts of up to four dimensions.
+//! Defines what flows along the edges of a graph: numbers, flags or texts of up to four dimensions.
 //!
 //! A text is a number in the model's list of texts, so a label is copied like an integer.
 //!
-//! Invariant: there are as many elements as the shape says.
+//! Invariant: [`Tensor::new`] refuses what has not as many elements as its shape says. The fields
+//! are open: `call.rs` sets both at once when it makes room, and nothing else may set one of them.
+//! A shape has at most 2^40 elements, and no product of its sizes overflows.
+//! More than four dimensions, and more than 2^20 texts, are errors.
+//! Also here: arithmetic of shapes and axes. Repeating by shape is in `elementwise.rs`.
 
 use std::collections::HashMap;
 

@@ -1,10 +1,12 @@
-//! The wire format of Protocol Buffers (protobuf.dev, "Encoding"), read where it lies.
+//! Reads the wire format of Protocol Buffers (protobuf.dev, "Encoding") where it lies.
 //!
-//! A message is a piece of the file, and its fields are found as they are asked for.
+//! A message is a piece of the file, and its fields are found as they are asked for, in the order
+//! of the file. What a field's number means is in `file.rs` and `attributes.rs`.
 //!
 //! Invariant: nothing is read outside a message. Reading allocates nothing but the numbers of a
-//! list, each of which takes a byte of the file.
-//! Refuses: groups, which no file of ONNX holds.
+//! list, each of which takes at least a byte of the file. Damage is an error with the byte, and
+//! ends the message. A value of another wire type than wanted is an error without a place.
+//! Refuses: groups, which no file of ONNX holds, unknown wire types, and field 0.
 
 use crate::error::Problem;
 

@@ -1,6 +1,9 @@
-//! What a model of trees says of itself, and how its format is found.
+//! Tells a file's format by its first bytes, and defines what a model of trees says of itself.
 //!
-//! Invariant: a format is told by the first bytes, never by the name of a file.
+//! Invariant: a format is told by the first bytes, never by the name of a file: `tree` is
+//! LightGBM's. `{` is XGBoost's, as JSON where a quote or `}` follows, else as UBJSON. Everything
+//! else is a problem, as is a file of 4 GiB or more.
+//! [`AboutTrees`] is plain data; `lightgbm.rs` and `xgboost.rs` fill it in.
 
 use crate::error::Problem;
 

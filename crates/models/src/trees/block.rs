@@ -1,6 +1,7 @@
-//! Blocks of rows that are evaluated at once, and the codes of their values.
+//! Defines the size of a block of rows that are evaluated at once, and the codes of left and right.
 //!
-//! Invariant: 0 goes left and 255 goes right whatever a test's limit is.
+//! Plain data. That 0 goes left and 255 right, whatever a split's limit, holds because `columns.rs`
+//! makes no limit above 254. Numbers of leaves are bytes too (`build.rs`).
 
 /// Rows of a block.
 pub(super) const LANES: usize = 64;

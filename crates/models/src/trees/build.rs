@@ -1,7 +1,12 @@
-//! From trees as read to what is evaluated: columns, tests for blocks of rows, steps for walks.
+//! Compiles trees as read into what is evaluated: columns, tests for blocks of rows, steps for
+//! walks.
 //!
 //! Invariant: each split and leaf is reached at most once from its root, so evaluation ends. What
-//! is not reached is left out: XGBoost keeps pruned nodes.
+//! is not reached gets no test and no step: XGBoost keeps pruned nodes. A test stands before those
+//! below it, and leaves stand from left to right, which `score.rs` relies on.
+//! A tree of more than 256 leaves gets steps only. Refused as a [`Problem`] with its tree: a node
+//! reached twice, 2^24 columns of tests, 2^32 steps.
+//! Codes of values are in `columns.rs`. Limits, leaves and features are checked by the readers.
 //! Refuses: recursion, whatever the depth of a tree.
 
 use std::ops::Range;

@@ -1,9 +1,13 @@
-//! Sets of categories as columns: for each category, the sets of a feature that hold it.
+//! Turns sets of categories into columns: for each category, the sets of a feature that hold it.
 //!
-//! A row touches only the columns whose set holds its category, instead of asking all of them. A
-//! code is 0 for left and 255 for right.
+//! All columns of a feature are filled with the code of a category outside. Then only those whose
+//! set holds the row's category are turned over, instead of asking all sets. A code is 0 for left
+//! and 255 for right.
 //!
-//! Invariant: the columns of a feature stand side by side.
+//! Invariant: a feature's sets have columns side by side, in the order in which they were added.
+//! `add` comes before `finish`, and `finish` before filling; `columns.rs` calls them so. A missing
+//! value takes its own code in each column, a category in no set that of outside.
+//! What number is a category is in `number.rs`.
 
 use super::block::{LANES, LEFT, RIGHT};
 use super::forest::{Branch, Set};

@@ -1,4 +1,5 @@
-//! Rows as small numbers: which side a value takes in each test that a model makes of a feature.
+//! Turns rows into small numbers: which side a value takes in each test that a model makes of a
+//! feature.
 //!
 //! A scale holds the distinct limits of a feature, sorted. The code of a value is how many of them
 //! lie below it. Then `value <= limits[k]` is `code <= k`, exactly, whatever the precision, and
@@ -9,7 +10,10 @@
 //! nodes that send it right. Each distinct set of categories has its own column (`categories.rs`),
 //! and so has each value that a feature is asked to equal.
 //!
-//! Invariant: a node's limit is below 255, so 0 is always left and 255 always right.
+//! Invariant: a node's limit is below 255, so 0 is always left and 255 always right. Filling writes
+//! every column, so codes of an earlier call do not matter.
+//! That limits are no NaN is kept by the readers; `build.rs` refuses more columns than
+//! [`COLUMNS_MAX`].
 
 use std::collections::HashMap;
 

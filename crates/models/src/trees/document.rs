@@ -1,10 +1,14 @@
-//! What JSON and UBJSON both hold, as XGBoost writes it: maps, lists, texts, long arrays of
-//! numbers.
+//! Defines what JSON and UBJSON both hold, as XGBoost writes it, and reads values out of it by
+//! path.
 //!
-//! Arrays of one kind of number are kept as such.
+//! Maps, lists, texts, numbers and truths. Arrays of one kind of number are kept as such, integers
+//! among floats as floats. Floats are f32, as XGBoost's are.
 //!
-//! Invariants: nothing nests deeper than [`DEPTH_MAX`], so reading may recurse. The memory taken is
-//! at most a small multiple of the bytes read.
+//! Bounds: `json.rs` and `ubjson.rs` refuse what nests deeper than [`DEPTH_MAX`], so walking may
+//! recurse. Memory is proportional to the bytes read: tens of bytes for each at worst.
+//! Invariant: every problem of a value names its path (`learner.objective`). A key given twice is
+//! found by its first value.
+//! Never here: what keys mean, which `xgboost.rs` knows.
 
 use crate::error::Problem;
 

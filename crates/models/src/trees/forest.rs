@@ -1,10 +1,13 @@
-//! Trees as the readers of all formats hand them over: splits, leaves, and the transform of sums.
+//! Defines trees as the readers of all formats hand them over: splits, leaves, and the transform of
+//! sums.
 //!
 //! There is one form for all formats, because their tests differ only in which side a value takes.
-//! XGBoost's `x < t` is written as `x <= t'` with t' the next smaller float. So every numerical
-//! test is [`Test::UpTo`].
+//! XGBoost's `x < t` is written as `x <= t'` with t' the next smaller float. So every test of order
+//! is [`Test::UpTo`]; equality ([`Test::Is`]) is ONNX's alone.
 //!
-//! Invariant: limits and leaves are finite, features and sets exist. That splits form a tree is
+//! Plain data. Its readers (`lightgbm.rs`, `xgboost.rs`, ONNX's `tree_ensemble.rs`) keep these: no
+//! limit is NaN, features, sets and outputs exist, and children are within their lists. Leaves are
+//! finite, but for the infinities that pad ONNX's minima and maxima. That splits form a tree is
 //! checked by `build.rs`.
 
 use super::number::Leaf;

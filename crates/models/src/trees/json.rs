@@ -1,9 +1,13 @@
-//! JSON as XGBoost writes it (RFC 8259, and `NaN` and `Infinity` for numbers), into a [`Document`].
+//! Reads JSON as XGBoost writes it (RFC 8259, and `NaN` and `Infinity` for numbers), into a
+//! [`Document`].
 //!
 //! It is read by hand for two reasons. A decimal becomes the nearest float in one rounding, as in
 //! XGBoost's reader; and arrays of numbers stay arrays of numbers.
 //!
-//! Invariant: an error names the byte.
+//! Invariant: an error names the byte. Nothing nests deeper than [`DEPTH_MAX`].
+//! A number without point and exponent is an integer, and must fit 64 bits. Each half of an escaped
+//! surrogate pair becomes U+FFFD. Control characters in strings are not refused.
+//! Never here: items and linear models, which serde_json reads.
 
 use super::document::{DEPTH_MAX, Document, Elements};
 use crate::error::Problem;

@@ -1,9 +1,14 @@
-//! LightGBM's text model (`GBDT::LoadModelFromString` and `Tree::Tree` of LightGBM 4).
+//! Reads LightGBM's text model (`GBDT::LoadModelFromString` and `Tree::Tree` of LightGBM 4).
 //!
-//! A file is a header of `key=value` lines, then trees of such lines, each begun by `Tree=`, then a
-//! line that begins something else. A file that ends before that line was cut short.
+//! A file is a header of `key=value` lines, then trees of such lines, each begun by `Tree=`, then
+//! `end of trees` or the list of importances. A file that ends before that line was cut short. Keys
+//! that are not known are ignored, and of a key given twice the last counts.
 //!
-//! Refuses: trees with linear leaves.
+//! Invariant: children, features and sets exist, leaves are finite, and no limit is NaN. Problems
+//! name a tree and key, or a line; the first one ends reading.
+//! That splits form a tree is checked by `build.rs`; scores of margins are made in `transform.rs`.
+//! Refuses: linear leaves, unknown objectives and versions, a number of trees other than the
+//! header's.
 
 use std::collections::HashMap;
 use std::str::FromStr;

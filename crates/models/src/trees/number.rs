@@ -1,7 +1,10 @@
-//! The two precisions: what a caller's rows are made of, and what a model adds up in.
+//! Defines the two precisions: what a caller's rows are made of, and what a model adds up in.
 //!
-//! Invariant: XGBoost reads, compares and adds in f32, LightGBM in f64. Nothing is added in the
-//! other precision, so sums are the libraries' to the bit.
+//! Invariant: XGBoost's margins are added in f32, LightGBM's in f64, so they are the libraries' to
+//! the bit. A row's double is rounded to f32 before XGBoost's tests see it.
+//! Also by precision: what number is a category, and the formulas of logistic and softmax as each
+//! library has them. XGBoost's softmax sums in double precision, as there.
+//! Which formula an objective uses is in `transform.rs`. ONNX's ensembles use both precisions.
 
 use std::fmt::Debug;
 

@@ -1,11 +1,14 @@
 //! Evaluates a program: blocks of rows against all nodes of a tree, or one row down the trees.
 //!
-//! A block asks every split of a tree, of 64 rows at once: two comparisons of bytes, no branch. One
-//! row walks eight trees at a time, so that their waits overlap. Eight rows of a block do the same
-//! down a tree with too many leaves. Figures: docs/DECISIONS.md.
+//! A block asks every split of a tree, of 64 rows at once: two comparisons of bytes, no branch. Up
+//! to eight rows are walked one by one, each down eight trees at a time, so that their waits
+//! overlap. Eight rows of a block do the same down a tree of more than 256 leaves. Figures:
+//! docs/DECISIONS.md.
 //!
 //! Invariant: each output adds its trees in the order of the file, whichever way they are
 //! evaluated. So sums do not depend on how many rows come together.
+//! The shape of rows is the caller's to check: `trees.rs` does, and ONNX's operators. Compiling is
+//! in `build.rs`.
 
 use multiversion::multiversion;
 

@@ -1,6 +1,7 @@
-//! Buffers of scoring, which the caller keeps from one call to the next.
+//! Holds the buffers of scoring, which the caller keeps from one call to the next.
 //!
-//! Invariant: what a call left in them changes no later result.
+//! Plain memory that only grows. What a call left in it changes no later result, because `score.rs`
+//! and `columns.rs` write all that they read. One scratch serves one call at a time, of any model.
 
 use super::block::LANES;
 

@@ -1,6 +1,10 @@
-//! What makes scores of a row's margins: the objective's transform.
+//! Makes scores of a row's margins: the objective's transform.
 //!
-//! LightGBM: `ConvertOutput` of its objectives. XGBoost: `PredTransform` of its objectives.
+//! Invariant: one row at a time, and each score of it is written. There are as many scores as
+//! margins, but for `Largest`, which gives the number of a class.
+//! Which objective has which transform is in `lightgbm.rs` and `xgboost.rs`; logistic, exponential
+//! and softmax by precision are in `number.rs`. ONNX has its own in `onnx/post_transform.rs`.
+//! Sources: LightGBM's `ConvertOutput` and XGBoost's `PredTransform` of their objectives.
 
 use super::number::Leaf;
 

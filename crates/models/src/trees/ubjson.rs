@@ -1,7 +1,10 @@
-//! UBJSON (ubjson.org, draft 12) as XGBoost writes it, into a [`Document`].
+//! Reads UBJSON (ubjson.org, draft 12) as XGBoost writes it, into a [`Document`].
 //!
-//! Invariant: what a length promises must be there before anything is allocated for it.
-//! Refuses: high-precision numbers and typed objects, which XGBoost does not write.
+//! Invariant: what a length promises must be there before anything is allocated for it. An error
+//! names the byte. Nothing nests deeper than [`DEPTH_MAX`].
+//! Doubles are rounded to f32. A whole document is read; bytes behind it are an error.
+//! Refuses what XGBoost does not write: high-precision numbers, objects with a type or a count,
+//! arrays of a type that is no number, no-ops.
 
 use super::document::{DEPTH_MAX, Document, Elements};
 use crate::error::Problem;

@@ -1,12 +1,17 @@
-//! XGBoost's model, from JSON or UBJSON (doc/model.schema and `RegTree::LoadModel` of XGBoost 3;
-//! files since 1.0).
+//! Reads XGBoost's model out of a [`Document`] of JSON or UBJSON (files since 1.0).
 //!
 //! The leaves of a dart tree are multiplied by its weight here. XGBoost rounds that product to a
-//! float before it adds it, so nothing is lost. All trees count, as in `Booster.predict`.
-//! scikit-learn's wrapper of XGBoost stops at `best_iteration`: slice such a model before you save
-//! it. Categories are numbers; the names that XGBoost 3.1 keeps for data frames are not read.
+//! float before it adds it, so nothing is lost. Base scores become margins here too. All trees
+//! count, as in `Booster.predict`. scikit-learn's wrapper of XGBoost stops at `best_iteration`:
+//! slice such a model before you save it. Categories are numbers; the names that XGBoost 3.1 keeps
+//! for data frames are not read.
 //!
-//! Refuses: `gblinear`, and trees whose leaves hold several values (`multi_output_tree`).
+//! Invariant: children, features, outputs and sets exist, leaves are finite, and no limit is NaN.
+//! The first problem ends reading, with the path of its key.
+//! Bytes are parsed in `json.rs` and `ubjson.rs`; that nodes form a tree is checked by `build.rs`.
+//! Refuses: unknown objectives, `gblinear`, and trees whose leaves hold several values
+//! (`multi_output_tree`).
+//! Source: doc/model.schema and `RegTree::LoadModel` of XGBoost 3.
 
 use super::about::{AboutTrees, TreeFormat};
 use super::document::{Document, ValueAt};

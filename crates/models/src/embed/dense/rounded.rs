@@ -1,11 +1,14 @@
-//! Inputs and weights in fewer bits, packed so that a kernel's splat takes several at once.
+//! Rounds inputs and weights to fewer bits, packed so that a kernel's splat takes several at once.
 //!
 //! bfloat16: two to a number of a panel, each rounded to the nearest, ties to even. Bytes: four to
 //! a number. The weights of an output are rounded to -127..=127. A row of inputs is rounded to
-//! 0..=255 between its own least and most.
+//! 0..=255 between its own least and most, 0 included; 0 stays exactly 0.
 //!
 //! Invariants: no other row changes how a row is rounded. Sums of products of bytes are whole
-//! numbers, so they are exact; [`rescale`] makes floats of them.
+//! numbers, so they are exact; [`rescale`] makes floats of them. They fit 32 bits up to 65,536
+//! inputs, which `embed/settings.rs` bounds.
+//! Weights are finite (`embed/tensors.rs`). An input that is not finite gives a number of no
+//! meaning here.
 
 use multiversion::multiversion;
 

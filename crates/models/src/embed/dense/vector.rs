@@ -1,10 +1,13 @@
-//! Kernels for CPUs with registers of 256 and 512 bits.
+//! Sums tiles by the registers of 256 and 512 bits: kernels for AVX2, AVX-512, bfloat16 and bytes.
 //!
-//! A tile holds as many sums as registers do. Each number of a row is splatted, and multiplied with
-//! a line of the panel. This is written by hand, because the compiler does not keep the sums of the
-//! same loop in registers.
+//! A tile's sums stay in registers. Each number of a row is splatted, and multiplied with a line of
+//! the panel. This is written by hand, because the compiler does not keep the sums of the same loop
+//! in registers.
 //!
-//! Invariant: a kernel runs only where the CPU has its instructions, which it asserts.
+//! Invariant: a kernel runs only where the CPU has its instructions, and reads only within rows and
+//! panel. It asserts both, so a wrong call panics.
+//! The kernel of bytes leaves whole numbers as the bits of floats, and `dense/rounded.rs` makes
+//! floats of them. Which kernel is used is decided in `dense.rs`.
 
 #![expect(unsafe_code, reason = "functions for machines that have AVX2 or AVX-512")]
 

@@ -1,4 +1,8 @@
-//! `ArgMax` and `ArgMin`.
+//! Finds the place of the largest or smallest element along an axis: `ArgMax` and `ArgMin`.
+//!
+//! Of equal elements the first counts, or the last where the node says so. NaN counts only where it
+//! comes first.
+//! Refuses: flags and texts.
 
 use crate::error::Problem;
 use crate::onnx::attributes::Attributes;

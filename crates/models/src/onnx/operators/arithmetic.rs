@@ -1,4 +1,9 @@
-//! `Add`, `Sub`, `Mul`, `Div`, `Pow` of two tensors; `Sum`, `Min`, `Max` of any number of them.
+//! Computes `Add`, `Sub`, `Mul`, `Div` and `Pow` of two tensors; `Sum`, `Min` and `Max` of any
+//! number of them.
+//!
+//! Both sides are of one kind, floats, doubles or integers, and computed in it (`numeric.rs`). The
+//! smaller is repeated (`elementwise.rs`). NaN wins in a minimum and a maximum.
+//! Refuses: operands of different kinds, flags and texts.
 
 use crate::onnx::call::{Operator, OperatorCall};
 use crate::onnx::elementwise::pairwise;

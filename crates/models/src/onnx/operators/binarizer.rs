@@ -1,4 +1,6 @@
-//! `Binarizer` of ONNX-ML.
+//! Computes `Binarizer` of ONNX-ML: 1 above a threshold, else 0, also for NaN.
+//!
+//! Refuses: anything but floats.
 
 use crate::error::Problem;
 use crate::onnx::attributes::Attributes;

@@ -1,6 +1,8 @@
-//! `Cast`.
+//! Computes `Cast` between numbers and flags; texts stay texts.
 //!
-//! Refuses: numbers to texts, and texts to numbers.
+//! Integers are cut towards 0 and held within 64 or 32 bits; NaN becomes 0. Any number but 0 is
+//! true.
+//! Refuses: numbers or flags to texts, and texts to numbers.
 
 use crate::error::Problem;
 use crate::onnx::attributes::Attributes;

@@ -1,4 +1,7 @@
-//! `Clip`.
+//! Computes `Clip` of floats, doubles or integers, between bounds that are attributes or inputs.
+//!
+//! An attribute wins over an input. A bound that is an input must be one number of the same kind.
+//! NaN stays NaN, and a least bound above the most gives the most.
 
 use crate::error::Problem;
 use crate::onnx::attributes::Attributes;

@@ -1,4 +1,8 @@
-//! `Equal`, `Less`, `Greater` and their like; `And`, `Or`, `Xor`.
+//! Computes `Equal`, `Less`, `LessOrEqual`, `Greater` and `GreaterOrEqual`; `And`, `Or` and `Xor`
+//! of flags.
+//!
+//! Both sides are of one kind, and repeated to one shape (`elementwise.rs`). Flags and texts can be
+//! equal, but have no order here: that is an error.
 
 use crate::onnx::call::{Operator, OperatorCall};
 use crate::onnx::elementwise::pairwise;

@@ -1,4 +1,6 @@
-//! `Concat`.
+//! Computes `Concat` of values of one kind, whichever it is.
+//!
+//! Refuses, when it runs: values of different kinds, or of sizes that differ beside the axis.
 
 use crate::error::Problem;
 use crate::onnx::attributes::Attributes;

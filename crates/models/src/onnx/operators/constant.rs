@@ -1,4 +1,9 @@
-//! The node `Constant`, which is no operator: its value is known when the graph is read.
+//! Reads the value of the node `Constant`, which is no operator: it is known when the graph is
+//! read.
+//!
+//! Read are `value`, `value_float`, `value_int`, and the lists of these two. Texts stand in `value`
+//! only.
+//! Refuses: `value_string`, `value_strings` and `sparse_value`, as a node without a value.
 
 use crate::error::Problem;
 use crate::onnx::attributes::Attributes;

@@ -1,4 +1,7 @@
-//! `ConstantOfShape`.
+//! Computes `ConstantOfShape`: fills a shape, given as data, with one element.
+//!
+//! A size below 0 counts as 0. The shape is known only when it runs, so `call.rs` bounds it.
+//! Refuses: more than four dimensions, and a value that is not one element.
 
 use crate::error::Problem;
 use crate::onnx::attributes::Attributes;

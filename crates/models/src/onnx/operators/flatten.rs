@@ -1,4 +1,6 @@
-//! `Flatten`.
+//! Computes `Flatten`: makes a table of a value, split before an axis. Elements may be of any kind.
+//!
+//! An axis that the value lacks is an error when it runs.
 
 use crate::error::Problem;
 use crate::onnx::attributes::Attributes;

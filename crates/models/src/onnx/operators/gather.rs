@@ -1,4 +1,7 @@
-//! `Gather`, and `ArrayFeatureExtractor` of ONNX-ML.
+//! Computes `Gather`, and `ArrayFeatureExtractor` of ONNX-ML, which takes from the last axis.
+//!
+//! Elements may be of any kind. An index below 0 counts from the end.
+//! Refuses, when it runs: indices that are no integers, or outside the axis.
 
 use crate::error::Problem;
 use crate::onnx::attributes::Attributes;

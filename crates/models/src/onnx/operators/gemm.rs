@@ -1,6 +1,8 @@
-//! `Gemm`.
+//! Computes `Gemm`: `alpha * A * B + beta * C` of floats or doubles.
 //!
-//! Refuses: `transA`.
+//! Sums are taken in doubles (`product.rs`), and the result is rounded once. C is repeated to the
+//! shape of the result.
+//! Refuses: `transA`, integers, and matrices of other than two dimensions.
 
 use crate::error::Problem;
 use crate::onnx::attributes::Attributes;

@@ -1,4 +1,8 @@
-//! `Identity`, `Dropout` and `ZipMap`, which change nothing when a model is asked.
+//! Copies a value for `Identity`, `Dropout` and `ZipMap`, which change nothing when a model is
+//! asked.
+//!
+//! The classes of `ZipMap` are read in `onnx.rs`, as names of columns. The mask of `Dropout` is not
+//! written: it has no elements.
 
 use crate::onnx::call::{Operator, OperatorCall};
 use crate::onnx::tensor::Tensor;

@@ -1,4 +1,7 @@
-//! `Imputer` of ONNX-ML.
+//! Computes `Imputer` of ONNX-ML: puts a number in place of another, which may be NaN.
+//!
+//! Floats and doubles take the float settings, integers the others. There is one number for all
+//! columns, or one for each; another count is an error when it runs.
 
 use crate::error::Problem;
 use crate::onnx::attributes::Attributes;

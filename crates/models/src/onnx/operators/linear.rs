@@ -1,7 +1,12 @@
-//! `LinearRegressor` and `LinearClassifier` of ONNX-ML: products with constant coefficients.
+//! Computes `LinearRegressor` and `LinearClassifier` of ONNX-ML: products with constant
+//! coefficients.
 //!
-//! A linear classifier of one sum, and what becomes of scores, are as in ONNX Runtime
+//! Rows may be floats, doubles or integers. Sums are taken in doubles (`product.rs`), and scores
+//! are floats. The label is that of the largest sum, the first of equal ones, before scores are
+//! transformed. A linear classifier of one sum, and what becomes of scores, are as in ONNX Runtime
 //! (linearclassifier.cc).
+//! Refuses: rows of another width than the coefficients, and intercepts that are not one for each
+//! output.
 
 use crate::error::Problem;
 use crate::onnx::attributes::Attributes;

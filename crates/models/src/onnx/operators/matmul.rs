@@ -1,4 +1,7 @@
-//! `MatMul`.
+//! Computes `MatMul` of floats or doubles: rows of any dimensions by a matrix or a list.
+//!
+//! Sums are taken in doubles (`product.rs`) and rounded once.
+//! Refuses: integers, and a right side of three dimensions or more.
 
 use crate::onnx::call::{Operator, OperatorCall};
 use crate::onnx::numeric::Numeric;

@@ -1,4 +1,9 @@
-//! `Normalizer` of ONNX-ML.
+//! Computes `Normalizer` of ONNX-ML: divides rows by their largest number, or by their L1 or L2
+//! norm.
+//!
+//! The result is floats, whatever the numbers. A norm of 0 divides by 1. The largest number is
+//! taken with its sign, as in ONNX Runtime. Squares are taken in the precision of the numbers, and
+//! integers wrap around.
 
 use crate::error::Problem;
 use crate::onnx::attributes::Attributes;

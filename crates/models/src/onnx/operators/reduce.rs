@@ -1,7 +1,10 @@
-//! `ReduceSum`, `ReduceMean` and their like.
+//! Computes `ReduceSum`, `ReduceMean`, `ReduceProd`, `ReduceMin`, `ReduceMax`, `ReduceSumSquare`,
+//! `ReduceL1` and `ReduceL2`.
 //!
-//! Sums of floats are taken in double precision and rounded once.
-//! Refuses: reductions along axes that do not stand side by side.
+//! All are taken in double precision, in the order of elements, and rounded once, also for
+//! integers. NaN wins in a minimum and a maximum. Without axes, everything becomes one element.
+//! Refuses: axes that do not stand side by side, axes that are no constant, `noop_with_empty_axes`,
+//! flags and texts.
 
 use crate::error::Problem;
 use crate::onnx::attributes::Attributes;

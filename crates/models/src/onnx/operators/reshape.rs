@@ -1,4 +1,7 @@
-//! `Reshape`.
+//! Computes `Reshape`: 0 keeps a size, and one -1 takes what is left. Elements may be of any kind.
+//!
+//! A shape of another number of elements is an error when it runs.
+//! Refuses: a shape that is no constant, and more than four dimensions. `allowzero` is not read.
 
 use crate::error::Problem;
 use crate::onnx::attributes::Attributes;

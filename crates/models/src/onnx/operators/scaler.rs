@@ -1,4 +1,7 @@
-//! `Scaler` of ONNX-ML.
+//! Computes `Scaler` of ONNX-ML: `(x - offset) * scale`, one of each for every column or for all.
+//!
+//! Floats are computed as floats, doubles and integers as doubles. The result is floats.
+//! Refuses: offsets and scales that differ in number, and rows of another width.
 
 use crate::error::Problem;
 use crate::onnx::attributes::Attributes;

@@ -1,4 +1,7 @@
-//! `Where`.
+//! Computes `Where`: the first value where a flag is set, else the second.
+//!
+//! Values may be of any kind, both of the same. All three are repeated to one shape
+//! (`elementwise.rs`). Refuses anything but flags as the condition.
 
 use crate::onnx::call::{Operator, OperatorCall};
 use crate::onnx::elementwise::{Places, broadcast, steps};

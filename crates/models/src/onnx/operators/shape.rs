@@ -1,4 +1,6 @@
-//! `Shape`.
+//! Computes `Shape`: all sizes of a value, as integers.
+//!
+//! `start` and `end` of version 15 are not read.
 
 use crate::onnx::call::{Operator, OperatorCall};
 use crate::onnx::tensor::{Shape, Tensor};

@@ -1,6 +1,7 @@
-//! `Slice`.
+//! Computes `Slice` forwards, of elements of any kind.
 //!
-//! Refuses: steps that go backwards.
+//! Starts and ends beyond an axis are cut to it; below 0 they count from the end.
+//! Refuses: steps that go backwards, and starts, ends, axes or steps that are no constants.
 
 use crate::error::Problem;
 use crate::onnx::attributes::Attributes;

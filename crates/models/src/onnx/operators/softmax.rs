@@ -1,6 +1,8 @@
-//! `Softmax` and `LogSoftmax`.
+//! Computes `Softmax` and `LogSoftmax` of floats or doubles.
 //!
-//! Sums of floats are taken in double precision and rounded once.
+//! Sums are taken in double precision, and results rounded once. Before version 13 all axes from
+//! the given one on count as one, and the default axis is 1; since then it is the last.
+//! Refuses: integers. The softmax of ONNX-ML's scores is in `post_transform.rs`.
 
 use crate::error::Problem;
 use crate::onnx::attributes::Attributes;

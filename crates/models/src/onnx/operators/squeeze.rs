@@ -1,4 +1,9 @@
-//! `Squeeze` and `Unsqueeze`.
+//! Computes `Squeeze` and `Unsqueeze`: removes or adds dimensions of size 1. Elements may be of any
+//! kind.
+//!
+//! Without axes, `Squeeze` removes all of them. A named axis of another size stays, which ONNX
+//! calls an error.
+//! Refuses: axes that are no constants, and `Unsqueeze` without axes.
 
 use crate::error::Problem;
 use crate::onnx::attributes::Attributes;

@@ -1,5 +1,6 @@
-//! `Transpose` of a table.
+//! Computes `Transpose` of a table, of elements of any kind.
 //!
+//! `perm` of `[0, 1]` copies; anything else turns the table.
 //! Refuses: tensors of other than two dimensions.
 
 use crate::error::Problem;

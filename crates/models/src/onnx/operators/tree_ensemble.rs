@@ -1,4 +1,4 @@
-//! `TreeEnsembleRegressor` and `TreeEnsembleClassifier` of ONNX-ML 1 and 3, run by the evaluator of
+//! Runs `TreeEnsembleRegressor` and `TreeEnsembleClassifier` of ONNX-ML 1 and 3 by the evaluator of
 //! [`crate::Trees`].
 //!
 //! The specification does not say what a class without a vote is, nor what two classes with one sum
@@ -6,7 +6,10 @@
 //! regressor is transformed by `PROBIT` alone, also as there.
 //!
 //! Invariant: floats are compared and added as floats, doubles as doubles, in the order of the
-//! file.
+//! file. The input of the trial decides which.
+//! Refuses: rows of integers, and `TreeEnsemble` of ONNX-ML 5, which stands in no table.
+//! `nodes.rs` and `votes.rs` read attributes, `program.rs` compiles; `classifier.rs` and
+//! `regressor.rs` finish a row.
 
 mod classifier;
 mod nodes;

@@ -1,6 +1,8 @@
-//! Functions of one tensor, element by element: `Neg` to `Round`, `Not`, `IsNaN`.
+//! Computes functions of one tensor, element by element: `Neg` to `Round`, `Not` of flags, `IsNaN`.
 //!
-//! Functions of floats are taken in double precision and rounded once.
+//! Results are taken in double precision and rounded once, also for integers, which lose digits
+//! beyond 2^53. `Relu` stays in its own precision. NaN stays NaN.
+//! Refuses: functions of flags and texts, and `IsNaN` of integers.
 
 use crate::onnx::call::{Operator, OperatorCall};
 use crate::onnx::elementwise::each;

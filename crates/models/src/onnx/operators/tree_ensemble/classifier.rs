@@ -1,4 +1,11 @@
-//! `TreeEnsembleClassifier`.
+//! Computes `TreeEnsembleClassifier`: labels and scores of rows from the sums of their votes.
+//!
+//! One, two and more classes finish each in their own way, as in ONNX Runtime. Base values are
+//! added after the trees. Of three or more classes with equal sums the first wins.
+//! Invariant: scores hold one float for each class, written for every row; the label is chosen
+//! before scores are transformed.
+//! Which classes have a vote is counted by `votes.rs`, in sums behind those of the classes. Rows of
+//! fewer features than the trees ask for are an error.
 
 use super::precision::{TreeFloat, base};
 use super::program::read_program;

@@ -1,10 +1,12 @@
-//! Nodes of the trees, by tree and number.
+//! Reads the nodes of all trees, by tree and number, and makes tests of their comparisons.
 //!
 //! Every comparison of the specification is one of two tests: at most a limit, or equal to a value.
 //! `x < v` is `x <= v'` with v' the next smaller number, and what remains is the other side.
 //!
-//! Invariant: features and limits are checked here. That nodes form a tree is checked by
-//! `build.rs`.
+//! Invariant: there is one of each attribute for each node, and no node twice. A feature is below
+//! `FEATURES_MAX`, and a limit is neither NaN nor one that nothing is below. That nodes form a tree
+//! is checked by `trees/build.rs`, that children exist by `program.rs`.
+//! Nodes of one tree must stand together; a tree that comes again counts as another.
 
 use std::collections::HashMap;
 use std::ops::Range;

@@ -1,4 +1,8 @@
-//! The precision of sums, and of what they are compared with.
+//! Defines the precision of sums and of what they are compared with, and reads base values in it.
+//!
+//! Invariant: base values are finite, and no more than the caller takes. A double in a file of
+//! floats is rounded once.
+//! What both precisions share with LightGBM and XGBoost is in `trees/number.rs`.
 
 use crate::error::Problem;
 use crate::onnx::attributes::Attributes;

@@ -1,6 +1,12 @@
-//! From the attributes of a tree ensemble to a program of [`crate::trees`].
+//! Makes a program of [`crate::trees`] from the nodes and votes of a tree ensemble.
 //!
-//! Refuses: leaves that vote for few of the targets between their first and last.
+//! A leaf gets a value for each target between the first and last of its tree. What it does not
+//! vote for is neutral: 0 in sums, an infinity in minima and maxima.
+//! Invariant: children exist within their tree, and a leaf votes once for a target. Votes of nodes
+//! that are no leaves are dropped.
+//! Base values and averages are the operator's, not the program's.
+//! Refuses: leaves that vote for few of the targets between their first and last, which would take
+//! more than about 64 values a vote.
 
 use std::ops::Range;
 

@@ -1,4 +1,11 @@
-//! `TreeEnsembleRegressor`.
+//! Computes `TreeEnsembleRegressor`: the sum, average, minimum or maximum of leaves for each
+//! target.
+//!
+//! A base value is added last. A target that got no vote is its base value, also as a minimum or
+//! maximum. An average divides by the number of all trees.
+//! Invariant: scores hold one float for each target, written for every row.
+//! Refuses: other ways to aggregate, base values that are not one for each target, and rows of
+//! fewer features than the trees ask for.
 
 use super::precision::{TreeFloat, base};
 use super::program::read_program;

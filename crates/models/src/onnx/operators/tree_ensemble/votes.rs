@@ -1,6 +1,11 @@
-//! What leaves add to targets.
+//! Reads what leaves add to targets, and finds which classes a row can be without a vote for.
 //!
-//! Invariant: votes stand in the order of the nodes that give them, and each is finite.
+//! Invariant: votes stand in the order of the nodes that give them, each is finite, and its node
+//! and target exist. Where it depends on the row whether a class has a vote, votes of 1 are added
+//! for a sum of its own. These sums stand behind those of the classes.
+//! That a leaf votes once for a target is checked by `program.rs`. What a class without a vote
+//! scores is decided in `classifier.rs`.
+//! Refuses: more sums than `OUTPUTS_MAX`.
 
 use std::collections::HashMap;
 
