@@ -6,7 +6,7 @@
 //!
 //! `erf` is the rational approximation of Eigen (`generic_fast_erf_float`), within 5e-7 of it.
 //! `exp` is Cephes' `expf`, within 2 units of the last place from -87.3 to 88.37. Beyond, it has
-//! the value at that end, and NaN that of the lower one.
+//! the value at that end. NaN stays NaN everywhere, so that `embed.rs` finds it in the vector.
 //! Also here: which function `hidden_act` names; an unknown one is a problem. Softmax and norms are
 //! in `embed/norm.rs`.
 
@@ -41,7 +41,10 @@ impl Activation {
             Self::None => {}
             Self::Gelu => values.iter_mut().for_each(|value| *value = gelu(*value)),
             Self::GeluTanh => values.iter_mut().for_each(|value| *value = gelu_tanh(*value)),
-            Self::Relu => values.iter_mut().for_each(|value| *value = value.max(0.0)),
+            // `max` would make 0 of NaN.
+            Self::Relu => {
+                values.iter_mut().for_each(|value| *value = if *value < 0.0 { 0.0 } else { *value })
+            }
         }
     }
 }
@@ -85,7 +88,8 @@ pub(super) fn erf(x: f32) -> f32 {
 #[inline(always)]
 pub(super) fn exp(x: f32) -> f32 {
     let x = if x > 88.37 { 88.37 } else { x };
-    let x = if x > -87.3 { x } else { -87.3 };
+    // The comparison that NaN fails keeps x.
+    let x = if x < -87.3 { -87.3 } else { x };
     // Adding 1.5 * 2^23 rounds to a whole number, which then stands in the last bits.
     let shifted = x.mul_add(std::f32::consts::LOG2_E, 12_582_912.0);
     let whole = shifted - 12_582_912.0;

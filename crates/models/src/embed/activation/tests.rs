@@ -53,3 +53,16 @@ fn gelu_by_tanh_is_its_formula() {
     assert!(edges[..2].iter().all(|edge| edge.abs() < 1e-6 || edge.is_finite()));
     assert_eq!(edges[2], 1e20);
 }
+
+#[test]
+fn nan_stays_nan() {
+    assert!(exp(f32::NAN).is_nan() && erf(f32::NAN).is_nan());
+    for activation in [Activation::None, Activation::Gelu, Activation::GeluTanh, Activation::Relu] {
+        let mut values = [f32::NAN, -1.0];
+        activation.apply(&mut values);
+        assert!(values[0].is_nan(), "{activation:?}");
+    }
+    let mut values = [-1.0, 0.0, 2.0];
+    Activation::Relu.apply(&mut values);
+    assert_eq!(values, [0.0, 0.0, 2.0]);
+}

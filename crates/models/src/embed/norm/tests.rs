@@ -40,6 +40,16 @@ fn shares_add_up_to_one_and_ignore_what_stands_behind() {
 }
 
 #[test]
+fn a_score_that_is_nan_is_not_hidden_by_its_softmax() {
+    for at in [0, 7, 19] {
+        let mut row = [0.5; 32];
+        row[at] = f32::NAN;
+        softmax(&mut row, 32, 20, 0.5);
+        assert!(row[..20].iter().all(|share| share.is_nan()), "{at}: {row:?}");
+    }
+}
+
+#[test]
 fn zeros_have_no_length_to_change() {
     let mut row = [3.0, 4.0, 0.0];
     to_length_one(&mut row);
