@@ -10,7 +10,7 @@
 //! | `title`, `category` | texts |
 //! | a number, `true`, `false` | a feature; truths are 1 and 0 |
 //! | another text | a source of one-hot features |
-//! | a nested object | flattened with dots |
+//! | a nested object | flattened with dots; a name that two values get is a problem |
 //! | null | absent |
 //!
 //! Empty lines are skipped. Only the fields that the caller wants are kept, each as a column;
@@ -204,8 +204,10 @@ impl Reader {
     }
 
     fn item(&mut self, at: &str, map: &mut Map<String, Value>) {
-        flatten(map);
         let before = self.problems.len();
+        for names in flatten(map) {
+            self.problem(at, format!("{names} have one name; rename one of them"));
+        }
         for (field, value) in map.iter() {
             self.check(at, field, value);
         }
@@ -274,14 +276,19 @@ fn number(value: &Value) -> Option<f64> {
     }
 }
 
-/// Moves the members of nested objects up, under dotted names.
-fn flatten(map: &mut Map<String, Value>) {
+/// Moves the members of nested objects up, under dotted names. Returns both names of values that
+/// would stand in one place.
+fn flatten(map: &mut Map<String, Value>) -> Vec<String> {
+    let mut twice = Vec::new();
     while let Some(key) = map.iter().find(|(_, v)| v.is_object()).map(|(key, _)| key.clone()) {
-        let Some(Value::Object(inner)) = map.remove(&key) else { return };
+        let Some(Value::Object(inner)) = map.remove(&key) else { break };
         for (name, value) in inner {
-            map.insert(format!("{key}.{name}"), value);
+            if map.insert(format!("{key}.{name}"), value).is_some() {
+                twice.push(format!("`{key}.{name}` and `{name}` in `{key}`"));
+            }
         }
     }
+    twice
 }
 
 /// serde_json says `line 1` for every line of a line-wise file; only the column is news.

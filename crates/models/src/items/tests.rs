@@ -60,6 +60,18 @@ fn every_bad_line_is_reported_with_its_number() {
 }
 
 #[test]
+fn two_values_of_one_dotted_name_are_refused_with_both_names() {
+    for (line, wanted) in [
+        (r#"{"id":"1","a.b":1,"a":{"b":2}}"#, "`a.b` and `b` in `a`"),
+        (r#"{"id":"1","a":{"b":2},"a.b":1}"#, "`a.b` and `b` in `a`"),
+        (r#"{"id":"1","a":{"b.c":1,"b":{"c":2}}}"#, "`a.b.c` and `c` in `a.b`"),
+    ] {
+        let wanted = format!("line 1: {wanted} have one name; rename one of them");
+        assert_eq!(problems(line), [wanted], "{line}");
+    }
+}
+
+#[test]
 fn an_empty_file_is_refused() {
     assert_eq!(problems("\n \n"), ["file: holds no item"]);
 }
