@@ -5,8 +5,8 @@
 //! XGBoost's reader; and arrays of numbers stay arrays of numbers.
 //!
 //! Invariant: an error names the byte. Nothing nests deeper than [`DEPTH_MAX`].
-//! A number without point and exponent is an integer, and must fit 64 bits. Each half of an escaped
-//! surrogate pair becomes U+FFFD. Control characters in strings are not refused.
+//! A number without point and exponent is an integer, and must fit 64 bits. Half of an escaped
+//! surrogate pair alone becomes U+FFFD. Control characters in strings are not refused.
 //! Never here: items and linear models, which serde_json reads.
 
 use super::document::{DEPTH_MAX, Document, Elements};
@@ -102,15 +102,7 @@ impl Reader<'_> {
             b'r' => b'\r',
             b't' => b'\t',
             b'u' => {
-                let digits =
-                    self.bytes.get(self.at..self.at + 4).and_then(|d| str::from_utf8(d).ok());
-                let code = digits.and_then(|digits| u32::from_str_radix(digits, 16).ok());
-                let Some(code) = code else {
-                    return Err(self.problem("expected four hexadecimal digits"));
-                };
-                self.at += 4;
-                // Half a surrogate pair stands for no character.
-                let character = char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER);
+                let character = self.character()?;
                 text.extend(character.encode_utf8(&mut [0; 4]).as_bytes());
                 return Ok(());
             }
@@ -118,6 +110,33 @@ impl Reader<'_> {
         };
         text.push(byte);
         Ok(())
+    }
+
+    /// Reads what follows `\u`, and the second half of a surrogate pair.
+    fn character(&mut self) -> Result<char, Problem> {
+        let first = self.unit()?;
+        let start = self.at;
+        if (0xd800..0xdc00).contains(&first) && self.bytes[start..].starts_with(b"\\u") {
+            self.at += 2;
+            let second = self.unit()?;
+            if let Some(Ok(character)) = char::decode_utf16([first, second]).next() {
+                return Ok(character);
+            }
+            // It may begin a pair of its own.
+            self.at = start;
+        }
+        // Half a surrogate pair stands for no character.
+        Ok(char::from_u32(first.into()).unwrap_or(char::REPLACEMENT_CHARACTER))
+    }
+
+    fn unit(&mut self) -> Result<u16, Problem> {
+        let digits = self.bytes.get(self.at..self.at + 4);
+        let digits = digits.filter(|digits| digits.iter().all(u8::is_ascii_hexdigit));
+        let digits = digits.and_then(|digits| str::from_utf8(digits).ok());
+        let unit = digits.and_then(|digits| u16::from_str_radix(digits, 16).ok());
+        let unit = unit.ok_or_else(|| self.problem("expected four hexadecimal digits"))?;
+        self.at += 4;
+        Ok(unit)
     }
 
     fn number(&mut self) -> Result<Document, Problem> {

@@ -41,6 +41,21 @@ fn escapes_are_undone() {
 }
 
 #[test]
+fn an_escaped_surrogate_pair_is_one_character() {
+    for (escaped, wanted) in [
+        (r#""\ud83d\ude00""#, "\u{1f600}"),
+        (r#""\uD83D\uDE00x""#, "\u{1f600}x"),
+        (r#""\ud83d\ud83d\ude00""#, "\u{fffd}\u{1f600}"),
+        (r#""\ude00\ud83d""#, "\u{fffd}\u{fffd}"),
+        (r#""\ud83d\u00e9""#, "\u{fffd}\u{e9}"),
+        (r#""\ud83d\n""#, "\u{fffd}\n"),
+    ] {
+        assert_eq!(read(escaped.as_bytes()), Ok(Document::Text(wanted.to_owned())), "{escaped}");
+    }
+    assert_eq!(refusal(r#""\ud83d\u+e00""#), "byte 9: expected four hexadecimal digits");
+}
+
+#[test]
 fn each_mistake_is_named_with_its_byte() {
     for (text, wanted) in [
         ("", "byte 0: the document ends too early"),
