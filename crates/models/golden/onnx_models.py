@@ -475,8 +475,30 @@ ALONE = {
 }
 
 
+# By name: the version of the operators, what `y` is made of, and the nodes that make it of `x`.
+VERSIONS = {
+    "dropout-7": (7, "float", "d, m = Dropout <ratio = 0.25> (x) y = Add(d, m)"),
+    "dropout-10": (10, "float", "d, m = Dropout(x) f = Cast <to = 1> (m) y = Add(d, f)"),
+    "dropout-13": (13, "float", "d, m = Dropout(x) f = Cast <to = 1> (m) y = Add(d, f)"),
+    "reshape-zero": (
+        15,
+        "float",
+        """none = Constant <value_ints = [0]> () one = Constant <value_ints = [1]> ()
+        wanted = Constant <value_ints = [0, 3]> () e = Slice(x, none, none, one)
+        r = Reshape <allowzero = 1> (e, wanted) y = Concat <axis = 0> (x, r)""",
+    ),
+    "shape-part": (
+        15,
+        "float",
+        """last = Constant <value_ints = [2]> () u = Unsqueeze(x, last)
+        a = Shape <start = 1, end = -1> (u) b = Shape <start = -2, end = 9> (u)
+        c = Concat <axis = 0> (a, b) f = Cast <to = 1> (c) y = Mul(x, f)""",
+    ),
+}
+
+
 def operators_alone(make: Maker) -> None:
-    """Operators that no model above holds."""
+    """Operators that no model above holds, and versions of them that differ."""
     head = '<ir_version: 8, opset_import: ["": 15, "ai.onnx.ml": 1]>'
     constants = """zero = Constant <value_float = 0.0> ()
         one = Constant <value_float = 1.0> ()
@@ -495,6 +517,13 @@ def operators_alone(make: Maker) -> None:
         has_nan = name not in ("Binarizer", "ReduceMax", "ReduceMin")
         own = rows if has_nan else np.nan_to_num(rows)
         make.write(f"operator-{name.lower()}", model, own)
+    for name, (version, kind, nodes) in VERSIONS.items():
+        head = f'<ir_version: 8, opset_import: ["": {version}, "ai.onnx.ml": 1]>'
+        model = onnx.parser.parse_model(f"{head} g (float[n,3] x) => ({kind}[n,m] y) {{ {nodes} }}")
+        model.graph.output[0].type.tensor_type.ClearField("shape")
+        # An integer of NaN or of an infinity is whatever the machine makes of it.
+        own = np.clip(np.nan_to_num(rows), -50, 50) if kind == "int64" else rows
+        make.write(f"version-{name}", model, own)
 
 
 if __name__ == "__main__":

@@ -31,6 +31,7 @@ mod wire;
 pub use about::{AboutOnnx, OnnxInput, OnnxKind, OnnxOutput};
 pub use graph::OnnxScratch;
 
+use std::cell::RefCell;
 use std::collections::HashSet;
 
 use call::Operand;
@@ -257,6 +258,7 @@ fn columns_of(file: &ModelFile<'_>, name: &str) -> Result<Vec<String>, Problem> 
         texts: &mut TextInterner::default(),
         inputs: Vec::new(),
         is_constant: Vec::new(),
+        known: RefCell::default(),
     };
     for label in from.integers("classlabels_int64s")? {
         columns.push(label.to_string());
@@ -309,3 +311,6 @@ fn refill<T>(room: &mut Vec<T>, numbers: impl Iterator<Item = T>) {
     room.clear();
     room.extend(numbers);
 }
+
+#[cfg(test)]
+mod tests;

@@ -8,6 +8,7 @@
 //! Refuses: to know any operator but `Constant`, which becomes a constant; the table of
 //! `operators.rs` does. Nodes that write three values or more are refused too.
 
+use std::cell::RefCell;
 use std::collections::HashMap;
 
 use super::attributes::Attributes;
@@ -120,8 +121,14 @@ impl Graph {
         let is_constant = |input: &Option<Operand>| matches!(input, Some(Operand::Constant(_)));
         let is_constant = inputs.iter().map(is_constant).collect();
         let inputs_of_trial = values.collect();
-        let mut attributes =
-            Attributes { node, opset, texts: trial.texts, inputs: inputs_of_trial, is_constant };
+        let mut attributes = Attributes {
+            node,
+            opset,
+            texts: trial.texts,
+            inputs: inputs_of_trial,
+            is_constant,
+            known: RefCell::default(),
+        };
         if (node.domain, node.operator) == ("", "Constant") {
             let value = operators::constant(&mut attributes)?;
             let name = node.outputs.first().ok_or_else(|| problem("writes nothing".to_owned()))?;

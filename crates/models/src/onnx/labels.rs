@@ -1,5 +1,6 @@
 //! Reads the labels of classes, integers or texts, and writes the labels of rows.
 //!
+//! One of the two lists may be there and empty; both with labels are refused.
 //! Invariant: there are 1 to `OUTPUTS_MAX` classes. A class number that is none panics: the
 //! operators that choose classes (`linear.rs`, tree ensembles) stay below their count.
 //! Texts are codes of the model's list (`tensor.rs`). Which class wins is not decided here.
@@ -29,10 +30,10 @@ impl Labels {
         integers: &str,
         texts: &str,
     ) -> Result<Self, Problem> {
-        let labels = if from.has(texts) {
-            Self::Texts(from.text_codes(texts)?)
-        } else {
-            Self::Integers(from.integers(integers)?)
+        let labels = match (from.integers(integers)?, from.text_codes(texts)?) {
+            (numbers, codes) if codes.is_empty() => Self::Integers(numbers),
+            (numbers, codes) if numbers.is_empty() => Self::Texts(codes),
+            _ => return Err(from.problem(integers, &format!("and `{texts}` are both given"))),
         };
         match labels.len() {
             1..=OUTPUTS_MAX => Ok(labels),

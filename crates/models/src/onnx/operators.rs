@@ -3,13 +3,14 @@
 //! To add one:
 //!
 //! 1. a file in `operators/` with its type, `read` and `impl Operator`;
-//! 2. a line in the table;
+//! 2. a line in the table, with the most inputs it takes;
 //! 3. a model in `golden/onnx_models.py`, and what that writes in `golden/onnx/`, as a test asks.
 //!
 //! Invariant: an operator is read only in a version from 7 to 28 of ONNX, or 1 to 5 of ONNX-ML.
 //! Within these, an operator's file sees to what differs by version.
 //! `Constant` stands in no table: `graph.rs` makes a constant of it.
 //! Refuses: everything else, by node and name, and versions of operators that nobody here has read.
+//! Also inputs, outputs and attributes that an operator does not know in its version.
 
 mod arg_max;
 mod arithmetic;
@@ -53,7 +54,7 @@ use constant_of_shape::ConstantOfShape;
 use flatten::Flatten;
 use gather::Gather;
 use gemm::Gemm;
-use identity::Identity;
+use identity::{Dropout, Identity};
 use imputer::Imputer;
 use linear::{LinearClassifier, LinearRegressor};
 use matmul::MatMul;
@@ -71,6 +72,7 @@ use unary::{IsNan, Not, Unary};
 
 use super::attributes::Attributes;
 use super::call::Operator;
+use super::file::GraphNode;
 use crate::error::Problem;
 
 /// Versions of ONNX's own operators (from 7 on arithmetic repeats what is smaller by itself).
@@ -82,83 +84,89 @@ const ML_OPSETS: std::ops::RangeInclusive<i64> = 1..=5;
 /// Reads an operator from its node.
 type ReadOperator = fn(&mut Attributes<'_, '_>) -> Result<Box<dyn Operator>, Problem>;
 
-/// ONNX's own operators.
-const OPERATORS: &[(&str, ReadOperator)] = &[
-    ("Abs", |_| done(Unary::Abs)),
-    ("Add", |_| done(Arithmetic::Add)),
-    ("And", |_| done(Comparison::And)),
-    ("ArgMax", |from| ArgMax::read(from, false).and_then(done)),
-    ("ArgMin", |from| ArgMax::read(from, true).and_then(done)),
-    ("Cast", |from| Cast::read(from).and_then(done)),
-    ("Ceil", |_| done(Unary::Ceil)),
-    ("Clip", |from| Clip::read(from).and_then(done)),
-    ("Concat", |from| Concat::read(from).and_then(done)),
-    ("ConstantOfShape", |from| ConstantOfShape::read(from).and_then(done)),
-    ("Div", |_| done(Arithmetic::Div)),
-    ("Dropout", |_| done(Identity)),
-    ("Equal", |_| done(Comparison::Equal)),
-    ("Exp", |_| done(Unary::Exp)),
-    ("Flatten", |from| Flatten::read(from).and_then(done)),
-    ("Floor", |_| done(Unary::Floor)),
-    ("Gather", |from| Gather::read(from).and_then(done)),
-    ("Gemm", |from| Gemm::read(from).and_then(done)),
-    ("Greater", |_| done(Comparison::Greater)),
-    ("GreaterOrEqual", |_| done(Comparison::GreaterOrEqual)),
-    ("Identity", |_| done(Identity)),
-    ("IsNaN", |_| done(IsNan)),
-    ("Less", |_| done(Comparison::Less)),
-    ("LessOrEqual", |_| done(Comparison::LessOrEqual)),
-    ("Log", |_| done(Unary::Log)),
-    ("LogSoftmax", |from| Softmax::read(from, true).and_then(done)),
-    ("MatMul", |_| done(MatMul)),
-    ("Max", |_| done(Fold(Arithmetic::Max))),
-    ("Min", |_| done(Fold(Arithmetic::Min))),
-    ("Mul", |_| done(Arithmetic::Mul)),
-    ("Neg", |_| done(Unary::Neg)),
-    ("Not", |_| done(Not)),
-    ("Or", |_| done(Comparison::Or)),
-    ("Pow", |_| done(Arithmetic::Pow)),
-    ("Reciprocal", |_| done(Unary::Reciprocal)),
-    ("ReduceL1", |from| Reduce::read(from, Reduction::L1).and_then(done)),
-    ("ReduceL2", |from| Reduce::read(from, Reduction::L2).and_then(done)),
-    ("ReduceMax", |from| Reduce::read(from, Reduction::Max).and_then(done)),
-    ("ReduceMean", |from| Reduce::read(from, Reduction::Mean).and_then(done)),
-    ("ReduceMin", |from| Reduce::read(from, Reduction::Min).and_then(done)),
-    ("ReduceProd", |from| Reduce::read(from, Reduction::Prod).and_then(done)),
-    ("ReduceSum", |from| Reduce::read(from, Reduction::Sum).and_then(done)),
-    ("ReduceSumSquare", |from| Reduce::read(from, Reduction::SumSquare).and_then(done)),
-    ("Relu", |_| done(Unary::Relu)),
-    ("Reshape", |from| Reshape::read(from).and_then(done)),
-    ("Round", |_| done(Unary::Round)),
-    ("Shape", |_| done(ShapeOf)),
-    ("Sigmoid", |_| done(Unary::Sigmoid)),
-    ("Sign", |_| done(Unary::Sign)),
-    ("Slice", |from| Slice::read(from).and_then(done)),
-    ("Softmax", |from| Softmax::read(from, false).and_then(done)),
-    ("Softplus", |_| done(Unary::Softplus)),
-    ("Sqrt", |_| done(Unary::Sqrt)),
-    ("Squeeze", |from| Squeeze::read(from, false).and_then(done)),
-    ("Sub", |_| done(Arithmetic::Sub)),
-    ("Sum", |_| done(Fold(Arithmetic::Add))),
-    ("Tanh", |_| done(Unary::Tanh)),
-    ("Transpose", |from| Transpose::read(from).and_then(done)),
-    ("Unsqueeze", |from| Squeeze::read(from, true).and_then(done)),
-    ("Where", |_| done(Where)),
-    ("Xor", |_| done(Comparison::Xor)),
+/// Inputs of an operator that takes any number of them.
+const ANY: usize = usize::MAX;
+
+/// ONNX's own operators, with the most inputs that each takes.
+const OPERATORS: &[(&str, usize, ReadOperator)] = &[
+    ("Abs", 1, |_| done(Unary::Abs)),
+    ("Add", 2, |_| done(Arithmetic::Add)),
+    ("And", 2, |_| done(Comparison::And)),
+    ("ArgMax", 1, |from| ArgMax::read(from, false).and_then(done)),
+    ("ArgMin", 1, |from| ArgMax::read(from, true).and_then(done)),
+    ("Cast", 1, |from| Cast::read(from).and_then(done)),
+    ("Ceil", 1, |_| done(Unary::Ceil)),
+    ("Clip", 3, |from| Clip::read(from).and_then(done)),
+    ("Concat", ANY, |from| Concat::read(from).and_then(done)),
+    ("ConstantOfShape", 1, |from| ConstantOfShape::read(from).and_then(done)),
+    ("Div", 2, |_| done(Arithmetic::Div)),
+    ("Dropout", 3, |from| Dropout::read(from).and_then(done)),
+    ("Equal", 2, |_| done(Comparison::Equal)),
+    ("Exp", 1, |_| done(Unary::Exp)),
+    ("Flatten", 1, |from| Flatten::read(from).and_then(done)),
+    ("Floor", 1, |_| done(Unary::Floor)),
+    ("Gather", 2, |from| Gather::read(from).and_then(done)),
+    ("Gemm", 3, |from| Gemm::read(from).and_then(done)),
+    ("Greater", 2, |_| done(Comparison::Greater)),
+    ("GreaterOrEqual", 2, |_| done(Comparison::GreaterOrEqual)),
+    ("Identity", 1, |_| done(Identity)),
+    ("IsNaN", 1, |_| done(IsNan)),
+    ("Less", 2, |_| done(Comparison::Less)),
+    ("LessOrEqual", 2, |_| done(Comparison::LessOrEqual)),
+    ("Log", 1, |_| done(Unary::Log)),
+    ("LogSoftmax", 1, |from| Softmax::read(from, true).and_then(done)),
+    ("MatMul", 2, |_| done(MatMul)),
+    ("Max", ANY, |_| done(Fold(Arithmetic::Max))),
+    ("Min", ANY, |_| done(Fold(Arithmetic::Min))),
+    ("Mul", 2, |_| done(Arithmetic::Mul)),
+    ("Neg", 1, |_| done(Unary::Neg)),
+    ("Not", 1, |_| done(Not)),
+    ("Or", 2, |_| done(Comparison::Or)),
+    ("Pow", 2, |_| done(Arithmetic::Pow)),
+    ("Reciprocal", 1, |_| done(Unary::Reciprocal)),
+    ("ReduceL1", 2, |from| Reduce::read(from, Reduction::L1).and_then(done)),
+    ("ReduceL2", 2, |from| Reduce::read(from, Reduction::L2).and_then(done)),
+    ("ReduceMax", 2, |from| Reduce::read(from, Reduction::Max).and_then(done)),
+    ("ReduceMean", 2, |from| Reduce::read(from, Reduction::Mean).and_then(done)),
+    ("ReduceMin", 2, |from| Reduce::read(from, Reduction::Min).and_then(done)),
+    ("ReduceProd", 2, |from| Reduce::read(from, Reduction::Prod).and_then(done)),
+    ("ReduceSum", 2, |from| Reduce::read(from, Reduction::Sum).and_then(done)),
+    ("ReduceSumSquare", 2, |from| Reduce::read(from, Reduction::SumSquare).and_then(done)),
+    ("Relu", 1, |_| done(Unary::Relu)),
+    ("Reshape", 2, |from| Reshape::read(from).and_then(done)),
+    ("Round", 1, |_| done(Unary::Round)),
+    ("Shape", 1, |from| ShapeOf::read(from).and_then(done)),
+    ("Sigmoid", 1, |_| done(Unary::Sigmoid)),
+    ("Sign", 1, |_| done(Unary::Sign)),
+    ("Slice", 5, |from| Slice::read(from).and_then(done)),
+    ("Softmax", 1, |from| Softmax::read(from, false).and_then(done)),
+    ("Softplus", 1, |_| done(Unary::Softplus)),
+    ("Sqrt", 1, |_| done(Unary::Sqrt)),
+    ("Squeeze", 2, |from| Squeeze::read(from, false).and_then(done)),
+    ("Sub", 2, |_| done(Arithmetic::Sub)),
+    ("Sum", ANY, |_| done(Fold(Arithmetic::Add))),
+    ("Tanh", 1, |_| done(Unary::Tanh)),
+    ("Transpose", 1, |from| Transpose::read(from).and_then(done)),
+    ("Unsqueeze", 2, |from| Squeeze::read(from, true).and_then(done)),
+    ("Where", 3, |_| done(Where)),
+    ("Xor", 2, |_| done(Comparison::Xor)),
 ];
 
+/// Operators with a second output; all others have one.
+const WRITES_TWO: [&str; 3] = ["Dropout", "LinearClassifier", "TreeEnsembleClassifier"];
+
 /// The operators of ONNX-ML.
-const ML_OPERATORS: &[(&str, ReadOperator)] = &[
-    ("ArrayFeatureExtractor", |_| done(Gather::of_features())),
-    ("Binarizer", |from| Binarizer::read(from).and_then(done)),
-    ("Imputer", |from| Imputer::read(from).and_then(done)),
-    ("LinearClassifier", |from| LinearClassifier::read(from).and_then(done)),
-    ("LinearRegressor", |from| LinearRegressor::read(from).and_then(done)),
-    ("Normalizer", |from| Normalizer::read(from).and_then(done)),
-    ("Scaler", |from| Scaler::read(from).and_then(done)),
-    ("TreeEnsembleClassifier", tree_ensemble::classifier),
-    ("TreeEnsembleRegressor", tree_ensemble::regressor),
-    ("ZipMap", |_| done(Identity)),
+const ML_OPERATORS: &[(&str, usize, ReadOperator)] = &[
+    ("ArrayFeatureExtractor", 2, |_| done(Gather::of_features())),
+    ("Binarizer", 1, |from| Binarizer::read(from).and_then(done)),
+    ("Imputer", 1, |from| Imputer::read(from).and_then(done)),
+    ("LinearClassifier", 1, |from| LinearClassifier::read(from).and_then(done)),
+    ("LinearRegressor", 1, |from| LinearRegressor::read(from).and_then(done)),
+    ("Normalizer", 1, |from| Normalizer::read(from).and_then(done)),
+    ("Scaler", 1, |from| Scaler::read(from).and_then(done)),
+    ("TreeEnsembleClassifier", 1, tree_ensemble::classifier),
+    ("TreeEnsembleRegressor", 1, tree_ensemble::regressor),
+    ("ZipMap", 1, |from| identity::zip_map(from).and_then(done)),
 ];
 
 /// Reads the operator of a node.
@@ -172,10 +180,24 @@ pub(super) fn of(from: &mut Attributes<'_, '_>) -> Result<Box<dyn Operator>, Pro
         "ai.onnx.ml" => ML_OPERATORS,
         _ => return Err(unknown(from)),
     };
-    match known.iter().find(|(name, _)| *name == from.node.operator) {
-        Some((_, read)) => read(from),
-        None => Err(unknown(from)),
+    let found = known.iter().find(|(name, ..)| *name == from.node.operator);
+    let Some((name, inputs, read)) = found else { return Err(unknown(from)) };
+    check_arity(from.node, *inputs, if WRITES_TWO.contains(name) { 2 } else { 1 })?;
+    let operator = read(from)?;
+    from.finish()?;
+    Ok(operator)
+}
+
+fn check_arity(node: &GraphNode<'_>, inputs: usize, outputs: usize) -> Result<(), Problem> {
+    for (what, count, most) in
+        [("takes", node.inputs.len(), inputs), ("writes", node.outputs.len(), outputs)]
+    {
+        if count > most {
+            let reason = format!("{what} {count} values, which is more than the {most} it knows");
+            return Err(Problem::new(node.place(), reason));
+        }
     }
+    Ok(())
 }
 
 fn check_opset(from: &Attributes<'_, '_>) -> Result<(), Problem> {

@@ -23,8 +23,8 @@ impl ArgMax {
     pub(super) fn read(from: &Attributes<'_, '_>, is_least: bool) -> Result<Self, Problem> {
         Ok(Self {
             axis: from.integer("axis", 0)?,
-            keeps_sizes: from.integer("keepdims", 1)? != 0,
-            is_last: from.integer("select_last_index", 0)? != 0,
+            keeps_sizes: from.flag("keepdims", true)?,
+            is_last: from.opset >= 12 && from.flag("select_last_index", false)?,
             is_least,
         })
     }

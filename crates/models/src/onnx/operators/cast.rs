@@ -2,6 +2,7 @@
 //!
 //! Integers are cut towards 0 and held within 64 or 32 bits; NaN becomes 0. Any number but 0 is
 //! true.
+//! `saturate` and `round_mode` are for kinds that are refused, so they change nothing.
 //! Refuses: numbers or flags to texts, and texts to numbers.
 
 use crate::error::Problem;
@@ -25,6 +26,12 @@ pub(super) enum Cast {
 
 impl Cast {
     pub(super) fn read(from: &Attributes<'_, '_>) -> Result<Self, Problem> {
+        if from.opset >= 19 {
+            from.flag("saturate", true)?;
+        }
+        if from.opset >= 24 {
+            from.text("round_mode", "up")?;
+        }
         match from.integer("to", 0)? {
             kind::FLOAT => Ok(Self::Float),
             kind::DOUBLE => Ok(Self::Double),

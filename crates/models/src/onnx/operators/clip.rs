@@ -1,6 +1,7 @@
 //! Computes `Clip` of floats, doubles or integers, between bounds that are attributes or inputs.
 //!
-//! An attribute wins over an input. A bound that is an input must be one number of the same kind.
+//! Bounds are inputs from version 11 on, each one number of the same kind. Before, they are
+//! attributes.
 //! NaN stays NaN, and a least bound above the most gives the most.
 
 use crate::error::Problem;
@@ -19,6 +20,12 @@ pub(super) struct Clip {
 
 impl Clip {
     pub(super) fn read(from: &Attributes<'_, '_>) -> Result<Self, Problem> {
+        if from.opset >= 11 {
+            return Ok(Self { least: None, most: None });
+        }
+        if from.is_given(1) || from.is_given(2) {
+            return Err(from.problem("min", "and `max` are no inputs before version 11"));
+        }
         let bound = |name| match from.has(name) {
             true => from.float(name, 0.0).map(Some),
             false => Ok(None),

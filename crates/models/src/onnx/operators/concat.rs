@@ -14,7 +14,8 @@ pub(super) struct Concat {
 
 impl Concat {
     pub(super) fn read(from: &Attributes<'_, '_>) -> Result<Self, Problem> {
-        Ok(Self { axis: from.integer("axis", 1)? })
+        let axis = from.integer_given("axis")?;
+        Ok(Self { axis: axis.ok_or_else(|| from.problem("axis", "is not given"))? })
     }
 
     fn elements<T: Element>(
@@ -24,18 +25,18 @@ impl Concat {
     ) -> Result<(), String> {
         let first = call.input(0)?.shape;
         let axis = first.axis(self.axis)?;
-        let (before, _, after) = first.around(axis..axis + 1);
+        let (_, _, after) = first.around(axis..axis + 1);
         let mut along = 0;
         for index in 0..call.count() {
             let shape = call.input(index)?.shape;
             if shape.sizes().len() != first.sizes().len() {
                 return Err(format!("{first} and {shape} do not go together"));
             }
-            let (other_before, size, other_after) = shape.around(axis..axis + 1);
-            if (other_before, other_after) != (before, after) {
+            let pairs = first.sizes().iter().zip(shape.sizes()).enumerate();
+            if pairs.into_iter().any(|(at, (a, b))| at != axis && a != b) {
                 return Err(format!("{first} and {shape} do not go together"));
             }
-            along += size;
+            along += shape.sizes()[axis];
         }
         let sizes = first.sizes().iter().enumerate();
         let sizes = sizes.map(|(at, size)| if at == axis { along } else { *size });

@@ -3,16 +3,28 @@
 //!
 //! Read are `value`, `value_float`, `value_int`, and the lists of these two. Texts stand in `value`
 //! only.
-//! Refuses: `value_string`, `value_strings` and `sparse_value`, as a node without a value.
+//! Refuses: `value_string`, `value_strings` and `sparse_value`, and more than one value.
 
 use crate::error::Problem;
 use crate::onnx::attributes::Attributes;
+use crate::onnx::operators::check_opset;
 use crate::onnx::tensor::{Data, Shape, Tensor};
 
 /// Reads the value of the node `Constant`.
 pub(in crate::onnx) fn constant(from: &mut Attributes<'_, '_>) -> Result<Tensor, Problem> {
+    check_opset(from)?;
+    let value = value(from)?;
+    from.finish()?;
+    Ok(value)
+}
+
+fn value(from: &mut Attributes<'_, '_>) -> Result<Tensor, Problem> {
     if let Some(value) = from.tensor("value")? {
         return Ok(value);
+    }
+    if from.opset < 12 {
+        from.finish()?;
+        return Err(from.problem("value", "is not given"));
     }
     let data = if from.has("value_float") {
         Data::Floats(vec![from.float("value_float", 0.0)?])
@@ -23,6 +35,7 @@ pub(in crate::onnx) fn constant(from: &mut Attributes<'_, '_>) -> Result<Tensor,
     } else if from.has("value_ints") {
         Data::Integers(from.integers("value_ints")?)
     } else {
+        from.finish()?;
         return Err(from.problem("value", "is not given"));
     };
     let is_list = from.has("value_floats") || from.has("value_ints");

@@ -1,7 +1,8 @@
 //! Computes `ConstantOfShape`: fills a shape, given as data, with one element.
 //!
-//! A size below 0 counts as 0. The shape is known only when it runs, so `call.rs` bounds it.
-//! Refuses: more than four dimensions, and a value that is not one element.
+//! The shape is known only when it runs, so `call.rs` bounds it.
+//! Refuses: sizes below 0, or that are no list; more than four dimensions; and a value that is not
+//! one element.
 
 use crate::error::Problem;
 use crate::onnx::attributes::Attributes;
@@ -26,12 +27,19 @@ impl ConstantOfShape {
 
 impl Operator for ConstantOfShape {
     fn run(&self, call: &mut OperatorCall<'_>, out: &mut [Tensor; 2]) -> Result<(), String> {
-        let sizes = call.input(0)?.elements::<i64>()?;
-        if sizes.len() > RANK_MAX {
+        let wanted = call.input(0)?;
+        if wanted.shape.sizes().len() != 1 {
+            return Err(format!("{} is no list of sizes", wanted.shape));
+        }
+        let mut sizes = [0; RANK_MAX];
+        let wanted = wanted.elements::<i64>()?;
+        if wanted.len() > RANK_MAX {
             return Err(format!("more than {RANK_MAX} dimensions are not supported"));
         }
-        let sizes = sizes.iter().map(|size| usize::try_from(*size).unwrap_or(0));
-        let shape = Shape::checked(sizes)?;
+        for (size, wanted) in sizes.iter_mut().zip(wanted) {
+            *size = usize::try_from(*wanted).map_err(|_| format!("{wanted} is no size"))?;
+        }
+        let shape = Shape::checked(sizes[..wanted.len()].iter().copied())?;
         by_element!(&self.0.data, elements => call.room(&mut out[0], shape)?.fill(elements[0]));
         Ok(())
     }

@@ -1,7 +1,8 @@
 //! Computes `Gather`, and `ArrayFeatureExtractor` of ONNX-ML, which takes from the last axis.
 //!
-//! Elements may be of any kind. An index below 0 counts from the end.
-//! Refuses, when it runs: indices that are no integers, or outside the axis.
+//! Elements may be of any kind. An index of `Gather` below 0 counts from the end.
+//! Refuses, when it runs: indices that are no integers, or outside the axis; any below 0 in
+//! `ArrayFeatureExtractor`, as ONNX Runtime does.
 
 use crate::error::Problem;
 use crate::onnx::attributes::Attributes;
@@ -42,7 +43,8 @@ impl Operator for Gather {
             None => Shape::checked(sizes[..axis].iter().copied().chain([places.len()]))?,
         };
         let place = |index: i64| {
-            let place = if index < 0 { index + along as i64 } else { index };
+            let is_from_end = index < 0 && self.axis.is_some();
+            let place = if is_from_end { index + along as i64 } else { index };
             let place = usize::try_from(place).ok().filter(|place| *place < along);
             place.ok_or_else(|| format!("there is no {index} among {along}"))
         };

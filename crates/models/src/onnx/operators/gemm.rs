@@ -17,17 +17,18 @@ use crate::onnx::tensor::{Data, Shape, Tensor};
 pub(super) struct Gemm {
     alpha: f32,
     beta: f32,
-    is_a_turned: bool,
     is_b_turned: bool,
 }
 
 impl Gemm {
     pub(super) fn read(from: &Attributes<'_, '_>) -> Result<Self, Problem> {
+        if from.flag("transA", false)? {
+            return Err(from.problem("transA", "is not supported"));
+        }
         Ok(Self {
             alpha: from.float("alpha", 1.0)?,
             beta: from.float("beta", 1.0)?,
-            is_a_turned: from.integer("transA", 0)? != 0,
-            is_b_turned: from.integer("transB", 0)? != 0,
+            is_b_turned: from.flag("transB", false)?,
         })
     }
 
@@ -40,9 +41,6 @@ impl Gemm {
         let ([rows, inner], [b_rows, b_columns]) = (a.shape.sizes(), b.shape.sizes()) else {
             return Err(format!("{} by {} is not supported", a.shape, b.shape));
         };
-        if self.is_a_turned {
-            return Err("`transA` is not supported".to_owned());
-        }
         let right = match self.is_b_turned {
             true => ([*b_columns, *b_rows], [1, *b_columns]),
             false => ([*b_rows, *b_columns], [*b_columns, 1]),

@@ -70,6 +70,8 @@ impl LinearClassifier {
         if outputs == 0 || (outputs != labels.len() && (outputs, labels.len()) != (1, 2)) {
             return Err(from.problem("intercepts", "are not one for each class"));
         }
+        // It says how the model was trained.
+        from.integer("multi_class", 0)?;
         let weights = LinearWeights::read(from, outputs)?;
         Ok(Self { weights, labels, transform: PostTransform::read(from)? })
     }

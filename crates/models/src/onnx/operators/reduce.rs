@@ -76,11 +76,13 @@ impl Reduction {
 
 impl Reduce {
     pub(super) fn read(from: &Attributes<'_, '_>, what: Reduction) -> Result<Self, Problem> {
-        let axes = from.integers_or_input("axes", 1)?.unwrap_or_default();
-        if axes.is_empty() && from.integer("noop_with_empty_axes", 0)? != 0 {
-            return Err(from.problem("noop_with_empty_axes", "is not supported"));
+        let since = if matches!(what, Reduction::Sum) { 13 } else { 18 };
+        let axes = from.integers_or_input("axes", 1, since)?.unwrap_or_default();
+        let is_noop = from.opset >= since && from.flag("noop_with_empty_axes", false)?;
+        if axes.is_empty() && is_noop {
+            return Err(from.problem("noop_with_empty_axes", "is not supported without axes"));
         }
-        Ok(Self { what, axes, keeps_sizes: from.integer("keepdims", 1)? != 0 })
+        Ok(Self { what, axes, keeps_sizes: from.flag("keepdims", true)? })
     }
 
     fn numbers<T: Numeric>(

@@ -1,7 +1,8 @@
 //! Computes `Reshape`: 0 keeps a size, and one -1 takes what is left. Elements may be of any kind.
+//! With `allowzero`, 0 is a size as any other.
 //!
 //! A shape of another number of elements is an error when it runs.
-//! Refuses: a shape that is no constant, and more than four dimensions. `allowzero` is not read.
+//! Refuses: a shape that is no constant, several -1, and more than four dimensions.
 
 use crate::error::Problem;
 use crate::onnx::attributes::Attributes;
@@ -10,12 +11,24 @@ use crate::onnx::tensor::{RANK_MAX, Shape, Tensor};
 
 /// `Reshape`; 0 keeps a size, one -1 takes what is left.
 #[derive(Debug)]
-pub(super) struct Reshape(Vec<i64>);
+pub(super) struct Reshape {
+    wanted: Vec<i64>,
+    /// Whether 0 is a size of 0.
+    allows_zero: bool,
+}
 
 impl Reshape {
     pub(super) fn read(from: &Attributes<'_, '_>) -> Result<Self, Problem> {
-        let sizes = from.integers_or_input("shape", 1)?;
-        sizes.map(Self).ok_or_else(|| from.problem("shape", "is not given"))
+        let wanted = from.integers_or_input("shape", 1, 5)?;
+        let wanted = wanted.ok_or_else(|| from.problem("shape", "is not given"))?;
+        let allows_zero = from.opset >= 14 && from.flag("allowzero", false)?;
+        if wanted.iter().filter(|size| **size == -1).count() > 1 {
+            return Err(from.problem("shape", "has more than one -1"));
+        }
+        if allows_zero && wanted.contains(&0) && wanted.contains(&-1) {
+            return Err(from.problem("allowzero", "does not go with a 0 and a -1"));
+        }
+        Ok(Self { wanted, allows_zero })
     }
 }
 
@@ -23,20 +36,21 @@ impl Operator for Reshape {
     fn run(&self, call: &mut OperatorCall<'_>, out: &mut [Tensor; 2]) -> Result<(), String> {
         let value = call.input(0)?;
         let size = |(axis, size): (usize, &i64)| match *size {
+            0 if self.allows_zero => Ok(0),
             0 => value.shape.sizes().get(axis).copied().ok_or("keeps a size that is not there"),
             -1 => Ok(1),
             size => usize::try_from(size).map_err(|_| "has a negative size"),
         };
         let mut sizes = [0; RANK_MAX];
-        if self.0.len() > RANK_MAX {
+        if self.wanted.len() > RANK_MAX {
             return Err(format!("more than {RANK_MAX} dimensions are not supported"));
         }
-        for (room, wanted) in sizes.iter_mut().zip(self.0.iter().enumerate()) {
+        for (room, wanted) in sizes.iter_mut().zip(self.wanted.iter().enumerate()) {
             *room = size(wanted)?;
         }
-        let sizes = &mut sizes[..self.0.len()];
+        let sizes = &mut sizes[..self.wanted.len()];
         let known = Shape::checked(sizes.iter().copied())?.elements();
-        if let Some(open) = self.0.iter().position(|size| *size == -1) {
+        if let Some(open) = self.wanted.iter().position(|size| *size == -1) {
             sizes[open] = value.data.len().checked_div(known).unwrap_or(0);
         }
         call.copy(value, Shape::checked(sizes.iter().copied())?, &mut out[0])

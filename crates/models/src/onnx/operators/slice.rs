@@ -1,7 +1,8 @@
 //! Computes `Slice` forwards, of elements of any kind.
 //!
 //! Starts and ends beyond an axis are cut to it; below 0 they count from the end.
-//! Refuses: steps that go backwards, and starts, ends, axes or steps that are no constants.
+//! Refuses: steps that go backwards, and starts, ends, axes or steps that are no constants. Also an
+//! axis that is named twice.
 
 use crate::error::Problem;
 use crate::onnx::attributes::Attributes;
@@ -18,12 +19,16 @@ pub(super) struct Slice {
 impl Slice {
     pub(super) fn read(from: &Attributes<'_, '_>) -> Result<Self, Problem> {
         let given = |name, index| {
-            from.integers_or_input(name, index)?.ok_or_else(|| from.problem(name, "are not given"))
+            from.integers_or_input(name, index, 10)?
+                .ok_or_else(|| from.problem(name, "are not given"))
         };
         let (starts, ends) = (given("starts", 1)?, given("ends", 2)?);
-        let axes = from.integers_or_input("axes", 3)?;
+        let axes = from.integers_or_input("axes", 3, 10)?;
         let axes = axes.unwrap_or_else(|| (0..starts.len() as i64).collect());
-        let steps = from.integers_or_input("steps", 4)?;
+        let steps = match from.opset {
+            10.. => from.integers_or_input("steps", 4, 10)?,
+            _ => None,
+        };
         let steps = steps.unwrap_or_else(|| vec![1; starts.len()]);
         if [ends.len(), axes.len(), steps.len()] != [starts.len(); 3] {
             return Err(from.problem("starts", "and `ends`, `axes` or `steps` differ in number"));
@@ -39,8 +44,12 @@ impl Slice {
     fn ways(&self, shape: Shape) -> Result<[(usize, usize, usize); RANK_MAX], String> {
         let padding = RANK_MAX - shape.sizes().len();
         let mut ways = shape.padded().map(|size| (0, 1, size));
+        let mut is_cut = [false; RANK_MAX];
         for [axis, start, end, step] in &self.cuts {
             let axis = shape.axis(*axis)?;
+            if std::mem::replace(&mut is_cut[axis], true) {
+                return Err(format!("axis {axis} is cut twice"));
+            }
             let size = shape.sizes()[axis] as i64;
             let place = |at: i64| if at < 0 { at.saturating_add(size) } else { at }.clamp(0, size);
             let (start, end) = (place(*start), place(*end));

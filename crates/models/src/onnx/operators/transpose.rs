@@ -1,7 +1,7 @@
 //! Computes `Transpose` of a table, of elements of any kind.
 //!
-//! `perm` of `[0, 1]` copies; anything else turns the table.
-//! Refuses: tensors of other than two dimensions.
+//! `perm` of `[0, 1]` copies; `[1, 0]`, or none, turns the table.
+//! Refuses: any other `perm`, and tensors of other than two dimensions.
 
 use crate::error::Problem;
 use crate::onnx::attributes::Attributes;
@@ -10,12 +10,17 @@ use crate::onnx::tensor::{Shape, Tensor, by_element};
 
 #[derive(Debug)]
 pub(super) struct Transpose {
-    order: Vec<i64>,
+    is_turned: bool,
 }
 
 impl Transpose {
     pub(super) fn read(from: &Attributes<'_, '_>) -> Result<Self, Problem> {
-        Ok(Self { order: from.integers("perm")? })
+        let order = from.integers("perm")?;
+        match (from.has("perm"), order.as_slice()) {
+            (false, _) | (true, [1, 0]) => Ok(Self { is_turned: true }),
+            (true, [0, 1]) => Ok(Self { is_turned: false }),
+            _ => Err(from.problem("perm", &format!("{order:?} is no order of a table's axes"))),
+        }
     }
 }
 
@@ -25,7 +30,7 @@ impl Operator for Transpose {
         let [rows, columns] = *value.shape.sizes() else {
             return Err(format!("{} is no table", value.shape));
         };
-        if self.order == [0, 1] {
+        if !self.is_turned {
             return call.copy(value, value.shape, &mut out[0]);
         }
         by_element!(&value.data, elements => {

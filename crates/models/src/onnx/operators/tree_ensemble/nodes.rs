@@ -65,6 +65,8 @@ impl Nodes {
             let reason = "are not one for each node";
             return Err(from.problem("nodes_missing_value_tracks_true", reason));
         }
+        // How often a node was passed in training.
+        from.numbers("nodes_hitrates")?;
         let values = from.numbers("nodes_values")?;
         if values.len() != modes.len() {
             return Err(from.problem("nodes_values", "are not one for each node"));

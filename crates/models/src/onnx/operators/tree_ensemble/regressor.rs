@@ -31,7 +31,8 @@ pub(super) struct Regressor<L> {
 
 impl<L: TreeFloat> Regressor<L> {
     pub(super) fn read(from: &mut Attributes<'_, '_>) -> Result<Self, Problem> {
-        let targets = from.integer("n_targets", 1)?;
+        let targets = from.integer_given("n_targets")?;
+        let targets = targets.ok_or_else(|| from.problem("n_targets", "is not given"))?;
         let targets =
             usize::try_from(targets).ok().filter(|count| (1..=OUTPUTS_MAX).contains(count));
         let targets = targets.ok_or_else(|| from.problem("n_targets", "is no count of targets"))?;
