@@ -477,6 +477,8 @@ ALONE = {
 
 # By name: the version of the operators, what `y` is made of, and the nodes that make it of `x`.
 VERSIONS = {
+    "clip-7": (7, "float", "y = Clip <min = -1.0> (x)"),
+    "clip-13": (13, "float", "z = Constant <value_float = -1.0> () y = Clip(x, z)"),
     "dropout-7": (7, "float", "d, m = Dropout <ratio = 0.25> (x) y = Add(d, m)"),
     "dropout-10": (10, "float", "d, m = Dropout(x) f = Cast <to = 1> (m) y = Add(d, f)"),
     "dropout-13": (13, "float", "d, m = Dropout(x) f = Cast <to = 1> (m) y = Add(d, f)"),

@@ -85,6 +85,9 @@ impl Case {
 
     /// Compares the last output with what the library that trained the model gives.
     fn check_theirs(&self, scratch: &mut OnnxScratch, error_max: f64) {
+        if self.theirs.iter().all(Vec::is_empty) {
+            return;
+        }
         let answer = self.model.run(&self.rows, scratch).unwrap();
         let last = self.model.about().outputs.len() - 1;
         let values = numbers(answer.output(last));
@@ -133,7 +136,10 @@ fn numbers(values: OnnxValues<'_>) -> Vec<f64> {
 fn assert_close(place: &str, got: f64, wanted: f64, error_max: f64) {
     let close = got == wanted
         || (got.is_nan() && wanted.is_nan())
-        || (got - wanted).abs() <= error_max * got.abs().max(wanted.abs()).max(1.0);
+        // A share of infinity allows any difference, so an infinity is near nothing else.
+        || (got.is_finite()
+            && wanted.is_finite()
+            && (got - wanted).abs() <= error_max * got.abs().max(wanted.abs()).max(1.0));
     assert!(close, "{place}: {got} not {wanted}");
 }
 

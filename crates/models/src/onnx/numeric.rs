@@ -16,6 +16,8 @@ pub(super) const ABREAST: usize = 16;
 
 /// A number of any kind.
 pub(super) trait Numeric: Element + PartialOrd {
+    /// The least and the largest one that is finite.
+    const BOUNDS: [Self; 2];
     fn double(self) -> f64;
     fn rounded(number: f64) -> Self;
     fn add(self, other: Self) -> Self;
@@ -54,6 +56,7 @@ macro_rules! float {
         }
 
         impl Numeric for $float {
+            const BOUNDS: [Self; 2] = [Self::MIN, Self::MAX];
             fn double(self) -> f64 {
                 self.into()
             }
@@ -87,6 +90,7 @@ float!(f64, add_doubles);
 
 /// Integers wrap around, and a quotient by 0 is 0.
 impl Numeric for i64 {
+    const BOUNDS: [Self; 2] = [Self::MIN, Self::MAX];
     fn double(self) -> f64 {
         self as f64
     }

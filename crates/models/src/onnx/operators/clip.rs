@@ -1,7 +1,7 @@
 //! Computes `Clip` of floats, doubles or integers, between bounds that are attributes or inputs.
 //!
 //! Bounds are inputs from version 11 on, each one number of the same kind. Before, they are
-//! attributes.
+//! attributes. A bound that is absent is the last finite number, so infinities become finite.
 //! NaN stays NaN, and a least bound above the most gives the most.
 
 use crate::error::Problem;
@@ -26,11 +26,8 @@ impl Clip {
         if from.is_given(1) || from.is_given(2) {
             return Err(from.problem("min", "and `max` are no inputs before version 11"));
         }
-        let bound = |name| match from.has(name) {
-            true => from.float(name, 0.0).map(Some),
-            false => Ok(None),
-        };
-        Ok(Self { least: bound("min")?, most: bound("max")? })
+        let (least, most) = (from.float("min", f32::MIN)?, from.float("max", f32::MAX)?);
+        Ok(Self { least: Some(least), most: Some(most) })
     }
 
     fn numbers<T: Numeric>(
@@ -40,17 +37,18 @@ impl Clip {
         out: &mut Tensor,
     ) -> Result<(), String> {
         let bound = |attribute: Option<f32>, index| match (attribute, call.find(index)) {
-            (Some(bound), _) => Ok(Some(T::rounded(bound.into()))),
+            (Some(bound), _) => Ok(T::rounded(bound.into())),
             (None, Some(value)) => match value.elements::<T>()? {
-                [bound] => Ok(Some(*bound)),
+                [bound] => Ok(*bound),
                 _ => Err(format!("input {index} is not one number")),
             },
-            (None, None) => Ok(None),
+            (None, None) => Ok(T::BOUNDS[index - 1]),
         };
         let (least, most) = (bound(self.least, 1)?, bound(self.most, 2)?);
-        each::<T, T>(call, value, out, |x| match (least, most) {
-            (Some(least), _) if x < least => most.filter(|most| *most < least).unwrap_or(least),
-            (_, Some(most)) if x > most => most,
+        let least = if most < least { most } else { least };
+        each::<T, T>(call, value, out, |x| match x {
+            _ if x < least => least,
+            _ if x > most => most,
             _ => x,
         })
     }
