@@ -475,6 +475,8 @@ ALONE = {
 }
 
 
+ONE_SUM = "coefficients = [1.0, -0.5, 0.25], intercepts = [0.1], classlabels_ints = [3, 5]"
+
 # By name: the version of the operators, what `y` is made of, and the nodes that make it of `x`.
 VERSIONS = {
     "clip-7": (7, "float", "y = Clip <min = -1.0> (x)"),
@@ -482,6 +484,12 @@ VERSIONS = {
     "dropout-7": (7, "float", "d, m = Dropout <ratio = 0.25> (x) y = Add(d, m)"),
     "dropout-10": (10, "float", "d, m = Dropout(x) f = Cast <to = 1> (m) y = Add(d, f)"),
     "dropout-13": (13, "float", "d, m = Dropout(x) f = Cast <to = 1> (m) y = Add(d, f)"),
+    "one-sum-none": (15, "float", f"l, y = ai.onnx.ml.LinearClassifier <{ONE_SUM}> (x)"),
+    "one-sum-logistic": (
+        15,
+        "float",
+        f"""l, y = ai.onnx.ml.LinearClassifier <{ONE_SUM}, post_transform = "LOGISTIC"> (x)""",
+    ),
     "reshape-zero": (
         15,
         "float",

@@ -50,6 +50,11 @@ fn float(name: &str, value: f32) -> Vec<u8> {
     attribute(name, &[[&[2 << 3 | 5][..], &value.to_le_bytes()].concat(), type_field(1)])
 }
 
+fn floats(name: &str, values: &[f32]) -> Vec<u8> {
+    let fields = values.iter().map(|value| [&[7 << 3 | 5][..], &value.to_le_bytes()].concat());
+    attribute(name, &fields.chain([type_field(6)]).collect::<Vec<_>>())
+}
+
 fn text(name: &str, value: &str) -> Vec<u8> {
     attribute(name, &[bytes_field(4, value.as_bytes()), type_field(3)])
 }
@@ -300,4 +305,25 @@ fn values_are_put_side_by_side_only_where_all_other_sizes_agree() {
     // As many elements before the axis: 1 by 3 beside 3 by 1.
     let error = refusal(13, &nodes, &[("wide", &[1, 3, 3]), ("tall", &[3, 1, 3])]);
     assert!(error.contains("[1, 3, 3] and [3, 1, 3] do not go together"), "{error}");
+}
+
+#[test]
+fn two_classes_of_one_sum_have_no_probit() {
+    let attributes = [
+        floats("coefficients", &[1.0, 2.0, 3.0]),
+        floats("intercepts", &[0.5]),
+        ints("classlabels_ints", &[0, 1]),
+        text("post_transform", "PROBIT"),
+    ];
+    let error = refusal(13, &[node("ai.onnx.ml:LinearClassifier x > l y", &attributes)], &[]);
+    assert!(error.contains("`post_transform` `PROBIT` of one sum is not defined"), "{error}");
+    let both = [
+        &attributes[..3],
+        &[attribute("classlabels_strings", &[bytes_field(9, b"a"), type_field(8)])],
+    ];
+    let error = refusal(13, &[node("ai.onnx.ml:LinearClassifier x > l y", &both.concat())], &[]);
+    assert!(
+        error.contains("`classlabels_ints` and `classlabels_strings` are both given"),
+        "{error}"
+    );
 }

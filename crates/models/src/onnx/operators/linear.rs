@@ -6,14 +6,14 @@
 //! transformed. A linear classifier of one sum, and what becomes of scores, are as in ONNX Runtime
 //! (linearclassifier.cc).
 //! Refuses: rows of another width than the coefficients, and intercepts that are not one for each
-//! output.
+//! output. Also `PROBIT` of two classes of one sum, of which ONNX Runtime writes one score.
 
 use crate::error::Problem;
 use crate::onnx::attributes::Attributes;
 use crate::onnx::call::{Operator, OperatorCall};
 use crate::onnx::labels::Labels;
 use crate::onnx::numeric::Numeric;
-use crate::onnx::post_transform::{PostTransform, probit};
+use crate::onnx::post_transform::{PostTransform, logistic};
 use crate::onnx::product::{Right, product};
 use crate::onnx::tensor::{Data, Shape, Tensor};
 use crate::trees::forest::OUTPUTS_MAX;
@@ -72,8 +72,12 @@ impl LinearClassifier {
         }
         // It says how the model was trained.
         from.integer("multi_class", 0)?;
+        let transform = PostTransform::read(from)?;
+        if transform == PostTransform::Probit && (outputs, labels.len()) == (1, 2) {
+            return Err(from.problem("post_transform", "`PROBIT` of one sum is not defined"));
+        }
         let weights = LinearWeights::read(from, outputs)?;
-        Ok(Self { weights, labels, transform: PostTransform::read(from)? })
+        Ok(Self { weights, labels, transform })
     }
 }
 
@@ -99,7 +103,7 @@ impl LinearClassifier {
     /// Makes the scores of two classes of one sum.
     fn pair(&self, sum: f32) -> (f32, f32) {
         match self.transform {
-            PostTransform::Probit => (probit(sum), 0.0),
+            PostTransform::Logistic => (logistic(-sum), logistic(sum)),
             _ => (1.0 - sum, sum),
         }
     }
