@@ -475,6 +475,11 @@ ALONE = {
 }
 
 
+# Integers that doubles or 32 bits do not hold.
+LARGE = """i = Cast <to = 7> (x)
+    large = Constant
+        <value = int64[3] {9007199254740993, -9007199254740993, 1152921573326323713}> ()
+    s = Add(i, large) """
 ONE_SUM = "coefficients = [1.0, -0.5, 0.25], intercepts = [0.1], classlabels_ints = [3, 5]"
 
 # By name: the version of the operators, what `y` is made of, and the nodes that make it of `x`.
@@ -484,6 +489,31 @@ VERSIONS = {
     "dropout-7": (7, "float", "d, m = Dropout <ratio = 0.25> (x) y = Add(d, m)"),
     "dropout-10": (10, "float", "d, m = Dropout(x) f = Cast <to = 1> (m) y = Add(d, f)"),
     "dropout-13": (13, "float", "d, m = Dropout(x) f = Cast <to = 1> (m) y = Add(d, f)"),
+    "integers-signs": (
+        15,
+        "int64",
+        LARGE + "n = Neg(s) a = Abs(s) g = Sign(s) y = Concat <axis = 1> (n, a, g)",
+    ),
+    "integers-casts": (
+        15,
+        "int64",
+        LARGE
+        + """a = Cast <to = 6> (s) b = Cast <to = 7> (a) c = Cast <to = 1> (s)
+        d = Cast <to = 7> (c) y = Concat <axis = 1> (b, d)""",
+    ),
+    "integers-powers": (
+        15,
+        "int64",
+        LARGE + "two = Constant <value_int = 2> () y = Pow(s, two)",
+    ),
+    "integers-reduced": (
+        15,
+        "int64",
+        LARGE
+        + """a = ReduceMax <axes = [1]> (s) b = ReduceMin <axes = [1]> (s)
+        c = ReduceMean <axes = [1]> (i) d = ReduceL2 <axes = [1]> (i)
+        y = Concat <axis = 1> (a, b, c, d)""",
+    ),
     "one-sum-none": (15, "float", f"l, y = ai.onnx.ml.LinearClassifier <{ONE_SUM}> (x)"),
     "one-sum-logistic": (
         15,

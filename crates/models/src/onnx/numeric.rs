@@ -2,8 +2,9 @@
 //!
 //! Invariant: floats and doubles are added, subtracted, multiplied, divided and raised in their own
 //! precision. What goes through `double` and `rounded` is rounded once, from a double. Integers
-//! wrap around, a quotient by 0 is 0, and powers go through doubles. An integer beyond 2^53 loses
-//! digits as a double.
+//! wrap around, and a quotient by 0 is 0. An integer beyond 2^53 loses digits as a double: only
+//! negative exponents of integers, and those from 2^32 on, go that way. Integers of 32 bits are
+//! held in 64, so what would overflow there does not here.
 //! Also here: the inner loop of `product.rs`, which sums in doubles.
 //! Flags and texts are no numbers; `tensor.rs` has all elements.
 
@@ -19,6 +20,8 @@ pub(super) trait Numeric: Element + PartialOrd {
     /// The least and the largest one that is finite.
     const BOUNDS: [Self; 2];
     fn double(self) -> f64;
+    /// Rounds once.
+    fn float(self) -> f32;
     fn rounded(number: f64) -> Self;
     fn add(self, other: Self) -> Self;
     fn sub(self, other: Self) -> Self;
@@ -60,6 +63,9 @@ macro_rules! float {
             fn double(self) -> f64 {
                 self.into()
             }
+            fn float(self) -> f32 {
+                self as f32
+            }
             fn rounded(number: f64) -> Self {
                 number as Self
             }
@@ -94,6 +100,9 @@ impl Numeric for i64 {
     fn double(self) -> f64 {
         self as f64
     }
+    fn float(self) -> f32 {
+        self as f32
+    }
     fn rounded(number: f64) -> Self {
         number as Self
     }
@@ -110,6 +119,9 @@ impl Numeric for i64 {
         if other == 0 { 0 } else { self.wrapping_div(other) }
     }
     fn pow(self, other: Self) -> Self {
-        (self as f64).powf(other as f64) as Self
+        match u32::try_from(other) {
+            Ok(times) => self.wrapping_pow(times),
+            Err(_) => (self as f64).powf(other as f64) as Self,
+        }
     }
 }

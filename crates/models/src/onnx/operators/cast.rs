@@ -1,7 +1,7 @@
 //! Computes `Cast` between numbers and flags; texts stay texts.
 //!
-//! Integers are cut towards 0 and held within 64 or 32 bits; NaN becomes 0. Any number but 0 is
-//! true.
+//! Numbers become integers cut towards 0 and held within 64 or 32 bits; NaN becomes 0. An integer
+//! keeps its lowest 32 bits, as ONNX wants. Any number but 0 is true.
 //! `saturate` and `round_mode` are for kinds that are refused, so they change nothing.
 //! Refuses: numbers or flags to texts, and texts to numbers.
 
@@ -50,7 +50,7 @@ impl Cast {
         out: &mut Tensor,
     ) -> Result<(), String> {
         match self {
-            Self::Float => each::<T, f32>(call, value, out, |x| x.double() as f32),
+            Self::Float => each::<T, f32>(call, value, out, T::float),
             Self::Double => each::<T, f64>(call, value, out, T::double),
             Self::Integer => each::<T, i64>(call, value, out, |x| x.double() as i64),
             Self::Integer32 => each::<T, i64>(call, value, out, |x| (x.double() as i32).into()),
@@ -68,6 +68,9 @@ impl Operator for Cast {
             (Data::Integers(_), Self::Integer)
             | (Data::Flags(_), Self::Bool)
             | (Data::Texts(_), Self::Text) => call.copy(value, value.shape, out),
+            (Data::Integers(_), Self::Integer32) => {
+                each::<i64, i64>(call, value, out, |x| i64::from(x as i32))
+            }
             (Data::Floats(_), _) => self.numbers::<f32>(call, value, out),
             (Data::Doubles(_), _) => self.numbers::<f64>(call, value, out),
             (Data::Integers(_), _) => self.numbers::<i64>(call, value, out),

@@ -1,10 +1,15 @@
 //! Computes `ReduceSum`, `ReduceMean`, `ReduceProd`, `ReduceMin`, `ReduceMax`, `ReduceSumSquare`,
 //! `ReduceL1` and `ReduceL2`.
 //!
-//! All are taken in double precision, in the order of elements, and rounded once, also for
-//! integers. NaN wins in a minimum and a maximum. Without axes, everything becomes one element.
+//! Floats are taken in double precision, in the order of elements, and rounded once. Integers are
+//! exact, cut towards 0, and held within 64 bits; ONNX Runtime loses digits beyond 2^53.
+//! NaN wins in a minimum and a maximum, as in ONNX's reference; what ONNX Runtime gives depends on
+//! where it stands. Without axes, everything becomes one element.
 //! Refuses: axes that do not stand side by side, axes that are no constant, `noop_with_empty_axes`,
 //! flags and texts.
+
+use std::iter::{Copied, StepBy, Take};
+use std::slice::Iter;
 
 use crate::error::Problem;
 use crate::onnx::attributes::Attributes;
@@ -23,6 +28,9 @@ pub(super) enum Reduction {
     L1,
     L2,
 }
+
+/// The elements that become one.
+type Along<'a, T> = Copied<Take<StepBy<Iter<'a, T>>>>;
 
 #[derive(Debug)]
 pub(super) struct Reduce {
@@ -72,6 +80,29 @@ impl Reduction {
             _ => result,
         }
     }
+
+    fn of_floats<T: Numeric>(self, numbers: impl ExactSizeIterator<Item = T>) -> T {
+        let count = numbers.len();
+        let result = numbers.fold(self.start(), |so_far, x| self.step(so_far, x.double()));
+        T::rounded(self.end(result, count))
+    }
+
+    fn of_integers(self, numbers: impl ExactSizeIterator<Item = i64>) -> i64 {
+        let count = numbers.len() as i128;
+        let wide = numbers.map(i128::from);
+        let result = match self {
+            Self::Sum => wide.sum(),
+            Self::Mean => wide.sum::<i128>().checked_div(count).unwrap_or(0),
+            // What is beyond 128 bits stays beyond 64, but for a 0 to come.
+            Self::Prod => wide.fold(1, i128::saturating_mul),
+            Self::Min => wide.min().unwrap_or(i128::MAX),
+            Self::Max => wide.max().unwrap_or(i128::MIN),
+            Self::L1 => wide.map(i128::abs).sum(),
+            Self::SumSquare => wide.fold(0, |sum: i128, x| sum.saturating_add(x * x)),
+            Self::L2 => wide.fold(0, |sum: i128, x| sum.saturating_add(x * x)).isqrt(),
+        };
+        result.clamp(i64::MIN.into(), i64::MAX.into()) as i64
+    }
 }
 
 impl Reduce {
@@ -90,6 +121,7 @@ impl Reduce {
         call: &mut OperatorCall<'_>,
         value: &Tensor,
         out: &mut Tensor,
+        of: impl Fn(Reduction, Along<'_, T>) -> T,
     ) -> Result<(), String> {
         let rank = value.shape.sizes().len();
         let (mut first, mut end) = (0, rank);
@@ -109,9 +141,7 @@ impl Reduce {
         for (index, room) in room.iter_mut().enumerate() {
             let start = index / after * along * after + index % after;
             let numbers = elements.get(start..).unwrap_or_default().iter().step_by(after);
-            let numbers = numbers.take(along).map(|x| x.double());
-            let result = numbers.fold(self.what.start(), |so_far, x| self.what.step(so_far, x));
-            *room = T::rounded(self.what.end(result, along));
+            *room = of(self.what, numbers.take(along).copied());
         }
         Ok(())
     }
@@ -121,9 +151,16 @@ impl Operator for Reduce {
     fn run(&self, call: &mut OperatorCall<'_>, out: &mut [Tensor; 2]) -> Result<(), String> {
         let value = call.input(0)?;
         match value.data {
-            Data::Floats(_) => self.numbers::<f32>(call, value, &mut out[0]),
-            Data::Doubles(_) => self.numbers::<f64>(call, value, &mut out[0]),
-            _ => self.numbers::<i64>(call, value, &mut out[0]),
+            Data::Floats(_) => {
+                self.numbers::<f32>(call, value, &mut out[0], |what, all| what.of_floats(all))
+            }
+            Data::Doubles(_) => {
+                self.numbers::<f64>(call, value, &mut out[0], |what, all| what.of_floats(all))
+            }
+            _ => self.numbers::<i64>(call, value, &mut out[0], |what, all| what.of_integers(all)),
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

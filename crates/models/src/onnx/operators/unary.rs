@@ -1,8 +1,8 @@
 //! Computes functions of one tensor, element by element: `Neg` to `Round`, `Not` of flags, `IsNaN`.
 //!
-//! Results are taken in double precision and rounded once, also for integers, which lose digits
-//! beyond 2^53. `Relu` stays in its own precision. NaN stays NaN.
-//! Refuses: functions of flags and texts, and `IsNaN` of integers.
+//! Results are taken in double precision and rounded once. `Relu` stays in its own precision. NaN
+//! stays NaN. `Neg`, `Abs`, `Sign` and `Relu` of integers are integers, and wrap around.
+//! Refuses: functions of flags and texts, and all others of integers.
 
 use crate::onnx::call::{Operator, OperatorCall};
 use crate::onnx::elementwise::each;
@@ -87,7 +87,13 @@ impl Operator for Unary {
         match value.data {
             Data::Floats(_) => self.numbers::<f32>(call, value, &mut out[0]),
             Data::Doubles(_) => self.numbers::<f64>(call, value, &mut out[0]),
-            _ => self.numbers::<i64>(call, value, &mut out[0]),
+            _ => match self {
+                Self::Neg => each::<i64, i64>(call, value, &mut out[0], i64::wrapping_neg),
+                Self::Abs => each::<i64, i64>(call, value, &mut out[0], i64::wrapping_abs),
+                Self::Sign => each::<i64, i64>(call, value, &mut out[0], i64::signum),
+                Self::Relu => self.numbers::<i64>(call, value, &mut out[0]),
+                _ => Err(format!("{} where floats must be", value.data.plural())),
+            },
         }
     }
 }
