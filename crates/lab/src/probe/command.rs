@@ -3,10 +3,10 @@
 //! Phases: `spawn`, until it was started, and `run`, until it ended. A call ends with the program,
 //! even if children hold its output open. At the deadline the program is killed. Output is read to
 //! its end and 64 KiB are kept; stderr goes nowhere.
-//! A program whose exit code is 0 to 3 is a plug-in of Nagios if its first line names that state,
-//! or it prints performance data. OK and WARNING succeed; CRITICAL and UNKNOWN do with performance
-//! data: slow calls are wanted. The state is an attribute. Any other program succeeds with exit
-//! code 0.
+//! A program is a plug-in of Nagios if its exit code is 0 to 3. Its first line must name that
+//! state, or performance data must follow. OK and WARNING succeed; CRITICAL and UNKNOWN do with
+//! performance data: slow calls are wanted. The state is an attribute. Any other program succeeds
+//! with exit code 0.
 //! Times called `time_…` are handed on as parts of `run`, and `gather/inside.rs` makes them phases
 //! if they fit. Other values become attributes. Here the data is found behind the bar;
 //! `perfdata.rs` parses it.
