@@ -2,7 +2,7 @@
 //!
 //! [`read`] tells the format by the first 64 KiB. It knows our session files, results of load
 //! generators, OTLP spans, exchanges of the journal, and access logs with timings. Anything else is
-//! read as CSV, unless it is binary. [`journal`] reads a journal's directory instead, without a
+//! read as CSV, unless it is binary. [`journal()`] reads a journal's directory instead, without a
 //! bound.
 //! Invariant: a row is in the series, counted as failed or bad, or counted in a note (filter, time
 //! asked for). The first five bad ones are named by file, line and column. Calls of a session file

@@ -4,8 +4,8 @@
 //! put it in words. Thresholds are in `verdicts`; which quantiles, bins and attributes are shown is
 //! here.
 //! Invariant: a report is a function of its series and options, seed included. Text, JSON and HTML
-//! take their figures from one [`Report`], but each shows its own part of them, rounded for people.
-//! Two series are compared call by call only if they have as many calls.
+//! take their figures from one [`Report`], but each shows its own part of them; text and HTML
+//! round. Two series are compared call by call only if both have the same number of calls.
 //!
 //! Never here: a change of the series, files, terminals. No failure: without calls a figure is
 //! absent, and the verdict is `unclear`.

@@ -1,7 +1,7 @@
 //! Holds what was measured: one column per quantity, one row per call that succeeded.
 //!
 //! [`Series::append`] joins two series; a column that one of them lacks is filled with 0, NaN or an
-//! empty name. [`Series::keep`] drops rows and counts nothing: its caller says so in `notes`.
+//! empty name. [`Series::keep`] drops rows and counts nothing: a note on them is for its caller.
 //! Invariant of whoever fills it: a column has as many rows as `total_ms`; `began_ms` may be empty
 //! instead. Times are milliseconds, finite; durations are not negative. Failed calls and bad rows
 //! are counted in [`LeftOut`].

@@ -1,8 +1,8 @@
 //! Reads exchanges of Tidegate's journal: the phases of each are its steps, its fields are
 //! attributes.
 //!
-//! `read` takes the lines of one file, [`journal`] a whole directory up to its end, sealed segments
-//! and live ones, without a bound. A gap in the journal is noted.
+//! `read` takes the lines of one file, [`journal()`] a whole directory up to its end, sealed
+//! segments and live ones, without a bound. A gap in the journal is noted.
 //! Invariant: phases of 0 µs are no steps of that call. What the phases leave over is untracked;
 //! that they do not overlap is for the gateway. A status from 400 on is a row like others.
 //! Failure: a line that is no exchange is bad; a journal that cannot be read is an error.

@@ -4,7 +4,8 @@
 //! Invariant: a row goes in whole or not at all; its durations are finite and not negative. Times
 //! are kept only when every row has one, and count from the first. Of an attribute with more
 //! different texts than [`NAMES_MAX`] those beyond are kept as `(other)`, and a note says so.
-//! A row must name an attribute once; readers see to that.
+//! A row must name an attribute once: a second text shifts its column, and no reader checks for
+//! that.
 //! Failure: a bad row is counted, and the first five are noted; when strict it is an error. Rows
 //! outside the time asked for, or held back by the filter, are counted in notes. No rows, or bad
 //! ones only, are an error.
