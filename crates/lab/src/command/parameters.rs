@@ -1,6 +1,9 @@
-//! Parameters of commands: `{name}` in a command stands for each of its values.
+//! Puts values for `{name}` into commands, and makes the values: from a list or from a scan.
 //!
-//! Invariant: a value that itself looks like a parameter is not replaced again.
+//! Invariant: a value that itself looks like a parameter is not replaced again. A `{name}` that is
+//! not given stays. A scan has at most 100,000 values and 12 decimals; more values are an error,
+//! more decimals are cut.
+//! Every combination of several parameters is made in the binary.
 
 use crate::LabError;
 

@@ -1,8 +1,17 @@
-//! Rows on their way into the columns of a series.
+//! Collects rows, failures and notes, and makes the columns of a series of them.
 //!
-//! Invariants: a row goes in whole or not at all. Of an attribute with more different texts than
-//! [`NAMES_MAX`] those beyond are kept as `(other)`, and a note says so. Times are kept only when
-//! every row has one.
+//! Every format but session files ends here. Attributes whose texts are all numbers become numbers.
+//! Invariant: a row goes in whole or not at all; its durations are finite and not negative. Times
+//! are kept only when every row has one, and count from the first. Of an attribute with more
+//! different texts than [`NAMES_MAX`] those beyond are kept as `(other)`, and a note says so.
+//! A row must name an attribute once: a second text shifts its column, and no reader checks for
+//! that.
+//! Failure: a bad row is counted, and the first five are noted; when strict it is an error. Rows
+//! outside the time asked for, or held back by the filter, are counted in notes. No rows, or bad
+//! ones only, are an error.
+//!
+//! How a file reads is in the modules beside this one; a session file is checked in
+//! `session_file.rs`.
 
 use std::collections::HashMap;
 

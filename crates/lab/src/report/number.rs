@@ -1,6 +1,11 @@
-//! How figures read: three digits that matter, and a unit.
+//! Formats figures for people: three digits that matter, and a unit.
 //!
-//! Invariant: what is no number reads as `unknown`, never as a number.
+//! Times, ticks of axes, values with their interval, shares, p-values, counts.
+//! Invariant: a time or a share that is not finite reads as `unknown`. Other functions take finite
+//! numbers: `p` of NaN reads as the smallest p. No time reads as a power of ten; a p-value may.
+//!
+//! Rounding is for text and HTML only; JSON has the numbers as they are. `load_test/text.rs` and
+//! `command/text.rs` have formats of their own.
 
 /// Less than this many milliseconds is what arithmetic leaves of nothing.
 const NOTHING_MS: f64 = 1e-9;

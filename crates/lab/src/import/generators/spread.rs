@@ -1,7 +1,10 @@
-//! Calls out of a histogram.
+//! Makes calls out of a histogram.
 //!
-//! Invariants: the calls of a step lie evenly within it, so no step is a peak that a search for
-//! combs would find. Of more than [`CALLS_MAX`] calls each step keeps its share.
+//! Invariant: the calls of a step lie evenly within it, so no step is a peak that a search for
+//! combs would find. Up to [`CALLS_MAX`] calls each is made; of more each step keeps its share, and
+//! a note says so. What rounding takes from one step the next one gets.
+//! The calls have no times, steps or attributes. Readers of histograms (`oha.rs`, `hdr.rs`) give
+//! the steps.
 
 use super::super::rows::{CallRow, SeriesBuilder};
 use crate::error::LabError;
