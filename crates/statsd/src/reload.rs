@@ -1,9 +1,12 @@
-//! What of a configuration that is read again can change while the server runs.
+//! Decides what of a configuration that is read again can change while the server runs.
 //!
-//! What does not bind a server to its start changes with the next flush, so that no flush is made
-//! by two sets of settings. What does (addresses, sockets, the interval, directories, repeaters)
-//! stays as it is, and is named.
-//! Never here: changing anything; these are functions of two plans.
+//! `merged` keeps of the plan before: flavour, inputs, receivers, buffers, management address,
+//! interval, spool, snapshot, and the prefix of the process. It also keeps all backends where
+//! repeaters or the page for Prometheus differ. Everything else comes from the next plan, with the
+//! next flush.
+//! `fixed_keys` names what was kept although it differs. `bounds_differ` says whether tables must
+//! be charged anew.
+//! Refuses: to change anything; these are functions of two plans. `state.rs` applies the result.
 
 use serde_json::Value;
 

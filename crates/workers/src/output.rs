@@ -1,9 +1,13 @@
-//! What workers print: logged line by line, the last lines kept to explain their end.
+//! Logs what Python processes print, line by line, and keeps the last 20 lines to explain their
+//! end.
 //!
-//! Invariant: nothing that a worker prints stops it, us, or the terminal of whoever reads the log.
-//! A line is cut at 8 KB, and what is no text is made harmless. Above 100 lines a second, after a
-//! burst of 500, lines are counted instead of logged. The last 20 are kept whatever the rate.
-//! Refuses: to interpret what is printed, but for frames of our own code.
+//! Invariant: nothing that is printed stops the printer or this process. Control characters but
+//! tabs become U+FFFD, as does what is not UTF-8, so no line steers a terminal.
+//! Bounds: a line is cut after 8 KiB, and says by how much. Above 100 lines a second of one stream,
+//! after a burst of 500, lines are counted instead of logged. They are kept all the same. Frames of
+//! our own code in a crash dump are left out of both.
+//! Never here: who prints (`supervise/listen.rs` and `supervise/spawn.rs` know), and what lines
+//! mean.
 
 use std::collections::VecDeque;
 use std::rc::Rc;

@@ -1,8 +1,13 @@
-//! A worker in service, as the pool counts it: how many requests it has, and how each loan ended.
+//! Counts what one worker in service has: its loans, how each ended, and when it last answered.
 //!
-//! Invariant: `loans` counts the requests that the worker has, whether someone still waits for the
-//! answer or not. A loan is over when the worker is free of it, not when nobody wants the answer.
-//! Refuses: locks, and to choose between workers.
+//! A loan ends when the worker is free of its request, not when nobody waits for the answer any
+//! more. So an abandoned request counts until the worker says `free`, and one on a broken
+//! connection until the worker answers a ping. With `concurrency` above 1 an abandoned request
+//! counts until its deadline at most.
+//! Each change returns what the supervisor must hear, as a [`PoolCommand`].
+//! Invariant: `abandoned` and `suspect` are parts of `loans`.
+//! Never here: locks (`pool.rs`), the choice between workers (`pool/lending.rs`), deadlines
+//! (`supervise/deadlines.rs`).
 
 use std::path::Path;
 use std::sync::Arc;

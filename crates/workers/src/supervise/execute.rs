@@ -1,8 +1,11 @@
-//! Executes actions: the one place where the processes of a pool are started, told and ended.
+//! Executes actions: starts processes, tells them what to do, ends them, and notes it in the state.
 //!
-//! Invariants: an action changes the state together with the process, so that the next decision
-//! sees what was done. A process that cannot be started counts as a failed start. Refuses: to
-//! decide. What no action asks for is not done.
+//! Invariants: an action changes the state together with the process, so that the next rule sees
+//! what was done. A process that cannot be started counts as a failed start, and ends the list of
+//! actions. An action on a worker that has ended does nothing.
+//! Also here: reading a worker's memory, and the draw that spreads `requests_max` by a tenth.
+//! Refuses: to decide what is to be done. How is decided here: an interrupted worker with other
+//! requests drains before it is killed.
 
 use std::io;
 use std::sync::Arc;
