@@ -50,15 +50,15 @@ pub struct Report {
     pub status_mismatches: u64,
     /// Replies whose body did not have the expected number of bytes.
     pub bytes_mismatches: u64,
-    /// Seconds from the end of the warm-up to the last reply.
+    /// Seconds from the end of the warm-up to the last reply, or to a later planned stop.
     pub seconds: f64,
     /// Bytes read from the sockets.
     pub bytes_read: u64,
     /// Bytes written to the sockets.
     pub bytes_written: u64,
-    /// Longest queue of intended requests that waited for a connection.
+    /// Longest queue of intended requests that waited for a connection, warm-up included.
     pub backlog_max: usize,
-    /// Connections open at most.
+    /// Connections open at most, warm-up included.
     pub connections: usize,
     /// Microseconds from the intended time to the end of the reply.
     pub latency: Histogram<u64>,
