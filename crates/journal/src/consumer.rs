@@ -1,9 +1,14 @@
-//! How far a registered consumer has read, so that no segment it still needs is deleted.
+//! Registers a consumer of the journal and writes down how far it has read, so that `retention`
+//! keeps what it still needs.
 //!
 //! The file `consumers/NAME` holds the offset in 20 digits and is replaced whole. It only keeps
 //! segments back: where a consumer resumes is known to the place its results live in. Hence it is
-//! not synced. Invariant: one that is lost, old or garbage costs disk space, never lines; garbage
-//! counts as offset 0. Refuses: to say where reading resumes.
+//! not synced.
+//! Invariant: a file that is old, unreadable or garbage costs disk space, never lines; the latter
+//! two count as offset 0.
+//! A consumer whose file is missing, or whose directory cannot be listed, is not known. Lines that
+//! it has not read may then be deleted, and come as a gap.
+//! Refuses: to say where reading resumes, and to forget a consumer; an operator deletes the file.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

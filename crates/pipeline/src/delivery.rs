@@ -1,8 +1,13 @@
-//! The thread that commits batches: one at a time, again and again until the sink has it.
+//! Runs the thread that commits batches: one at a time, again and again until the sink has it.
 //!
-//! Invariant: a batch is given up only when the sink holds a checkpoint that is neither the one
-//! before it nor its own. Then another process delivers this source, and nothing of the batch was
-//! committed.
+//! It also asks the sink for the checkpoints of other nodes. Log files and the quarantine are
+//! synced first; if that fails, it is logged, and the batch goes all the same.
+//! Invariant: after a failure it looks what the sink holds, and delivers again only where that is
+//! the checkpoint before the batch. A batch is given up when the sink holds any third checkpoint,
+//! so that another process delivers this source, or when the pipeline ends. In both cases it may
+//! have been committed; the checkpoint tells.
+//! A batch that the engine refuses is tried again without end, after pauses of 100 ms to 5 s. Never
+//! here: when a batch is due (`run`).
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
