@@ -1,4 +1,8 @@
-//! Rows of any query, numbers as their texts.
+//! Hands over the rows of any query to a SQLite file: numbers as texts, blobs as their bytes.
+//!
+//! The file is opened for reading only, with the functions that merge sketches. A text of more than
+//! one statement is an error. Every error is `Refused`, one of a busy file too (after 5 s).
+//! Elsewhere: which engine runs a query (`rows.rs`), questions about rollups (`sqlite/query.rs`).
 
 use std::path::Path;
 
