@@ -2,8 +2,8 @@
 //!
 //! `data` may be flat, or nested as its shape is; null is an absent number, NaN. Where `data`
 //! stands before the shape and data type, it is passed over and read once those are known. Unknown
-//! keys are ignored, because the protocol's clients send some. `inputs` given twice is 400; of
-//! other keys the last one counts.
+//! keys are ignored, because the protocol's clients send some. `inputs` given twice is 400; no
+//! other key given twice is refused.
 //! Also here: which outputs are wanted, a request's key for `answer_cache.rs`, and how inputs
 //! become the rows or texts of a model.
 //!
