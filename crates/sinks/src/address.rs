@@ -1,8 +1,13 @@
-//! Addresses of servers: `postgres://user:password@host:port/database?sslmode=require`.
+//! Reads the address of a server: `postgres://user:password@host:port/database?sslmode=require`.
 //!
-//! Invariant: what a [`ServerAddress`] shows of itself never holds the password: `Display`, `Debug`
-//! and [`UrlError`].
-//! Refuses: parameters that it does not know. So a typing error never becomes a default.
+//! PostgreSQL, MySQL and ClickHouse use it. Host, user and database are required, the port has a
+//! default, and all are percent-decoded. Parameters: `sslmode`, `sslrootcert`, `connect_timeout`
+//! (10 s), `statement_timeout` (60 s).
+//! Invariant: what stands before the last `@` is never shown, neither by `Display`, `Debug` nor
+//! [`UrlError`].
+//! Refuses: parameters that it does not know, so a typing error never becomes a default.
+//! Elsewhere: what `sslmode` does (`tls.rs`, `clickhouse/http.rs`); addresses of Kafka
+//! (`kafka/address.rs`), MongoDB (`mongodb.rs`) and files (`lib.rs`).
 
 use std::fmt;
 use std::path::{Path, PathBuf};

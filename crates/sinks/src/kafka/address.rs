@@ -1,4 +1,8 @@
-//! What a `kafka:` address says.
+//! Reads a `kafka:` address: brokers, the prefix of topics, and properties of librdkafka.
+//!
+//! Nothing is decoded. The prefix may be empty; its characters are those of a topic's name.
+//! librdkafka checks the properties when the address is read.
+//! Refuses: the properties in `OURS`, since delivery exactly once depends on them.
 
 use rdkafka::ClientConfig;
 
