@@ -5,8 +5,8 @@
 //! `schedule` starts builds where `[profiles] every` is set. The record process calls it where
 //! there is one: it has the drivers, and no reader waits for it. Otherwise the edge process does,
 //! as `serve.rs` decides.
-//! Invariant: None stands for no profiles, nothing to build from or no schedule. `BuildStatus` reads
-//! both processes' outcomes alike; null means that nothing is known.
+//! Invariant: None stands for no profiles, nothing to build from or no schedule. `BuildStatus`
+//! reads both processes' outcomes alike; null means that nothing is known.
 //! Never here: when the next build comes (`BuildScheduler`), and how one goes (`profiles`).
 
 use std::path::PathBuf;
