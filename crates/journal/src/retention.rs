@@ -37,6 +37,7 @@ impl Retention {
         let sized = dir.sizes().map_err(|error| format!("list segments: {error}"))?;
         let mut total = sized.iter().map(|(_, size)| size.len).sum::<u64>().saturating_add(bytes);
         let slowest = consumer::slowest(&*dir.disk, dir.path());
+        let slowest = slowest.map_err(|error| format!("list consumers: {error}"))?;
         let now_us = self.clock.unix_micros();
         let synced = self.durable.synced();
         let mut kept_for = None;

@@ -140,7 +140,8 @@ impl Side {
             (false, true) => Ink::Alarm,
             (false, false) => Ink::First,
         };
-        if !(bar.value > 0.0 && bar.value.is_finite() && self.longest > 0.0) {
+        let has_room = self.width > 0 && self.longest > 0.0;
+        if !(bar.value > 0.0 && bar.value.is_finite() && has_room) {
             return (String::new(), ink);
         }
         let eighths = (bar.value / self.longest * self.width as f64 * 8.0).round() as usize;

@@ -140,11 +140,14 @@ impl fmt::Debug for ServerAddress {
     }
 }
 
-/// The address without what stands before the last `@`.
+/// The address without what stands before the last `@`, and without the values of parameters.
 fn shown(scheme: &str, rest: &str) -> String {
-    match rest.rsplit_once('@') {
-        Some((_, place)) => format!("{scheme}://…@{place}"),
-        None => format!("{scheme}:{rest}"),
+    let (login, place) =
+        rest.rsplit_once('@').map_or((None, rest), |(login, at)| (Some(login), at));
+    let place = place.split_once('?').map_or(place.to_owned(), |(place, _)| format!("{place}?…"));
+    match login {
+        Some(_) => format!("{scheme}://…@{place}"),
+        None => format!("{scheme}:{place}"),
     }
 }
 

@@ -258,16 +258,16 @@ pub(crate) fn clean(bytes: &[u8]) -> Cow<'_, str> {
 }
 
 /// A longer text keeps its beginning, `~`, and 32 hexadecimal digits of the SHA-256 of the whole,
-/// so that different texts stay different.
+/// so that different texts stay different. Where less fits, there are as many digits as fit.
 fn bounded(text: Cow<'_, str>, limit: KeyLimit) -> Cow<'_, str> {
-    let (fits, room) = match limit {
+    let (fits, most) = match limit {
         KeyLimit::Bytes(most) => (text.len() <= most, most),
         KeyLimit::Characters(most) => (text.len() <= most || text.chars().count() <= most, most),
     };
     if fits {
         return text;
     }
-    let room = room.saturating_sub(33);
+    let room = most.saturating_sub(33);
     let end = match limit {
         KeyLimit::Bytes(_) => {
             (0..=room).rfind(|&at| text.is_char_boundary(at)).expect("0 is a boundary")
@@ -278,6 +278,9 @@ fn bounded(text: Cow<'_, str>, limit: KeyLimit) -> Cow<'_, str> {
     short.push('~');
     for byte in &Sha256::digest(text.as_bytes())[..16] {
         write!(short, "{byte:02x}").expect("text takes text");
+    }
+    if most < 33 {
+        short.truncate(most);
     }
     Cow::Owned(short)
 }

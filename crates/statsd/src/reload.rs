@@ -14,7 +14,7 @@ use crate::flavour::Flavour;
 use crate::plan::{BackendPlan, Management, Plan};
 
 /// Keys that count at a start only, in our file and in those of the references.
-const AT_START: [&str; 17] = [
+const AT_START: [&str; 18] = [
     "address",
     "address_ipv6",
     "flush",
@@ -32,6 +32,7 @@ const AT_START: [&str; 17] = [
     "snapshot",
     "socket",
     "socket_mod",
+    "trains",
 ];
 /// Keys that say where flushes go; [`may_change`] knows whether they can change.
 const OF_BACKENDS: [&str; 12] = [
@@ -64,6 +65,7 @@ pub(crate) fn merged(before: &Plan, next: Plan) -> Plan {
         inputs: before.inputs.clone(),
         receivers: before.receivers,
         receive_buffer_bytes: before.receive_buffer_bytes,
+        takes_trains: before.takes_trains,
         management,
         interval: before.interval,
         backends,
@@ -115,6 +117,7 @@ pub(crate) fn fixed_keys(before: &Plan, next: &Plan) -> Vec<&'static str> {
         (before.inputs != next.inputs, named("listen", "servers")),
         (before.receivers != next.receivers, "receivers"),
         (before.receive_buffer_bytes != next.receive_buffer_bytes, "receive_buffer_bytes"),
+        (before.takes_trains != next.takes_trains, "trains"),
         (address(before) != address(next), named("management", "mgmt_address, mgmt_port")),
         (before.interval != next.interval, named("flush", "flushInterval")),
         (!may_change(&before.backends, &next.backends), named("backend", "backends, repeater")),

@@ -56,6 +56,8 @@ pub(crate) struct WorkerSlot {
     pub requests: u64,
     /// Requests after which it is replaced.
     pub requests_max: Option<u64>,
+    /// Whether it has still to say that the canary's connection has ended.
+    pub owes_canary: bool,
     /// Whether it may be lent.
     pub is_open: bool,
     /// The number of its last loan.
@@ -83,6 +85,7 @@ impl WorkerSlot {
             freed_early: (0, Instant::now()),
             requests: 0,
             requests_max,
+            owes_canary: false,
             is_open: true,
             used: 0,
             answered: Instant::now(),
@@ -145,8 +148,11 @@ impl WorkerSlot {
         }
     }
 
-    /// The worker says that an abandoned request has ended.
+    /// The worker says that an abandoned request has ended, or the canary's connection.
     pub(crate) fn free(&mut self) -> Option<PoolCommand> {
+        if std::mem::take(&mut self.owes_canary) {
+            return None;
+        }
         if self.abandoned == 0 {
             self.freed_early = ((self.freed_early.0 + 1).min(self.loans), Instant::now());
             return None;

@@ -208,6 +208,8 @@ pub(super) struct Worker {
     pub abandoned_deadline: Option<Instant>,
     /// Whether it leads a process group, which ends with it.
     pub leads_group: bool,
+    /// Whether it has said that the canary's connection has ended.
+    pub has_ended_canary: bool,
 }
 
 impl Worker {
@@ -226,6 +228,7 @@ impl Worker {
             suspect_ping: None,
             abandoned_deadline: None,
             leads_group: false,
+            has_ended_canary: false,
         }
     }
 

@@ -53,7 +53,7 @@ impl Supervisor {
             executor: Executor::new(pool, dir, events, seed),
             pinged: None,
             measured: None,
-            memory_kills: 0,
+            memory_kills: memory::killed_for_memory(),
         }
     }
 
