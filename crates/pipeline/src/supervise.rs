@@ -8,8 +8,7 @@
 //! A pipeline that was fenced off stands by until the checkpoint has stood still for 3 s or three
 //! flushes. An idle log looks the same as a dead process, so it may take over too early; then the
 //! first delivery decides again.
-//! Making a pipeline to stand by with is not guarded against panics. Never here: one run (`run`),
-//! and starting the record process (`record`).
+//! Never here: one run (`run`), and starting the record process (`record`).
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -79,9 +78,12 @@ fn stand_by(
     Status::count(&status.fenced, 1);
     *status.last_error.lock() = Some(fence.to_string());
     status.stands_by.store(true, Ordering::Relaxed);
-    let pipeline = make();
-    let quiet = QUIET.max(pipeline.flush * 3);
-    if catch_unwind(AssertUnwindSafe(|| pipeline.stand_by(quiet, stop))).is_err() {
+    let watch = || {
+        let pipeline = make();
+        let quiet = QUIET.max(pipeline.flush * 3);
+        pipeline.stand_by(quiet, stop);
+    };
+    if catch_unwind(AssertUnwindSafe(watch)).is_err() {
         tracing::error!(pipeline = name, "the sink panicked while it was watched");
     }
     status.stands_by.store(false, Ordering::Relaxed);

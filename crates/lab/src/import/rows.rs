@@ -4,8 +4,7 @@
 //! Invariant: a row goes in whole or not at all; its durations are finite and not negative. Times
 //! are kept only when every row has one, and count from the first. Of an attribute with more
 //! different texts than [`NAMES_MAX`] those beyond are kept as `(other)`, and a note says so.
-//! A row must name an attribute once: a second text shifts its column, and no reader checks for
-//! that.
+//! Of an attribute that a row names twice the first text counts.
 //! Failure: a bad row is counted, and the first five are noted; when strict it is an error. Rows
 //! outside the time asked for, or held back by the filter, are counted in notes. No rows, or bad
 //! ones only, are an error.
@@ -288,6 +287,9 @@ impl TextColumn {
     }
 
     fn push(&mut self, at: usize, text: &str) {
+        if self.of.len() > at {
+            return;
+        }
         let text = text.trim();
         self.fill(at);
         if let Some(numbers) = &mut self.numbers {

@@ -89,10 +89,12 @@ impl BackendWorker {
     pub(super) fn push(&self, flush: &Arc<Flush>) {
         let queue = self.queue.lock();
         let Some(queue) = &*queue else { return };
-        if let Err(TrySendError::Full(_)) = queue.try_send(Arc::clone(flush)) {
-            let error = io::Error::other("flushes wait for it, and there is no room for more");
-            note(&self.name, &mut self.status.lock(), &error, true);
-        }
+        let reason = match queue.try_send(Arc::clone(flush)) {
+            Ok(()) => return,
+            Err(TrySendError::Full(_)) => "flushes wait for it, and there is no room for more",
+            Err(TrySendError::Disconnected(_)) => "its thread has ended",
+        };
+        note(&self.name, &mut self.status.lock(), &io::Error::other(reason), true);
     }
 
     /// Hands over the last flush, which waits for room.
