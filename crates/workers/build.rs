@@ -1,7 +1,11 @@
-//! Packs `python/tidegate` into one file that any Python runs: a zip with a `__main__.py`
-//! (the format of the standard library's `zipapp`).
+//! Packs `python/tidegate` into one file that Python 3.10 and later run: a zip with a
+//! `__main__.py`.
 //!
-//! The same sources give the same bytes: entries are sorted, stored as they are, and undated.
+//! It takes files that end in `.py` or `.typed`; a file of another kind needs a line in `collect`.
+//! The format is that of the standard library's `zipapp`. `src/dir.rs` writes the result into each
+//! pool's directory.
+//! Invariant: the same sources give the same bytes. Entries are sorted, stored as they are, and
+//! undated.
 
 use std::ffi::OsStr;
 use std::fs::File;

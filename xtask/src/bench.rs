@@ -1,4 +1,7 @@
-//! Sets up the peers, and hands over to the package `bench`, built for speed.
+//! Sets up the peers and a release build, and hands over to the package `bench`, built for speed.
+//!
+//! With `--list`, `--help` or `--version` nothing is set up. A peer that cannot be set up is a
+//! notice; `bench` leaves its rows out. Arguments are passed on as they are.
 
 use std::process::Command;
 

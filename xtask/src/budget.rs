@@ -1,6 +1,10 @@
-//! Seconds of CPU that each package may cost a cold `cargo xtask ci`, as `xtask/budget.txt` says.
+//! Holds the seconds of CPU that each package may cost a cold `cargo xtask ci`: `xtask/budget.txt`.
 //!
-//! CPU and not the clock: what else the machine does is not a package's fault.
+//! It reads the budgets, adds up what was spent, and makes the table. CPU and not the clock: what
+//! else the machine does is not a package's fault. A package without a line may cost one second to
+//! compile and one to test. What it cost to compile is as it was compiled last.
+//! Refuses: to fail. `ci.rs` does, and only with `--budget`. Elsewhere: measuring (`cpu.rs`,
+//! `compile.rs`).
 
 use std::collections::BTreeMap;
 use std::fmt::Write;

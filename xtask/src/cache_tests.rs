@@ -1,5 +1,7 @@
-//! Any checkout of the HTTP cache tests against the binary of this checkout, for a reader.
+//! Runs any checkout of the HTTP cache tests against the binary of this checkout, for a reader.
 //!
+//! It builds Tidegate, starts it on free ports with a cache and one upstream, and has Node.js run
+//! the suite. A server that does not listen within 20 s is an error. It ends with the run.
 //! `make test` holds the pinned npm package; the suite itself goes on, and lives on GitHub as
 //! `http-tests/cache-tests`. Some of its tests need `npm install undici` in the checkout.
 

@@ -1,7 +1,9 @@
-//! A check that takes seconds: what has changed, and nothing that the change did not touch.
+//! Checks what has changed: format and house rules of all, lints and unit tests of some packages.
 //!
-//! It compares the working tree with where the branch left `main`, or with the last commit on
-//! `main` itself. It says what it leaves out; `make test` runs everything.
+//! Those are the packages with changed files. It compares the working tree with where the branch
+//! left `main`; on `main` that is the last commit.
+//! Invariant: it says what it leaves out: packages that use a changed one, integration tests,
+//! Python, dependencies. `make test` runs everything (`ci.rs`).
 
 use std::fs;
 use std::path::Path;

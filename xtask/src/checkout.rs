@@ -1,4 +1,7 @@
-//! Where the checkout is, and commands that run in it.
+//! Finds the root of the checkout, and runs a command to its end.
+//!
+//! The root is that in which this program was built. `execute` fails unless the command succeeds,
+//! and its error names the command. It does not change the directory: callers do.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

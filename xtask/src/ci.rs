@@ -1,6 +1,11 @@
-//! Every check in one go: format, tidy, clippy, dependencies, tests in Rust and in Python.
+//! Runs every check: format, tidy, dependencies, clippy, tests in Rust and Python, types, soaks.
 //!
-//! What cannot be checked where it runs is printed as a notice, never left out silently.
+//! Jobs run beside each other, one more than cores; the laboratory's soak runs alone, since it
+//! measures latency.
+//! Invariant: a failed step hides no other (`suite.rs`). An advisory database that is not reachable
+//! is a notice. Tests that cannot run here say so by `testkit::require`, and are counted.
+//! To add a check: a step in `run`, or a job in `jobs`. Elsewhere: the quick one (`check.rs`), what
+//! the machine lacks (`setup.rs`).
 
 use std::process::Command;
 use std::thread;

@@ -1,7 +1,11 @@
-//! One compile for lints and tests: clippy compiles the workspace, and a warning is an error.
+//! Compiles once for lints and tests: clippy compiles the workspace, and a warning is an error.
 //!
 //! Cargo calls this program in place of `rustc` for our own packages. It calls `clippy-driver`,
-//! which lints and compiles in one go, and notes what each target cost.
+//! which lints and compiles in one go, and notes the seconds of CPU of each target in a file.
+//! Also here: the test programs that a build made, how each is run and shown, and what packages
+//! cost. What all dependencies cost is noted once, at the first build. The long tests `engines` are
+//! compiled, not returned.
+//! Elsewhere: running tests (`suite/job.rs`), budgets (`budget.rs`).
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -1,4 +1,7 @@
-//! What a process cost, told by the kernel before the process is forgotten.
+//! Waits for a process, and returns the seconds of CPU that it and those it waited for took.
+//!
+//! The kernel tells it (`/proc/PID/stat`, Linux only) before the process is forgotten. What cannot
+//! be read counts as 0 seconds.
 
 use std::fs;
 use std::process::{Child, ExitStatus};

@@ -1,8 +1,9 @@
-//! `make test-engines`: sets up engines that no package of the system brings, and runs the long
-//! tests on them.
+//! Sets up Kafka, ClickHouse and FerretDB, and runs the long tests on them: `make test-engines`.
 //!
-//! Invariant: an engine that cannot be set up does not hide the others. Its tests say why they do
-//! not run, and the list at the end names what ran on what.
+//! Engines go to `target/engines`, where the tests look for them. ClickHouse comes from the
+//! system's packages, Kafka by Maven, FerretDB is built with Go. What is there is not made again.
+//! Invariant: an engine that cannot be set up is named, and does not hide the others. Elsewhere:
+//! tests that say why they do not run, and the list of what ran (`crates/tidegate/tests/engines`).
 
 use std::fs;
 use std::path::Path;

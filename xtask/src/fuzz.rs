@@ -1,9 +1,12 @@
 //! Runs the fuzz targets guided by coverage, on the stable compiler.
 //!
 //! `-Cpasses=sancov-module` puts the counters in that libFuzzer reads. The targets look for broken
-//! properties in safe code, so no sanitizer is needed, and no nightly compiler with it. New inputs
-//! stay in `target/fuzz/corpus`; `--keep` puts the fewest that cover as much into
-//! `fuzz/corpus/found`.
+//! properties in safe code, so no sanitizer is needed, and no nightly compiler with it. A target
+//! runs for a minute unless `--minutes` says more; an input has at most 4,096 bytes.
+//! New inputs stay in `target/fuzz/corpus`. `--keep` puts the fewest that cover as much into
+//! `fuzz/corpus/found`, for targets without a crash. A crash fails the command after all targets
+//! ran.
+//! Elsewhere: the targets and the files of the corpus (package `fuzz`).
 
 use std::fs;
 use std::path::{Path, PathBuf};

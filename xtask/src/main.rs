@@ -1,6 +1,10 @@
-//! Every line of CI as a command anyone can run: `cargo xtask tidy | ci | setup | …`.
+//! Dispatches `cargo xtask COMMAND`: every line of CI is a command that anyone can run.
 //!
-//! Refuses: knowing anything about the product beyond its names and its tests.
+//! A command is a line of `USAGE`, an arm of `dispatch`, and a module. An unknown one prints the
+//! usage and exits with 2, a failure with 1. Called by cargo in place of `rustc`, the program
+//! compiles instead (`compile.rs`).
+//! Refuses: to know of the product more than its names, its tests, and what each command starts.
+//! House rules are in the package `tidy`, measuring in `bench`, random faults in `soak`.
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program for the terminal")]
 
 mod bench;

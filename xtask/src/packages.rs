@@ -1,4 +1,8 @@
-//! Which package of the workspace a file belongs to.
+//! Tells which package of the workspace a file belongs to, and where a package lies.
+//!
+//! A package is a directory of `crates/` or a row of `BESIDE`; a new one beside `crates/` needs a
+//! row. Paths are from the root. Whether the package exists is not looked at; a file of none is
+//! `None`.
 
 use std::path::PathBuf;
 

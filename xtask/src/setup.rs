@@ -1,9 +1,11 @@
-//! Finds what a fresh machine lacks for `make test` and `make bench`.
+//! Finds what a fresh machine lacks for `make test` and `make bench`, and puts it in place.
 //!
-//! As root on Debian or Ubuntu it installs what is missing. Elsewhere it names each piece in one
-//! line with the command that installs it, and fails. What needs no root is always put in place:
-//! Cargo's pieces, the Python environment in `target/venv`, models in `target/models`, and
-//! suites and clients from npm.
+//! As root on Debian or Ubuntu it installs packages of the system that are missing. Elsewhere it
+//! names each in one line with the command that installs it, and fails before anything else.
+//! Then comes what needs no root: components of the toolchain, the Python environment in
+//! `target/venv`, models in `target/models`, and suites and clients from npm. Each is skipped while
+//! its pinned list has not changed.
+//! To add a need: a row of `NEEDS`. Elsewhere: engines (`engines.rs`).
 
 use std::fs;
 use std::process::{Command, Stdio};

@@ -1,4 +1,10 @@
-//! Builds the binary and the program `soak`, and lets the one loose on the other.
+//! Runs the program `soak` on the binary, by hand or as short jobs of `make test`.
+//!
+//! By hand both are built first, the binary for release with `--release`. Jobs take what the
+//! compile of all tests has put beside this program. Their seed is fixed, so a failure is met
+//! again.
+//! Also here: the whole laboratory with the count of its false alarms, an hour. Elsewhere: the
+//! faults themselves (package `soak`).
 
 use std::process::Command;
 

@@ -1,6 +1,10 @@
-//! Steps one after the other, then jobs several at a time, with what they counted and took.
+//! Runs steps one after the other, then jobs several at a time, and sums up what came of them.
 //!
-//! Invariant: a failed step never hides a later one; the run fails at the end and names them all.
+//! Invariant: a failed step never hides a later one. `finish` fails if one failed, and names them
+//! all. A job's output is printed whole when it has ended. After a failed compile there are no test
+//! programs to run.
+//! Elsewhere: which steps there are (`ci.rs`, `check.rs`), running jobs (`suite/job.rs`), reading
+//! counts (`suite/counts.rs`).
 
 mod counts;
 mod job;

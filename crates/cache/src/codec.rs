@@ -1,9 +1,12 @@
-//! The compression libraries, and the level of each.
+//! Encodes bodies in zstd, gzip or brotli, whole or piece by piece, and sets the level of each.
 //!
 //! The levels are measured (`cargo run --release -p cache --example compression`, figures in
 //! docs/DECISIONS.md). zstd and gzip are quick enough for the first request; brotli makes popular
-//! bodies smaller still. Invariant: windows of streams are small, so that many streams fit in
-//! memory at once. Never here: which coding a client gets.
+//! bodies smaller still.
+//! Invariant: a stream has a window of at most 128 KiB, so that many streams fit in memory at once.
+//! A whole body in brotli has one of at most 4 MiB.
+//! A stream of zstd whose body has another length than announced ends with an error.
+//! Never here: which coding a client gets (`http1::accept`), and decoding.
 
 use std::cell::RefCell;
 use std::io::{self, Write};

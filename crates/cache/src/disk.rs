@@ -1,13 +1,18 @@
-//! The second tier: responses on disk, which survive restarts and outlive the bound of memory.
+//! Groups the files of the second tier: responses on disk, which survive restarts and outlive the
+//! bound of memory.
 //!
-//! A response is written in the background when it is stored. Writing it on eviction from memory
-//! would be too late, because popular responses must survive a `kill -9` too. Reads run on threads
-//! of the tier, so a disk that hangs blocks neither an I/O core nor a model.
+//! A response that is worth it is written in the background when it is stored. Writing it on
+//! eviction from memory would be too late, because popular responses must survive a `kill -9` too.
+//! Reads run on threads of the tier, so a disk that hangs blocks neither an I/O core nor a model.
 //!
-//! Invariants: a response comes back whole, under its key and with its age, or not at all. It never
-//! comes back after it was replaced or forgotten, even if that change is not written yet. A failure
-//! of the disk fails no request: a look-up is then a miss, and waits at most
-//! [`DiskTimes::read_timeout`]. Never here: which responses the route may store.
+//! Invariants: a response comes back whole and under its key, or not at all (`record`). While the
+//! process runs it never comes back after it was replaced or forgotten (`queue`, marks in `state`).
+//! A crash may undo the changes of the last [`DiskTimes::flush_interval`]; `purges` that were
+//! flushed hold.
+//! Where the wall clock has gone back, a response comes back only to be revalidated.
+//! A failure of the disk fails no request: it is a miss. Each read waits at most
+//! [`DiskTimes::read_timeout`]; a response that varies takes two.
+//! Never here: which responses the route may store, and comparing marks (`store`).
 
 mod doorkeeper;
 mod file;

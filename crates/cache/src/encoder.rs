@@ -1,11 +1,16 @@
-//! Encodes stored responses, off the I/O cores if that takes long.
+//! Encodes stored responses, off the I/O cores if that takes long, and registers the counters of
+//! encoded bodies.
 //!
-//! Invariants: encoding that takes longer than [`INLINE_TIME_MAX`] never runs on an I/O core. A
-//! request waits at most [`WAIT_MAX`] for an encoding, and then gets the identity encoding. The
-//! first client gets the quickest of the codings it prefers. Brotli is mostly the smallest and
-//! always the slowest, so it is made in the background, for entries that are used often.
-//! Bound: [`JOBS_MAX`] bodies off the I/O cores at once; beyond that a body stays as it is.
-//! Never here: which codings a client prefers.
+//! Invariants: encoding whose estimated time is longer than [`INLINE_TIME_MAX`] never runs on an
+//! I/O core. A request waits at most [`WAIT_MAX`] for an encoding off its core, and then gets what
+//! is there. The quickest of the codings that a client prefers is made first. Brotli is mostly the
+//! smallest and always the slowest, so for entries that are used often it is made in the
+//! background.
+//! Bound: [`JOBS_MAX`] bodies off the I/O cores at once; beyond that a body stays as it is until a
+//! later request. One that saves less than about a sixteenth, or makes the library panic, stays so
+//! for good.
+//! Never here: which codings a client prefers, the cells and the claim (`encodings`), the libraries
+//! (`codec`).
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -1,9 +1,12 @@
-//! The encodings of a stored response: each is made once, on first demand, for every client.
+//! Holds the encodings of a stored response: a cell for each coding, filled once for every client.
 //!
-//! Invariants: one thread at a time holds the claim to make an encoding. An encoding belongs to its
-//! entry, counts towards the bytes of the cache, and never changes. A body that names the decision
-//! has one encoding per decision. A client gets the smallest of the encodings made so far.
-//! Never here: making them (`encoder`).
+//! It also decides which encoding a request lacks: the quickest first, brotli after eight uses.
+//! [`encoded_fields`] renders the fields of an encoded response.
+//! Invariants: one holder at a time has the claim to make an encoding. A cell that is filled never
+//! changes. A body that names the decision has one encoding per decision. A client gets the
+//! smallest of the encodings made so far that it prefers.
+//! The bytes count towards the budget once `memory` has recounted them. Never here: making
+//! encodings (`encoder`).
 
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};

@@ -1,8 +1,13 @@
-//! A stored response, its age and its freshness.
+//! Holds a stored response, and tells its age, its freshness, and whether it may be used when
+//! stale.
 //!
-//! Invariants: an entry is complete. It is immutable but for its hold-off and its encodings. Its
-//! fields are rendered once, for every client. Its age counts from `born`, whichever tier it came
-//! from. Never here: how long a response may be stored (`gateway::freshness`).
+//! It also makes an entry stale for a soft purge, and merges its fields with those of a 304. It
+//! holds off refetches for 1 s when told that one has failed.
+//! Invariants: an entry is immutable but for its hold-off and its encodings. Its fields are
+//! rendered once, for every client. Its age counts from `born`, whichever tier it came from. That
+//! it is complete is the duty of who makes it.
+//! Never here: how long a response may be stored (`gateway::freshness`), and making encodings
+//! (`encoder`).
 
 use std::ops::Range;
 use std::sync::Arc;

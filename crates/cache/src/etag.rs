@@ -1,8 +1,13 @@
-//! `ETag`s of encoded responses: the origin's tag, made weak, with the name of the coding added.
+//! Makes and takes apart the `ETag`s of encoded responses: the origin's tag, made weak, with the
+//! name of the coding added.
 //!
 //! The tag is weak because encoding a response again may give other bytes. It names the coding
-//! because two codings must not share a tag (RFC 9110 §8.8.3.3). Invariant: the origin sees only
-//! its own tags; [`restore`] removes what was added here. Never here: comparing preconditions.
+//! because two codings must not share a tag (RFC 9110 §8.8.3.3).
+//! Invariant: what [`encoded`] adds, [`split`] finds and [`restore`] removes from `If-Match` and
+//! `If-None-Match`. `If-Range` keeps it, because a part of an encoded response is no part of the
+//! identity encoding. The gateway calls [`restore`] on requests that it passes to an origin.
+//! An origin's own tag that ends in the mark would be taken for one of ours.
+//! Never here: evaluating preconditions.
 
 use http1::FieldLines;
 use http1::accept::Coding;

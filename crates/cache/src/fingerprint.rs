@@ -1,7 +1,8 @@
-//! Fingerprints of resources and tags: FNV-1a of 64 bits (Fowler, Noll, Vo).
+//! Computes fingerprints of resources and tags: FNV-1a of 64 bits (Fowler, Noll, Vo).
 //!
 //! Invariant: every process and version computes the same fingerprint, because those on disk are
-//! compared after a restart. Never here: resistance against collisions that an attacker chooses.
+//! compared after a restart. Never here: resistance against collisions that an attacker chooses,
+//! and hashes of keys (`memory`, `disk/state.rs`).
 
 /// Returns the fingerprint of a resource or a tag.
 pub(crate) fn fingerprint(bytes: &[u8]) -> u64 {

@@ -1,9 +1,15 @@
-//! Keys of stored responses: how every key begins, and how request fields extend it.
+//! Defines how the key of a stored response begins, and extends it by the request fields that the
+//! response varies by.
 //!
 //! A key begins with `http`, host, and path with query, separated by line breaks. Then follows
-//! whatever else the caller tells responses apart by. Invariant: no part holds a line break, so two
-//! different lists of parts never give the same key. A response that varies (RFC 9111 §4.1) is
-//! stored under the key extended by the values of those fields. Never here: what the caller adds.
+//! whatever else the caller tells responses apart by; `crates/gateway/src/key.rs` writes all that.
+//! A response that varies (RFC 9111 §4.1) is stored under the key extended by names and values of
+//! those fields.
+//! Invariant: two different lists of parts never give the same key, as long as no part holds a line
+//! break. That is not checked here; `http1` lets none into a head.
+//! Values are normalised: blanks around commas go, languages are sorted, codings become one of four
+//! classes. So requests that differ only in these share an entry.
+//! [`Resource`] takes a key apart for purges. Never here: what the caller adds.
 
 use std::sync::Arc;
 

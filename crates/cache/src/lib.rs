@@ -1,7 +1,10 @@
-//! A tiered store of HTTP responses: memory in front, a disk behind it, purges over both.
+//! Stores HTTP responses in two tiers, memory in front and a disk behind it, with purges over both.
 //!
-//! Begin with [`Store`]: look up, store, forget, purge. Invariant: an [`Entry`] is a complete,
-//! immutable response, stored under a key. The caller makes the key; [`key`] defines how it begins.
+//! Begin with [`Store`]: look up, recall, store, forget, purge. Beside it are what the gateway
+//! needs on its own: keys ([`key`]), codings of bodies ([`codec`], [`encodings`]) and their tags
+//! ([`etag`]).
+//! Invariant: an [`Entry`] is a complete response, stored under a key. It is immutable but for its
+//! hold-off and its encodings. The caller makes the key; [`key`] defines how it begins.
 //! Never here: routes, users and decisions about them, what may be stored and for how long
 //! (`gateway::freshness`), requests to an origin.
 

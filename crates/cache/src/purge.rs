@@ -1,12 +1,15 @@
-//! Purges: what operators want forgotten, and which responses are older than a purge of them.
+//! Records purges, and tells which responses are older than a purge of them.
 //!
-//! Invariant: a response whose fetch began before a purge of it is never stored as fresh. Each
-//! fetch takes a stamp before it asks the origin, and each purge takes the next number. Storing a
-//! response compares the two. This record serves fetches under way and the disk; entries in memory
-//! are found by the `index` and dropped at once.
+//! Each fetch takes a stamp before it asks the origin, and each purge takes the next number.
+//! Storing a response compares the two. This record serves fetches under way and the disk; entries
+//! in memory are found by `memory/index.rs`, and dropped or made stale at once.
 //!
-//! Bound: the memory is fixed, and every doubt counts as purged. Resources and tags share places by
-//! their fingerprints. If a prefix had to be forgotten, every older fetch counts as purged.
+//! Invariant: the verdict on a response whose fetch began before a purge of it is never `Good`.
+//! `memory` holds the record locked while it stores by that verdict. `disk/purges.rs` keeps purges
+//! over restarts.
+//! Bound: 2 MiB for resources and tags, and 1,024 prefixes. Every doubt counts as purged. Resources
+//! and tags share places by their fingerprints. If a prefix had to be forgotten, every older fetch
+//! counts as purged.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};

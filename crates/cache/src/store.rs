@@ -1,9 +1,13 @@
-//! Both tiers as one store: look up, recall from disk, store, forget, purge.
+//! Joins both tiers to one store: look up, recall from disk, store, forget, purge, encode.
 //!
-//! Invariants: a look-up in memory waits for nothing. A recall never brings back a response that
-//! was replaced or forgotten while it was read. It stores the response in memory, then compares the
-//! marks of its keys, and removes the response if a mark has changed. A response whose fetch began
-//! before a purge of it is never stored as fresh. Never here: what may be stored, and for how long.
+//! Invariants: a look-up in memory waits for no disk, only for the lock of a shard. A recall never
+//! returns a response that was replaced or forgotten while it was read, and leaves none in memory.
+//! It stores the response in memory, then compares the marks of its keys, and removes it if a mark
+//! has changed. A look-up in between may see it.
+//! Every recall that ends counts once, as a hit, as stale or as a miss. One whose future is dropped
+//! counts nothing.
+//! That no response older than a purge is stored as fresh, `memory` and `purge` see to.
+//! Never here: what may be stored, and for how long.
 
 use std::sync::Arc;
 use std::time::Instant;

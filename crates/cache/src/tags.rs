@@ -1,9 +1,12 @@
-//! Tags of responses: names that an origin gives, so that one purge can cover many responses.
+//! Reads the tags of a response: names that an origin gives, so that one purge can cover many
+//! responses.
 //!
-//! They are read from `Surrogate-Key` (separated by spaces, as at Fastly) and `Cache-Tag` (by
-//! commas, as at Cloudflare). Both fill one set, and case matters. Invariant: a tag is known only
-//! by its fingerprint. Two tags with the same fingerprint are purged together, so a purge may cover
-//! too much, never too little. Never here: purges.
+//! They stand in `Surrogate-Key` (separated by spaces, as at Fastly) and `Cache-Tag` (by commas, as
+//! at Cloudflare). Both fill one set, and case matters. `strip` removes both fields, which are not
+//! for clients.
+//! Invariant: a tag is known only by its fingerprint. Two tags with the same fingerprint are purged
+//! together, so a purge may cover too much, never too little.
+//! Their number has no bound here but that of the head. Never here: purges (`purge`).
 
 use std::borrow::Borrow;
 

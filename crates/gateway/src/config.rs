@@ -142,8 +142,8 @@ pub struct RouteConfig {
     /// Encodes responses as the client accepts: `on` (default), `off`, or a table of rules. A
     /// stored response is then fetched once in the identity encoding, and encoded here. A response
     /// is never encoded if the origin has encoded it, marked it `no-transform` or given it a
-    /// digest. Neither are ranges and event streams, nor responses to requests with credentials
-    /// from pages of other sites.
+    /// digest. Neither are ranges and event streams. A response that is not shared is not encoded
+    /// either if a page of another site asks for it with its user's credentials.
     pub compress: Option<CompressConfig>,
 }
 

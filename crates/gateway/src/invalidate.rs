@@ -15,7 +15,7 @@ use crate::fetch::FetchResult;
 use crate::gateway::Exchange;
 use crate::key;
 use crate::plan::Target;
-use crate::purge_request::PurgeRequest;
+use crate::purge_request::resources;
 
 /// Invalidates what a request has changed, judged by its method and the result of its fetch.
 pub(crate) fn after(exchange: &Exchange<'_, '_>, result: &Result<FetchResult, Refusal>) {
@@ -31,30 +31,30 @@ pub(crate) fn after(exchange: &Exchange<'_, '_>, result: &Result<FetchResult, Re
     if is_safe || !is_upstream || !is_stored_anywhere {
         return;
     }
-    let host = key::canonical_host(head.host());
-    let mut urls = vec![format!("http://{host}{}", head.path_and_query())];
+    let mut targets = vec![head.path_and_query().to_owned()];
     let named = ["location", "content-location"];
     if let Some(answer) = answer {
-        urls.extend(named.iter().filter_map(|name| resolve(&answer.headers, name, head)));
+        targets.extend(named.iter().filter_map(|name| resolve(&answer.headers, name, head)));
     }
-    let request = PurgeRequest { urls, ..PurgeRequest::default() };
-    // If a text is no valid URL, nothing is stored under it.
-    if let Ok(areas) = request.areas(&gateway.plan.routes) {
-        gateway.store.purge(&areas, false);
-    }
+    let host = key::canonical_host(head.host()).to_ascii_lowercase();
+    let routes = &gateway.plan.routes;
+    let areas = targets.iter().flat_map(|target| resources(routes, Some(&host), target));
+    gateway.store.purge(&areas.collect::<Vec<_>>(), false);
 }
 
-/// Returns the URL of a field, relative to that of the request (RFC 3986 §5.2); `None` if it is on
-/// another host.
+/// Returns the target of a field's URL, relative to that of the request (RFC 3986 §5.2); `None` if
+/// it is on another host.
 fn resolve(headers: &FieldLines, name: &str, head: &Head<'_>) -> Option<String> {
     let reference = headers.text(name)?.split('#').next()?;
     let host = key::canonical_host(head.host());
     if let Some((_, rest)) = reference.split_once("//").filter(|(before, _)| is_scheme(before)) {
         let end = rest.find(['/', '?']).unwrap_or(rest.len());
         let here = key::canonical_host(&rest[..end]).eq_ignore_ascii_case(host);
-        return here.then(|| format!("http://{rest}"));
+        let target = &rest[end..];
+        let slash = if target.starts_with('/') { "" } else { "/" };
+        return here.then(|| format!("{slash}{target}"));
     }
-    let target = match reference {
+    Some(match reference {
         "" => return None,
         path if path.starts_with('/') => path.to_owned(),
         query if query.starts_with('?') => format!("{}{query}", head.path()),
@@ -62,8 +62,7 @@ fn resolve(headers: &FieldLines, name: &str, head: &Head<'_>) -> Option<String> 
             let dir = head.path().rfind('/').map_or("/", |at| &head.path()[..=at]);
             without_dots(&format!("{dir}{relative}"))
         }
-    };
-    Some(format!("http://{host}{target}"))
+    })
 }
 
 fn is_scheme(before: &str) -> bool {

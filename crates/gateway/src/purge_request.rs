@@ -97,7 +97,7 @@ fn parts(url: &str) -> Result<(Option<Box<str>>, Box<str>), String> {
 }
 
 /// Returns the resources of a URL in the keys of all routes that may have stored it.
-fn resources(routes: &[Route], host: Option<&str>, target: &str) -> Vec<Area> {
+pub(crate) fn resources(routes: &[Route], host: Option<&str>, target: &str) -> Vec<Area> {
     let path = target.split('?').next().unwrap_or_default();
     let mut targets: Vec<Box<str>> = vec![target.into()];
     for route in routes {

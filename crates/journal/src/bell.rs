@@ -1,6 +1,8 @@
-//! Tells the sealer to go round, or to stop.
+//! Wakes the sealer for a round, when `writer` has created a segment or every 60 s, and tells it to
+//! stop.
 //!
-//! Invariant: a ring during a round makes one more round. Refuses: to say what a round does.
+//! Invariant: a ring during a round makes one more round; several make one together. Refuses: to
+//! say what a round does (`sealer`).
 
 use std::time::Duration;
 

@@ -1,7 +1,10 @@
-//! The lines of one lane, until the writer takes them.
+//! Holds the lines of one lane, with the promises of those that want a ticket, until the writer
+//! takes them.
 //!
-//! Invariant: a buffer holds complete lines only, also when an encoder panics. Refuses: bounds; the
-//! lane knows what it may hold.
+//! Invariant: a buffer holds complete lines only. A line whose encoder panics is taken back, and a
+//! missing line feed is added. That the encoder only appends is its own duty; a debug assertion
+//! checks it.
+//! Refuses: bounds. `intake` says whether a `lane` may take another line.
 
 use std::sync::Arc;
 

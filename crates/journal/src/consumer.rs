@@ -1,10 +1,16 @@
-//! How far a registered consumer has read, so that no segment it still needs is deleted.
+//! Registers a consumer of the journal and writes down how far it has read, so that `retention`
+//! keeps what it still needs.
 //!
 //! The file `consumers/NAME` holds the offset in 20 digits and is replaced whole. It only keeps
 //! segments back: where a consumer resumes is known to the place its results live in. Hence it is
-//! not synced. Invariant: one that is lost, old or garbage costs disk space, never lines; garbage
-//! counts as offset 0. Refuses: to say where reading resumes.
+//! not synced.
+//! Invariant: a file that is old, unreadable or garbage costs disk space, never lines; the latter
+//! two count as offset 0. While the directory cannot be listed, nothing is deleted.
+//! A consumer whose file is missing is not known. Lines that it has not read may then be deleted,
+//! and come as a gap.
+//! Refuses: to say where reading resumes, and to forget a consumer; an operator deletes the file.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -62,16 +68,21 @@ impl Consumer {
 }
 
 /// Returns the consumer that has read least, with its offset.
-pub(crate) fn slowest(disk: &dyn Disk, dir: &Path) -> Option<(String, u64)> {
+///
+/// # Errors
+/// When the consumers cannot be listed.
+pub(crate) fn slowest(disk: &dyn Disk, dir: &Path) -> std::io::Result<Option<(String, u64)>> {
     let dir = dir.join(DIR);
-    let names = disk.list(&dir).unwrap_or_default().into_iter();
+    let names = match disk.list(&dir) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        names => names?.into_iter(),
+    };
     let consumers = names.filter(|name| !name.ends_with(".tmp"));
-    consumers
-        .map(|name| {
-            let offset = read(disk, &dir.join(&name)).unwrap_or(0);
-            (name, offset)
-        })
-        .min_by_key(|(_, offset)| *offset)
+    let offsets = consumers.map(|name| {
+        let offset = read(disk, &dir.join(&name)).unwrap_or(0);
+        (name, offset)
+    });
+    Ok(offsets.min_by_key(|(_, offset)| *offset))
 }
 
 fn read(disk: &dyn Disk, path: &Path) -> Option<u64> {

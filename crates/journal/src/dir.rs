@@ -1,7 +1,11 @@
-//! The directory of a journal, and the disk that it is on.
+//! Lists the directory of a journal with the sizes of its segments, syncs its entries, and holds
+//! the upkeep lock.
 //!
-//! Invariant: whoever removes or replaces a sealed segment holds the upkeep lock. Refuses: to know
-//! which segments are to go; [`crate::retention`] does.
+//! The lock keeps two threads from renaming and deleting sealed segments at once. Its users keep
+//! the rule: `sealer` renames under it, `retention` deletes under it. The plain form of a segment
+//! that is compressed already is removed without it.
+//! A segment that is gone between listing and looking is left out of the sizes.
+//! Never here: which segments go (`retention`), and the names of segment files (`segment`).
 
 use std::io;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,5 @@
-//! Which lines are written and not yet durable, and the promises of those that want a ticket.
+//! Keeps track of which written lines are not durable yet, and settles the promises of those that
+//! want a ticket.
 //!
 //! A failed fsync is not tried again on the same file: Linux marks the pages clean. The next fsync
 //! would succeed without having written them (Rebello et al., "Can Applications Recover from fsync
@@ -6,8 +7,10 @@
 //! durable fails its promise, and the writer goes on in a fresh segment. The limit for readers
 //! moves past the doubtful lines only with the first sync of that one.
 //!
-//! Invariant: lines become durable in the order of their offsets, and promises are settled in it.
-//! Refuses: to sync; [`crate::syncer`] does.
+//! Invariant: segments are synced in the order of their offsets, and promises of written lines are
+//! settled in that order. A promise succeeds only after the sync that covers its line. Promises of
+//! lines that are not written yet are the `writer`'s.
+//! It also decides when the next sync is due. Refuses: to sync; [`crate::syncer`] does.
 
 use std::collections::VecDeque;
 use std::sync::Arc;

@@ -1,7 +1,9 @@
-//! What can go wrong with a journal, by what the caller does about it.
+//! Names what can go wrong with a journal, by what the caller does about it.
 //!
-//! Invariant: each variant is another thing to do. Refuses: to be printed with its source; a chain
-//! does that.
+//! `JournalError` is for opening, reading and registering. `Unrecorded` says why one line is not in
+//! the journal, or not known to be.
+//! Plain data; a new variant needs another thing to do. Refuses: to print its own source; a chain
+//! does that (`stdx::Chain`).
 
 use std::io;
 use std::path::PathBuf;

@@ -1,7 +1,12 @@
-//! Whether lines are taken, and from which lanes: what lanes and writer share.
+//! Decides whether a lane may take a line, counts those not taken, and lists the lanes for the
+//! writer.
 //!
-//! Invariants: a closed journal stays closed; a lane touches only atomics here on its way in; a
-//! line that is not taken is counted. Refuses: to write.
+//! There are three modes: open, failing while lines cannot be written, and closed.
+//! Invariants: a closed journal stays closed. Taking a line touches only atomics here; the list of
+//! lanes has a lock, taken when a lane is added and by the writer. Once a lane's buffer is drained
+//! after the close, it takes nothing.
+//! The count of unrecorded lines holds what `lane` was refused and what `writer` lost at the close.
+//! Refuses: to hold lines (`buffer`) and to write.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};

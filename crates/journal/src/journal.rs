@@ -1,7 +1,12 @@
-//! The journal as its owner has it: opens it, hands out lanes, reports its state, closes it.
+//! Opens the journal, starts its three threads, hands out lanes, reports counters and alarms, and
+//! closes it.
 //!
-//! Invariant: what the lanes held when it is dropped is written and synced before the drop returns.
-//! Refuses: to write; three threads do, each with handles of its own.
+//! Invariant: dropping it takes no more lines, then writes and syncs what the lanes held. If the
+//! disk refuses, lines that could not be written are counted as unrecorded and logged. Tickets of
+//! lines that are not durable fail.
+//! Opening locks the directory, has `open` repair it and sets the limit for readers.
+//! Never here: writing, syncing and sealing. `writer`, `syncer` and `sealer` do that on threads of
+//! their own.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -1,7 +1,12 @@
-//! Where one I/O core puts its lines; its own buffer keeps its mutex uncontended.
+//! Takes the lines of one I/O core into a buffer of its own, so that no other core contends for its
+//! mutex.
 //!
-//! Invariant: a lane holds at most `lane_bytes_max` plus one line. At the bound lines are not taken
-//! but counted. Refuses: to wait for the disk.
+//! Invariant: a lane holds fewer than `lane_bytes_max` bytes plus one line. A line beyond that is
+//! not taken but counted, and its ticket fails at once. While the disk fails, lines that want a
+//! ticket are not taken either, nor any line under `OnFull::Refuse` (`intake` decides).
+//! The encoder runs under the lane's mutex; it only appends, and writes no line feed inside the
+//! line.
+//! Refuses: to wait for the disk.
 
 use std::sync::Arc;
 

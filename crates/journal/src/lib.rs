@@ -1,7 +1,9 @@
-//! A durable line log used as a queue: append, sync, rotate, tail, resume.
+//! Keeps a durable log of lines in a directory and lets it be used as a queue: append, sync,
+//! rotate, tail, resume.
 //!
-//! Lines go from lanes, one per I/O core, through one writer into segments. A syncer makes them
-//! durable. A sealer compresses and deletes. Readers in any process follow the files.
+//! Lines go from lanes, one per I/O core, through one `writer` into segments. A `syncer` makes them
+//! durable. A `sealer` compresses segments and deletes old ones. A `reader` in any process follows
+//! the files.
 //!
 //! | file | holds |
 //! |---|---|
@@ -12,8 +14,12 @@
 //! | `lock` | locked by the one process that writes |
 //!
 //! An offset is a position in the journal as a whole, in plain bytes, just after a complete line.
-//! Invariant: a line whose ticket says that it is durable survives a kill and a power cut.
-//! Refuses: to know what a line says, to block whoever appends, to write from two processes.
+//! Invariant: a line whose ticket says that it is durable survives a kill and a power cut. It is
+//! there until retention deletes its segment.
+//! A full lane, a full disk and a full byte cap block nobody: `options::OnFull` says whether lines
+//! are dropped or refused, and they are counted.
+//! Refuses: to know what a line says, to let an append wait for the disk, to write from two
+//! processes.
 
 mod bell;
 mod buffer;

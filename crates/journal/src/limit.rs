@@ -1,11 +1,13 @@
-//! The file `synced`: up to which offset lines are durable, for readers in other processes.
+//! Writes and reads the file `synced`: up to which offset readers in other processes may read.
 //!
-//! A reader that went past it could commit an offset that a power cut takes back. Other lines would
-//! then come to lie below that offset and be skipped for good.
+//! A reader that went past what is durable could commit an offset that a power cut takes back.
+//! Other lines would then come to lie below that offset and be skipped for good.
 //! The file holds the offset twice, in 20 digits and a line feed each, and is overwritten in place
-//! after each sync. A reader that meets a half-written number takes the smaller one.
-//! Invariant: the file never names more than is durable. Refuses: to be durable itself. Opening the
-//! journal writes it anew, and without it whatever the files hold may be read.
+//! after each sync. Invariant: while the offset only grows, a reader that meets a half-written
+//! number gets an offset that was written before or is being written. That it is no more than is
+//! durable, `syncer` sees to.
+//! Refuses: to be durable itself. Opening the journal writes it anew. Where the file is missing,
+//! too short or no number, there is no limit.
 
 use std::io;
 use std::path::Path;

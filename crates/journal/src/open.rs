@@ -1,11 +1,15 @@
-//! Brings the files of a journal into order before it is written: after a clean end, a kill, or a
-//! power cut at any point.
+//! Repairs the files of a journal before it is written: after a clean end, a kill, or a power cut
+//! at any point.
 //!
-//! Only the newest segment can end in a torn line that nothing marks; it is cut back to its last
-//! complete line. Then every plain segment is synced, since a killed writer may have left lines
-//! that are in memory only. What readers may see is set to the end. Invariant: what is cut off was
-//! never acknowledged. Refuses: to repair compressed segments, which get their name only when they
-//! are complete.
+//! It removes unfinished compressions and plain segments whose compressed form is complete. It cuts
+//! the newest plain segment back to its last complete line, and removes newest segments that hold
+//! no line. Then it syncs every plain segment, because a killed writer may have left lines in
+//! memory only.
+//! Invariant: what it cuts off belongs to no complete line, so no ticket called it durable. It
+//! returns the end of the journal and the number of bytes cut.
+//! Refuses: to repair compressed segments, which get their name only when they are complete. If the
+//! newest segment is a damaged compressed one, opening fails.
+//! Never here: the lock and the limit for readers (`journal`).
 
 use std::io;
 use std::path::Path;

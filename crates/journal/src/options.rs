@@ -1,7 +1,10 @@
-//! How a journal is kept: where, how durable, for how long, and what happens when it is full.
+//! Names the settings of a journal: directory, durability, size and age of segments, what is kept,
+//! and what happens when it is full.
 //!
-//! Invariant: every field has a default that works; the reader of the configuration checks bounds.
-//! Refuses: to read a configuration.
+//! Plain data with defaults for everything but the directory. The one rule here: a segment takes at
+//! most a quarter of the byte cap, so deleting one always frees a useful part.
+//! Nothing here checks bounds; `tidegate/src/config.rs` does, where it reads `[journal]`.
+//! `retention` carries out `Keep`, `intake` carries out `OnFull`, `durable` carries out `Sync`.
 
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -1,9 +1,14 @@
-//! Reads the complete lines of a journal from any offset on, sealed or live, in any process.
+//! Reads the complete lines of a journal from the end of any line on, sealed or live, in any
+//! process.
 //!
-//! Invariants: lines come in the order of their offsets, each once, and none before it is durable.
-//! Offsets for which no line comes are reported as a gap: what retention deleted, or what a failed
-//! disk lost or damaged. A line is whatever stands before a line feed. After a failed fsync that
-//! may be garbage, which the caller's decoder must tell. Refuses: to write anything.
+//! Invariants: lines come in the order of their offsets, each once, and none beyond the limit
+//! (`limit`). Offsets for which no line comes are reported as a gap: deleted by retention, lost by
+//! the disk, or in a damaged compressed segment.
+//! A line is whatever stands before a line feed. After a failed fsync it may be garbage or not
+//! durable; the caller's decoder must tell.
+//! An offset beyond the end or inside a line is an error. A read takes up to 256 KiB more; memory
+//! is that and the longest line, which has no bound here.
+//! Refuses: to write anything. Keeping segments from deletion is the work of `consumer`.
 
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};

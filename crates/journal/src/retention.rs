@@ -1,9 +1,12 @@
-//! Deletes sealed segments that are too old or too many.
+//! Deletes sealed segments, oldest first, that are older than `Keep::age` or exceed `Keep::bytes`.
 //!
-//! Invariant: a segment stays while a registered consumer has not finished it. It stays also while
-//! no later line is durable: else a crash could leave no segment that says where the journal ends.
-//! When the byte cap cannot be kept for these reasons, the journal is full. Refuses: the newest
-//! segment.
+//! Invariants: a segment stays while the slowest consumer that is known has not finished it. It
+//! stays also while no later line is durable: else a crash could leave no segment that says where
+//! the journal ends. The newest segment always stays.
+//! The first segment that may stay, or must, ends the round. If the byte cap is exceeded then, the
+//! result is an error in words, and the writer creates no segment.
+//! Age is the time since the file was last written; for a compressed segment that is when it was
+//! compressed. Which consumers are known: `consumer`.
 
 use std::sync::Arc;
 
@@ -34,6 +37,7 @@ impl Retention {
         let sized = dir.sizes().map_err(|error| format!("list segments: {error}"))?;
         let mut total = sized.iter().map(|(_, size)| size.len).sum::<u64>().saturating_add(bytes);
         let slowest = consumer::slowest(&*dir.disk, dir.path());
+        let slowest = slowest.map_err(|error| format!("list consumers: {error}"))?;
         let now_us = self.clock.unix_micros();
         let synced = self.durable.synced();
         let mut kept_for = None;

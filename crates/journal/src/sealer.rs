@@ -1,9 +1,13 @@
-//! The sealer: compresses segments that the writer has left, and deletes old ones.
+//! Compresses segments that the writer has left, and has `retention` delete old ones.
 //!
 //! A segment is compressed into a temporary file, which is synced and then renamed. Only then is
 //! the plain one removed: at every point one of the two is complete. Compression runs on a thread
-//! that gets only what the other threads leave of a core, and holds no lock. Invariant: the newest
-//! segment is left alone. Refuses: to say which segments are to go; [`crate::retention`] does.
+//! that gets only what the other threads leave of a core, and holds no lock.
+//! Invariant: the newest segment is left alone.
+//! A round runs when the writer has created a segment, and every 60 s (`bell`). A failure becomes
+//! the upkeep alarm and is tried again in the next round. A closing journal breaks a compression
+//! off.
+//! Refuses: to say which segments are to go; [`crate::retention`] does.
 
 use std::io::{self, Read, Write};
 use std::sync::Arc;

@@ -1,10 +1,14 @@
-//! Segment files: names, listing, and the end of the last complete line.
+//! Names and lists segment files, and finds the end of the last complete line in one.
 //!
 //! A segment is called after the offset of its first byte, in 20 digits. So names sort by offset,
 //! and the offset of a byte is the name plus its place. `.log` holds plain lines. `.log.zst` holds
-//! the same bytes as one zstd frame, made after the segment was sealed. `.tmp` files are leftovers.
-//! Invariant: the bytes of a segment count only up to the start of the next one. What lies beyond
-//! is a torn line that could not be cut away. Refuses: to change a file.
+//! the same bytes as one zstd frame, made after the segment was sealed. Other names are passed
+//! over.
+//! Invariant: a listing has each segment once, by offset; where both forms exist it is the
+//! compressed one.
+//! The bytes of a segment count only up to the start of the next one; `reader` keeps to that. What
+//! lies beyond is a torn line that could not be cut away.
+//! `FileReader` and `read_exact_at` read a file at offsets. Refuses: to change a file.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};

@@ -1,8 +1,12 @@
-//! Wakes the writer, as rarely as it can.
+//! Wakes the writer when lines have come, as rarely as it can.
 //!
-//! Invariant: a line that a lane takes is written within one round of the writer. Either the writer
-//! saw the line, or the lane sees that the writer is idle. Refuses: locks and system calls on a
-//! lane's way in, but for waking an idle writer.
+//! Invariant: the writer's next round sees every line that a lane takes. Either the writer saw it
+//! in the lane, or the lane sees that the writer is idle and wakes it. Lines gather for at most 5
+//! ms before a round.
+//! A lane makes a system call only to wake an idle writer, or for what is urgent: a ticket, a lane
+//! above 256 KiB (`lane`). Closing and a failed sync are urgent too.
+//! Refuses: locks, and to say what a round does (`writer`). Whether the disk takes the lines is not
+//! known here.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -1,7 +1,10 @@
-//! The promise that a line becomes durable, to be awaited or waited for.
+//! Makes tickets: the promise that one line becomes durable, with an end to await or wait for and
+//! an end to settle.
 //!
-//! Invariant: a ticket is settled exactly once; the first answer stands. Every ticket that the
-//! journal hands out is settled, at the latest when the journal closes. Refuses: time-outs.
+//! Invariant: a promise is settled once; later answers are ignored. `durable`, `writer` and `lane`
+//! settle every one that they hold, at the latest when the journal closes. The answer is the offset
+//! of the line's end, or why that is not certain.
+//! Only the last waker of a ticket is woken. Refuses: time-outs.
 
 use std::future::Future;
 use std::pin::Pin;

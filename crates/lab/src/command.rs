@@ -1,12 +1,14 @@
-//! Benchmarks of commands: run them again and again, and say how long one run takes.
+//! Runs commands again and again, in turns, and says how long one run takes.
 //!
-//! Options, environment and JSON are hyperfine's (1.20), so tools that build on it go on working.
-//! Beyond it there are the peak memory of each run, quantiles with intervals, verdicts, and two
-//! commands run in turns with their paired difference.
-//! Invariant: times are what is left after the start of the shell, never below zero. A run that
-//! failed is never counted silently.
+//! [`Bench`] holds the loop; runs, shell, results, text and files are in the modules below.
+//! Environment and JSON are hyperfine's (1.20), so tools that build on it go on working. Beyond it
+//! there are peak memory of each run, quantiles with intervals, verdicts, and paired differences.
+//! Invariant: each round runs every command once, in an order that turns around, so rows are pairs.
+//! A cancelled round counts for none. With a [`ShellStart`] that is taken off, never below zero.
+//! Ignored failures count as runs, and a warning says how many.
+//! Failure: a run that fails, unless ignored, ends the benchmark at once, without cleanup.
 //!
-//! Refuses: Windows, and rounding.
+//! Refuses: Windows. No figure is rounded before it is shown.
 
 mod export;
 mod outcome;

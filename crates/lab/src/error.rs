@@ -1,6 +1,9 @@
-//! What can stop a measurement before it began, or the reading of one.
+//! Defines what can stop a measurement, or the reading of one, by what its user has to mend.
 //!
-//! Refuses: calls that fail. They are no errors of the measurement: the series counts them.
+//! A variant names the object: target, plan, file, row, URL, line, command. `Input` is for the
+//! rest.
+//! Never here: probed or loaded calls that fail, which the series counts. A run of a benchmarked
+//! command that fails is an error, unless failures are ignored (`command/program.rs`).
 
 use std::io;
 

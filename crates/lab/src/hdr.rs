@@ -1,8 +1,12 @@
-//! HdrHistograms of latencies, and the two files that its tools read: the percentile distribution
-//! (`.hgrm`) and the interval log, version 1.3 (`.hlog`).
+//! Makes HdrHistograms of latencies, and writes the two files that their tools read.
 //!
-//! Invariants: histograms count nanoseconds with three digits, up to an hour; what is longer counts
-//! as an hour. In files values read as milliseconds, as the tools of HdrHistogram expect.
+//! Those are the percentile distribution (`.hgrm`) and the interval log, version 1.3 (`.hlog`).
+//! Invariant: a histogram from here counts nanoseconds from 1 to an hour with three digits, so all
+//! of them can be added. In files values read as milliseconds, as the tools expect; a line of a log
+//! is flushed when its interval is over.
+//!
+//! What is longer than an hour counts as an hour, because `load_test/recorder.rs` records
+//! saturating. Reading such files is in `import/generators/hdr.rs`.
 
 use std::io::{self, Write};
 use std::time::{Duration, SystemTime};

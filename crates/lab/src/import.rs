@@ -1,12 +1,16 @@
-//! Measurements that others made: from the bytes of a file to a series.
+//! Reads measurements that others made: from the bytes of a file to a series.
 //!
-//! [`read`] tells the format by the first bytes. It knows our session files, results of load
+//! [`read`] tells the format by the first 64 KiB. It knows our session files, results of load
 //! generators, OTLP spans, exchanges of the journal, and access logs with timings. Anything else is
-//! read as CSV.
-//! Invariant: every row is in the series or counted in what it left out. The first bad ones are
-//! named by file, line and column.
+//! read as CSV, unless it is binary. [`journal()`] reads a journal's directory instead, without a
+//! bound.
+//! Invariant: a row is in the series, counted as failed or bad, or counted in a note (filter, time
+//! asked for). The first five bad ones are named by file, line and column. Calls of a session file
+//! outside the time asked for are dropped without a note.
+//! Failure: a file without rows, or with bad ones only, is an error. So is any bad row when strict,
+//! and a filter where there are no exchanges.
 //!
-//! Refuses: to open files or sockets, and to decompress; callers do.
+//! Never here: files, addresses, decompression and the bound on bytes, which callers see to.
 
 mod csv;
 mod exchanges;

@@ -1,4 +1,4 @@
-//! The latency laboratory: measures calls, reads what others measured, and reports on both.
+//! Measures calls, loads and commands, reads what others measured, and reports on all of it.
 //!
 //! Every source of measurements becomes a [`Series`](verdicts::Series), which [`verdicts`] judges.
 //! [`Report`] puts figures and verdicts together, as text, JSON or HTML.
@@ -10,9 +10,10 @@
 //! | [`command`] | runs of a command |
 //! | [`import`] | files of others, the journal, a [`session_file`] |
 //!
-//! Invariant: a measurement that could not be made is counted with its reason, never dropped.
-//!
-//! Refuses: tokio, sampling profilers, and statistics, which are all in [`verdicts`].
+//! Invariant: a call that failed and a row that is bad are counted in the series, with the reason.
+//! Calls that are left aside on purpose are not: warm-up, partners of failed calls, other times.
+//! Never here: tokio, sampling profilers, tests and their intervals ([`verdicts`]), drawing in text
+//! (`screen`). The command line is in the binary.
 
 pub mod command;
 mod error;

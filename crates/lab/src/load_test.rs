@@ -1,11 +1,15 @@
-//! Load tests of HTTP servers: which calls, at which pace, and what came of each.
+//! Loads HTTP servers: makes calls at a pace from several threads, and says what came of each.
 //!
 //! An open loop sends at intended times whatever the server does. Latencies count from those times,
 //! so every call that a stall delays shows it (no coordinated omission). A closed loop sends when
 //! replies come.
-//! Invariants: every intended call is in the series or in what it left out, except those of the
-//! warm-up. A run that is interrupted, or whose server dies, gives what was measured until then.
+//! Invariant: every call intended after the warm-up is counted as succeeded, or as failed with its
+//! reason. The series holds each that succeeded up to `kept_max`, then a random sample. A run that
+//! is interrupted, or whose server dies, gives what was measured until then.
+//! Failure: an error of the engine on one thread stops the others, and the outcome is that error.
 //!
+//! The crate `load` sends and receives. `plan.rs` shares the calls among threads, `recorder.rs`
+//! notes them, `merged.rs` and `outcome.rs` add up.
 //! Refuses: TLS and HTTP/2.
 
 mod address;

@@ -1,10 +1,12 @@
-//! Small pages of memory while moments matter.
+//! Keeps the threads of this process to small pages of memory while moments matter.
 //!
 //! The allocator asks for huge pages, and the kernel clears one when it is first touched. On a
 //! virtual machine that took 5 ms for 2 MB, in the middle of what a thread was about to send. Small
 //! pages are cleared one by one, and do not show.
-//! Constraint: programs that are started meanwhile inherit the choice (prctl(2),
-//! `PR_SET_THP_DISABLE`), so it is not made where programs are measured.
+//! Invariant: what was allowed before is allowed again when the guard is dropped. Where the system
+//! refuses, nothing changes and nothing is said.
+//! Programs that are started meanwhile inherit the choice (prctl(2), `PR_SET_THP_DISABLE`). So
+//! `probe.rs` does not hold it where programs are measured, nor does `command.rs`.
 
 use rustix::thread::{disable_transparent_huge_pages, transparent_huge_pages_are_disabled};
 

@@ -1,12 +1,15 @@
-//! Probes: single calls to a target, each with its phases, at times that were chosen beforehand.
+//! Makes single calls to a target, each with its phases, at times that were chosen beforehand.
 //!
 //! [`run`] makes the calls of a [`Plan`] and returns a [`ProbeResult`], whose series have a row for
 //! each call that succeeded. A call counts from the moment at which it was really sent. Its
 //! attribute `late_ms` is how much later that was than intended.
-//! Invariant: every call that was begun is a row, a failure, or noted as given up.
+//! Invariant: every call that was begun is a row, a failure, or counted in a note. Notes count
+//! calls given up at an interruption, and those left out because the other target failed in the
+//! turn.
+//! Bound: at most [`IN_FLIGHT_MAX`] calls at once. Calls beyond that wait, and are noted as late.
 //!
-//! Refuses: to judge what it measured, and more than [`IN_FLIGHT_MAX`] calls at once. Calls beyond
-//! that wait, and are noted as late.
+//! `scheduler.rs` hands calls out, `gather.rs` makes series of them. Verdicts are in `report.rs`;
+//! load over many connections is in `load_test.rs`.
 
 mod arrivals;
 mod call;

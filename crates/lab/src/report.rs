@@ -1,9 +1,14 @@
-//! A report on a series: figures, verdicts, and what to draw.
+//! Reports on a series, or on two: computes the figures, has verdicts made, and says what to draw.
 //!
-//! Invariants: a report is a function of its series and options, seed included. Text, JSON and HTML
-//! show the same figures.
+//! [`Report`] serialises as JSON; `text.rs` and `html.rs` show it, `words.rs` and `sentences.rs`
+//! put it in words. Thresholds are in `verdicts`; which quantiles, bins and attributes are shown is
+//! here.
+//! Invariant: a report is a function of its series and options, seed included. Text, JSON and HTML
+//! take their figures from one [`Report`], but each shows its own part of them; text and HTML
+//! round. Two series are compared call by call only if both have the same number of calls.
 //!
-//! Refuses: to change or sort a series, and to touch files or terminals.
+//! Never here: a change of the series, files, terminals. No failure: without calls a figure is
+//! absent, and the verdict is `unclear`.
 
 mod html;
 mod number;

@@ -1,4 +1,4 @@
-//! The file that `--save` writes: series as columns of JSON, to be reported on again.
+//! Writes and reads the file of `--save`: series as columns of JSON, to be reported on again.
 //!
 //! Constraints: readable by `jq` and pandas; a million calls in a few tens of megabytes.
 //!
@@ -16,9 +16,10 @@
 //! | `left_out` | `{"failed": {REASON: COUNT}, "bad": {REASON: COUNT}}` |
 //! | `notes` | texts |
 //!
-//! A missing number is `null`.
+//! A missing number of an attribute is `null`. Keys that are not known are passed over.
 //!
-//! Invariant: what was read keeps the invariants of [`Series`]; a file that breaks them is refused.
+//! Invariant: in what was read all columns have one length, and durations are finite and not
+//! negative. A file that breaks that, or names another `format`, is refused as a whole.
 
 use std::io;
 

@@ -1,7 +1,9 @@
-//! One connection: its socket, the requests in flight on it, the reply it is reading.
+//! Holds one connection: its socket, the requests in flight on it, and the reply it is reading.
 //!
-//! Invariants: replies complete in the order of the requests. Bytes that the socket did not take
-//! wait in `unsent` and go out before any later request. Refuses: clocks and schedules.
+//! Invariant: bytes that the socket did not take wait in `unsent` and go out before any later
+//! request. A closed slot has no socket, no unsent bytes and a new generation; its requests stay.
+//! Replies complete in the order of the requests because `event_loop` takes the oldest first.
+//! Refuses: clocks, schedules, and to fail requests.
 
 use std::collections::VecDeque;
 use std::io::{self, Read, Write};

@@ -1,7 +1,8 @@
-//! What can stop a run before it has measured anything.
+//! Names what stops a run: a target, a plan, connections that cannot be had, or a system call.
 //!
-//! Invariant: each error says what to change. Refuses: failures of single requests, which the
-//! report counts.
+//! The variants for target, look-up, plan and connection come before anything was measured, and say
+//! what to change. `System` may also come in the middle of a run, which then has no report.
+//! Plain data. Never here: failures of single requests, which `report` counts.
 
 use std::io;
 

@@ -1,7 +1,10 @@
-//! Connections that are opened and left without traffic, to see what an idle client costs.
+//! Opens connections that are then left without traffic, to see what an idle client costs.
 //!
-//! Invariant: each has made one request, so that the server has done for it whatever it does for a
-//! connection in use. Refuses: to open again what the server closes.
+//! Invariant: each has made one request and read its whole reply. So the server has done for it
+//! what it does for a connection in use. The first that fails makes `open` fail, and closes those
+//! before it.
+//! `alive` counts those that the server has neither closed nor sent more bytes to.
+//! Calls block, one connection after the other. Refuses: to open again what the server closes.
 
 use std::io::{self, Read, Write};
 use std::time::Duration;

@@ -1,12 +1,15 @@
-//! One load generator: open loop and closed loop over HTTP/1.1, and datagrams over UDP, for
-//! laboratory and benchmarks.
+//! Generates load: HTTP/1.1 requests in an open or a closed loop, idle connections, and datagrams
+//! over UDP.
 //!
 //! A [`Plan`] says where to, how fast and for how long. A [`Requests`] source renders the requests
 //! and sees the outcomes. [`run`] drives them from the calling thread and returns a [`Report`].
-//! A [`Blast`] says which datagrams go where, and how fast.
+//! [`IdleConnections`] are opened and left silent. A [`Blast`] says which datagrams go where, and
+//! how fast.
 //!
 //! Invariants: in an open loop the latency of a request counts from the moment it was meant to be
-//! sent. Every intended request ends up in the report, as a reply or as an error.
+//! sent. Every measured request that became due before the stop was noticed ends up in the report,
+//! as a reply or as an error. Arrivals that fell due while a late loop slept past the stop are not
+//! in it.
 //! Refuses: tokio, TLS, HTTP/2, pinning threads to cores, and judging what it measured.
 
 mod blast;

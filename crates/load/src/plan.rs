@@ -1,7 +1,12 @@
-//! What a run does: where to, how fast, how long, over how many connections.
+//! Says what a run does: where to, how requests arrive, when it stops, over how many connections.
 //!
-//! Invariant: the parts that `share` cuts a plan into make the whole when they run side by side.
-//! Refuses: plans that cannot be carried out; `check` finds those.
+//! `share` cuts a plan into parts for threads that run side by side. Invariant: counts, connections
+//! and rates of the parts add up to those of the whole; given times are dealt out in turn. Seeds
+//! differ by part. Evenly spaced parts are not interleaved: their arrivals fall on the same
+//! moments.
+//! `check` refuses a plan without connections, without depth, without a positive rate, or with
+//! times out of order. It knows nothing of time-outs or of the target.
+//! Never here: the times themselves (`schedule`), and carrying a plan out (`event_loop`).
 
 use std::num::NonZeroU32;
 use std::sync::Arc;

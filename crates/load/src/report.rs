@@ -1,7 +1,12 @@
-//! What a run measured: counts, errors by kind, latency histograms in microseconds.
+//! Holds what a run measured: counts, errors by kind, replies by status, latency histograms in
+//! microseconds.
 //!
-//! Invariant: reports of parts that ran side by side merge into the report of the whole. Sums add,
-//! histograms add, and the time is that of the longest part. Refuses: to judge what was measured.
+//! Invariant: reports of parts that ran side by side merge. Counts and histograms add, and the time
+//! is that of the longest part. `backlog_max` and `connections` add too, so a merged one is an
+//! upper bound.
+//! Latencies below 1 µs count as 1 µs, and those above one hour as one hour. Status codes are
+//! counted by their last three digits.
+//! What is left out as warm-up, `tally` decides. Refuses: to judge what was measured.
 
 use hdrhistogram::Histogram;
 
@@ -39,21 +44,21 @@ pub struct Report {
     pub requests: u64,
     /// What went wrong.
     pub errors: Errors,
-    /// What the last failed attempt to connect was told, such as `ConnectionSlot refused`.
+    /// What the last failed attempt to connect was told, such as `Connection refused`.
     pub refusal: Option<String>,
     /// Replies whose status was not the expected one.
     pub status_mismatches: u64,
     /// Replies whose body did not have the expected number of bytes.
     pub bytes_mismatches: u64,
-    /// Seconds from the end of the warm-up to the last reply.
+    /// Seconds from the end of the warm-up to the last reply, or to a later planned stop.
     pub seconds: f64,
     /// Bytes read from the sockets.
     pub bytes_read: u64,
     /// Bytes written to the sockets.
     pub bytes_written: u64,
-    /// Longest queue of intended requests that waited for a connection.
+    /// Longest queue of intended requests that waited for a connection, warm-up included.
     pub backlog_max: usize,
-    /// Connections open at most.
+    /// Connections open at most, warm-up included.
     pub connections: usize,
     /// Microseconds from the intended time to the end of the reply.
     pub latency: Histogram<u64>,

@@ -1,8 +1,14 @@
-//! Where requests come from: anything that renders bytes, and the ready-made templates.
+//! Defines the trait by which requests are rendered and their outcomes seen, and the sources that
+//! are ready-made.
 //!
-//! Invariant: the length of head and body never changes. A template is rendered once; per request
-//! only its holes are filled, with numbers of fixed width. Refuses: templates with a hole whose
-//! marker does not occur, because every request would then silently be the same.
+//! `Requests` is the trait. `Ask` says what a reply should be. `RequestOutcome`, `LostRequest` and
+//! `Pulse` are what a source is told. `Request` is written down and becomes a `Template`; a `Mix`
+//! interleaves templates by weight; `counter` makes numbers for holes.
+//! Invariant: a template never changes its length. It is rendered once; per request only its holes
+//! are filled, with as many digits as the marker has. Higher digits are cut off.
+//! A hole whose marker does not occur panics, because every request would then silently be the
+//! same. So does a mix without templates.
+//! Never here: when a request is sent (`event_loop`), and how outcomes are counted (`report`).
 
 use std::fmt::Write as _;
 

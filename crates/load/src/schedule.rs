@@ -1,10 +1,14 @@
-//! The intended send times of an open loop, in nanoseconds since its start.
+//! Computes the intended send times of an open loop, in nanoseconds since its start.
 //!
-//! Arrivals are drawn by a clock of their own, one per unit of it, evenly or as a Poisson process.
-//! The inverse of the expected number of arrivals lays that clock over time. This makes a Poisson
-//! process of any changing rate (Lewis and Shedler, "Simulation of nonhomogeneous Poisson
+//! Arrivals are counted on a clock of their own, one per unit of it, evenly or as a Poisson
+//! process. The inverse of the expected number of arrivals lays that clock over time. This makes a
+//! Poisson process of any changing rate (Lewis and Shedler, "Simulation of nonhomogeneous Poisson
 //! processes", 1979).
-//! Invariant: times never decrease. Refuses: to depend on what the server does.
+//! Invariant: times never decrease, but for the rounding of floating-point numbers. One seed gives
+//! one sequence. `u64::MAX` says that no more come: after the last of given times, or where a ramp
+//! stays at 0.
+//! Given times are in order because `plan` checks it. Random bits come from `stdx::Random`.
+//! Refuses: to depend on what the server does.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,7 +17,7 @@ use stdx::Random;
 
 use crate::{Arrivals, Plan, Ramp};
 
-/// Yields one intended time after the other, without end but for given times.
+/// Yields one intended time after the other; ends after given times, or where a ramp stays at 0.
 #[derive(Debug)]
 pub(crate) struct Schedule {
     timeline: Timeline,

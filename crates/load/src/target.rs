@@ -1,7 +1,12 @@
-//! Where the load goes: a TCP address or the path of a Unix socket.
+//! Reads the address that the load goes to, a TCP address or the path of a Unix socket, and
+//! connects to it.
 //!
-//! Invariant: a target names one address, chosen when it was read. Refuses: TLS, and to tune what
-//! it connects to.
+//! Invariant: a target holds one address, chosen when it was read. It is the first of the resolver;
+//! in `reachable`, the first that accepts within 1 s, else the first. `http://` before and a slash
+//! behind `host:port` are dropped.
+//! `connect` blocks; its time-out holds for TCP only. `start_connect` does not block. TCP sockets
+//! get TCP_NODELAY, and nothing else is tuned.
+//! Refuses: TLS, paths of URLs, and to look a name up again.
 
 use std::fmt;
 use std::io;

@@ -1,7 +1,11 @@
-//! What was committed and when, in a file for people.
+//! Writes down for people what was committed and when, one line of JSON for each batch, and reads
+//! the last notes back.
 //!
 //! Invariant: nothing is ever decided by it. The checkpoint in the sink is the only truth. So the
-//! file is bounded, never synced, and may be deleted, cut or damaged at any time.
+//! file is never synced, and may be deleted, cut or damaged at any time. A note that cannot be
+//! written is lost without an error.
+//! Bound: a new file is begun at 1 MiB and one old one is kept. `last` reads the last 64 KiB of
+//! both.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};

@@ -1,6 +1,10 @@
-//! The sections `[[source]]`, `[[rollup]]` and `[[sink]]` as they may stand in the file.
+//! Declares the sections `[[source]]`, `[[field]]`, `[[rollup]]`, `[[sink]]` and `[events]` as they
+//! may stand in the file.
 //!
-//! Every key is optional here; [`crate::plan()`] checks what is required and what fits together.
+//! Plain data: every key is optional, and an unknown one is an error. Doc comments become the
+//! schema's descriptions, so they state units and defaults.
+//! [`crate::plan()`] checks what is required and what fits together; `[events]` is checked in
+//! `tidegate`.
 
 use std::collections::BTreeMap;
 

@@ -1,7 +1,11 @@
-//! The lines of a batch under way: decoded, counted in windows, or quarantined.
+//! Decodes the lines of a batch under way, and counts each in the windows or gives it to
+//! quarantine.
 //!
 //! Invariant: every line that is given to it is counted once, as an event or as refused. It belongs
-//! to the batch that is taken next.
+//! to the batch that is taken next. A rollup whose filter or key a line lacks does not count it;
+//! missing keys are counted.
+//! It also hands the memory of delivered rows back to their windows.
+//! Never here: when a batch is taken (`run`), rows (`window`), and what a line is (`decode`).
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;

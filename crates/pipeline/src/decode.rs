@@ -1,9 +1,12 @@
-//! From the bytes of lines to events: one scanner per format, all with the same outcome.
+//! Decodes the bytes of lines to events: one scanner per format, all with the same outcome.
 //!
-//! Lines are taken in regions that fit the nearest cache. First the structural bytes of a whole
-//! region are found, then its lines are cut at them.
-//! Invariant: every line is seen once, as an event or as refused, and no input makes a scanner
-//! panic.
+//! It also reads the keys `format`, `escape` and `keys` of a source ([`Format::parse`]), and
+//! refuses records of the journal without method, path or status.
+//! Lines are taken in regions of about 32 KiB that fit the nearest cache. For `combined` and JSON
+//! the structural bytes of a whole region are found first, then its lines are cut at them.
+//! Invariant: every line that ends with a line feed is seen once, in order, as an event or as
+//! refused. Bytes behind the last line feed are passed over. No input may make a scanner panic;
+//! `fuzz` looks for one.
 //! Refuses: to repair a line.
 
 mod combined;

@@ -1,8 +1,16 @@
-//! The thread that commits batches: one at a time, again and again until the sink has it.
+//! Runs the thread that commits batches: one at a time, again and again until the sink has it.
 //!
-//! Invariant: a batch is given up only when the sink holds a checkpoint that is neither the one
-//! before it nor its own. Then another process delivers this source, and nothing of the batch was
-//! committed.
+//! It also asks the sink for the checkpoints of other nodes. Log files and the quarantine are
+//! synced first; if that fails, it is logged, and the batch goes all the same.
+//! Invariant: after a failure it prepares the tables and claims the source again. Sinks rely on
+//! that claim; it may fence another process off. Then it reads the checkpoint. It delivers again
+//! only where that is the one before the batch. The batch's own checkpoint means that it is done.
+//! A batch is given up when the sink says `Fenced` or holds any third checkpoint, because another
+//! process delivers this source. It is also given up when the pipeline ends. After a failed try it
+//! may have been committed all the same; the next run begins at the checkpoint.
+//! A batch that the engine refuses is tried again without end. Pauses double with jitter, from
+//! 50 ms to 5 s. The end of the pipeline cuts a pause short, but not a call of the sink.
+//! Never here: when a batch is due (`run`).
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -1,4 +1,11 @@
-//! What can go wrong between a log file and a database.
+//! Names what can go wrong between a log file and a database: in a sink, a line, a source, or a
+//! run.
+//!
+//! Plain data, each enum by what the caller does: `SinkError` says whether to try again,
+//! `LineError` why a line is quarantined. `SourceError` and `RunError` end a run; `supervise`
+//! starts the next.
+//! A place in a text is without secrets; drivers see to that. Never here: mistakes in a
+//! configuration (`plan`).
 
 use std::io;
 use std::path::{Path, PathBuf};

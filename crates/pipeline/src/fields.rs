@@ -1,4 +1,10 @@
-//! Checks `[[field]]`, and finds fields by name: those of every line, and those defined.
+//! Checks sections `[[field]]`, and finds fields by name: those of every line, and those defined.
+//!
+//! Invariant: every mistake is reported with its key, all of a section at once. A name that lines
+//! or buckets have already, or that two sections share, is a mistake. A rule with mistakes may
+//! still be added, so that later sections find it; the caller must not use the plan then.
+//! A section may build only on those before it. Patterns compile to at most 256 KiB.
+//! Never here: reading a value out of a line (`decode::define`).
 
 use std::sync::Arc;
 

@@ -1,6 +1,9 @@
-//! What a line becomes, shown: its fields, the rows it counts in, or why it is refused.
+//! Shows what a line becomes: its fields, the rows it counts in, or why it is refused.
 //!
 //! Invariant: the same decoder and the same windows decide as in a pipeline; nothing is delivered.
+//! Machine, source and place of the line are left empty. Of sketches the values are shown that go
+//! into them.
+//! Never here: reading lines from a source, and the text for an operator (`tidegate`).
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

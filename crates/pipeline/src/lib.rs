@@ -1,12 +1,16 @@
-//! From log lines to rows in a database, exactly once.
+//! Delivers log lines as rows to a database, exactly once.
 //!
 //! The life of an event is [`Pipeline::run`]: tail → decode → window → deliver → checkpoint →
-//! retire. A log file is the queue; nothing is kept beside it that could be lost.
+//! retire. A log file is the queue. What lies beside it decides nothing: the quarantine and the
+//! [`Binlog`] are for people.
 //!
 //! Invariant: the sink commits rows and the position just after their lines in one transaction. It
 //! commits only when it still holds the position that the lines were read from. So every complete
-//! line counts once, whatever crashes, and a second writer is fenced off.
-//! Refuses: to know an engine (`sinks` has the drivers), and to block whoever writes the log.
+//! line that can be read counts once, whatever crashes, and a second writer is fenced off. [`Sink`]
+//! states this; the drivers in `sinks` keep it, each as docs/operating/sinks.md says.
+//! Here are also the configuration ([`config`], [`plan()`]), the [`Decoder`], the [`Inspector`] and
+//! the supervision of the record process.
+//! Refuses: to know an engine, and to block whoever writes the log.
 
 mod batch;
 mod binlog;

@@ -1,4 +1,12 @@
-//! From the sections as written to a plan, with every error at once.
+//! Checks the sections as written and makes a plan of them: sources, fields, rollups with their
+//! tables, and sinks.
+//!
+//! Invariant: every mistake is reported through `wrong`, with its key, and checking goes on. A plan
+//! is returned in any case; it may be used only when nothing was reported.
+//! It chooses the names and types of all columns, so a change here changes tables that exist. A
+//! journal is the source [`JOURNAL`] without a section.
+//! Addresses of sinks are checked by `sinks`, formats by `decode`, `[[field]]` by `fields`. The
+//! limits of `[events]` are set by `tidegate`.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};

@@ -1,13 +1,15 @@
-//! Lines that are no events, kept with their place and reason: `data/quarantine/*.ndjson`.
+//! Keeps lines that are no events, with their place and reason: `data/quarantine/*.ndjson`.
 //!
 //! One line of JSON each: `batch`, `file`, `offset`, `reason` and `line`. The line is escaped so
 //! that any bytes read back as they were.
-//! Invariant: an entry carries the number of the batch that its line is committed with, and is on
-//! the disk before that batch is. At a resume the entries past the checkpoint are cut, because
-//! their lines are read again. So nothing is in it twice, and nothing is missing that was not
-//! counted as dropped.
-//! Past the bound entries are dropped. The pipeline never waits for this file, and never ends
-//! because of it.
+//! Invariant: an entry carries the number of the batch that its line is committed with. It is
+//! written before that batch is handed over, and `delivery` syncs it. At a resume the entries past
+//! the checkpoint are cut, because their lines are read again. So nothing is in it twice, and what
+//! is missing was counted as dropped.
+//! This ends where the disk fails. If the file cannot be read at a resume, nothing is cut. If it
+//! cannot be synced, the batch goes all the same. Both are logged.
+//! Past the bound entries are dropped and counted. The pipeline never waits for this file, and
+//! never ends because of it.
 
 use std::io;
 use std::path::{Path, PathBuf};

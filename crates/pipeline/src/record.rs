@@ -1,9 +1,11 @@
-//! The record process, which runs the pipelines beside the edge process.
+//! Joins both ends of the record process, which runs the pipelines beside the edge process.
 //!
 //! The edge process starts it and keeps it running with a [`RecordSupervisor`]. The record process
 //! writes what a [`StatusBoard`] knows to its stdout, once a second. The edge process keeps the
 //! last of these documents in a [`RecordStatus`].
-//! Invariant: neither process can take the other down, and neither waits for the other.
+//! Invariant: neither process takes the other down, and none of them waits for the other while both
+//! run. Only the stop of the edge process waits until the record process has ended, or kills it
+//! after 10 s.
 //! Refuses: to read what is recorded. The journal's files are the only way for that.
 
 mod board;

@@ -1,4 +1,11 @@
-//! A rollup as it is counted: which lines count, by which key, and what is kept of them.
+//! Describes a rollup as it is counted: which lines count, by which key, and what is kept of them.
+//!
+//! Here are also the rules that a configuration is read by: types of fields, names of columns, time
+//! buckets, and the columns under way.
+//! Plain data; `plan` builds and checks it. Key parts and measures must stand in the order of the
+//! table's columns, because `window` lays rows out so. A column of one name is added once only.
+//! Never here: adding up (`window`), and merging rows that are stored (`batch::ColumnRole`,
+//! `sinks`).
 
 use std::sync::Arc;
 

@@ -1,9 +1,14 @@
-//! The life of an event: tail → decode → window → deliver → checkpoint → retire.
+//! Runs one pipeline, the life of an event: tail → decode → window → deliver → checkpoint → retire.
 //!
 //! One thread reads and counts, another commits. While a batch is on its way, the next window
-//! fills. When that is full too, reading waits.
-//! Invariant: a position is committed together with all lines before it and none behind it. Memory
-//! is bounded by two windows and one chunk.
+//! fills. When that is full too, reading waits. A pipeline that was fenced off can also watch the
+//! checkpoint (`stand_by`).
+//! Invariant: a position is committed together with all lines before it and none behind it. One
+//! batch is under way at a time, and their numbers have no gaps.
+//! Bound: rows take about twice `window_bytes_max`, each window exceeding it by what one chunk
+//! adds. Without a line there is no batch, so a gap alone moves no checkpoint.
+//! An error ends the run, after what was read is delivered if the source failed. Never here:
+//! starting again (`supervise`), trying a sink again (`delivery`).
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

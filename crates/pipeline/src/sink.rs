@@ -1,4 +1,10 @@
-//! The one thing a sink must be able to do: commit rows and a checkpoint together, or neither.
+//! Defines what a sink must be able to do: prepare its tables, take a source over, tell
+//! checkpoints, and commit a batch.
+//!
+//! The contract: [`Sink::deliver`] commits rows and checkpoint together, or neither, and only when
+//! the sink holds the checkpoint before. `Fenced` and `Refused` promise that nothing was committed;
+//! `Unreachable` promises nothing.
+//! A trait without code; the drivers are in `sinks`. Never here: trying again (`delivery`).
 
 use std::sync::Arc;
 

@@ -1,7 +1,13 @@
-//! Where lines come from: a queue that is read from a position on, and that keeps its lines.
+//! Defines what a source is: a queue of lines that is read from a position on, and that keeps its
+//! lines.
 //!
-//! A source hands out complete lines, each once, in order. Its position is a short text that the
-//! sink keeps for it. What was handed out but not committed is handed out again after a restart.
+//! [`LineSource`] is the trait, [`ReadOutcome`] what a read gives: lines, pieces of lines for
+//! quarantine, and reports of what is lost or unreadable. The sources are `files`, `journal` and
+//! `ranged`.
+//! Invariant, for every implementation: complete lines come once each, in the order of their log,
+//! until `resume`. The position is a short text just after all that was handed out; the sink keeps
+//! it. What was handed out but not committed is handed out again after a restart.
+//! Never here: when to read (`run`), and what a line means (`decode`).
 
 mod files;
 mod journal;

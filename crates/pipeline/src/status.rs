@@ -1,4 +1,11 @@
-//! What a pipeline says of itself, while it runs.
+//! Holds the counts of one pipeline while it runs, and reads them as one document.
+//!
+//! Plain data: every part adds to its own counter (`counter`, `delivery`, `quarantine`, `run`,
+//! `supervise`). Counters are read one by one, so a report is no snapshot. They outlive a restart
+//! of the pipeline, not of the process.
+//! `seconds_behind` is 0 when no bytes are behind; a pipeline that never committed has no
+//! `committed_s_ago`.
+//! Never here: rates and the state in words (`record/board.rs`).
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Instant;

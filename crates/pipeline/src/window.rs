@@ -1,15 +1,19 @@
-//! The aggregates of one rollup since the last batch: rows under way, found by a hash of their key.
+//! Adds up the lines of one rollup since the last batch: rows under way, found by a hash of their
+//! key.
 //!
 //! A row is laid out as it will be delivered from its first line on. So a window is handed over by
 //! a swap, and the memory of a delivered one is filled again.
-//! Beside the rows there is a table of hashes. It is seeded anew in every process: whoever writes
-//! log lines must not choose what collides. A key is compared as it came. Only a key that finds no
-//! row is checked for what engines do not take, and looked up again as it will stand there. So each
-//! key has one row.
+//! The hash is seeded anew in every process: whoever writes log lines must not choose what
+//! collides. A key is compared as it came. Only a key that finds no row is made what engines take,
+//! and looked up again as it will stand there.
 //! Rows lie far apart in memory. So lines wait until there are [`WAITING_MAX`] of them, and then
 //! look for their rows side by side: the waits for memory overlap.
 //!
-//! Invariant: nothing here was delivered, and everything read since the last batch is here.
+//! Invariant: each key has one row. Every line since the last batch that passes the filter and has
+//! its key is here, and none of an earlier batch. Lines without a number of the key are counted
+//! only.
+//! Single events (`raw`) have a row each, and no key. Sketches go to a table of their own.
+//! Never here: a bound; `run` asks for the bytes in use and takes the rows.
 
 mod key;
 mod measure;

@@ -25,7 +25,7 @@ const EVENT: &str = "path == \"/1/feedback/read\" and status < 400";
 const ITEM: &str = "query.item";
 
 /// Longest id that may be configured; it is a column of 100 characters in files that are shared.
-const ID_BYTES_LIMIT: usize = 1_000;
+pub(crate) const ID_BYTES_LIMIT: usize = 1_000;
 
 /// Which users have a profile, and how profiles are made from what they read.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]

@@ -3,8 +3,8 @@
 //! `check` runs the quick and the full checks, and parses the data of files of other builders.
 //! `inspect` runs the quick checks only. It looks one key up, or shows up to ten that stand in the
 //! file. The types here print themselves for the command line, and so does `FileStatus`.
-//! Both take a file of any keying, with the default options and not with those of a configuration.
-//! The user is given as the key that stands in the file, of 100 bytes at most.
+//! Both take a file of any keying, without the options of a configuration.
+//! The user is given as the key that stands in the file.
 //! Invariant: nothing is written. Never here: the checks, which are in `checks.rs` and `file.rs`.
 
 use std::fmt;
@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 use generation::Stop;
 
 use crate::Lookup;
+use crate::config::ID_BYTES_LIMIT;
 use crate::error::ProfilesError;
 use crate::file::{FileStatus, ProfileFile};
 use crate::options::FileOptions;
@@ -85,7 +86,9 @@ pub fn check(path: &Path) -> Result<CheckReport, ProfilesError> {
 /// # Errors
 /// When the file fails the quick checks.
 pub fn inspect(path: &Path, user: Option<&[u8]>) -> Result<Inspection, ProfilesError> {
-    let file = ProfileFile::open_of_any_keying(path, &FileOptions::default(), None)?;
+    // A configuration may have let in ids of any length that is allowed.
+    let options = FileOptions { id_bytes_max: ID_BYTES_LIMIT, ..FileOptions::default() };
+    let file = ProfileFile::open_of_any_keying(path, &options, None)?;
     let keys = match user {
         Some(_) => Vec::new(),
         None => file.some_keys(KEYS_SHOWN)?,

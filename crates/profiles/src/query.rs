@@ -2,7 +2,8 @@
 //!
 //! A row stands for one read, or for all reads that a rollup counted under one key; both count
 //! once. Rows without user or item, or whose item is not UTF-8, are passed over. A time that cannot
-//! be read, or a missing column, ends the build with an error.
+//! be read ends the build with an error. So does a first row without a column `user` or `item`.
+//! Without `time` a read is of now. Without `category` it has the category of the items file.
 //! Invariant: the file stays as it was if `run` fails or a row is wrong. Rows are counted one after
 //! the other as they come; memory is as `Builder` says.
 //! Refuses: to know an engine; the caller runs the query. Whether the build replaces the file is

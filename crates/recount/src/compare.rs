@@ -1,7 +1,14 @@
-//! What a sink holds against what its log says.
+//! Compares the rows that a sink holds with a rollup as it was counted.
 //!
-//! Invariant: each row of the sink is met by at most one count, and each count that no row has met
-//! is a difference. Of all differences the first in the order of keys is put into words.
+//! Rows of aggregates, of sketches and of single events are compared each in its way. Where other
+//! machines fill the tables too, aggregates are passed over. Of the others only rows of this
+//! machine count.
+//! Invariant: each row is held against at most one count. A count that no row has met is a
+//! difference, unless it was passed over. Of all differences the first in the order of keys is put
+//! into words.
+//! A key that an engine has cut to its hash is known again if it had more than 100 bytes. A shorter
+//! one counts as different.
+//! Elsewhere: what a cell should be (`expected.rs`), sketches (`sketch.rs`), words (`shown.rs`).
 
 use std::collections::HashMap;
 use std::ops::ControlFlow;

@@ -1,8 +1,15 @@
-//! One rollup, counted plainly: a map from each key to what the documentation says is kept of it.
+//! Counts one rollup plainly: a map from each key to what the documentation says is kept of it.
 //!
-//! Invariant: values are exact. A sketch is kept as all its values, a sum of reals with its size.
+//! Invariant: whole numbers are exact, sums of reals are added in the order of lines and kept with
+//! their size. A quantile sketch is kept as all its numbers, a unique one as 64-bit hashes. The
+//! latest value is kept as hashes of all values of that time. Rows of single events are 128-bit
+//! hashes.
 //! So memory is an entry for each key, for each different value of a sketch, and for each row of a
-//! single event. Refuses: to use a window or a measure of `pipeline`.
+//! single event.
+//! Also here: keys as they are cut by the delivery, and numbers as a column reads them. A line that
+//! lacks a number of the key is only counted in `without_key`.
+//! Refuses: to use the code of a window or a measure of `pipeline`; their definitions say what is
+//! meant.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;

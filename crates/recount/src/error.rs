@@ -1,4 +1,6 @@
-//! What keeps lines from being counted again.
+//! Defines what keeps lines from being counted again, and a sink from being compared.
+//!
+//! Plain data. A line that cannot be read, or a row that differs, is no error: both are counted.
 
 use std::io;
 use std::num::ParseIntError;

@@ -1,4 +1,8 @@
-//! The formats of lines, one function for each: what a line of it says, or none when it is refused.
+//! Reads a line of each fixed format: `combined`, `common`, LTSV, JSON of others, our own journal.
+//!
+//! One function for each, which returns the texts of the line, or `None` when it is refused.
+//! Elsewhere: templates (`plain.rs`), cutting (`cut.rs`), JSON (`object.rs`), what a text becomes
+//! (`texts.rs`), names of variables (`variable.rs`). Labels of LTSV are here.
 
 use std::collections::BTreeMap;
 

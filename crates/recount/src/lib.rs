@@ -1,8 +1,8 @@
 //! Counts delivered lines again, from the log's first byte, and compares with what a sink holds.
 //!
 //! It exists to find mistakes of the delivery. So it shares no code with the delivery in which a
-//! mistake could hide: no reader of lines, no window, no batch, no sink. Lines are read plainly
-//! ([`plain`]), counted in maps ([`count`]), and compared cell by cell ([`compare`]).
+//! mistake could hide: no reader of lines, no window, no batch. Lines are read plainly ([`plain`]),
+//! counted in maps ([`count`]), and compared cell by cell ([`compare`]).
 //!
 //! | it uses | since |
 //! |---|---|
@@ -12,8 +12,10 @@
 //! | [`sinks::read_back`] | it reads SQL that the delivery never runs |
 //! | sketches of `metrics` | a sketch of the same values has the same bytes |
 //!
-//! Invariant: sink and log are only read, while others go on delivering and writing. The sink is
-//! taken as it was at one moment, and the log up to the checkpoint of that moment.
+//! The binary copies the sink's contents of one moment into a SQLite file
+//! (`tidegate/src/events/copy.rs`, by `SqliteSink`), and hands the file over with its checkpoints.
+//! Invariant: file and log are only read, while others go on writing the log. The log is counted up
+//! to the checkpoints handed over.
 //! Refuses: to use a decoder of `pipeline` outside tests, to print, and to mend what differs.
 
 mod compare;

@@ -1,7 +1,11 @@
-//! The lines of log files, read plainly: from the first byte to where the file was delivered.
+//! Reads the lines of log files plainly: from the first byte to where the file was delivered.
 //!
-//! Invariant: every byte of the delivered part belongs to exactly one line. A line that is too long
-//! for the delivery comes with its beginning only.
+//! Files may be packed by gzip or zstd. Also here: the segments of a journal.
+//! Invariant: every byte of the delivered part belongs to exactly one line. Of a line that is too
+//! long for the delivery (511 KiB) only the first 1,024 bytes come. Such a line, and one without a
+//! line feed, is not whole. A line of more than 1 GiB comes in parts of that size.
+//! A file that is shorter than what was delivered is no error: `each` returns how many bytes were
+//! there.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};

@@ -1,8 +1,12 @@
-//! Lines read plainly, by what the documentation says of their formats.
+//! Reads one line plainly, as the documentation of its format says, and adds the fields of rules.
 //!
+//! Also here: lines of a template. `None` means that the line is refused, also where it lacks a
+//! field that a rule requires.
 //! Invariant: no code of the delivery's readers is used, so that a mistake in one of them shows.
-//! Only the meanings of single texts come from `exchange`: a time, an escape, a percent-encoded
-//! parameter, a filter. Reading is slow and copies every text.
+//! From `exchange` come the meanings of single texts: a time, an escape, a percent-encoded
+//! parameter, a filter. From `pipeline` come the parts of a template and the patterns of rules.
+//! Reading is slow and copies every text.
+//! Elsewhere: the other formats (`formats.rs`).
 
 use std::borrow::Cow;
 use std::collections::HashSet;

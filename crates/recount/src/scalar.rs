@@ -1,4 +1,7 @@
-//! Single texts of a line as numbers and times.
+//! Reads single texts of a line as numbers and times, and writes a value as its text.
+//!
+//! `None` means that a text is no such thing. Two forms of time are read by `exchange` (RFC 3339,
+//! nginx's log time); seconds and 13 digits of milliseconds are read here.
 
 use exchange::FieldValue;
 

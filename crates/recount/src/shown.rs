@@ -1,4 +1,6 @@
-//! Keys and cells in words, for a person who looks for a difference.
+//! Puts keys and cells into words, for a person who looks for a difference.
+//!
+//! Text of a cell is cut after 120 characters, text of a key is not. A blob is its number of bytes.
 
 use pipeline::Column;
 use sinks::OwnedCell;

@@ -1,6 +1,12 @@
-//! One sink, and the logs that go into it: counts each log again, then compares every rollup.
+//! Recounts one sink: it counts each log that goes into it, then has every rollup compared.
 //!
-//! Invariant: a log is counted up to the checkpoint that the sink's contents were taken with.
+//! Also here: which parts of a log were delivered, how many bytes are gone, which refused lines are
+//! in quarantine, and which other machines deliver.
+//! Invariant: a log is counted up to the checkpoint that the sink's contents were handed over with.
+//! Files that change names while they are read are an error, [`RecountError::Rotated`]; a file
+//! without a name is looked for ten times, 20 ms apart.
+//! Elsewhere: taking the contents (the binary), finding files (`pipeline::FileSource`), reading
+//! lines (`lines.rs`, `plain.rs`).
 
 use std::collections::{BTreeSet, HashSet};
 use std::io::{BufRead, BufReader};

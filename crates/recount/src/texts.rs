@@ -1,7 +1,11 @@
-//! What one line says: the texts of its fields, and the values that they are read as.
+//! Holds what one line says: the texts of its fields, and the values that they are read as.
 //!
-//! Invariant: a field that the line leaves out is absent, but for our own lines, where it has its
-//! default. `-` and the empty text mean absent in all other lines.
+//! Also here: parting a request line and a target, and how escapes are undone.
+//! Invariant: a field that the line leaves out is absent. Lines of our own journal have defaults
+//! instead: 0 for numbers, `none` for the cache, `generic` for the decision. `-` and the empty text
+//! mean absent in all other lines.
+//! Elsewhere: which name is which field (`variable.rs`), finding the texts in a line (`formats.rs`,
+//! `cut.rs`).
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -27,7 +31,7 @@ pub(crate) struct LineTexts {
     pub impression: Option<Vec<u8>>,
     pub total_us: Option<u64>,
     pub named: HashSet<FieldName>,
-    /// The line is our known_key: what it leaves out has a default, and `-` is text.
+    /// The line is of our own journal: what it leaves out has a default, and `-` is text.
     pub is_ours: bool,
 }
 

@@ -1,5 +1,9 @@
-//! What a name in a log means, as `docs/operating/log-formats.md` and nginx's index of variables
-//! say.
+//! Says what a name in a log means: a variable of nginx, or a key of JSON.
+//!
+//! The names are those of `docs/operating/log-formats.md` and nginx's index of variables. A name
+//! that is not known is a variable of that name; `http_…` is a header, `arg_…` a parameter.
+//! Written again here, so that a mistake in the delivery's table shows. Elsewhere: labels of LTSV
+//! (`formats.rs`), configured keys (`formats.rs`).
 
 use exchange::FieldName;
 

@@ -1,7 +1,12 @@
-//! Two bars in each row, one to the left and one to the right, to compare two quantities by eye.
+//! Draws two bars in each row, one to the left and one to the right, to compare two quantities by
+//! eye.
 //!
-//! Each side has a scale of its own.
-//! Invariant: the longest bar of each side is as long as its side, and only zero has no bar.
+//! Each side has a scale of its own, unless `is_shared` gives both the same one. In fewer than 48
+//! columns the bars of a row stand below each other.
+//! Invariant: the longest bar of a scale fills its side. A value above 0 has at least the smallest
+//! mark; one that is 0, negative or not finite has no bar. Labels are cut to 20 columns. Beside
+//! each other the numbers behind the bars are not cut, and the bars get what these leave.
+//! The right side has another texture, so that no colour is needed (`style.rs`).
 
 use crate::style::{Ink, Style};
 use crate::text::{cut, padded, width_of};
@@ -135,7 +140,8 @@ impl Side {
             (false, true) => Ink::Alarm,
             (false, false) => Ink::First,
         };
-        if !(bar.value > 0.0 && bar.value.is_finite() && self.longest > 0.0) {
+        let has_room = self.width > 0 && self.longest > 0.0;
+        if !(bar.value > 0.0 && bar.value.is_finite() && has_room) {
             return (String::new(), ink);
         }
         let eighths = (bar.value / self.longest * self.width as f64 * 8.0).round() as usize;

@@ -1,7 +1,12 @@
-//! A histogram: how many values lie where.
+//! Counts values into bins, and draws how many values lie where.
 //!
-//! Invariants: every value is in a bin, or counted as below, above or not finite. A bin that is not
-//! empty shows at least the lowest mark.
+//! [`Bins`] counts, [`Histogram`] draws: columns with eighths of a row, the counts above peaks, an
+//! axis and marks.
+//! Invariants: a finite value is in one bin, or counted as below or above. Values that are not
+//! finite are not counted at all. A drawn bin that is not empty shows at least the lowest mark.
+//! Bound: bins beyond the width are not drawn; the caller asks [`Histogram::bins_max`] before it
+//! counts.
+//! Never here: the axis itself (`plot.rs`), and which range or number of bins to choose.
 
 use crate::plot::{Axis, x_axis};
 use crate::scale::{Label, Scale};
@@ -75,7 +80,7 @@ pub struct Histogram<'a> {
 const HALF_MIN: f64 = 10.0;
 
 impl Histogram<'_> {
-    /// Returns the columns that `bins` bins need at least; with fewer, neighbours are drawn as one.
+    /// Returns how many bins there is room for in any case; those that do not fit are not drawn.
     pub const fn bins_max(style: &Style) -> usize {
         let width = if style.width > 20 { style.width } else { 20 };
         width - 9

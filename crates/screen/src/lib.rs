@@ -1,9 +1,11 @@
-//! Small charts and tables as text: what the tools of the terminal share.
+//! Draws small charts and tables as text, for the tools of the terminal.
 //!
-//! Everything is a value with a `render` that returns lines; nothing here writes to a terminal.
-//! Invariants: from 20 columns on, no line is wider than [`Style::width`]. The texts of users come
-//! out without control characters, so that no file can steer a terminal.
-//!
+//! [`Plot`], [`Histogram`], [`PairedBars`] and [`Table`] are values with a `render` that returns
+//! lines. Also here: helpers for text (`text`), round numbers for axes (`scale`), and how to draw
+//! ([`Style`]). Nothing here writes to a terminal.
+//! Invariants: lines are at most [`Style::width`] columns wide, or 20 where that is less. Only bars
+//! whose numbers leave them no room may be wider (`bars`). What `render`, `cut`, `clean` and
+//! `wrapped` show of a user's text has no control characters, so no file can steer a terminal.
 //! Refuses: the environment, sockets, clocks, cursor movement, and any unit of measurement. The
 //! caller says how its numbers read.
 

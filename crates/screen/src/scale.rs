@@ -1,6 +1,11 @@
-//! Axes: round numbers between two ends, and values to positions.
+//! Computes axes: round numbers between two ends, and values to positions in 0..=1 and back.
 //!
-//! Invariant: a scale is defined for every finite input, an empty range included.
+//! Invariant: a position is a number in 0..=1 for every finite value, as long as `high - low` is
+//! finite, too. On a logarithmic scale the value must be above 0. An empty range is widened to both
+//! sides. Values outside go to the nearer end. A logarithmic scale whose low end is not above 0 is
+//! linear.
+//! Where no round number fits, an end itself is a tick.
+//! Never here: how a number reads, which the caller's [`Label`] says.
 
 /// How a number on an axis reads.
 pub type Label<'a> = &'a dyn Fn(f64) -> String;

@@ -1,6 +1,10 @@
-//! How to draw: width, colours, and which characters the terminal has.
+//! Says how to draw: width, colours, and which characters the terminal has.
 //!
-//! Invariant: without colour no escape sequence is written.
+//! [`Style`] comes from the caller, who knows the terminal. [`Ink`] names what a text is; `paint`
+//! turns that into an ANSI colour, bold or faint.
+//! Invariant: without colour `paint` adds no escape sequence. It does not clean its text; `text.rs`
+//! does.
+//! Refuses: to ask the environment or the terminal.
 
 /// The narrowest terminal that is drawn for; a narrower one gets lines of this width.
 pub const WIDTH_MIN: usize = 20;

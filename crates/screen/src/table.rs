@@ -1,6 +1,9 @@
-//! A table with aligned columns, which becomes a list where the terminal is too narrow.
+//! Draws a table with aligned columns, which becomes a list where the terminal is too narrow.
 //!
-//! Invariant: what does not fit is cut with a mark, never wrapped into the next column.
+//! Invariants: a cell never runs into the next column. Columns of text are cut, with a mark, down
+//! to 8 columns each. Columns of numbers are not cut: where they do not fit, each cell gets a line
+//! of its own, without the empty ones. There it may be cut, too.
+//! Cells beyond the last column are not shown. Never here: sorting, and how numbers read.
 
 use crate::style::{Ink, Style};
 use crate::text::{cut, padded, width_of};

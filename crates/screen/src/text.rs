@@ -1,6 +1,9 @@
-//! Text by its width on the screen.
+//! Measures, cleans, cuts, pads and wraps text by its width on the screen (`unicode-width`).
 //!
-//! Invariant: results hold no control characters, and are at most as wide as asked.
+//! Invariants: what `clean`, `cut` and `wrapped` return has no control characters and none that
+//! turn the direction of writing; `?` stands in their place. `cut` and `wrapped` keep to the width,
+//! and in ASCII to ASCII. `padded` only adds spaces: it neither cleans nor cuts.
+//! Never here: colours (`style.rs`), whose escape sequences would count as width.
 
 use unicode_width::UnicodeWidthChar;
 

@@ -1,11 +1,14 @@
-//! Answers that take long: each is made once for all who ask the same at the same time, and kept.
+//! Makes an answer that takes long once for all who ask the same at the same time, and keeps it.
 //!
-//! A key is a hash of a request in its canonical form, and of the version of the model that
-//! answers. So two bodies that mean the same have the same key, and a new generation has its own
-//! answers.
+//! Callers bring the key: a hash of a request in its canonical form and of the model's version
+//! (`digest.rs`). So a new generation has its own answers. The hash is not keyed.
 //!
-//! Invariant: who joins a request gets what the first one gets, or is dropped with it.
-//! Bound: `BYTES_MAX` of answers; the least used go first. Refusals are never kept.
+//! Invariant: who joins a request gets what the first one gets, a refusal too, or is dropped with
+//! it.
+//! Bound: 32 MiB of answers a process, `BYTES_MAX`; the least useful go first. Refusals are never
+//! kept. Who asks in the moment in which an answer comes may have it made again.
+//! Used for `infer`, `/cluster` and `/similarity` (`router.rs`). Elsewhere: vectors of texts
+//! (`texts/cache.rs`).
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -1,13 +1,17 @@
-//! Groups of sentences that mean the same: `POST /cluster`.
+//! Reads the body of `POST /cluster`, groups sentences that mean the same, and writes the answer.
 //!
 //! ```json
 //! {"sentences": ["…", …], "method": "linkage", "similarity_min": 0.35, "members_min": 2}
 //! ```
 //!
-//! Every key but `sentences` is optional. The model's plan gives the similarity, the number of
-//! sentences decides on the method. Sentences with too many tokens are cut.
+//! Every key but `sentences` is optional (`model` too), an unknown one is 400. The model's plan
+//! gives the similarity, the number of sentences the method. Sentences with too many tokens are
+//! cut. More than 32,768 sentences are 413.
 //!
-//! Invariant: an answer is the same for the same sentences, whatever else is asked at the time.
+//! Invariant: groups depend on the sentences, the options and the generation only, not on what else
+//! is asked.
+//! Elsewhere: the methods (`models::Clustering`), embedding (`texts.rs`), lines of files
+//! (`lines.rs`, which groups by `grouped`).
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! `[[model]]` as written, and what it means.
+//! Reads `[[model]]` as written, checks it, and makes a plan of each by what the model does.
 //!
 //! | a model | does |
 //! |---|---|
@@ -6,9 +6,11 @@
 //! | whose `file` is a directory, or has no extension | embeds texts |
 //! | any other | predicts from rows of numbers |
 //!
-//! A key that its kind does not have is an error. Every key is optional in the type, so that all
-//! errors of a file can be reported at once; `plan` checks what is required. The doc comments are
-//! the reference manual.
+//! Every key is optional in the type, so that all errors of a file can be reported at once; `plan`
+//! checks what is required. The doc comments are the reference manual.
+//! Invariant: a key that its kind does not have is an error, and so is a name given twice. Plans
+//! hold every default. A `concurrency` or `batch_tokens_max` of 0 counts as 1.
+//! Never here: reading a model's files. Only whether `file` is a directory is looked at.
 
 use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};

@@ -1,6 +1,9 @@
-//! What the model APIs are, for machines and for people: an OpenAPI document and a page to try it.
+//! Holds the OpenAPI document of the model APIs, and a page to try them.
 //!
-//! Invariant: the document names every path of `router.rs`, and nothing that is not there.
+//! Both are files beside this one, `describe/openapi.json` and `describe/page.html`, written by
+//! hand. Who adds a path to `router.rs` adds it to the document. It names no path that is not
+//! there. It leaves out `/tokenize`, the alias `/embeddings`, and the two paths of this file.
+//! A test checks that each reference in the document leads somewhere.
 
 use serde_json::{Value, json};
 

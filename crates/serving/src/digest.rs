@@ -1,6 +1,9 @@
 //! Hashes: the version of a model that has no other, and the key of a request's answer.
 //!
-//! Invariant: parts of a key are told apart by their lengths.
+//! A version is the upper 64 bits of XXH3-128, read in parts of 64 KiB; a key is all 128. Neither
+//! resists someone who looks for two contents with one hash; keys of texts do (`texts/cache.rs`).
+//! Invariant: parts of a key are told apart by their lengths. Elsewhere: which parts a request has
+//! (`oip/request.rs`, `router/texts.rs`).
 
 use std::io::{self, Read};
 

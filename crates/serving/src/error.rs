@@ -1,8 +1,8 @@
-//! Why files give no model, and why a command gets no answer of one.
+//! Defines why files give no model, and why a command gets no answer of one.
 //!
-//! These errors are for operators. What a client of a server is told is a [`Refusal`].
-//!
-//! Invariant: each names the file, the line or the field.
+//! Plain data, for operators. What a client of a server is told is a [`Refusal`] (`refusal.rs`).
+//! Each error names the file, line or field where there is one; the cause is its source.
+//! Add a variant only where a caller would do something else.
 
 use std::io;
 use std::path::PathBuf;

@@ -1,4 +1,4 @@
-//! The golden input of a model: what a new generation must answer before it serves.
+//! Checks a new generation by a golden input, before it serves.
 //!
 //! The file is a request of the Open Inference Protocol, with the outputs beside its inputs:
 //!
@@ -7,7 +7,12 @@
 //!  "outputs":[{"name":"predict","data":[0.731]}]}
 //! ```
 //!
-//! Invariant: numbers differ at most by the tolerance, relative to golden numbers above 1.
+//! Invariant: each number of a listed output differs at most by the tolerance, relative to golden
+//! numbers above 1 in size. Outputs that the file does not list are not compared. Outputs are
+//! numbers.
+//! A model of texts has one input and one output, whatever the file calls them. Without a file it
+//! must embed one text. Elsewhere: when this is called (`predicting.rs`,
+//! `texts/embedding_generation.rs`).
 
 use std::fs;
 

@@ -1,7 +1,11 @@
-//! A model that an operator can load and unload while it is asked.
+//! Lets an operator load and unload a model while it is asked.
 //!
-//! Invariant: new files take the place of the old ones only where they give a good generation.
-//! After an unload there is none, and its memory is free once the last request is answered.
+//! Invariant: `load` reads new files, and they take the place of the old ones only where they give
+//! a good generation. After an unload there is none until a load; its memory is free once the last
+//! request is answered. An unloaded model is not polled. Opening at the start keeps unfit files,
+//! which are looked at again.
+//! Elsewhere: a changed file (`generation::Watched`), the files of a ranking model
+//! (`ranking/files.rs`).
 
 use std::sync::Arc;
 

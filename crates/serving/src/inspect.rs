@@ -1,7 +1,11 @@
-//! What stands behind `tidegate model inspect` and `tidegate model score`.
+//! Reads a model for `tidegate model inspect`, and ranks one body for `tidegate model score`.
 //!
-//! Invariant: a model is read exactly as the server reads it. So what is refused here is refused
-//! there, for the same reason.
+//! Also here: how a model is printed. Models, tables and directories of texts are told apart as in
+//! the server.
+//! Invariant: a file is read by the server's own readers, so what they refuse here they refuse
+//! there. The server may refuse more: golden inputs, candidate sets, its bounds of bodies. Texts
+//! are read in `f32` here, whatever the plan says.
+//! Elsewhere: tables (`table.rs`), lines of texts (`lines.rs`).
 
 use std::fmt;
 use std::path::{Path, PathBuf};

@@ -1,22 +1,23 @@
-//! Model APIs: rankings, predictions, vectors and groups of texts, from models in this process.
+//! Answers the model APIs: rankings, predictions, vectors and groups, from models in this process.
 //!
 //! [`Models`] holds all models of a process, and answers the requests of all APIs (`router.rs`).
 //!
 //! | a model that | stands in | answers |
 //! |---|---|---|
-//! | ranks items | `ranking.rs` | `POST /v1/models/{model}/rank`, and `GET` routes |
+//! | ranks items | `ranking.rs` | `POST /v1/models/{m}/rank`, `GET` routes, `infer` |
 //! | predicts from rows | `predicting.rs` | the Open Inference Protocol (`oip.rs`) |
-//! | embeds texts | `texts.rs` | OpenAI's paths, TEI's, `POST /cluster` (`text_paths.rs`) |
+//! | embeds texts | `texts.rs` | paths of OpenAI and TEI, `/cluster` (`text_paths.rs`), `infer` |
 //!
-//! A short request is answered on the thread that asks. A long one waits for a thread of a
-//! [`JobPool`], where requests that ask the same share an answer. Each model is a generation: it is
-//! read, checked, swapped in whole, and the last good one stays.
+//! Also here: the commands over files, which use the same models (`inspect.rs`, `table.rs`,
+//! `lines.rs`).
+//! A short request is answered on the thread that asks, a long one on a thread of a [`JobPool`].
+//! Each model is a generation: it is read, checked, swapped in whole, and the last good one stays.
 //!
-//! Invariants: one request sees one generation. A refusal is 4xx for what the client sent, 503
-//! while a model has no good generation, and 500 where a model fails. It writes nothing into the
-//! reply.
-//!
-//! Refuses: HTTP types and sockets, tokio, threads, the gateway. Callers pass bytes and get bytes.
+//! Invariant: an answer is made by one generation. A refusal writes nothing into the reply. It is
+//! 4xx for what the client sent, 500 where a model fails, 503 without a good generation or a free
+//! thread (`refusal.rs`).
+//! Refuses: HTTP types and sockets, tokio, the gateway. Threads are the caller's, but for those of
+//! `lines.rs`.
 
 mod answer_cache;
 mod clusters;

@@ -1,11 +1,12 @@
-//! What stands behind `tidegate model embed` and `tidegate model cluster`: a text per line in, JSON
-//! out.
+//! Embeds or groups the lines of a file, for `tidegate model embed` and `tidegate model cluster`.
 //!
-//! Lines are read in blocks, and all cores embed a block, in parts. Texts with too many tokens are
-//! cut.
+//! Each line is a text, the output JSON. Lines are read in blocks, and a thread for each core
+//! embeds a part of a block. Texts with too many tokens are cut. Grouping leaves out empty lines.
 //!
-//! Bounds: a line has at most 1 MiB. `embed_lines` holds one block, whatever the number of lines.
-//! `cluster_lines` holds all sentences and their vectors, at most [`Clustering::ROWS_MAX`].
+//! Bounds: a line of more than 1 MiB is an error. `embed_lines` holds one block of about 8 MiB of
+//! text at most. `cluster_lines` holds all sentences and vectors; more than
+//! [`Clustering::ROWS_MAX`] are an error.
+//! Elsewhere: grouping and its JSON (`clusters.rs`), the server's batches (`texts/batcher.rs`).
 
 use std::io::{BufRead, Read, Write};
 use std::num::NonZeroUsize;

@@ -1,5 +1,4 @@
-//! The Open Inference Protocol, version 2, over REST (github.com/kserve/open-inference-protocol),
-//! with Triton's binary tensors and repository index.
+//! Speaks the Open Inference Protocol 2 over REST, with Triton's binary tensors and index.
 //!
 //! | request | answers |
 //! |---|---|
@@ -10,10 +9,11 @@
 //! | `POST /v2/models/{m}[/versions/{v}]/infer` | outputs for inputs |
 //! | `POST /v2/repository/index` | every model: version, state, reason |
 //!
-//! A model has one version at a time, that of its generation. Another version is 404, which names
-//! the one there is.
-//!
-//! Invariant: an answer is of one generation from its first look to its last byte.
+//! Here are paths, versions, metadata, and `infer` for a model that predicts. A model has one
+//! version at a time, that of its generation. Another version is 404, which names the one there is.
+//! An answer that holds NaN is 500. Functions take one generation; `router.rs` picks it, and
+//! answers for texts (`router/texts.rs`).
+//! Source: github.com/kserve/open-inference-protocol.
 
 mod reply;
 mod request;

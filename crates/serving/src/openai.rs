@@ -1,12 +1,14 @@
-//! OpenAI's embeddings: `POST /v1/embeddings`.
+//! Reads OpenAI's `POST /v1/embeddings`, and writes its answer.
 //!
 //! ```json
 //! {"input": ["a text", …], "model": "…", "encoding_format": "float", "dimensions": 256}
 //! ```
 //!
-//! As there, vectors have length 1. An empty text is refused, and so is one with too many tokens;
+//! As there, vectors have length 1. An empty text is 400, one with too many tokens 413;
 //! `"truncate": true`, which is ours, has such a text cut. Keys that mean nothing here, such as
 //! `user`, are ignored.
+//! Elsewhere: embedding and its limits (`texts.rs`), choosing the model and refusing token ids
+//! (`text_body.rs`), the list of models (`status.rs`).
 
 use std::sync::Arc;
 

@@ -1,6 +1,9 @@
-//! A model that predicts, as a process serves it: its file, watched, and its share of the pool.
+//! Serves a model that predicts: it watches its file, and holds its share of the pool.
 //!
-//! Invariant: a generation that serves has scored rows, and its golden input where it has one.
+//! Invariant: a generation that serves has scored 16 rows of zeros, and its golden input where it
+//! has one. Whatever is unfit is an error with the file's name, and the last good generation stays.
+//! Elsewhere: what a model computes (`predictor.rs`), the protocol (`oip.rs`), loading on demand
+//! (`hot_swap.rs`).
 
 use std::fs;
 use std::path::Path;

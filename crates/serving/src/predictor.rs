@@ -1,9 +1,13 @@
-//! One generation of a model that predicts from rows, and what it says of itself: trees, a linear
-//! model, a graph in ONNX.
+//! Predicts from rows with one generation of a model: trees, a linear model, or a graph in ONNX.
+//!
+//! It tells the kind of a file by its bytes, and runs it. It knows inputs, outputs, version (a
+//! digest where the file has none), and cost. The cost is an estimate that decides where to work;
+//! ONNX always counts as long.
 //!
 //! Invariant: inputs and outputs have names and data types, and a row is as wide as all inputs
-//! together.
-//! Refuses: to know of files (`predicting.rs`) and protocols (`oip.rs`).
+//! together. Callers check the width of rows. Scratch memory is kept for each thread.
+//! Refuses: to know of files (`predicting.rs`) and protocols (`oip.rs`). Evaluation is in the crate
+//! `models`.
 
 use std::cell::Cell;
 use std::fmt;

@@ -1,7 +1,10 @@
-//! A request that waits for a thread of the pool, and where its answer goes.
+//! Defines the pool, the request that waits for it, and the sender that its answer goes to.
 //!
-//! Invariant: a sender is used once, or dropped, which tells nobody anything.
-//! Refuses: to know what carries requests; the binary connects senders to the gateway's.
+//! Plain data and two traits, which the binary implements. `send` takes the sender, so it is used
+//! at most once. Who drops one unused tells nobody; `concurrency_limit.rs` answers for jobs that
+//! are never begun.
+//! Refuses: to know what carries requests. A kept request has no query and no user: `GET` routes
+//! are never queued.
 
 use bytes::Bytes;
 use exchange::{ModelAnswer, ModelRequest, Refusal};

@@ -1,10 +1,14 @@
-//! The models of a process that rank, and the two ways to ask them.
+//! Holds the models of a process that rank, and answers the two ways to ask them.
 //!
-//! `rank` and `recommend` read top to bottom: find the model, read what is asked, rank, write. Both
-//! work on the calling thread. `cost` tells the caller beforehand whether that is too long for an
-//! I/O core.
+//! `rank` (a body) and `recommend` (a `GET` route) read top to bottom: find the model, read what is
+//! asked, rank, write. Both work on the calling thread. `cost` and `body_cost` estimate beforehand
+//! whether that is too long for an I/O core; an unknown model costs nothing.
+//! A profile is not the client's doing: what of it does not fit the model counts as absent.
 //!
-//! Invariant: one request sees one generation from its first look to its last byte.
+//! Invariant: `rank` and `recommend` see one generation from their first look to the last byte. A
+//! refusal leaves `out` as it was.
+//! Elsewhere: bodies (`ranking/body.rs`), replies (`ranking/reply.rs`), files (`ranking/files.rs`),
+//! scores (`models::Ranker`).
 
 mod body;
 mod files;

@@ -1,16 +1,18 @@
-//! Why a request to a model is not answered: the statuses, and the words for what is wrong.
+//! Makes refusals of requests to models: the statuses, and the words for what is wrong.
 //!
 //! | status | means |
 //! |---|---|
-//! | 400, 422 | a bad body, a body that does not fit |
+//! | 400, 422 | a bad body, a body that does not fit (422 in `tei.rs`) |
 //! | 404, 405 | no such model or path, another method |
 //! | 413 | too much of something |
 //! | 429 | the model has enough to do |
 //! | 500 | the model failed |
 //! | 503 | no good generation yet, or no thread free |
 //!
-//! Invariant: the text names the object, the place and the reason. The status is never 5xx for
-//! something the client sent.
+//! Invariant: each function has one status, and its text names the object and the reason, and the
+//! byte where there is one. At most ten models are named. Which function fits is the caller's
+//! choice.
+//! Errors for operators are in `error.rs`.
 
 use std::fmt::Display;
 

@@ -1,17 +1,21 @@
-//! All models of a process behind all their APIs: which path asks what, and of which model.
+//! Holds all models of a process, and routes each request to its API and model.
 //!
 //! | path | API |
 //! |---|---|
 //! | `POST /v1/models/{m}/rank` | rankings, our own |
 //! | `/v2/…` | Open Inference Protocol (`oip.rs`) |
-//! | `POST /v1/embeddings` | OpenAI's (`openai.rs`) |
-//! | `POST /embed`, `/similarity`, `GET /info` | those of Text Embeddings Inference (`tei.rs`) |
+//! | `POST /v1/embeddings`, `/embeddings` | OpenAI's (`openai.rs`) |
+//! | `POST /embed`, `/similarity`, `/tokenize`, `GET /info` | TEI's (`tei.rs`) |
 //! | `POST /cluster` | groups of sentences, our own (`clusters.rs`) |
 //! | `GET /v1/models` | names of all models, OpenAI's |
 //! | `GET /openapi.json`, `/docs` | what there is, and a page to try it (`describe.rs`) |
 //!
-//! Invariant: a path that is none of these is 404, another method than its own 405. Neither costs
-//! more than looking at the path.
+//! Also here: `GET` routes with a user's profile, estimates of cost, queueing on the pool, loading
+//! and unloading, readiness.
+//! Invariant: a path that is none of these is 404, another method than its own 405; HEAD counts as
+//! GET. Texts are answered on the pool only: `answer` refuses them with 503.
+//! Refuses: to decide which thread works. Callers ask `cost` and `is_queued`, then call `answer` or
+//! `queue`.
 
 mod path;
 mod texts;

@@ -1,6 +1,8 @@
-//! Where models stand, as operators and clients ask.
+//! Tells where models stand: the index for operators, and the names for clients of OpenAI's API.
 //!
-//! Invariant: a model without a version has a reason for that.
+//! Plain data; each kind of model fills it. Invariant: in the index a model without a version has a
+//! reason: unloaded, the problem of its model file, or loading. `created` is 0 for a model that was
+//! never loaded.
 
 use std::time::UNIX_EPOCH;
 

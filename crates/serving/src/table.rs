@@ -1,11 +1,13 @@
-//! Scores tables of rows (CSV, RFC 4180) with a model that predicts, in bounded memory.
+//! Scores tables of rows (CSV, RFC 4180) with a model that predicts, 4,096 rows at a time.
 //!
-//! A first line with anything but numbers is a header. Then columns are taken by their names, in
-//! any order, and others are ignored. Without a header the columns are the model's, in its order.
-//! An empty field, `nan` and `NA` are absent numbers.
+//! A first line with anything but numbers is a header, one with a typing error too. Then columns
+//! are taken by the model's names, in any order, and others are ignored. A model without names
+//! takes them by place. Without a header a line must be as wide as the model. An empty field,
+//! `nan`, `NaN` and `NA` are absent numbers.
 //!
 //! Invariant: the n-th line of the answer is the prediction of the n-th row, all outputs of the
-//! model one after the other.
+//! model one after the other. An error names the line; blocks before it were written.
+//! Elsewhere: rows of a request (`oip/request.rs`).
 
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};

@@ -1,5 +1,4 @@
-//! The paths of Hugging Face's text-embeddings-inference: `POST /embed`, `POST /similarity`, `POST
-//! /tokenize`, `GET /info`.
+//! Answers `/embed`, `/similarity`, `/tokenize`, `/info` as text-embeddings-inference does.
 //!
 //! ```json
 //! {"inputs": ["a text", …], "normalize": true, "truncate": false, "dimensions": 256}
@@ -7,10 +6,11 @@
 //! {"inputs": ["a text", …], "add_special_tokens": true}
 //! ```
 //!
-//! Statuses are the original's: 413 for too many texts or tokens, 422 for a body that does not fit,
-//! 429 where too many requests wait. The key `model` is ours: it names one of several.
-//!
+//! The original is Hugging Face's. Statuses are as there: 413 for too many texts or tokens, 422 for
+//! a body that does not fit, 429 where too many requests wait. What is no JSON is 400. The key
+//! `model` is ours: it names one of several; `/info` tells of the first.
 //! Refuses: prompts by name, because settings for them are not read; cutting texts on the left.
+//! Elsewhere: the methods of these paths (`text_paths.rs`), embedding (`texts.rs`).
 
 use std::sync::Arc;
 

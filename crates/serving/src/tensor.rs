@@ -1,6 +1,9 @@
-//! Tensors as the Open Inference Protocol names them.
+//! Defines tensors and data types as the Open Inference Protocol names them.
 //!
-//! Invariant: a tensor holds as many values as its shape says, each within its data type.
+//! Numbers of every type are held as doubles, so whole ones beyond 2⁵³ are rounded. Absent is NaN.
+//! Half floats in JSON are not rounded.
+//! Plain data: that values fit shape and type is checked in `oip/request.rs`, and made so in
+//! `predictor.rs`. Elsewhere: writing them (`oip/reply.rs`).
 
 use serde_json::{Value, json};
 

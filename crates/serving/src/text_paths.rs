@@ -1,6 +1,9 @@
-//! The paths behind which models of texts answer, and which API each belongs to.
+//! Lists the paths behind which models of texts answer, and hands each request to its API.
 //!
-//! Invariant: a path is asked by one method, which the router checks.
+//! Invariant: a path has one method, GET for `/info` and POST for all others; the router checks it.
+//! `/info` and `/tokenize` are answered at once, all others by embedding. A path that is not listed
+//! never comes here.
+//! To add one: `PATHS`, an arm of `reply`, and `describe/openapi.json`.
 
 use std::sync::Arc;
 

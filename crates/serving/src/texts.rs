@@ -1,12 +1,12 @@
-//! A model of texts: its directory, watched; its queue; its cache.
+//! Serves a model of texts: its directory, watched; its queue; its cache.
 //!
 //! `embed` reads as the life of a request: check the limits, look up what is known, make tokens of
-//! the rest, wait in the queue. What waits is embedded in batches (`batcher.rs`), by the generation
-//! that made its tokens.
+//! the rest, wait in the queue. What waits is embedded in batches (`texts/batcher.rs`), by the
+//! generation that made its tokens.
 //!
-//! Invariants: limits are checked before any work on texts. A vector is the same to the bit whether
-//! it was remembered, embedded alone, or with others. One request sees one generation.
-//!
+//! Invariants: the number of texts is checked before any is looked at, the queue before any tokens
+//! are made. A vector is the same to the bit whether it was remembered, embedded alone, or with
+//! others (`models::Embedder`). One call of `embed` sees one generation.
 //! Refuses: threads, which a [`JobPool`] has; to know how vectors are asked for (`openai.rs`,
 //! `tei.rs`, `clusters.rs`).
 

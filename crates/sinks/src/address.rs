@@ -1,8 +1,13 @@
-//! Addresses of servers: `postgres://user:password@host:port/database?sslmode=require`.
+//! Reads the address of a server: `postgres://user:password@host:port/database?sslmode=require`.
 //!
-//! Invariant: what a [`ServerAddress`] shows of itself never holds the password: `Display`, `Debug`
-//! and [`UrlError`].
-//! Refuses: parameters that it does not know. So a typing error never becomes a default.
+//! PostgreSQL, MySQL and ClickHouse use it. Host, user and database are required, the port has a
+//! default, and all are percent-decoded. Parameters: `sslmode`, `sslrootcert`, `connect_timeout`
+//! (10 s), `statement_timeout` (60 s).
+//! Invariant: what stands before the last `@` is never shown, neither by `Display`, `Debug` nor
+//! [`UrlError`].
+//! Refuses: parameters that it does not know, so a typing error never becomes a default.
+//! Elsewhere: what `sslmode` does (`tls.rs`, `clickhouse/http.rs`); addresses of Kafka
+//! (`kafka/address.rs`), MongoDB (`mongodb.rs`) and files (`lib.rs`).
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -135,11 +140,14 @@ impl fmt::Debug for ServerAddress {
     }
 }
 
-/// The address without what stands before the last `@`.
+/// The address without what stands before the last `@`, and without the values of parameters.
 fn shown(scheme: &str, rest: &str) -> String {
-    match rest.rsplit_once('@') {
-        Some((_, place)) => format!("{scheme}://…@{place}"),
-        None => format!("{scheme}:{rest}"),
+    let (login, place) =
+        rest.rsplit_once('@').map_or((None, rest), |(login, at)| (Some(login), at));
+    let place = place.split_once('?').map_or(place.to_owned(), |(place, _)| format!("{place}?…"));
+    match login {
+        Some(_) => format!("{scheme}://…@{place}"),
+        None => format!("{scheme}:{place}"),
     }
 }
 

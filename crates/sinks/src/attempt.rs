@@ -1,4 +1,10 @@
-//! Why a piece of work on a server was not done.
+//! Tells why a piece of work on a server was not done, and turns that into the pipeline's error.
+//!
+//! `Refused` stays refused. `Unreachable` and `Retry` both become [`SinkError::Unreachable`], so
+//! the caller reads the checkpoint again. `Final` is passed on as it is.
+//! Plain data. Elsewhere: which of a server's errors is which (each engine's `From`), and who tries
+//! again after `Retry` (`mysql.rs`, `postgres.rs`). SQLite has its own (`sqlite/error.rs`), and so
+//! has `files.rs`.
 
 use pipeline::SinkError;
 

@@ -1,14 +1,17 @@
-//! ClickHouse over HTTP: it has no transactions, but forgets an insert that it has seen already.
+//! Delivers into ClickHouse, which has no transactions, but forgets an insert that it has seen.
 //!
 //! Every insert carries an `insert_deduplication_token` of node, source, sequence and table. A
 //! batch is first written whole into `tidegate_batches`, by one insert. What that table then holds
-//! under the sequence is the batch, whichever process wrote it, and that is applied. The rows of
-//! each rollup go into `<name>_deltas`, and last the row into `tidegate_checkpoints`. A batch that
-//! was interrupted is found there by the next claim, and applied again with the same tokens. The
-//! view `<name>` adds up the deltas.
+//! under the sequence is the batch, whichever process wrote it. It is applied: rows go into
+//! `<name>_deltas`, last a row into `tidegate_checkpoints`. The next claim applies an interrupted
+//! batch again, with the same tokens. The view `<name>` merges the deltas.
 //!
-//! Invariant: rows that are applied come from `tidegate_batches`, so two attempts cannot differ.
-//! Refuses: servers without these tokens, unless the address says that rows may count twice.
+//! Invariant: rows that are applied come from `tidegate_batches`, so two attempts cannot differ. An
+//! insert counts once as long as the server remembers its token: the last 10,000 inserts of a
+//! table.
+//! Refuses: servers without tokens, unless the address has `guarantee=at-least-once`; rows may then
+//! count twice.
+//! Elsewhere: tables and views (`clickhouse/schema.rs`), rows as JSON (`json.rs`).
 
 mod http;
 mod schema;

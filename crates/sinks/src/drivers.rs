@@ -1,8 +1,10 @@
-//! The drivers that a build may leave out, and what it says when one of them is asked for.
+//! Names the engines whose drivers a build may leave out, and refuses their addresses there.
 //!
-//! They take most of a build's time, and the demo needs none. So the feature `drivers` is on by
-//! default, and `make run` builds without it.
-//! Invariant: an address whose driver is left out is refused when the configuration is checked.
+//! Drivers take most of a build's time, and the demo needs none. So the feature `drivers` is on by
+//! default, and `make run` builds without it. Parquet is left out with them
+//! (`examples/no_parquet.rs`).
+//! Invariant: every scheme that `open` has only with the feature stands in `ENGINES`. `open` and
+//! `rows` ask it for schemes that they do not have; the check of a configuration calls `open`.
 //! Refuses: features for single drivers. Each would double the builds that have to be checked.
 
 /// Schemes of addresses, and the engine that each means.

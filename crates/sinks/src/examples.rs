@@ -1,8 +1,10 @@
-//! Files of training examples: one row for each item that was shown, as CSV or Parquet.
+//! Writes files of training examples, as CSV or Parquet: one row for each item that was shown.
 //!
-//! Both have the same columns, [`COLUMNS`]. Memory is one row group, whatever the file holds.
-//! Refuses: to leave out what does not fit. Text that is no UTF-8 gets U+FFFD, and an absent
-//! propensity is absent.
+//! Both have the same columns, [`COLUMNS`]. CSV is here, Parquet in `examples/parquet.rs`. CSV
+//! holds one row in memory, Parquet one row group of 65,536 rows and the footer.
+//! What does not fit is not left out: text that is no UTF-8 gets U+FFFD, and a propensity that is
+//! not finite is absent. CSV writes absent as an empty field, as it writes empty text.
+//! Elsewhere: which examples there are (`training`), rows of rollups as CSV (`files/encode.rs`).
 
 #[cfg(not(feature = "drivers"))]
 mod no_parquet;

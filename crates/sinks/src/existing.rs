@@ -1,8 +1,12 @@
-//! A table that is there already: whether rows can go into it, and which columns it lacks.
+//! Checks whether rows can go into a table that is there, and tells which columns it lacks.
 //!
-//! Invariant: a table that passes has every key as one unique index, or upserts would double rows.
-//! It has nothing that an insert would be refused for.
-//! Refuses: to change a column that is there.
+//! SQLite, MySQL and PostgreSQL describe their tables for it. Also here: names too long for an
+//! engine.
+//! Invariant: a table that passes has a unique index of exactly the keys, or upserts would double
+//! rows. Columns of ours have the right types, and no other column needs a value.
+//! Not checked: other unique indexes, `CHECK`s, triggers, how long text may be, and `NOT NULL` on
+//! columns of ours. An insert may still be refused for these.
+//! Refuses: to change a column that is there. Its callers add those that it lacks.
 
 use pipeline::{Column, ColumnRole, Kind, Table};
 

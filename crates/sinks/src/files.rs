@@ -1,15 +1,15 @@
-//! Files of rows: `ndjson:DIR` and `csv:DIR`, one file a table, appended to.
+//! Delivers into files, `ndjson:DIR` and `csv:DIR`: one file a table, appended to.
 //!
-//! A file cannot merge rows. It gets what each batch adds, and whoever reads it adds up by key.
+//! A file cannot merge rows. It gets what each batch adds, and whoever reads it merges by key.
 //! `checkpoints.json` holds the checkpoints and the length of every file. Rows are appended and
 //! synced, then it is replaced by one rename, which is the commit.
 //! Invariant: what lies behind the length that it names was not committed. It is cut off before the
 //! next rows are appended.
-//!
-//! Writers take turns by a lock on the file `lock`, which ends with its process. A second writer of
-//! one source then finds another sequence.
-//! Refuses: to append to a file that is shorter than what was delivered into it. A file that was
-//! moved away begins anew.
+//! Writers take turns by a lock on the file `lock`, which ends with its process. After 10 s of
+//! waiting a writer is `Unreachable`. A second writer of one source finds another sequence.
+//! Refuses: to append to a file shorter than what was delivered into it, or to a CSV file with
+//! another header. A file that is empty or was moved away begins anew.
+//! Elsewhere: the text of rows (`files/encode.rs`).
 
 mod encode;
 

@@ -1,7 +1,10 @@
-//! Rows as JSON, for engines that have no columns of their own.
+//! Writes rows as JSON objects, and their keys as JSON arrays, for Kafka, ClickHouse and MongoDB.
 //!
-//! Invalid bytes of text become U+FFFD. Bytes are hexadecimal. Numbers that JSON cannot say are
-//! `null`.
+//! Objects leave out absent values and means; a key has `null` for what is absent. The caller says
+//! how times are written. Invalid bytes of text become U+FFFD, bytes are hexadecimal, numbers that
+//! are not finite are `null`.
+//! Invariant: an object is one line. Elsewhere: lines of files, which name every column
+//! (`files/encode.rs`).
 
 use std::io::Write;
 

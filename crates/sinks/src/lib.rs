@@ -1,11 +1,16 @@
-//! Where the pipeline delivers: one module per engine, all of the same anatomy.
+//! Delivers batches into engines, one module each, and reads rows back from those that know SQL.
 //!
-//! Each module has a struct that holds the connection, `connect`, and the three methods of
-//! [`pipeline::Sink`]. SQL texts come from `sql`, which knows the dialects.
-//! The feature `drivers` brings the drivers that take long to compile; `drivers` names them.
-//! What leaves this crate is the same with and without it, so its users compile with either.
-//! Invariant: rows and checkpoint are committed together or not at all.
-//! Refuses: to decide what is delivered, or when.
+//! [`open`] makes the [`pipeline::Sink`] of an address; it connects at the first call. Engines are
+//! SQLite, files, ClickHouse, PostgreSQL, MySQL, Kafka and MongoDB. Also here: queries (`rows`,
+//! `read_back`, [`ask`]), and files of training examples (`examples`).
+//! The modules of SQL engines share `sql` (statements), `existing` (tables that are there), and
+//! `sanitise` (values that a server takes).
+//! The feature `drivers` brings the drivers that take long to compile; `drivers` names them. The
+//! crate's public items are the same with and without it.
+//! Invariant: a batch counts once, however often it is delivered. SQL engines, Kafka and files
+//! commit rows and checkpoint at once. ClickHouse and MongoDB write the batch first, and the next
+//! claim finishes it; readers may see a part of it. Each module says its own bound.
+//! Refuses: to decide what is delivered or when, and how often it is tried again (`pipeline`).
 
 #![cfg_attr(
     not(feature = "drivers"),

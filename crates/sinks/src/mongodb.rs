@@ -1,15 +1,16 @@
-//! MongoDB's wire protocol, without transactions over several documents.
+//! Delivers by MongoDB's wire protocol, without transactions over several documents.
 //!
 //! A batch is first written into `tidegate_batches`. Then one update of the checkpoint's document
 //! commits it by naming the batch. The update holds only where the checkpoint before it and the
 //! claim are those of this process. After that the batch is applied, document by document, and the
-//! checkpoint's document forgets it. What a crash interrupts is applied again by the next claim.
-//! A document of a rollup has a member `tidegate`. It holds the sequence of the last batch of each
-//! node and source that the document has, so no batch is applied to it twice.
+//! checkpoint's document forgets it. The next claim applies again what a crash interrupts. Each
+//! document of a rollup has a member `tidegate`: the last sequence of each node and source that it
+//! has.
 //!
-//! Invariant: a batch is applied if and only if the checkpoint says so, sooner or later whole.
-//! Until it is whole, readers may see some of its documents without the others.
-//! Refuses: addresses that need DNS look-ups (`mongodb+srv:`).
+//! Invariant: a batch is applied if and only if the checkpoint says so, and whole by the next claim
+//! that succeeds. Until then readers may see some of its documents without the others.
+//! Elsewhere: applying (`mongodb/apply.rs`), documents of a batch (`mongodb/encode.rs`). Only the
+//! scheme `mongodb:` comes here; `mongodb+srv:`, which needs DNS look-ups, is no engine (`lib.rs`).
 
 mod apply;
 mod documents;

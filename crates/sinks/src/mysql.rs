@@ -1,11 +1,16 @@
-//! MariaDB and MySQL: a batch is one transaction of multi-row `INSERT … ON DUPLICATE KEY UPDATE`.
+//! Delivers into MariaDB and MySQL: a batch is one transaction of upserts.
 //!
 //! The checkpoint's row is updated first, so its lock makes a second writer wait, and then find
-//! another sequence. Sessions are strict, in UTC, and read what is committed. So what does not fit
-//! is an error and never cut. Writers of other keys are not held up by locks on gaps.
+//! another sequence. Rows are made to fit first (`sanitise.rs`); what still does not fit is an
+//! error, never cut. They go by multi-row `INSERT … ON DUPLICATE KEY UPDATE`. A statement has at
+//! most 500 rows, 65,535 values and about 1 MiB. A transaction that the server ends for a deadlock
+//! is tried five times.
 //!
-//! A connection that failed, or did not answer in time, is thrown away with its runtime. That
-//! closes the socket, and the server rolls back what was not committed.
+//! Invariant: rows and checkpoint are committed together. A connection that failed, or did not
+//! finish within `statement_timeout`, is thrown away with its runtime. That closes the socket, and
+//! the server rolls back what was not committed.
+//! Elsewhere: settings of the session (`mysql/connection.rs`), statements (`sql.rs`), sketches
+//! (`mysql/sketches.rs`).
 
 mod bind;
 mod connection;

@@ -1,7 +1,11 @@
-//! What a SQL sink holds: its checkpoints, and the rows of tables as they were committed with them.
+//! Reads back what a SQL sink holds: its checkpoints, and the rows of tables committed with them.
 //!
-//! Invariant: all that is handed over is of one moment, for one statement reads it. No more than a
-//! few rows are in memory. Texts are asked for that every engine gives alike.
+//! It writes one statement for SQLite, PostgreSQL or MySQL, runs it by `rows.rs`, and parses the
+//! texts. Times are microseconds or RFC 3339, blobs hexadecimal digits.
+//! Invariant: all that is handed over is of one moment, for one statement reads it. One row at a
+//! time is handed over. A cell that is not of its column's type is an error; a checkpoint's
+//! sequence that is no number is 0.
+//! `since` and `until` are hints, which SQLite and tables without a time ignore.
 
 use std::ops::ControlFlow;
 use std::path::Path;

@@ -1,9 +1,11 @@
-//! Rows of any query that an engine runs, handed over one at a time, every value as its text.
+//! Runs any query in SQLite, PostgreSQL, MariaDB or MySQL, and hands over its rows one by one.
 //!
-//! Invariant: the engine is asked to refuse changes, whatever the text of the query says. No more
-//! than a few rows are in memory. Times come in UTC.
-//! Refuses: engines that know no SQL, and limits to how long the engine may take: who asked can
-//! wait.
+//! Also here: which engines run queries, and which `[[sink]]` the query of another section runs in.
+//! Values are texts but for blobs of SQLite, which are bytes.
+//! The engine is asked to change nothing. That guards against mistakes, not against hostile text: a
+//! text may undo the setting, and SQLite's `VACUUM INTO` makes another file.
+//! Refuses: engines that know no SQL (ClickHouse is not asked either), and limits to how long the
+//! engine may take: who asked can wait.
 
 use std::path::Path;
 

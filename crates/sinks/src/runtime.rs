@@ -1,4 +1,9 @@
-//! How drivers that are asynchronous do a piece of work: on a runtime, in bounded time.
+//! Makes the runtime that drives an asynchronous driver, and bounds how long its work may take.
+//!
+//! Work that takes longer than its limit is dropped, and is `Unreachable`: nobody knows how it
+//! ended. Also here: how often a batch is tried when the server ended it for another's sake,
+//! [`TRIES`].
+//! One runtime belongs to one connection and runs on the calling thread.
 
 use std::future::Future;
 use std::time::Duration;

@@ -1,13 +1,15 @@
-//! Rows as an SQL server can take them: values in its range, each key once, in the order of keys.
+//! Makes rows fit for MySQL and PostgreSQL: values in range, each key once, keys in order.
 //!
-//! Servers refuse what logs hold: text that is not UTF-8 or has NULs, and keys longer than an index
-//! entry. They refuse numbers that are none, and sums beyond the largest number. A server's refusal
-//! would stop a pipeline for good, so whoever can choose a path could stop it.
-//! Invariant: what comes out of [`SanitisedRows::new`] fits. Different rows that became one key are
-//! merged as the table says.
-//!
-//! The order of keys is the same for every writer. So two that upsert the same rows wait for each
-//! other and do not deadlock.
+//! Servers refuse what logs hold: text that is not UTF-8 or has NULs, long keys, NaN, sums beyond
+//! the largest number. A refusal would stop a pipeline for good, so whoever can choose a path could
+//! stop it.
+//! Text gets U+FFFD, a long key keeps its beginning and a hash, NaN becomes absent. Sums and real
+//! numbers stop at a bound, absent keys are empty or 0, times are of the years 1000 to 9999.
+//! Invariant: rows of one key are merged as their columns' roles say. A key fits its limit where
+//! that is at least 33, the length of `~` and hash. Text outside keys has no bound.
+//! The order of keys is the same for every writer, so two that upsert the same rows wait and do not
+//! deadlock. Rows of a table without keys keep their order.
+//! Elsewhere: the limits (`mysql/schema.rs`, `postgres.rs`). SQLite takes rows as they are.
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -256,16 +258,16 @@ pub(crate) fn clean(bytes: &[u8]) -> Cow<'_, str> {
 }
 
 /// A longer text keeps its beginning, `~`, and 32 hexadecimal digits of the SHA-256 of the whole,
-/// so that different texts stay different.
+/// so that different texts stay different. Where less fits, there are as many digits as fit.
 fn bounded(text: Cow<'_, str>, limit: KeyLimit) -> Cow<'_, str> {
-    let (fits, room) = match limit {
+    let (fits, most) = match limit {
         KeyLimit::Bytes(most) => (text.len() <= most, most),
         KeyLimit::Characters(most) => (text.len() <= most || text.chars().count() <= most, most),
     };
     if fits {
         return text;
     }
-    let room = room.saturating_sub(33);
+    let room = most.saturating_sub(33);
     let end = match limit {
         KeyLimit::Bytes(_) => {
             (0..=room).rfind(|&at| text.is_char_boundary(at)).expect("0 is a boundary")
@@ -276,6 +278,9 @@ fn bounded(text: Cow<'_, str>, limit: KeyLimit) -> Cow<'_, str> {
     short.push('~');
     for byte in &Sha256::digest(text.as_bytes())[..16] {
         write!(short, "{byte:02x}").expect("text takes text");
+    }
+    if most < 33 {
+        short.truncate(most);
     }
     Cow::Owned(short)
 }

@@ -1,4 +1,11 @@
-//! SQL texts for a table: what creates it, and what merges rows into it.
+//! Writes SQL that creates a table, adds a column, merges rows into it, and reads its sketches.
+//!
+//! Engines differ by a [`Dialect`], which SQLite, MySQL and PostgreSQL each have. Also here: which
+//! columns are stored (all but means), and which key is the machine's name.
+//! Invariant: a merge does as each column's role says; it overwrites sketches, which must be merged
+//! before. Names are quoted, not escaped: `pipeline` makes them of letters, digits and underscores.
+//! Elsewhere: running the texts (each engine), ClickHouse's (`clickhouse/schema.rs`), queries
+//! (`read_back.rs`, `sqlite/query.rs`).
 
 use pipeline::{Column, ColumnRole, Kind, Table};
 

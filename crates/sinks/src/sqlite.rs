@@ -1,7 +1,12 @@
-//! SQLite: the database is a file beside us, and a batch is one transaction.
+//! Delivers into SQLite: the database is a file beside us, and a batch is one transaction.
 //!
-//! Times are text such as `2026-11-21T09:48:00Z` in a key and `2026-11-21T09:48:07.250000Z`
-//! elsewhere. SQLite's date functions read both, and both sort as they should.
+//! Invariant: rows and checkpoint are committed together, and are on disk when `deliver` returns
+//! (`synchronous = full`, write-ahead log). The write lock is taken before the checkpoint is
+//! compared. Another process may hold it for 5 s, then we are `Unreachable`.
+//! Times are RFC 3339 text: in a key with a fraction only where there is one, elsewhere always with
+//! six digits. Keys of whole seconds sort by time, as all other times do.
+//! Also here: what is in a table that exists. Elsewhere: queries (`sqlite/query.rs`,
+//! `sqlite/rows.rs`), statements (`sql.rs`).
 
 mod dialect;
 mod error;

@@ -1,4 +1,6 @@
-//! How rows of any query are handed over: one at a time, every value as its text.
+//! Defines the callback that takes rows of any query, one at a time.
+//!
+//! Plain data; `rows.rs` says what the texts of values are.
 
 use std::ops::ControlFlow;
 

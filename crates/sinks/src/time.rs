@@ -1,4 +1,7 @@
-//! Times as text.
+//! Writes times as RFC 3339 text in UTC, with a fraction always or only where there is one.
+//!
+//! Times before 1970 are not told apart from those after: the sign is dropped. `exchange` formats,
+//! and parses.
 
 /// `2026-11-21T09:48:00Z`, with a fraction only where there is one; `us` is microseconds since the
 /// Unix epoch.

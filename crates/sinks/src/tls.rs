@@ -1,7 +1,11 @@
-//! TLS to servers, by rustls: what `sslmode` and `sslrootcert` mean.
+//! Decides by `sslmode` and `sslrootcert` which certificates are trusted.
 //!
-//! `require` encrypts and looks at no certificate, as libpq does. It keeps listeners out, but not a
-//! server that answers in the right one's place. `verify-full` keeps both out.
+//! PostgreSQL takes its rustls configuration from here, MySQL only its errors. `disable` gives
+//! none. `prefer` and `require` encrypt and look at no certificate, even where `sslrootcert` names
+//! one. They keep listeners out, but not a server that answers in the right one's place.
+//! `verify-full` keeps both out: it trusts `sslrootcert`, or else the public roots.
+//! Elsewhere: falling back to plain text for `prefer` (each connection), ClickHouse's TLS
+//! (`clickhouse/http.rs`).
 
 use std::sync::Arc;
 

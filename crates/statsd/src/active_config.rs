@@ -1,7 +1,12 @@
-//! The plan by which a server works, and the one that comes with the next flush.
+//! Holds the plan by which a server works, and the one that comes with the next flush.
 //!
-//! Receivers look at the version for each batch and read the plan only when it has changed.
-//! Invariant: [`ActiveConfig::plan`] is what the server does, not what a file says.
+//! Invariant: the plan in force is what a start can change merged with what a reload may
+//! (`reload.rs`). It changes between two flushes, in `ServerState::apply_reloaded`. A second plan
+//! that is left before that replaces the first.
+//! Receivers look at the version for each batch and read the plan only when it has changed. So they
+//! follow with their next batch.
+//! Never here: which keys may change (`reload.rs`), and applying a plan to tables and backends
+//! (`state.rs`).
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -1,8 +1,13 @@
-//! Where flushes go: a thread for each backend, so that none waits for another.
+//! Starts the backends of a plan, hands every flush to each of them, and replaces or ends them.
 //!
-//! [`Backends`] starts them from a plan, hands every flush to all of them, and replaces them when a
-//! plan says so. Repeaters get datagrams from receivers themselves and are only counted here.
-//! Never here: what a flush holds (`flush`).
+//! Each has a thread and a queue (`backend/worker.rs`), so none waits for another while the server
+//! runs. The last flush and a replacement do wait, for one backend after the other. Repeaters get
+//! datagrams from receivers themselves; they are only started, counted and ended here.
+//! A new kind needs a `BackendPlan`, a row in `delivery`, and a file with a `Render` and a
+//! `Transport` (`backend/delivery.rs`).
+//! Failures: a taken address of the page is an error of the start; a backend that is away is in its
+//! status.
+//! Never here: what a flush holds (`flush.rs`).
 
 pub(crate) mod console;
 mod delivery;

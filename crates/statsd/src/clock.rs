@@ -1,4 +1,5 @@
-//! When flushes are due, by a wall clock that may be set at any time.
+//! Computes when flushes are due, by a wall clock that may be set at any time, and how long one
+//! took.
 //!
 //! | flavour | flushes when |
 //! |---|---|
@@ -7,7 +8,11 @@
 //! | Perl | intervals have passed since its start |
 //!
 //! Invariants: the wait for a flush is at most two and a half intervals, whatever the clock does.
-//! No two flushes in a row have the same slot, because a database would keep only the last of them.
+//! No two waits in a row are for the same due time, because a database would keep only the last
+//! flush.
+//! Also here: the interval's number, which grows over restarts; the time for rates; the slot of a
+//! last flush.
+//! Refuses: to wait (`shutdown.rs`).
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};

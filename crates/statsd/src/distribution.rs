@@ -1,8 +1,13 @@
-//! What backends with distributions of their own say of a timer: count, sum, quantiles, buckets.
+//! Computes count, sum, quantiles and buckets of a timer, for backends with distributions of their
+//! own.
 //!
-//! Everything is weighed by sample rates, whatever the flavour, and asked of the values themselves,
-//! not of the statistics that happen to be shown. Quantiles are those of [`crate::statistics`]: the
-//! nearest rank by statsd's rounding, and the median between the middle two.
+//! OpenTelemetry and Prometheus use it. Everything is weighed by sample rates, whatever the
+//! flavour, and asked of the values themselves, not of the statistics that are shown.
+//! Invariant: as long as values are kept, a quantile is the nearest rank by statsd's rounding, and
+//! the median lies between the middle two. Once they are a sketch, quantiles and buckets are within
+//! 1 %, with weights rounded to whole numbers. A bucket includes its bound; the bins of
+//! [`crate::statistics`] do not.
+//! The values must be in order: `flush.rs` hands them over so.
 
 use crate::samples::Samples;
 

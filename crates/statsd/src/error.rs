@@ -1,4 +1,9 @@
-//! What keeps a server from starting.
+//! Names what keeps a server from starting: an address or path that cannot be bound, or no thread.
+//!
+//! The source says what the system said.
+//! Never here: errors of a configuration (`config.rs`, `LegacyError`), and what goes wrong later. A
+//! backend without a thread or a spool is only logged (`backend/worker.rs`); a snapshot that is
+//! refused is an alarm (`snapshot.rs`).
 
 use std::io;
 

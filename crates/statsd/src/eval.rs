@@ -1,8 +1,10 @@
-//! Says what lines mean and what a flush of them would be, without a socket or a clock.
+//! Says what lines mean, what a flush would be and what a deletion would do, without a socket.
 //!
-//! It uses the readers, tables and statistics of a running server. It leaves out what a server
-//! counts of itself, so that one input has one answer.
+//! Three questions, each answered by one JSON document: lines, tables to flush, names to delete.
 //! Scripts ask with [`EvalRequest`], people with lines of text.
+//! Invariant: it uses the readers, tables, statistics and deletion of a running server, with one
+//! table. What a server counts of itself is left out, so one input has one answer.
+//! Bad lines are part of the answer; only a setting that is out of range is an error.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

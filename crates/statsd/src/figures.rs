@@ -1,4 +1,10 @@
-//! Numbers as the two references write them.
+//! Writes numbers as the two references do, and mends sums that are no numbers.
+//!
+//! JavaScript's form, Perl's `%.6f` and `%d`, and JSON. `%d` drops the fraction; what 64 bits do
+//! not hold becomes the nearest that they do. In JSON, whole numbers below 9e15 have no point, and
+//! what is not finite is `null`.
+//! `finite` makes of an infinite sum the largest number, and 0 of NaN.
+//! Never here: reading numbers (`number.rs`).
 
 use std::io::Write as _;
 

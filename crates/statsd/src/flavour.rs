@@ -1,8 +1,10 @@
-//! Which statsd is spoken: our own, or one of the two that are replaced.
+//! Names which statsd is spoken: our own, or one of the two that are replaced.
 //!
 //! `Statsd` is statsd 0.9 on Node (github.com/statsd/statsd), `Perl` is Net::Statsd::Server 0.17.
-//! Both keep their names, numbers and oddities. The exceptions are oddities that crash the original
-//! or write NaN and infinities to a series. `Native` mends the oddities and knows DogStatsD.
+//! Both keep their oddities, except those that crash the original or write NaN and infinities to a
+//! series. `Native` mends the oddities and knows DogStatsD.
+//! Plain data. What a flavour changes is in `line`, `clock`, `statistics`, `backend` and `manage`;
+//! `docs/STATSD.md` has the table, with the few other differences.
 
 /// A dialect of the protocol, with the names and numbers that go with it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

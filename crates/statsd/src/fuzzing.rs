@@ -1,7 +1,10 @@
-//! What fuzz targets call: the readers of lines and of configurations, and small tables.
+//! Opens the readers of lines and configurations, and small tables, to fuzz targets.
 //!
-//! Fuzz targets are a crate of their own. They see the private parts of this crate through here
-//! only, as plain values. No server uses this module.
+//! Fuzz targets are a crate of their own (`fuzz/`). They see the private parts of this crate
+//! through here only. What they get is plain: lines read, what two receivers have counted, plans of
+//! both kinds of file.
+//! What must hold of it is checked in the targets. No server uses this module, and it asks no name
+//! server.
 
 use std::net::IpAddr;
 use std::path::Path;

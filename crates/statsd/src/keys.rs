@@ -1,6 +1,10 @@
 //! Writes now and then which keys came most often (statsd's `keyFlush`).
 //!
-//! A line for each: the time (UTC), `count=` and `key=`; the percentage says how many of all keys.
+//! A line for each: the time (UTC), `count=` and `key=`, most frequent first. `percent` says how
+//! many of the different keys are written. They are appended to a file, or printed.
+//! Counts begin anew with each writing, also when it fails; that is logged. What came since the
+//! last one is not written at the end. Beyond a million keys of a receiver new ones are not counted
+//! (`table.rs`).
 
 use std::collections::HashMap;
 use std::fs::OpenOptions;

@@ -1,9 +1,13 @@
-//! Reads the configuration files of statsd (a JavaScript object) and of Net::Statsd::Server (JSON
-//! with comments) as they are.
+//! Reads the configuration files of statsd (a JavaScript object) and Net::Statsd::Server (JSON) as
+//! a plan.
 //!
-//! Both are JSON5 with `#` comments; a `;` at the end is passed over. JavaScript is not run: where
-//! an expression stands for a value, the error says in which line. Keys that nobody knows are
-//! passed over, as both do.
+//! Both are read as JSON5 with `#` comments; a `;` at the end is passed over. JavaScript is not
+//! run: where an expression stands for a value, the error says in which line. Keys that nobody
+//! knows are passed over, as both do. `prometheus` and `snapshot` are keys of ours.
+//! The first error ends the reading; one of a value has no line. Host names of listeners are looked
+//! up here. Relative paths stay as they are.
+//! Bound: 32 levels of nesting, beyond which the file is refused.
+//! Never here: our own section (`config.rs`), numbers as JavaScript reads them (`number.rs`).
 
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 use std::path::{Path, PathBuf};

@@ -1,10 +1,13 @@
-//! A drop-in statsd server: receives samples, adds them up by name, and flushes them to backends.
+//! Runs a drop-in statsd server: receives samples, adds them up by name, flushes them to backends.
 //!
-//! [`Flavour::Statsd`] and [`Flavour::Perl`] behave as the servers that they replace, with the same
-//! files, names, numbers and answers. [`Flavour::Native`] mends what is odd in those.
-//!
+//! [`Flavour::Statsd`] and [`Flavour::Perl`] read the files of the servers that they replace, and
+//! keep their names and numbers; `docs/STATSD.md` lists the exceptions. [`Flavour::Native`] mends
+//! what is odd in those.
 //! Life of a sample: `receive` reads it, `line` says what it means, and `table` adds it up. Then
 //! `flush` takes it out, `statistics` describes timers, and `backend` shows them.
+//! Around that: `server` starts and ends threads, `state` is what they share, `config` and `legacy`
+//! make a `plan`. `manage` answers operators, `snapshot` survives a restart. Without a server:
+//! `eval`, `munin`, `fuzzing`.
 //! Never here: what roles count of themselves (`metrics`); `self_metrics` takes it from there.
 
 mod active_config;

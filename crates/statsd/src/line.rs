@@ -1,10 +1,15 @@
 //! Reads datagrams: lines of `key:value|type|@rate`, as each flavour reads them.
 //!
 //! Nearly all lines are plain: `key:123|c`, with a key of letters, digits, `_`, `-` and `.`. They
-//! mean the same in each flavour and are read in one pass without a copy. Other lines go the long
-//! way.
-//! Invariants: a line is either taken, or counted as bad with the reason. Keys come out as the
-//! flavour writes them, so one series never has two texts.
+//! are read in one pass without a copy, because all flavours mean the same by them. Other lines go
+//! the long way, as do a 0 in Perl and an empty key natively.
+//! Invariants: a plain line gives the same sample either way. A line that is not taken whole counts
+//! as bad at least once, with the reason. Empty lines count nowhere, except in Perl, where they are
+//! bad.
+//! Keys are cleaned as the flavour does; only natively are tags sorted, so that their order makes
+//! no second series.
+//! Never here: adding up (`table.rs`, through [`SampleSink`]), cutting streams into lines
+//! (`receive/streams.rs`).
 
 mod dogstatsd;
 mod key;

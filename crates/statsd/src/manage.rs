@@ -1,8 +1,12 @@
-//! The management port: text commands over TCP, as both references answer them.
+//! Serves the management port: text commands over TCP, as both references answer them.
 //!
-//! A command is a line; what comes without a line feed counts as one too, because statsd reads it
-//! so. Dumps are JSON in every flavour, with a space behind `:` and `,`. `top`, `sets` everywhere
-//! and `.*` are ours. Bounds: [`CONNECTIONS_MAX`] connections, [`LINE_BYTES_MAX`] bytes a line.
+//! A command is a line. Except in Perl, what comes without a line feed counts as one too, because
+//! statsd reads it so. What each command answers is in `manage/commands.rs`.
+//! Bounds: [`CONNECTIONS_MAX`] connections; one more is closed and logged. [`LINE_BYTES_MAX`] bytes
+//! of a line that does not end, beyond which the connection is closed. Silent connections are kept.
+//! An address that is not in `allow` is closed at once.
+//! The port is open until the process ends, not only until the server does. There is no password:
+//! whoever reaches it may delete names.
 
 mod commands;
 

@@ -1,13 +1,17 @@
-//! What a plug-in for Munin prints, made from a page for Prometheus (`backend::prometheus`).
+//! Fetches a page for Prometheus (`backend::prometheus`), and prints of it what a Munin plug-in
+//! prints.
 //!
 //! A plug-in `tidegate_PREFIX` shows the families called `PREFIX`, or with names that begin with
 //! `PREFIX_`. It draws up to three graphs:
 //! - rates of counters and of timers;
-//! - times: the exact mean between two visits of Munin, and the quantiles of the last flush;
+//! - times: the mean between two visits of Munin, and the quantiles of the last flush;
 //! - gauges.
 //!
-//! A field is called after its family, with a hash of its labels. So its name does not depend on
-//! what else is on the page.
+//! Munin derives rates and means from whole numbers, so counts and sums are rounded. Buckets are
+//! not drawn. A field is called after its family, with a hash of its labels, whatever else is on
+//! the page.
+//! Bounds of a page: 10 seconds and 256 MiB, beyond which there is an error. Reading it:
+//! `munin/page.rs`.
 //! Source: Munin's guide, "Protocol for multigraph plugins", "Plugin reference".
 
 mod page;

@@ -1,8 +1,13 @@
-//! Cells by name: what a receiver looks up for each line.
+//! Keeps cells by name: what a receiver looks up for each line.
 //!
-//! Names are hashed once (foldhash); a slot keeps its hash, so growing, merging and removing hash
-//! nothing again. A cell of a known name costs one look-up and no allocation.
-//! Invariant: every slot that is taken is in the index exactly once; free ones are reused.
+//! Names are hashed once (foldhash); a slot keeps its hash, so growing and visiting hash nothing
+//! again. Only `remove` hashes its name. A cell of a known name costs one look-up and no
+//! allocation. Slots also know for how many flushes they were idle, and how often they were
+//! touched.
+//! Invariant: every slot that is taken is in the index exactly once. The caller adds only names
+//! that it did not find. Free slots are reused, so the order of slots is not that of arrival. After
+//! a flood of names most of the room is given back.
+//! Never here: bounds and charging (`table.rs`, `budget.rs`).
 
 use std::sync::Arc;
 
@@ -210,12 +215,12 @@ impl<C> NameMap<C> {
         (end < self.slots.len()).then_some(end)
     }
 
-    /// Every name with its cell, in the order in which they came.
+    /// Every name with its cell, in the order of their slots.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (&SharedName, &C)> {
         self.slots.iter().flatten().map(|slot| (&slot.name, &slot.cell))
     }
 
-    /// Every name with its cell, in the order in which they came.
+    /// Every name with its cell, in the order of their slots.
     pub(crate) fn into_pairs(self) -> impl Iterator<Item = (SharedName, C)> {
         self.slots.into_iter().flatten().map(|slot| (slot.name, slot.cell))
     }

@@ -1,5 +1,11 @@
-//! What a server is to do, checked: made from our own configuration or from one of the two that
-//! are replaced.
+//! Defines what a server is to do, whichever kind of file says it, with defaults and bounds.
+//!
+//! Plain data; checked in `config.rs` for our own section and in `legacy.rs` for the two that are
+//! replaced. `reload.rs` says which parts may change while a server runs; a new field must be
+//! looked at there.
+//! Also here are the few rules that belong to a setting. [`Idle`] and [`Keep`] say when an idle
+//! name goes, [`Network`] which addresses it has, [`BackendPlan`] whether late flushes are of use.
+//! Never here: what users may write, and how a backend is built of its plan (`backend.rs`).
 
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;

@@ -1,11 +1,13 @@
 //! Receives datagrams and streams into tables.
 //!
 //! A datagram socket has a thread and a table of its own. Several sockets may share one address
-//! (`SO_REUSEPORT`): the kernel gives all datagrams of a sender to the same one, so their order is
-//! kept. All streams share one thread and one table.
-//! The size of buffer that the kernel granted is read back, and every datagram that it dropped is
-//! counted.
-//! Never here: waiting for a flush or a backend.
+//! (`SO_REUSEPORT`): the kernel gives all datagrams of one source port to the same one, so their
+//! order is kept. All streams share one thread and one table.
+//! The size of buffer that the kernel granted is read back. What the kernel dropped is counted by
+//! datagram; a train of them (`trains`) counts as one.
+//! Also here: removing the files of Unix sockets, also those of a process that was killed.
+//! Never here: waiting for a backend. A flush is waited for while it has the table's lock
+//! (`flush.rs`).
 
 mod batch;
 mod datagrams;

@@ -1,9 +1,12 @@
-//! What of a configuration that is read again can change while the server runs.
+//! Decides what of a configuration that is read again can change while the server runs.
 //!
-//! What does not bind a server to its start changes with the next flush, so that no flush is made
-//! by two sets of settings. What does (addresses, sockets, the interval, directories, repeaters)
-//! stays as it is, and is named.
-//! Never here: changing anything; these are functions of two plans.
+//! `merged` keeps of the plan before: flavour, inputs, receivers, buffers, management address,
+//! interval, spool, snapshot, and the prefix of the process. It also keeps all backends where
+//! repeaters or the page for Prometheus differ. Everything else comes from the next plan, with the
+//! next flush.
+//! `fixed_keys` names what was kept although it differs. `bounds_differ` says whether tables must
+//! be charged anew.
+//! Refuses: to change anything; these are functions of two plans. `state.rs` applies the result.
 
 use serde_json::Value;
 
@@ -11,7 +14,7 @@ use crate::flavour::Flavour;
 use crate::plan::{BackendPlan, Management, Plan};
 
 /// Keys that count at a start only, in our file and in those of the references.
-const AT_START: [&str; 17] = [
+const AT_START: [&str; 18] = [
     "address",
     "address_ipv6",
     "flush",
@@ -29,6 +32,7 @@ const AT_START: [&str; 17] = [
     "snapshot",
     "socket",
     "socket_mod",
+    "trains",
 ];
 /// Keys that say where flushes go; [`may_change`] knows whether they can change.
 const OF_BACKENDS: [&str; 12] = [
@@ -61,6 +65,7 @@ pub(crate) fn merged(before: &Plan, next: Plan) -> Plan {
         inputs: before.inputs.clone(),
         receivers: before.receivers,
         receive_buffer_bytes: before.receive_buffer_bytes,
+        takes_trains: before.takes_trains,
         management,
         interval: before.interval,
         backends,
@@ -112,6 +117,7 @@ pub(crate) fn fixed_keys(before: &Plan, next: &Plan) -> Vec<&'static str> {
         (before.inputs != next.inputs, named("listen", "servers")),
         (before.receivers != next.receivers, "receivers"),
         (before.receive_buffer_bytes != next.receive_buffer_bytes, "receive_buffer_bytes"),
+        (before.takes_trains != next.takes_trains, "trains"),
         (address(before) != address(next), named("management", "mgmt_address, mgmt_port")),
         (before.interval != next.interval, named("flush", "flushInterval")),
         (!may_change(&before.backends, &next.backends), named("backend", "backends, repeater")),

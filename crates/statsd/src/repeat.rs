@@ -1,8 +1,12 @@
-//! Sends every datagram on to other servers, as it came.
+//! Sends everything that comes on to other servers, as it came: datagrams, and pieces of streams.
 //!
-//! Receivers hand over what one lock brought them; a thread of its own sends. Bound:
-//! [`BATCHES_MAX`] batches wait, beyond which they are dropped and counted: receiving never waits
-//! for sending.
+//! Receivers hand over what one lock brought them; a thread of its own sends to one server after
+//! the other.
+//! Bound: [`BATCHES_MAX`] batches wait, beyond which they are dropped and counted: receiving never
+//! waits for sending. Bytes are not bounded.
+//! What cannot be sent is counted and not sent again. Over UDP that is also a piece of a stream
+//! that is longer than a datagram. A broken connection is opened again for the next datagram; a
+//! server that cannot be reached is tried once a second. Its name is looked up for each opening.
 
 use std::io::Write;
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs, UdpSocket};

@@ -1,10 +1,12 @@
-//! The values of one timer within one interval.
+//! Keeps the values of one timer within one interval.
 //!
-//! Up to a bound the values are kept, so that statistics are exact. Beyond it they become a sketch,
-//! DDSketch (see [`metrics::Quantiles`]). Its counts, sums and extremes stay exact, its quantiles
-//! are within 1 %.
+//! Up to a bound the values are kept, so that statistics are exact. Beyond it they become a
+//! [`Summary`]. Its count, sums and extremes are still of all values; its quantiles come from a
+//! DDSketch, within 1 % (see [`metrics::Quantiles`]).
 //! Each value stands for `weight` of them, by its sample rate. Weights are kept only where one is
-//! not 1.
+//! not 1; the sketch rounds them to whole numbers, at least 1.
+//! Invariant: a timer has either values or a summary. Values must be finite (`number.rs`).
+//! Never here: the bounds, and charging bytes; `table.rs` asks [`Samples::grown`] for that.
 
 use metrics::Quantiles;
 

@@ -1,12 +1,13 @@
-//! The metrics of the process that a server runs in: what its registry has gained is counted as if
-//! it had come in as samples.
+//! Counts the metrics of the process that a server runs in, as if they had come in as samples.
 //!
 //! `tidegate_phase_seconds{route="/a",phase="key"}` becomes the timer
-//! `tidegate.phase;phase=key;route=/a`, in milliseconds: the first word is the prefix, the unit and
-//! `_total` go, labels become tags. Timers are histograms already: counts and sums stay exact, the
-//! rest is within 1/16.
-//! Invariant: what a registry has gained is counted once, however often and by whomever it is
-//! taken.
+//! `tidegate.phase;phase=key;route=/a`, in milliseconds: the plan's prefix replaces `tidegate_`,
+//! `_total` or `_seconds` at the end goes, and labels become tags. Counters and timers add what
+//! they have gained, gauges are set.
+//! Timers are histograms already: counts and sums stay exact, the rest is within 1/16.
+//! Invariant: what a metric has gained is counted once, however often and by whomever it is taken.
+//! Metrics must differ by the name that they get here.
+//! Never here: the server's own counters (`receive/intake.rs`, `status.rs`).
 
 use std::collections::HashMap;
 

@@ -1,8 +1,11 @@
-//! A running server: receivers, tables, the clock that flushes, and backends.
+//! Starts and ends a running server: receivers, the threads that wait for a time, and backends.
 //!
-//! Start: it binds the inputs before all else, so that a taken port is an error of the start.
-//! End: receivers take what waits in their sockets, the clock makes a last flush of it, and
-//! backends deliver that flush. Then the server is gone.
+//! Start: inputs, management port and page are bound before any thread runs, so that a taken port
+//! is an error of the start.
+//! End: receivers take what waits in their sockets, for a second at most. Then the last flush is
+//! made of it, a last snapshot is written, and backends deliver. Only the management port stays
+//! until the process ends (`manage.rs`).
+//! Never here: what threads share (`state.rs`), signals of the process.
 
 use std::sync::Arc;
 use std::thread::JoinHandle;

@@ -1,7 +1,11 @@
-//! How a server ends, in two steps: first its receivers, then the threads that wait for a time.
+//! Tells the threads of a server to end, in two steps: first receivers, then those that wait for a
+//! time.
 //!
-//! Receivers look at a flag and take what still waits in their sockets. Only then does the flushing
-//! thread get the signal to end, so that its last flush has everything.
+//! Receivers look at a flag. Whoever waits for a time does so in `ends_within`, which returns at
+//! once when all is to end.
+//! Invariant: neither step is taken back. Their order is kept by `server.rs`, which joins the
+//! receivers in between, so that the last flush has everything. It also wakes the thread of
+//! streams.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};

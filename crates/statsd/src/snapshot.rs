@@ -1,17 +1,16 @@
-//! What a start takes over from the end before it: gauges, and the interval that was not flushed.
+//! Keeps for the next start what an end would lose: gauges, and the interval that was not flushed.
 //!
-//! Once a second all gauges and sums are written aside, synced and renamed. So the file is there
-//! whole or not at all. Slow writing happens less often: it takes at most a quarter of the time,
-//! and at most half a minute lies in between.
-//! Each snapshot carries the number of its interval, which grows over restarts, too. Before
-//! backends get a flush, its number is written in place into a second file, `NAME.flushed`. That
-//! works on a full disk as well.
-//!
+//! Once a second, if anything came, all gauges and sums are written aside, synced and renamed: the
+//! file is there whole or not at all. After slow writing it rests three times as long, but half a
+//! minute at most. Each snapshot carries the number of its interval, which grows over restarts.
+//! Before backends get a flush, its number is written in place into `NAME.flushed`, which works on
+//! a full disk as well.
 //! Invariant: the sums of an interval are taken over only if no backend got them, so no sample
-//! counts twice. `kill -9` costs the samples since the last snapshot, or the flush that was on its
-//! way to a backend.
-//! A file that cannot be used is set aside as `NAME.refused`, logged and shown as an alarm; the
-//! server starts without it.
+//! counts twice. If the number cannot be written, the snapshot is removed; if that fails too, there
+//! is an alarm. `kill -9` costs the samples since the last snapshot, or the flush that was on its
+//! way.
+//! A file that is no good snapshot is set aside as `NAME.refused`, logged and shown as an alarm.
+//! The server starts without it. Its bytes: `snapshot/format.rs`.
 
 mod format;
 

@@ -1,8 +1,11 @@
-//! What all threads of a server share, each part an object with rules of its own.
+//! Holds what all threads of a server share, each part an object with rules of its own.
 //!
 //! Here the flushing thread, the management port and the program around the server (`serve`, the
-//! command `statsd`) ask and change a running server.
-//! Never here: starting and ending threads (`server`), what a command answers (`manage`).
+//! command `statsd`) ask and change a running server. They get status, alarms, page, health and the
+//! last flush. A plan that was left is applied here, between two flushes.
+//! Bound: a flush of more than 10,000 names is not kept to be shown.
+//! Never here: starting and ending threads (`server.rs`), what a command answers (`manage`), what a
+//! reload may change (`reload.rs`).
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

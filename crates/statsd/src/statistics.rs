@@ -1,9 +1,15 @@
-//! What a flush says of a timer: `count`, `mean`, `upper_90` and the like.
+//! Computes what a flush says of a timer: `count`, `mean`, `upper_90`, bins and the like.
 //!
 //! Method, names and order are those of statsd 0.9 (`lib/process_metrics.js`); the Perl port
 //! differs in `count` and in how a percentile is written. Where values have weights,
-//! [`Flavour::Native`] weighs everything by them; the others weigh `count` alone, as the originals
-//! do. Once values were too many to be kept, statistics by their order are within 1 %.
+//! [`Flavour::Native`] weighs by them; statsd weighs `count` alone, as the original does, and Perl
+//! nothing.
+//! Bins count values without weights. Once values were too many to be kept, everything is weighed,
+//! and statistics by their order are within 1 %.
+//! Invariant: every number is finite; one that is not is left out. A timer without values has only
+//! `count` and `count_ps`, both 0.
+//! Never here: quantiles for Prometheus and OpenTelemetry (`distribution.rs`), how values are kept
+//! (`samples.rs`).
 
 use std::borrow::Cow;
 use std::sync::Arc;

@@ -1,8 +1,12 @@
-//! How a server does at one moment, as plain figures.
+//! Defines what a server says of itself at one moment, as plain figures, and writes them as JSON.
 //!
-//! The state of a server collects them. Two pages are written from these figures: the JSON for
-//! operators, and the server's own part of the page for Prometheus. So they never differ.
-//! Never here: counting itself (`table`, `receive`, `backend`).
+//! `ServerState::figures` collects them. The JSON for operators and the server's own part of the
+//! page for Prometheus are written from these figures. A new figure belongs here first, then on
+//! both pages.
+//! Invariant: plain data. Each part is read at its own moment, so sums of several need not agree to
+//! the sample.
+//! Never here: counting itself (`table.rs`, `receive`, `backend`), the page
+//! (`backend/prometheus/self_metrics.rs`).
 
 use std::time::Instant;
 

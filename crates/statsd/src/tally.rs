@@ -1,8 +1,10 @@
-//! What all receivers of a server have counted in the interval that goes on.
+//! Holds what all receivers have counted in the interval that goes on.
 //!
-//! Each receiver has a table; gauges and the bounds of memory are common to all. What
-//! flushes, keeps a snapshot or answers commands looks at receivers through this.
-//! Invariant: all tables and the gauges are charged to the same bounds.
+//! That is a table for each receiver, the gauges, the bounds of memory and the interval's number.
+//! What flushes, keeps a snapshot or answers commands looks at receivers through this.
+//! Invariant: all tables and the gauges are charged to the same bounds, except while `rebind` goes
+//! from one to the next.
+//! Never here: adding a sample (`table.rs`), taking them out (`flush.rs`).
 
 use std::sync::Arc;
 

@@ -27,6 +27,7 @@ use crate::serve;
 use crate::signals::EndSignals;
 
 mod notes;
+mod redact;
 mod reference;
 
 const NOT_THERE: Hint =
@@ -142,7 +143,8 @@ fn print_config(file: &Path) -> Result<()> {
     let plan = load(file)?;
     let text =
         std::fs::read_to_string(file).with_context(|| format!("read `{}`", file.display()))?;
-    text.lines().for_each(|line| println!("{}", without_secret(line)));
+    let shown = redact::redacted(&text).with_context(|| format!("show `{}`", file.display()))?;
+    println!("{}", shown.trim_end());
     let file = overrides::file(&plan.root);
     match std::fs::read_to_string(&file) {
         Ok(changes) => {
@@ -152,26 +154,6 @@ fn print_config(file: &Path) -> Result<()> {
         Err(_) => println!("\n# No live changes."),
     }
     Ok(())
-}
-
-/// A line of the configuration, its value hidden when it is a secret.
-fn without_secret(line: &str) -> String {
-    const SECRETS: [&str; 2] = ["admin_token", "user_key"];
-    let name = line.split('=').next().unwrap_or("").trim();
-    if SECRETS.contains(&name) {
-        return format!("{name} = \"…\"  # hidden");
-    }
-    without_password(line)
-}
-
-/// `url = "postgres://user:…@host/database"`.
-fn without_password(line: &str) -> String {
-    let Some((scheme, rest)) = line.split_once("://") else { return line.to_owned() };
-    let Some((login, place)) = rest.rsplit_once('@') else { return line.to_owned() };
-    match login.split_once(':') {
-        Some((user, _)) => format!("{scheme}://{user}:…@{place}"),
-        None => line.to_owned(),
-    }
 }
 
 fn build_profiles(plan: &Plan, file: &Path) -> Result<()> {

@@ -120,7 +120,7 @@ pub(crate) struct ListenConfig {
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct JournalConfig {
-    /// Folder; default `data/journal`.
+    /// Directory; default `data/journal`.
     pub dir: Option<String>,
     /// How often records reach the disk, such as `1s` (default), or `always`: then collection
     /// routes answer after fsync.

@@ -5,14 +5,14 @@
 //! `schedule` starts builds where `[profiles] every` is set. The record process calls it where
 //! there is one: it has the drivers, and no reader waits for it. Otherwise the edge process does,
 //! as `serve.rs` decides.
-//! Invariant: None stands for no profiles, nothing to build from or no schedule. `schedule` also
-//! gives None when the system gives no thread. `BuildStatus` reads both processes' outcomes alike;
-//! null means that nothing is known.
+//! Invariant: None stands for no profiles, nothing to build from or no schedule. `BuildStatus`
+//! reads both processes' outcomes alike; null means that nothing is known.
 //! Never here: when the next build comes (`BuildScheduler`), and how one goes (`profiles`).
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use anyhow::{Context, Result};
 use pipeline::RecordStatus;
 use profiles::{BuildScheduler, BuildSummary, LastBuild, ProfilesError, UserKey};
 use serde_json::{Value, json};
@@ -69,11 +69,15 @@ impl ProfileBuild {
 }
 
 /// Starts to build when the configuration names a schedule.
-pub(crate) fn schedule(plan: &Plan) -> Option<BuildScheduler> {
-    let build = ProfileBuild::of(plan)?;
-    let interval = build.profiles.every?;
+///
+/// # Errors
+/// When the system has no thread left.
+pub(crate) fn schedule(plan: &Plan) -> Result<Option<BuildScheduler>> {
+    let Some(build) = ProfileBuild::of(plan) else { return Ok(None) };
+    let Some(interval) = build.profiles.every else { return Ok(None) };
     let has_file = build.profiles.file.exists();
-    BuildScheduler::start(interval, has_file, move || build.run()).ok()
+    let scheduler = BuildScheduler::start(interval, has_file, move || build.run());
+    scheduler.map(Some).context("start to build profiles")
 }
 
 /// The outcome of the last build.

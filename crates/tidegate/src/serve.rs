@@ -74,7 +74,7 @@ pub(crate) fn start(plan: Plan) -> Result<Server> {
         Arc::new(profiles::Profiles::open(&profiles.file, options))
     });
     let delivers = !plan.events.rollups.is_empty();
-    let profile_builds = if delivers { None } else { profile_build::schedule(&plan) };
+    let profile_builds = if delivers { None } else { profile_build::schedule(&plan)? };
     let work = WorkPool::start(plan.work_threads, WORK_QUEUE_MAX).context("start work threads")?;
     let pool = Arc::new(WorkThreads(work.clone()));
     let models = Arc::new(Models::open(plan.models, profiles.clone(), pool));

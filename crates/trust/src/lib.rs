@@ -1,8 +1,12 @@
-//! Whose certificates a client of TLS believes: those of the web's authorities, of one authority's
-//! file, or anybody's. By rustls, with ring.
+//! Makes the client's side of TLS, by whose certificates it believes: by rustls, with ring.
 //!
+//! [`Trust`] names the web's authorities, one file in PEM, or anybody; [`Trust::client`] returns
+//! rustls' configuration for TLS 1.2 and 1.3. Callers may change ALPN and resumption (`lab`,
+//! `probe/tls.rs`). `verifier.rs` judges single certificates.
 //! Invariant: the server holds the key of the certificate that it shows, also where any certificate
 //! will do. That keeps listeners out, but not an impostor who answers in the server's place.
+//! Failure: a file that cannot be read, holds no certificate, or holds a bad one among good ones is
+//! an error as a whole.
 //!
 //! Refuses: client certificates, revocation lists, and the operating system's store of authorities,
 //! which no two machines share.

@@ -1,8 +1,11 @@
-//! Decides whether a server's certificate is believed; the server must hold its key.
+//! Decides whether a server's certificate is believed, for a file of authorities and for anybody.
 //!
-//! A certificate that stands in the file of authorities itself is believed, whoever signed it and
-//! whatever it is for. `openssl req -x509` makes authorities, and servers show them as their own.
-//! Invariant: name and dates are checked, also of such a certificate, unless anyone is believed.
+//! A certificate that stands in the file itself is believed, whoever signed it and whatever it is
+//! for. `openssl req -x509` makes authorities, and servers show them as their own.
+//! Invariant: the name and the dates are checked, also of such a certificate, unless anyone is
+//! believed. The signature of the handshake is always checked, so the server holds the key.
+//!
+//! Never here: the web's authorities, which rustls' own verifier judges (`lib.rs`).
 
 use std::sync::Arc;
 

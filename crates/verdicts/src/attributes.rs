@@ -1,11 +1,13 @@
-//! Which property do the slow calls share: server, worker, key, size, status.
+//! Tests which property the slow calls share: server, worker, key, size, status.
 //!
-//! The share that a value has among slow calls is compared with its share among typical ones.
-//! Names are compared by Fisher's exact test, numbers by Kolmogorov and Smirnov's; the largest
-//! distance of the latter is also the threshold that is shown.
-//! Every value that is tested counts for Benjamini and Hochberg's adjustment, significant or not.
-//! Frequent values are tested, whether they are slow or not.
-//! Invariant: the choice of slow and typical calls knows nothing of attributes.
+//! The share of a value among slow calls is compared with its share among typical ones. Names are
+//! tested by Fisher's exact test, numbers by Kolmogorov and Smirnov's; the place of its largest
+//! distance is the threshold shown. Whole numbers of at most 20 different values count as names.
+//! Of a name the 20 most frequent values are tested that five calls have. All tests share Benjamini
+//! and Hochberg's adjustment. [`significant`] also asks for five points more, or twice the share.
+//! Invariant: which values are tested depends on how frequent they are, not on which side has them.
+//! `split.rs` chose the sides without a look at attributes. Fewer than five calls a side give no
+//! test.
 //!
 //! Refuses: to name a cause. A shared property is a trace to follow, and the load may explain both.
 

@@ -1,10 +1,12 @@
-//! Calls that were sent together are not independent: they meet the same moment of the same
-//! server, and often wait for one another.
+//! Picks one call of each burst, for tests that take every value for a draw of its own.
 //!
-//! Tests of a distribution take every value for a draw of its own. Eight calls that waited for one
-//! answer would be eight witnesses of what one has seen, and two bursts would look like a comb. So
-//! these tests get one call of each burst.
-//! Invariant: the same series gives the same calls.
+//! Calls that were sent together meet the same moment of the same server, and often wait for one
+//! another. Eight that waited for one answer would count eight times, and two bursts would look
+//! like a comb.
+//! Bursts are told by the numbers of the attribute [`BURST`], which `lab`, `probe/gather.rs`,
+//! writes. Without it the series is handed back as it is. Otherwise steps, attributes and notes are
+//! left off.
+//! Invariant: the choice depends on the numbers of the rows only, not on their times, and repeats.
 
 use std::borrow::Cow;
 

@@ -1,9 +1,12 @@
-//! How far verdicts are to be trusted, counted on made samples.
+//! Counts how far "quantised" is to be trusted, on made samples whose truth is known.
 //!
-//! This module counts "quantised": false alarms on samples without a comb, combs that are found,
-//! and intervals that hold the true quantum. The modules below count the other verdicts.
-//! Invariant: samples are drawn from seeds that are fixed here, so a table can be made again to the
-//! digit. Verdicts draw from seeds of their own.
+//! It counts false alarms on samples without a comb, combs that are found, and intervals that hold
+//! the true quantum. `clocks.rs` counts "locked", `modes.rs` "multimodal", `handlers.rs` the
+//! intervals of steps. `examples/calibrate.rs` prints the tables of `docs/lab/trust.md`.
+//! Invariant: samples are drawn from seeds that are fixed here, so one platform makes a table again
+//! to the digit. Verdicts draw from seeds of their own: the number of the sample.
+//! A count is of the comb search alone, without bursts and modes; a quantum is found if it is
+//! within 3 %.
 //!
 //! Refuses: tuning on these seeds. A changed method is counted on them once.
 

@@ -1,7 +1,13 @@
-//! Tests of counts: Poisson intervals, binomial tails, Pearson's X², many tests at once.
+//! Computes intervals and p-values of counts: Poisson, shares, ratios, binomial tails, Pearson's
+//! X².
 //!
-//! Invariant: p-values are in 0..=1 and valid for small counts. They are exact, or simulated from
-//! the null where the usual approximation does not hold.
+//! Also Benjamini and Hochberg's adjustment of many p-values. `steps.rs` and `attributes.rs` use
+//! it; tests of two samples are in `attributes/two_samples.rs`.
+//! Invariant: p-values are in 0..=1. Binomial tails and Poisson intervals are exact; X² follows χ²
+//! where five or more are expected in every cell. Otherwise it is simulated from the null, by 4,999
+//! tables at most. Beyond 2,000 events the sparse cells are pooled into one instead, for which χ²
+//! is taken.
+//! Failure: where a distribution cannot be made, a p-value is 1 and a bound is NaN.
 
 use statrs::distribution::{Beta, Binomial, ChiSquared, ContinuousCDF, DiscreteCDF};
 use stdx::Random;

@@ -1,11 +1,15 @@
-//! How the times of calls are distributed: quantised, with several modes, or with one.
+//! Decides how the times of calls are distributed: quantised, with several modes, or with one.
 //!
-//! [`judge`] reads top to bottom. What cannot be judged comes first, then the steps of the
-//! recorder. Combs are searched for among all calls and among the slow ones, linear ones before
-//! geometric ones. Without a comb there are modes, and perhaps a clock that calls end with.
-//! Invariant: of samples without a comb at most one in two hundred is called quantised, over all
-//! searches together. The same series and seed give the same verdict.
+//! [`judge`] goes through it in order. What cannot be judged is `Unclear`; the steps of the
+//! recorder are found and dithered away. Then combs are searched for: linear ones among all calls
+//! and among the slow ones, geometric ones where there is none or one with holes. Without a comb
+//! there are modes, and perhaps a clock that calls end with. Other functions give `calibration` one
+//! search alone.
+//! Invariant: the three searches share a nominal false-alarm rate of one in two hundred
+//! (`significance.rs`); `calibration` counts it. The same series and seed give the same verdict.
 //!
+//! `comb.rs` and `geometric.rs` search for combs, `modes.rs` for humps, `phase_lock.rs` for clocks.
+//! Callers take one call of each burst first (`bursts.rs`).
 //! Refuses: combs of less than three teeth, a quantum that is the step of the recorder, and ramps
 //! that a fixed rate of sending makes. Two humps are only humps.
 

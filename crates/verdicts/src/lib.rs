@@ -1,19 +1,24 @@
-//! The statistics of the latency laboratory: a series of measured calls in, verdicts out.
+//! Computes what can be said of measured calls: verdicts, differences and quantiles, with
+//! intervals.
 //!
-//! [`Series`] is the input of everything here.
-//!
-//! | function | says |
+//! | item | says, or holds |
 //! |---|---|
+//! | [`Series`] | the input of [`judge`], [`steps`] and [`attributes`]: columns of calls |
 //! | [`judge`] | how the times are distributed |
 //! | [`steps`] | which step makes slow calls slow |
 //! | [`attributes`] | which property slow calls share |
-//! | [`paired`], [`unpaired`] | how two series differ |
+//! | [`Split`], [`apart`] | which calls are slow; one call of each burst, which is for [`judge`] |
+//! | [`paired`], [`unpaired`] | how two samples of numbers differ |
+//! | [`Sorted`] | quantiles of a sample |
 //!
-//! Each [`Verdict`] has an effect, a 95 % interval, and a p-value or a stated rate of false alarms;
-//! [`calibration`] counts whether those rates hold.
-//! Invariant: a verdict is a function of the series and of a seed, so it can be repeated.
+//! A [`Verdict`] of an effect has a 95 % interval, and a p-value where a null was tested.
+//! [`Verdict::Excess`] tests none, and [`Verdict::Unclear`] gives a reason only. [`calibration`]
+//! counts false alarms of combs, humps and clocks, and the intervals of steps; nothing counts those
+//! of attributes.
+//! Invariant: no clock and no entropy; the same series and seed give the same verdict on one
+//! platform. (`ln` and `exp` may round otherwise on another.)
 //!
-//! Refuses: input and output of any kind, clocks, and verdicts without a null model.
+//! Refuses: input and output of any kind. The module `lab::report` puts verdicts together.
 
 mod attributes;
 mod bursts;

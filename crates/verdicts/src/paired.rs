@@ -1,12 +1,15 @@
-//! How much slower B is than A: the shift between two samples, with a 95 % interval and a p-value.
+//! Computes how much slower B is than A: the shift, its 95 % interval, and a p-value.
 //!
-//! [`paired`] compares call i of A with call i of B, as two interleaved targets give them. It has
-//! the median of the differences, Hodges and Lehmann's estimate, and Wilcoxon's signed-rank test.
-//! [`unpaired`] does the same for two samples, with the rank-sum test of Mann and Whitney. Both
-//! assume nothing about the distributions. p-values are exact for small samples, with ties, and
-//! normal approximations with the correction for ties beyond.
-//! Invariant: positive means that B is slower; work is O(n log n) and memory O(n).
+//! [`paired`] compares call i of A with call i of B: median of the differences, Hodges and
+//! Lehmann's shift, Wilcoxon's signed-rank test. [`unpaired`] takes two samples: difference of the
+//! medians without an interval, shift, and the rank-sum test of Mann and Whitney. No distribution
+//! is assumed, but the intervals of shifts assume symmetric differences, or two samples of one
+//! shape.
+//! Invariant: positive means that B is slower. Work is O(n log n) and memory O(n).
+//! Failure: `None` where nothing can be compared; an interval is absent below six pairs, or where
+//! two samples have fewer than 40 orders. Numbers that are not finite are left out.
 //!
+//! `ranks.rs` has p-values and cuts, `sums.rs` finds medians of sums.
 //! Refuses: means and t-tests, which one slow call decides.
 
 mod ranks;
@@ -31,7 +34,7 @@ pub struct Difference {
     /// samples it is the median of the difference of any call of B to any of A.
     pub shift_ms: f64,
     /// 95 % interval of the shift, the inversion of the test below. Absent with less than six
-    /// pairs, or less than four calls a side.
+    /// pairs, and for samples with fewer than 40 orders: three calls and four have 35.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shift_ci_ms: Option<[f64; 2]>,
     /// Two-sided p-value of no shift.

@@ -1,9 +1,12 @@
-//! Quantiles of a sample, each with a 95 % interval that assumes nothing about the distribution.
+//! Sorts a sample, and computes its quantiles, each with a 95 % interval that assumes no
+//! distribution.
 //!
-//! Invariant: the values of a [`Sorted`] ascend, are finite, and never change.
-//!
-//! Refuses: to guess a bound that the sample cannot give. The p99.9 of fifty calls has no upper
-//! one.
+//! Also its mean, standard deviation and robust spread. `ranks` finds the order statistics that
+//! bound an interval; calls are taken as independent.
+//! Invariant: the values of a [`Sorted`] ascend, are finite, and never change. Other values are
+//! left out without a count.
+//! Failure: of no value every figure is 0. A bound that the sample cannot give is `None`: the p99.9
+//! of fifty calls has no upper one.
 
 use serde::{Deserialize, Serialize};
 use statrs::distribution::{Binomial, DiscreteCDF};

@@ -1,6 +1,12 @@
-//! Seeded draws from the distributions that nulls and bootstraps need.
+//! Turns seeded bits into normal, exponential, Poisson and uniform draws.
 //!
-//! Invariant: the same seed draws the same values on every machine.
+//! The bits come from `stdx::Random` (SplitMix64). A caller takes a stream by its number;
+//! `distribution` uses 0 to 4 of a seed.
+//! Invariant: the same seed, stream and order of calls draw the same bits, fractions and indices
+//! everywhere. Normal, exponential and Poisson draws need `ln` and `exp`, whose last digit may
+//! differ by platform. So a changed order or algorithm changes verdicts and the tables of
+//! `docs/lab/trust.md`. A normal draw makes two and keeps one.
+//! Bound: above a mean of 40 a Poisson number is a rounded normal one.
 //!
 //! Refuses: the operating system's source of randomness, because a verdict must repeat.
 

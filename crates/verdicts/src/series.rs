@@ -1,7 +1,12 @@
-//! What was measured: one column per quantity, one row per call that succeeded.
+//! Holds what was measured: one column per quantity, one row per call that succeeded.
 //!
-//! Invariants: every column that is there has as many rows as `total_ms`. Times are milliseconds,
-//! finite and not negative. What could not be a row is counted in [`LeftOut`], never dropped.
+//! [`Series::append`] joins two series; a column that one of them lacks is filled with 0, NaN or an
+//! empty name. [`Series::keep`] drops rows and counts nothing: a note on them is for its caller.
+//! Invariant of whoever fills it: a column has as many rows as `total_ms`; `began_ms` may be empty
+//! instead. Times are milliseconds, finite; durations are not negative. Failed calls and bad rows
+//! are counted in [`LeftOut`].
+//! The fields are public and nothing here checks them. `lab` does, in `session_file.rs` and
+//! `import/rows.rs`; `probe/gather.rs` and `load_test/merged.rs` fill columns side by side.
 
 use std::collections::BTreeMap;
 

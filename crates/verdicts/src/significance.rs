@@ -1,8 +1,13 @@
-//! From which p-value on each verdict is said, and how many draws a simulated p-value takes.
+//! Names from which p-value on each verdict is said, and how many draws combs and humps take at
+//! most.
 //!
-//! Invariant: each figure stands here once. The tests decide by it, the verdict states it, and
-//! calibration counts whether it holds.
-//! Refuses: settings. A rate that a user may change is a rate that nobody has counted.
+//! Plain constants: `distribution`, `steps` and `attributes` decide by them, and `verdict.rs`
+//! states them. A change alters what is said, and the tables of `docs/lab/trust.md` must then be
+//! counted again. `calibration` counts the rates of combs, humps and clocks; those of steps and
+//! attributes are nominal only.
+//! Never here: figures of one test, which stand beside it (`comb.rs` has the p-value of the other
+//! half, `count_tests.rs` its tables). Nor settings: a rate that a user may change is a rate that
+//! nobody has counted.
 
 /// How often "quantised" is said of a sample without a comb, at most, nominally.
 pub(crate) const COMB_FALSE_ALARM_RATE: f64 = 0.005;

@@ -1,16 +1,16 @@
-//! Which step makes the slow calls slow, or whether something outside the request does.
+//! Decides which step makes the slow calls slow, or whether something outside the request does.
 //!
-//! What strikes from outside strikes at random moments. Under that hypothesis the slow-downs of a
-//! step are Poisson, with a mean in proportion to the time spent there (its exposure). Given their
-//! number they fall on the steps as a multinomial, which Pearson's X² tests.
-//! A step with more than its part is significant by its exact binomial probability, after Benjamini
-//! and Hochberg over all steps. It is taken out, and the rest is tested again.
-//! Where neither can be blamed, the excess says whose the time is.
-//! Invariants: excesses add up to the excess of the whole call exactly. "Outside" is only said
-//! where several steps had slow-downs, and where steps could have been told apart.
+//! What strikes from outside strikes at random moments. Then slow-downs fall on the steps in
+//! proportion to the time spent there, which Pearson's X² tests. If they do not, the step of least
+//! binomial p, after Benjamini and Hochberg, is blamed if the interval of its ratio is above 1. It
+//! is taken out, and the rest is tested again. Where neither is blamed, the excess says whose the
+//! time is.
+//! Invariant: "outside" needs p above [`SHARED_RATE_P_MIN`], eight slow-downs in two steps or more,
+//! and exposures as even as of two equal steps. With fewer than two columns no step is judged.
 //!
-//! Refuses: steps that overlap in time. Readers of measurements hand over what each step adds to
-//! the whole.
+//! `columns.rs` makes the columns, `slowdowns.rs` counts slow-downs, `excess.rs` computes excesses,
+//! `admission_step.rs` excuses one step. The tests are in `count_tests.rs`.
+//! Never here: a check that steps do not overlap in time. Who fills a series sees to that.
 
 mod admission_step;
 mod columns;

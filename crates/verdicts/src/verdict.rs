@@ -1,7 +1,13 @@
-//! What can be said of a series: the verdicts, as `--format json` prints them.
+//! Defines the verdicts on a series, as `--format json` prints them, and how each was judged.
 //!
-//! Invariant: each names its effect with a 95 % interval, and `p` or a false-alarm rate; times are
-//! milliseconds, shares are fractions of 1.
+//! Plain data with serde names. The modules `distribution`, `steps` and `attributes` fill it in.
+//! [`Verdict::judged`] tells the nominal rate of false alarms and the most draws, from
+//! `significance`.
+//! Invariant: times are milliseconds, shares are fractions of 1, and p-values are in 0..=1. An
+//! effect has a 95 % interval. `Excess` has no p-value, and `Unclear` has a reason only.
+//!
+//! Never here: sentences (`lab`, `report/words.rs`), the difference of two samples (`paired.rs`),
+//! quantiles (`quantiles.rs`). A renamed field changes the JSON that users parse.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,8 +1,13 @@
-//! The canary: the first request of a worker's life, asked by its supervisor over the worker's own
-//! socket (HTTP/1.1, RFC 9112 §4: the status line).
+//! Asks a new worker the first request of its life, over the worker's own socket (HTTP/1.1, RFC
+//! 9112).
 //!
-//! Invariant: a worker that did not answer the canary completely is never lent. An app that hangs
-//! after a fork is found here. Refuses: connections that are kept, and bodies.
+//! Invariant: the canary has succeeded only if there was a status line, it had the expected status,
+//! and the worker closed the connection. The rest of the answer is read and not looked at. So an
+//! app that hangs after a fork is found before it gets requests.
+//! Bounds: the status line may have 64 KiB; the body has none but the caller's deadline
+//! (`supervise/execute.rs`).
+//! Refuses: kept connections, request bodies, redirects. Whether the worker is then lent is decided
+//! in `supervise/messages.rs`.
 
 use std::io;
 use std::path::Path;

@@ -1,7 +1,9 @@
-//! What the pool tells its supervisor.
+//! Names the messages by which requests and operators talk to the supervisor of a pool.
 //!
-//! Whoever holds a loan or asks for a reload is on another thread than the supervisor: they talk
-//! by these messages alone. Refuses: to carry results back; the status has those.
+//! They cross from any thread to the supervisor's. What a message does is in
+//! `supervise/commands.rs`.
+//! Invariant: plain data; a worker is named by its number, which is never used again.
+//! Refuses: to carry results back; the status has those.
 
 use std::time::Instant;
 

@@ -1,8 +1,12 @@
-//! `[[upstream]]` with `python`: as written, and as meant.
+//! Defines `[[upstream]]` with `python` as users write it, and checks it into a [`Plan`].
 //!
-//! Every key is optional in the type, so that all errors of a file can be reported at once; `plan`
-//! checks what is required. The doc comments are the reference manual.
-//! Refuses: to read the environment; what it says comes in as [`Defaults`].
+//! Every key is optional in the type, so that `plan` can report all errors of a file at once, each
+//! through `wrong`. After an error its plan is not for use. The doc comments are the reference
+//! manual. What is not set comes from [`Defaults`], else from `Plan::new`.
+//! Relative paths are taken from the configuration's directory. Whether they exist is found out by
+//! `Workers::start`.
+//! Refuses: to read the environment, which comes in as [`Defaults`], and to compare pools with each
+//! other.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -1,9 +1,12 @@
-//! The directory of a pool: sockets, the Python side in one file, and the lock that makes it ours.
+//! Takes the directory of a pool: its sockets, the Python side in one file, the lock and the leash.
 //!
-//! Invariant: whoever holds the lock is the only supervisor in the directory. So what an earlier
-//! one left there is nobody's, processes too, and is cleared away. Processes are known by the
-//! control socket that their environment names, never by a number in a file. Refuses: to touch
-//! processes of other pools.
+//! The leash is a pipe that only this process holds open for writing. When it dies, the kernel
+//! signals the Python processes that read it (Linux only).
+//! Invariant: whoever holds the lock (flock(2)) is the only supervisor in the directory. So what an
+//! earlier one left is cleared away: `*.sock` files, and processes of this user. Such a process is
+//! known by `TIDEGATE_CONTROL` in its environment, which must name this directory's control socket
+//! letter for letter. Without `/proc` none is found.
+//! Refuses: process numbers from files; processes of other pools, whose sockets have other paths.
 
 use std::fs::{DirBuilder, File, Permissions};
 use std::io::{self, ErrorKind, Write};

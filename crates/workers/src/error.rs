@@ -1,7 +1,9 @@
-//! Why a pool cannot be started at all.
+//! Names the reasons for which a pool cannot be started at all.
 //!
-//! Invariant: each error says what to change. Refuses: what happens to workers later, which is in
-//! the status of their pool.
+//! Invariant: an error names its pool, and hints at what to change, unless the system lacked
+//! threads or processes.
+//! Never here: errors of a configuration (`config.rs`), why a request gets no worker (`LendError`
+//! in `pool.rs`), and what happens to workers later (`Incident` in `status.rs`).
 
 use std::io::{self, ErrorKind};
 use std::path::PathBuf;

@@ -1,12 +1,14 @@
-//! Python apps behind Unix sockets.
+//! Keeps Python apps running as worker processes, and lends them to requests over Unix sockets.
 //!
-//! Workers are forked from one parent that holds the app, lent to one request at a time, and
-//! replaced before they wear out. [`Workers`] keeps the processes of one pool. [`WorkerPool`] lends
-//! its workers to requests of all cores. [`Plan`] says what they are to be.
-//!
-//! Invariants: a worker is in service only after it has answered. A worker that is to go is lent no
-//! more, and goes when it has nothing left to do. What cannot start never displaces what serves.
-//! When this process is gone, however it went, so are all of its Python processes.
+//! [`Workers`] keeps the processes of one pool (`supervise`). [`WorkerPool`] lends them to requests
+//! of all cores (`pool`). [`Plan`] says what a pool is to be; `config` checks what users write.
+//! `dir`, `wire` and `output` are the ways to a process; `memory` and `process` ask the system
+//! about one.
+//! Invariants: a worker is in service after its canary was answered; without a canary it need only
+//! listen. A retired worker is lent no more, and is killed if it is still busy when its time to
+//! drain is over. A new import of the app replaces the one in service only after its first worker
+//! is in service. On Linux the processes die with this one (`dir`, the leash); elsewhere they
+//! notice a closed connection, unless they hang.
 //! Refuses: to fork this process, and HTTP beyond the canary; whoever holds a [`Loan`] speaks to
 //! the socket.
 

@@ -1,9 +1,15 @@
-//! How much memory processes take, and how much there is, from `/proc` and the control group.
+//! Reads how much memory processes take and how much is left, from `/proc` and the control groups.
 //!
-//! Private memory is what would come back if the worker ended. Shared memory is what it has in
-//! common with its parent and siblings. PSS counts each shared page as its part (proc(5),
-//! `smaps_rollup`). Where the system has no such files, nothing is known, and nothing is decided by
-//! memory. Refuses: to remember what it has read.
+//! [`Memory`] is of one process (proc(5), `smaps_rollup`). Private is what it alone has mapped,
+//! without swap. Shared is mapped by others as well: parent, siblings, users of a library. PSS
+//! counts each shared page as its part.
+//! `available` is `MemAvailable`, or less where a control group of version 2 or one above it leaves
+//! less. Idle files of a group count as free. Limits of version 1 are not read.
+//! `killed_for_memory` is a count since the group or the machine began; only a difference says
+//! something. Both versions have it.
+//! What is unknown is `None`; only the unknown count of kills is 0. So where `/proc` is missing,
+//! nothing is decided by memory.
+//! Refuses: to remember what it has read, and to decide (`supervise/state.rs`).
 
 use std::path::{Path, PathBuf};
 

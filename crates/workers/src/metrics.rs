@@ -1,7 +1,11 @@
-//! The metrics of one pool.
+//! Names and registers the metrics of one pool.
 //!
-//! Invariant: every handle is asked for once, when the pool starts, but for the counter of ends,
-//! whose label is known at the end. Refuses: to measure anything itself.
+//! A request counts as answered when its loan ends as done, and waits 0 when a worker is free at
+//! once. `pool.rs` counts requests and refusals and sets the gauges of workers.
+//! `supervise/supervisor.rs` sets those of memory and counts ends.
+//! Invariant: every handle is made once, when the pool starts. Only the counter of ends is looked
+//! up at each end, because its label is known then.
+//! Never here: when to count.
 
 use ::metrics::{Counter, Gauge, Registry, Timer};
 

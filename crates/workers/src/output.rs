@@ -1,9 +1,13 @@
-//! What workers print: logged line by line, the last lines kept to explain their end.
+//! Logs what Python processes print, line by line, and keeps the last 20 lines to explain their
+//! end.
 //!
-//! Invariant: nothing that a worker prints stops it, us, or the terminal of whoever reads the log.
-//! A line is cut at 8 KB, and what is no text is made harmless. Above 100 lines a second, after a
-//! burst of 500, lines are counted instead of logged. The last 20 are kept whatever the rate.
-//! Refuses: to interpret what is printed, but for frames of our own code.
+//! Invariant: nothing that is printed stops the printer or this process. Control characters but
+//! tabs become U+FFFD, as does what is not UTF-8, so no line steers a terminal.
+//! Bounds: a line is cut after 8 KiB, and says by how much. Above 100 lines a second of one stream,
+//! after a burst of 500, lines are counted instead of logged. They are kept all the same. Frames of
+//! our own code in a crash dump are left out of both.
+//! Never here: who prints (`supervise/listen.rs` and `supervise/spawn.rs` know), and what lines
+//! mean.
 
 use std::collections::VecDeque;
 use std::rc::Rc;
@@ -56,11 +60,11 @@ pub(crate) async fn follow(mut from: impl AsyncRead + Unpin, printer: Printer, t
     let mut piece = vec![0; LINE_BYTES_MAX];
     // A connection that breaks is a process that ended.
     while let Ok(read @ 1..) = from.read(&mut piece).await {
-        lines.take(&piece[..read]);
+        lines.take(&piece[..read], Instant::now());
         // A process that prints without end must not keep the others waiting.
         tokio::task::yield_now().await;
     }
-    lines.end();
+    lines.end(Instant::now());
 }
 
 struct LineLogger {
@@ -80,10 +84,11 @@ impl LineLogger {
         Self { printer, tail, begun, cut: 0, credit: LINES_AT_ONCE, refilled, dropped: 0 }
     }
 
-    fn take(&mut self, mut bytes: &[u8]) {
+    /// Takes bytes that came at `now`.
+    fn take(&mut self, mut bytes: &[u8], now: Instant) {
         while let Some(end) = bytes.iter().position(|byte| *byte == b'\n') {
             self.add(&bytes[..end]);
-            self.finish();
+            self.finish(now);
             bytes = &bytes[end + 1..];
         }
         self.add(bytes);
@@ -96,7 +101,7 @@ impl LineLogger {
         self.cut += bytes.len() - fitting.len();
     }
 
-    fn finish(&mut self) {
+    fn finish(&mut self, now: Instant) {
         let mut line = harmless(&self.begun);
         if self.cut > 0 {
             line.push_str(&format!(" … ({} bytes more)", self.cut));
@@ -107,7 +112,7 @@ impl LineLogger {
             return;
         }
         self.tail.keep(&line);
-        if !self.may_log() {
+        if !self.may_log(now) {
             self.dropped += 1;
             return;
         }
@@ -116,16 +121,17 @@ impl LineLogger {
         tracing::info!(target: "workers::output", %pool, %process, pid, "{line}");
     }
 
-    fn end(&mut self) {
+    fn end(&mut self, now: Instant) {
         if !self.begun.is_empty() {
-            self.finish();
+            self.finish(now);
         }
         self.log_dropped();
     }
 
-    fn may_log(&mut self) -> bool {
-        let gained = self.refilled.elapsed().as_secs_f64() * LINES_A_SECOND;
-        self.refilled = Instant::now();
+    fn may_log(&mut self, now: Instant) -> bool {
+        let passed = now.saturating_duration_since(self.refilled);
+        self.refilled = now;
+        let gained = passed.as_secs_f64() * LINES_A_SECOND;
         self.credit = (self.credit + gained).min(LINES_AT_ONCE);
         let may = self.credit >= 1.0;
         self.credit -= if may { 1.0 } else { 0.0 };

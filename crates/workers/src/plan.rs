@@ -1,7 +1,11 @@
-//! What a pool is to be: every setting checked and resolved, with units and bounds.
+//! Holds what a pool is to be: every setting with its unit, and its default in [`Plan::new`].
 //!
-//! Invariant: paths are absolute. [`Plan::new`] gives each setting its default; whoever reads the
-//! configuration fills the plan in. Refuses: to read the environment.
+//! Plain data; checked in `config.rs`. Whoever makes a plan without it vouches for the bounds that
+//! the fields name. Directories are absolute; the interpreter may be a bare name, looked for in
+//! `PATH`.
+//! A new setting needs a field here, a key in `config.rs`, and often a line in
+//! `supervise/spawn.rs`, which tells Python.
+//! Refuses: to read the environment.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;

@@ -1,9 +1,15 @@
 //! Lends free workers to requests of all cores, in the order in which the requests came.
 //!
-//! Invariants: a worker has at most `concurrency` loans. A loan comes back exactly once, whatever
-//! happens to its holder. A request that gives up takes nothing with it. A free worker costs a
-//! short lock and no system call. The queue is bounded: a request that finds it full is refused.
-//! Refuses: to start or end processes, which is the supervisor's part.
+//! [`WorkerPool`] waits, counts and tells the supervisor; [`Loan`] is one worker for one request,
+//! and says how the request ended. Also here: status, alarms and readiness, as the program reads
+//! them.
+//! Invariants: no worker is lent beyond `concurrency`. Each loan is settled once, when it is
+//! dropped. A request that gives up leaves the queue, and a worker that was offered to it goes to
+//! the next. To lend a free worker takes one short lock and no wait.
+//! Bounds: a request that finds `queue_max` others waiting is refused; one that waits until its
+//! deadline is refused, too. Both are counted.
+//! Never here: which worker is next (`pool/lending.rs`), what a loan's end means for a worker
+//! (`slot.rs`), starting and ending processes (`supervise`).
 
 mod lending;
 

@@ -1,8 +1,11 @@
-//! One process that is not necessarily our child: signalled, and waited for.
+//! Holds one process that need not be our child: signals it, and waits for its end.
 //!
-//! Invariant: it is never mistaken for another that got its number (pidfd_open(2), Linux 5.3).
-//! Where the system has no such handle, signals go by number, and the end of the control connection
-//! is taken for its end. Refuses: exit statuses, which only a parent gets.
+//! Invariant: from [`Process::hold`] on it is not mistaken for another that got its number
+//! (pidfd_open(2), Linux 5.3). Where there is no such handle, signals go by number and `ended`
+//! never returns. Then `supervise/processes.rs` takes the end of the control connection for the end
+//! of the process.
+//! Also here: `end_in_words`, which words an exit status for people.
+//! Never here: collecting exit statuses (`supervise/reaper.rs`), because only a parent gets them.
 
 use std::io;
 use std::os::fd::OwnedFd;

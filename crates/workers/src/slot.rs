@@ -1,8 +1,13 @@
-//! A worker in service, as the pool counts it: how many requests it has, and how each loan ended.
+//! Counts what one worker in service has: its loans, how each ended, and when it last answered.
 //!
-//! Invariant: `loans` counts the requests that the worker has, whether someone still waits for the
-//! answer or not. A loan is over when the worker is free of it, not when nobody wants the answer.
-//! Refuses: locks, and to choose between workers.
+//! A loan ends when the worker is free of its request, not when nobody waits for the answer any
+//! more. So an abandoned request counts until the worker says `free`, and one on a broken
+//! connection until the worker answers a ping. With `concurrency` above 1 an abandoned request
+//! counts until its deadline at most.
+//! Each change returns what the supervisor must hear, as a [`PoolCommand`].
+//! Invariant: `abandoned` and `suspect` are parts of `loans`.
+//! Never here: locks (`pool.rs`), the choice between workers (`pool/lending.rs`), deadlines
+//! (`supervise/deadlines.rs`).
 
 use std::path::Path;
 use std::sync::Arc;
@@ -51,6 +56,8 @@ pub(crate) struct WorkerSlot {
     pub requests: u64,
     /// Requests after which it is replaced.
     pub requests_max: Option<u64>,
+    /// Whether it has still to say that the canary's connection has ended.
+    pub owes_canary: bool,
     /// Whether it may be lent.
     pub is_open: bool,
     /// The number of its last loan.
@@ -78,6 +85,7 @@ impl WorkerSlot {
             freed_early: (0, Instant::now()),
             requests: 0,
             requests_max,
+            owes_canary: false,
             is_open: true,
             used: 0,
             answered: Instant::now(),
@@ -140,8 +148,11 @@ impl WorkerSlot {
         }
     }
 
-    /// The worker says that an abandoned request has ended.
+    /// The worker says that an abandoned request has ended, or the canary's connection.
     pub(crate) fn free(&mut self) -> Option<PoolCommand> {
+        if std::mem::take(&mut self.owes_canary) {
+            return None;
+        }
         if self.abandoned == 0 {
             self.freed_early = ((self.freed_early.0 + 1).min(self.loans), Instant::now());
             return None;

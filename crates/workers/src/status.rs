@@ -1,7 +1,10 @@
-//! What is known of a pool, for people and programs: one document.
+//! Defines what is known of a pool, for people and programs: one document, [`Status`].
 //!
-//! The supervisor writes it after each event; the counts of a worker's loans are added when it is
-//! read. Invariant: reading it waits for nothing but a short lock. Refuses: to decide anything.
+//! It is made in `supervise/report.rs` after each event. `WorkerPool::status` adds what changes
+//! with each loan: readiness, queue, requests. Also here: [`Incident`], what went wrong, and
+//! [`Reason`], why a worker ended; its names are labels of metrics.
+//! Invariant: plain data, but for `LastStatus`, which holds the last document behind a short lock.
+//! Refuses: to decide anything.
 
 use std::collections::BTreeMap;
 

@@ -1,10 +1,14 @@
-//! Keeps the processes of one pool: a thread of its own that runs a [`supervisor::Supervisor`].
+//! Starts and ends the thread that keeps the processes of one pool, a [`supervisor::Supervisor`].
 //!
-//! Three parts, each readable alone. [`state`] is what is known: plain data. [`decide`] and
-//! [`deadlines`] read it and say what is to be done. [`execute`] does it, and alone touches
-//! processes. [`messages`], [`commands`] and [`exits`] note in the state what has happened.
-//! Invariant: when [`Workers`] is gone, so are its processes. Refuses: to run on a core that serves
-//! requests.
+//! [`state`] is what is known: plain data. [`decide`] and [`deadlines`] read it and return actions.
+//! [`execute`] does them. [`messages`], [`commands`] and [`exits`] note in the state what has
+//! happened.
+//! Processes get their signals from `execute`, with four exceptions. [`supervisor`] kills strangers
+//! that say hello, [`processes`] what hangs up where the system cannot watch it. [`reaper`] kills
+//! the groups of dead workers, and `dir` what an earlier supervisor left.
+//! Invariant: dropping [`Workers`] waits for the end of the pool: the time to drain and 10 seconds
+//! at most. What lives on then is killed on Linux, as far as `/proc` shows whose it is.
+//! Refuses: to run on a thread that serves requests.
 
 mod action;
 mod commands;

@@ -1,7 +1,12 @@
-//! The messages of control connections: JSON, one message a line, both ways.
+//! Defines and reads the messages of control connections: JSON, one message a line, both ways.
 //!
-//! Invariant: whatever a Python process writes, a line is bounded. A message that is not understood
-//! is reported and left out; it never stops the supervisor. Refuses: to know who speaks.
+//! [`Message`] is what Python says, [`Instruction`] what it is told;
+//! `python/tidegate/workers/control.py` has the other side. A new field of a message needs a
+//! default.
+//! Invariant: a line has at most 16 MiB. A longer one is an error, which `supervise/listen.rs`
+//! takes for the end of the connection. A line that is not understood comes out as text, for the
+//! caller to log and skip. A line without its end is dropped.
+//! Refuses: to know who speaks.
 
 use std::io;
 use std::path::PathBuf;

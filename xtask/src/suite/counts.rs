@@ -1,4 +1,8 @@
-//! How many tests passed and failed, read from what `cargo test` and pytest print.
+//! Counts how many tests passed, failed and were skipped, from what `cargo test` and pytest print.
+//!
+//! It reads their summary lines, and the `SKIPPED:` lines of `testkit::require`. Errors of pytest
+//! count as failed, ignored tests as skipped. Any other line counts nothing. Whether a job failed
+//! is told by its exit status (`suite/job.rs`).
 
 use std::fmt;
 

@@ -1,4 +1,9 @@
-//! Commands that run several at a time, each with a log file of its own.
+//! Runs commands several at a time, and measures what each took.
+//!
+//! Jobs begin in the order given. Standard output and error of a job go to one file, which the next
+//! job in its place overwrites. A command that cannot be started is a failed job.
+//! Also here: jobs of a test program and of Python tools, which run in `target/venv`. Elsewhere:
+//! soaks (`soak.rs`).
 
 use std::fs::{self, File};
 use std::path::Path;

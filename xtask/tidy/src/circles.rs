@@ -1,7 +1,10 @@
-//! Circles in a small directed graph, and which uses to cut so that none is left.
+//! Finds circles in a small directed graph, and which uses to cut so that none is left.
 //!
 //! Nodes are numbers from 0, and so is what a node owns. Up to `EXACT_NODES_MAX` nodes the cut is
-//! the smallest there is; above that it is one that moving no single node makes smaller.
+//! the smallest there is; above that it is one that moving no single node makes smaller
+//! (`circles/order.rs`). If a `top` is given, it stands first, and the cut is the smallest among
+//! the others.
+//! Refuses: to know what nodes are; `rules/modules.rs` names them.
 
 mod arrows;
 mod order;

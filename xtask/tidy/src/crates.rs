@@ -1,8 +1,11 @@
-//! Our packages as trees of modules, and where the names in them are defined.
+//! Reads our packages as trees of modules, and finds where the names in them are defined.
 //!
-//! Owns the way from a path as written to the module of its definition, through imports and
-//! re-exports. Invariant: code that only tests see is in no crate here. It refuses to know types:
-//! a method is found only on `self`, `Self` or a type's name.
+//! Only files below `src/` count; of a library and a program in one package the library is the
+//! root.
+//! Invariant: code that only tests see is in no crate here: modules under `#[cfg(test)]` go with
+//! all below, `syntax.rs` leaves out other items.
+//! Refuses: to know types. A method is found only on `self`, `Self` or a type's name.
+//! Elsewhere: following a path (`crates/resolve.rs`), the facts of a file (`syntax.rs`).
 
 mod resolve;
 

@@ -1,4 +1,7 @@
-//! What a rule has found: where, what, and how to mend it.
+//! Defines what a rule has found: where, what, and how to mend it.
+//!
+//! Plain data; findings sort by path and line, which counts from 1. Every rule says how to mend
+//! what it finds.
 
 use std::fmt;
 

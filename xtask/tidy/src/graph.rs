@@ -1,6 +1,10 @@
-//! The packages of `cargo metadata` and who depends on whom, as Linux on x86-64 builds them.
+//! Reads the packages of `cargo metadata` and who depends on whom, as Linux on x86-64 builds them.
 //!
-//! One platform, so that a count of packages is the same on every machine.
+//! One platform, so that a count of packages is the same on every machine. Features are those of
+//! the whole workspace.
+//! Also here: the cone of a package, all that is compiled for it but for its tests. Two versions of
+//! a package are two. Only ours have a manifest.
+//! Elsewhere: which arrows are allowed (`rules/arrows.rs`), budgets (`rules/cones.rs`).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;

@@ -1,7 +1,9 @@
 //! Splits Rust text into code and comments, character for character.
 //!
 //! Invariant: both halves have the lines and columns of the input. What belongs to the other half
-//! is spaces there, and so is the inside of string and character literals.
+//! is spaces there, and so is the inside of literals but numbers; their ends are `"`. Doc comments
+//! are comments.
+//! Elsewhere: what is test code (`source.rs`), what the code means (`syntax.rs`).
 
 use proc_macro2::{Delimiter, Span, TokenStream, TokenTree};
 

@@ -1,8 +1,9 @@
-//! The house rules as a program: `cargo xtask tidy`.
+//! Holds the house rules as a program: `cargo xtask tidy`.
 //!
-//! It reads the tree of files, holds each rule of `rules`, and prints the findings. Nothing here
-//! formats or rewrites code; it writes two files on request: the ratchet, and
-//! the picture in docs/ARCHITECTURE.md.
+//! It reads the tree of files, holds each rule of `rules`, and prints the findings; one or more
+//! exit with 1. Options also print what the code measures (`measure.rs`).
+//! Invariant: nothing here formats or rewrites code. It writes two files on request: the ratchet,
+//! and the picture in docs/ARCHITECTURE.md.
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program for the terminal")]
 
 mod circles;

@@ -1,8 +1,10 @@
-//! What the code measures, crate by crate, for newcomers and reports.
+//! Prints what the code measures, crate by crate, for newcomers and reports.
 //!
-//! It prints the same measures that the rules hold, whether they are within their limits or not.
-//! The table comes first; for crates and documents that are named, what they would have to mend
-//! follows each row. The lists and the table are made of the same mentions, so they agree.
+//! The measures are those of the rules that count for a crate, whether they are within their limits
+//! or not. Sizes, cones and the wall clock are not among them.
+//! The table comes first. For crates and documents that are named, what they would have to mend
+//! follows each row. The lists and the table are made of the same mentions, so they agree. A name
+//! of neither is an error.
 
 mod columns;
 mod mentions;

@@ -1,7 +1,9 @@
-//! The picture of the crates in docs/ARCHITECTURE.md, drawn from the metadata.
+//! Draws the picture of the crates in docs/ARCHITECTURE.md, from the metadata.
 //!
-//! Owns the text between two marks, which nobody writes by hand. Invariant: it shows each crate of
-//! the product in its layer, and of the arrows those that do not follow from others.
+//! Owns the text between two marks, which nobody writes by hand. It computes the lines; `main.rs`
+//! writes them, `rules/architecture.rs` checks them.
+//! Invariant: it shows each crate that has a layer in `arrows.txt`, and of the arrows those that do
+//! not follow from others. Dependencies of tests and builds are no arrows.
 
 use std::collections::{BTreeMap, BTreeSet};
 

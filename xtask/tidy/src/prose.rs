@@ -1,8 +1,10 @@
-//! Prose as sentences with their words counted.
+//! Parts prose into sentences, and counts their words.
 //!
 //! It takes the lines of a Markdown text, or of a doc comment without its slashes. Fenced blocks,
 //! tables, headings and HTML comments are no prose. A list item is a paragraph of its own. A code
 //! span is one word, and so is the text between hyphens; a sign without a letter is none.
+//! A sentence ends at `.`, `?` or `!` before a word that is not in small letters. Elsewhere: how
+//! long one may be (`rules/sentences.rs`).
 
 /// A sentence; its line is where it begins, as the caller counts.
 #[derive(Debug, PartialEq, Eq)]

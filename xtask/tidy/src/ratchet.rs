@@ -1,8 +1,11 @@
-//! Measures that may only shrink, kept in `xtask/tidy/ratchet.txt`.
+//! Keeps measures that may only shrink: `xtask/tidy/ratchet.txt`.
 //!
 //! Format: one measure a line, `kind name… limit`; `#` opens a comment. The first word is a rule's
-//! word for what it counts, and the rule's module says what that is. Nothing here ever raises a
-//! limit: that is an edit by hand, with its reason in the commit.
+//! word for what it counts, and the rule's module says what that is.
+//! Invariant: nothing here raises a limit; that is an edit by hand, with its reason in the commit.
+//! `lowered` adds budgets of cones that have none, and drops limits of what was not measured, and
+//! comments.
+//! A limit above what is measured is a finding, but for cones.
 
 use std::collections::BTreeMap;
 

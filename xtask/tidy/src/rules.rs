@@ -1,7 +1,8 @@
-//! Each rule is a module here, and each finding says how to mend it.
+//! Holds every rule: each is a module here, and each finding says how to mend it.
 //!
 //! What a rule holds is said at its module's opening. The data stands in `xtask/tidy/`: lists that
-//! people write, and the ratchet. Nothing here writes a file.
+//! people write, and the ratchet. To add a rule: a module, and a line of `check`.
+//! Refuses: to write a file, which `main.rs` does on request. Findings are sorted by place.
 
 mod architecture;
 pub(crate) mod arity;

@@ -1,8 +1,9 @@
-//! What the rules know of a Rust file beyond its lines: modules, imports, paths, types, functions.
+//! Reads what a Rust file says beyond its lines: modules, imports, paths, types, functions, words.
 //!
 //! Owns the only use of `syn`: a file is parsed once, and its tree is dropped for plain facts.
-//! Invariant: code under `#[cfg(test)]` leaves no fact. It refuses to resolve a name, which takes
-//! the other files of the crate (`crates`).
+//! Invariant: code under `#[cfg(test)]` leaves no fact.
+//! Refuses: to resolve a name, which takes the other files of the crate (`crates.rs`). Elsewhere:
+//! lines and comments (`lexer.rs`).
 
 mod attributes;
 mod facts;

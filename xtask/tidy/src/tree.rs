@@ -1,6 +1,9 @@
-//! The repository as the rules see it: Rust sources, other texts, data files of tidy, packages.
+//! Reads the repository for the rules: Rust sources, other texts, data files of tidy, packages.
 //!
-//! Read once, then only looked at; the only thing a rule may write is the ratchet.
+//! Files are `.rs`, `.md`, `.py`, `.sh`, `.toml` and Makefiles, but for directories named in
+//! `SKIPPED`, at any depth. A file that is no Rust, or cannot be read, is an error; one that
+//! vanishes meanwhile is passed over.
+//! Invariant: it is read once, on all cores, then only looked at. Writing is done by `main.rs`.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,9 +1,12 @@
-//! The doorkeeper of a full disk: it remembers which keys came before.
+//! Remembers which keys came before, so that a full disk stores a response only when its key comes
+//! again.
 //!
-//! A full disk stores the response of a key only when the key comes a second time. So a crawler
-//! that asks for everything once displaces nothing. The method is the doorkeeper of TinyLFU
-//! (Einziger, Friedman, Manes, ACM ToS 2017). Bound: two Bloom filters of half a megabyte take
-//! turns, so that old keys are forgotten. Never here: whether the disk is full.
+//! So a crawler that asks for everything once displaces nothing. The method is the doorkeeper of
+//! TinyLFU (Einziger, Friedman, Manes, ACM ToS 2017).
+//! Invariant: a key that came is known until at least 524,288 other keys came after it. Bound: two
+//! Bloom filters of half a megabyte take turns, so that old keys are forgotten. A new key is
+//! mistaken for a known one at most about one time in ten.
+//! Nothing is kept over a restart. Never here: whether the disk is full (`state`).
 
 use super::log::Hash;
 

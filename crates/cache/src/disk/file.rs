@@ -1,7 +1,9 @@
-//! The file of the storage engine (redb), accessed through `stdx::Disk`.
+//! Gives the storage engine (redb) its file through `stdx::Disk`.
 //!
-//! Invariant: the engine has no other way to the disk, so tests can inject faults below it.
-//! Never here: what the engine writes.
+//! Invariant: what the engine reads, writes and syncs through this file goes to one
+//! `stdx::DiskFile`, so tests can inject faults below it. A read past the end is an error, never
+//! fewer bytes.
+//! Never here: what the engine writes (`log`), and opening the file (`writer`).
 
 use std::io;
 use std::sync::Arc;

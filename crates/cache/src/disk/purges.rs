@@ -1,11 +1,14 @@
-//! The purges of this run of the process and of earlier runs.
+//! Keeps the purges of this run of the process and of earlier runs, and numbers them for the disk.
 //!
 //! Each run numbers its purges from one. On disk, purges and the stamps of responses are numbered
 //! on from the last run. A response of an earlier run is judged here by the later purges of those
 //! runs. The store judges it by every purge of this run.
 //!
-//! Invariant: a purge never counts as earlier than it was. Bound: memory is fixed, but for prefixes
-//! that are not written yet; there are at most as many as operators purge in a second.
+//! Invariant: a purge never counts as earlier than it was. A response fetched before a purge that
+//! was lost with a log is not written to the next one.
+//! Bound: memory for resources and tags is fixed. Prefixes gather until they are written: normally
+//! for one flush, but for as long as the log is out of use. The log keeps the newest 1,024.
+//! Never here: writing them (`writer`, `log`).
 
 use crate::purge::{Area, Prefix, PurgeVerdict, Records};
 use crate::tags::Tags;

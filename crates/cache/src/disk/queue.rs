@@ -1,9 +1,11 @@
-//! The queue of changes that wait to be written: the last change of each key.
+//! Queues changes that wait to be written to disk: the last change of each key.
 //!
-//! Invariant: a look-up that asks this queue first never sees an older response on disk. Bounds: at
-//! most `BYTES_MAX` bytes of responses. Beyond that a response is dropped, and its key is forgotten
-//! instead. At most `KEYS_MAX` keys; beyond that the queue reports that it lost count, and then the
-//! whole log must be removed. Never here: writing.
+//! Invariant: a look-up that asks this queue first never sees an older response on disk. That holds
+//! until the log has been written, or removed.
+//! Bounds: 32 MiB of responses, waiting or being written. Beyond that a response is dropped, and
+//! its key is forgotten instead. 262,144 waiting keys; beyond that the queue reports that it lost
+//! count, and `writer` removes the whole log. The bytes of keys are not counted.
+//! It also wakes, paces and stops the writer. Never here: writing.
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -1,11 +1,14 @@
-//! A record: the bytes that are stored on disk under a key, and how they are checked.
+//! Encodes and decodes a record: the bytes that are stored on disk under a key, with a checksum.
 //!
 //! Layout, little-endian: a checksum (XXH3, 64 bits) of all that follows, the kind, the key. Then
 //! follow either the names of the fields that the response varies by, or the response with its
 //! lifetimes. Times are of the wall clock, because ages count on over a restart (RFC 9111 §4.2.3).
+//! Encodings and hold-off are not stored.
 //!
-//! Invariant: `decode` returns only content that was encoded whole under the same key. Anything
-//! else is an error, never a panic and never another response. Never here: the disk.
+//! Invariant: `decode` returns only content whose checksum and key are right. Anything else is an
+//! error, never a panic and never another response. The checksum finds accidents, not forgery.
+//! Where the age is unknown, the lifetimes become zero, so the response may only be revalidated.
+//! Never here: the disk.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

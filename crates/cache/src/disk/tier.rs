@@ -1,8 +1,14 @@
-//! The second tier as the store sees it: keep, forget, find, purge.
+//! Presents the second tier to the store: keep, forget, find, purge, count, report its status.
 //!
-//! Invariant: a look-up or a change never blocks its I/O core. Only the start, the end and
-//! [`DiskTier::flush_purges`] wait for the disk. Bounds: at most [`READS_MAX`] reads wait for a
-//! thread, each for at most `read_timeout`; otherwise the look-up is a miss. Never here: writing.
+//! Invariant: a look-up or a change never makes its I/O core wait for the disk. Only the start, the
+//! end and [`DiskTier::flush_purges`] do. The waits for the writer at start and end are bounded by
+//! `DiskTimes`.
+//! Bounds: at most [`READS_MAX`] reads wait for a thread, each for at most `read_timeout`;
+//! otherwise the look-up finds nothing. After a read that was too slow the disk is not read for 5
+//! s.
+//! A response is not kept if it sets a cookie, or has under 10 s to live and no validator. `keep`
+//! and `forget` count up the mark of a key, so they must be called before memory changes.
+//! Never here: the thread that writes (`writer`), and when a look-up counts as a hit (`store`).
 
 use std::path::PathBuf;
 use std::sync::Arc;

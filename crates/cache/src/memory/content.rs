@@ -1,6 +1,8 @@
-//! The content of a key in memory: a response, or the names of the fields that it varies by.
+//! Defines the content of a key in memory: a response, or the names of the fields that it varies
+//! by.
 //!
-//! Invariant: a key holds one of the two, never both. Never here: how the content is found.
+//! Plain data: a key holds one of the two, never both. Names have no tags, so no purge by tag finds
+//! them. Never here: how the content is found (`memory`).
 
 use std::sync::{Arc, LazyLock};
 

@@ -1,4 +1,4 @@
-//! Values by key within a budget, evicted by S3-FIFO.
+//! Keeps values by key within a budget, and evicts by S3-FIFO.
 //!
 //! The method is from Yang, Zhang, Qiu, Yue, Rashmi: FIFO queues are all you need for cache
 //! eviction, SOSP 2023. A new value enters the small queue. At the end of that queue, a value that
@@ -7,10 +7,12 @@
 //! the end of the main queue, a value that was used goes around again. One rule is ours: until a
 //! shard was full once, a value that finds the small queue full enters the main queue.
 //!
-//! Invariants: the weight of all values is at most the budget. A key is in exactly one queue. There
-//! are at most as many ghosts as values. The whole key is compared, never only its hash. A use
-//! takes a shared lock and one store, and allocates nothing. Evicted values are handed to the
-//! caller, so that none is dropped under a lock. Never here: what a value is.
+//! Invariants: the weight of all values is at most the budget, which up to 16 shards share evenly.
+//! A value heavier than a shard is handed back. A key is in exactly one queue. There are at most as
+//! many ghosts as values. The whole key is compared, never only its hash. A use takes a shared lock
+//! and at most one store, and allocates nothing. Evicted values are handed to the caller, so that
+//! none is dropped under a lock of the engine.
+//! Never here: what a value is, and what it weighs (`weight`).
 
 mod ghosts;
 

@@ -1,9 +1,12 @@
-//! The sorted keys of memory and their tags, in which a purge searches.
+//! Keeps the keys of memory sorted, and by their tags, and finds those that a purge covers.
 //!
 //! Invariant: while a shard is unlocked, it holds exactly the keys that the engine holds in its
-//! shard of the same number. Every change of a key's content holds the lock of its shard, and the
-//! engine evicts only from that shard. A search costs a logarithm of the number of keys for each
-//! key found. It releases the lock after a few dozen keys. Never here: entries.
+//! shard of the same number. `memory` sees to that: every change of a key's content holds the lock
+//! of its shard here.
+//! A search costs a logarithm of the number of keys for each key found. An area on every host also
+//! costs one for each host. A search stops after as many keys as the caller wants, and goes on from
+//! there, so that `memory` can release the lock.
+//! Never here: entries.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;

@@ -1,9 +1,11 @@
-//! The weight of a stored response: its bytes of memory, bookkeeping included.
+//! Estimates the weight of a stored response: its bytes of memory, bookkeeping included.
 //!
-//! Invariant: the sum of all weights is what the allocator gives out, within a tenth
-//! (`crates/gateway/tests/memory.rs`). So `[cache] bytes` bounds memory, for tiny responses too.
-//! Sizes are rounded as mimalloc rounds them, to four classes per power of two. Never here: what
-//! is evicted.
+//! Invariant: the sum of all weights is what the allocator gives out, within a tenth.
+//! `crates/gateway/tests/memory.rs` measures it, also for tiny responses. So `[cache] bytes` bounds
+//! memory.
+//! Sizes are rounded as mimalloc rounds them, to four classes per power of two. Encodings weigh
+//! what `memory` has recounted. A new field of an entry that allocates must be added here.
+//! Never here: what is evicted (`engine`).
 
 use std::sync::Arc;
 

@@ -180,11 +180,11 @@ fn a_consumer_file_of_garbage_holds_everything() {
     let disk = FaultyDisk::new(1);
     drop(Journal::open(capped(&disk), shared(&disk)).unwrap());
     let consumer = Consumer::register(&dir(), "main", 5000, shared(&disk)).unwrap();
-    assert_eq!(crate::consumer::slowest(&disk, &dir()), Some(("main".to_owned(), 5000)));
+    assert_eq!(crate::consumer::slowest(&disk, &dir()).unwrap(), Some(("main".to_owned(), 5000)));
     let file = disk.open_write(&dir().join("consumers/main")).unwrap();
     file.write_at(b"garbage", 0).unwrap();
-    assert_eq!(crate::consumer::slowest(&disk, &dir()), Some(("main".to_owned(), 0)));
+    assert_eq!(crate::consumer::slowest(&disk, &dir()).unwrap(), Some(("main".to_owned(), 0)));
     consumer.commit(6000).unwrap();
-    assert_eq!(crate::consumer::slowest(&disk, &dir()), Some(("main".to_owned(), 6000)));
+    assert_eq!(crate::consumer::slowest(&disk, &dir()).unwrap(), Some(("main".to_owned(), 6000)));
     assert!(Consumer::register(&dir(), "../x", 0, shared(&disk)).is_err());
 }

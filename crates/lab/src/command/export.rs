@@ -1,6 +1,12 @@
-//! Results in files: hyperfine's JSON and CSV, and tables for documents.
+//! Writes results of benchmarks: hyperfine's JSON and CSV, and tables in Markdown, AsciiDoc and
+//! org.
 //!
-//! Invariant: JSON and CSV are in seconds whatever is shown on the screen.
+//! Also computes how many times as long one command takes as another, for tables and `text.rs`.
+//! Invariant: times in JSON and CSV are seconds, whatever unit is shown; memory is bytes. The
+//! columns of parameters in CSV are named by the first result. An absent deviation is 0 in CSV,
+//! null in JSON.
+//!
+//! Never here: files; callers write the text that is returned.
 
 use serde::Serialize;
 

@@ -1,6 +1,12 @@
-//! The outcome of a command's runs: figures, outliers, warnings, and the runs as a series.
+//! Computes the figures of a command's runs: mean, deviation, range, outliers, warnings.
 //!
-//! Invariant: means and quantiles are of all runs; an outlier is named, never left out.
+//! [`BenchResult`] is also an element of hyperfine's `results`, and gives the runs as a series. CPU
+//! times are steps of it only where no run used more of them than it lasted.
+//! Invariant: every figure is of all runs; an outlier is named in a warning, never left out. Runs
+//! that do not differ have no outliers. A run that failed and was ignored counts like others, and
+//! is warned of.
+//!
+//! Quantiles and words are in `text.rs`, ratios in `export.rs`.
 
 use std::collections::BTreeMap;
 

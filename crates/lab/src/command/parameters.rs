@@ -1,6 +1,10 @@
-//! Parameters of commands: `{name}` in a command stands for each of its values.
+//! Puts values for `{name}` into commands, and makes the values: from a list or from a scan.
 //!
-//! Invariant: a value that itself looks like a parameter is not replaced again.
+//! Invariant: a value that itself looks like a parameter is not replaced again. A `{name}` that is
+//! not given stays. A scan goes upwards and has at most 100,000 values; more are an error. Its
+//! values are rounded to as many decimals as the texts of its bounds and step have, at most 12.
+//! Never here: combinations of several parameters, which `lab/bench/subjects.rs` of the binary
+//! makes.
 
 use crate::LabError;
 

@@ -1,7 +1,14 @@
-//! One run of a program: how it is started, what it reads and writes, and what it used.
+//! Runs a program once: starts it, empties its output, waits, and says what it used.
 //!
-//! Invariant: the clock runs from just before the start until the end was seen, and all output of a
-//! pipe was read. CPU time and peak memory are those of this one child.
+//! [`Program::of`] takes a line apart, or leaves it to a shell. The policy of failures, and the two
+//! variables that hyperfine sets for each run, are here, too.
+//! Invariant: the clock runs from just before the start until all output of a pipe was read and the
+//! end was seen. A child that holds the pipe open is waited for. CPU time and peak memory are of
+//! the child and of the children that it waited for (`usage.rs`).
+//! Failure: an exit code other than 0 is an error unless the policy allows it; a signal counts as
+//! 128 and its number.
+//!
+//! Never here: time-outs, and the shell's start, which `shell.rs` takes off.
 
 use std::fs::File;
 use std::io::Read;

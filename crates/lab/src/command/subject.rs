@@ -1,6 +1,7 @@
-//! A command to benchmark, with what is run around it.
+//! Holds a command to benchmark, with what is run around it: setup, preparation, conclusion,
+//! cleanup.
 //!
-//! Invariant: parameters are in the programs already; here they are only named.
+//! Plain data. The binary puts parameters into the programs; here they are only named, for results.
 
 use super::parameters::ParameterValues;
 use super::program::{CommandOutput, Program};

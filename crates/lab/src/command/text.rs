@@ -1,7 +1,12 @@
-//! Benchmarks as text: hyperfine's lines, then quantiles, totals as `time` prints them and
-//! verdicts, then the comparison.
+//! Prints benchmarks as text: hyperfine's lines, then quantiles, totals as `time` prints them,
+//! verdicts.
 //!
-//! Invariant: no line is wider than the terminal.
+//! Also the summary of several commands, the paired difference of two, and the words of warnings.
+//! Invariant: no line is wider than the style says, from 20 columns on. A quantile is shown only
+//! where a run lies beyond it. No ratio is shown where a mean is 0.
+//!
+//! Figures are computed in `outcome.rs` and `export.rs`, verdicts in [`Report`]. [`TimeUnit`] is
+//! for this and for tables only.
 
 use screen::{Ink, Style, wrapped};
 use verdicts::{Difference, Sorted, paired};

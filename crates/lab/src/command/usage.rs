@@ -2,6 +2,8 @@
 //!
 //! Invariant: figures are of one child and the children that it waited for. The counters of
 //! getrusage(2) are for all children together, and know no peak memory of a single one.
+//! `self_peak_bytes` is this program's own peak: a child begins as a copy of it, so no peak below
+//! it can be seen. It is 0 where the system does not say.
 #![expect(unsafe_code, reason = "no safe crate in this house wraps wait4")]
 
 use std::io;

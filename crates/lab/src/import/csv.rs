@@ -1,9 +1,15 @@
-//! CSV: a column for the whole call or one for each step, moments, attributes.
+//! Reads CSV: a column for the whole call or one for each step, moments, attributes.
 //!
 //! Fields are separated by commas, semicolons or tabs, whichever the first line has most of. With
 //! semicolons a number may have a decimal comma. Lines that begin with `#` are skipped. A first
-//! line of numbers only is no header: one column of latencies in milliseconds.
-//! Invariant: without a column for the whole call it is the sum of the steps.
+//! line of one number is no header, but the first of latencies in milliseconds.
+//! Invariant: without a column for the whole call it is the sum of the steps. An empty step is 0;
+//! an empty whole call makes its row bad. A moment that cannot be read is none, and then no row has
+//! one (`rows.rs`).
+//! Failure: a short row is bad; a first line of several numbers, or names without a latency, is an
+//! error of the file.
+//!
+//! What a column is by its name is in `headers.rs`, how a number reads in `value.rs`.
 
 use ::csv::{ByteRecord, ReaderBuilder, Trim};
 

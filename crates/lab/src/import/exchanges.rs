@@ -1,6 +1,13 @@
-//! Exchanges of Tidegate's journal: the phases of each are its steps, its fields are attributes.
+//! Reads exchanges of Tidegate's journal: the phases of each are its steps, its fields are
+//! attributes.
 //!
-//! Invariant: phases are measured one after the other, so what they leave over is untracked.
+//! `read` takes the lines of one file, [`journal()`] a whole directory up to its end, sealed
+//! segments and live ones, without a bound. A gap in the journal is noted.
+//! Invariant: phases of 0 µs are no steps of that call. What the phases leave over is untracked;
+//! that they do not overlap is for the gateway. A status from 400 on is a row like others.
+//! Failure: a line that is no exchange is bad; a journal that cannot be read is an error.
+//!
+//! The crate `exchange` decodes lines, `journal` reads segments.
 
 use std::borrow::Cow;
 use std::path::Path;

@@ -1,17 +1,18 @@
-//! What the columns of a CSV are, by their names.
+//! Decides what the columns of a CSV are, by their names.
 //!
-//! - The whole call: `total`, `elapsed`, `latency`, `duration`, `response_time`, `request_time`,
-//!   `time_total`, `time_taken`, `took`, `rtt`; one with a unit before one without, then in this
-//!   order.
-//! - Its beginning: `began`, `start`, `time`, `timestamp`, `ts`, `date`, `offset` and the like.
-//! - Its end, where there is no beginning: `ended`, `end`, `finished` and the like.
-//! - A step: any other name with a unit of time at its end.
+//! - The whole call: one of `TOTALS` (`total`, `elapsed`, `latency`, `duration`, …); one with a
+//!   unit before one without, then in the order of the list.
+//! - Its beginning: one of `BEGINNINGS` (`began`, `start`, `time`, `timestamp`, …).
+//! - Its end, where there is no beginning: one of `ENDS`.
+//! - Unused: a further name of these two lists.
+//! - A step: any other name with a unit of time at its end, but for rates (`…_per_s`).
 //! - An attribute: every other name.
 //!
-//! A unit is `_ms`, `_s`, `_us` or `_ns`, written out, in brackets or as `durationMs`. A whole call
-//! without one is in milliseconds; `request_time` (nginx) and `time_total` (curl) are in seconds.
-//! A file of one column is the whole call whatever its name.
-//! Invariant: every column is exactly one of these.
+//! A unit is `_ns`, `_us`, `_ms`, `_s` or `_min`, written out, in brackets or as `durationMs`. A
+//! whole call without one is in milliseconds; `request_time` (nginx) and `time_total` (curl) are in
+//! seconds. A file of one column is the whole call whatever its name.
+//! Invariant: every column is exactly one of these, and at most one is the whole call. Without one,
+//! and without steps, there is an error that lists the names. Names of logs are in `nginx.rs`.
 
 use super::value::Unit;
 

@@ -1,4 +1,4 @@
-//! Access logs with timings, as nginx and others write them.
+//! Reads access logs with timings, as nginx and others write them.
 //!
 //! | form | example |
 //! |---|---|
@@ -11,10 +11,13 @@
 //!
 //! Times are seconds since the request began. So the steps are `connect` to the upstream, `wait`
 //! until its header, and `transfer` until its end; `upstream` where only its whole time is logged.
-//! Several upstreams of a request (`0.001, 0.002 : 0.003`) count together; `-` is none. The time
-//! of a line is the end of its request.
-//! Invariants: the steps of a line are at most its upstream time. A line without a request time is
-//! bad.
+//! Several upstreams of a request (`0.001, 0.002 : 0.003`) count together; `-` is none. The time of
+//! a line is the end of its request.
+//! Invariant: the steps of a line are at most its upstream time, and that at most the request's. A
+//! line without a request time is bad. A status from 400 on is a row like others, with its
+//! attribute.
+//!
+//! The crate `exchange` decodes combined and LTSV; names of CSV columns are in `headers.rs`.
 
 use std::borrow::Cow;
 

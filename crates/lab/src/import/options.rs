@@ -1,6 +1,8 @@
-//! What a reader takes of a file.
+//! Holds what a reader takes of a file, and how strictly.
 //!
-//! Invariant: a call lies in the time asked for when it began there.
+//! Plain data. Invariant: a call lies in the time asked for when it began there, the end excluded.
+//! `rows.rs` and `import.rs` ask; calls whose beginning is not known since the Unix epoch are
+//! taken.
 
 use exchange::Filter;
 

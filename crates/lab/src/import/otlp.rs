@@ -1,13 +1,17 @@
-//! Spans in OTLP's JSON, as the collector's file exporter writes them.
+//! Reads spans in OTLP's JSON, as the collector's file exporter writes them.
 //!
 //! The root of a trace is a call. What its descendants add to the critical path are its steps, by
 //! their names. From the end of a span backwards, the span waited for the child that ended last.
 //! Time without a child is spent by the span itself. (Zhang and others, "CRISP: Critical Path
 //! Analysis of Large-Scale Microservice Architectures", ATC 2022.) Attributes are those of the root
 //! and its resource.
-//! Invariants: a call's steps add up to at most its time. What the root spends itself is left over.
+//! Invariant: a call's steps add up to at most its time. What the root spends itself is left over.
+//! Bound: spans deeper than 100 count for their ancestor there, and names beyond 64 for the step
+//! `other`.
+//! Failure: each span whose parent is not in the file counts as a failed call. A span that ends
+//! before it begins is a bad row.
 //!
-//! Refuses: protobuf. Traces without their root are counted as failed calls.
+//! Refuses: protobuf. The status of a span is not looked at.
 
 use std::collections::HashMap;
 

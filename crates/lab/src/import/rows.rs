@@ -1,8 +1,16 @@
-//! Rows on their way into the columns of a series.
+//! Collects rows, failures and notes, and makes the columns of a series of them.
 //!
-//! Invariants: a row goes in whole or not at all. Of an attribute with more different texts than
-//! [`NAMES_MAX`] those beyond are kept as `(other)`, and a note says so. Times are kept only when
-//! every row has one.
+//! Every format but session files ends here. Attributes whose texts are all numbers become numbers.
+//! Invariant: a row goes in whole or not at all; its durations are finite and not negative. Times
+//! are kept only when every row has one, and count from the first. Of an attribute with more
+//! different texts than [`NAMES_MAX`] those beyond are kept as `(other)`, and a note says so.
+//! Of an attribute that a row names twice the first text counts.
+//! Failure: a bad row is counted, and the first five are noted; when strict it is an error. Rows
+//! outside the time asked for, or held back by the filter, are counted in notes. No rows, or bad
+//! ones only, are an error.
+//!
+//! How a file reads is in the modules beside this one; a session file is checked in
+//! `session_file.rs`.
 
 use std::collections::HashMap;
 
@@ -279,6 +287,9 @@ impl TextColumn {
     }
 
     fn push(&mut self, at: usize, text: &str) {
+        if self.of.len() > at {
+            return;
+        }
         let text = text.trim();
         self.fill(at);
         if let Some(numbers) = &mut self.numbers {

@@ -1,6 +1,9 @@
-//! Numbers with units, and moments, as people write them in files.
+//! Parses numbers with units, and moments, as people write them in files.
 //!
-//! Invariant: what is no number is nothing, never zero.
+//! A moment is RFC 3339, the time of an access log, or a number. A number's size says whether it
+//! counts from the Unix epoch, and in which unit.
+//! Invariant: what is no number is `None`, never zero. A duration may be NaN, infinite or negative;
+//! `csv.rs` and `rows.rs` refuse that. A moment is finite and not negative.
 
 /// A unit of time, as milliseconds.
 #[derive(Debug, Clone, Copy, PartialEq)]

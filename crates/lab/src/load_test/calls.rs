@@ -1,11 +1,16 @@
-//! What is called: requests rendered once, taken in turn.
+//! Reads which calls a load test makes, and renders each once, with defaults filled in.
 //!
 //! A file of them is in one of three forms (the last two are in vegeta's README, "-format"):
 //! - a URL a line;
 //! - vegeta's targets: `METHOD URL`, then `Name: value` lines and `@file` for the body;
 //! - vegeta's JSON, an object a line.
 //!
-//! Invariant: a call is complete, and its place in the list is its number everywhere else.
+//! Forms should not be mixed: a JSON line is added before the target above it. Lines that begin
+//! with `#` are comments.
+//! Invariant: a call is complete, and its place in the list is its number everywhere else. A file
+//! with a bad line is an error with that line's number.
+//!
+//! `address.rs` reads the URL. Who makes which call, and when, is in `plan.rs` and `trace.rs`.
 
 use std::collections::BTreeMap;
 use std::path::Path;

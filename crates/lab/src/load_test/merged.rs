@@ -1,6 +1,12 @@
-//! What the threads of a load test did, put together as one run.
+//! Adds up what the threads of a load test did, as one run, and makes the series of its calls.
 //!
-//! Invariant: times of all threads count from the beginning of the first one.
+//! The steps of an open loop are `queue` and `service`. Attributes are the status, the bytes if
+//! they differ, and the URL of up to 1,000. `is_late` says whether the generator itself was late.
+//! Invariant: times of calls count from the beginning of the first thread, and the sample is one of
+//! all threads. Failures by second count from each thread's own beginning.
+//!
+//! One thread is noted in `recorder.rs`; the sample is kept in `sample.rs`, figures are computed in
+//! `outcome.rs`.
 
 use std::collections::BTreeMap;
 use std::time::{Instant, SystemTime};

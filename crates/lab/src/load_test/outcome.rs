@@ -1,8 +1,14 @@
-//! The outcome of a load test: counts, rates, times from the intended and from the actual sending.
+//! Computes the outcome of a load test: counts, rates, times from the intended and the actual
+//! sending.
 //!
-//! It also says whether the generator itself can be trusted.
-//! Invariant: latencies are those of calls that succeeded (a status below 400); all others are in
-//! `failed`, by the reason.
+//! It also says whether the generator itself can be trusted, and makes the notes.
+//! Invariant: latencies are of measured calls that succeeded (a status below 400); all others are
+//! in `failed`, by the reason. Failed attempts to connect are counted apart, because no call was on
+//! them. Means, deviations, minima and quantiles are of the kept calls; maxima, counts and
+//! `histogram` are of all.
+//!
+//! `merged.rs` adds the threads up, `slices.rs` cuts the run, `text.rs` prints. Verdicts on the
+//! series are in `report.rs`.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;

@@ -1,6 +1,10 @@
-//! What a load test is to do: at which pace, for how long, and which thread makes which calls.
+//! Defines what a load test is to do, and cuts it into parts: which thread makes which calls.
 //!
-//! Invariant: every call of a trace is in the part of exactly one thread.
+//! Servers get threads, connections, rates and counts by their part of the calls, rounded, one at
+//! least. So a count over several servers may differ by a few calls.
+//! Invariant: every call of a trace is in the part of exactly one thread; its times are shared by
+//! `load`, `Plan::share`, in the same way. A part has something to do.
+//! Failure: without calls there is an error. Rates and spans are checked by `load`.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;

@@ -1,8 +1,14 @@
-//! Sits between the engine of one thread and the calls it makes, and notes what becomes of each.
+//! Feeds the engine of one thread with calls, and notes what becomes of each.
 //!
 //! A call that succeeded costs one histogram entry and one entry in the sample, beside the report
 //! of the engine. The histogram of a second is handed over when the second is over.
-//! Invariant: what began during the warm-up is counted nowhere.
+//! Invariant: a call that was meant to be made during the warm-up is in no second, sample or
+//! failure. Here only `made` counts it, for the CPU time of a call. Latencies over an hour count as
+//! an hour.
+//! It also gives the run up, on all threads, when there was no connection for the time-out.
+//!
+//! `sample.rs` keeps calls, `seconds.rs` puts the seconds of threads together, `merged.rs` the
+//! rest. Sending and time-outs are the engine's (`load`).
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

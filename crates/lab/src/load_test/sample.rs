@@ -1,9 +1,12 @@
-//! Calls kept one by one, up to a bound; beyond it a random sample of all.
+//! Keeps calls one by one, up to a bound; beyond it a random sample of all.
 //!
 //! Every call draws a random priority, and those of least priority stay ("bottom-k"). Samples of
 //! threads merge into a sample of the whole by the same rule. Each call is as likely to stay as any
 //! other.
-//! Invariant: below the bound every call is there.
+//! Invariant: up to `kept_max` calls every one is there. What comes out is in order of the intended
+//! times. Until then up to a quarter more is kept.
+//! The seed is the number of the thread, so the choice repeats for the same calls in the same
+//! order.
 
 use stdx::Random;
 

@@ -1,7 +1,12 @@
-//! The run second by second, for the progress line and the interval log.
+//! Puts the seconds of all threads together, for the progress line and the interval log.
 //!
-//! Every thread sends its seconds. A second is complete when all threads have passed it.
-//! Invariant: complete seconds come in order, each once, while the run goes on.
+//! A second is complete when every thread has sent it or a later one, or has ended; a silent thread
+//! holds it back. Counts are by the second in which a call ended.
+//! Invariant: complete seconds come in order, each once, while the run goes on. A second that no
+//! thread sent does not come.
+//!
+//! `recorder.rs` sends them; `hdr.rs` writes the log. Failures by the intended second are in
+//! `merged.rs`.
 
 use std::collections::BTreeMap;
 

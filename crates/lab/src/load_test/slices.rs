@@ -1,6 +1,10 @@
-//! A run whose rate changes, in pieces: where did it stop keeping up?
+//! Cuts a run whose rate changes into at most ten pieces, to show where it stopped keeping up.
 //!
+//! Pieces are whole seconds, all of one length but the last.
 //! Invariant: a call belongs to the piece in which it was meant to be made, whenever it ended.
+//! Failures are counted; successes are scaled up from the sample, and quantiles are of the sample.
+//!
+//! `plan.rs` says whether the rate changes; `text.rs` prints the table.
 
 use serde::Serialize;
 use verdicts::Sorted;

@@ -1,7 +1,10 @@
-//! A load test as text: counts, both kinds of time beside each other, and what to doubt. What the
-//! calls themselves say is in the report.
+//! Prints a load test as text: counts, both kinds of time beside each other, and the slices.
 //!
-//! Invariant: no line is wider than the style's.
+//! `notes` prints what to doubt, where no report follows. What the calls themselves say is in
+//! `report/text.rs`.
+//! Invariant: no line is wider than the style's, from 20 columns on. A quantile is shown only where
+//! a kept call lies beyond it. A closed loop has one column of times.
+//! Figures come from `outcome.rs`; nothing is computed here but shares.
 
 use screen::{Align, Cell, Column, Ink, Style, Table, wrapped};
 

@@ -1,9 +1,12 @@
-//! An arrival trace: when each call is to be made, and optionally which.
+//! Reads an arrival trace: when each call is to be made, and optionally which.
 //!
 //! One arrival a line: a time, then optionally a method and a URL, separated by blanks or commas.
 //! Times are seconds since the start, or timestamps: seconds or milliseconds since the Unix epoch,
-//! or RFC 3339. Timestamps count from the first of them.
-//! Invariant: arrivals are in order of time, those of one moment in the order of the file.
+//! or RFC 3339. Timestamps count from the earliest of them.
+//! Invariant: arrivals are in order of time, those of one moment in the order of the file. Either
+//! all lines name a URL or none does; without one, calls are made in turn.
+//! Failure: a bad line is an error with its number, and so is a file without arrivals. URLs are
+//! read and added by `calls.rs`.
 
 use std::path::Path;
 

@@ -1,7 +1,14 @@
-//! When calls arrive.
+//! Yields when calls, or bursts of them, arrive: at random, at even distances, or one after the
+//! other.
 //!
-//! Invariant: the times of an open loop do not depend on what the target does. Only a loop that has
-//! to find its rate depends on the first five calls.
+//! Without a rate the first five arrivals come one after the other. The mean distance is then four
+//! times their median time, 50 ms at least.
+//! Invariant: once there is a rate, the distances of an open loop depend on the seed alone, not on
+//! the target. A closed loop yields only while nothing is under way. No arrival is yielded after
+//! the end of the plan.
+//!
+//! Never here: threads, the calls of a burst, the order of two targets (`scheduler.rs`). While the
+//! rate is found a failed call counts as taking no time, which `scheduler.rs` decides.
 
 use stdx::Random;
 

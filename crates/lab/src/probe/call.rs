@@ -1,6 +1,12 @@
-//! One call: its stopwatch, what it gave, or how it failed.
+//! Defines a call: who makes it ([`Caller`]), its stopwatch, what it gave, and how it failed.
 //!
+//! Also words for what the system refuses, the same for all calls that failed so.
 //! Invariant: the laps of a stopwatch do not overlap, so phases never add up to more than the call.
+//! A phase that comes twice is added up. A deadline that is past is a failure, never a time of
+//! zero.
+//!
+//! `dns.rs`, `http.rs`, `tcp.rs`, `icmp.rs` and `command.rs` are callers. `gather.rs` makes columns
+//! of what they give; times of others (`parts`) may overlap until then.
 
 use std::io;
 use std::time::{Duration, Instant};

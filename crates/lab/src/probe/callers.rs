@@ -1,6 +1,9 @@
-//! The callers of a thread: one for each target, by its kind.
+//! Makes the callers of a thread: one for each target, by its kind.
 //!
+//! A new kind of target is added here and in `target.rs`.
 //! Invariant: callers of one thread share nothing with those of another but the options of HTTP.
+//! What can be refused before the first call (authorities, sockets, types of DNS records) is
+//! refused then.
 
 use std::sync::Arc;
 

@@ -1,6 +1,11 @@
-//! Time of a probe: nanoseconds since its origin, by the monotonic clock.
+//! Tells the time of a probe: nanoseconds since its origin, by the monotonic clock.
 //!
-//! Invariant: no call waits for the system's clock. It dates the origin, and its steps are noted.
+//! Also waits for a moment, sleeping first and looking at the clock last, and notes steps of the
+//! system's clock.
+//! Invariant: calls are timed by the monotonic clock only. The system's clock dates the origin,
+//! once. A step is noted where the two drift apart by over 5 ms more than slewing explains.
+//!
+//! How early a thread wakes is chosen in `plan.rs`, between `SPIN_MIN` and `SPIN_MAX`.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};

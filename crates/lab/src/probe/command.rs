@@ -1,9 +1,15 @@
-//! One run of a program. Phases: `spawn`, until it was started, and `run`, until it ended.
+//! Runs a program for one call, directly and not by a shell, and judges its exit code and output.
 //!
-//! A program is a plug-in of Nagios if it prints a state that fits its exit code, or performance
-//! data. What it measured becomes attributes, `time_…` become phases, and its state is an
-//! attribute. A plug-in that measured something has succeeded whatever its state: slow calls are
-//! wanted.
+//! Phases: `spawn`, until it was started, and `run`, until it ended. A call ends with the program,
+//! even if children hold its output open. At the deadline the program is killed. Output is read to
+//! its end and 64 KiB are kept; stderr goes nowhere.
+//! A program is a plug-in of Nagios if its exit code is 0 to 3. Its first line must name that
+//! state, or performance data must follow. OK and WARNING succeed; CRITICAL and UNKNOWN do with
+//! performance data: slow calls are wanted. The state is an attribute. Any other program succeeds
+//! with exit code 0.
+//! Times called `time_…` are handed on as parts of `run`, and `gather/inside.rs` makes them phases
+//! if they fit. Other values become attributes. Here the data is found behind the bar;
+//! `perfdata.rs` parses it.
 //!
 //! Refuses: a shell, which would be timed as well; `exec:sh -c '…'` has one.
 

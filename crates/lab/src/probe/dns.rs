@@ -1,10 +1,15 @@
-//! One question to a name server: by UDP, and by TCP when the answer is cut off, as resolvers do.
+//! Asks a name server one question: by UDP, and by TCP when the answer is cut off, as resolvers do.
 //!
-//! Phases: `resolve` and `connect` of the server itself, `send`, `wait`, `transfer` of TCP. Without
-//! a server the system's resolver is asked: the phase `resolve` alone.
-//! Invariant: an answer without records is an answer; `NXDOMAIN` and its like are failures.
+//! Phases: `resolve` and `connect` of the server itself, `send`, `wait`, `transfer` of TCP, whose
+//! connection adds to the first two. Without a server the system's resolver is asked for addresses:
+//! the phase `resolve` alone.
+//! Invariant: an answer counts if it has the id of the question; others are waited past. An answer
+//! without records is an answer; `NXDOMAIN` and its like are failures.
+//! Failure: an unknown type of records is refused when the caller is made, and a bad name at each
+//! call.
 //!
-//! Refuses: to ask again when an answer is lost, because a probe is to see that.
+//! Refuses: to ask again when an answer is lost, because a probe is to see that. Only the first
+//! address of a server is asked by UDP.
 
 use std::borrow::Cow;
 use std::io::{self, Read, Write};

@@ -1,9 +1,15 @@
-//! From calls to series: a row for each that succeeded, in the order in which they were meant to
+//! Makes series of calls: a row for each that succeeded, in the order in which they were meant to
 //! begin.
 //!
-//! Invariant: no millisecond is in two phases. Times that others have measured inside a phase
-//! become phases if they add up to no more than it; one call of twenty may differ. The phase is
-//! then what they leave of it. Otherwise they overlap or count time twice, and are attributes.
+//! Failures are counted by their words. Attributes, lateness and bursts become columns. Notes say
+//! how calls arrived, what was late, when a target died, and where redirects lead.
+//! With two targets, rows stand beside their partners if at most one turn in five lacks one. Calls
+//! without a partner are then left out, and a note counts them; otherwise the series are not
+//! paired.
+//! Invariant: no millisecond is in two phases. Times that others have measured go through
+//! `gather/inside.rs`. Notes on the whole probe are in the first series only.
+//!
+//! Never here: verdicts (`report.rs`) and the making of calls.
 
 use std::collections::BTreeMap;
 

@@ -1,7 +1,12 @@
-//! One HTTP/1.1 request and its answer. Phases: `resolve connect tls send wait transfer`; `wait`
-//! ends with the first byte of the answer, `transfer` with its last.
+//! Makes one HTTP/1.1 request and reads its answer, over a new connection or a kept one.
 //!
+//! Phases: `resolve connect tls send wait transfer`; `wait` ends with the first byte of the answer,
+//! `transfer` with its last. A kept connection that the server closed meanwhile is replaced once,
+//! within the same call and its time-out.
 //! Invariant: a call that succeeded has read its answer whole, in a status that was expected.
+//! Bodies are counted, not kept. Bytes read beyond the answer are a failure.
+//!
+//! `load` parses the answer, `fields.rs` writes and reads fields, `tcp.rs` and `tls.rs` connect.
 //! Refuses: redirects, which are answers like others; HTTP/2; unpacking what is compressed.
 
 mod fields;

@@ -1,8 +1,12 @@
-//! One echo request and its reply (RFC 792, RFC 4443), by a ping socket, or by a raw one where
-//! those are not allowed. Phases: `resolve`, `send`, `wait`.
+//! Sends one echo request and waits for its reply (RFC 792, RFC 4443).
 //!
-//! Invariant: a reply counts for a call only when it has the number and the secret of that call. A
-//! late reply, or one to another program, is never taken for it.
+//! By a ping socket, or by a raw one where those are not allowed; if neither is, the caller is not
+//! made. Phases: `resolve`, `connect` (opening the socket), `send`, `wait`.
+//! Invariant: a reply counts for a call only when it has the sequence number and the 56 random
+//! bytes of that call. A late reply, or one to another program, is waited past. "Unreachable" is
+//! told by a raw socket only, and by the number of the call.
+//!
+//! Never here: routes, and the loss of several requests. A lost reply is a time-out.
 
 use std::io::{self, Read};
 use std::net::{IpAddr, SocketAddr};

@@ -1,6 +1,9 @@
-//! Text with `{n}` in it, which becomes another number for every burst.
+//! Puts the number of a burst into text, wherever it has `{n}`.
 //!
-//! Invariant: a text without `{n}` stays as it is.
+//! Paths, header fields, bodies, names of DNS and words of commands are such texts; `scheduler.rs`
+//! counts the bursts.
+//! Invariant: bytes without `{n}` stay as they are. As a `String`, what is not UTF-8 is replaced.
+//! There is no way to write `{n}` itself.
 
 const MARK: &[u8] = b"{n}";
 

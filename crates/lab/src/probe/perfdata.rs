@@ -1,5 +1,12 @@
-//! What a Nagios plug-in prints: a state, and behind a bar performance data
-//! (<https://nagios-plugins.org/doc/guidelines.html>, "Performance data").
+//! Parses performance data of Nagios plug-ins (<https://nagios-plugins.org/doc/guidelines.html>).
+//!
+//! Values are divided into times, in milliseconds, and other numbers, with KB and its like as
+//! bytes. A number without a unit is never a time. Thresholds and bounds are passed over.
+//! Invariant: times are finite and not negative, numbers are finite. A value that is no number, as
+//! `U`, is left out. Reading ends without an error at the first thing that is no `label=`.
+//!
+//! Where the data stands in the output, the plug-in's state, and which times become steps are in
+//! `command.rs`.
 
 use super::timing::is_time;
 

@@ -1,7 +1,10 @@
-//! Addresses that a host is called at, whatever the resolver says: curl's `--resolve`.
+//! Holds a host at given addresses, whatever the resolver says: curl's `--resolve`.
 //!
+//! It reads `HOST:PORT:ADDRESS[,ADDRESS…]` and puts the addresses into targets of HTTP and TCP.
 //! Invariant: request, certificate and report keep the name of the host. Only the connection goes
-//! to another address.
+//! to another address, which the report adds as "at …". Other targets are never held.
+//!
+//! `tcp.rs` connects there; the family of the plan still chooses among the addresses.
 
 use std::fmt;
 use std::net::IpAddr;

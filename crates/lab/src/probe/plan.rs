@@ -1,6 +1,11 @@
-//! What a probe is to do: what is called, when, how often, and how HTTP is spoken.
+//! Defines what a probe is to do: what is called, when, how often, and how HTTP is spoken.
 //!
-//! Invariant: a plan that was checked does not contradict itself.
+//! Plain data, checked by `check` before the first call. Also how long a thread looks at the clock
+//! before a call.
+//! Invariant: a plan that was checked has one target or two, a rate above 0 and at most a million a
+//! second. Its end and time-out are not zero, and its burst has 1 to [`IN_FLIGHT_MAX`] calls.
+//! Methods, fields and authorities of HTTP are not checked here. A target is read in `target.rs`,
+//! an authority in `tls.rs`.
 
 use std::fmt;
 use std::net::IpAddr;

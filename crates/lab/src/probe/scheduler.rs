@@ -1,6 +1,13 @@
 //! Hands calls out to threads at their times, and collects what became of them.
 //!
-//! Invariant: calls are handed out in the order of their times.
+//! It makes calls of arrivals: bursts, turns of two targets in random order, numbers for `{n}`.
+//! `arrivals.rs` says when, `worker_threads.rs` makes the calls, `clock.rs` notes steps of the
+//! clock.
+//! Invariant: of the calls that have arrived, the earliest is handed out first, 2 ms before its
+//! time. When all threads are busy it waits, and `was_full` says so. A stop is heard within 50 ms;
+//! what is under way then is given up and counted.
+//!
+//! Never here: series (`gather.rs`).
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

@@ -1,9 +1,12 @@
-//! What is probed, as a user writes it.
+//! Reads what is probed from what a user writes: URLs, `tcp:`, `dns:`, `icmp:`, `exec:`.
 //!
-//! Invariant: a [`ProbeTarget`] that was read can be called. Whether anything answers is another
-//! matter.
+//! [`ProbeTarget`] prints itself as it is written in reports. Text without a scheme is an error
+//! that proposes one.
+//! Invariant: hosts are not empty, ports are 1 to 65,535, paths are ASCII without blanks. Whether a
+//! type of DNS records exists is told by `dns.rs`, and whether anything answers by the call.
 //!
-//! Refuses: redirects, proxies, and passwords in addresses.
+//! Refuses: logins in addresses, and types of records other than A without a name server. Redirects
+//! and proxies are followed nowhere; `load_test/address.rs` reads the URLs of load tests.
 
 use std::fmt;
 use std::net::IpAddr;

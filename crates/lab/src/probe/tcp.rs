@@ -1,7 +1,11 @@
 //! Finds a host and connects to it. A target `tcp://…` is called by that alone.
 //!
-//! Invariant: the addresses of a host share the time that is left, so a silent one does not use it
-//! up.
+//! Phases: `resolve`, which an address or a pinned host does not have, and `connect`.
+//! Invariant: each address of a host gets an even share of the time that is left, so a silent one
+//! does not use it up. The first that accepts is taken; the failure told is that of the last. The
+//! system's resolver keeps its own time-outs: nothing here bounds it.
+//!
+//! TLS is in `tls.rs`, the choice of addresses by hand in `pin.rs`.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr, TcpStream, ToSocketAddrs};

@@ -1,4 +1,9 @@
-//! TLS of a call, by rustls with ring.
+//! Shakes hands for a call by TLS, and puts refusals of certificates into words.
+//!
+//! rustls with ring; `trust` decides whose certificates are believed. [`ClientStream`] is a
+//! connection in the clear or by TLS.
+//! Invariant: the handshake, phase `tls`, ends at the deadline of the call. ALPN offers HTTP/1.1
+//! only. Words are the same for all calls that fail so, without moments and lists.
 //!
 //! Refuses: client certificates, and resumption of sessions. Every new connection shows what a new
 //! client sees.

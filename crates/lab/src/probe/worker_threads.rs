@@ -1,7 +1,12 @@
-//! Threads that make calls: as many as calls are in flight, each with a caller for each target.
+//! Keeps the threads that make calls, each with a caller for each target.
 //!
-//! Invariant: a call goes to a thread that does nothing else, early enough to wait for its moment
-//! there. The thread that was busy last is taken first: its connection is warm.
+//! A thread is added when all are busy, up to [`IN_FLIGHT_MAX`]; beyond that `hand_out` says no,
+//! and the scheduler waits. A thread prepares its call, waits for the moment, and then makes it.
+//! Invariant: a call goes to a thread that does nothing else. The thread that was freed last is
+//! taken first: its connection is warm. Threads end when nobody hands out or hears any more; one in
+//! a call is not waited for.
+//!
+//! When calls are handed out is in `scheduler.rs`, how threads wait in `clock.rs`.
 
 use std::num::NonZeroU64;
 use std::sync::Arc;

@@ -1,8 +1,13 @@
-//! A report as one HTML page: nothing is loaded from elsewhere, no script runs.
+//! Renders a report as one HTML page: nothing is loaded from elsewhere, no script runs.
 //!
-//! Every chart has its figures beside it as a table, light and dark follow the reader's system, and
-//! a phone shows it without zooming.
-//! Invariant: what users wrote is escaped, and cannot become markup.
+//! Histogram, quantiles, steps and attributes have their figures beside them as a table; the line
+//! of calls has none. Light and dark follow the reader's system, and a phone shows it without
+//! zooming (`page.css`).
+//! Invariant: every text that comes from users goes through `escaped` and cannot become markup.
+//! What stands between backticks in verdicts and notes is code.
+//!
+//! Charts are drawn in `svg.rs`. All reasons of failures are shown, other than in `text.rs`. Notes
+//! are those of the first target only.
 
 use screen::Ink;
 use verdicts::Sorted;

@@ -1,6 +1,12 @@
-//! How figures read: three digits that matter, and a unit.
+//! Formats figures for people: three digits that matter, and a unit.
 //!
-//! Invariant: what is no number reads as `unknown`, never as a number.
+//! Times, ticks of axes, values with their interval, shares, p-values, counts.
+//! Invariant: a time or a share that is not finite reads as `unknown`, and so does a p-value that
+//! is no number. Other functions take finite numbers. No time reads as a power of ten; a p-value
+//! may.
+//!
+//! Rounding is for text and HTML only; JSON has the numbers as they are. `load_test/text.rs` and
+//! `command/text.rs` have formats of their own.
 
 /// Less than this many milliseconds is what arithmetic leaves of nothing.
 const NOTHING_MS: f64 = 1e-9;
@@ -68,6 +74,7 @@ pub(super) fn percent(share: f64) -> String {
 /// Returns a p-value as `p = 0.013`, `p = 2e-9`.
 pub(super) fn p(p: f64) -> String {
     match p {
+        _ if p.is_nan() => "p unknown".to_owned(),
         _ if p >= 0.995 => "p = 1".to_owned(),
         _ if p >= 0.0995 => format!("p = {p:.2}"),
         _ if p >= 0.000_95 => format!("p = {}", digits(p, 2)),

@@ -1,6 +1,8 @@
-//! A report in sentences: what was measured, and how the second target compares.
+//! Says in a sentence what was measured, and how the second target compares.
 //!
-//! Invariant: text and HTML say the same words.
+//! Also the title of the line chart. Text and HTML both print these, so they say the same words; a
+//! change shows in both. Verdicts are put into words in `words.rs`.
+//! Invariant: figures are formatted by `number.rs`. Without a second target there is no comparison.
 
 use super::Report;
 use super::number::{count, of, p, time};

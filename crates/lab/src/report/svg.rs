@@ -1,7 +1,11 @@
-//! The charts of the HTML report, written by hand: text in, text out.
+//! Draws the charts of the HTML report as SVG, written by hand: numbers in, text out.
 //!
-//! Invariants: every text of a user is escaped. Colours come from the style of the page by class,
-//! so light and dark need no second drawing. Every chart has a title for those who cannot see it.
+//! Line of calls, histogram with marks, latency by quantile, paired bars. [`escaped`] serves the
+//! page, too.
+//! Invariant: every text is escaped. Colours come from `page.css` by class, so light and dark need
+//! no second drawing. Every chart has a title and a description for those who cannot see it.
+//! Bound: beyond 1,200 points a line keeps first, lowest, highest and last of each column; above
+//! 400 it has no dots. Nothing to draw gives an empty text. Axes of text charts are in `screen`.
 
 use std::fmt::Write;
 

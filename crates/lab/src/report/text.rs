@@ -1,7 +1,14 @@
-//! A report for the terminal: line plot, histogram, quantiles, steps, attributes, and last, beside
-//! the prompt, the verdict in words.
+//! Renders a report for the terminal: plot, histogram, quantiles, steps, attributes, notes,
+//! verdict.
 //!
-//! Invariant: no line is wider than the style says, from 20 columns on.
+//! The verdict comes last, beside the prompt.
+//! Invariant: no line is wider than the style says, from 20 columns on. A section that has nothing
+//! to show is left out.
+//! Bound: of failures, and of rows left out, eight reasons each are shown, the rest is dropped
+//! without a word. Bins are put together where there is less room. Notes are those of the first
+//! target only.
+//!
+//! Charts and tables are drawn by `screen`, figures formatted by `number.rs`.
 
 use screen::{
     Align, Bar, Bins, Cell, Column, Histogram, Ink, PairedBars, Plot, Style, Table, WIDTH_MIN, cut,

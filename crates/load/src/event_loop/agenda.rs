@@ -1,8 +1,12 @@
-//! Which requests are due: the arrivals of an open loop, or as many as a closed loop has room for.
+//! Decides which requests are due: the arrivals of an open loop, or as many as a closed loop has
+//! room for.
 //!
-//! Invariants: every intended time is handed out once, by [`Agenda::take`] or
-//! [`Agenda::take_overdue`]. After the stop no request becomes due, and those that wait stay.
-//! Refuses: sockets, and to read a clock. Times are nanoseconds since the start of the run.
+//! Invariants: an intended time that was admitted is handed out once, by [`Agenda::take`] or
+//! [`Agenda::take_overdue`]. After the stop no request becomes due; those that wait are still
+//! handed out. Arrivals that were due and not admitted before the stop are dropped uncounted.
+//! It also counts towards `Stop::Count`, warm-up excluded.
+//! Refuses: sockets, and to read a clock. Times are nanoseconds since the start of the run. Which
+//! times there are: `schedule`.
 
 use std::collections::VecDeque;
 

@@ -1,10 +1,13 @@
-//! The connections of a run: which slots are open, connecting, idle, vacant, or to be tried again.
+//! Keeps the connections of a run and their epoll set: which slots are open, connecting, idle,
+//! vacant, or to be tried again.
 //!
 //! Events are edge-triggered and registered once per socket. A read that does not fill the buffer
-//! has emptied the socket, so the next arrival makes a new edge. Invariants: `open` and
-//! `connecting` count the slots in these phases, and `in_flight` the requests on all slots. A
-//! failed connect is tried again after a constant delay, so the retries are in order of time.
-//! Refuses: to know what a request is for.
+//! has emptied the socket, so the next arrival makes a new edge; `event_loop` reads accordingly.
+//! Invariants: `open` and `connecting` count the slots in these phases, and `in_flight` the
+//! requests on all slots. A failed connect is tried again after 10 ms, so the retries are in order
+//! of time. An event of an earlier socket in a slot is recognised and dropped.
+//! Closing a slot leaves its requests on it; the caller must take and fail them.
+//! Refuses: to know what a request is for. One connection is in `connection_slot`.
 
 use std::collections::VecDeque;
 use std::io;
@@ -19,7 +22,7 @@ use crate::{LoadError, Plan, Target};
 
 /// A failed connect is tried again after this long.
 const RETRY_DELAY_NS: u64 = 10_000_000;
-/// ConnectionTable on their way at once, below the smallest usual listen backlog.
+/// Connections on their way at once, below the smallest usual listen backlog.
 pub(super) const CONNECTING_MAX: usize = 64;
 
 /// All slots, and the epoll set that their sockets are in.

@@ -1,7 +1,13 @@
-//! What a run has come to so far: counts, times and errors, the warm-up left out.
+//! Counts what a run has come to so far: replies, errors, latencies, bytes, and the most
+//! connections and backlog.
 //!
-//! Invariant: a request counts by the moment it was meant to be sent. So the warm-up ends at the
-//! same moment for a fast server and a slow one. Refuses: to decide when to stop.
+//! Invariant: requests count by the moment they were meant to be sent, bytes and failed connects by
+//! the moment they happen. What comes before the end of the warm-up is left out. So the warm-up
+//! ends at the same moment for a fast server and a slow one.
+//! The exceptions: `backlog_max`, `connections` and connects that fail before the start cover
+//! everything.
+//! Mismatches of status and length are found here. Never here: histograms and merging (`report`),
+//! and when to stop (`agenda`).
 
 use crate::connection_slot::InFlight;
 use crate::reply::ReplyReader;

@@ -1,8 +1,11 @@
-//! Fields that a configuration defines over others (`[[field]]`): extraction by a pattern,
+//! Adds the fields that a configuration defines over others (`[[field]]`): extraction by a pattern,
 //! a type, and validation.
 //!
-//! Invariant: an event that lacks a required field does not exist; its line is refused with the
-//! field's name. A field that is not required and does not match is absent.
+//! Invariant: a line that passes the rule's filter and lacks its required field is refused, with
+//! the field's name. A field that is not required, and is missing, does not match or is no number,
+//! is absent. Rules are followed in their order; each may build on those before it.
+//! A negative whole number stays text, because fields hold unsigned ones. Never here: reading and
+//! checking the section (`fields`).
 
 use std::borrow::Cow;
 use std::sync::Arc;

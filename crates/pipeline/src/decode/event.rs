@@ -1,8 +1,15 @@
-//! One log line as an event: where its fields lie in the line, and what they mean.
+//! Holds one log line as an event: where its fields lie in the line, and what they mean.
 //!
-//! Invariant: nothing is copied or unescaped until it is asked for, and then only when the line
-//! holds an escape. A field that the line does not have is absent, never empty. `-` and the empty
-//! text mean absent in every format but the journal's.
+//! It takes request lines and targets apart, and gives fields by name ([`Fields`]).
+//! Invariant: text is copied only when it is asked for, and then only to undo escapes of the line
+//! or of a query. A field that the line does not have is absent, with these exceptions. Lines of
+//! the journal have defaults: 0 for numbers, `generic` for the decision, `none` for the cache. What
+//! is no number where one belongs, such as `-` for the bytes, is 0. An impression without a model
+//! or version has empty text there.
+//! `-` and empty text mean absent in every format but the journal's; what a request line holds is
+//! taken as it stands.
+//! Never here: cutting a line into fields (`combined`, `json`, `ltsv`, `template`), and fields that
+//! a configuration defines (`define`).
 
 use std::borrow::Cow;
 use std::sync::Arc;

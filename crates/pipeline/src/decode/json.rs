@@ -1,11 +1,15 @@
-//! Lines of JSON (RFC 8259): the journal's, nginx's with `escape=json`, and any others by
+//! Reads lines of JSON (RFC 8259): the journal's, nginx's with `escape=json`, and any others by
 //! configured keys.
 //!
 //! One object is one line. The fields of most lines stand in one order. So after each key the one
-//! that followed it last time is compared first, with its quotes and colon. Values that are no
-//! field are kept by their key. Objects and arrays inside are skipped; a field of theirs is looked
-//! for only when it is asked for.
-//! Refuses: whatever is no object, and more than one object in a line.
+//! that followed it last time is compared first, with its quotes and colon. Objects and arrays
+//! inside are skipped; a field of theirs is looked for only when it is asked for.
+//! Invariant: the order of keys changes the speed, not the fields. `null` is an absent field; of
+//! two members with one key the later counts. Values that are no field are kept by their key where
+//! the format says so.
+//! Refuses: whatever is no object, more than one object in a line, no time, and a field of numbers
+//! that holds none. Bare words are not checked, nor is UTF-8.
+//! Never here: the syntax of objects (`walk`), and what keys mean (`meaning`).
 
 use exchange::{DecodeError, DecodeReason};
 

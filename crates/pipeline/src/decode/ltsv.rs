@@ -1,8 +1,11 @@
-//! Labelled tab-separated values (ltsv.org) with the labels recommended there, and any others as
-//! `var.LABEL`.
+//! Reads lines of labelled tab-separated values (ltsv.org) with the labels recommended there, and
+//! any others as `var.LABEL`.
 //!
-//! Refuses: a line without `time` or `status`, or with neither `uri` nor `req`. A line with two
-//! times is two lines in one, and is refused too.
+//! Variables of nginx are known as labels too. An empty value and `-` are absent.
+//! Refuses: a part without a colon, a field of numbers that holds none, and a line without `time`,
+//! `status`, or one of `uri` and `req`. A line with two times is two lines in one, and is refused
+//! too.
+//! Never here: what meanings do to an event (`meaning`).
 
 use exchange::{DecodeError, DecodeReason};
 

@@ -2,7 +2,11 @@
 //! AVX-512.
 //!
 //! The method is that of "Parsing Gigabytes of JSON per Second" (Langdale and Lemire 2019, §3.1).
-//! Invariant: positions come in rising order, and the portable way finds the same ones.
+//! Invariant: positions come in rising order, and the portable way finds the same ones. Bytes are
+//! fewer than 4 GB.
+//! Here are also searches that formats share: the next line, the inside of quotes, and the signs of
+//! two lines in one.
+//! Never here: what the bytes mean; each format has its own set of them.
 #![cfg_attr(
     target_arch = "x86_64",
     expect(

@@ -1,4 +1,11 @@
-//! What a variable of nginx, a label of LTSV or a key of JSON means to us.
+//! Says what a variable of nginx, one of our fields or a key of the journal means, and notes it in
+//! an event.
+//!
+//! Tables map names to meanings; a name that is no slot becomes a field of the layout. A weak
+//! meaning gives way to what the line said before. Invariant: [`Meaning::set`] sets only what the
+//! meaning names, and nothing for the time, which the caller reads.
+//! Labels of LTSV are in `ltsv`, the keys of other JSON lines in `decode`. A journal key must be
+//! here before a line may have it; `exchange` writes them.
 
 use exchange::FieldName;
 

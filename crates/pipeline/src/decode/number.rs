@@ -1,4 +1,10 @@
-//! Numbers as log lines write them. Refuses: signs, spaces and what overflows.
+//! Reads numbers as log lines write them.
+//!
+//! Invariant: `whole` takes 1 to 20 digits and nothing else, and gives none where they overflow.
+//! `real` takes what Rust takes for a real number, with a sign and an exponent, and gives none
+//! where that is not finite.
+//! Spaces are no part of either. Never here: text of a field that is added up, which may have
+//! spaces around it (`window::measure`).
 
 /// Reads digits; nothing else may stand there.
 #[inline]

@@ -1,4 +1,7 @@
-//! A part of a line, by the places of its first byte and of the one behind it.
+//! Names a part of a line by the places of its first byte and of the one behind it.
+//!
+//! Plain data of eight bytes: places above 4 GB would be cut, and lines are far shorter. A span
+//! holds no line; whoever uses it must have the right one. `ABSENT` is no part of any line.
 
 /// A part of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

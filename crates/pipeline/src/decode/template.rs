@@ -1,10 +1,14 @@
-//! Any `log_format` of nginx (nginx.org, ngx_http_log_module), compiled: literals and variables.
+//! Compiles any `log_format` of nginx (nginx.org, ngx_http_log_module) to literals and variables,
+//! and reads lines by it.
 //!
 //! A variable ends where the literal after it begins. Inside quotes an escaped quote does not end
-//! it: nginx escapes quotes unless the format says `escape=none`. A time of known length ends
-//! there.
-//! Refuses: text that differs from a literal, and a line that goes on after its end. A value
-//! outside quotes that holds a time group is two lines in one, and is refused too.
+//! it: nginx escapes quotes unless the format says `escape=none`. `$time_local` ends after its
+//! known length.
+//! A format is refused that has no time, or two variables with nothing between them.
+//! A line is refused that differs from a literal, goes on after its end, or has no number for
+//! status or bytes. So are two lines in one. Their signs: a time group in a value outside quotes, a
+//! space in the address, ` - ` in the user.
+//! Never here: what variables mean (`meaning`).
 
 use exchange::{DecodeError, DecodeReason, FieldName};
 

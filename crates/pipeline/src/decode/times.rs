@@ -1,7 +1,12 @@
-//! The times of log lines.
+//! Reads the times of log lines: as nginx and Apache write them, RFC 3339, milliseconds, or seconds
+//! with a fraction.
 //!
 //! Neighbouring lines mostly share their second. So the last text is kept with what it means, and a
 //! time that differs only in the seconds costs two digits.
+//! Invariant: a time that was kept gives the same as reading it anew. Times are microseconds since
+//! the Unix epoch; what is no time, or lies before it, is none.
+//! 13 digits are milliseconds, any other number of digits are seconds. Calendars are in `exchange`
+//! and `stdx`.
 
 use exchange::{parse_log_time, parse_rfc3339};
 

@@ -1,7 +1,10 @@
-//! A walk over one JSON object by its structural bytes (RFC 8259), whatever its members mean.
+//! Walks over one JSON object by its structural bytes (RFC 8259), whatever its members mean.
 //!
-//! Invariant: recursion never follows the input, and what is opened lies at most 64 levels deep.
-//! Texts stay escaped, but their escapes are checked.
+//! Invariant: recursion never follows the input, and more than 64 levels are refused. Texts stay
+//! escaped, but their escapes are checked. Bare words are taken as they stand, without a check that
+//! they are numbers, `true`, `false` or `null`.
+//! `member` finds one member of an object that was skipped. Never here: which keys are fields
+//! (`json`).
 
 use exchange::{DecodeError, DecodeReason};
 

@@ -1,8 +1,12 @@
-//! What the record process says of itself, as one JSON document.
+//! Says how the record process is, as one JSON document: its pipelines with counts, rates and
+//! state.
 //!
 //! The document goes to whoever connects to the status port. It also goes to stdout once a second,
 //! for the edge process that started this one.
-//! Invariant: a reader that is slow, or does not read at all, holds no pipeline up.
+//! Invariant: a reader that is slow, or does not read at all, holds no pipeline up. It holds up
+//! others on the port for at most 1 s a write, and stdout only the samples.
+//! Rates are taken over up to the last ten samples. A port that is taken is tried again every 2 s.
+//! Never here: counting (`crate::status`), and reading the document (`record/status.rs`).
 
 use std::collections::VecDeque;
 use std::io::{self, Write};

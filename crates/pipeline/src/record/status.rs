@@ -1,7 +1,12 @@
-//! What the edge process knows of the record process that it started.
+//! Keeps what the edge process knows of the record process that it started, and says what an
+//! operator should look at.
 //!
-//! Owns the last document that the record process wrote of itself, and how its last run ended.
-//! Decides from these, by monotonic time alone, what an operator should look at.
+//! It holds the last document that the record process wrote of itself, and how its last run ended.
+//! Alarms follow from these, by monotonic time alone: an end, silence of 10 s, a failing pipeline.
+//! Invariant: a document counts only if the process that runs wrote it, by its process id. A line
+//! that is no JSON, or longer than 4 MiB, is passed over.
+//! Before the first document there is no alarm of silence. Never here: starting and stopping
+//! (`supervisor`).
 
 use std::io::{BufRead, BufReader, Read};
 use std::time::{Duration, Instant};

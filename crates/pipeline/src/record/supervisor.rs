@@ -1,8 +1,13 @@
 //! Keeps the record process running: starts it, starts it again after every end, and ends it.
 //!
-//! Invariant: neither process can take the other down. This one holds both ends of two pipes. When
-//! it is gone, the child reads the end of its stdin and ends in order. What the child writes is
-//! read by a thread that nobody waits for.
+//! This process holds one end each of the child's stdin and stdout. When it is gone, the child
+//! reads the end of its stdin and ends in order. What the child writes is read by a thread that
+//! nobody waits for.
+//! Invariant: one child at a time, and no end of it ends this process. Pauses between children grow
+//! from 100 ms to 10 s. A child that does not end within `end_timeout` of a stop is killed;
+//! [`RecordSupervisor::stop`] waits for that.
+//! Never here: what the child does, the pipelines' own restarts (`supervise`), and what is known of
+//! it (`status`).
 
 use std::io;
 use std::process::{Child, Command, Stdio};

@@ -1,12 +1,15 @@
-//! Log files that other programs write, rotate, empty, pack and delete.
+//! Reads log files that other programs write, rotate, empty, pack and delete, as one source.
 //!
 //! A log is recognised by its content ([`mark`]). So it keeps its place under any name, on any
-//! machine, packed or not. Each part has one rule: a [`scan`] finds out which file carries which
-//! log, [`turns`] say whose turn it is, a [`reader`] reads one log.
-//! Invariant: what was handed out of a log is never handed out again. What is known to have been
-//! there and cannot be read any more is reported to the byte.
-//! Reading is by large chunks, oldest log first, each up to where it ended when its turn began.
-//! Memory is one chunk, a few open files, and some hundred bytes for each file that is there.
+//! machine, packed or not. Each part has one rule. A [`scan`] finds out which file carries which
+//! log, [`turns`] say whose turn it is, a [`reader`] reads one log. This file joins them, opens and
+//! closes, and gives up last lines that nobody will complete.
+//! Invariant: until the next `resume`, what was handed out of a log is not handed out again, as far
+//! as its mark recognises it. Bytes that were seen in a log and are in no file any more are
+//! reported as lost. Of a damaged packed file only the damage is known.
+//! Reading is by chunks of 512 KiB, oldest log first, each up to where it ended when its turn
+//! began. Memory is one chunk, some hundred bytes for each file that is there, and up to 128 open
+//! files. Of these a packed one takes 1 MiB and its decoder.
 //! Refuses: to wait for anything but the disk, and to guess what a file held that was never read.
 
 mod candidate;

@@ -1,7 +1,10 @@
-//! The journal of the edge process as a source.
+//! Reads the journal of the edge process as a source.
 //!
-//! Its position is the offset in decimal digits. Segments that were not committed yet are held
-//! back from deletion by a consumer file.
+//! Its position is the offset in decimal digits. A consumer file holds segments back that were not
+//! committed yet; an onlooker writes none.
+//! Invariant: what `journal::Reader` gives comes through unchanged, and a gap comes as lost bytes.
+//! A position that is no number, lies beyond the end or inside a line is an error.
+//! Never here: retention and durability of the journal (the crate `journal`).
 
 use std::path::PathBuf;
 use std::sync::Arc;

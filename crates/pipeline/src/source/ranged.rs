@@ -1,7 +1,12 @@
-//! Part of a source, delivered again: some of its bytes, under a position of their own.
+//! Delivers part of a source again: the lines in ranges of bytes, under a position of their own.
 //!
-//! Invariant: exactly the lines are handed out that begin within the range of their file. A
-//! position belongs to the part it was taken in, and another part never goes on from it.
+//! Invariant: of a file that a range names, exactly the lines are handed out that begin within the
+//! first range that names it. Further ranges of that file are passed over. Without any range all
+//! lines come. A piece of a line counts by where it begins.
+//! A position belongs to the part it was taken in; the position of another part is an error.
+//! All of the source is read, what is out of range comes as no bytes, and reports of losses come
+//! through for every file. `bytes_behind` is that of the whole source.
+//! Never here: which part an operator wants (`tidegate/src/events/replay.rs`).
 
 use std::ops::Range;
 use std::path::Path;

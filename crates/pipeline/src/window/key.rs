@@ -1,7 +1,11 @@
-//! The key of a row as bytes, which one hash and one comparison cover.
+//! Encodes the key of a row as bytes, which one hash and one comparison cover, and decodes it into
+//! cells.
 //!
-//! Text stands after its length in four bytes, a number in eight.
+//! Text stands after its length in four bytes, a number in eight. Absent text is empty text; an
+//! absent number makes no key. Minus zero becomes zero.
 //! Invariant: keys of the same parts are equal when their bytes are, and none begins with another.
+//! `sanitised` makes the text of a key what engines take. Never here: finding the row of a key
+//! (`window`).
 
 use std::borrow::Cow;
 

@@ -1,7 +1,9 @@
-//! Rows of single events: one a line, with the place where the line stands.
+//! Writes rows of single events: one a line, with the place where the line stands.
 //!
 //! Invariant: texts that many rows share stand once among the rows: the machine, the source, and
-//! the file of neighbouring lines.
+//! the file of neighbouring lines. That holds until the rows are taken away.
+//! Text is made what engines take, but not shortened. A field that a line lacks is absent.
+//! Never here: which lines and fields (`rollup`), and bounds (`run`).
 
 use exchange::{FieldName, FieldValue, Fields};
 

@@ -51,3 +51,15 @@ fn what_is_no_number_has_no_bar() {
     let text = odd.render(&Style { width: 60, colour: false, ascii: true });
     assert!(!text.contains('#'), "{text}");
 }
+
+#[test]
+fn no_width_is_too_narrow() {
+    let mut bars = bars();
+    for (name, pair, _) in &mut bars.rows {
+        *name = "a name of twenty lets".to_owned();
+        pair.iter_mut().for_each(|bar| bar.text = "a text of some twenty ".to_owned());
+    }
+    for width in 1..120 {
+        assert!(bars.render(&Style { width, colour: false, ascii: true }).contains('a'), "{width}");
+    }
+}

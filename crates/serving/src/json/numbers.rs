@@ -1,12 +1,13 @@
-//! Arrays of numbers, the bulk of a request to a model that predicts.
+//! Reads arrays of numbers fast, the bulk of a request to a model that predicts.
 //!
-//! A decimal with at most 2⁵³ in its digits, and a power of ten up to 22, is one exact product or
-//! quotient of doubles. The standard library reads the others. So every number is the nearest
-//! double.
+//! A decimal of at most 19 digits, 2⁵³ at most, with a power of ten up to 22, is an exact product
+//! or quotient. The standard library reads the others. So every number is the nearest double; one
+//! that is too large is infinite, and callers refuse it.
 //!
+//! Invariant: what is accepted is an array of JSON numbers, and nothing else. `None` is no refusal:
+//! `json.rs` then reads the array element by element, and takes back what was appended here.
+//! Exponents of more than nine digits, and arrays beyond the limit, are `None` too.
 //! Source: Clinger, "How to read floating point numbers accurately", 1990.
-//!
-//! Invariant: what is accepted is an array of JSON numbers, and nothing else.
 
 /// Powers of ten that a double holds exactly.
 const TENS: [f64; 23] = [

@@ -1,6 +1,9 @@
-//! Replies of `infer`: JSON, and behind it the tensors that were asked for in binary.
+//! Writes replies of `infer`: JSON, and behind it the tensors that were asked for in binary.
 //!
-//! Invariant: a number is the shortest text that gives it back; one that is not finite is null.
+//! Invariant: in JSON a number is the shortest text that gives it back; one that is not finite is
+//! null. In binary it is what it is. Outputs are BOOL, INT64, FP32, FP64 or BYTES; any other type
+//! would be written as FP64.
+//! Also here: one row of a tensor as text, for `table.rs`.
 
 use super::request::InferRequest;
 use crate::json::push_text;

@@ -1,10 +1,15 @@
-//! The body of `infer`, read in one pass: JSON, and behind it the tensors that are sent in binary.
+//! Reads the body of `infer`: JSON, and behind it the tensors that are sent in binary.
 //!
-//! `data` may be flat, or nested as its shape is; null is an absent number. Where `data` stands
-//! before the shape and data type, it is read once those are known. Unknown keys are ignored,
-//! because the protocol's clients send some. Keys of ours that are given twice are 400.
+//! `data` may be flat, or nested as its shape is; null is an absent number, NaN. Where `data`
+//! stands before the shape and data type, it is passed over and read once those are known. Unknown
+//! keys are ignored, because the protocol's clients send some. `inputs` given twice is 400; no
+//! other key given twice is refused.
+//! Also here: which outputs are wanted, a request's key for `answer_cache.rs`, and how inputs
+//! become the rows or texts of a model.
 //!
-//! Invariant: memory is taken for what is there, never for what a shape promises.
+//! Invariant: memory is taken for what is there, never for what a shape promises. A tensor has as
+//! many values as its shape, at most 2²⁸ in 8 dimensions. Numbers of JSON fit their data type;
+//! binary ones may be infinite.
 
 use exchange::Refusal;
 

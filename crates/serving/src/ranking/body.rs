@@ -1,4 +1,4 @@
-//! The body of `POST /v1/models/{model}/rank`.
+//! Reads the body of `POST /v1/models/{model}/rank`.
 //!
 //! ```json
 //! {"candidates":["17",18],"user":{"affinity":{"b":0.6},"reads":12,"recent":["4"]},
@@ -15,12 +15,14 @@
 //! | `explain` | whether each item says what its score is made of |
 //!
 //! Every key is optional, and null is the same as absent. Unknown keys and keys given twice are
-//! 400. An id is a text, or a number taken as it is written. A candidate listed twice is ranked
-//! once. One that no item has is reported in `unknown`, as often as it is listed. Nested features
-//! are flattened with dots. Names that the model does not read are ignored. What it reads and is
-//! not there takes the model's `missing`.
+//! 400. More ids in a list than `candidates_max` are 413. An id is a text, or a number taken as it
+//! is written. A candidate listed twice is ranked once. One that no item has is reported in
+//! `unknown`, as often as it is listed. Nested features are flattened with dots. Names that the
+//! model does not read are ignored. What it reads and is not there takes the model's `missing`.
 //!
 //! Invariant: the body is read in one pass, whatever the order of its keys.
+//! Elsewhere: the memory that it writes to (`ranking/scratch.rs`), what a feature may be
+//! (`models::Inputs`).
 
 use exchange::Refusal;
 use models::FeatureSource;

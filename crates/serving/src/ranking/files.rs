@@ -1,10 +1,11 @@
-//! The two files of a model that ranks, watched. A good change of either is a new generation of
-//! both.
+//! Watches the two files of a model that ranks: a good change of one is a new generation of both.
 //!
 //! Each file has its own `Watched`, which knows when to look again and what to report. Their
 //! loaders build the whole generation and leave it staged. It serves once the watch accepts it.
 //!
-//! Invariant: `current` holds nothing, or a generation whose two files were good together.
+//! Invariant: `current` holds nothing, or a generation whose two files were good together. Files
+//! that are missing or unfit are reported, and the last good generation stays.
+//! Elsewhere: reading and joining (`ranking/loaded.rs`).
 
 use std::path::Path;
 use std::sync::Arc;

@@ -1,7 +1,10 @@
-//! One generation of a model that ranks: model file and items file, read, joined, checked.
+//! Reads one generation of a model that ranks: it joins model file and items file, and checks them.
 //!
-//! Invariant: what is returned scores every item to a finite number, and the files did not change
-//! while they were read.
+//! Also here: candidate sets and rows of categories, computed once, and how each reply begins.
+//! Invariant: every item has a finite score in a request without features (`Ranker::new`). Device,
+//! inode, time and size of both files were the same before and after the reading.
+//! A candidate set by a number that no item has is an error; one by texts that no item has is
+//! empty.
 
 use std::fs;
 use std::path::Path;

@@ -1,7 +1,9 @@
-//! Replies of models that rank, and what is recorded of them.
+//! Writes replies of models that rank, and makes the impression that is recorded of them.
 //!
 //! Invariant: a reply is valid JSON whatever the items and ids hold. Ids and titles were made JSON
-//! when the items were loaded; unknown ids are copied as the body wrote them.
+//! when the items were loaded. Unknown ids are copied as the body wrote them, numbers in quotes. A
+//! number that is not finite is null.
+//! Elsewhere: recording (the gateway), other replies (`oip/reply.rs`).
 
 use std::borrow::Cow;
 use std::ops::Range;

@@ -1,7 +1,9 @@
-//! The memory that one ranking request needs, kept per thread and used again.
+//! Keeps the memory that one ranking request needs, for each thread, and uses it again.
 //!
-//! Invariant: `begin` leaves nothing of the request before. A request in a warm thread allocates
-//! only what its reply and its impression take.
+//! Invariant: `begin` empties all that a request before has left, but `text`, `scratch` and
+//! `ranked`, which their users overwrite. A request in a thread that has ranked as large a one
+//! allocates only what its reply and its impression take. After a panic a thread begins with new
+//! memory.
 
 use std::cell::Cell;
 

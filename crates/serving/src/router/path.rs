@@ -1,6 +1,8 @@
-//! Which API a path belongs to, and by which method it is asked.
+//! Decides which API a path belongs to, and by which method it is asked.
 //!
-//! Invariant: looking at a path allocates nothing.
+//! Invariant: looking at a path allocates nothing; only a refusal does. HEAD counts as GET.
+//! Elsewhere: paths of the protocol (`oip.rs`) and of texts (`text_paths.rs`), whether a model of
+//! that name exists (`router.rs`).
 
 use exchange::Refusal;
 

@@ -1,7 +1,10 @@
-//! Models of texts behind `infer` of the Open Inference Protocol, and the key of an answer about
-//! texts.
+//! Answers `infer` for models of texts, and makes the key of an answer about texts.
 //!
-//! Invariant: only answers that are dear to make and short to keep have a key.
+//! Only `/cluster` and `/similarity` have a key: their answers are dear to make and short to keep.
+//! A body that is no JSON, or whose model is not loaded, has none, and is refused later. The key
+//! holds the body with its keys sorted.
+//! Elsewhere: keys of predictions (`oip/request.rs`), embedding (`texts.rs`), which looks for the
+//! generation itself.
 
 use std::sync::Arc;
 

@@ -1,10 +1,13 @@
-//! Takes texts that wait, embeds them together, answers.
+//! Takes texts that wait, embeds them together, and has their requests answered.
 //!
 //! A drain runs at the back of the pool's queue. Requests that came before it are read first, and
 //! their texts go together. What is left is another job at the back, so models that share the pool
-//! take turns, and another thread may take it at once.
+//! take turns. Where the pool takes no more jobs, the calling thread drains.
 //!
-//! Invariant: every text of a batch gets its vector or a refusal, whatever the model does.
+//! Invariant: every text of a batch gets its vector or a refusal, also where the model fails or
+//! panics. Then each text is embedded alone, so one that the model cannot do fails alone.
+//! Answers of 256 rows and more are written by jobs of their own. Elsewhere: which texts go
+//! together (`texts/queue.rs`).
 
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};

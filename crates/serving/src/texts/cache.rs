@@ -1,11 +1,14 @@
-//! Vectors of texts that were embedded before.
+//! Remembers the vectors of texts that were embedded before.
 //!
 //! One cache belongs to one generation of a model, and a vector does not depend on what was
 //! embedded with it. So what is found is what would be computed, to the bit. Texts are told apart
 //! by a keyed hash of 128 bits. Each generation draws its key anew, so nobody can look for two
 //! texts with the same hash.
 //!
-//! Bound: the bytes of the plan. What was least useful goes (S3-FIFO), and is embedded again.
+//! Bound: the bytes of the plan, 128 for each entry beside its numbers; less than one entry
+//! remembers nothing. What was least useful goes (S3-FIFO), and is embedded again.
+//! Elsewhere: whether a remembered text was cut (`texts/embedding_generation.rs`), answers
+//! (`answer_cache.rs`).
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::Arc;

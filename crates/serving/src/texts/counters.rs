@@ -1,6 +1,10 @@
-//! What a model of texts has done since the start, and what it holds.
+//! Counts what a model of texts has done since it was opened.
 //!
-//! Invariant: counts only grow; lengths are those at the moment of reading.
+//! Invariant: counts only grow until an operator loads the model anew, which begins at 0; a new
+//! generation from a changed file goes on counting. Lengths and cache sizes are those at the moment
+//! of reading, and come from the caller.
+//! To add one: a field of `Counters` and of `TextCounts`. Elsewhere: when to count (`texts.rs`,
+//! `texts/batcher.rs`), metrics (the binary).
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

@@ -1,10 +1,11 @@
-//! One generation of a model of texts: the embedder, its version, and the vectors it has made.
+//! Reads one generation of a model of texts: the embedder, its version, an empty cache.
 //!
 //! The file with the weights is watched, and is to be put in place last. The others are read with
 //! it.
-//!
-//! Invariant: what is returned has passed its check, and its files did not change while they were
-//! read.
+//! Invariant: what is returned has passed its check, and the files beside the weights did not
+//! change while they were read. `generation::Watched` sees to the weights.
+//! Also here: what the cache knows of a text. Where texts may not be cut, one that may have been
+//! cut counts as unknown.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};

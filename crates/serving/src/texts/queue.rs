@@ -1,14 +1,15 @@
-//! Texts that wait to be embedded, and which of them go together.
+//! Queues texts that wait to be embedded, and decides which of them go together.
 //!
-//! The texts of a request wait together, and requests share each batch, a quarter for each. So a
+//! The texts of a request wait together, and requests take turns of a quarter of a batch. So a
 //! request of one text does not wait for one of ten thousand. A text that two requests want waits
 //! with the first, and goes to both.
 //!
 //! Bounds: the plan's requests, and the tokens of [`BATCHES_MAX`] batches, which the last request
-//! may pass. More is refused before its tokens are made.
-//!
+//! may pass. More is refused before its tokens are made. A text alone may have more tokens than a
+//! batch.
 //! Invariants: `recipients` holds the key of a text exactly as long as it waits or is in a batch. A
-//! batch is of one generation. While texts wait, a drain is scheduled.
+//! batch is of one generation. While texts wait, a drain is scheduled or runs; `texts/batcher.rs`
+//! does what `is_more` and `must_schedule` say.
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};

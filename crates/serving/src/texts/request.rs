@@ -1,6 +1,9 @@
-//! A request for vectors: where its answer goes, which vectors have come, which are still to come.
+//! Holds a request for vectors: where its answer goes, which vectors have come, which are to come.
 //!
-//! Invariant: a sender is used once. It is dropped unused only where nobody waits any more.
+//! The first refusal of a row answers the whole request. Also here: the permit, a place among the
+//! requests that wait.
+//! Invariant: a sender is used at most once. It is dropped unused where nobody waits any more, or
+//! where making the answer panics.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

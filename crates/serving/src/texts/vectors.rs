@@ -1,9 +1,9 @@
-//! The vectors of a request, and how they are written.
+//! Hands out the vectors of a request as it asked for them, and writes numbers as JSON.
 //!
-//! Rows are kept as the model gives them, and shared with the cache and with other requests. What
-//! this request asks for is done on the way out.
-//!
-//! Invariant: a row that is shared is never changed.
+//! Rows are kept as the model gives them, and shared with the cache and with other requests. They
+//! are cut to `dims`, then normalised, on the way out.
+//! Invariant: a row that is shared is never changed. Numbers are finite: `models::Embedder` refuses
+//! others.
 
 use std::sync::Arc;
 

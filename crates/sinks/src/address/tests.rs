@@ -48,17 +48,22 @@ fn names_what_is_wrong_without_the_password() {
         ("postgres://u:se/cret@h:x/db", "`postgres://…@h:x/db`: `x` is no port"),
         (
             "postgres://u:se@cret@h/db?sslmod=require",
-            "`postgres://…@h/db?sslmod=require`: `sslmod` is no parameter; there are `sslmode`, \
+            "`postgres://…@h/db?…`: `sslmod` is no parameter; there are `sslmode`, \
              `sslrootcert`, `connect_timeout`, `statement_timeout`",
         ),
         (
             "postgres://u:secret@h/db?sslmode=on",
-            "`postgres://…@h/db?sslmode=on`: `sslmode` is `disable`, `prefer`, `require` or \
+            "`postgres://…@h/db?…`: `sslmode` is `disable`, `prefer`, `require` or \
              `verify-full`, not `on`",
         ),
         (
+            "postgres://u@h/db?password=secret",
+            "`postgres://…@h/db?…`: `password` is no parameter; there are `sslmode`, \
+             `sslrootcert`, `connect_timeout`, `statement_timeout`",
+        ),
+        (
             "postgres://u:secret@h/db?connect_timeout=0",
-            "`postgres://…@h/db?connect_timeout=0`: `connect_timeout` is more than nothing",
+            "`postgres://…@h/db?…`: `connect_timeout` is more than nothing",
         ),
     ] {
         assert_eq!(parse(text).unwrap_err().to_string(), expected);

@@ -1,4 +1,11 @@
-//! Tables and views, as old and new servers take them.
+//! Writes ClickHouse's tables and views for old and new servers, and asks what a server can do.
+//!
+//! Old servers lack tokens, or times finer than seconds (then times are cut to seconds). A rollup
+//! with keys has a table of deltas and a view. Rows without keys go straight into the rollup's
+//! table.
+//! Invariant: the view merges each column as its role says: sum, min, max, latest, mean as a
+//! quotient. Sketches come as an array of all that are stored.
+//! Refuses: to look at tables that are there; one with other columns stays as it is.
 
 use pipeline::{Column, ColumnRole, Kind, Table};
 use serde::Deserialize;

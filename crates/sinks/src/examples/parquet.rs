@@ -1,6 +1,9 @@
-//! Apache Parquet, compressed with zstd.
+//! Writes training examples as Apache Parquet, compressed with zstd, in row groups of 65,536 rows.
 //!
-//! Invariant: the columns stand in the order of the schema. Memory is one row group.
+//! Invariant: columns are written in the order of `SCHEMA`, which is that of `COLUMNS`. Memory is
+//! one row group, and a footer that grows with the number of groups.
+//! A position above `i32::MAX` becomes `i32::MAX`. Elsewhere: values that both formats share
+//! (`examples/row.rs`).
 
 use std::io::{self, Write};
 use std::sync::Arc;

@@ -1,4 +1,8 @@
-//! What a file says of one example, whatever its format.
+//! Computes the values of an example that CSV and Parquet share.
+//!
+//! Ids are hexadecimal. The user is text, with U+FFFD for what is no UTF-8. The propensity is
+//! absent if it is not finite. The label is 1 where there was feedback, else 0. All other columns
+//! come from the [`Example`] as they are.
 
 use std::borrow::Cow;
 

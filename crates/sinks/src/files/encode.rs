@@ -1,8 +1,12 @@
-//! Rows as lines of JSON or CSV (RFC 8259, RFC 4180).
+//! Writes rows as lines of JSON or CSV (RFC 8259, RFC 4180; CSV lines end with a line feed only).
 //!
-//! Times are RFC 3339, bytes are hexadecimal. Means are left out: means of several batches cannot
-//! be added up, their sums and counts can. An absent value is `null` in JSON and empty in CSV,
-//! where the empty text is `""`.
+//! Times are RFC 3339, with a fraction where there is one. Bytes are hexadecimal. Text that is no
+//! UTF-8 gets U+FFFD. Means are left out: those of several batches cannot be merged, their sums and
+//! counts can.
+//! An absent value, or a number that is not finite, is `null` in JSON and empty in CSV, where empty
+//! text is `""`. Every column stands in every line. Names of columns are not escaped: `pipeline`
+//! makes them of letters, digits and underscores.
+//! Elsewhere: JSON for servers, which leaves absent values out (`json.rs`).
 
 use std::fmt::Write;
 

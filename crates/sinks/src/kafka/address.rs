@@ -1,4 +1,10 @@
-//! What a `kafka:` address says.
+//! Reads a `kafka:` address: brokers, the prefix of topics, and properties of librdkafka.
+//!
+//! Nothing is decoded. The prefix may be empty; its characters are those of a topic's name.
+//! librdkafka checks the properties when the address is read.
+//! Refuses: the properties in `OURS`, since delivery exactly once depends on them.
+
+use std::fmt;
 
 use rdkafka::ClientConfig;
 
@@ -16,7 +22,6 @@ const OURS: [&str; 7] = [
 ];
 
 /// A `kafka:` address.
-#[derive(Debug)]
 pub(super) struct KafkaAddress {
     /// The brokers, for messages.
     pub place: String,
@@ -29,7 +34,7 @@ pub(super) struct KafkaAddress {
 impl KafkaAddress {
     /// Reads `kafka://HOST:PORT[,HOST:PORT…]/PREFIX?PROPERTY=VALUE&…`.
     pub(super) fn parse(url: &str) -> Result<Self, UrlError> {
-        let missing = |what| UrlError::Incomplete { url: url.to_owned(), what };
+        let missing = |what| UrlError::Incomplete { url: shown(url), what };
         let rest = url.strip_prefix("kafka://").ok_or_else(|| missing("host"))?;
         let (rest, properties) = rest.split_once('?').unwrap_or((rest, ""));
         let (brokers, prefix) = rest.split_once('/').unwrap_or((rest, ""));
@@ -57,5 +62,16 @@ impl KafkaAddress {
 }
 
 fn wrong(url: &str, reason: String) -> UrlError {
-    UrlError::Wrong { url: url.to_owned(), reason }
+    UrlError::Wrong { url: shown(url), reason }
+}
+
+/// The address without its properties, which may hold a password.
+fn shown(url: &str) -> String {
+    url.split_once('?').map_or_else(|| url.to_owned(), |(place, _)| format!("{place}?…"))
+}
+
+impl fmt::Debug for KafkaAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "KafkaAddress({}/{})", self.place, self.prefix)
+    }
 }

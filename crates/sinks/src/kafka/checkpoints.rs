@@ -1,8 +1,10 @@
-//! Reading the topic of checkpoints to its end.
+//! Writes a checkpoint as a message, and reads the topic of checkpoints to its end.
 //!
+//! Only partition 0 is read: `kafka.rs` makes the topic with one. A message that is no checkpoint
+//! is passed over. A read or a wait that comes to no end in some 20 s is `Unreachable`.
 //! Invariant: what was committed before the reading began is read. A reader of committed messages
 //! stops before the first open transaction, and misses what others committed behind that. So
-//! reading begins only once the end of committed messages is the end of the topic.
+//! reading begins only once committed messages reach the end that the topic had at first.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};

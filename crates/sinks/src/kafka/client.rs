@@ -1,4 +1,8 @@
-//! How the brokers of an address are reached, and what their errors mean to the pipeline.
+//! Makes consumers for the brokers of an address, names topics, and sends librdkafka's log to ours.
+//!
+//! Also here: how an error of Kafka becomes `Unreachable` or `Refused`. Which of the two it is the
+//! caller says (`kafka.rs`). A request may take 20 s; nothing is tried again here. Producers are
+//! made in `kafka.rs`.
 
 use std::time::Duration;
 

@@ -106,7 +106,19 @@ fn finds_what_is_wrong_with_an_address() {
     let error = |url: &str| KafkaSink::new(url).err().expect("it is wrong").to_string();
     assert_eq!(error("kafka:///t"), "`kafka:///t` names no host");
     assert_eq!(error("kafka://h/a b"), "`kafka://h/a b`: `a b` cannot begin a topic's name");
-    assert_eq!(error("kafka://h?acks=0"), "`kafka://h?acks=0`: property `acks` is not to be set");
+    assert_eq!(error("kafka://h?acks=0"), "`kafka://h?…`: property `acks` is not to be set");
     assert!(error("kafka://h?lingre=1").contains("lingre"));
     assert!(KafkaSink::new("kafka://h:1,i:2/p_?compression.type=lz4").is_ok());
+}
+
+#[test]
+fn an_address_that_is_refused_shows_no_password() {
+    for url in [
+        "kafka://h:1/p?sasl.password=hush&acks=1",
+        "kafka:///p?sasl.password=hush",
+        "kafka://h:1/!?a=hush",
+    ] {
+        let error = KafkaSink::new(url).err().expect("it is refused").to_string();
+        assert!(!error.contains("hush"), "{error}");
+    }
 }

@@ -1,4 +1,11 @@
-//! Applying a committed batch: once to each document, however often it is tried.
+//! Applies a committed batch, once to each document, however often it is tried.
+//!
+//! An update matches only a document whose member `tidegate` has a smaller sequence of this node
+//! and source. The latest value of a `last` column goes by its time instead. Sketches are read,
+//! merged here and written back; nothing keeps another source of the node from writing between.
+//! Invariant: sums, min, max are changed and the sequence is noted in one update. At most 64
+//! updates make a command; at most five tries are made where another node makes the same document.
+//! A batch that is not there as a whole is `Unreachable`: another process has applied it.
 
 use std::collections::HashMap;
 

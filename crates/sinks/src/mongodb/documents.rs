@@ -1,4 +1,8 @@
-//! The documents that belong to the sink: which collections they are in, and what stands in them.
+//! Names the sink's own collections in MongoDB, and reads the checkpoint's document.
+//!
+//! Plain data. A member that is missing or of another type is 0 or empty text, which means: nothing
+//! was delivered yet. Elsewhere: who writes these documents (`mongodb.rs`), rollups' documents
+//! (`mongodb/apply.rs`).
 
 use ::mongodb::bson::{Bson, Document};
 use ::mongodb::{Collection, Database};

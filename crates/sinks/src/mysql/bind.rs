@@ -1,4 +1,7 @@
-//! Values as the binary protocol of MySQL takes them.
+//! Turns sanitised values into those of MySQL's binary protocol, and estimates their bytes.
+//!
+//! Times become dates in UTC. Panics for years outside 0 to 65535; `sanitise.rs` keeps them within
+//! 1000 to 9999.
 
 use mysql_async::Value as Bound;
 use stdx::calendar::{CivilDate, civil_from_days};

@@ -1,6 +1,10 @@
-//! A connection to MariaDB or MySQL, with the runtime that drives it.
+//! Connects to MariaDB or MySQL, with a runtime of its own, and sorts the driver's errors.
 //!
-//! Invariant: sessions are strict, in UTC, and read what is committed.
+//! Invariant: a session is strict, in UTC, and reads what is committed. So a value that does not
+//! fit is an error, and writers of other keys are not held up by locks on gaps. `prefer` encrypts
+//! without a look at certificates, and goes on in plain text where the server has no TLS.
+//! Connecting takes at most `connect_timeout`. Deadlocks are `Retry`; bad data, rights and missing
+//! tables `Refused`; all else `Unreachable`.
 
 use std::sync::Arc;
 use std::time::Duration;

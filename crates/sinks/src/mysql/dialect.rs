@@ -1,4 +1,6 @@
-//! What MariaDB and MySQL write differently, and how much of it fits one statement.
+//! Says what MariaDB and MySQL write differently in SQL, and how many rows go into one statement.
+//!
+//! Plain data; `sql.rs` writes the statements with it. Sums stop at the bounds of `sanitise.rs`.
 
 use pipeline::Kind;
 

@@ -1,4 +1,8 @@
-//! Rows of any query, by the text protocol, in which every value is text.
+//! Hands over the rows of any query to MariaDB or MySQL, by the text protocol: every value is text.
+//!
+//! A new connection is made for each query. The session is set to read only first, which a second
+//! statement in the text can undo. No time limit holds after connecting. NULL is `None`.
+//! Elsewhere: which engine runs a query (`rows.rs`).
 
 use mysql_async::prelude::Queryable;
 use mysql_async::{Conn, Row, Value};

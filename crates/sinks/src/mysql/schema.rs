@@ -1,7 +1,11 @@
-//! Tables of MariaDB and MySQL: made where they are missing, looked at where they are there.
+//! Makes tables of MariaDB and MySQL that are missing, and checks those that are there.
 //!
-//! Text in keys is `varchar`, compared byte by byte and without padding where the server can, so
-//! that `/a` and `/a ` are two keys. An InnoDB key has 3,072 bytes, and a character may take four.
+//! A lock of the server keeps two processes from making tables at once. Columns that are missing
+//! are added (`existing.rs` tells which). Also here: how many characters each text key has room
+//! for.
+//! Text in keys is `varchar`, compared byte by byte. Where the server has such an order, it does
+//! not pad, so `/a` and `/a ` are two keys; with `utf8mb4_bin` they are one. An InnoDB key has
+//! 3,072 bytes, and a character may take four.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,4 +1,8 @@
-//! Rows of sketches: the stored one is read, merged and written back in one transaction.
+//! Merges the sketches that a MySQL table holds into the rows of a batch.
+//!
+//! `mysql.rs` writes them back, in the same transaction. Invariant: a lock of the server on node
+//! and table lets one source of a node merge at a time. `mysql.rs` frees it after the commit. Who
+//! does not get the lock in time is told to try again.
 
 use std::collections::HashMap;
 

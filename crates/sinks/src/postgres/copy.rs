@@ -1,4 +1,8 @@
-//! Rows in the binary format of COPY (PostgreSQL documentation, SQL COPY, "Binary Format").
+//! Sends rows by binary COPY (PostgreSQL documentation, SQL COPY, "Binary Format").
+//!
+//! Rows go into the table itself, or into its temporary twin with their numbers. They are sent in
+//! chunks of about 64 KiB. They must be sanitised (`sanitise.rs`): PostgreSQL refuses the whole
+//! COPY for one bad value.
 
 use std::pin::pin;
 

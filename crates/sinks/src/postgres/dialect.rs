@@ -1,4 +1,6 @@
-//! What PostgreSQL writes differently.
+//! Says what PostgreSQL writes differently in SQL, and names the column of row numbers in twins.
+//!
+//! Plain data; `sql.rs` writes the statements with it. Sums stop at the bounds of `sanitise.rs`.
 
 use pipeline::Kind;
 

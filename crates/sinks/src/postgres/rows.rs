@@ -1,4 +1,8 @@
-//! Rows of any query, by the simple protocol, in which every value is text.
+//! Hands over the rows of any query to PostgreSQL, by the simple protocol: every value is text.
+//!
+//! A new connection is made for each query. It has no statement timeout, times in UTC, and
+//! transactions that only read by default, which the text itself can undo. NULL is `None`.
+//! Elsewhere: which engine runs a query (`rows.rs`).
 
 use std::pin::pin;
 

@@ -1,4 +1,9 @@
-//! Tables of PostgreSQL: made where they are missing, looked at where they are there.
+//! Makes tables of PostgreSQL that are missing, checks those there, and makes temporary twins.
+//!
+//! An advisory lock keeps two processes from making tables at once. Columns that are missing are
+//! added (`existing.rs` tells which). Text in keys has `COLLATE "C"`: it is compared byte by byte.
+//! A twin belongs to a connection, has no constraints, and is empty after each commit.
+//! `postgres.rs` forgets twins of a transaction that was rolled back.
 
 use std::sync::Arc;
 

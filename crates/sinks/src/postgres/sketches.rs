@@ -1,4 +1,7 @@
-//! Rows of sketches: the stored one is read, merged and written back in one transaction.
+//! Merges the sketches that a PostgreSQL table holds into the rows of a batch.
+//!
+//! `postgres.rs` writes them back, in the same transaction. Invariant: an advisory lock on table
+//! and node lets one source of a node merge at a time, until the commit.
 
 use pipeline::{ColumnRole, Table};
 use tokio_postgres::Transaction;

@@ -1,4 +1,8 @@
-//! rustls as tokio-postgres takes it, without channel binding: SCRAM proves the password anyway.
+//! Gives tokio-postgres its TLS streams by rustls.
+//!
+//! There is no channel binding, so SCRAM proves the password but not the TLS connection. Elsewhere:
+//! which certificates are trusted (`tls.rs` of the crate), whether TLS is asked for
+//! (`postgres/connection.rs`).
 
 use std::io;
 use std::pin::Pin;

@@ -21,6 +21,7 @@ fn leaves_text_that_just_fits() {
     assert_eq!(bounded(Cow::from(&text), KeyLimit::Characters(50)), text);
     assert_ne!(bounded(Cow::from(&text), KeyLimit::Bytes(99)), text);
     assert_ne!(bounded(Cow::from(&text), KeyLimit::Characters(49)), text);
+    assert_eq!(bounded(Cow::from(&text), KeyLimit::Characters(20)).len(), 20);
 }
 
 #[test]

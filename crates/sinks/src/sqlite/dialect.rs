@@ -1,4 +1,8 @@
-//! What SQLite writes differently, and how cells are bound to its statements.
+//! Says what SQLite writes differently in SQL, and binds cells to its statements.
+//!
+//! Times are bound as RFC 3339 text, in keys without a fraction of zero. Text is bound as its
+//! bytes, which need not be UTF-8. Sums have no bound here; SQLite turns whole ones that overflow
+//! into real numbers.
 
 use std::time::Duration;
 

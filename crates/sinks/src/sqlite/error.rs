@@ -1,4 +1,7 @@
-//! Why a piece of work in SQLite was not done.
+//! Tells why a piece of work in SQLite was not done.
+//!
+//! Plain data; `sqlite.rs` turns it into the pipeline's error. Only after `Engine` is the
+//! connection closed.
 
 use pipeline::SinkError;
 

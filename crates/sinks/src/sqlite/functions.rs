@@ -1,12 +1,15 @@
-//! Functions that SQLite has for what Tidegate keeps: sketches merged over the rows of a group.
+//! Registers the functions that SQLite has for what Tidegate keeps: sketches merged over a group.
 //!
 //! | function | answers |
 //! |---|---|
 //! | `tidegate_unique(blob)` | the number of different values of all sketches of the group |
 //! | `tidegate_quantile(blob, q)` | their quantile `q` (0 to 1), absent when there is no value |
-//! | `tidegate_last(value, time)` | the value of the row with the largest time |
+//! | `tidegate_last(value, time)` | the value of the row with the largest time, which is text |
 //!
-//! All are aggregates: over one row they answer for that row. An absent sketch adds nothing.
+//! All are aggregates: over one row they answer for that row. An absent sketch adds nothing, an
+//! absent time never wins. A blob that is no sketch fails the query.
+//! Elsewhere: merging rows of a delivery (`sqlite/sketches.rs`). Other programs that open the file
+//! do not have these functions.
 
 use metrics::{Quantiles, Uniques};
 use rusqlite::functions::{Aggregate, Context, FunctionFlags};

@@ -1,4 +1,7 @@
-//! Rows of sketches: the stored one is read, merged and written back in one transaction.
+//! Merges rows into a SQLite table of sketches: the stored one is read, merged and written back.
+//!
+//! All other columns are merged by the statement. The caller's transaction holds the write lock, so
+//! nobody writes between. Stored bytes that are no sketch fail the batch.
 
 use metrics::merge_sketches;
 use pipeline::{CellValue, ColumnRole, TableRows};

@@ -1,7 +1,11 @@
-//! The whole flush as text: to standard output, with the Perl flavour to standard error.
+//! Prints each flush as JSON: to standard output, with the Perl flavour to standard error.
 //!
 //! statsd prints what Node's `util.inspect` makes of it; this is JSON with the same members, which
-//! scripts can read as well.
+//! scripts can read as well. Natively `notices` come on top.
+//! Timers whose values were too many have statistics but no values here. Sets that became a sketch
+//! have no members.
+//! Also here: `shown` and `notice`, which `eval.rs` uses. A flush that cannot be printed is lost;
+//! there is no spool.
 
 use std::io::{self, Write};
 use std::time::{Duration, UNIX_EPOCH};

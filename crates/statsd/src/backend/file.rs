@@ -2,12 +2,13 @@
 //!
 //! | kind | is | number |
 //! |---|---|---|
-//! | `c` | a counter | its sum |
-//! | `t` | a timer | its mean; the port writes the address of a list here |
+//! | `c` | a counter | its sum, without its fraction |
+//! | `t` | a timer | its mean, or 0 without one; the port writes the address of a list here |
 //! | `g` | a gauge | its value |
-//! | `s` | a set | its members, between `;` |
+//! | `s` | a set | its members, between `;`; none where they became a sketch |
 //!
-//! It leaves out the metrics that the server counts of itself.
+//! It leaves out names that begin with the server's own prefix, and events and checks.
+//! The file is opened for each flush. One that cannot be written is lost and counted (`worker.rs`).
 
 use std::fs::OpenOptions;
 use std::io::{self, Write as _};

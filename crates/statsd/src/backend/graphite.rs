@@ -1,8 +1,12 @@
-//! Graphite's carbon, by lines of text or by pickle.
+//! Writes flushes for Graphite's carbon, as lines of text or as pickle, and sends them over TCP.
 //!
 //! A connection for each flush, closed behind it, as both references do. Names and their order are
-//! those of `backends/graphite.js` in statsd 0.9 and of `Backend/Graphite.pm` in the Perl port.
-//! Pickle uses protocol 0, a message of some [`PART_BYTES`]: carbon takes no more than 1 MB.
+//! those of `backends/graphite.js` in statsd 0.9 and of `Backend/Graphite.pm` in Perl. Pickle uses
+//! protocol 0, a message of some [`PART_BYTES`]: carbon takes no more than 1 MB.
+//! Carbon confirms nothing. A connection that is reset within 100 ms of its end is an error. The
+//! whole flush is then spooled, or lost without a spool (`worker.rs`).
+//! Also here: `series`, the same names for `eval.rs`. Never here: statistics, and sets in the Perl
+//! flavour, which the port does not send.
 
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, TcpStream, ToSocketAddrs};

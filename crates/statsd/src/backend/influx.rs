@@ -1,11 +1,15 @@
-//! InfluxDB's line protocol: a measurement for each name, its tags, and a field for each statistic.
+//! Writes flushes in InfluxDB's line protocol: a measurement for each name, a field for each
+//! statistic.
 //!
 //! `metric_type` is a tag, as in Telegraf's statsd input. Counters have the fields `value` and
 //! `rate`, gauges `value`, sets `count`. Times are in nanoseconds, so a line that is written twice
 //! is one point.
-//! Left out are infinite numbers and lines without a field, because InfluxDB would refuse the whole
-//! part for one of them. A client's own tag `metric_type` is left out, too.
-//! Source: InfluxDB's documentation, "Line protocol".
+//! Left out are numbers that are not finite and lines without a field, because InfluxDB would
+//! refuse the whole part. So are events, checks, and a client's own tag `metric_type`. Backslashes
+//! at the end of a name, a tag or a value are cut.
+//! Bound: 5,000 lines a part. The answers 400, 413 and 422 are final; all others may pass.
+//! Never here: posting (`web.rs`), the precision of the URL (`config.rs`). Source: InfluxDB's
+//! documentation, "Line protocol".
 
 use std::io::{self, Write as _};
 

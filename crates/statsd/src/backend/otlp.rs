@@ -1,16 +1,18 @@
-//! OpenTelemetry's protocol over HTTP, as JSON (OTLP 1.x, "OTLP/HTTP", "JSON Protobuf Encoding").
+//! Writes flushes in OpenTelemetry's protocol, as JSON, and posts them (OTLP 1.x, "OTLP/HTTP").
 //!
 //! | metric | goes out as |
 //! |---|---|
 //! | counter | a sum of the interval (delta), monotonic unless it is below 0 |
 //! | gauge | a gauge |
 //! | set | a gauge of its size |
-//! | timer | a summary with the configured percentiles |
+//! | timer | a summary with smallest, median, largest and the configured percentiles |
 //! | event, check | a log record |
 //!
-//! Each part is one request: its first byte says to which path.
-//! A part is sent again when nobody answered, or when the answer was 429, 502, 503 or 504
-//! ("OTLP/HTTP Response"). It is not sent again when the collector took it in part.
+//! Bounds: a part is one request of 2,000 points, or of some 1 MiB of log records. Its first byte
+//! says to which path.
+//! A part is sent again, by the spool, when nobody answered, or after 429, 502, 503 or 504
+//! ("OTLP/HTTP Response"). It is not when the collector took it in part, or after another status.
+//! Never here: HTTP itself (`web.rs`), quantiles (`distribution.rs`).
 
 use std::borrow::Cow;
 use std::io;

@@ -1,10 +1,14 @@
-//! A page for Prometheus: what flushes brought, as of the last one, and how the server does.
+//! Keeps the page for Prometheus: what flushes brought, as of the last one, and how the server
+//! does.
 //!
-//! Each flush is added to the page's series, and each request writes them. Receivers share no lock
-//! with either. The server's own figures are those of the moment, under `tidegate_statsd_`, where
-//! no name of statsd may be. Sources: Prometheus' documentation ("Exposition formats", "Data
-//! model"), OpenMetrics 1.0.
-//! Never here: HTTP (`chassis`), our own registry (`metrics`).
+//! Each flush is added to the page's series, and each request writes them, under one lock of the
+//! page. Receivers do not know that lock; a request takes theirs only to read totals. The server's
+//! own figures are those of the moment, under `tidegate_statsd_`, where `series` lets no family of
+//! statsd begin.
+//! Names that the references delete when idle keep their sums for five minutes.
+//! Sources: Prometheus' documentation ("Exposition formats", "Data model"), OpenMetrics 1.0.
+//! Never here: HTTP (`scrape`, on `chassis`), our own registry (`metrics`), a spool: nothing is
+//! sent.
 
 mod names;
 mod scrape;

@@ -1,9 +1,12 @@
-//! Parts of flushes that wait on disk until their backend is back.
+//! Keeps parts of flushes on disk until their backend is back.
 //!
-//! Each part is one file, named by a number that only grows. It is written aside and renamed, so
-//! after a crash a part is there whole or not at all. Beyond the bound the oldest parts are removed
-//! and counted.
-//! It never syncs: a power cut may cost the parts that wait, as docs/STATSD.md says.
+//! Each part is one file, named by a number that grows for as long as a part waits. It is written
+//! aside and renamed: after a crash of the process it is there whole or not at all. It never syncs,
+//! so a power cut may cost the parts that wait, as docs/STATSD.md says.
+//! Invariant: parts leave oldest first, and each is delivered at least once, refused for good, or
+//! displaced. The last two are counted.
+//! Bound: `bytes_max`; beyond it the oldest parts go. A part that is larger alone is an error.
+//! Never here: when to try again (`worker.rs`).
 
 use std::collections::VecDeque;
 use std::fs;

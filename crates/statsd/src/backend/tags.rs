@@ -1,7 +1,9 @@
-//! A name's key and its tags, for backends that keep tags apart.
+//! Cuts a name into its key and its tags, for backends that keep tags apart.
 //!
-//! Tags with one name are one tag: its values stand in it between `,` (DogStatsD sends several, and
-//! nobody here takes a name twice). Tags without a name, or without a value, are left out.
+//! A tag without `=` has the value `true`. Tags with an empty name or an empty value are left out.
+//! Invariant: `merged` returns each tag once. The values of tags with one name stand in it between
+//! `,`, because DogStatsD sends several, and nobody here takes a name twice.
+//! Never here: how tags get into a name (`line/native.rs`), and what a backend allows in one.
 
 use std::borrow::Cow;
 

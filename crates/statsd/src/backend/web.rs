@@ -1,4 +1,10 @@
-//! Posts parts over HTTP.
+//! Posts parts over HTTP and HTTPS, with the configured header fields.
+//!
+//! Any status of 2xx is a success. Of other answers the first line is in the error. Its kind is
+//! `InvalidData` where the backend says that the same body will never be taken (`may_try_again`).
+//! Bounds: the time for a request as a whole. An answer of 64 KiB or more, or one that is no text,
+//! counts as empty.
+//! Refuses: to try again (`worker.rs`), and to know what it posts.
 
 use std::io;
 use std::time::Duration;
@@ -6,7 +12,7 @@ use std::time::Duration;
 use super::delivery::Transport;
 use crate::plan::Web;
 
-/// Bytes of an answer that are looked at.
+/// Answers of so many bytes, or more, are not looked at.
 const ANSWER_BYTES: u64 = 64 * 1024;
 
 /// Posts to one address.
@@ -36,7 +42,7 @@ impl Post {
         Self { agent: config.new_agent(), url, headers, content_type, may_try_again }
     }
 
-    /// Posts a body to `path` behind the address; returns the beginning of the answer.
+    /// Posts a body to `path` behind the address; returns the answer, empty if it is too long.
     ///
     /// # Errors
     /// When nobody answers, or with another status than 2xx; what the answer says is in it. Of kind

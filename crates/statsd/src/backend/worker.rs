@@ -1,8 +1,15 @@
-//! The thread of one backend: takes flushes from its queue, delivers, spools or gives them up.
+//! Runs the thread of one backend: takes flushes from its queue, delivers, spools or gives them up.
 //!
-//! A backend that is away keeps at most [`QUEUE_MAX`] flushes waiting in memory. With a spool the
-//! parts that it did not take are written to disk and sent later, oldest first.
-//! Invariant: each flush is delivered, spooled or counted as lost.
+//! Bound: [`QUEUE_MAX`] flushes wait in memory behind the one that is under way. With a spool the
+//! parts that a backend did not take are written to disk and sent later, oldest first. New flushes
+//! then queue up behind them.
+//! Invariant: each flush that finds a running thread is delivered, spooled or counted as lost; the
+//! last flush waits for room. A part that is refused for good counts as lost, too. Delivered means
+//! that the transport took it.
+//! A thread or a spool that cannot be had is only logged; without its thread a backend takes
+//! nothing and counts nothing.
+//! Never here: forms and transports (`delivery.rs` and the files of each backend), files on disk
+//! (`spool.rs`).
 
 use std::io;
 use std::path::PathBuf;
@@ -82,10 +89,12 @@ impl BackendWorker {
     pub(super) fn push(&self, flush: &Arc<Flush>) {
         let queue = self.queue.lock();
         let Some(queue) = &*queue else { return };
-        if let Err(TrySendError::Full(_)) = queue.try_send(Arc::clone(flush)) {
-            let error = io::Error::other("flushes wait for it, and there is no room for more");
-            note(&self.name, &mut self.status.lock(), &error, true);
-        }
+        let reason = match queue.try_send(Arc::clone(flush)) {
+            Ok(()) => return,
+            Err(TrySendError::Full(_)) => "flushes wait for it, and there is no room for more",
+            Err(TrySendError::Disconnected(_)) => "its thread has ended",
+        };
+        note(&self.name, &mut self.status.lock(), &io::Error::other(reason), true);
     }
 
     /// Hands over the last flush, which waits for room.

@@ -1,4 +1,8 @@
-//! Which characters keys may have, and where a key is written that is not used as it came.
+//! Says which characters keys may have, cleans keys as statsd does, and holds the buffer for them.
+//!
+//! Invariant: bytes of `IN_KEY` are left alone by every flavour; the fast way of `line.rs` relies
+//! on it. Who makes one of them special must change that, too.
+//! Never here: Perl's cleaning (`perl.rs`), tags (`native.rs`, `statsd.rs`).
 
 /// What every flavour leaves alone in a key.
 pub(super) const IN_KEY: [bool; 256] = {

@@ -1,12 +1,14 @@
-//! Lines as Tidegate reads them: statsd's, DogStatsD's up to 1.6, and both ways to pack values.
+//! Reads lines as Tidegate does: statsd's, DogStatsD's up to 1.6, and both ways to pack values.
 //!
 //! `key:1:2|ms` is DogStatsD's way, `key:1|c:2|ms` is statsd's. Their place tells them apart: the
 //! section behind values is their type. What stands behind a `:` in a type or a rate is the next
 //! piece. A member of a set may hold `:`.
 //! Fields follow a type in any order: `@rate`, `#tag,tag:value`, `T` and a time, `c:`, `e:` and
 //! `card:`. Only the first two mean anything here.
-//! Tags become a part of the key, in order and each once: `key;tag=value`, as Graphite writes them
+//! Tags become a part of the key, sorted and each once: `key;tag=value`, as Graphite writes them
 //! (its documentation, "Carbon"). A tag without value is `true`.
+//! Bad are control characters in keys and tags, unknown types, rates of 0 or below or above 1, and
+//! negative times. A gauge with a sign is changed, not set.
 
 use super::dogstatsd;
 use super::key::{KeyBuffer, clean};

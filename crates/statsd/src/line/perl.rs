@@ -1,12 +1,13 @@
-//! Lines as Net::Statsd::Server 0.17 reads them (`Server.pm`, `handle_client_packet`).
+//! Reads lines as Net::Statsd::Server 0.17 does (`Server.pm`, `handle_client_packet`).
 //!
 //! Kept:
 //! - `,` and `=` stay in keys, `/` becomes `_` and a space becomes `-`;
-//! - empty pieces at the end do not exist;
-//! - a counter of 0 counts 1;
+//! - empty pieces at the end do not exist; any unknown type is a counter;
+//! - a counter of `0` counts 1;
 //! - gauges know no deltas, timers know no rates.
 //!
-//! Not kept: a rate of 0 makes the original die; here the line is bad.
+//! Not kept: a rate of 0 makes the original die, and infinities and NaN would spoil a sum; here
+//! such lines are bad.
 
 use super::key::{IN_KEY, KeyBuffer};
 use super::rate::{rate_prefix, scaled};

@@ -1,4 +1,8 @@
-//! Sample rates: how both references cut them out, and what a value stands for by one.
+//! Cuts sample rates out of lines as both references do, and divides values by them.
+//!
+//! Invariant: `scaled` returns a finite number; what would be none is a bad rate. `rate_prefix`
+//! returns a rate above 0, or none; rates above 1 pass, as in the references. Natively they do not
+//! (`native.rs`).
 
 use super::sink::BadReason;
 use crate::number;

@@ -1,7 +1,13 @@
-//! Where what lines say goes: samples, events and checks, and pieces that are bad.
+//! Defines where what lines say goes: samples, events and checks, and pieces that are bad.
 //!
-//! Each flavour reads into a [`SampleSink`]: a table, or what writes down what was read.
-//! Invariant: each piece of a line reaches the sink once, as a sample or as bad with its reason.
+//! Each flavour reads into a [`SampleSink`]: a table, or what writes down what was read. Also here:
+//! [`BadReason`], whose names are labels and words of the status, and the ways in which a gauge
+//! changes.
+//! Invariant: `CountingSink` counts every bad piece that it hands on. Its `pieces`, which both
+//! references use, hands on each piece once, as a sample or as bad. Natively a bad value counts
+//! alone; any other error ends its line, and counts once.
+//! Never here: which lines are bad (`native.rs`, `statsd.rs`, `perl.rs`), counting them
+//! (`table.rs`).
 
 use super::dogstatsd::Notice;
 use super::key::KeyBuffer;

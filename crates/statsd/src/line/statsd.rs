@@ -1,13 +1,13 @@
-//! Lines as statsd 0.9 reads them (`stats.js`, `lib/helpers.js`).
+//! Reads lines as statsd 0.9 does (`stats.js`, `lib/helpers.js`).
 //!
 //! Kept:
 //! - any unknown type is a counter, and a type is checked before it is trimmed;
 //! - `a:1|c:5|ms` is two samples;
-//! - tags become a part of the key;
+//! - tags become a part of the key, in the order in which they come;
 //! - a rate such as `@2e-1` passes and counts as 2.
 //!
 //! Not kept: some rates pass the original's check, and then crash it (`@ 1`) or make a sum infinite
-//! (`@0`). Here such lines are bad.
+//! (`@0`). Here such lines are bad, as are numbers that are not finite.
 
 use super::key::{KeyBuffer, clean};
 use super::rate::{rate_prefix, scaled};

@@ -1,6 +1,8 @@
 //! Reads Prometheus' text format 0.0.4 as far as a plug-in needs it: families with their samples.
 //!
-//! Lines that say nothing are passed over; times behind values too.
+//! A family begins with its `# TYPE`; samples belong to the last one if their names begin with its
+//! name. Lines that say nothing, or are malformed, are passed over; times behind values too.
+//! Plain data. Never here: fetching the page and what Munin makes of it (`munin.rs`).
 
 /// A page's families, in its order.
 #[derive(Debug, Default)]

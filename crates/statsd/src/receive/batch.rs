@@ -3,8 +3,10 @@
 //! `recvmmsg` fills up to [`SLOTS`] buffers; with `UDP_GRO` a buffer may hold a train of datagrams
 //! of one sender, which is cut here. `SO_RXQ_OVFL` says with each datagram how many the socket has
 //! dropped so far (socket(7), udp(7), recvmmsg(2)).
+//! Also here: setting a socket option, and asking for the drops without a datagram (`SO_MEMINFO`).
 //! Invariants: during a call the headers point into buffers of the same batch; only bytes that the
 //! kernel has written are shown.
+//! Never here: which options a socket gets, and adding up drops, which wrap (`datagrams.rs`).
 #![expect(unsafe_code, reason = "system calls without a safe wrapper")]
 
 use std::io;

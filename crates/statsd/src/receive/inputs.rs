@@ -1,4 +1,12 @@
-//! The inputs of a server: bound before anything else starts, and looked at while they are read.
+//! Binds the inputs of a server before anything else starts, and shows how they do while they are
+//! read.
+//!
+//! Invariant: all inputs are bound, or the start fails. A UDP port that several sockets are to
+//! share must be free before. Another server could share it, too, and would get some of the
+//! samples.
+//! [`BoundInputs`] is split in two: [`Inputs`] for those who look, `Streams` for the thread that
+//! reads.
+//! Never here: reading (`datagrams.rs`, `streams.rs`).
 
 use std::net::UdpSocket;
 use std::sync::Arc;

@@ -1,4 +1,7 @@
-//! When something last came in, which receivers note for each batch.
+//! Remembers when something last came in, which receivers note for each batch.
+//!
+//! Before the first batch the start counts. It is one number without a lock, so of two receivers at
+//! once either may win.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};

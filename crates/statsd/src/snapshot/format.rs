@@ -1,11 +1,14 @@
-//! A snapshot's bytes: a line that names format and version, records in MessagePack, a checksum.
+//! Writes and reads a snapshot's bytes: a line that names format and version, records, a checksum.
 //!
 //! 1. `tidegate statsd snapshot 1` and a line feed;
-//! 2. one [`SnapshotHead`];
+//! 2. one [`SnapshotHead`], and all that follows it, in MessagePack;
 //! 3. [`Record`]s, of which the last is [`Record::End`];
 //! 4. the XXH3 hash (64 bits, seed 0, little endian) of all bytes before it.
 //!
-//! Invariant: nothing of a file is shown unless its checksum is right and it ends where it says.
+//! Invariant: no record is shown unless the checksum is right. What is wrong behind that is found
+//! on the way: whoever must not take over a part reads the file twice, as `snapshot.rs` does. A
+//! change of any type here is a new version.
+//! Never here: what is kept and when (`snapshot.rs`).
 
 use std::borrow::Cow;
 use std::fs::File;

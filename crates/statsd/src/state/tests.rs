@@ -42,11 +42,11 @@ fn what_can_change_is_in_force_and_what_cannot_is_named_and_stays() {
     for round in 1..4 {
         let text = r#"{"percentiles": [50, 99], "idle_timeout": "never", "prefix": "own",
                        "flush": "2h",
-                       "listen": ["udp:127.0.0.1:1"], "spool_dir": "elsewhere",
+                       "listen": ["udp:127.0.0.1:1"], "spool_dir": "elsewhere", "trains": true,
                        "names_bytes_max": "1MB", "management": "127.0.0.1:1"}"#;
         let text = text.replace("99", &format!("{}", 90 + round));
         let stuck = state.config.leave(plan(&text));
-        assert_eq!(stuck, ["listen", "management", "flush", "spool_dir"]);
+        assert_eq!(stuck, ["listen", "trains", "management", "flush", "spool_dir"]);
         let version = state.config.version();
         state.apply_reloaded();
         assert_eq!(state.config.version(), version + 1);

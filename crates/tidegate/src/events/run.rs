@@ -56,7 +56,7 @@ pub(super) fn command(
     let mut signals = EndSignals::install()?;
     let specs = specs(&plan, once.is_some());
     // Not waited for at the end: a build that dies leaves nothing behind.
-    let builds = if once.is_some() { None } else { profile_build::schedule(&plan) };
+    let builds = if once.is_some() { None } else { profile_build::schedule(&plan)? };
     let last_build = builds.as_ref().map(BuildScheduler::last_build);
     let last_build = move || last_build.as_ref().map_or(Value::Null, |last| json!(last.outcome()));
     let entries = specs.iter().map(PipelineSpec::entry).collect();

@@ -1,7 +1,7 @@
 //! Reads times of the command line: a date and as much of a time of day as matters.
 //!
 //! What is missing is taken as the beginning, and a time without an offset is in UTC. A full RFC
-//! 3339 time keeps its offset. Numbers must be written in full: `2026-11-2` is read as 21 November.
+//! 3339 time keeps its offset. Numbers must be written in full: `2026-11-2` is no time.
 //! Invariant: times are microseconds since the Unix epoch, and `between` is never empty. Without
 //! bounds it is all of time.
 //! Never here: spans such as `6h`, which `query` and `lab report` read themselves.
@@ -19,8 +19,11 @@ const REST: &str = "0000-01-01T00:00:00";
 /// When it is none.
 pub(crate) fn micros(text: &str) -> Result<u64> {
     let whole = match REST.get(text.len()..) {
-        Some(rest) => format!("{text}{rest}Z"),
-        None => text.to_owned(),
+        // What is missing must begin where a number ends.
+        Some(rest) if rest.is_empty() || rest.starts_with(['-', 'T', ':']) => {
+            format!("{text}{rest}Z")
+        }
+        _ => text.to_owned(),
     };
     let or_utc = || exchange::parse_rfc3339(format!("{whole}Z").as_bytes());
     match exchange::parse_rfc3339(whole.as_bytes()).or_else(or_utc) {
@@ -40,3 +43,6 @@ pub(super) fn between(since: Option<&str>, until: Option<&str>) -> Result<Range<
     ensure!(from < to, "nothing is between `--since {}` and `--until {}`", words().0, words().1);
     Ok(from..to)
 }
+
+#[cfg(test)]
+mod tests;

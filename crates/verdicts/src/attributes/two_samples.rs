@@ -1,6 +1,12 @@
-//! Tests of two samples: shares by Fisher, numbers by Kolmogorov and Smirnov.
+//! Compares two samples: shares by Fisher's test and Newcombe's interval, numbers by their
+//! distance.
 //!
-//! Invariant: p-values are exact or err on the safe side.
+//! The distance is Kolmogorov and Smirnov's, with the threshold at which it is largest.
+//! Invariant: p-values are in 0..=1. Fisher's is exact, the smaller tail doubled. That of the
+//! distance is Kolmogorov's law with Stephens' correction: an approximation for small samples, too
+//! large with ties.
+//! Failure: `None` where a sample of numbers is empty or no value tells them apart. Both must
+//! ascend, which the caller, `attributes.rs`, sees to.
 
 use statrs::distribution::{ContinuousCDF, Normal};
 use statrs::function::factorial::ln_binomial;

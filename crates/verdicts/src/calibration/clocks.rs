@@ -1,7 +1,10 @@
-//! How far "locked" is to be trusted: false alarms on calls without a clock, and ticks that are
+//! Counts how far "locked" is to be trusted: false alarms on calls without a clock, and ticks
 //! found.
 //!
-//! Invariant: as in the tables of combs, sets are drawn from seeds fixed here.
+//! Calls begin at random, one after the other, at a fixed rate, or in a queue; four kinds of
+//! lengths take turns. A tick of 100 ms is found if the period is within 1 %.
+//! Invariant: as in the tables of combs, sets are drawn from seeds fixed here. Intervals of the
+//! period and the cost of a tick are not counted.
 
 use std::ops::Range;
 

@@ -1,13 +1,15 @@
-//! Combs that a fixed rate of sending makes by itself.
+//! Decides whether a comb was made by a fixed rate of sending, and not by a timer.
 //!
 //! When a target pauses, calls that are sent every 10 ms wait 10 ms less each. A histogram that is
 //! corrected for coordinated omission has the same ramp. Two things tell such a comb from a
-//! timer's:
+//! timer's, and either is enough:
 //! - in the order of the calls it goes down from tooth to tooth and jumps up; calls without a
-//!   memory go either way alike;
-//! - in any order its calls are a whole number of intervals apart, to the last digit.
+//!   memory go either way alike. Intervals of 1/8 to 8 quanta are tried;
+//! - in any order its calls are a whole number of intervals apart, to a millionth of the quantum or
+//!   a thousandth of the clock's step. That is not asked where teeth are too narrow, or calls too
+//!   crowded, for such a distance to tell.
 //!
-//! Invariant: a comb is refused by what it is made of, never by how faint it is.
+//! Invariant: the evidence for the comb is not looked at, so a faint one is refused no sooner.
 
 use super::fit::CombLine;
 use crate::quantiles::Sorted;

@@ -1,7 +1,14 @@
-//! The comb search on one sample: candidates, teeth, null, the other half, the fit.
+//! Searches one sample for a linear comb: candidates, teeth, null, the other half, the fit.
 //!
-//! Invariant: what is found has three occupied teeth of five calls each, and a p-value against the
-//! smooth null. Every draw of the null is searched in the same way.
+//! Each stage can end the search with `None`. `spectrum.rs` proposes spacings, `teeth.rs` scores
+//! them, `fit.rs` fits the line, `backlog.rs` refuses ramps. `null.rs` draws smooth samples for
+//! `p`. Random halves give `p_confirmed`.
+//! Invariant: what is found has three occupied teeth of five calls each, and p at most `p_max`.
+//! Every draw of the null is scored in the same way; fit and ramps only refuse more. Samples of
+//! more values than the frame has bins are searched and drawn bin by bin.
+//!
+//! `p` is that of this search; `distribution.rs` multiplies it by the number of searches. Combs
+//! that double are in `geometric.rs`.
 
 use super::backlog;
 use super::fit::{self, CombLine};

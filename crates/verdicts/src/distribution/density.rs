@@ -1,8 +1,13 @@
-//! A kernel density on a grid: binned once, smoothed at any bandwidth by one Fourier transform.
+//! Bins values on a grid, and smooths them at any bandwidth by one Fourier transform.
 //!
+//! Also counts the modes of a density, finds the critical bandwidth for k modes, and finds `peaks`
+//! of any curve. `null.rs`, `silverman.rs`, `modes.rs` and `tail.rs` use it.
 //! Source: Silverman, "Kernel density estimation using the fast Fourier transform", 1982.
-//! Invariant: the cost of smoothing does not depend on the number of values: a million are as quick
-//! as a hundred. The grid is padded threefold, so kernels as wide as the data do not wrap around.
+//! Invariant: once binned, smoothing costs the same for a million values as for a hundred. The grid
+//! has three widths of padding, so a kernel as wide as the data wraps round by about 1 % of its
+//! height. Values beyond the grid count at its ends.
+//!
+//! Never here: which bandwidth is right, and whether a mode holds enough calls (`silverman.rs`).
 
 use std::f64::consts::TAU;
 use std::sync::Arc;

@@ -1,11 +1,14 @@
-//! Hartigans' dip: how far a sample is from the nearest distribution with one hump (J. A. and P. M.
-//! Hartigan, "The Dip Test of Unimodality", Annals of Statistics, 1985), written from the paper.
+//! Computes Hartigans' dip of a sample and its p-value (J. A. and P. M. Hartigan, "The Dip Test of
+//! Unimodality", Annals of Statistics, 1985), written from the paper.
 //!
-//! The nearest unimodal distribution is the greatest convex minorant left of a modal interval, and
-//! the least concave majorant right of it. The interval shrinks until it cannot be bettered.
+//! The dip is how far a sample is from the nearest distribution with one hump. That is the greatest
+//! convex minorant left of a modal interval, and the least concave majorant right of it. The
+//! interval shrinks until it cannot be bettered.
 //! p-values are against the uniform distribution, the least favourable one, by a table of draws. So
 //! the test is conservative; it misses humps of a percent or two, which Silverman's test sees.
-//! Invariant: the dip is between 1/(2n) and 1/4.
+//! Invariant: the dip of two or more values is between 1/(2n) and 1/4; of none it is 0. Values must
+//! ascend. p is between 0.001 and 1. Below 15 values the row of 15 is used, above 2,000 that of
+//! 2,000.
 
 /// Levels of the quantiles in [`UNIFORM`].
 const LEVELS: [f64; 8] = [0.5, 0.8, 0.9, 0.95, 0.98, 0.99, 0.995, 0.999];

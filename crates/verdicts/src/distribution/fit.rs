@@ -1,14 +1,16 @@
-//! The quantum with its interval: teeth and background fitted together.
+//! Fits the quantum of a comb with its interval: teeth and background together.
 //!
 //! Within its cell a call is on the tooth (normal around origin + k quanta) or beside it (a smooth
-//! density). This mixture is fitted by expectation and maximisation; only the line through the
-//! teeth is moved by steps of Newton's. Each cell has a share and a density beside the tooth for
-//! itself. With few calls they are drawn towards the share of all and an even density. With one
-//! share for all, and level cells, the line would go through a great smooth hump. Jitter need not
-//! be normal, so the interval is the sandwich: score variance between inverted curvatures (White
-//! 1982). It has Student's quantile for the calls on teeth, and is wider where the likelihood has
-//! another hill within reach.
-//! Invariant: every tooth of a line is `origin` + k `quantum`, k a whole number.
+//! density). This mixture is fitted by expectation and maximisation; steps of Newton's move the
+//! line. Each cell has its own share and density beside the tooth (`fit/cells.rs`). With one share
+//! for all, and level cells, the line would go through a great smooth hump. Jitter need not be
+//! normal, so the interval is the sandwich (White 1982), with Student's quantile. It is wider where
+//! the likelihood has another hill within reach.
+//! [`CombLine`] also places calls on teeth and compares lines, for `distribution.rs`.
+//! Invariant: every tooth of a line is `origin` + k `quantum`, k a whole number. A line that was
+//! fitted has a finite `margin` above 0.
+//! Failure: `None` where all calls are on one tooth, the quantum leaves 0.5 to 1.5 times its start,
+//! or the interval is not finite.
 
 mod cells;
 

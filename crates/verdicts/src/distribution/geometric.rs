@@ -1,8 +1,14 @@
-//! Combs whose teeth double: exponential backoff, SYN retries after 1, 3, 7, 15 s.
+//! Searches for combs whose teeth double: exponential backoff, SYN retries after 1, 3, 7, 15 s.
 //!
-//! On the logarithm to base 2, of the time or of the time plus a second, such teeth are one apart.
-//! So only the offset is searched for.
-//! Invariant: the same teeth, null and confirmation as for linear combs.
+//! On the logarithm to base 2, of the time or of the time plus `added_ms`, such teeth are one
+//! apart. So only the offset is searched for. Of more than 8,192 calls a seeded choice is looked
+//! at.
+//! Invariant: teeth are scored as those of linear combs, against draws of the same null
+//! (`teeth.rs`, `null.rs`). What is found has as many teeth as the caller asks for, `p` at most
+//! `p_max`, and teeth fitted within 3 % of an octave.
+//!
+//! Unlike `comb.rs` it splits a sample once, and a half needs three teeth whatever was asked for.
+//! It refuses neither bent lines nor ramps.
 
 use super::fit;
 use super::null::{self, Smooth};

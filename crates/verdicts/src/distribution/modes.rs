@@ -1,8 +1,11 @@
-//! How many modes, and where: Silverman's test and Hartigans' dip, on the logarithm of the times.
+//! Decides whether times have several modes, and says where each is, on the logarithm of the times.
 //!
-//! A mode is a hump of the density that holds enough calls.
-//! Invariant: of samples with one mode at most one in a hundred is called multimodal, because
-//! either test must reach half a percent. `calibration::modes` counts it.
+//! Silverman's test and Hartigans' dip decide (`silverman.rs`, `dip.rs`). Then humps are added
+//! until k of them are enough, at most eight. Each has its top with a bootstrap interval, its share
+//! and its width.
+//! Invariant: of samples with one mode nominally at most one in a hundred is called multimodal,
+//! because either test must reach half a percent. `calibration::modes` counts it. "Several" needs
+//! two modes that hold enough calls.
 //!
 //! Refuses: modes of less than five calls, or of less than a five-hundredth of all calls.
 

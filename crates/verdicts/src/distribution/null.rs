@@ -1,12 +1,14 @@
-//! What a sample would look like if it were smooth: the null of the comb search, and how many
-//! draws from it a verdict needs.
+//! Draws what a sample would look like if it were smooth, and counts how often draws score as high.
 //!
 //! The null is a smoothed bootstrap on the logarithm of the times, at Silverman's critical
 //! bandwidth for one mode. That is the least smoothing that leaves no second mode, hence no tooth.
-//! Latencies have tails, hence the logarithm: a bandwidth in milliseconds that one outlier widens
-//! would wash out the body. Variance is kept (Silverman, 1981). A large sample is drawn bin by bin,
-//! as Poisson numbers, so that its cost does not grow.
-//! Invariant: draws depend on the seed alone.
+//! A bandwidth in milliseconds, which one outlier widens, would wash out the body. Variance is kept
+//! (Silverman, 1981).
+//! `Smooth` gives a sample, or what each bin expects, from which `comb.rs` draws large samples.
+//! `p_value` stops early: at three exceedances, or after 999 draws without one. `shift` and `ends`
+//! serve the other files of `distribution`.
+//! Invariant: nothing is below the floor that was given. A sample has as many values as the
+//! original; draws come from the caller's stream.
 
 use super::density::{BINS, Grid};
 use super::spectrum::Frame;

@@ -1,14 +1,15 @@
-//! Whether calls end in step with a clock, whenever they began.
+//! Decides whether calls end in step with a clock, whenever they began, and what the tick costs.
 //!
 //! The statistic is Rayleigh's on the moments of the ends: S = 2 |Σ z|² / Σ |z|². Here z is the sum
-//! of the phases of a bout: calls close together in time have something in common, and count once.
-//! Without a lock S is twice an exponential number.
+//! of the phases of a bout: calls close together have something in common, and count once. Without
+//! a lock S is twice an exponential number.
 //! How long they have it in common cannot be known. A queue before a worker of even pace keeps step
-//! with itself until it is empty, and with nothing after that. So bouts are cut in three ways
-//! ([`Bouts`]), and a clock must show in each.
+//! with itself until it is empty. So bouts are cut in three ways ([`Bouts`]), and a clock must show
+//! in each. `search` multiplies p by the periods tested; `in_step` tests one.
 //! A probe that sends at fixed intervals is in step by itself, and so is a client that sends when
 //! the last answer came. So nothing is said where the calls *began* in step with the same period.
-//! Invariant: nothing is said without the times of the calls, or of fewer than [`BOUTS_MIN`] bouts.
+//! Invariant: a clock needs [`BOUTS_MIN`] bouts by every cut. `in_step` denies one by the closest
+//! cut alone. Without the times of the calls it is `None`.
 
 use std::f64::consts::TAU;
 

@@ -1,12 +1,16 @@
-//! In which steps the times were written down: whole milliseconds, the buckets of a histogram.
+//! Finds in which steps the times were written down, and spreads each value over its step.
 //!
 //! A recorder that rounds makes a comb by itself. Its steps betray themselves by exactness, while
 //! real timers jitter:
-//! - all differences are whole multiples of one number: values are rounded;
-//! - they are so within each octave: an HDR histogram, or a fixed number of digits;
+//! - all differences are whole multiples of one number: values are rounded. It is at most 20 ms, or
+//!   a tenth of a second or a second;
+//! - they are so within each octave, in steps that widen: an HDR histogram, or a fixed number of
+//!   digits;
 //! - all ratios are powers of one number: logarithmic buckets.
 //!
-//! Invariant: values that show no such step are left as they are.
+//! Invariant: values that show no such step, or fewer than three different values, are `Fine` and
+//! left as they are. A dithered value moves by half a step at most, and is not negative.
+//! Never here: whether the step is worth a word (`distribution.rs`).
 
 use crate::random::Draw;
 

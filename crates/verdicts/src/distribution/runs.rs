@@ -1,8 +1,12 @@
-//! Calls that are one event: waiters of one fetch, a burst that met one pause.
+//! Takes runs of like neighbours for one call each: waiters of one fetch, a burst that met one
+//! pause.
 //!
-//! Eight calls that share a fetch end together, and are one piece of evidence, not eight. Where
-//! neighbours in the order of the calls are alike, each run of like ones is taken as one call.
-//! Invariant: calls in an order without memory are left as they are.
+//! Eight calls that share a fetch end together, and are one piece of evidence, not eight. A run is
+//! replaced by its median.
+//! Invariant: values are left as they are unless neighbours correlate by 3.5 standard errors or
+//! more. Calls in an order without memory do so once in some thousands of samples.
+//!
+//! Bursts that a probe made itself are thinned in `bursts.rs`, by their number.
 
 use crate::quantiles::Sorted;
 

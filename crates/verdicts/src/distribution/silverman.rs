@@ -1,12 +1,15 @@
-//! Silverman's test of whether a sample has more than k modes (Silverman, "Using kernel density
-//! estimates to investigate multimodality", 1981).
+//! Tests whether a sample has more than k modes (Silverman, "Using kernel density estimates to
+//! investigate multimodality", 1981).
 //!
 //! The critical bandwidth is the least smoothing that leaves k modes. When smooth samples of k
 //! modes rarely need as much, there are more. Only humps that hold calls are counted: in a tail
 //! each straggler is a bump, and would decide the bandwidth. Hall and York keep tails away by an
 //! interval instead ("On the calibration of Silverman's test", 2001). A mode of few calls would
 //! fall out of it.
-//! Invariant: sample and draws are counted alike, on a grid that has room for the draws' tails.
+//! `calibrated` turns the raw p of one mode into that which is compared; for more modes raw
+//! p-values are used. `tops` and `valley` serve `modes.rs`.
+//! Invariant: sample and draws are counted alike, on a grid that has room for the draws' tails. At
+//! most [`MODES_DRAWS`] samples are drawn.
 
 use super::density::{BINS, Density, Grid, peaks};
 use super::null::ends;

@@ -1,10 +1,13 @@
-//! Which spacings are worth a look: the periodogram of a sample, harmonics added up.
+//! Proposes which spacings are worth a look: the periodogram of a sample, harmonics added up.
 //!
-//! One Fourier transform of a fine histogram gives S(f) = 2/n |Σ exp(2πi f x)|² at all frequencies.
-//! Each fundamental then gets the H statistic, max over m of Z²ₘ − 4m + 4. Here Z²ₘ adds S over the
-//! first m harmonics (de Jager, Raubenheimer and Swanepoel, 1989). Narrow teeth are seen by many
-//! harmonics, wide ones by the first. The offset is free.
-//! Invariant: this ranks, and decides nothing; `teeth` judges what it proposes.
+//! One Fourier transform of a fine histogram gives S(f) = 2/n |Σ exp(2πi f x)|² at every half cycle
+//! per frame. Each fundamental then gets the H statistic, max over m of Z²ₘ − 4m + 4. Here Z²ₘ adds
+//! S over the first m harmonics, eight at most (de Jager, Raubenheimer and Swanepoel, 1989). Narrow
+//! teeth are seen by many harmonics, wide ones by the first. The offset is free. The same is done
+//! under Hann's window, which mutes the edges of a large sample.
+//! [`Frame`] also bins values, for `comb.rs` and `null.rs`.
+//! Invariant: this ranks, and decides nothing; `teeth.rs` and `phase_lock.rs` judge. At most 15
+//! spacings are proposed, each of 1.7 cycles or more. Values outside the frame are in no bin.
 
 use std::sync::Arc;
 

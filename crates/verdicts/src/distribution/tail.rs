@@ -1,6 +1,11 @@
-//! Where the slow calls begin, so that a comb among them is searched for on its own.
+//! Finds where the slow calls begin, so that a comb among them is searched for on its own.
 //!
-//! Invariant: a tail has enough calls for a comb, and is not nearly everything.
+//! That is the first deep valley after the highest hump of the logarithms, else the 90th percentile
+//! of 300 calls or more.
+//! Invariant: at least 15 calls are above the cut, enough for a comb, and less than 95 % of all.
+//! Without such a cut there is none.
+//!
+//! Never here: the slow calls of `split.rs`, which steps and attributes are judged by.
 
 use super::density::{Grid, peaks};
 use super::null::{ends, shift};

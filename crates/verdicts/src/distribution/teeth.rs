@@ -1,12 +1,15 @@
-//! Whether a spacing is a comb: teeth counted one by one, the two largest left out of the evidence.
+//! Scores whether a spacing is a comb, by its teeth counted one by one.
 //!
 //! The sample is cut into cells of one spacing each. Within a cell calls stand in the window around
-//! its tooth or beside it. One hump that is narrow against the spacing fills the window of its
-//! cell, and two humps fill two: neither is a comb. So the two cells with the largest excess only
-//! say where the teeth should be. The score is the binomial tail of the calls in the windows of all
-//! other cells. A density that is smooth at the scale of the spacing fills the window as its width
-//! says, whether it has one hump or two.
-//! Invariant: a comb has at least three occupied teeth of at least five calls each.
+//! its tooth or beside it. A narrow hump fills the window of its cell, and two humps fill two:
+//! neither is a comb. So the score is the binomial tail of the calls in the windows without the
+//! largest cell. It is capped at 4.5 nats over that without the two largest. A density that is
+//! smooth at the scale of the spacing fills the window as its width says.
+//! Invariant: what `combs` returns has three occupied teeth of `tooth` calls each, and few holes;
+//! `refined` keeps that. Callers choose `tooth`: five for a whole sample, two for a half. `folded`
+//! and `cut` count cells whatever they hold.
+//!
+//! `spectrum.rs` proposes the spacings; whether a score is beyond chance is for `null.rs`.
 
 /// Phases told apart.
 const PHASES: usize = 128;

@@ -1,4 +1,9 @@
-//! Timers that people have met before, by their period: a hint beside a verdict, never evidence.
+//! Names the known timer whose period is nearest to one that was found: a hint, never evidence.
+//!
+//! A row is a period in milliseconds and the software that has it by default. One may be added
+//! where a manual or a source gives the period; rows ascend, and the nearest by ratio wins.
+//! Invariant: a period further than 6 % (of logarithms) from every row gives `None`. No verdict may
+//! be decided by this table; `verdict.rs` shows it in `nearest`.
 
 /// A period in milliseconds and who is known to have it.
 struct KnownTimer {

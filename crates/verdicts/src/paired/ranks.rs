@@ -1,8 +1,15 @@
-//! The null distributions of rank tests: exact by counting for small samples, normal beyond.
+//! Computes p-values of the two rank tests, and the ranks that bound 95 % intervals of a shift.
 //!
-//! Ranks are doubled: the mean rank of tied values is then a whole number, and the exact
-//! distribution can be counted with ties, too.
-//! Invariant: p-values are two-sided and at most 1.
+//! p-values are exact up to 120 pairs (signed-rank) or 60 calls in all (rank-sum), ties included.
+//! Beyond they are normal, with corrections for ties and for continuity. Callers pass values; ranks
+//! are doubled inside, so that the mean rank of tied values is a whole number. Zeros are ranked and
+//! then drop out (Pratt).
+//! `signed_cut` and `sum_cut` depend on sizes only: they count ranks 1 to n, as if there were no
+//! ties.
+//! Invariant: p-values are two-sided and at most 1. A cut is at least 1; it is `None` where so few
+//! values have no 95 % interval.
+//!
+//! The shift itself is found in `sums.rs`.
 
 use statrs::distribution::{ContinuousCDF, Normal};
 

@@ -1,10 +1,12 @@
-//! The k-th smallest of all pairwise sums, without writing them down.
+//! Finds the k-th smallest of all pairwise means or differences, without writing them down.
 //!
-//! Counting the sums up to a bound takes one walk over sorted values. The bound is bisected over
-//! the bit patterns of floating-point numbers, which ends after 64 walks on the very sum that is
-//! sought. (Counting instead of Monahan's random pivots, "Algorithm 616", 1984: no luck, same
-//! order.)
-//! Invariant: memory does not grow with the number of sums.
+//! [`Walsh`] are the means of any two values, [`Gaps`] the differences of two samples; values must
+//! ascend. Counting those up to a bound takes one walk. The bound is bisected over the bit patterns
+//! of floating-point numbers, which ends after 64 walks on the very value that is sought. (Counting
+//! instead of Monahan's random pivots, "Algorithm 616", 1984: no luck, same order.)
+//! Invariant: memory is constant, and a rank takes 64 walks at most. It must be in 1..=`len`.
+//!
+//! Which ranks bound an interval is in `ranks.rs`.
 
 /// A set of sums of which each is counted, never stored.
 pub(super) trait Pairs {

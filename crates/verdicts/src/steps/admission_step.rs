@@ -1,11 +1,14 @@
-//! The step in which the server admits calls: those that arrive during a pause wait there.
+//! Decides whether pauses from outside explain that one step has more slow-downs than its share.
 //!
-//! What strikes from outside lasts. It slows the calls under way, each in the step that it is in.
-//! It also slows those that arrive meanwhile, in the step in which the server would take them up. A
-//! stop of 200 ms before calls of 20 ms is met there ten times as often as on the way. So many
-//! slow-downs do not blame that step.
+//! It is the step in which the server admits calls: the first, `wait`, or what no step covers. What
+//! strikes from outside lasts. It slows the calls under way, each in the step that it is in. Those
+//! that arrive meanwhile wait where the server would take them up. A stop of 200 ms before calls of
+//! 20 ms is met there ten times as often as on the way.
+//! Invariant: a step is excused up to the one-sided 99 % bound of what such pauses would give it.
+//! Without slow-downs elsewhere none is.
 //!
-//! Invariant: only looked at where the other steps say "outside" by themselves.
+//! `steps.rs` asks only where the other steps say "outside" by themselves, and excuses one step at
+//! most.
 
 use crate::series::Series;
 

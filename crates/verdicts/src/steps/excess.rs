@@ -1,11 +1,15 @@
-//! What each step adds to slow calls: its mean in slow calls less its mean in typical ones.
+//! Computes what each step adds to slow calls: its mean in slow calls less its mean in typical
+//! ones.
 //!
-//! The interval is that of a sum of influences (Hampel, "The influence curve and its role in robust
-//! estimation", 1974). Quantiles of the same calls decide which are slow or typical, so one more
-//! stall changes what the others are compared with. A bootstrap within the slow calls forgets that:
-//! its intervals had the truth 66 to 90 times in a hundred, not 95.
+//! Also a step's part of the whole, and 95 % intervals of both. They are those of a sum of
+//! influences (Hampel, "The influence curve and its role in robust estimation", 1974). Quantiles of
+//! the same calls decide which are slow or typical, so one more stall changes what the others are
+//! compared with. A bootstrap within the slow calls forgets that: its intervals had the truth 66 to
+//! 90 times in a hundred, not 95.
+//! Invariant: means are linear, so excesses of columns that add up to the call add up to its
+//! excess, but for rounding. Without a slow or a typical call the excess is 0, not absent.
 //!
-//! Invariant: means are linear, so the steps' excesses add up to the whole's.
+//! `columns.rs` makes the columns, `split.rs` the choice of calls.
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 

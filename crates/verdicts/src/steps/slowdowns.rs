@@ -1,14 +1,15 @@
-//! Slow-downs: how often a step took far longer than it usually does.
+//! Counts slow-downs: how often each step took far longer than it usually does, and for how long.
 //!
 //! A slow-down of step s in call i is d > m + τ, where m is the step's median. τ is the largest of:
 //! - six robust standard deviations (1.4826 times the median distance from the median);
-//! - the distance beyond which an exponential tail leaves a tenth of a call in the whole series:
-//!   jitter with a long tail is no slow-down. The tail goes through the median and the upper
-//!   quartile;
+//! - the distance beyond which an exponential tail leaves a tenth of a call, over all steps: jitter
+//!   with a long tail is no slow-down. The tail goes through the median and the upper quartile;
 //! - a fifth of what slowed-down calls as a whole usually lose: less does not make calls slow. The
-//!   same two rules find those calls.
+//!   same two rules find those calls; if there are none, no step has a slow-down.
 //!
 //! Invariant: a step's exposure is the time spent there, with its median in place of a slow-down.
+//! It is at least 1/10,000 of all exposure, so that no share is 0.
+//! Never here: what the counts mean, which `steps.rs` tests.
 
 use crate::quantiles::Sorted;
 

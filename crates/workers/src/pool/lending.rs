@@ -1,11 +1,13 @@
-//! Which worker is lent next, and which requests wait: the counts behind a pool, without its lock.
+//! Chooses which worker is lent next and which request is served next, for a pool that holds the
+//! lock.
 //!
-//! Of several free workers the one that was used last is lent. Its memory and caches are warm, and
-//! the others' pages stay shared with their parent. Workers wear out one after the other instead of
-//! all at once. With `concurrency` above 1 the worker with the fewest loans comes first.
-//!
-//! Invariants: a request that came earlier is served earlier; nobody waits while the pool is
-//! unavailable. Refuses: to wake anyone, which is the pool's part.
+//! The worker with the fewest loans comes first, and among those the one that was used last. Its
+//! memory and caches are warm, and the others' pages stay shared with their parent. So workers wear
+//! out one after the other instead of all at once.
+//! Invariants: the request that waits longest is taken first. When the pool becomes unavailable the
+//! queue is emptied; `pool.rs` lets nobody in after that, nor past those who wait, nor beyond
+//! `queue_max`.
+//! Refuses: to wake anyone, which is done in `pool.rs`.
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -18,6 +18,18 @@ fn an_end_reported_before_its_abandonment_counts_for_it() {
 }
 
 #[test]
+fn the_end_of_the_canary_is_none_of_a_loan() {
+    let mut slot = slot(1);
+    slot.owes_canary = true;
+    slot.lend(1);
+    assert_eq!(slot.free(), None);
+    slot.settle(LoanEnd::Abandoned, Instant::now());
+    assert_eq!((slot.loans, slot.abandoned), (1, 1), "the worker is still at it");
+    assert_eq!(slot.free(), None);
+    assert_eq!((slot.loans, slot.abandoned), (0, 0));
+}
+
+#[test]
 fn an_end_reported_while_idle_counts_for_nothing() {
     let mut slot = slot(1);
     assert_eq!(slot.free(), None);

@@ -1,7 +1,9 @@
-//! What can be done about the processes of a pool: the words between decisions and their execution.
+//! Names what can be done about the processes of a pool: the words between decisions and execution.
 //!
-//! Invariant: an action is plain data that names processes by their numbers. Executing one whose
-//! process has ended meanwhile does nothing.
+//! Rules, deadlines, messages and commands return actions; `execute.rs` does them.
+//! Invariant: plain data that names processes by their numbers, so a test can compare it. An action
+//! may come too late: `execute.rs` skips one whose worker has ended.
+//! Also here: [`Complaint`], an incident before it has a date.
 
 use std::path::PathBuf;
 use std::time::Instant;

@@ -1,7 +1,9 @@
-//! What the commands of pool and operator mean.
+//! Says what the commands of requests and operators mean for a pool.
 //!
 //! Invariant: as in [`super::messages`], a command is noted in the state, and what else it asks for
-//! is returned as actions. Refuses: `reload`, for which files are looked at: the supervisor does.
+//! is returned as actions. Of several abandoned requests of a worker only the first deadline is
+//! kept.
+//! Refuses: `Reload`, for which files are looked at; `supervisor.rs` does that.
 
 use std::time::Instant;
 

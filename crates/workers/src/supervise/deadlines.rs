@@ -1,8 +1,12 @@
-//! Which deadlines of a pool's processes are over, and what follows.
+//! Finds the deadlines of a pool's processes that are over, and says what follows.
 //!
-//! Invariants: everything that a process is waited for has a deadline here; what does not end when
-//! told to is killed. As in [`super::decide`] nothing is changed: [`overdue`] and [`pings`] read
-//! the state and ask for actions.
+//! [`overdue`] looks at every stage with a deadline (`fleet.rs`), at the age of workers, at
+//! abandoned requests and at the end of the pool. It also says when a start has proved sound.
+//! [`pings`] asks the processes that ought to answer, and ends the silent ones.
+//! Invariant: as in [`super::decide`] nothing is changed. A worker that does not leave gets
+//! SIGTERM, then SIGKILL; preload processes and parents get SIGKILL. What was killed is waited for
+//! without a deadline, until the pool ends.
+//! Never here: the bounds (`timeouts.rs`), and waits for last words (`processes.rs`, `reaper.rs`).
 
 use std::time::Instant;
 

@@ -1,16 +1,19 @@
-//! What is to be done about a pool, decided from the whole picture after each event.
+//! Decides what is to be done about a pool, from the whole state, after each event.
 //!
-//! Each rule reads the state and asks for actions. [`rules`] gives the rules in order; each sees
-//! what the actions of the rules before it have changed. In short:
+//! [`rules`] gives the rules in order; each sees what the actions of the rules before it have
+//! changed. While the pool runs:
 //!
-//! * A candidate whose first worker has answered is in service.
-//! * A request or a loss begins a new generation, which is tried with one worker first.
+//! * A request or a loss begins a new generation. It is tried with one worker, and promoted when
+//!   that serves.
 //! * The generation in service has as many workers as planned, and one more while a worn one waits
-//!   for its successor.
-//! * Surplus workers leave, those of old generations first.
-//! * A process that holds nothing any more ends.
+//!   for its successor. With memory short, the worn one leaves first.
+//! * Surplus workers leave, those of old generations first. A process that holds nothing any more
+//!   ends.
+//! * Requests may wait unless starts fail and nobody serves.
 //!
+//! While it ends, nothing is tried or started, and workers finish what they have.
 //! Invariant: rules are pure. They change nothing, start nothing, log nothing and read no clock.
+//! Never here: deadlines and pings (`deadlines.rs`), doing it (`execute.rs`).
 
 use std::time::Instant;
 

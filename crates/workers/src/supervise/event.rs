@@ -1,7 +1,8 @@
-//! What happens to the processes of a pool, as its supervisor is told by the tasks that watch them.
+//! Names what happens to the processes of a pool, as the tasks that watch them tell the supervisor.
 //!
-//! Invariant: an event says what has happened and not what follows. Refuses: to wait; a channel
-//! that is full makes whoever reports wait instead.
+//! Invariant: an event says what has happened and not what follows. The channel holds 64
+//! (`supervise.rs`); whoever reports more waits.
+//! Never here: commands of the pool, which have a channel of their own (`command.rs`).
 
 use tokio::net::unix::OwnedWriteHalf;
 

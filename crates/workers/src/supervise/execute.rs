@@ -1,8 +1,11 @@
-//! Executes actions: the one place where the processes of a pool are started, told and ended.
+//! Executes actions: starts processes, tells them what to do, ends them, and notes it in the state.
 //!
-//! Invariants: an action changes the state together with the process, so that the next decision
-//! sees what was done. A process that cannot be started counts as a failed start. Refuses: to
-//! decide. What no action asks for is not done.
+//! Invariants: an action changes the state together with the process, so that the next rule sees
+//! what was done. A process that cannot be started counts as a failed start, and ends the list of
+//! actions. An action on a worker that has ended does nothing.
+//! Also here: reading a worker's memory, and the draw that spreads `requests_max` by a tenth.
+//! Refuses: to decide what is to be done. How is decided here: an interrupted worker with other
+//! requests drains before it is killed.
 
 use std::io;
 use std::sync::Arc;
@@ -114,11 +117,11 @@ impl Executor {
                 self.pool.with(worker, |slot| slot.answered = now);
             }
             Action::ClearSuspicion { worker } => self.pool.change(worker, WorkerSlot::clear),
-            Action::EndAbandoned { worker } => {
-                if self.pool.free(worker) == Some(0) {
-                    forget_abandoned(state, worker);
-                }
-            }
+            Action::EndAbandoned { worker } => match self.pool.free(worker) {
+                Some(0) => forget_abandoned(state, worker),
+                Some(_) => {}
+                None => note_canary_ended(state, worker),
+            },
             Action::Wear { worker, reason } => state.wear(worker, reason),
             Action::MakeRoom { worker } => {
                 let pool = self.pool.name();
@@ -268,7 +271,8 @@ impl Executor {
         contact.answered = contact.pings;
         let plan = &self.pool.plan;
         let requests_max = plan.requests_max.map(|max| jittered(max, &mut self.random));
-        let slot = WorkerSlot::new(id, socket.as_path().into(), plan.concurrency, requests_max);
+        let mut slot = WorkerSlot::new(id, socket.as_path().into(), plan.concurrency, requests_max);
+        slot.owes_canary = plan.canary.is_some() && !worker.has_ended_canary;
         let seconds = now.duration_since(worker.began.instant).as_secs_f64();
         let (pid, generation) = (contact.pid, worker.generation);
         tracing::info!(pool = plan.name, worker = id, pid, generation, seconds, "in service");
@@ -384,6 +388,13 @@ fn fail_loading(state: &mut State, process: ProcessName, complaint: Complaint) {
 fn forget_abandoned(state: &mut State, worker: u64) {
     if let Some(worker) = state.workers.get_mut(worker) {
         worker.abandoned_deadline = None;
+    }
+}
+
+/// A worker that is not lent yet has no connection but the canary's.
+fn note_canary_ended(state: &mut State, worker: u64) {
+    if let Some(worker) = state.workers.get_mut(worker) {
+        worker.has_ended_canary = true;
     }
 }
 

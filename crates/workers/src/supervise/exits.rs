@@ -1,7 +1,10 @@
-//! What the end of a process means for its pool.
+//! Says what the end of a process means for its pool.
 //!
-//! Invariant: what follows is noted at once; how the process ended is found out later and changes
-//! nothing any more. Refuses: exit statuses; [`super::reaper`] and [`super::obituary`] have those.
+//! A worker's end counts as a success, a failure in service or a failed start, unless it was
+//! planned. A candidate fails with its parent, and with the preload process that it still waits
+//! for.
+//! Invariant: what follows is noted at once, without the exit status. That comes later
+//! (`reaper.rs`, `obituary.rs`) and changes no decision, only what people are told.
 
 use std::time::Instant;
 

@@ -1,10 +1,12 @@
-//! What is known of each process of a pool: plain data, without handles.
+//! Defines what is known of each process of a pool: plain data, without handles.
 //!
-//! There are three kinds. A preload process holds what is
-//! preloaded. Each generation, which is one import of the app, has a parent that holds the app;
-//! where workers import the app themselves it has none. Workers answer requests.
-//! Invariant: a process has a [`Contact`] from its first message to its end.
-//! Refuses: signals and sockets.
+//! A preload process holds what is preloaded. Each generation, which is one import of the app, has
+//! a parent that holds the app. It has none where workers import the app themselves. Workers answer
+//! requests.
+//! Invariant: in [`LoadStage`] and [`WorkerStage`] each stage that must end carries its deadline,
+//! except `Waiting` and `Killed`. `deadlines.rs` enforces it. A [`Contact`] is set by
+//! `State::join`. A parent's outlives its process until the generation is forgotten.
+//! Refuses: signals and sockets (`processes.rs`).
 
 use std::fmt;
 use std::path::PathBuf;
@@ -206,6 +208,8 @@ pub(super) struct Worker {
     pub abandoned_deadline: Option<Instant>,
     /// Whether it leads a process group, which ends with it.
     pub leads_group: bool,
+    /// Whether it has said that the canary's connection has ended.
+    pub has_ended_canary: bool,
 }
 
 impl Worker {
@@ -224,6 +228,7 @@ impl Worker {
             suspect_ping: None,
             abandoned_deadline: None,
             leads_group: false,
+            has_ended_canary: false,
         }
     }
 

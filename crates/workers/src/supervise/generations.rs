@@ -1,8 +1,12 @@
-//! The imports of the app: which one serves, which one is being tried, and what they fork from.
+//! Keeps the imports of the app and the preload processes that they are forked from, by number.
 //!
-//! Invariants: numbers rise by one and none is used twice. At most one generation serves and one is
-//! a candidate, and a candidate that is given up never serves.
-//! Refuses: to decide when to begin one.
+//! `current` is the generation that new workers belong to; workers of older ones may serve until
+//! they are replaced. `candidate` is the one that is tried. A preload process is usable unless a
+//! newer one has superseded it.
+//! Invariants: numbers rise, and none is used twice. There is at most one `current` and one
+//! `candidate`; the caller gives the old candidate up before it tries a new one. A candidate that
+//! was given up is never promoted.
+//! Refuses: to decide when to begin one (`decide.rs`).
 
 use std::collections::BTreeMap;
 

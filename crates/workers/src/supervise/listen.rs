@@ -1,7 +1,11 @@
-//! Takes the connections of Python processes: control, and what workers print.
+//! Accepts the connections of Python processes: for control, and for what workers print.
 //!
-//! Invariant: which process connects is known from the kernel (`SO_PEERCRED`, unix(7)), not from
-//! what it says. Refuses: processes of other users, and to know what a message means.
+//! Invariant: the process number and the user come from the kernel (`SO_PEERCRED`, unix(7)). Role
+//! and worker number are what the process says; `State::join` checks those of control connections.
+//! Bounds: a control connection must say hello within 10 seconds, else it is closed. An output
+//! connection names its worker in 256 bytes, else it is logged as of `a process`.
+//! Also here: `Tails`, the last lines by process number. Refuses: processes of other users, and to
+//! know what a message means.
 
 use std::collections::HashMap;
 use std::io;

@@ -1,8 +1,10 @@
-//! What the messages of Python processes mean.
+//! Says what the messages of Python processes mean for a pool, and what a canary's answer means.
 //!
-//! Invariant: a message is noted in the state, and what else it asks for is returned as actions; so
-//! nothing here needs a process. A message that comes at the wrong stage changes nothing.
-//! Refuses: the connections, which [`super::listen`] reads.
+//! Invariant: a message is noted in the state, and what else it asks for is returned as actions, so
+//! nothing here needs a process. A `ready` or a canary's answer that comes at the wrong stage
+//! changes nothing. A `failed` is noted at any stage, for the end that follows.
+//! Also here: the files whose change may mend what failed, and the warning of a small `/dev/shm`.
+//! Never here: `hello` (`State::join`), `exited` (`supervisor.rs`), the connections (`listen.rs`).
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};

@@ -1,7 +1,11 @@
-//! How a process ended, and what people are told of it.
+//! Explains how a process ended, and words it for people.
 //!
-//! Invariant: each end has one reason. What we did to a process explains its end before any signal
-//! or exit status does. Refuses: to wait for that status; [`super::reaper`] does.
+//! Invariant: each end has one [`Reason`]. What we did to a process explains its end before any
+//! signal or exit status does. SIGKILL counts as out of memory if the kernel has killed for that
+//! since the last announced end. It need not have been the same process.
+//! Also here: the incident of an end, with the last lines, and where a worker hung when it was
+//! asked.
+//! Refuses: to wait for an exit status (`reaper.rs`), and to log (`report.rs`).
 
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;

@@ -1,6 +1,10 @@
-//! When a start may be tried again: after the first failure soon, then ever later.
+//! Counts failed starts in a row, and says when the next one may be tried.
 //!
-//! Invariant: a success forgets all failures. Refuses: to read a clock.
+//! The first delay is 50 to 100 ms; it doubles up to 30 seconds, with jitter (`stdx::Backoff`).
+//! Invariant: `succeed` forgets all failures. `is_mended_by` tells whether something began after
+//! the last of them.
+//! Never here: which starts must ask. `decide.rs` asks before it fills up or replaces a loss; a
+//! reload that somebody asked for is tried at once.
 
 use std::time::{Duration, Instant};
 

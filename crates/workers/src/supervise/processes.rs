@@ -1,9 +1,12 @@
-//! The handles of a pool's processes: to signal them, to talk to them, to notice their end.
+//! Holds the handles of a pool's processes: to signal them, to talk to them, to notice their end.
 //!
-//! Invariants: a process is watched once, however often it is met. The end of a process counts only
-//! after its last message was read, for that may say why it ended. This is waited for a moment
-//! only: an app may have forked a process that keeps the connection open. Refuses: to know what
-//! processes are for; [`super::state`] has that.
+//! Invariants: a process number is watched once until its end counts. The end counts after the last
+//! message was read, for that may say why. This is waited for 200 ms at most: an app may have
+//! forked a process that holds the connection. Instructions never block; one that finds no room is
+//! lost, and the missing answer tells.
+//! Where the system cannot watch a process, closing its connection gets it killed and counts as its
+//! end.
+//! Refuses: to know what processes are for; [`super::state`] has that.
 
 use std::collections::HashMap;
 use std::time::Instant;

@@ -1,8 +1,11 @@
-//! Collects how processes ended: their exit statuses, from us or from the process that forked them.
+//! Collects how processes ended: exit statuses of our children, and those that other parents
+//! report.
 //!
-//! Invariants: each process that has ended is announced once. That is when its exit status and its
-//! last lines are there, or have been waited for long enough. No zombie of ours stays.
-//! Refuses: to say what follows from an end for the pool, which is decided at once.
+//! Invariants: each dead process is announced once. That is 100 ms after its end, so that its last
+//! lines are in, if its status is known by then. Otherwise it waits for the status for a second,
+//! and goes without. Children are reaped at every tick, and orphans that became ours as well.
+//! It also kills the process group of a dead worker, and reaps what is left of it for 10 seconds.
+//! Refuses: to say what an end means for the pool (`exits.rs`) or for people (`obituary.rs`).
 
 use std::collections::{BTreeSet, HashMap};
 use std::os::unix::process::ExitStatusExt;

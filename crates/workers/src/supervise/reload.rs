@@ -1,7 +1,9 @@
-//! When the app is imported anew: on command, or because files have changed that were loaded.
+//! Asks for a new import of the app, on command or because loaded files have changed.
 //!
-//! Invariant: a change of a preloaded file asks for a new preload process, also when another
-//! request follows before the import begins. Refuses: to begin an import.
+//! Invariant: a changed file that was preloaded asks for a new preload process as well. A request
+//! by files keeps that wish of a request that waits. A command looks at the files at once, even
+//! where `reload` is off.
+//! Never here: looking at files (`watch.rs`), beginning an import (`decide.rs`, `execute.rs`).
 
 use std::path::PathBuf;
 use std::time::Instant;

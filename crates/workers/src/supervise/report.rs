@@ -1,6 +1,8 @@
-//! What people are told of a pool: the status document, the alarms, and the log line of each end.
+//! Writes what people are told of a pool: the status document, the alarms, and the log line of each
+//! end.
 //!
 //! Invariant: the status is made from the state alone, so it never says what decisions do not know.
+//! What changes with each loan is left at 0; `WorkerPool::status` adds it.
 //! Refuses: to change anything.
 
 use std::time::Instant;

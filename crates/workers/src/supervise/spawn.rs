@@ -1,9 +1,12 @@
 //! Starts the processes that Python does not fork: preload processes, and workers that share
 //! nothing.
 //!
-//! Numeric libraries get one thread each unless the configuration says otherwise. As many workers
-//! as cores, each with as many threads as cores, is the usual way to be slow. Threads in a process
-//! that forks are the usual way to hang. Refuses: to wait for what it starts.
+//! It sets their environment, directory, process group and output, and follows what they print.
+//! Numeric libraries get one thread each, whatever this process's environment says; only the plan's
+//! `environment` wins. As many threads as cores in as many workers is the usual way to be slow.
+//! Threads in a process that forks are the usual way to hang.
+//! Invariant: a child does not inherit the admin token, nor the interrupt of our terminal.
+//! Refuses: to wait for what it starts (`reaper.rs`).
 
 use std::io;
 use std::os::unix::process::CommandExt;

@@ -1,7 +1,11 @@
-//! What a supervisor knows of its pool: plain data, without handles, that decisions are read from.
+//! Holds what a supervisor knows of its pool, and the changes to it that several events share.
 //!
-//! Invariant: an event is noted here before anything is decided, so that a decision never depends
-//! on the order in which things went wrong. Refuses: signals, sockets, files, the pool's lock.
+//! Plain data, without handles: processes (`fleet`, `generations`, `worker_table`), the pace of
+//! starts, the wish to reload, memory, and the history for people. It also says whose process a
+//! hello or a number is, and which starts have failed.
+//! Invariant: rules read this and nothing else. The caller notes an event here before it asks them
+//! (`supervisor.rs`), and gives the time.
+//! Refuses: signals, sockets, files, and the pool's lock.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

@@ -1,9 +1,14 @@
-//! The loop of a pool's supervisor: one event, then the decisions that follow, then the status.
+//! Runs the loop of a pool's supervisor: one event, then the decisions that follow, then the
+//! status.
 //!
-//! Each turn takes one event: a message, an exit, a command or the timer. It notes in the [`State`]
-//! what the event means, and then executes what the rules of [`super::decide`] ask for.
-//! Invariants: every wait has its time-out; at the end no process of the pool is left.
-//! Refuses: to decide by itself what is to be done.
+//! An event is a message, an exit, a command or the timer. The loop notes in the [`State`] what it
+//! means, and executes what the rules of [`super::decide`] ask for. Also here: measuring memory,
+//! announcing ends, and clearing away what a dead worker leaves.
+//! Invariant: each turn ends with all rules applied and the status published.
+//! End: the loop ends when no process is left, or after the time to drain and 10 seconds. On Linux
+//! `PoolDir::clear` then kills what still has the pool's control socket in its environment.
+//! Refuses: to decide by itself what is to be done, except that a process nobody waits for is
+//! killed.
 
 use std::collections::HashSet;
 use std::io;
@@ -48,7 +53,7 @@ impl Supervisor {
             executor: Executor::new(pool, dir, events, seed),
             pinged: None,
             measured: None,
-            memory_kills: 0,
+            memory_kills: memory::killed_for_memory(),
         }
     }
 

@@ -1,7 +1,8 @@
-//! How long a supervisor waits for what, and how often it looks: one table of constants.
+//! Lists how long a supervisor waits for what, and how often it looks: one table of constants.
 //!
-//! Invariant: nothing is waited for without a bound; what a configuration may set is in the
-//! [`Plan`](crate::plan::Plan) instead.
+//! What a configuration may set is in the [`Plan`](crate::plan::Plan) instead. Bounds that only one
+//! file needs are there: `listen.rs`, `watch.rs`, `pace.rs`.
+//! Plain data; `deadlines.rs`, `reaper.rs`, `processes.rs` and `supervisor.rs` enforce it.
 
 use std::time::Duration;
 

@@ -1,7 +1,7 @@
-//! The workers of a pool that have not ended, by their numbers.
+//! Keeps the workers of a pool that have not ended, by their numbers, and orders their departure.
 //!
 //! Invariant: numbers rise by one and none is used twice, so the lowest number is the oldest.
-//! Refuses: to decide how many there ought to be.
+//! Refuses: to decide how many there ought to be (`decide.rs`).
 
 use std::collections::BTreeMap;
 

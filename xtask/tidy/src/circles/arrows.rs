@@ -1,4 +1,6 @@
-//! What a circle is looked for in.
+//! Defines the graph in which circles are looked for: for each arrow, what it uses of its target.
+//!
+//! Plain data; `rules/modules.rs` makes it.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,7 +1,9 @@
-//! The order of nodes in which the fewest things are used against it.
+//! Computes the order of nodes in which the fewest things are used against it.
 //!
 //! A node may use what stands behind it. What a later node uses of an earlier one is against the
 //! order. It counts once however many nodes use it, because moving it helps them all.
+//! Invariant: up to 12 nodes the order is the best one (dynamic programming over sets, after Lawler
+//! 1964). Above that, moving no single node makes it better.
 
 use super::arrows::Arrows;
 

@@ -1,4 +1,10 @@
-//! From a path as written in a module to the module that defines what it names.
+//! Follows a path as written in a module to the module that defines what it names.
+//!
+//! It goes through `crate`, `self`, `super`, imports, re-exports and globs, and knows where the
+//! `impl` of a function stands. A path that leaves the crate, or takes more than 16 imports, is
+//! `None`.
+//! A name that a named module does not visibly hold counts as its own, since a macro may have made
+//! it. A glob's module must be seen to hold it.
 
 use std::collections::{BTreeMap, BTreeSet};
 

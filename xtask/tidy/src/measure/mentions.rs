@@ -1,4 +1,7 @@
-//! What a column of the table is made of.
+//! Defines a column of the table: for each crate or document, what counts and where it stands.
+//!
+//! A row's number is the sum of its mentions. Also here: how a crate is called, by its name or
+//! directory.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,7 @@
-//! docs/ARCHITECTURE.md shows the crates as they are, and stays short enough to be read.
+//! Holds that docs/ARCHITECTURE.md shows the crates as they are, and has at most 200 lines.
+//!
+//! The picture is `picture.rs`'s. A checkout without the document has no finding. Elsewhere: what
+//! the document names (`rules/links.rs`).
 
 use std::collections::BTreeMap;
 

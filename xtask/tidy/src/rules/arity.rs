@@ -1,8 +1,8 @@
-//! A function takes at most five values beside `self`, counted through tuples.
+//! Holds that a function takes at most five values beside `self`, counted through tuples.
 //!
 //! A tuple counts its elements, for its values can be swapped as parameters can. The functions of
-//! an `impl Trait for` are the trait's. Limits stand in the ratchet under `arity`: how many
-//! functions of a crate take more.
+//! an `impl Trait for` are the trait's. Closures and tests do not count. Limits stand in the
+//! ratchet under `arity`: how many functions of a crate take more.
 
 use crate::crates::Crate;
 use crate::finding::Finding;

@@ -1,9 +1,12 @@
-//! The arrows between our crates, held against `cargo metadata`.
+//! Holds the arrows between our crates against `cargo metadata`.
 //!
-//! The table is `xtask/tidy/arrows.txt`. It says what is, no less and no more: an arrow that no
-//! crate uses is a finding. So is a row without a crate, unless it is marked `# planned`. Three
-//! rules hold whatever the table says: a role uses no role, nothing uses the binary, and `testkit`
-//! is for tests only.
+//! The table is `xtask/tidy/arrows.txt`: layer, crates that may be used, packages that never may be
+//! built on. An arrow that no crate uses is a finding. So is a row without a crate, unless it is
+//! marked `# planned`, and a crate without a row.
+//! No name in a row lifts these rules: a role uses no role. A crate with a layer uses none of a
+//! higher layer and none without. Only tests, `bench` and `soak` use `testkit`. A `*` in a row
+//! stands for any crate, and is not held against them.
+//! Also here: the layers, for `picture.rs`.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,6 +1,9 @@
-//! Names and words that we do not use, each with its replacement.
+//! Holds that names and words that we do not use stay out, each with its replacement.
 //!
+//! There are names of files, texts in code, and marks in comments. A ban of code may hold for
+//! product code or for tests only, or leave out directories.
 //! Code is searched with comments and literals blanked, so a ban never hits a text about it.
+//! Elsewhere: words of identifiers (`rules/words.rs`), names of types (`rules/names.rs`).
 
 use crate::finding::Finding;
 use crate::source::{Source, words};

@@ -1,6 +1,7 @@
-//! The dependency budget: how many packages each of our crates makes one compile.
+//! Holds the dependency budget: how many packages each of our crates makes one compile.
 //!
-//! The budgets stand in the ratchet under `cone`; a crate without one fails.
+//! Dependencies of tests do not count, those of build scripts do. The budgets stand in the ratchet
+//! under `cone`; a crate without one fails. Elsewhere: which packages (`graph.rs`).
 
 use crate::finding::Finding;
 use crate::graph::Graph;

@@ -1,7 +1,9 @@
-//! The short list of C in the edge binary: `xtask/tidy/foreign.txt`.
+//! Holds that C in the edge binary stands on a short list: `xtask/tidy/foreign.txt`.
 //!
 //! A crash in C takes the whole edge process with it, so each piece is chosen. Other C belongs into
 //! a worker or the record process.
+//! A package counts as C if it declares `links`, is called `…-sys`, or builds with `cc`, `cmake` or
+//! `bindgen`. A line that nothing needs any more is no finding.
 
 use std::collections::BTreeSet;
 

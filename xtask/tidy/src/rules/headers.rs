@@ -1,4 +1,7 @@
-//! Every Rust file opens with `//!`, and every manifest takes the lints of the workspace.
+//! Holds that Rust files open with `//!`, and manifests take the lints of the workspace.
+//!
+//! Only the first line is looked at: whether a header is true is for reviewers. The root's own
+//! manifest is left out. Elsewhere: long sentences (`rules/sentences.rs`).
 
 use crate::finding::Finding;
 use crate::source::Source;

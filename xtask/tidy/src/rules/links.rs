@@ -1,7 +1,10 @@
-//! What the documents name exists: relative links, paths, crates.
+//! Holds that what the documents name exists: relative links, paths, crates.
 //!
-//! Held for the root, docs/ and examples/. In docs/ARCHITECTURE.md every crate is named, and the
-//! first cell or bullet of its code map names nothing that is gone.
+//! Documents are Markdown files in the root, docs/ and examples/; fenced blocks are left out. Paths
+//! are code spans that begin with `crates/` or `xtask/`, or lead to `…/src/….rs`. Patterns are
+//! passed over, and so are anchors and addresses.
+//! In docs/ARCHITECTURE.md every crate is named, and the first cell or bullet of its code map names
+//! nothing that is gone. Paths in comments of code are not looked at.
 
 use std::path::Path;
 

@@ -1,10 +1,11 @@
-//! The modules of each crate use each other without circles.
+//! Holds that the modules of each crate use each other without circles.
 //!
 //! The top level of a crate has its top-level modules as nodes, each with all below it. Each module
-//! with children is a level too: the children are nodes, and its own file is the node `self`.
-//! The root of a crate is no node. An arrow is a path that leads to a definition elsewhere; `mod`
-//! and `pub use` are none, and a re-exported name counts where it is defined. Limits stand in the
+//! with children is a level too: the children are nodes, and its own file is the node `self`. The
+//! root of a crate is no node. An arrow is a path that leads to a definition elsewhere; `mod` and
+//! `pub use` are none, and a re-exported name counts where it is defined. Limits stand in the
 //! ratchet under `circle`: the number of modules in circles on each level.
+//! Elsewhere: the arrows (`rules/modules/levels.rs`), finding and cutting circles (`circles.rs`).
 
 mod levels;
 

@@ -1,7 +1,8 @@
-//! A type's name says what it is: none stands in more than two places of the product.
+//! Holds that a type's name says what it is: none stands in more than two places of the product.
 //!
 //! Ordinary names are excepted; `xtask/tidy/ordinary.txt` says what each of them means wherever it
-//! stands. Limits stand in the ratchet under `name`: in how many places a name stands.
+//! stands. `testkit`, and packages outside of `crates/`, are no product. Limits stand in the
+//! ratchet under `name`: in how many places a name stands.
 
 use std::collections::BTreeMap;
 

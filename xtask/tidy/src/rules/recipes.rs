@@ -1,4 +1,4 @@
-//! The recipes of CONTRIBUTING.md lead where they say.
+//! Holds that the recipes of CONTRIBUTING.md lead where they say.
 //!
 //! Expected form, below the heading `## Recipes`:
 //!
@@ -15,7 +15,7 @@
 //! A station is a list item that names a path: a link, or a code span with a `/` or a file's
 //! ending. A path with capitals in place of a name is a pattern. A code span behind a path that is
 //! one name (`open`, `Scheme::parse`) must occur in that file. HEAD must descend from the commit of
-//! the example. Without git history a notice says that this was not checked.
+//! the example. Without whole git history a notice says that this was not checked.
 
 use std::fs;
 use std::path::Path;

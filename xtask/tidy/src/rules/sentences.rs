@@ -1,8 +1,10 @@
-//! A sentence has at most 25 words, in documents and in doc comments.
+//! Holds that a sentence has at most 25 words, in documents and in doc comments.
 //!
 //! Doc comments are `//!` and `///`, which are also what `--help` and the reference of the
-//! configuration say. Limits stand in the ratchet under `sentences`: how many longer ones a
-//! document has, or a package in all its doc comments.
+//! configuration say; those of tests count too. Limits stand in the ratchet under `sentences`: how
+//! many longer ones a document has, or a package in all its doc comments. A finding shows the
+//! longest only.
+//! Elsewhere: what a sentence is (`prose.rs`).
 
 use std::collections::BTreeMap;
 

@@ -1,7 +1,9 @@
-//! `unsafe` only in the files of `xtask/tidy/unsafe.txt`, each with its `SAFETY:` reason.
+//! Holds that `unsafe` stands only in listed files, and with its `SAFETY:` reason.
 //!
-//! The reason stands on the line or in the comment above the statement. An `unsafe fn` states its
-//! contract under `# Safety` instead, which clippy holds.
+//! The list is `xtask/tidy/unsafe.txt`. The reason stands on the line or in the comment above the
+//! statement. An `unsafe fn` or trait states its contract under `# Safety` instead, which clippy
+//! holds. A listed file without `unsafe` is a finding too. Whether a reason is right is for
+//! reviewers.
 
 use std::collections::BTreeMap;
 

@@ -1,8 +1,11 @@
-//! The wall clock is looked at where a date is made, and nowhere else.
+//! Holds that the wall clock is looked at where a date is made, and nowhere else.
 //!
 //! The clock may be set forth or back at any time, so no wait, age, timeout or schedule may go by
 //! it. `xtask/tidy/wall-clock.txt` lists the files that look at it, each with its date. Rows that
-//! begin with `decides:` name what still goes by it; the ratchet limits their number.
+//! begin with `decides:` name what still goes by it; the ratchet limits their number under `clock
+//! decides`.
+//! A look is one of the words of `WALL` in code that is no test. A listed file that does not look
+//! is a finding too.
 
 use std::collections::BTreeMap;
 

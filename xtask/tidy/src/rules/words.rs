@@ -1,8 +1,10 @@
-//! One word for one thing, in code, configuration, metrics and the log alike.
+//! Holds one word for one thing, in code, configuration, metrics and the log alike.
 //!
 //! `xtask/tidy/words.txt` lists what we do not say, what we say instead, and where a word is right
 //! after all. Names that others chose (a trait's functions, what is only used) do not count. Limits
 //! stand in the ratchet under `word`: how often a row of the list is met.
+//! Elsewhere: the list (`rules/words/list.rs`), the words of a file (`syntax/vocabulary.rs`), words
+//! of prose (reviewers).
 
 mod list;
 

@@ -1,4 +1,9 @@
-//! What items and their attributes say of themselves.
+//! Reads what items and their attributes say of themselves.
+//!
+//! That is an item's name and attributes, the name that serde gives it, and whether it is test
+//! code. It is also whether serde or clap reads a struct, whether it makes the reference, and which
+//! attributes name nothing of ours.
+//! `#[cfg(test)]` with more conditions is test code; `#[cfg(not(test))]` is not.
 
 use proc_macro2::{TokenStream, TokenTree};
 use syn::{Attribute, Ident, Item, Meta};

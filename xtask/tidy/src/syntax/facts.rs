@@ -1,4 +1,7 @@
-//! The facts of one file, as plain data. Lines count from 0.
+//! Defines the facts of one file, as plain data. Lines count from 0.
+//!
+//! `syntax/visitor.rs` and `syntax/vocabulary.rs` fill them. Also here: dropping references that
+//! cannot lead out of their module, which is most of them.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,7 @@
 //! Parts a `use` into one import for each name.
+//!
+//! `self` in a group is the module itself, a glob is `*`. A `use` with any visibility is a
+//! re-export. A path that begins with `::` leaves the crate and gives none.
 
 use proc_macro2::Span;
 use syn::{ItemUse, UseTree, Visibility};

@@ -1,4 +1,8 @@
-//! Paths in tokens that no parser has looked at: the inside of macros and attributes.
+//! Finds paths in tokens that no parser has looked at: the inside of macros and attributes.
+//!
+//! Any run of names joined by `::` counts, so there are more than a compiler would see;
+//! `crates/resolve.rs` drops what leads nowhere. Also here: paths in string literals, as serde has
+//! them.
 
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 

@@ -1,4 +1,10 @@
 //! Walks the tree of one file and notes the facts, module by module.
+//!
+//! `Self` becomes the type of the `impl` around; in a trait it is no path. Visibilities, C
+//! signatures and paths from `::` on are left out. `self.name(` is noted as a use of the type's
+//! function.
+//! Invariant: what stands under `#[cfg(test)]` is noted only as a child that is test.
+//! Elsewhere: names that people chose (`syntax/vocabulary.rs`).
 
 use syn::visit::{self, Visit};
 use syn::{

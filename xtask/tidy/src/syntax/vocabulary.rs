@@ -1,7 +1,9 @@
-//! The words of a file: every name that its author chose, and where readers meet it.
+//! Collects the words of a file: every name that its author chose, and where readers meet it.
 //!
-//! Names that others chose are left out: what is only used here, and the functions of an
-//! `impl Trait for`.
+//! Readers meet names of code, modules and types, keys of the configuration, labels of metrics,
+//! fields of the log. Labels are first elements of pairs in arrays, in files that register metrics.
+//! Names that others chose are left out: what is only used here, and the functions of an `impl
+//! Trait for`. Elsewhere: which words are right (`rules/words.rs`).
 
 use proc_macro2::{TokenStream, TokenTree};
 use syn::visit::{self, Visit};

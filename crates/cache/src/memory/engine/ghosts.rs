@@ -1,8 +1,9 @@
-//! Ghosts: hashes of the values that were evicted from the small queue.
+//! Remembers ghosts: hashes of the values that were evicted from the small queue.
 //!
 //! Invariant: the oldest ghost is forgotten first. A ghost that [`Ghosts::forget`] took out keeps
-//! its place in the order until its turn comes. Bound: the caller trims the order. Never here:
-//! values and keys.
+//! its place in the order until its turn comes. A hash is remembered once, as long as the caller
+//! forgets it before its value is stored again.
+//! Bound: none here; the caller trims the order. Never here: values and keys.
 
 use std::collections::VecDeque;
 

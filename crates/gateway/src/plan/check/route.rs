@@ -63,7 +63,7 @@ pub(super) fn route(
         hit_for_miss: section.span("hit_for_miss", config.hit_for_miss, 10_000),
         lease: section.span("lease", config.lease, defaults.lease_ms),
         wait: section.span("wait_timeout", config.wait_timeout, defaults.wait_ms),
-        record: record(section, config.record),
+        record: record(section, config.record, collect.is_some()),
         cors: config.cors.map(|config| cors(section, config)),
         upgrade: upgrade(section, config.upgrade, config.tunnel_idle_timeout, &arms),
         server_timing: section.choice("server_timing", config.server_timing, &timings),
@@ -229,8 +229,13 @@ fn cors(section: &mut Section<'_, '_>, config: CorsConfig) -> Cors {
     }
 }
 
-fn record(section: &mut Section<'_, '_>, text: Option<String>) -> RecordMode {
+fn record(section: &mut Section<'_, '_>, text: Option<String>, collects: bool) -> RecordMode {
     let text = text.unwrap_or_else(|| "full".to_owned());
+    if collects && !matches!(text.as_str(), "full" | "brief") {
+        section
+            .wrong("record", "a route that collects events records each; write `full` or `brief`");
+        return RecordMode::Full;
+    }
     if let Some(share) = text.strip_prefix("sample:") {
         match share.parse() {
             Ok(share) if (0.0..=1.0).contains(&share) => return RecordMode::Sample(share),

@@ -10,6 +10,9 @@ use super::section::Section;
 use crate::config::ToConfig;
 use crate::plan::{Arm, SHARE_END, Target};
 
+/// Targets of a route; a cache key tells them apart by a byte.
+const ARMS_MAX: usize = 256;
+
 /// Returns the arms of a route; `here` says that the route answers without a target.
 pub(super) fn arms(
     section: &mut Section<'_, '_>,
@@ -33,6 +36,9 @@ pub(super) fn arms(
             list.into_iter().map(|s| (s.to.unwrap_or_default(), s.share)).collect()
         }
     };
+    if list.len() > ARMS_MAX {
+        section.wrong("to", format!("has {} targets; at most {ARMS_MAX} fit", list.len()));
+    }
     let shares: Vec<Option<f64>> = list
         .iter()
         .map(|(_, share)| share.clone().map(|share| section.share("to.share", Some(share), 0.0)))

@@ -1,8 +1,16 @@
-//! What HdrHistogram and wrk2 write: percentile distributions (`.hgrm`), interval logs (`.hlog`).
+//! Reads what HdrHistogram and wrk2 write: percentile distributions (`.hgrm`), interval logs
+//! (`.hlog`).
 //!
-//! Neither has calls. Each value stands for a step of the histogram, over which its calls are
-//! spread. Distributions are in milliseconds, the default of the tools. The unit of a log follows
-//! from its column `Interval_Max`, which is in milliseconds by convention.
+//! Neither has calls. Each value stands for a step of the histogram, over which `spread.rs` lays
+//! its calls. Distributions are in milliseconds, the default of the tools. The unit of a log
+//! follows from its column `Interval_Max`, which is in milliseconds by convention; without it,
+//! nanoseconds are taken.
+//! Invariant: a row of a distribution that goes back is bad. All intervals of a log are one
+//! histogram.
+//! Failure: an interval that does not decode is bad. A line that does not parse ends the log there;
+//! a log without an interval is an error.
+//!
+//! Such files are written in `src/hdr.rs`.
 
 use base64::Engine as _;
 use hdrhistogram::Histogram;

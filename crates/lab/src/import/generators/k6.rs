@@ -1,9 +1,13 @@
-//! k6's measurements, as JSON (`--out json`) or CSV (`--out csv`). Each number of a request has a
-//! line, and those of one request follow each other.
+//! Reads k6's measurements, as JSON (`--out json`) or CSV (`--out csv`).
 //!
-//! A row begins with `http_req_duration`; the parts that follow are its steps. k6's duration leaves
-//! out the time of the connection, `http_req_blocked`. That holds `connecting` and
-//! `tls_handshaking`. Here the time of a call is both together, because its user waits for both.
+//! Each number of a request has a line, and those of one request follow each other. A row begins
+//! with `http_req_duration`; the parts that follow are its steps. k6's duration leaves out the time
+//! of the connection, `http_req_blocked`. That holds `connecting` and `tls_handshaking`. Here the
+//! time of a call is both together, because its user waits for both.
+//! Invariant: k6's own `expected_response` decides what failed; without it, a status from 1 to 399
+//! is a success. Metrics of other names are passed over. A time in whole seconds places a call
+//! nowhere, so it has none.
+//! Failure: a line that does not parse is bad. k6's summary is refused by `summary.rs`.
 
 use serde::Deserialize;
 use std::collections::BTreeMap;

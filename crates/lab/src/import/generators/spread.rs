@@ -1,7 +1,11 @@
-//! Calls out of a histogram.
+//! Makes calls out of the steps of a histogram.
 //!
-//! Invariants: the calls of a step lie evenly within it, so no step is a peak that a search for
-//! combs would find. Of more than [`CALLS_MAX`] calls each step keeps its share.
+//! Invariant: the calls of a step lie evenly between its bounds, so steps make no comb. A step
+//! without width is a peak: all its calls have one value. Readers make one such step, the first.
+//! At most [`CALLS_MAX`] calls are made. Of a larger histogram each step keeps its share, and a
+//! note says so. What rounding takes from one step the next one gets.
+//! Calls come in the order of the steps. A call has its duration only: no beginning, no phases, no
+//! attributes. Readers of histograms (`oha.rs`, `hdr.rs`) give the steps.
 
 use super::super::rows::{CallRow, SeriesBuilder};
 use crate::error::LabError;

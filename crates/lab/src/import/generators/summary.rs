@@ -1,6 +1,9 @@
-//! What generators print for people: figures, from which no call can be told any more.
+//! Recognises what generators print for people: figures, from which no call can be told any more.
 //!
-//! Invariant: each refusal names what the same generator writes its calls with.
+//! A row is the marks that all stand in the first 64 KiB, and what is said then; the first row that
+//! fits counts. One may be added with marks that no file of calls has.
+//! Invariant: each refusal names a command that writes calls, or for wrk their distribution by
+//! wrk2. No file is read here.
 
 /// What a summary has in its first lines, all of it, and what is said of it then. The first that
 /// fits counts.

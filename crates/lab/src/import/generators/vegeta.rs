@@ -1,8 +1,11 @@
-//! vegeta's results, encoded as JSON (an object a line) or CSV (twelve fields without a header;
-//! older versions write nine, without method, URL and headers).
+//! Reads vegeta's results, encoded as JSON (an object a line) or as CSV.
 //!
-//! Latencies are nanoseconds from sending to the end of the reply. A code from 200 to 399 without
-//! an error is a success, as in the report of vegeta (`lib/results.go`, `lib/metrics.go`).
+//! CSV has twelve fields without a header; older versions write nine, without method, URL and
+//! headers. Latencies are nanoseconds from sending to the end of the reply.
+//! Invariant: a code from 200 to 399 without an error is a success, as in the report of vegeta
+//! (`lib/results.go`, `lib/metrics.go`). All others are failures, by the code, or by the error
+//! where it is 0.
+//! Failure: a line that does not parse is bad. Binary results are refused by `generators.rs`.
 
 use serde::Deserialize;
 

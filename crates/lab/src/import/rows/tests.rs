@@ -46,3 +46,22 @@ fn a_row_without_a_time_takes_the_times_of_all() {
     let series = rows.into_series().unwrap();
     assert!(series.began_ms.is_empty() && series.notes[0].contains("no time"));
 }
+
+#[test]
+fn an_attribute_named_twice_shifts_no_other_row() {
+    let options = ReadOptions::default();
+    let mut rows = SeriesBuilder::new("x", &options);
+    let texts = |pairs: &[(&'static str, &'static str)]| CallRow {
+        total_ms: 1.0,
+        attributes: pairs.to_vec(),
+        ..CallRow::default()
+    };
+    rows.push(&texts(&[("path", "/a"), ("path", "/b")]), 1).unwrap();
+    rows.push(&texts(&[("path", "/c")]), 2).unwrap();
+    let series = rows.into_series().unwrap();
+    let AttributeValues::Names { names, of } = &series.attributes[0].values else {
+        panic!("{series:?}")
+    };
+    let shown: Vec<&str> = of.iter().map(|at| names[*at as usize].as_str()).collect();
+    assert_eq!(shown, ["/a", "/c"]);
+}

@@ -1,6 +1,14 @@
-//! Times that others have measured inside a phase, on their way into a series.
+//! Places times that others have measured inside a phase: as phases of a series, or as attributes.
 //!
-//! Invariant: no time is counted twice.
+//! They become phases if in 95 % of calls they add up to no more than the phase `around`, which
+//! keeps what they leave. In the other calls they are cut down in proportion. If they do not fit,
+//! they become attributes called `…_ms`, and a note says so. `server.total` beside other metrics is
+//! always an attribute.
+//! Invariant: phases add up to what they did before. A call without such a time has 0 as a phase,
+//! NaN as an attribute; one that comes twice is added up.
+//!
+//! `columns` also turns other numbers into columns, for `gather.rs`. `Server-Timing` is read in
+//! `timing.rs`, `time_…` of plug-ins in `command.rs`.
 
 use verdicts::{PhaseColumn, Series};
 

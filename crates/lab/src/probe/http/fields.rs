@@ -1,6 +1,13 @@
-//! The fields of a request, and what the fields of an answer say of its call.
+//! Writes the fields of a request, and reads what the fields of an answer say of its call.
 //!
-//! Refuses: bodies; nothing here reads them.
+//! Attributes are `server`, `cache-status`, `x-cache` and the fields that the user asked for.
+//! `Cache-Status` is cut to the name and the outcome of each cache. Metrics of `Server-Timing` are
+//! parts of `wait` (`timing.rs`), and a redirect's `Location` is noted.
+//! Invariant: a field that comes twice has both values. A field of the user replaces ours of the
+//! same name. `Content-Length` is not written here: `http.rs` does, when `{n}` has its number.
+//! Failure: an answer of more than 128 fields, or none that parses, has no attributes from here.
+//!
+//! Never here: bodies.
 
 use std::fmt::Write as _;
 

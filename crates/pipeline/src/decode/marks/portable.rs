@@ -1,4 +1,7 @@
 //! Finds structural bytes on any machine, by the vectors that `memchr` has for it.
+//!
+//! Invariant: positions come in rising order, each once, also when a byte stands twice in the set.
+//! `marks` uses it where there is no AVX2, and for the last bytes of a region.
 
 /// Four bytes to be found; one may stand more than once.
 pub(in crate::decode) type ByteSet = [u8; 4];

@@ -1,6 +1,11 @@
-//! A file that is to be recognised, opened, with what it is recognised by.
+//! Opens a file that is to be recognised, and holds what it is recognised by.
 //!
-//! Invariant: it is the very file that was listed; one that got its name meanwhile is none.
+//! Invariant: a candidate is the very file that was listed, by device and inode. A name that is
+//! another file's by now gives none, nor does a file that is empty or packed by bzip2 or xz.
+//! It finds the logs that begin like it, and how it relates to each; `identify` decides.
+//! `packed_mark` is how a packed file is known again without unpacking: its length and the hash of
+//! its last 1,024 bytes.
+//! Never here: roles and carriers (`catalogue`).
 
 use std::io;
 use std::path::{Path, PathBuf};

@@ -1,10 +1,14 @@
-//! What to do with a chunk of a log that was read.
+//! Decides what the reader does with the bytes it has just read of one log.
 //!
-//! It holds complete lines, or a part of a line that is too long, or shows that the log was
-//! emptied.
-//! Invariant: a chunk counts only if the bytes before it are those that were there when the log was
-//! read up to that place. So no line of another log is ever handed out as this one's.
-//! Refuses: to read or to change anything.
+//! There are five outcomes: lines, wait for more, search on in a line that is too long, skip to its
+//! end, or cut. Cut says that the file is not the log's any more.
+//! Invariant: lines come only from a chunk before which the expected bytes stand: at most the last
+//! 1,024 before the cursor, by their 64-bit hash. At offset 0 there are none to compare. So another
+//! log with the same short beginning passes. A plain log is also cut when it ends before what was
+//! seen of it.
+//! [`super::reader`] says which chunk is full, and so which line is too long. It hands out
+//! beginnings of such lines without asking here.
+//! Refuses: to read a file or to change the log.
 
 use super::log::Log;
 use super::mark::{self, WINDOW};

@@ -1,8 +1,10 @@
-//! The files that are there: what the last scan saw of each, and what each is to us.
+//! Records the files that are there: what the last scan saw of each, and what each is to us.
 //!
-//! Invariant: a file stands here once, however many names it has, by device and inode. It has one
-//! role. That of a carrier belongs to the one log whose `carrier` it is ([`super::catalogue`]).
-//! Refuses: to read.
+//! Invariant: a file stands here once, however many names it has, by device and inode, under the
+//! first of its names. It has one role, which stays until it is set anew. A file that a listing
+//! lacks is taken out and returned.
+//! That the role of a carrier agrees with the `carrier` of its log, `catalogue` and `scan` see to.
+//! Refuses: to read files.
 
 use std::collections::HashMap;
 use std::path::PathBuf;

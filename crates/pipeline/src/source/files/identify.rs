@@ -1,9 +1,12 @@
-//! What a file turns out to be, by how its content relates to the logs that begin alike.
+//! Decides what a file is, by how its content relates to the logs that begin alike.
 //!
+//! Whole matches come first, the log read furthest before others. Then come logs that the file
+//! holds only up to a point. Else it is unfamiliar.
 //! Invariant: of two files with the content of one log only one carries it, and the other is a
-//! copy. A file may hold a log only up to a point. It is taken for that log only at a second look,
-//! when it is known which other files carry logs.
-//! Refuses: to read or to change anything. [`Evidence`] answers what the decision has to know.
+//! copy. A file that holds a log only up to a point is taken for it at a second look only, when the
+//! others are known. One that is packed and ends early is taken for a copy.
+//! Refuses: to read or to change anything. [`Evidence`] answers what the decision has to know;
+//! `scan` implements it.
 
 use super::log::LogId;
 use super::mark::Relation;

@@ -1,4 +1,10 @@
-//! One log: how far it is read, and which file carries it.
+//! Describes one log: how far it is read, what was seen of it, and which file carries it.
+//!
+//! Plain data with the questions asked of it: is it read to its end, active, packed, quiet, how
+//! much is behind. `move_to` changes its file and returns the bytes that are lost by that.
+//! Its keys must change through [`super::logs`], else the log is not found any more. That carrier
+//! and role agree, `catalogue` sees to.
+//! A file that this process has not met counts as quiet.
 
 use std::ops::Range;
 use std::time::{Duration, Instant};

@@ -1,8 +1,11 @@
-//! The logs that are known, found by the beginning of their content or by the packed file that
+//! Finds the logs that are known by the beginning of their content, or by the packed file that
 //! carries one whole.
 //!
-//! Invariant: what a log is found by is what it is. So its mark changes through [`Logs::change`]
-//! only, which brings the index up to date.
+//! Invariant: the index holds each log under its present keys. So a mark must change through
+//! [`Logs::change`] only, which brings the index up to date. `get_mut` is for the rest of a log;
+//! nothing checks that.
+//! What is found is a suspect: `mark` tells whether it is the log. Numbers of logs are not used
+//! again until `reset`.
 
 use std::collections::{BTreeMap, HashMap};
 

@@ -1,7 +1,14 @@
-//! Which log it is, by its content: hashes of the bytes before a few points.
+//! Recognises a log by its content: hashes of the bytes before a few points, and how far it was
+//! read.
 //!
-//! A mark says how far a log was read and what stands before that place. It recognises the log
-//! under any name, on any machine, packed or not. What is appended later changes none of it.
+//! Points lie at the first 64 to 1,024 bytes, then ever denser towards the place read last. At
+//! each, up to 1,024 bytes count, by 32 bits of their hash; at the place itself by 64. Invariant:
+//! bytes that are appended later change none of it, so a log is the same under any name, on any
+//! machine, packed or not. Bytes between the points are not compared.
+//! A content that differs within the first 1,024 bytes is another log; one that differs later has
+//! diverged. A log that was read to its end is written down with its first points only.
+//! The method to hash is XXH3. Never here: which log a file is (`identify`), and finding logs by
+//! their keys (`logs`).
 //! Refuses: to go by device, inode or times. Inodes are reused, files are copied and restored.
 
 use std::fmt::Write;

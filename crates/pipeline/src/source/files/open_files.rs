@@ -1,7 +1,11 @@
-//! The log files that are open.
+//! Keeps the log files that are open, and says which one to close for another.
 //!
-//! Invariant: at most [`OPEN_MAX`] are, but for those that have no name any more: closing one of
-//! these would lose it. The log whose turn it is stays open.
+//! Invariant: the file closed is the one read longest ago among those not needed. Needed are files
+//! without a name, and those in the middle of a long line. Only where all are needed, one of these
+//! goes; a file without a name cannot be read on then.
+//! `catalogue` keeps at most [`OPEN_MAX`] open by asking before each insertion. It keeps the log
+//! whose turn it is.
+//! Never here: opening files.
 
 use super::log::LogId;
 use super::unpack::OpenLog;

@@ -1,4 +1,8 @@
-//! How log files are read, and in which order.
+//! Names the settings of reading log files: which files, strictness, durability, patience, and
+//! their order.
+//!
+//! Plain data; checked in `plan`. `time_in` makes the function that reads the time of a file's
+//! first line. Where that gives none, the file is ordered by its last change.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,7 +1,9 @@
-//! How far other nodes have read the same logs, by their positions in the sink.
+//! Keeps how far other nodes have read the same logs, by their positions in the sink.
 //!
-//! Invariant: what they have committed is taken into account for each log that is new here. It is
-//! asked for again whenever a log comes up after it was last known.
+//! Invariant: a log that is new here begins at the furthest place that they committed and its
+//! content bears out, else at 0. `scan` takes one up only while the positions are fresh. They are
+//! wanted again for a log that comes up after a scan has ended.
+//! Never here: asking the sink (`run`), and reading positions (`position`).
 
 use super::logs::Logs;
 use super::mark::{Mark, Relation};

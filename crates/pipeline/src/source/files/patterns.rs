@@ -1,7 +1,10 @@
-//! Which files a source names: paths in which `*`, `?`, `[…]` and `**` stand for names.
+//! Finds the files that a source names: paths in which `*`, `?`, `[…]` and `**` stand for names.
 //!
-//! Names that are not UTF-8 are not found. A directory that cannot be listed makes the list
-//! incomplete: then nothing may be concluded from a file's absence.
+//! Invariant: a listing without troubles has every file that matches, but for two limits. Names
+//! that are not UTF-8 are not found, nor is what lies more than 16 directories below a `**`.
+//! Neither is reported. A directory that cannot be listed is a trouble; then nothing may be
+//! concluded from a file's absence. One that is not there is none.
+//! A file with two names comes twice (`file_table` joins them).
 
 use std::io;
 use std::path::{Component, Path, PathBuf};

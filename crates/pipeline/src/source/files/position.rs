@@ -1,8 +1,11 @@
-//! The position of files as text: JSON, one entry for each log that may go on.
+//! Writes and reads the position of files as text: JSON, one entry for each log that may go on, one
+//! string for each that rests.
 //!
-//! Invariant: the text stays small, however long the source runs. A log that was read to its end
-//! and rests takes one short string. It stands there only as long as a file with its content is
-//! there.
+//! Invariant: reading gives back how far each log that was begun is read. A log that rests takes
+//! one short string, without its name and with its first points only. So the text grows with the
+//! files that are there, not with what was read.
+//! That a log stands there only as long as a file with its content is there, `scan` sees to. A mark
+//! that cannot be read makes the whole position an error.
 
 use serde::{Deserialize, Serialize};
 use stdx::FileIdentity;
@@ -67,7 +70,10 @@ impl Position {
         serde_json::from_str(text).map_err(|error| error.to_string())
     }
 
-    /// The logs it speaks of, as far as they make sense.
+    /// The logs it speaks of.
+    ///
+    /// # Errors
+    /// Which mark makes no sense.
     pub(super) fn logs(self) -> Result<Vec<Log>, String> {
         let mut logs = Vec::with_capacity(self.logs.len() + self.done.len());
         for active in self.logs {

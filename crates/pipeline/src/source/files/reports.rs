@@ -1,6 +1,11 @@
-//! What is to be reported of the files, in order.
+//! Queues what is to be reported of the files, in order: lost bytes, receded logs, files that
+//! cannot be read.
 //!
-//! Invariant: a file that cannot be read is reported once for each reason, until it can be read.
+//! Invariant: a reason why a file cannot be read is reported once in a row. Another reason, or the
+//! same after the file could be read, is reported again. Empty ranges of lost bytes are not
+//! reported. Damage of a packed file is reported each time.
+//! Unbounded; the source hands reports out before it reads on. Never here: what counts as lost
+//! (`scan`, `files`).
 
 use std::collections::{HashMap, VecDeque};
 use std::path::{Path, PathBuf};

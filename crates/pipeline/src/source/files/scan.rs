@@ -1,10 +1,13 @@
-//! One look through the directories: finds out which file carries which log.
+//! Looks once through the directories, and finds out which file carries which log.
 //!
-//! A file that has neither been renamed nor grown nor touched since the last scan is not opened.
+//! A file that is known and has neither been renamed nor changed since the last scan is not opened.
 //! Any other is recognised by its content ([`identify`]). A copy of a log is left alone while the
 //! log's own file is whole. It goes on with the log when that file is gone or emptied.
-//! Invariant: a log is dropped only once it is certain that no file has it. Whatever cannot be
-//! decided yet is looked at again.
+//! Invariant: a log is dropped only when no listed file has it. The listing must be complete and
+//! unchanged since, with at least one file. Its unread bytes are reported as lost. Whatever cannot
+//! be decided yet is looked at again.
+//! Under `strict` a log that was emptied or changed ends the scan with an error (`scanner`).
+//! Never here: when to scan (`schedule`), reading lines (`reader`).
 
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};

@@ -1,4 +1,10 @@
-//! What stays of the search for files from one scan to the next.
+//! Keeps what stays of the search for files from one scan to the next: the schedule, what other
+//! nodes know, and refused files.
+//!
+//! Under `strict` a log that was emptied or changed is an error, and its file is refused until it
+//! has all of the log again. Otherwise such a log loses its file, and a scan is requested.
+//! Invariant: after `cut` the log has no file here, whether that is an error or not.
+//! Never here: one look through the directories (`scan`), and what a file is (`identify`).
 
 use std::collections::HashMap;
 use std::path::PathBuf;

@@ -1,7 +1,10 @@
-//! When the directories are looked through again.
+//! Decides when the directories are looked through again.
 //!
-//! Invariant: it waits by monotonic time, so that no change of the wall clock holds up a scan. And
-//! looking takes a bounded share of the time, however many files there are.
+//! Invariant: it waits by monotonic time, so that no change of the wall clock holds up a scan. A
+//! scan begins at the earliest one second after the last, or twenty times as long as that took. So
+//! looking takes a twentieth of the time, however many files there are. A scan that is requested
+//! does not wait; then this bound does not hold.
+//! Never here: scanning (`scan`).
 
 use std::time::{Duration, Instant};
 

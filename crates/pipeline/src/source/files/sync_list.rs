@@ -1,6 +1,9 @@
-//! Log files that must be durable before a position in them may be committed.
+//! Lists log files that must be durable before a position in them may be committed.
 //!
-//! Invariant: it holds a bounded number of files. One more is synced at once, which stalls reading.
+//! Invariant: it holds at most 256 files, each log once. One more is synced at once, which stalls
+//! reading. If that fails, it is logged, and the position is committed all the same.
+//! Packed files are left out, because nobody writes them any more. Never here: syncing the list
+//! (`delivery`).
 
 use std::sync::Arc;
 

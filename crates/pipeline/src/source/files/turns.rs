@@ -1,8 +1,11 @@
-//! Whose turn it is to be read: logs that may have more, one after the other.
+//! Decides whose turn it is to be read, and what becomes of logs that may end without a line feed.
 //!
-//! Invariant: a log waits at most once, and never while it is its turn. A turn ends where the log
-//! ended when the turn began, so that a log that grows without end holds up no other.
-//! Refuses: to read. It knows logs by their numbers only.
+//! Invariant: a log waits at most once, and never while it is its turn. While others wait, a turn
+//! ends where the log ended when the turn began. So a log that grows without end holds up no other.
+//! A log that does not wait, and is quiet or packed whole, is closed where nothing is behind; else
+//! its rest is given up.
+//! Refuses: to read. It knows logs by their numbers only; the order among those that wait is set by
+//! `scan`.
 
 use std::collections::{HashSet, VecDeque};
 

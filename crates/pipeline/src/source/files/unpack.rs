@@ -1,6 +1,12 @@
-//! The bytes of a log file, packed by gzip or zstd or not at all, at offsets of the content.
+//! Reads the bytes of a log file at offsets of its content, packed by gzip or zstd or not at all.
 //!
-//! Packed files are read forwards; going back further than the last chunk begins anew.
+//! How a file is packed is told by its first bytes. bzip2 and xz are recognised and not read;
+//! `candidate` reports them.
+//! Packed files are unpacked forwards, at most 1 MiB is kept; going back further begins anew.
+//! Invariant: a content that ends early gives what there is, and `damage` says why. Only an error
+//! of the operating system is an error. A read that comes back shorter ends there.
+//! The length of a packed content is known only by unpacking all of it.
+//! Refuses: to tell a file that is being written from a damaged one (`scan` waits).
 
 use std::io::{self, BufReader, Read};
 use std::sync::Arc;

@@ -1,8 +1,10 @@
-//! statsd's names in Prometheus' alphabet (its documentation, "Data model").
+//! Turns statsd's names into Prometheus' alphabet (its documentation, "Data model").
 //!
-//! Every character that a name may not hold becomes `_`, as does one before a leading digit. Label
-//! names may not begin with `__`, which is Prometheus' own; `le` and `quantile` mean something
-//! else there and become `tag_le` and `tag_quantile`. Values of labels stay as they are.
+//! Whatever is not a letter or digit of ASCII becomes `_`, and a leading digit gets one before it.
+//! Label names may not begin with `__`, which is Prometheus' own; `le` and `quantile` mean
+//! something else there and become `tag_le` and `tag_quantile`. Values of labels are only escaped.
+//! Invariant: labels come sorted and each once, so one set of tags has one text. Different names
+//! may become one; `series.rs` decides then.
 
 use std::fmt::Write as _;
 

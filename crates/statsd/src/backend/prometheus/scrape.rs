@@ -1,7 +1,10 @@
-//! The listener of the page for Prometheus: HTTP on a thread of its own.
+//! Listens for Prometheus: HTTP on a thread of its own.
 //!
-//! `GET` and `HEAD` of `/metrics` are answered, in the format that `Accept` likes better.
-//! Never here: what is on the page; the function that [`PageListener::start`] takes renders it.
+//! `GET` and `HEAD` of `/metrics` are answered, in the format that `Accept` likes better. Other
+//! paths get 404, other methods 405.
+//! Bounds: 64 connections; requests that are under way at the end have a second.
+//! Never here: what is on the page, which the function that [`PageListener::start`] takes renders;
+//! HTTP itself (`chassis`); the page of `serve`'s admin listener.
 
 use std::io;
 use std::net::SocketAddr;

@@ -1,4 +1,9 @@
-//! How the server itself does, as families of the page.
+//! Writes how the server itself does, as families of the page, under `tidegate_statsd_`.
+//!
+//! First come those of [`ServerStatus`]: what came in, sockets, names, backends. Then those of the
+//! page itself: its size, and names that are not shown as they came.
+//! Invariant: it only writes; a new figure is counted elsewhere and belongs into `status.rs` first,
+//! so that the JSON has it, too.
 
 use super::names::escaped;
 use super::series::PageSeries;

@@ -1,11 +1,15 @@
-//! What the page shows: series by family, added up over flushes.
+//! Keeps the series that the page shows, by family, added up over flushes.
 //!
 //! A name is put into Prometheus' alphabet once, when it is first seen; from then on a flush finds
 //! its series by the name alone. Two names that become one series: counters are added up, of all
 //! others the first is shown and the second refused. Two families whose samples would have one
 //! name: the first is shown, the second refused. Refused names are counted, and looked at again
 //! when one that is shown has gone.
-//! Invariant: no two series of a page have one name and the same labels.
+//! Counters and timers grow from flush to flush; sums below 0 are counted and not added. Gauges,
+//! sets and quantiles are those of the last flush.
+//! Invariant: no two series of a page have one name and the same labels. A name goes with its
+//! flushes, or `keep` flushes later; if it comes again, it begins at 0.
+//! Never here: bounds (`budget.rs` has those of names), the text (`text.rs`).
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;

@@ -1,4 +1,9 @@
-//! Prometheus' text format 0.0.4 and OpenMetrics 1.0: lines, numbers, escapes.
+//! Writes Prometheus' text format 0.0.4 and OpenMetrics 1.0, and chooses between them by `Accept`.
+//!
+//! OpenMetrics is chosen only where it is liked no less than text. NaN is left out; infinities are
+//! `+Inf` and `-Inf`.
+//! Invariant: values of the label that `sample` adds, and help, are escaped. Names and `labels` are
+//! written as they come, and in the caller's order (`names.rs`, `series.rs`).
 
 use std::io::Write as _;
 

@@ -1,7 +1,13 @@
-//! What a comb's cells hold: how many of their calls are on the tooth, and how the others lie.
+//! Keeps what a comb's cells hold: how many of their calls are on the tooth, and how the others
+//! lie.
 //!
-//! Invariant: a cell with few calls has nearly the share of all, and its others lie evenly. Neither
-//! is ever at the end of its range, where one call could not be told from another.
+//! `CellCounts` adds up assigned calls; `Mixture` makes shares and densities of them. A cell with
+//! few calls is drawn towards the share of all, by as much as 20 calls say, and towards an even
+//! density. A cell that the sample covers in part has an even density.
+//! Invariant: a share is never 0 or 1, and a density nowhere below 5 % of its mean. At either end
+//! one call could not be told from another.
+//!
+//! The line and its steps are in `fit.rs`.
 
 use crate::distribution::teeth::{self, Comb};
 

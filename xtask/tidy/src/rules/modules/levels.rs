@@ -1,4 +1,9 @@
-//! Who uses whom, on each level of a crate's tree of modules.
+//! Finds who uses whom, on each level of a crate's tree of modules.
+//!
+//! An arrow stands on the level where the two modules part, with each name and the place of its
+//! first use. A function of a type is also used where its `impl` stands. Nothing crosses within a
+//! module, nor from or to the root of the crate. A module that is only named is not used.
+//! A path that cannot be followed (`crates/resolve.rs`) is no arrow.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,9 @@
 //! Reads `words.txt`, and tells which of its rows a name meets.
+//!
+//! A row has audiences, perhaps paths, a pattern, and what to say instead. A pattern is `=Name`,
+//! `start_*`, or parts of a name one behind the other; a plural meets its singular. An exception
+//! takes back a row, or all rows for a name that it spells out. A line of neither form is an error
+//! with its place.
 
 use std::collections::BTreeMap;
 
