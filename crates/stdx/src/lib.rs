@@ -22,6 +22,6 @@ pub use chain::Chain;
 pub use clock::{Clock, ManualClock, SystemClock, unix_micros};
 pub use disk::{Disk, DiskFile, FaultyDisk, FileIdentity, Lasting, Metadata, RealDisk};
 pub use random::{Random, mixed};
-pub use size::ByteSize;
+pub use size::{ByteSize, SizeError};
 pub use span::{Span, SpanError};
 pub use system::{cut_trains, run_when_idle};
