@@ -84,10 +84,13 @@ const WINDOW_BYTES_MIN: u64 = 1_000_000;
 /// Rows hold 4 GB of text at most.
 const WINDOW_BYTES_MAX: u64 = 2_000_000_000;
 
-/// Names of the sections, for the check of unknown ones.
-pub(crate) const SECTIONS: [&str; 16] = [
-    "node", "cores", "listen", "journal", "upstream", "model", "profiles", "events", "source",
-    "field", "rollup", "sink", "cache", "limits", "route", "statsd",
+/// Keys at the top level, for the check of unknown ones.
+const KEYS: [&str; 1] = ["node"];
+
+/// Names of the sections, for the same check.
+pub(crate) const SECTIONS: [&str; 15] = [
+    "cores", "listen", "journal", "upstream", "model", "profiles", "events", "source", "field",
+    "rollup", "sink", "cache", "limits", "route", "statsd",
 ];
 
 /// Threads, such as `cores = { edge = 1, work = 1 }`.
@@ -220,7 +223,7 @@ pub(crate) fn load(path: &Path) -> Result<Plan, Vec<Problem>> {
 /// Every problem found, in the order of the lines.
 pub(crate) fn check(text: &str, root: &Path) -> Result<Plan, Vec<Problem>> {
     let mut document = Document::parse(text);
-    document.known_sections(&SECTIONS);
+    document.known(&KEYS, &SECTIONS);
     let cores: CoresConfig = document.section("cores");
     let listen: ListenConfig = document.section("listen");
     let journal = document.has("journal").then(|| document.section::<JournalConfig>("journal"));

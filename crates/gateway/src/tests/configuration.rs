@@ -152,7 +152,8 @@ fn what_is_wrong_inside_rules_for_encoding_is_told_with_its_key() {
     assert_eq!(
         said,
         [
-            "line 7: `route[0].compress.bytes_min`: found the number `5`, expected text in quotes",
+            "line 7: `route[0].compress.bytes_min`: found the number `5`, \
+             expected a size, such as \"5B\" or \"64MB\"",
             "line 7: `route[0].compress.level`: unknown key; there are types, bytes_min, encodings",
             "line 7: `route[0].compress.encodings`: `deflate` is none of zstd, br, gzip",
         ]

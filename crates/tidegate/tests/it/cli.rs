@@ -55,6 +55,15 @@ fn an_address_that_something_listens_on_is_refused_with_a_hint() {
 }
 
 #[test]
+fn the_reference_has_keys_of_no_section_before_all_sections() {
+    let folder = testkit::TempDir::new().unwrap();
+    let (_, out, _) = run(&["config", "reference"], folder.path());
+    assert!(!out.contains("[node]"), "{out}");
+    let node = out.find("\n# node = ").expect("the key is there");
+    assert!(node < out.find("\n[").expect("sections are there"), "{out}");
+}
+
+#[test]
 fn the_reference_names_every_section_with_its_keys() {
     let folder = testkit::TempDir::new().unwrap();
     let (_, out, _) = run(&["config", "reference"], folder.path());

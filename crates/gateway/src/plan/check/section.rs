@@ -31,7 +31,7 @@ impl<'d, 't> Section<'d, 't> {
 
     /// Returns a required value; reports it if it is missing.
     pub(super) fn required(&mut self, key: &str, value: Option<String>) -> Option<String> {
-        if value.is_none() {
+        if value.is_none() && !self.document.is_unread(&format!("{}.{key}", self.at)) {
             self.wrong("", format!("`{key}` is missing"));
         }
         value
