@@ -264,6 +264,15 @@ pub enum ServerTiming {
     Debug,
 }
 
+/// Names of the models of a configuration.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct ModelNames<'n> {
+    /// Those with items, which a route may name.
+    pub ranking: &'n [&'n str],
+    /// Those without, which answer by the model API only.
+    pub others: &'n [&'n str],
+}
+
 /// The sections of the gateway as a user writes them.
 #[derive(Debug, Default)]
 pub struct Sections {

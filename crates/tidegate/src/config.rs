@@ -16,8 +16,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use chassis::config::{Document, Problem};
-use gateway::PoolUpstream;
 use gateway::config::{LimitsConfig, RouteConfig, StoreConfig, UpstreamConfig};
+use gateway::{ModelNames, PoolUpstream};
 use journal::{Keep, OnFull, Sync};
 use pipeline::config::{EventsConfig, FieldConfig, RollupConfig, SinkConfig, SourceConfig};
 use profiles::config::{Config as ProfilesConfig, Plan as ProfilesPlan};
@@ -250,17 +250,21 @@ pub(crate) fn check(text: &str, root: &Path) -> Result<Plan, Vec<Problem>> {
     let statsd = statsd.map(|config: StatsdConfig| {
         statsd::config::plan(&config, root, &mut |key, reason| document.wrong(key, reason))
     });
-    let rankers = models.rankers.iter();
-    let names: Vec<&str> = rankers.map(|model| model.name.as_str()).collect();
-    let mut gateway = gateway::Plan::check(sections, &names, &mut document);
-    if let Some(disk) = &mut gateway.store.disk {
-        disk.dir = root.join(&disk.dir);
-    }
+    let gateway = check_gateway(sections, &models, root, &mut document);
     let machine = std::thread::available_parallelism().map_or(1, usize::from);
     let usual = environment::port()
         .map_or_else(|| "127.0.0.1:8080".to_owned(), |port| format!("0.0.0.0:{port}"));
     let public = address(&mut document, "listen.public", listen.public, &usual);
     let admin = address(&mut document, "listen.admin", listen.admin, "127.0.0.1:8081");
+    check_addresses(
+        &[
+            ("listen.public", Some(public)),
+            ("listen.admin", Some(admin)),
+            ("events.status", events.status),
+            ("statsd.management", statsd.as_ref().and_then(management)),
+        ],
+        &mut document,
+    );
     let drain = ("listen.drain_timeout", listen.drain_timeout);
     let drain = value(&mut document, drain, Span::or_zero);
     let plan = Plan {
@@ -282,6 +286,48 @@ pub(crate) fn check(text: &str, root: &Path) -> Result<Plan, Vec<Problem>> {
     };
     let problems = document.into_problems();
     if problems.is_empty() { Ok(plan) } else { Err(problems) }
+}
+
+/// Checks the gateway's sections, and the models that its routes name.
+fn check_gateway(
+    sections: gateway::Sections,
+    models: &ModelPlans,
+    root: &Path,
+    document: &mut Document<'_>,
+) -> gateway::Plan {
+    let ranking: Vec<&str> = models.rankers.iter().map(|model| model.name.as_str()).collect();
+    let texts = models.texts.iter().map(|model| model.name.as_str());
+    let others = models.predictors.iter().map(|model| model.name.as_str());
+    let others: Vec<&str> = others.chain(texts).collect();
+    let names = ModelNames { ranking: &ranking, others: &others };
+    let mut gateway = gateway::Plan::check(sections, names, document);
+    if let Some(disk) = &mut gateway.store.disk {
+        disk.dir = root.join(&disk.dir);
+    }
+    gateway
+}
+
+fn management(statsd: &statsd::plan::Plan) -> Option<SocketAddr> {
+    statsd.management.as_ref().map(|management| management.address)
+}
+
+/// Checks that no two listeners want one address. An address of all interfaces holds every other
+/// address of its port.
+fn check_addresses(listeners: &[(&'static str, Option<SocketAddr>)], document: &mut Document<'_>) {
+    let known = listeners.iter().filter_map(|(key, address)| Some((*key, (*address)?)));
+    let known: Vec<(&str, SocketAddr)> = known.collect();
+    let meets = |one: SocketAddr, other: SocketAddr| {
+        let is_any = one.ip().is_unspecified() || other.ip().is_unspecified();
+        one.port() == other.port() && one.port() != 0 && (is_any || one.ip() == other.ip())
+    };
+    for (at, (key, address)) in known.iter().enumerate() {
+        if let Some((first, earlier)) =
+            known[..at].iter().find(|(_, earlier)| meets(*address, *earlier))
+        {
+            let reason = format!("is {address}, but `{first}` is {earlier}; write another port");
+            document.wrong(key, reason);
+        }
+    }
 }
 
 /// Pools of workers, and the upstreams that they answer for.

@@ -17,13 +17,13 @@ mod upstream;
 use cache::StorePlan;
 use chassis::config::Document;
 
-use super::{Plan, Route, Sections, UpstreamPlan};
+use super::{ModelNames, Plan, Route, Sections, UpstreamPlan};
 use references::References;
 use section::Section;
 
 impl Plan {
-    /// Checks the sections; `models` are the names of the models that a route may name.
-    pub fn check(sections: Sections, models: &[&str], document: &mut Document<'_>) -> Self {
+    /// Checks the sections; `models` are those that a route may name.
+    pub fn check(sections: Sections, models: ModelNames<'_>, document: &mut Document<'_>) -> Self {
         let mut all: Vec<(usize, UpstreamPlan)> = Vec::new();
         for (place, config) in sections.upstreams {
             let section = &mut Section::new(document, format!("upstream[{place}]"));

@@ -364,3 +364,23 @@ fn printing_the_configuration_hides_its_secrets() {
     assert_eq!(code, 0, "{err}");
     assert!(out.contains("user = \"hash\"") && !out.contains("hush"), "{out}");
 }
+
+#[test]
+fn two_listeners_of_one_address_are_found_before_they_start() {
+    let folder = testkit::TempDir::new().unwrap();
+    for (text, key) in [
+        ("[listen]\npublic = \"127.0.0.1:9\"\nadmin = \"127.0.0.1:9\"\n", "listen.admin"),
+        ("[listen]\npublic = \"0.0.0.0:8081\"\n", "listen.admin"),
+        ("[events]\nstatus = \"127.0.0.1:8081\"\n", "events.status"),
+        ("[statsd]\nmanagement = \"127.0.0.1:8080\"\n", "statsd.management"),
+    ] {
+        std::fs::write(folder.path().join("tidegate.toml"), text).unwrap();
+        let (code, _, err) = run(&["config", "check"], folder.path());
+        assert_eq!(code, 78, "{text}");
+        assert_eq!(err.lines().count(), 2, "{err}");
+        assert!(err.contains(&format!("`{key}`: is ")) && err.contains("another port"), "{err}");
+    }
+    let text = "[listen]\npublic = \"127.0.0.1:0\"\nadmin = \"127.0.0.1:0\"\n";
+    std::fs::write(folder.path().join("tidegate.toml"), text).unwrap();
+    assert_eq!(run(&["config", "check"], folder.path()).0, 0, "0 is any free port");
+}

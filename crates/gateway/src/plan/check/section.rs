@@ -125,7 +125,7 @@ impl<'d, 't> Section<'d, 't> {
         let hint = match nearest(name, known) {
             Some(near) => format!("did you mean `{near}`?"),
             None if known.is_empty() && kind == "model" => {
-                "there is no [[model]] with `items`; for any other write `to = \"models\"`".into()
+                "there is no [[model]] with `items`".into()
             }
             None if known.is_empty() => format!("there is no [[{kind}]] section"),
             None => format!("there are {}", known.join(", ")),

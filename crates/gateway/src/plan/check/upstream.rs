@@ -4,7 +4,7 @@
 //! one that cannot be resolved is an error; the look-up blocks. Never here: upstreams of workers,
 //! which the binary checks; two upstreams of one name (`plan::check`).
 
-use std::net::{SocketAddr, ToSocketAddrs};
+use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 use std::time::Duration;
 
 use super::section::Section;
@@ -43,12 +43,24 @@ fn servers(section: &mut Section<'_, '_>, addresses: Vec<String>) -> Vec<SocketA
         match address.to_socket_addrs().ok().and_then(|mut found| found.next()) {
             Some(address) => servers.push(address),
             None => {
-                let message = format!("cannot resolve `{address}`; write HOST:PORT");
-                section.wrong("servers", message);
+                section.wrong("servers", unresolved(&address));
             }
         }
     }
     servers
+}
+
+fn unresolved(address: &str) -> String {
+    let host = match address.parse::<IpAddr>() {
+        Ok(IpAddr::V6(_)) => format!("[{address}]"),
+        _ => address.to_owned(),
+    };
+    match host.rsplit_once(':') {
+        Some((host, port)) if !host.is_empty() && port.parse::<u16>().is_ok() => {
+            format!("cannot resolve `{address}`; write HOST:PORT, or an address that is known here")
+        }
+        _ => format!("`{address}` has no port; write HOST:PORT, such as `{host}:9000`"),
+    }
 }
 
 fn health(section: &mut Section<'_, '_>, config: HealthConfig) -> HealthPlan {
