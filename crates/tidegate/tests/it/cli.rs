@@ -1,6 +1,8 @@
 //! Claims about the command line.
 
-use std::process::Command;
+use std::io::Write;
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Command, Stdio};
 
 use crate::running::{BINARY, run};
 
@@ -123,4 +125,23 @@ fn the_environment_of_a_container_names_the_port_the_level_and_json_lines() {
     }
     assert!(said.contains("\"message\":\"stopped\""), "{said}");
     assert_eq!(serve("WARNING"), "");
+}
+
+#[test]
+fn a_command_that_prints_ends_silently_when_its_reader_leaves() {
+    let folder = testkit::TempDir::new().unwrap();
+    for arguments in [&["config", "reference"][..], &["statsd", "eval"]] {
+        let mut command = Command::new(BINARY);
+        command.args(arguments).current_dir(folder.path());
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        drop(child.stdout.take());
+        let mut input = child.stdin.take().unwrap();
+        // The other command reads nothing.
+        let _ = input.write_all("jobs.done:1|c\n".repeat(1000).as_bytes());
+        drop(input);
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(String::from_utf8_lossy(&output.stderr), "", "{arguments:?}");
+        assert_eq!(output.status.signal(), Some(13), "{arguments:?}: {:?}", output.status);
+    }
 }
