@@ -7,6 +7,7 @@
 //! which a user writes it (`config`), defaults (`check`).
 
 mod check;
+mod hidden;
 mod rollout;
 mod upstream;
 

@@ -8,7 +8,7 @@
 use std::fmt::Display;
 use std::time::Duration;
 
-use chassis::config::{Document, nearest};
+use chassis::config::{Document, nearest, there_is};
 use stdx::{ByteSize, Span};
 
 /// One table of the configuration that is being checked.
@@ -128,7 +128,7 @@ impl<'d, 't> Section<'d, 't> {
                 "there is no [[model]] with `items`".into()
             }
             None if known.is_empty() => format!("there is no [[{kind}]] section"),
-            None => format!("there are {}", known.join(", ")),
+            None => there_is(known),
         };
         self.wrong(key, format!("no {kind} is called `{name}`; {hint}"));
     }
