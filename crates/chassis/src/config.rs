@@ -22,6 +22,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 pub use nearest::nearest;
+pub use wording::there_is;
 
 /// One error in a configuration.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -334,9 +334,17 @@ impl RollupCheck<'_> {
                 self.wrong("by", format!("there are two columns `{column}`"));
             } else if let Some(us) = rollup::bucket(name) {
                 columns.key(column, Kind::Time, KeyPart::Bucket(us));
-            } else if let Some(field) = self.field("by", name) {
-                let kind = rollup::kind_of(&field);
-                columns.key(column, kind, KeyPart::Field(field, kind));
+            } else {
+                match resolve(name, &self.fields) {
+                    Ok(field) => {
+                        let kind = rollup::kind_of(&field);
+                        columns.key(column, kind, KeyPart::Field(field, kind));
+                    }
+                    Err(mut error) => {
+                        error.near.splice(0..0, rollup::nearest_bucket(name));
+                        self.wrong("by", error.to_string());
+                    }
+                }
             }
         }
     }

@@ -189,3 +189,16 @@ fn a_key_at_the_top_is_not_called_a_section() {
     let said = said_of(&format!("nod = 1\n{rest}"));
     assert_eq!(said, ["line 1: `nod`: unknown key; did you mean `node`?"]);
 }
+
+#[test]
+fn a_key_of_gunicorn_is_answered_by_the_one_that_does_the_same() {
+    #[derive(Debug, Default, Deserialize)]
+    #[serde(default, deny_unknown_fields)]
+    struct Pool {
+        requests_max: Option<u32>,
+    }
+    assert!(Pool::default().requests_max.is_none());
+    let said = messages_of::<Pool>("max_requests = 50");
+    assert_eq!(said, ["unknown key; did you mean `requests_max`?"]);
+    assert_eq!(messages_of::<Pool>("backlog = 50"), ["unknown key; there is only requests_max"]);
+}

@@ -7,7 +7,7 @@
 //! Never here: lines and keys of errors (`chassis::config`).
 
 use super::nearest::nearest;
-use super::renamed::new_name;
+use super::renamed::{name_here, new_name};
 use super::units::written;
 
 /// Returns the message of a serde error about a dotted key, reworded.
@@ -30,10 +30,21 @@ pub(super) fn syntax(message: &str, name: &str, is_heading: bool) -> String {
 
 /// Returns the message about a `kind` (section or key) whose `name` is not in `known`.
 pub(super) fn unknown(kind: &str, name: &str, known: &[&str]) -> String {
-    match (new_name(name, known), nearest(name, known)) {
-        (Some(new), _) => format!("the {kind} is called `{new}` now"),
-        (None, Some(near)) => format!("unknown {kind}; did you mean `{near}`?"),
-        (None, None) => format!("unknown {kind}; there are {}", known.join(", ")),
+    if let Some(new) = new_name(name, known) {
+        return format!("the {kind} is called `{new}` now");
+    }
+    match name_here(name, known).or_else(|| nearest(name, known)) {
+        Some(near) => format!("unknown {kind}; did you mean `{near}`?"),
+        None => format!("unknown {kind}; {}", there_is(known)),
+    }
+}
+
+/// Returns what there is, in one clause.
+pub fn there_is(known: &[&str]) -> String {
+    match known {
+        [] => "there are none".to_owned(),
+        [only] => format!("there is only {only}"),
+        several => format!("there are {}", several.join(", ")),
     }
 }
 

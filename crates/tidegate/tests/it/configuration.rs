@@ -337,12 +337,17 @@ fn what_cannot_work_as_configured_is_said() {
         to = "upstream:backend"
         cache = { ttl = "60s" }
         key = { cookies = [] }
+        [[route]]
+        name = "again"
+        path = "/tight"
+        to = "upstream:backend"
     "#;
     std::fs::write(&file, text).unwrap();
     let (code, out, err) = run(&["config", "check"], folder.path());
     assert_eq!(code, 0, "{err}");
-    assert!(!out.contains("/tight"), "{out}");
+    assert!(!out.contains("route `/tight` has"), "{out}");
     for note in [
+        "no request comes to route `again`: all that it would match go to route `/tight` before",
         "`listen.admin`",
         "`/list` personalises",
         "`/read` collects",
@@ -383,4 +388,19 @@ fn two_listeners_of_one_address_are_found_before_they_start() {
     let text = "[listen]\npublic = \"127.0.0.1:0\"\nadmin = \"127.0.0.1:0\"\n";
     std::fs::write(folder.path().join("tidegate.toml"), text).unwrap();
     assert_eq!(run(&["config", "check"], folder.path()).0, 0, "0 is any free port");
+}
+
+#[test]
+fn a_misspelt_bucket_of_time_is_told_the_right_one() {
+    let folder = testkit::TempDir::new().unwrap();
+    for (name, bucket) in [("minut", "minute"), ("days", "day"), ("sec", "second")] {
+        let text = format!(
+            "[journal]\n[[sink]]\nname = \"db\"\nurl = \"sqlite:events.db\"\n\
+             [[rollup]]\nname = \"r\"\nby = [\"{name}\"]\n"
+        );
+        std::fs::write(folder.path().join("tidegate.toml"), text).unwrap();
+        let (code, _, err) = run(&["config", "check"], folder.path());
+        assert_eq!(code, 78, "{err}");
+        assert!(err.contains(&format!("no field `{name}`; did you mean `{bucket}`")), "{err}");
+    }
 }
