@@ -237,8 +237,11 @@ pub fn plan(models: &[ModelConfig], root: &Path, wrong: Wrong<'_>) -> ModelPlans
 /// Requests that may wait for a model where the file says nothing.
 const QUEUE_MAX: usize = 512;
 
-/// Keys whose value may not be 0, and the value that a model has.
-const COUNTS: [(&str, fn(&ModelConfig) -> Option<usize>); 9] = [
+/// A key with a count, and the count that a model has.
+type CountKey = (&'static str, fn(&ModelConfig) -> Option<usize>);
+
+/// Keys whose value may not be 0.
+const COUNTS: [CountKey; 9] = [
     ("rows_max", |model| model.rows_max),
     ("texts_max", |model| model.texts_max),
     ("batch_tokens_max", |model| model.batch_tokens_max),

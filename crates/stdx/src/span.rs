@@ -3,8 +3,8 @@
 //!
 //! The `humantime` crate reads them, so `1h 30m` and its other units work, too. They are printed as
 //! it prints them, `1h 30m`. Serde takes a text only.
-//! Invariant: a number without a unit is refused, except 0. Refuses: negative lengths. Whoever reads
-//! a key says whether 0 makes sense for it, by `or_zero` or `above_zero`.
+//! Invariant: a number without a unit is refused, except 0. Refuses: negative lengths. Whoever
+//! reads a key says whether 0 makes sense for it, by `or_zero` or `above_zero`.
 
 use std::fmt;
 use std::str::FromStr;

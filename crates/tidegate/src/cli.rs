@@ -53,8 +53,8 @@ const DEFAULT_FEEDBACK: &str = "path == \"/1/feedback/read\" and status < 400";
 const EXPORT_EXAMPLE: &str = "\
 Example: tidegate events export --training --within 30m -o training.parquet
 Columns: request_id (the exchange), ranked_by (the ranking, which a cached answer shares), \
-time, user, route, decision, cache, model, version, propensity, position (from 1), item, label (1 with \
-feedback), feedback (how often), feedback_time (the first), censored (the log ends before \
+time, user, route, decision, cache, model, version, propensity, position (from 1), item, label \
+(1 with feedback), feedback (how often), feedback_time (the first), censored (the log ends before \
 `--within` does, so feedback may be missing). Feedback belongs to the last impression of that \
 ranking that showed the item to the same user. Rows come in no order.";
 

@@ -2,8 +2,9 @@
 //!
 //! Its texts are the doc comments of the `Config` types of all crates, and defaults stand only
 //! there. To change a text, change the comment.
-//! Invariant: every key of the schema is printed, nested ones by their path. Keys of no section come
-//! first, as TOML wants them. A section that may be several tables comes once for each. No line is wider than 96 columns unless a word or key is.
+//! Invariant: every key of the schema is printed, nested ones by their path. Keys of no section
+//! come first, as TOML wants them. A section that may be several tables comes once for each. No
+//! line is wider than 96 columns unless a word or key is.
 
 use std::fmt::Write as _;
 
