@@ -6,13 +6,16 @@
 //! reports them by `wrong`. Invariant: an error never hides another one, but for an error without a
 //! key: then the whole section is its default. A section read with errors lacks keys, so the caller
 //! must ask `into_problems` before it uses one. Line 0 means that the document has no line for it.
-//! `nearest` guesses misspellings, `renamed` knows old keys, `wording` rewords serde. Never here:
-//! what a key means, and the environment.
+//! One mistake is one error: what could not be read is not said to be missing or wrong as well.
+//! `nearest` guesses misspellings, `renamed` knows old keys, `units` knows forms of values,
+//! `wording` rewords serde. Never here: what a key means, and the environment.
 
 mod nearest;
 mod renamed;
+mod units;
 mod wording;
 
+use std::borrow::Cow;
 use std::fmt;
 
 use serde::de::DeserializeOwned;
@@ -20,6 +23,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 pub use nearest::nearest;
+pub use wording::there_is;
 
 /// One error in a configuration.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,32 +53,64 @@ pub struct Document<'t> {
     text: &'t str,
     root: DeTable<'t>,
     problems: Vec<Problem>,
+    /// Dotted keys whose values are there and could not be read.
+    unread: Vec<String>,
+    /// Lines with errors of syntax.
+    syntax_lines: Vec<usize>,
+    /// Line of the first heading that does not end. What follows it came to the wrong table.
+    broken_heading: Option<usize>,
 }
 
 impl<'t> Document<'t> {
     /// Parses `text`. Syntax errors are kept and reported with all others.
     pub fn parse(text: &'t str) -> Self {
         let (root, errors) = DeTable::parse_recoverable(text);
-        let mut document = Self { text, root: root.into_inner(), problems: Vec::new() };
+        let mut document = Self {
+            text,
+            root: root.into_inner(),
+            problems: Vec::new(),
+            unread: Vec::new(),
+            syntax_lines: Vec::new(),
+            broken_heading: None,
+        };
         for error in errors {
-            let line = error.span().map_or(0, |span| document.line_at(span.start));
-            document.push(line, String::new(), error.message());
+            let span = error.span().unwrap_or_default();
+            let line = document.line_at(span.start);
+            // The parser goes on in the middle of a wrong line, and finds more that is no mistake.
+            if document.syntax_lines.contains(&line) {
+                continue;
+            }
+            document.syntax_lines.push(line);
+            let heading = document.heading(line);
+            if error.message().starts_with("unclosed") && heading.is_some() {
+                document.broken_heading.get_or_insert(line);
+            }
+            let name = heading.unwrap_or_else(|| text.get(span).unwrap_or_default().trim());
+            let message = wording::syntax(error.message(), name, heading.is_some());
+            document.push(line, String::new(), message);
         }
         document
     }
 
-    /// Reports every section or key at the top level that is not in `known`.
-    pub fn known_sections(&mut self, known: &[&str]) {
-        let unknown: Vec<(usize, String)> = self
-            .root
-            .keys()
-            .filter(|key| !known.contains(&key.get_ref().as_ref()))
-            .map(|key| (key.span().start, key.get_ref().to_string()))
+    /// Reports everything at the top level that is neither one of the `keys` nor one of the
+    /// `sections`.
+    pub fn known(&mut self, keys: &[&str], sections: &[&str]) {
+        let all = [keys, sections].concat();
+        let unknown = self.root.iter().filter(|(name, _)| !all.contains(&name.get_ref().as_ref()));
+        let unknown: Vec<(usize, String, bool)> = unknown
+            .map(|(name, value)| {
+                let is_section = matches!(value.get_ref(), DeValue::Table(_) | DeValue::Array(_));
+                (name.span().start, name.get_ref().to_string(), is_section)
+            })
             .collect();
-        for (at, key) in unknown {
+        for (at, name, is_section) in unknown {
             let line = self.line_at(at);
-            let message = wording::unknown("section", &key, known);
-            self.push(line, key, message);
+            let is_after = self.broken_heading.is_some_and(|heading| heading < line);
+            if is_after && self.heading(line).is_none() {
+                continue;
+            }
+            let message = wording::unknown_at_top(&name, is_section, keys, sections);
+            self.push(line, name, message);
         }
     }
 
@@ -124,8 +160,21 @@ impl<'t> Document<'t> {
         wanted.map(|(at, item)| (at, self.read(&format!("{name}[{at}]"), item))).collect()
     }
 
-    /// Reports an error at a dotted key such as `route[2].cache.ttl`.
+    /// Whether the value of a dotted key, or of a table around it, could not be read. That was
+    /// reported.
+    pub fn is_unread(&self, key: &str) -> bool {
+        self.unread.iter().any(|unread| {
+            let rest = key.strip_prefix(unread.as_str());
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
+        })
+    }
+
+    /// Reports an error at a dotted key such as `route[2].cache.ttl`. An error about a value that
+    /// could not be read is not reported, for that is its one mistake.
     pub fn wrong(&mut self, key: &str, message: impl Into<String>) {
+        if self.is_unread(key) {
+            return;
+        }
         let line = self.line_of(key);
         self.push(line, key.to_owned(), message);
     }
@@ -152,7 +201,13 @@ impl<'t> Document<'t> {
             let line = self.line_at(span.start);
             let removed = remove_at(&mut value, span.start);
             let full = removed.as_ref().map_or(key.to_owned(), |inner| format!("{key}{inner}"));
-            self.push(line, full, wording::plain(error.message()));
+            // The parser puts a number where it could not read a value, often without its place.
+            let is_syntax = self.syntax_lines.contains(&line)
+                || (removed.is_none() && !self.syntax_lines.is_empty());
+            if !is_syntax {
+                self.push(line, full.clone(), wording::plain(error.message(), &full));
+            }
+            self.unread.push(full);
             if removed.is_none() {
                 return T::default();
             }
@@ -161,6 +216,13 @@ impl<'t> Document<'t> {
 
     fn push(&mut self, line: usize, key: String, message: impl Into<String>) {
         self.problems.push(Problem { line, key, message: message.into() });
+    }
+
+    /// Returns the name in a line that is a heading, such as `[name]`.
+    fn heading(&self, line: usize) -> Option<&'t str> {
+        let text = self.text.lines().nth(line - 1)?.trim();
+        let name = text.strip_prefix('[')?.trim_start_matches('[');
+        Some(name.split(']').next().unwrap_or(name).trim())
     }
 
     fn line_at(&self, at: usize) -> usize {
@@ -199,27 +261,34 @@ fn split_index(part: &str) -> (&str, Option<usize>) {
 }
 
 /// Removes the key whose name or value covers the position `at`; returns its dotted path.
+///
+/// The span of a table under a heading of its own is that of the heading. So what is in it is
+/// looked at even where the table does not cover the position.
 fn remove_at(value: &mut Spanned<DeValue<'_>>, at: usize) -> Option<String> {
     match value.get_mut() {
         DeValue::Table(table) => {
-            let found = table.iter_mut().find_map(|(name, inner)| {
-                let covers = name.span().contains(&at) || inner.span().contains(&at);
-                covers.then(|| (name.get_ref().to_string(), remove_at(inner, at)))
+            let deeper = table.iter_mut().find_map(|(name, inner)| {
+                remove_at(inner, at).map(|path| format!(".{}{path}", name.get_ref()))
             });
-            let (name, deeper) = found?;
-            match deeper {
-                Some(path) => Some(format!(".{name}{path}")),
-                None => {
-                    table.remove(name.as_str());
-                    Some(format!(".{name}"))
-                }
+            if deeper.is_some() {
+                return deeper;
             }
+            let covers = |name: &Spanned<Cow<'_, str>>, inner: &Spanned<DeValue<'_>>| {
+                name.span().contains(&at) || inner.span().contains(&at)
+            };
+            let (name, _) = table.iter().find(|(name, inner)| covers(name, inner))?;
+            let name = name.get_ref().to_string();
+            table.remove(name.as_str());
+            Some(format!(".{name}"))
         }
         DeValue::Array(items) => {
-            let index = items.iter().position(|item| item.span().contains(&at))?;
-            if let Some(deeper) = items.get_mut(index).and_then(|item| remove_at(item, at)) {
-                return Some(format!("[{index}]{deeper}"));
+            let deeper = items.iter_mut().enumerate().find_map(|(index, item)| {
+                remove_at(item, at).map(|path| format!("[{index}]{path}"))
+            });
+            if deeper.is_some() {
+                return deeper;
             }
+            let index = items.iter().position(|item| item.span().contains(&at))?;
             let kept = items.iter().enumerate().filter(|(i, _)| *i != index);
             *items = kept.map(|(_, item)| item.clone()).collect();
             Some(format!("[{index}]"))

@@ -30,8 +30,8 @@ pub struct UpstreamConfig {
     pub answer_timeout: Option<String>,
     /// Longest time between two pieces of a body; default `10s`.
     pub piece_timeout: Option<String>,
-    /// Time after which an unused connection is closed; default `60s`. Choose less than the
-    /// servers' own timeout.
+    /// Time after which an unused connection is closed; default `60s`, and `0s` keeps none. Choose
+    /// less than the servers' own timeout.
     pub idle_timeout: Option<String>,
     /// Open connections per core and server; default 1024. Further requests are shed with 503.
     pub connections_max: Option<usize>,
@@ -56,7 +56,7 @@ pub struct HealthConfig {
     pub window: Option<u32>,
     /// Good probes among these that make a server healthy; default 3.
     pub threshold: Option<u32>,
-    /// Good probes assumed at start; default `threshold`.
+    /// Good probes assumed at start; default `threshold`. With 0 a server is unhealthy at first.
     pub initial: Option<u32>,
 }
 
@@ -66,7 +66,7 @@ pub struct HealthConfig {
 pub struct RetryConfig {
     /// Retries allowed as a share of requests; default `20%`.
     pub share: Option<String>,
-    /// Retries per second allowed in addition to the share; default 10.
+    /// Retries per second allowed in addition to the share; default 10. With 0 only the share is.
     pub min_per_second: Option<u32>,
 }
 
@@ -137,7 +137,7 @@ pub struct RouteConfig {
     /// Whether responses carry `Server-Timing`: `off`, `on` or `debug`. The default `debug` sends
     /// it if the request has the header `tidegate-debug`.
     pub server_timing: Option<String>,
-    /// Longest request body; default `8MB`.
+    /// Longest request body; default `8MB`. `0B` takes no body.
     pub body_bytes_max: Option<String>,
     /// Encodes responses as the client accepts: `on` (default), `off`, or a table of rules. A
     /// stored response is then fetched once in the identity encoding, and encoded here. A response
@@ -164,7 +164,7 @@ pub struct CompressRules {
     /// Media types, such as `application/json`; one `*` in each stands for any characters.
     /// Default: text, JSON, JavaScript, XML, SVG, WebAssembly, YAML, plain fonts and icons.
     pub types: Option<Vec<String>>,
-    /// Shortest body that is encoded; default `1KB`.
+    /// Shortest body that is encoded; default `1KB`, and `0B` encodes all.
     pub bytes_min: Option<String>,
     /// Codings offered, of `zstd`, `br` and `gzip`; default all. A client that prefers several
     /// equally gets the smallest that exists. The first is zstd, else gzip; br is made later, for
@@ -196,13 +196,15 @@ pub struct ShareConfig {
 #[derive(Debug, Clone, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct CacheConfig {
-    /// Freshness lifetime, in place of the origin's; default: the origin's.
+    /// Freshness lifetime, in place of the origin's; default: the origin's. With `0s` an entry is
+    /// stale at once.
     /// It never overrides `no-store`, `private` or `Set-Cookie`.
     pub ttl: Option<String>,
     /// Time after its lifetime for which an entry may be used while it is refetched, or if the
-    /// upstream fails; default: what the origin says.
+    /// upstream fails; default: what the origin says. `0s` is no time.
     pub stale: Option<String>,
-    /// The same for failures alone; default: `stale`, else what the origin says, else `1d`.
+    /// The same for failures alone; default: `stale`, else what the origin says, else `1d`. `0s` is
+    /// no time.
     /// A response that must be revalidated (`must-revalidate`, `no-cache`, …) is never used stale.
     pub stale_if_error: Option<String>,
     /// Whether to guess a lifetime if neither the route nor the origin states one: a tenth of the
@@ -302,7 +304,7 @@ pub struct CorsConfig {
     pub headers: Option<Vec<String>>,
     /// Whether cookies may be sent; needs named origins.
     pub credentials: Option<bool>,
-    /// How long a browser may remember a preflight; default `10m`.
+    /// How long a browser may remember a preflight; default `10m`. `0s` is never.
     pub max_age: Option<String>,
 }
 

@@ -40,7 +40,7 @@ mod user;
 
 pub use gateway::{Edge, Gateway, Parts};
 pub use metrics::{EXCHANGES, SECONDS};
-pub use plan::{Plan, PoolUpstream, Sections, UpstreamPlan};
+pub use plan::{ModelNames, Plan, PoolUpstream, Sections, UpstreamPlan};
 pub use ports::{
     Acquire, AnswerSender, Compute, Durable, Loan, NoWorker, Profile, Profiles, QueuedAnswer,
     Recorder, Workers,

@@ -21,14 +21,14 @@ pub struct Pattern {
     names: Vec<Box<str>>,
 }
 
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq)]
 struct PathSegment {
     prefix: Box<str>,
     capture: Option<Capture>,
     format: Option<Capture>,
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 struct Capture {
     /// The allowed values; if there are none, any text is allowed.
     allowed: Vec<Box<str>>,
@@ -76,6 +76,15 @@ impl Pattern {
         self.names.iter().map(AsRef::as_ref)
     }
 
+    /// Returns whether it certainly matches every path that `other` matches, or forbids it.
+    pub(crate) fn covers(&self, other: &Self) -> bool {
+        let fits = match self.rest {
+            true => self.segments.len() <= other.segments.len(),
+            false => !other.rest && self.segments.len() == other.segments.len(),
+        };
+        fits && self.segments.iter().zip(&other.segments).all(|(one, other)| one.covers(other))
+    }
+
     /// Compares a path with the pattern.
     pub fn matches<'p>(&'p self, path: &'p str) -> Match<'p> {
         let mut captures = Captures::new();
@@ -103,6 +112,15 @@ impl Pattern {
 }
 
 impl PathSegment {
+    /// Returns whether every part that `other` matches is one that this matches, too.
+    fn covers(&self, other: &Self) -> bool {
+        let takes_any = self.prefix.is_empty()
+            && self.format.is_none()
+            && self.capture.as_ref().is_some_and(|capture| capture.allowed.is_empty());
+        let is_never_empty = !other.prefix.is_empty() || other.capture.is_some();
+        (takes_any && is_never_empty) || self == other
+    }
+
     /// Returns whether all values are allowed; `None` if the segment does not match.
     fn matches<'p>(&'p self, part: &'p str, captures: &mut Captures<'p>) -> Option<bool> {
         let mut part = part.strip_prefix(self.prefix.as_ref())?;

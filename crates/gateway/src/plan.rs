@@ -7,6 +7,7 @@
 //! which a user writes it (`config`), defaults (`check`).
 
 mod check;
+mod hidden;
 mod rollout;
 mod upstream;
 
@@ -262,6 +263,15 @@ pub enum ServerTiming {
     /// To requests with the header `tidegate-debug`.
     #[default]
     Debug,
+}
+
+/// Names of the models of a configuration.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct ModelNames<'n> {
+    /// Those with items, which a route may name.
+    pub ranking: &'n [&'n str],
+    /// Those without, which answer by the model API only.
+    pub others: &'n [&'n str],
 }
 
 /// The sections of the gateway as a user writes them.

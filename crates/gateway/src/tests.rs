@@ -52,7 +52,7 @@ use testkit::{Client, FIXTURE_TIMEOUT, Origin, Reply};
 use tokio::task::LocalSet;
 
 use crate::gateway::{Edge, Gateway, Parts};
-use crate::plan::{Plan, PoolUpstream, Sections};
+use crate::plan::{ModelNames, Plan, PoolUpstream, Sections};
 use crate::ports::{AnswerSender, Compute, Durable, Profile, Profiles, Recorder, Workers};
 use crate::request::Role;
 use crate::upstream::probe;
@@ -83,7 +83,8 @@ fn check_with(text: &str, pools: Vec<PoolUpstream>) -> (Plan, Vec<Problem>) {
         cache: document.section("cache"),
         limits: document.section("limits"),
     };
-    let plan = Plan::check(sections, &["news"], &mut document);
+    let models = ModelNames { ranking: &["news"], others: &["words"] };
+    let plan = Plan::check(sections, models, &mut document);
     (plan, document.into_problems())
 }
 

@@ -12,7 +12,9 @@ use std::time::Duration;
 use chassis::config::Document;
 use chassis::{Drain, Limits, WorkPool, bind};
 use exchange::{CacheResult, ExchangeRef};
-use gateway::{Durable, Edge, Gateway, Parts, Plan, Profile, Profiles, Recorder, Role, Sections};
+use gateway::{
+    Durable, Edge, Gateway, ModelNames, Parts, Plan, Profile, Profiles, Recorder, Role, Sections,
+};
 use metrics::Registry;
 use testkit::{Client, CountingAllocator, Origin, OriginReply, allocated};
 use tokio::task::LocalSet;
@@ -59,7 +61,7 @@ fn allocations(origin: &Origin, target: &str, headers: &[(&str, &str)]) -> Vec<u
         routes: document.sections("route"),
         ..Sections::default()
     };
-    let plan = Plan::check(sections, &[], &mut document);
+    let plan = Plan::check(sections, ModelNames::default(), &mut document);
     assert_eq!(document.into_problems(), []);
     let work = WorkPool::start(1, 1).unwrap();
     let profiles = Some(Arc::new(Nobody) as Arc<dyn Profiles>);

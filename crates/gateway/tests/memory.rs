@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use chassis::config::Document;
 use chassis::{Drain, Limits, WorkPool, bind};
-use gateway::{Edge, Gateway, Parts, Plan, Role, Sections};
+use gateway::{Edge, Gateway, ModelNames, Parts, Plan, Role, Sections};
 use metrics::Registry;
 use testkit::{Client, CountingAllocator, Origin, OriginReply, allocated_bytes};
 use tokio::task::LocalSet;
@@ -33,7 +33,7 @@ fn gateway(origin: &Origin, cache_bytes: &str) -> Arc<Gateway> {
         cache: document.section("cache"),
         ..Sections::default()
     };
-    let plan = Plan::check(sections, &[], &mut document);
+    let plan = Plan::check(sections, ModelNames::default(), &mut document);
     assert_eq!(document.into_problems(), []);
     let work = WorkPool::start(1, 16).unwrap();
     let parts = Parts { profiles: None, compute: None, workers: HashMap::new(), work };

@@ -133,8 +133,8 @@ pub struct EventsConfig {
 pub struct QuarantineConfig {
     /// Directory; default `data/quarantine`.
     pub dir: Option<String>,
-    /// Bytes of the file of one source and sink. Lines past it are counted and not kept. Default
-    /// `64MB`.
+    /// Bytes of the file of one source and sink. Lines past it are counted and not kept; with `0B`
+    /// none is. Default `64MB`.
     pub bytes_max: Option<String>,
 }
 

@@ -189,12 +189,12 @@ fn source(
             Err(reason) => wrong(&format!("{key}.files[{at}]"), format!("`{file}`: {reason}")),
         }
     }
-    let idle_timeout = config.idle_timeout.as_deref().map(str::parse::<Span>).transpose();
+    let idle_timeout = config.idle_timeout.as_deref().map(Span::above_zero).transpose();
     let idle_timeout = idle_timeout.unwrap_or_else(|error| {
         wrong(&format!("{key}.idle_timeout"), error.to_string());
         None
     });
-    let idle_timeout = idle_timeout.map_or(IDLE_TIMEOUT, |timeout| timeout.0);
+    let idle_timeout = idle_timeout.unwrap_or(IDLE_TIMEOUT);
     let (strict, sync) = (config.strict.unwrap_or(false), config.sync.unwrap_or(false));
     plan.sources.push(SourcePlan { name, files, strict, sync, idle_timeout, format });
 }
@@ -210,8 +210,8 @@ fn sink(config: &SinkConfig, key: &str, plan: &mut Plan, wrong: &mut dyn FnMut(&
         wrong(&format!("{key}.url"), "say where rows go, such as `sqlite:data/events.db`".into());
         return;
     };
-    let flush = config.flush.as_deref().unwrap_or("1s").parse::<Span>();
-    let flush = flush.map(|span| span.0).unwrap_or_else(|reason| {
+    let flush = Span::above_zero(config.flush.as_deref().unwrap_or("1s"));
+    let flush = flush.unwrap_or_else(|reason| {
         wrong(&format!("{key}.flush"), reason.to_string());
         Duration::from_secs(1)
     });
@@ -334,9 +334,17 @@ impl RollupCheck<'_> {
                 self.wrong("by", format!("there are two columns `{column}`"));
             } else if let Some(us) = rollup::bucket(name) {
                 columns.key(column, Kind::Time, KeyPart::Bucket(us));
-            } else if let Some(field) = self.field("by", name) {
-                let kind = rollup::kind_of(&field);
-                columns.key(column, kind, KeyPart::Field(field, kind));
+            } else {
+                match resolve(name, &self.fields) {
+                    Ok(field) => {
+                        let kind = rollup::kind_of(&field);
+                        columns.key(column, kind, KeyPart::Field(field, kind));
+                    }
+                    Err(mut error) => {
+                        error.near.splice(0..0, rollup::nearest_bucket(name));
+                        self.wrong("by", error.to_string());
+                    }
+                }
             }
         }
     }

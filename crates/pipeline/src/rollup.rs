@@ -166,6 +166,13 @@ pub(crate) fn bucket(name: &str) -> Option<i64> {
     Some(seconds * 1_000_000)
 }
 
+/// The bucket of time that a name begins, or that begins the name, such as `minute` for `minutes`.
+pub(crate) fn nearest_bucket(name: &str) -> Option<&'static str> {
+    let is_near =
+        |bucket: &&str| name.starts_with(*bucket) || (name.len() >= 3 && bucket.starts_with(name));
+    ["second", "minute", "hour", "day"].into_iter().find(is_near)
+}
+
 /// The type of a field's column.
 pub(crate) fn kind_of(field: &FieldName) -> Kind {
     match field {

@@ -157,10 +157,14 @@ pub fn plan(config: &Config, root: &Path, wrong: &mut dyn FnMut(&str, String)) -
     }
     Plan {
         file: root.join(config.file.as_deref().unwrap_or_default()),
-        every: config.every.as_deref().map(|text| span("every", text, &mut wrong)),
+        every: config.every.as_deref().map(|text| span_above_zero("every", text, &mut wrong)),
         items_min,
-        half_life: span("half_life", config.half_life.as_deref().unwrap_or("7d"), &mut wrong),
-        window: span("window", config.window.as_deref().unwrap_or("30d"), &mut wrong),
+        half_life: span_above_zero(
+            "half_life",
+            config.half_life.as_deref().unwrap_or("7d"),
+            &mut wrong,
+        ),
+        window: span_above_zero("window", config.window.as_deref().unwrap_or("30d"), &mut wrong),
         event: event(config.event.as_deref().unwrap_or(EVENT), &mut wrong),
         item: item(config.item.as_deref().unwrap_or(ITEM), &mut wrong),
         query: config.query.clone(),
@@ -173,13 +177,11 @@ pub fn plan(config: &Config, root: &Path, wrong: &mut dyn FnMut(&str, String)) -
     }
 }
 
-fn span(key: &str, text: &str, wrong: &mut dyn FnMut(&str, String)) -> Duration {
-    match Span::from_str(text) {
-        Ok(Span(span)) if !span.is_zero() => return span,
-        Ok(_) => wrong(key, "is 0; write a length of time".to_owned()),
-        Err(error) => wrong(key, error.to_string()),
-    }
-    Duration::from_secs(1)
+fn span_above_zero(key: &str, text: &str, wrong: &mut dyn FnMut(&str, String)) -> Duration {
+    Span::above_zero(text).unwrap_or_else(|error| {
+        wrong(key, error.to_string());
+        Duration::from_secs(1)
+    })
 }
 
 fn share(key: &str, text: &str, wrong: &mut dyn FnMut(&str, String)) -> f64 {

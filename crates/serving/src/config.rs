@@ -9,12 +9,12 @@
 //! Every key is optional in the type, so that all errors of a file can be reported at once; `plan`
 //! checks what is required. The doc comments are the reference manual.
 //! Invariant: a key that its kind does not have is an error, and so is a name given twice. Plans
-//! hold every default. A `concurrency` or `batch_tokens_max` of 0 counts as 1.
+//! hold every default. A bound of 0 is an error, but for the keys whose comment says what it means.
 //! Never here: reading a model's files. Only whether `file` is a directory is looked at.
 
 use std::collections::{BTreeMap, HashSet};
+use std::fmt::Display;
 use std::path::{Path, PathBuf};
-use std::str::FromStr;
 use std::time::Duration;
 
 use models::{Method, Precision};
@@ -205,6 +205,9 @@ pub fn plan(models: &[ModelConfig], root: &Path, wrong: Wrong<'_>) -> ModelPlans
             wrong("name", format!("model `{name}` is given twice"));
         }
         let file = root.join(required("file", model.file.clone(), wrong));
+        for (key, _) in COUNTS.iter().filter(|(_, count)| count(model) == Some(0)) {
+            wrong(key, "is 0; write at least 1".to_owned());
+        }
         if let Some(items) = &model.items {
             refuse(model, &PREDICTS, "a model that ranks items", wrong);
             refuse(model, &EMBEDS, "a model that ranks items", wrong);
@@ -223,7 +226,7 @@ pub fn plan(models: &[ModelConfig], root: &Path, wrong: Wrong<'_>) -> ModelPlans
                 version: model.version.clone(),
                 golden: plan_golden(model, (root, 1e-6), wrong),
                 rows_max: model.rows_max.unwrap_or(100_000),
-                concurrency: model.concurrency.unwrap_or(usize::MAX).max(1),
+                concurrency: model.concurrency.unwrap_or(usize::MAX),
                 queue_max: model.queue_max.unwrap_or(QUEUE_MAX),
             });
         }
@@ -233,6 +236,22 @@ pub fn plan(models: &[ModelConfig], root: &Path, wrong: Wrong<'_>) -> ModelPlans
 
 /// Requests that may wait for a model where the file says nothing.
 const QUEUE_MAX: usize = 512;
+
+/// A key with a count, and the count that a model has.
+type CountKey = (&'static str, fn(&ModelConfig) -> Option<usize>);
+
+/// Keys whose value may not be 0.
+const COUNTS: [CountKey; 9] = [
+    ("rows_max", |model| model.rows_max),
+    ("texts_max", |model| model.texts_max),
+    ("batch_tokens_max", |model| model.batch_tokens_max),
+    ("concurrency", |model| model.concurrency),
+    ("queue_max", |model| model.queue_max),
+    ("limit", |model| model.limit),
+    ("limit_max", |model| model.limit_max),
+    ("candidates_max", |model| model.candidates_max),
+    ("per_category_max", |model| model.per_category_max),
+];
 
 /// A key, and whether a model has it.
 type KindKey = (&'static str, fn(&ModelConfig) -> bool);
@@ -321,16 +340,20 @@ fn plan_texts(
             Some(PrecisionConfig::Int8) => Precision::Int8,
         },
         texts_max: model.texts_max.unwrap_or(10_000),
-        batch_tokens_max: model.batch_tokens_max.unwrap_or(16_384).max(1),
-        batch_timeout: parsed::<Span>("batch_timeout", model.batch_timeout.as_deref(), wrong)
-            .map_or(Duration::ZERO, |span| span.0),
-        queue_max: model.queue_max.unwrap_or(QUEUE_MAX),
-        cache_bytes: parsed::<ByteSize>(
-            "embedding_cache_bytes_max",
-            model.embedding_cache_bytes_max.as_deref(),
+        batch_tokens_max: model.batch_tokens_max.unwrap_or(16_384),
+        batch_timeout: parsed(
+            ("batch_timeout", model.batch_timeout.as_deref()),
+            Span::or_zero,
             wrong,
         )
-        .map_or(64_000_000, |size| size.0),
+        .unwrap_or(Duration::ZERO),
+        queue_max: model.queue_max.unwrap_or(QUEUE_MAX),
+        cache_bytes: parsed(
+            ("embedding_cache_bytes_max", model.embedding_cache_bytes_max.as_deref()),
+            ByteSize::or_zero,
+            wrong,
+        )
+        .unwrap_or(64_000_000),
         linkage_similarity_min: cosine(
             ("linkage_similarity_min", model.linkage_similarity_min),
             Method::Linkage,
@@ -359,11 +382,13 @@ fn plan_golden(
     Some(GoldenPlan { file: root.join(model.golden.as_ref()?), tolerance })
 }
 
-fn parsed<T>(key: &str, written: Option<&str>, wrong: Wrong<'_>) -> Option<T>
-where
-    T: FromStr<Err: std::fmt::Display>,
-{
-    written?.parse().map_err(|error: T::Err| wrong(key, error.to_string())).ok()
+/// Returns what `read` makes of a text: `or_zero` allows 0, `above_zero` does not.
+fn parsed<T, E: Display>(
+    (key, written): (&str, Option<&str>),
+    read: fn(&str) -> Result<T, E>,
+    wrong: Wrong<'_>,
+) -> Option<T> {
+    read(written?).map_err(|error| wrong(key, error.to_string())).ok()
 }
 
 fn cosine((key, given): (&str, Option<f32>), method: Method, wrong: Wrong<'_>) -> f32 {

@@ -175,11 +175,7 @@ fn decoded(text: &str) -> Result<String, String> {
 fn span(name: &str, value: &str) -> Result<Duration, String> {
     let is_bare = !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit());
     let text = if is_bare { format!("{value}s") } else { value.to_owned() };
-    match text.parse::<Span>() {
-        Ok(Span(span)) if !span.is_zero() => Ok(span),
-        Ok(_) => Err(format!("`{name}` is more than nothing")),
-        Err(error) => Err(format!("`{name}`: {error}")),
-    }
+    Span::above_zero(&text).map_err(|error| format!("`{name}`: {error}"))
 }
 
 #[cfg(test)]

@@ -11,13 +11,12 @@
 
 use std::net::SocketAddr;
 use std::path::Path;
-use std::str::FromStr;
 use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use stdx::{ByteSize, Span};
+use stdx::{ByteSize, SizeError, Span};
 
 use crate::flavour::Flavour;
 use crate::plan::{
@@ -70,7 +69,7 @@ pub struct Config {
     /// Memory for names; samples of names beyond it count in `PREFIX.overflow`; default `1GB`.
     pub names_bytes_max: Option<String>,
     /// Memory for the names of some prefixes, such as `{ "app." = "10MB" }`; samples beyond it
-    /// count in `app.overflow`.
+    /// count in `app.overflow`. With `0B` all do.
     pub prefix_bytes_max: std::collections::BTreeMap<String, String>,
     /// Directory where flushes wait for a backend that is away; default `data/statsd-spool`.
     pub spool_dir: Option<String>,
@@ -162,9 +161,9 @@ pub fn plan(config: &Config, root: &Path, wrong: &mut dyn FnMut(&str, String)) -
     Plan {
         flavour: Flavour::Native,
         inputs: reader.inputs(&listen),
-        receivers: config.receivers.unwrap_or(cores).max(1),
+        receivers: reader.receivers(config.receivers).unwrap_or(cores),
         takes_trains: config.trains,
-        receive_buffer_bytes: reader.size(
+        receive_buffer_bytes: reader.size_above_zero(
             "receive_buffer_bytes",
             config.receive_buffer_bytes.as_deref(),
             RECEIVE_BUFFER_BYTES as u64,
@@ -181,7 +180,7 @@ pub fn plan(config: &Config, root: &Path, wrong: &mut dyn FnMut(&str, String)) -
         key_flush: None,
         is_healthy: true,
         backends: reader.backends(&config.backend),
-        names_bytes_max: reader.size(
+        names_bytes_max: reader.size_above_zero(
             "names_bytes_max",
             config.names_bytes_max.as_deref(),
             NAMES_BYTES_MAX as u64,
@@ -189,14 +188,14 @@ pub fn plan(config: &Config, root: &Path, wrong: &mut dyn FnMut(&str, String)) -
         prefix_bytes_max: prefixes
             .map(|(prefix, bytes)| {
                 let key = format!("prefix_bytes_max.{prefix}");
-                (prefix.clone(), reader.size(&key, Some(bytes), 0))
+                (prefix.clone(), reader.size_or_zero(&key, bytes))
             })
             .collect(),
         timer_values_max: TIMER_VALUES_MAX,
         values_max: plan::VALUES_MAX,
         spool: Some((spool, {
             let bytes = config.spool_bytes_max.as_deref();
-            reader.size("spool_bytes_max", bytes, 256 << 20) as u64
+            reader.size_above_zero("spool_bytes_max", bytes, 256 << 20) as u64
         })),
         snapshot: Some(config.snapshot.as_deref().unwrap_or("data/statsd-snapshot"))
             .filter(|path| *path != "off")
@@ -247,39 +246,50 @@ impl Reader<'_> {
         (self.wrong)(&format!("statsd.{key}"), reason);
     }
 
-    fn span(&mut self, key: &str, text: &str) -> Duration {
-        match Span::from_str(text) {
-            Ok(Span(span)) if !span.is_zero() => return span,
-            Ok(_) => self.wrong(key, "is 0; write a length of time".to_owned()),
-            Err(error) => self.wrong(key, error.to_string()),
+    fn span_above_zero(&mut self, key: &str, text: &str) -> Duration {
+        Span::above_zero(text).unwrap_or_else(|error| {
+            self.wrong(key, error.to_string());
+            Duration::from_secs(1)
+        })
+    }
+
+    fn receivers(&mut self, given: Option<usize>) -> Option<usize> {
+        if given == Some(0) {
+            self.wrong("receivers", "is 0; write at least 1".to_owned());
         }
-        Duration::from_secs(1)
+        given
     }
 
     fn interval(&mut self, text: &str) -> Duration {
-        let interval = self.span("flush", text);
+        let interval = self.span_above_zero("flush", text);
         if interval > INTERVAL_MAX {
             self.wrong("flush", "is longer than a year".to_owned());
         }
         interval
     }
 
-    fn size(&mut self, key: &str, text: Option<&str>, default: u64) -> usize {
-        let size = text.map_or(Ok(ByteSize(default)), ByteSize::from_str);
-        match size {
-            Ok(ByteSize(bytes)) => usize::try_from(bytes).unwrap_or(usize::MAX),
-            Err(error) => {
-                self.wrong(key, error.to_string());
-                0
-            }
-        }
+    fn size_above_zero(&mut self, key: &str, text: Option<&str>, default: u64) -> usize {
+        self.fitting(key, text.map_or(Ok(default), ByteSize::above_zero))
+    }
+
+    fn size_or_zero(&mut self, key: &str, text: &str) -> usize {
+        self.fitting(key, ByteSize::or_zero(text))
+    }
+
+    fn fitting(&mut self, key: &str, size: Result<u64, SizeError>) -> usize {
+        let bytes = size.unwrap_or_else(|error| {
+            self.wrong(key, error.to_string());
+            0
+        });
+        usize::try_from(bytes).unwrap_or(usize::MAX)
     }
 
     fn idle(&mut self, text: &str, interval: Duration) -> Idle {
         if text == "never" {
             return Idle::Kept;
         }
-        let flushes = self.span("idle_timeout", text).as_secs_f64() / interval.as_secs_f64();
+        let flushes =
+            self.span_above_zero("idle_timeout", text).as_secs_f64() / interval.as_secs_f64();
         Idle::Flushes((flushes.ceil() as u32).max(1))
     }
 

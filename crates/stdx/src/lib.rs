@@ -1,7 +1,7 @@
 //! Holds what std lacks and several crates need, and nothing about the product.
 //!
 //! It has clocks, the trait for disks, byte sizes, durations, dates, retry delays, seeded random
-//! numbers, the error chain, and three Linux system calls. Each private module is one of these;
+//! numbers, the error chain, and four Linux system calls. Each private module is one of these;
 //! this file only names them.
 //! Invariant: this crate uses no other of the workspace. It brings few packages, because nearly
 //! every crate builds it.
@@ -22,6 +22,6 @@ pub use chain::Chain;
 pub use clock::{Clock, ManualClock, SystemClock, unix_micros};
 pub use disk::{Disk, DiskFile, FaultyDisk, FileIdentity, Lasting, Metadata, RealDisk};
 pub use random::{Random, mixed};
-pub use size::ByteSize;
+pub use size::{ByteSize, SizeError};
 pub use span::{Span, SpanError};
-pub use system::{cut_trains, run_when_idle};
+pub use system::{cut_trains, end_with_reader, run_when_idle};

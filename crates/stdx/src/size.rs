@@ -4,8 +4,8 @@
 //! fractions are allowed, and a part of a byte is cut off. Serde reads a text or a TOML integer.
 //! Invariant: a size up to 9 EB that is printed reads back within a tenth of its unit. Sizes are
 //! printed in decimal units only.
-//! Refuses: as text, negative sizes and more than 9 EB. A bound on a key's value is its section's
-//! to check.
+//! Refuses: as text, negative sizes and more than 9 EB. Whoever reads a key says whether 0 makes
+//! sense for it, by `or_zero` or `above_zero`; any other bound is the section's to check.
 
 use std::fmt;
 use std::str::FromStr;
@@ -28,16 +28,43 @@ const UNITS: [(&str, u64); 9] = [
     ("B", 1),
 ];
 
-/// The text is not a byte size.
+/// The text is not a byte size that the key can have.
 #[derive(Debug, thiserror::Error)]
-#[error("`{0}` is not a byte size; write a number with B, KB, MB, GB, TB, KiB, MiB, GiB or TiB")]
-pub struct SizeError(String);
+pub enum SizeError {
+    /// It is no byte size.
+    #[error(
+        "`{0}` is not a byte size; write a number with B, KB, MB, GB, TB, KiB, MiB, GiB or TiB"
+    )]
+    Unread(String),
+    /// It is 0, where that makes no sense.
+    #[error("is 0; write a byte size")]
+    Zero,
+}
+
+impl ByteSize {
+    /// Reads a byte size for which 0 has a meaning of its own, such as "none".
+    ///
+    /// # Errors
+    /// The text is no byte size.
+    pub fn or_zero(text: &str) -> Result<u64, SizeError> {
+        text.parse::<Self>().map(|size| size.0)
+    }
+
+    /// Reads a byte size that must be more than 0, such as the size of a buffer.
+    ///
+    /// # Errors
+    /// The text is no byte size, or it is 0.
+    pub fn above_zero(text: &str) -> Result<u64, SizeError> {
+        let bytes = Self::or_zero(text)?;
+        if bytes == 0 { Err(SizeError::Zero) } else { Ok(bytes) }
+    }
+}
 
 impl FromStr for ByteSize {
     type Err = SizeError;
 
     fn from_str(text: &str) -> Result<Self, SizeError> {
-        let wrong = || SizeError(text.to_owned());
+        let wrong = || SizeError::Unread(text.to_owned());
         let upper = text.trim().to_ascii_uppercase();
         let (digits, unit) = UNITS
             .iter()

@@ -3,8 +3,8 @@
 //!
 //! The `humantime` crate reads them, so `1h 30m` and its other units work, too. They are printed as
 //! it prints them, `1h 30m`. Serde takes a text only.
-//! Invariant: a number without a unit is refused, except 0. Refuses: negative lengths. Whether 0
-//! makes sense is the section's to check.
+//! Invariant: a number without a unit is refused, except 0. Refuses: negative lengths. Whoever
+//! reads a key says whether 0 makes sense for it, by `or_zero` or `above_zero`.
 
 use std::fmt;
 use std::str::FromStr;
@@ -16,10 +16,37 @@ use serde::de::{self, Deserialize, Deserializer, Visitor};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Span(pub Duration);
 
-/// The text is not a length of time.
+/// The text is not a length of time that the key can have.
 #[derive(Debug, thiserror::Error)]
-#[error("`{0}` is not a length of time; write a number with ms, s, m, h or d, such as 20ms or 6h")]
-pub struct SpanError(String);
+pub enum SpanError {
+    /// It is no length of time.
+    #[error(
+        "`{0}` is not a length of time; write a number with ms, s, m, h or d, such as 20ms or 6h"
+    )]
+    Unread(String),
+    /// It is 0, where that makes no sense.
+    #[error("is 0; write a length of time")]
+    Zero,
+}
+
+impl Span {
+    /// Reads a length of time for which 0 has a meaning of its own, such as "never".
+    ///
+    /// # Errors
+    /// The text is no length of time.
+    pub fn or_zero(text: &str) -> Result<Duration, SpanError> {
+        text.parse::<Self>().map(|span| span.0)
+    }
+
+    /// Reads a length of time that must be more than 0, such as a timeout or an interval.
+    ///
+    /// # Errors
+    /// The text is no length of time, or it is 0.
+    pub fn above_zero(text: &str) -> Result<Duration, SpanError> {
+        let span = Self::or_zero(text)?;
+        if span.is_zero() { Err(SpanError::Zero) } else { Ok(span) }
+    }
+}
 
 impl FromStr for Span {
     type Err = SpanError;
@@ -28,7 +55,9 @@ impl FromStr for Span {
         if text.trim() == "0" {
             return Ok(Self(Duration::ZERO));
         }
-        humantime::parse_duration(text.trim()).map(Self).map_err(|_| SpanError(text.to_owned()))
+        humantime::parse_duration(text.trim())
+            .map(Self)
+            .map_err(|_| SpanError::Unread(text.to_owned()))
     }
 }
 

@@ -1,4 +1,5 @@
-//! Asks Linux for what no safe wrapper offers: idle scheduling, early write-back, UDP segmentation.
+//! Asks Linux for what no safe wrapper offers: idle scheduling, early write-back, UDP segmentation,
+//! and the end of a process whose reader has left.
 //!
 //! `run_when_idle` and `start_writing` are hints: their failures are ignored, and elsewhere they do
 //! nothing. `cut_trains` returns an error where the kernel refuses it, and always elsewhere.
@@ -43,6 +44,19 @@ pub(crate) fn start_writing(file: &File, offset: u64, length: u64) {
     }
     #[cfg(not(target_os = "linux"))]
     let _ = (file, offset, length);
+}
+
+/// Lets the process end when it writes to a pipe that nobody reads any more, as `head` leaves it
+/// (`SIGPIPE`, pipe(7)).
+///
+/// std ignores the signal, and then each print fails. It is for programs that only print: one that
+/// serves must outlive a reader. Sockets of std do not raise it.
+pub fn end_with_reader() {
+    #[cfg(unix)]
+    // SAFETY: the default action has no handler whose demands could be broken.
+    unsafe {
+        libc::signal(libc::SIGPIPE, libc::SIG_DFL);
+    }
 }
 
 /// Has the kernel cut what is sent through a UDP socket into datagrams of so many bytes, the last

@@ -19,10 +19,10 @@ pub(crate) use lab::{
 };
 
 const BEGIN: &str = "\
-Begin with `tidegate demo`; then write a tidegate.toml (`tidegate config reference` has every key),
-check it with `tidegate config check` and run it with `tidegate serve`.
+Begin with `tidegate demo`; then write a tidegate.toml (`tidegate config reference` has every \
+key), check it with `tidegate config check` and run it with `tidegate serve`.
 
-Environment: TIDEGATE_LOG filters the log on stderr (info, debug, or by module);
+Environment: TIDEGATE_LOG filters the log on stderr (info, debug, or by module); \
 TIDEGATE_ADMIN_TOKEN is the admin token.
 Exit codes: 0 done, 1 failed, 2 wrong usage, 78 wrong configuration.";
 
@@ -38,7 +38,7 @@ const CLUSTER_EXAMPLE: &str = "\
 Example: tidegate model cluster all-MiniLM-L6-v2 headlines.txt --members-min 3";
 
 const EVENTS_EXAMPLE: &str = "\
-Begin with `tidegate events inspect -c tidegate.toml access.log`, which delivers nothing; then
+Begin with `tidegate events inspect -c tidegate.toml access.log`, which delivers nothing; then \
 `tidegate events run`, `status`, `query ROLLUP`, `verify` and `replay`.
 docs/operating/log-formats.md has a configuration for each web server.";
 
@@ -51,17 +51,17 @@ The same command again goes on where it stopped, and adds what came since.";
 const DEFAULT_FEEDBACK: &str = "path == \"/1/feedback/read\" and status < 400";
 
 const EXPORT_EXAMPLE: &str = "\
-Example: tidegate events export --training --within 30m --output training.parquet
-Columns: request_id (the exchange), ranked_by (the ranking, which a cached answer shares), time,
-user, route, decision, cache, model, version, propensity, position (from 1), item, label (1 with
-feedback), feedback (how often), feedback_time (the first), censored (the log ends before `--within`
-does, so feedback may be missing). Feedback belongs to the last impression of that ranking that
-showed the item to the same user. Rows come in no order.";
+Example: tidegate events export --training --within 30m -o training.parquet
+Columns: request_id (the exchange), ranked_by (the ranking, which a cached answer shares), \
+time, user, route, decision, cache, model, version, propensity, position (from 1), item, label \
+(1 with feedback), feedback (how often), feedback_time (the first), censored (the log ends before \
+`--within` does, so feedback may be missing). Feedback belongs to the last impression of that \
+ranking that showed the item to the same user. Rows come in no order.";
 
 const QUERY_EXAMPLE: &str = "\
 Examples: tidegate events query requests --by hour,status --since 6h
-          tidegate events query requests --by '' --where \"path LIKE '/1/%'\" --format json
-          tidegate events query --sql 'SELECT path, SUM(count) FROM requests GROUP BY 1'";
+          tidegate events query requests --by '' --where \"path LIKE '/1/%'\"
+          tidegate events query --sql 'SELECT SUM(count) FROM requests' --format json";
 
 const STATSD_EXAMPLE: &str = "\
 Examples: tidegate statsd                                   as tidegate.toml says
@@ -70,18 +70,21 @@ Examples: tidegate statsd                                   as tidegate.toml say
           echo 'a:320|ms|@0.1' | tidegate statsd eval --compat statsd
 docs/STATSD.md has every option, and how to move from statsd and Net::Statsd::Server.";
 
-const STATSD_EVAL_EXAMPLE: &str = r#"
-Examples: echo 'a:320|ms|@0.1' | tidegate statsd eval --compat statsd
+const STATSD_EVAL_EXAMPLE: &str = concat!(
+    r#"Examples: echo 'a:320|ms|@0.1' | tidegate statsd eval --compat statsd
           tidegate statsd eval -c /etc/statsd/localConfig.js < lines.txt
           echo '{"flush": {"counters": {"a": 5}}}' | tidegate statsd eval --json
-It answers with `lines` (what each is read as, and why it is bad), `flush` (the tables with rates
-and statistics) and `graphite` (names and numbers as they would be sent).
-With --json it takes requests, and writes a line for each:
+"#,
+    "It answers with `lines` (what each is read as, and why it is bad), `flush` (the tables with \
+     rates and statistics) and `graphite` (names and numbers as they would be sent).\n",
+    r#"With --json it takes requests, and writes a line for each:
   {"lines": "a:1|c\nb:2|ms"}
-  {"flush": {"counters": {"c": 2}, "timers": {"t": {"values": [1, 2], "count": 20}},
-             "interval_s": 10, "percentiles": [90], "statistics": ["mean"],
+  {"flush": {"counters": {"c": 2}, "interval_s": 10,
+             "timers": {"t": {"values": [1, 2], "count": 20}},
+             "percentiles": [90], "statistics": ["mean"],
              "histograms": [{"part": "t", "bins": [1, "inf"]}]}}
-  {"delete": {"names": ["a.b", "a.c"], "patterns": ["a.*"]}}"#;
+  {"delete": {"names": ["a.b", "a.c"], "patterns": ["a.*"]}}"#
+);
 
 /// A personalised, model-ranked API in front of millions of users, from a handful of machines.
 #[derive(Debug, Parser)]
@@ -148,7 +151,7 @@ pub(crate) struct StatsdArgs {
 #[derive(Debug, Subcommand)]
 pub(crate) enum StatsdCommand {
     /// Say what lines on standard input mean, and what a flush of them would be.
-    #[command(after_help = STATSD_EVAL_EXAMPLE.trim_start())]
+    #[command(after_help = STATSD_EVAL_EXAMPLE)]
     Eval(StatsdEvalArgs),
     /// Print for Munin what the page of the backend `prometheus` has; `plugins/munin/tidegate_`
     /// calls it.
@@ -572,7 +575,7 @@ pub(crate) enum WorkersCommand {
         admin: AdminArgs,
         /// One pool, by the name of its upstream.
         pool: Option<String>,
-        /// How.
+        /// How it is printed: a table for people, or JSON with every field.
         #[arg(long, value_name = "table|json", value_parser = ["table", "json"])]
         #[arg(default_value = "table", hide_possible_values = true)]
         format: String,
@@ -596,7 +599,10 @@ pub(crate) struct PoolArgs {
 /// Which running server.
 #[derive(Debug, Args)]
 pub(crate) struct AdminArgs {
-    /// The server's admin address (`listen.admin`).
-    #[arg(long, value_name = "IP:PORT", default_value = "127.0.0.1:8081")]
-    pub admin: std::net::SocketAddr,
+    /// The server's admin address (`listen.admin`) [default: 127.0.0.1:8081].
+    #[arg(long, value_name = "IP:PORT")]
+    pub admin: Option<std::net::SocketAddr>,
+    /// The server's configuration, which has its admin address and token.
+    #[arg(short, long, value_name = "FILE", conflicts_with = "admin")]
+    pub config: Option<PathBuf>,
 }

@@ -9,6 +9,7 @@
 //! the role's crate.
 
 use std::fmt;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow, bail};
@@ -30,11 +31,17 @@ mod notes;
 mod redact;
 mod reference;
 
-const NOT_THERE: Hint =
-    Hint("`--admin` takes the address of a running server's admin listener (`listen.admin`)");
+/// Where a server listens for these commands unless its configuration says otherwise.
+const USUAL_ADMIN: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8081);
+const NOT_THERE: Hint = Hint(
+    "`--admin` takes the address of a running server's admin listener (`listen.admin`), and \
+     `-c FILE` finds it in the configuration",
+);
 const FORCE: Hint = Hint("`--force` replaces the file this once, whatever is lost");
-const NO_TOKEN: Hint =
-    Hint("set `TIDEGATE_ADMIN_TOKEN` to the server's token, and ask on the server's own machine");
+const NO_TOKEN: Hint = Hint(
+    "set `TIDEGATE_ADMIN_TOKEN` to the server's token, or name its configuration (`-c FILE`), and \
+     ask on the server's own machine",
+);
 
 /// A configuration with errors.
 #[derive(Debug)]
@@ -165,11 +172,11 @@ fn build_profiles(plan: &Plan, file: &Path) -> Result<()> {
         _ => error.into(),
     })?;
     println!(
-        "{}: {} profiles of {} users, {} bytes",
+        "{}: {} of {}, {}",
         profiles.file.display(),
-        built.rows,
-        built.users,
-        built.bytes
+        counted(built.rows, "profile"),
+        counted(built.users, "user"),
+        counted(built.bytes, "byte"),
     );
     Ok(())
 }
@@ -189,10 +196,10 @@ pub(crate) fn ask_admin(
     path: &str,
     body: &[u8],
 ) -> Result<String> {
-    let token = environment::admin_token();
+    let (address, token) = listener(admin)?;
     let fields = token.map(|token| ("authorization", format!("Bearer {token}")));
     let call = ClientRequest { method, target: path, fields: fields.as_slice(), body };
-    let reply = Client::new(admin.admin).send(call).map_err(|error| match error {
+    let reply = Client::new(address).send(call).map_err(|error| match error {
         error if error.is::<NotListening>() => error.context(NOT_THERE),
         error => error,
     })?;
@@ -200,7 +207,7 @@ pub(crate) fn ask_admin(
     if reply.status != 200 {
         let parsed: Value = serde_json::from_str(&text).unwrap_or_default();
         let reason = parsed["error"].as_str().unwrap_or("not the answer of an admin listener");
-        let error = anyhow!("{method} {path} on `{}`: {}, {reason}", admin.admin, reply.status);
+        let error = anyhow!("{method} {path} on `{address}`: {}, {reason}", reply.status);
         return Err(match reply.status {
             404 | 405 => error.context(NOT_THERE),
             401 | 403 => error.context(NO_TOKEN),
@@ -208,6 +215,24 @@ pub(crate) fn ask_admin(
         });
     }
     Ok(text.into_owned())
+}
+
+/// A count with its noun: `1 row`, `2 rows`.
+pub(crate) fn counted(count: u64, noun: &str) -> String {
+    let ending = match count {
+        1 => "",
+        _ if noun.ends_with("ch") => "es",
+        _ => "s",
+    };
+    format!("{count} {noun}{ending}")
+}
+
+/// The address and the token of the admin listener that is meant.
+fn listener(admin: &AdminArgs) -> Result<(SocketAddr, Option<String>)> {
+    match &admin.config {
+        Some(file) => load(file).map(|plan| (plan.admin, plan.admin_token)),
+        None => Ok((admin.admin.unwrap_or(USUAL_ADMIN), environment::admin_token())),
+    }
 }
 
 fn share(text: &str) -> Result<f64> {

@@ -10,13 +10,14 @@
 //! `sinks::open` checks the addresses of sinks, and `commands/notes.rs` says which files are
 //! missing.
 
+use std::fmt::Display;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use chassis::config::{Document, Problem};
-use gateway::PoolUpstream;
 use gateway::config::{LimitsConfig, RouteConfig, StoreConfig, UpstreamConfig};
+use gateway::{ModelNames, PoolUpstream};
 use journal::{Keep, OnFull, Sync};
 use pipeline::config::{EventsConfig, FieldConfig, RollupConfig, SinkConfig, SourceConfig};
 use profiles::config::{Config as ProfilesConfig, Plan as ProfilesPlan};
@@ -83,10 +84,13 @@ const WINDOW_BYTES_MIN: u64 = 1_000_000;
 /// Rows hold 4 GB of text at most.
 const WINDOW_BYTES_MAX: u64 = 2_000_000_000;
 
-/// Names of the sections, for the check of unknown ones.
-pub(crate) const SECTIONS: [&str; 16] = [
-    "node", "cores", "listen", "journal", "upstream", "model", "profiles", "events", "source",
-    "field", "rollup", "sink", "cache", "limits", "route", "statsd",
+/// Keys at the top level, for the check of unknown ones.
+const KEYS: [&str; 1] = ["node"];
+
+/// Names of the sections, for the same check.
+pub(crate) const SECTIONS: [&str; 15] = [
+    "cores", "listen", "journal", "upstream", "model", "profiles", "events", "source", "field",
+    "rollup", "sink", "cache", "limits", "route", "statsd",
 ];
 
 /// Threads, such as `cores = { edge = 1, work = 1 }`.
@@ -112,7 +116,8 @@ pub(crate) struct ListenConfig {
     /// Token that admin requests must carry as `Authorization: Bearer …`; the environment variable
     /// `TIDEGATE_ADMIN_TOKEN` wins.
     pub admin_token: Option<String>,
-    /// Time that connections get to finish when the process is told to end; default `30s`.
+    /// Time that connections get to finish when the process is told to end; default `30s`, and `0s`
+    /// closes them at once.
     pub drain_timeout: Option<String>,
 }
 
@@ -218,7 +223,7 @@ pub(crate) fn load(path: &Path) -> Result<Plan, Vec<Problem>> {
 /// Every problem found, in the order of the lines.
 pub(crate) fn check(text: &str, root: &Path) -> Result<Plan, Vec<Problem>> {
     let mut document = Document::parse(text);
-    document.known_sections(&SECTIONS);
+    document.known(&KEYS, &SECTIONS);
     let cores: CoresConfig = document.section("cores");
     let listen: ListenConfig = document.section("listen");
     let journal = document.has("journal").then(|| document.section::<JournalConfig>("journal"));
@@ -245,28 +250,32 @@ pub(crate) fn check(text: &str, root: &Path) -> Result<Plan, Vec<Problem>> {
     let statsd = statsd.map(|config: StatsdConfig| {
         statsd::config::plan(&config, root, &mut |key, reason| document.wrong(key, reason))
     });
-    let rankers = models.rankers.iter();
-    let names: Vec<&str> = rankers.map(|model| model.name.as_str()).collect();
-    let mut gateway = gateway::Plan::check(sections, &names, &mut document);
-    if let Some(disk) = &mut gateway.store.disk {
-        disk.dir = root.join(&disk.dir);
-    }
+    let gateway = check_gateway(sections, &models, root, &mut document);
     let machine = std::thread::available_parallelism().map_or(1, usize::from);
     let usual = environment::port()
         .map_or_else(|| "127.0.0.1:8080".to_owned(), |port| format!("0.0.0.0:{port}"));
     let public = address(&mut document, "listen.public", listen.public, &usual);
     let admin = address(&mut document, "listen.admin", listen.admin, "127.0.0.1:8081");
-    let drain =
-        span(&mut document, "listen.drain_timeout", listen.drain_timeout, Duration::from_secs(30));
+    check_addresses(
+        &[
+            ("listen.public", Some(public)),
+            ("listen.admin", Some(admin)),
+            ("events.status", events.status),
+            ("statsd.management", statsd.as_ref().and_then(management)),
+        ],
+        &mut document,
+    );
+    let drain = ("listen.drain_timeout", listen.drain_timeout);
+    let drain = value(&mut document, drain, Span::or_zero);
     let plan = Plan {
         file: PathBuf::new(),
         root: root.to_owned(),
-        edge_cores: cores.edge.unwrap_or(machine).max(1),
-        work_threads: cores.work.unwrap_or(machine).max(1),
+        edge_cores: threads(&mut document, "cores.edge", cores.edge).unwrap_or(machine),
+        work_threads: threads(&mut document, "cores.work", cores.work).unwrap_or(machine),
         public,
         admin,
         admin_token: environment::admin_token().or(listen.admin_token),
-        drain,
+        drain: drain.unwrap_or(Duration::from_secs(30)),
         journal,
         models,
         profiles,
@@ -277,6 +286,48 @@ pub(crate) fn check(text: &str, root: &Path) -> Result<Plan, Vec<Problem>> {
     };
     let problems = document.into_problems();
     if problems.is_empty() { Ok(plan) } else { Err(problems) }
+}
+
+/// Checks the gateway's sections, and the models that its routes name.
+fn check_gateway(
+    sections: gateway::Sections,
+    models: &ModelPlans,
+    root: &Path,
+    document: &mut Document<'_>,
+) -> gateway::Plan {
+    let ranking: Vec<&str> = models.rankers.iter().map(|model| model.name.as_str()).collect();
+    let texts = models.texts.iter().map(|model| model.name.as_str());
+    let others = models.predictors.iter().map(|model| model.name.as_str());
+    let others: Vec<&str> = others.chain(texts).collect();
+    let names = ModelNames { ranking: &ranking, others: &others };
+    let mut gateway = gateway::Plan::check(sections, names, document);
+    if let Some(disk) = &mut gateway.store.disk {
+        disk.dir = root.join(&disk.dir);
+    }
+    gateway
+}
+
+fn management(statsd: &statsd::plan::Plan) -> Option<SocketAddr> {
+    statsd.management.as_ref().map(|management| management.address)
+}
+
+/// Checks that no two listeners want one address. An address of all interfaces holds every other
+/// address of its port.
+fn check_addresses(listeners: &[(&'static str, Option<SocketAddr>)], document: &mut Document<'_>) {
+    let known = listeners.iter().filter_map(|(key, address)| Some((*key, (*address)?)));
+    let known: Vec<(&str, SocketAddr)> = known.collect();
+    let meets = |one: SocketAddr, other: SocketAddr| {
+        let is_any = one.ip().is_unspecified() || other.ip().is_unspecified();
+        one.port() == other.port() && one.port() != 0 && (is_any || one.ip() == other.ip())
+    };
+    for (at, (key, address)) in known.iter().enumerate() {
+        if let Some((first, earlier)) =
+            known[..at].iter().find(|(_, earlier)| meets(*address, *earlier))
+        {
+            let reason = format!("is {address}, but `{first}` is {earlier}; write another port");
+            document.wrong(key, reason);
+        }
+    }
 }
 
 /// Pools of workers, and the upstreams that they answer for.
@@ -319,14 +370,16 @@ fn check_events(root: &Path, has_journal: bool, document: &mut Document<'_>) -> 
     events.node = node.unwrap_or_else(environment::host_name);
     let EventsConfig { status, window_bytes_max, quarantine } = document.section("events");
     let quarantine = quarantine.unwrap_or_default();
-    let window = size(document, "events.window_bytes_max", window_bytes_max, 32 << 20);
+    let window = ("events.window_bytes_max", window_bytes_max);
+    let window = value(document, window, ByteSize::or_zero).unwrap_or(32 << 20);
     if !(WINDOW_BYTES_MIN..=WINDOW_BYTES_MAX).contains(&window) {
         document.wrong("events.window_bytes_max", "write a size from 1MB to 2GB");
     }
     events.window_bytes_max = usize::try_from(window).unwrap_or(usize::MAX);
     events.quarantine_dir = root.join(quarantine.dir.as_deref().unwrap_or("data/quarantine"));
-    events.quarantine_bytes_max =
-        size(document, "events.quarantine.bytes_max", quarantine.bytes_max, 64 << 20);
+    let quarantine_bytes = ("events.quarantine.bytes_max", quarantine.bytes_max);
+    let quarantine_bytes = value(document, quarantine_bytes, ByteSize::or_zero);
+    events.quarantine_bytes_max = quarantine_bytes.unwrap_or(64 << 20);
     events.status =
         status.map(|text| address(document, "events.status", Some(text), "127.0.0.1:8082"));
     if events.status.is_some_and(|address| !address.ip().is_loopback()) {
@@ -361,11 +414,16 @@ fn check_journal(config: JournalConfig, root: &Path, document: &mut Document<'_>
             document.wrong("journal.sync", reason);
             Sync::Always
         }
-        _ => Sync::Interval(span(document, "journal.sync", config.sync, Duration::from_secs(1))),
+        _ => {
+            let interval = value(document, ("journal.sync", config.sync), Span::above_zero);
+            Sync::Interval(interval.unwrap_or(Duration::from_secs(1)))
+        }
     };
     let keep = config.keep.unwrap_or_default();
-    let age = span(document, "journal.keep.age", keep.age, Duration::from_secs(14 * 86_400));
-    let bytes = size(document, "journal.keep.bytes", keep.bytes, 20_000_000_000);
+    let age = value(document, ("journal.keep.age", keep.age), Span::above_zero);
+    let age = age.unwrap_or(Duration::from_secs(14 * 86_400));
+    let bytes = value(document, ("journal.keep.bytes", keep.bytes), ByteSize::above_zero);
+    let bytes = bytes.unwrap_or(20_000_000_000);
     let on_full = match config.on_full.as_deref() {
         None | Some("serve") => OnFull::Serve,
         Some("refuse") => OnFull::Refuse,
@@ -399,12 +457,13 @@ fn check_journal(config: JournalConfig, root: &Path, document: &mut Document<'_>
         }
     };
     let dir = root.join(config.dir.as_deref().unwrap_or("data/journal"));
-    let segment = size(document, "journal.segment_bytes_max", config.segment_bytes_max, 64_000_000);
+    let segment = ("journal.segment_bytes_max", config.segment_bytes_max);
+    let segment = value(document, segment, ByteSize::above_zero);
     let mut options = journal::Options::new(dir);
     options.sync = sync;
     options.keep = Keep { age, bytes };
     options.on_full = on_full;
-    options.segment_bytes_max = segment;
+    options.segment_bytes_max = segment.unwrap_or(64_000_000);
     JournalPlan { options, truncate_ip, user_key }
 }
 
@@ -421,29 +480,20 @@ fn address(
     })
 }
 
-fn span(
+/// Returns what `read` makes of a text. `Span` and `ByteSize` read with 0 (`or_zero`) or without it
+/// (`above_zero`).
+fn value<T, E: Display>(
     document: &mut Document<'_>,
-    key: &str,
-    text: Option<String>,
-    default: Duration,
-) -> Duration {
-    let Some(text) = text else { return default };
-    match text.parse::<Span>() {
-        Ok(span) => span.0,
-        Err(error) => {
-            document.wrong(key, error.to_string());
-            default
-        }
-    }
+    (key, text): (&str, Option<String>),
+    read: fn(&str) -> Result<T, E>,
+) -> Option<T> {
+    read(&text?).map_err(|error| document.wrong(key, error.to_string())).ok()
 }
 
-fn size(document: &mut Document<'_>, key: &str, text: Option<String>, default: u64) -> u64 {
-    let Some(text) = text else { return default };
-    match text.parse::<ByteSize>() {
-        Ok(size) => size.0,
-        Err(error) => {
-            document.wrong(key, error.to_string());
-            default
-        }
+/// Returns a number of threads, if there is one.
+fn threads(document: &mut Document<'_>, key: &str, count: Option<usize>) -> Option<usize> {
+    if count == Some(0) {
+        document.wrong(key, "is 0; write at least 1");
     }
+    count
 }

@@ -37,7 +37,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-use crate::cli::{Cli, Command};
+use crate::cli::{Cli, Command, EventsCommand, ProfilesCommand};
 
 // musl's malloc takes one lock for all threads, and collapses under load; this one is the same
 // everywhere.
@@ -56,6 +56,9 @@ fn main() -> ExitCode {
     let has_screen = matches!(cli.command, Command::Demo(_) | Command::Lab(_));
     let usual = if has_screen { "error" } else { "info" };
     log(&environment::log_filter(usual));
+    if only_prints(&cli.command) {
+        stdx::end_with_reader();
+    }
     let done = match cli.command {
         Command::Serve(args) => commands::serve(&args.config),
         Command::Demo(args) => demo::run(&args),
@@ -71,6 +74,20 @@ fn main() -> ExitCode {
     match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => report(&error),
+    }
+}
+
+/// Whether a command does nothing but print. The others serve, or finish what they write whether or
+/// not anybody reads what they print about it.
+fn only_prints(command: &Command) -> bool {
+    match command {
+        Command::Config(_) | Command::Model(_) | Command::Rollout(_) | Command::Workers(_) => true,
+        Command::Profiles(command) => !matches!(command, ProfilesCommand::Build { .. }),
+        Command::Statsd(args) => args.command.is_some(),
+        Command::Events(command) => {
+            matches!(command, EventsCommand::Status { .. } | EventsCommand::Verify(_))
+        }
+        Command::Serve(_) | Command::Demo(_) | Command::Lab(_) => false,
     }
 }
 

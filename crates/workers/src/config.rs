@@ -10,7 +10,6 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::str::FromStr;
 use std::time::Duration;
 
 use schemars::JsonSchema;
@@ -48,7 +47,8 @@ pub struct PoolConfig {
     pub threads: Option<usize>,
     /// Requests that a worker gets at once; default: as many as `threads`.
     pub concurrency: Option<usize>,
-    /// Requests that may wait for a worker; the next one is answered 503; default 1000.
+    /// Requests that may wait for a worker; the next one is answered 503; default 1000. With 0 none
+    /// waits.
     pub queue_max: Option<usize>,
     /// Requests, give or take a tenth, after which a worker is replaced; `true` means 50. Default:
     /// never.
@@ -159,8 +159,8 @@ pub fn plan(
         memory_bytes_max: config
             .memory_bytes_max
             .as_deref()
-            .and_then(|text| check.size("memory_bytes_max", text)),
-        age_max: config.age_max.as_deref().map(|text| check.span("age_max", text)),
+            .and_then(|text| check.size_above_zero("memory_bytes_max", text)),
+        age_max: config.age_max.as_deref().map(|text| check.span_above_zero("age_max", text)),
         boot_timeout: check.span_or("boot_timeout", config.boot_timeout.as_deref(), timeout),
         timeout: check.span_or("timeout", config.timeout.as_deref(), timeout),
         drain_timeout: check.span_or(
@@ -286,9 +286,9 @@ impl PoolCheck<'_> {
         })
     }
 
-    fn size(&mut self, key: &str, text: &str) -> Option<u64> {
-        match ByteSize::from_str(text) {
-            Ok(ByteSize(bytes)) => Some(bytes),
+    fn size_above_zero(&mut self, key: &str, text: &str) -> Option<u64> {
+        match ByteSize::above_zero(text) {
+            Ok(bytes) => Some(bytes),
             Err(error) => {
                 (self.wrong)(key, error.to_string());
                 None
@@ -296,17 +296,15 @@ impl PoolCheck<'_> {
         }
     }
 
-    fn span(&mut self, key: &str, text: &str) -> Duration {
-        match Span::from_str(text) {
-            Ok(Span(span)) if !span.is_zero() => return span,
-            Ok(_) => (self.wrong)(key, "is 0; write a length of time".to_owned()),
-            Err(error) => (self.wrong)(key, error.to_string()),
-        }
-        Duration::from_secs(1)
+    fn span_above_zero(&mut self, key: &str, text: &str) -> Duration {
+        Span::above_zero(text).unwrap_or_else(|error| {
+            (self.wrong)(key, error.to_string());
+            Duration::from_secs(1)
+        })
     }
 
     fn span_or(&mut self, key: &str, text: Option<&str>, usual: Duration) -> Duration {
-        text.map_or(usual, |text| self.span(key, text))
+        text.map_or(usual, |text| self.span_above_zero(key, text))
     }
 }
 

@@ -10,7 +10,7 @@ use cache::Area;
 use cache::key::Resource;
 use chassis::config::Document;
 use gateway::fuzzing::{Identity, areas, forwarded, key};
-use gateway::{Plan, PurgeRequest, Sections};
+use gateway::{ModelNames, Plan, PurgeRequest, Sections};
 use http1::Head;
 
 pub(super) const TOKENS: &[&str] = &[
@@ -135,7 +135,7 @@ fn plan(rules: usize) -> &'static Plan {
             cache: document.section("cache"),
             limits: document.section("limits"),
         };
-        let plan = Plan::check(sections, &[], &mut document);
+        let plan = Plan::check(sections, ModelNames::default(), &mut document);
         let problems = document.into_problems();
         assert!(problems.is_empty(), "{problems:?}");
         plan

@@ -1,4 +1,4 @@
-//! Lists keys that have been renamed, and finds the new name of an old one.
+//! Lists keys that have been renamed, and keys of gunicorn that have another name here.
 //!
 //! Invariant: a new name is given only if the same table knows it. So `idle` may stand for one key
 //! here and be unknown there. Nothing is accepted in place of the new name: `wording` only says it
@@ -23,6 +23,24 @@ const RENAMED: [(&str, &str); 15] = [
     ("tunnel_idle", "tunnel_idle_timeout"),
     ("wait", "wait_timeout"),
 ];
+
+/// Keys of gunicorn, each with what does the same here.
+const ELSEWHERE: [(&str, &str); 8] = [
+    ("backlog", "queue_max"),
+    ("chdir", "app_dir"),
+    ("graceful_timeout", "drain_timeout"),
+    ("max_requests", "requests_max"),
+    ("preload_app", "preload"),
+    ("raw_env", "environment"),
+    ("worker_connections", "concurrency"),
+    ("wsgi_app", "python"),
+];
+
+/// Returns the name here of a key of gunicorn, if it is among the `known` keys of the same table.
+pub(super) fn name_here<'k>(name: &str, known: &[&'k str]) -> Option<&'k str> {
+    let (_, here) = ELSEWHERE.iter().find(|(elsewhere, _)| *elsewhere == name)?;
+    known.iter().find(|known| *known == here).copied()
+}
 
 /// Returns the new name of a key, if it is among the `known` keys of the same table.
 pub(super) fn new_name<'k>(name: &str, known: &[&'k str]) -> Option<&'k str> {

@@ -24,7 +24,7 @@ fn every_error_of_a_document_is_reported_with_line_and_key() {
     let text = "bogus = 1\n\n[[route]]\npath = 7\ncache = { ttl = \"x\", stael = 3 }\n\
                 list = [1, \"two\", 3]\ncolour = \"red\"\n\n[[route]]\npath = \"/\"\ncache = 5\n";
     let mut document = Document::parse(text);
-    document.known_sections(&["route"]);
+    document.known(&[], &["route"]);
     let routes: Vec<Route> = document.sections("route");
     document.wrong("route[1].path", "is taken");
     assert_eq!(routes.len(), 2);
@@ -49,7 +49,7 @@ fn every_error_of_a_document_is_reported_with_line_and_key() {
 #[test]
 fn a_slip_of_the_hand_is_named() {
     let mut document = Document::parse("roote = 1");
-    document.known_sections(&["route", "model"]);
+    document.known(&[], &["route", "model"]);
     let problems = document.into_problems();
     assert!(problems[0].message.contains("did you mean `route`"), "{problems:?}");
 }
@@ -106,4 +106,131 @@ fn an_unknown_key_is_told_with_the_nearest_or_all_that_there_are() {
     assert_eq!(messages_of::<Route>("pth = 1"), ["unknown key; did you mean `path`?"]);
     assert_eq!(messages_of::<Route>("colour = 1"), ["unknown key; there are path, cache, list"]);
     assert_eq!(messages_of::<Inner>("colour = 1"), ["unknown key; there are ttl, stale"]);
+}
+
+#[test]
+fn a_bare_number_is_answered_by_the_form_that_its_key_takes() {
+    #[derive(Debug, Default, Deserialize)]
+    #[serde(default)]
+    struct Quantities {
+        ttl: Option<String>,
+        wait_timeout: Option<String>,
+        rollout: Option<String>,
+        bytes_min: Option<String>,
+        name: Option<String>,
+    }
+    let Quantities { ttl, wait_timeout, rollout, bytes_min, name } = Quantities::default();
+    assert_eq!([ttl, wait_timeout, rollout, bytes_min, name], [const { None }; 5]);
+    for (line, message) in [
+        ("ttl = 60", "found the number `60`, expected a length of time, such as \"60s\""),
+        ("ttl = 0.5", "found the number `0.5`, expected a length of time, such as \"500ms\""),
+        ("wait_timeout = 9", "found the number `9`, expected a length of time, such as \"9s\""),
+        ("rollout = 5", "found the number `5`, expected a share, such as \"5%\""),
+        ("rollout = 0.25", "found the number `0.25`, expected a share, such as \"25%\""),
+        ("bytes_min = 9", "found the number `9`, expected a size, such as \"9B\" or \"64MB\""),
+        ("name = 60", "found the number `60`, expected text in quotes"),
+        ("ttl = -1", "found the number `-1`, expected text in quotes"),
+        ("rollout = 500", "found the number `500`, expected text in quotes"),
+    ] {
+        assert_eq!(messages_of::<Quantities>(line), [message], "{line}");
+    }
+}
+
+/// What is said of a document with the section `listen` and the key `node`.
+fn said_of(text: &str) -> Vec<String> {
+    let mut document = Document::parse(text);
+    document.known(&["node"], &["listen", "route"]);
+    let listen: Route = document.section("listen");
+    if listen.list.is_none() {
+        document.wrong("listen.list", "is missing");
+    }
+    document.into_problems().iter().map(ToString::to_string).collect()
+}
+
+#[test]
+fn one_mistake_is_one_error() {
+    assert_eq!(
+        said_of("[listen]\nlist = \"a\"\n"),
+        ["line 2: `listen.list`: found the text \"a\", expected a list such as `[ … ]`"]
+    );
+    assert_eq!(said_of("listen = 5\n").len(), 1);
+    let said = said_of("[listen]\nlist = []\n[route\npath = \"/\"\nto = 1\n");
+    assert_eq!(said, ["line 3: unclosed table, expected `]`"]);
+    let said = said_of("[listen]\nlist = = []\n");
+    assert_eq!(said.len(), 1, "{said:?}");
+}
+
+#[test]
+fn what_is_there_twice_is_named() {
+    let said = said_of("[listen]\nlist = []\nlist = [1]\n");
+    assert_eq!(said, ["line 3: the key `list` is there twice"]);
+    let said = said_of("[listen]\nlist = []\n[route]\n[listen]\n");
+    assert_eq!(said, ["line 4: the section `listen` is there twice"]);
+}
+
+#[test]
+fn a_value_without_quotes_is_shown_with_them() {
+    let said = said_of("node = web-1\n[listen]\nlist = []\n");
+    assert_eq!(said, ["line 1: write text in quotes: \"web-1\""]);
+    assert_eq!(said_of("node =\n[listen]\nlist = []\n"), ["line 1: the value is missing"]);
+}
+
+#[test]
+fn a_key_at_the_top_is_not_called_a_section() {
+    let rest = "[listen]\nlist = []\n";
+    assert_eq!(
+        said_of(&format!("colour = 1\n{rest}")),
+        ["line 1: `colour`: unknown key; there are the sections listen, route; keys: node"]
+    );
+    assert_eq!(
+        said_of(&format!("{rest}[colour]\n")),
+        ["line 3: `colour`: unknown section; there are the sections listen, route; keys: node"]
+    );
+    let said = said_of(&format!("nod = 1\n{rest}"));
+    assert_eq!(said, ["line 1: `nod`: unknown key; did you mean `node`?"]);
+}
+
+#[test]
+fn a_key_of_gunicorn_is_answered_by_the_one_that_does_the_same() {
+    #[derive(Debug, Default, Deserialize)]
+    #[serde(default, deny_unknown_fields)]
+    struct Pool {
+        requests_max: Option<u32>,
+    }
+    assert!(Pool::default().requests_max.is_none());
+    let said = messages_of::<Pool>("max_requests = 50");
+    assert_eq!(said, ["unknown key; did you mean `requests_max`?"]);
+    assert_eq!(messages_of::<Pool>("backlog = 50"), ["unknown key; there is only requests_max"]);
+}
+
+#[test]
+fn an_error_below_a_heading_of_its_own_hides_no_other() {
+    #[derive(Debug, Default, Deserialize)]
+    #[serde(default, deny_unknown_fields)]
+    struct Inner {
+        ttl: Option<String>,
+    }
+    #[derive(Debug, Default, Deserialize)]
+    #[serde(default, deny_unknown_fields)]
+    struct Outer {
+        path: Option<String>,
+        cache: Option<Inner>,
+        backend: Vec<Inner>,
+    }
+    let text = "[[route]]\npath = 7\n[route.cache]\nttl = 8\nstael = \"1s\"\n\
+                [[route.backend]]\nttl = 9\n[[route.backend]]\ntoo = 1\n[[route]]\ncache.ttl = 5\n";
+    let mut document = Document::parse(text);
+    let read: Vec<Outer> = document.sections("route");
+    assert!(read[0].path.is_none() && read[0].backend.len() == 2 && read[0].cache.is_some());
+    let keys: Vec<(usize, String)> =
+        document.into_problems().into_iter().map(|problem| (problem.line, problem.key)).collect();
+    let expected = [
+        (2, "route[0].path"),
+        (4, "route[0].cache.ttl"),
+        (5, "route[0].cache.stael"),
+        (7, "route[0].backend[0].ttl"),
+        (9, "route[0].backend[1].too"),
+        (11, "route[1].cache.ttl"),
+    ];
+    assert_eq!(keys, expected.map(|(line, key)| (line, key.to_owned())));
 }

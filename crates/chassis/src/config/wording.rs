@@ -1,25 +1,67 @@
-//! Rewords the errors of serde in the terms of an operator, and words those about unknown keys.
+//! Rewords the errors of serde and of `toml` in the terms of an operator, and words those about
+//! unknown keys.
 //!
 //! Invariant: no error is lost. A message in an unknown form passes unchanged, so a new version of
 //! serde or `toml` can only make the wording worse. An unknown key gets its new name (`renamed`),
-//! else the nearest one (`nearest`), else the list of all. Never here: lines and keys of errors
-//! (`chassis::config`).
+//! else the nearest one (`nearest`), else the list of all. A bare number gets its unit (`units`).
+//! Never here: lines and keys of errors (`chassis::config`).
 
 use super::nearest::nearest;
-use super::renamed::new_name;
+use super::renamed::{name_here, new_name};
+use super::units::written;
 
-/// Returns the message of a serde error, reworded.
-pub(super) fn plain(message: &str) -> String {
-    unknown_key(message).or_else(|| unfit(message)).unwrap_or_else(|| message.to_owned())
+/// Returns the message of a serde error about a dotted key, reworded.
+pub(super) fn plain(message: &str, key: &str) -> String {
+    unknown_key(message).or_else(|| unfit(message, key)).unwrap_or_else(|| message.to_owned())
+}
+
+/// Returns the message of an error of syntax at a `name`, reworded; `is_heading` says that the name
+/// is in a heading such as `[name]`.
+pub(super) fn syntax(message: &str, name: &str, is_heading: bool) -> String {
+    let (reason, _) = message.split_once(", expected ").unwrap_or((message, ""));
+    match reason {
+        "duplicate key" if is_heading => format!("the section `{name}` is there twice"),
+        "duplicate key" => format!("the key `{name}` is there twice"),
+        "string values must be quoted" if name.is_empty() => "the value is missing".to_owned(),
+        "string values must be quoted" => format!("write text in quotes: \"{name}\""),
+        _ => message.to_owned(),
+    }
 }
 
 /// Returns the message about a `kind` (section or key) whose `name` is not in `known`.
 pub(super) fn unknown(kind: &str, name: &str, known: &[&str]) -> String {
-    match (new_name(name, known), nearest(name, known)) {
-        (Some(new), _) => format!("the {kind} is called `{new}` now"),
-        (None, Some(near)) => format!("unknown {kind}; did you mean `{near}`?"),
-        (None, None) => format!("unknown {kind}; there are {}", known.join(", ")),
+    if let Some(new) = new_name(name, known) {
+        return format!("the {kind} is called `{new}` now");
     }
+    match name_here(name, known).or_else(|| nearest(name, known)) {
+        Some(near) => format!("unknown {kind}; did you mean `{near}`?"),
+        None => format!("unknown {kind}; {}", there_is(known)),
+    }
+}
+
+/// Returns what there is, in one clause.
+pub fn there_is(known: &[&str]) -> String {
+    match known {
+        [] => "there are none".to_owned(),
+        [only] => format!("there is only {only}"),
+        several => format!("there are {}", several.join(", ")),
+    }
+}
+
+/// Returns the message about a name at the top level, which has keys and sections.
+pub(super) fn unknown_at_top(
+    name: &str,
+    is_section: bool,
+    keys: &[&str],
+    sections: &[&str],
+) -> String {
+    let kind = if is_section { "section" } else { "key" };
+    let all = [keys, sections].concat();
+    if new_name(name, &all).or_else(|| nearest(name, &all)).is_some() {
+        return unknown(kind, name, &all);
+    }
+    let keys = if keys.is_empty() { String::new() } else { format!("; keys: {}", keys.join(", ")) };
+    format!("unknown {kind}; there are the sections {}{keys}", sections.join(", "))
 }
 
 /// "unknown field `cach`, expected one of `name`, `cache`".
@@ -30,13 +72,22 @@ fn unknown_key(message: &str) -> Option<String> {
 }
 
 /// "invalid type: integer `60`, expected a string".
-fn unfit(message: &str) -> Option<String> {
+fn unfit(message: &str, key: &str) -> Option<String> {
     let (kind, rest) = message.split_once(": ")?;
     if !matches!(kind, "invalid type" | "invalid value") {
         return None;
     }
     let (given, wanted) = rest.rsplit_once(", expected ")?;
-    Some(format!("found {}, expected {}", found(given), expected(wanted, kind == "invalid value")))
+    let wanted =
+        with_unit(given, wanted, key).unwrap_or_else(|| expected(wanted, kind == "invalid value"));
+    Some(format!("found {}, expected {wanted}", found(given)))
+}
+
+/// "integer `60`" where text is wanted.
+fn with_unit(given: &str, wanted: &str, key: &str) -> Option<String> {
+    let number = given.strip_prefix("integer `").or_else(|| given.strip_prefix("floating point `"));
+    let number = number?.strip_suffix('`').filter(|_| wanted == "a string")?;
+    written(key, number)
 }
 
 fn found(given: &str) -> String {

@@ -3,7 +3,7 @@
 //! Invariant: an error is reported at its key, and a stand-in for the value lets the check go on.
 //! So all errors come out in one run. The result must not be used if the `Document` has an error.
 //! The defaults of `[cache]` and `[limits]` are here, those of other keys in the modules or with
-//! the type of their value. `[limits]` has no other check. Never here: reading TOML
+//! the type of their value. Never here: reading TOML
 //! (`chassis::config`), workers (the binary), live objects (`gateway`).
 
 mod key;
@@ -17,13 +17,13 @@ mod upstream;
 use cache::StorePlan;
 use chassis::config::Document;
 
-use super::{Plan, Route, Sections, UpstreamPlan};
+use super::{ModelNames, Plan, Route, Sections, UpstreamPlan};
 use references::References;
 use section::Section;
 
 impl Plan {
-    /// Checks the sections; `models` are the names of the models that a route may name.
-    pub fn check(sections: Sections, models: &[&str], document: &mut Document<'_>) -> Self {
+    /// Checks the sections; `models` are those that a route may name.
+    pub fn check(sections: Sections, models: ModelNames<'_>, document: &mut Document<'_>) -> Self {
         let mut all: Vec<(usize, UpstreamPlan)> = Vec::new();
         for (place, config) in sections.upstreams {
             let section = &mut Section::new(document, format!("upstream[{place}]"));
@@ -51,20 +51,22 @@ impl Plan {
         let body_bytes_max = caching.map(|cache| cache.body_bytes_max).max().unwrap_or(0);
         let section = &mut Section::new(document, "cache");
         let store = StorePlan {
-            bytes_max: section.size("bytes", sections.cache.bytes, 256_000_000),
+            bytes_max: section.size_above_zero("bytes", sections.cache.bytes, 256_000_000),
             body_bytes_max,
             disk: sections.cache.disk.map(|disk| storing::disk(section, disk)),
         };
+        let section = &mut Section::new(document, "limits");
+        let mut limit = |key, given, default| section.at_least_one(key, given, default);
         let limits = sections.limits;
         Self {
             upstreams,
             routes,
             store,
-            pending_max: limits.pending_max.unwrap_or(4096),
-            waiters_per_key_max: limits.waiters_per_key_max.unwrap_or(10_000),
-            waiters_max: limits.waiters_max.unwrap_or(50_000),
-            connections_max: limits.connections_max.unwrap_or(50_000),
-            user_bytes_max: limits.user_bytes_max.unwrap_or(100),
+            pending_max: limit("pending_max", limits.pending_max, 4096),
+            waiters_per_key_max: limit("waiters_per_key_max", limits.waiters_per_key_max, 10_000),
+            waiters_max: limit("waiters_max", limits.waiters_max, 50_000),
+            connections_max: limit("connections_max", limits.connections_max, 50_000),
+            user_bytes_max: limit("user_bytes_max", limits.user_bytes_max, 100),
         }
     }
 }

@@ -152,7 +152,8 @@ fn what_is_wrong_inside_rules_for_encoding_is_told_with_its_key() {
     assert_eq!(
         said,
         [
-            "line 7: `route[0].compress.bytes_min`: found the number `5`, expected text in quotes",
+            "line 7: `route[0].compress.bytes_min`: found the number `5`, \
+             expected a size, such as \"5B\" or \"64MB\"",
             "line 7: `route[0].compress.level`: unknown key; there are types, bytes_min, encodings",
             "line 7: `route[0].compress.encodings`: `deflate` is none of zstd, br, gzip",
         ]
@@ -189,4 +190,34 @@ fn an_upstreams_time_for_an_answer_is_not_cut_short_by_what_routes_have_by_defau
     assert!(problems.is_empty(), "{problems:?}");
     let times = plan.routes.iter().map(|route| (route.lease.as_secs(), route.wait.as_secs()));
     assert_eq!(times.collect::<Vec<_>>(), [(90, 120), (15, 20), (3, 7)]);
+}
+
+#[test]
+fn a_model_that_cannot_rank_is_not_said_to_be_missing() {
+    let (_, problems) = check("[[route]]\npath = \"/\"\nto = \"model:words\"\n");
+    let said: Vec<String> = problems.iter().map(ToString::to_string).collect();
+    assert_eq!(
+        said,
+        ["line 3: `route[0].to`: the model `words` has no `items`, so it cannot rank; \
+          `to = \"models\"` serves its API"]
+    );
+}
+
+#[test]
+fn a_server_without_a_port_is_told_what_is_missing() {
+    for (server, message) in [
+        ("localhost", "`localhost` has no port; write HOST:PORT, such as `localhost:9000`"),
+        ("::1", "`::1` has no port; write HOST:PORT, such as `[::1]:9000`"),
+        ("127.0.0.1", "`127.0.0.1` has no port; write HOST:PORT, such as `127.0.0.1:9000`"),
+    ] {
+        let text = format!("[[upstream]]\nname = \"a\"\nservers = [\"{server}\"]\n");
+        let (_, problems) = check(&text);
+        assert_eq!(problems[0].message, message);
+    }
+}
+
+#[test]
+fn a_path_of_the_wrong_kind_is_not_said_to_be_missing_too() {
+    let (_, problems) = check("[[route]]\npath = 7\nto = \"model:news\"\n");
+    assert_eq!(problems.len(), 1, "{problems:?}");
 }

@@ -217,7 +217,7 @@ fn before_one(origin: &RawOrigin, route: &str) -> Served {
 #[test]
 fn a_quiet_tunnel_ends_on_both_sides_and_gives_its_place_back() {
     let origin = chat();
-    let served = before_one(&origin, &format!("{PASS}\ntunnel_idle_timeout = \"0s\""));
+    let served = before_one(&origin, &format!("{PASS}\ntunnel_idle_timeout = \"1ns\""));
     for count in 1..3 {
         let mut line = connect(served.address, OPEN);
         assert_eq!(head(&mut line)[0], "HTTP/1.1 101 Switching Protocols");

@@ -63,7 +63,7 @@ fn names_what_is_wrong_without_the_password() {
         ),
         (
             "postgres://u:secret@h/db?connect_timeout=0",
-            "`postgres://…@h/db?…`: `connect_timeout` is more than nothing",
+            "`postgres://…@h/db?…`: `connect_timeout`: is 0; write a length of time",
         ),
     ] {
         assert_eq!(parse(text).unwrap_err().to_string(), expected);

@@ -9,6 +9,7 @@
 use std::path::Path;
 
 use pipeline::{Column, ColumnRole, Kind, Rollup, SketchOf};
+use rusqlite::Error as Refusal;
 use rusqlite::types::ValueRef;
 use serde_json::Value;
 
@@ -52,12 +53,22 @@ pub struct QueryAnswer {
 #[derive(Debug, thiserror::Error)]
 pub enum QueryError {
     /// SQLite refuses.
-    #[error("query `{place}`: {reason}")]
+    #[error("query `{place}`: {}", without_sql(.reason))]
     Engine {
         /// The database.
         place: String,
         /// What SQLite says.
-        reason: rusqlite::Error,
+        reason: Refusal,
+    },
+    /// SQLite refuses the condition.
+    #[error("{reason}; `{rollup}` has `{}`", .known.join("`, `"))]
+    Condition {
+        /// What SQLite says.
+        reason: String,
+        /// The rollup.
+        rollup: String,
+        /// Columns that a condition may name.
+        known: Vec<String>,
     },
     /// The rollup is not grouped by this.
     #[error("no column `{column}` in the key of `{rollup}`; it has `{}`", .known.join("`, `"))]
@@ -80,14 +91,32 @@ pub enum QueryError {
 /// Reads `rollup` from the database `path`.
 ///
 /// # Errors
-/// When a column is not one of the key, or the database cannot be read.
+/// When a column is not one of the key, the condition is wrong, or the database cannot be read.
 pub fn ask(path: &Path, rollup: &Rollup, query: &Query) -> Result<QueryAnswer, QueryError> {
     let text = if rollup.raw.is_empty() {
         RollupSelect::new(rollup, query)?.select()
     } else {
         select_events(rollup, query)?
     };
-    read(path, &text, &times(query))
+    read(path, &text, &times(query)).map_err(|error| match error {
+        QueryError::Engine { reason: Refusal::SqlInputError { msg, .. }, .. }
+            if query.filter.is_some() =>
+        {
+            let keys = if rollup.raw.is_empty() { rollup.table.keys() } else { usize::MAX };
+            let columns = rollup.table.columns.iter().take(keys);
+            let known = columns.map(|column| column.name.clone()).collect();
+            QueryError::Condition { reason: msg, rollup: rollup.table.name.clone(), known }
+        }
+        other => other,
+    })
+}
+
+/// What SQLite says, without the whole text that it was given.
+fn without_sql(reason: &Refusal) -> String {
+    match reason {
+        Refusal::SqlInputError { msg, .. } => msg.clone(),
+        other => other.to_string(),
+    }
 }
 
 /// Answers an SQL text; `tidegate_unique(blob)` and `tidegate_quantile(blob, q)` merge sketches.

@@ -26,6 +26,13 @@ pub(super) fn of(plan: &Plan) -> Vec<String> {
         notes.push(format!("`listen.admin` {admin} answers loopback only, until there is a token"));
     }
     routes(plan, &mut notes);
+    for (hidden, earlier) in plan.gateway.hidden_routes() {
+        let [hidden, earlier] = [hidden, earlier].map(|at| &plan.gateway.routes[at]);
+        notes.push(format!(
+            "no request comes to route `{}`: all that it would match go to route `{}` before it",
+            hidden.name, earlier.name
+        ));
+    }
     files(plan, &mut notes);
     notes
 }

@@ -2,8 +2,9 @@
 //!
 //! Its texts are the doc comments of the `Config` types of all crates, and defaults stand only
 //! there. To change a text, change the comment.
-//! Invariant: every key of the schema is printed, nested ones by their path, and a section that may
-//! be several tables once for each. No line is wider than 96 columns unless a word or key is.
+//! Invariant: every key of the schema is printed, nested ones by their path. Keys of no section
+//! come first, as TOML wants them. A section that may be several tables comes once for each. No
+//! line is wider than 96 columns unless a word or key is.
 
 use std::fmt::Write as _;
 
@@ -22,7 +23,15 @@ pub(super) fn text() -> String {
         "# Every key of tidegate.toml. All are optional but names, paths and targets.\n\
          # Lengths of time: 20ms, 1s, 5m, 6h, 14d. Sizes: 64KB, 256MB, 20GB. Shares: 5%.\n",
     );
-    let sections = schema["properties"].as_object().unwrap_or(&empty);
+    let all = schema["properties"].as_object().unwrap_or(&empty);
+    let (sections, keys_at_top): (Vec<_>, Vec<_>) = all.iter().partition(|(_, value)| {
+        let is_table = |value: &Value| kinds(value, definitions)[0]["properties"].is_object();
+        value["type"] == "array" || is_table(resolve(value, definitions))
+    });
+    for (name, key) in keys_at_top {
+        let text = comment(description(key, key));
+        let _ = write!(out, "\n{text}# {name} = {}\n", placeholder(key));
+    }
     for (name, section) in sections {
         let is_list = section["type"] == "array";
         let table = resolve(if is_list { &section["items"] } else { section }, definitions);

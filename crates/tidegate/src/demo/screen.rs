@@ -18,9 +18,14 @@ use metrics::TimerSnapshot;
 
 use super::counts::Counts;
 use super::readers::Readers;
+use crate::commands;
 use crate::parts::Parts;
 
 const LISTS: &str = "/1/recommendations.{format:json}";
+/// Columns of the narrowest usual terminal.
+const WIDTH: usize = 80;
+/// What the rest of a row stands under.
+const GOES_ON: &str = "             ";
 /// Seconds between two lines when the output is no terminal.
 const LINE_INTERVAL: u32 = 5;
 
@@ -80,19 +85,27 @@ impl Screen {
     }
 
     fn invitation(&self) -> String {
-        let (public, admin, dir) = (self.public, self.admin, self.dir.display());
-        let (management, management_port) = (self.management.ip(), self.management.port());
+        let Self { public, admin, management, dir, .. } = self;
+        let lists = format!("'http://{public}/1/recommendations.json");
+        let (cookie, file) = ("-H 'Cookie: userId=", format!("-c {}/tidegate.toml", dir.display()));
+        let commands = [
+            vec!["curl -i".to_owned(), format!("{lists}'")],
+            vec![format!("curl -i {cookie}r0001'"), format!("{lists}?explain=1'")],
+            vec![
+                format!("curl -i -X POST {cookie}me'"),
+                format!("'http://{public}/1/feedback/read?item=1'"),
+            ],
+            vec![format!("curl 'http://{admin}/status'")],
+            vec![format!("echo 'last phase' | nc {} {}", management.ip(), management.port())],
+            vec!["tidegate events query requests".to_owned(), file.clone()],
+            vec!["tidegate events verify".to_owned(), file],
+        ];
+        let commands: String = commands.iter().map(|parts| command(parts)).collect();
         format!(
             "Tidegate demo: news, ranked by a model, personalised at the edge.\n\
-             Configuration, journal, profiles and counts of this run: {dir}\n\n\
-             Worth trying:\n\
-             \x20 curl -i 'http://{public}/1/recommendations.json'\n\
-             \x20 curl -i -H 'Cookie: userId=r0001' 'http://{public}/1/recommendations.json?explain=1'\n\
-             \x20 curl -i -X POST -H 'Cookie: userId=me' 'http://{public}/1/feedback/read?item=1'\n\
-             \x20 curl 'http://{admin}/status'\n\
-             \x20 echo 'last phase' | nc {management} {management_port}\n\
-             \x20 tidegate events query requests -c {dir}/tidegate.toml\n\
-             \x20 tidegate events verify -c {dir}/tidegate.toml\n"
+             Configuration, journal, profiles and counts of this run:\n\
+             \x20 {}\n\nWorth trying:\n{commands}",
+            dir.display()
         )
     }
 
@@ -122,55 +135,99 @@ impl Screen {
         let (p50, p99) = (recent.quantile(0.5), recent.quantile(0.99));
         let profiles = parts.profile_build.rows().unwrap_or(0);
         let generation = parts.profiles.as_ref().and_then(|p| p.generation()).unwrap_or(0);
-        let mut text = format!(
-            "  requests   {requests} ({rate:.0}/s), reads recorded {}\n\
-             \x20 hit ratio  {:.1} % of {lists} lists, {:.1} % personalised\n\
-             \x20 decisions  {}\n\
-             \x20 latency    p50 {p50:.0?}, p99 {p99:.0?}{}\n\
-             \x20 learned    {profiles} profiles, generation {generation}",
-            counts.reads,
-            percent(hits, lists),
-            percent(personalised, lists),
-            decisions.join(", "),
-            parts.statsd.as_ref().map(|statsd| by_decision(statsd)).unwrap_or_default(),
-        );
-        if let Some(readers) = readers {
-            text.push_str(&format!("\n  lists read {}", uplift(readers)));
+        let latency = match recent.count() {
+            0 => "no request yet".to_owned(),
+            _ => format!("p50 {p50:.0?}, p99 {p99:.0?}"),
+        };
+        let of_lists = parts.statsd.as_ref().map(|statsd| by_decision(statsd)).unwrap_or_default();
+        let mut rows = vec![
+            (
+                "requests",
+                vec![
+                    format!("{requests} ({rate:.0}/s)"),
+                    format!("reads recorded {}", counts.reads),
+                ],
+            ),
+            (
+                "hit ratio",
+                vec![
+                    format!("{:.1} % of {lists} lists", percent(hits, lists)),
+                    format!("{:.1} % personalised", percent(personalised, lists)),
+                ],
+            ),
+            ("decisions", decisions),
+            ("latency", vec![latency]),
+        ];
+        if !of_lists.is_empty() {
+            rows.push(("lists p99", of_lists));
         }
-        text
+        let generation = format!("generation {generation}");
+        rows.push(("learned", vec![commands::counted(profiles, "profile"), generation]));
+        rows.extend(readers.map(|readers| ("lists read", uplift(readers))));
+        let rows: Vec<String> = rows.iter().map(|(name, parts)| row(name, parts)).collect();
+        rows.join("\n")
+    }
+}
+
+/// A line of the screen; parts that do not fit into it go on in the next one.
+fn row(name: &str, parts: &[String]) -> String {
+    let mut text = format!("  {name:<10} ");
+    let mut width = text.len();
+    for (at, part) in parts.iter().enumerate() {
+        let comma = if at + 1 < parts.len() { "," } else { "" };
+        let length = 1 + part.chars().count() + comma.len();
+        if at > 0 && width + length > WIDTH {
+            text += &format!("\n{GOES_ON}");
+            width = GOES_ON.len();
+        } else if at > 0 {
+            text.push(' ');
+        }
+        text += &format!("{part}{comma}");
+        width += length;
+    }
+    text
+}
+
+/// A command to copy; one too long for a line goes on in the next, as a shell reads it.
+fn command(parts: &[String]) -> String {
+    let whole = parts.join(" ");
+    match whole.chars().count() + 2 <= WIDTH {
+        true => format!("  {whole}\n"),
+        false => format!("  {}\n", parts.join(" \\\n    ")),
     }
 }
 
 /// How long lists took by decision, as statsd flushed it last.
-fn by_decision(statsd: &statsd::ServerState) -> String {
-    let Some(flush) = statsd.last_flush() else { return String::new() };
+fn by_decision(statsd: &statsd::ServerState) -> Vec<String> {
+    let Some(flush) = statsd.last_flush() else { return Vec::new() };
     let p99 = |decision: &str| {
         let of_lists = format!("tidegate.exchange;decision={decision};route={LISTS};status=2xx");
         let timer = flush.timers.iter().find(|timer| *timer.name == *of_lists)?;
         let (_, p99_ms) = timer.statistics.iter().find(|(name, _)| name == "upper_99")?;
         Some(format!("{decision} {:.0?}", Duration::from_secs_f64(p99_ms / 1e3)))
     };
-    let shown: Vec<String> =
-        Decision::ALL.iter().filter_map(|decision| p99(decision.name())).collect();
-    if shown.is_empty() { String::new() } else { format!("; lists, p99: {}", shown.join(", ")) }
+    Decision::ALL.iter().filter_map(|decision| p99(decision.name())).collect()
 }
 
 /// How often a list was read from, personalised against not: a planted effect.
-fn uplift(readers: &Readers) -> String {
+fn uplift(readers: &Readers) -> Vec<String> {
     let share = |index: usize, kind: &str| {
         let seen = &readers.seen[index];
         let shown = seen.shown.load(Ordering::Relaxed);
         format!("{:.1} % of {shown} {kind}", percent(seen.read.load(Ordering::Relaxed), shown))
     };
-    let (personalised, generic) = (share(1, "personalised"), share(0, "generic"));
-    format!("{personalised}, {generic} (readers with a profile)")
+    vec![share(1, "personalised"), share(0, "generic (readers with a profile)")]
 }
 
 fn on_one_line(summary: &str) -> String {
     let words = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
-    summary.lines().map(words).collect::<Vec<_>>().join(" · ")
+    let whole = summary.replace(&format!("\n{GOES_ON}"), " ");
+    whole.lines().map(words).collect::<Vec<_>>().join(" · ")
 }
 
 fn percent(part: u64, whole: u64) -> f64 {
     part as f64 * 100.0 / (whole.max(1)) as f64
 }
+
+#[cfg(test)]
+mod tests;

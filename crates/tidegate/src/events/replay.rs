@@ -155,9 +155,11 @@ impl Replay {
         let report = status.report(0);
         let (lines, rows, batches) = (report.lines, report.rows, report.batches);
         println!(
-            "{source}: {lines} lines delivered again, {rows} rows in {batches} batches, {} lines \
-             refused",
-            report.quarantined
+            "{source}: {} delivered again, {} in {}, {} refused",
+            commands::counted(lines, "line"),
+            commands::counted(rows, "row"),
+            commands::counted(batches, "batch"),
+            commands::counted(report.quarantined, "line")
         );
         if stop.is_requested() {
             bail!("interrupted; the same command goes on where it stopped");

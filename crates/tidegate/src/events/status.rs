@@ -1,7 +1,7 @@
 //! Runs `tidegate events status`: asks the record process, or the edge process that started it.
 //!
 //! The address of `[events] status` is asked first, then the admin listener. Where neither answers,
-//! the last notes of the binlog are printed as text, and the command fails all the same. With
+//! the last notes of the binlog are printed as text, with the exit code 1 and no error. With
 //! `--json` the document is printed as it came.
 //! Invariant: nothing is started or changed. A part of the document that is missing is shown as
 //! nothing or null, never as an error.
@@ -18,9 +18,10 @@ use serde_json::Value;
 
 use super::open;
 use crate::client::{Client, ClientRequest};
-use crate::commands;
+use crate::commands::{self, counted};
 use crate::config::Plan;
 use crate::environment;
+use crate::exit::Exit;
 use crate::hint::Hint;
 
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
@@ -40,8 +41,11 @@ pub(super) fn command(file: &Path, json: bool) -> Result<()> {
         Ok(document) => print!("{}", text(&document)),
         Err(error) => {
             let notes = Binlog::new(&open::binlog_path(&plan)).last();
+            if notes.is_empty() {
+                return Err(error.context(NOT_RUNNING));
+            }
             notes.iter().for_each(|note| println!("{}", noted(note)));
-            return Err(error.context(NOT_RUNNING));
+            return Err(Exit(1).into());
         }
     }
     Ok(())
@@ -109,12 +113,15 @@ fn one(line: &Value) -> String {
     );
     let seconds = line["seconds_behind"].as_f64().unwrap_or(0.0);
     row("behind", format!("{} bytes, {seconds:.1} s", line["bytes_behind"]));
-    row("delivered", format!("{} rows in {} batches, {last}", line["rows"], line["batches"]));
+    let number = |name: &str| line[name].as_u64().unwrap_or(0);
+    let rows = counted(number("rows"), "row");
+    let batches = counted(number("batches"), "batch");
+    row("delivered", format!("{rows} in {batches}, {last}"));
     let dropped = match line["quarantine_dropped"].as_u64() {
         None | Some(0) => String::new(),
         Some(dropped) => format!(", {dropped} of them not kept: the file is full or not writable"),
     };
-    row("quarantined", format!("{} lines{dropped}", line["quarantined"]));
+    row("quarantined", format!("{}{dropped}", counted(number("quarantined"), "line")));
     row("without key", format!("{} times a line lacked a number in `by`", line["without_key"]));
     row("lost", format!("{} bytes", line["lost_bytes"]));
     row("restarts", format!("{}, fenced {} times", line["restarts"], line["fenced"]));
@@ -128,11 +135,11 @@ fn noted(note: &Note) -> String {
     let mut time = Vec::new();
     exchange::write_rfc3339(note.time_us, &mut time);
     format!(
-        "{} to {}: not running; batch {} with {} rows was committed at {}",
+        "{} to {}: not running; batch {} with {} was committed at {}, from where it will go on",
         note.source,
         note.sink,
         note.sequence,
-        note.rows,
+        counted(note.rows, "row"),
         String::from_utf8_lossy(&time)
     )
 }

@@ -1,8 +1,10 @@
 //! Claims about the command line.
 
-use std::process::Command;
+use std::io::Write;
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Command, Stdio};
 
-use crate::running::{BINARY, run};
+use crate::running::{BINARY, Running, run};
 
 #[test]
 fn every_command_explains_itself() {
@@ -52,6 +54,15 @@ fn an_address_that_something_listens_on_is_refused_with_a_hint() {
         assert!(err.contains("listen on `") && err.contains(&format!("{taken}`")), "{err}");
         assert!(err.contains("\nhint: "), "{err}");
     }
+}
+
+#[test]
+fn the_reference_has_keys_of_no_section_before_all_sections() {
+    let folder = testkit::TempDir::new().unwrap();
+    let (_, out, _) = run(&["config", "reference"], folder.path());
+    assert!(!out.contains("[node]"), "{out}");
+    let node = out.find("\n# node = ").expect("the key is there");
+    assert!(node < out.find("\n[").expect("sections are there"), "{out}");
 }
 
 #[test]
@@ -114,4 +125,56 @@ fn the_environment_of_a_container_names_the_port_the_level_and_json_lines() {
     }
     assert!(said.contains("\"message\":\"stopped\""), "{said}");
     assert_eq!(serve("WARNING"), "");
+}
+
+#[test]
+fn a_command_that_prints_ends_silently_when_its_reader_leaves() {
+    let folder = testkit::TempDir::new().unwrap();
+    for arguments in [&["config", "reference"][..], &["statsd", "eval"]] {
+        let mut command = Command::new(BINARY);
+        command.args(arguments).current_dir(folder.path());
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        drop(child.stdout.take());
+        let mut input = child.stdin.take().unwrap();
+        // The other command reads nothing.
+        let _ = input.write_all("jobs.done:1|c\n".repeat(1000).as_bytes());
+        drop(input);
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(String::from_utf8_lossy(&output.stderr), "", "{arguments:?}");
+        assert_eq!(output.status.signal(), Some(13), "{arguments:?}: {:?}", output.status);
+    }
+}
+
+#[test]
+fn a_running_server_is_found_by_its_configuration() {
+    let route = "[[route]]\npath = \"/\"\nto = \"models\"\n";
+    let running = Running::start(route, |_| {});
+    let folder = running.folder.path();
+    for command in [&["rollout", "show"], &["workers", "list"]] {
+        let with = [&command[..], &["-c", "tidegate.toml"]].concat();
+        let (code, _, err) = run(&with, folder);
+        assert_eq!((code, err.as_str()), (0, ""), "{command:?}");
+    }
+    let both = ["workers", "list", "-c", "tidegate.toml", "--admin", "127.0.0.1:8081"];
+    assert_eq!(run(&both, folder).0, 2);
+    let (code, _, err) = run(&["rollout", "show", "-c", "absent.toml"], folder);
+    assert_eq!(code, 78, "{err}");
+}
+
+#[test]
+fn the_token_of_a_server_is_read_from_its_configuration() {
+    let folder = testkit::TempDir::new().unwrap();
+    let [public, admin] = [(); 2].map(|()| format!("127.0.0.1:{}", testkit::free_port()));
+    let file = folder.path().join("tidegate.toml");
+    let listen = format!("[listen]\npublic = \"{public}\"\nadmin = \"{admin}\"\n");
+    std::fs::write(&file, format!("{listen}admin_token = \"hush\"\n")).unwrap();
+    let mut command = Command::new(BINARY);
+    command.args(["serve", "-c"]).arg(&file);
+    let _server = testkit::Server::spawn(command, admin.parse().unwrap()).unwrap();
+    let (code, _, err) = run(&["workers", "list", "-c", "tidegate.toml"], folder.path());
+    assert_eq!(code, 0, "{err}");
+    let (code, _, err) = run(&["workers", "list", "--admin", &admin], folder.path());
+    assert_eq!(code, 1, "{err}");
+    assert!(err.contains("-c FILE"), "{err}");
 }

@@ -125,6 +125,160 @@ fn keys_of_older_versions_are_refused_and_the_new_ones_named() {
     }
 }
 
+const ZEROS: &str = r#"
+cores = { edge = 0, work = 0 }
+[journal]
+sync = "0s"
+keep = { age = "0s", bytes = "0B" }
+segment_bytes_max = "0B"
+[[upstream]]
+name = "web"
+servers = ["127.0.0.1:1"]
+connect_timeout = "0s"
+answer_timeout = "0s"
+piece_timeout = "0s"
+connections_max = 0
+health = { path = "/", interval = "0s", timeout = "0s" }
+[[upstream]]
+name = "app"
+python = "app:app"
+memory_bytes_max = "0B"
+age_max = "0s"
+boot_timeout = "0s"
+timeout = "0s"
+drain_timeout = "0s"
+[[route]]
+path = "/"
+to = "upstream:web"
+coalesce = "strict"
+hold = "0s"
+lease = "0s"
+wait_timeout = "0s"
+tunnel_idle_timeout = "0s"
+cache = { body_bytes_max = "0B" }
+[[route]]
+path = "/own"
+to = "upstream:web"
+personalise = { user = "cookie:u", guard = { latency = "0s" } }
+[cache]
+bytes = "0B"
+disk = { bytes = "0B" }
+[limits]
+pending_max = 0
+waiters_per_key_max = 0
+waiters_max = 0
+connections_max = 0
+user_bytes_max = 0
+[[model]]
+name = "rows"
+file = "m.json"
+rows_max = 0
+concurrency = 0
+queue_max = 0
+[[model]]
+name = "words"
+file = "words"
+texts_max = 0
+batch_tokens_max = 0
+[[model]]
+name = "news"
+file = "m.json"
+items = "items.jsonl"
+limit = 0
+limit_max = 0
+candidates_max = 0
+per_category_max = 0
+[[source]]
+name = "log"
+files = ["access.log"]
+idle_timeout = "0s"
+[[sink]]
+name = "db"
+url = "sqlite:events.db"
+flush = "0s"
+[events]
+window_bytes_max = "0B"
+[profiles]
+file = "profiles.db"
+every = "0s"
+half_life = "0s"
+window = "0s"
+items_min = 0
+id_bytes_max = 0
+[statsd]
+receivers = 0
+receive_buffer_bytes = "0B"
+flush = "0s"
+idle_timeout = "0s"
+names_bytes_max = "0B"
+spool_bytes_max = "0B"
+"#;
+
+#[test]
+fn zero_is_refused_wherever_it_would_stop_the_work_or_never_rest() {
+    let folder = testkit::TempDir::new().unwrap();
+    std::fs::write(folder.path().join("tidegate.toml"), ZEROS).unwrap();
+    let (code, _, err) = run(&["config", "check"], folder.path());
+    assert_eq!(code, 78, "{err}");
+    let refused: Vec<&str> = err.lines().skip(1).collect();
+    for line in ZEROS.split([',', '{', '\n']) {
+        let Some((key, "0" | "\"0s\"" | "\"0B\"")) =
+            line.trim_end_matches([' ', '}']).split_once(" = ")
+        else {
+            continue;
+        };
+        let key = key.trim();
+        let said = |error: &&str| {
+            error.contains(&format!(".{key}`: is 0; write"))
+                || error.contains(&format!(".{key}`: write a size from"))
+        };
+        assert!(refused.iter().any(|error| said(&error)), "no `{key}` in\n{err}");
+    }
+    let zeros = ZEROS.matches(" = 0").count() + ZEROS.matches(" = \"0").count();
+    assert_eq!(refused.len(), zeros, "{err}");
+}
+
+const MEANINGFUL_ZEROS: &str = r#"
+[listen]
+drain_timeout = "0s"
+[journal]
+[[upstream]]
+name = "web"
+servers = ["127.0.0.1:1"]
+idle_timeout = "0s"
+health = { path = "/", initial = 0 }
+retry = { share = "0%", min_per_second = 0 }
+[[upstream]]
+name = "app"
+python = "app:app"
+queue_max = 0
+[[route]]
+path = "/"
+to = "upstream:web"
+hit_for_miss = "0s"
+body_bytes_max = "0B"
+cache = { ttl = "0s", stale = "0s", stale_if_error = "0s" }
+compress = { bytes_min = "0B" }
+cors = { max_age = "0s" }
+[[model]]
+name = "words"
+file = "words"
+batch_timeout = "0"
+embedding_cache_bytes_max = "0B"
+[events]
+quarantine = { bytes_max = "0B" }
+[statsd]
+prefix_bytes_max = { "app." = "0B" }
+"#;
+
+#[test]
+fn zero_is_taken_where_it_means_never_none_or_at_once() {
+    let folder = testkit::TempDir::new().unwrap();
+    std::fs::write(folder.path().join("tidegate.toml"), MEANINGFUL_ZEROS).unwrap();
+    let (code, _, err) = run(&["config", "check"], folder.path());
+    assert_eq!(code, 0, "{err}");
+}
+
 #[test]
 fn serve_refuses_a_wrong_configuration_with_the_same_exit_code() {
     let folder = testkit::TempDir::new().unwrap();
@@ -183,12 +337,17 @@ fn what_cannot_work_as_configured_is_said() {
         to = "upstream:backend"
         cache = { ttl = "60s" }
         key = { cookies = [] }
+        [[route]]
+        name = "again"
+        path = "/tight"
+        to = "upstream:backend"
     "#;
     std::fs::write(&file, text).unwrap();
     let (code, out, err) = run(&["config", "check"], folder.path());
     assert_eq!(code, 0, "{err}");
-    assert!(!out.contains("/tight"), "{out}");
+    assert!(!out.contains("route `/tight` has"), "{out}");
     for note in [
+        "no request comes to route `again`: all that it would match go to route `/tight` before",
         "`listen.admin`",
         "`/list` personalises",
         "`/read` collects",
@@ -209,4 +368,39 @@ fn printing_the_configuration_hides_its_secrets() {
     let (code, out, err) = run(&["config", "print"], folder.path());
     assert_eq!(code, 0, "{err}");
     assert!(out.contains("user = \"hash\"") && !out.contains("hush"), "{out}");
+}
+
+#[test]
+fn two_listeners_of_one_address_are_found_before_they_start() {
+    let folder = testkit::TempDir::new().unwrap();
+    for (text, key) in [
+        ("[listen]\npublic = \"127.0.0.1:9\"\nadmin = \"127.0.0.1:9\"\n", "listen.admin"),
+        ("[listen]\npublic = \"0.0.0.0:8081\"\n", "listen.admin"),
+        ("[events]\nstatus = \"127.0.0.1:8081\"\n", "events.status"),
+        ("[statsd]\nmanagement = \"127.0.0.1:8080\"\n", "statsd.management"),
+    ] {
+        std::fs::write(folder.path().join("tidegate.toml"), text).unwrap();
+        let (code, _, err) = run(&["config", "check"], folder.path());
+        assert_eq!(code, 78, "{text}");
+        assert_eq!(err.lines().count(), 2, "{err}");
+        assert!(err.contains(&format!("`{key}`: is ")) && err.contains("another port"), "{err}");
+    }
+    let text = "[listen]\npublic = \"127.0.0.1:0\"\nadmin = \"127.0.0.1:0\"\n";
+    std::fs::write(folder.path().join("tidegate.toml"), text).unwrap();
+    assert_eq!(run(&["config", "check"], folder.path()).0, 0, "0 is any free port");
+}
+
+#[test]
+fn a_misspelt_bucket_of_time_is_told_the_right_one() {
+    let folder = testkit::TempDir::new().unwrap();
+    for (name, bucket) in [("minut", "minute"), ("days", "day"), ("sec", "second")] {
+        let text = format!(
+            "[journal]\n[[sink]]\nname = \"db\"\nurl = \"sqlite:events.db\"\n\
+             [[rollup]]\nname = \"r\"\nby = [\"{name}\"]\n"
+        );
+        std::fs::write(folder.path().join("tidegate.toml"), text).unwrap();
+        let (code, _, err) = run(&["config", "check"], folder.path());
+        assert_eq!(code, 78, "{err}");
+        assert!(err.contains(&format!("no field `{name}`; did you mean `{bucket}`")), "{err}");
+    }
 }

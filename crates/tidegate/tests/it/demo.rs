@@ -175,7 +175,7 @@ fn simulated_readers_close_the_loop_and_the_demo_ends_by_itself() {
     assert!(ended.success(), "{}", demo.server.stderr());
     let shown = demo.server.stdout();
     assert_eq!(shown.matches("curl ").count(), 4, "{shown}");
-    assert!(shown.contains("lists, p99: anonymous "), "{shown}");
+    assert!(shown.contains("lists p99 anonymous "), "{shown}");
     assert!(shown.contains("hit ratio"), "{shown}");
 }
 

@@ -194,6 +194,10 @@ fn status_of_a_process_that_is_gone_is_what_it_noted_last() {
     let (code, text, said) = run(&["events", "status"], folder);
     assert_eq!(code, 1);
     assert!(text.contains("web to main: not running; batch 1 with 10 rows"), "{text}");
+    assert_eq!(said, "", "one note is enough");
+    std::fs::remove_dir_all(folder.join("data")).unwrap();
+    let (code, text, said) = run(&["events", "status"], folder);
+    assert_eq!((code, text.as_str()), (1, ""));
     assert!(said.contains("hint: "), "{said}");
 }
 

@@ -44,7 +44,7 @@ fn profiles_are_built_of_users_with_enough_distinct_reads() {
     // `sync = "always"`: what was answered is durable.
     let (code, out, err) = run(&["profiles", "build"], server.folder.path());
     assert_eq!(code, 0, "{err}");
-    assert!(out.contains("1 profiles of 2 users"), "{out}");
+    assert!(out.contains("1 profile of 2 users"), "{out}");
     let file = "data/profiles.db";
     let (code, out, _) =
         run(&["profiles", "inspect", file, "--user", "keen"], server.folder.path());
@@ -119,7 +119,7 @@ fn profiles_are_built_by_a_query_in_the_engine_of_the_sink() {
         assert_eq!(code, 0, "{err}");
         let (code, out, err) = run(&["profiles", "build"], folder);
         assert_eq!(code, 0, "{err}");
-        assert!(out.contains("1 profiles of 2 users"), "{out}");
+        assert!(out.contains("1 profile of 2 users"), "{out}");
         let keen = ["profiles", "inspect", "data/profiles.db", "--user", "keen"];
         let (_, out, _) = run(&keen, folder);
         assert!(out.contains("\"c0\":0.75"), "{sink}: {out}");

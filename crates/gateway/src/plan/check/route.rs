@@ -26,6 +26,12 @@ use crate::plan::{
 };
 use crate::user::UserSource;
 
+/// How long a key is remembered whose response could not be stored, unless said otherwise.
+const HIT_FOR_MISS: Duration = Duration::from_secs(10);
+
+/// How long a browser may remember a preflight, unless said otherwise.
+const PREFLIGHT_AGE: Duration = Duration::from_secs(600);
+
 pub(super) fn route(
     section: &mut Section<'_, '_>,
     config: RouteConfig,
@@ -46,7 +52,8 @@ pub(super) fn route(
     let name: Arc<str> = config.name.or(path).unwrap_or_default().into();
     let personalise = config.personalise.map(|config| self::personalise(section, config, &name));
     let coalesce = coalesce(section, config.coalesce, personalise.is_some());
-    let hold = section.span("hold", config.hold, 20_000);
+    let hit_for_miss = section.span_or_zero("hit_for_miss", config.hit_for_miss);
+    let hold = section.span_above_zero("hold", config.hold, 20_000);
     let hold = (coalesce == Coalesce::Strict).then_some(hold);
     let cache = config.cache.map(|cache| storing::cache(section, cache, on_disk));
     let cache = storing::settled(cache, hold, personalise.is_some());
@@ -60,14 +67,14 @@ pub(super) fn route(
         methods: methods(config.methods, &arms, collect),
         host: config.host.map(|host| host.to_ascii_lowercase().into()),
         if_healthy: first_upstream.filter(|_| config.if_healthy == Some(true)),
-        hit_for_miss: section.span("hit_for_miss", config.hit_for_miss, 10_000),
-        lease: section.span("lease", config.lease, defaults.lease_ms),
-        wait: section.span("wait_timeout", config.wait_timeout, defaults.wait_ms),
+        hit_for_miss: hit_for_miss.unwrap_or(HIT_FOR_MISS),
+        lease: section.span_above_zero("lease", config.lease, defaults.lease_ms),
+        wait: section.span_above_zero("wait_timeout", config.wait_timeout, defaults.wait_ms),
         record: record(section, config.record, collect.is_some()),
         cors: config.cors.map(|config| cors(section, config)),
         upgrade: upgrade(section, config.upgrade, config.tunnel_idle_timeout, &arms),
         server_timing: section.choice("server_timing", config.server_timing, &timings),
-        body_bytes_max: section.size("body_bytes_max", config.body_bytes_max, 8_000_000),
+        body_bytes_max: section.size_or_zero("body_bytes_max", config.body_bytes_max, 8_000_000),
         compress: storing::compress(section, config.compress),
         client_gone: client_gone(section, config.client_gone, &arms, known.upstreams),
         key: key::plan(section, config.key, personalise.as_ref(), when.as_ref()),
@@ -180,7 +187,7 @@ fn personalise(
         rollout: section.share("personalise.rollout", config.rollout, 1.0),
         hold_out: section.share("personalise.hold_out", config.hold_out, 0.0),
         guard: config.guard.map(|guard| GuardPlan {
-            latency: section.span("personalise.guard.latency", guard.latency, 1_000),
+            latency: section.span_above_zero("personalise.guard.latency", guard.latency, 1_000),
             errors: section.share("personalise.guard.errors", guard.errors, 0.1),
         }),
     };
@@ -193,7 +200,7 @@ fn upgrade(
     idle_timeout: Option<String>,
     arms: &[Arm],
 ) -> Option<UpgradePlan> {
-    let idle_timeout = section.span("tunnel_idle_timeout", idle_timeout, 300_000);
+    let idle_timeout = section.span_above_zero("tunnel_idle_timeout", idle_timeout, 300_000);
     let protocols = protocols.unwrap_or_default();
     if !protocols.is_empty() && !arms.iter().any(|arm| arm.upstream().is_some()) {
         section.wrong("upgrade", "only an upstream can change the protocol");
@@ -220,12 +227,12 @@ fn cors(section: &mut Section<'_, '_>, config: CorsConfig) -> Cors {
     if credentials && all {
         section.wrong("cors.credentials", "cookies may be sent to named origins only");
     }
-    let max_age: Duration = section.span("cors.max_age", config.max_age, 600_000);
+    let max_age = section.span_or_zero("cors.max_age", config.max_age);
     Cors {
         origins: if all { Vec::new() } else { origins.into_iter().map(Into::into).collect() },
         headers: config.headers.unwrap_or_default().join(", ").into(),
         credentials,
-        max_age: max_age.as_secs(),
+        max_age: max_age.unwrap_or(PREFLIGHT_AGE).as_secs(),
     }
 }
 

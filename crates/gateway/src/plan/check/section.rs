@@ -1,12 +1,14 @@
 //! Reads the values of one table of the configuration: durations, sizes, shares, choices.
 //!
+//! Each key says whether 0 makes sense for it, by the function that reads it.
 //! Invariant: a wrong value is reported once, at its key. The reader then returns the default or
 //! `None`, so the check goes on, and all errors come out in one run. Never here: which keys there
 //! are, their defaults (the other modules), TOML (`chassis::config`).
 
+use std::fmt::Display;
 use std::time::Duration;
 
-use chassis::config::{Document, nearest};
+use chassis::config::{Document, nearest, there_is};
 use stdx::{ByteSize, Span};
 
 /// One table of the configuration that is being checked.
@@ -29,7 +31,7 @@ impl<'d, 't> Section<'d, 't> {
 
     /// Returns a required value; reports it if it is missing.
     pub(super) fn required(&mut self, key: &str, value: Option<String>) -> Option<String> {
-        if value.is_none() {
+        if value.is_none() && !self.document.is_unread(&format!("{}.{key}", self.at)) {
             self.wrong("", format!("`{key}` is missing"));
         }
         value
@@ -60,27 +62,49 @@ impl<'d, 't> Section<'d, 't> {
         found
     }
 
-    /// Returns a duration, or a default in milliseconds.
-    pub(super) fn span(&mut self, key: &str, text: Option<String>, default_ms: u64) -> Duration {
-        self.optional_span(key, text).unwrap_or(Duration::from_millis(default_ms))
+    /// Returns a duration above 0, or a default in milliseconds.
+    pub(super) fn span_above_zero(
+        &mut self,
+        key: &str,
+        text: Option<String>,
+        default_ms: u64,
+    ) -> Duration {
+        let span = text.and_then(|text| self.fitting(key, Span::above_zero(&text)));
+        span.unwrap_or(Duration::from_millis(default_ms))
     }
 
-    /// Returns a duration, if there is one.
-    pub(super) fn optional_span(&mut self, key: &str, text: Option<String>) -> Option<Duration> {
-        let parsed = text?.parse::<Span>();
-        parsed.map_err(|error| self.wrong(key, error.to_string())).ok().map(|span| span.0)
+    /// Returns a duration that may be 0, if there is one.
+    pub(super) fn span_or_zero(&mut self, key: &str, text: Option<String>) -> Option<Duration> {
+        self.fitting(key, Span::or_zero(&text?))
     }
 
-    /// Returns a number of bytes, or a default.
-    pub(super) fn size(&mut self, key: &str, text: Option<String>, default: u64) -> u64 {
-        let Some(text) = text else { return default };
-        match text.parse::<ByteSize>() {
-            Ok(size) => size.0,
-            Err(error) => {
-                self.wrong(key, error.to_string());
-                default
-            }
+    /// Returns a number of bytes above 0, or a default.
+    pub(super) fn size_above_zero(&mut self, key: &str, text: Option<String>, default: u64) -> u64 {
+        let size = text.and_then(|text| self.fitting(key, ByteSize::above_zero(&text)));
+        size.unwrap_or(default)
+    }
+
+    /// Returns a number of bytes that may be 0, or a default.
+    pub(super) fn size_or_zero(&mut self, key: &str, text: Option<String>, default: u64) -> u64 {
+        let size = text.and_then(|text| self.fitting(key, ByteSize::or_zero(&text)));
+        size.unwrap_or(default)
+    }
+
+    /// Returns a count above 0, or a default.
+    pub(super) fn at_least_one(
+        &mut self,
+        key: &str,
+        count: Option<usize>,
+        default: usize,
+    ) -> usize {
+        if count == Some(0) {
+            self.wrong(key, "is 0; write at least 1");
         }
+        count.unwrap_or(default)
+    }
+
+    fn fitting<T>(&mut self, key: &str, read: Result<T, impl Display>) -> Option<T> {
+        read.map_err(|error| self.wrong(key, error.to_string())).ok()
     }
 
     /// Returns a share from 0 to 1, written as a percentage, or a default.
@@ -101,10 +125,10 @@ impl<'d, 't> Section<'d, 't> {
         let hint = match nearest(name, known) {
             Some(near) => format!("did you mean `{near}`?"),
             None if known.is_empty() && kind == "model" => {
-                "there is no [[model]] with `items`; for any other write `to = \"models\"`".into()
+                "there is no [[model]] with `items`".into()
             }
             None if known.is_empty() => format!("there is no [[{kind}]] section"),
-            None => format!("there are {}", known.join(", ")),
+            None => there_is(known),
         };
         self.wrong(key, format!("no {kind} is called `{name}`; {hint}"));
     }

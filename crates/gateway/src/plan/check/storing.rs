@@ -24,7 +24,7 @@ const STORED_BODY_BYTES_MAX: u64 = 4_000_000;
 
 /// Checks the second tier.
 pub(super) fn disk(section: &mut Section<'_, '_>, config: DiskConfig) -> DiskPlan {
-    let bytes = section.size("disk.bytes", config.bytes, 10_000_000_000);
+    let bytes = section.size_above_zero("disk.bytes", config.bytes, 10_000_000_000);
     if bytes < DISK_BYTES_MIN {
         section.wrong("disk.bytes", "too small for a cache on disk; write at least `16MB`");
     }
@@ -58,9 +58,9 @@ pub(super) fn cache(
     let cookies =
         [("store", SetCookie::Store), ("refuse", SetCookie::Refuse), ("strip", SetCookie::Strip)];
     let policy = Policy {
-        ttl: section.optional_span("cache.ttl", config.ttl),
-        stale: section.optional_span("cache.stale", config.stale),
-        stale_if_error: section.optional_span("cache.stale_if_error", config.stale_if_error),
+        ttl: section.span_or_zero("cache.ttl", config.ttl),
+        stale: section.span_or_zero("cache.stale", config.stale),
+        stale_if_error: section.span_or_zero("cache.stale_if_error", config.stale_if_error),
         hold: None,
         heuristic: heuristic.unwrap_or(true),
         set_cookie: section.choice("cache.set_cookie", config.set_cookie, &cookies),
@@ -68,8 +68,11 @@ pub(super) fn cache(
     let choices = [("heed", true), ("ignore", false)];
     let obeys = config.client_directives;
     let obeys = obeys.and_then(|text| section.one_of("cache.client_directives", &text, &choices));
-    let body_bytes_max =
-        section.size("cache.body_bytes_max", config.body_bytes_max, STORED_BODY_BYTES_MAX);
+    let body_bytes_max = section.size_above_zero(
+        "cache.body_bytes_max",
+        config.body_bytes_max,
+        STORED_BODY_BYTES_MAX,
+    );
     CachePlan {
         policy,
         client_directives: obeys.unwrap_or(policy.ttl.is_none()),
@@ -132,7 +135,7 @@ pub(super) fn compress(
     let lower = |name: String| name.to_ascii_lowercase().into();
     Some(Compression {
         types: rules.types.map_or(usual.types, |types| types.into_iter().map(lower).collect()),
-        bytes_min: section.size("compress.bytes_min", rules.bytes_min, usual.bytes_min),
+        bytes_min: section.size_or_zero("compress.bytes_min", rules.bytes_min, usual.bytes_min),
         codings: if rules.encodings.is_some() { codings } else { usual.codings },
     })
 }

@@ -72,8 +72,14 @@ fn target(section: &mut Section<'_, '_>, to: &str, known: &References<'_>) -> Ta
             let names: Vec<&str> = upstreams.iter().map(|known| &*known.name).collect();
             section.unknown("to", "upstream", name, &names);
         }
-        Some(("model", name)) if known.models.contains(&name) => return Target::Model(name.into()),
-        Some(("model", name)) => section.unknown("to", "model", name, known.models),
+        Some(("model", name)) if known.models.ranking.contains(&name) => {
+            return Target::Model(name.into());
+        }
+        Some(("model", name)) if known.models.others.contains(&name) => {
+            let reason = "has no `items`, so it cannot rank; `to = \"models\"` serves its API";
+            section.wrong("to", format!("the model `{name}` {reason}"));
+        }
+        Some(("model", name)) => section.unknown("to", "model", name, known.models.ranking),
         _ => section
             .wrong("to", format!("`{to}` is none of `upstream:NAME`, `model:NAME`, `models`")),
     }

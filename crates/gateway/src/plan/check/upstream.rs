@@ -4,11 +4,15 @@
 //! one that cannot be resolved is an error; the look-up blocks. Never here: upstreams of workers,
 //! which the binary checks; two upstreams of one name (`plan::check`).
 
-use std::net::{SocketAddr, ToSocketAddrs};
+use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
+use std::time::Duration;
 
 use super::section::Section;
 use crate::config::{HealthConfig, RetryConfig, UpstreamConfig};
 use crate::plan::{Balance, HealthPlan, RetryPlan, UpstreamPlan};
+
+/// How long an unused connection is kept, unless said otherwise.
+const IDLE_TIMEOUT: Duration = Duration::from_secs(60);
 
 pub(super) fn upstream(section: &mut Section<'_, '_>, config: UpstreamConfig) -> UpstreamPlan {
     let balances =
@@ -19,11 +23,13 @@ pub(super) fn upstream(section: &mut Section<'_, '_>, config: UpstreamConfig) ->
         servers: servers(section, config.servers.unwrap_or_default()),
         balance: section.choice("balance", config.balance, &balances),
         host: config.host.map(Into::into),
-        connect_timeout: section.span("connect_timeout", config.connect_timeout, 2_000),
-        answer_timeout: section.span("answer_timeout", config.answer_timeout, 10_000),
-        piece_timeout: section.span("piece_timeout", config.piece_timeout, 10_000),
-        idle_timeout: section.span("idle_timeout", config.idle_timeout, 60_000),
-        connections_max: config.connections_max.unwrap_or(1024),
+        connect_timeout: section.span_above_zero("connect_timeout", config.connect_timeout, 2_000),
+        answer_timeout: section.span_above_zero("answer_timeout", config.answer_timeout, 10_000),
+        piece_timeout: section.span_above_zero("piece_timeout", config.piece_timeout, 10_000),
+        idle_timeout: section
+            .span_or_zero("idle_timeout", config.idle_timeout)
+            .unwrap_or(IDLE_TIMEOUT),
+        connections_max: section.at_least_one("connections_max", config.connections_max, 1024),
         retry: config.retry.map(|config| retry(section, config)),
     }
 }
@@ -37,12 +43,24 @@ fn servers(section: &mut Section<'_, '_>, addresses: Vec<String>) -> Vec<SocketA
         match address.to_socket_addrs().ok().and_then(|mut found| found.next()) {
             Some(address) => servers.push(address),
             None => {
-                let message = format!("cannot resolve `{address}`; write HOST:PORT");
-                section.wrong("servers", message);
+                section.wrong("servers", unresolved(&address));
             }
         }
     }
     servers
+}
+
+fn unresolved(address: &str) -> String {
+    let host = match address.parse::<IpAddr>() {
+        Ok(IpAddr::V6(_)) => format!("[{address}]"),
+        _ => address.to_owned(),
+    };
+    match host.rsplit_once(':') {
+        Some((host, port)) if !host.is_empty() && port.parse::<u16>().is_ok() => {
+            format!("cannot resolve `{address}`; write HOST:PORT, or an address that is known here")
+        }
+        _ => format!("`{address}` has no port; write HOST:PORT, such as `{host}:9000`"),
+    }
 }
 
 fn health(section: &mut Section<'_, '_>, config: HealthConfig) -> HealthPlan {
@@ -57,8 +75,8 @@ fn health(section: &mut Section<'_, '_>, config: HealthConfig) -> HealthPlan {
     }
     HealthPlan {
         path: path.into(),
-        interval: section.span("health.interval", config.interval, 10_000),
-        timeout: section.span("health.timeout", config.timeout, 5_000),
+        interval: section.span_above_zero("health.interval", config.interval, 10_000),
+        timeout: section.span_above_zero("health.timeout", config.timeout, 5_000),
         window: window.min(64),
         threshold,
         initial: config.initial.unwrap_or(threshold).min(64),

@@ -204,3 +204,14 @@ fn single_events_are_chosen_by_time_and_condition() {
     assert_eq!(answer.columns, ["node", "source", "file", "file_offset", "time", "path"]);
     assert_eq!(answer.rows[0][3], 80);
 }
+
+#[test]
+fn a_wrong_condition_is_told_with_the_columns_and_without_our_sql() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = filled(&dir);
+    let filter = |text: &str| Query { filter: Some(text.to_owned()), ..Query::default() };
+    let error = ask(&file, &reads(), &filter("statuss > 3")).unwrap_err().to_string();
+    assert_eq!(error, "no such column: statuss; `reads` has `path`, `minute`");
+    let error = ask_sql(&file, "SELECT absent FROM reads").unwrap_err().to_string();
+    assert!(error.ends_with(": no such column: absent"), "{error}");
+}

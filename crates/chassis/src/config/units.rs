@@ -1,0 +1,47 @@
+//! Knows which keys are lengths of time, shares or sizes, and how such a value is written.
+//!
+//! serde only knows that their values are text. So `ttl = 60` would be answered by "expected text",
+//! which leads to `ttl = "60"` and the next error.
+//! Invariant: a form is given for a key of the tables below, and for one whose name ends in
+//! `timeout`, `bytes`, `bytes_max` or `bytes_min`. Any other gets none. The form fits its reader.
+//! Never here: reading the values (`stdx`), and whether they are in bounds.
+
+/// Keys that are lengths of time, beside those that end in `timeout`.
+const SPANS: [&str; 15] = [
+    "age",
+    "age_max",
+    "every",
+    "flush",
+    "half_life",
+    "hit_for_miss",
+    "hold",
+    "interval",
+    "latency",
+    "lease",
+    "max_age",
+    "stale",
+    "stale_if_error",
+    "sync",
+    "ttl",
+];
+
+/// Keys that are shares.
+const SHARES: [&str; 5] = ["errors", "hold_out", "rollout", "share", "shrink_max"];
+
+/// Returns how the value of a dotted key is written, for one who wrote a bare number.
+pub(super) fn written(key: &str, number: &str) -> Option<String> {
+    let name = key.rsplit('.').next().unwrap_or(key);
+    let value: f64 = number.parse().ok().filter(|value| *value >= 0.0)?;
+    let is_whole = value.fract() == 0.0;
+    // `[profiles] window` is a length of time, `health.window` a count, which is no text.
+    if SPANS.contains(&name) || name.ends_with("timeout") || key == "profiles.window" {
+        let span = if is_whole { format!("{value}s") } else { format!("{}ms", value * 1000.0) };
+        return Some(format!("a length of time, such as \"{span}\""));
+    }
+    if SHARES.contains(&name) {
+        let percent = if is_whole { value } else { value * 100.0 };
+        return (percent <= 100.0).then(|| format!("a share, such as \"{percent}%\""));
+    }
+    let is_size = ["bytes", "bytes_max", "bytes_min"].iter().any(|end| name.ends_with(end));
+    is_size.then(|| format!("a size, such as \"{number}B\" or \"64MB\""))
+}
