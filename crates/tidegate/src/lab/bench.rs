@@ -3,8 +3,8 @@
 //! Options and files are hyperfine's. `--vs` runs two commands in turns, `--save` keeps the runs
 //! for `lab report`. Screen, progress bar and exports are here; `lab/bench/subjects.rs` makes the
 //! commands.
-//! Invariant: each export file is made before anything runs, and written anew after each command.
-//! So what was measured survives a later failure; exports to stdout and `--save` come only at the
+//! Invariant: each file is made before anything runs. Exports are written anew after each command,
+//! so what was measured survives a later failure. Exports to stdout and `--save` come only at the
 //! end. The first Ctrl-C ends with what was measured, the second ends the process.
 //! Never here: running, timing and statistics, which `lab::command` and `verdicts` have.
 
@@ -46,6 +46,7 @@ pub(super) fn run(args: &BenchArgs) -> Result<()> {
     let subjects = subjects::of(args).map_err(misused)?;
     let all = exports(args).map_err(misused)?.into_iter();
     let (printed, exports): (Vec<_>, Vec<_>) = all.partition(|(_, path)| is_stdout(path));
+    let session = args.save.as_deref().map(output::create).transpose()?;
     let cancel = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM] {
         let installed =
@@ -77,11 +78,10 @@ pub(super) fn run(args: &BenchArgs) -> Result<()> {
     for (kind, _) in printed {
         output::print(&exported(kind, args, &results, screen.unit)?)?;
     }
-    if let Some(path) = &args.save {
+    if let Some(file) = session {
         let series: Vec<Series> = results.iter().map(BenchResult::series).collect();
         let all: Vec<&Series> = series.iter().collect();
-        lab::session_file::write(&all, args.vs.is_some(), output::create(path)?)
-            .with_context(|| format!("write `{}`", path.display()))?;
+        lab::session_file::write(&all, args.vs.is_some(), file).context("save the runs")?;
     }
     Ok(())
 }
@@ -189,13 +189,13 @@ fn exports(args: &BenchArgs) -> Result<Vec<(ResultFile, &Path)>> {
     ];
     let all = all.into_iter().filter_map(|(kind, path)| Some((kind, path.as_deref()?)));
     let all: Vec<(ResultFile, &Path)> = all.collect();
-    for (_, path) in all.iter().filter(|(_, path)| !is_stdout(path)) {
-        output::create(path)?;
-    }
     ensure!(
         args.save.is_none() || args.vs.is_some() || args.command.len() <= 2,
         "`--save` keeps one command, or two to compare"
     );
+    for (_, path) in all.iter().filter(|(_, path)| !is_stdout(path)) {
+        output::create(path)?;
+    }
     Ok(all)
 }
 

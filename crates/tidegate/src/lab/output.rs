@@ -1,10 +1,11 @@
 //! Opens the files of results, prints results to stdout, and says how stdout is drawn on.
 //!
-//! Callers open files before a measurement begins, so that nothing measured is lost. An existing
-//! file is emptied then.
+//! `load`, `probe` and `bench` open files before they measure, so that nothing measured is lost.
+//! An existing file is emptied then.
 //! Invariant: a reader of stdout that leaves early, such as `head`, is no error. The width is
-//! `COLUMNS`, else the terminal's, else 80, and 100 where stdout is no terminal. Only a terminal
-//! gets colours, unless a command's option says otherwise.
+//! `COLUMNS`, even where stdout is no terminal. Without it the terminal says, else it is 80; where
+//! stdout is no terminal it is 100. Only a terminal gets colours, and none with `NO_COLOR`; a
+//! command's option comes before that.
 //! Never here: what a result says, and progress on stderr.
 
 use std::fs::File;

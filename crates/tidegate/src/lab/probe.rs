@@ -87,12 +87,14 @@ pub(super) fn unknown(error: &clap::Error) -> ExitCode {
     let next = text.lines().nth(1).map(str::trim).filter(|_| first.ends_with(':'));
     let gap = if next.is_some() { " " } else { "" };
     let state = State::Unknown;
-    println!("LAB {state} - {}{gap}{}", first.replace('|', "/"), next.unwrap_or_default());
+    let first = first.replace('|', "/");
+    // Where nobody reads it, the exit code says the same.
+    let _ = output::print(&format!("LAB {state} - {first}{gap}{}\n", next.unwrap_or_default()));
     ExitCode::from(state as u8)
 }
 
 fn end_as(state: State, line: &str) -> Result<()> {
-    println!("{line}");
+    output::print(&format!("{line}\n"))?;
     match state {
         State::Ok => Ok(()),
         _ => Err(Exit(state as u8).into()),
