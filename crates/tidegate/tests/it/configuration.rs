@@ -232,7 +232,7 @@ fn zero_is_refused_wherever_it_would_stop_the_work_or_never_rest() {
             error.contains(&format!(".{key}`: is 0; write"))
                 || error.contains(&format!(".{key}`: write a size from"))
         };
-        assert!(refused.iter().any(|error| said(&error)), "no `{key}` in\n{err}");
+        assert!(refused.iter().any(said), "no `{key}` in\n{err}");
     }
     let zeros = ZEROS.matches(" = 0").count() + ZEROS.matches(" = \"0").count();
     assert_eq!(refused.len(), zeros, "{err}");
