@@ -130,7 +130,12 @@ impl<'t> Document<'t> {
         let Some(value) = self.root.get(name).cloned() else { return Vec::new() };
         let line = self.line_at(value.span().start);
         let DeValue::Array(items) = value.into_inner() else {
-            self.push(line, name.to_owned(), format!("write `[[{name}]]`: there may be several"));
+            // After a broken heading the parser takes the next one for a part of it.
+            if self.broken_heading.is_none() {
+                let message = format!("write `[[{name}]]`: there may be several");
+                self.push(line, name.to_owned(), message);
+            }
+            self.unread.push(name.to_owned());
             return Vec::new();
         };
         let numbered = items.into_iter().enumerate();

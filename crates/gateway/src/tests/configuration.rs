@@ -221,3 +221,20 @@ fn a_path_of_the_wrong_kind_is_not_said_to_be_missing_too() {
     let (_, problems) = check("[[route]]\npath = 7\nto = \"model:news\"\n");
     assert_eq!(problems.len(), 1, "{problems:?}");
 }
+
+#[test]
+fn a_heading_without_its_bracket_is_the_only_error() {
+    let (_, problems) = check(
+        "[limits\npending_max = 9\n[[upstream]]\nname = \"a\"\nservers = [\"127.0.0.1:1\"]\n\
+         [[route]]\npath = \"/\"\nto = \"upstream:a\"\n",
+    );
+    let said: Vec<String> = problems.iter().map(ToString::to_string).collect();
+    assert_eq!(said, ["line 1: unclosed table, expected `]`"]);
+}
+
+#[test]
+fn routes_to_upstreams_that_could_not_be_read_are_not_wrong() {
+    let (_, problems) = check("upstream = 5\n[[route]]\npath = \"/\"\nto = \"upstream:a\"\n");
+    let said: Vec<String> = problems.iter().map(ToString::to_string).collect();
+    assert_eq!(said, ["line 1: `upstream`: write `[[upstream]]`: there may be several"]);
+}

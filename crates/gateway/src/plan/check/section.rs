@@ -120,8 +120,12 @@ impl<'d, 't> Section<'d, 't> {
         }
     }
 
-    /// Reports a reference to an unknown name, with the nearest known one.
+    /// Reports a reference to an unknown name, with the nearest known one. Nothing is reported
+    /// where the sections with the names could not be read.
     pub(super) fn unknown(&mut self, key: &str, kind: &str, name: &str, known: &[&str]) {
+        if self.document.is_unread(kind) {
+            return;
+        }
         let hint = match nearest(name, known) {
             Some(near) => format!("did you mean `{near}`?"),
             None if known.is_empty() && kind == "model" => {
