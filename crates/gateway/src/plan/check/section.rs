@@ -120,13 +120,8 @@ impl<'d, 't> Section<'d, 't> {
         }
     }
 
-<<<<<<< HEAD
-    /// Reports a reference to an unknown name, with the nearest known one. Nothing is reported where
-    /// the sections with the names could not be read.
-=======
     /// Reports a reference to an unknown name, with the nearest known one. Nothing is reported
     /// where the sections with the names could not be read.
->>>>>>> messages
     pub(super) fn unknown(&mut self, key: &str, kind: &str, name: &str, known: &[&str]) {
         if self.document.is_unread(kind) {
             return;
