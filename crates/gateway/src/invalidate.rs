@@ -1,12 +1,12 @@
 //! Invalidates the stored responses that a request may have changed (RFC 9111 §4.4).
 //!
-//! Invariant: after an unsafe method has succeeded at an upstream, no stored response of its URL is
-//! used again, whatever its route. The same holds for the URLs in `Location` and `Content-Location`
-//! if they are on the same host; a host cannot invalidate responses of another. Nothing is
-//! invalidated if one of these URLs is no valid text for a purge, or the request names no host. If
-//! the client left before the response, the request counts as successful, because a needless
-//! invalidation costs only a fetch. Never here: requests to models, collected events, purges by an
-//! operator (`purge_request`).
+//! Invariant: after an unsafe method has succeeded (2xx, 3xx) at an upstream, no stored response of
+//! its URL is used again, whatever its route. Unsafe is any but GET, HEAD, OPTIONS and TRACE. The
+//! same holds for the URLs in `Location` and `Content-Location` if they are on the same host; a
+//! host cannot invalidate responses of another. Only a request without a host also reaches other
+//! hosts: what is on disk or under way (`cache::purge`). If the client left before the response,
+//! the request counts as successful, because a needless invalidation costs only a fetch. Never
+//! here: requests to models, collected events, purges by an operator (`purge_request`).
 
 use http1::{FieldLines, Head};
 
