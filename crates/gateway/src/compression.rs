@@ -1,12 +1,13 @@
 //! Decides which responses may be encoded, and which codings a request gets.
 //!
 //! Invariant: a response is refused if it is encoded already, marked `no-transform`, has a digest
-//! or is a range. So are event streams, types outside the list, and bodies below `bytes_min`. A
-//! personalised request with credentials from a page of another site gets no coding, so that sizes
-//! reveal nothing (BREACH). [`add_vary`] names `Accept-Encoding` in `Vary` (RFC 9110 §12.5.5);
-//! callers call it whenever a response may be encoded. Nothing is ever decompressed. Never here:
-//! encoding and its tags (`cache::encodings` for stored responses, `reply::streaming` for others),
-//! weights (`http1::accept`).
+//! or is a range. So are event streams, types outside the list, and bodies whose length is known to
+//! be below `bytes_min`. A personalised request with credentials from a page of another site gets
+//! no coding, unless a user followed a link. So sizes reveal nothing (BREACH). A request with
+//! `no-transform` gets none either. [`add_vary`] names `Accept-Encoding` in `Vary` (RFC 9110
+//! §12.5.5); callers call it whenever a response may be encoded. Nothing is ever decompressed.
+//! Never here: encoding and its tags (`cache::encodings` for stored responses, `reply::streaming`
+//! for others), weights (`http1::accept`).
 
 use exchange::Decision;
 use http1::Head;

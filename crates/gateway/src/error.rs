@@ -1,10 +1,11 @@
 //! Names the reasons why a fetch fails and why the gateway refuses a request, with their statuses.
 //!
 //! Invariant: each reason has one name in `Cache-Status`, and a failed fetch has the same in
-//! metrics (`shared` is not counted there). [`Refusal::status`] maps reasons to statuses, but that
-//! of a body comes from its reader, that of a model from the model. `ClientLeft` is never sent.
-//! Here are also the messages for clients, `Retry-After`, and which failures are worth a retry.
-//! Never here: writing the reply (`reply`), heads that are malformed (`http1::request`).
+//! metrics (`shared` and `abandoned` are not counted there). [`Refusal::status`] maps reasons to
+//! statuses, but that of a body comes from its reader, that of a model from the model. `ClientLeft`
+//! is never sent. A new reason of a fetch must also be in `FAILURES` of `metrics`. Here are also
+//! the messages for clients, `Retry-After`, and which failures are worth a retry. Never here:
+//! writing the reply (`reply`), heads that are malformed (`http1::request`).
 
 use http1::framing::MalformedResponse;
 

@@ -1,4 +1,4 @@
-//! Exports the parsers of untrusted bytes to the fuzz targets.
+//! Exports the parsers of untrusted bytes, and what judges them, to the fuzz targets.
 //!
 //! Invariant: nothing in the product uses this module, and it is no part of the interface, so what
 //! it exports may change at will. Never here: code that only a fuzz target runs, but for

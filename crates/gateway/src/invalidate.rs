@@ -1,12 +1,12 @@
 //! Invalidates the stored responses that a request may have changed (RFC 9111 §4.4).
 //!
-//! Invariant: after an unsafe method has succeeded at an upstream, no stored response of its URL is
-//! used again, whatever its route. The same holds for the URLs in `Location` and `Content-Location`
-//! if they are on the same host; a host cannot invalidate responses of another. Nothing is
-//! invalidated if one of these URLs is no valid text for a purge, or the request names no host. If
+//! Invariant: after an unsafe method has succeeded (2xx, 3xx) at an upstream, no stored response of
+//! its URL is used again, whatever its route. Unsafe is any but GET, HEAD, OPTIONS and TRACE. The
+//! same holds for the URLs in `Location` and `Content-Location` if they are on the same host; a
+//! host cannot invalidate responses of another. A request without a host invalidates nothing. If
 //! the client left before the response, the request counts as successful, because a needless
-//! invalidation costs only a fetch. Never here: requests to models, collected events, purges by an
-//! operator (`purge_request`).
+//! invalidation costs only a fetch. Never
+//! here: requests to models, collected events, purges by an operator (`purge_request`).
 
 use http1::{FieldLines, Head};
 
@@ -37,6 +37,10 @@ pub(crate) fn after(exchange: &Exchange<'_, '_>, result: &Result<FetchResult, Re
         targets.extend(named.iter().filter_map(|name| resolve(&answer.headers, name, head)));
     }
     let host = key::canonical_host(head.host()).to_ascii_lowercase();
+    if host.is_empty() {
+        // The cache takes no host for every host.
+        return;
+    }
     let routes = &gateway.plan.routes;
     let areas = targets.iter().flat_map(|target| resources(routes, Some(&host), target));
     gateway.store.purge(&areas.collect::<Vec<_>>(), false);

@@ -1,9 +1,10 @@
 //! Makes the cache key of a request, and the target of a fetch that may be stored under it.
 //!
-//! A key holds scheme, host, path and query, the arm, the filter of the route, and the parts that
-//! the rules of the route name. The key of a personalised response also holds the user. The host is
-//! never left out, as it was in another proxy (CVE-2026-2836). Line breaks separate the parts. Path
-//! and query are kept as sent, because the upstream may take two spellings for two resources.
+//! A key holds scheme, host, path and query, the arm, the filter, and what the rules of the route
+//! name. For a personalised response it also holds the user. The host is never left out
+//! (CVE-2026-2836). Line breaks separate the parts. Unless rules drop or sort query fields, path
+//! and query are kept as sent: an upstream may take two spellings for two resources. `cache::key`
+//! reads host and target as second and third part, for purges.
 //!
 //! Invariant: of target, host and the headers of [`OVERRIDES`], no upstream sees what the key does
 //! not cover, if the response may be stored. `fetch::origin_request` applies this. Fields that no

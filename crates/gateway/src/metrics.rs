@@ -2,10 +2,10 @@
 //!
 //! Counters of all outcomes and status classes of a route exist from the start. Timers exist by
 //! route, decision and class of status, and by phase. Most combinations never occur, so a timer is
-//! made when the first exchange of its kind ends. Invariant: after that, counting takes no lock.
-//! Names and labels are public: dashboards read them. Each new label value multiplies the series of
-//! all routes. Never here: when to count (`request`, `fetch`, `record`), metrics of the store
-//! (`cache`).
+//! made when the first exchange of its kind ends. Invariant: after that, counting takes no lock. A
+//! failure that is not in `FAILURES` is not counted. Names and labels are public: dashboards read
+//! them. Each new label value multiplies the series of all routes. Never here: when to count
+//! (`request`, `fetch`, `record`), metrics of the store (`cache`).
 
 use std::sync::OnceLock;
 use std::time::Duration;

@@ -1,13 +1,14 @@
 //! Answers a request without a usable entry in memory: by a stale entry, a flight or a fetch.
 //!
-//! A stale entry that may be used answers at once, and is refetched in the background. Otherwise
-//! the request leads or joins a flight, or fetches alone. Invariants: its waits on flights end
-//! together at the `wait_timeout` of its route. It takes over after a failed flight at most once. A
-//! flight that it leads goes on if its client leaves; a fetch for this request alone ends with the
+//! A stale entry that may be used answers at once. It is refetched in the background, unless a
+//! failure holds that off, a flight is under way, or the core is at its bound. Otherwise the
+//! request leads or joins a flight, or fetches alone. Invariants: its waits on flights end together
+//! at the `wait_timeout` of its route. It takes over after a failed flight at most once. A flight
+//! that it leads goes on if its client leaves; a fetch for this request alone ends with the
 //! request. A waiter never gets an entry whose fetch began before a purge that covers it and came
-//! before the waiter. Further refusals are `NotCached` (`only-if-cached`) and `Overloaded`. Never
-//! here: the table of flights (`flight`), how a fetch is made (`fetch`), what a reply looks like
-//! (`reply`).
+//! before the waiter. Refusals made here: `NotCached` (`only-if-cached`), `Overloaded`,
+//! `WaitedTooLong`, `ClientLeft`, and `Fetch` after a failed flight. Never here: the table of
+//! flights (`flight`), how a fetch is made (`fetch`), what a reply looks like (`reply`).
 
 use std::pin::{Pin, pin};
 use std::rc::Rc;

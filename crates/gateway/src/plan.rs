@@ -2,9 +2,10 @@
 //!
 //! Invariant: a plan holds no state that changes while serving (no atomic, no `dyn`). `plan::check`
 //! fills it, and reports every error with its key. A plan of a document with errors holds stand-ins
-//! and must not be used. Here are routes and all that a route has; upstreams and rollouts are in
-//! `upstream` and `rollout`. `Gateway::new` makes the live objects of it. Never here: the form in
-//! which a user writes it (`config`), defaults (`check`).
+//! and must not be used. Here are routes, and `Sections` for the binary. Upstreams and rollouts are
+//! in `upstream` and `rollout`; keys, patterns, lifetimes and compression are beside the code that
+//! applies them. `Gateway::new` makes the live objects of it. Never here: the form in which a user
+//! writes it (`config`), defaults (`check`).
 
 mod check;
 mod hidden;

@@ -2,10 +2,10 @@
 //!
 //! There is one for each: profiles, models ([`Compute`]), workers with their loans, and the
 //! recorder of exchanges. Invariant: a role never depends on another role (`cargo xtask tidy`
-//! checks it). `look_up` and `compute` may run on an I/O core, so they must not block for long; the
-//! futures may wait. [`AnswerSender`] is the channel of a queued answer: dropped, it fails the
-//! request. Never here: an implementation (the binary and the roles), the types of a request to a
-//! model (`exchange`).
+//! checks it). All methods may run on an I/O core, so they must not block for long; the futures may
+//! wait. [`AnswerSender`] is the channel of a queued answer: dropped, it fails the request. Never
+//! here: an implementation (the binary and the roles), the types of a request to a model
+//! (`exchange`).
 
 use std::future::Future;
 use std::path::Path;

@@ -2,10 +2,10 @@
 //!
 //! Invariant: an exchange has at most one record. It is made when the reply has been sent, or on a
 //! collection route before that, without an impression. A refresh in the background that made a
-//! ranking has a record of its own. `record` of the route may leave an exchange out; a sample is
-//! drawn by its id. A record that is refused is counted, and the reply stays; only `collect`
-//! refuses the event. Never here: the format of a record (`exchange`), the journal
-//! (`ports::Recorder`), what is noted (`trace`).
+//! ranking has a record of its own, in full unless `record` is off. `record` of the route may leave
+//! an exchange out; a sample is drawn by its id. A record that is refused is counted, and the reply
+//! stays; only `collect` refuses the event. Never here: the format of a record (`exchange`), the
+//! journal (`ports::Recorder`), what is noted (`trace`).
 
 use chassis::http::Sent;
 use exchange::{CacheResult, ExchangeRef, Impression, Phase};

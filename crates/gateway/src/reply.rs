@@ -2,8 +2,9 @@
 //!
 //! `deliver` chooses the reply by what was found or fetched, and `respond` writes it. `range` cuts
 //! ranges of stored bodies, `streaming` encodes bodies of private responses. Invariant: other
-//! modules write replies only through the functions named below. Never here: asking an origin
-//! (`fetch`), framing (`chassis::http`), encoding stored responses (`cache`).
+//! modules write the heads of replies only through the functions named below. `upgrade` adds the
+//! tunnel to a 101, `upstream::interim` sends 1xx itself. Never here: asking an origin (`fetch`),
+//! framing (`chassis::http`), encoding stored responses (`cache`).
 
 mod deliver;
 pub(crate) mod range;

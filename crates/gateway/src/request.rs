@@ -5,9 +5,9 @@
 //! bypasses the cache. A fresh response in memory waits for no upstream and not for the disk of the
 //! cache. It waits for the look-up of a profile, and for an encoding, for a bounded time (`cache`).
 //! That a key has at most one shared fetch is kept by `flight`. A refusal of any step becomes the
-//! reply here. Here are also the choice of the arm and the fallback after a personalised fetch.
-//! Never here: sockets (`chassis::http`), fetching (`fetch`), waiting (`miss`), the journal
-//! (`ports::Recorder`).
+//! reply here. Here are also the choice of the arm, and the fallback after a personalised fetch
+//! that bypassed the cache. Never here: sockets (`chassis::http`), fetching (`fetch`), waiting
+//! (`miss`), the journal (`ports::Recorder`).
 
 use std::pin::pin;
 use std::rc::Rc;

@@ -1,11 +1,12 @@
 //! Finds the route of a request by host, path, method, filter and health.
 //!
 //! Invariant: the first route that matches wins. A captured value that is not allowed ends the
-//! search with 404. Another method goes on to the next routes; if none matches, the refusal is 405
-//! with all methods that would. A preflight passes the methods of a route with `cors`. Pure: it
-//! reads the head, and asks whether an upstream is healthy. The filter sees only what is known
-//! before the exchange. Never here: patterns (`pattern`), checks of routes (`plan`), what happens
-//! to the request (`request`).
+//! search with 404. Another method goes on to the next routes; if none matches, the refusal is 405.
+//! It names the methods of all these routes, whatever their filter and health. A preflight passes
+//! the methods of a route with `cors`. Pure: it reads the head, and asks whether an upstream is
+//! healthy. The filter sees only what is known before the exchange; a field that `RequestFields`
+//! does not name counts as absent. Never here: patterns (`pattern`), checks of routes (`plan`),
+//! what happens to the request (`request`).
 
 use std::net::IpAddr;
 

@@ -2,9 +2,9 @@
 //!
 //! Invariant: [`Trace::mark`] ends a phase where the next begins, so marked phases never overlap.
 //! Phases within another (`features`, `score`, `store` within `fetch`) are added by [`Trace::add`]
-//! and count in both. A phase saturates after 71 minutes. `record` and `metrics` read it at the
-//! end; until then every step writes its part. Never here: writing the record (`record`), the names
-//! of phases (`exchange`).
+//! and count in both. A phase saturates after 71 minutes. Every step writes its part.
+//! `reply::respond` reads it for `Server-Timing`, `record` and `request` for records and metrics.
+//! Never here: writing the record (`record`), the names of phases (`exchange`).
 
 use std::time::{Duration, Instant};
 

@@ -5,9 +5,11 @@
 //! class whose codings it accepts and ranks no lower than the identity encoding. So a response that
 //! varies by this field has at most four variants, and each client of a class can decode its
 //! variant. `cache::key` puts the class into keys; `gateway` sends it upstream if the response may
-//! be stored. `best` picks a coding to produce. `*` stands for gzip alone. A malformed weight
-//! counts as a refusal of its coding. Never here: 406; a client that accepts none gets identity,
-//! even after `identity;q=0`. Source: RFC 9110 §12.5.3.
+//! be stored. `best` gives the preferred ones of the codings offered. `*` stands for gzip alone. A
+//! malformed weight counts as a refusal of its coding. A new coding also goes into `Codings::ALL`,
+//! `class` and `QUICKEST` (`cache::encodings`, `gateway::reply::streaming`). `USUAL` must give what
+//! `read` would. Never here: 406; a client that accepts none gets identity, even after
+//! `identity;q=0`. Source: RFC 9110 §12.5.3.
 
 use crate::request::Head;
 

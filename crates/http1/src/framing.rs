@@ -5,7 +5,7 @@
 //!
 //! - `Content-Length` values that differ, or are no decimal numbers of 64 bits;
 //! - any `Transfer-Encoding` under HTTP/1.0;
-//! - any other `Transfer-Encoding` but `chunked`, and but a single word that names no coding;
+//! - any `Transfer-Encoding` but `chunked` or a single word that names no coding;
 //! - more than one line of `Transfer-Encoding`.
 //!
 //! Such a word is ignored: the body ends with the connection; beside a `Content-Length` it is

@@ -1,4 +1,4 @@
-//! Parses HTTP/1.1 messages: heads, field lines, framing, chunks, dates, accepted codings.
+//! Parses HTTP/1.1 messages: heads, fields (also hop-by-hop), framing, chunks, dates, codings.
 //!
 //! It takes bytes that the caller has received; it never reads, writes or waits. Only `date` reads
 //! the clock, for years of two digits. Invariant: `request` refuses a head whose framing is

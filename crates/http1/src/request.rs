@@ -1,13 +1,14 @@
 //! Parses the head of a request in place, decides how its body is framed, or refuses the head.
 //!
 //! Invariant: `parse` gives a `RequestLine` only if the end of the body is certain. Then the head
-//! has one `Host` (HTTP/1.0: at most one) and at most one `Content-Length` of up to 18 digits. Or
-//! it has one `Transfer-Encoding: chunked`, under HTTP/1.1 only, and no length. A name such as
-//! `content_length`, which CGI reads as a framing field, is refused, and so is a line without CR.
-//! Bound: 96 fields; a head with more is refused. `Malformed` names each reason and its status.
-//! `Head` looks fields up, and tells keep-alive, offered upgrades and stripped fields. Never here:
-//! the bytes of a head (`chassis::http::limits`), reading from a socket (`chassis::http`), the
-//! chunks (`chunked`). Sources: RFC 9112 §2–6; RFC 9110 §7.6.1, §7.8, §10.1.1.
+//! has one `Host`, maybe empty (HTTP/1.0: at most one), and at most one `Content-Length` of up to
+//! 18 digits. Or it has one `Transfer-Encoding: chunked`, under HTTP/1.1 only, and no length. A
+//! name such as `content_length`, which CGI reads as a framing field, is refused, and so is a line
+//! without CR. Bound: 96 fields; a head with more is refused. `Malformed` names each reason and its
+//! status; `TooLong` mostly comes from `chassis::http`. `Head` looks fields up, and tells
+//! keep-alive, offered upgrades and stripped fields. Never here: the bytes of a head
+//! (`chassis::http::limits`), reading from a socket (`chassis::http`), the chunks (`chunked`).
+//! Sources: RFC 9112 §2–6; RFC 9110 §7.6.1, §7.8, §10.1.1.
 
 use std::mem::MaybeUninit;
 use std::net::SocketAddr;
@@ -158,7 +159,7 @@ impl<'b> Head<'b> {
     }
 
     /// The host of the request, with its port if one was sent. An absolute target wins over the
-    /// `Host` field. Empty if an HTTP/1.0 request names no host.
+    /// `Host` field. Empty if that is, or if an HTTP/1.0 request has none.
     pub fn host(&self) -> &'b str {
         self.host
     }

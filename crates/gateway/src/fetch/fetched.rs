@@ -2,8 +2,9 @@
 //!
 //! Invariant: its length comes from the framing that was read; a reply to HEAD states the length
 //! that a GET would get. A response of an upstream loses its CORS fields if the route has `cors`.
-//! It loses its tags too, unless the route forwards them; they are kept aside for purges. A private
-//! response may begin with pieces that were read already. Never here: the decision (`storing`).
+//! On a route with `cache` it loses its tags too, unless `forward_tags`; they are kept aside for
+//! purges. A private response may begin with pieces that were read already. Never here: the
+//! decision (`storing`).
 
 use std::ops::Range;
 use std::sync::Arc;

@@ -7,9 +7,9 @@
 //! by one must name it in `Vary`.
 //!
 //! It also answers what storing depends on: whether it shows cookies or credentials, what it hides.
-//! The gateway itself writes the client's address, the request id and the decision. Never here:
-//! sending it (`upstream`), its framing (`upstream::render`), key rules (`key`), the models
-//! (`ports`).
+//! A field that the gateway writes itself must be in `is_written_anew`; else the client's own goes
+//! along. Never here: sending it (`upstream`), its framing (`upstream::render`), key rules (`key`),
+//! the models (`ports`).
 
 use std::io::Write as _;
 use std::net::IpAddr;

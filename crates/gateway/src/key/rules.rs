@@ -3,10 +3,10 @@
 //! This holds for a fetch whose response may be stored. Invariant: a query field that a rule leaves
 //! out of the key is not sent to the upstream. A cookie or header in the key is sent as the key has
 //! it. A list `cookies` also stops every other cookie. Without rules for them, cookies pass and are
-//! not in the key (`has_unkeyed_cookies` tells). A header that no rule names passes too. A value
-//! outside a segment counts as its default. Cookies of a personalised request pass, but for
-//! stripped ones. Never here: which responses are stored (`freshness`), checks of rules
-//! (`plan::check::key`).
+//! not in the key (`has_unkeyed_cookies` tells). A header that no rule names passes too, but for
+//! `key::OVERRIDES`. Names are compared as sent, undecoded. A value outside a segment counts as its
+//! default. Cookies of a personalised request pass, but for stripped ones. Never here: which
+//! responses are stored (`freshness`), checks of rules (`plan::check::key`).
 
 use std::borrow::Cow;
 

@@ -2,11 +2,12 @@
 //!
 //! Invariants: a body that ends early ends early in its encoded form too, so it never looks
 //! complete. A body of unknown length is flushed whenever the upstream pauses or fails, so no
-//! client waits for a buffer to fill. One turn of the I/O core encodes at most [`TURN_BYTES`] of a
-//! stream, or a short body of twice as many. Bound: at most [`STREAMS_MAX`] streams of the process
-//! are encoded, because each holds memory; further bodies pass unchanged. Replies to HEAD and to
-//! forged requests pass too. It changes `Content-Encoding`, `ETag` and `Vary` to match. Never here:
-//! which responses may be encoded (`compression`), stored ones (`cache::encodings`).
+//! client waits for a buffer to fill. One turn of the I/O core encodes at most twice
+//! [`TURN_BYTES`]. Bound: at most [`STREAMS_MAX`] streams of the process are encoded, because each
+//! holds memory; further bodies pass unchanged. Replies to HEAD pass too, and those to forged
+//! requests, unless `cors` lets that page read them. It changes `Content-Encoding`, `ETag` and
+//! `Vary` to match, and the tag of a 304. Never here: which responses may be encoded
+//! (`compression`), stored ones (`cache::encodings`).
 
 use std::io;
 use std::sync::Arc;

@@ -5,7 +5,8 @@
 //! reusable. A kept connection is watched. It is closed when the server closes it or sends a byte,
 //! and after `idle_timeout`. Bound: `connections_max` in use; one more is refused as `Busy`. A
 //! connection is kept only if it fits that bound with those in use. Workers have no bound here.
-//! Never here: which server is asked (`servers`), connecting.
+//! `Lent` ends the loan of a worker: as done, as lost, or after a timeout without a verdict. Never
+//! here: which server is asked (`servers`), connecting.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
