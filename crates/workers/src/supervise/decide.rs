@@ -6,12 +6,13 @@
 //! * A request or a loss begins a new generation. It is tried with one worker, and promoted when
 //!   that serves.
 //! * The generation in service has as many workers as planned, and one more while a worn one waits
-//!   for its successor. With memory short, the worn one leaves first.
+//!   for its successor. With memory short, an old or worn one leaves first.
 //! * Surplus workers leave, those of old generations first. A process that holds nothing any more
-//!   ends.
+//!   ends, and workers of a generation that was given up are killed.
 //! * Requests may wait unless starts fail and nobody serves.
 //!
-//! While it ends, nothing is tried or started, and workers finish what they have.
+//! While it ends, nothing is tried or started, no request may wait, and workers finish what they
+//! have.
 //! Invariant: rules are pure. They change nothing, start nothing, log nothing and read no clock.
 //! Never here: deadlines and pings (`deadlines.rs`), doing it (`execute.rs`).
 
