@@ -1,9 +1,9 @@
 //! Prints the annotated reference of the configuration, from the JSON schema of `Config`.
 //!
-//! Its texts are the doc comments of the `Config` types of all crates, and defaults stand only
-//! there. To change a text, change the comment.
+//! Its texts are the doc comments of the `Config` types of all crates, the defaults that they name
+//! included. To change a text, change the comment.
 //! Invariant: every key of the schema is printed, nested ones by their path, and a section that may
-//! be several tables once for each. No line is wider than 96 columns unless a word or key is.
+//! be several tables once for each. Texts are broken at 96 columns, keys are not.
 
 use std::fmt::Write as _;
 
