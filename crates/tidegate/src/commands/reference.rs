@@ -3,7 +3,8 @@
 //! Its texts are the doc comments of the `Config` types of all crates, the defaults that they name
 //! included. To change a text, change the comment.
 //! Invariant: every key of the schema is printed, nested ones by their path, and a section that may
-//! be several tables once for each. Texts are broken at 96 columns, keys are not.
+//! be several tables once for each. `node`, a key without a section, is printed as a heading, too.
+//! Texts are broken at 96 columns, keys are not.
 
 use std::fmt::Write as _;
 
