@@ -4,6 +4,7 @@
 //! Here are `/metrics`, `/status`, `/health/…`, `/rollout` and `/statsd/metrics`. Alarms and
 //! readiness are put together here. `/workers`, `/purge` and `/v2/repository` are in the files
 //! below `admin/`. `refresh` sets the gauges of what other crates know, before metrics are read.
+//! `events status` reads `record` of `/status`, and `soak` reads `flights`.
 //! Invariant: pages change nothing. What changes something is registered as an action, and this
 //! file logs each action under the target `audit` with client and body. `chassis::admin` calls that
 //! before the action runs.

@@ -1,11 +1,12 @@
 //! Declares the command line: each command, argument and help text, as types that clap parses.
 //!
-//! Commands are a noun, then a verb. `cli/lab.rs` has those of `tidegate lab`. Doc comments here
-//! are what `--help` prints.
+//! Most commands are a noun, then a verb. `cli/lab.rs` has those of `tidegate lab`. Doc comments
+//! here are what `--help` prints.
 //! Invariant: plain data. clap checks forms, conflicts and requirements; whatever needs a file or
-//! another role is checked by the command. A default named in a doc comment stands in the command,
-//! so change both.
-//! Never here: the environment (`environment.rs`), what a command does, and exit codes.
+//! another role is checked by the command. A default that only a doc comment names stands in the
+//! command or its role's crate, so change both. The help repeats variables and exit codes, which
+//! `environment.rs` and `main.rs` decide.
+//! Never here: what a command does.
 
 mod lab;
 

@@ -1,12 +1,12 @@
 //! Runs `serve`, `config`, `profiles` and `rollout`, and holds what other commands share with them.
 //!
 //! Shared are `load`, which reads a configuration or fails with `WrongConfig`, and `ask_admin`,
-//! which asks a running server. The other commands have modules of their own, such as `model.rs`
-//! and `events.rs`.
-//! `config print` copies the file with secrets hidden, line by line. It hides `admin_token` and
-//! `user_key` only where the key begins its line, and passwords only in URLs.
-//! Invariant: a command reads its arguments, calls one role and prints to stdout; the work is in
-//! the role's crate.
+//! which asks a running server. Any status but 200 is an error there, with the reason that the page
+//! names (`admin/refusal.rs`). `main.rs` prints `WrongConfig`, exit code 78.
+//! `config print` prints the file without its secrets (`commands/redact.rs`), and behind it
+//! `data/live.toml` as comments.
+//! Never here: the other commands, which have modules such as `model.rs` and `events.rs`. The work
+//! is in `serve.rs` and the crates of the roles.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};

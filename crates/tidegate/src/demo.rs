@@ -1,7 +1,7 @@
 //! Runs the news example, self-contained: it serves, simulates readers, and shows the loop close.
 //!
-//! The example's files are compiled in and written to a temporary directory, which is removed at
-//! the end. A process that is killed leaves it.
+//! The example's files are compiled in; all but `readers.tsv` are written to a temporary directory,
+//! which is removed at the end. A process that is killed leaves it.
 //! The headlines are real. What each reader likes is drawn from a stated mixture, so the uplift
 //! that the screen shows is planted (`examples/news/README.md`).
 //! Addresses of the command line replace the default ones in the example's `tidegate.toml` by their

@@ -1,9 +1,9 @@
-//! Reads the environment; no other file of the product reads variables by name.
+//! Reads the environment; no other Rust file of the product reads variables by name.
 //!
 //! `TIDEGATE_LOG` and `TIDEGATE_ADMIN_TOKEN` are Tidegate's own; the token wins over the
 //! configuration. `LOG_LEVEL`, `JSON_LOGS`, `PORT`, `MAX_WORKERS` and `TIMEOUT` are those that
-//! images for Python APIs use. They are defaults, and the configuration or `TIDEGATE_LOG` wins.
-//! `COLUMNS`, `NO_COLOR` and `TERM` say how to draw. The host's name is here, too.
+//! images for Python APIs use. Over `LOG_LEVEL` `TIDEGATE_LOG` wins, and over the last three the
+//! configuration. `COLUMNS`, `NO_COLOR` and `TERM` say how to draw. The host's name is here, too.
 //! Invariant: an empty value is as none, and so is one that cannot be read, without a message. Only
 //! `TIDEGATE_LOG` is taken as it is.
 //! Never here: arguments, and the system's directory for temporary files. Clippy forbids

@@ -1,8 +1,8 @@
 //! Dispatches `tidegate lab …` to a file for each verb, and prints errors of the command line.
 //!
-//! `misspelt` is what clap refuses, of any command. For `lab probe --plugin` it prints one line to
-//! stdout and ends with 3, which is UNKNOWN. Nagios reads stdout, and takes 2 for a critical
-//! target.
+//! `misspelt` prints what clap refuses, of any command, and what `--help` and `--version` say. For
+//! `lab probe --plugin` it prints one line to stdout and ends with 3, which is UNKNOWN. Nagios
+//! reads stdout, and takes 2 for a critical target.
 //! Never here: measuring and reports, which the crate `lab` has. Files here read arguments, show
 //! progress and write results.
 

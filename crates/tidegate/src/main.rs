@@ -3,8 +3,8 @@
 //!
 //! Exit codes: 0 done, 1 failed, 2 wrong usage, 78 wrong configuration (`EX_CONFIG`). `lab probe
 //! --plugin` ends with Nagios' codes instead (`exit.rs`).
-//! Errors and their hints are printed here, on stderr; the log goes there, too. The allocator of
-//! the whole process is chosen here.
+//! Errors and their hints are printed here, on stderr, but for clap's (`lab.rs`); the log goes
+//! there, too. The allocator of the whole process is chosen here.
 //! Never here: what a command does. `cli.rs` declares the arguments, and each command has a module.
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "the command line prints")]

@@ -3,8 +3,9 @@
 //!
 //! It opens files or stdin, shows progress, and hands both to `serving`, which has the work and the
 //! formats. Results go to stdout as they come.
-//! Invariant: whatever a server answers for the same input is printed, since the same functions of
-//! `serving` make it. Of stdin no length is known, so the bar shows no end.
+//! Invariant: ranking and grouping print what a server answers for the same input. Vectors and
+//! predictions have a line each, in the forms of `serving`. Of stdin no length is known, so the bar
+//! shows no end.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Write};

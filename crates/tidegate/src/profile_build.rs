@@ -6,7 +6,8 @@
 //! there is one: it has the drivers, and no reader waits for it. Otherwise the edge process does,
 //! as `serve.rs` decides.
 //! Invariant: None stands for no profiles, nothing to build from or no schedule. `BuildStatus`
-//! reads both processes' outcomes alike; null means that nothing is known.
+//! reads both processes' outcomes alike; null means that nothing is known. It finds `error` and
+//! `profiles` by name in `profiles::BuildOutcome`.
 //! Never here: when the next build comes (`BuildScheduler`), and how one goes (`profiles`).
 
 use std::path::PathBuf;

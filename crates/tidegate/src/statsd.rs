@@ -3,9 +3,9 @@
 //! `Running` is a server with what reads its configuration again; `serve.rs` uses it, too. The
 //! verbs `eval` and `munin` are files of their own, and so are finding the plan (`statsd/plan.rs`)
 //! and reading it again (`statsd/reload.rs`).
-//! Invariant: the file is identified before it is read, so no change of it is missed. `end` stops
-//! the reading before the server. As statsd, it prints `server is up`, for which whoever starts it
-//! waits.
+//! Invariant: `tidegate statsd` identifies the file before it reads it, so no change is missed.
+//! `serve` identifies it after reading, and misses a change in between. `end` stops the reading
+//! before the server. As statsd, it prints `server is up`, for which whoever starts it waits.
 //! Never here: the protocol, tables and backends, which are in the crate `statsd`.
 
 mod eval;

@@ -4,8 +4,10 @@
 //! Invariant: the canary has succeeded only if there was a status line, it had the expected status,
 //! and the worker closed the connection. The rest of the answer is read and not looked at. So an
 //! app that hangs after a fork is found before it gets requests.
-//! Bounds: the status line may have 64 KiB; the body has none but the caller's deadline
+//! Bounds: 64 KiB are read as the status line; what follows has none but the caller's deadline
 //! (`supervise/execute.rs`).
+//! The request asks to close: the worker then says `free`, which `slot.rs` waits for as the
+//! canary's (`owes_canary`).
 //! Refuses: kept connections, request bodies, redirects. Whether the worker is then lent is decided
 //! in `supervise/messages.rs`.
 

@@ -1,7 +1,7 @@
 //! Names the messages by which requests and operators talk to the supervisor of a pool.
 //!
 //! They cross from any thread to the supervisor's. What a message does is in
-//! `supervise/commands.rs`.
+//! `supervise/commands.rs`, and for `Reload` in `supervise/supervisor.rs`.
 //! Invariant: plain data; a worker is named by its number, which is never used again.
 //! Refuses: to carry results back; the status has those.
 

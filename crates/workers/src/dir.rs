@@ -3,9 +3,11 @@
 //! The leash is a pipe that only this process holds open for writing. When it dies, the kernel
 //! signals the Python processes that read it (Linux only).
 //! Invariant: whoever holds the lock (flock(2)) is the only supervisor in the directory. So what an
-//! earlier one left is cleared away: `*.sock` files, and processes of this user. Such a process is
-//! known by `TIDEGATE_CONTROL` in its environment, which must name this directory's control socket
-//! letter for letter. Without `/proc` none is found.
+//! earlier one left is cleared away, and at the end what the pool itself left: `*.sock` files, and
+//! processes of this user. Such a process is known by `TIDEGATE_CONTROL` in its environment, which
+//! must name this directory's control socket letter for letter. Without `/proc` none is found.
+//! Python knows the names `leash` (`control.py`), `output.sock` and `wNUMBER.sock` (`pool.py`).
+//! `output.rs` looks for `tidegate.pyz` in crash dumps.
 //! Refuses: process numbers from files; processes of other pools, whose sockets have other paths.
 
 use std::fs::{DirBuilder, File, Permissions};

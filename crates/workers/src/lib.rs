@@ -5,10 +5,10 @@
 //! `dir`, `wire` and `output` are the ways to a process; `memory` and `process` ask the system
 //! about one.
 //! Invariants: a worker is in service after its canary was answered; without a canary it need only
-//! listen. A retired worker is lent no more, and is killed if it is still busy when its time to
-//! drain is over. A new import of the app replaces the one in service only after its first worker
-//! is in service. On Linux the processes die with this one (`dir`, the leash); elsewhere they
-//! notice a closed connection, unless they hang.
+//! listen. A retired worker is lent no more. One still busy after its time to drain gets SIGTERM,
+//! and SIGKILL 2 seconds later. A new import of the app replaces the one in service only after its
+//! first worker is in service. On Linux the processes die with this one (`dir`, the leash);
+//! elsewhere they notice a closed connection, unless they hang.
 //! Refuses: to fork this process, and HTTP beyond the canary; whoever holds a [`Loan`] speaks to
 //! the socket.
 

@@ -2,13 +2,13 @@
 //!
 //! [`Memory`] is of one process (proc(5), `smaps_rollup`). Private is what it alone has mapped,
 //! without swap. Shared is mapped by others as well: parent, siblings, users of a library. PSS
-//! counts each shared page as its part.
+//! counts each shared page as its part. Its fields are keys of the status.
 //! `available` is `MemAvailable`, or less where a control group of version 2 or one above it leaves
 //! less. Idle files of a group count as free. Limits of version 1 are not read.
 //! `killed_for_memory` is a count since the group or the machine began; only a difference says
 //! something. Both versions have it.
-//! What is unknown is `None`; only the unknown count of kills is 0. So where `/proc` is missing,
-//! nothing is decided by memory.
+//! What cannot be read is `None`; an unknown count of kills is 0, and so is a single missing field
+//! of a process. So where `/proc` is missing, nothing is decided by memory.
 //! Refuses: to remember what it has read, and to decide (`supervise/state.rs`).
 
 use std::path::{Path, PathBuf};

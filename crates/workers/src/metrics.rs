@@ -1,8 +1,9 @@
 //! Names and registers the metrics of one pool.
 //!
-//! A request counts as answered when its loan ends as done, and waits 0 when a worker is free at
-//! once. `pool.rs` counts requests and refusals and sets the gauges of workers.
-//! `supervise/supervisor.rs` sets those of memory and counts ends.
+//! A request counts as answered when its loan ends as done while the worker lives. It waits 0 when
+//! a worker is free at once; one that is refused at once is not timed. `pool.rs` counts requests
+//! and refusals and sets the gauges of workers. `supervise/supervisor.rs` sets those of memory and
+//! counts ends.
 //! Invariant: every handle is made once, when the pool starts. Only the counter of ends is looked
 //! up at each end, because its label is known then.
 //! Never here: when to count.

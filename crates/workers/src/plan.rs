@@ -3,8 +3,9 @@
 //! Plain data; checked in `config.rs`. Whoever makes a plan without it vouches for the bounds that
 //! the fields name. Directories are absolute; the interpreter may be a bare name, looked for in
 //! `PATH`.
-//! A new setting needs a field here, a key in `config.rs`, and often a line in
-//! `supervise/spawn.rs`, which tells Python.
+//! A new setting needs a field here, mostly a key in `config.rs`, and often a line in
+//! `supervise/spawn.rs`, which tells Python. Python reads the names of [`Kind`], [`HttpServer`] and
+//! [`Lifespan`].
 //! Refuses: to read the environment.
 
 use std::path::{Path, PathBuf};

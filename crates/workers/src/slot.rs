@@ -5,7 +5,9 @@
 //! connection until the worker answers a ping. With `concurrency` above 1 an abandoned request
 //! counts until its deadline at most.
 //! Each change returns what the supervisor must hear, as a [`PoolCommand`].
-//! Invariant: `abandoned` and `suspect` are parts of `loans`.
+//! Invariant: `abandoned` and `suspect` are parts of `loans`. The fields are open: `pool.rs` closes
+//! a worker and gives back a loan that nobody took, and `supervise/execute.rs` notes answers and
+//! the canary.
 //! Never here: locks (`pool.rs`), the choice between workers (`pool/lending.rs`), deadlines
 //! (`supervise/deadlines.rs`).
 

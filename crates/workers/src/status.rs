@@ -1,8 +1,11 @@
 //! Defines what is known of a pool, for people and programs: one document, [`Status`].
 //!
 //! It is made in `supervise/report.rs` after each event. `WorkerPool::status` adds what changes
-//! with each loan: readiness, queue, requests. Also here: [`Incident`], what went wrong, and
-//! [`Reason`], why a worker ended; its names are labels of metrics.
+//! with each loan: readiness, queue, requests, and whether a worker is free or busy. Also here:
+//! [`Incident`], what went wrong, in one line by [`in_one_line`]; and [`Reason`], why a worker
+//! ended, whose names are labels of metrics.
+//! Fields are keys of `/workers` and `/status`: `tidegate workers list` and `soak` find them by
+//! name, and a renamed one shows as missing.
 //! Invariant: plain data, but for `LastStatus`, which holds the last document behind a short lock.
 //! Refuses: to decide anything.
 
@@ -55,7 +58,7 @@ pub struct Status {
 pub struct WorkerStatus {
     /// Its number.
     pub id: u64,
-    /// Its process; none before it has said hello.
+    /// Its process; none before a forked worker has said hello.
     pub pid: Option<i32>,
     /// Which import of the app it has.
     pub generation: u64,
@@ -80,8 +83,8 @@ pub struct WorkerStatus {
 /// Something that went wrong.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Incident {
-    /// When: `start`, `preload`, `import`, `threads`, `fork`, `lifespan`, `listen`, `boot`,
-    /// `canary`, `run` or `request`.
+    /// When: `start`, `config`, `preload`, `import`, `threads`, `fork`, `lifespan`, `listen`,
+    /// `boot`, `serve`, `canary`, `run` or `request`.
     pub stage: String,
     /// In one line.
     pub reason: String,

@@ -98,7 +98,7 @@ impl Workers {
         self.pool.send(PoolCommand::End);
     }
 
-    /// Ends all processes and waits for that: at most the time to drain and 15 seconds.
+    /// Ends all processes and waits for that: at most the time to drain and 10 seconds.
     pub fn end(mut self) {
         self.finish();
     }

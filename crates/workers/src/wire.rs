@@ -55,7 +55,7 @@ pub(crate) enum Message {
 pub(crate) struct Hello {
     /// What it is.
     pub role: ProcessKind,
-    /// Its generation; a keeper has none.
+    /// Its generation; a preload process has none.
     #[serde(default)]
     pub generation: Option<u64>,
     /// Its number, of a worker.
@@ -106,8 +106,8 @@ pub(crate) struct Shm {
 /// Why it cannot.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, Serialize)]
 pub(crate) struct Failed {
-    /// What it was doing: `preload`, `import`, `threads`, `lifespan`, `listen`, `fork`; ours are
-    /// `start`, `boot`, `canary` and `run`.
+    /// What it was doing: `config`, `preload`, `import`, `threads`, `lifespan`, `listen`, `serve`,
+    /// `fork`; ours are `start`, `boot`, `canary` and `run`.
     pub stage: String,
     /// In one line.
     pub reason: String,

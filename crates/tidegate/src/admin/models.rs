@@ -4,8 +4,8 @@
 //! Only the admin listener has it: a client of a model must not take it away from others. The
 //! counts of models of texts are named here as well, for the status page and as gauges
 //! `tidegate_texts_…`.
-//! Invariant: status page and gauges have the same names and numbers. A load that fails leaves what
-//! was loaded.
+//! Invariant: status page and gauges have the same names and, while the model is loaded, the same
+//! numbers. After an unload the gauges keep their last. A load that fails leaves what was loaded.
 //! Never here: requests to models, which are `serving`'s on the public listener.
 
 use chassis::admin::{Page, Visit};

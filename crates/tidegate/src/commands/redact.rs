@@ -2,8 +2,9 @@
 //!
 //! The text is read as TOML, and each secret is cut out at its place. So comments and layout stay,
 //! and a secret is found in inline tables, dotted keys and strings of several lines too.
-//! Invariant: the values of [`SECRETS`], all values below [`FIELDS`], and the password of each URL
-//! are hidden. A text that is no TOML is not shown at all.
+//! Invariant: the values of [`SECRETS`], all values below [`TABLES`], and the password before the
+//! `@` of a URL are hidden. All else is shown, also a pool's `environment`. A new key with a secret
+//! must be added here; nothing fails otherwise. A text that is no TOML is not shown at all.
 
 use std::ops::Range;
 
@@ -12,8 +13,8 @@ use toml::de::{DeTable, DeValue};
 
 /// Keys whose value is a secret, wherever they are.
 const SECRETS: [&str; 2] = ["admin_token", "user_key"];
-/// A table of header fields, which may hold credentials.
-const FIELDS: &str = "headers";
+/// Tables whose values may be credentials: header fields, and the environment of Python apps.
+const TABLES: [&str; 2] = ["headers", "environment"];
 /// What stands in place of a secret.
 const HIDDEN: &str = "\"…\"";
 
@@ -35,22 +36,22 @@ pub(super) fn redacted(text: &str) -> Option<String> {
 fn find(
     name: &str,
     value: &Spanned<DeValue<'_>>,
-    is_within_fields: bool,
+    is_within: bool,
     text: &str,
     cuts: &mut Vec<(Range<usize>, String)>,
 ) {
     match value.get_ref() {
         DeValue::Table(table) => {
             for (key, value) in table {
-                find(key.get_ref(), value, is_within_fields || name == FIELDS, text, cuts);
+                find(key.get_ref(), value, is_within || TABLES.contains(&name), text, cuts);
             }
         }
         DeValue::Array(values) => {
             for value in values {
-                find(name, value, is_within_fields, text, cuts);
+                find(name, value, is_within, text, cuts);
             }
         }
-        _ if is_within_fields || SECRETS.contains(&name) => {
+        _ if is_within || SECRETS.contains(&name) => {
             cuts.push((value.span(), HIDDEN.to_owned()));
         }
         DeValue::String(_) => {

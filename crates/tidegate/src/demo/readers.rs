@@ -1,12 +1,13 @@
 //! Simulates readers: each asks for recommendations and reads what it likes, at a bounded rate.
 //!
-//! A reader's line in `readers.tsv` says how much it likes each category. It goes down the list,
-//! and reads an item with 15 % times that liking as probability. It reads nothing twice. So readers
-//! read more of a list that fits, and the figures show it.
+//! The first 400 lines of `readers.tsv` are the readers, and say how much each likes which
+//! category. A reader goes down the list, and reads an item with 15 % times that liking as
+//! probability. It reads nothing twice. So readers read more of a list that fits, and the figures
+//! show it.
 //! The figures compare only readers with a profile: lists that were personalised against lists that
 //! the rollout held back. Three visits in ten are without a user id.
 //! Invariant: one thread sends at most `rate` requests a second for all readers, one after the
-//! other. After a failure it goes on with a new connection. Draws have a fixed seed.
+//! other. After a failure it goes on 200 ms later, with a new connection. Draws have a fixed seed.
 
 use std::collections::{HashMap, HashSet};
 use std::net::SocketAddr;

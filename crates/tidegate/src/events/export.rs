@@ -1,9 +1,9 @@
 //! Runs `tidegate events export --training`: writes what was shown, with what was done with it, as
 //! a table.
 //!
-//! It reads a log of our format from its first line into `training::Collector`, which joins.
-//! `sinks` writes CSV or Parquet. Sorting takes 64 MiB of memory and, beyond that, a directory
-//! beside the output.
+//! It reads a log of our format from the first line that is left into `training::Collector`, which
+//! joins. `sinks` writes CSV or Parquet. Sorting takes 64 MiB of memory and, beyond that, a
+//! directory beside the output, or among temporary files for stdout.
 //! Invariant: a file appears by one rename when all of it is written, and not at all after an
 //! error. It is not synced, so a power cut may still leave it short. To stdout, rows go as they
 //! come.

@@ -2,7 +2,7 @@
 //! the binlog is.
 //!
 //! Invariant: only a named consumer of the journal holds back its segments; a reader without one
-//! may find them gone. Opening reads nothing yet, and errors come with the first read.
+//! may find them gone. Opening reads nothing yet, and errors come with `resume` or a read.
 //! Never here: sinks, which `sinks::open` makes, and what to read, which each command decides.
 
 use std::path::PathBuf;

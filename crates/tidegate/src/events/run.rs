@@ -8,7 +8,8 @@
 //! `--supervised` with its stdin. Only `--once` gives up, on a pipeline that failed for
 //! `--give-up-after`.
 //! Invariant: the journal knows a pipeline as `events-SINK`, the sink knows it by node and source,
-//! and its quarantine is `SOURCE-SINK.ndjson`. A renamed one is another.
+//! and its quarantine is `SOURCE-SINK.ndjson`. A renamed one is another. `recount` makes that file
+//! name by itself, so change both.
 //! Never here: threads and giving up (`events/running.rs`), and delivery (`pipeline`).
 
 use std::io::Read;

@@ -2,8 +2,8 @@
 //! long.
 //!
 //! "Fails" means that errors come without a batch in between; one batch starts the time anew. While
-//! it waits, it shows how many bytes are done. A pipeline that fails is started again by
-//! `pipeline::supervise`.
+//! it waits, it shows how many bytes are done, if it is given a bar. A pipeline that fails is
+//! started again by `pipeline::supervise`.
 //! Invariant: giving up on one pipeline ends none of the others, and `wait_for_all` returns only
 //! when all have ended. Without `give_up_after` it gives up none.
 //! Never here: signals; callers request a stop of each pipeline.

@@ -4,7 +4,8 @@
 //! the last notes of the binlog are printed as text, with the exit code 1 and no error. With
 //! `--json` the document is printed as it came.
 //! Invariant: nothing is started or changed. A part of the document that is missing is shown as
-//! nothing or null, never as an error.
+//! nothing, null or 0, never as an error. So is a field that `pipeline` has renamed. But a record
+//! process that has not reported yet is an error.
 //! Never here: what the document says, which is `pipeline`'s.
 
 use std::io::Read;

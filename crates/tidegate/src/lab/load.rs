@@ -3,7 +3,8 @@
 //! The plan comes from `lab/load/plan.rs`, the load from `lab::load_test`. The files are here:
 //! percentiles, the interval log, and the calls for `lab report`.
 //! Invariant: files are opened before the load begins. The interval log grows each second, the
-//! others are written after it. An error of the log is told at the end, then without a report.
+//! others are written after it. An error of the log is told at the end; then there is no report,
+//! and the other files stay empty.
 //! The first Ctrl-C ends the run with a report, the second ends the process. Without any call that
 //! succeeded the command fails, after its report.
 

@@ -2,7 +2,7 @@
 //!
 //! The file is looked at every 200 ms, and read as a whole, as at a start. Changes count only where
 //! the plan says `follows_file`; SIGHUP always does. A server that began without a file reads none
-//! later.
+//! later, and SIGHUP ends it.
 //! Invariant: a file with errors changes nothing, and its errors are logged. A file that is missing
 //! for a moment has not changed.
 //! Never here: what a running server can change, which `ServerState::reload` decides and logs.

@@ -7,7 +7,8 @@
 //! Invariants: the request that waits longest is taken first. When the pool becomes unavailable the
 //! queue is emptied; `pool.rs` lets nobody in after that, nor past those who wait, nor beyond
 //! `queue_max`.
-//! Refuses: to wake anyone, which is done in `pool.rs`.
+//! Also here: [`Availability`], whether waiting makes sense. Refuses: to wake anyone, which is done
+//! in `pool.rs`.
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -1,9 +1,11 @@
 //! Executes actions: starts processes, tells them what to do, ends them, and notes it in the state.
 //!
-//! Invariants: an action changes the state together with the process, so that the next rule sees
-//! what was done. A process that cannot be started counts as a failed start, and ends the list of
-//! actions. An action on a worker that has ended does nothing.
-//! Also here: reading a worker's memory, and the draw that spreads `requests_max` by a tenth.
+//! Invariants: what an action changes of a process it notes in the state at once, so that the next
+//! rule sees it. `KillProcess` notes nothing: it is asked for again until the process has ended. A
+//! process that cannot be started counts as a failed start, and ends the list of actions. An action
+//! on a worker that has ended does nothing.
+//! Also here: asking the canary, reading a worker's memory, and the draw that spreads
+//! `requests_max` by a tenth.
 //! Refuses: to decide what is to be done. How is decided here: an interrupted worker with other
 //! requests drains before it is killed.
 

@@ -6,6 +6,7 @@
 //! Invariant: in [`LoadStage`] and [`WorkerStage`] each stage that must end carries its deadline,
 //! except `Waiting` and `Killed`. `deadlines.rs` enforces it. A [`Contact`] is set by
 //! `State::join`. A parent's outlives its process until the generation is forgotten.
+//! Also here: [`ProcessName`], whose text stands in log lines, [`StartTime`] and [`LoadedFiles`].
 //! Refuses: signals and sockets (`processes.rs`).
 
 use std::fmt;

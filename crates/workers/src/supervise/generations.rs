@@ -1,8 +1,8 @@
 //! Keeps the imports of the app and the preload processes that they are forked from, by number.
 //!
-//! `current` is the generation that new workers belong to; workers of older ones may serve until
-//! they are replaced. `candidate` is the one that is tried. A preload process is usable unless a
-//! newer one has superseded it.
+//! `current` is the generation in service; workers of older ones may serve until they are replaced.
+//! `candidate` is the one that is tried. The usable preload process is the newest that loads or has
+//! loaded, unless `supersede` came after it.
 //! Invariants: numbers rise, and none is used twice. There is at most one `current` and one
 //! `candidate`; the caller gives the old candidate up before it tries a new one. A candidate that
 //! was given up is never promoted.

@@ -2,8 +2,10 @@
 //!
 //! Invariant: a message is noted in the state, and what else it asks for is returned as actions, so
 //! nothing here needs a process. A `ready` or a canary's answer that comes at the wrong stage
-//! changes nothing. A `failed` is noted at any stage, for the end that follows.
-//! Also here: the files whose change may mend what failed, and the warning of a small `/dev/shm`.
+//! changes nothing. A `failed` is noted at any stage, for the end that follows; of a ready parent
+//! it counts at once as a failed start.
+//! Also here: the files whose change may mend what failed, the warning of a small `/dev/shm`, and a
+//! child that ended before its hello.
 //! Never here: `hello` (`State::join`), `exited` (`supervisor.rs`), the connections (`listen.rs`).
 
 use std::collections::HashSet;

@@ -1,12 +1,13 @@
 //! Holds the handles of a pool's processes: to signal them, to talk to them, to notice their end.
 //!
 //! Invariants: a process number is watched once until its end counts. The end counts after the last
-//! message was read, for that may say why. This is waited for 200 ms at most: an app may have
-//! forked a process that holds the connection. Instructions never block; one that finds no room is
-//! lost, and the missing answer tells.
+//! message was read, for that may say why. This is waited for 200 ms, and a tick of 100 ms at most:
+//! an app may have forked a process that holds the connection. Instructions never block; one that
+//! finds no room is lost, which a deadline or missing answers tell.
 //! Where the system cannot watch a process, closing its connection gets it killed and counts as its
 //! end.
-//! Refuses: to know what processes are for; [`super::state`] has that.
+//! Refuses: to know what processes are for; [`super::state`] has that. Only `kill` knows that a
+//! preload process may have a wrapper.
 
 use std::collections::HashMap;
 use std::time::Instant;

@@ -2,9 +2,10 @@
 //! report.
 //!
 //! Invariants: each dead process is announced once. That is 100 ms after its end, so that its last
-//! lines are in, if its status is known by then. Otherwise it waits for the status for a second,
-//! and goes without. Children are reaped at every tick, and orphans that became ours as well.
-//! It also kills the process group of a dead worker, and reaps what is left of it for 10 seconds.
+//! lines are in, if its status is known by then. Otherwise it waits for the status for a second at
+//! most, and goes without. Children are reaped at every tick, and orphans that became ours as well.
+//! It also kills the process group that a dead worker led, and reaps what is left of it for 10
+//! seconds.
 //! Refuses: to say what an end means for the pool (`exits.rs`) or for people (`obituary.rs`).
 
 use std::collections::{BTreeSet, HashMap};

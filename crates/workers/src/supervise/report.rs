@@ -2,7 +2,7 @@
 //! end.
 //!
 //! Invariant: the status is made from the state alone, so it never says what decisions do not know.
-//! What changes with each loan is left at 0; `WorkerPool::status` adds it.
+//! What changes with each loan is left at 0, none or `free`; `WorkerPool::status` adds it.
 //! Refuses: to change anything.
 
 use std::time::Instant;

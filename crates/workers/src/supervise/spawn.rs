@@ -1,7 +1,9 @@
 //! Starts the processes that Python does not fork: preload processes, and workers that share
 //! nothing.
 //!
-//! It sets their environment, directory, process group and output, and follows what they print.
+//! It sets their environment, directory, process group and output, and follows what they print. The
+//! settings go as JSON in `TIDEGATE_POOL`, whose keys `python/tidegate/workers/pool.py` reads by
+//! name; a missing one is an error there.
 //! Numeric libraries get one thread each, whatever this process's environment says; only the plan's
 //! `environment` wins. As many threads as cores in as many workers is the usual way to be slow.
 //! Threads in a process that forks are the usual way to hang.

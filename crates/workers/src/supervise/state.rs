@@ -4,7 +4,8 @@
 //! starts, the wish to reload, memory, and the history for people. It also says whose process a
 //! hello or a number is, and which starts have failed.
 //! Invariant: rules read this and nothing else. The caller notes an event here before it asks them
-//! (`supervisor.rs`), and gives the time.
+//! (`supervisor.rs`), and gives the time. It also sets `owing` and `available_bytes` anew before
+//! each round; the latter only while something is replaced.
 //! Refuses: signals, sockets, files, and the pool's lock.
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -5,8 +5,9 @@
 //! means, and executes what the rules of [`super::decide`] ask for. Also here: measuring memory,
 //! announcing ends, and clearing away what a dead worker leaves.
 //! Invariant: each turn ends with all rules applied and the status published.
-//! End: the loop ends when no process is left, or after the time to drain and 10 seconds. On Linux
-//! `PoolDir::clear` then kills what still has the pool's control socket in its environment.
+//! End: once the end has begun, the loop stops when no process is left, or after the time to drain
+//! and 10 seconds. On Linux `PoolDir::clear` then kills what still has the pool's control socket in
+//! its environment.
 //! Refuses: to decide by itself what is to be done, except that a process nobody waits for is
 //! killed.
 

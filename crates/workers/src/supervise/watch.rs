@@ -1,7 +1,7 @@
 //! Finds out whether files that Python has loaded have changed on disk.
 //!
-//! It compares inode, size and time of change; a change that keeps all three is not seen. It looks
-//! every 250 ms, or 250 µs a file where that is longer.
+//! It compares inode, size and time of modification; a change that keeps all three is not seen. It
+//! looks at the first tick after 250 ms, or 250 µs a file where that is longer.
 //! Invariants: a change counts once, when a second look finds the same changes, for an editor or a
 //! deployment is then done. A command does not wait for the second look. A file that was written
 //! while it was imported counts as changed, for nobody knows which version was read.

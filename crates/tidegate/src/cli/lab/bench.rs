@@ -1,8 +1,9 @@
 //! Declares the command line of `tidegate lab bench`: hyperfine's options, and a few more.
 //!
 //! Plain data that clap parses; doc comments are what `--help` prints. Names, short forms and
-//! values are hyperfine's, so none of them may change. Ours are `--vs` and `--save`. `lab/bench.rs`
-//! and `lab/bench/subjects.rs` check counts, and which options fit together.
+//! values are hyperfine's, so none of them may change. Ours are `--vs`, `--save`, and a program
+//! after `--`. `lab/bench.rs` and `lab/bench/subjects.rs` check counts, and which options fit
+//! together.
 
 use std::path::PathBuf;
 

@@ -4,8 +4,8 @@
 //! Doc comments are what `--help` prints. Targets, pins, rates and percentiles are read while clap
 //! parses, by `lab::probe` where it knows the syntax. Headers, statuses and bodies stay text until
 //! `lab/probe/plan.rs`.
-//! Invariant: a percentile is from 0 to 100. Whether a rate is possible, and whether options
-//! contradict each other, is checked by `lab::probe`.
+//! Invariant: a percentile is from 0 to 100. clap checks which options exclude each other.
+//! `lab/probe/plan.rs` and `lab::probe` check the rest, such as whether a rate is possible.
 
 use std::path::PathBuf;
 

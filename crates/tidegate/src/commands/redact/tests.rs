@@ -10,6 +10,7 @@ fn secrets_are_hidden_however_they_are_written() {
         "listen.admin_token = 'hush'",
         "[journal]\nuser_key = \"\"\"\nhush\nhush\"\"\"",
         "statsd = { backend = [{ kind = \"otlp\", headers = { authorization = \"hush\" } }] }",
+        "[[upstream]]\nenvironment = { API_KEY = \"hush\" }",
         "[[sink]]\nurl = \"postgres://me:hush@db/news\"",
         "sink = [{ url = \"postgres://me:hu@sh@db/news\" }]",
     ] {

@@ -2,8 +2,8 @@
 //!
 //! Files of the body, of URLs and of a trace are read here. A trace gives the arrivals and may give
 //! the calls. Defaults are 10 s, and 64 connections for a closed loop or 16 for an open one.
-//! Invariant: nothing is connected to. Arguments that contradict each other are an error, such as a
-//! rate beside a trace. So is a run without a call.
+//! Invariant: nothing is connected to. A rate beside a trace, a ramp with `-n`, `--for 0s`, and
+//! nothing to call are errors. `--steps` with a steady rate is passed over.
 //! Never here: the syntax of URLs, targets and traces, which is `lab::load_test`'s.
 
 use std::path::Path;
