@@ -1,18 +1,10 @@
 //! Prints the annotated reference of the configuration, from the JSON schema of `Config`.
 //!
-<<<<<<< HEAD
-//! Its texts are the doc comments of the `Config` types of all crates, and defaults stand only
-//! there. To change a text, change the comment.
-//! Invariant: every key of the schema is printed, nested ones by their path. Keys of no section
-//! come first, as TOML wants them. A section that may be several tables comes once for each. No
-//! line is wider than 96 columns unless a word or key is.
-=======
 //! Its texts are the doc comments of the `Config` types of all crates, the defaults that they name
 //! included. To change a text, change the comment.
-//! Invariant: every key of the schema is printed, nested ones by their path, and a section that may
-//! be several tables once for each. `node`, a key without a section, is printed as a heading, too.
-//! Texts are broken at 96 columns, keys are not.
->>>>>>> p5
+//! Invariant: every key of the schema is printed, nested ones by their path. Keys of no section
+//! come first, as TOML wants them. A section that may be several tables comes once for each. Texts
+//! are broken at 96 columns, keys are not.
 
 use std::fmt::Write as _;
 
