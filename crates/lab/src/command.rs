@@ -6,7 +6,8 @@
 //! Invariant: each round runs every command once, in an order that turns around, so rows are pairs.
 //! A cancelled round counts for none. With a [`ShellStart`] that is taken off, never below zero.
 //! Ignored failures count as runs, and a warning says how many.
-//! Failure: a run that fails, unless ignored, ends the benchmark at once, without cleanup.
+//! Failure: a run that fails, unless ignored, ends the benchmark at once, without cleanup. Failures
+//! beside it (setup, preparation) are never ignored. `cancel` is not looked at in the warm-up.
 //!
 //! Refuses: Windows. No figure is rounded before it is shown.
 

@@ -1,7 +1,7 @@
 //! Defines what can stop a measurement, or the reading of one, by what its user has to mend.
 //!
-//! A variant names the object: target, plan, file, row, URL, line, command. `Input` is for the
-//! rest.
+//! Most variants name the object: target, host, file, row, URL, line, command. `Trust`, `Journal`
+//! and `Load` pass on errors of other crates; `Input` is for the rest.
 //! Never here: probed or loaded calls that fail, which the series counts. A run of a benchmarked
 //! command that fails is an error, unless failures are ignored (`command/program.rs`).
 

@@ -2,11 +2,12 @@
 //!
 //! Those are the percentile distribution (`.hgrm`) and the interval log, version 1.3 (`.hlog`).
 //! Invariant: a histogram from here counts nanoseconds from 1 to an hour with three digits, so all
-//! of them can be added. In files values read as milliseconds, as the tools expect; a line of a log
-//! is flushed when its interval is over.
+//! of them can be added. Percentiles and `Interval_Max` are written in milliseconds, as the tools
+//! expect. The histograms of a log stay in nanoseconds, which `import/generators/hdr.rs` finds by
+//! the ratio of both. A line of a log is flushed when its interval is over.
 //!
 //! What is longer than an hour counts as an hour, because `load_test/recorder.rs` records
-//! saturating. Reading such files is in `import/generators/hdr.rs`.
+//! saturating.
 
 use std::io::{self, Write};
 use std::time::{Duration, SystemTime};

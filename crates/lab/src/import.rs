@@ -1,16 +1,16 @@
 //! Reads measurements that others made: from the bytes of a file to a series.
 //!
 //! [`read`] tells the format by the first 64 KiB. It knows our session files, results of load
-//! generators, OTLP spans, exchanges of the journal, and access logs with timings. Anything else is
-//! read as CSV, unless it is binary. [`journal()`] reads a journal's directory instead, without a
-//! bound.
+//! generators, OTLP spans, exchanges of the journal, and access logs with timings. Other JSON is
+//! read as an access log, anything else as CSV, unless it is binary. [`journal()`] reads a
+//! journal's directory instead, without a bound.
 //! Invariant: a row is in the series, counted as failed or bad, or counted in a note (filter, time
 //! asked for). The first five bad ones are named by file, line and column. Calls of a session file
 //! outside the time asked for are dropped without a note.
-//! Failure: a file without rows, or with bad ones only, is an error. So is any bad row when strict,
-//! and a filter where there are no exchanges.
+//! Failure: a file without rows is an error, and so is one without a good row that has a bad one.
+//! So is any bad row when strict, and a filter where there are no exchanges.
 //!
-//! Never here: files, addresses, decompression and the bound on bytes, which callers see to.
+//! Never here: files other than journals, addresses, decompression and the bound on bytes.
 
 mod csv;
 mod exchanges;

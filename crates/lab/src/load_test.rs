@@ -3,9 +3,9 @@
 //! An open loop sends at intended times whatever the server does. Latencies count from those times,
 //! so every call that a stall delays shows it (no coordinated omission). A closed loop sends when
 //! replies come.
-//! Invariant: every call intended after the warm-up is counted as succeeded, or as failed with its
-//! reason. The series holds each that succeeded up to `kept_max`, then a random sample. A run that
-//! is interrupted, or whose server dies, gives what was measured until then.
+//! Invariant: every call that the engine takes up after the warm-up is counted as succeeded, or as
+//! failed with its reason. The series holds each that succeeded up to `kept_max`, then a random
+//! sample. A run that is interrupted, or whose server dies, gives what was measured until then.
 //! Failure: an error of the engine on one thread stops the others, and the outcome is that error.
 //!
 //! The crate `load` sends and receives. `plan.rs` shares the calls among threads, `recorder.rs`

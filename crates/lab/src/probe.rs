@@ -1,12 +1,13 @@
 //! Makes single calls to a target, each with its phases, at times that were chosen beforehand.
 //!
 //! [`run`] makes the calls of a [`Plan`] and returns a [`ProbeResult`], whose series have a row for
-//! each call that succeeded. A call counts from the moment at which it was really sent. Its
-//! attribute `late_ms` is how much later that was than intended.
+//! each call that succeeded. A call counts from the moment at which it was really sent. Where it
+//! had a time, its attribute `late_ms` is how much later that was than intended.
 //! Invariant: every call that was begun is a row, a failure, or counted in a note. Notes count
 //! calls given up at an interruption, and those left out because the other target failed in the
 //! turn.
-//! Bound: at most [`IN_FLIGHT_MAX`] calls at once. Calls beyond that wait, and are noted as late.
+//! Bound: at most [`IN_FLIGHT_MAX`] calls at once. Calls beyond that wait, and are noted as late
+//! from 1 ms on.
 //!
 //! `scheduler.rs` hands calls out, `gather.rs` makes series of them. Verdicts are in `report.rs`;
 //! load over many connections is in `load_test.rs`.

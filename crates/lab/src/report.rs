@@ -2,13 +2,13 @@
 //!
 //! [`Report`] serialises as JSON; `text.rs` and `html.rs` show it, `words.rs` and `sentences.rs`
 //! put it in words. Thresholds are in `verdicts`; which quantiles, bins and attributes are shown is
-//! here.
+//! here. `QUANTILES` ascend: text and HTML find the second series' by place.
 //! Invariant: a report is a function of its series and options, seed included. Text, JSON and HTML
 //! take their figures from one [`Report`], but each shows its own part of them; text and HTML
 //! round. Two series are compared call by call only if both have the same number of calls.
 //!
-//! Never here: a change of the series, files, terminals. No failure: without calls a figure is
-//! absent, and the verdict is `unclear`.
+//! Never here: a change of the series, files, terminals. No failure: without calls figures are
+//! absent or 0, and the verdict is `unclear`.
 
 mod html;
 mod number;

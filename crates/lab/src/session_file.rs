@@ -16,7 +16,9 @@
 //! | `left_out` | `{"failed": {REASON: COUNT}, "bad": {REASON: COUNT}}` |
 //! | `notes` | texts |
 //!
-//! A missing number of an attribute is `null`. Keys that are not known are passed over.
+//! A missing number of an attribute is `null`. Keys that are not known are passed over. `format`
+//! comes first: `is_session_file` looks for it there. A new field of `Series` is lost unless
+//! `SeriesOut` writes it.
 //!
 //! Invariant: in what was read all columns have one length, and durations are finite and not
 //! negative. A file that breaks that, or names another `format`, is refused as a whole.

@@ -1,12 +1,13 @@
 //! Sends datagrams to one address over UDP, as fast as a core can or at a rate.
 //!
 //! Nobody answers, so a run reports what was handed to the kernel, and how long that took. Plain
-//! datagrams go 64 to a system call (`sendmmsg`). In trains (`UDP_SEGMENT`, udp(7)) the kernel is
-//! handed up to 64 datagrams as one and cuts them itself, several times as many a second.
+//! datagrams go up to 64 to a system call (`sendmmsg`). In trains (`UDP_SEGMENT`, udp(7)) the
+//! kernel is handed up to 64 datagrams, or 65,507 bytes, as one. It cuts them itself, several times
+//! as many a second.
 //! Invariant: datagrams go in the order given, again from the first after the last, and none is
 //! passed over. A count is met exactly without trains; with them it is rounded up to whole trains.
-//! A full socket buffer is tried again at once. Any other refusal ends the run with an error, also
-//! when nobody listens.
+//! `ENOBUFS` and an interrupted call are tried again at once. Any other refusal ends the run with
+//! an error, also when nobody listens.
 //! Never here: what datagrams say, and who receives them.
 
 use std::io::{self, IoSlice};

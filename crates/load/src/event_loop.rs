@@ -5,13 +5,12 @@
 //! `recv` and its share of an `epoll_wait`; nothing is allocated and nothing copied twice. In an
 //! open loop the last 60 µs before an arrival are spent spinning.
 //! The loop holds three parts together: an [`Agenda`] says what is due, a [`ConnectionTable`]
-//! carries it, a [`Tally`] counts it. `run_threads` gives each thread a loop and a share of the
-//! plan.
+//! carries it, a [`Tally`] counts it. `run_threads` gives each thread a loop and its share.
 //! Invariant: when `run` returns a report, every request that was sent is answered, failed, timed
-//! out or cut. Time-outs are seen every 100 ms, and a cancelled run waits about 1 s for replies. A
-//! failing system call ends the run without a report.
-//! Refuses: other transports. One would bring its own loop; `plan`, `schedule` and `report` know
-//! nothing of connections.
+//! out or cut. Time-outs and cancellation are seen every 100 ms, once the first connections are
+//! open. A cancelled run waits about 1 s for replies. A failing `epoll_pwait2` ends the run without
+//! a report. A failing connect, send or read is counted.
+//! Refuses: other transports. One would bring its own loop, and could use `schedule` as it is.
 
 mod agenda;
 mod connection_table;

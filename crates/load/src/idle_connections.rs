@@ -3,8 +3,9 @@
 //! Invariant: each has made one request and read its whole reply. So the server has done for it
 //! what it does for a connection in use. The first that fails makes `open` fail, and closes those
 //! before it.
-//! `alive` counts those that the server has neither closed nor sent more bytes to.
-//! Calls block, one connection after the other. Refuses: to open again what the server closes.
+//! `alive` counts those that the server has neither closed nor sent more bytes to. It takes a byte
+//! to see that, so the next look may count such a connection again.
+//! `open` blocks, one connection after the other. Refuses: to open again what the server closes.
 
 use std::io::{self, Read, Write};
 use std::time::Duration;

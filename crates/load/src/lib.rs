@@ -2,14 +2,13 @@
 //! over UDP.
 //!
 //! A [`Plan`] says where to, how fast and for how long. A [`Requests`] source renders the requests
-//! and sees the outcomes. [`run`] drives them from the calling thread and returns a [`Report`].
-//! [`IdleConnections`] are opened and left silent. A [`Blast`] says which datagrams go where, and
-//! how fast.
+//! and sees the outcomes. [`run`] drives them from the calling thread, [`run_threads`] from
+//! several, and returns a [`Report`]. [`IdleConnections`] are opened and left silent. A [`Blast`]
+//! says which datagrams go where, and how fast.
 //!
 //! Invariants: in an open loop the latency of a request counts from the moment it was meant to be
-//! sent. Every measured request that became due before the stop was noticed ends up in the report,
-//! as a reply or as an error. Arrivals that fell due while a late loop slept past the stop are not
-//! in it.
+//! sent. Every measured request that was taken up before the stop ends up in the report, as a reply
+//! or as an error. Arrivals that fell due while a late loop slept past the stop are not in it.
 //! Refuses: tokio, TLS, HTTP/2, pinning threads to cores, and judging what it measured.
 
 mod blast;

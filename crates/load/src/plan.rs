@@ -5,7 +5,8 @@
 //! differ by part. Evenly spaced parts are not interleaved: their arrivals fall on the same
 //! moments.
 //! `check` refuses a plan without connections, without depth, without a positive rate, or with
-//! times out of order. It knows nothing of time-outs or of the target.
+//! times out of order. It knows nothing of time-outs or of the target, and passes a new kind of
+//! [`Arrivals`] unchecked.
 //! Never here: the times themselves (`schedule`), and carrying a plan out (`event_loop`).
 
 use std::num::NonZeroU32;
@@ -86,7 +87,8 @@ pub struct Plan {
     pub connections_max: usize,
     /// A request without a complete reply after this long is an error, its connection closed.
     pub timeout: Duration,
-    /// Stops the run early when it becomes true, checked at least every 100 ms.
+    /// Stops the run early when it becomes true, checked about every 100 ms once connections are
+    /// open.
     pub cancel: Option<Arc<AtomicBool>>,
 }
 

@@ -2,10 +2,11 @@
 //!
 //! Invariant: `feed` takes exactly the bytes of one reply and leaves those of the next, so
 //! pipelined replies never mix. A reply without a length lasts until the connection closes;
-//! `ends_with_stream` tells. Informational replies are passed over.
+//! `ends_with_stream` tells. After each reply the caller calls `reset`. Informational replies are
+//! passed over.
 //! Framing follows RFC 9112 §6.3, more leniently than `http1`: a server that is measured may end
 //! its lines with a bare LF.
-//! No body is buffered: its bytes are counted, and with `Ask::keep` kept without a bound.
+//! Bytes of the body are counted; with `Ask::keep` head and body are kept, too, without a bound.
 //! Refuses, as malformed: a head that is incomplete after 64 KiB and one more piece, and more than
 //! 128 headers.
 

@@ -3,7 +3,7 @@
 //!
 //! Invariant: reports of parts that ran side by side merge. Counts and histograms add, and the time
 //! is that of the longest part. `backlog_max` and `connections` add too, so a merged one is an
-//! upper bound.
+//! upper bound. A new field has to be added in `merge`, a new error in `Errors::total` as well.
 //! Latencies below 1 µs count as 1 µs, and those above one hour as one hour. Status codes are
 //! counted by their last three digits.
 //! What is left out as warm-up, `tally` decides. Refuses: to judge what was measured.

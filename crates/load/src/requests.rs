@@ -119,7 +119,7 @@ pub trait Requests {
         let _ = intended_ns;
     }
 
-    /// Called at the start of the run, and then at least every 100 ms while it goes.
+    /// Called at the start of the run, and then about every 100 ms while it goes.
     fn pulse(&mut self, pulse: &Pulse) {
         let _ = pulse;
     }

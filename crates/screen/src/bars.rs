@@ -3,9 +3,11 @@
 //!
 //! Each side has a scale of its own, unless `is_shared` gives both the same one. In fewer than 48
 //! columns the bars of a row stand below each other.
-//! Invariant: the longest bar of a scale fills its side. A value above 0 has at least the smallest
-//! mark; one that is 0, negative or not finite has no bar. Labels are cut to 20 columns. Beside
-//! each other the numbers behind the bars are not cut, and the bars get what these leave.
+//! Invariant: the longest bar of a scale fills its side. Where there is room, a value above 0 has
+//! at least the smallest mark; one that is 0, negative or not finite has no bar. Beside each other
+//! labels are cut to 20 columns, and the bars get what the numbers leave, which may be nothing.
+//! Below each other both are cut to the width. In ASCII a number that gets longer, as by `±`, is
+//! cut.
 //! The right side has another texture, so that no colour is needed (`style.rs`).
 
 use crate::style::{Ink, Style};

@@ -4,8 +4,7 @@
 //! axis and marks.
 //! Invariants: a finite value is in one bin, or counted as below or above. Values that are not
 //! finite are not counted at all. A drawn bin that is not empty shows at least the lowest mark.
-//! Bound: bins beyond the width are not drawn; the caller asks [`Histogram::bins_max`] before it
-//! counts.
+//! Bound: bins beyond the width are not drawn; [`Histogram::bins_max`] says how many always fit.
 //! Never here: the axis itself (`plot.rs`), and which range or number of bins to choose.
 
 use crate::plot::{Axis, x_axis};

@@ -1,10 +1,11 @@
 //! Draws lines through points: what was measured against when.
 //!
 //! Braille gives 2 by 4 dots a cell; in ASCII a cell is a dot. Points that follow each other in one
-//! column of dots are drawn as a line from the lowest to the highest. So the cost grows with the
-//! points alone, and no spike is lost. The first line has one colour, all others a second one.
-//! Invariant: the axes span all finite points; points that are not finite break the line. Without a
-//! finite point nothing is drawn. A logarithmic y needs values above 0, else it is linear.
+//! column of dots are drawn as a line from the lowest to the highest. So no spike is lost, and a
+//! column of many points costs one line. The first line has one colour, all others a second one.
+//! Invariant: the axes span all finite points, and y may begin at 0; points that are not finite
+//! break the line. Without a finite point nothing is drawn. A logarithmic y needs values above 0,
+//! else it is linear.
 //! Also here: `x_axis`, which histograms have too. Never here: round numbers and positions
 //! (`scale.rs`).
 

@@ -1,5 +1,7 @@
 //! Computes axes: round numbers between two ends, and values to positions in 0..=1 and back.
 //!
+//! Also says which ranges need a logarithmic axis (`is_wide`).
+//!
 //! Invariant: a position is a number in 0..=1 for every finite value, as long as `high - low` is
 //! finite, too. On a logarithmic scale the value must be above 0. An empty range is widened to both
 //! sides. Values outside go to the nearer end. A logarithmic scale whose low end is not above 0 is
@@ -18,7 +20,8 @@ pub fn is_wide(low: f64, high: f64) -> bool {
     low > 0.0 && high / low > WIDE
 }
 
-/// Returns round numbers (1, 2 or 5 times a power of ten) within `low..=high`, at most `most`.
+/// Returns multiples of 1, 2 or 5 times a power of ten within `low..=high`, at most `most`; `low`
+/// where there is none.
 pub fn ticks(low: f64, high: f64, most: usize) -> Vec<f64> {
     let range = high - low;
     if !range.is_finite() || range <= 0.0 || most == 0 {

@@ -4,7 +4,8 @@
 //! turns that into an ANSI colour, bold or faint.
 //! Invariant: without colour `paint` adds no escape sequence. It does not clean its text; `text.rs`
 //! does.
-//! Refuses: to ask the environment or the terminal.
+//! [`WIDTH_MIN`] stands once more as 20 in `Histogram::bins_max`. Refuses: to ask the environment
+//! or the terminal.
 
 /// The narrowest terminal that is drawn for; a narrower one gets lines of this width.
 pub const WIDTH_MIN: usize = 20;

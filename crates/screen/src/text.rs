@@ -1,8 +1,9 @@
 //! Measures, cleans, cuts, pads and wraps text by its width on the screen (`unicode-width`).
 //!
-//! Invariants: what `clean`, `cut` and `wrapped` return has no control characters and none that
-//! turn the direction of writing; `?` stands in their place. `cut` and `wrapped` keep to the width,
-//! and in ASCII to ASCII. `padded` only adds spaces: it neither cleans nor cuts.
+//! Invariants: what `clean`, `cut` and `wrapped` return has no control characters, line separators,
+//! or marks of direction but U+061C; `?` stands in their place. Letters that are written to the
+//! left stay. `cut` and `wrapped` keep to the width, and in ASCII to ASCII. `padded` only adds
+//! spaces: it neither cleans nor cuts.
 //! Never here: colours (`style.rs`), whose escape sequences would count as width.
 
 use unicode_width::UnicodeWidthChar;

@@ -4,7 +4,7 @@
 //! rustls' configuration for TLS 1.2 and 1.3. Callers may change ALPN and resumption (`lab`,
 //! `probe/tls.rs`). `verifier.rs` judges single certificates.
 //! Invariant: the server holds the key of the certificate that it shows, also where any certificate
-//! will do. That keeps listeners out, but not an impostor who answers in the server's place.
+//! will do. For anybody that keeps listeners out, but not an impostor in the server's place.
 //! Failure: a file that cannot be read, holds no certificate, or holds a bad one among good ones is
 //! an error as a whole.
 //!

@@ -1,7 +1,8 @@
 //! Decides whether a server's certificate is believed, for a file of authorities and for anybody.
 //!
-//! A certificate that stands in the file itself is believed, whoever signed it and whatever it is
-//! for. `openssl req -x509` makes authorities, and servers show them as their own.
+//! A certificate that stands in the file itself is believed, also if its issuer is unknown or it is
+//! an authority's. One whose extended key usage excludes servers is not. `openssl req -x509` makes
+//! authorities, and servers show them as their own.
 //! Invariant: the name and the dates are checked, also of such a certificate, unless anyone is
 //! believed. The signature of the handshake is always checked, so the server holds the key.
 //!

@@ -2,6 +2,7 @@
 //! org.
 //!
 //! Also computes how many times as long one command takes as another, for tables and `text.rs`.
+//! Both know the reference by its address: it has to be one of the results themselves.
 //! Invariant: times in JSON and CSV are seconds, whatever unit is shown; memory is bytes. The
 //! columns of parameters in CSV are named by the first result. An absent deviation is 0 in CSV,
 //! null in JSON.

@@ -1,10 +1,11 @@
 //! Computes the figures of a command's runs: mean, deviation, range, outliers, warnings.
 //!
-//! [`BenchResult`] is also an element of hyperfine's `results`, and gives the runs as a series. CPU
-//! times are steps of it only where no run used more of them than it lasted.
-//! Invariant: every figure is of all runs; an outlier is named in a warning, never left out. Runs
-//! that do not differ have no outliers. A run that failed and was ignored counts like others, and
-//! is warned of.
+//! [`BenchResult`] is also an element of hyperfine's `results`: a new field goes into that JSON
+//! unless it is skipped. It also gives the runs as a series. CPU times are steps of it only where
+//! no run used more of them than it lasted.
+//! Invariant: every figure is of all runs; an outlier is never left out. A warning counts outliers,
+//! or names the first run alone if that is a slow one. Where over half of the runs are equal there
+//! are no outliers. A run that failed and was ignored counts like others, and is warned of.
 //!
 //! Quantiles and words are in `text.rs`, ratios in `export.rs`.
 

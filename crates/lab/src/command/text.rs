@@ -3,7 +3,7 @@
 //!
 //! Also the summary of several commands, the paired difference of two, and the words of warnings.
 //! Invariant: no line is wider than the style says, from 20 columns on. A quantile is shown only
-//! where a run lies beyond it. No ratio is shown where a mean is 0.
+//! where a run lies beyond it. `summary` shows no ratio where a mean is 0.
 //!
 //! Figures are computed in `outcome.rs` and `export.rs`, verdicts in [`Report`]. [`TimeUnit`] is
 //! for this and for tables only.

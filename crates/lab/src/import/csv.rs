@@ -1,7 +1,7 @@
 //! Reads CSV: a column for the whole call or one for each step, moments, attributes.
 //!
 //! Fields are separated by commas, semicolons or tabs, whichever the first line has most of. With
-//! semicolons a number may have a decimal comma. Lines that begin with `#` are skipped. A first
+//! semicolons a duration may have a decimal comma. Lines that begin with `#` are skipped. A first
 //! line of one number is no header, but the first of latencies in milliseconds.
 //! Invariant: without a column for the whole call it is the sum of the steps. An empty step is 0;
 //! an empty whole call makes its row bad. A moment that cannot be read is none, and then no row has

@@ -1,5 +1,5 @@
-//! Reads exchanges of Tidegate's journal: the phases of each are its steps, its fields are
-//! attributes.
+//! Reads exchanges of Tidegate's journal: the phases of each are its steps, twelve of its fields
+//! are attributes.
 //!
 //! `read` takes the lines of one file, [`journal()`] a whole directory up to its end, sealed
 //! segments and live ones, without a bound. A gap in the journal is noted.

@@ -8,9 +8,9 @@
 //! - A step: any other name with a unit of time at its end, but for rates (`…_per_s`).
 //! - An attribute: every other name.
 //!
-//! A unit is `_ns`, `_us`, `_ms`, `_s` or `_min`, written out, in brackets or as `durationMs`. A
-//! whole call without one is in milliseconds; `request_time` (nginx) and `time_total` (curl) are in
-//! seconds. A file of one column is the whole call whatever its name.
+//! A unit is `_ns`, `_us`, `_ms`, `_s`, `_m` or `_min`, written out, in brackets or as
+//! `durationMs`. A whole call without one is in milliseconds; `request_time` (nginx) and
+//! `time_total` (curl) are in seconds. A file of one column is the whole call whatever its name.
 //! Invariant: every column is exactly one of these, and at most one is the whole call. Without one,
 //! and without steps, there is an error that lists the names. Names of logs are in `nginx.rs`.
 

@@ -9,10 +9,10 @@
 //!
 //! In order they are those of the request, the upstream's response, its connection and its header.
 //!
-//! Times are seconds since the request began. So the steps are `connect` to the upstream, `wait`
-//! until its header, and `transfer` until its end; `upstream` where only its whole time is logged.
-//! Several upstreams of a request (`0.001, 0.002 : 0.003`) count together; `-` is none. The time of
-//! a line is the end of its request.
+//! Times are seconds since the request began, but for `reqtime_microsec` of LTSV. So the steps are
+//! `connect` to the upstream, `wait` until its header, and `transfer` until its end; `upstream`
+//! where only its whole time is logged. Several upstreams of a request (`0.001, 0.002 : 0.003`)
+//! count together; `-` is none. The time of a line is the end of its request.
 //! Invariant: the steps of a line are at most its upstream time, and that at most the request's. A
 //! line without a request time is bad. A status from 400 on is a row like others, with its
 //! attribute.

@@ -9,7 +9,7 @@
 //! Bound: spans deeper than 100 count for their ancestor there, and names beyond 64 for the step
 //! `other`.
 //! Failure: each span whose parent is not in the file counts as a failed call. A span that ends
-//! before it begins is a bad row.
+//! before it begins is a bad row; so its children lack their parent.
 //!
 //! Refuses: protobuf. The status of a span is not looked at.
 

@@ -1,10 +1,12 @@
 //! Defines what a load test is to do, and cuts it into parts: which thread makes which calls.
 //!
-//! Servers get threads, connections, rates and counts by their part of the calls, rounded, one at
-//! least. So a count over several servers may differ by a few calls.
+//! Servers get threads, connections and counts by their part of the calls, rounded, one at least.
+//! So a count over several servers may differ by a few calls. Rates are not rounded; `Arrivals::At`
+//! without a trace goes to each server whole.
 //! Invariant: every call of a trace is in the part of exactly one thread; its times are shared by
-//! `load`, `Plan::share`, in the same way. A part has something to do.
-//! Failure: without calls there is an error. Rates and spans are checked by `load`.
+//! `load`, `Plan::share`, in the same way. A part has a call to make; its count may be 0 where
+//! there are fewer calls than threads.
+//! Failure: without calls there is an error. Rates are checked by `load`, spans by nobody here.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;

@@ -3,8 +3,8 @@
 //! A call that succeeded costs one histogram entry and one entry in the sample, beside the report
 //! of the engine. The histogram of a second is handed over when the second is over.
 //! Invariant: a call that was meant to be made during the warm-up is in no second, sample or
-//! failure. Here only `made` counts it, for the CPU time of a call. Latencies over an hour count as
-//! an hour.
+//! failure. Here only `made` counts it, for the CPU time of a call. In the histogram, latencies
+//! over an hour count as an hour.
 //! It also gives the run up, on all threads, when there was no connection for the time-out.
 //!
 //! `sample.rs` keeps calls, `seconds.rs` puts the seconds of threads together, `merged.rs` the

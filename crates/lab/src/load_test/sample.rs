@@ -4,7 +4,7 @@
 //! threads merge into a sample of the whole by the same rule. Each call is as likely to stay as any
 //! other.
 //! Invariant: up to `kept_max` calls every one is there. What comes out is in order of the intended
-//! times. Until then up to a quarter more is kept.
+//! times. Until then each thread keeps up to a quarter more.
 //! The seed is the number of the thread, so the choice repeats for the same calls in the same
 //! order.
 

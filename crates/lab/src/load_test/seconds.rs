@@ -1,7 +1,8 @@
 //! Puts the seconds of all threads together, for the progress line and the interval log.
 //!
 //! A second is complete when every thread has sent it or a later one, or has ended; a silent thread
-//! holds it back. Counts are by the second in which a call ended.
+//! holds it back. Counts are by the second in which a call ended, to the 100 ms of the engine's
+//! pulse.
 //! Invariant: complete seconds come in order, each once, while the run goes on. A second that no
 //! thread sent does not come.
 //!

@@ -3,9 +3,9 @@
 //!
 //! Without a rate the first five arrivals come one after the other. The mean distance is then four
 //! times their median time, 50 ms at least.
-//! Invariant: once there is a rate, the distances of an open loop depend on the seed alone, not on
-//! the target. A closed loop yields only while nothing is under way. No arrival is yielded after
-//! the end of the plan.
+//! Invariant: once there is a rate, the distances of an open loop depend on it and the seed alone.
+//! A closed loop yields only while nothing is under way. No arrival is yielded after the end of the
+//! plan.
 //!
 //! Never here: threads, the calls of a burst, the order of two targets (`scheduler.rs`). While the
 //! rate is found a failed call counts as taking no time, which `scheduler.rs` decides.

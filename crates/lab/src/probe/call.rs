@@ -2,8 +2,8 @@
 //!
 //! Also words for what the system refuses, the same for all calls that failed so.
 //! Invariant: the laps of a stopwatch do not overlap, so phases never add up to more than the call.
-//! A phase that comes twice is added up. A deadline that is past is a failure, never a time of
-//! zero.
+//! A phase that comes twice is added up. `left` fails once the deadline is past, and never returns
+//! zero. A step that does not ask it may end later.
 //!
 //! `dns.rs`, `http.rs`, `tcp.rs`, `icmp.rs` and `command.rs` are callers. `gather.rs` makes columns
 //! of what they give; times of others (`parts`) may overlap until then.

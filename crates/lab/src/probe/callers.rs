@@ -1,6 +1,7 @@
 //! Makes the callers of a thread: one for each target, by its kind.
 //!
-//! A new kind of target is added here and in `target.rs`.
+//! A new kind of target is added here, in `target.rs` and in `pin.rs`. Its phases show only if
+//! `ORDER` of `gather.rs` names them.
 //! Invariant: callers of one thread share nothing with those of another but the options of HTTP.
 //! What can be refused before the first call (authorities, sockets, types of DNS records) is
 //! refused then.

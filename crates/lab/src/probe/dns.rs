@@ -3,8 +3,8 @@
 //! Phases: `resolve` and `connect` of the server itself, `send`, `wait`, `transfer` of TCP, whose
 //! connection adds to the first two. Without a server the system's resolver is asked for addresses:
 //! the phase `resolve` alone.
-//! Invariant: an answer counts if it has the id of the question; others are waited past. An answer
-//! without records is an answer; `NXDOMAIN` and its like are failures.
+//! Invariant: an answer by UDP counts if it has the id of the question; others are waited past. An
+//! answer without records is an answer; `NXDOMAIN` and its like are failures.
 //! Failure: an unknown type of records is refused when the caller is made, and a bad name at each
 //! call.
 //!

@@ -1,11 +1,12 @@
 //! Makes series of calls: a row for each that succeeded, in the order in which they were meant to
 //! begin.
 //!
-//! Failures are counted by their words. Attributes, lateness and bursts become columns. Notes say
-//! how calls arrived, what was late, when a target died, and where redirects lead.
-//! With two targets, rows stand beside their partners if at most one turn in five lacks one. Calls
-//! without a partner are then left out, and a note counts them; otherwise the series are not
-//! paired.
+//! Phases that `ORDER` does not name are dropped. Failures are counted by their words. Attributes,
+//! lateness and bursts become columns. Notes say how calls arrived, what was late, when a target
+//! died, and where redirects lead.
+//! With two targets, rows stand beside their partners, by turn, if at most one turn in five lacks
+//! one. Calls without a partner are then left out, and a note counts them; otherwise the series are
+//! not paired.
 //! Invariant: no millisecond is in two phases. Times that others have measured go through
 //! `gather/inside.rs`. Notes on the whole probe are in the first series only.
 //!

@@ -4,7 +4,8 @@
 //! `transfer` with its last. A kept connection that the server closed meanwhile is replaced once,
 //! within the same call and its time-out.
 //! Invariant: a call that succeeded has read its answer whole, in a status that was expected.
-//! Bodies are counted, not kept. Bytes read beyond the answer are a failure.
+//! Bodies are counted; only what comes in one read with the head is kept until the end. Bytes read
+//! beyond the answer are a failure.
 //!
 //! `load` parses the answer, `fields.rs` writes and reads fields, `tcp.rs` and `tls.rs` connect.
 //! Refuses: redirects, which are answers like others; HTTP/2; unpacking what is compressed.

@@ -3,9 +3,9 @@
 //! Plain data, checked by `check` before the first call. Also how long a thread looks at the clock
 //! before a call.
 //! Invariant: a plan that was checked has one target or two, a rate above 0 and at most a million a
-//! second. Its end and time-out are not zero, and its burst has 1 to [`IN_FLIGHT_MAX`] calls.
-//! Methods, fields and authorities of HTTP are not checked here. A target is read in `target.rs`,
-//! an authority in `tls.rs`.
+//! second. Its end and time-out are not zero, and its burst has 1 to [`IN_FLIGHT_MAX`] calls, which
+//! a message of `check` repeats as 512. Methods, fields and authorities of HTTP are not checked
+//! here. A target is read in `target.rs`, an authority in `tls.rs`.
 
 use std::fmt;
 use std::net::IpAddr;

@@ -4,7 +4,8 @@
 //! of calls has none. Light and dark follow the reader's system, and a phone shows it without
 //! zooming (`page.css`).
 //! Invariant: every text that comes from users goes through `escaped` and cannot become markup.
-//! What stands between backticks in verdicts and notes is code.
+//! What stands between backticks in sentences of verdicts and in notes is code; in figures it is
+//! not.
 //!
 //! Charts are drawn in `svg.rs`. All reasons of failures are shown, other than in `text.rs`. Notes
 //! are those of the first target only.

@@ -1,4 +1,4 @@
-//! Formats figures for people: three digits that matter, and a unit.
+//! Formats figures for people: two or three digits that matter, and a unit.
 //!
 //! Times, ticks of axes, values with their interval, shares, p-values, counts.
 //! Invariant: a time or a share that is not finite reads as `unknown`, and so does a p-value that

@@ -5,7 +5,8 @@
 //! Invariant: every text is escaped. Colours come from `page.css` by class, so light and dark need
 //! no second drawing. Every chart has a title and a description for those who cannot see it.
 //! Bound: beyond 1,200 points a line keeps first, lowest, highest and last of each column; above
-//! 400 it has no dots. Nothing to draw gives an empty text. Axes of text charts are in `screen`.
+//! 400 it has no dots. A line without points, and quantiles of fewer than two calls, give an empty
+//! text. Axes of text charts are in `screen`.
 
 use std::fmt::Write;
 

@@ -2,8 +2,8 @@
 //! verdict.
 //!
 //! The verdict comes last, beside the prompt.
-//! Invariant: no line is wider than the style says, from 20 columns on. A section that has nothing
-//! to show is left out.
+//! Invariant: no line is wider than the style says, from 20 columns on. Only bars whose numbers
+//! leave them no room may be wider (`screen`). A section that has nothing to show is left out.
 //! Bound: of failures, and of rows left out, eight reasons each are shown, the rest is dropped
 //! without a word. Bins are put together where there is less room. Notes are those of the first
 //! target only.

@@ -1,8 +1,8 @@
 //! Puts a verdict in words: a title, one sentence that says it, and the figures that it stands on.
 //!
 //! Also the rate of false alarms that it was judged at, and the name of an attribute's value.
-//! Invariant: a sentence claims no more than its verdict. A known timer is called a hint, and
-//! stands after what was judged. The ink says whether a fault was found.
+//! Invariant: a sentence claims no more than its verdict. A known timer stands after what was
+//! judged; `in_words` finds it by its text `(a hint)`. The ink says whether a fault was found.
 //!
 //! Wording and colours are for text and HTML alike; what is a verdict at all is decided in
 //! `verdicts`. A user's text may be in the words: who prints them escapes it.

@@ -3,9 +3,11 @@
 //!
 //! Events are edge-triggered and registered once per socket. A read that does not fill the buffer
 //! has emptied the socket, so the next arrival makes a new edge; `event_loop` reads accordingly.
-//! Invariants: `open` and `connecting` count the slots in these phases, and `in_flight` the
-//! requests on all slots. A failed connect is tried again after 10 ms, so the retries are in order
-//! of time. An event of an earlier socket in a slot is recognised and dropped.
+//! Invariants: `open` and `connecting` count the slots in these phases. `in_flight` counts the
+//! requests on all slots, as long as they come and go by `push` and `pop`. A failed connect may be
+//! tried again 10 ms later, once the run goes; `event_loop` decides. All wait equally long, so
+//! `next_retry` looks at the first alone. An event of an earlier socket in a slot is recognised and
+//! dropped.
 //! Closing a slot leaves its requests on it; the caller must take and fail them.
 //! Refuses: to know what a request is for. One connection is in `connection_slot`.
 

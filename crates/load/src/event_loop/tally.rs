@@ -4,8 +4,8 @@
 //! Invariant: requests count by the moment they were meant to be sent, bytes and failed connects by
 //! the moment they happen. What comes before the end of the warm-up is left out. So the warm-up
 //! ends at the same moment for a fast server and a slow one.
-//! The exceptions: `backlog_max`, `connections` and connects that fail before the start cover
-//! everything.
+//! The exceptions: `backlog_max`, `connections`, `refusal` and connects that fail before the start
+//! cover everything.
 //! Mismatches of status and length are found here. Never here: histograms and merging (`report`),
 //! and when to stop (`agenda`).
 

@@ -3,8 +3,8 @@
 //!
 //! A status from 400 on is a failure; calls without a reply are not in the file. Times count from
 //! the beginning of the run, not from the Unix epoch.
-//! Invariant: the steps are hey's own, but `connect` is without `resolve`. A row with a field that
-//! is no number is bad. `records` also serves `oha.rs`.
+//! Invariant: the steps are hey's own, but `connect` is without `resolve`. A row with a time that
+//! is no number is bad; a status that is none is no failure. `records` also serves `oha.rs`.
 
 use super::super::rows::{CallRow, SeriesBuilder};
 use super::super::value::{Unit, duration_ms};

@@ -4,8 +4,8 @@
 //! One command is a series; of several the first two are, to be compared as two samples, and a note
 //! says so from three on. Exit codes and peak memory are attributes: a run that failed is a row
 //! like others.
-//! Failure: a command without times, or a file without commands, is an error. Commands are measured
-//! in `command.rs`.
+//! Failure: a file without commands is an error, and so is one of the first two without times.
+//! Commands are measured in `command.rs`.
 
 use serde::Deserialize;
 use verdicts::Series;

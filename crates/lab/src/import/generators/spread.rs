@@ -1,7 +1,8 @@
 //! Makes calls out of the steps of a histogram.
 //!
-//! Invariant: the calls of a step lie evenly between its bounds, so steps make no comb. A step
-//! without width is a peak: all its calls have one value. Readers make one such step, the first.
+//! Invariant: the calls of a step lie evenly between its bounds, so a step with a width makes no
+//! comb. A step without one is a peak: all its calls have one value. Readers make such steps: the
+//! first, rows of one value, and small values of a log.
 //! At most [`CALLS_MAX`] calls are made. Of a larger histogram each step keeps its share, and a
 //! note says so. What rounding takes from one step the next one gets.
 //! Calls come in the order of the steps. A call has its duration only: no beginning, no phases, no

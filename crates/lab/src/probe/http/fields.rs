@@ -3,8 +3,9 @@
 //! Attributes are `server`, `cache-status`, `x-cache` and the fields that the user asked for.
 //! `Cache-Status` is cut to the name and the outcome of each cache. Metrics of `Server-Timing` are
 //! parts of `wait` (`timing.rs`), and a redirect's `Location` is noted.
-//! Invariant: a field that comes twice has both values. A field of the user replaces ours of the
-//! same name. `Content-Length` is not written here: `http.rs` does, when `{n}` has its number.
+//! Invariant: a field that becomes an attribute has both values if it comes twice. A field of the
+//! user replaces ours of the same name. `Content-Length` is not written here: `http.rs` does, when
+//! `{n}` has its number. The command line refuses one of the user.
 //! Failure: an answer of more than 128 fields, or none that parses, has no attributes from here.
 //!
 //! Never here: bodies.
