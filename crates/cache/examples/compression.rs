@@ -1,7 +1,7 @@
 //! Measures what encoding costs and saves, by library, level and length of the body.
 //!
 //! Run it with `cargo run --release -p cache --example compression`. The levels in `codec.rs` are
-//! chosen from its figures, which are in docs/DECISIONS.md. Never here: timing under load.
+//! chosen from its figures, which are in docs/decisions/gateway.md. Never here: timing under load.
 
 use std::hint::black_box;
 use std::io::{self, Write};

@@ -1,8 +1,8 @@
 //! Encodes bodies in zstd, gzip or brotli, whole or piece by piece, and sets the level of each.
 //!
 //! The levels are measured (`cargo run --release -p cache --example compression`, figures in
-//! docs/DECISIONS.md). zstd and gzip are quick enough for the first request; brotli makes popular
-//! bodies smaller still.
+//! docs/decisions/gateway.md). zstd and gzip are quick enough for the first request; brotli makes
+//! popular bodies smaller still. `encoder` estimates times for these levels.
 //! Invariant: a stream has a window of at most 128 KiB, so that many streams fit in memory at once.
 //! A whole body in brotli has one of at most 4 MiB.
 //! A stream of zstd whose body has another length than announced ends with an error.

@@ -7,9 +7,9 @@
 //!
 //! Invariants: a response comes back whole and under its key, or not at all (`record`). While the
 //! process runs it never comes back after it was replaced or forgotten (`queue`, marks in `state`).
-//! A crash may undo the changes of the last [`DiskTimes::flush_interval`]; `purges` that were
-//! flushed hold.
-//! Where the wall clock has gone back, a response comes back only to be revalidated.
+//! A crash may undo the changes of the last [`DiskTimes::flush_interval`], and those made while the
+//! log was out of use.
+//! Where the wall clock has gone back by over 1 s, a response that is read may only be revalidated.
 //! A failure of the disk fails no request: it is a miss. Each read waits at most
 //! [`DiskTimes::read_timeout`]; a response that varies takes two.
 //! Never here: which responses the route may store, and comparing marks (`store`).

@@ -1,7 +1,8 @@
 //! Holds the encodings of a stored response: a cell for each coding, filled once for every client.
 //!
-//! It also decides which encoding a request lacks: the quickest first, brotli after eight uses.
-//! [`encoded_fields`] renders the fields of an encoded response.
+//! It also decides which encoding a request lacks: the quickest first, brotli after eight uses. A
+//! new coding must be put in `QUICKEST`, too. Cells stand in the order of `Coding::ALL`, which must
+//! be that of its variants. [`encoded_fields`] renders the fields of an encoded response.
 //! Invariants: one holder at a time has the claim to make an encoding. A cell that is filled never
 //! changes. A body that names the decision has one encoding per decision. A client gets the
 //! smallest of the encodings made so far that it prefers.

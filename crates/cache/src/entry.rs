@@ -5,7 +5,8 @@
 //! holds off refetches for 1 s when told that one has failed.
 //! Invariants: an entry is immutable but for its hold-off and its encodings. Its fields are
 //! rendered once, for every client. Its age counts from `born`, whichever tier it came from. That
-//! it is complete is the duty of who makes it.
+//! it is complete is the duty of who makes it. A new field that allocates must be weighed in
+//! `memory/weight.rs`.
 //! Never here: how long a response may be stored (`gateway::freshness`), and making encodings
 //! (`encoder`).
 

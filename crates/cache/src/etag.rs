@@ -3,9 +3,10 @@
 //!
 //! The tag is weak because encoding a response again may give other bytes. It names the coding
 //! because two codings must not share a tag (RFC 9110 §8.8.3.3).
-//! Invariant: what [`encoded`] adds, [`split`] finds and [`restore`] removes from `If-Match` and
-//! `If-None-Match`. `If-Range` keeps it, because a part of an encoded response is no part of the
-//! identity encoding. The gateway calls [`restore`] on requests that it passes to an origin.
+//! Invariant: what [`encoded`] adds to a tag in quotes, [`split`] finds. [`restore`] removes it
+//! from `If-Match` and `If-None-Match`, except in a tag that holds a comma. `If-Range` keeps it,
+//! because a part of an encoded response is no part of the identity encoding. The gateway calls
+//! [`restore`] on requests that it passes to an origin.
 //! An origin's own tag that ends in the mark would be taken for one of ours.
 //! Never here: evaluating preconditions.
 

@@ -6,9 +6,10 @@
 //! A response that varies (RFC 9111 §4.1) is stored under the key extended by names and values of
 //! those fields.
 //! Invariant: two different lists of parts never give the same key, as long as no part holds a line
-//! break. That is not checked here; `http1` lets none into a head.
-//! Values are normalised: blanks around commas go, languages are sorted, codings become one of four
-//! classes. So requests that differ only in these share an entry.
+//! break, or its length is known. That is not checked here: `http1` lets none into a head, and the
+//! gateway writes the length of a user before it.
+//! Values are normalised: blanks around commas go, languages are sorted in lower case, codings
+//! become one of four classes. So requests that differ only in these share an entry.
 //! [`Resource`] takes a key apart for purges. Never here: what the caller adds.
 
 use std::sync::Arc;

@@ -1,14 +1,15 @@
 //! Holds the first tier: stored responses by key in memory, within a byte budget.
 //!
 //! If a response varies, its base key holds the names of the request fields. The response itself is
-//! stored under the key extended by their values.
+//! stored under the key extended by their values. [`LookUp`] also words why the cache does not
+//! answer.
 //! Invariants: every change of a key's content holds the lock of its shard of the `index`. Index
 //! and engine have the same shards, and the same keys in each. A response is judged by the `purge`
 //! record, which is locked until it is stored. The full key is compared, never only its hash
 //! (`engine`).
-//! What is heavier than a shard of the budget is not kept. A purge handles 64 keys under one lock.
-//! Never here: which entry is evicted (`engine`), what an entry weighs (`weight`), and what may be
-//! stored.
+//! What is heavier than a shard of the budget is not kept. A purge handles at most 64 keys under
+//! one lock. Never here: which entry is evicted (`engine`), what an entry weighs (`weight`), and
+//! what may be stored.
 
 mod content;
 mod engine;

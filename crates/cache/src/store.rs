@@ -4,8 +4,8 @@
 //! returns a response that was replaced or forgotten while it was read, and leaves none in memory.
 //! It stores the response in memory, then compares the marks of its keys, and removes it if a mark
 //! has changed. A look-up in between may see it.
-//! Every recall that ends counts once, as a hit, as stale or as a miss. One whose future is dropped
-//! counts nothing.
+//! Where there is a disk, every recall that ends counts once, as a hit, as stale or as a miss. One
+//! whose future is dropped counts nothing.
 //! That no response older than a purge is stored as fresh, `memory` and `purge` see to.
 //! Never here: what may be stored, and for how long.
 
@@ -176,7 +176,7 @@ impl Store {
         count
     }
 
-    /// Waits until every purge so far is durable on disk.
+    /// Writes the queued purges to disk and waits for it; nothing while the log is out of use.
     pub fn flush_purges(&self) {
         self.disk.iter().for_each(DiskTier::flush_purges);
     }

@@ -1,7 +1,7 @@
 //! Names what can go wrong with a journal, by what the caller does about it.
 //!
-//! `JournalError` is for opening, reading and registering. `Unrecorded` says why one line is not in
-//! the journal, or not known to be.
+//! `JournalError` is for opening and reading a journal, and for a consumer's registering and
+//! committing. `Unrecorded` says why one line is not in the journal, or not known to be.
 //! Plain data; a new variant needs another thing to do. Refuses: to print its own source; a chain
 //! does that (`stdx::Chain`).
 

@@ -1,8 +1,8 @@
 //! Holds the alarms and the counters of a journal, which its threads set and `journal` reads.
 //!
-//! There are three alarms: lines cannot be written, do not become durable, or sealed segments are
-//! not compressed or deleted. Invariant: an alarm stands until its setter clears it, and is logged
-//! when its text changes, not each time it is set.
+//! There are three alarms: lines cannot be written; lines do not become durable, or readers are not
+//! told; sealed segments are not compressed or deleted. Invariant: an alarm stands until its setter
+//! clears it, and is logged when its text changes, not each time it is set.
 //! The setters are `writer`, `syncer` and `sealer`, one alarm each; each clears its own when the
 //! work succeeds.
 //! Never here: the count of unrecorded lines (`intake`), and any decision.

@@ -4,8 +4,8 @@
 //! Invariant: a lane holds fewer than `lane_bytes_max` bytes plus one line. A line beyond that is
 //! not taken but counted, and its ticket fails at once. While the disk fails, lines that want a
 //! ticket are not taken either, nor any line under `OnFull::Refuse` (`intake` decides).
-//! The encoder runs under the lane's mutex; it only appends, and writes no line feed inside the
-//! line.
+//! The encoder runs under the lane's mutex; it must only append, and must write no line feed inside
+//! the line.
 //! Refuses: to wait for the disk.
 
 use std::sync::Arc;

@@ -9,7 +9,7 @@
 //! |---|---|
 //! | `00000000000000000017.log` | lines from offset 17 on |
 //! | `00000000000000000017.log.zst` | the same, sealed and compressed |
-//! | `synced` | up to which offset lines are durable |
+//! | `synced` | up to which offset readers may read |
 //! | `consumers/NAME` | from which offset on lines are kept for a consumer |
 //! | `lock` | locked by the one process that writes |
 //!

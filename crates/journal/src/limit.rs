@@ -3,9 +3,9 @@
 //! A reader that went past what is durable could commit an offset that a power cut takes back.
 //! Other lines would then come to lie below that offset and be skipped for good.
 //! The file holds the offset twice, in 20 digits and a line feed each, and is overwritten in place
-//! after each sync. Invariant: while the offset only grows, a reader that meets a half-written
-//! number gets an offset that was written before or is being written. That it is no more than is
-//! durable, `syncer` sees to.
+//! after each sync that succeeds. Invariant: while the offset only grows, a reader that meets a
+//! half-written number gets one from the offset before up to the one being written. Which offset
+//! that is, `syncer` decides, and `journal` when it opens.
 //! Refuses: to be durable itself. Opening the journal writes it anew. Where the file is missing,
 //! too short or no number, there is no limit.
 

@@ -1,8 +1,9 @@
 //! Names the settings of a journal: directory, durability, size and age of segments, what is kept,
 //! and what happens when it is full.
 //!
-//! Plain data with defaults for everything but the directory. The one rule here: a segment takes at
-//! most a quarter of the byte cap, so deleting one always frees a useful part.
+//! Plain data with defaults for everything but the directory. The one rule here: the segment size
+//! is at most a quarter of the byte cap, so deleting one frees a useful part. One drain may exceed
+//! it.
 //! Nothing here checks bounds; `tidegate/src/config.rs` does, where it reads `[journal]`.
 //! `retention` carries out `Keep`, `intake` carries out `OnFull`, `durable` carries out `Sync`.
 

@@ -6,8 +6,9 @@
 //! the disk, or in a damaged compressed segment.
 //! A line is whatever stands before a line feed. After a failed fsync it may be garbage or not
 //! durable; the caller's decoder must tell.
-//! An offset beyond the end or inside a line is an error. A read takes up to 256 KiB more; memory
-//! is that and the longest line, which has no bound here.
+//! An offset beyond the end or inside a line is an error. So is damage before the offset to begin
+//! at, in its compressed segment. A read takes up to 256 KiB more; memory is that and the longest
+//! line, which has no bound here.
 //! Refuses: to write anything. Keeping segments from deletion is the work of `consumer`.
 
 use std::io::{self, Read as _};

@@ -5,9 +5,9 @@
 //! the same bytes as one zstd frame, made after the segment was sealed. Other names are passed
 //! over.
 //! Invariant: a listing has each segment once, by offset; where both forms exist it is the
-//! compressed one.
-//! The bytes of a segment count only up to the start of the next one; `reader` keeps to that. What
-//! lies beyond is a torn line that could not be cut away.
+//! compressed one. That rests on the order of the variants of `Form`.
+//! The bytes of a segment count only up to the start of the next one; `reader` and `sealer` keep to
+//! that. What lies beyond is a torn line that could not be cut away.
 //! `FileReader` and `read_exact_at` read a file at offsets. Refuses: to change a file.
 
 use std::io::Read;

@@ -2,7 +2,7 @@
 //!
 //! Each job syncs one segment, and the directory with the first one of a segment. Then the limit
 //! for readers is moved and promises are settled. If a sync fails, the segment is given up, an
-//! alarm is raised, and the next job waits 50 ms to 5 s.
+//! alarm is raised, and the next job waits 25 ms to 5 s.
 //! Invariant: the limit moves only after a sync that succeeded, to the end of what that sync
 //! covered. So it passes lines of a segment that was given up without their being durable.
 //! If the limit cannot be written, lines count as durable all the same, and readers lag until the

@@ -1,10 +1,10 @@
 //! Writes what the lanes hold to segments; it is the only thread that appends to plain segments.
 //!
-//! Each round takes the lines of all lanes and writes them with one append, or more when the disk
+//! A round takes the lines of all lanes and writes them with one append, or more when the disk
 //! takes less at once. A segment that is too big, too old or given up by `durable` is left, and
 //! `retention` makes room before the next one is created.
 //! When an append fails, a torn line is cut away and the rest stays in memory. The lanes fill up to
-//! their bound, tickets of lines not written fail, and the writer tries again after 20 ms to 2 s.
+//! their bound, tickets of lines not written fail, and the writer tries again after 10 ms to 2 s.
 //! What cannot be written when the journal closes is lost, counted and logged.
 //! Invariant: `offset` is the end of the last complete line; every byte below it belongs to a
 //! complete line. A torn line that cannot be cut lies beyond, and the next segment begins at

@@ -4,7 +4,8 @@
 //! Rows are flat: one vector of cells, one of text. A batch of a hundred thousand rows is a handful
 //! of allocations, and dropping it costs nothing. The text of one table's rows is bounded to 4 GB
 //! by a panic; windows stay far below.
-//! `fit` makes text what engines take. `by_key` sorts rows for an index.
+//! `fit` makes text what engines take. Keys that it shortened are stored: another hash or bound
+//! would split their rows. `by_key` sorts rows for an index.
 //! Plain data: that a key comes once, that cells match their columns and that text fits, `window`
 //! sees to.
 //! Never here: adding lines up (`window`), and how an engine merges (`sinks`).

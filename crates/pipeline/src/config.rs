@@ -2,7 +2,8 @@
 //! may stand in the file.
 //!
 //! Plain data: every key is optional, and an unknown one is an error. Doc comments become the
-//! schema's descriptions, so they state units and defaults.
+//! schema's descriptions, so they state units and defaults. The defaults themselves are in `plan`,
+//! `rollup` and `tidegate`.
 //! [`crate::plan()`] checks what is required and what fits together; `[events]` is checked in
 //! `tidegate`.
 

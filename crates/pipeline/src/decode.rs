@@ -1,7 +1,8 @@
 //! Decodes the bytes of lines to events: one scanner per format, all with the same outcome.
 //!
 //! It also reads the keys `format`, `escape` and `keys` of a source ([`Format::parse`]), and
-//! refuses records of the journal without method, path or status.
+//! refuses records of the journal without method, path or status. A variable of nginx that is to be
+//! a key of JSON lines must stand in `VARIABLES` too.
 //! Lines are taken in regions of about 32 KiB that fit the nearest cache. For `combined` and JSON
 //! the structural bytes of a whole region are found first, then its lines are cut at them.
 //! Invariant: every line that ends with a line feed is seen once, in order, as an event or as

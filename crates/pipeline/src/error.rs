@@ -2,8 +2,8 @@
 //! run.
 //!
 //! Plain data, each enum by what the caller does: `SinkError` says whether to try again,
-//! `LineError` why a line is quarantined. `SourceError` and `RunError` end a run; `supervise`
-//! starts the next.
+//! `LineError` why a line is quarantined. `SourceError` and `RunError` end a run, and `supervise`
+//! starts the next. Only a scan puts off a file with an error of the disk (`source/files/scan.rs`).
 //! A place in a text is without secrets; drivers see to that. Never here: mistakes in a
 //! configuration (`plan`).
 

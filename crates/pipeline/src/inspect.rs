@@ -1,8 +1,9 @@
 //! Shows what a line becomes: its fields, the rows it counts in, or why it is refused.
 //!
 //! Invariant: the same decoder and the same windows decide as in a pipeline; nothing is delivered.
-//! Machine, source and place of the line are left empty. Of sketches the values are shown that go
-//! into them.
+//! Machine, source and place of the line are left empty. Of sketches the values of their fields are
+//! shown, also those that a quantile cannot take. A new field that every line may have must be put
+//! in `FIELDS`.
 //! Never here: reading lines from a source, and the text for an operator (`tidegate`).
 
 use std::collections::BTreeSet;

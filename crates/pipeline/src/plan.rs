@@ -1,8 +1,9 @@
 //! Checks the sections as written and makes a plan of them: sources, fields, rollups with their
 //! tables, and sinks.
 //!
-//! Invariant: every mistake is reported through `wrong`, with its key, and checking goes on. A plan
-//! is returned in any case; it may be used only when nothing was reported.
+//! Invariant: every mistake is reported through `wrong`, with its key, and checking goes on. Two
+//! measures with one column name are not reported; the first is kept. A plan is returned in any
+//! case; it may be used only when nothing was reported.
 //! It chooses the names and types of all columns, so a change here changes tables that exist. A
 //! journal is the source [`JOURNAL`] without a section.
 //! Addresses of sinks are checked by `sinks`, formats by `decode`, `[[field]]` by `fields`. The

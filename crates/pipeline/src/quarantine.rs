@@ -8,8 +8,9 @@
 //! is missing was counted as dropped.
 //! This ends where the disk fails. If the file cannot be read at a resume, nothing is cut. If it
 //! cannot be synced, the batch goes all the same. Both are logged.
-//! Past the bound entries are dropped and counted. The pipeline never waits for this file, and
-//! never ends because of it.
+//! Past the bound entries are dropped and counted. The pipeline never ends because of this file,
+//! and never waits for room in it; a slow disk slows it. `resume` finds the batch in the first 40
+//! bytes of an entry, so `batch` must stay its first key.
 
 use std::io;
 use std::path::{Path, PathBuf};

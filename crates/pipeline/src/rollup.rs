@@ -3,9 +3,10 @@
 //! Here are also the rules that a configuration is read by: types of fields, names of columns, time
 //! buckets, and the columns under way.
 //! Plain data; `plan` builds and checks it. Key parts and measures must stand in the order of the
-//! table's columns, because `window` lays rows out so. A column of one name is added once only.
-//! Never here: adding up (`window`), and merging rows that are stored (`batch::ColumnRole`,
-//! `sinks`).
+//! table's columns, because `window` lays rows out so. A measure whose column is there already is
+//! not added. A `Last` must follow its `LastTime`, because `window/measure.rs` looks one cell back.
+//! A new field is text unless `kind_of` says otherwise. Never here: adding up (`window`), and
+//! merging rows that are stored (`batch::ColumnRole`, `sinks`).
 
 use std::sync::Arc;
 

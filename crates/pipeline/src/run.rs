@@ -7,8 +7,9 @@
 //! batch is under way at a time, and their numbers have no gaps.
 //! Bound: rows take about twice `window_bytes_max`, each window exceeding it by what one chunk
 //! adds. Without a line there is no batch, so a gap alone moves no checkpoint.
-//! An error ends the run, after what was read is delivered if the source failed. Never here:
-//! starting again (`supervise`), trying a sink again (`delivery`).
+//! An error ends the run, but for one in asking after other nodes, which is asked again. If the
+//! source failed, what was read is delivered first. Never here: starting again (`supervise`),
+//! trying a sink again (`delivery`).
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

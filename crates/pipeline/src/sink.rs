@@ -4,7 +4,8 @@
 //! The contract: [`Sink::deliver`] commits rows and checkpoint together, or neither, and only when
 //! the sink holds the checkpoint before. `Fenced` and `Refused` promise that nothing was committed;
 //! `Unreachable` promises nothing.
-//! A trait without code; the drivers are in `sinks`. Never here: trying again (`delivery`).
+//! A trait; only `claim` has a default, which does nothing. The drivers are in `sinks`. Never here:
+//! trying again (`delivery`).
 
 use std::sync::Arc;
 

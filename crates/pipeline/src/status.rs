@@ -2,7 +2,8 @@
 //!
 //! Plain data: every part adds to its own counter (`counter`, `delivery`, `quarantine`, `run`,
 //! `supervise`). Counters are read one by one, so a report is no snapshot. They outlive a restart
-//! of the pipeline, not of the process.
+//! of the pipeline, not of the process. The names of [`StatusReport`] are keys that
+//! `record/status.rs` and `tidegate/src/events/status.rs` read.
 //! `seconds_behind` is 0 when no bytes are behind; a pipeline that never committed has no
 //! `committed_s_ago`.
 //! Never here: rates and the state in words (`record/board.rs`).

@@ -1,13 +1,13 @@
 //! Starts a pipeline again from the checkpoint whenever it fails or panics, until it ends in order
 //! or is to stop.
 //!
-//! Pauses grow from 100 ms to 10 s, and begin anew after a run of 30 s.
+//! Pauses grow from 50 ms to 10 s with jitter, and begin anew after a run of over 30 s.
 //! Invariant: nothing of a failed pipeline is used again. What it had in memory was not committed,
 //! or the sink knows it; it is read again from the checkpoint. That nothing is lost or doubled
 //! then, the sink's transaction sees to.
 //! A pipeline that was fenced off stands by until the checkpoint has stood still for 3 s or three
-//! flushes. An idle log looks the same as a dead process, so it may take over too early; then the
-//! first delivery decides again.
+//! flushes, whichever is longer. An idle log looks the same as a dead process, so it may take over
+//! too early; then the first delivery decides again.
 //! Never here: one run (`run`), and starting the record process (`record`).
 
 use std::panic::{AssertUnwindSafe, catch_unwind};

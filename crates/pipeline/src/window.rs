@@ -7,7 +7,8 @@
 //! collides. A key is compared as it came. Only a key that finds no row is made what engines take,
 //! and looked up again as it will stand there.
 //! Rows lie far apart in memory. So lines wait until there are [`WAITING_MAX`] of them, and then
-//! look for their rows side by side: the waits for memory overlap.
+//! look for their rows side by side: the waits for memory overlap. With sketches or last values no
+//! line waits.
 //!
 //! Invariant: each key has one row. Every line since the last batch that passes the filter and has
 //! its key is here, and none of an earlier batch. Lines without a number of the key are counted

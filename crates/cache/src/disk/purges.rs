@@ -6,9 +6,11 @@
 //!
 //! Invariant: a purge never counts as earlier than it was. A response fetched before a purge that
 //! was lost with a log is not written to the next one.
-//! Bound: memory for resources and tags is fixed. Prefixes gather until they are written: normally
-//! for one flush, but for as long as the log is out of use. The log keeps the newest 1,024.
-//! Never here: writing them (`writer`, `log`).
+//! Bound: memory for resources and tags is bounded. Prefixes gather until they are written:
+//! normally for one flush, but for as long as the log is out of use. The log keeps the newest
+//! 1,024.
+//! Keys made here stand on disk; another form needs another `FORMAT` in `log`. Never here: writing
+//! them (`writer`, `log`).
 
 use crate::purge::{Area, Prefix, PurgeVerdict, Records};
 use crate::tags::Tags;

@@ -3,7 +3,8 @@
 //! Layout, little-endian: a checksum (XXH3, 64 bits) of all that follows, the kind, the key. Then
 //! follow either the names of the fields that the response varies by, or the response with its
 //! lifetimes. Times are of the wall clock, because ages count on over a restart (RFC 9111 §4.2.3).
-//! Encodings and hold-off are not stored.
+//! Encodings and hold-off are not stored. A record names no version: another layout needs another
+//! `FORMAT` in `log`.
 //!
 //! Invariant: `decode` returns only content whose checksum and key are right. Anything else is an
 //! error, never a panic and never another response. The checksum finds accidents, not forgery.

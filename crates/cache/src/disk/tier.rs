@@ -1,13 +1,14 @@
 //! Presents the second tier to the store: keep, forget, find, purge, count, report its status.
 //!
-//! Invariant: a look-up or a change never makes its I/O core wait for the disk. Only the start, the
-//! end and [`DiskTier::flush_purges`] do. The waits for the writer at start and end are bounded by
-//! `DiskTimes`.
+//! Invariant: a look-up or a change never makes its I/O core wait for the disk. The start, the end,
+//! [`DiskTier::flush_purges`] and [`DiskTier::status`] may. The waits for the writer at start and
+//! end are bounded by `DiskTimes`.
 //! Bounds: at most [`READS_MAX`] reads wait for a thread, each for at most `read_timeout`;
 //! otherwise the look-up finds nothing. After a read that was too slow the disk is not read for 5
 //! s.
-//! A response is not kept if it sets a cookie, or has under 10 s to live and no validator. `keep`
-//! and `forget` count up the mark of a key, so they must be called before memory changes.
+//! A response is not kept if it sets a cookie, or has under 10 s to live and no validator. `keep`,
+//! `keep_names` and `forget` count up the mark of a key, so they must be called before memory
+//! changes.
 //! Never here: the thread that writes (`writer`), and when a look-up counts as a hit (`store`).
 
 use std::path::PathBuf;

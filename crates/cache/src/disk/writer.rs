@@ -3,8 +3,9 @@
 //! Transactions end at 1 MiB of records. Changes are durable after `flush_interval`, or when the
 //! tier stops; a crash loses what came later. The wall clock is noted every 60 s at least.
 //! Invariants: a log that has failed is removed before another is opened, because it may still hold
-//! responses that were forgotten since. So is one of another format, with unreadable purges, or
-//! written over an hour in the future. A log that another process has locked is left alone.
+//! responses that were forgotten since. So is one that cannot be opened, of another format, with
+//! unreadable purges, or written over an hour in the future. A log that another process has locked
+//! is left alone.
 //! While the log is out of use, responses are dropped and counted, and opening is tried again with
 //! growing pauses. Panics of the engine count as failures.
 //! Never here: reads (`state`), and which changes wait (`queue`).

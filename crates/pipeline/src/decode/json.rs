@@ -4,12 +4,12 @@
 //! One object is one line. The fields of most lines stand in one order. So after each key the one
 //! that followed it last time is compared first, with its quotes and colon. Objects and arrays
 //! inside are skipped; a field of theirs is looked for only when it is asked for.
-//! Invariant: the order of keys changes the speed, not the fields. `null` is an absent field; of
-//! two members with one key the later counts. Values that are no field are kept by their key where
-//! the format says so.
-//! Refuses: whatever is no object, more than one object in a line, no time, and a field of numbers
-//! that holds none. Bare words are not checked, nor is UTF-8.
-//! Never here: the syntax of objects (`walk`), and what keys mean (`meaning`).
+//! Invariant: the order of keys changes the speed, not the fields, unless two members mean one
+//! field. Then the later counts; of weak ones (`meaning`) and of unknown keys, the first. `null` is
+//! an absent field. Values that are no field are kept by their key where the format says so.
+//! Refuses: whatever is no object, more than one object in a line, and no time. A slot of whole
+//! numbers that holds none is refused, unless its meaning is weak. Bare words are not checked, nor
+//! is UTF-8. Never here: the syntax of objects (`walk`), and what keys mean (`meaning`).
 
 use exchange::{DecodeError, DecodeReason};
 

@@ -2,9 +2,9 @@
 //! any others as `var.LABEL`.
 //!
 //! Variables of nginx are known as labels too. An empty value and `-` are absent.
-//! Refuses: a part without a colon, a field of numbers that holds none, and a line without `time`,
-//! `status`, or one of `uri` and `req`. A line with two times is two lines in one, and is refused
-//! too.
+//! Refuses: a part without a colon, and a line without a time, a status or a path. A slot of whole
+//! numbers that holds none is refused, unless its meaning is weak. A line with two times is two
+//! lines in one, and is refused too.
 //! Never here: what meanings do to an event (`meaning`).
 
 use exchange::{DecodeError, DecodeReason};

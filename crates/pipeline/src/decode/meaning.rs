@@ -2,10 +2,10 @@
 //! an event.
 //!
 //! Tables map names to meanings; a name that is no slot becomes a field of the layout. A weak
-//! meaning gives way to what the line said before. Invariant: [`Meaning::set`] sets only what the
-//! meaning names, and nothing for the time, which the caller reads.
-//! Labels of LTSV are in `ltsv`, the keys of other JSON lines in `decode`. A journal key must be
-//! here before a line may have it; `exchange` writes them.
+//! meaning gives way to what the line says before or after it. Invariant: [`Meaning::set`] sets
+//! only what the meaning names, and nothing for the time, which the caller reads.
+//! Labels of LTSV are in `ltsv`, the keys of other JSON lines in `decode`. A journal key that is
+//! not here is passed over; `exchange` writes them.
 
 use exchange::FieldName;
 

@@ -5,9 +5,9 @@
 //! it: nginx escapes quotes unless the format says `escape=none`. `$time_local` ends after its
 //! known length.
 //! A format is refused that has no time, or two variables with nothing between them.
-//! A line is refused that differs from a literal, goes on after its end, or has no number for
-//! status or bytes. So are two lines in one. Their signs: a time group in a value outside quotes, a
-//! space in the address, ` - ` in the user.
+//! A line is refused that differs from a literal, goes on after its end, has no time, or no number
+//! for status or bytes. `$bytes_sent` is not checked. So are two lines in one. Their signs: a time
+//! group in a value outside quotes, a space in the address, ` - ` in the user.
 //! Never here: what variables mean (`meaning`).
 
 use exchange::{DecodeError, DecodeReason, FieldName};

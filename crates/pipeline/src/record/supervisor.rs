@@ -4,8 +4,9 @@
 //! reads the end of its stdin and ends in order. What the child writes is read by a thread that
 //! nobody waits for.
 //! Invariant: one child at a time, and no end of it ends this process. Pauses between children grow
-//! from 100 ms to 10 s. A child that does not end within `end_timeout` of a stop is killed;
-//! [`RecordSupervisor::stop`] waits for that.
+//! from 50 ms to 10 s by default, with jitter, and begin anew after a child that ran 30 s. A child
+//! that does not end within `end_timeout` of a stop is killed; [`RecordSupervisor::stop`] waits for
+//! that.
 //! Never here: what the child does, the pipelines' own restarts (`supervise`), and what is known of
 //! it (`status`).
 

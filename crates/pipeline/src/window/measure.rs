@@ -2,13 +2,13 @@
 //! values.
 //!
 //! It also reads the number that a field holds, for keys and single events too. What is no finite
-//! number counts as absent. For a whole number a real one is rounded, and text must be a whole
-//! number.
+//! number counts as absent. For a whole number a real one is rounded, and is absent from 9e15 on;
+//! text must be a whole number.
 //! Invariant: integer sums stop at the bounds of `i64`; real ones may become infinite. A field that
 //! a line lacks changes nothing. A last value becomes absent when the field holds no number where
 //! its column wants one. Of two lines with the same latest time, the one that comes later counts.
-//! Means are divided by the engine. Sketches are added to in `window`; their arithmetic is in the
-//! crate `metrics`.
+//! The cell before a last value must be its time (`rollup`). Means are divided by the engine.
+//! Sketches are added to in `window`; their arithmetic is in the crate `metrics`.
 
 use std::borrow::Cow;
 

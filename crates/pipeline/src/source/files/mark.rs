@@ -7,6 +7,8 @@
 //! machine, packed or not. Bytes between the points are not compared.
 //! A content that differs within the first 1,024 bytes is another log; one that differs later has
 //! diverged. A log that was read to its end is written down with its first points only.
+//! Marks are stored in sinks. With another hash, `WINDOW` or `HEADS` logs would not be known again,
+//! and be counted twice.
 //! The method to hash is XXH3. Never here: which log a file is (`identify`), and finding logs by
 //! their keys (`logs`).
 //! Refuses: to go by device, inode or times. Inodes are reused, files are copied and restored.

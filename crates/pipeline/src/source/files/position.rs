@@ -5,7 +5,8 @@
 //! one short string, without its name and with its first points only. So the text grows with the
 //! files that are there, not with what was read.
 //! That a log stands there only as long as a file with its content is there, `scan` sees to. A mark
-//! that cannot be read makes the whole position an error.
+//! that cannot be read makes the whole position an error. Sinks hold texts of older versions, which
+//! must stay readable.
 
 use serde::{Deserialize, Serialize};
 use stdx::FileIdentity;

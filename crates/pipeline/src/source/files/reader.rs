@@ -2,8 +2,8 @@
 //!
 //! It also passes over lines that are too long, and gives up a last line that nobody will complete.
 //! Invariant: what is handed out is marked as read before anybody sees it, so nothing is handed out
-//! twice. Memory is one chunk of 512 KiB. A line of more than that less 1,024 bytes is too long:
-//! its first 1,024 bytes are handed out, with its length.
+//! twice. Memory is one chunk of 512 KiB. A line that does not fit into it beside the up to 1,024
+//! bytes before it is too long. Its first 1,024 bytes are handed out, with its length.
 //! Whether the bytes are the log's, `chunk` decides. The beginning of a long line is read again
 //! without comparing.
 //! Never here: whose turn it is (`turns`), opening files (`catalogue`).
