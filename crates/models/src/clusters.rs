@@ -17,6 +17,7 @@
 //!
 //! Refuses, as [`Error::Cluster`]: numbers that are not finite, by row, and settings out of range.
 //! Also over 32,768 rows, over 16,384 numbers in one, and for linkage over 5000 connected rows.
+//! A `similarity_min` above 0.99999 counts as 0.99999: rounding moves the cosine of equal rows.
 
 mod cluster;
 mod community;

@@ -9,7 +9,7 @@
 //! Invariant: a row is found by exactly its id, and an id that was not added gives `None`. Rows
 //! only grow. `items.rs` adds all ids while it reads, and hands out no way to add more. So a
 //! request cannot make the table degenerate.
-//! Bounds are the reader's: more than 4 GB of ids, or a row beyond 32 bits, panics here.
+//! Bounds are the reader's: 4 GiB of ids, or a row beyond 32 bits, panics here.
 
 use std::hash::BuildHasher;
 

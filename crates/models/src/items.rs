@@ -14,15 +14,15 @@
 //! | null | absent |
 //!
 //! Empty lines are skipped. Only the fields that the caller wants are kept, each as a column;
-//! `category` always is. What a reply shows of an item (`"id":…,"title":…,"category":…`) is kept as
-//! ready-made JSON.
+//! `category` always is, as `rank.rs` needs. What a reply shows of an item
+//! (`"id":…,"title":…,"category":…`) is kept as ready-made JSON.
 //!
 //! Invariants: every column that is held has one entry per row; NaN and `ABSENT` stand for absent.
 //! No number is beyond ±1e30, so it and its differences fit an f32. `joined.rs` takes the number
 //! columns out; then [`Items::number`] gives `None`.
 //! Refuses: arrays, a text where a number is wanted and the reverse, an id twice. Also a file
-//! without items, over 4 GB or over 100 million items. Problems are reported together, up to about
-//! 1000. One problem refuses the whole file.
+//! without items, of 4 GiB or more, or over 100 million items. Problems are reported together, up
+//! to about 1000. One problem refuses the whole file.
 
 use std::collections::HashMap;
 

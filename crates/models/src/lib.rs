@@ -13,7 +13,7 @@
 //! Invariants: a model that was read never changes, so threads share it. What an answer needs
 //! beyond it is in a scratch of the caller's ([`Scratch`], [`TreeScratch`], [`OnnxScratch`],
 //! [`EmbedScratch`]). Rankings and trees allocate nothing else once it is warm. Graphs, tokenizers
-//! and clusterings do, as their files say.
+//! and clusterings do.
 //!
 //! Refuses: tokio, HTTP, threads, clocks, random results. Callers hand over bytes. Only a directory
 //! of embeddings is read here, so that its weights are packed part by part.

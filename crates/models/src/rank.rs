@@ -7,7 +7,9 @@
 //! however the candidates are named. Equal sums are ordered by row, lower first. The order is that
 //! of sums, so scores that the logistic function rounds to one number keep it.
 //! An excluded row is never returned. A row listed twice may be.
-//! Features too large to score are [`RequestError::Overflow`]; a row that does not exist panics.
+//! Features too large to score are [`RequestError::Overflow`]; a candidate that does not exist
+//! panics, and an excluded row may. `BLOCK` stays a multiple of `matrix::WIDTH`, as packed rows
+//! need.
 //! The terms of a sum are in `joined.rs`, the products in `matrix.rs`, the best k in `top.rs`.
 //! Refuses: exploration. A ranking is deterministic, so its propensity is 1.
 

@@ -3,9 +3,9 @@
 //! Higher scores come first, and equal scores by row, lower first. This order is total, so a
 //! ranking is deterministic.
 //!
-//! Scores that beat the threshold are buffered. When the buffer holds twice what is asked for, and
-//! at least 64, its better half is kept (`select_nth_unstable`), and the threshold rises. This is
-//! linear in the number of candidates, whatever k is.
+//! Scores that reach the threshold are buffered. When the buffer holds twice what is asked for, and
+//! at least 64, only the best k are kept (`select_nth_unstable`), and the threshold rises. This is
+//! linear in the number of candidates; only what is kept at last is sorted.
 //!
 //! Invariant: `Top::finish` gives at most the limit, best first; a limit of 0 gives none.
 //! `Marks::reset` leaves no row marked, at the cost of the rows that were.

@@ -6,8 +6,9 @@
 //! number.
 //!
 //! Invariant: a row takes the branches that it takes in the library that trained the model. Leaves
-//! are added in that library's order and precision. So margins are the library's to the bit, and
-//! scores differ at most by what two mathematical libraries differ in.
+//! are added in that library's order and precision. So margins are the library's to the bit, but
+//! for the logarithm of an XGBoost base score. Scores differ at most by what two mathematical
+//! libraries differ in.
 //! The readers (`lightgbm.rs`, `xgboost.rs`) make a `forest.rs`, `build.rs` compiles it, `score.rs`
 //! runs it. ONNX's tree ensembles use the last three too.
 //!

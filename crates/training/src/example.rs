@@ -1,7 +1,8 @@
 //! Defines what a join hands out: an example for each item shown, and counts of what it met.
 //!
 //! Plain data; `join.rs` fills it in. An example borrows, and lives for one call.
-//! Never here: columns and files of examples, which crate `sinks` makes of them.
+//! Never here: columns and files of examples, which crate `sinks` makes of them. Nothing asks for
+//! a column of a new field there.
 
 use exchange::{Exchange, Impression};
 

@@ -2,12 +2,14 @@
 //!
 //! Invariant: an example is handed out once for each place of each impression line whose ranking is
 //! in the log. Impressions without their ranking are only counted (`unranked`). Feedback is counted
-//! for one impression at most; what belongs to none is counted as `unmatched`.
-//! An impression counts if its time is within `times`, and feedback up to one span later. A line
-//! that is no exchange is counted as `refused`.
+//! for one impression at most; what belongs to none is counted as `unmatched`, what names no
+//! ranking or item as `nameless`.
+//! An impression counts if its time is within `times`, and feedback up to one span later. A ranking
+//! counts at any time. A line that is no exchange is counted as `refused`.
 //! What stops a join: the disk, an item or line over the bound of `sorter.rs`, and an error of the
 //! caller's.
-//! The order of records is in `record.rs`, the feedback of a group in `pending.rs`.
+//! The order of records is in `record.rs`, the feedback of a group in `pending.rs`. A refresh is
+//! known by what `record.rs` of `gateway` leaves out.
 
 use std::io;
 use std::ops::Range;

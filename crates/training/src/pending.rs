@@ -4,8 +4,8 @@
 //! is more than a span later than the record at hand can belong to no impression that is still to
 //! come.
 //! Invariant: the times of an item lie within one span when feedback for it was added. Those that
-//! became too late are dropped at that item's next record, not before. Each is reported once as
-//! late.
+//! became too late are dropped at the next feedback or impression of that item, not before. Each is
+//! reported once: as late, or by `clear`.
 //! That records come latest first is kept by `record.rs` and `sorter.rs`; that groups do not mix,
 //! by `join.rs`, which clears. Times are not bounded in number.
 
@@ -31,7 +31,7 @@ pub(crate) struct ItemFeedback {
 
 impl PendingFeedback {
     /// Adds feedback that is no later than what was added before. Returns how much of the item's
-    /// feedback is a span (`within_us`) later, and so belongs to no impression any more.
+    /// feedback is over a span (`within_us`) later, and so belongs to no impression any more.
     pub(crate) fn add(&mut self, item: &str, time_us: u64, within_us: u64) -> u64 {
         let times = self.items.entry(item.to_owned()).or_default();
         times.push_back(time_us);

@@ -1,11 +1,13 @@
 //! Sorts more records than memory holds: writes sorted runs to disk and merges them on reading.
 //!
 //! Invariant: records are bytes, and come back in the order of their bytes. Memory is about
-//! `run_bytes`; when merging, a record and a buffer for each of at most 64 runs. The disk holds
+//! `run_bytes`; merging adds a record and a buffer for each of at most 64 runs. The disk holds
 //! every record twice at most.
-//! A failing disk is an error, and nothing is retried. Runs that are left stay in the directory,
-//! which is the caller's to delete.
-//! Refuses: records over 16 MiB, which only damage makes; such a record is an error, not skipped.
+//! A failing disk is an error, and nothing is retried. A run that was cut short where a length
+//! stands ends there, unnoticed. Runs that are left stay in the directory, which is the caller's to
+//! delete. Two sorters must not share one: both write `run-0`.
+//! Refuses: records over 16 MiB, which are taken for damage; such a record is an error, not
+//! skipped.
 //! Source: Knuth, The Art of Computer Programming, 5.4.1.
 
 use std::cmp::Reverse;

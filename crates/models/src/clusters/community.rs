@@ -2,8 +2,8 @@
 //! left.
 //!
 //! The method of sentence-transformers' `util.community_detection`, in its order. Communities are
-//! taken by the size that each had at first; those of one size are taken by row. A row that is
-//! taken already may still gather those of its neighbours that are left.
+//! taken by the size that each had at first, those of one size in the order of `units.rs`. A row
+//! that is taken already may still gather those of its neighbours that are left.
 //!
 //! Invariant: no row is in two communities, and each has at least `members_min` rows. Rows in none
 //! are left out; `clusters/describe.rs` makes noise of them.

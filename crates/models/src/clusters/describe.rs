@@ -5,7 +5,8 @@
 //!
 //! Invariant: the order in which a method found the groups and their members changes nothing. A
 //! group under `members_min` becomes noise, as do rows of zeros.
-//! Places in the order of `clusters/units.rs` come in, rows of the input go out.
+//! Places in the order of `clusters/units.rs` come in, rows of the input go out, the largest group
+//! first.
 
 use super::cluster::{Cluster, Clusters};
 use super::units::Units;

@@ -2,14 +2,15 @@
 //!
 //! The chain goes from a group to its nearest one, until two are each other's nearest. These two
 //! are joined (Müllner, "Modern hierarchical, agglomerative clustering algorithms", 2011, §3.1).
-//! For average linkage this gives the same groups as joining the closest pair of all. Time and
-//! memory grow with the square of the rows of one component. A group whose nearest one is below the
-//! limit is done: joining others never brings them closer.
+//! For average linkage this gives the same groups as joining the closest pair of all, but for ties.
+//! Time and memory grow with the square of the rows of one component. A group whose nearest one is
+//! below the limit is done: joining others never brings them closer.
 //!
 //! Invariant: a mean is never above the larger of the two it was made of, rounding included. So a
 //! chain cannot come back to itself.
 //! Single rows are groups here; `clusters/describe.rs` makes noise of small ones.
-//! Refuses: more than [`ROWS_MAX`] connected rows, as an error with a hint.
+//! Refuses: more than [`ROWS_MAX`] connected rows, as an error with a hint. `clusters.rs` picks the
+//! default method by this bound.
 
 use multiversion::multiversion;
 

@@ -4,7 +4,7 @@
 //! bits whatever stands beside it, on every CPU.
 //! A row of zeros stays so under length one, as a row shorter than 1e-12 stays shorter than 1.
 //! Softmax takes rows padded to sixteen, and overwrites the padding with numbers of no meaning.
-//! Numbers that are not finite are not refused; `embed.rs` finds them in the vector. The
+//! Numbers that are not finite are not refused; `embed.rs` finds those that reach the vector. The
 //! exponential is in `embed/activation.rs`.
 
 use multiversion::multiversion;

@@ -3,7 +3,8 @@
 //! Invariant: both lie on the boundaries of cache lines, so that no load or store crosses one. A
 //! tile has room for the largest kernel: eight rows of 48 sums.
 //! What a kernel does not write of a tile keeps older sums; `embed/dense.rs` and
-//! `embed/attention.rs` read only what was written.
+//! `embed/attention.rs` read only what was written. `LINE` must stay `LANES` of `embed/norm.rs`,
+//! whose softmax takes rows padded to it.
 
 /// Outputs side by side in memory: a cache line, one register of AVX-512.
 pub(super) const LINE: usize = 16;

@@ -1,6 +1,7 @@
 //! Defines the keys of `tokenizer.json` that decide whether its texts can be cut by plain rules.
 //!
-//! Plain data. `embed/word_piece.rs` decides by it.
+//! Plain data. `embed/word_piece.rs` decides by it, and `embed/tokenizer.rs` takes `unk_token` from
+//! it. A file that does not fit these keys is refused, whatever its kind.
 //! Refuses: everything else in the file, which the `tokenizers` crate reads.
 
 use serde::Deserialize;

@@ -3,7 +3,8 @@
 //! An attribute that is absent gives the default, or an empty list. One that states its type but no
 //! value holds 0 or the empty text, as files of proto3 leave these out.
 //! Invariant: an error names the node and the attribute, but for a broken message, whose byte
-//! `wire.rs` names. What an operator asks for counts as known, so `finish` finds the rest.
+//! `wire.rs` names. What an operator reads counts as known, so `finish` finds the rest; `has` reads
+//! nothing.
 //! An operator asks only for what the version of its domain has.
 //! Also here: the inputs of the trial, so that an operator sees their kinds, and which of them are
 //! constant.

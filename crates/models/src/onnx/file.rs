@@ -4,7 +4,8 @@
 //! Invariant: there is one graph, and counts of its parts are bounded. A constant has as many
 //! elements as its shape says, and its data in the file pays for each. Messages of constants and
 //! attributes are kept unread; `tensor` reads one, and `attributes.rs` the other.
-//! Whether names of values fit together is seen in `graph.rs`.
+//! Whether names of values fit together is seen in `graph.rs`. The domain `ai.onnx` becomes the
+//! empty one, by which `operators.rs` and `graph.rs` ask.
 //! Refuses: sparse constants, constants in other files, functions of the model's own. Also data
 //! types other than float, double, int64, int32, bool and string.
 

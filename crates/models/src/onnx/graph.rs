@@ -4,7 +4,7 @@
 //! Invariant: a node reads only constants, inputs, and what an earlier node writes. Each value is
 //! written once. A node that was read has run once, with the rows of the trial.
 //! What a node refuses when it runs ends the run with its name. The budget of a run is in
-//! `call.rs`.
+//! `call.rs`, its buffers are [`OnnxScratch`] here.
 //! Refuses: to know any operator but `Constant`, which becomes a constant; the table of
 //! `operators.rs` does. Nodes that write three values or more are refused too.
 

@@ -3,7 +3,7 @@
 //! To add one:
 //!
 //! 1. a file in `operators/` with its type, `read` and `impl Operator`;
-//! 2. a line in the table, with the most inputs it takes;
+//! 2. a line in the table, with the most inputs it takes, and in `WRITES_TWO` for a second output;
 //! 3. a model in `golden/onnx_models.py`, and what that writes in `golden/onnx/`, as a test asks.
 //!
 //! Invariant: an operator is read only in a version from 7 to 28 of ONNX, or 1 to 5 of ONNX-ML.

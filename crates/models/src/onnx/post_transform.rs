@@ -3,8 +3,8 @@
 //!
 //! Invariant: scores of one row are changed in place, and no other row is looked at. `apply_to_any`
 //! changes a single score by `PROBIT` alone; `apply` is for two or more.
-//! Also here: the logistic and probit functions that classifiers of one sum use. An unknown name is
-//! a problem of the node.
+//! Also here: the logistic and probit functions that classifiers of one sum use, and `narrow` for
+//! sums of leaves. An unknown name is a problem of the node.
 //! The transforms of LightGBM's and XGBoost's own files are in `trees/transform.rs`.
 
 use crate::error::Problem;

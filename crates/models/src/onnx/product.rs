@@ -3,7 +3,8 @@
 //! Invariant: sums are taken in double precision, in the order of the row, and handed over
 //! unrounded. The operator rounds once. ONNX Runtime adds floats, so floats differ by what it
 //! rounds on its way.
-//! Sizes must fit, else it panics; operators check them, and count the products (`call.rs`) before.
+//! Sizes must fit, which is not checked here: operators check them, and count the products
+//! (`call.rs`) before.
 
 use super::numeric::{ABREAST, Numeric};
 

@@ -3,8 +3,9 @@
 //! A text is a number in the model's list of texts, so a label is copied like an integer.
 //!
 //! Invariant: [`Tensor::new`] refuses what has not as many elements as its shape says. The fields
-//! are open: `call.rs` sets both at once when it makes room, and nothing else may set one of them.
-//! A shape has at most 2^40 elements, and no product of its sizes overflows.
+//! are open: `call.rs` sets both at once when it makes room, as `fill_inputs` of `onnx.rs` does.
+//! Nothing else may set one of them. A shape that was `checked` has at most 2^40 elements, and no
+//! product of its sizes overflows. `Shape::of` trusts its caller.
 //! More than four dimensions, and more than 2^20 texts, are errors.
 //! Also here: arithmetic of shapes and axes. Repeating by shape is in `elementwise.rs`.
 

@@ -7,7 +7,7 @@
 //! Invariant: a feature's sets have columns side by side, in the order in which they were added.
 //! `add` comes before `finish`, and `finish` before filling; `columns.rs` calls them so. A missing
 //! value takes its own code in each column, a category in no set that of outside.
-//! What number is a category is in `number.rs`.
+//! What number is a category is in `number.rs`; LightGBM's missing values are in no set.
 
 use super::block::{LANES, LEFT, RIGHT};
 use super::forest::{Branch, Set};

@@ -1,19 +1,20 @@
 //! Turns rows into small numbers: which side a value takes in each test that a model makes of a
 //! feature.
 //!
-//! A scale holds the distinct limits of a feature, sorted. The code of a value is how many of them
-//! lie below it. Then `value <= limits[k]` is `code <= k`, exactly, whatever the precision, and
-//! every node compares two bytes.
+//! A scale holds the distinct limits of a feature and kind of missing value, sorted. The code of a
+//! value is how many of them lie below it. Then `value <= limits[k]` is `code <= k`, exactly,
+//! whatever the precision, and every node compares two bytes.
 //!
 //! 255 limits fit a column of bytes. More take more columns, where a value that lies beyond is 0 or
 //! 255. A missing value is 0 in the column of nodes that send it left, and 255 in the column of
-//! nodes that send it right. Each distinct set of categories has its own column (`categories.rs`),
-//! and so has each value that a feature is asked to equal.
+//! nodes that send it right. Each distinct set of categories of a feature has its own column
+//! (`categories.rs`), and so has each value that it is asked to equal. Another side for missing
+//! values takes another column.
 //!
 //! Invariant: a node's limit is below 255, so 0 is always left and 255 always right. Filling writes
 //! every column, so codes of an earlier call do not matter.
-//! That limits are no NaN is kept by the readers; `build.rs` refuses more columns than
-//! [`COLUMNS_MAX`].
+//! That limits are no NaN is kept by the readers; `build.rs` refuses [`COLUMNS_MAX`] columns and
+//! more.
 
 use std::collections::HashMap;
 

@@ -7,8 +7,8 @@
 //!
 //! Plain data. Its readers (`lightgbm.rs`, `xgboost.rs`, ONNX's `tree_ensemble.rs`) keep these: no
 //! limit is NaN, features, sets and outputs exist, and children are within their lists. Leaves are
-//! finite, but for the infinities that pad ONNX's minima and maxima. That splits form a tree is
-//! checked by `build.rs`.
+//! finite, but for the infinities that pad ONNX's minima and maxima, and ONNX's doubles beyond the
+//! range of floats. That splits form a tree is checked by `build.rs`.
 
 use super::number::Leaf;
 use super::transform::OutputTransform;

@@ -5,8 +5,9 @@
 //! XGBoost's reader; and arrays of numbers stay arrays of numbers.
 //!
 //! Invariant: an error names the byte. Nothing nests deeper than [`DEPTH_MAX`].
-//! A number without point and exponent is an integer, and must fit 64 bits. Half of an escaped
-//! surrogate pair alone becomes U+FFFD. Control characters in strings are not refused.
+//! A number without point and exponent is an integer, and must fit 64 bits; `-0` is a float. Some
+//! numbers that JSON forbids are taken, such as `+1`, `01` and `1.`. Half of an escaped surrogate
+//! pair alone becomes U+FFFD. Control characters in strings are not refused.
 //! Never here: items and linear models, which serde_json reads.
 
 use super::document::{DEPTH_MAX, Document, Elements};

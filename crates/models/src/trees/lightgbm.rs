@@ -5,10 +5,11 @@
 //! that are not known are ignored, and of a key given twice the last counts.
 //!
 //! Invariant: children, features and sets exist, leaves are finite, and no limit is NaN. Problems
-//! name a tree and key, or a line; the first one ends reading.
+//! name the header or a tree and a key, or a line or byte; the first one ends reading. Of a file
+//! that was cut short they may name `model` only.
 //! That splits form a tree is checked by `build.rs`; scores of margins are made in `transform.rs`.
-//! Refuses: linear leaves, unknown objectives and versions, a number of trees other than the
-//! header's.
+//! Refuses: linear leaves, unknown objectives and versions, a number of trees other than that of
+//! `tree_sizes` in the header.
 
 use std::collections::HashMap;
 use std::str::FromStr;

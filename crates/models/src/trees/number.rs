@@ -1,9 +1,9 @@
 //! Defines the two precisions: what a caller's rows are made of, and what a model adds up in.
 //!
-//! Invariant: XGBoost's margins are added in f32, LightGBM's in f64, so they are the libraries' to
-//! the bit. A row's double is rounded to f32 before XGBoost's tests see it.
-//! Also by precision: what number is a category, and the formulas of logistic and softmax as each
-//! library has them. XGBoost's softmax sums in double precision, as there.
+//! Invariant: XGBoost's margins are added in f32, LightGBM's in f64, as the libraries do. A row's
+//! double is rounded to f32 before XGBoost's tests see it.
+//! Also by precision: what number is a category, and the formulas of exponential, logistic and
+//! softmax as each library has them. XGBoost's softmax sums in double precision, as there.
 //! Which formula an objective uses is in `transform.rs`. ONNX's ensembles use both precisions.
 
 use std::fmt::Debug;

@@ -3,7 +3,8 @@
 //! Invariant: one row at a time, and each score of it is written. There are as many scores as
 //! margins, but for `Largest`, which gives the number of a class.
 //! Which objective has which transform is in `lightgbm.rs` and `xgboost.rs`; logistic, exponential
-//! and softmax by precision are in `number.rs`. ONNX has its own in `onnx/post_transform.rs`.
+//! and softmax by precision are in `number.rs`. ONNX has its own in `onnx/post_transform.rs`. What
+//! takes a single margin must also stand in the list of `lightgbm.rs`.
 //! Sources: LightGBM's `ConvertOutput` and XGBoost's `PredTransform` of their objectives.
 
 use super::number::Leaf;

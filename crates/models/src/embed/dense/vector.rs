@@ -7,7 +7,8 @@
 //! Invariant: a kernel runs only where the CPU has its instructions, and reads only within rows and
 //! panel. It asserts both, so a wrong call panics.
 //! The kernel of bytes leaves whole numbers as the bits of floats, and `dense/rounded.rs` makes
-//! floats of them. Which kernel is used is decided in `dense.rs`.
+//! floats of them. Which kernel is used is decided in `dense.rs`, whose `Kernel::rows` must stay
+//! within the rows listed here.
 
 #![expect(unsafe_code, reason = "functions for machines that have AVX2 or AVX-512")]
 

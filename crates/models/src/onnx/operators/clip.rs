@@ -2,6 +2,7 @@
 //!
 //! Bounds are inputs from version 11 on, each one number of the same kind. Before, they are
 //! attributes. A bound that is absent is the last finite number, so infinities become finite.
+//! Before version 11 it is that of floats, also for doubles.
 //! NaN stays NaN, and a least bound above the most gives the most.
 
 use crate::error::Problem;

@@ -6,7 +6,8 @@
 //! transformed. A linear classifier of one sum, and what becomes of scores, are as in ONNX Runtime
 //! (linearclassifier.cc).
 //! Refuses: rows of another width than the coefficients, and intercepts that are not one for each
-//! output. Also `PROBIT` of two classes of one sum, of which ONNX Runtime writes one score.
+//! output; a regressor may have none. Also `PROBIT` of two classes of one sum, of which ONNX
+//! Runtime writes one score.
 
 use crate::error::Problem;
 use crate::onnx::attributes::Attributes;

@@ -5,8 +5,8 @@
 //! exact, cut towards 0, and held within 64 bits; ONNX Runtime loses digits beyond 2^53.
 //! NaN wins in a minimum and a maximum, as in ONNX's reference; what ONNX Runtime gives depends on
 //! where it stands. Without axes, everything becomes one element.
-//! Refuses: axes that do not stand side by side, axes that are no constant, `noop_with_empty_axes`,
-//! flags and texts.
+//! Refuses: axes that do not stand side by side, axes that are no constant, `noop_with_empty_axes`
+//! without axes, flags and texts.
 
 use std::iter::{Copied, StepBy, Take};
 use std::slice::Iter;

@@ -2,7 +2,7 @@
 //!
 //! Results are taken in double precision and rounded once. `Relu` stays in its own precision. NaN
 //! stays NaN. `Neg`, `Abs`, `Sign` and `Relu` of integers are integers, and wrap around.
-//! Refuses: functions of flags and texts, and all others of integers.
+//! Refuses: flags but in `Not`, texts, and all other functions of integers.
 
 use crate::onnx::call::{Operator, OperatorCall};
 use crate::onnx::elementwise::each;

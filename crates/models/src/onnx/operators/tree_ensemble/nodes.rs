@@ -3,9 +3,10 @@
 //! Every comparison of the specification is one of two tests: at most a limit, or equal to a value.
 //! `x < v` is `x <= v'` with v' the next smaller number, and what remains is the other side.
 //!
-//! Invariant: there is one of each attribute for each node, and no node twice. A feature is below
-//! `FEATURES_MAX`, and a limit is neither NaN nor one that nothing is below. That nodes form a tree
-//! is checked by `trees/build.rs`, that children exist by `program.rs`.
+//! Invariant: there is one of each attribute for each node, but for hit rates and sides of missing
+//! values. No node is there twice. `split` refuses features from `FEATURES_MAX` on, and limits that
+//! are NaN or that nothing is below. That nodes form a tree is checked by `trees/build.rs`, that
+//! children exist by `program.rs`.
 //! Nodes of one tree must stand together; a tree that comes again counts as another.
 
 use std::collections::HashMap;

@@ -1,7 +1,7 @@
 //! Defines the precision of sums and of what they are compared with, and reads base values in it.
 //!
-//! Invariant: base values are finite, and no more than the caller takes. A double in a file of
-//! floats is rounded once.
+//! Invariant: base values are finite in the file, and no more than the caller takes. A double for
+//! sums of floats is rounded once, beyond their range to an infinity.
 //! What both precisions share with LightGBM and XGBoost is in `trees/number.rs`.
 
 use crate::error::Problem;
