@@ -3,12 +3,14 @@
 //! The format is `$remote_addr - $remote_user [$time_local] "$request" $status $body_bytes_sent
 //! "$http_referer" "$http_user_agent"` (nginx.org, ngx_http_log_module); `common` ends after the
 //! bytes.
-//! Quoted parts use nginx's `\xXX` escapes or Apache's `\"` and `\\`; another backslash stands for
-//! itself. `-` means absent, and 0 for the bytes.
+//! Quoted parts and the user use nginx's `\xXX` escapes or Apache's `\"` and `\\`; another
+//! backslash stands for itself. User, referer and user agent are absent where they are `-` or
+//! empty. Bytes that are no number are 0.
 //! A host name in place of the address is absent. A request that is no request line becomes the
 //! path. The identity, and what follows the last known part, are ignored. The format has no request
 //! id, so the id is 0.
-//! Refuses: a line without address, time, request or status. The error names the byte.
+//! Refuses: a line without address, identity, time, request or status. The error names the byte, or
+//! the end of the line.
 //! Also here, for `ltsv.rs` and other crates: escapes, times like `21/Nov/2026:03:54:12 +0000`,
 //! request lines and targets.
 
@@ -142,7 +144,7 @@ pub fn unescaped(text: &[u8]) -> Cow<'_, [u8]> {
     Cow::Owned(out)
 }
 
-/// Reads a whole number.
+/// Reads what Rust reads from text: a number, or an address.
 pub(crate) fn parse<T: std::str::FromStr>(text: &[u8]) -> Option<T> {
     std::str::from_utf8(text).ok()?.parse().ok()
 }

@@ -16,9 +16,11 @@
 //! A configuration may define more, under plain names; see [`DefinedField`]. Those names are not
 //! parsed here; the caller resolves them.
 //! An unknown name is an error with up to three similar names.
-//! Invariant: every name but a defined one prints as a name that parses back to it.
-//! A new plain field needs a variant, a row of `PLAIN`, and an arm in `exchange.rs`. A new phase
-//! needs a row of `PREFIXED`, or it is never suggested.
+//! Invariant: a name that was parsed here prints as a name that parses back to it.
+//! A new plain field needs a variant, a row of `PLAIN` (printing it panics without), and an arm in
+//! `exchange.rs`. `filter/parser.rs` lists those that are numbers; `gateway/src/route.rs` gives
+//! nothing for what it does not know. A new phase needs a row of `PREFIXED`, or it is never
+//! suggested.
 //! Never here: values. Whatever implements [`Fields`] gives them.
 
 use std::borrow::Cow;

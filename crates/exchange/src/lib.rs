@@ -1,11 +1,10 @@
 //! Defines the exchange record, reads and writes its line formats, and filters by its fields.
 //!
 //! An exchange is one HTTP request with its response, decision and timings. The gateway fills an
-//! [`ExchangeRef`], and [`encode`] or [`encode_brief`] writes it as one line. Readers decode an
-//! [`Exchange`] from the journal's line, from `combined` or from LTSV. They ask it for fields by
-//! [`FieldName`], or test it with a [`Filter`].
-//! Also here: what models are asked and answer, and the text, time, query and address functions
-//! that the line formats need.
+//! [`ExchangeRef`], and [`encode`] or [`encode_brief`] writes it as one line. An [`Exchange`] is
+//! decoded from the journal's line, from `combined` or from LTSV. It is asked for fields by
+//! [`FieldName`], or tested with a [`Filter`]. `pipeline` and `recount` read lines by themselves.
+//! Also here: what models are asked and answer, and functions for text, times, queries, addresses.
 //! Invariant: the same bytes give the same result. What is remembered between calls is one
 //! formatted second per thread (`time.rs`).
 //! Refuses: I/O, clocks, and any knowledge of where lines are kept (crate `journal`) or how formats

@@ -24,8 +24,9 @@
 //! A brief line has only `time id method path status bytes_out user route decision cache ranked_by
 //! total_us`.
 //! Text is escaped as `text.rs` says: lossless for arbitrary bytes.
-//! Readers accept the fields in any order and skip unknown ones. A line without `time`, `method`,
-//! `path` or `status` is refused.
+//! `decode` accepts the fields in any order and skips unknown ones. A line without `time`,
+//! `method`, `path` or `status` is refused. Crates `pipeline` (`decode`) and `recount` read these
+//! lines by themselves: a new field is nothing there until they know it.
 
 mod decode;
 mod encode;

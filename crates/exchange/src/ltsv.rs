@@ -7,8 +7,9 @@
 //! - `status`, `size`, `reqtime` (seconds), `reqtime_microsec`;
 //! - `host` (the client's address), `user`, `id`.
 //!
-//! `-` and the empty value mean absent. Of labels that set one field the last wins. A `host` that
-//! is no address is absent. Escapes are undone as in `combined.rs`.
+//! `-` and the empty value mean absent. Of labels that set one field the last wins; a target
+//! without `?` leaves the query of one before it. A `host` that is no address is absent. Escapes
+//! are undone as in `combined.rs`.
 //! Refuses: a line without `time` or `status`, or with neither `uri` nor `req`. Also a part without
 //! a colon, and a number, time or `id` that is none. The error names the byte where that part
 //! begins, or the end of the line.

@@ -1,9 +1,9 @@
 //! Defines what is asked of a model and what it answers: types shared by gateway, model APIs and
 //! record.
 //!
-//! The gateway makes a [`ModelRequest`]; a model answers with a [`ModelAnswer`] or a [`Refusal`];
-//! the record keeps the [`Impression`] of a ranking. A [`Refusal`] with status 429 or 503 asks the
-//! client to wait one second.
+//! The gateway makes a [`ModelRequest`]; so do a queue and `inspect` in `serving`. A model answers
+//! with a [`ModelAnswer`] or a [`Refusal`]. The record keeps the [`Impression`] of a ranking.
+//! [`Refusal::new`] with status 429 or 503 asks the client to wait one second.
 //!
 //! Invariant: [`ItemIds`] holds JSON strings of UTF-8 with commas between them, as they stand in
 //! the record. `line/decode.rs` checks those that it reads; reading them panics where that was not

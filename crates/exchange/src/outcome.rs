@@ -2,7 +2,9 @@
 //! it.
 //!
 //! These are the names of the journal, the metrics and the filter language. Those of decisions also
-//! stand in headers and answers. A name that is changed here makes older lines undecodable.
+//! stand in headers and answers. A name that is changed here makes older lines undecodable. A new
+//! value needs its place in `ALL`, in the order of the variants. `gateway/src/metrics.rs` and
+//! `cache/src/encodings.rs` index by `as usize`, and `from_name` finds nothing else.
 //! Invariant: each name is that of one value, and `from_name` is the inverse of `name`; an unknown
 //! name gives `None`.
 //! Never here: the decision itself, which the gateway takes.

@@ -7,7 +7,8 @@
 //! The first byte of a portable encoding names the sketch, the second its version. A version fixes
 //! every parameter and the hash: two encodings that start alike can be merged. Decoding never
 //! panics. It gives an error or a sketch that can be merged, perhaps one that no values would make.
-//! [`merge_sketches`] merges two encodings. Never here: exact counts; where sketches are kept.
+//! [`merge_sketches`] merges two encodings; a new kind of sketch needs an arm there. Never here:
+//! exact counts; where sketches are kept.
 
 mod encoding;
 mod quantiles;

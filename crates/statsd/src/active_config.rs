@@ -1,8 +1,8 @@
 //! Holds the plan by which a server works, and the one that comes with the next flush.
 //!
-//! Invariant: the plan in force is what a start can change merged with what a reload may
-//! (`reload.rs`). It changes between two flushes, in `ServerState::apply_reloaded`. A second plan
-//! that is left before that replaces the first.
+//! Invariant: what `take_next` returns is the plan in force with what a reload may change
+//! (`reload.rs`). `set` checks nothing; only `ServerState::apply_reloaded` calls it, between two
+//! flushes. A second plan that is left before that replaces the first.
 //! Receivers look at the version for each batch and read the plan only when it has changed. So they
 //! follow with their next batch.
 //! Never here: which keys may change (`reload.rs`), and applying a plan to tables and backends

@@ -1,5 +1,5 @@
-//! Computes when flushes are due, by a wall clock that may be set at any time, and how long one
-//! took.
+//! Computes when flushes are due, by a wall clock that may be set at any time, and how long an
+//! interval took.
 //!
 //! | flavour | flushes when |
 //! |---|---|
@@ -10,8 +10,8 @@
 //! Invariants: the wait for a flush is at most two and a half intervals, whatever the clock does.
 //! No two waits in a row are for the same due time, because a database would keep only the last
 //! flush.
-//! Also here: the interval's number, which grows over restarts; the time for rates; the slot of a
-//! last flush.
+//! Also here: the interval's number, which a snapshot carries over restarts; the time for rates;
+//! the slot of a last flush.
 //! Refuses: to wait (`shutdown.rs`).
 
 use std::sync::atomic::{AtomicU64, Ordering};

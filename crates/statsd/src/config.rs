@@ -1,9 +1,10 @@
 //! Defines the section `[statsd]` as users write it, and checks it into a [`Plan`].
 //!
-//! Every key is optional in the type; `plan` reports all errors, each through `wrong` with its
-//! dotted key. After an error its plan is not for use. The doc comments are the reference manual. A
-//! new key needs a field, a check, and a decision in `reload.rs`; `settings` is what the management
-//! port shows.
+//! Every key is optional in the type; `plan` reports all errors (of a backend only the first), each
+//! through `wrong` with its dotted key. After an error its plan is not for use. The doc comments
+//! are the reference manual. A new key needs a field, a check, and a decision in `reload.rs`;
+//! `settings` is what the management port shows. A default stands in the doc comment, in `plan`,
+//! and often in `settings`.
 //! Relative paths are taken from `root`. Not checked: names of statistics, keys that a kind of
 //! backend does not use, hosts, and whether an address is free.
 //! Never here: files of the replaced servers and their flavours (`legacy.rs`); this is always

@@ -4,10 +4,11 @@
 //! OpenTelemetry and Prometheus use it. Everything is weighed by sample rates, whatever the
 //! flavour, and asked of the values themselves, not of the statistics that are shown.
 //! Invariant: as long as values are kept, a quantile is the nearest rank by statsd's rounding, and
-//! the median lies between the middle two. Once they are a sketch, quantiles and buckets are within
-//! 1 %, with weights rounded to whole numbers. A bucket includes its bound; the bins of
+//! a median between two values is their mean. Once they are a sketch, quantiles and buckets are
+//! within 1 %, with weights rounded to whole numbers. A bucket includes its bound; the bins of
 //! [`crate::statistics`] do not.
-//! The values must be in order: `flush.rs` hands them over so.
+//! The values must be in order: `TimerStatistics::of`, which `flush.rs` calls for each timer, sorts
+//! them.
 
 use crate::samples::Samples;
 

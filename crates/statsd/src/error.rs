@@ -1,6 +1,6 @@
 //! Names what keeps a server from starting: an address or path that cannot be bound, or no thread.
 //!
-//! The source says what the system said.
+//! The source says what the system said. `connections` is the poll that all streams share.
 //! Never here: errors of a configuration (`config.rs`, `LegacyError`), and what goes wrong later. A
 //! backend without a thread or a spool is only logged (`backend/worker.rs`); a snapshot that is
 //! refused is an alarm (`snapshot.rs`).

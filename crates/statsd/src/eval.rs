@@ -2,9 +2,11 @@
 //!
 //! Three questions, each answered by one JSON document: lines, tables to flush, names to delete.
 //! Scripts ask with [`EvalRequest`], people with lines of text.
-//! Invariant: it uses the readers, tables, statistics and deletion of a running server, with one
-//! table. What a server counts of itself is left out, so one input has one answer.
-//! Bad lines are part of the answer; only a setting that is out of range is an error.
+//! Invariant: it uses the readers, statistics and deletion of a running server. Lines are counted
+//! in one table; sums and values that are given go straight to the flush. What a server counts of
+//! itself is left out, so one input has one answer.
+//! Bad lines are part of the answer; only `interval_s` and `histograms` are checked, and may be an
+//! error.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -3,8 +3,9 @@
 //! `Statsd` is statsd 0.9 on Node (github.com/statsd/statsd), `Perl` is Net::Statsd::Server 0.17.
 //! Both keep their oddities, except those that crash the original or write NaN and infinities to a
 //! series. `Native` mends the oddities and knows DogStatsD.
-//! Plain data. What a flavour changes is in `line`, `clock`, `statistics`, `backend` and `manage`;
-//! `docs/STATSD.md` has the table, with the few other differences.
+//! Plain data. What a flavour changes is mostly in `line`, `clock`, `flushing`, `statistics`,
+//! `backend` and `manage`; `docs/STATSD.md` has the table, with the few other differences. `named`
+//! must list a new one.
 
 /// A dialect of the protocol, with the names and numbers that go with it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -1,9 +1,10 @@
 //! Takes out of the tables what an interval has brought, and makes one [`Flush`] of it.
 //!
-//! [`Flush`] is plain data that all backends share. `collect` adds up the tables of all receivers
-//! by name, makes the statistics of timers, and says which idle names go.
+//! [`Flush`] is plain data that all backends share. `flushing.rs` sets its time, interval and
+//! percentiles (`eval.rs` the last two), which `collect` leaves empty. `collect` adds up the tables
+//! of all receivers by name, makes the statistics of timers, and says which idle names go.
 //! Invariant: a sample that arrives during a flush is in this one or in the next, never in both or
-//! none. Gauges are copied and stay.
+//! none. Gauges are copied, and stay until they are idle for too long.
 //! Bound: tables are locked for 512 names at a time, so that receivers go on meanwhile. A timer of
 //! several receivers becomes a sketch beyond `timer_values_max`.
 //! Never here: when to flush (`clock.rs`, `flushing.rs`), who gets it (`backend.rs`).

@@ -3,7 +3,7 @@
 //! A line for each: the time (UTC), `count=` and `key=`, most frequent first. `percent` says how
 //! many of the different keys are written. They are appended to a file, or printed.
 //! Counts begin anew with each writing, also when it fails; that is logged. What came since the
-//! last one is not written at the end. Beyond a million keys of a receiver new ones are not counted
+//! last one is not written at the end. Beyond 2²⁰ keys of a receiver new ones are not counted
 //! (`table.rs`).
 
 use std::collections::HashMap;

@@ -3,8 +3,8 @@
 //! A command is a line. Except in Perl, what comes without a line feed counts as one too, because
 //! statsd reads it so. What each command answers is in `manage/commands.rs`.
 //! Bounds: [`CONNECTIONS_MAX`] connections; one more is closed and logged. [`LINE_BYTES_MAX`] bytes
-//! of a line that does not end, beyond which the connection is closed. Silent connections are kept.
-//! An address that is not in `allow` is closed at once.
+//! of a line that does not end (in Perl), beyond which the connection is closed. Silent connections
+//! are kept. An address that is not in `allow` is closed at once.
 //! The port is open until the process ends, not only until the server does. There is no password:
 //! whoever reaches it may delete names.
 

@@ -9,7 +9,7 @@
 //!
 //! Munin derives rates and means from whole numbers, so counts and sums are rounded. Buckets are
 //! not drawn. A field is called after its family, with a hash of its labels, whatever else is on
-//! the page.
+//! the page. It is the hash of their text, as the page orders and escapes them.
 //! Bounds of a page: 10 seconds and 256 MiB, beyond which there is an error. Reading it:
 //! `munin/page.rs`.
 //! Source: Munin's guide, "Protocol for multigraph plugins", "Plugin reference".

@@ -1,9 +1,9 @@
 //! Keeps cells by name: what a receiver looks up for each line.
 //!
-//! Names are hashed once (foldhash); a slot keeps its hash, so growing and visiting hash nothing
-//! again. Only `remove` hashes its name. A cell of a known name costs one look-up and no
-//! allocation. Slots also know for how many flushes they were idle, and how often they were
-//! touched.
+//! Callers hash a name for each look-up (foldhash, one seed, so `flush.rs` uses a hash in every
+//! table). A slot keeps its hash, so growing and visiting hash nothing again. `remove` hashes its
+//! name itself. A cell of a known name costs one look-up and no allocation. Slots also know for how
+//! many flushes they were idle, and how often they were touched.
 //! Invariant: every slot that is taken is in the index exactly once. The caller adds only names
 //! that it did not find. Free slots are reused, so the order of slots is not that of arrival. After
 //! a flood of names most of the room is given back.

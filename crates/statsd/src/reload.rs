@@ -1,11 +1,12 @@
 //! Decides what of a configuration that is read again can change while the server runs.
 //!
-//! `merged` keeps of the plan before: flavour, inputs, receivers, buffers, management address,
-//! interval, spool, snapshot, and the prefix of the process. It also keeps all backends where
-//! repeaters or the page for Prometheus differ. Everything else comes from the next plan, with the
-//! next flush.
-//! `fixed_keys` names what was kept although it differs. `bounds_differ` says whether tables must
-//! be charged anew.
+//! `merged` keeps of the plan before: flavour, inputs, receivers, buffers, trains, management
+//! address, interval, spool, snapshot, and the prefix of the process. It also keeps all backends
+//! where repeaters or the page for Prometheus differ. Everything else comes from the next plan,
+//! with the next flush.
+//! `fixed_keys` names what was kept although it differs. `AT_START` and `OF_BACKENDS` are the same
+//! by key, for the settings that the management port shows. `bounds_differ` says whether tables
+//! must be charged anew: it must ask for all that `table::Bounds::of` reads.
 //! Refuses: to change anything; these are functions of two plans. `state.rs` applies the result.
 
 use serde_json::Value;

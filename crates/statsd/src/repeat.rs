@@ -4,9 +4,10 @@
 //! the other.
 //! Bound: [`BATCHES_MAX`] batches wait, beyond which they are dropped and counted: receiving never
 //! waits for sending. Bytes are not bounded.
-//! What cannot be sent is counted and not sent again. Over UDP that is also a piece of a stream
-//! that is longer than a datagram. A broken connection is opened again for the next datagram; a
-//! server that cannot be reached is tried once a second. Its name is looked up for each opening.
+//! What cannot be sent is counted and given up; over UDP it is tried twice at once. A piece of a
+//! stream that is longer than a datagram cannot be sent over UDP. A broken connection is opened
+//! again for the next datagram; a server that cannot be reached is tried once a second at most. Its
+//! name is looked up for each opening.
 
 use std::io::Write;
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs, UdpSocket};

@@ -5,7 +5,10 @@
 //! DDSketch, within 1 % (see [`metrics::Quantiles`]).
 //! Each value stands for `weight` of them, by its sample rate. Weights are kept only where one is
 //! not 1; the sketch rounds them to whole numbers, at least 1.
-//! Invariant: a timer has either values or a summary. Values must be finite (`number.rs`).
+//! Invariant: a timer has either values or a summary; [`Samples::of`] takes what a snapshot has and
+//! does not check that. Values must be finite (`number.rs`).
+//! `snapshot/format.rs` stores values and [`Summary`]: a new member is a new version there.
+//! `sorted` orders the values for good, and whoever reads `ordered` relies on it.
 //! Never here: the bounds, and charging bytes; `table.rs` asks [`Samples::grown`] for that.
 
 use metrics::Quantiles;

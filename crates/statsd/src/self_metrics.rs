@@ -4,7 +4,7 @@
 //! `tidegate.phase;phase=key;route=/a`, in milliseconds: the plan's prefix replaces `tidegate_`,
 //! `_total` or `_seconds` at the end goes, and labels become tags. Counters and timers add what
 //! they have gained, gauges are set.
-//! Timers are histograms already: counts and sums stay exact, the rest is within 1/16.
+//! Timers are histograms already: counts and sums stay exact, each value is within 1/16.
 //! Invariant: what a metric has gained is counted once, however often and by whomever it is taken.
 //! Metrics must differ by the name that they get here.
 //! Never here: the server's own counters (`receive/intake.rs`, `status.rs`).

@@ -2,9 +2,9 @@
 //!
 //! Start: inputs, management port and page are bound before any thread runs, so that a taken port
 //! is an error of the start.
-//! End: receivers take what waits in their sockets, for a second at most. Then the last flush is
-//! made of it, a last snapshot is written, and backends deliver. Only the management port stays
-//! until the process ends (`manage.rs`).
+//! End: receivers take what waits in their sockets, for a second (but see `receive/streams.rs`).
+//! Then the last flush is made of it, a last snapshot is written, and backends deliver. Only the
+//! management port stays until the process ends (`manage.rs`).
 //! Never here: what threads share (`state.rs`), signals of the process.
 
 use std::sync::Arc;

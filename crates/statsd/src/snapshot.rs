@@ -1,14 +1,14 @@
 //! Keeps for the next start what an end would lose: gauges, and the interval that was not flushed.
 //!
-//! Once a second, if anything came, all gauges and sums are written aside, synced and renamed: the
-//! file is there whole or not at all. After slow writing it rests three times as long, but half a
-//! minute at most. Each snapshot carries the number of its interval, which grows over restarts.
-//! Before backends get a flush, its number is written in place into `NAME.flushed`, which works on
-//! a full disk as well.
+//! Once a second all gauges and sums are written aside, synced and renamed: the file is there whole
+//! or not at all. Nothing is written while no packet, name or interval comes. After slow writing it
+//! rests three times as long, but half a minute at most. Each snapshot carries the number of its
+//! interval, which grows over restarts. Before backends get a flush, its number is written in place
+//! into `NAME.flushed`, which works on a full disk as well.
 //! Invariant: the sums of an interval are taken over only if no backend got them, so no sample
-//! counts twice. If the number cannot be written, the snapshot is removed; if that fails too, there
-//! is an alarm. `kill -9` costs the samples since the last snapshot, or the flush that was on its
-//! way.
+//! counts twice. If the number cannot be written, the snapshot is removed; if that fails too, they
+//! may count twice. Either is an alarm until a snapshot is written again. `flushing.rs` keeps the
+//! order that this needs. `kill -9` costs the samples since the last snapshot, or one flush.
 //! A file that is no good snapshot is set aside as `NAME.refused`, logged and shown as an alarm.
 //! The server starts without it. Its bytes: `snapshot/format.rs`.
 

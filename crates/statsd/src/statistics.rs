@@ -6,8 +6,8 @@
 //! nothing.
 //! Bins count values without weights. Once values were too many to be kept, everything is weighed,
 //! and statistics by their order are within 1 %.
-//! Invariant: every number is finite; one that is not is left out. A timer without values has only
-//! `count` and `count_ps`, both 0.
+//! Invariant: every number is finite; one that is not is left out. `of` sorts kept values, on which
+//! `distribution.rs` relies. A timer without values has only `count` and `count_ps`, both 0.
 //! Never here: quantiles for Prometheus and OpenTelemetry (`distribution.rs`), how values are kept
 //! (`samples.rs`).
 

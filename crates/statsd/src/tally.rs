@@ -4,6 +4,7 @@
 //! What flushes, keeps a snapshot or answers commands looks at receivers through this.
 //! Invariant: all tables and the gauges are charged to the same bounds, except while `rebind` goes
 //! from one to the next.
+//! `show_self_names` has the names of the counters of `receive/intake.rs`.
 //! Never here: adding a sample (`table.rs`), taking them out (`flush.rs`).
 
 use std::sync::Arc;

@@ -6,7 +6,7 @@
 //! Text that is no number has no order to a number, so all its comparisons are false.
 //! Evaluation parses no names and compiles nothing. It allocates where a number is compared as
 //! text, and where a field has to be made up, such as `id`.
-//! Its depth is the tree's, which the parser bounds.
+//! Its depth is the tree's, which the parser bounds; each `Filter::and` adds one.
 
 use std::borrow::Cow;
 

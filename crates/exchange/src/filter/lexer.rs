@@ -2,9 +2,10 @@
 //!
 //! A number is taken with whatever letters follow it, and a keyword is a word like any other.
 //! `filter/parser.rs` decides what they mean.
-//! Invariant: the last token is `End`, and offsets rise. Quoted text is unescaped here.
-//! Refuses, with the offset and a hint: characters without a meaning (`&`, `|`, a single `=` or
-//! `!`) and text without its closing quote. The length of a filter is bounded by the parser.
+//! Invariant: the last token is `End`, and offsets rise. In `SIGNS` a longer sign must stand before
+//! its own beginning. Quoted text is unescaped here.
+//! Refuses, with the offset: characters without a meaning (`&`, `|`, a single `=` or `!`) and text
+//! without its closing quote. The length of a filter is bounded by the parser.
 
 use std::borrow::Cow;
 

@@ -1,11 +1,12 @@
 //! Parses a filter into a tree of conditions by recursive descent, checking names, types and
 //! patterns.
 //!
-//! The grammar stands in `filter.rs`. Types are checked by field. Decisions and cache results must
-//! exist, and `time` wants a time. Lengths of time want a unit, and numbers no quotes.
+//! The grammar stands in `filter.rs`. Literals are checked by field, patterns by none. Decisions
+//! and cache results in quotes must exist, and `time` wants a time. Lengths of time other than 0
+//! want a unit. `status`, bytes and `propensity` want no quotes; a new number must be added there.
 //! Bounds, each an error: 4096 bytes of text, 64 levels, 256 KiB for a compiled pattern.
-//! Invariant: the first problem ends parsing, with its column in characters and what would be
-//! right.
+//! Invariant: one problem ends parsing, with its column in characters. The text is split first, so
+//! a bad character is told before a wrong name that precedes it.
 //! Never here: which fields exist, which [`Resolve`] says; evaluation, which is in
 //! `filter/condition.rs`.
 

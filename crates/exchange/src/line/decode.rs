@@ -3,8 +3,8 @@
 //! Fields come in any order. Of a field that stands twice the last one wins. An unknown field or
 //! phase is skipped, by its brackets and strings alone. An unknown decision or cache result is an
 //! error, as is a number out of range.
-//! An absent `id` is 0, an absent `propensity` is NaN, and other absent fields are empty, 0 or
-//! `None`.
+//! An absent `id` is 0, an absent `propensity` is NaN, an absent `decision` is `generic`. Other
+//! absent fields are empty, 0 or `None`.
 //! Invariant: an error names a byte of the line; for a missing field it is the end. Text without
 //! escapes is borrowed. Recursion never follows the input.
 //! Names of fields are compared as written, so an escaped name is an unknown one.

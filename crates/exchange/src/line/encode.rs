@@ -1,10 +1,10 @@
 //! Writes an exchange as the journal's line, whole or brief; the format stands in `line.rs`.
 //!
-//! Invariant: what is appended is one JSON object and one line feed, at its end. It allocates
-//! nothing but what the buffer needs to grow, and cannot fail.
-//! A new field is written here, read in `line/decode.rs`, and described in `line.rs`. Its place
-//! among the others is fixed by how quotes are closed: each piece begins with the end of the one
-//! before it.
+//! Invariant: what is appended is one JSON object and one line feed, at its end. It cannot fail. It
+//! allocates what the buffer needs to grow, and a copy of an item id that has escapes.
+//! A new field is written here, read in `line/decode.rs`, and described in `line.rs`. Up to
+//! `status`, each piece begins with the closing quote of the one before it. From `client_ip` on,
+//! pieces close their own.
 //! Never here: shortening of addresses and hashing of users, which callers do before.
 
 use std::io::Write;

@@ -1,9 +1,9 @@
 //! Reads and writes what the encodings of all sketches share, and names what can be wrong with one.
 //!
-//! Shared are tag, version, whole numbers (LEB128 varints), and the check that nothing follows.
-//! Invariant: each number has one encoding; a longer one of the same number is an error. Reading
-//! past the end is an error, never a panic. Never here: what the numbers mean (`quantiles`,
-//! `uniques`).
+//! Shared are whole numbers (LEB128 varints), the checks of tag and version, and the check that
+//! nothing follows. Each sketch writes its own tag and version. Invariant: each number has one
+//! encoding; a longer one of the same number is an error. Reading past the end is an error, never a
+//! panic. Never here: what the numbers mean (`quantiles`, `uniques`).
 
 /// Bytes that are no sketch, or not the one that was wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]

@@ -4,9 +4,9 @@
 //! stands for the logarithm. It needs only additions and products of IEEE numbers, so every machine
 //! finds the same bin for a value. That costs 1 % more bins than `ln`. Positive and negative values
 //! have [`BINS_MAX`] bins each, which span 17 powers of ten. When there are more, the bins nearest
-//! to zero collapse into the lowest one kept (§2.2); the 1 % does not hold there. A value nearer to
-//! zero than 10⁻⁹ counts as zero. NaN and infinities are ignored. The smallest and the largest
-//! value are exact.
+//! to zero collapse into the lowest one kept (§2.2); the 1 % does not hold there. A value no
+//! farther from zero than 10⁻⁹ counts as zero. Counts stop at 2⁶⁴ − 1. NaN and infinities are
+//! ignored. The smallest and the largest value are exact.
 //!
 //! Encoding, version 1:
 //! - `D`, 1, the count of zeros;

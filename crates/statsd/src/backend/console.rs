@@ -1,9 +1,9 @@
 //! Prints each flush as JSON: to standard output, with the Perl flavour to standard error.
 //!
 //! statsd prints what Node's `util.inspect` makes of it; this is JSON with the same members, which
-//! scripts can read as well. Natively `notices` come on top.
+//! scripts can read as well. Natively `notices` is one more member, where there are any.
 //! Timers whose values were too many have statistics but no values here. Sets that became a sketch
-//! have no members.
+//! have an empty list.
 //! Also here: `shown` and `notice`, which `eval.rs` uses. A flush that cannot be printed is lost;
 //! there is no spool.
 

@@ -1,10 +1,10 @@
 //! Defines what a backend is made of: a form that it gives flushes, and a way to where they go.
 //!
 //! A flush goes out in parts. Each can be sent alone, in any later connection.
-//! Invariants, which every backend keeps: `Render` makes the same number of parts of a flush each
-//! time, because `worker.rs` renders again what it spools. An error of kind `InvalidData` says that
-//! a part will never be taken; any other error may pass. A `Transport` that `confirms` has
-//! delivered each part when `send` returns.
+//! Invariants, which backends keep: where the `Transport` `confirms`, `Render` makes the same parts
+//! of a flush in the same order each time. For `worker.rs` renders again what it spools, and skips
+//! those that arrived. An error of kind `InvalidData` says that a part will never be taken; any
+//! other error may pass. A `Transport` that `confirms` has delivered each part when `send` returns.
 //! Plain traits; `worker.rs` calls them.
 
 use std::io;

@@ -5,10 +5,11 @@
 //! page. Receivers do not know that lock; a request takes theirs only to read totals. The server's
 //! own figures are those of the moment, under `tidegate_statsd_`, where `series` lets no family of
 //! statsd begin.
+//! Rendering a flush adds it, so a spool (`BackendPlan::may_come_later`) would count twice. Bins
+//! are those of the start: a reload does not change them.
 //! Names that the references delete when idle keep their sums for five minutes.
 //! Sources: Prometheus' documentation ("Exposition formats", "Data model"), OpenMetrics 1.0.
-//! Never here: HTTP (`scrape`, on `chassis`), our own registry (`metrics`), a spool: nothing is
-//! sent.
+//! Never here: HTTP (`scrape`, on `chassis`), our own registry (`metrics`).
 
 mod names;
 mod scrape;

@@ -4,8 +4,8 @@
 //! parts that a backend did not take are written to disk and sent later, oldest first. New flushes
 //! then queue up behind them.
 //! Invariant: each flush that finds a running thread is delivered, spooled or counted as lost; the
-//! last flush waits for room. A part that is refused for good counts as lost, too. Delivered means
-//! that the transport took it.
+//! last flush waits for room. A flush of which a part is refused for good counts as lost, too. So
+//! does each part that leaves the spool undelivered. Delivered means that the transport took it.
 //! A thread or a spool that cannot be had is only logged; without its thread a backend takes
 //! nothing and counts nothing.
 //! Never here: forms and transports (`delivery.rs` and the files of each backend), files on disk

@@ -1,7 +1,8 @@
 //! Says which characters keys may have, cleans keys as statsd does, and holds the buffer for them.
 //!
 //! Invariant: bytes of `IN_KEY` are left alone by every flavour; the fast way of `line.rs` relies
-//! on it. Who makes one of them special must change that, too.
+//! on it. Who makes one of them special must change that, too. A byte that is added stays in keys
+//! of all flavours: `clean` and `perl.rs` read it.
 //! Never here: Perl's cleaning (`perl.rs`), tags (`native.rs`, `statsd.rs`).
 
 /// What every flavour leaves alone in a key.

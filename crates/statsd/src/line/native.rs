@@ -4,11 +4,12 @@
 //! section behind values is their type. What stands behind a `:` in a type or a rate is the next
 //! piece. A member of a set may hold `:`.
 //! Fields follow a type in any order: `@rate`, `#tag,tag:value`, `T` and a time, `c:`, `e:` and
-//! `card:`. Only the first two mean anything here.
+//! `card:`. Only the first two mean anything here; of several `#` the first counts.
 //! Tags become a part of the key, sorted and each once: `key;tag=value`, as Graphite writes them
 //! (its documentation, "Carbon"). A tag without value is `true`.
 //! Bad are control characters in keys and tags, unknown types, rates of 0 or below or above 1, and
-//! negative times. A gauge with a sign is changed, not set.
+//! negative times. A gauge with a sign is changed, not set. Also here: `write_tag_value`, for
+//! `self_metrics.rs`.
 
 use super::dogstatsd;
 use super::key::{KeyBuffer, clean};

@@ -7,7 +7,7 @@
 //! - gauges know no deltas, timers know no rates.
 //!
 //! Not kept: a rate of 0 makes the original die, and infinities and NaN would spoil a sum; here
-//! such lines are bad.
+//! such pieces are bad.
 
 use super::key::{IN_KEY, KeyBuffer};
 use super::rate::{rate_prefix, scaled};

@@ -4,8 +4,9 @@
 //! [`BadReason`], whose names are labels and words of the status, and the ways in which a gauge
 //! changes.
 //! Invariant: `CountingSink` counts every bad piece that it hands on. Its `pieces`, which both
-//! references use, hands on each piece once, as a sample or as bad. Natively a bad value counts
-//! alone; any other error ends its line, and counts once.
+//! references use, hands on each piece once, as a sample or as bad. Natively each value of a bad
+//! piece counts alone; a bad key, tag or rate field, or no type, ends its line and counts once. A
+//! new reason must stand in `ALL` at its own place: `table.rs` indexes its counts by it.
 //! Never here: which lines are bad (`native.rs`, `statsd.rs`, `perl.rs`), counting them
 //! (`table.rs`).
 

@@ -2,7 +2,9 @@
 //!
 //! A family begins with its `# TYPE`; samples belong to the last one if their names begin with its
 //! name. Lines that say nothing, or are malformed, are passed over; times behind values too.
-//! Plain data. Never here: fetching the page and what Munin makes of it (`munin.rs`).
+//! Plain data. Also here: statsd's own name of a family, from the help text that
+//! `backend/prometheus/series.rs` writes. Never here: fetching the page and what Munin makes of it
+//! (`munin.rs`).
 
 /// A page's families, in its order.
 #[derive(Debug, Default)]

@@ -1,10 +1,11 @@
 //! Reads datagrams and pieces of streams into the table of one receiver, and counts them.
 //!
 //! Invariant: a batch is read, and its packets, lines and bad lines are counted, under one lock of
-//! the table. The plan is looked at before each batch. Repeaters get every piece as it came, after
-//! the lock.
+//! the table. The plan is looked at before each batch. Repeaters are handed every piece as it came,
+//! after the lock.
 //! The server's own counters have the names of the references; Perl has no `metrics_received`.
-//! Never here: where bytes come from (`datagrams.rs`, `streams.rs`), what lines mean (`line.rs`).
+//! `tally.rs` (shown from the start) and `legacy.rs` (never idle) repeat these names. Never here:
+//! where bytes come from (`datagrams.rs`, `streams.rs`), what lines mean (`line.rs`).
 
 use std::sync::Arc;
 

@@ -7,7 +7,8 @@
 //!
 //! All that a client sent before it closed counts, even without a line feed at its end. When the
 //! server ends, what was sent by then is taken, for a second at most.
-//! A connection is read until it is empty, so one that never pauses keeps the others waiting.
+//! A connection is read until it is empty, so one that never pauses keeps the others, and that end,
+//! waiting.
 //! Never here: what lines mean (`intake.rs`, `line.rs`).
 
 use std::collections::HashMap;

@@ -7,7 +7,7 @@
 //!
 //! Invariant: no record is shown unless the checksum is right. What is wrong behind that is found
 //! on the way: whoever must not take over a part reads the file twice, as `snapshot.rs` does. A
-//! change of any type here is a new version.
+//! change of any type here, or of `Notice` (`line/dogstatsd.rs`), is a new version.
 //! Never here: what is kept and when (`snapshot.rs`).
 
 use std::borrow::Cow;

@@ -3,8 +3,9 @@
 //! Whatever is not a letter or digit of ASCII becomes `_`, and a leading digit gets one before it.
 //! Label names may not begin with `__`, which is Prometheus' own; `le` and `quantile` mean
 //! something else there and become `tag_le` and `tag_quantile`. Values of labels are only escaped.
-//! Invariant: labels come sorted and each once, so one set of tags has one text. Different names
-//! may become one; `series.rs` decides then.
+//! Invariant: labels come sorted and each once, so one set of tags has one text. Only values of a
+//! tag that is there twice keep their order. Different names may become one; `series.rs` decides
+//! then.
 
 use std::fmt::Write as _;
 

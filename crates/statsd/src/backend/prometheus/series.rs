@@ -5,11 +5,12 @@
 //! others the first is shown and the second refused. Two families whose samples would have one
 //! name: the first is shown, the second refused. Refused names are counted, and looked at again
 //! when one that is shown has gone.
-//! Counters and timers grow from flush to flush; sums below 0 are counted and not added. Gauges,
-//! sets and quantiles are those of the last flush.
+//! Counters and counts of timers grow from flush to flush; a counter's sum below 0 is counted and
+//! not added. Gauges, sets and quantiles are those of the last flush.
 //! Invariant: no two series of a page have one name and the same labels. A name goes with its
-//! flushes, or `keep` flushes later; if it comes again, it begins at 0.
-//! Never here: bounds (`budget.rs` has those of names), the text (`text.rs`).
+//! flushes (counters and timers `keep` flushes later); if it comes again, it begins at 0.
+//! Never here: bounds (`budget.rs` has those of names), the text (`text.rs`). `munin/page.rs` reads
+//! the help.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
