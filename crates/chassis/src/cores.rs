@@ -1,10 +1,10 @@
 //! Starts one thread per I/O core, each with a single-threaded runtime.
 //!
 //! Invariant: a task that `main` starts stays on its thread, so it needs no lock for its own state.
-//! A task must not block: it would stop every connection of its core. Threads are not pinned to
-//! processors. If one cannot be started, those before it go on, and the caller gets the error.
-//! `join` tells whether any panicked. Never here: blocking work (`WorkPool`), sockets (`listen`),
-//! how many cores there are (the binary).
+//! When `main` returns, its tasks are dropped. A task must not block: it would stop every
+//! connection of its core. Threads are not pinned to processors. If one cannot be started, those
+//! before it go on, and the caller gets the error. `join` tells whether any panicked. Never here:
+//! blocking work (`WorkPool`), sockets (`listen`), how many cores there are (the binary).
 
 use std::future::Future;
 use std::io;

@@ -1,9 +1,9 @@
 //! Carries every long-running role: listeners, HTTP, drain, admin endpoint, work pool.
 //!
 //! It also reads configuration documents and starts the I/O threads. A role implements
-//! [`http::Answer`], and `chassis` calls it once per request. Invariant: of the product crates,
-//! only this one serves HTTP; clients of HTTP are in `gateway::upstream` and `lab`. Never here:
-//! routes, caches, models, process signals, what a key of the configuration means.
+//! [`http::Answer`], and `chassis` calls `answer` once per request. Invariant: of the product
+//! crates, only this one serves HTTP. Never here: routes, caches, models, process signals, what a
+//! key of the configuration means.
 
 pub mod admin;
 pub mod config;

@@ -1,9 +1,9 @@
 //! Runs jobs that would block an I/O core on a fixed number of threads, in the order of arrival.
 //!
 //! Bound: at most `queue_max` jobs wait. The pool refuses the next one at once (`Full`), and the
-//! caller must shed it. Invariant: a job that panics does not end its thread; its caller gets
-//! `Broken`. A job runs to its end even if nobody waits for it any more. Never here: cancellation,
-//! priorities, timeouts.
+//! caller must shed it. Invariant: a job that panics does not end its thread; the caller of `run`
+//! gets `Broken`, that of `spawn` nothing. A job runs to its end even if nobody waits for it any
+//! more. Never here: cancellation, priorities, timeouts.
 
 use std::collections::VecDeque;
 use std::io;

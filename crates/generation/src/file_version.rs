@@ -1,7 +1,7 @@
 //! Identifies a file's content without reading it: device, inode, time of the last write, length.
 //!
-//! A replacement by rename changes the inode, an overwrite in place normally the time. `watched.rs`
-//! and `profiles` take equal versions as equal content.
+//! A replacement by rename changes the inode, an overwrite in place normally the time. Its users,
+//! such as `watched.rs` and `profiles`, take equal versions as equal content.
 //! Not noticed: a write that keeps the length, within one tick of the kernel's clock or with the
 //! time set back afterwards.
 //! Invariant: two versions are equal only if all four values are. Symbolic links are followed.

@@ -1,17 +1,17 @@
 //! Owns one watched file and the generation in use: load, swap, keep the last good, verify, roll
 //! back.
 //!
-//! Reading is wait-free. `poll` and `verify` are called by background threads, and each is
-//! serialised by its own lock. The state lock is never held during a load or a full check, so
+//! Reading is wait-free. `poll` and `verify` may be called from any thread; each is serialised by
+//! its own lock. `open` polls once. The state lock is never held during a load or a full check, so
 //! `status` waits for neither.
 //!
-//! Invariants: `current` is only ever replaced whole. New generations are numbered 1, 2, 3 and no
-//! number is given twice; a rollback brings an earlier one back. `verified` is the newest
+//! Invariants: `current` is only ever replaced whole. Each `Watched` numbers its generations 1, 2,
+//! 3 and gives no number twice; a rollback brings an earlier one back. `verified` is the newest
 //! generation whose full check passed. It stays in memory until a newer one passes, because a
 //! rollback returns to it.
-//! A refused file is tried again unchanged after 30 s, one that failed its full check is not while
-//! it stays in place. A file that changes during its load is refused, and so is one whose loader
-//! panics.
+//! A refused file is tried again unchanged after 30 s; `open_retrying` takes another time. One that
+//! failed its full check is not tried again while it stays in place. A file that changes during its
+//! load is refused, and so is one whose loader panics.
 //! Never here: how often files are looked at (`watcher.rs`), and what is loaded (`Load`).
 
 use std::any::Any;
@@ -38,7 +38,7 @@ const RETRY_AFTER: Duration = Duration::from_secs(30);
 pub struct Generation<T> {
     /// What the loader made of the file.
     pub value: T,
-    /// 1 for the first generation of this process, then rising.
+    /// 1 for the first generation of its [`Watched`], then rising.
     pub number: u64,
     /// When it was put to use, as a date for operators.
     pub loaded_at: SystemTime,

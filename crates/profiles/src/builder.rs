@@ -1,14 +1,13 @@
 //! Collects reads in memory and writes one profile file from them at the end.
 //!
 //! Only users with at least `items_min` distinct items within the window get a profile. The rest
-//! are better served by the generic answer. A read outside the window, or with an id that is empty
-//! or too long, is counted as skipped.
+//! are better served by the generic answer. A read before the window, with an empty id, or with an
+//! id or category that is too long, is counted as skipped. One from the future counts as read now.
 //! Invariant: reads may come in any order, and their order decides only ties and an item's category
 //! (`builder/catalogue.rs`). The file appears complete or not at all (`builder/unfinished.rs`).
-//! Memory, beside the ids themselves: 16 bytes for each pair of user and distinct item, up to twice
-//! that while a list grows. Each user and each item takes about 100 bytes more. A user's list is
-//! bounded by `history::USER_ITEMS_MAX`, so it takes 32 KB at most. The number of users and items
-//! is not bounded.
+//! Memory, beside the ids themselves: a user's list takes up to 64 bytes for each distinct item.
+//! That is 256 bytes below eight items, and 32 KiB at most (`history::USER_ITEMS_MAX`). Each user
+//! and each item takes about 100 bytes more. The number of users and items is not bounded.
 //! Never here: where reads come from, and whether a build is too small to replace the file
 //! (`rebuild.rs`).
 
@@ -136,7 +135,7 @@ impl Builder {
     ///
     /// # Errors
     /// When the directory cannot be written to, or another build of the same file is under way.
-    /// The file at `path` is then as it was.
+    /// The file at `path` is then as it was, unless only the last sync of its directory failed.
     pub fn finish(mut self, path: &Path) -> Result<BuildSummary, ProfilesError> {
         let unfinished = Unfinished::create(path)?;
         let (users, items) = (self.users.len() as u64, self.catalogue.items());

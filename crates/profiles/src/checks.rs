@@ -5,7 +5,7 @@
 //! 400 ms and is then left to the full check.
 //! The full check reads every page and row, compares our builder's checksum, and returns the keys
 //! as a filter. It ends early when a stop is asked. `bad_data` parses the data of every profile,
-//! for `tidegate profiles check`.
+//! for `tidegate profiles check` (by `inspect.rs`).
 //! Invariant: nothing here writes or decides what happens to a refused file. `file.rs` and
 //! `rebuild.rs` call the checks.
 //! Never here: whether the file is whole (`header.rs`), the layout (`schema.rs`), look-ups of

@@ -1,11 +1,12 @@
 //! Reads `[profiles]`: `Config` is the section as written, `Plan` the checked one with every
 //! default.
 //!
-//! `plan` reports every problem with its key and goes on. A value that is wrong becomes a stand-in,
-//! so a plan may be used only if nothing was reported. A `Plan` also makes the options of the file
-//! and of a build.
+//! `plan` reports every problem with its key and goes on. A value that is wrong stays or becomes a
+//! stand-in, so a plan may be used only if nothing was reported. A `Plan` also makes the options of
+//! the file and of a build.
 //! Invariant: relative paths are taken from the given root. Defaults stand here and in the doc
-//! comments of `Config`, which the printed reference shows; change both.
+//! comments of `Config`, which the printed reference shows; change both. `BuildOptions` and
+//! `FileOptions` have defaults of their own, too.
 //! Never here: whether the sink or the journal exists, which the binary's `config.rs` checks.
 
 use std::path::{Path, PathBuf};

@@ -1,7 +1,7 @@
 //! Lists why a profile file could not be read, was refused, or could not be built, by who must act.
 //!
-//! `Shrunk` and `Busy` are matched on by callers; the others are printed. What is wrong with one
-//! user's data is `ProfileError` in `profile.rs`.
+//! `Shrunk` is matched on by the binary, `Query` by `scheduler.rs`; the others are printed. What is
+//! wrong with one user's data is `ProfileError` in `profile.rs`.
 //! Invariant: a variant names the file, directory or query it is about, and never prints its own
 //! source.
 

@@ -2,13 +2,13 @@
 //!
 //! Hashes of 64 bits stand in an open table with linear probing (Knuth, TAOCP 3, 6.4), two thirds
 //! full: 12 bytes for each profile. A hash's slot and those that follow usually lie in one cache
-//! line or two. So a look-up among millions waits for memory once: half of what sorted hashes
-//! behind an index take. The table asks for huge pages, without which the look-up would first wait
-//! for a page table.
+//! line or two. So a look-up among millions waits for memory once: sorted hashes behind an index
+//! take twice that. The table asks for huge pages, without which the look-up would first wait for a
+//! page table.
 //! Invariant: a user with a profile is always found. One without is taken for one with a
 //! probability of n in 2^64, where n is the number of profiles. The hash is seeded at random for
 //! each file, so that such an id is hard to prepare; it is not cryptographic.
-//! `into_filter` returns None for more than 2^32 keys, and when the system gives no memory.
+//! `into_filter` returns None for 2^32 keys and more, and when the system gives no memory.
 //! Refuses: a binary fuse filter, which takes 1.1 bytes. It leaves users with a profile to SQLite,
 //! at 4 µs instead of 0.2 for each of their cached answers.
 

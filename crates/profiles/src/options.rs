@@ -1,7 +1,8 @@
 //! Holds how a profile file is read and what makes it fit, for `file.rs` and `checks.rs`.
 //!
-//! Plain data with defaults; `config.rs` fills it from `[profiles]` and checks the values. Nothing
-//! here depends on a build, whose options are `BuildOptions` in `builder.rs`.
+//! Plain data with defaults; `config.rs` fills it from `[profiles]` and checks the values. No key
+//! sets `schema` and `connections`, which keep their defaults. Nothing here depends on a build,
+//! whose options are `BuildOptions` in `builder.rs`.
 
 use crate::key::UserKey;
 use crate::schema::Schema;
@@ -20,7 +21,7 @@ pub struct FileOptions {
     /// A file that lost more than this share of the last good one's rows is refused; 0.5. Not
     /// applied when the last good one had fewer than 100.
     pub shrink_max: f64,
-    /// Threads that look up without meeting each other; two more than there are cores.
+    /// Threads that look up without meeting each other; two more than there are cores, at most 64.
     pub connections: usize,
 }
 

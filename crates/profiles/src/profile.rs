@@ -1,14 +1,14 @@
 //! Parses a user's profile from the file's `data` column, and holds what a model reads from it.
 //!
-//! The column is one JSON object. Every number in it becomes a feature under its dotted path. So
-//! `{"affinity":{"b":0.61},"reads":12,"age_days":3}` gives `affinity.b`, `reads` and `age_days`.
-//! Whoever builds the file may add numbers without a change here. `recent` at the top is the list
-//! of ids most recently read, newest first. Other lists, texts, booleans and nulls are skipped.
+//! The column is one JSON object. Every finite number outside lists becomes a feature under its
+//! dotted path. So `{"affinity":{"b":0.61},"reads":12,"age_days":3}` gives `affinity.b`, `reads`
+//! and `age_days`. `recent` at the top is the list of ids most recently read, newest first. All
+//! else is skipped.
 //! Invariant: bad input is an error and never a panic. Text that is no JSON object is an error, and
 //! so is a `recent` that is no list of texts and whole numbers. So are more than 64 KiB, and more
 //! than four levels of objects. The caller then takes the profile for empty (`file.rs`).
-//! Parsing is on the path of every personalised answer. Names and ids lie end to end in two
-//! buffers, so it costs few allocations.
+//! Every personalised answer parses. Names and ids lie end to end in two buffers, so it costs few
+//! allocations.
 //! Never here: how data is made (`builder/data.rs`).
 
 use std::fmt;

@@ -3,7 +3,8 @@
 //! A row stands for one read, or for all reads that a rollup counted under one key; both count
 //! once. Rows without user or item, or whose item is not UTF-8, are passed over. A time that cannot
 //! be read ends the build with an error. So does a first row without a column `user` or `item`.
-//! Without `time` a read is of now. Without `category` it has the category of the items file.
+//! Without `time`, or where it is NULL, a read is of now. Without a column `category` it has the
+//! category of the items file; NULL there means none.
 //! Invariant: the file stays as it was if `run` fails or a row is wrong. Rows are counted one after
 //! the other as they come; memory is as `Builder` says.
 //! Refuses: to know an engine; the caller runs the query. Whether the build replaces the file is
@@ -24,9 +25,9 @@ pub type TakeRow<'t> = dyn FnMut(&[String], &[Option<&[u8]>]) -> ControlFlow<()>
 /// Builds the file of `plan` from the rows that `run` hands over; users come keyed by `user_key`.
 ///
 /// The columns are `user`, `item`, `time` and `category`. A time is UTC as RFC 3339, as `2026-11-21
-/// 09:48:00`, as a date, or in seconds since the Unix epoch. A read without a time is of now, and
-/// without a category it has that of the items file. Rows without user or item, or with empty ones,
-/// are passed over.
+/// 09:48:00`, as a date, or in seconds since the Unix epoch. A read without a time is of now. Where
+/// there is no column `category`, a read has that of the items file. Rows without user or item, or
+/// with empty ones, are passed over.
 ///
 /// # Errors
 /// When `run` fails, rows are no reads, or the items file cannot be read. When the file cannot be

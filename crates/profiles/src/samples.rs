@@ -5,7 +5,7 @@
 //! that was cut or left holes.
 //! Invariant: at most 66 keys come back, the smallest and the largest among them. Only these two
 //! are picked if one is a number and the other a text. A key at either end that no id can equal
-//! comes back alone, as `Unfit`. An empty table gives none.
+//! comes back alone, as `Unfit`. A table without keys, or with NULL ones only, gives none.
 //! Never here: the look-ups and what a wrong one means.
 
 use rusqlite::types::{ToSqlOutput, ValueRef};

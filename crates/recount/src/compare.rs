@@ -6,8 +6,8 @@
 //! Invariant: each row is held against at most one count. A count that no row has met is a
 //! difference, unless it was passed over. Of all differences the first in the order of keys is put
 //! into words.
-//! A key that an engine has cut to its hash is known again if it had more than 100 bytes. A shorter
-//! one counts as different.
+//! A key that `sinks/sanitise.rs` has cut to a hash is known again if it had more than 100 bytes. A
+//! shorter one counts as different.
 //! Elsewhere: what a cell should be (`expected.rs`), sketches (`sketch.rs`), words (`shown.rs`).
 
 use std::collections::HashMap;

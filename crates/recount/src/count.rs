@@ -4,8 +4,8 @@
 //! their size. A quantile sketch is kept as all its numbers, a unique one as 64-bit hashes. The
 //! latest value is kept as hashes of all values of that time. Rows of single events are 128-bit
 //! hashes.
-//! So memory is an entry for each key, for each different value of a sketch, and for each row of a
-//! single event.
+//! So memory is an entry for each key, and for each different value of a sketch or of a latest
+//! time. Different rows of single events take one each.
 //! Also here: keys as they are cut by the delivery, and numbers as a column reads them. A line that
 //! lacks a number of the key is only counted in `without_key`.
 //! Refuses: to use the code of a window or a measure of `pipeline`; their definitions say what is

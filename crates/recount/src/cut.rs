@@ -2,7 +2,8 @@
 //!
 //! Also here: finding a time in brackets in a text.
 //! `None` means that the line is refused. A literal is not there, or a status or a number of bytes
-//! is none. Or a value outside quotes holds a time in brackets: that is the start of another line.
+//! is none. Or an address holds a space, or a user ` - `. Or a value outside quotes holds a time in
+//! brackets: that is the start of another line.
 //! Elsewhere: the formats (`formats.rs`, `plain.rs`), the meaning of names (`variable.rs`).
 
 use exchange::FieldName;

@@ -1,6 +1,7 @@
 //! Reads a line of each fixed format: `combined`, `common`, LTSV, JSON of others, our own journal.
 //!
-//! One function for each, which returns the texts of the line, or `None` when it is refused.
+//! One function for each, or for both of `combined` and `common`. It returns the texts of the line,
+//! or `None` when it is refused.
 //! Elsewhere: templates (`plain.rs`), cutting (`cut.rs`), JSON (`object.rs`), what a text becomes
 //! (`texts.rs`), names of variables (`variable.rs`). Labels of LTSV are here.
 

@@ -2,10 +2,11 @@
 //!
 //! Files may be packed by gzip or zstd. Also here: the segments of a journal.
 //! Invariant: every byte of the delivered part belongs to exactly one line. Of a line that is too
-//! long for the delivery (511 KiB) only the first 1,024 bytes come. Such a line, and one without a
-//! line feed, is not whole. A line of more than 1 GiB comes in parts of that size.
-//! A file that is shorter than what was delivered is no error: `each` returns how many bytes were
-//! there.
+//! long for the delivery (511 KiB, as in `pipeline/source/files/reader.rs`) only the first 1,024
+//! bytes come. Such a line, and one without a line feed, is not whole. A line of more than 1 GiB
+//! comes in parts of that size.
+//! A plain file that is shorter than what was delivered is no error: `each` returns how many bytes
+//! were there. A packed one that is cut off is an error.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};

@@ -3,8 +3,8 @@
 //! Also here: which parts of a log were delivered, how many bytes are gone, which refused lines are
 //! in quarantine, and which other machines deliver.
 //! Invariant: a log is counted up to the checkpoint that the sink's contents were handed over with.
-//! Files that change names while they are read are an error, [`RecountError::Rotated`]; a file
-//! without a name is looked for ten times, 20 ms apart.
+//! Files that change names while they are read are an error, [`RecountError::Rotated`], but for the
+//! journal's. A file without a name is looked for ten times, 20 ms apart.
 //! Elsewhere: taking the contents (the binary), finding files (`pipeline::FileSource`), reading
 //! lines (`lines.rs`, `plain.rs`).
 

@@ -1,8 +1,8 @@
 //! Checks whether a sketch that a sink holds is of exactly the values of its lines.
 //!
 //! Invariant: a sketch that passes answers within the documented error, and has the bytes of one
-//! made here of the same values. Unique counts may be off by five standard errors, quantiles by
-//! 1.01 %. An absent sketch passes only where no value came.
+//! made here of the same values. Unique counts may be off by five standard errors, the five
+//! quantiles asked for by 1.01 % or 1e-9. An absent sketch passes only where no value came.
 //! Both sketches are made by `metrics`: a mistake there shows only where it leaves the error.
 
 use metrics::{Quantiles, Uniques};

@@ -2,8 +2,8 @@
 //!
 //! Also here: parting a request line and a target, and how escapes are undone.
 //! Invariant: a field that the line leaves out is absent. Lines of our own journal have defaults
-//! instead: 0 for numbers, `none` for the cache, `generic` for the decision. `-` and the empty text
-//! mean absent in all other lines.
+//! instead: 0 for status, bytes and total time, `none` for the cache, `generic` for the decision.
+//! `-` and the empty text mean absent in all other lines.
 //! Elsewhere: which name is which field (`variable.rs`), finding the texts in a line (`formats.rs`,
 //! `cut.rs`).
 

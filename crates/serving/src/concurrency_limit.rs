@@ -1,7 +1,7 @@
 //! Limits how many requests of a model that predicts run at once on the pool, and how many wait.
 //!
-//! Invariant: at most `concurrency` requests run, also after a panic of one. Requests go to the
-//! pool in the order in which they came. A request that is never begun is answered: 429 where the
+//! Invariant: at most `concurrency` requests run, also after a panic of one. Requests that wait are
+//! taken in the order in which they came. A request that is never begun is answered: 429 where the
 //! queue is full, 503 where the pool is. One whose client has left is dropped unanswered.
 //! Bound: `queue_max` requests wait; the next one is refused with 429.
 //! Elsewhere: limits of models of texts (`texts/queue.rs`); rankings have none.

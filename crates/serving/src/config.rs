@@ -6,10 +6,12 @@
 //! | whose `file` is a directory, or has no extension | embeds texts |
 //! | any other | predicts from rows of numbers |
 //!
-//! Every key is optional in the type, so that all errors of a file can be reported at once; `plan`
-//! checks what is required. The doc comments are the reference manual.
-//! Invariant: a key that its kind does not have is an error, and so is a name given twice. Plans
-//! hold every default. A bound of 0 is an error, but for the keys whose comment says what it means.
+//! Every key is optional in the type, so that all errors can be reported at once; `plan` checks
+//! what is required. The doc comments are the reference manual.
+//! Invariant: a key that its kind does not have is an error, and so is a name given twice. So a new
+//! key stands in `RANKS`, `PREDICTS`, `WAITS` or `EMBEDS`. Models of texts lack the first two of
+//! `PREDICTS`. Plans hold every default. A bound of 0 is an error, but for the keys whose comment
+//! says what it means.
 //! Never here: reading a model's files. Only whether `file` is a directory is looked at.
 
 use std::collections::{BTreeMap, HashSet};

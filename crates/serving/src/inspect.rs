@@ -1,7 +1,7 @@
 //! Reads a model for `tidegate model inspect`, and ranks one body for `tidegate model score`.
 //!
 //! Also here: how a model is printed. Models, tables and directories of texts are told apart as in
-//! the server.
+//! the server, which takes any `file` without extension for a directory.
 //! Invariant: a file is read by the server's own readers, so what they refuse here they refuse
 //! there. The server may refuse more: golden inputs, candidate sets, its bounds of bodies. Texts
 //! are read in `f32` here, whatever the plan says.

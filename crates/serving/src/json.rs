@@ -6,8 +6,8 @@
 //! passing them through memory cost a third of the time of such a request.
 //!
 //! Invariant: an error names the byte at which reading could not go on. No bytes make it panic.
-//! Keys given twice are handed over twice; callers refuse them. `numbers` reads again from its
-//! start where an array holds more than numbers.
+//! Keys given twice are handed over twice; callers decide. `numbers` reads again from its start
+//! where an array holds more than numbers.
 //! Also here: writing a text as JSON, [`push_text`]. Elsewhere: arrays of numbers
 //! (`json/numbers.rs`), bodies of texts (serde, `text_body.rs`).
 

@@ -2,7 +2,7 @@
 //!
 //! `rank` (a body) and `recommend` (a `GET` route) read top to bottom: find the model, read what is
 //! asked, rank, write. Both work on the calling thread. `cost` and `body_cost` estimate beforehand
-//! whether that is too long for an I/O core; an unknown model costs nothing.
+//! whether that is too long for an I/O core; an unknown or unloaded model costs nothing.
 //! A profile is not the client's doing: what of it does not fit the model counts as absent.
 //!
 //! Invariant: `rank` and `recommend` see one generation from their first look to the last byte. A

@@ -11,7 +11,7 @@
 //!
 //! Invariant: each function has one status, and its text names the object and the reason, and the
 //! byte where there is one. At most ten models are named. Which function fits is the caller's
-//! choice.
+//! choice. Some callers make their own by `Refusal::new`.
 //! Errors for operators are in `error.rs`.
 
 use std::fmt::Display;

@@ -1,8 +1,8 @@
 //! Tells where models stand: the index for operators, and the names for clients of OpenAI's API.
 //!
 //! Plain data; each kind of model fills it. Invariant: in the index a model without a version has a
-//! reason: unloaded, the problem of its model file, or loading. `created` is 0 for a model that was
-//! never loaded.
+//! reason: unloaded, the problem of its model file, or loading. `created` is 0 while no generation
+//! is loaded.
 
 use std::time::UNIX_EPOCH;
 

@@ -6,7 +6,8 @@
 //! `nan`, `NaN` and `NA` are absent numbers.
 //!
 //! Invariant: the n-th line of the answer is the prediction of the n-th row, all outputs of the
-//! model one after the other. An error names the line; blocks before it were written.
+//! model one after the other. An error in a row names its line, one of scoring the line behind;
+//! blocks before it were written.
 //! Elsewhere: rows of a request (`oip/request.rs`).
 
 use std::io::{Read, Write};

@@ -7,8 +7,9 @@
 //! ```
 //!
 //! The original is Hugging Face's. Statuses are as there: 413 for too many texts or tokens, 422 for
-//! a body that does not fit, 429 where too many requests wait. What is no JSON is 400. The key
-//! `model` is ours: it names one of several; `/info` tells of the first.
+//! a body that does not fit, 429 where too many requests wait. What is no JSON is 400, and so are
+//! `dimensions` out of range. The key `model` is ours: it names one of several; `/info` tells of
+//! the first one that is not unloaded.
 //! Refuses: prompts by name, because settings for them are not read; cutting texts on the left.
 //! Elsewhere: the methods of these paths (`text_paths.rs`), embedding (`texts.rs`).
 

@@ -2,6 +2,7 @@
 //!
 //! Numbers of every type are held as doubles, so whole ones beyond 2⁵³ are rounded. Absent is NaN.
 //! Half floats in JSON are not rounded.
+//! A new type needs a row in `DATATYPES` and arms in `oip/reply.rs`, which writes others as FP64.
 //! Plain data: that values fit shape and type is checked in `oip/request.rs`, and made so in
 //! `predictor.rs`. Elsewhere: writing them (`oip/reply.rs`).
 

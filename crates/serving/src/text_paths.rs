@@ -3,7 +3,8 @@
 //! Invariant: a path has one method, GET for `/info` and POST for all others; the router checks it.
 //! `/info` and `/tokenize` are answered at once, all others by embedding. A path that is not listed
 //! never comes here.
-//! To add one: `PATHS`, an arm of `reply`, and `describe/openapi.json`.
+//! To add one: `PATHS`, an arm of `reply` (without one it is taken for OpenAI's), and
+//! `describe/openapi.json`.
 
 use std::sync::Arc;
 

@@ -1,8 +1,8 @@
 //! Reads the address of a server: `postgres://user:password@host:port/database?sslmode=require`.
 //!
 //! PostgreSQL, MySQL and ClickHouse use it. Host, user and database are required, the port has a
-//! default, and all are percent-decoded. Parameters: `sslmode`, `sslrootcert`, `connect_timeout`
-//! (10 s), `statement_timeout` (60 s).
+//! default. All but the port are percent-decoded. Parameters: `sslmode`, `sslrootcert`,
+//! `connect_timeout` (10 s), `statement_timeout` (60 s).
 //! Invariant: what stands before the last `@` is never shown, neither by `Display`, `Debug` nor
 //! [`UrlError`].
 //! Refuses: parameters that it does not know, so a typing error never becomes a default.

@@ -1,8 +1,8 @@
 //! Delivers into ClickHouse, which has no transactions, but forgets an insert that it has seen.
 //!
-//! Every insert carries an `insert_deduplication_token` of node, source, sequence and table. A
-//! batch is first written whole into `tidegate_batches`, by one insert. What that table then holds
-//! under the sequence is the batch, whichever process wrote it. It is applied: rows go into
+//! Every insert carries an `insert_deduplication_token` of node, source, sequence, table and part.
+//! A batch is first written whole into `tidegate_batches`, by one insert. What that table then
+//! holds under the sequence is the batch, whichever process wrote it. It is applied: rows go into
 //! `<name>_deltas`, last a row into `tidegate_checkpoints`. The next claim applies an interrupted
 //! batch again, with the same tokens. The view `<name>` merges the deltas.
 //!
@@ -11,7 +11,7 @@
 //! table.
 //! Refuses: servers without tokens, unless the address has `guarantee=at-least-once`; rows may then
 //! count twice.
-//! Elsewhere: tables and views (`clickhouse/schema.rs`), rows as JSON (`json.rs`).
+//! Elsewhere: tables of these fields, and views (`clickhouse/schema.rs`), rows as JSON (`json.rs`).
 
 mod http;
 mod schema;

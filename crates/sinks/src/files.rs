@@ -2,7 +2,7 @@
 //!
 //! A file cannot merge rows. It gets what each batch adds, and whoever reads it merges by key.
 //! `checkpoints.json` holds the checkpoints and the length of every file. Rows are appended and
-//! synced, then it is replaced by one rename, which is the commit.
+//! synced, then it is replaced by one rename: the commit. An unknown member in it is refused.
 //! Invariant: what lies behind the length that it names was not committed. It is cut off before the
 //! next rows are appended.
 //! Writers take turns by a lock on the file `lock`, which ends with its process. After 10 s of

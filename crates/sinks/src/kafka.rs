@@ -1,9 +1,10 @@
 //! Delivers into Kafka: a batch is one transaction of one message per row, and of the checkpoint.
 //!
 //! A message's topic is the prefix and the rollup's name. Its key is the row's key as a JSON array,
-//! its value the row's deltas as a JSON object (`json.rs`). Whoever reads `read_committed` and
-//! merges them has what a database would hold. Topics that are missing are made as the cluster has
-//! it by default; the checkpoint's, `tidegate_checkpoints`, is compacted and has one partition.
+//! if there is one, its value the row's deltas as a JSON object (`json.rs`). Whoever reads
+//! `read_committed` and merges them has what a database would hold. Topics that are missing are
+//! made as the cluster has it by default; the checkpoint's, `tidegate_checkpoints`, is compacted
+//! and has one partition.
 //!
 //! Invariant: only the latest process that claimed a node's source can commit. Its
 //! `transactional.id` fences the others off, and it knows the checkpoint that it follows. After a

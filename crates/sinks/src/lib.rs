@@ -7,9 +7,9 @@
 //! `sanitise` (values that a server takes).
 //! The feature `drivers` brings the drivers that take long to compile; `drivers` names them. The
 //! crate's public items are the same with and without it.
-//! Invariant: a batch counts once, however often it is delivered. SQL engines, Kafka and files
-//! commit rows and checkpoint at once. ClickHouse and MongoDB write the batch first, and the next
-//! claim finishes it; readers may see a part of it. Each module says its own bound.
+//! Invariant: a batch counts once, however often it is delivered (bounds: each module, above all
+//! `clickhouse`). SQL engines, Kafka and files commit rows and checkpoint at once. ClickHouse and
+//! MongoDB write the batch first, and the next claim finishes it; readers may see a part of it.
 //! Refuses: to decide what is delivered or when, and how often it is tried again (`pipeline`).
 
 #![cfg_attr(

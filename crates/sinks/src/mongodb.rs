@@ -4,8 +4,8 @@
 //! commits it by naming the batch. The update holds only where the checkpoint before it and the
 //! claim are those of this process. After that the batch is applied, document by document, and the
 //! checkpoint's document forgets it. The next claim applies again what a crash interrupts. Each
-//! document of a rollup has a member `tidegate`: the last sequence of each node and source that it
-//! has.
+//! document of a rollup with keys has a member `tidegate`: the last sequence of each node and
+//! source that it has.
 //!
 //! Invariant: a batch is applied if and only if the checkpoint says so, and whole by the next claim
 //! that succeeds. Until then readers may see some of its documents without the others.

@@ -2,8 +2,8 @@
 //!
 //! Also here: which engines run queries, and which `[[sink]]` the query of another section runs in.
 //! Values are texts but for blobs of SQLite, which are bytes.
-//! The engine is asked to change nothing. That guards against mistakes, not against hostile text: a
-//! text may undo the setting, and SQLite's `VACUUM INTO` makes another file.
+//! The engine is asked to change nothing. In servers that guards against mistakes, not against
+//! hostile text, which may undo the setting. In SQLite no text can (`sqlite/read_only.rs`).
 //! Refuses: engines that know no SQL (ClickHouse is not asked either), and limits to how long the
 //! engine may take: who asked can wait.
 

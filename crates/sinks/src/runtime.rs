@@ -2,7 +2,7 @@
 //!
 //! Work that takes longer than its limit is dropped, and is `Unreachable`: nobody knows how it
 //! ended. Also here: how often a batch is tried when the server ended it for another's sake,
-//! [`TRIES`].
+//! [`TRIES`]; `mongodb/apply.rs` uses it, too.
 //! One runtime belongs to one connection and runs on the calling thread.
 
 use std::future::Future;

@@ -5,8 +5,8 @@
 //! ages, deadlines and intervals.
 //! `SystemClock` asks the operating system. `ManualClock` stands still until it is moved, and its
 //! clones share one time. `unix_micros` is the wall clock without a trait.
-//! Invariant: the monotonic time of either clock never goes back. A wall clock before the epoch
-//! reads as 0.
+//! Invariant: the monotonic time of either clock never goes back. The system's wall clock reads as
+//! 0 before the epoch.
 //! Refuses: to wait, and calendar dates, which are in `calendar.rs`.
 
 use std::sync::Arc;

@@ -1,11 +1,12 @@
 //! Reads the body of a request as it arrives, whole or piece by piece.
 //!
 //! Invariant: it takes exactly the bytes that the framing announces, and none of the next request.
-//! If the client waits for it, the first read sends `100 Continue`. Bounds: `whole` fails with 413
-//! beyond the bytes that its caller allows. An announced length reserves at most 1 MiB of memory.
-//! If the role leaves bytes unread, up to `DRAIN_BYTES_MAX` are read and discarded; beyond that the
-//! connection closes. A broken body stays broken: each further read fails. Never here: what a body
-//! means, the timeout of a piece (`connection`), the chunks (`http1::chunked`).
+//! If the client waits for it, the first read that finds no bytes sends `100 Continue`. Bounds:
+//! `whole` fails with 413 beyond the bytes that its caller allows. An announced length reserves at
+//! most 1 MiB of memory. If the role leaves bytes unread, up to `DRAIN_BYTES_MAX` are read and
+//! discarded; beyond that, or if the client still waits, the connection closes. A malformed or
+//! truncated body stays so: each further read fails. Never here: what a body means, the timeout of
+//! a piece (`connection`), the chunks (`http1::chunked`).
 
 use std::ops::Range;
 

@@ -1,10 +1,10 @@
 //! Lends buffers to connections while they read or write, and keeps returned ones for reuse.
 //!
-//! Bound: a thread keeps at most `SPARE_MAX` buffers. It frees further ones, and those that grew
-//! beyond their usual size. Invariant: a lent buffer is empty, with no byte of another connection
-//! below `filled` or in `out`. What makes idle connections hold none is `io` (`fill` gives an empty
-//! buffer back) and `connection`. Never here: what the bytes mean, a bound on buffers in use
-//! (`Limits::connections_max`).
+//! Bound: a thread keeps at most `SPARE_MAX` buffers. It frees further ones, those whose `inbox`
+//! grew, and those with more than 64 KiB of `out`. Invariant: a lent buffer is empty, with no byte
+//! of another connection below `filled` or in `out`. What makes idle connections hold none is `io`
+//! (`fill` gives an empty buffer back) and `connection`. Never here: what the bytes mean, a bound
+//! on buffers in use (`Limits::connections_max`).
 
 use std::cell::RefCell;
 

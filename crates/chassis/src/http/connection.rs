@@ -3,13 +3,13 @@
 //! Invariants: a connection serves one request at a time. It parses the next head only after the
 //! reply is written and the body of the last request is read to its end. A malformed or ambiguous
 //! head gets one error reply, and the connection closes. A connection that became a tunnel carries
-//! no further request. A streamed body that is shorter or longer than announced closes the
-//! connection.
+//! no further request. A streamed body that ends early, or has a piece across its announced length,
+//! closes the connection; later pieces are not asked for.
 //!
 //! Here are also `Answer`, which roles implement, and `Connections`: the list of a core, its
-//! timeouts and its drain. After a last reply, up to 4 MiB from the client are discarded, so that
-//! it can read the reply. Never here: how a request is answered, the framing fields (`reply`),
-//! accepting (`listen`).
+//! timeouts and its drain. If the last request was not read to its end, up to 4 MiB more are
+//! discarded, so that the client can read the reply. Never here: how a request is answered, the
+//! framing fields (`reply`), accepting (`listen`).
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;

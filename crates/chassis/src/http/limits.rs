@@ -1,9 +1,9 @@
 //! Holds the bounds of the connections of one core, with their defaults.
 //!
 //! Invariant: plain data; the doc of each bound says what happens there. `connection` enforces the
-//! bytes of a head and the timeouts, which the sweep rounds up to a second or two. `listen`
-//! enforces `connections_max`. Never here: bounds of bodies (`body`, the roles), those that a user
-//! sets (`gateway::plan`).
+//! bytes of a head and the timeouts. It cuts timeouts to whole seconds, and its sweep adds up to
+//! one. `listen` enforces `connections_max`. Never here: bounds of bodies (`body`, the roles),
+//! those that a user sets (`gateway::plan`).
 
 use std::time::Duration;
 

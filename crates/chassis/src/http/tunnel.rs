@@ -2,10 +2,10 @@
 //!
 //! Either side may end its own direction. The tunnel ends when both have, on an error, or when the
 //! sweep of `connection` shuts it. That happens when no byte has passed for longer than its idle
-//! timeout, counted in whole seconds. Bound: a direction holds a buffer only while it has bytes to
-//! pass on, and reads no more meanwhile. Invariant: the bytes behind the client's request go first;
-//! no byte is lost or changed before the end. Never here: who the far side is, and that it has
-//! switched before the 101 goes out (`gateway`).
+//! timeout, in whole seconds; in a drain that is one second. Bound: a direction holds a buffer only
+//! while it has bytes to pass on, and reads no more meanwhile. Invariant: the bytes behind the
+//! client's request go first; no byte is lost or changed before the end. Never here: who the far
+//! side is, and that it has switched before the 101 goes out (`gateway`).
 
 use std::cell::Cell;
 use std::future::poll_fn;

@@ -1,8 +1,8 @@
 //! Numbers the items and categories that users have read, while profiles are built.
 //!
-//! Ids and names are stored once and numbered from 0, in the order in which they come. An item's
-//! category is the one that its last added read named, even an empty one, whatever the time of that
-//! read.
+//! Ids and names are numbered from 0, in the order in which they come, and stored twice: by name
+//! and by number. An item's category is the one that its last added read named, even an empty one,
+//! whatever the time of that read.
 //! Invariant: numbers are never reused, so a history may keep them. More than 2^32 names panic.
 //! `ITEM_BYTES_MAX` stands here and is enforced by `Builder::add`.
 

@@ -11,8 +11,9 @@
 //! The table keeps its row numbers. Without them its rows, of hundreds of bytes each, would stand
 //! in the tree of the keys and make it deep. With them, asking whether a key exists reads the index
 //! alone. The caller hands keys over in their order, which fills both trees from left to right.
-//! Invariant: the checksum in `meta` is over the rows in the order of their numbers. Nothing is
-//! durable here: `builder/unfinished.rs` syncs the file.
+//! Invariant: the checksum in `meta` is over the rows in the order of their numbers, as `checks.rs`
+//! computes it again. `meta.rs` reads the keys of `meta` by name. Nothing is durable here:
+//! `builder/unfinished.rs` syncs the file.
 
 use std::path::Path;
 use std::time::Duration;

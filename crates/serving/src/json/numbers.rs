@@ -5,8 +5,8 @@
 //! that is too large is infinite, and callers refuse it.
 //!
 //! Invariant: what is accepted is an array of JSON numbers, and nothing else. `None` is no refusal:
-//! `json.rs` then reads the array element by element, and takes back what was appended here.
-//! Exponents of more than nine digits, and arrays beyond the limit, are `None` too.
+//! `json.rs` takes back what was appended here, and its caller reads element by element. Exponents
+//! of more than nine digits, and arrays beyond the limit, are `None` too.
 //! Source: Clinger, "How to read floating point numbers accurately", 1990.
 
 /// Powers of ten that a double holds exactly.

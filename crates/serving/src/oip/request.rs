@@ -2,10 +2,10 @@
 //!
 //! `data` may be flat, or nested as its shape is; null is an absent number, NaN. Where `data`
 //! stands before the shape and data type, it is passed over and read once those are known. Unknown
-//! keys are ignored, because the protocol's clients send some. `inputs` given twice is 400; no
-//! other key given twice is refused.
+//! keys are ignored: clients send some. `inputs` given twice is 400; no other key given twice is
+//! refused.
 //! Also here: which outputs are wanted, a request's key for `answer_cache.rs`, and how inputs
-//! become the rows or texts of a model.
+//! become the rows or texts of a model. What changes an answer must go into the key.
 //!
 //! Invariant: memory is taken for what is there, never for what a shape promises. A tensor has as
 //! many values as its shape, at most 2²⁸ in 8 dimensions. Numbers of JSON fit their data type;

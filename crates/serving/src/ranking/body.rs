@@ -14,11 +14,12 @@
 //! | `limit` | items at most; 0 gives an empty list |
 //! | `explain` | whether each item says what its score is made of |
 //!
-//! Every key is optional, and null is the same as absent. Unknown keys and keys given twice are
-//! 400. More ids in a list than `candidates_max` are 413. An id is a text, or a number taken as it
-//! is written. A candidate listed twice is ranked once. One that no item has is reported in
-//! `unknown`, as often as it is listed. Nested features are flattened with dots. Names that the
-//! model does not read are ignored. What it reads and is not there takes the model's `missing`.
+//! Every key is optional, and null is the same as absent. Keys beside these, and these given twice,
+//! are 400; features given twice are not. More ids in a list than `candidates_max` are 413. An id
+//! is a text, or a number taken as it is written. A candidate listed twice is ranked once. One that
+//! no item has is reported in `unknown`, as often as it is listed. Nested features are flattened
+//! with dots. Names that the model does not read are ignored. What it reads and is not there takes
+//! the model's `missing`.
 //!
 //! Invariant: the body is read in one pass, whatever the order of its keys.
 //! Elsewhere: the memory that it writes to (`ranking/scratch.rs`), what a feature may be

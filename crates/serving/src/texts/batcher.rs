@@ -6,8 +6,8 @@
 //!
 //! Invariant: every text of a batch gets its vector or a refusal, also where the model fails or
 //! panics. Then each text is embedded alone, so one that the model cannot do fails alone.
-//! Answers of 256 rows and more are written by jobs of their own. Elsewhere: which texts go
-//! together (`texts/queue.rs`).
+//! Answers of 256 rows and more are written by jobs of their own, or here where the pool is full.
+//! Elsewhere: which texts go together (`texts/queue.rs`).
 
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};

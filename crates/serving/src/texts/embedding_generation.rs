@@ -2,8 +2,9 @@
 //!
 //! The file with the weights is watched, and is to be put in place last. The others are read with
 //! it.
-//! Invariant: what is returned has passed its check, and the files beside the weights did not
-//! change while they were read. `generation::Watched` sees to the weights.
+//! Invariant: what is returned has passed its check, and the files of `BESIDE` did not change while
+//! they were read. Further files that `models::Embedder` reads, such as `tokenizer_config.json`,
+//! are not compared. `generation::Watched` sees to the weights.
 //! Also here: what the cache knows of a text. Where texts may not be cut, one that may have been
 //! cut counts as unknown.
 

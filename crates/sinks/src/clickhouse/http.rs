@@ -18,7 +18,7 @@ use crate::attempt::AttemptError;
 
 /// Bytes of an answer that are read: checkpoints, or one batch.
 const ANSWER_MAX: u64 = 1 << 30;
-/// Bytes of an error that are shown.
+/// Characters of an error that are kept.
 const SHOWN: usize = 400;
 
 /// How statements reach a server.

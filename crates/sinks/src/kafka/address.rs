@@ -2,7 +2,8 @@
 //!
 //! Nothing is decoded. The prefix may be empty; its characters are those of a topic's name.
 //! librdkafka checks the properties when the address is read.
-//! Refuses: the properties in `OURS`, since delivery exactly once depends on them.
+//! Refuses: the properties in `OURS`, since this code sets them, or delivery exactly once depends
+//! on them.
 
 use std::fmt;
 

@@ -1,8 +1,8 @@
 //! Writes a batch as documents that say by themselves what is to be done with each row.
 //!
-//! Invariant: applying them needs no configuration, which may have changed by then. A document has
-//! at most 400 rows, to stay below MongoDB's 16 MB; larger rows than expected are the server's
-//! refusal.
+//! Invariant: applying them needs no configuration, which may have changed by then. `apply.rs`
+//! reads the members by name, also those that an older version wrote. A document has at most 400
+//! rows, to stay below MongoDB's 16 MB; larger rows than expected are the server's refusal.
 //! Times are cut to milliseconds, text that is no UTF-8 gets U+FFFD, absent values and means are
 //! left out. Also here: the number of an attempt, drawn at random, and the name of a node's source
 //! as a member.

@@ -3,8 +3,8 @@
 //! Invariant: a session is strict, in UTC, and reads what is committed. So a value that does not
 //! fit is an error, and writers of other keys are not held up by locks on gaps. `prefer` encrypts
 //! without a look at certificates, and goes on in plain text where the server has no TLS.
-//! Connecting takes at most `connect_timeout`. Deadlocks are `Retry`; bad data, rights and missing
-//! tables `Refused`; all else `Unreachable`.
+//! Connecting takes at most `connect_timeout`. Deadlocks and outdated snapshots are `Retry`; bad
+//! data, rights and missing tables `Refused`; all else `Unreachable`.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,6 +1,7 @@
 //! Says what MariaDB and MySQL write differently in SQL, and how many rows go into one statement.
 //!
-//! Plain data; `sql.rs` writes the statements with it. Sums stop at the bounds of `sanitise.rs`.
+//! Plain data; `sql.rs` writes the statements with it. Sums stop at the bounds of `sanitise.rs`,
+//! which `recount` knows, too (`expected.rs`).
 
 use pipeline::Kind;
 

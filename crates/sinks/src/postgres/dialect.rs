@@ -1,6 +1,7 @@
 //! Says what PostgreSQL writes differently in SQL, and names the column of row numbers in twins.
 //!
-//! Plain data; `sql.rs` writes the statements with it. Sums stop at the bounds of `sanitise.rs`.
+//! Plain data; `sql.rs` writes the statements with it. Sums stop at the bounds of `sanitise.rs`,
+//! which `recount` knows, too (`expected.rs`).
 
 use pipeline::Kind;
 

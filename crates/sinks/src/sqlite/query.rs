@@ -1,7 +1,8 @@
 //! Reads from a SQLite sink: a rollup, single events, or the answer to any SQL text.
 //!
 //! The rows of a rollup are merged over nodes and keys. Each column has its role: sum, least,
-//! largest, last, mean, or sketch (`functions`). The whole answer is kept in memory.
+//! largest, last, mean, or sketch (`functions`). Sketches are matched with the rollup's by
+//! position. The whole answer is kept in memory.
 //! [`copy`] makes a file of the whole database.
 //! Invariant: no text changes anything, because `read_only` opens the database. Never here: other
 //! engines, whose rows are copied into a SQLite file and read from there.
