@@ -88,20 +88,24 @@ impl Durable {
         promises: impl Iterator<Item = (u64, Arc<Promise>)>,
     ) {
         let mut state = self.state.lock();
+        // The syncer may wait for a segment that it has not given up.
+        let mut first = state.waiting_since.is_none();
         match state.files.back_mut() {
             Some(last) if last.start == written.start && !last.sealed => last.end = written.end,
-            _ => state.files.push_back(Unsynced {
-                file: written.file.clone(),
-                start: written.start,
-                end: written.end,
-                synced: written.start,
-                sealed: false,
-                named: false,
-                given_up: false,
-            }),
+            _ => {
+                first = true;
+                state.files.push_back(Unsynced {
+                    file: written.file.clone(),
+                    start: written.start,
+                    end: written.end,
+                    synced: written.start,
+                    sealed: false,
+                    named: false,
+                    given_up: false,
+                });
+            }
         }
         state.promises.extend(promises);
-        let first = state.waiting_since.is_none();
         state.waiting_since.get_or_insert_with(Instant::now);
         if first || self.sync == Sync::Always {
             self.changed.notify_one();
@@ -161,9 +165,7 @@ impl Durable {
             file.named = true;
         }
         state.synced = job.end;
-        let behind = state.files.iter().any(|file| !file.given_up && file.synced < file.end);
-        // What was written while the sync ran has waited since it began, at most.
-        state.waiting_since = behind.then_some(job.began);
+        state.wait_again(job);
         let settled = state.promises_up_to(job.end);
         drop(state);
         for (end, promise) in settled {
@@ -179,6 +181,7 @@ impl Durable {
             file.given_up = true;
             file.end
         });
+        state.wait_again(job);
         let settled = state.promises_up_to(end);
         drop(state);
         for (_, promise) in settled {
@@ -205,6 +208,12 @@ impl Durable {
 impl State {
     fn find(&mut self, start: u64) -> Option<&mut Unsynced> {
         self.files.iter_mut().find(|file| file.start == start)
+    }
+
+    /// What was written while the job ran has waited since it began, at most.
+    fn wait_again(&mut self, job: &SyncJob) {
+        let behind = self.files.iter().any(|file| !file.given_up && file.synced < file.end);
+        self.waiting_since = behind.then_some(job.began);
     }
 
     fn forget_finished(&mut self) {

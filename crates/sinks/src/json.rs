@@ -3,8 +3,9 @@
 //! Objects leave out absent values and means; a key has `null` for what is absent. The caller says
 //! how times are written. Invalid bytes of text become U+FFFD, bytes are hexadecimal, numbers that
 //! are not finite are `null`.
-//! Invariant: an object is one line. Elsewhere: lines of files, which name every column
-//! (`files/encode.rs`).
+//! Invariant: an object is one line. A key is always written in the same bytes: it is the `_id` of
+//! stored documents (MongoDB) and the key of messages (Kafka). Elsewhere: lines of files, which
+//! name every column (`files/encode.rs`).
 
 use std::io::Write;
 

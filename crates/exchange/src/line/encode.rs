@@ -2,9 +2,10 @@
 //!
 //! Invariant: what is appended is one JSON object and one line feed, at its end. It cannot fail. It
 //! allocates what the buffer needs to grow, and a copy of an item id that has escapes.
-//! A new field is written here, read in `line/decode.rs`, and described in `line.rs`. Up to
-//! `status`, each piece begins with the closing quote of the one before it. From `client_ip` on,
-//! pieces close their own.
+//! A new field is written here, read in `line/decode.rs`, and described in `line.rs`. Crates
+//! `pipeline` (`decode`) and `recount` read lines by themselves, and must learn it too.
+//! Up to `status`, each piece begins with the closing quote of the text before it. Numbers have
+//! none to close. From `client_ip` on, each piece closes its own quotes, braces and brackets.
 //! Never here: shortening of addresses and hashing of users, which callers do before.
 
 use std::io::Write;

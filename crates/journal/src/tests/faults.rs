@@ -159,3 +159,21 @@ fn garbage_beside_the_segments_costs_nothing() {
         assert_eq!(read_all(&dir(), shared(&disk)), ["whole"]);
     }
 }
+
+/// With `Sync::Interval` nobody waits for a line, so only the syncer finds the fresh segment.
+#[test]
+fn lines_after_a_failed_sync_are_synced_although_nobody_waits_for_them() {
+    let disk = FaultyDisk::new(1);
+    let interval = Sync::Interval(Duration::from_millis(1));
+    let journal =
+        Journal::open(Options { sync: interval, ..options(&disk) }, shared(&disk)).unwrap();
+    disk.hold_syncs();
+    put(&journal.lane(), "lost");
+    until(&journal, "the line is written", |stats| stats.offset == 5);
+    disk.fail_next_sync();
+    disk.release_syncs();
+    until(&journal, "the segment is given up", |stats| stats.sync_failures == 1);
+    until(&journal, "nothing waits", |stats| stats.unsynced_age.is_zero());
+    put(&journal.lane(), "kept");
+    until(&journal, "the line is durable", |stats| stats.synced == 10);
+}

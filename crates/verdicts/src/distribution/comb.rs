@@ -1,4 +1,4 @@
-//! Searches one sample for a linear comb: candidates, teeth, null, the other half, the fit.
+//! Searches one sample for a linear comb: candidates, teeth, fit, ramps, null, the other half.
 //!
 //! Each stage can end the search with `None`. `spectrum.rs` proposes spacings, `teeth.rs` scores
 //! them, `fit.rs` fits the line, `backlog.rs` refuses ramps. `null.rs` draws smooth samples for
@@ -8,7 +8,8 @@
 //! more values than the frame has bins are searched and drawn bin by bin.
 //!
 //! `p` is that of this search; `distribution.rs` multiplies it by the number of searches. Combs
-//! that double are in `geometric.rs`.
+//! that double are in `geometric.rs`, which shares `CONFIRMED_MAX`. After a change of method or
+//! constants, `calibration` counts the tables of `docs/lab/trust.md` again.
 
 use super::backlog;
 use super::fit::{self, CombLine};
