@@ -49,7 +49,6 @@ impl Answer for Role {
         let edge = &self.0;
         let mut trace = edge.begin();
         if let Err(refusal) = handle(edge, head, body, reply, &mut trace).await {
-            trace.refusal = Some(refusal.name());
             if matches!(refusal, Refusal::Overloaded(_)) {
                 edge.gateway.metrics.shed.add(1);
             }

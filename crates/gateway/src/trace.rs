@@ -37,16 +37,12 @@ pub struct Trace {
     pub cache: CacheResult,
     /// The user id; empty if there is none.
     pub user: UserId,
-    /// The upstream that was asked, by index.
-    pub upstream: Option<usize>,
     /// The id of the ranking that made the response.
     pub ranked_by: Option<u128>,
     /// The impression, if this exchange made the ranking.
     pub shown: Option<Arc<Impression<'static>>>,
     /// Whether it was recorded before the reply was sent.
     pub recorded: bool,
-    /// The reason why the gateway refused the request.
-    pub refusal: Option<&'static str>,
 }
 
 impl Trace {
@@ -63,11 +59,9 @@ impl Trace {
             decision: Decision::Generic,
             cache: CacheResult::None,
             user: UserId::new(),
-            upstream: None,
             ranked_by: None,
             shown: None,
             recorded: false,
-            refusal: None,
         }
     }
 
