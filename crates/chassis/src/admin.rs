@@ -2,11 +2,14 @@
 //!
 //! Invariants: if a token is configured, every request must send it. Without a token, the client
 //! must be on loopback, and `Host` must be a loopback name or address, which defeats DNS rebinding.
-//! Requests that a web page of another origin makes (`Origin`, `Sec-Fetch-Site`) are then refused
-//! too. An action reaches the function of `audit` before it runs; if none was set, it runs
-//! unrecorded. Bound: a body of 1 MiB, then 413. Further refusals: 400 (a broken body), 401, 403,
-//! 404, 405, and 500 if a long handler panics. A handler that may take long must be registered as
-//! `long_page` or `long_action`. Never here: what a page or an action does (the binary), TLS.
+//! Without a token, requests from a web page of another origin (`Origin`, `Sec-Fetch-Site`) are
+//! refused too. docs/operating/security.md promises this gate. An action reaches the function of
+//! `audit` before it runs; if none was set, it runs unrecorded. If two registered paths match, the
+//! first with the method of the request wins. A handler that may take long must be registered as
+//! `long_page` or `long_action`. Bound: a body of 1 MiB, then 413. Further refusals: 400 (a broken
+//! body), 401, 403, 404, 405, and 500 if a long handler panics. `ask_admin` of the binary reads
+//! their statuses and their JSON. Never here: what a page or an action does
+//! (`tidegate/src/admin.rs` registers all), TLS.
 
 use std::rc::Rc;
 use std::sync::Arc;

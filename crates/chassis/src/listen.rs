@@ -1,11 +1,12 @@
 //! Binds listening sockets, one per core on one port (`SO_REUSEPORT`), and accepts connections.
 //!
 //! Invariant: a connection stays on the core that accepted it. Binding fails if a process listens
-//! on the address already. Bound: a core refuses connections beyond `connections_max` with 503 and
-//! tells the role, which may count them (`Answer::refused`). When the drain begins it stops
-//! accepting, and returns when all connections are closed or the deadline has passed. A failed
-//! accept is logged and tried again after 50 ms. It also runs the sweep of timeouts, once a second.
-//! Never here: HTTP, but for that 503.
+//! on the address already. Bound: beyond `connections_max`, a core tells the role
+//! (`Answer::refused`) and then answers with the bytes of `TOO_MANY`, a 503. In this order a metric
+//! counts the connection before its client knows (docs/decisions/gateway.md). When the drain begins
+//! it stops accepting, and returns when all connections are closed or the deadline has passed. A
+//! failed accept is logged and tried again after 50 ms. It also runs the sweep of timeouts, once a
+//! second. Never here: HTTP, but for that 503.
 
 use std::io;
 use std::net::SocketAddr;

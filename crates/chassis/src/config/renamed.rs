@@ -1,8 +1,10 @@
 //! Lists keys that have been renamed, and keys of gunicorn that have another name here.
 //!
-//! Invariant: a new name is given only if the same table knows it. So `idle` may stand for one key
-//! here and be unknown there. Nothing is accepted in place of the new name: `wording` only says it
-//! in the error. Add a row for each key that is renamed. Never here: renamed sections, values,
+//! Invariant: a new name is given only if the table with the unknown key knows that name. So an old
+//! name may have a row for each of its meanings, and other tables ignore these rows. Nothing is
+//! accepted in place of the new name: `wording` only says it in the error. A key that is renamed
+//! needs a row here, and a line in the test of old keys (`tidegate/tests/it/configuration.rs`).
+//! `xtask/tidy/words.txt` keeps an old name from coming back. Never here: renamed sections, values,
 //! metric labels.
 
 /// Old names, each with the new one. An old name that meant several things is there for each.

@@ -1,10 +1,13 @@
 //! Knows which keys are lengths of time, shares or sizes, and how such a value is written.
 //!
 //! serde only knows that their values are text. So `ttl = 60` would be answered by "expected text",
-//! which leads to `ttl = "60"` and the next error.
-//! Invariant: a form is given for a key of the tables below, and for one whose name ends in
-//! `timeout`, `bytes`, `bytes_max` or `bytes_min`. Any other gets none. The form fits its reader.
-//! Never here: reading the values (`stdx`), and whether they are in bounds.
+//! which leads to `ttl = "60"` and the next error. Invariant: a form is given for a key of the
+//! tables below, and for one whose name ends in `timeout`, `bytes`, `bytes_max` or `bytes_min`.
+//! Other keys get none. The tables hold for the sections of all crates, by the last part of a key.
+//! A new key for a length of time or a share, in any crate, needs a row here, unless its name ends
+//! as above. A name with two meanings, such as `window`, is compared as the whole dotted key. The
+//! form must be one that the reader of the key accepts. Never here: reading the values (`stdx`),
+//! and whether they are in bounds.
 
 /// Keys that are lengths of time, beside those that end in `timeout`.
 const SPANS: [&str; 15] = [

@@ -3,13 +3,14 @@
 //! Invariants: a connection serves one request at a time. It parses the next head only after the
 //! reply is written and the body of the last request is read to its end. A malformed or ambiguous
 //! head gets one error reply, and the connection closes. A connection that became a tunnel carries
-//! no further request. A streamed body that ends early, or has a piece across its announced length,
-//! closes the connection; later pieces are not asked for.
+//! no further request. A streamed body that ends early or exceeds its announced length closes the
+//! connection.
 //!
-//! Here are also `Answer`, which roles implement, and `Connections`: the list of a core, its
-//! timeouts and its drain. If the last request was not read to its end, up to 4 MiB more are
-//! discarded, so that the client can read the reply. Never here: how a request is answered, the
-//! framing fields (`reply`), accepting (`listen`).
+//! Here are also `Connections` (the list of a core, its timeouts, its drain) and `Answer`. The
+//! gateway, `admin` and the scrape page of statsd implement `Answer`. If the last request was not
+//! read to its end, up to 4 MiB more are discarded, so that the client can read the reply. Status 0
+//! in `Sent` means that the client left before the reply: the journal and the metrics show it.
+//! Never here: how a request is answered, the framing fields (`reply`), accepting (`listen`).
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
