@@ -6,8 +6,9 @@
 //! no coding, unless a user followed a link. So sizes reveal nothing (BREACH). A request with
 //! `no-transform` gets none either. [`add_vary`] names `Accept-Encoding` in `Vary` (RFC 9110
 //! §12.5.5); callers call it whenever a response may be encoded. Nothing is ever decompressed.
-//! Never here: encoding and its tags (`cache::encodings` for stored responses, `reply::streaming`
-//! for others), weights (`http1::accept`).
+//! These rules and defaults also stand in docs/operating/compression.md and in the doc comments of
+//! `config` (`compress`, `CompressRules`). Never here: encoding and its tags (`cache::encodings`
+//! for stored responses, `reply::streaming` for others), weights (`http1::accept`).
 
 use exchange::Decision;
 use http1::Head;

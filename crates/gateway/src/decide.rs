@@ -1,11 +1,12 @@
-//! Decides whether a user gets a personalised response, and reads the user's id for it.
+//! Decides whether a user gets a personalised response, and writes the user's id into the trace.
 //!
 //! Users without an id, without a profile, or outside the rollout get the generic response, which
-//! the cache can answer for all. Invariant: any failure means the generic response: a profile that
-//! cannot be looked up is a `Fallback`, two ids or a long one `NoProfile`. Collection routes read
-//! the id, and stay generic. It asks for the profile, and in the mode `dice` draws anew; else it is
-//! pure. Never here: the rollout's shares (`rollout`), where the id is (`user`), the personalised
-//! response (`request`).
+//! the cache can answer for all. Invariant: any failure means the generic response. A profile that
+//! cannot be looked up is a `Fallback`; two different ids or a long one are `NoProfile`. On a
+//! collection route a user with an acceptable id is `Generic`, and the id is still written: it goes
+//! into the record. It asks for the profile, and in the mode `dice` draws anew; else it is pure.
+//! docs/operating/status.md explains each decision to operators. Never here: the rollout's shares
+//! (`rollout`), where the id is (`user`), the personalised response (`request`).
 
 use exchange::Decision;
 use http1::Head;

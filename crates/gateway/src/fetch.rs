@@ -1,15 +1,16 @@
 //! Runs a fetch from the disk, an origin or a model, and decides what its result means for others.
 //!
 //! A fetch that others may wait for runs in a separate task, so it outlives a client that leaves. A
-//! fetch for one request alone runs in the task of that request, and ends with it. Invariant: a
-//! fetch that may be stored has its result within the `lease` of its route, and its flight ends
-//! with it. A private fetch waits for its head as long; connecting may add `connect_timeout`,
-//! reading ahead from a worker a second. Its body may come later: each piece has the upstream's
-//! `piece_timeout`.
+//! fetch for one request alone runs in the task of that request, and ends with it. Invariants: a
+//! fetch that may be stored has its result within the `lease` of its route. Its entry is stored
+//! before its flight ends: `miss` relies on that order. The head of a private fetch has the same
+//! time; connecting may add `connect_timeout`, reading ahead from a worker a second. Its body may
+//! come later: each piece has the upstream's `piece_timeout`.
 //!
 //! Here are also the landing of a flight, the stale entry after a failure, and the memory of
-//! unstorable keys. `origin_request` owns what is asked, `recall` asks the disk, `origin` the rest;
-//! `storing` stores. Never here: who waits (`flight`, `miss`).
+//! unstorable keys. For a new `Outcome` or `Refusal`, decide about all three. `origin_request` owns
+//! what is asked, `recall` asks the disk, `origin` the rest; `storing` stores. Never here: who
+//! waits (`flight`, `miss`).
 
 mod fetched;
 mod origin;

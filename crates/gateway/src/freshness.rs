@@ -5,9 +5,10 @@
 //! stated, a response may replace a failure for a day past it. It may not if the origin demands
 //! revalidation, also by `s-maxage`, unless the route's `ttl` applies. `None` means that it may not
 //! be stored, or that storing it has no use. It reads the wall clock for ages and dates, else
-//! nothing but its arguments. Never here: storing (`fetch::storing`), ages of entries (`cache`),
-//! the directives of requests (`request_directives`). Sources: RFC 9111 §3 (what may be stored),
-//! §4.2 (freshness), RFC 5861 (stale responses), RFC 9213 (targeted fields).
+//! nothing but its arguments. docs/CACHING.md promises these rules row by row;
+//! fuzz/src/targets/freshness.rs repeats their bounds. Never here: storing (`fetch::storing`), ages
+//! of entries (`cache`), the directives of requests (`request_directives`). Sources: RFC 9111 §3
+//! (what may be stored), §4.2 (freshness), RFC 5861 (stale responses), RFC 9213 (targeted fields).
 
 mod directives;
 

@@ -5,8 +5,9 @@
 //! same holds for the URLs in `Location` and `Content-Location` if they are on the same host; a
 //! host cannot invalidate responses of another. A request without a host invalidates nothing. If
 //! the client left before the response, the request counts as successful, because a needless
-//! invalidation costs only a fetch. Never
-//! here: requests to models, collected events, purges by an operator (`purge_request`).
+//! invalidation costs only a fetch. `purge_request::resources` turns a URL into areas, as for an
+//! operator's purge. Never here: requests to models, collected events, purges by an operator
+//! (`purge_request`).
 
 use http1::{FieldLines, Head};
 

@@ -1,16 +1,17 @@
 //! Makes the cache key of a request, and the target of a fetch that may be stored under it.
 //!
-//! A key holds scheme, host, path and query, the arm, the filter, and what the rules of the route
-//! name. For a personalised response it also holds the user. The host is never left out
-//! (CVE-2026-2836). Line breaks separate the parts. Unless rules drop or sort query fields, path
-//! and query are kept as sent: an upstream may take two spellings for two resources. `cache::key`
-//! reads host and target as second and third part, for purges.
+//! A key holds scheme, host, path and query, the arm, the filter, what the rules name, and the user
+//! of a personalised response. The host is never left out (CVE-2026-2836). Line breaks separate the
+//! parts; `cache::key` reads host and target as second and third, for purges. Unless rules drop or
+//! sort query fields, path and query are kept as sent. Keys are also those of the disk: a response
+//! that is stored there is not found under another form.
 //!
 //! Invariant: of target, host and the headers of [`OVERRIDES`], no upstream sees what the key does
-//! not cover, if the response may be stored. `fetch::origin_request` applies this. Fields that no
-//! rule names are not in the key: `freshness` and `fetch` judge cookies, credentials and `Vary`.
-//! [`is_ambiguous`] names paths whose responses are not stored. Never here: the rules (`rules`),
-//! variants (`cache::key`).
+//! not cover, if the response may be stored. `fetch::origin_request` applies this;
+//! docs/operating/cache-keys.md lists the headers. Its `append_selecting` stores variants, the one
+//! here looks them up: both must agree. Fields that no rule names are not in the key: `freshness`
+//! and `fetch` judge cookies, credentials and `Vary`. [`is_ambiguous`] names paths whose responses
+//! are not stored. Never here: the rules (`rules`), variants (`cache::key`).
 
 mod rules;
 

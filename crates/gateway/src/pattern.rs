@@ -4,8 +4,9 @@
 //! capture, then at most one format behind a dot. A path without the format counts as its first
 //! allowed value. `{*rest}` ends a pattern, and matches even an empty rest. Invariant: paths are
 //! matched percent-encoded, as sent, byte for byte. A value that is not allowed is `Forbidden`, not
-//! `No`: the search of routes ends there (`route`). Never here: normalising a path, ambiguous paths
-//! (`key`).
+//! `No`: the search of routes ends there (`route`). `covers` must stay certain, because
+//! `plan::hidden` reports routes by it. A new form goes into `matches`, `covers`, and the doc of
+//! `path` in `config`. Never here: normalising a path, ambiguous paths (`key`).
 
 use smallvec::SmallVec;
 

@@ -4,8 +4,10 @@
 //! fills it, and reports every error with its key. A plan of a document with errors holds stand-ins
 //! and must not be used. Here are routes, and `Sections` for the binary. Upstreams and rollouts are
 //! in `upstream` and `rollout`; keys, patterns, lifetimes and compression are beside the code that
-//! applies them. `Gateway::new` makes the live objects of it. Never here: the form in which a user
-//! writes it (`config`), defaults (`check`).
+//! applies them. A new matcher of a route goes into `route` and `hidden`; other options follow
+//! CONTRIBUTING ("Add an option of a route"). `SHARE_END` must equal `WHOLE` of `rollout`, by which
+//! users are drawn for arms. `Gateway::new` makes the live objects of a plan. Never here: the form
+//! in which a user writes it (`config`), defaults (`check`).
 
 mod check;
 mod hidden;

@@ -1,11 +1,13 @@
 //! Records exchanges: it turns a trace into a record and hands that to the recorder of the core.
 //!
-//! Invariant: an exchange has at most one record. It is made when the reply has been sent, or on a
-//! collection route before that, without an impression. A refresh in the background that made a
-//! ranking has a record of its own, in full unless `record` is off. `record` of the route may leave
-//! an exchange out; a sample is drawn by its id. A record that is refused is counted, and the reply
-//! stays; only `collect` refuses the event. Never here: the format of a record (`exchange`), the
-//! journal (`ports::Recorder`), what is noted (`trace`).
+//! Invariant: an exchange has at most one record. It is made when the reply has been sent. On a
+//! collection route it is made before that, without an impression. A refresh in the background that
+//! made a ranking has a record of its own, in full unless `record` is off. `record` of the route
+//! may leave an exchange out; a sample is drawn by its id (`rollout::place`, in millionths). A
+//! record that is refused is counted, and the reply stays; only `collect` refuses the event. A new
+//! field of `ExchangeRef` is filled in `exchange`; decide about it in `refresh`, which fills few.
+//! Never here: the format of a record (`exchange`), the journal (`ports::Recorder`), what is noted
+//! (`trace`).
 
 use chassis::http::Sent;
 use exchange::{CacheResult, ExchangeRef, Impression, Phase};

@@ -1,15 +1,16 @@
 //! Decides which of the users with a profile are let in, by shares that change while serving.
 //!
 //! A user's place is a salted hash below a million. The rollout is at the start of that range, the
-//! held-out share at its end, and wins where both meet. Invariant: raising one share moves no user
-//! of the other while both together are at most 1. With `mode = "dice"` each request is drawn anew;
-//! held-out users stay out. The guard judges at most once a second, after 20 personalised responses
-//! that bypassed the cache (`request` notes only those). It halves the open part if too many were
-//! late or failed, to 1 % at least; else it adds a tenth. The kill switch stops all.
+//! held-out share at its end; a user in both is held out. Invariant: raising one share moves no
+//! user of the other while both together are at most 1. With `mode = "dice"` each request is drawn
+//! anew; held-out users stay out. The guard judges at most once a second, after 20 personalised
+//! responses that bypassed the cache (`request` notes only those). It halves the open part if too
+//! many were late or failed, to 1 % at least; else it adds a tenth. docs/operating/live-changes.md
+//! states these numbers. The kill switch stops all.
 //!
-//! [`place`] is also the draw of arms and of sampled records; changing it moves every user. Never
-//! here: profiles and failures (`decide`), what a user gets (`request`), shares at start
-//! (`plan::rollout`).
+//! [`place`] also draws arms (`request`) and sampled records (`record`); changing it moves every
+//! user. `SHARE_END` of `plan` and the million in `record` must equal `WHOLE`. Never here: profiles
+//! and failures (`decide`), what a user gets (`request`), shares at start (`plan::rollout`).
 
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::time::{Duration, Instant};

@@ -5,8 +5,9 @@
 //! It names the methods of all these routes, whatever their filter and health. A preflight passes
 //! the methods of a route with `cors`. Pure: it reads the head, and asks whether an upstream is
 //! healthy. The filter sees only what is known before the exchange; a field that `RequestFields`
-//! does not name counts as absent. Never here: patterns (`pattern`), checks of routes (`plan`),
-//! what happens to the request (`request`).
+//! does not name counts as absent. What matches here also decides in `plan::hidden` (routes without
+//! requests) and `purge_request` (routes that may have stored a URL). Never here: patterns
+//! (`pattern`), checks of routes (`plan`), what happens to the request (`request`).
 
 use std::net::IpAddr;
 

@@ -2,7 +2,8 @@
 //!
 //! Invariant: [`Trace::mark`] ends a phase where the next begins, so marked phases never overlap.
 //! Phases within another (`features`, `score`, `store` within `fetch`) are added by [`Trace::add`]
-//! and count in both. A phase saturates after 71 minutes. Every step writes its part.
+//! and count in both. A phase saturates after 71 minutes. Every step writes its part. Later steps
+//! rely on it: the key and `fetch::origin_request` take user, arm and decision from it.
 //! `reply::respond` reads it for `Server-Timing`, `record` and `request` for records and metrics.
 //! Never here: writing the record (`record`), the names of phases (`exchange`).
 

@@ -1,10 +1,11 @@
 //! Holds a fetched response until it is decided whether it may be stored, or makes it private.
 //!
 //! Invariant: its length comes from the framing that was read; a reply to HEAD states the length
-//! that a GET would get. A response of an upstream loses its CORS fields if the route has `cors`.
-//! On a route with `cache` it loses its tags too, unless `forward_tags`; they are kept aside for
-//! purges. A private response may begin with pieces that were read already. Never here: the
-//! decision (`storing`).
+//! that a GET would get. A response of an upstream loses its CORS fields if the route has `cors`:
+//! `reply::respond` writes them anew. On a route with `cache` it also loses the fields that name
+//! its tags, unless `forward_tags`. The tags themselves are kept in `tags`, for purges. A private
+//! response may begin with pieces that were read already. Never here: the decision (`storing`),
+//! which fields name tags (`cache::Tags`).
 
 use std::ops::Range;
 use std::sync::Arc;

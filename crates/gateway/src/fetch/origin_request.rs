@@ -2,14 +2,16 @@
 //!
 //! Invariants for a fetch whose response may be stored: it carries no precondition and no range of
 //! the client. On a route that personalises, a fetch for everyone carries no user id, no unkeyed
-//! cookie and no `Authorization`. Of target, host and the headers that override those, it carries
-//! exactly what the key covers. Other end-to-end fields of the client pass; a response that differs
-//! by one must name it in `Vary`.
+//! cookie and no `Authorization`. Of target, host and `key::OVERRIDES`, it carries exactly what the
+//! key covers. Other end-to-end fields of the client pass; a response that differs by one must name
+//! it in `Vary`.
 //!
-//! It also answers what storing depends on: whether it shows cookies or credentials, what it hides.
-//! A field that the gateway writes itself must be in `is_written_anew`; else the client's own goes
-//! along. Never here: sending it (`upstream`), its framing (`upstream::render`), key rules (`key`),
-//! the models (`ports`).
+//! Storing asks here whether the upstream sees cookies or credentials, and which fields it does not
+//! see. A field that the gateway writes itself must be in `is_written_anew`; else the client's own
+//! goes along. Two functions have twins for look-ups: `append_selecting` (`key`) and
+//! `shows_credentials` (`request`). Each pair must agree. docs/operating/cache-keys.md lists what
+//! an upstream gets. Never here: sending it (`upstream`), its framing (`upstream::render`), key
+//! rules (`key`), the models (`ports`).
 
 use std::io::Write as _;
 use std::net::IpAddr;

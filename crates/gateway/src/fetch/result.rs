@@ -1,8 +1,10 @@
 //! Defines the result of a fetch, for the request that began it and for those that wait.
 //!
 //! Invariant: an entry may be shared, a [`PrivateAnswer`] never is: it is moved into one reply. A
-//! purged entry is only for requests that came before the purge (`miss` checks that). Plain data,
-//! made by `fetch` and its modules. Never here: how it is sent (`reply`).
+//! purged entry is only for requests that came before the purge (`miss` checks that). A new
+//! `Outcome` needs its case in `fetch` (landing, memory of unstorable keys, stale entry),
+//! `reply::deliver` and `invalidate`. Plain data, made by `fetch` and its modules. Never here: how
+//! it is sent (`reply`).
 
 use std::sync::Arc;
 use std::time::Duration;

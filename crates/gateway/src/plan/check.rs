@@ -2,8 +2,9 @@
 //!
 //! Invariant: an error is reported at its key, and a stand-in for the value lets the check go on.
 //! So all errors come out in one run. The result must not be used if the `Document` has an error.
-//! The defaults of `[cache] bytes` and `[limits]` are here, those of other keys in the modules or
-//! with the type of their value. Never here: reading TOML
+//! Upstreams are checked before routes, which name them. The defaults of `[cache] bytes` and
+//! `[limits]` are here, those of other keys in the modules or with the type of their value. A
+//! changed default also changes the doc of its key (`config`). Never here: reading TOML
 //! (`chassis::config`), workers (the binary), live objects (`gateway`).
 
 mod key;

@@ -1,7 +1,8 @@
 //! Defines the checked configuration of a rollout: which of the users with a profile are let in.
 //!
-//! Invariant: plain data; checked in `plan::check::route`. Here are the draw and the guard too. An
-//! operator changes the shares of the live `Rollout`, never these. Never here: the draw itself.
+//! Invariant: plain data; `plan::check::route` checks it. It also says how users are drawn
+//! (`DrawMode`) and when the guard steps in (`GuardPlan`). An operator changes the shares of the
+//! live `Rollout`, never these. Never here: drawing users and guarding (`rollout`).
 
 use std::time::Duration;
 

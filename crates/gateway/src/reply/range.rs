@@ -3,8 +3,9 @@
 //! Invariant: a part lies within the body, and is one range. It is for a GET of a stored 200 whose
 //! body names no decision. Several ranges at once, or a malformed one, get the whole body, as the
 //! RFC allows. A range that begins beyond the body is `Unsatisfiable`. An `If-Range` that is not
-//! equal to the stored tag or date gives the whole body. Never here: the statuses 206 and 416
-//! (`respond`), ranges of responses that are not stored: the upstream answers them.
+//! equal to the stored tag or date gives the whole body. One more rule of `If-Range` is in
+//! `respond`: a date gives the whole body where an encoding would be sent. Never here: the statuses
+//! 206 and 416 (`respond`), ranges of responses that are not stored: the upstream answers them.
 
 use std::ops::Range;
 

@@ -5,8 +5,8 @@
 //! client waits for a buffer to fill. One turn of the I/O core encodes at most twice
 //! [`TURN_BYTES`]. Bound: at most [`STREAMS_MAX`] streams of the process are encoded, because each
 //! holds memory; further bodies pass unchanged. Replies to HEAD pass too, and those to forged
-//! requests, unless `cors` lets that page read them. It changes `Content-Encoding`, `ETag` and
-//! `Vary` to match, and the tag of a 304. Never here: which responses may be encoded
+//! requests, unless `cors` lets that page read them. It changes `Content-Encoding`, `ETag`, `Vary`
+//! and `Accept-Ranges` to match, and the tag of a 304. Never here: which responses may be encoded
 //! (`compression`), stored ones (`cache::encodings`).
 
 use std::io;

@@ -1,7 +1,10 @@
 //! Reads a response as a connection does, without a socket; only for the fuzz targets.
 //!
 //! Invariant: it uses the parsers of the product: `http1::response`, and `Rest` of `body`. Interim
-//! responses are skipped, and have no bound here. Never here: a parser of its own.
+//! responses are skipped, and have no bound here. The order of steps repeats that of `connection`,
+//! `response` and `body`: which heads are final, and when a connection is kept. A change there
+//! comes here, too; `fuzz/src/targets/answer.rs` compares the outcome with hyper's. Never here: a
+//! parser of its own.
 
 use bytes::{Buf, BytesMut};
 

@@ -2,7 +2,8 @@
 //!
 //! Invariant: after a probe, a server is healthy if at least `threshold` of its last `window`
 //! probes were good. At start `initial` good ones are assumed. Without probes it is always healthy.
-//! Any core may read it, but only one task may `note` probes of a server. The rule and the terms
+//! Any core may read it, but only one task may `note` probes of a server. Bound: the last 64
+//! probes, one bit each; `plan::check::upstream` refuses a longer `window`. The rule and the terms
 //! are those of Varnish, the defaults are not (`plan::check::upstream`). Never here: probing
 //! (`probe`), failures of requests.
 

@@ -4,8 +4,9 @@
 //! another task. Only the request that began the fetch gets them; they are never stored or shared.
 //! A 100 is not passed on, because the gateway never asks for it. Bound: `COUNT_MAX` of them with
 //! `BYTES_MAX` bytes of fields per request, attempts together; beyond that the fetch fails as
-//! malformed. `pass_on` also ends the work whose client has left, if the route says so
-//! (`client_gone`). Never here: 101 (`switch`), clients of HTTP/1.0 (`chassis::http`).
+//! malformed. docs/operating/security.md states the count. `pass_on` also ends the work whose
+//! client has left, if the route says so (`client_gone`). Never here: 101 (`switch`), clients of
+//! HTTP/1.0 (`chassis::http`).
 
 use std::future::poll_fn;
 use std::pin::Pin;

@@ -1,12 +1,14 @@
 //! Sends one core's requests to servers: it chooses a server and a connection, and retries.
 //!
 //! Invariants: a request that failed on a kept connection is repeated on a new one only if no byte
-//! of a response came. It must also be idempotent, or unsent (RFC 9112 §9.3.1). Only an idempotent
-//! request is retried, once, within the retry budget: after 502 to 504, a timeout, or a refused or
-//! lost connection. A retry never begins past the deadline. It goes to another healthy server if
-//! there is one, else to the same. Only healthy servers are chosen; without one the request fails
-//! at once. Requests for an upgrade (`send_alone`) have a new connection and no retry. Never here:
-//! health (`health`), the budget (`budget`), workers (`workers`).
+//! of a response came. It must also be idempotent, or unsent (RFC 9112 §9.3.1; `workers` has the
+//! same rule). Only an idempotent request is retried, once, within the retry budget: after 502 to
+//! 504, a timeout, or a refused or lost connection. A retry never begins past the deadline. It goes
+//! to another healthy server if there is one, else to the same. Only healthy servers are chosen;
+//! without one the request fails at once. `consistent-hash` hashes the cache key. Requests without
+//! a key all go to one server. Another hash moves every key. Requests for an upgrade (`send_alone`)
+//! have a new connection and no retry. Never here: health (`health`), the budget (`budget`),
+//! workers (`workers`).
 
 use std::cell::Cell;
 use std::hash::BuildHasher;

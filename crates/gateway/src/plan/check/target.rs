@@ -3,7 +3,8 @@
 //! Invariant: in a plan without errors every route has an arm, and the last one ends at
 //! `SHARE_END`. Shares that do not add up to the whole are an error; one entry may leave its share
 //! out and gets the rest. An unknown or missing target is an error, and `Target::Here` stands in.
-//! Never here: drawing users (`request`).
+//! Arms keep the order of the file: a user's place chooses by it. Bound: [`ARMS_MAX`] arms, because
+//! a cache key has one byte for the arm (`key`). Never here: drawing users (`request`).
 
 use super::references::References;
 use super::section::Section;
