@@ -1,13 +1,13 @@
 //! Holds the live objects of the gateway: the part that all cores share, and the part of each core.
 //!
 //! [`Gateway`] is shared: plan, upstreams, store, flights, rollouts, metrics; operators purge
-//! through it. An [`Edge`] never leaves its core. It has connections to upstreams, a recorder, a
-//! source of request ids, and a clock that reads the date at most every 200 ms. [`Exchange`] is one
-//! request under way on an edge, after its route was found. Invariant: the plan never changes while
-//! serving; shares of rollouts and health do. Upstreams, pools, rollouts and metrics of routes are
-//! found by the index of their plan. Bound: `pending_max` requests per core beyond the cache;
-//! `admit` gives none beyond it, and callers shed. Never here: what happens to a request
-//! (`request`), checks (`plan`).
+//! through it. An [`Edge`] never leaves its core. It has connections to upstreams, a recorder and a
+//! source of request ids. It reads the wall clock at most every 200 ms, and counts on by the
+//! monotonic one. [`Exchange`] is one request under way on an edge, after its route was found.
+//! Invariant: the plan never changes while serving; shares of rollouts and health do. Upstreams,
+//! pools, rollouts and metrics of routes are found by the index of their plan. Bound: `pending_max`
+//! requests per core beyond the cache; `admit` gives none beyond it, and callers shed. Never here:
+//! what happens to a request (`request`), checks (`plan`).
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;

@@ -5,8 +5,8 @@
 //! user of the other while both together are at most 1. With `mode = "dice"` each request is drawn
 //! anew; held-out users stay out. The guard judges at most once a second, after 20 personalised
 //! responses that bypassed the cache (`request` notes only those). It halves the open part if too
-//! many were late or failed, to 1 % at least; else it adds a tenth. docs/operating/live-changes.md
-//! states these numbers. The kill switch stops all.
+//! many were late or failed, to 1 % at least; else it adds a tenth. Its numbers are also in
+//! docs/operating/live-changes.md. The kill switch stops all.
 //!
 //! [`place`] also draws arms (`request`) and sampled records (`record`); changing it moves every
 //! user. `SHARE_END` of `plan` and the million in `record` must equal `WHOLE`. Never here: profiles

@@ -3,10 +3,10 @@
 //! Invariant: a request with two different ids has no acceptable one, and neither has one with an
 //! id that is too long. An empty id does not count. Names of cookies are matched exactly, query
 //! fields after decoding, headers in any case. Several `Cookie` lines are read as one list (RFC
-//! 6265 §5.4, RFC 9113 §8.2.3). `key` and `key::rules` find the same query field to leave it out.
-//! All use `exchange::query_value`: an id found here must be found there, or it is shared. Never
-//! here: whether the user exists (`ports::Profiles`), hiding the id from upstreams
-//! (`fetch::origin_request`).
+//! 6265 §5.4, RFC 9113 §8.2.3). `key::without_field` and `key::rules` take the same query field out
+//! of fetches for everyone. They use `exchange::query_value`, too, so that no id is found here and
+//! missed there. Never here: whether the user exists (`ports::Profiles`), hiding the id from
+//! upstreams (`fetch::origin_request`).
 
 use std::borrow::Cow;
 

@@ -1,8 +1,9 @@
 //! Reads the keys whose value is text or a larger form: `compress` (a table) and `to` (a list).
 //!
 //! Invariant: an error inside the larger form names its key. serde's `untagged` would lose it: it
-//! says only that no variant matches. A value of another type is an error that names both forms.
-//! Never here: the types themselves (`config`), checks of the values (`plan::check`).
+//! says only that no variant matches. A value of another type is an error that names both forms. A
+//! new key of this kind also needs its type in `config`, with `#[schemars(untagged)]` for the
+//! reference. Never here: the types themselves (`config`), checks of the values (`plan::check`).
 
 use std::fmt;
 

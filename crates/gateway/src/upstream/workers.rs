@@ -2,13 +2,13 @@
 //!
 //! Invariants: a worker gets a request only while it is on loan. A loan ends as done, timed out or
 //! lost; if its outcome says nothing about the worker, it is dropped. A request that lost its
-//! worker gets another loan, once. For that it must be idempotent, or unsent (RFC 9112 §9.3.1;
-//! `servers` has the same rule), and its client must have no byte of a response. A worker that
-//! cannot be reached, closes its connection or sends malformed HTTP counts as lost. After an
-//! upgrade was sent, its loan is only dropped. A body of a known length up to 1 MiB is read ahead,
-//! for a second at most. So a slow client does not hold a worker. docs/WORKERS.md promises that
-//! length, and the second attempt. Connections are kept by worker; empty sets are forgotten when a
-//! new worker comes. Never here: processes and queues (`ports::Workers`), servers (`servers`).
+//! worker gets another loan, once. It must be idempotent, or unsent (RFC 9112 §9.3.1; `servers` has
+//! the same rule). Its client must have no byte of a response. A worker that cannot be reached,
+//! closes its connection or sends malformed HTTP counts as lost. After an upgrade was sent, its
+//! loan is only dropped. A body of a known length up to 1 MiB is read ahead, for a second at most.
+//! So a slow client does not hold a worker. docs/WORKERS.md promises that length, and the second
+//! attempt. Connections are kept by worker; empty sets are forgotten when a new worker comes. Never
+//! here: processes and queues (`ports::Workers`), servers (`servers`).
 
 use std::cell::RefCell;
 use std::collections::HashMap;
