@@ -1,23 +1,21 @@
 //! Groups rows that point in the same direction, such as vectors of sentences that mean the same.
 //!
-//! Two methods stand behind one call. [`Method::Linkage`] joins the two groups whose rows are most
-//! alike on average, again and again. This is UPGMA over cosine distance, as scikit-learn's
-//! `AgglomerativeClustering(metric="cosine", linkage="average")` does it. [`Method::Communities`]
-//! takes the row with the most neighbours, and its neighbours with it, and goes on with the rest.
-//! This is sentence-transformers' `util.community_detection`.
+//! [`Method::Linkage`] joins the two groups whose rows are most alike on average, again and again.
+//! This is UPGMA over cosine distance, as scikit-learn's `AgglomerativeClustering` does it.
+//! [`Method::Communities`] takes the row with the most neighbours, and its neighbours with it, and
+//! goes on with the rest. This is sentence-transformers' `util.community_detection`. Both begin
+//! with the pairs of rows that reach `similarity_min` (`pairs.rs`).
 //!
-//! Both begin with the pairs that reach `similarity_min`, one bit each (`pairs.rs`, `graph.rs`).
-//! For linkage this loses nothing: two groups are joined only where some pair reaches the limit.
-//! Rows that no chain of such pairs connects are therefore linked apart (`linkage.rs`).
-//!
-//! Invariant: the groups depend on the numbers of the rows alone, to the bit. Neither the CPU nor
-//! the order of the rows changes them. Rows are sorted by their numbers first (`units.rs`); of two
-//! equally good choices the first in that order is taken. Only among equal rows and groups of equal
-//! size does the order given decide which stands first.
-//!
-//! Refuses, as [`Error::Cluster`]: numbers that are not finite, by row, and settings out of range.
-//! Also over 32,768 rows, over 16,384 numbers in one, and for linkage over 5000 connected rows.
-//! A `similarity_min` above 0.99999 counts as 0.99999: rounding moves the cosine of equal rows.
+//! Invariant: the groups depend on the numbers of the rows alone, to the bit, not on the CPU. The
+//! order given decides only which of equal rows, and which of groups of equal size, stands first.
+//! Refuses, as [`Error::Cluster`]: numbers that are not finite, settings out of range, over 32,768
+//! rows, over 16,384 numbers in one. Linkage also refuses over 5000 connected rows. A
+//! `similarity_min` above 0.99999 counts as 0.99999, because rounding moves the cosine of equal
+//! rows.
+//! Defaults and bounds also stand in words in `config.rs` and `clusters.rs` of crates/serving,
+//! `crates/tidegate/src/cli.rs`, `bench/src/rows/models/clusters.rs` and docs/MODELS.md. A new
+//! method also goes into `Grouping` of crates/serving, `GroupingArg` of the command line, and
+//! `openapi.json`. New defaults are measured by `golden/stories.py`.
 
 mod cluster;
 mod community;

@@ -5,11 +5,12 @@
 //! That may still be too coarse, as where some items lack a timestamp, which then counts as 0. Then
 //! a second f32 holds what the first one rounded away.
 //!
-//! Invariant: `value` is within 1e-7 of what was read, relative to it, or within 1.2e-38. For
-//! values far from 0 it is also within 1e-7 of their difference from the mean, but for the rounding
-//! of an f64. NaN in the input becomes `missing`.
-//! `None` where a difference leaves the range of an f32. Which columns of a model are packed, and
-//! what happens then, is in `joined.rs`.
+//! Invariant: `value` differs from what was read by at most 1e-7 of it, plus 1.2e-38. For values
+//! far from 0, 1e-7 of their difference from the mean holds too, but for the rounding of an f64.
+//! NaN in the input becomes `missing`.
+//! `None` where a difference leaves the range of an f32. `joined.rs` chooses the columns, and makes
+//! an error of `None`. It also takes columns apart: `coarse` and `fine` go into the matrix,
+//! `centre` into the constant of a request. So another part of a column goes there too.
 
 /// The rounding that is accepted; half a unit of an f32 is 0.3 to 0.6 of it.
 const ROUNDING_MAX: f64 = 1e-7;

@@ -1,20 +1,19 @@
 //! Makes vectors of texts by a model in a directory as Hugging Face's libraries save it.
 //!
 //! Two architectures are read: BERT encoders of sentence-transformers (MiniLM, BGE, GTE, E5 and
-//! their like), and static embeddings of Model2Vec. Weights come from `model.safetensors`, tokens
-//! from `tokenizer.json`.
+//! their like), and static embeddings of Model2Vec. `settings.rs` reads what the model is,
+//! `tokenizer.rs` cuts texts; `encoder.rs` and `vector_table.rs` compute.
 //!
-//! Invariants: on one machine a text's vector is the same to the bit whatever texts come with it,
-//! so vectors may be kept and shared. With [`Precision::Single`] it is also the same on every CPU.
-//! The sizes of the files bound what is allocated for weights. A bad file is one [`Problem`], the
-//! first found, with the file and mostly a key.
-//! A vector that is not finite is an error, not an answer. A text of no tokens gives zeros from
-//! static embeddings.
-//! `settings.rs` reads what the model is, `tokenizer.rs` cuts texts; `encoder.rs` and
-//! `vector_table.rs` compute.
-//!
+//! Invariants: on one machine a text's vector is the same to the bit whatever texts come with it.
+//! So crates/serving keeps and shares vectors. With [`Precision::Single`] it is also the same on
+//! every CPU. The sizes of the files bound what is allocated for weights. A bad file is one
+//! [`Problem`], the first found, with the file and mostly a key.
+//! A vector that is not finite is an error. A text of no tokens gives zeros from static embeddings.
 //! Refuses: other architectures, by name; prompts before a text, which callers put there; threads,
 //! which callers have.
+//! A further file that is read also goes into `BESIDE` of `embedding_generation.rs` in
+//! crates/serving, and into the fuzz target `embed_dir`. A new kind or field of [`AboutEmbedder`]
+//! goes into `inspect.rs` and `tei.rs` there.
 
 mod activation;
 mod attention;
@@ -147,7 +146,7 @@ impl Embedder {
     /// of static embeddings, those that count.
     ///
     /// # Errors
-    /// [`Error::Text`] for a text above 64 KiB, or one that the tokenizer fails on.
+    /// [`Error::Text`] for an encoder's text above 64 KiB, or one that the tokenizer fails on.
     pub fn count_tokens(&self, text: &str) -> Result<usize, Error> {
         let count = match &self.model {
             Model::Encoder(_) => self.tokenizer.count(text),
@@ -161,7 +160,7 @@ impl Embedder {
     /// Returns what a text is cut into, for people to look at; with its marks where `marked`.
     ///
     /// # Errors
-    /// As [`Self::count_tokens`].
+    /// [`Error::Text`] for any text above 64 KiB, or one that the tokenizer fails on.
     pub fn pieces(&self, text: &str, marked: bool) -> Result<Vec<Token>, Error> {
         self.tokenizer.pieces(text, marked).map_err(|reason| Error::Text { index: 0, reason })
     }

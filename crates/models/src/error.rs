@@ -5,7 +5,9 @@
 //! How many problems an error holds is the reader's choice. `linear.rs` reports all that it finds,
 //! `items.rs` about a thousand. Trees, ONNX graphs and embeddings stop at the first. Printing shows
 //! 20 and counts the rest.
-//! Plain data. What a single feature of a request does wrong is `RequestError` of `inputs.rs`.
+//! Plain data. The words reach clients: crates/serving answers with those of rows, texts and
+//! clusters. What a single feature of a request does wrong is `RequestError` of `inputs.rs`. Fuzz
+//! targets match the variants.
 
 use std::fmt;
 

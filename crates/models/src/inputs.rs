@@ -8,6 +8,8 @@
 //! Refuses, each as a [`RequestError`]: an infinite number under any name, a text for a number and
 //! the reverse, and a slot set twice. Item features are ignored like unknown names. `Overflow`
 //! comes from `rank.rs`, because only sums show it.
+//! The crate `serving` answers a body with the error's words and 400. Of a stored profile it skips
+//! such features, and after `Overflow` it ranks without any.
 
 use std::collections::HashMap;
 

@@ -13,9 +13,9 @@
 //! | a nested object | flattened with dots; a name that two values get is a problem |
 //! | null | absent |
 //!
-//! Empty lines are skipped. Only the fields that the caller wants are kept, each as a column;
-//! `category` always is, as `rank.rs` needs. What a reply shows of an item
-//! (`"id":…,"title":…,"category":…`) is kept as ready-made JSON.
+//! Empty lines are skipped. Only the fields that the caller wants are kept, each as a column.
+//! `category` always is: `rank.rs` and crates/serving ask for it. `shown` is JSON that replies copy
+//! as it is (`"id":…,"title":…,"category":…`).
 //!
 //! Invariants: every column that is held has one entry per row; NaN and `ABSENT` stand for absent.
 //! No number is beyond ±1e30, so it and its differences fit an f32. `joined.rs` takes the number
@@ -23,6 +23,7 @@
 //! Refuses: arrays, a text where a number is wanted and the reverse, an id twice. Also a file
 //! without items, of 4 GiB or more, or over 100 million items. Problems are reported together, up
 //! to about 1000. One problem refuses the whole file.
+//! `crates/profiles/src/rebuild.rs` reads `id` and a category of the same file by itself.
 
 use std::collections::HashMap;
 

@@ -8,15 +8,15 @@
 //! | item text × user or context | both | a live table: the request gives a sum per text |
 //!
 //! Numbers are stored as `column.rs` packs them: f32, and differences from the mean where they lie
-//! far from 0. So a timestamp in milliseconds loses nothing that matters. Crosses are divided by
-//! `scale` when joined, so a request only multiplies them.
+//! far from 0. Crosses are divided by `scale` when joined, so a request only multiplies them.
 //!
 //! Invariant: `value` gives the raw number that scoring uses. So contributions that are explained
 //! sum to the score, but for rounding. Weighing gives `None` where a bound on any item's sum is not
 //! finite; else no sum can be.
 //! Fails with [`Error::Join`]: items read without a column, a column that an f32 cannot hold, an
 //! item without a finite sum.
-//! Never here: the order of candidates and the link function (`rank.rs`).
+//! Never here: the order of candidates and the link function (`rank.rs`). What a term contributes
+//! also stands in `explain` of `rank.rs`, in `rows.rs` and in `python/tidegate/linear.py`.
 
 use crate::column::Column;
 use crate::error::Error;

@@ -17,6 +17,8 @@
 //!
 //! Refuses: tokio, HTTP, threads, clocks, random results. Callers hand over bytes. Only a directory
 //! of embeddings is read here, so that its weights are packed part by part.
+//! A new kind of file for rows also goes into `predictor.rs` of crates/serving, which tells kinds
+//! by their bytes. It needs a fuzz target and docs/MODELS.md too.
 
 mod clusters;
 mod column;

@@ -19,10 +19,13 @@
 //! `features` and `crosses` (none).
 //!
 //! Invariant: a [`Linear`] that was parsed holds only finite numbers, no scale of 0, no feature and
-//! no cross twice. No field of it is both a number and a text.
-//! All problems are reported together. Whether sums stay finite is found by `joined.rs`, with the
-//! items.
-//! Refuses: unknown keys, so that a misspelt `mising` cannot pass silently.
+//! no cross twice. No field of it is both a number and a text. All problems are reported together.
+//! Whether sums stay finite is found by `joined.rs`, with the items.
+//! Refuses: unknown keys, so that a misspelt `mising` cannot pass silently. So servers before a new
+//! key refuse files that have it.
+//! `python/tidegate/linear.py` reads the same format by code of its own; `export.py` there writes
+//! it. `predictor.rs` of crates/serving finds such a file by the text of `FORMAT`. Terms are
+//! computed in `joined.rs`, in `rows.rs`, and in `explain` of `rank.rs`.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;

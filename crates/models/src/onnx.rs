@@ -13,6 +13,8 @@
 //! allocate.
 //! Refuses: operators that are not known, by name, and inputs of texts or without a stated width.
 //! Also files that ask for more memory or work for a row than `call.rs` allows.
+//! [`OnnxKind`] and [`OnnxValues`] are matched by `predictor.rs` of crates/serving, which names
+//! data types by them. What else a new kind of element needs is in `tensor.rs`.
 
 mod about;
 mod attributes;

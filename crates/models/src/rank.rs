@@ -10,8 +10,10 @@
 //! Features too large to score are [`RequestError::Overflow`]; a candidate that does not exist
 //! panics, and an excluded row may. `BLOCK` stays a multiple of `matrix::WIDTH`, as packed rows
 //! need.
-//! The terms of a sum are in `joined.rs`, the products in `matrix.rs`, the best k in `top.rs`.
-//! Refuses: exploration. A ranking is deterministic, so its propensity is 1.
+//! `explain` computes each term anew, as `joined.rs` does; a changed term goes into both. The
+//! products are in `matrix.rs`, the best k in `top.rs`.
+//! Refuses: exploration. A ranking is deterministic, so [`PROPENSITY`] is 1; impressions record it
+//! as the ranking's probability (docs/operating/training-data.md).
 
 use crate::error::Error;
 use crate::inputs::{Inputs, RequestError};

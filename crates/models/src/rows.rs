@@ -1,14 +1,16 @@
 //! Scores rows of numbers that a caller brings by a linear model, item features included.
 //!
 //! There is a column for each name that the model reads, in the order of [`Linear::names`].
-//! Features come first, then the sides of crosses that are no features. A one-hot name
-//! (`item.category=b`) is a column of 0 and 1. NaN counts as absent, and the model's `missing` is
-//! written in its place.
+//! Features come first, then the sides of crosses that are no features. Clients of crates/serving
+//! send rows in this order, so it must not change. A one-hot name (`item.category=b`) is a column
+//! of 0 and 1. NaN counts as absent, and the model's `missing` is written in its place.
 //!
 //! Invariant: a row's score does not depend on the rows beside it. It may differ from a
 //! [`crate::Ranker`]'s in the last bits, because the sums are grouped otherwise.
 //! Refuses: rows that do not fit in number. Infinite numbers are not refused, and give infinite
 //! scores or NaN.
+//! The terms are those of `joined.rs`, and the logistic function that of `linear.rs`; both are
+//! written out here again.
 
 use crate::error::Error;
 use crate::linear::{Cross, FeatureName, Linear, LinkFunction};

@@ -8,7 +8,8 @@
 //! linear in the number of candidates; only what is kept at last is sorted.
 //!
 //! Invariant: `Top::finish` gives at most the limit, best first; a limit of 0 gives none.
-//! `Marks::reset` leaves no row marked, at the cost of the rows that were.
+//! `Marks::reset` leaves no row marked, at the cost of the rows that were. `Marks::rows` keeps the
+//! order of marking: the crate `serving` holds the candidates of a body in it.
 //! Not checked here: NaN. `joined.rs` proves before scoring that no sum can overflow.
 
 use std::cmp::Ordering;

@@ -5,8 +5,9 @@
 //!
 //! Invariant: the order in which a method found the groups and their members changes nothing. A
 //! group under `members_min` becomes noise, as do rows of zeros.
-//! Places in the order of `clusters/units.rs` come in, rows of the input go out, the largest group
-//! first.
+//! Places in the order of `clusters/units.rs` come in, rows of the input go out. The largest group
+//! stands first, and the member nearest to the centroid first in its group. `cluster.rs` takes that
+//! member for the label; `/cluster` writes groups and members in this order.
 
 use super::cluster::{Cluster, Clusters};
 use super::units::Units;

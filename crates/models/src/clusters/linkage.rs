@@ -10,7 +10,7 @@
 //! chain cannot come back to itself.
 //! Single rows are groups here; `clusters/describe.rs` makes noise of small ones.
 //! Refuses: more than [`ROWS_MAX`] connected rows, as an error with a hint. `clusters.rs` picks the
-//! default method by this bound.
+//! default method by this bound, and says where else the number stands.
 
 use multiversion::multiversion;
 

@@ -9,8 +9,9 @@
 //! Invariant: a row's sums run over all inputs in order, from zero; then the bias is added. So an
 //! answer is the same to the bit whatever rows stand beside it. For [`Precision::Single`] each step
 //! is a fused multiply-add, and the answer is also the same on every CPU.
-//! The instructions are in `dense/vector.rs`, activations in `activation.rs`. Shapes are checked by
-//! `encoder.rs`.
+//! Shapes are checked by `encoder.rs`. A new kernel also goes into `dense/vector.rs`; `tile.rs`
+//! bounds its rows and lines. A new precision goes into `config.rs` and `tei.rs` of crates/serving,
+//! the command line, and docs/MODELS.md.
 
 use multiversion::multiversion;
 

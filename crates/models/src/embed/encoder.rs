@@ -8,8 +8,10 @@
 //! Invariant: a text's vector does not depend on the texts beside it. Texts have at most as many
 //! tokens as positions, which `embed.rs` checks.
 //! Also here: reading of weights by their names in PyTorch or TensorFlow, and pooling. A tensor
-//! that is missing or of another shape fails the whole model.
-//! Length 1 is made in `embed.rs`, sums in `dense.rs`.
+//! that is missing or of another shape fails the whole model. Queries, keys and values are one
+//! layer, in the order that `attention.rs` expects.
+//! Length 1 is made in `embed.rs`, sums in `dense.rs`. A new pooling also goes into `settings.rs`,
+//! and into `tei.rs` of crates/serving.
 
 use super::activation::Activation;
 use super::attention::{AttentionScratch, Heads};

@@ -1,10 +1,11 @@
 //! Opens the files of a model's directory, and reads the keys of its JSON files.
 //!
 //! Invariants: no more than its bound is read of a file that is read whole; settings have 1 MiB.
-//! Every problem names the file, and the key where there is one. A path in `modules.json` that
-//! leads upwards or is absolute is refused. Symbolic links are followed, also out of the directory.
-//! A missing file or key, and `null`, is `None` where the caller may do without, else a problem. A
-//! missing flag is off.
+//! Every problem names the file within the directory, and the key where there is one. It never
+//! names the directory itself, which a fuzz target checks. A path in `modules.json` that leads
+//! upwards or is absolute is refused. Symbolic links are followed, also out of the directory.
+//! A missing file or key, and a key that is `null`, is `None` where the caller may do without, else
+//! a problem. A missing flag is off.
 //! What keys mean is in `settings.rs`. `open` has no bound: `embed/tensors.rs` checks what it
 //! reads.
 

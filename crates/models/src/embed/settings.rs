@@ -1,17 +1,19 @@
 //! Reads what the JSON files of a directory say of its model.
 //!
 //! Read are `modules.json` and what it names (sentence-transformers 2 to 5), `config.json` of BERT
-//! and of Model2Vec, `sentence_bert_config.json` and `tokenizer_config.json`. Model2Vec's
-//! `config.json` decides alone. Another directory without `modules.json` gets no normalisation, and
-//! the pooling of `1_Pooling`, or the mean where that is missing.
+//! and of Model2Vec, and one limit of tokens. `sentence_bert_config.json` has that limit before
+//! `tokenizer_config.json`. Model2Vec's `config.json` decides alone. Another directory without
+//! `modules.json` gets no normalisation, and the pooling of `1_Pooling`, or the mean where that is
+//! missing.
 //!
 //! Invariant: every size is within a bound that stands beside its key, and heads divide the hidden
-//! size. A text never has more tokens than positions. Sizes are compared with the weights in
-//! `encoder.rs`. Sums in `dense/rounded.rs` need the bounds of `hidden_size` and
-//! `intermediate_size`.
+//! size. A text never has more tokens than positions. Sums in `dense/rounded.rs` need the bounds of
+//! `hidden_size` and `intermediate_size`. Sizes are compared with the weights in `encoder.rs`.
 //! Keys that are not known are ignored; a wrong value is a problem with its file and key.
 //! Refuses, by name: other architectures, modules behind pooling but normalisation, poolings that
-//! are joined or weighted, relative positions, other activations.
+//! are joined or weighted, relative positions. Names of activations are in `activation.rs`.
+//! `tei.rs` and `inspect.rs` of crates/serving print each [`Pooling`], the latter by its name in
+//! Rust. Where a further file must be named, `embed.rs` says.
 
 use serde_json::Value;
 

@@ -8,7 +8,8 @@
 //! So reading each once takes at most four times the file.
 //! A tensor that is missing, or of another shape than wanted, is a problem with its name. One that
 //! nobody asks for may be of any format.
-//! Also here: `half`, which widens binary16. Names of tensors are the callers'.
+//! Names of tensors are the callers'. Also here: `half`, which widens binary16, for crates/serving
+//! too. `FILE` is the file that crates/serving watches and makes versions of (`Embedder::weights`).
 //! Refuses: shards (`model.safetensors.index.json`), and formats other than F64, F32, F16, BF16,
 //! I64, I32 and I8.
 

@@ -2,15 +2,15 @@
 //!
 //! The `tokenizers` crate reads `tokenizer.json`, so every kind of tokenizer gives the answer that
 //! its users know. Texts that BERT's own kind cuts by plain rules take the short way of
-//! `word_piece.rs`, to the same numbers. Padding and truncation in the file are ignored: they
-//! belong to its author.
+//! `word_piece.rs`, to the same numbers. Padding and truncation in the file are ignored.
 //!
 //! Bounds: a text over [`TEXT_BYTES_MAX`] is cut there, or refused where it may not be cut. A text
 //! with too many tokens likewise. Only the short way ends early; the crate cuts the whole text
-//! first.
+//! first. Static embeddings always cut (`vector_table.rs`). What crates/serving answers from its
+//! cache depends on these bounds, too (`embedding_generation.rs`).
 //!
 //! Invariant: every number that is added to [`Tokens`] is below the vocabulary of the model. A
-//! panic of the crate becomes an error.
+//! panic of the crate becomes an error, so the profile must unwind.
 //! Pieces for people to look at come from the crate, and no model takes them.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};

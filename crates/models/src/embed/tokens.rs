@@ -4,7 +4,8 @@
 //! earlier texts as they were.
 //! Whether numbers are below a model's vocabulary is seen by `fit`; `embed/tokenizer.rs` keeps it.
 //! Texts of two models must not be mixed in one list.
-//! [`Token`] is plain data for people to look at.
+//! [`Token`] is plain data for people to look at; `tei.rs` of the crate `serving` shows it in
+//! `/tokenize`.
 
 use std::ops::Range;
 

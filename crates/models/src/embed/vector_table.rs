@@ -9,7 +9,8 @@
 //! Invariant: sums run over tokens in order, in f32, so a text's vector depends on its tokens
 //! alone. Every token has a vector: mapping and tokenizer are checked against their number when
 //! they are read.
-//! Length 1 is made in `embed.rs`. Too long is never an error here.
+//! Length 1 is made in `embed.rs`. A text that is too long is never an error here. The crate
+//! `serving` counts on it: the cache in `embedding_generation.rs`, and `auto_truncate` in `tei.rs`.
 
 use super::model_dir::ModelDir;
 use super::tensors::Tensors;

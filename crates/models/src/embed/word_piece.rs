@@ -3,15 +3,15 @@
 //! It does what `BertNormalizer`, `BertPreTokenizer` and `WordPiece` of the `tokenizers` crate do
 //! together. It leaves out their bookkeeping of places.
 //!
-//! Invariant: a text gives the numbers that the crate gives, up to `enough` of them.
+//! Invariant: a text gives the numbers that the crate gives, up to `enough` of them. An added token
+//! that begins with a space is the exception: it is not looked for. The test compares both ways, so
+//! it decides whether a new version of the crate fits.
 //! `of` decides which tokenizers qualify: those three kinds, with `clean_text`, no normalised added
 //! tokens, and at most 255 characters a word. Their `unk_token` and the mark of pieces that go on
-//! must be there. Others give `None`, and `embed/tokenizer.rs` takes the crate.
-//!
+//! must be there. Others give `None`, and `embed/tokenizer.rs` takes the crate. A further key goes
+//! into `tokenizer_file.rs`.
 //! Refuses: stretches between spaces that are not ASCII, which go to the crate. So does a whole
 //! text with one of the added tokens (`[MASK]`), because those are found before anything is cut.
-//! One that begins with a space is not looked for.
-//!
 //! Sources: "Google's Neural Machine Translation System", section 4.1 (WordPiece), and BERT's
 //! `tokenization.py`.
 

@@ -1,7 +1,8 @@
 //! Defines what a model in ONNX says of itself: what it takes and what it gives.
 //!
 //! Plain data. `onnx.rs` fills it in: inputs as the file states them, outputs as the trial gave
-//! them.
+//! them. `predictor.rs` of crates/serving makes inputs and outputs of `/v2` from names, kinds and
+//! widths. A new kind needs an arm there.
 
 use super::tensor::Data;
 

@@ -5,9 +5,10 @@
 //! Invariant: an error names the node and the attribute, but for a broken message, whose byte
 //! `wire.rs` names. What an operator reads counts as known, so `finish` finds the rest; `has` reads
 //! nothing.
-//! An operator asks only for what the version of its domain has.
+//! An operator asks for all that the version of its domain has, also for what changes nothing, and
+//! for nothing else.
 //! Also here: the inputs of the trial, so that an operator sees their kinds, and which of them are
-//! constant.
+//! constant. `columns_of` of `onnx.rs` makes an [`Attributes`] of its own, for `ZipMap`.
 //! Refuses: another type than the operator wants, what it did not ask for, and a name given twice.
 //! Which values are allowed is the operator's to check.
 

@@ -6,7 +6,9 @@
 //! Steps of trees are not counted.
 //! An operator must keep nothing that depends on a run, since threads share it. `room` does not
 //! clear: every element must be written.
-//! The order of operators is in `graph.rs`.
+//! The order of operators is in `graph.rs`. More than two outputs would change `run` here,
+//! `graph.rs`, and `WRITES_TWO` of `operators.rs`. The bound of elements also stands in
+//! docs/decisions/models.md.
 
 use super::tensor::{Element, Shape, Tensor, by_element};
 use crate::trees::TreeScratch;

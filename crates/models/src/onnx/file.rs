@@ -8,6 +8,8 @@
 //! empty one, by which `operators.rs` and `graph.rs` ask.
 //! Refuses: sparse constants, constants in other files, functions of the model's own. Also data
 //! types other than float, double, int64, int32, bool and string.
+//! A further data type also goes into `input_of` of `onnx.rs` and into `operators/cast.rs`. Where
+//! it is held as elements of its own, `tensor.rs` says what changes.
 
 use super::tensor::{Data, Shape, Tensor, TextCode, TextInterner};
 use super::wire::{Message, Wire};

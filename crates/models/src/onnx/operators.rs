@@ -1,16 +1,19 @@
 //! Lists every operator that is known, by domain and name, with what reads it.
 //!
-//! To add one:
+//! To add one (CONTRIBUTING.md has the recipe):
 //!
 //! 1. a file in `operators/` with its type, `read` and `impl Operator`;
-//! 2. a line in the table, with the most inputs it takes, and in `WRITES_TWO` for a second output;
-//! 3. a model in `golden/onnx_models.py`, and what that writes in `golden/onnx/`, as a test asks.
+//! 2. `mod`, `use`, and a line in the table by its name, with the most inputs it takes;
+//! 3. its name in `WRITES_TWO`, if it has a second output;
+//! 4. a model in `golden/onnx_models.py`, and what that writes in `golden/onnx/`, as a test asks.
 //!
 //! Invariant: an operator is read only in a version from 7 to 28 of ONNX, or 1 to 5 of ONNX-ML.
-//! Within these, an operator's file sees to what differs by version.
-//! `Constant` stands in no table: `graph.rs` makes a constant of it.
-//! Refuses: everything else, by node and name, and versions of operators that nobody here has read.
-//! Also inputs, outputs and attributes that an operator does not know in its version.
+//! Within these, an operator's file sees to what differs by version. So a higher bound asks that
+//! every operator's new version is read and compared first.
+//! `Constant` stands in no table: `graph.rs` makes a constant of it. An example in docs/MODELS.md
+//! is a graph that these tables cannot run; it must stay one.
+//! Refuses: everything else, by node and name. Also inputs, outputs and attributes that an operator
+//! does not know in its version.
 
 mod arg_max;
 mod arithmetic;

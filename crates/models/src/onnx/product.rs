@@ -3,6 +3,8 @@
 //! Invariant: sums are taken in double precision, in the order of the row, and handed over
 //! unrounded. The operator rounds once. ONNX Runtime adds floats, so floats differ by what it
 //! rounds on its way.
+//! There are two loops: whole tiles of columns by `add_products` of `numeric.rs`, what is left
+//! here. Both add in one order, so a column's sum does not depend on the columns beside it.
 //! Sizes must fit, which is not checked here: operators check them, and count the products
 //! (`call.rs`) before.
 

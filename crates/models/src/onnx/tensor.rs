@@ -8,6 +8,9 @@
 //! product of its sizes overflows. `Shape::of` trusts its caller.
 //! More than four dimensions, and more than 2^20 texts, are errors.
 //! Also here: arithmetic of shapes and axes. Repeating by shape is in `elementwise.rs`.
+//! A new kind of element is a variant of `Data`, a line of `element!` and of `by_element!`. It also
+//! goes into `OnnxKind`, `OnnxValues` and `fill_inputs`, and into `file.rs` and
+//! `operators/cast.rs`.
 
 use std::collections::HashMap;
 

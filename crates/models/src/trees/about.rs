@@ -3,6 +3,9 @@
 //! Invariant: a format is told by the first bytes, never by the name of a file: `tree` is
 //! LightGBM's. `{` is XGBoost's, as JSON where a quote or `}` follows, else as UBJSON. Everything
 //! else is a problem, as is a file of 4 GiB or more.
+//! In the crate `serving`, `predictor.rs` asks here last: it first takes linear models and ONNX
+//! graphs by their bytes. It names platform and data type by [`TreeFormat`], so a new format needs
+//! an arm there.
 //! [`AboutTrees`] is plain data; `lightgbm.rs` and `xgboost.rs` fill it in.
 
 use crate::error::Problem;

@@ -4,8 +4,10 @@
 //! Invariant: each split and leaf is reached at most once from its root, so evaluation ends. What
 //! is not reached gets no test and no step: XGBoost keeps pruned nodes. A test stands before those
 //! below it, and leaves stand from left to right, which `score.rs` relies on.
-//! A tree of more than 256 leaves gets steps only. Refused as a [`Problem`]: with its tree, a node
-//! reached twice and 2^32 steps; with the model, 2^24 columns of tests.
+//! `score.rs` reads 256 leaves at once, so `PADDING` values stand behind the last. A tree of more
+//! than 256 leaves gets steps only.
+//! A [`Problem`] names the tree where a node is reached twice, or where there are 2^32 steps or
+//! more. It names the model where there are 2^24 columns of tests or more.
 //! Codes of values are in `columns.rs`. Limits, leaves, features, and that children exist, are
 //! checked by the readers.
 //! Refuses: recursion, whatever the depth of a tree.

@@ -5,10 +5,14 @@
 //! XGBoost's `x < t` is written as `x <= t'` with t' the next smaller float. So every test of order
 //! is [`Test::UpTo`]; equality ([`Test::Is`]) is ONNX's alone.
 //!
-//! Plain data. Its readers (`lightgbm.rs`, `xgboost.rs`, ONNX's `tree_ensemble.rs`) keep these: no
-//! limit is NaN, features, sets and outputs exist, and children are within their lists. Leaves are
-//! finite, but for the infinities that pad ONNX's minima and maxima, and ONNX's doubles beyond the
-//! range of floats. That splits form a tree is checked by `build.rs`.
+//! Plain data. Its readers are `lightgbm.rs`, `xgboost.rs` and ONNX's `tree_ensemble/program.rs`.
+//! They see to it that no limit is NaN, that features, sets and outputs exist, and that children
+//! are within their lists. Leaves are finite, but for the infinities that pad ONNX's minima and
+//! maxima, and ONNX's doubles beyond the range of floats. That splits form a tree is checked by
+//! `build.rs`.
+//! All three readers fill a new field. A new [`Test`] or [`Missing`] also goes into `columns.rs`, a
+//! new [`Merge`] into `score.rs` and `program.rs`. `FEATURES_MAX` and `OUTPUTS_MAX` also bound
+//! ONNX's operators.
 
 use super::number::Leaf;
 use super::transform::OutputTransform;

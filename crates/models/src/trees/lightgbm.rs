@@ -8,6 +8,7 @@
 //! name the header or a tree and a key, or a line or byte; the first one ends reading. Of a file
 //! that was cut short they may name `model` only.
 //! That splits form a tree is checked by `build.rs`; scores of margins are made in `transform.rs`.
+//! A new objective is an arm of `transform` here, with a model in `golden/trees.py`.
 //! Refuses: linear leaves, unknown objectives and versions, a number of trees other than that of
 //! `tree_sizes` in the header.
 

@@ -7,8 +7,10 @@
 //!
 //! Invariant: each output adds its trees in the order of the file, whichever way they are
 //! evaluated. So sums do not depend on how many rows come together.
-//! The shape of rows is the caller's to check: `trees.rs` does, and ONNX's operators. Compiling is
-//! in `build.rs`.
+//! The shape of rows is the caller's to check: `trees.rs` does, and ONNX's operators. Rows of no
+//! numbers panic.
+//! Compiling is in `build.rs`. `ABREAST` must divide `LANES` of `block.rs`. The crate `serving`
+//! estimates costs by this speed (`TREE_PS` of `predictor.rs`).
 
 use multiversion::multiversion;
 

@@ -9,6 +9,8 @@
 //! Invariant: children, features, outputs and sets exist, leaves are finite, and no limit is NaN.
 //! The first problem ends reading, with the path of its key.
 //! Bytes are parsed in `json.rs` and `ubjson.rs`; that nodes form a tree is checked by `build.rs`.
+//! A new objective is an arm of `Rule::of`, with a model in `golden/trees.py`; formulas are in
+//! `transform.rs`.
 //! Refuses: unknown objectives, `gblinear`, and trees whose leaves hold several values
 //! (`multi_output_tree`).
 //! Source: doc/model.schema and `RegTree::LoadModel` of XGBoost 3.

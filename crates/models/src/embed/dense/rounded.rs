@@ -7,6 +7,8 @@
 //! Invariants: no other row changes how a row is rounded. Sums of products of bytes are whole
 //! numbers, so they are exact; [`rescale`] makes floats of them. They fit 32 bits up to 65,536
 //! inputs, which `embed/settings.rs` bounds.
+//! The instructions of `dense/vector.rs` fix the packing: unsigned inputs, signed weights, the
+//! first in the lowest bits. How near vectors stay to those of floats is said in docs/MODELS.md.
 //! Weights are finite (`embed/tensors.rs`). An input that is not finite gives a number of no
 //! meaning here.
 

@@ -3,6 +3,8 @@
 //! Of equal elements the first counts, or the last where the node says so. NaN counts only where it
 //! comes first.
 //! Refuses: flags and texts.
+//! A new version, kind or attribute needs a model by `golden/onnx_models.py`, with ONNX Runtime's
+//! answers.
 
 use crate::error::Problem;
 use crate::onnx::attributes::Attributes;

@@ -4,6 +4,8 @@
 //! Both sides are of one kind, floats, doubles or integers, and computed in it (`numeric.rs`). The
 //! smaller is repeated (`elementwise.rs`). NaN wins in a minimum and a maximum.
 //! Refuses: operands of different kinds, flags and texts.
+//! A new version, kind or attribute needs a model by `golden/onnx_models.py`, with ONNX Runtime's
+//! answers.
 
 use crate::onnx::call::{Operator, OperatorCall};
 use crate::onnx::elementwise::pairwise;

@@ -4,6 +4,8 @@
 //! keeps its lowest 32 bits, as ONNX wants. Any number but 0 is true.
 //! `saturate` and `round_mode` are for kinds that are refused, so they change nothing.
 //! Refuses: numbers or flags to texts, and texts to numbers.
+//! A new version, kind or attribute needs a model by `golden/onnx_models.py`, with ONNX Runtime's
+//! answers.
 
 use crate::error::Problem;
 use crate::onnx::attributes::Attributes;

@@ -4,6 +4,8 @@
 //! attributes. A bound that is absent is the last finite number, so infinities become finite.
 //! Before version 11 it is that of floats, also for doubles.
 //! NaN stays NaN, and a least bound above the most gives the most.
+//! A new version, kind or attribute needs a model by `golden/onnx_models.py`, with ONNX Runtime's
+//! answers.
 
 use crate::error::Problem;
 use crate::onnx::attributes::Attributes;

@@ -3,6 +3,8 @@
 //!
 //! Both sides are of one kind, and repeated to one shape (`elementwise.rs`). Flags and texts can be
 //! equal, but have no order here: that is an error.
+//! A new version, kind or attribute needs a model by `golden/onnx_models.py`, with ONNX Runtime's
+//! answers.
 
 use crate::onnx::call::{Operator, OperatorCall};
 use crate::onnx::elementwise::pairwise;

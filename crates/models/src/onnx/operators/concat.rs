@@ -1,6 +1,8 @@
 //! Computes `Concat` of values of one kind, whichever it is.
 //!
 //! Refuses, when it runs: values of different kinds, or of sizes that differ beside the axis.
+//! A new version, kind or attribute needs a model by `golden/onnx_models.py`, with ONNX Runtime's
+//! answers.
 
 use crate::error::Problem;
 use crate::onnx::attributes::Attributes;

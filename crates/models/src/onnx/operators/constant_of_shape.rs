@@ -3,6 +3,8 @@
 //! The shape is known only when it runs, so `call.rs` bounds it.
 //! Refuses: sizes below 0, or that are no list; more than four dimensions; and a value that is not
 //! one element.
+//! A new version, kind or attribute needs a model by `golden/onnx_models.py`, with ONNX Runtime's
+//! answers.
 
 use crate::error::Problem;
 use crate::onnx::attributes::Attributes;

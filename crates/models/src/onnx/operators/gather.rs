@@ -3,6 +3,8 @@
 //! Elements may be of any kind. An index of `Gather` below 0 counts from the end.
 //! Refuses, when it runs: indices that are no integers, or outside the axis; any below 0 in
 //! `ArrayFeatureExtractor`, as ONNX Runtime does.
+//! A new version, kind or attribute needs a model by `golden/onnx_models.py`, with ONNX Runtime's
+//! answers.
 
 use crate::error::Problem;
 use crate::onnx::attributes::Attributes;

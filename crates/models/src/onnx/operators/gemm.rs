@@ -3,6 +3,8 @@
 //! Sums are taken in doubles (`product.rs`), and the result is rounded once. C is repeated to the
 //! shape of the result.
 //! Refuses: `transA`, integers, and matrices of other than two dimensions.
+//! A new version, kind or attribute needs a model by `golden/onnx_models.py`, with ONNX Runtime's
+//! answers.
 
 use crate::error::Problem;
 use crate::onnx::attributes::Attributes;

@@ -5,6 +5,8 @@
 //! written where it has a name, as ONNX Runtime does: it is set from version 12 on, and not before.
 //! Its elements are flags from version 10 on; before, they are of the value's kind.
 //! Refuses: `Dropout` in training, or that may be.
+//! A new version, kind or attribute needs a model by `golden/onnx_models.py`, with ONNX Runtime's
+//! answers.
 
 use crate::error::Problem;
 use crate::onnx::attributes::Attributes;

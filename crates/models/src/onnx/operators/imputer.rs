@@ -2,6 +2,8 @@
 //!
 //! Floats and doubles take the float settings, integers the others. There is one number for all
 //! columns, or one for each; another count is an error when it runs.
+//! A new version, kind or attribute needs a model by `golden/onnx_models.py`, with ONNX Runtime's
+//! answers.
 
 use crate::error::Problem;
 use crate::onnx::attributes::Attributes;

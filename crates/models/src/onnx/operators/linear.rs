@@ -8,6 +8,8 @@
 //! Refuses: rows of another width than the coefficients, and intercepts that are not one for each
 //! output; a regressor may have none. Also `PROBIT` of two classes of one sum, of which ONNX
 //! Runtime writes one score.
+//! A new version, kind or attribute needs a model by `golden/onnx_models.py`, with ONNX Runtime's
+//! answers.
 
 use crate::error::Problem;
 use crate::onnx::attributes::Attributes;

@@ -2,6 +2,8 @@
 //!
 //! Sums are taken in doubles (`product.rs`) and rounded once.
 //! Refuses: integers, and a right side of three dimensions or more.
+//! A new version, kind or attribute needs a model by `golden/onnx_models.py`, with ONNX Runtime's
+//! answers.
 
 use crate::onnx::call::{Operator, OperatorCall};
 use crate::onnx::numeric::Numeric;

@@ -4,6 +4,8 @@
 //! The result is floats, whatever the numbers. A norm of 0 divides by 1. The largest number is
 //! taken with its sign, as in ONNX Runtime. Squares are taken in the precision of the numbers, and
 //! integers wrap around.
+//! A new version, kind or attribute needs a model by `golden/onnx_models.py`, with ONNX Runtime's
+//! answers.
 
 use crate::error::Problem;
 use crate::onnx::attributes::Attributes;

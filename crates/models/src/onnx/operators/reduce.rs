@@ -2,11 +2,15 @@
 //! `ReduceL1` and `ReduceL2`.
 //!
 //! Floats are taken in double precision, in the order of elements, and rounded once. Integers are
-//! exact, cut towards 0, and held within 64 bits; ONNX Runtime loses digits beyond 2^53.
-//! NaN wins in a minimum and a maximum, as in ONNX's reference; what ONNX Runtime gives depends on
-//! where it stands. Without axes, everything becomes one element.
+//! exact, cut towards 0, and held within 64 bits; ONNX Runtime loses digits beyond 2^53. NaN wins
+//! in a minimum and a maximum, as in ONNX's reference; what ONNX Runtime gives depends on where it
+//! stands.
+//! Axes are a constant input from version 18 on, for `ReduceSum` from 13 on; before, they are an
+//! attribute. Without axes, everything becomes one element.
 //! Refuses: axes that do not stand side by side, axes that are no constant, `noop_with_empty_axes`
 //! without axes, flags and texts.
+//! A new version, kind or attribute needs a model by `golden/onnx_models.py`, with ONNX Runtime's
+//! answers.
 
 use std::iter::{Copied, StepBy, Take};
 use std::slice::Iter;

@@ -3,6 +3,8 @@
 //!
 //! A shape of another number of elements is an error when it runs.
 //! Refuses: a shape that is no constant, several -1, and more than four dimensions.
+//! A new version, kind or attribute needs a model by `golden/onnx_models.py`, with ONNX Runtime's
+//! answers.
 
 use crate::error::Problem;
 use crate::onnx::attributes::Attributes;

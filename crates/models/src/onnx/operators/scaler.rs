@@ -2,6 +2,8 @@
 //!
 //! Floats are computed as floats, doubles and integers as doubles. The result is floats.
 //! Refuses: offsets and scales that differ in number, and rows of another width.
+//! A new version, kind or attribute needs a model by `golden/onnx_models.py`, with ONNX Runtime's
+//! answers.
 
 use crate::error::Problem;
 use crate::onnx::attributes::Attributes;

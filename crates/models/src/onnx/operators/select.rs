@@ -2,6 +2,8 @@
 //!
 //! Values may be of any kind, both of the same. All three are repeated to one shape
 //! (`elementwise.rs`). Refuses anything but flags as the condition.
+//! A new version, kind or attribute needs a model by `golden/onnx_models.py`, with ONNX Runtime's
+//! answers.
 
 use crate::onnx::call::{Operator, OperatorCall};
 use crate::onnx::elementwise::{Places, broadcast, steps};

@@ -2,6 +2,8 @@
 //!
 //! From version 15 on `start` and `end` choose which; beyond the sizes they are cut to them, and
 //! below 0 they count from the end.
+//! A new version, kind or attribute needs a model by `golden/onnx_models.py`, with ONNX Runtime's
+//! answers.
 
 use crate::error::Problem;
 use crate::onnx::attributes::Attributes;

@@ -1,8 +1,11 @@
 //! Computes `Slice` forwards, of elements of any kind.
 //!
-//! Starts and ends beyond an axis are cut to it; below 0 they count from the end.
+//! Starts, ends, axes and steps are constant inputs from version 10 on; before, they are attributes
+//! without steps. Starts and ends beyond an axis are cut to it; below 0 they count from the end.
 //! Refuses: steps that go backwards, and starts, ends, axes or steps that are no constants. Also an
 //! axis that is named twice.
+//! A new version, kind or attribute needs a model by `golden/onnx_models.py`, with ONNX Runtime's
+//! answers.
 
 use crate::error::Problem;
 use crate::onnx::attributes::Attributes;

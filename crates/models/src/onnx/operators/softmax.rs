@@ -3,6 +3,8 @@
 //! Sums are taken in double precision, and results rounded once. Before version 13 all axes from
 //! the given one on count as one, and the default axis is 1; since then it is the last.
 //! Refuses: integers. The softmax of ONNX-ML's scores is in `post_transform.rs`.
+//! A new version, kind or attribute needs a model by `golden/onnx_models.py`, with ONNX Runtime's
+//! answers.
 
 use crate::error::Problem;
 use crate::onnx::attributes::Attributes;

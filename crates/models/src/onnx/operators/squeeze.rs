@@ -1,9 +1,12 @@
 //! Computes `Squeeze` and `Unsqueeze`: removes or adds dimensions of size 1. Elements may be of any
 //! kind.
 //!
-//! Without axes, `Squeeze` removes all of them.
+//! Axes are a constant input from version 13 on, before an attribute. Without axes, `Squeeze`
+//! removes all dimensions of size 1.
 //! Refuses: axes that are no constants, `Unsqueeze` without axes, and `Squeeze` with an empty list.
 //! When it runs, also an axis that is not there, is added twice, or is removed but not of size 1.
+//! A new version, kind or attribute needs a model by `golden/onnx_models.py`, with ONNX Runtime's
+//! answers.
 
 use crate::error::Problem;
 use crate::onnx::attributes::Attributes;

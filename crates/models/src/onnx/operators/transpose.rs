@@ -2,6 +2,8 @@
 //!
 //! `perm` of `[0, 1]` copies; `[1, 0]`, or none, turns the table.
 //! Refuses: any other `perm`, and tensors of other than two dimensions.
+//! A new version, kind or attribute needs a model by `golden/onnx_models.py`, with ONNX Runtime's
+//! answers.
 
 use crate::error::Problem;
 use crate::onnx::attributes::Attributes;

@@ -10,6 +10,8 @@
 //! Refuses: rows of integers, and `TreeEnsemble` of ONNX-ML 5, which stands in no table.
 //! `nodes.rs` and `votes.rs` read attributes, `program.rs` compiles; `classifier.rs` and
 //! `regressor.rs` finish a row.
+//! A new version, kind or attribute needs a model by `golden/onnx_models.py`, with ONNX Runtime's
+//! answers.
 
 mod classifier;
 mod nodes;

@@ -1,8 +1,13 @@
-//! Computes functions of one tensor, element by element: `Neg` to `Round`, `Not` of flags, `IsNaN`.
+//! Computes functions of one tensor, element by element. They are `Abs`, `Ceil`, `Exp`, `Floor`,
+//! `Log`, `Neg`, `Reciprocal`, `Relu`, `Round`, `Sigmoid`, `Sign`, `Softplus`, `Sqrt` and `Tanh`,
+//! with `Not` of flags and `IsNaN` of floats.
 //!
 //! Results are taken in double precision and rounded once. `Relu` stays in its own precision. NaN
-//! stays NaN. `Neg`, `Abs`, `Sign` and `Relu` of integers are integers, and wrap around.
+//! stays NaN. `Round` takes halves to the even one. `Neg`, `Abs`, `Sign` and `Relu` of integers are
+//! integers, and wrap around.
 //! Refuses: flags but in `Not`, texts, and all other functions of integers.
+//! A new version, kind or attribute needs a model by `golden/onnx_models.py`, with ONNX Runtime's
+//! answers.
 
 use crate::onnx::call::{Operator, OperatorCall};
 use crate::onnx::elementwise::each;

@@ -2,6 +2,8 @@
 //!
 //! One, two and more classes finish each in their own way, as in ONNX Runtime. Base values are
 //! added after the trees. Of three or more classes with equal sums the first wins.
+//! Two things differ from ONNX Runtime on purpose (docs/decisions/models.md). Labels are the
+//! model's also where both of two classes have votes, and a score that it leaves unwritten is 0.
 //! Invariant: scores hold one float for each class, written for every row; the label is chosen
 //! before scores are transformed.
 //! Which classes have a vote is counted by `votes.rs`, in sums behind those of the classes. Rows of
