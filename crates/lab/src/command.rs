@@ -1,15 +1,18 @@
 //! Runs commands again and again, in turns, and says how long one run takes.
 //!
 //! [`Bench`] holds the loop; runs, shell, results, text and files are in the modules below.
-//! Environment and JSON are hyperfine's (1.20), so tools that build on it go on working. Beyond it
-//! there are peak memory of each run, quantiles with intervals, verdicts, and paired differences.
-//! Invariant: each round runs every command once, in an order that turns around, so rows are pairs.
-//! A cancelled round counts for none. With a [`ShellStart`] that is taken off, never below zero.
-//! Ignored failures count as runs, and a warning says how many.
+//! Exports and the variables of each run are those of hyperfine 1.20, so scripts that build on
+//! hyperfine go on working. Beyond it there are peak memory of each run, quantiles with intervals,
+//! verdicts, and paired differences.
+//! Invariant: each round runs every command once, in an order that turns around. So run i of one
+//! command pairs with run i of another: `versus` and `--save` with `--vs` rely on that.
+//! A cancelled round counts for none, so a result may be without runs; the binary drops it. A
+//! [`ShellStart`], where given, is taken off each run, never below zero.
 //! Failure: a run that fails, unless ignored, ends the benchmark at once, without cleanup. Failures
-//! beside it (setup, preparation) are never ignored. `cancel` is not looked at in the warm-up.
-//!
-//! Refuses: Windows. No figure is rounded before it is shown.
+//! of setup, preparation, conclusion and cleanup are never ignored. `cancel` is not looked at in
+//! the warm-up.
+//! Refuses: Windows. Only tests use `Runs::default`: defaults of the command line are in the
+//! binary, in `lab/bench.rs` and `cli/lab/bench.rs`.
 
 mod export;
 mod outcome;

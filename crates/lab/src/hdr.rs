@@ -1,10 +1,11 @@
 //! Makes HdrHistograms of latencies, and writes the two files that their tools read.
 //!
 //! Those are the percentile distribution (`.hgrm`) and the interval log, version 1.3 (`.hlog`).
+//! `import/generators/hdr.rs` reads both, and knows a distribution by the words of its first line.
 //! Invariant: a histogram from here counts nanoseconds from 1 to an hour with three digits, so all
 //! of them can be added. Percentiles and `Interval_Max` are written in milliseconds, as the tools
-//! expect. The histograms of a log stay in nanoseconds, which `import/generators/hdr.rs` finds by
-//! the ratio of both. A line of a log is flushed when its interval is over.
+//! expect. The histograms of a log stay in nanoseconds; the reader finds that by the ratio of
+//! `Interval_Max` to the greatest value. A line of a log is flushed when its interval is over.
 //!
 //! What is longer than an hour counts as an hour, because `load_test/recorder.rs` records
 //! saturating.

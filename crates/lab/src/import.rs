@@ -9,8 +9,10 @@
 //! outside the time asked for are dropped without a note.
 //! Failure: a file without rows is an error, and so is one without a good row that has a bad one.
 //! So is any bad row when strict, and a filter where there are no exchanges.
-//!
-//! Never here: files other than journals, addresses, decompression and the bound on bytes.
+//! Never here: files other than journals, addresses, decompression and the bound on bytes, which
+//! `lab/report/source.rs` of the binary has.
+//! A new format adds a variant, a mark in `format_of`, a reader, and a row in
+//! docs/lab/report-inputs.md. The first mark that fits counts, and CSV fits all.
 
 mod csv;
 mod exchanges;

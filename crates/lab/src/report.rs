@@ -1,12 +1,14 @@
 //! Reports on a series, or on two: computes the figures, has verdicts made, and says what to draw.
 //!
-//! [`Report`] serialises as JSON; `text.rs` and `html.rs` show it, `words.rs` and `sentences.rs`
-//! put it in words. Thresholds are in `verdicts`; which quantiles, bins and attributes are shown is
-//! here. `QUANTILES` ascend: text and HTML find the second series' by place.
+//! [`Report`] serialises as JSON, whose keys docs/lab/report.md lists. `soak/src/lab/arm.rs` and
+//! `bench/src/rows/lab/verdict.rs` read `verdicts` there. `lab load` prints the same keys beside
+//! its own `load`, so no field may have that name.
+//! `text.rs` and `html.rs` show it, `words.rs` and `sentences.rs` put it in words. Thresholds are
+//! in `verdicts`; which quantiles, bins and attributes are shown is here. `QUANTILES` ascend: text
+//! and HTML find the second series' by place.
 //! Invariant: a report is a function of its series and options, seed included. Text, JSON and HTML
 //! take their figures from one [`Report`], but each shows its own part of them; text and HTML
 //! round. Two series are compared call by call only if both have the same number of calls.
-//!
 //! Never here: a change of the series, files, terminals. No failure: without calls figures are
 //! absent or 0, and the verdict is `unclear`.
 

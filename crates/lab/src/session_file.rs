@@ -17,9 +17,10 @@
 //! | `notes` | texts |
 //!
 //! A missing number of an attribute is `null`. Keys that are not known are passed over. `format`
-//! comes first: `is_session_file` looks for it there. A new field of `Series` is lost unless
-//! `SeriesOut` writes it.
-//!
+//! comes first: `is_session_file` looks for it there, and so `import.rs` knows the file.
+//! Users keep these files, and `bench/src/rows/lab/probe.rs` reads them on its own. So a key keeps
+//! its meaning. A new field of `Series` is lost unless `SeriesOut` writes it and `SeriesIn` reads
+//! it, with a default for older files.
 //! Invariant: in what was read all columns have one length, and durations are finite and not
 //! negative. A file that breaks that, or names another `format`, is refused as a whole.
 

@@ -2,6 +2,8 @@
 //!
 //! The variants for target, look-up, plan and connection come before anything was measured, and say
 //! what to change. `System` may also come in the middle of a run, which then has no report.
+//! `lab` passes the texts on as they are (`LabError::Load`), and the binary hints at the server's
+//! port for `Connect` (`lab/load.rs`).
 //! Plain data. Never here: failures of single requests, which `report` counts.
 
 use std::io;

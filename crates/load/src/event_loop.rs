@@ -7,9 +7,11 @@
 //! The loop holds three parts together: an [`Agenda`] says what is due, a [`ConnectionTable`]
 //! carries it, a [`Tally`] counts it. `run_threads` gives each thread a loop and its share.
 //! Invariant: when `run` returns a report, every request that was sent is answered, failed, timed
-//! out or cut. Time-outs and cancellation are seen every 100 ms, once the first connections are
-//! open. A cancelled run waits about 1 s for replies. A failing `epoll_pwait2` ends the run without
-//! a report. A failing connect, send or read is counted.
+//! out or cut. A failing `epoll_pwait2` ends the run without a report. A failing connect, send or
+//! read is counted.
+//! Once the first connections are open, time-outs and cancellation are seen every 100 ms, and
+//! `Requests::pulse` is called. The seconds of `lab load` are as fine as that (`lab`,
+//! `load_test/recorder.rs`). A cancelled run waits about 1 s for replies.
 //! Refuses: other transports. One would bring its own loop, and could use `schedule` as it is.
 
 mod agenda;

@@ -1,8 +1,10 @@
 //! Says what a run does: where to, how requests arrive, when it stops, over how many connections.
 //!
 //! `share` cuts a plan into parts for threads that run side by side. Invariant: counts, connections
-//! and rates of the parts add up to those of the whole; given times are dealt out in turn. Seeds
-//! differ by part. Evenly spaced parts are not interleaved: their arrivals fall on the same
+//! and rates of the parts add up to those of the whole. Given times are dealt out in turn: part `p`
+//! of `n` gets each `n`th, from the `p`th on. `lab` deals out the calls of a trace in the same way
+//! (`load_test/plan.rs`), so both change together.
+//! Seeds differ by part. Evenly spaced parts are not interleaved: their arrivals fall on the same
 //! moments.
 //! `check` refuses a plan without connections, without depth, without a positive rate, or with
 //! times out of order. It knows nothing of time-outs or of the target, and passes a new kind of

@@ -1,9 +1,11 @@
 //! Reads HTTP/1 replies from a stream of bytes that arrives in any pieces.
 //!
+//! `event_loop` and `idle_connections` use it, and `lab probe` (`lab`, `probe/http.rs`): the same
+//! bytes are malformed for all.
 //! Invariant: `feed` takes exactly the bytes of one reply and leaves those of the next, so
 //! pipelined replies never mix. A reply without a length lasts until the connection closes;
-//! `ends_with_stream` tells. After each reply the caller calls `reset`. Informational replies are
-//! passed over.
+//! `ends_with_stream` tells. Before a further reply the caller calls `reset`. Informational replies
+//! are passed over.
 //! Framing follows RFC 9112 §6.3, more leniently than `http1`: a server that is measured may end
 //! its lines with a bare LF.
 //! Bytes of the body are counted; with `Ask::keep` head and body are kept, too, without a bound.

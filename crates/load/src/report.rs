@@ -3,10 +3,12 @@
 //!
 //! Invariant: reports of parts that ran side by side merge. Counts and histograms add, and the time
 //! is that of the longest part. `backlog_max` and `connections` add too, so a merged one is an
-//! upper bound. A new field has to be added in `merge`, a new error in `Errors::total` as well.
+//! upper bound. A new field has to be added in `merge`, a new error in `Errors::total` as well, or
+//! `is_clean` overlooks it. Rows of `bench` fail by `is_clean`.
 //! Latencies below 1 µs count as 1 µs, and those above one hour as one hour. Status codes are
 //! counted by their last three digits.
-//! What is left out as warm-up, `tally` decides. Refuses: to judge what was measured.
+//! What is left out as warm-up, `tally` decides. `lab` does not use the histograms of latency and
+//! service: it has its own, in nanoseconds. Refuses: to judge what was measured.
 
 use hdrhistogram::Histogram;
 
@@ -24,7 +26,8 @@ pub struct Errors {
     pub closed: u64,
     /// Requests answered by something that is not HTTP/1.
     pub malformed: u64,
-    /// Intended requests of an open loop that never found a connection before the run ended.
+    /// Intended requests of an open loop that found no connection within the plan's time-out, or
+    /// before the run was cancelled.
     pub unsent: u64,
     /// Requests in flight when the run was cancelled, whose reply did not come soon after.
     pub cut: u64,

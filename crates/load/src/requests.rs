@@ -1,9 +1,12 @@
 //! Defines the trait by which requests are rendered and their outcomes seen, and the sources that
 //! are ready-made.
 //!
-//! `Requests` is the trait. `Ask` says what a reply should be. `RequestOutcome`, `LostRequest` and
-//! `Pulse` are what a source is told. `Request` is written down and becomes a `Template`; a `Mix`
-//! interleaves templates by weight; `counter` makes numbers for holes.
+//! `Requests` is the trait; `lab` (`load_test/recorder.rs`) and rows of `bench` implement it. `Ask`
+//! says what a reply should be. `RequestOutcome`, `LostRequest` and `Pulse` are what a source is
+//! told.
+//! `Request` is written down and becomes a `Template`. It adds `Host`, and `Content-Length` where
+//! there is a body or the method is POST; other headers are the caller's. A `Mix` interleaves
+//! templates by weight, and its tickets are their places; `counter` makes numbers for holes.
 //! Invariant: a template never changes its length. It is rendered once; per request only its holes
 //! are filled, with as many digits as the marker has. Higher digits are cut off.
 //! A hole whose marker does not occur panics, because every request would then silently be the

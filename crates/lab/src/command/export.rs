@@ -3,10 +3,12 @@
 //!
 //! Also computes how many times as long one command takes as another, for tables and `text.rs`.
 //! Both know the reference by its address: it has to be one of the results themselves.
-//! Invariant: times in JSON and CSV are seconds, whatever unit is shown; memory is bytes. The
+//! Invariant: names and order of columns are hyperfine's 1.20, for scripts read them. Keys of the
+//! JSON are the fields of `BenchResult` (`outcome.rs`), and `import/generators/hyperfine.rs` reads
+//! it back. A new field appears in the JSON alone.
+//! Times in JSON and CSV are seconds, whatever unit is shown; memory is bytes, in JSON only. The
 //! columns of parameters in CSV are named by the first result. An absent deviation is 0 in CSV,
 //! null in JSON.
-//!
 //! Never here: files; callers write the text that is returned.
 
 use serde::Serialize;

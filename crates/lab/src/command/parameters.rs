@@ -1,8 +1,11 @@
 //! Puts values for `{name}` into commands, and makes the values: from a list or from a scan.
 //!
+//! The syntax is hyperfine's, so that its command lines go on working: in a list, `\,` is a comma
+//! and `\\` a backslash.
 //! Invariant: a value that itself looks like a parameter is not replaced again. A `{name}` that is
-//! not given stays. A scan goes upwards and has at most 100,000 values; more are an error. Its
-//! values are rounded to as many decimals as the texts of its bounds and step have, at most 12.
+//! not given stays. A scan goes upwards and has at most 100,000 values; more are an error, which
+//! repeats that number as text. Its values are rounded to as many decimals as the texts of its
+//! bounds and step have, at most 12.
 //! Never here: combinations of several parameters, which `lab/bench/subjects.rs` of the binary
 //! makes.
 

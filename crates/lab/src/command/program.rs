@@ -6,8 +6,8 @@
 //! end was seen. A child that holds the pipe open is waited for. CPU time and peak memory are of
 //! the child and of the children that it waited for (`usage.rs`).
 //! Failure: an exit code other than 0 is an error unless the policy allows it; a signal counts as
-//! 128 and its number.
-//!
+//! 128 and its number. The error says when: `in run 3`, `as setup`. The binary (`lab/bench.rs`)
+//! knows by its first word, `in`, whether to hint at `--ignore-failure`.
 //! Never here: time-outs, and the shell's start, which `shell.rs` takes off.
 
 use std::fs::File;

@@ -1,9 +1,11 @@
 //! Measures how long the start of a shell takes, and takes that off the times of what the shell
 //! ran.
 //!
-//! It is the median of 50 starts of real time, and the means of CPU times.
+//! The start is 50 runs of an empty line: the median of their real times, the means of their CPU
+//! times. The page docs/lab/bench.md repeats both.
 //! Invariant: what is left is never below zero. Peak memory and exit codes are left as they are. A
 //! shell that fails once is an error.
+//! A run without a shell has no start; `command.rs` calls `off` only where one was measured.
 
 use verdicts::Sorted;
 

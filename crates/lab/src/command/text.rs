@@ -1,12 +1,14 @@
-//! Prints benchmarks as text: hyperfine's lines, then quantiles, totals as `time` prints them,
-//! verdicts.
+//! Prints benchmarks as text: hyperfine's lines, then quantiles, peak memory, totals as `time`
+//! prints them, verdicts, warnings.
 //!
-//! Also the summary of several commands, the paired difference of two, and the words of warnings.
+//! Also the summary of several commands, and the paired difference of two. The page
+//! docs/lab/bench.md shows this text, and tests of the binary look for parts of it. Options that
+//! warnings name (`-N`, `--warmup`, `--prepare`) are declared in the binary, `cli/lab/bench.rs`.
 //! Invariant: no line is wider than the style says, from 20 columns on. A quantile is shown only
-//! where a run lies beyond it. `summary` shows no ratio where a mean is 0.
-//!
-//! Figures are computed in `outcome.rs` and `export.rs`, verdicts in [`Report`]. [`TimeUnit`] is
-//! for this and for tables only.
+//! where a run lies beyond it. `summary` shows no ratio where a mean is 0. Verdicts are those of a
+//! [`Report`] with default options, each as title and sentence, without its figures.
+//! Figures are computed in `outcome.rs` and `export.rs`. [`TimeUnit`] is for texts and for the
+//! tables of `export.rs`; JSON and CSV have seconds.
 
 use screen::{Ink, Style, wrapped};
 use verdicts::{Difference, Sorted, paired};

@@ -1,13 +1,14 @@
 //! Tells who wrote a result of load generators or benchmarks, and has it read.
 //!
 //! vegeta, k6, oha, hey, wrk2, HdrHistogram and hyperfine each have a module below, or share one. A
-//! new one adds a variant, a mark in `generator_of`, and a reader. Marks are asked before those of
-//! other formats.
-//! Invariant: a call is a row where the file has calls, or a failure where its status or error says
-//! so. A failed run of hyperfine is a row. Where it has only a histogram, `spread.rs` lays calls
-//! evenly over each step, so that wide steps are no comb. A note says how fine they are.
+//! new one adds a variant, a mark in `generator_of`, a reader, and a row in
+//! docs/lab/report-inputs.md.
+//! Invariant: marks are asked in order, before those of other formats (`import.rs`), and summaries
+//! last. So a mark must fit no session file, access log, CSV or export of spans.
+//! A call is a row where the file has calls, or a failure where its status or error says so. A
+//! failed run of hyperfine is a row. Where a file has only a histogram, `spread.rs` lays calls
+//! evenly over each step, so that wide steps are no comb. A note says how wide the steps are.
 //! Failure: summaries for people are refused with what to run instead (`summary.rs`).
-//!
 //! Refuses: vegeta's binary results, which its own `encode` turns into JSON or CSV.
 
 mod hdr;

@@ -1,9 +1,8 @@
 //! Decides what the columns of a CSV are, by their names.
 //!
-//! - The whole call: one of `TOTALS` (`total`, `elapsed`, `latency`, `duration`, …); one with a
-//!   unit before one without, then in the order of the list.
-//! - Its beginning: one of `BEGINNINGS` (`began`, `start`, `time`, `timestamp`, …).
-//! - Its end, where there is no beginning: one of `ENDS`.
+//! - The whole call: one of `TOTALS`; one with a unit before one without, then in the order of the
+//!   list.
+//! - Its beginning: one of `BEGINNINGS`. Its end, where there is no beginning: one of `ENDS`.
 //! - Unused: a further name of these two lists.
 //! - A step: any other name with a unit of time at its end, but for rates (`…_per_s`).
 //! - An attribute: every other name.
@@ -12,7 +11,9 @@
 //! `durationMs`. A whole call without one is in milliseconds; `request_time` (nginx) and
 //! `time_total` (curl) are in seconds. A file of one column is the whole call whatever its name.
 //! Invariant: every column is exactly one of these, and at most one is the whole call. Without one,
-//! and without steps, there is an error that lists the names. Names of logs are in `nginx.rs`.
+//! and without steps, there is an error that lists the names.
+//! A new name takes a column from steps or attributes. The page docs/lab/report-inputs.md lists the
+//! names. Names of logs are in `nginx.rs`.
 
 use super::value::Unit;
 

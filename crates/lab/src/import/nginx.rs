@@ -7,17 +7,16 @@
 //! | LTSV | `time:[…]<tab>status:200<tab>reqtime:0.012<tab>apptime:0.012` |
 //! | JSON, an object a line | `{"request_time": 0.012, "upstream_response_time": "0.012", …}` |
 //!
-//! In order they are those of the request, the upstream's response, its connection and its header.
-//!
-//! Times are seconds since the request began, but for `reqtime_microsec` of LTSV. So the steps are
-//! `connect` to the upstream, `wait` until its header, and `transfer` until its end; `upstream`
-//! where only its whole time is logged. Several upstreams of a request (`0.001, 0.002 : 0.003`)
-//! count together; `-` is none. The time of a line is the end of its request.
-//! Invariant: the steps of a line are at most its upstream time, and that at most the request's. A
-//! line without a request time is bad. A status from 400 on is a row like others, with its
-//! attribute.
-//!
-//! The crate `exchange` decodes combined and LTSV; names of CSV columns are in `headers.rs`.
+//! In order they are those of request, upstream, connection and header.
+//! Times are seconds since the request began, but for `reqtime_microsec`. So the steps are
+//! `connect` to the upstream, `wait` until its header, `transfer` until its end; or `upstream`
+//! where only that is logged. `verdicts` knows `wait` by its name.
+//! Several upstreams in one text (`0.001, 0.002 : 0.003`) count together; unquoted they are times
+//! in order. The time of a line is the end of its request.
+//! Invariant: the steps are at most the upstream time, and that at most the request's. A line
+//! without a request time is bad.
+//! Filters see what `exchange` decodes; of JSON, what `json` here fills in. A combined line has no
+//! `total` for them. A new name goes into docs/lab/report-inputs.md, too.
 
 use std::borrow::Cow;
 

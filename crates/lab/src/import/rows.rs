@@ -4,12 +4,14 @@
 //! become numbers.
 //! Invariant: a row goes in whole or not at all; its durations are finite and not negative. Times
 //! are kept only when every row has one, and count from the earliest. Of an attribute with more
-//! different texts than [`NAMES_MAX`] those beyond are kept as `(other)`, and a note says so.
-//! Of an attribute that a row names twice the first text counts.
-//! Failure: a bad row is counted, and the first five are noted; when strict it is an error. Rows
-//! outside the time asked for, or held back by the filter, are counted in notes. Without a good
-//! row, any bad one is an error; so is a file without calls.
-//!
+//! different texts than [`NAMES_MAX`] those beyond are kept as `(other)`, and a note says so. Of an
+//! attribute that a row names twice the first text counts.
+//! Steps keep the order in which they first came: `verdicts` takes the first one for where calls
+//! are admitted.
+//! Failure: a bad row is counted by its reason, and the first five are noted; when strict it is an
+//! error. The page docs/lab/report-inputs.md has the number and the form. Rows outside the time
+//! asked for, or held back by the filter, are counted in notes. Without a good row, any bad one is
+//! an error; so is a file without calls.
 //! How a file reads is in the modules beside this one; a session file is checked in
 //! `session_file.rs`.
 

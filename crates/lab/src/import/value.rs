@@ -1,9 +1,11 @@
 //! Parses numbers with units, and moments, as people write them in files.
 //!
 //! A moment is RFC 3339, the time of an access log, or a number. A number's size says whether it
-//! counts from the Unix epoch, and in which unit.
+//! counts from the Unix epoch, and in which unit; docs/lab/report-inputs.md has the rule.
+//! `load_test/trace.rs` has bounds of its own, 1e8 and 1e11 like here.
 //! Invariant: what is no number is `None`, never zero. A duration may be NaN, infinite or negative;
 //! `csv.rs` and `rows.rs` refuse that. A moment is finite and not negative.
+//! A new word for a unit also turns columns of a CSV that end in it into steps (`headers.rs`).
 
 /// A unit of time, as milliseconds.
 #[derive(Debug, Clone, Copy, PartialEq)]

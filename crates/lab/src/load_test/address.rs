@@ -1,10 +1,9 @@
 //! Takes a URL of a load test apart: where to connect, and what to ask for there.
 //!
-//! [`ServerAddresses`] looks names up, each once: the first address that accepts a connection now,
-//! else the first of all.
+//! [`ServerAddresses`] looks each name up once. Which of several addresses it gets is decided by
+//! `Target::reachable` of `load`.
 //! Invariant: the path begins with a slash. The port is 80 unless the URL says another. A fragment
 //! is dropped, and so is a login, without a word.
-//!
 //! Refuses: what the load engine cannot speak (TLS, HTTP/2); the error names it. URLs of probes are
 //! read in `probe/target.rs`.
 

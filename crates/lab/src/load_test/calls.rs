@@ -8,9 +8,10 @@
 //! Forms should not be mixed: a JSON line is added before the target above it. Lines that begin
 //! with `#` are comments.
 //! Invariant: a call is complete, and its place in the list is its number everywhere else. A file
-//! with a bad line is an error with that line's number.
-//!
-//! `address.rs` reads the URL. Who makes which call, and when, is in `plan.rs` and `trace.rs`.
+//! with a bad line is an error with that line's number. `Host` stands once; another header of the
+//! call replaces a default of its name. `Content-Length` is added by `Request` of `load`.
+//! A call's name is the attribute `url` of the series. `address.rs` reads the URL. Who makes which
+//! call, and when, is in `plan.rs` and `trace.rs`.
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -1,14 +1,14 @@
 //! Adds up what the threads of a load test did, as one run, and makes the series of its calls.
 //!
-//! The steps of an open loop are `queue` and `service`. Attributes are the status, the bytes if
-//! they differ, and the URL where there are 2 to 1,000 of them. `is_late` says whether the
-//! generator itself was late.
+//! The steps of an open loop are `queue` and `service`; a closed loop has none. Attributes are the
+//! status, the bytes if they differ, and the URL where there are 2 to 1,000 of them. Their names
+//! are stored in files of `--save`.
+//! `is_late` says whether the generator itself was late; docs/lab/load.md repeats its two bounds.
 //! Invariant: the sample is one of all threads. Its times count from the beginning of the first
 //! thread, those of the series from the end of the warm-up. Failures by second count from each
 //! thread's own.
-//!
-//! One thread is noted in `recorder.rs`; the sample is kept in `sample.rs`, figures are computed in
-//! `outcome.rs`.
+//! A new count of a thread is lost unless `MergedRun::of` adds it. One thread is noted in
+//! `recorder.rs`; the sample is kept in `sample.rs`, figures are computed in `outcome.rs`.
 
 use std::collections::BTreeMap;
 use std::time::{Instant, SystemTime};

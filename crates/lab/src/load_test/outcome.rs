@@ -2,11 +2,13 @@
 //! sending.
 //!
 //! It also says whether the generator itself can be trusted, and makes the notes.
+//! [`LoadOutcome`] is serialised as `load` of `lab load --format json`. Its field names are keys
+//! there; `bench/src/rows/lab/load.rs` reads `failed`, `succeeded` and `rate`. `text.rs` tells the
+//! loops apart by the text `open`.
 //! Invariant: latencies are of measured calls that succeeded (a status below 400); all others are
 //! in `failed`, by the reason. Failed attempts to connect are counted apart, because no call was on
 //! them. Means, deviations, minima and quantiles are of the kept calls; maxima, counts and
 //! `histogram` are of all.
-//!
 //! `merged.rs` adds the threads up, `slices.rs` cuts the run, `text.rs` prints. Verdicts on the
 //! series are in `report.rs`.
 

@@ -3,10 +3,14 @@
 //! Servers get threads, connections and counts by their part of the calls, rounded, one at least.
 //! So a count over several servers may differ by a few calls. Rates are not rounded; `Arrivals::At`
 //! without a trace goes to each server whole.
-//! Invariant: every call of a trace is in the part of exactly one thread; its times are shared by
-//! `load`, `Plan::share`, in the same way. A part has a call to make; its count may be 0 where
-//! there are fewer calls than threads.
-//! Failure: without calls there is an error. Rates are checked by `load`, spans by nobody here.
+//! Invariant: every call of a trace is in the part of exactly one thread. `parts` deals its calls
+//! out as `Plan::share` of `load` deals out its times: one cannot change without the other. A part
+//! has a call to make, which `recorder.rs` relies on; its count may be 0 where there are fewer
+//! calls than threads.
+//! A new kind of `Arrivals` goes to each server whole and counts as steady, until `slower` and
+//! `changes_its_rate` know it.
+//! Failure: without calls there is an error. Rates are checked by `load`; the warm-up and the
+//! time-out are checked nowhere.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;

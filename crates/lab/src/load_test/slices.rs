@@ -3,8 +3,8 @@
 //! Pieces are whole seconds, all of one length but the last.
 //! Invariant: a call belongs to the piece in which it was meant to be made, whenever it ended.
 //! Failures are counted; successes are scaled up from the sample, and quantiles are of the sample.
-//!
-//! `plan.rs` says whether the rate changes; `text.rs` prints the table.
+//! `plan.rs` says whether the rate changes; `text.rs` prints the table. The fields of [`Slice`] are
+//! keys of `slices` in `lab load --format json`. The page docs/lab/load.md speaks of ten pieces.
 
 use serde::Serialize;
 use verdicts::Sorted;

@@ -1,10 +1,11 @@
 //! Prints a load test as text: counts, both kinds of time beside each other, and the slices.
 //!
 //! `notes` prints what to doubt, where no report follows. What the calls themselves say is in
-//! `report/text.rs`.
+//! `report/text.rs`. The page docs/lab/load.md shows this text.
 //! Invariant: no line is wider than the style's, from 20 columns on. A quantile is shown only where
-//! a kept call lies beyond it. A closed loop has one column of times.
-//! Figures come from `outcome.rs`; nothing is computed here but shares.
+//! a kept call lies beyond it. A closed loop, known by `kind` other than `open`, has one column of
+//! times.
+//! Figures come from `outcome.rs`; nothing is computed here but shares. JSON does not pass here.
 
 use screen::{Align, Cell, Column, Ink, Style, Table, wrapped};
 

@@ -3,7 +3,8 @@
 //! One arrival a line: a time, then optionally a method and a URL, separated by blanks or commas.
 //! Times are seconds since the start, or timestamps: seconds or milliseconds since the Unix epoch,
 //! or RFC 3339. If the earliest is a timestamp (from 1e8 s on), all count from it; otherwise from
-//! 0.
+//! 0. `import/value.rs` has the same bounds for files of measurements, and docs/lab/load.md names
+//! the forms.
 //! Invariant: arrivals are in order of time, those of one moment in the order of the file. Either
 //! all lines name a URL or none does; without one, calls are made in turn.
 //! Failure: a bad line is an error with its number, and so is a file without arrivals. URLs are

@@ -2,11 +2,12 @@
 //! other.
 //!
 //! Without a rate the first five arrivals come one after the other. The mean distance is then four
-//! times their median time, 50 ms at least.
+//! times their median time, 50 ms at least. The page docs/lab/probe.md and `Arrivals` of `plan.rs`
+//! repeat all three numbers. The help (`cli/lab/probe.rs`) has two of them, a note of `gather.rs`
+//! the five.
 //! Invariant: once there is a rate, the distances of an open loop depend on it and the seed alone.
 //! A closed loop yields only while nothing is under way. No arrival is yielded after the end of the
 //! plan.
-//!
 //! Never here: threads, the calls of a burst, the order of two targets (`scheduler.rs`). While the
 //! rate is found a failed call counts as taking no time, which `scheduler.rs` decides.
 

@@ -1,12 +1,14 @@
 //! Defines a call: who makes it ([`Caller`]), its stopwatch, what it gave, and how it failed.
 //!
-//! Also words for what the system refuses, the same for all calls that failed so.
-//! Invariant: the laps of a stopwatch do not overlap, so phases never add up to more than the call.
-//! A phase that comes twice is added up. `left` fails once the deadline is past, and never returns
-//! zero. A step that does not ask it may end later.
-//!
-//! `dns.rs`, `http.rs`, `tcp.rs`, `icmp.rs` and `command.rs` are callers. `gather.rs` makes columns
-//! of what they give; times of others (`parts`) may overlap until then.
+//! Also words for what the system refuses, the same for all calls that failed so. They are keys
+//! under which failures are counted, in JSON and in files of `--save`. By `is_hang_up`, `http.rs`
+//! decides whether to ask once more.
+//! Invariant: `prepare` is not timed, `call` is. The laps of a stopwatch do not overlap, so phases
+//! never add up to more than the call. A phase that comes twice is added up. `left` fails once the
+//! deadline is past, and never returns zero. A step that does not ask it may end later.
+//! `dns.rs`, `http.rs`, `tcp.rs`, `icmp.rs` and `command.rs` are callers; `callers.rs` says what a
+//! new one needs. `gather.rs` makes columns of what they give, and drops phases that its `ORDER`
+//! does not name. Times of others (`parts`) may overlap until then.
 
 use std::io;
 use std::time::{Duration, Instant};

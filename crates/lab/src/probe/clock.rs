@@ -4,8 +4,8 @@
 //! system's clock.
 //! Invariant: calls are timed by the monotonic clock only. The system's clock dates the origin,
 //! once. A step is noted where the two drift apart by over 5 ms more than slewing explains.
-//!
-//! How early a thread wakes is chosen in `plan.rs`, between `SPIN_MIN` and `SPIN_MAX`.
+//! How early a thread wakes is chosen in `plan.rs`, between `SPIN_MIN` and `SPIN_MAX`. How late
+//! calls are depends on them: docs/lab/probe.md names both, and what was measured with them.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};

@@ -1,16 +1,17 @@
 //! Makes series of calls: a row for each that succeeded, in the order in which they were meant to
 //! begin.
 //!
-//! Phases that `ORDER` does not name are dropped. Failures are counted by their words. Attributes,
-//! lateness and bursts become columns. Notes say how calls arrived, what was late, when a target
-//! died, and where redirects lead.
-//! With two targets, rows stand beside their partners, by turn, if at most one turn in five lacks
-//! one. Calls without a partner are then left out, and a note counts them; otherwise the series are
-//! not paired.
+//! Phases that `ORDER` does not name are dropped. To `verdicts` the first phase, and `wait` by its
+//! name, may be where calls are admitted. Failures are counted by their words. Attributes, lateness
+//! and bursts become columns; `bench` reads `late_ms` of saved files.
+//! Notes say how calls arrived, what was late, when a target died, and where redirects lead.
+//! With two targets, rows stand beside their partners if at most one turn in five lacks one.
+//! Arrivals 2k and 2k + 1 are a turn, as `scheduler.rs` hands them out. Calls without a partner are
+//! then left out, and a note counts them; otherwise the series are not paired.
 //! Invariant: no millisecond is in two phases. Times that others have measured go through
 //! `gather/inside.rs`. Notes on the whole probe are in the first series only.
-//!
-//! Never here: verdicts (`report.rs`) and the making of calls.
+//! The page docs/lab/probe.md lists phases, attributes and bounds. Never here: verdicts
+//! (`report.rs`) and the making of calls.
 
 use std::collections::BTreeMap;
 

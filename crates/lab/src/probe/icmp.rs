@@ -3,8 +3,8 @@
 //! By a ping socket, or by a raw one where those are not allowed; if neither is, the caller is not
 //! made. Phases: `resolve`, `connect` (opening the socket), `send`, `wait`.
 //! Invariant: a reply counts for a call only when it has the sequence number and the 56 random
-//! bytes of that call. A late reply, or one to another program, is waited past. "Unreachable" is
-//! told by a raw socket only, and by the number of the call.
+//! bytes of that call. A late reply, or one to another program, is waited past. Only a raw socket
+//! tells "unreachable", which counts by identifier and sequence number.
 //!
 //! Never here: routes, and the loss of several requests. A lost reply is a time-out.
 

@@ -1,11 +1,12 @@
 //! Defines what a probe is to do: what is called, when, how often, and how HTTP is spoken.
 //!
 //! Plain data, checked by `check` before the first call. Also how long a thread looks at the clock
-//! before a call.
+//! before a call (`spin`).
 //! Invariant: a plan that was checked has one target or two, a rate above 0 and at most a million a
-//! second. Its end and time-out are not zero, and its burst has 1 to [`IN_FLIGHT_MAX`] calls, which
-//! a message of `check` repeats as 512. Methods, fields and authorities of HTTP are not checked
-//! here. A target is read in `target.rs`, an authority in `tls.rs`.
+//! second. Its end and time-out are not zero, and its burst has 1 to [`IN_FLIGHT_MAX`] calls. That
+//! number stands once more as 512 in a message of `check`, and in docs/lab/probe.md.
+//! Methods, fields and authorities of HTTP are not checked here. Names in `HttpOptions::attributes`
+//! must be in lower case. A target is read in `target.rs`, an authority in `tls.rs`.
 
 use std::fmt;
 use std::net::IpAddr;

@@ -6,7 +6,8 @@
 //! Invariant: of the calls that have arrived, the earliest is handed out first, 2 ms before its
 //! time. When all threads are busy it waits, and `was_full` says so. A stop is heard within 50 ms;
 //! what is under way then is given up and counted.
-//!
+//! Of two targets, each two arrivals that follow each other are a turn, with one call or burst to
+//! each. `gather.rs` finds partners by that, from the number of the arrival.
 //! Never here: series (`gather.rs`).
 
 use std::cmp::Reverse;

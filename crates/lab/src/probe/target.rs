@@ -1,12 +1,13 @@
 //! Reads what is probed from what a user writes: URLs, `tcp:`, `dns:`, `icmp:`, `exec:`.
 //!
-//! [`ProbeTarget`] prints itself as it is written in reports. Text without a scheme is an error
-//! that proposes one.
+//! [`ProbeTarget`] prints itself as it is written in reports; that text is also the name of its
+//! series in files of `--save`. Text without a scheme is an error that proposes one.
 //! Invariant: hosts are not empty, ports are 1 to 65,535, paths are ASCII without blanks. Whether a
 //! type of DNS records exists is told by `dns.rs`, and whether anything answers by the call.
-//!
 //! Refuses: logins in addresses, and types of records other than A without a name server. Redirects
 //! and proxies are followed nowhere; `load_test/address.rs` reads the URLs of load tests.
+//! A new kind also goes into `callers.rs`, `pin.rs`, the text of `SCHEMES`, and the table of
+//! docs/lab/probe.md.
 
 use std::fmt;
 use std::net::IpAddr;

@@ -5,7 +5,8 @@
 //! Invariant: a call goes to a thread that does nothing else. The thread that was freed last is
 //! taken first: its connection is warm. Threads end when nobody hands out or hears any more; one in
 //! a call is not waited for.
-//!
+//! The order of [`PlannedCall`]'s fields is the order of calls: `scheduler.rs` takes the least
+//! first, and `gather.rs` sorts rows by it. So `at_ns` stays in front.
 //! When calls are handed out is in `scheduler.rs`, how threads wait in `clock.rs`.
 
 use std::num::NonZeroU64;

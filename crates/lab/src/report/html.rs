@@ -2,12 +2,11 @@
 //!
 //! Histogram, quantiles, steps and attributes have their figures beside them as a table; the line
 //! of calls has none. Light and dark follow the reader's system, and a phone shows it without
-//! zooming (`page.css`).
+//! zooming. A new class, here or in `svg.rs`, needs its rule in `page.css`.
 //! Invariant: every text that comes from users goes through `escaped` and cannot become markup.
 //! What stands between backticks in sentences of verdicts and in notes is code; in figures it is
 //! not.
-//!
-//! Charts are drawn in `svg.rs`. All reasons of failures are shown, other than in `text.rs`. Notes
+//! Charts are drawn in `svg.rs`. All reasons of failures are shown; `text.rs` shows eight. Notes
 //! are those of the first target only.
 
 use screen::Ink;

@@ -1,13 +1,13 @@
-//! Renders a report for the terminal: plot, histogram, quantiles, steps, attributes, notes,
-//! verdict.
+//! Renders a report for the terminal, in the order of `page`: name and summary, plot, histogram,
+//! quantiles, steps, attributes, notes, second target, verdict, comparison.
 //!
-//! The verdict comes last, beside the prompt.
+//! The verdict comes last, beside the prompt; after it, only how the second target compares. The
+//! page docs/lab/report.md shows this text.
 //! Invariant: no line is wider than the style says, from 20 columns on. Only bars whose numbers
 //! leave them no room may be wider (`screen`). A section that has nothing to show is left out.
 //! Bound: of failures, and of rows left out, eight reasons each are shown, the rest is dropped
 //! without a word. Bins are put together where there is less room. Notes are those of the first
 //! target only.
-//!
 //! Charts and tables are drawn by `screen`, figures formatted by `number.rs`.
 
 use screen::{

@@ -3,8 +3,11 @@
 //!
 //! A status from 400 on is a failure; calls without a reply are not in the file. Times count from
 //! the beginning of the run, not from the Unix epoch.
-//! Invariant: the steps are hey's own, but `connect` is without `resolve`. A row with a time that
-//! is no number is bad; a status that is none is no failure. `records` also serves `oha.rs`.
+//! Invariant: fields are read by their place; the names here are for messages. The steps are called
+//! as those of `lab probe`: `resolve`, `connect` (DNS+dialup without DNS), `send`, `wait`,
+//! `transfer`. `verdicts` knows `wait` by its name. A row with a time that is no number is bad; a
+//! status that is no number is no failure.
+//! `records` also serves `oha.rs`. The first line is the mark in `generators.rs`.
 
 use super::super::rows::{CallRow, SeriesBuilder};
 use super::super::value::{Unit, duration_ms};

@@ -1,11 +1,12 @@
-//! Reads hyperfine's JSON (`--export-json`): the times of each command; `lab bench` writes the
-//! same.
+//! Reads hyperfine's JSON (`--export-json`), which `lab bench` writes, too: the times of the first
+//! two commands.
 //!
-//! One command is a series; of several the first two are, to be compared as two samples, and a note
-//! says so from three on. Exit codes and peak memory are attributes: a run that failed is a row
-//! like others.
+//! One command is a series; of several the first two are compared as two samples, and a note says
+//! so from three on. Exit codes and peak memory are attributes: a run that failed is a row like
+//! others.
 //! Failure: a file without commands is an error, and so is one of the first two without times.
-//! Commands are measured in `command.rs`.
+//! Commands are measured in `command.rs`. The fields read here are fields of `BenchResult`
+//! (`command/outcome.rs`), under the same names.
 
 use serde::Deserialize;
 use verdicts::Series;

@@ -1,9 +1,10 @@
 //! Reads k6's measurements, as JSON (`--out json`) or CSV (`--out csv`).
 //!
 //! Each number of a request has a line, and those of one request follow each other. A row begins
-//! with `http_req_duration`; the parts that follow are its steps. k6's duration leaves out the time
-//! of the connection, `http_req_blocked`. That holds `connecting` and `tls_handshaking`. Here the
-//! time of a call is both together, because its user waits for both.
+//! with `http_req_duration`; the parts that follow are its steps, under k6's names.
+//! The duration of k6 leaves out `http_req_blocked`, the time of the connection, of which
+//! `connecting` and `tls_handshaking` are parts. Here the time of a call is duration and blocked
+//! together, because its user waits for both. A note says so, and docs/lab/report-inputs.md, too.
 //! Invariant: k6's own `expected_response` decides what failed; without it, a status from 1 to 399
 //! is a success. Metrics of other names are passed over. A time in whole seconds places a call
 //! nowhere, so it has none.

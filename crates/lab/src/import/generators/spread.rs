@@ -5,8 +5,10 @@
 //! first, rows of one value, and small values of a log.
 //! At most [`CALLS_MAX`] calls are made. Of a larger histogram each step keeps its share, and a
 //! note says so. What rounding takes from one step the next one gets.
-//! Calls come in the order of the steps. A call has its duration only: no beginning, no phases, no
-//! attributes. Readers of histograms (`oha.rs`, `hdr.rs`) give the steps.
+//! Calls come in ascending order, as the steps do. By that, `Report::points` sees that their order
+//! means nothing and draws no line. A call has its duration only: no beginning, no phases, no
+//! attributes.
+//! Readers of histograms (`oha.rs`, `hdr.rs`) give the steps, and note how wide they are.
 
 use super::super::rows::{CallRow, SeriesBuilder};
 use crate::error::LabError;

@@ -1,13 +1,15 @@
 //! Writes the fields of a request, and reads what the fields of an answer say of its call.
 //!
-//! Attributes are `server`, `cache-status`, `x-cache` and the fields that the user asked for.
+//! Attributes are `server`, `cache-status`, `x-cache` and the fields that the user asked for. The
+//! user's names come here in lower case, which `lab/probe/plan.rs` of the binary sees to. A further
+//! fixed one goes into docs/lab/probe.md and the help, too.
 //! `Cache-Status` is cut to the name and the outcome of each cache. Metrics of `Server-Timing` are
 //! parts of `wait` (`timing.rs`), and a redirect's `Location` is noted.
 //! Invariant: a field that becomes an attribute has both values if it comes twice. A field of the
 //! user replaces ours of the same name. `Content-Length` is not written here: `http.rs` does, when
-//! `{n}` has its number. The command line refuses one of the user.
+//! `{n}` has its number. The command line refuses `Content-Length` and `Transfer-Encoding` from a
+//! user.
 //! Failure: an answer of more than 128 fields, or none that parses, has no attributes from here.
-//!
 //! Never here: bodies.
 
 use std::fmt::Write as _;
