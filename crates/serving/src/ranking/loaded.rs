@@ -5,8 +5,8 @@
 //! Invariant: every item has a finite score in a request without features (`Ranker::new`). Device,
 //! inode, time and size of both files were the same before and after the reading.
 //! A candidate set by a number that no item has is an error; one by texts that no item has is
-//! empty. The rows of a set ascend, which `ranking.rs` relies on. Only fields that `read_items`
-//! asks for are kept of the items.
+//! empty. The rows of a set ascend, which `ranking.rs` relies on. `read_items` must ask for each
+//! field that a set needs.
 
 use std::fs;
 use std::path::Path;
