@@ -6,12 +6,13 @@
 //!
 //! Every key but `sentences` is optional (`model` too), an unknown one is 400. The model's plan
 //! gives the similarity, the number of sentences the method. Sentences with too many tokens are
-//! cut. More than 32,768 sentences are 413.
+//! cut. More than 32,768 sentences are 413, and so are more than `texts_max` (`texts.rs`).
 //!
 //! Invariant: groups depend on the sentences, the options and the generation only, not on what else
 //! is asked.
-//! Elsewhere: the methods (`models::Clustering`), embedding (`texts.rs`), lines of files
-//! (`lines.rs`, which groups by `grouped`).
+//! `grouped` also makes what `tidegate model cluster` prints (`lines.rs`). A new key goes into
+//! `describe/openapi.json`; a new option also into `tidegate/src/cli.rs`.
+//! Elsewhere: the methods (`models::Clustering`), embedding (`texts.rs`).
 
 use std::sync::Arc;
 

@@ -1,9 +1,13 @@
 //! Limits how many requests of a model that predicts run at once on the pool, and how many wait.
 //!
-//! Invariant: at most `concurrency` requests run, also after a panic of one. Requests that wait are
-//! taken in the order in which they came. A request that is never begun is answered: 429 where the
-//! queue is full, 503 where the pool is. One whose client has left is dropped unanswered.
-//! Bound: `queue_max` requests wait; the next one is refused with 429.
+//! Invariant: at most `concurrency` requests run on the pool, also after a panic of one. Requests
+//! that wait are taken in the order in which they came. A request that is never begun is answered:
+//! 429 where the queue is full, 503 where the pool is. One whose client has left is dropped
+//! unanswered.
+//! Bound: `queue_max` requests wait; the next one is refused with 429. Requests answered on the
+//! calling thread are not counted.
+//! [`PendingAnswer`] also carries requests without a limit, as jobs of the pool (`router.rs`). It
+//! relies on a pool that drops the jobs it does not take.
 //! Elsewhere: limits of models of texts (`texts/queue.rs`); rankings have none.
 
 use std::collections::VecDeque;

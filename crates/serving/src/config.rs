@@ -7,11 +7,13 @@
 //! | any other | predicts from rows of numbers |
 //!
 //! Every key is optional in the type, so that all errors can be reported at once; `plan` checks
-//! what is required. The doc comments are the reference manual.
-//! Invariant: a key that its kind does not have is an error, and so is a name given twice. So a new
-//! key stands in `RANKS`, `PREDICTS`, `WAITS` or `EMBEDS`. Models of texts lack the first two of
-//! `PREDICTS`. Plans hold every default. A bound of 0 is an error, but for the keys whose comment
-//! says what it means.
+//! what is required. The doc comments are the reference manual, defaults included.
+//! Invariant: a key that its kind does not have is an error, and so is a name given twice. Plans
+//! hold every default. The keys of `COUNTS` may not be 0.
+//! A new key stands in `RANKS`, `PREDICTS`, `WAITS` or `EMBEDS`. Models of texts lack the first two
+//! rows of `PREDICTS`, so its order counts. A new field of a plan is also filled in `inspect.rs`,
+//! `table.rs`, `examples/predictions.rs` and `tests/allocations.rs`. A renamed key has a row in
+//! `chassis/src/config/renamed.rs`.
 //! Never here: reading a model's files. Only whether `file` is a directory is looked at.
 
 use std::collections::{BTreeMap, HashSet};
@@ -31,9 +33,9 @@ pub struct ModelConfig {
     /// Name by which routes (`model:NAME`), `/v1/models/NAME/rank` and `/v2/models/NAME` refer to
     /// it.
     pub name: Option<String>,
-    /// Model file: `tidegate-linear-1`, LightGBM's text, XGBoost's JSON or UBJSON; or a folder with
-    /// a model of texts (`config.json`, `tokenizer.json`, `model.safetensors`). Watched; a new good
-    /// one is swapped in.
+    /// Model file: `tidegate-linear-1`, LightGBM's text, XGBoost's JSON or UBJSON, a graph in ONNX;
+    /// or a folder with a model of texts (`config.json`, `tokenizer.json`, `model.safetensors`).
+    /// Watched; a new good one is swapped in.
     pub file: Option<PathBuf>,
     /// Items file, JSON lines: then the model ranks these items. Watched; a new good one is swapped
     /// in.

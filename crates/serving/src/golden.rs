@@ -11,7 +11,9 @@
 //! numbers above 1 in size. Outputs that the file does not list are not compared. Outputs are
 //! numbers.
 //! A model of texts has one input and one output, whatever the file calls them. Without a file it
-//! must embed one text. Elsewhere: when this is called (`predicting.rs`,
+//! must embed one text.
+//! Users keep such files (docs/MODELS.md), so the format must stay. Answers are read from the JSON
+//! of `oip/reply.rs`. Elsewhere: when this is called (`predicting.rs`,
 //! `texts/embedding_generation.rs`).
 
 use std::fs;

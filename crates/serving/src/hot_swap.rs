@@ -1,11 +1,12 @@
 //! Lets an operator load and unload a model while it is asked.
 //!
-//! Invariant: `load` reads new files, and they take the place of the old ones only where they give
-//! a good generation. After an unload there is none until a load; its memory is free once the last
-//! request is answered. An unloaded model is not polled. Opening at the start keeps unfit files,
-//! which are looked at again.
-//! Elsewhere: a changed file (`generation::Watched`), the files of a ranking model
-//! (`ranking/files.rs`).
+//! Invariant: `load` opens the files anew; they take the place of the old ones only if all of them
+//! are good. After an unload there is no generation until a load; its memory is free once the last
+//! request is answered. An unloaded model is not polled.
+//! `new` also keeps files that are unfit, so that polling looks at them again. A load begins with
+//! empty caches and counts, which belong to the opened files.
+//! Asked for on the admin listener only (`tidegate/src/admin/models.rs`). Elsewhere: a changed file
+//! (`generation::Watched`), the files of a ranking model (`ranking/files.rs`).
 
 use std::sync::Arc;
 

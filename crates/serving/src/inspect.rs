@@ -1,10 +1,12 @@
 //! Reads a model for `tidegate model inspect`, and ranks one body for `tidegate model score`.
 //!
-//! Also here: how a model is printed. Models, tables and directories of texts are told apart as in
-//! the server, which takes any `file` without extension for a directory.
+//! Also here: how a model is printed; trees and graphs print themselves (`predictor.rs`). A
+//! directory is a model of texts, anything else is a file. The server also takes a `file` without
+//! extension for a directory.
 //! Invariant: a file is read by the server's own readers, so what they refuse here they refuse
 //! there. The server may refuse more: golden inputs, candidate sets, its bounds of bodies. Texts
 //! are read in `f32` here, whatever the plan says.
+//! `score` has no configuration: its plan stands here, with the default `limit` of `config.rs`.
 //! Elsewhere: tables (`table.rs`), lines of texts (`lines.rs`).
 
 use std::fmt;
@@ -25,7 +27,7 @@ use crate::table;
 pub enum Inspection {
     /// A linear model, and what it makes of its items where they are given.
     Linear { model: Linear, items: Option<ItemsInspection> },
-    /// Trees.
+    /// Trees, or a graph in ONNX.
     Predictor(Predictor),
     /// A folder with a model of texts.
     Texts { dir: PathBuf, about: AboutEmbedder },

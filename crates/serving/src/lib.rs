@@ -10,12 +10,13 @@
 //!
 //! Also here: the commands over files, which use the same models (`inspect.rs`, `table.rs`,
 //! `lines.rs`).
-//! A short request is answered on the thread that asks, a long one on a thread of a [`JobPool`].
-//! Each model is a generation: it is read, checked, swapped in whole, and the last good one stays.
+//! A short request is answered on the thread that asks, a long one on a thread of a [`JobPool`]. A
+//! long ranking stays on the thread that asks; its caller chooses one. Each model is a generation:
+//! it is read, checked, swapped in whole, and the last good one stays.
 //!
 //! Invariant: an answer is made by one generation. A refusal writes nothing into the reply. It is
-//! 4xx for what the client sent and for a full queue. It is 500 where a model fails, 503 without a
-//! good generation or a free thread (`refusal.rs`).
+//! 4xx for what the client sent and for a full queue. It is 500 where a model fails, and 503
+//! without a good generation, a readable profile or a free thread (`refusal.rs`).
 //! Refuses: HTTP types and sockets, tokio, the gateway. Threads are the caller's, but for those of
 //! `lines.rs`.
 

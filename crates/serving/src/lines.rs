@@ -1,12 +1,16 @@
 //! Embeds or groups the lines of a file, for `tidegate model embed` and `tidegate model cluster`.
 //!
 //! Each line is a text, the output JSON. Lines are read in blocks, and a thread for each core
-//! embeds a part of a block. Texts with too many tokens are cut. Grouping leaves out empty lines.
+//! embeds a part of a block. Texts with too many tokens are cut. Grouping leaves out empty lines;
+//! embedding does not.
 //!
 //! Bounds: a line of more than 1 MiB is an error. `embed_lines` holds one block of about 8 MiB of
 //! text at most. `cluster_lines` holds all sentences and vectors; more than
 //! [`Clustering::ROWS_MAX`] are an error.
-//! Elsewhere: grouping and its JSON (`clusters.rs`), the server's batches (`texts/batcher.rs`).
+//! Groups are those of `/cluster`, but without a plan the method says its own similarity. Scripts
+//! read the lines of `embed_lines`, so `text` and `embedding` must stay.
+//! Elsewhere: grouping and its JSON (`clusters.rs`), numbers as JSON (`texts/vectors.rs`), the
+//! server's batches (`texts/batcher.rs`).
 
 use std::io::{BufRead, Read, Write};
 use std::num::NonZeroUsize;

@@ -13,6 +13,8 @@
 //! version at a time, that of its generation. Another version is 404, which names the one there is.
 //! An answer that holds NaN is 500. Functions take one generation; `router.rs` picks it, and
 //! answers for texts (`router/texts.rs`).
+//! A new path needs an arm in `router.rs`, and goes into `describe/openapi.json` and
+//! docs/MODELS.md. `python/tidegate/onnx.py` speaks the protocol for worker pools.
 //! Source: github.com/kserve/open-inference-protocol.
 
 mod reply;

@@ -6,7 +6,7 @@
 //!
 //! As there, vectors have length 1. An empty text is 400, one with too many tokens 413;
 //! `"truncate": true`, which is ours, has such a text cut. Keys that mean nothing here, such as
-//! `user`, are ignored.
+//! `user`, are ignored. A new key goes into `describe/openapi.json`.
 //! Elsewhere: embedding and its limits (`texts.rs`), choosing the model and refusing token ids
 //! (`text_body.rs`), the list of models (`status.rs`).
 

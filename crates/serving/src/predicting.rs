@@ -2,6 +2,7 @@
 //!
 //! Invariant: a generation that serves has scored 16 rows of zeros, and its golden input where it
 //! has one. Whatever is unfit is an error with the file's name, and the last good generation stays.
+//! The commands read files by `load`, too, so they refuse what the server does (`table.rs`).
 //! Elsewhere: what a model computes (`predictor.rs`), the protocol (`oip.rs`), loading on demand
 //! (`hot_swap.rs`).
 

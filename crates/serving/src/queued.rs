@@ -1,10 +1,11 @@
 //! Defines the pool, the request that waits for it, and the sender that its answer goes to.
 //!
-//! Plain data and two traits, which the binary implements; `answer_cache.rs` has a sender, too.
-//! `send` takes the sender, so it is used at most once. Who drops one unused tells nobody;
-//! `concurrency_limit.rs` answers for jobs that are never begun.
-//! Refuses: to know what carries requests. A kept request has no query and no user: `GET` routes
-//! are never queued. A further field of `ModelRequest` must be copied by hand.
+//! Plain data and two traits, which the binary implements (`tidegate/src/ports.rs`);
+//! `answer_cache.rs` has a sender, too. `send` takes the sender, so it is used at most once. Who
+//! drops one unused tells nobody; `concurrency_limit.rs` answers for jobs that are never begun.
+//! Refuses: to know what carries requests. A kept request has no query, user, decision or named
+//! model: routes to one model are never queued. A further field of `ModelRequest` that the model
+//! APIs need must be copied by hand, in `new` and in `request`.
 
 use bytes::Bytes;
 use exchange::{ModelAnswer, ModelRequest, Refusal};

@@ -1,12 +1,16 @@
 //! Holds the models of a process that rank, and answers the two ways to ask them.
 //!
 //! `rank` (a body) and `recommend` (a `GET` route) read top to bottom: find the model, read what is
-//! asked, rank, write. Both work on the calling thread. `cost` and `body_cost` estimate beforehand
-//! whether that is too long for an I/O core; an unknown or unloaded model costs nothing.
+//! asked, rank, write. Both work on the calling thread. The query fields `limit`, `explain` and
+//! `category` are read here.
+//! `cost` and `body_cost` estimate beforehand; above 200 µs the gateway's `fetch/origin.rs` leaves
+//! the I/O core. An unknown or unloaded model costs nothing. The figures are measured and rounded
+//! up: measure them again after a change of speed.
 //! A profile is not the client's doing: what of it does not fit the model counts as absent.
 //!
 //! Invariant: `rank` and `recommend` see one generation from their first look to the last byte. A
-//! refusal leaves `out` as it was.
+//! refusal leaves `out` as it was. A warm thread allocates for the reply and its impression only
+//! (`tests/allocations.rs`).
 //! Elsewhere: bodies (`ranking/body.rs`), replies (`ranking/reply.rs`), files (`ranking/files.rs`),
 //! scores (`models::Ranker`).
 

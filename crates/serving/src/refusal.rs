@@ -11,8 +11,9 @@
 //!
 //! Invariant: each function has one status, and its text names the object and the reason, and the
 //! byte where there is one. At most ten models are named. Which function fits is the caller's
-//! choice. Some callers make their own by `Refusal::new`.
-//! Errors for operators are in `error.rs`.
+//! choice. Some callers make their own by `Refusal::new`, which adds `Retry-After` to 429 and 503.
+//! Clients rely on the statuses: a changed one goes into docs/MODELS.md and
+//! `describe/openapi.json`. Errors for operators are in `error.rs`.
 
 use std::fmt::Display;
 

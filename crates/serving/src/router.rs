@@ -14,6 +14,8 @@
 //! and unloading, readiness.
 //! Invariant: a path that is none of these is 404, another method than its own 405; HEAD counts as
 //! GET. Texts are answered on the pool only: `answer` refuses them with 503.
+//! A new path: `router/path.rs`, an arm of `answer_api`, `describe/openapi.json`; `cost` and
+//! `is_queued` if it takes long. A path of texts: `text_paths.rs`.
 //! Refuses: to decide which thread works. Callers ask `cost` and `is_queued`, then call `answer` or
 //! `queue`.
 

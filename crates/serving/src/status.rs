@@ -3,6 +3,9 @@
 //! Plain data; each kind of model fills it. Invariant: in the index a model without a version has a
 //! reason: unloaded, the problem of its model file, or loading. `created` is 0 while no generation
 //! is loaded.
+//! A new field of [`ModelStatus`] is filled in `ranking.rs`, `predicting.rs` and `router.rs`. The
+//! binary shows it (`tidegate/src/admin.rs`: `model`). No `version` beside a `file` means not ready
+//! there and in `router.rs`.
 
 use std::time::UNIX_EPOCH;
 

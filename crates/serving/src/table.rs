@@ -1,14 +1,15 @@
 //! Scores tables of rows (CSV, RFC 4180) with a model that predicts, 4,096 rows at a time.
 //!
-//! A first line with anything but numbers is a header, one with a typing error too. Then columns
-//! are taken by the model's names, in any order, and others are ignored. A model without names
-//! takes them by place. Without a header a line must be as wide as the model. An empty field,
-//! `nan`, `NaN` and `NA` are absent numbers.
+//! A first line with anything but numbers is taken for a header, also where it only has a typing
+//! error. Under a header, columns are taken by the model's names, in any order, and others are
+//! ignored. A model without names takes them by place. Without a header a line must be as wide as
+//! the model. An empty field, `nan`, `NaN` and `NA` are absent numbers.
 //!
 //! Invariant: the n-th line of the answer is the prediction of the n-th row, all outputs of the
-//! model one after the other. An error in a row names its line, one of scoring the line behind;
-//! blocks before it were written.
-//! Elsewhere: rows of a request (`oip/request.rs`).
+//! model one after the other. An error in a row names its line. One of scoring names the line at
+//! which reading stood; blocks before it were written.
+//! `inspect.rs` reads files by `load`, too; no golden input is checked. Elsewhere: rows of a
+//! request (`oip/request.rs`), numbers as text (`oip/reply.rs`).
 
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};

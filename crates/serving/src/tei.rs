@@ -10,6 +10,8 @@
 //! a body that does not fit, 429 where too many requests wait. What is no JSON is 400, and so are
 //! `dimensions` out of range. The key `model` is ours: it names one of several; `/info` tells of
 //! the first one that is not unloaded.
+//! Names of keys are the original's, and its clients read them. A new key goes into
+//! `describe/openapi.json`, which leaves out `/tokenize`.
 //! Refuses: prompts by name, because settings for them are not read; cutting texts on the left.
 //! Elsewhere: the methods of these paths (`text_paths.rs`), embedding (`texts.rs`).
 

@@ -1,8 +1,9 @@
 //! Defines tensors and data types as the Open Inference Protocol names them.
 //!
 //! Numbers of every type are held as doubles, so whole ones beyond 2⁵³ are rounded. Absent is NaN.
-//! Half floats in JSON are not rounded.
-//! A new type needs a row in `DATATYPES` and arms in `oip/reply.rs`, which writes others as FP64.
+//! FP16 numbers that come in JSON are not rounded to half floats.
+//! A new type needs a row in `DATATYPES`, and arms in `oip/reply.rs`, which writes others as FP64.
+//! `python/tidegate/tensors.py` has the same table for worker pools.
 //! Plain data: that values fit shape and type is checked in `oip/request.rs`, and made so in
 //! `predictor.rs`. Elsewhere: writing them (`oip/reply.rs`).
 

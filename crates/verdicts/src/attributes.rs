@@ -2,13 +2,16 @@
 //!
 //! The share of a value among slow calls is compared with its share among typical ones. Names are
 //! tested by Fisher's exact test, numbers by Kolmogorov and Smirnov's; the place of its largest
-//! distance is the threshold shown. Whole numbers of at most 20 different values count as names.
-//! Of a name the 20 most frequent values are tested that five calls have. All tests share Benjamini
-//! and Hochberg's adjustment. [`significant`] also asks for five points more, or twice the share.
+//! distance is the threshold shown. Whole numbers of at most 20 different values count as names. Of
+//! an attribute the 20 most frequent values are tested, if at least five calls have them. All tests
+//! share Benjamini and Hochberg's adjustment. [`significant`] also asks for five points more, or
+//! twice the share.
 //! Invariant: which values are tested depends on how frequent they are, not on which side has them.
 //! `split.rs` chose the sides without a look at attributes. Fewer than five calls a side give no
 //! test.
 //!
+//! docs/lab/verdicts.md states method and limits. No calibration counts it; `attributes/tests.rs`
+//! counts false blame on 300 sets.
 //! Refuses: to name a cause. A shared property is a trace to follow, and the load may explain both.
 
 mod two_samples;

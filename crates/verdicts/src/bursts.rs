@@ -4,8 +4,9 @@
 //! another. Eight that waited for one answer would count eight times, and two bursts would look
 //! like a comb.
 //! Bursts are told by the numbers of the attribute [`BURST`], which `lab`, `probe/gather.rs`,
-//! writes. Without it the series is handed back as it is. Otherwise steps, attributes and notes are
-//! left off.
+//! writes. Session files keep its name, and a column of that name in a user's file counts, too.
+//! `attributes.rs` passes it over. Without it the series is handed back as it is. Otherwise steps,
+//! attributes and notes are left off.
 //! Invariant: the choice depends on the numbers of the rows only, not on their times, and repeats.
 
 use std::borrow::Cow;

@@ -2,9 +2,11 @@
 //!
 //! It counts false alarms on samples without a comb, combs that are found, and intervals that hold
 //! the true quantum. `clocks.rs` counts "locked", `modes.rs` "multimodal", `handlers.rs` the
-//! intervals of steps. `examples/calibrate.rs` prints the tables of `docs/lab/trust.md`.
+//! intervals of steps. `examples/calibrate.rs` prints the tables of `docs/lab/trust.md`, by the
+//! names and in the order of `ALL`.
 //! Invariant: samples are drawn from seeds that are fixed here, so one platform makes a table again
-//! to the digit. Verdicts draw from seeds of their own: the number of the sample.
+//! to the digit. The place of a variant, the sizes and the order of draws choose its samples: new
+//! variants go last. Verdicts draw from seeds of their own: the number of the sample.
 //! A count is of the comb search alone, without bursts and modes; a quantum is found if it is
 //! within 3 %.
 //!

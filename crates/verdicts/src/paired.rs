@@ -9,6 +9,8 @@
 //! Failure: `None` where nothing can be compared; an interval is absent below six pairs, or where
 //! two samples have fewer than 40 orders. Numbers that are not finite are left out.
 //!
+//! Users parse the fields of [`Difference`] in the JSON of `lab report --vs`; `lab bench` prints it
+//! in words. No calibration counts it.
 //! `ranks.rs` has p-values and cuts, `sums.rs` finds medians of sums.
 //! Refuses: means and t-tests, which one slow call decides.
 

@@ -7,6 +7,10 @@
 //! left out without a count.
 //! Failure: of no value every figure is 0. A bound that the sample cannot give is `None`: the p99.9
 //! of fifty calls has no upper one.
+//!
+//! Reports of `lab` and most of this crate stand on it. A changed formula moves every verdict, so
+//! all tables of docs/lab/trust.md are counted again. The fields of [`Quantile`] are JSON that
+//! users parse.
 
 use serde::{Deserialize, Serialize};
 use statrs::distribution::{Binomial, DiscreteCDF};

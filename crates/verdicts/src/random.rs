@@ -1,7 +1,8 @@
 //! Turns seeded bits into normal, exponential, Poisson and uniform draws.
 //!
 //! The bits come from `stdx::Random` (SplitMix64). A caller takes a stream by its number;
-//! `distribution` uses 0 to 4 of a seed.
+//! `distribution` uses 0 to 4 of a seed, and its header says who has which. `calibration` has seeds
+//! of its own.
 //! Invariant: the same seed, stream and order of calls draw the same bits, fractions and indices
 //! everywhere. Normal, exponential and Poisson draws need `ln` and `exp`, whose last digit may
 //! differ by platform. So a changed order or algorithm changes verdicts and the tables of

@@ -7,6 +7,8 @@
 //! are counted in [`LeftOut`].
 //! The fields are public and nothing here checks them. `lab` does, in `session_file.rs` and
 //! `import/rows.rs`; `probe/gather.rs` and `load_test/merged.rs` fill columns side by side.
+//! A new column goes into `append` and `keep`, and into `SeriesOut` of `session_file.rs`, or
+//! `--save` loses it. `bursts.rs` copies only times and failures.
 
 use std::collections::BTreeMap;
 

@@ -6,6 +6,10 @@
 //! threshold that the user sets low cuts typical calls off.
 //! Invariant: no call is both. Steps and attributes are not looked at, so tests of them are fair.
 //! Failure: of no calls both lists are empty, and so may either be.
+//!
+//! The shares stand in docs/lab/verdicts.md. `steps/excess.rs` relies on sides that are whole
+//! ranges of the sorted times. After a change count steps again (`examples/calibrate.rs`,
+//! docs/lab/trust.md).
 
 use crate::quantiles::Sorted;
 

@@ -10,6 +10,8 @@
 //!
 //! `columns.rs` makes the columns, `slowdowns.rs` counts slow-downs, `excess.rs` computes excesses,
 //! `admission_step.rs` excuses one step. The tests are in `count_tests.rs`.
+//! docs/lab/verdicts.md states these rules. After a change count intervals again
+//! (`calibration/handlers.rs`, docs/lab/trust.md); `steps/tests.rs` counts false blame.
 //! Never here: a check that steps do not overlap in time. Who fills a series sees to that.
 
 mod admission_step;

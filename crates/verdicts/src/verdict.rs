@@ -6,8 +6,11 @@
 //! Invariant: times are milliseconds, shares are fractions of 1, and p-values are in 0..=1. An
 //! effect has a 95 % interval. `Excess` has no p-value, and `Unclear` has a reason only.
 //!
+//! A renamed field, or another text in `spacing` or `within`, changes the JSON that users and
+//! `soak/src/lab/arm.rs` parse; docs/lab/report.md lists the kinds. A new variant: "Add a statistic
+//! of the laboratory" in CONTRIBUTING.md.
 //! Never here: sentences (`lab`, `report/words.rs`), the difference of two samples (`paired.rs`),
-//! quantiles (`quantiles.rs`). A renamed field changes the JSON that users parse.
+//! quantiles (`quantiles.rs`).
 
 use serde::{Deserialize, Serialize};
 

@@ -10,6 +10,8 @@
 //! Invariant: memory is taken for what is there, never for what a shape promises. A tensor has as
 //! many values as its shape, at most 2²⁸ in 8 dimensions. Numbers of JSON fit their data type;
 //! binary ones may be infinite.
+//! `golden.rs` reads its files by this, and `python/tidegate/tensors.py` reads the same bodies for
+//! worker pools. A new key goes into `describe/openapi.json`.
 
 use exchange::Refusal;
 

@@ -22,6 +22,8 @@
 //! the model's `missing`.
 //!
 //! Invariant: the body is read in one pass, whatever the order of its keys.
+//! A new key goes into `KEYS` (`seen` holds eight), `wanted` and `describe/openapi.json`. The
+//! function `limit` also reads the query of `GET` routes.
 //! Elsewhere: the memory that it writes to (`ranking/scratch.rs`), what a feature may be
 //! (`models::Inputs`).
 

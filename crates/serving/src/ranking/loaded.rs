@@ -1,10 +1,12 @@
 //! Reads one generation of a model that ranks: it joins model file and items file, and checks them.
 //!
-//! Also here: candidate sets and rows of categories, computed once, and how each reply begins.
+//! Also here: candidate sets and rows of categories, computed once, and `opening`, with which each
+//! reply of `rank` begins (`ranking/reply.rs`).
 //! Invariant: every item has a finite score in a request without features (`Ranker::new`). Device,
 //! inode, time and size of both files were the same before and after the reading.
 //! A candidate set by a number that no item has is an error; one by texts that no item has is
-//! empty.
+//! empty. The rows of a set ascend, which `ranking.rs` relies on. `read_items` must ask for each
+//! field that a set needs.
 
 use std::fs;
 use std::path::Path;

@@ -3,7 +3,11 @@
 //! Invariant: a reply is valid JSON whatever the items and ids hold. Ids and titles were made JSON
 //! when the items were loaded. Unknown ids are copied as the body wrote them, numbers in quotes. A
 //! number that is not finite is null.
-//! Elsewhere: recording (the gateway), other replies (`oip/reply.rs`).
+//! The gateway writes each user's decision over the place that `write_recommendation` returns,
+//! counted from the first byte of the body. The impression's model, version, ids and propensity go
+//! into the journal, and `training` learns from them.
+//! A new key of `rank` goes into `describe/openapi.json`. Its first keys are `opening` in
+//! `ranking/loaded.rs`. Elsewhere: recording (the gateway), other replies (`oip/reply.rs`).
 
 use std::borrow::Cow;
 use std::ops::Range;

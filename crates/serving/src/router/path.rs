@@ -1,6 +1,9 @@
 //! Decides which API a path belongs to, and by which method it is asked.
 //!
-//! Invariant: looking at a path allocates nothing; only a refusal does. HEAD counts as GET.
+//! Invariant: looking at a path allocates nothing; only a refusal does. HEAD counts as GET. What
+//! stands under `/v1/models/` is a ranking or nothing.
+//! A new `Api` has arms in `of`, `method` and `router.rs`, whose `is_queued` takes an unknown path
+//! for a ranking.
 //! Elsewhere: paths of the protocol (`oip.rs`) and of texts (`text_paths.rs`), whether a model of
 //! that name exists (`router.rs`).
 

@@ -1,10 +1,13 @@
 //! Answers `infer` for models of texts, and makes the key of an answer about texts.
 //!
+//! In `infer`, texts with too many tokens are cut. Input and output are called `text` and
+//! `embedding`: clients send and read these names.
 //! Only `/cluster` and `/similarity` have a key: their answers are dear to make and short to keep.
-//! A body that is no JSON, or whose model is not loaded, has none, and is refused later. The key
-//! holds the body with its keys sorted.
-//! Elsewhere: keys of predictions (`oip/request.rs`), embedding (`texts.rs`), which looks for the
-//! generation itself.
+//! A body that is no JSON, or whose model is unknown or not loaded, has none, and is refused later.
+//! The key holds path, model, version and the body with its keys sorted.
+//! `EmbeddingModel::embed` takes the generation anew, which may be newer than the one checked or
+//! keyed here. The reply names the one that embedded.
+//! Elsewhere: keys of predictions (`oip/request.rs`), embedding (`texts.rs`).
 
 use std::sync::Arc;
 

@@ -3,8 +3,10 @@
 //! Invariant: counts only grow until an operator loads the model anew, which begins at 0; a new
 //! generation from a changed file goes on counting. Lengths and cache sizes are those at the moment
 //! of reading, and come from the caller.
-//! To add one: a field of `Counters` and of `TextCounts`. Elsewhere: when to count (`texts.rs`,
-//! `texts/batcher.rs`), metrics (the binary).
+//! To add one: a field of `Counters`, one of `TextCounts`, a line in `read`. To show it: a row in
+//! `tidegate/src/admin/models.rs` (`counts`) and in docs/operating/status.md. The names of gauges
+//! and of the status page are there, not here.
+//! Elsewhere: when to count (`texts.rs`, `texts/batcher.rs`).
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

@@ -1,12 +1,12 @@
 //! Reads one generation of a model of texts: the embedder, its version, an empty cache.
 //!
-//! The file with the weights is watched, and is to be put in place last. The others are read with
-//! it.
+//! Only the file with the weights is watched, so it is to be put in place last. The others are read
+//! with it; a change of theirs alone is not noticed.
 //! Invariant: what is returned has passed its check, and the files of `BESIDE` did not change while
 //! they were read. Further files that `models::Embedder` reads, such as `tokenizer_config.json`,
 //! are not compared. `generation::Watched` sees to the weights.
 //! Also here: what the cache knows of a text. Where texts may not be cut, one that may have been
-//! cut counts as unknown.
+//! cut counts as unknown. What `models::Embedder` cuts and `is_whole` must agree.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};

@@ -2,9 +2,12 @@
 //! found.
 //!
 //! Calls begin at random, one after the other, at a fixed rate, or in a queue; four kinds of
-//! lengths take turns. A tick of 100 ms is found if the period is within 1 %.
-//! Invariant: as in the tables of combs, sets are drawn from seeds fixed here. Intervals of the
+//! lengths take turns. A tick of 100 ms is found if the period is within 1 %. Intervals of the
 //! period and the cost of a tick are not counted.
+//! Invariant: as in the tables of combs, sets are drawn from seeds fixed here. The place of a
+//! variant and the order of draws choose the samples.
+//! `examples/calibrate.rs` prints the table, docs/lab/trust.md keeps it and says what the calls are
+//! like: change them together.
 
 use std::ops::Range;
 

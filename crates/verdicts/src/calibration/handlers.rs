@@ -5,7 +5,9 @@
 //! Invariant: the truth is what the same method says of [`POPULATION`] calls, so an error of the
 //! method itself is not seen. A verdict that the population does not have counts as a miss.
 //!
-//! Seeds are fixed here. The rate of false alarms of "step" is not counted.
+//! Seeds are fixed here; rates and the order of draws choose the samples. The rate of false alarms
+//! of "step" is counted in `steps/tests.rs` instead. `examples/calibrate.rs` prints the table,
+//! behind that of clocks, and docs/lab/trust.md keeps it.
 
 use std::ops::Range;
 

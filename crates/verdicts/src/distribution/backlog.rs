@@ -5,11 +5,15 @@
 //! timer's, and either is enough:
 //! - in the order of the calls it goes down from tooth to tooth and jumps up; calls without a
 //!   memory go either way alike. Intervals of 1/8 to 8 quanta are tried;
-//! - in any order its calls are a whole number of intervals apart, to a millionth of the quantum or
-//!   a thousandth of the clock's step. That is not asked where teeth are too narrow, or calls too
-//!   crowded, for such a distance to tell.
+//! - in any order, two in five calls above the lowest tooth have another below at one exact
+//!   distance, near the quantum. Exact is a millionth of the quantum or a thousandth of the clock's
+//!   step, whichever is larger. This is not asked where teeth are too narrow, or calls too crowded,
+//!   for such a distance to tell.
 //!
 //! Invariant: the evidence for the comb is not looked at, so a faint one is refused no sooner.
+//! Callers pass the calls in their order, not sorted.
+//! After a change count combs again (`examples/calibrate.rs`, docs/lab/trust.md): two rows are
+//! ramps.
 
 use super::fit::CombLine;
 use crate::quantiles::Sorted;

@@ -1,15 +1,17 @@
 //! Searches one sample for a linear comb: candidates, teeth, fit, ramps, null, the other half.
 //!
 //! Each stage can end the search with `None`. `spectrum.rs` proposes spacings, `teeth.rs` scores
-//! them, `fit.rs` fits the line, `backlog.rs` refuses ramps. `null.rs` draws smooth samples for
-//! `p`. Random halves give `p_confirmed`.
+//! them, `fit.rs` fits the line. A line that is bent, or a score that chance nearly always reaches
+//! (`hopeless`), ends it there. `backlog.rs` refuses ramps. `null.rs` draws smooth samples for `p`.
+//! Random halves give `p_confirmed`.
 //! Invariant: what is found has three occupied teeth of five calls each, and p at most `p_max`.
 //! Every draw of the null is scored in the same way; fit and ramps only refuse more. Samples of
 //! more values than the frame has bins are searched and drawn bin by bin.
 //!
 //! `p` is that of this search; `distribution.rs` multiplies it by the number of searches. Combs
-//! that double are in `geometric.rs`, which shares `CONFIRMED_MAX`. After a change of method or
-//! constants, `calibration` counts the tables of `docs/lab/trust.md` again.
+//! that double are in `geometric.rs`, which shares `CONFIRMED_MAX` and has a `HALF_TOOTH_CALLS` of
+//! its own. After a change of method or constants, count combs again (`examples/calibrate.rs`,
+//! docs/lab/trust.md).
 
 use super::backlog;
 use super::fit::{self, CombLine};

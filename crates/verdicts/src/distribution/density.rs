@@ -1,13 +1,15 @@
 //! Bins values on a grid, and smooths them at any bandwidth by one Fourier transform.
 //!
 //! Also counts the modes of a density, finds the critical bandwidth for k modes, and finds `peaks`
-//! of any curve. `null.rs`, `silverman.rs`, `modes.rs` and `tail.rs` use it.
+//! of any curve. `null.rs`, `silverman.rs`, `modes.rs` and `tail.rs` use it. `critical` is for
+//! `null.rs`; `silverman.rs` has one that counts only humps with enough calls.
 //! Source: Silverman, "Kernel density estimation using the fast Fourier transform", 1982.
 //! Invariant: once binned, smoothing costs the same for a million values as for a hundred. The grid
 //! has three widths of padding, so a kernel as wide as the data wraps round by about 1 % of its
 //! height. Values beyond the grid count at its ends.
 //!
-//! Never here: which bandwidth is right, and whether a mode holds enough calls (`silverman.rs`).
+//! `BINS` and `NOISE` move combs and humps alike: count both again after a change
+//! (`examples/calibrate.rs`, docs/lab/trust.md). Never here: which bandwidth is right.
 
 use std::f64::consts::TAU;
 use std::sync::Arc;

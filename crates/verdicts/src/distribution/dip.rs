@@ -9,6 +9,8 @@
 //! Invariant: the dip of two or more values is between 1/(2n) and 1/4; of none it is 0. Values must
 //! ascend. p is between 0.001 and 1. Below 15 values the row of 15 is used, above 2,000 that of
 //! 2,000.
+//! A changed dip needs the table [`UNIFORM`] drawn again, which no command does. Then count humps
+//! again (`examples/calibrate.rs`, docs/lab/trust.md).
 
 /// Levels of the quantiles in [`UNIFORM`].
 const LEVELS: [f64; 8] = [0.5, 0.8, 0.9, 0.95, 0.98, 0.99, 0.995, 0.999];

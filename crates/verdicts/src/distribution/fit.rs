@@ -6,11 +6,13 @@
 //! for all, and level cells, the line would go through a great smooth hump. Jitter need not be
 //! normal, so the interval is the sandwich (White 1982), with Student's quantile. It is wider where
 //! the likelihood has another hill within reach.
-//! [`CombLine`] also places calls on teeth and compares lines, for `distribution.rs`.
+//! `comb.rs`, `geometric.rs` (on logarithms) and `phase_lock.rs` fit by [`line`]. [`CombLine`] also
+//! places calls on teeth and compares lines, for `distribution.rs`.
 //! Invariant: every tooth of a line is `origin` + k `quantum`, k a whole number. A line that was
 //! fitted has a finite `margin` above 0.
 //! Failure: `None` where all calls are on one tooth, the quantum leaves 0.5 to 1.5 times its start,
 //! or the interval is not finite.
+//! Count combs and clocks again after a change (`examples/calibrate.rs`, docs/lab/trust.md).
 
 mod cells;
 

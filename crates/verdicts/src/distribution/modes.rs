@@ -4,9 +4,10 @@
 //! until k of them are enough, at most eight. Each has its top with a bootstrap interval, its share
 //! and its width.
 //! Invariant: of samples with one mode nominally at most one in a hundred is called multimodal,
-//! because either test must reach half a percent. `calibration::modes` counts it. "Several" needs
-//! two modes that hold enough calls.
+//! because either test must reach half a percent. "Several" needs two modes that hold enough calls.
 //!
+//! After a change count humps again (`calibration/modes.rs`, docs/lab/trust.md, which also states
+//! what a hump holds).
 //! Refuses: modes of less than five calls, or of less than a five-hundredth of all calls.
 
 use super::density::{BINS, Grid};

@@ -6,9 +6,11 @@
 //! (Silverman, 1981).
 //! `Smooth` gives a sample, or what each bin expects, from which `comb.rs` draws large samples.
 //! `p_value` stops early: at three exceedances, or after 999 draws without one. `shift` and `ends`
-//! serve the other files of `distribution`.
+//! serve the other files of `distribution`, those of humps too.
 //! Invariant: nothing is below the floor that was given. A sample has as many values as the
-//! original; draws come from the caller's stream.
+//! original; draws come from the caller's stream. One more draw moves all that follow.
+//! After a change count combs again (`examples/calibrate.rs`, docs/lab/trust.md); after one of
+//! `shift` or `ends`, humps too.
 
 use super::density::{BINS, Grid};
 use super::spectrum::Frame;

@@ -10,6 +10,8 @@
 //! the last answer came. So nothing is said where the calls *began* in step with the same period.
 //! Invariant: a clock needs [`BOUTS_MIN`] bouts by every cut. `in_step` denies one by the closest
 //! cut alone. Without the times of the calls it is `None`.
+//! After a change count clocks again (`calibration/clocks.rs`, docs/lab/trust.md).
+//! docs/lab/verdicts.md states cuts, `PERIODS` and `SLIGHT`.
 
 use std::f64::consts::TAU;
 

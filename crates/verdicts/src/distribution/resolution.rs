@@ -2,14 +2,15 @@
 //!
 //! A recorder that rounds makes a comb by itself. Its steps betray themselves by exactness, while
 //! real timers jitter:
+//! - within each octave, differences are whole multiples of one number, and these steps widen: an
+//!   HDR histogram, or a fixed number of digits. This is looked for first;
 //! - all differences are whole multiples of one number: values are rounded. It is at most 20 ms, or
 //!   a tenth of a second or a second;
-//! - they are so within each octave, in steps that widen: an HDR histogram, or a fixed number of
-//!   digits;
 //! - all ratios are powers of one number: logarithmic buckets.
 //!
 //! Invariant: values that show no such step, or fewer than three different values, are `Fine` and
-//! left as they are. A dithered value moves by half a step at most, and is not negative.
+//! left as they are. A dithered value moves by half a step at most, and is not negative. After a
+//! change count combs, humps and clocks again (`examples/calibrate.rs`, docs/lab/trust.md).
 //! Never here: whether the step is worth a word (`distribution.rs`).
 
 use crate::random::Draw;

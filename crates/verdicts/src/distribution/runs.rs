@@ -4,9 +4,12 @@
 //! Eight calls that share a fetch end together, and are one piece of evidence, not eight. A run is
 //! replaced by its median.
 //! Invariant: values are left as they are unless neighbours correlate by 3.5 standard errors or
-//! more. Calls in an order without memory do so once in some thousands of samples.
+//! more. Calls in an order without memory do so once in some thousands of samples. Values must be
+//! in the order of the calls.
 //!
-//! Bursts that a probe made itself are thinned in `bursts.rs`, by their number.
+//! Only linear combs are searched for in what is left. After a change count combs again
+//! (`examples/calibrate.rs`, docs/lab/trust.md). Bursts that a probe made itself are thinned in
+//! `bursts.rs`, by their number.
 
 use crate::quantiles::Sorted;
 

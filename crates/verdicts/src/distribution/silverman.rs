@@ -10,6 +10,9 @@
 //! p-values are used. `tops` and `valley` serve `modes.rs`.
 //! Invariant: sample and draws are counted alike, on a grid that has room for the draws' tails. At
 //! most [`MODES_DRAWS`] samples are drawn.
+//! `CALIBRATED`, `EXCEEDANCES` and `ROOM` belong together; they were chosen for the families of
+//! `calibration/modes.rs`. After a change count humps again (`examples/calibrate.rs`,
+//! docs/lab/trust.md).
 
 use super::density::{BINS, Density, Grid, peaks};
 use super::null::ends;

@@ -5,9 +5,11 @@
 //! S over the first m harmonics, eight at most (de Jager, Raubenheimer and Swanepoel, 1989). Narrow
 //! teeth are seen by many harmonics, wide ones by the first. The offset is free. The same is done
 //! under Hann's window, which mutes the edges of a large sample.
-//! [`Frame`] also bins values, for `comb.rs` and `null.rs`.
+//! [`Frame`] also bins values, for `comb.rs` and `null.rs`. Row `lab-verdict` of docs/BENCHMARKS.md
+//! shows whether it became slower.
 //! Invariant: this ranks, and decides nothing; `teeth.rs` and `phase_lock.rs` judge. At most 15
 //! spacings are proposed, each of 1.7 cycles or more. Values outside the frame are in no bin.
+//! After a change count combs and clocks again (`examples/calibrate.rs`, docs/lab/trust.md).
 
 use std::sync::Arc;
 

@@ -5,6 +5,8 @@
 //! Invariant: at least 15 calls are above the cut, enough for a comb, and less than 95 % of all.
 //! Without such a cut there is none.
 //!
+//! The 15 are three teeth of five calls (`teeth.rs`: `TEETH`, `TOOTH_CALLS`). After a change count
+//! combs again (`examples/calibrate.rs`, docs/lab/trust.md).
 //! Never here: the slow calls of `split.rs`, which steps and attributes are judged by.
 
 use super::density::{Grid, peaks};

@@ -9,7 +9,9 @@
 //! `refined` keeps that. Callers choose `tooth`: five for a whole sample, two for a half. `folded`
 //! and `cut` count cells whatever they hold.
 //!
-//! `spectrum.rs` proposes the spacings; whether a score is beyond chance is for `null.rs`.
+//! `spectrum.rs` proposes the spacings; whether a score is beyond chance is for `null.rs`. After a
+//! change count combs and clocks again (`examples/calibrate.rs`, docs/lab/trust.md). `TEETH` and
+//! `TOOTH_CALLS` make the 15 calls of `distribution.rs` and `tail.rs`.
 
 /// Phases told apart.
 const PHASES: usize = 128;

@@ -4,6 +4,8 @@
 //! where a manual or a source gives the period; rows ascend, and the nearest by ratio wins.
 //! Invariant: a period further than 6 % (of logarithms) from every row gives `None`. No verdict may
 //! be decided by this table; `verdict.rs` shows it in `nearest`.
+//! Nothing is counted again after a change. `soak/src/lab/arm.rs` expects the name "nginx cache
+//! lock", and docs/lab/example-cache-lock.md shows it.
 
 /// A period in milliseconds and who is known to have it.
 struct KnownTimer {

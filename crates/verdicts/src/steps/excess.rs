@@ -9,7 +9,8 @@
 //! Invariant: means are linear, so excesses of columns that add up to the call add up to its
 //! excess, but for rounding. Without a slow or a typical call the excess is 0, not absent.
 //!
-//! `columns.rs` makes the columns, `split.rs` the choice of calls.
+//! `columns.rs` makes the columns, `split.rs` the choice of calls. After a change count steps again
+//! (`calibration/handlers.rs`, docs/lab/trust.md).
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 

@@ -1,14 +1,17 @@
 //! Counts slow-downs: how often each step took far longer than it usually does, and for how long.
 //!
-//! A slow-down of step s in call i is d > m + τ, where m is the step's median. τ is the largest of:
+//! A slow-down of step s in call i is d > m + τ. Here d is the time of s in i, and m is the step's
+//! median. τ is the largest of:
 //! - six robust standard deviations (1.4826 times the median distance from the median);
 //! - the distance beyond which an exponential tail leaves a tenth of a call, over all steps: jitter
 //!   with a long tail is no slow-down. The tail goes through the median and the upper quartile;
 //! - a fifth of what slowed-down calls as a whole usually lose: less does not make calls slow. The
-//!   same two rules find those calls; if there are none, no step has a slow-down.
+//!   first two rules, on whole calls, find those calls; if there are none, no step has a slow-down.
 //!
 //! Invariant: a step's exposure is the time spent there, with its median in place of a slow-down.
 //! It is at least 1/10,000 of all exposure, so that no share is 0.
+//! docs/lab/verdicts.md states the three rules. After a change count steps again
+//! (`examples/calibrate.rs`, docs/lab/trust.md); `steps/tests.rs` counts false blame.
 //! Never here: what the counts mean, which `steps.rs` tests.
 
 use crate::quantiles::Sorted;
