@@ -5,7 +5,7 @@
 //! in quotes must exist. `time` wants a time in quotes; a length of time other than 0 wants a unit.
 //! `status`, `bytes_in`, `bytes_out` and `propensity` want no quotes; a new number joins them in
 //! `text_literal`. A pattern may search any field.
-//! Bounds, each an error: 4096 bytes of text, 64 levels, 256 KiB for a compiled pattern.
+//! Bounds, each an error: 4096 bytes of text, 64 levels, 256 KiB for a compiled pattern. The page
 //! docs/operating/filters.md names the first two.
 //! Invariant: one problem ends parsing, with its column in characters. The text is split first, so
 //! a bad character is told before a wrong name that precedes it.
