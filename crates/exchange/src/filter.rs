@@ -20,7 +20,7 @@
 //! it is none. Every comparison with an absent field is false, but for `!=` and `!~`, which are the
 //! negations of `==` and `~`.
 //! Bounds: a text over 4096 bytes or deeper than 64 levels, or a pattern over 256 KiB compiled, is
-//! an error. [`Filter::and`] may go beyond the first two.
+//! an error. [`Filter::and`] may go beyond the first two. Regular expressions run in linear time.
 //! `filter/lexer.rs` splits, `filter/parser.rs` resolves names and compiles patterns,
 //! `filter/condition.rs` evaluates. Configurations hold filters, so what parses today must keep its
 //! meaning. Changes also go into docs/operating/filters.md.

@@ -1,5 +1,6 @@
 //! Defines the journal's line: one exchange as one JSON object.
 //!
+//! A line must be readable by `jq`, `grep` and GoAccess, and hold whatever bytes a client sends.
 //! Layout: one JSON object (RFC 8259) without white space, then a line feed; no line feed inside.
 //! Fields stand in this order, and one that is absent is left out:
 //!

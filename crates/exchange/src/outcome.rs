@@ -1,9 +1,9 @@
 //! Names how an exchange was answered: the decision about personalisation, and the cache's part in
 //! it.
 //!
-//! These are the names of the journal, the metrics and the filter language. Those of decisions also
-//! stand in headers, in answers and in exported training data. A name that is changed here makes
-//! older lines undecodable.
+//! These are the names of the journal, the metrics, the filter language and exported training data.
+//! Those of decisions also stand in headers and answers, and in `tidegate/src/demo/readers.rs`. A
+//! name that is changed here makes older lines undecodable.
 //! Invariant: each name is that of one value, and `from_name` is the inverse of `name`; an unknown
 //! name gives `None`. `ALL` is in the order of the variants: `gateway/src/metrics.rs` and
 //! `cache/src/encodings.rs` index by `as usize`.

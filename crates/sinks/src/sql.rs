@@ -9,7 +9,7 @@
 //! digits and underscores.
 //! What a role means is written again in `sanitise.rs` (`merge_row`), `clickhouse/schema.rs`
 //! (`view`), `mongodb/encode.rs` and `sqlite/query.rs`. All change together. Tables of users have
-//! these names and types: `existing.rs` refuses a table with others.
+//! these types: `existing.rs` refuses a table with others.
 //! Elsewhere: running the texts (each engine), ClickHouse's (`clickhouse/schema.rs`), queries
 //! (`read_back.rs`, `sqlite/query.rs`).
 
