@@ -3,16 +3,16 @@
 //! The format is `$remote_addr - $remote_user [$time_local] "$request" $status $body_bytes_sent
 //! "$http_referer" "$http_user_agent"` (nginx.org, ngx_http_log_module); `common` ends after the
 //! bytes.
-//! Quoted parts and the user use nginx's `\xXX` escapes or Apache's `\"` and `\\`; another
+//! Quoted parts and the user have nginx's escapes `\xXX` or Apache's `\"` and `\\`; another
 //! backslash stands for itself. User, referer and user agent are absent where they are `-` or
-//! empty. Bytes that are no number are 0.
-//! A host name in place of the address is absent. A request that is no request line becomes the
-//! path. The identity, and what follows the last known part, are ignored. The format has no request
-//! id, so the id is 0.
+//! empty, and so is a host name in place of the address. Bytes that are no number are 0, and so is
+//! the id, which the format lacks. A request that is no request line becomes the path. The
+//! identity, and what follows the last known part, are ignored.
 //! Refuses: a line without address, identity, time, request or status. The error names the byte, or
 //! the end of the line.
-//! Also here, for `ltsv.rs` and other crates: escapes, times like `21/Nov/2026:03:54:12 +0000`,
-//! request lines and targets.
+//! Only `lab`, tests and fuzzing call `decode`. The delivery reads the format in
+//! `pipeline/src/decode/combined.rs`, `events verify` in `recount/src/formats.rs`. All three use
+//! `unescaped` and `parse_time`, and `ltsv.rs` uses what is `pub(crate)`.
 
 use std::borrow::Cow;
 

@@ -1,15 +1,17 @@
 //! Defines the exchange record twice, and looks up its fields by name.
 //!
-//! [`ExchangeRef`] borrows, as the gateway fills it. [`Exchange`] is what a line decodes to.
-//! Host, path, query, user, user agent and referer are bytes, because HTTP does not promise UTF-8.
-//! All other texts are UTF-8; `combined.rs` and `ltsv.rs` make method and version so with U+FFFD.
+//! [`ExchangeRef`] borrows, as the gateway fills it. [`Exchange`] is what a line decodes to. Host,
+//! path, query, user, user agent and referer are bytes, because HTTP does not promise UTF-8. All
+//! other texts are UTF-8; `combined.rs` and `ltsv.rs` make method and version so with U+FFFD.
 //! As fields, these are absent: `None`, an empty method, scheme or version, id 0, and a phase of 0
 //! µs. Time, path, status, bytes, decision, cache and total are always present, also where a log
 //! format lacks them. So is the propensity of an impression, which may be NaN.
 //! Plain data: nothing is checked here. `line/decode.rs`, `combined.rs` and `ltsv.rs` check what
-//! they fill in. A new member also goes into `line/encode.rs` and `line/decode.rs`.
+//! they fill in.
 //! Never here: other request headers, `var.NAME` and defined fields. They are always absent here;
 //! other implementors of `Fields` resolve them.
+//! A new member also goes into `line/encode.rs`, `line/decode.rs` and `gateway/src/record.rs`. What
+//! gives it a name is listed in `field.rs`.
 
 use std::borrow::Cow;
 use std::net::IpAddr;

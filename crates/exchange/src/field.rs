@@ -13,15 +13,16 @@
 //! | `model` `model_version` `propensity` | of the impression: two texts, a real number |
 //! | `var.NAME` | what a log line calls NAME and is none of the above |
 //!
-//! A configuration may define more, under plain names; see [`DefinedField`]. Those names are not
-//! parsed here; the caller resolves them.
-//! An unknown name is an error with up to three similar names.
+//! Never here: values, which implementors of [`Fields`] give; names of defined fields
+//! ([`DefinedField`]), which the caller resolves. An unknown name is an error with up to three
+//! similar names.
 //! Invariant: a name that was parsed here prints as a name that parses back to it.
-//! A new plain field needs a variant, a row of `PLAIN` (printing it panics without), and an arm in
-//! `exchange.rs`. `filter/parser.rs` lists those that are numbers; `gateway/src/route.rs` gives
-//! nothing for what it does not know. A new phase needs a row of `PREFIXED`, or it is never
-//! suggested.
-//! Never here: values. Whatever implements [`Fields`] gives them.
+//! A new plain field needs a variant, a row of `PLAIN` (printing it panics without), and arms in
+//! `exchange.rs` and `pipeline/src/decode/event.rs`. A number needs arms in `filter/parser.rs`
+//! (`text_literal`), `pipeline/src/rollup.rs` (`kind_of`) and `recount/src/texts.rs`.
+//! `gateway/src/route.rs` lists what a request has, and `pipeline/src/inspect.rs` what `events
+//! inspect` shows. A new phase needs a row of `PREFIXED`, or it is never suggested. The names stand
+//! in docs/operating/filters.md, too.
 
 use std::borrow::Cow;
 use std::fmt;

@@ -12,20 +12,18 @@
 //! literal    = 'text' | "text" | NUMBER | DURATION | SIZE
 //! ```
 //!
-//! `not` binds tighter than `and`, `and` tighter than `or`; `not a == b` is `not (a == b)`.
 //! In text, `\` before a quote or another `\` stands for that character and otherwise for itself.
-//! So `\d` needs no doubling in a regular expression; a literal backslash is `\\\\`. Durations
-//! (`20ms`, `1.5s`, `5m`) are for fields that measure time and are required there, but for 0. Sizes
-//! (`10KB`, `1MiB`) are numbers. `time` is compared with an RFC 3339 time in quotes.
-//! Text of a field is compared with a number by reading it as one, and is unlike every number where
+//! So `\d` needs no doubling in a regular expression; a literal backslash is `\\\\` there.
+//! Durations (`20ms`, `1.5s`, `5m`) are for fields that measure time and are required there, but
+//! for 0. Sizes (`10KB`, `1MiB`) are numbers. `time` is compared with an RFC 3339 time in quotes.
+//! A field's text is compared with a number by reading it as one, and is unlike every number where
 //! it is none. Every comparison with an absent field is false, but for `!=` and `!~`, which are the
 //! negations of `==` and `~`.
-//!
-//! Field names are resolved and expressions compiled when the filter is parsed; evaluation resolves
-//! neither again. The regex engine runs in linear time.
 //! Bounds: a text over 4096 bytes or deeper than 64 levels, or a pattern over 256 KiB compiled, is
-//! an error. [`Filter::and`] may go beyond the first two.
-//! `filter/lexer.rs` splits, `filter/parser.rs` checks, `filter/condition.rs` evaluates.
+//! an error. [`Filter::and`] may go beyond the first two. Regular expressions run in linear time.
+//! `filter/lexer.rs` splits, `filter/parser.rs` resolves names and compiles patterns,
+//! `filter/condition.rs` evaluates. Configurations hold filters, so what parses today must keep its
+//! meaning. Changes also go into docs/operating/filters.md.
 
 mod condition;
 mod lexer;

@@ -1,8 +1,6 @@
 //! Defines the journal's line: one exchange as one JSON object.
 //!
 //! A line must be readable by `jq`, `grep` and GoAccess, and hold whatever bytes a client sends.
-//! `line/encode.rs` writes it, `line/decode.rs` reads it.
-//!
 //! Layout: one JSON object (RFC 8259) without white space, then a line feed; no line feed inside.
 //! Fields stand in this order, and one that is absent is left out:
 //!
@@ -22,11 +20,13 @@
 //! | `impression` | `{"model","version","propensity","items":[…]}`; `propensity` only if finite |
 //!
 //! A brief line has only `time id method path status bytes_out user route decision cache ranked_by
-//! total_us`.
-//! Text is escaped as `text.rs` says: lossless for arbitrary bytes.
-//! `decode` accepts the fields in any order and skips unknown ones. A line without `time`,
-//! `method`, `path` or `status` is refused. Crates `pipeline` (`decode`) and `recount` read these
-//! lines by themselves: a new field is nothing there until they know it.
+//! total_us`. Text is escaped as `text.rs` says: lossless for arbitrary bytes.
+//! Readers accept the fields in any order, skip unknown ones, and refuse a line without `time`,
+//! `method`, `path` or `status`. Journals outlive a version: a field may be added, never renamed or
+//! given another meaning.
+//! `line/encode.rs` writes; `line/decode.rs` reads for `training`, `profiles` and `lab`. The
+//! delivery and `events verify` read by themselves: a new field also goes into
+//! `pipeline/src/decode/meaning.rs` (`JOURNAL`) and `recount/src/variable.rs` (`known_key`).
 
 mod decode;
 mod encode;

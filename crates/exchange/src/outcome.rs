@@ -1,13 +1,16 @@
 //! Names how an exchange was answered: the decision about personalisation, and the cache's part in
 //! it.
 //!
-//! These are the names of the journal, the metrics and the filter language. Those of decisions also
-//! stand in headers and answers. A name that is changed here makes older lines undecodable. A new
-//! value needs its place in `ALL`, in the order of the variants. `gateway/src/metrics.rs` and
-//! `cache/src/encodings.rs` index by `as usize`, and `from_name` finds nothing else.
+//! These are the names of the journal, the metrics, the filter language and exported training data.
+//! Those of decisions also stand in headers and answers, and in `tidegate/src/demo/readers.rs`. A
+//! name that is changed here makes older lines undecodable.
 //! Invariant: each name is that of one value, and `from_name` is the inverse of `name`; an unknown
-//! name gives `None`.
+//! name gives `None`. `ALL` is in the order of the variants: `gateway/src/metrics.rs` and
+//! `cache/src/encodings.rs` index by `as usize`.
 //! Never here: the decision itself, which the gateway takes.
+//! A new value goes into `ALL`, or `from_name` does not find it. A new cache result also goes into
+//! the mapping from nginx's names: `cache_result` in `pipeline/src/decode/event.rs` and `cache` in
+//! `recount/src/texts.rs`. A new decision also goes into docs/operating/status.md.
 
 /// Why the client got this answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]

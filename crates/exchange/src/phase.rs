@@ -1,11 +1,13 @@
 //! Names the steps of an exchange.
 //!
-//! One name serves as metric label, journal field and `Server-Timing` entry.
+//! One name serves as metric label, journal field, field of filters (`phase.NAME`) and
+//! `Server-Timing` entry.
 //! Invariant: a phase's index is its place in [`Phase::ALL`] and in `Exchange::phases`. Lines and
 //! metrics carry names, so the order may change; a renamed phase is unknown in older lines.
 //! A new phase needs a place in `COUNT`, `ALL` (in the order of the variants) and `name` here, and
-//! in `PREFIXED` of `field.rs`. Never here: when a phase begins and ends. The gateway measures
-//! that.
+//! in `PREFIXED` of `field.rs`. The page docs/operating/filters.md lists the names, too. All
+//! readers of lines go by `ALL` and `from_name`, and need no change.
+//! Never here: when a phase begins and ends. The gateway measures that (`gateway/src/trace.rs`).
 
 /// A step of an exchange, in the order in which an exchange can pass through them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

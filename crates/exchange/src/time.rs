@@ -6,6 +6,9 @@
 //! the second after it. Times before the Unix epoch and all other text give `None`.
 //! Each thread keeps the text of the last second that it wrote. So times that follow each other
 //! convert a date once a second.
+//! The written form, always 27 bytes, must not change. Journals hold it. Sinks keep it in keys
+//! (`sinks/src/json.rs`, `sinks/src/time.rs`, `sinks/src/clickhouse/schema.rs`) and cut it by
+//! position.
 //! The calendar is `stdx::calendar`; the times of `combined` are read in `combined.rs`.
 
 use std::cell::Cell;

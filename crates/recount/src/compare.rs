@@ -1,13 +1,17 @@
 //! Compares the rows that a sink holds with a rollup as it was counted.
 //!
 //! Rows of aggregates, of sketches and of single events are compared each in its way. Where other
-//! machines fill the tables too, aggregates are passed over. Of the others only rows of this
-//! machine count.
+//! machines fill the tables too, aggregates are passed over. Of sketches and single events only
+//! rows of this machine are compared then.
 //! Invariant: each row is held against at most one count. A count that no row has met is a
 //! difference, unless it was passed over. Of all differences the first in the order of keys is put
 //! into words.
-//! A key that `sinks/sanitise.rs` has cut to a hash is known again if it had more than 100 bytes. A
-//! shorter one counts as different.
+//! A key that `sinks/src/sanitise.rs` has cut to `~` and a hash is known again if it had more than
+//! 100 bytes. A shorter one counts as different. `shortened` computes the same hash, so both change
+//! together.
+//! The order of cells is that of `pipeline`. A sketch row has its node after the key. A single
+//! event begins with the columns of `PLACE` in `pipeline/src/rollup.rs`; the third, the file, is
+//! not compared.
 //! Elsewhere: what a cell should be (`expected.rs`), sketches (`sketch.rs`), words (`shown.rs`).
 
 use std::collections::HashMap;

@@ -6,10 +6,13 @@
 //! hashes.
 //! So memory is an entry for each key, and for each different value of a sketch or of a latest
 //! time. Different rows of single events take one each.
-//! Also here: keys as they are cut by the delivery, and numbers as a column reads them. A line that
-//! lacks a number of the key is only counted in `without_key`.
+//! A line that lacks a number of the key is only counted in `without_key`.
 //! Refuses: to use the code of a window or a measure of `pipeline`; their definitions say what is
 //! meant.
+//! So what they decide is written a second time here and changes with them. Long keys: `fit` in
+//! `pipeline/src/batch.rs`. Numbers: `pipeline/src/window/measure.rs`. Columns of single events:
+//! `PLACE` in `pipeline/src/rollup.rs`. The hash of a unique value:
+//! `metrics/src/sketch/uniques.rs`. The 128-bit hashes are stored nowhere.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;

@@ -1,9 +1,15 @@
 //! Cuts a line of text into the variables of its format, by the literals between them.
 //!
-//! Also here: finding a time in brackets in a text.
-//! `None` means that the line is refused. A literal is not there, or a status or a number of bytes
-//! is none. Or an address holds a space, or a user ` - `. Or a value outside quotes holds a time in
-//! brackets: that is the start of another line.
+//! Also here: finding a time in brackets in a text (`has_time`).
+//! `None` means that the line is refused, for one of these reasons:
+//!
+//! - A literal is not there.
+//! - A status or a number of bytes is none.
+//! - An address holds a space, or a user holds ` - ` or ends with ` -`.
+//! - A value outside quotes holds a time in brackets: that is the start of another line.
+//!
+//! The delivery must refuse the same lines (`pipeline/src/decode/template.rs`, `marks.rs` beside
+//! it). The test `damaged_lines_are_refused_by_both_or_neither` in `plain/tests.rs` compares both.
 //! Elsewhere: the formats (`formats.rs`, `plain.rs`), the meaning of names (`variable.rs`).
 
 use exchange::FieldName;

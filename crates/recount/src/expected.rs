@@ -9,6 +9,9 @@
 //! - A last value is that of any line of the latest time.
 //!
 //! Refuses: to know the engine.
+//! `SUM_MAX` repeats `INTEGER_SUM_MAX` and `REAL_MAX` of `sinks/src/sanitise.rs`, which the
+//! dialects of MySQL and PostgreSQL repeat in SQL. All change together. The largest `i64` is where
+//! a window of `pipeline` stops.
 
 use pipeline::{Column, ColumnRole};
 use sinks::OwnedCell;

@@ -1,9 +1,12 @@
 //! Reads a line of each fixed format: `combined`, `common`, LTSV, JSON of others, our own journal.
 //!
 //! One function for each, or for both of `combined` and `common`. It returns the texts of the line,
-//! or `None` when it is refused.
+//! or `None` when it is refused. Labels of LTSV are here.
 //! Elsewhere: templates (`plain.rs`), cutting (`cut.rs`), JSON (`object.rs`), what a text becomes
-//! (`texts.rs`), names of variables (`variable.rs`). Labels of LTSV are here.
+//! (`texts.rs`), names of variables (`variable.rs`).
+//! Fields and refusals must be those of the delivery's scanners in `pipeline/src/decode`, but their
+//! code is not used. `plain/tests.rs` compares both. A new format is a function here, an arm in
+//! `plain.rs`, and lines in that test (CONTRIBUTING.md).
 
 use std::collections::BTreeMap;
 

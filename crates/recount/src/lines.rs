@@ -1,12 +1,14 @@
 //! Reads the lines of log files plainly: from the first byte to where the file was delivered.
 //!
-//! Files may be packed by gzip or zstd. Also here: the segments of a journal.
-//! Invariant: every byte of the delivered part belongs to exactly one line. Of a line that is too
-//! long for the delivery (511 KiB, as in `pipeline/source/files/reader.rs`) only the first 1,024
-//! bytes come. Such a line, and one without a line feed, is not whole. A line of more than 1 GiB
-//! comes in parts of that size.
+//! Files may be packed by gzip or zstd. Also here: the segments of a journal, by their names, which
+//! `journal/src/segment.rs` defines.
+//! Invariant: every byte of the delivered part belongs to exactly one line. A line of more than 511
+//! KiB with its line feed is too long: only its first 1,024 bytes come. Such a line, and one
+//! without a line feed, is not whole. A line of more than 1 GiB comes in parts of that size.
 //! A plain file that is shorter than what was delivered is no error: `each` returns how many bytes
 //! were there. A packed one that is cut off is an error.
+//! `LINE_BYTES_MAX` follows the delivery's limit. That is `CHUNK_BYTES` in
+//! `pipeline/src/source/files/reader.rs`, less the bytes before the line, at most 1,024.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};

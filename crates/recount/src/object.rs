@@ -7,6 +7,8 @@
 //! feed between values is refused: it ends a line.
 //! Invariant: recursion goes at most [`DEPTH_MAX`] deep; deeper objects and arrays are refused. A
 //! key given twice comes twice.
+//! What is taken or refused must be what `pipeline/src/decode/walk.rs` takes or refuses, its 64
+//! levels included. `plain/tests.rs` compares both on damaged lines.
 
 /// How deep values may lie.
 const DEPTH_MAX: usize = 64;

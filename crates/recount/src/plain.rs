@@ -6,6 +6,8 @@
 //! From `exchange` come the meanings of single texts: a time, an escape, a percent-encoded
 //! parameter, a filter. From `pipeline` come the parts of a template and the patterns of rules.
 //! Reading is slow and copies every text.
+//! What a rule extracts (`extracted`) must be what `pipeline/src/decode/define.rs` makes of it.
+//! `plain/tests.rs` compares the formats with the delivery, without rules.
 //! Elsewhere: the other formats (`formats.rs`).
 
 use std::borrow::Cow;

@@ -2,6 +2,9 @@
 //!
 //! `None` means that a text is no such thing. Two forms of time are read by `exchange` (RFC 3339,
 //! nginx's log time); seconds and 13 digits of milliseconds are read here.
+//! What is a time, and in which order the forms are tried, must be as in
+//! `pipeline/src/decode/times.rs`. `bytes_of` gives the text of keys and of unique values: it must
+//! be that of `text_of` in `pipeline/src/window/measure.rs`.
 
 use exchange::FieldValue;
 

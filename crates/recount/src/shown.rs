@@ -1,6 +1,7 @@
 //! Puts keys and cells into words, for a person who looks for a difference.
 //!
 //! Text of a cell is cut after 120 characters, text of a key is not. A blob is its number of bytes.
+//! No program reads the words.
 
 use pipeline::Column;
 use sinks::OwnedCell;

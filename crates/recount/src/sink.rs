@@ -5,6 +5,10 @@
 //! Invariant: a log is counted up to the checkpoint that the sink's contents were handed over with.
 //! Files that change names while they are read are an error, [`RecountError::Rotated`], but for the
 //! journal's. A file without a name is looked for ten times, 20 ms apart.
+//! A quarantine is found by its file's name, `SOURCE-SINK.ndjson`, and its lines by their member
+//! `offset`. The name is made in `tidegate/src/events/run.rs`, the member in
+//! `pipeline/src/quarantine.rs`. If either changes here or there alone, quarantined lines count as
+//! 0.
 //! Elsewhere: taking the contents (the binary), finding files (`pipeline::FileSource`), reading
 //! lines (`lines.rs`, `plain.rs`).
 

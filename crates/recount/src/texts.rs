@@ -4,6 +4,9 @@
 //! Invariant: a field that the line leaves out is absent. Lines of our own journal have defaults
 //! instead: 0 for status, bytes and total time, `none` for the cache, `generic` for the decision.
 //! `-` and the empty text mean absent in all other lines.
+//! Written a second time here, so that a mistake shows: the fields of
+//! `pipeline/src/decode/event.rs`, and the names of nginx's cache results (`cache`). A changed
+//! default, number or name changes in both. `plain/tests.rs` compares them.
 //! Elsewhere: which name is which field (`variable.rs`), finding the texts in a line (`formats.rs`,
 //! `cut.rs`).
 

@@ -1,9 +1,12 @@
 //! Says what a name in a log means: a variable of nginx, or a key of JSON.
 //!
-//! The names are those of `docs/operating/log-formats.md` and nginx's index of variables. A name
-//! that is not known is a variable of that name; `http_…` is a header, `arg_…` a parameter.
-//! Written again here, so that a mistake in the delivery's table shows. Elsewhere: labels of LTSV
-//! (`formats.rs`), configured keys (`formats.rs`).
+//! The names are those of docs/operating/log-formats.md and nginx's index of variables. A name that
+//! is not known is a variable of that name; `http_…` is a header, `arg_…` a parameter.
+//! `known_key` has the keys of the journal, too. `variable_only` keeps names out of journal lines
+//! that only nginx has.
+//! Written again here, so that a mistake in the delivery's table shows: a new name also goes into
+//! `pipeline/src/decode/meaning.rs`. `plain/tests.rs` compares both. Elsewhere: labels of LTSV and
+//! configured keys (`formats.rs`).
 
 use exchange::FieldName;
 

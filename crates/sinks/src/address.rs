@@ -1,13 +1,15 @@
 //! Reads the address of a server: `postgres://user:password@host:port/database?sslmode=require`.
 //!
-//! PostgreSQL, MySQL and ClickHouse use it. Host, user and database are required, the port has a
-//! default. All but the port are percent-decoded. Parameters: `sslmode`, `sslrootcert`,
-//! `connect_timeout` (10 s), `statement_timeout` (60 s).
+//! PostgreSQL, MySQL and ClickHouse use it. Host, user and database are required; each engine gives
+//! its default port. All but the port are percent-decoded. Parameters: `sslmode`, `sslrootcert`,
+//! `connect_timeout` (10 s), `statement_timeout` (60 s). ClickHouse takes its own parameter
+//! `guarantee` out before (`clickhouse.rs`).
 //! Invariant: what stands before the last `@` is never shown, neither by `Display`, `Debug` nor
 //! [`UrlError`].
 //! Refuses: parameters that it does not know, so a typing error never becomes a default.
 //! Elsewhere: what `sslmode` does (`tls.rs`, `clickhouse/http.rs`); addresses of Kafka
-//! (`kafka/address.rs`), MongoDB (`mongodb.rs`) and files (`lib.rs`).
+//! (`kafka/address.rs`), MongoDB (`mongodb.rs`) and files (`lib.rs`). Addresses stand in users'
+//! configurations: a new parameter or default also goes into docs/operating/sinks.md.
 
 use std::fmt;
 use std::path::{Path, PathBuf};

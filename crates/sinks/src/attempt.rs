@@ -2,9 +2,11 @@
 //!
 //! `Refused` stays refused. `Unreachable` and `Retry` both become [`SinkError::Unreachable`], so
 //! the caller reads the checkpoint again. `Final` is passed on as it is.
-//! Plain data. Elsewhere: which of a server's errors is which (each engine's `From`), and who tries
-//! again after `Retry` (`mysql.rs`, `postgres.rs`). SQLite has its own (`sqlite/error.rs`), and so
-//! has `files.rs`.
+//! PostgreSQL, MySQL and ClickHouse call `into_sink_error`. MongoDB has an address of its own and
+//! repeats these rules (`work` in `mongodb.rs`): both change together. Kafka (`kafka/client.rs`),
+//! SQLite (`sqlite/error.rs`) and files make their errors without it.
+//! Elsewhere: which of a server's errors is which (each engine's `From`, `clickhouse/http.rs`), and
+//! who tries again after `Retry` (`mysql.rs`, `postgres.rs`).
 
 use pipeline::SinkError;
 

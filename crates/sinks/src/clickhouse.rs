@@ -8,10 +8,12 @@
 //!
 //! Invariant: rows that are applied come from `tidegate_batches`, so two attempts cannot differ. An
 //! insert counts once as long as the server remembers its token: the last 10,000 inserts of a
-//! table.
+//! table. A new version may finish the batch of an old one. So the text of tokens and the members
+//! of `BatchPart` stay as they are, or rows count twice.
 //! Refuses: servers without tokens, unless the address has `guarantee=at-least-once`; rows may then
 //! count twice.
-//! Elsewhere: tables of these fields, and views (`clickhouse/schema.rs`), rows as JSON (`json.rs`).
+//! Elsewhere: tables of these members, and views (`clickhouse/schema.rs`), rows as JSON
+//! (`json.rs`).
 
 mod http;
 mod schema;

@@ -4,7 +4,11 @@
 //! holds one row in memory, Parquet one row group of 65,536 rows and the footer.
 //! What does not fit is not left out: text that is no UTF-8 gets U+FFFD, and a propensity that is
 //! not finite is absent. CSV writes absent as an empty field, as it writes empty text.
-//! Elsewhere: which examples there are (`training`), rows of rollups as CSV (`files/encode.rs`).
+//! Users' programs read the files by the names of columns. A new column goes into `COLUMNS`,
+//! `CsvExamples::add`, `SCHEMA` with its `add` and `write` in `examples/parquet.rs`, and
+//! docs/operating/training-data.md.
+//! Elsewhere: which examples there are (`training`), values that both formats share
+//! (`examples/row.rs`), rows of rollups as CSV (`files/encode.rs`).
 
 #[cfg(not(feature = "drivers"))]
 mod no_parquet;

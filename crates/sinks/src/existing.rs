@@ -3,10 +3,12 @@
 //! SQLite, MySQL and PostgreSQL describe their tables for it. Also here: names too long for an
 //! engine.
 //! Invariant: a table with keys that passes has a unique index of exactly these, or upserts would
-//! double rows. Columns of ours have the right types, and no other column needs a value.
+//! double rows. Columns of ours have the right types, and no other column needs a value. The right
+//! types are those of the engine's `Dialect`. Where a type changes there, the old one joins `also`,
+//! or tables of older versions are refused.
 //! Not checked: other unique indexes, `CHECK`s, triggers, how long text may be, and `NOT NULL` on
 //! columns of ours. An insert may still be refused for these.
-//! Refuses: to change a column that is there. Its callers add those that it lacks.
+//! Refuses: to change a column that is there. The engines' `prepare` adds missing columns.
 
 use pipeline::{Column, ColumnRole, Kind, Table};
 

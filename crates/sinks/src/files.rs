@@ -2,14 +2,15 @@
 //!
 //! A file cannot merge rows. It gets what each batch adds, and whoever reads it merges by key.
 //! `checkpoints.json` holds the checkpoints and the length of every file. Rows are appended and
-//! synced, then it is replaced by one rename: the commit. An unknown member in it is refused.
-//! Invariant: what lies behind the length that it names was not committed. It is cut off before the
-//! next rows are appended.
+//! synced, then one rename replaces `checkpoints.json`: the commit. An unknown member there is
+//! refused, so an older version stops at a new member.
+//! Invariant: what lies behind the length that `checkpoints.json` names was not committed. It is
+//! cut off before the next rows are appended.
 //! Writers take turns by a lock on the file `lock`, which ends with its process. After 10 s of
 //! waiting a writer is `Unreachable`. A second writer of one source finds another sequence.
 //! Refuses: to append to a file shorter than what was delivered into it, or to a CSV file with
 //! another header. A file that is empty or was moved away begins anew.
-//! Elsewhere: the text of rows (`files/encode.rs`).
+//! Elsewhere: the text of rows and headers (`files/encode.rs`).
 
 mod encode;
 

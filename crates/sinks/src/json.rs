@@ -1,11 +1,16 @@
 //! Writes rows as JSON objects, and their keys as JSON arrays, for Kafka, ClickHouse and MongoDB.
 //!
-//! Objects leave out absent values and means; a key has `null` for what is absent. The caller says
-//! how times are written. Invalid bytes of text become U+FFFD, bytes are hexadecimal, numbers that
-//! are not finite are `null`.
-//! Invariant: an object is one line. A key is always written in the same bytes: it is the `_id` of
-//! stored documents (MongoDB) and the key of messages (Kafka). Elsewhere: lines of files, which
-//! name every column (`files/encode.rs`).
+//! `object` has no member for an absent value, nor for a column of means (`ColumnRole::Mean`).
+//! `key` has `null` for what is absent, and its columns in the table's order. The caller says how
+//! times are written. Invalid bytes of text become U+FFFD, bytes are hexadecimal, numbers that are
+//! not finite are `null`.
+//! Invariant: an object is one line.
+//! The bytes of `key` with `rfc3339` stay the same from version to version. They are the `_id` of
+//! stored documents (MongoDB), and the key of messages by which readers merge (Kafka). Other bytes
+//! would begin a second row for the same key. Members of an object are read by name: by Kafka's
+//! consumers, and by ClickHouse as `JSONEachRow`.
+//! Elsewhere: lines of files, which name every column (`files/encode.rs`); the values of MongoDB's
+//! documents (`mongodb/encode.rs`).
 
 use std::io::Write;
 

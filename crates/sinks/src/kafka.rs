@@ -7,9 +7,13 @@
 //! and has one partition.
 //!
 //! Invariant: only the latest process that claimed a node's source can commit. Its
-//! `transactional.id` fences the others off, and it knows the checkpoint that it follows. After a
-//! failure the next delivery claims anew. A full queue of the driver waits, and drops nothing.
+//! `transactional.id` fences the others off, and it knows the checkpoint that it follows. So the
+//! text of that id stays the same from version to version, or an old process is not fenced off.
+//! After a failure the next delivery claims anew. A full queue of the driver waits, and drops
+//! nothing.
 //! Refuses: TLS, which librdkafka has from OpenSSL only.
+//! Elsewhere: the checkpoint's message (`kafka/checkpoints.rs`), what librdkafka is set to
+//! (`kafka/address.rs`, `kafka/client.rs`).
 
 mod address;
 mod checkpoints;

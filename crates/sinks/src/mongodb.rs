@@ -9,6 +9,8 @@
 //!
 //! Invariant: a batch is applied if and only if the checkpoint says so, and whole by the next claim
 //! that succeeds. Until then readers may see some of its documents without the others.
+//! The names of collections and members are stored: under a new name, nothing was delivered yet,
+//! and rows count twice. `mongodb/documents.rs` reads the members that this file writes.
 //! Elsewhere: applying (`mongodb/apply.rs`), documents of a batch (`mongodb/encode.rs`). Only the
 //! scheme `mongodb:` comes here; `mongodb+srv:`, which needs DNS look-ups, is no engine (`lib.rs`).
 

@@ -1,15 +1,17 @@
 //! Makes rows fit for MySQL and PostgreSQL: values in range, each key once, keys in order.
 //!
 //! Servers refuse what logs hold: text that is not UTF-8 or has NULs, long keys, NaN, sums beyond
-//! the largest number. One refusal would stop a pipeline, and anybody can cause it.
-//! Text gets U+FFFD, a long key keeps its beginning and a hash, NaN becomes absent. Sums and real
-//! numbers stop at a bound, absent keys are empty or 0, times are of the years 1000 to 9999.
-//! Invariant: rows of one key are merged as their columns' roles say. A key fits its limit; below
-//! 33, the length of `~` and hash, digits are cut off. Text outside keys has no bound.
-//! The order of keys is the same for every writer, so two that upsert the same rows wait and do not
-//! deadlock. Rows of a table without keys keep their order.
+//! the largest number. One refusal would stop a pipeline, and anybody can cause it. Text gets
+//! U+FFFD, a long key keeps its beginning and a hash, NaN becomes absent. Sums and real numbers
+//! stop at a bound, absent keys are empty or 0, times are of the years 1000 to 9999.
+//! Invariant: rows of one key are merged as their columns' roles say (`sql.rs` does the same in
+//! SQL). A key fits its limit; below 33, the length of `~` and hash, digits are cut off. Text
+//! outside keys has no bound. The order of keys is the same for every writer, so two that upsert
+//! the same rows wait and do not deadlock. Rows of a table without keys keep their order.
+//! Stored rows have keys as `bounded` cuts them: cut otherwise, a long key gets a second row.
+//! `recount/src/compare.rs` computes the same hash. The bounds of sums stand also in both servers'
+//! `dialect.rs`, in `recount/src/expected.rs` and in docs/operating/sinks.md.
 //! Elsewhere: the limits (`mysql/schema.rs`, `postgres.rs`). SQLite takes rows as they are.
-//! `recount` knows bounds and hashes, too.
 
 use std::borrow::Cow;
 use std::cmp::Ordering;

@@ -1,10 +1,12 @@
 //! Parses a filter into a tree of conditions by recursive descent, checking names, types and
 //! patterns.
 //!
-//! The grammar stands in `filter.rs`. Literals are checked by field, patterns by none. Decisions
-//! and cache results in quotes must exist, and `time` wants a time. Lengths of time other than 0
-//! want a unit. `status`, bytes and `propensity` want no quotes; a new number must be added there.
-//! Bounds, each an error: 4096 bytes of text, 64 levels, 256 KiB for a compiled pattern.
+//! The grammar stands in `filter.rs`. A literal is checked by its field: a decision or cache result
+//! in quotes must exist. `time` wants a time in quotes; a length of time other than 0 wants a unit.
+//! `status`, `bytes_in`, `bytes_out` and `propensity` want no quotes; a new number joins them in
+//! `text_literal`. A pattern may search any field.
+//! Bounds, each an error: 4096 bytes of text, 64 levels, 256 KiB for a compiled pattern. The page
+//! docs/operating/filters.md names the first two.
 //! Invariant: one problem ends parsing, with its column in characters. The text is split first, so
 //! a bad character is told before a wrong name that precedes it.
 //! Never here: which fields exist, which [`Resolve`] says; evaluation, which is in

@@ -1,15 +1,17 @@
 //! Reads the journal's line into an exchange; the format stands in `line.rs`.
 //!
 //! Fields come in any order. Of a field that stands twice the last one wins. An unknown field or
-//! phase is skipped, by its brackets and strings alone. An unknown decision or cache result is an
-//! error, as is a number out of range.
-//! An absent `id` is 0, an absent `propensity` is NaN, an absent `decision` is `generic`. Other
-//! absent fields are empty, 0 or `None`.
+//! phase is skipped; only its brackets and strings are looked at. An unknown decision or cache
+//! result is an error, as is a number out of range. An absent `id` is 0, an absent `propensity` is
+//! NaN, an absent `decision` is `generic`. Other absent fields are empty, 0 or `None`.
 //! Invariant: an error names a byte of the line; for a missing field it is the end. Text without
-//! escapes is borrowed. Recursion never follows the input.
-//! Names of fields are compared as written, so an escaped name is an unknown one.
+//! escapes is borrowed. Recursion never follows the input. Names of fields are compared as written,
+//! so an escaped name is an unknown one.
 //! Never here: quarantine of bad lines, which is the caller's; unescaping (`text.rs`) and times
 //! (`time.rs`).
+//! `training`, `profiles` and `lab` read by this. The delivery reads in
+//! `pipeline/src/decode/json.rs`; its `decode/tests.rs` compares both on random lines. `events
+//! verify` reads in `recount/src/formats.rs` (`journal`).
 
 use std::borrow::Cow;
 

@@ -2,11 +2,13 @@
 //!
 //! Invariant: what is appended is one JSON object and one line feed, at its end. It cannot fail. It
 //! allocates what the buffer needs to grow, and a copy of an item id that has escapes.
-//! A new field is written here, read in `line/decode.rs`, and described in `line.rs`. Crates
-//! `pipeline` (`decode`) and `recount` read lines by themselves, and must learn it too.
 //! Up to `status`, each piece begins with the closing quote of the text before it. Numbers have
-//! none to close. From `client_ip` on, each piece closes its own quotes, braces and brackets.
+//! none to close. From `client_ip` on, each piece closes its own quotes, braces and brackets. The
+//! order of fields changes only how fast `pipeline` reads.
 //! Never here: shortening of addresses and hashing of users, which callers do before.
+//! A new field is written here, read in `line/decode.rs`, and described in `line.rs`. The delivery
+//! reads it by `JOURNAL` in `pipeline/src/decode/meaning.rs`, and `events verify` by `known_key` in
+//! `recount/src/variable.rs`. `encode_brief` leaves it out unless it is written there, too.
 
 use std::io::Write;
 use std::net::IpAddr;

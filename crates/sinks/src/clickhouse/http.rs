@@ -1,9 +1,10 @@
 //! Sends statements to ClickHouse over HTTP: a statement in the address, rows in the body.
 //!
-//! TLS is used for `sslmode=require` and `verify-full` only; `prefer` speaks plain HTTP, the
-//! default too. A call ends after `statement_timeout`. An answer of more than 1 GiB is an error. Of
+//! TLS is used for `sslmode=require` and `verify-full` only; `prefer`, which is the default, speaks
+//! plain HTTP. A call ends after `statement_timeout`. An answer of more than 1 GiB is an error. Of
 //! a server's error 400 characters are kept.
-//! Status 4xx is `Refused`; every other status but 200, and a broken connection, is `Unreachable`.
+//! Invariant: every statement has `wait_end_of_query=1`, so the status says how it ended. Status
+//! 4xx is `Refused`; every other status but 200, and a broken connection, is `Unreachable`.
 //! Refuses: proxies, and to try again.
 
 use std::fs;

@@ -5,7 +5,11 @@
 //! table.
 //! Invariant: the view merges each column as its role says: sum, min, max, latest, mean as a
 //! quotient. Sketches come as an array of all that are stored.
-//! Refuses: to look at tables that are there; one with other columns stays as it is.
+//! Refuses: to look at tables and views that are there. So a changed definition reaches new ones
+//! only; rows that no longer fit an old table are refused by the server.
+//! The columns of the two tables of our own are the members of `BatchPart` and `CheckpointRow`
+//! (`clickhouse.rs`). `WINDOW` stands in docs/operating/sinks.md, too. `fine_time` cuts the text of
+//! `exchange::write_rfc3339` by position.
 
 use pipeline::{Column, ColumnRole, Kind, Table};
 use serde::Deserialize;

@@ -1,11 +1,13 @@
 //! Writes rows as lines of JSON or CSV (RFC 8259, RFC 4180; CSV lines end with a line feed only).
 //!
 //! Times are RFC 3339, with a fraction where there is one. Bytes are hexadecimal. Text that is no
-//! UTF-8 gets U+FFFD. Means are left out: those of several batches cannot be merged, their sums and
-//! counts can.
+//! UTF-8 gets U+FFFD. Columns of means are left out: means of several batches cannot be merged,
+//! their sums and counts can.
 //! An absent value, or a number that is not finite, is `null` in JSON and empty in CSV, where empty
 //! text is `""`. Every column stands in every line. Names of columns are not escaped: `pipeline`
 //! makes them of letters, digits and underscores.
+//! Older lines stay in the same file, and readers merge by key. So values, times above all, must be
+//! written as before. Where the header of CSV changes, `files.rs` refuses the file that is there.
 //! Elsewhere: JSON for servers, which leaves absent values out (`json.rs`).
 
 use std::fmt::Write;

@@ -5,6 +5,9 @@
 //! Invariant: what was committed before the reading began is read. A reader of committed messages
 //! stops before the first open transaction, and misses what others committed behind that. So
 //! reading begins only once committed messages reach the end that the topic had at first.
+//! Later versions read what is written here. Under another key, the old message stays in the topic
+//! beside the new one. A message with other members is passed over, and delivery begins at the
+//! log's start.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};

@@ -1,7 +1,9 @@
 //! Names the sink's own collections in MongoDB, and reads the checkpoint's document.
 //!
 //! Plain data. A member that is missing or of another type is 0 or empty text, which means: nothing
-//! was delivered yet. Elsewhere: who writes these documents (`mongodb.rs`), rollups' documents
+//! was delivered yet. So a collection, a member or the text of `identity` that gets another name
+//! makes old logs count twice.
+//! Elsewhere: who writes these documents (`mongodb.rs`, `mongodb/apply.rs`), rollups' documents
 //! (`mongodb/apply.rs`).
 
 use ::mongodb::bson::{Bson, Document};

@@ -1,11 +1,14 @@
 //! Writes a batch as documents that say by themselves what is to be done with each row.
 //!
-//! Invariant: applying them needs no configuration, which may have changed by then. `apply.rs`
-//! reads the members by name, also those that an older version wrote. A document has at most 400
-//! rows, to stay below MongoDB's 16 MB; larger rows than expected are the server's refusal.
-//! Times are cut to milliseconds, text that is no UTF-8 gets U+FFFD, absent values and means are
-//! left out. Also here: the number of an attempt, drawn at random, and the name of a node's source
-//! as a member.
+//! Invariant: applying them needs no configuration, which may have changed by then.
+//! `mongodb/apply.rs` reads the members by name, also those that an older version wrote. A document
+//! has at most 400 rows, to stay below MongoDB's 16 MB; larger rows than expected are the server's
+//! refusal.
+//! Times are cut to milliseconds, text that is no UTF-8 gets U+FFFD. Absent values and columns of
+//! means are left out.
+//! Also here: the number of an attempt, drawn at random, and `writer`, the name of a node's source
+//! as a member. Stored documents have that name, and as `_id` the row's key (`json.rs`). Both texts
+//! stay the same from version to version, or a batch counts twice and rows are doubled.
 
 use std::sync::atomic::{AtomicI64, Ordering};
 

@@ -5,6 +5,9 @@
 //! without a look at certificates, and goes on in plain text where the server has no TLS.
 //! Connecting takes at most `connect_timeout`. Deadlocks and outdated snapshots are `Retry`; bad
 //! data, rights and missing tables `Refused`; all else `Unreachable`.
+//! Others rely on two settings of the session. `mysql/sketches.rs` waits for its lock as long as
+//! `innodb_lock_wait_timeout`. `mysql/schema.rs` reads unique indexes by `GROUP_CONCAT`, which
+//! `group_concat_max_len` bounds.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,8 +1,10 @@
-//! Hands over the rows of any query to MariaDB or MySQL, by the text protocol: every value is text.
+//! Runs any query in MariaDB or MySQL and hands over its rows, by the text protocol: values are
+//! text.
 //!
 //! A new connection is made for each query. The session is set to read only first, which a second
 //! statement in the text can undo. No time limit holds after connecting. NULL is `None`.
-//! Elsewhere: which engine runs a query (`rows.rs`).
+//! `read_back.rs` parses these texts for its own statements. Elsewhere: which engine runs a query
+//! (`rows.rs`).
 
 use mysql_async::prelude::Queryable;
 use mysql_async::{Conn, Row, Value};

@@ -1,11 +1,14 @@
 //! Makes tables of MariaDB and MySQL that are missing, and checks those that are there.
 //!
 //! A lock of the server keeps two processes from making tables at once. Columns that are missing
-//! are added (`existing.rs` tells which). Also here: how many characters each text key has room
-//! for.
-//! Text in keys is `varchar`, compared byte by byte. Where the server has such an order, it does
-//! not pad, so `/a` and `/a ` are two keys; with `utf8mb4_bin` they are one. An InnoDB key has
-//! 3,072 bytes, and a character may take four.
+//! are added (`existing.rs` tells which). `describe` names types as `DIALECT` has them, or such
+//! tables are refused.
+//! Text in keys is `varchar`, compared byte by byte. The collation is the first of
+//! `utf8mb4_nopad_bin`, `utf8mb4_0900_bin` and `utf8mb4_bin` that the server has. The first two do
+//! not pad, so `/a` and `/a ` are two keys; with `utf8mb4_bin` they are one.
+//! Also here: how many characters each text key has room for. An InnoDB key has 3,072 bytes, and a
+//! character may take four. A table that is there keeps its widths, which `key_limits` reads. So
+//! other widths change new tables only.
 
 use std::sync::Arc;
 use std::time::Duration;

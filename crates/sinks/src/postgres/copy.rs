@@ -3,6 +3,8 @@
 //! Rows go into the table itself, or into its temporary twin with their numbers. They are sent in
 //! chunks of about 64 KiB. They must be sanitised (`sanitise.rs`): PostgreSQL refuses the whole
 //! COPY for one bad value.
+//! The server does not convert binary values. So `put` writes just the types in
+//! `postgres/dialect.rs`; a type that changes there changes here.
 
 use std::pin::pin;
 

@@ -1,8 +1,9 @@
-//! Hands over the rows of any query to PostgreSQL, by the simple protocol: every value is text.
+//! Runs any query in PostgreSQL and hands over its rows, by the simple protocol: values are text.
 //!
 //! A new connection is made for each query. It has no statement timeout, times in UTC, and
 //! transactions that only read by default, which the text itself can undo. NULL is `None`.
-//! Elsewhere: which engine runs a query (`rows.rs`).
+//! `read_back.rs` parses these texts for its own statements. Elsewhere: which engine runs a query
+//! (`rows.rs`).
 
 use std::pin::pin;
 

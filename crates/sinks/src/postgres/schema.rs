@@ -1,7 +1,9 @@
 //! Makes tables of PostgreSQL that are missing, checks those there, and makes temporary twins.
 //!
 //! An advisory lock keeps two processes from making tables at once. Columns that are missing are
-//! added (`existing.rs` tells which). Text in keys has `COLLATE "C"`: it is compared byte by byte.
+//! added (`existing.rs` tells which). `describe` gives types as `format_type` writes them, and
+//! `postgres/dialect.rs` spells them so. Text in keys has `COLLATE "C"`: it is compared byte by
+//! byte.
 //! A twin belongs to a connection, has no constraints, and is empty after each commit.
 //! `postgres.rs` forgets twins of a transaction that was rolled back.
 

@@ -3,6 +3,9 @@
 //! Times are bound as RFC 3339 text, in keys without a fraction of zero. Text is bound as its
 //! bytes, which need not be UTF-8. Sums have no bound here; SQLite turns whole ones that overflow
 //! into real numbers.
+//! Stored keys have these forms, so a key that is bound otherwise gets a second row. A changed type
+//! in `types` makes `existing.rs` refuse the tables of older versions, unless `also` has the old
+//! one.
 
 use std::time::Duration;
 

@@ -1,7 +1,7 @@
 //! Inserts rows of a table without a key into SQLite, up to 32 in one statement.
 //!
-//! Half of what SQLite does for one row is to start and end a statement. Such a table has no means:
-//! every column is bound. The caller has the transaction.
+//! Half of what SQLite does for one row is to start and end a statement. Such a table has no
+//! columns of means, so every column is bound. The caller has the transaction.
 
 use pipeline::{ColumnRole, TableRows};
 use rusqlite::{Statement, Transaction};

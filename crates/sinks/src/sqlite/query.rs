@@ -1,11 +1,14 @@
 //! Reads from a SQLite sink: a rollup, single events, or the answer to any SQL text.
 //!
-//! The rows of a rollup are merged over nodes and keys. Each column has its role: sum, least,
-//! largest, last, mean, or sketch (`functions`). Sketches are matched with the rollup's by
-//! position. The whole answer is kept in memory.
-//! [`copy`] makes a file of the whole database.
-//! Invariant: no text changes anything, because `read_only` opens the database. Never here: other
-//! engines, whose rows are copied into a SQLite file and read from there.
+//! The rows of a rollup are merged over nodes and keys. Each column is merged by its role: sum,
+//! least, largest, last, mean, or sketch (`sqlite/functions.rs`). Sketches are matched with the
+//! rollup's by position. The whole answer is kept in memory. [`copy`] makes a file of the whole
+//! database.
+//! Invariant: no text changes anything, because `sqlite/read_only.rs` opens the database.
+//! `events query` prints the names of columns, `p50_X` among them, and scripts read them.
+//! `BUCKETS`, `since` and `until` cut and compare times as text, in the forms of
+//! `sqlite/dialect.rs`.
+//! Never here: other engines, whose rows are copied into a SQLite file and read from there.
 
 use std::path::Path;
 

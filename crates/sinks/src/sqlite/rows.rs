@@ -1,7 +1,8 @@
 //! Hands out the rows of any query one by one, numbers as their texts.
 //!
-//! Invariant: no text changes anything, because `read_only` opens the database. Never here: rows
-//! kept in memory, which `query` returns.
+//! Invariant: no text changes anything, because `sqlite/read_only.rs` opens the database. Never
+//! here: rows kept in memory, which `sqlite/query.rs` returns. `rows.rs` of the crate calls it;
+//! `read_back.rs` parses the texts.
 
 use std::path::Path;
 
