@@ -6,9 +6,9 @@
 //! Invariants: one holder at a time has the claim to make an encoding. A cell that is filled never
 //! changes. A body that names the decision has one encoding per decision. A client gets the
 //! smallest of the encodings made so far that it prefers.
-//! Cells are found by the numbers of the variants, so `Coding::ALL` and `Decision::ALL` must list
-//! the variants in their order. A new coding also goes into `QUICKEST` here and in
-//! `gateway::reply::streaming`, and into `codec` and `encoder`.
+//! Cells are found by the numbers of the variants. So `Coding::ALL` must list the variants in their
+//! order, and `Decision::ALL` must have them all. A new coding also goes into `QUICKEST` here and
+//! in `gateway::reply::streaming`, and into `codec` and `encoder`.
 //! The bytes count towards the budget once `memory` has recounted them. Never here: making
 //! encodings (`encoder`).
 
