@@ -1,12 +1,15 @@
 //! Encodes bodies in zstd, gzip or brotli, whole or piece by piece, and sets the level of each.
 //!
-//! The levels are measured (`cargo run --release -p cache --example compression`, figures in
-//! docs/decisions/gateway.md). zstd and gzip are quick enough for the first request; brotli makes
-//! popular bodies smaller still. `encoder` estimates times for these levels.
+//! The levels are measured (`cargo run --release -p cache --example compression`). Both zstd and
+//! gzip are quick enough for the first request; brotli makes popular bodies smaller still. Bodies
+//! that are not stored get a second, quicker level of gzip and brotli.
 //! Invariant: a stream has a window of at most 128 KiB, so that many streams fit in memory at once.
 //! A whole body in brotli has one of at most 4 MiB.
 //! A stream of zstd whose body has another length than announced ends with an error.
-//! Never here: which coding a client gets (`http1::accept`), and decoding.
+//! Other levels may give other bytes: no encoding is on disk, and tags of encoded responses are
+//! weak. They also need other estimates in `encoder` (`cost`), and other figures in
+//! docs/decisions/gateway.md.
+//! Never here: which coding a client gets (`http1::accept`, `encodings`), and decoding.
 
 use std::cell::RefCell;
 use std::io::{self, Write};

@@ -3,14 +3,15 @@
 //!
 //! Invariants: encoding whose estimated time is longer than [`INLINE_TIME_MAX`] never runs on an
 //! I/O core. A request waits at most [`WAIT_MAX`] for an encoding off its core, and then gets what
-//! is there. The quickest of the codings that a client prefers is made first. Brotli is mostly the
-//! smallest and always the slowest, so for entries that are used often it is made in the
-//! background.
+//! is there. For an entry that is used often, brotli is made in the background.
 //! Bound: [`JOBS_MAX`] bodies off the I/O cores at once; beyond that a body stays as it is until a
 //! later request. One that saves less than about a sixteenth, or makes the library panic, stays so
 //! for good.
-//! Never here: which codings a client prefers, the cells and the claim (`encodings`), the libraries
-//! (`codec`).
+//! The estimates in `cost` belong to the levels of `codec`. The bounds are named in
+//! docs/operating/compression.md and docs/decisions/gateway.md, too. Streamed bodies count in the
+//! same counters, in `gateway::reply::streaming`.
+//! Never here: which codings a client prefers (`http1::accept`), which one is made first, the cells
+//! and the claim (`encodings`), the libraries (`codec`).
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -1,11 +1,14 @@
 //! Holds the encodings of a stored response: a cell for each coding, filled once for every client.
 //!
-//! It also decides which encoding a request lacks: the quickest first, brotli after eight uses. A
-//! new coding must be put in `QUICKEST`, too. Cells stand in the order of `Coding::ALL`, which must
-//! be that of its variants. [`encoded_fields`] renders the fields of an encoded response.
+//! It also decides which encoding a request lacks: the quickest first, brotli after eight uses.
+//! [`encoded_fields`] renders the fields of an encoded response. `tell` in
+//! `gateway::reply::streaming` makes the same changes for private responses.
 //! Invariants: one holder at a time has the claim to make an encoding. A cell that is filled never
 //! changes. A body that names the decision has one encoding per decision. A client gets the
 //! smallest of the encodings made so far that it prefers.
+//! Cells are found by the numbers of the variants. So `Coding::ALL` must list the variants in their
+//! order, and `Decision::ALL` must have them all. A new coding also goes into `QUICKEST` here and
+//! in `gateway::reply::streaming`, and into `codec` and `encoder`.
 //! The bytes count towards the budget once `memory` has recounted them. Never here: making
 //! encodings (`encoder`).
 

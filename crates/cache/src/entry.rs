@@ -5,8 +5,10 @@
 //! holds off refetches for 1 s when told that one has failed.
 //! Invariants: an entry is immutable but for its hold-off and its encodings. Its fields are
 //! rendered once, for every client. Its age counts from `born`, whichever tier it came from. That
-//! it is complete is the duty of who makes it. A new field that allocates must be weighed in
-//! `memory/weight.rs`.
+//! it is complete is the duty of who makes it.
+//! A new field must be stored or left out in `disk/record.rs`; storing it needs another `FORMAT` in
+//! `disk/log.rs`. One that allocates must be weighed in `memory/weight.rs`, too. The rendered
+//! fields are also on disk, and `encodings` reads them line by line.
 //! Never here: how long a response may be stored (`gateway::freshness`), and making encodings
 //! (`encoder`).
 

@@ -7,8 +7,10 @@
 //! from `If-Match` and `If-None-Match`, except in a tag that holds a comma. `If-Range` keeps it,
 //! because a part of an encoded response is no part of the identity encoding. The gateway calls
 //! [`restore`] on requests that it passes to an origin.
-//! An origin's own tag that ends in the mark would be taken for one of ours.
-//! Never here: evaluating preconditions.
+//! Clients keep these tags. After a change of the mark or of a coding's name, their copies are
+//! confirmed no more, and origins see the old form.
+//! An origin's own tag that ends in the mark and a coding's name would be taken for one of ours.
+//! Never here: evaluating preconditions (`gateway::reply::respond`).
 
 use http1::FieldLines;
 use http1::accept::Coding;

@@ -1,16 +1,17 @@
 //! Defines how the key of a stored response begins, and extends it by the request fields that the
-//! response varies by.
+//! response varies by (RFC 9111 §4.1).
 //!
-//! A key begins with `http`, host, and path with query, separated by line breaks. Then follows
-//! whatever else the caller tells responses apart by; `crates/gateway/src/key.rs` writes all that.
-//! A response that varies (RFC 9111 §4.1) is stored under the key extended by names and values of
-//! those fields.
+//! A key begins with `http`, host, and path with query, separated by line breaks.
+//! `crates/gateway/src/key.rs` writes that and whatever else tells responses apart. [`Resource`],
+//! `behind_host` and `memory/index.rs` read it for purges, so all four change together.
 //! Invariant: two different lists of parts never give the same key, as long as no part holds a line
 //! break, or its length is known. That is not checked here: `http1` lets none into a head, and the
 //! gateway writes the length of a user before it.
 //! Values are normalised: blanks around commas go, languages are sorted in lower case, codings
 //! become one of four classes. So requests that differ only in these share an entry.
-//! [`Resource`] takes a key apart for purges. Never here: what the caller adds.
+//! Records on disk stand under these keys, and purges on disk under their resources: another form
+//! needs another `FORMAT` in `disk/log.rs`.
+//! Never here: what the caller adds.
 
 use std::sync::Arc;
 

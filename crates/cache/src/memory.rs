@@ -2,11 +2,11 @@
 //!
 //! If a response varies, its base key holds the names of the request fields. The response itself is
 //! stored under the key extended by their values. [`LookUp`] also words why the cache does not
-//! answer.
+//! answer; clients see these words as `fwd` of `Cache-Status` (RFC 9211).
 //! Invariants: every change of a key's content holds the lock of its shard of the `index`. Index
 //! and engine have the same shards, and the same keys in each. A response is judged by the `purge`
 //! record, which is locked until it is stored. The full key is compared, never only its hash
-//! (`engine`).
+//! (`engine`). The hash differs from run to run; nothing may keep it.
 //! What is heavier than a shard of the budget is not kept. A purge handles at most 64 keys under
 //! one lock. Never here: which entry is evicted (`engine`), what an entry weighs (`weight`), and
 //! what may be stored.

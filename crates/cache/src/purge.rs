@@ -3,12 +3,12 @@
 //! Each fetch takes a stamp before it asks the origin, and each area of a purge takes the next
 //! number. Storing a response compares the two. This record serves fetches under way and the disk;
 //! entries in memory are found by `memory/index.rs`, and dropped or made stale at once.
-//!
 //! Invariant: the verdict on a response whose fetch began before a purge of it is never `Good`.
 //! `memory` holds the record locked while it stores by that verdict. `disk/purges.rs` keeps purges
 //! over restarts.
-//! Places and fingerprints stand on disk: another number of places needs another `FORMAT` in
-//! `disk/log.rs`.
+//! Places stand on disk: another number of them, or another way from a resource or tag to its
+//! place, needs another `FORMAT` in `disk/log.rs`. A new kind of [`Area`] also goes into
+//! `memory/index.rs` and `disk/purges.rs`.
 //! Bound: 2 MiB for resources and tags, and 1,024 prefixes. Every doubt counts as purged. Resources
 //! and tags share places by their fingerprints. If a prefix had to be forgotten, every older fetch
 //! counts as purged.

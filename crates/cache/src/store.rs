@@ -4,10 +4,14 @@
 //! returns a response that was replaced or forgotten while it was read, and leaves none in memory.
 //! It stores the response in memory, then compares the marks of its keys, and removes it if a mark
 //! has changed. A look-up in between may see it.
+//! The disk is changed before memory, so that this comparison finds each change. A purge is the
+//! exception: memory first, and its stamp judges what comes from disk.
 //! Where there is a disk, every recall that ends counts once, as a hit, as stale or as a miss. One
 //! whose future is dropped counts nothing.
-//! That no response older than a purge is stored as fresh, `memory` and `purge` see to.
-//! Never here: what may be stored, and for how long.
+//! On disk a key begins with the namespace of its route (`gateway::plan::check`); another form
+//! needs another `FORMAT` in `disk/log.rs`.
+//! That no response older than a purge is stored as fresh, `memory` and `purge` see to. Never here:
+//! what may be stored, and for how long.
 
 use std::sync::Arc;
 use std::time::Instant;

@@ -3,9 +3,11 @@
 //!
 //! They stand in `Surrogate-Key` (separated by spaces, as at Fastly) and `Cache-Tag` (by commas, as
 //! at Cloudflare). Both fill one set, and case matters. `strip` removes both fields, which are not
-//! for clients.
+//! for clients; the gateway leaves them where `cache.forward_tags` is set.
 //! Invariant: a tag is known only by its fingerprint. Two tags with the same fingerprint are purged
 //! together, so a purge may cover too much, never too little.
+//! Fingerprints stand on disk: tags that are read otherwise, such as in lower case, need another
+//! `FORMAT` in `disk/log.rs`. `TAG_BYTES` must follow a change of `memory/index.rs`.
 //! Their number has no bound here but that of the head. Never here: purges (`purge`).
 
 use std::borrow::Borrow;

@@ -3,9 +3,13 @@
 //! Most commands are a noun, then a verb. `cli/lab.rs` has those of `tidegate lab`. Doc comments
 //! here are what `--help` prints.
 //! Invariant: plain data. clap checks forms, conflicts and requirements; whatever needs a file or
-//! another role is checked by the command. A default that only a doc comment names stands in the
-//! command or its role's crate, so change both. The help repeats variables and exit codes, which
-//! `environment.rs` and `main.rs` decide.
+//! another role is checked by the command. Scripts use these names, so they stay. Three places know
+//! some of them as text: `record.rs` (`events run --supervised`), `plugins/munin/tidegate_`, and
+//! `misspelt` of `lab.rs` (`lab probe --plugin`).
+//! A default that only a doc comment names stands in the command or its role's crate, so change
+//! both. The help repeats variables and exit codes (`environment.rs`, `main.rs`) and the columns of
+//! examples (`sinks::EXAMPLE_COLUMNS`).
+//! A new command also needs an arm in `main.rs`, and CONTRIBUTING.md's recipe has the rest.
 //! Never here: what a command does.
 
 mod lab;

@@ -1,8 +1,11 @@
 //! Runs `serve`, `config`, `profiles` and `rollout`, and holds what other commands share with them.
 //!
-//! Shared are `load`, which reads a configuration or fails with `WrongConfig`, and `ask_admin`,
-//! which asks a running server. Any status but 200 is an error there, with the reason that the page
-//! names (`admin/refusal.rs`). `main.rs` prints `WrongConfig`, exit code 78.
+//! Shared are `load`, `ask_admin` and `counted`. `load` reads a configuration or fails with
+//! `WrongConfig`, which `main.rs` prints, exit code 78. `ask_admin` asks a running server. Any
+//! status but 200 is an error there, with the reason that the page names (`admin/refusal.rs`).
+//! `counted` words a count with its noun.
+//! `USUAL_ADMIN` must be the default of `listen.admin` in `config.rs`; the help in `cli.rs` names
+//! it, too.
 //! `config print` prints the file without its secrets (`commands/redact.rs`), and behind it
 //! `data/live.toml` as comments.
 //! Never here: the other commands, which have modules such as `model.rs` and `events.rs`. The work

@@ -1,15 +1,17 @@
 //! Reads and checks the configuration of the whole process, and makes the `Plan` of it.
 //!
 //! Each role checks its own section. `node`, `cores`, `listen`, `journal` and `events`, and what
-//! several sections must agree on, are checked here. `Config` gives only the schema: a new section
-//! also needs its name in `SECTIONS`, and `check` must read it. Doc comments here are the printed
-//! reference.
+//! several sections must agree on, are checked here. Doc comments here are the printed reference,
+//! so a default stands in them and in the code.
 //! Invariant: every section is optional, and there is a plan only without a problem. All problems
 //! come out together, in the order of lines, each with line and key where known. Relative paths are
 //! taken from the file's directory.
 //! `PORT`, `MAX_WORKERS` and `TIMEOUT` give defaults; `TIDEGATE_ADMIN_TOKEN` wins over the file.
 //! `sinks::open`, which is called here, checks the addresses of sinks, and `commands/notes.rs` says
 //! which files are missing.
+//! `Config` gives only the schema: a new section also needs its name in `SECTIONS`, and `check`
+//! must read it. A secret key also goes into `commands/redact.rs`, and a renamed one into
+//! `crates/chassis/src/config/renamed.rs`.
 
 use std::fmt::Display;
 use std::net::SocketAddr;

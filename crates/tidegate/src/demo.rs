@@ -1,7 +1,8 @@
 //! Runs the news example, self-contained: it serves, simulates readers, and shows the loop close.
 //!
 //! The example's files are compiled in; all but `readers.tsv` are written to a temporary directory,
-//! which is removed at the end. A process that is killed leaves it.
+//! which is removed at the end. A process that is killed leaves it. A file that the example's
+//! `tidegate.toml` newly names must be added to both lists here.
 //! The headlines are real. What each reader likes is drawn from a stated mixture, so the uplift
 //! that the screen shows is planted (`examples/news/README.md`).
 //! Addresses of the command line replace the default ones in the example's `tidegate.toml` by their

@@ -6,6 +6,8 @@
 //! configuration. `COLUMNS`, `NO_COLOR` and `TERM` say how to draw. The host's name is here, too.
 //! Invariant: an empty value is as none, and so is one that cannot be read, without a message. Only
 //! `TIDEGATE_LOG` is taken as it is.
+//! What wins between variable and configuration, `config.rs` and the role's crate decide. A new
+//! variable also goes into docs/operating/start-and-stop.md.
 //! Never here: arguments, and the system's directory for temporary files. Clippy forbids
 //! `std::env::var` elsewhere (`clippy.toml`).
 

@@ -2,7 +2,8 @@
 //!
 //! `misspelt` prints what clap refuses, of any command, and what `--help` and `--version` say. For
 //! `lab probe --plugin` it prints one line to stdout and ends with 3, which is UNKNOWN. Nagios
-//! reads stdout, and takes 2 for a critical target.
+//! reads stdout, and takes 2 for a critical target. It finds these three words by their text, so a
+//! rename in `cli` also goes here.
 //! Never here: measuring and reports, which the crate `lab` has. Files here read arguments, show
 //! progress and write results.
 

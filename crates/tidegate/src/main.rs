@@ -2,9 +2,12 @@
 //! code.
 //!
 //! Exit codes: 0 done, 1 failed, 2 wrong usage, 78 wrong configuration (`EX_CONFIG`). `lab probe
-//! --plugin` ends with Nagios' codes instead (`exit.rs`).
+//! --plugin` ends with Nagios' codes instead (`exit.rs`). Scripts know them; they are also in the
+//! help (`cli.rs`) and in docs/operating/start-and-stop.md.
 //! Errors and their hints are printed here, on stderr, but for clap's (`lab.rs`); the log goes
-//! there, too. The allocator of the whole process is chosen here.
+//! there, too. The allocator of the whole process is chosen here; weights in `cache` follow it.
+//! A new command needs an arm in `main`. One that only prints also goes into `only_prints`: it then
+//! ends by SIGPIPE when its reader leaves, instead of failing.
 //! Never here: what a command does. `cli.rs` declares the arguments, and each command has a module.
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "the command line prints")]

@@ -4,10 +4,12 @@
 //! they are cleared.
 //! Invariant: the file is replaced whole, by rename, before a change applies. Its contents are
 //! synced but not its directory, so a power cut may bring the version before back.
-//! A file that cannot be read leaves the configuration in force and raises an alarm, until the next
-//! change or start. One with wrong content is set aside as `live.toml.unreadable`; if that fails,
-//! the server does not start.
-//! Changes of routes that are gone stay in the file, also after a clear.
+//! A file that cannot be read leaves the configuration in force and raises an alarm. The next
+//! change replaces that file, and what it held is lost. One with wrong content is set aside as
+//! `live.toml.unreadable`; if that fails, the server does not start.
+//! Files of earlier versions are read: a renamed field of [`Change`] would be passed over without
+//! an error, and a kill switch lost. Changes are kept by the route's name. Those of routes that are
+//! gone stay in the file, also after a clear.
 //! Never here: whether a share is from 0 to 1, which `admin.rs` checks; a file edited by hand is
 //! not checked.
 

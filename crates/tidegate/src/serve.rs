@@ -7,6 +7,9 @@
 //! Invariant: when `start` returns, the listeners are bound. A `Server` that is dropped without
 //! `Server::stop` leaves its threads running. If `start` fails, the caller must end the process:
 //! threads that it began may live on. An edge thread that panicked is the only error of a stop.
+//! Nothing may hold `Parts` beyond `drop(self.parts)`, or the journal stays open. A new part with
+//! threads needs a line in `stop`; one with a state also goes into `parts.rs` and `status` of
+//! `admin.rs`.
 //! Never here: what a part does (its crate), the adapters between roles (`ports.rs`, `workers.rs`),
 //! pages (`admin.rs`).
 

@@ -2,8 +2,8 @@
 //!
 //! `Lender` and `WorkerLoan` adapt `workers` to the gateway's ports, as `ports.rs` does for other
 //! roles. The second half is `tidegate workers`: it asks a running server's `/workers` and prints
-//! tables. Fields of `workers::Status` are found by name: a renamed one shows as `-`, or not at
-//! all.
+//! tables, as docs/WORKERS.md shows. Fields of `workers::Status` are found by name: a renamed one
+//! shows as `-`, or not at all, so rename it here, too.
 //! Invariant: the adapters decide nothing; each of the pool's refusals becomes one of the
 //! gateway's. `end` lets every pool begin to end before it waits for the first.
 //! Never here: how workers are started, counted and replaced (`workers`), and the page itself

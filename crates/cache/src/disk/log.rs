@@ -1,17 +1,17 @@
 //! Stores records on disk in a log of chunks with an index by the hash of the key, and purges
 //! beside them.
 //!
-//! All are tables of one transactional file (`redb`, see docs/DECISIONS.md). One transaction writes
-//! a batch of records, and evicts the oldest batches. Records run on from chunk to chunk. The bytes
-//! of a forgotten record stay until its batch is evicted.
-//!
+//! All are tables of one transactional file (`redb`, see docs/decisions/cache.md). One transaction
+//! writes a batch of records, and evicts the oldest batches. Records run on from chunk to chunk.
+//! The bytes of a forgotten record stay until its batch is evicted.
 //! Invariant: after a crash the index never points at a part of the log that was not written. A
-//! change is durable once a durable write came after it. Another layout here, in `record`, `purges`
-//! or of places (`crate::purge`) needs another `FORMAT`.
+//! change is durable once a durable write came after it.
+//! `FORMAT` stands for all that is on disk; another one empties every disk at the upgrade. It
+//! changes with tables, `CHUNK_BYTES` and `pages` here, with `record`, `purges`, `state::hash`,
+//! keys, fingerprints and places (`crate::purge`).
 //! Bound: after a write, the estimated bytes of pages and index are at most those given to
-//! [`RecordLog::open`]. The engine's own overhead is not in it; `writer` leaves room. Beyond 1,024
-//! prefixes the oldest purges are forgotten, and older responses count as purged.
-//!
+//! [`RecordLog::open`]. `writer` leaves room for the engine's own overhead. Beyond 1,024 prefixes
+//! the oldest purges are forgotten, and older responses count as purged.
 //! Never here: the content of a record. The reader must check its checksum and its key (`record`).
 //! The engine checks its pages only after a crash, and two keys may have the same hash.
 

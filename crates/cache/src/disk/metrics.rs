@@ -1,15 +1,15 @@
 //! Names and registers the eight metrics of the second tier, and holds the handles of their
 //! thirteen series.
 //!
-//! They are look-ups by result, errors, writes and their bytes, responses dropped, size, and
-//! whether the tier is in use.
-//! Plain data, which checks nothing. Who counts: `crate::store` counts each recall from a disk that
-//! ends once, as a hit, as stale or as a miss. `tier` counts slow reads; `state` counts damaged
-//! records and responses not written. `writer` counts what is written and sets the gauges. `state`
-//! and `writer` count errors.
+//! They are look-ups by result, errors, writes and their bytes, and responses dropped by reason.
+//! Gauges have the bytes and records on disk, and whether the tier is in use.
+//! Who counts: `crate::store` counts each recall from a disk that ends once, as a hit, as stale or
+//! as a miss. `tier` counts slow reads; `state` counts damaged records and responses not written.
+//! `writer` counts what is written and sets the gauges. `state` and `writer` count errors.
 //! Slow and damaged look-ups are further values of the label `result` and come on top. So the sum
 //! over `result` may count a look-up more than once.
-//! Never here: when to count.
+//! Operators' queries know these names and values: a change also goes into
+//! docs/operating/status.md. Never here: when to count.
 
 use metrics::{Counter, Gauge, Registry};
 

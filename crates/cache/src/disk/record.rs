@@ -4,8 +4,7 @@
 //! follow either the names of the fields that the response varies by, or the response with its
 //! lifetimes. Times are of the wall clock, because ages count on over a restart (RFC 9111 §4.2.3).
 //! Encodings and hold-off are not stored. A record names no version: another layout needs another
-//! `FORMAT` in `log`.
-//!
+//! `FORMAT` in `log`. The compiler asks here for a new field of `Entry`, never for a new `FORMAT`.
 //! Invariant: `decode` returns only content whose checksum and key are right. Anything else is an
 //! error, never a panic and never another response. The checksum finds accidents, not forgery.
 //! Where the age is unknown, the lifetimes become zero, so the response may only be revalidated.

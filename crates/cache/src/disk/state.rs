@@ -2,13 +2,16 @@
 //! the metrics.
 //!
 //! It also defines [`DiskPlan`] and [`DiskTimes`], reads one record from the log, and decides by
-//! the doorkeeper whether a full disk takes a response. It says when the disk hangs.
+//! the doorkeeper whether a full disk takes a response. It says when the disk hangs; `/status`
+//! shows that as an alarm.
 //! Invariants: a damaged record is counted and its key queued to be forgotten. The latest wall time
 //! never decreases until the log is removed; while the clock is over 1 s behind it, ages are
 //! unknown. A failure of the engine in a read or in `flush_purges` marks the log as broken, for
 //! `writer` to remove.
 //! A mark counts the changes of a key, so that a slow read can detect a change. `tier` counts it
 //! up, `store` compares; keys share 4,096 marks, which costs needless misses only.
+//! Hashes of keys stand on disk: another [`hash`] needs another `FORMAT` in `log`. The times are
+//! not configured; docs/operating/cache-on-disk.md names the flush of a second.
 //! Never here: the thread that writes (`writer`), and the wait of a request for a read (`tier`).
 
 use std::path::PathBuf;

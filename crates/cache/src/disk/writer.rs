@@ -1,14 +1,17 @@
 //! Runs the thread that opens the log, writes the queued changes, and starts again after a failure.
 //!
+//! It names the tier's two files, `cache.redb` and `lock`. Under another name, an earlier version's
+//! log would be lost, and its file would stay.
 //! Transactions end at 1 MiB of records. Changes are durable after `flush_interval`, or when the
 //! tier stops; a crash loses what came later. The wall clock is noted every 60 s at least.
 //! Invariants: a log that has failed is removed before another is opened, because it may still hold
 //! responses that were forgotten since. So is one that cannot be opened, of another format, with
 //! unreadable purges, or written over an hour in the future. A log that another process has locked
-//! is left alone.
+//! is left alone. Purges are written before changes are made durable.
 //! While the log is out of use, responses are dropped and counted, and opening is tried again with
 //! growing pauses. Panics of the engine count as failures.
-//! Never here: reads (`state`), and which changes wait (`queue`).
+//! Operators read of all this in docs/operating/failures.md. Never here: reads (`state`), and which
+//! changes wait (`queue`).
 
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};

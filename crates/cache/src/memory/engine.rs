@@ -2,18 +2,17 @@
 //!
 //! The method is from Yang, Zhang, Qiu, Yue, Rashmi: FIFO queues are all you need for cache
 //! eviction, SOSP 2023. A new value enters the small queue. At the end of that queue, a value that
-//! was used twice moves to the main queue. Any other value is evicted, and its hash is remembered
-//! as a ghost. A value that returns while its ghost is remembered enters the main queue at once. At
-//! the end of the main queue, a value that was used goes around again. Two rules are ours: until a
+//! was used twice moves to the main queue. Any other is evicted, and its hash is remembered as a
+//! ghost. A value that returns while its ghost is remembered enters the main queue at once. At the
+//! end of the main queue, a value that was used goes around again. Two rules are ours: until a
 //! shard was full once, a value that finds the small queue full enters the main queue. After 256
 //! values in a row were kept for their uses, the next is evicted all the same.
-//!
 //! Invariants: the weight of all values is at most the budget, which up to 16 shards share evenly.
 //! A value heavier than a shard is handed back. A key is in exactly one queue. There are at most as
 //! many ghosts as values. The whole key is compared, never only its hash. A use takes a shared lock
-//! and at most one store, and allocates nothing. Evicted values are handed to the caller, so that
-//! none is dropped under a lock of the engine.
-//! Never here: what a value is, and what it weighs (`weight`).
+//! and allocates nothing. Evicted values go to the caller, so that none is dropped under a lock.
+//! [`bytes_each`] must follow a change of nodes or tables. The hit ratios in
+//! docs/decisions/cache.md belong to these rules. Never here: what a value weighs (`weight`).
 
 mod ghosts;
 

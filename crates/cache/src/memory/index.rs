@@ -6,7 +6,8 @@
 //! A search costs a logarithm of the number of keys for each key found. An area on every host also
 //! costs one for each host. A search stops after as many keys as the caller wants, and goes on from
 //! there, so that `memory` can release the lock.
-//! Never here: entries.
+//! Searches rely on the form of keys (`key`). Another structure needs other bytes in
+//! `memory/weight.rs` (`INDEX_BYTES`) and in `tags` (`TAG_BYTES`). Never here: entries.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;

@@ -3,9 +3,11 @@
 //! Invariant: the sum of all weights is what the allocator gives out, within a tenth.
 //! `crates/gateway/tests/memory.rs` measures it, also for tiny responses. So `[cache] bytes` bounds
 //! memory.
-//! Sizes are rounded as mimalloc rounds them, to four classes per power of two. Encodings weigh
-//! what `memory` has recounted. A new field of an entry that allocates must be added here.
-//! Never here: what is evicted (`engine`).
+//! Sizes are rounded as mimalloc rounds them, to four classes per power of two. Parts of the weight
+//! are computed elsewhere: `engine::bytes_each`, `ghosts::BYTES_EACH`, `tags::TAG_BYTES`, and in
+//! `encodings` the bytes that `memory` recounts.
+//! A new field of an entry that allocates must be added here; nothing but that test notices. Never
+//! here: what is evicted (`engine`).
 
 use std::sync::Arc;
 

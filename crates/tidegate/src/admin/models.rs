@@ -1,11 +1,13 @@
 //! Serves `/v2/repository`: lists, loads and unloads models, by Triton's extension of the Open
 //! Inference Protocol.
 //!
-//! Only the admin listener has it: a client of a model must not take it away from others. The
-//! counts of models of texts are named here as well, for the status page and as gauges
-//! `tidegate_texts_…`.
-//! Invariant: status page and gauges have the same names and, while the model is loaded, the same
-//! numbers. After an unload the gauges keep their last. A load that fails leaves what was loaded.
+//! Only the admin listener loads and unloads: a client of a model must not take it away from
+//! others. The list is on the public listener, too (`serving`).
+//! The counts of models of texts are named here as well, for `/status` and as gauges
+//! `tidegate_texts_…`. Both have the same names and, while the model is loaded, the same numbers.
+//! After an unload the gauges keep their last. A name is promised to operators; it also stands in
+//! docs/operating/status.md.
+//! Invariant: a load that fails leaves what was loaded. The paths are Triton's and stay.
 //! Never here: requests to models, which are `serving`'s on the public listener.
 
 use chassis::admin::{Page, Visit};

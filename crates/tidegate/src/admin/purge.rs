@@ -1,12 +1,15 @@
 //! Serves `POST /purge`: reads what to purge from the query, from a form or from JSON.
 //!
-//! `url`, `prefix` and `tag` may be repeated. `all` and `soft` stand alone or with `true`, `1`,
-//! `on`, or their opposites; JSON takes booleans only, and `urls`, `prefixes` and `tags` as well.
-//! What query and body name is added up. A body is JSON if it begins with a brace.
+//! In query and form `url`, `prefix` and `tag` may be repeated, and `all` and `soft` stand alone or
+//! with `true`, `1`, `on`, or their opposites. JSON takes booleans only for these two; `urls`,
+//! `prefixes` and `tags` are other names there. What query and body name is added up. A body is
+//! JSON if it begins with a brace.
 //! Invariant: an unknown name, or anything that cannot be read, is 400 and purges nothing. So is an
 //! unescaped `&` in a URL, unless one of these names follows it. A `+` stands for itself.
-//! Never here: the matching and the purge itself, which are `gateway`'s. The number of purged
-//! entries is logged here.
+//! A new parameter goes into `read_form`, its error message, `PurgeBody` and
+//! docs/operating/purge.md.
+//! Never here: what parameters exclude each other, the matching and the purge itself, which are
+//! `gateway`'s. The number of purged entries is logged here.
 
 use chassis::admin::{Page, Visit};
 use gateway::PurgeRequest;

@@ -2,6 +2,8 @@
 //!
 //! An action only begins: it answers before any worker was replaced, and the outcome shows in the
 //! list. An unknown pool or a body of another form is 400 and changes nothing.
+//! The list is `workers::Status` as it is serialised; `workers.rs` beside `admin.rs` and `soak`
+//! read its keys by name.
 //! Never here: the table that people see (`workers.rs` beside `admin.rs`), and how workers are
 //! replaced (the crate `workers`).
 

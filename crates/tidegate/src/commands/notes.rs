@@ -3,6 +3,7 @@
 //! Such are a model whose file is missing, or a route that personalises without profiles. `serve`
 //! logs them as warnings, `config check` prints them.
 //! Invariant: a note is never an error and changes nothing. Files are looked at for existence only.
+//! An option that can be right and yet do nothing gets a note here; nothing else asks for it.
 //! Never here: what makes a configuration wrong, which `config.rs` and the roles check.
 
 use std::path::Path;

@@ -3,8 +3,9 @@
 //! The text is read as TOML, and each secret is cut out at its place. So comments and layout stay,
 //! and a secret is found in inline tables, dotted keys and strings of several lines too.
 //! Invariant: the values of [`SECRETS`], all values below [`TABLES`], and the password before the
-//! `@` of a URL are hidden. All else is shown. A new key with a secret must be added here; nothing
-//! fails otherwise. A text that is no TOML is not shown at all.
+//! `@` of a URL are hidden. All else is shown, also comments and the query of a URL. A new key with
+//! a secret, in the configuration of any crate, must be added here; nothing fails otherwise. So
+//! must the new name of such a key. A text that is no TOML is not shown at all.
 
 use std::ops::Range;
 

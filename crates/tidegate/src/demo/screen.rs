@@ -1,9 +1,11 @@
 //! Draws the demo's screen: requests, decisions, latencies, and what is learned.
 //!
 //! Counts come from the rollups (`demo/counts.rs`) and latencies from the metrics and statsd's last
-//! flush. Figures of lists read come from `demo/readers.rs`. The route and the timer named here
-//! must be those of `examples/news/tidegate.toml`; otherwise their figures stay 0 or away. On a
-//! terminal the screen is redrawn at each call, elsewhere one line comes with every fifth.
+//! flush. Figures of lists read come from `demo/readers.rs`. On a terminal the screen is redrawn at
+//! each call, elsewhere one line comes with every fifth.
+//! The route, the paths of the commands to try, and the percentile 99 must be those of
+//! `examples/news/tidegate.toml`. The timer's name is the one that the process's metrics have in
+//! statsd. Otherwise figures stay 0 or away. README.md shows the rows.
 //! Invariant: what is not known yet is 0 or left out, and a reader of stdout that leaves ends
 //! nothing once the screen is open. Refuses: to count anything itself.
 

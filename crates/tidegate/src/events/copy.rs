@@ -7,6 +7,7 @@
 //! is only read. Memory is 20,000 rows; the disk takes the whole copy.
 //! Nothing delivered is an error, not an empty copy, unless a SQLite file is there without
 //! checkpoints.
+//! The copy is of the form that `sinks` gives a SQLite sink; nothing outlives the command.
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};

@@ -9,6 +9,8 @@
 //! come.
 //! Lines that are torn or too long count as refused; lost ones are passed over. A log without any
 //! impression is an error.
+//! A new column goes into `training::Example`, `sinks::EXAMPLE_COLUMNS` and its writers, the help
+//! in `cli.rs` and docs/operating/training-data.md; nothing changes here.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};

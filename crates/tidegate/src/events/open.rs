@@ -3,7 +3,10 @@
 //!
 //! Invariant: only a named consumer of the journal holds back its segments; a reader without one
 //! may find them gone. Opening reads nothing yet, and errors come with `resume` or a read.
-//! Never here: sinks, which `sinks::open` makes, and what to read, which each command decides.
+//! The binlog's path is in docs/operating/events.md, too; at another path `events status` finds no
+//! earlier notes. `recount` opens quarantines by itself, in the same directory.
+//! Never here: sinks, which `sinks::open` makes, and what to read and the names of consumers and
+//! quarantines, which each command decides.
 
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -3,7 +3,9 @@
 //!
 //! A rollup in SQLite is read in place. From PostgreSQL, MariaDB or MySQL it is copied into a
 //! SQLite file for the time of the query (`copy.rs`), since only SQLite merges sketches here.
-//! `--sql` goes to the sink's engine as it is. The formats table, JSON and CSV are written here.
+//! `--sql` goes to the sink's engine as it is.
+//! The formats table, JSON and CSV are written here. Scripts read JSON and CSV, so these stay; the
+//! table may change.
 //! Invariant: each engine is asked to refuse changes to the sink. But SQL for SQLite may still make
 //! another file, by `VACUUM INTO`. The whole answer is in memory.
 //! Never here: the SQL of a rollup, which `sinks` makes. Times are compared as text there, so

@@ -1,15 +1,17 @@
 //! Runs `tidegate events replay`: delivers a part of a source once more, into other tables.
 //!
-//! `--dry-run` counts lines instead. The part is bytes, times and rollups; reading them is here,
-//! too.
+//! The part is bytes, times and rollups, which are read from the command line here. `--dry-run`
+//! counts its lines instead.
 //! Invariant: a line counts once in those tables, however often the command is interrupted, since
 //! the sink commits rows and checkpoint together. The checkpoint's name has a dot, which no
-//! source's has, and it says of which part it is. Another part under the same name is refused.
+//! source's has. Its position holds the part in words, and another part under the same name is
+//! refused.
+//! Name and words are stored in sinks. After a change of the name a replay counts its lines twice;
+//! after a change of the words it does not go on.
 //! Refuses: tables that a rollup of the configuration fills in the same address, where lines would
 //! count twice. Without `--prefix` it also refuses a sink with a checkpoint of the source, by any
 //! address.
-//! Never here: the delivery, which is a `pipeline::Pipeline`, and cutting bytes, which
-//! `pipeline::RangedSource` does.
+//! Never here: the delivery (`pipeline::Pipeline`), and cutting bytes (`pipeline::RangedSource`).
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -6,10 +6,12 @@
 //! answers for the status where `[events] status` names an address.
 //! It ends with SIGINT or SIGTERM, under `--once` when everything is delivered, and under
 //! `--supervised` with its stdin. Only `--once` gives up, on a pipeline that failed for
-//! `--give-up-after`.
+//! `--give-up-after`. Under `--supervised`, stdout is for the status alone, which the edge process
+//! reads.
 //! Invariant: the journal knows a pipeline as `events-SINK`, the sink knows it by node and source,
-//! and its quarantine is `SOURCE-SINK.ndjson`. A renamed one is another. `recount` makes that file
-//! name by itself, so change both.
+//! and its quarantine is `SOURCE-SINK.ndjson`. With another node or source it begins again. With
+//! another consumer the old one holds back segments until its file is deleted. `recount` makes the
+//! quarantine's name by itself, so change both.
 //! Never here: threads and giving up (`events/running.rs`), and delivery (`pipeline`).
 
 use std::io::Read;

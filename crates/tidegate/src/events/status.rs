@@ -1,11 +1,12 @@
 //! Runs `tidegate events status`: asks the record process, or the edge process that started it.
 //!
-//! The address of `[events] status` is asked first, then the admin listener. Where neither answers,
-//! the last notes of the binlog are printed as text, with the exit code 1 and no error. With
-//! `--json` the document is printed as it came.
+//! The address of `[events] status` is asked first, then the admin listener. Where neither gives a
+//! document, the last notes of the binlog are printed as text, with the exit code 1 and no error.
+//! That is so, too, if a record process has not reported yet or the admin listener refuses. Only
+//! without notes the error is shown. With `--json` the document is printed as it came.
 //! Invariant: nothing is started or changed. A part of the document that is missing is shown as
-//! nothing, null or 0, never as an error. So is a field that `pipeline` has renamed. But a record
-//! process that has not reported yet is an error.
+//! nothing, null or 0, never as an error. So is a key that `pipeline::StatusReport` or its board
+//! has renamed: change it here, too.
 //! Never here: what the document says, which is `pipeline`'s.
 
 use std::io::Read;

@@ -5,6 +5,7 @@
 //! this file prints.
 //! Invariant: sinks and logs are not changed. The command fails if one rollup differs, and if there
 //! was none to compare. Sinks without SQL are named and left out.
+//! README.md and docs/operating/verify-and-replay.md show the lines that are printed.
 
 use std::path::Path;
 

@@ -1,12 +1,16 @@
 //! Runs `tidegate lab bench`: benchmarks commands, shows results as they come, and writes exports.
 //!
-//! Options and files are hyperfine's. `--vs` runs two commands in turns, `--save` keeps the runs
-//! for `lab report`. Screen, progress bar and exports are here; `lab/bench/subjects.rs` makes the
-//! commands.
-//! Invariant: each file is made before anything runs. Exports are written anew after each command,
-//! so what was measured survives a later failure. Exports to stdout and `--save` come only at the
-//! end. The first Ctrl-C ends with what was measured, the second ends the process.
-//! Never here: running, timing and statistics, which `lab::command` and `verdicts` have.
+//! Options and files are hyperfine's, whose scripts must keep working. `--vs` runs two commands in
+//! turns, `--save` keeps the runs for `lab report`. Screen, progress bar and exports are here;
+//! `lab/bench/subjects.rs` makes the commands.
+//! Texts that `cli/lab/bench.rs` declares as values are compared here: a new one needs an arm, or
+//! it counts as the last case. Ten runs, where nothing is said, are set here.
+//! Invariant: each file is made before anything runs: first exports, in the order of the help, then
+//! that of `--save`. Exports are written anew after each command, so what was measured survives a
+//! later failure. Exports to stdout and `--save` come only at the end. The first Ctrl-C ends with
+//! what was measured, the second ends the process.
+//! Never here: running, timing, statistics and the formats of exports, which `lab::command` and
+//! `verdicts` have.
 
 mod subjects;
 

@@ -2,11 +2,13 @@
 //!
 //! The plan comes from `lab/load/plan.rs`, the load from `lab::load_test`. The files are here:
 //! percentiles, the interval log, and the calls for `lab report`.
-//! Invariant: files are opened before the load begins. The interval log grows each second, the
-//! others are written after it. An error of the log is told at the end; then there is no report,
-//! and the other files stay empty.
+//! Invariant: files are opened before the load begins: first the interval log, then percentiles and
+//! calls. The interval log grows each second, the others are written after it. An error of the log
+//! is told at the end; then there is no report, and the other files stay empty.
 //! The first Ctrl-C ends the run with a report, the second ends the process. Without any call that
 //! succeeded the command fails, after its report.
+//! `--format json` is `load` beside the keys of a report, which scripts read. Their names are those
+//! of `lab::load_test::LoadOutcome` and `lab::Report`.
 
 mod plan;
 mod progress;

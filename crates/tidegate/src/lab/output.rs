@@ -1,11 +1,12 @@
 //! Opens the files of results, prints results to stdout, and says how stdout is drawn on.
 //!
-//! `load`, `probe` and `bench` open files before they measure, so that nothing measured is lost.
-//! An existing file is emptied then.
+//! `load`, `probe` and `bench` open files before they measure, so that nothing measured is lost. An
+//! existing file is emptied then. `report` opens its file only to write it. In which order files
+//! are opened, each verb decides.
 //! Invariant: a reader of stdout that leaves early, such as `head`, is no error. The width is
 //! `COLUMNS`, even where stdout is no terminal. Without it the terminal says, else it is 80; where
-//! stdout is no terminal it is 100. Only a terminal gets colours, and none with `NO_COLOR`; a
-//! command's option comes before that.
+//! stdout is no terminal it is 100. Only a terminal gets colours, and none with `NO_COLOR` or
+//! `TERM=dumb`; a command's option comes before that. `environment.rs` reads these variables.
 //! Never here: what a result says, and progress on stderr.
 
 use std::fs::File;

@@ -1,8 +1,8 @@
 //! Runs `tidegate lab report`: reads measurements from one place or several, and prints a report.
 //!
 //! Several `--from` become one series. A source of two targets is a comparison, and cannot be
-//! joined with others. With `--vs`, the first series of each side is compared. Filter and times are
-//! read here.
+//! joined with others. With `--vs`, the first series of each side is compared, in pairs only under
+//! `--paired`. Filter and times are read here: `micros` of `events/time.rs`, or a span before now.
 //! Invariant: wrong arguments are wrong usage; a source that cannot be read is a failure. A file of
 //! `--output` is opened after reading, so an error before leaves it as it was.
 //! Never here: where sources lie (`lab/report/source.rs`), formats and figures (the crate `lab`).

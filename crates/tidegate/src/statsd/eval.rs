@@ -3,7 +3,7 @@
 //! Lines are read to their end and answered by one document. With `--json`, each request is
 //! answered by a line as it comes, and the first wrong one ends the command.
 //! Without a file the plan has every default. `statsd::eval` has the formats and computes the
-//! answers.
+//! answers. `cli.rs` describes them in the help, and the test `statsd_suite` asks by them.
 
 use std::io::{self, Read, Write};
 

@@ -3,7 +3,8 @@
 //! Invariant: the oldest ghost is forgotten first. A ghost that [`Ghosts::forget`] took out keeps
 //! its place in the order until its turn comes. A hash is remembered once, as long as the caller
 //! forgets it before its value is stored again.
-//! Bound: none here; the caller trims the order. Never here: values and keys.
+//! Bound: none here; the caller trims the order. `memory/weight.rs` charges [`BYTES_EACH`] to every
+//! value, so it must follow a change of these tables. Never here: values and keys.
 
 use std::collections::VecDeque;
 

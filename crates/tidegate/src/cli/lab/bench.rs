@@ -2,8 +2,11 @@
 //!
 //! Plain data that clap parses; doc comments are what `--help` prints. Names, short forms and
 //! values are hyperfine's, so none of them may change. Ours are `--vs`, `--save`, and a program
-//! after `--`. `lab/bench.rs` and `lab/bench/subjects.rs` check counts, and which options fit
-//! together.
+//! after `--`; docs/lab/bench.md lists them.
+//! Values such as those of `--style`, `--sort` and `--time-unit` stay text, and `lab/bench.rs`
+//! compares it. A new value that it does not know counts there as the last case.
+//! The default of `--min-runs` is set there, too. `lab/bench.rs` and `lab/bench/subjects.rs` check
+//! counts, and which options fit together.
 
 use std::path::PathBuf;
 

@@ -1,6 +1,8 @@
 //! Declares the command line of `tidegate lab load`, and reads its rates: `2000` or `100..5000`.
 //!
-//! Doc comments are what `--help` prints. Defaults in brackets there are set in `lab/load/plan.rs`.
+//! Doc comments are what `--help` prints. Defaults in brackets there are set in `lab/load/plan.rs`:
+//! change both. That file also reads the words of `--arrivals`; any other word is a file. The words
+//! of `--format` are compared in `lab/load.rs`.
 //! Invariant: a rate is finite and not negative, and a steady one is above 0. A ramp may begin or
 //! end at 0, but not both. What options mean together is checked by the plan.
 

@@ -1,11 +1,14 @@
 //! Declares the command line of `tidegate lab probe`: target, arrivals, HTTP, and the plug-in's
 //! limits.
 //!
-//! Doc comments are what `--help` prints. Targets, pins, rates and percentiles are read while clap
-//! parses, by `lab::probe` where it knows the syntax. Headers, statuses and bodies stay text until
-//! `lab/probe/plan.rs`.
+//! Doc comments are what `--help` prints. Text with `{n}` is written with the macro `number`,
+//! because clap would break the line there. Targets, pins, rates and percentiles are read while
+//! clap parses, by `lab::probe` where it knows the syntax. Headers, statuses and bodies stay text
+//! until `lab/probe/plan.rs`.
 //! Invariant: a percentile is from 0 to 100. clap checks which options exclude each other.
 //! `lab/probe/plan.rs` and `lab::probe` check the rest, such as whether a rate is possible.
+//! The help repeats what `lab::probe` decides: the first five arrivals, the statuses that are no
+//! failure, and the attributes that are always kept.
 
 use std::path::PathBuf;
 

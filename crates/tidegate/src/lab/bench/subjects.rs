@@ -1,10 +1,12 @@
 //! Makes the commands that are run from the command line, one for each combination of parameters.
 //!
 //! It also finds the shell, or None for commands without one. Preparations, conclusions and outputs
-//! are given once for all, or once for each; any other count is an error. Names may be fewer than
-//! commands, unless there are parameters.
+//! are given once for all, or once for each command, the reference included; any other count is an
+//! error. Names leave the reference out. They may be fewer than commands; with several combinations
+//! there is one for all, or one for each.
 //! Invariant: the reference is the first. After it, lines vary fastest, then parameters, the first
-//! one fastest. Nothing is run and no file is opened.
+//! one fastest. The command of `--vs` is the last line. Names and the options above are given in
+//! this order, which is hyperfine's, so it stays. Nothing is run and no file is opened.
 //! Never here: splitting a line and filling in parameters, which `lab::command` does.
 
 use anyhow::{Result, bail, ensure};

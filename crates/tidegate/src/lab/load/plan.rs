@@ -1,7 +1,8 @@
 //! Makes a run of load and its calls from the command line, and checks what clap cannot.
 //!
 //! Files of the body, of URLs and of a trace are read here. A trace gives the arrivals and may give
-//! the calls. Defaults are 10 s, and 64 connections for a closed loop or 16 for an open one.
+//! the calls. Defaults are 10 s, and 64 connections for a closed loop or 16 for an open one; the
+//! help in `cli/lab/load.rs` says so, too.
 //! Invariant: nothing is connected to. A rate beside a trace, a ramp with `-n`, `--for 0s`, and
 //! nothing to call are errors. `--steps` with a steady rate is passed over.
 //! Never here: the syntax of URLs, targets and traces, which is `lab::load_test`'s.

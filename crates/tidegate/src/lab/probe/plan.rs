@@ -4,7 +4,8 @@
 //! is read here. Headers that decide where a request ends are refused.
 //! Invariant: nothing is called. Without `--first`, the numbers for `{n}` begin by the clock, so
 //! that no run repeats another's; all else follows from the arguments.
-//! Never here: syntax of targets and pins, which is `lab::probe`'s.
+//! Never here: syntax of targets and pins, the meaning of `{n}`, and the statuses that are no
+//! failure by default. These are `lab::probe`'s.
 
 use std::ops::RangeInclusive;
 use std::time::{SystemTime, UNIX_EPOCH};

@@ -6,6 +6,8 @@
 //! Invariant: the states' numbers are the exit codes. There is at most one bar in the line, and
 //! performance data behind it; bars in reasons of failures become slashes. Without a success there
 //! is no performance data.
+//! Monitors draw graphs by the labels of performance data (`p95`, `failed`) and their unit, so
+//! these stay. Words before the bar may change, with docs/lab/probe.md.
 //! Source: Nagios Plugin Development Guidelines. Never here: errors before the calls, which
 //! `lab/probe.rs` makes UNKNOWN.
 

@@ -1,8 +1,12 @@
 //! Reads the measurements that an argument names: a file, `-`, an HTTP address, or a journal.
 //!
-//! It unpacks gzip and zstd. `lab::import` reads the formats and the journal's lines. Invariant: a
-//! file, `-` or an address with more than [`BYTES_MAX`], packed or unpacked, is an error. A journal
-//! is read to its end, line by line, without that bound.
+//! `journal` is the configuration's, unless a file of that name is there; any directory is taken
+//! for a journal. It unpacks gzip and zstd, which it knows by their first bytes, not by the name.
+//! `lab::import` reads the formats and the journal's lines.
+//! Invariant: a file, `-` or an address with more than [`BYTES_MAX`], packed or unpacked, is an
+//! error. A journal is read to its end, line by line, without that bound.
+//! A new kind of source also goes into the help in `cli/lab/report.rs` and
+//! docs/lab/report-inputs.md.
 
 use std::fs::File;
 use std::io::{self, Read};
