@@ -5,8 +5,8 @@
 //! Not noticed: a write that keeps the length, within one tick of the kernel's clock or with the
 //! time set back afterwards.
 //! Invariant: two versions are equal only if all four values are. Symbolic links are followed.
-//! A value must not change when a file loses its name, as the time of the inode's change does:
-//! `profiles/src/file.rs` checks an open file by it after a new one has taken its place.
+//! No value may change when a file loses its name, as the time of the inode's change does. That
+//! is because `profiles/src/file.rs` goes on checking an open file after it was replaced.
 //! Nothing stores versions. Refuses: to read the content, which would cost more than a poll may.
 
 use std::fs::Metadata;

@@ -6,10 +6,10 @@
 //! ranking or item as `nameless`.
 //! An impression counts if its time is within `times`, and feedback up to one span later. A ranking
 //! counts at any time. A line that is no exchange is counted as `refused`.
-//! A refresh is no impression: it shows a ranking of its own and has no client address. `refresh`
-//! in `gateway/src/record.rs` writes it so, and must go on leaving the address out.
+//! A refresh is no impression: it shows a ranking of its own and has no client address. That is
+//! how `refresh` in `gateway/src/record.rs` writes it.
 //! A join ends early by an error of the disk, of the caller, or for a record over the bound of
-//! `sorter.rs`. docs/operating/training-data.md has the same rules for operators.
+//! `sorter.rs`. What counts is also in docs/operating/training-data.md.
 //! The order of records is in `record.rs`, the feedback of a group in `pending.rs`.
 
 use std::io;
