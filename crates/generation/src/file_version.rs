@@ -1,11 +1,13 @@
 //! Identifies a file's content without reading it: device, inode, time of the last write, length.
 //!
-//! A replacement by rename changes the inode, an overwrite in place normally the time. Its users,
-//! such as `watched.rs` and `profiles`, take equal versions as equal content.
+//! A replacement by rename changes the inode, an overwrite in place normally the time. All users
+//! take equal versions as equal content: `watched.rs` here, `profiles`, `serving` and `tidegate`.
 //! Not noticed: a write that keeps the length, within one tick of the kernel's clock or with the
 //! time set back afterwards.
 //! Invariant: two versions are equal only if all four values are. Symbolic links are followed.
-//! Refuses: to read the content, which would cost more than a poll may.
+//! No value may change when a file loses its name, as the time of the inode's change does. That
+//! is because `profiles/src/file.rs` goes on checking an open file after it was replaced.
+//! Nothing stores versions. Refuses: to read the content, which would cost more than a poll may.
 
 use std::fs::Metadata;
 use std::io;

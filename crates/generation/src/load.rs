@@ -2,9 +2,11 @@
 //! behind.
 //!
 //! `Failure` is any error, and `Stop` asks a full check to end early. A closure from a path is a
-//! loader without a full check.
+//! loader without a full check; those of `serving` are closures.
 //! Implementers owe: a value from `load` can be used at once; `load` returns within a second;
-//! `verify` heeds `Stop`. Nothing here enforces it; `watched.rs` only catches their panics.
+//! `verify` ends soon after `Stop` is asked. Nothing here enforces it; `watched.rs` only catches
+//! their panics. An error of `verify` after `Stop` counts for nothing. The text of a failure is
+//! shown on the status page.
 //! Never here: when a file is loaded, and what a failure does; `watched.rs` decides both.
 
 use std::error::Error;

@@ -1,10 +1,12 @@
 //! Runs two threads over a set of watched files: one polls them, one runs their full checks.
 //!
 //! There are two because a full check of a large file takes seconds, and a new file must be seen
-//! within one. Each thread goes through the whole set, then pauses for 200 ms. One slow file delays
-//! the others of its thread.
-//! Invariant: when `stop` or drop returns, both threads have ended. It waits for a poll or check
-//! that is under way. A `Poll` that panics ends its thread, which is logged only at the stop;
+//! within one. Each thread goes through the whole set, then pauses for `POLL_INTERVAL` (200 ms).
+//! One slow file delays the others of its thread.
+//! The interval is also how late statsd notices SIGHUP (`tidegate/src/statsd/reload.rs`). A test of
+//! `profiles` wants two intervals to be less than 1 s.
+//! Invariant: when `stop` or drop returns, both threads have ended. Either waits for a poll or
+//! check that is under way. A `Poll` that panics ends its thread, which is logged only at the stop;
 //! `Watched` catches its loader's panics.
 //! Refuses: to look at files itself; a `Poll` does.
 

@@ -1,8 +1,9 @@
 //! Wakes the sealer for a round, when `writer` has created a segment or every 60 s, and tells it to
 //! stop.
 //!
-//! Invariant: a ring during a round makes one more round; several make one together. Refuses: to
-//! say what a round does (`sealer`).
+//! Invariant: a ring during a round makes one more round; several make one together. After `close`
+//! there is no further round, and `sealer` breaks a compression off (`is_closing`).
+//! Deletion by age comes late by up to these 60 s. Refuses: to say what a round does (`sealer`).
 
 use std::time::Duration;
 

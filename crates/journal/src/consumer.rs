@@ -1,14 +1,16 @@
 //! Registers a consumer of the journal and writes down how far it has read, so that `retention`
 //! keeps what it still needs.
 //!
-//! The file `consumers/NAME` holds the offset in 20 digits and is replaced whole. It only keeps
-//! segments back: where a consumer resumes is known to the place its results live in. Hence it is
-//! not synced.
+//! The file `consumers/NAME` has the offset in 20 digits and a line feed, and is replaced whole. It
+//! only keeps segments back: where a consumer resumes is known to the place its results live in.
+//! Hence it is not synced.
 //! Invariant: a file that is old, unreadable or garbage costs disk space, never lines; the latter
 //! two count as offset 0. While the directory cannot be listed, nothing is deleted.
 //! A consumer whose file is missing is not known. Lines that it has not read may then be deleted,
 //! and come as a gap.
-//! Refuses: to say where reading resumes, and to forget a consumer; an operator deletes the file.
+//! `tidegate/src/events/run.rs` names consumers after sinks (`events-SINK`). The file of a sink
+//! that was renamed or removed keeps segments back until an operator deletes it.
+//! Refuses: to say where reading resumes.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};

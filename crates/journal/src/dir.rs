@@ -4,7 +4,9 @@
 //! The lock keeps two threads from renaming and deleting sealed segments at once. Its users keep
 //! the rule: `sealer` renames under it, `retention` deletes under it. The plain form of a segment
 //! that is compressed already is removed without it.
-//! A segment that is gone between listing and looking is left out of the sizes.
+//! Sizes decide the byte cap (`retention`) and are shown as `disk_bytes` (`journal`). They leave
+//! out a segment that is gone between listing and looking. Temporary files do not count, nor does a
+//! plain form beside its compressed one.
 //! Never here: which segments go (`retention`), and the names of segment files (`segment`).
 
 use std::io;

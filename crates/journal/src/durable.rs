@@ -4,13 +4,14 @@
 //! A failed fsync is not tried again on the same file: Linux marks the pages clean. The next fsync
 //! would succeed without having written them (Rebello et al., "Can Applications Recover from fsync
 //! Failures?", USENIX ATC 2020). The segment is given up instead. Every line in it that is not
-//! durable fails its promise, and the writer goes on in a fresh segment. The limit for readers
-//! moves past the doubtful lines only with the first sync of that one.
+//! durable fails its promise, and the writer goes on in a fresh segment. Readers see the doubtful
+//! lines only after the first sync of the fresh segment.
 //!
 //! Invariant: segments are synced in the order of their offsets, and promises of written lines are
 //! settled in that order. A promise succeeds only after the sync that covers its line. Promises of
 //! lines that are not written yet are the `writer`'s.
-//! It also decides when the next sync is due. Refuses: to sync; [`crate::syncer`] does.
+//! It also decides when the next sync is due: at once under `Sync::Always`, for a segment that was
+//! left, and at the close. Refuses: to sync; [`crate::syncer`] does.
 
 use std::collections::VecDeque;
 use std::sync::Arc;

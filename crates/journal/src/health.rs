@@ -5,6 +5,8 @@
 //! clears it, and is logged when its text changes, not each time it is set.
 //! The setters are `writer`, `syncer` and `sealer`, one alarm each; each clears its own when the
 //! work succeeds.
+//! A new alarm also goes into `Journal::health`, a new counter into `Stats` and `Journal::stats`.
+//! Pages show only what `tidegate/src/admin.rs` names.
 //! Never here: the count of unrecorded lines (`intake`), and any decision.
 
 use std::sync::atomic::AtomicU64;

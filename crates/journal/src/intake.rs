@@ -1,7 +1,9 @@
 //! Decides whether a lane may take a line, counts those not taken, and lists the lanes for the
 //! writer.
 //!
-//! There are three modes: open, failing while lines cannot be written, and closed.
+//! There are three modes: open, failing while lines cannot be written, and closed. A lane below its
+//! bound takes lines while open. While failing it takes none that wants a ticket, and others only
+//! under `OnFull::Serve`.
 //! Invariants: a closed journal stays closed. Taking a line touches only atomics here; the list of
 //! lanes has a lock, taken when a lane is added and by the writer. Once a lane's buffer is drained
 //! after the close, it takes nothing.

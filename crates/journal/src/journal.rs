@@ -3,8 +3,11 @@
 //!
 //! Invariant: dropping it takes no more lines, then writes and syncs what the lanes held. If the
 //! disk refuses, lines that could not be written are counted as unrecorded and logged. Tickets of
-//! lines that are not durable fail.
-//! Opening locks the directory, has `open` repair it and sets the limit for readers.
+//! lines that are not durable fail. For that the writer ends before the syncer is told to.
+//! Opening locks the directory, has `open` repair it, sets the limit for readers, then starts the
+//! threads, in this order.
+//! A new field of `Stats` is shown only where `tidegate/src/admin.rs` names it: in `journal` for
+//! `/status`, in `refresh` for `/metrics` (docs/operating/status.md).
 //! Never here: writing, syncing and sealing. `writer`, `syncer` and `sealer` do that on threads of
 //! their own.
 

@@ -3,7 +3,7 @@
 //!
 //! Lines go from lanes, one per I/O core, through one `writer` into segments. A `syncer` makes them
 //! durable. A `sealer` compresses segments and deletes old ones. A `reader` in any process follows
-//! the files.
+//! the files; crate `recount` reads segments by code of its own.
 //!
 //! | file | holds |
 //! |---|---|
@@ -14,6 +14,7 @@
 //! | `lock` | locked by the one process that writes |
 //!
 //! An offset is a position in the journal as a whole, in plain bytes, just after a complete line.
+//! Sinks store offsets, and directories outlive versions: names and formats must stay readable.
 //! Invariant: a line whose ticket says that it is durable survives a kill and a power cut. It is
 //! there until retention deletes its segment.
 //! A full lane, a full disk and a full byte cap block nobody: `options::OnFull` says whether lines

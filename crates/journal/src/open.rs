@@ -5,6 +5,8 @@
 //! the newest plain segment back to its last complete line, and removes newest segments that hold
 //! no line. The last one left stays: its name says where the journal ends. Then it syncs every
 //! plain segment, because a killed writer may have left lines in memory only.
+//! Unfinished ones are known by `.zst.tmp`, which `sealer` names so. `.log` and `.log.zst` are also
+//! spelled out here, beside `segment`.
 //! Invariant: what it cuts off belongs to no complete line, so no ticket called it durable. It
 //! returns the end of the journal and the number of bytes cut.
 //! Refuses: to repair compressed segments, which get their name only when they are complete. If the

@@ -4,8 +4,11 @@
 //! Plain data with defaults for everything but the directory. The one rule here: the segment size
 //! is at most a quarter of the byte cap, so deleting one frees a useful part. One drain may exceed
 //! it.
-//! Nothing here checks bounds; `tidegate/src/config.rs` does, where it reads `[journal]`.
+//! `tidegate/src/config.rs` checks bounds where it reads `[journal]`. It has its own defaults for
+//! `sync`, `keep`, `on_full` and `segment_bytes_max`; a program's user meets those. The age of
+//! segments and the bound of a lane have no key, so their values here are in force.
 //! `retention` carries out `Keep`, `intake` carries out `OnFull`, `durable` carries out `Sync`.
+//! A collection route waits for its line only under `Sync::Always` (`tidegate/src/ports.rs`).
 
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -9,6 +9,8 @@
 //! An offset beyond the end or inside a line is an error. So is damage before the offset to begin
 //! at, in its compressed segment. A read takes up to 256 KiB more; memory is that and the longest
 //! line, which has no bound here.
+//! Sinks store offsets as checkpoints (`pipeline/src/source/journal.rs`), so what an offset means
+//! must stay. `recount/src/lines.rs` reads the same files by its own code.
 //! Refuses: to write anything. Keeping segments from deletion is the work of `consumer`.
 
 use std::io::{self, Read as _};

@@ -1,8 +1,10 @@
 //! Compresses segments that the writer has left, and has `retention` delete old ones.
 //!
-//! A segment is compressed into a temporary file, which is synced and then renamed. Only then is
-//! the plain one removed: at every point one of the two is complete. Compression runs on a thread
-//! that gets only what the other threads leave of a core, and holds no lock.
+//! A segment is compressed into a temporary file (`.zst.tmp`, which `open` removes after a crash),
+//! which is synced and then renamed. Only then is the plain one removed: at every point one of the
+//! two is complete. The frame has a checksum, by which `reader` notices damage.
+//! Compression runs on a thread that gets only what the other threads leave of a core, and holds no
+//! lock. Its stretches and rests were measured (docs/decisions/events.md).
 //! Invariant: the newest segment is left alone.
 //! A round runs when the writer has created a segment, and every 60 s (`bell`). A failure becomes
 //! the upkeep alarm and is tried again in the next round. A closing journal breaks a compression

@@ -3,11 +3,11 @@
 //! A segment is called after the offset of its first byte, in 20 digits. So names sort by offset,
 //! and the offset of a byte is the name plus its place. `.log` holds plain lines. `.log.zst` holds
 //! the same bytes as one zstd frame, made after the segment was sealed. Other names are passed
-//! over.
+//! over. `open`, `sealer` and `recount/src/lines.rs` know these endings by themselves.
 //! Invariant: a listing has each segment once, by offset; where both forms exist it is the
 //! compressed one. That rests on the order of the variants of `Form`.
-//! The bytes of a segment count only up to the start of the next one; `reader` and `sealer` keep to
-//! that. What lies beyond is a torn line that could not be cut away.
+//! The bytes of a segment count only up to the start of the next one; `reader`, `sealer` and
+//! `recount` keep to that. What lies beyond is a torn line that could not be cut away.
 //! `FileReader` and `read_exact_at` read a file at offsets. Refuses: to change a file.
 
 use std::io::Read;

@@ -4,11 +4,13 @@
 //! takes less at once. A segment that is too big, too old or given up by `durable` is left, and
 //! `retention` makes room before the next one is created.
 //! When an append fails, a torn line is cut away and the rest stays in memory. The lanes fill up to
-//! their bound, tickets of lines not written fail, and the writer tries again after 10 ms to 2 s.
+//! their bound, and the writer tries again after 10 ms to 2 s. Tickets of lines not written fail,
+//! though such a line may still be written later.
 //! What cannot be written when the journal closes is lost, counted and logged.
 //! Invariant: `offset` is the end of the last complete line; every byte below it belongs to a
 //! complete line. A torn line that cannot be cut lies beyond, and the next segment begins at
 //! `offset`.
+//! The 256 KiB after which the disk begins were measured (docs/decisions/events.md).
 //! Refuses: to wait for fsync (`syncer`).
 
 use std::collections::VecDeque;

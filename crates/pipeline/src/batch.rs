@@ -3,11 +3,12 @@
 //!
 //! Rows are flat: one vector of cells, one of text. A batch of a hundred thousand rows is a handful
 //! of allocations, and dropping it costs nothing. The text of one table's rows is bounded to 4 GB
-//! by a panic; windows stay far below.
+//! by a panic; windows stay far below, because `tidegate/src/config.rs` allows 2 GB at most.
 //! `fit` makes text what engines take. Keys that it shortened are stored: another hash or bound
-//! would split their rows. `by_key` sorts rows for an index.
+//! would split their rows. `short` in `recount/src/count.rs` does the same by code of its own.
+//! `by_key` sorts rows for an index.
 //! Plain data: that a key comes once, that cells match their columns and that text fits, `window`
-//! sees to.
+//! sees to. Sinks store all parts of a [`Checkpoint`]; `delivery` compares all of them.
 //! Never here: adding lines up (`window`), and how an engine merges (`sinks`).
 
 use std::borrow::Cow;

@@ -3,9 +3,10 @@
 //!
 //! Plain data: every key is optional, and an unknown one is an error. Doc comments become the
 //! schema's descriptions, so they state units and defaults. The defaults themselves are in `plan`,
-//! `rollup` and `tidegate`.
-//! [`crate::plan()`] checks what is required and what fits together; `[events]` is checked in
-//! `tidegate`.
+//! `rollup` and `tidegate`: change both.
+//! What is required and what fits together, [`crate::plan()`] checks; of `[[field]]`, `fields`
+//! does. `tidegate/src/config.rs` checks `[events]` and the addresses of sinks.
+//! A new key does nothing until one of these reads it. Pages of docs/operating describe the keys.
 
 use std::collections::BTreeMap;
 

@@ -8,6 +8,8 @@
 //! Invariant: every line that ends with a line feed is seen once, in order, as an event or as
 //! refused. Bytes behind the last line feed are passed over. No input may make a scanner panic;
 //! `fuzz` looks for one.
+//! Crate `recount` reads each format a second time, by other code. Both must take and refuse the
+//! same lines, or `events verify` finds differences. CONTRIBUTING.md lists what a new format needs.
 //! Refuses: to repair a line.
 
 mod combined;

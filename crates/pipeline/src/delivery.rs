@@ -2,9 +2,10 @@
 //!
 //! It also asks the sink for the checkpoints of other nodes. Log files and the quarantine are
 //! synced first; if that fails, it is logged, and the batch goes all the same.
-//! Invariant: after a failure it prepares the tables and claims the source again. Sinks rely on
-//! that claim; it may fence another process off. Then it reads the checkpoint. It delivers again
-//! only where that is the one before the batch. The batch's own checkpoint means that it is done.
+//! Invariant: after a failure it prepares the tables and claims the source again, then reads the
+//! checkpoint. Sinks rely on that claim; it may fence another process off. It delivers again only
+//! where the sink holds the checkpoint before the batch. If the sink holds the batch's own
+//! checkpoint, the batch is done.
 //! A batch is given up when the sink says `Fenced` or holds any third checkpoint, because another
 //! process delivers this source. It is also given up when the pipeline ends. After a failed try it
 //! may have been committed all the same; the next run begins at the checkpoint.

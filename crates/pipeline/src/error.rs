@@ -1,11 +1,12 @@
 //! Names what can go wrong between a log file and a database: in a sink, a line, a source, or a
 //! run.
 //!
-//! Plain data, each enum by what the caller does: `SinkError` says whether to try again,
-//! `LineError` why a line is quarantined. `SourceError` and `RunError` end a run, and `supervise`
-//! starts the next. Only a scan puts off a file with an error of the disk (`source/files/scan.rs`).
-//! A place in a text is without secrets; drivers see to that. Never here: mistakes in a
-//! configuration (`plan`).
+//! Plain data, each enum by what the caller does. Of `SinkError`, `delivery` tries all again but
+//! `Fenced`; what each promises of the batch is in `sink`. Texts of `LineError` are the `reason` in
+//! quarantine files. `SourceError` and `RunError` end a run, and `supervise` starts the next. Only
+//! a scan puts off a file with an error of the disk (`source/files/scan.rs`).
+//! A place in a text is without secrets, because errors are shown on the status page; drivers see
+//! to that. Never here: mistakes in a configuration (`plan`).
 
 use std::io;
 use std::path::{Path, PathBuf};

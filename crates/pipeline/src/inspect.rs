@@ -3,7 +3,8 @@
 //! Invariant: the same decoder and the same windows decide as in a pipeline; nothing is delivered.
 //! Machine, source and place of the line are left empty. Of sketches the values of their fields are
 //! shown, also those that a quantile cannot take. A new field that every line may have must be put
-//! in `FIELDS`.
+//! in `FIELDS`, a header in `HEADERS`; phases come by themselves.
+//! Users read the keys `fields`, `counts` and `refused`, and so does a test of the whole program.
 //! Never here: reading lines from a source, and the text for an operator (`tidegate`).
 
 use std::collections::BTreeSet;

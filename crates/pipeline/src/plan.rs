@@ -4,8 +4,11 @@
 //! Invariant: every mistake is reported through `wrong`, with its key, and checking goes on. Two
 //! measures with one column name are not reported; the first is kept. A plan is returned in any
 //! case; it may be used only when nothing was reported.
-//! It chooses the names and types of all columns, so a change here changes tables that exist. A
-//! journal is the source [`JOURNAL`] without a section.
+//! It chooses the names and types of all columns, so a change here changes tables that exist, and
+//! docs/operating/rollups.md. `sinks/src/sqlite/query.rs` finds sketches by their position.
+//! Names of sources and sinks become names of quarantine files and consumers; the name of a source
+//! is also that of its checkpoint. A journal is the source [`JOURNAL`] without a section.
+//! A default here is also in the doc comment of `config`.
 //! Addresses of sinks are checked by `sinks`, formats by `decode`, `[[field]]` by `fields`. The
 //! limits of `[events]` are set by `tidegate`.
 

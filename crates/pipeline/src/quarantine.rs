@@ -1,7 +1,9 @@
 //! Keeps lines that are no events, with their place and reason: `data/quarantine/*.ndjson`.
 //!
 //! One line of JSON each: `batch`, `file`, `offset`, `reason` and `line`. The line is escaped so
-//! that any bytes read back as they were.
+//! that any bytes read back as they were. `recount/src/sink.rs` reads `offset`, operators the rest
+//! (docs/operating/log-formats.md). `resume` finds the batch in the first 40 bytes of an entry, so
+//! `batch` must stay its first key.
 //! Invariant: an entry carries the number of the batch that its line is committed with. It is
 //! written before that batch is handed over, and `delivery` syncs it. At a resume the entries past
 //! the checkpoint are cut, because their lines are read again. So nothing is in it twice, and what
@@ -9,8 +11,7 @@
 //! This ends where the disk fails. If the file cannot be read at a resume, nothing is cut. If it
 //! cannot be synced, the batch goes all the same. Both are logged.
 //! Past the bound entries are dropped and counted. The pipeline never ends because of this file,
-//! and never waits for room in it; a slow disk slows it. `resume` finds the batch in the first 40
-//! bytes of an entry, so `batch` must stay its first key.
+//! and never waits for room in it; a slow disk slows it. Never here: the file's name (`tidegate`).
 
 use std::io;
 use std::path::{Path, PathBuf};

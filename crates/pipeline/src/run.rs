@@ -1,5 +1,7 @@
 //! Runs one pipeline, the life of an event: tail → decode → window → deliver → checkpoint → retire.
 //!
+//! It begins with `prepare`, `claim` and `checkpoints` of the sink, then `others` and `resume` of
+//! the source, then `resume` of the quarantine. Sinks and sources rely on this order.
 //! One thread reads and counts, another commits. While a batch is on its way, the next window
 //! fills. When that is full too, reading waits. A pipeline that was fenced off can also watch the
 //! checkpoint (`stand_by`).

@@ -4,8 +4,10 @@
 //! The contract: [`Sink::deliver`] commits rows and checkpoint together, or neither, and only when
 //! the sink holds the checkpoint before. `Fenced` and `Refused` promise that nothing was committed;
 //! `Unreachable` promises nothing.
-//! A trait; only `claim` has a default, which does nothing. The drivers are in `sinks`. Never here:
-//! trying again (`delivery`).
+//! A trait; only `claim` has a default, which does nothing. Callers are `run`, `delivery`, and in
+//! `tidegate` `events/replay.rs` and `events/copy.rs`. Of these only the first two claim a source.
+//! The drivers are in `sinks`. How each keeps the contract is in docs/operating/sinks.md, what a
+//! new one needs is in CONTRIBUTING.md. Never here: trying again (`delivery`).
 
 use std::sync::Arc;
 

@@ -6,7 +6,11 @@
 //! `ranged`.
 //! Invariant, for every implementation: complete lines come once each, in the order of their log,
 //! until `resume`. The position is a short text just after all that was handed out; the sink keeps
-//! it. What was handed out but not committed is handed out again after a restart.
+//! it, so texts of older versions must stay readable. What was handed out but not committed is
+//! handed out again after a restart.
+//! Besides `run`, `events replay` and `events export` read a source. All call `others`, `resume`,
+//! then `read`. A new outcome needs a decision in `ranged`, `tidegate/src/events/replay.rs` and
+//! `tidegate/src/events/export.rs`; the compiler asks only in the last.
 //! Never here: when to read (`run`), and what a line means (`decode`).
 
 mod files;

@@ -2,9 +2,11 @@
 //!
 //! Plain data: every part adds to its own counter (`counter`, `delivery`, `quarantine`, `run`,
 //! `supervise`). Counters are read one by one, so a report is no snapshot. They outlive a restart
-//! of the pipeline, not of the process. The names of [`StatusReport`] are keys that
-//! `record/status.rs` and `tidegate/src/events/status.rs` read.
-//! `seconds_behind` is 0 when no bytes are behind; a pipeline that never committed has no
+//! of the pipeline, not of the process.
+//! The names of [`StatusReport`] are keys of the status page. `record/status.rs` and
+//! `tidegate/src/events/status.rs` read them; the latter prints only what it names. Progress of
+//! `events replay` and `events run --once` is read from here, too.
+//! `seconds_behind` is 0 when no bytes are behind; a pipeline that never committed has null for
 //! `committed_s_ago`.
 //! Never here: rates and the state in words (`record/board.rs`).
 
@@ -62,7 +64,7 @@ pub struct StatusReport {
     pub bytes_behind: u64,
     /// Age of the last line read while behind, in seconds; 0 when caught up.
     pub seconds_behind: f64,
-    /// Seconds since a batch was last committed; none since the start: absent.
+    /// Seconds since a batch was last committed; null when none was since the start.
     pub committed_s_ago: Option<f64>,
     /// Another process delivers this source into this sink; this one waits until it stops.
     pub stands_by: bool,

@@ -6,9 +6,10 @@
 //! or the sink knows it; it is read again from the checkpoint. That nothing is lost or doubled
 //! then, the sink's transaction sees to.
 //! A pipeline that was fenced off stands by until the checkpoint has stood still for 3 s or three
-//! flushes, whichever is longer. An idle log looks the same as a dead process, so it may take over
-//! too early; then the first delivery decides again.
-//! Never here: one run (`run`), and starting the record process (`record`).
+//! flushes, whichever is longer (docs/operating/events.md). An idle log looks the same as a dead
+//! process, so it may take over too early; then the first delivery decides again.
+//! Never here: one run (`run`), and starting the record process (`record`). Giving up is not here
+//! either: `tidegate/src/events/running.rs` does, from `last_error`.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;

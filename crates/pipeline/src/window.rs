@@ -6,14 +6,13 @@
 //! The hash is seeded anew in every process: whoever writes log lines must not choose what
 //! collides. A key is compared as it came. Only a key that finds no row is made what engines take,
 //! and looked up again as it will stand there.
-//! Rows lie far apart in memory. So lines wait until there are [`WAITING_MAX`] of them, and then
-//! look for their rows side by side: the waits for memory overlap. With sketches or last values no
-//! line waits.
-//!
+//! Up to [`WAITING_MAX`] lines wait and look for their rows together, so that waits for memory
+//! overlap (docs/decisions/events.md). With sketches or last values no line waits.
 //! Invariant: each key has one row. Every line since the last batch that passes the filter and has
 //! its key is here, and none of an earlier batch. Lines without a number of the key are counted
 //! only.
 //! Single events (`raw`) have a row each, and no key. Sketches go to a table of their own.
+//! `recount/src/count.rs` adds up by other code, and must come to the same rows.
 //! Never here: a bound; `run` asks for the bytes in use and takes the rows.
 
 mod key;

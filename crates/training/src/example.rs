@@ -1,8 +1,10 @@
-//! Defines what a join hands out: an example for each item shown, and counts of what it met.
+//! Defines what a join hands out: an example for each item shown, and counts of lines, impressions
+//! and feedback.
 //!
 //! Plain data; `join.rs` fills it in. An example borrows, and lives for one call.
-//! Never here: columns and files of examples, which crate `sinks` makes of them. Nothing asks for
-//! a column of a new field there.
+//! A new field of `Example` is no column by itself, and nothing asks for one. Columns are listed in
+//! `sinks/src/examples.rs`, `sinks/src/examples/parquet.rs` and docs/operating/training-data.md.
+//! Counts reach an operator only through `summary` of `tidegate/src/events/export.rs`.
 
 use exchange::{Exchange, Impression};
 

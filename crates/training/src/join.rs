@@ -6,10 +6,11 @@
 //! ranking or item as `nameless`.
 //! An impression counts if its time is within `times`, and feedback up to one span later. A ranking
 //! counts at any time. A line that is no exchange is counted as `refused`.
-//! What stops a join: the disk, an item or line over the bound of `sorter.rs`, and an error of the
-//! caller's.
-//! The order of records is in `record.rs`, the feedback of a group in `pending.rs`. A refresh is
-//! known by what `record.rs` of `gateway` leaves out.
+//! A refresh is no impression: it shows a ranking of its own and has no client address. That is
+//! how `refresh` in `gateway/src/record.rs` writes it.
+//! A join ends early by an error of the disk, of the caller, or for a record over the bound of
+//! `sorter.rs`. What counts is also in docs/operating/training-data.md.
+//! The order of records is in `record.rs`, the feedback of a group in `pending.rs`.
 
 use std::io;
 use std::ops::Range;

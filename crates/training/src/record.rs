@@ -2,12 +2,14 @@
 //!
 //! Invariant: the bytes of keys have the order in which a pass wants their records. The ranking
 //! itself comes before all that refers to it. Of one group the latest comes first. An impression
-//! comes before feedback of the same microsecond, which cannot belong to it.
+//! comes before feedback of the same microsecond, which cannot belong to it. `pending.rs` panics or
+//! counts wrongly in any other order.
+//! The bytes live only as long as one export, so their layout may change.
 //! A user stands there as a 128-bit hash (XXH3), which is not secret; clients without an id share
 //! 0.
 //! Splitting a record that is shorter than a key panics: `join.rs` writes them all with one. What
-//! follows the key is a line or an item, and is `join.rs`'s to read. Another content needs a byte
-//! of its own in `to_bytes` and `split`: the compiler does not ask.
+//! follows the key is a line or an item, and is `join.rs`'s to read. A new `RecordContent` needs a
+//! byte of its own in `to_bytes` and `split`: the compiler does not ask.
 
 use exchange::Exchange;
 use twox_hash::XxHash3_128;

@@ -2,10 +2,12 @@
 //!
 //! Invariant: records are bytes, and come back in the order of their bytes. Memory is about
 //! `run_bytes`; merging adds a record and a buffer for each of at most 64 runs. The disk holds
-//! every record twice at most.
+//! every record twice at most, as docs/operating/training-data.md says.
 //! A failing disk is an error, and nothing is retried. A run that was cut short where a length
 //! stands ends there, unnoticed. Runs that are left stay in the directory, which is the caller's to
-//! delete. Two sorters must not share one: both write `run-0`.
+//! delete. Two sorters must not share one: both write `run-0`. The caller may have files of other
+//! names there, as `tidegate/src/events/export.rs` has.
+//! Only the sorter that wrote a run reads it, so the format of runs may change.
 //! Refuses: records over 16 MiB, which are taken for damage; such a record is an error, not
 //! skipped.
 //! Source: Knuth, The Art of Computer Programming, 5.4.1.

@@ -4,10 +4,11 @@
 //! ngx_http_log_module); `common` may end after the bytes. More may follow, after a space.
 //!
 //! A line whose structural bytes lie as they mostly do is cut at them without a further search. Any
-//! other is read from left to right. Invariant: both ways find the same fields.
+//! other is read from left to right. Invariant: both ways (`cut` and `read`) find the same fields.
 //! Refuses: torn lines, and two lines in one. The signs of these are a second time group and a
 //! quote that is not closed. Others are text where the grammar has none, and an address glued to
 //! another. What looks like none of these passes.
+//! What passes must pass in `recount/src/formats.rs`, too.
 
 use exchange::{DecodeError, DecodeReason};
 

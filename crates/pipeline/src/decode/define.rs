@@ -4,8 +4,9 @@
 //! Invariant: a line that passes the rule's filter and lacks its required field is refused, with
 //! the field's name. A field that is not required, and is missing, does not match or is no number,
 //! is absent. Rules are followed in their order; each may build on those before it.
-//! A negative whole number stays text, because fields hold unsigned ones. Never here: reading and
-//! checking the section (`fields`).
+//! A negative whole number stays text, because fields hold unsigned ones.
+//! `recount/src/plain.rs` follows the same rules by code of its own. Which rules a source has,
+//! `Plan::fields_of` decides. Never here: reading and checking the section (`fields`).
 
 use std::borrow::Cow;
 use std::sync::Arc;

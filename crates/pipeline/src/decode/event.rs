@@ -8,8 +8,9 @@
 //! number is absent. An impression without a model or version has empty text there; without a
 //! propensity it has NaN.
 //! `-` and empty text mean absent in every format but the journal's; what a request line holds is
-//! taken as it stands. Results of nginx's cache get our names, unknown ones `none`. `Impression`
-//! must stay the last slot, because `SLOTS` counts up to it.
+//! taken as it stands. Results of nginx's cache get our names, unknown ones `none`.
+//! A new slot stands before `Impression`, because `SLOTS` counts up to it. It also goes into
+//! `meaning`, `inspect` (`FIELDS`), `rollup` (`kind_of`) and `recount/src/texts.rs`.
 //! Never here: cutting a line into fields (`combined`, `json`, `ltsv`, `template`), and fields that
 //! a configuration defines (`define`).
 

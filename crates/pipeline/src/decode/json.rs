@@ -8,8 +8,9 @@
 //! field. Then the later counts; of weak ones (`meaning`) and of unknown keys, the first. `null` is
 //! an absent field. Values that are no field are kept by their key where the format says so.
 //! Refuses: whatever is no object, more than one object in a line, and no time. A slot of whole
-//! numbers that holds none is refused, unless its meaning is weak. Bare words are not checked, nor
-//! is UTF-8. Never here: the syntax of objects (`walk`), and what keys mean (`meaning`).
+//! numbers that holds none is refused, unless its meaning is weak; `ltsv` lists these slots, too.
+//! Bare words are not checked, nor is UTF-8. `recount/src/formats.rs` takes the same lines.
+//! Never here: the syntax of objects (`walk`), and what keys mean (`meaning`).
 
 use exchange::{DecodeError, DecodeReason};
 

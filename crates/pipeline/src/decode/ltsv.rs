@@ -3,8 +3,9 @@
 //!
 //! Variables of nginx are known as labels too. An empty value and `-` are absent.
 //! Refuses: a part without a colon, and a line without a time, a status or a path. A slot of whole
-//! numbers that holds none is refused, unless its meaning is weak. A line with two times is two
-//! lines in one, and is refused too.
+//! numbers that holds none is refused, unless its meaning is weak; `json` lists these slots, too. A
+//! line with two times is two lines in one, and is refused too.
+//! A label that is added here also goes into `label_of` in `recount/src/formats.rs`.
 //! Never here: what meanings do to an event (`meaning`).
 
 use exchange::{DecodeError, DecodeReason};

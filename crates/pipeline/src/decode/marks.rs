@@ -5,8 +5,10 @@
 //! Invariant: positions come in rising order, and the portable way finds the same ones. Bytes are
 //! fewer than 4 GB.
 //! Here are also searches that formats share: the next line, the inside of quotes, and the signs of
-//! two lines in one.
-//! Never here: what the bytes mean; each format has its own set of them.
+//! two lines in one. Lines are refused by these signs; `recount/src/cut.rs` and
+//! `recount/src/formats.rs` must know the same.
+//! Never here: what the bytes mean; each format has its own set of them. A set has four bytes and
+//! must have the line feed, which `next_line` looks for.
 #![cfg_attr(
     target_arch = "x86_64",
     expect(

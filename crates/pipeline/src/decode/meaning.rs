@@ -5,7 +5,10 @@
 //! meaning gives way to what the line says before or after it. Invariant: [`Meaning::set`] sets
 //! only what the meaning names, and nothing for the time, which the caller reads.
 //! Labels of LTSV are in `ltsv`, the keys of other JSON lines in `decode`. A journal key that is
-//! not here is passed over; `exchange` writes them.
+//! not here is passed over; `exchange/src/line/encode.rs` writes them. `JOURNAL` serves other JSON
+//! lines, too: for the journal's own `decode` leaves out names that end in `stamp`.
+//! A new name also goes into `recount/src/variable.rs`; a variable of nginx also into `VARIABLES`
+//! of `decode` and the table of docs/operating/log-formats.md.
 
 use exchange::FieldName;
 

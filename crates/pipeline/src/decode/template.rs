@@ -6,8 +6,11 @@
 //! known length.
 //! A format is refused that has no time, or two variables with nothing between them.
 //! A line is refused that differs from a literal, goes on after its end, has no time, or no number
-//! for status or bytes. `$bytes_sent` is not checked. So are two lines in one. Their signs: a time
-//! group in a value outside quotes, a space in the address, ` - ` in the user.
+//! for status or bytes. For bytes `-` passes, and `$bytes_sent` is not checked at all. Two lines in
+//! one are refused, too. Their signs: a time group in a value outside quotes, a space in the
+//! address, ` - ` in the user.
+//! `recount/src/plain.rs` takes the parts from here, and cuts lines by code of its own
+//! (`recount/src/cut.rs`). Both must refuse the same lines.
 //! Never here: what variables mean (`meaning`).
 
 use exchange::{DecodeError, DecodeReason, FieldName};

@@ -5,8 +5,8 @@
 //! time that differs only in the seconds costs two digits.
 //! Invariant: a time that was kept gives the same as reading it anew. Times are microseconds since
 //! the Unix epoch; what is no time, or lies before it, is none.
-//! 13 digits are milliseconds, any other number of digits are seconds. Calendars are in `exchange`
-//! and `stdx`.
+//! Just 13 digits are milliseconds, any other number of digits are seconds. `recount/src/scalar.rs`
+//! says the same a second time. Calendars are in `exchange` and `stdx`.
 
 use exchange::{parse_log_time, parse_rfc3339};
 

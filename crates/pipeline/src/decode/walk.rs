@@ -3,8 +3,9 @@
 //! Invariant: recursion never follows the input, and more than 64 levels are refused. Texts stay
 //! escaped, but their escapes are checked. Bare words are taken as they stand, without a check that
 //! they are numbers, `true`, `false` or `null`.
-//! `member` finds one member of an object that was skipped. Never here: which keys are fields
-//! (`json`).
+//! `member` finds one member of an object that was skipped; of two with one name, the first.
+//! `recount/src/object.rs` must take and refuse the same, 64 levels included. Never here: which
+//! keys are fields (`json`).
 
 use exchange::{DecodeError, DecodeReason};
 

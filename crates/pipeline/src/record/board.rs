@@ -6,8 +6,9 @@
 //! Invariant: a reader that is slow, or does not read at all, holds no pipeline up. It holds up
 //! others on the port for at most 1 s a write, and stdout only the samples.
 //! Rates are taken over up to the last ten samples. A port that is taken is tried again every 2 s.
-//! `record/status.rs` reads the document by the names of its keys. Never here: counting
-//! (`crate::status`), and reading the document.
+//! `record/status.rs`, `tidegate/src/events/status.rs` and tools of operators read it by the names
+//! of its keys. A field of `StatusReport` comes in by itself.
+//! Never here: counting (`crate::status`), and reading the document.
 
 use std::collections::VecDeque;
 use std::io::{self, Write};

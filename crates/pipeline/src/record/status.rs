@@ -5,8 +5,10 @@
 //! Alarms follow from these, by monotonic time alone: an end, silence of 10 s, a failing pipeline.
 //! Invariant: a document counts only if the process that runs wrote it, by its process id. A line
 //! that is no JSON, or longer than 4 MiB, is passed over.
-//! Before the first document there is no alarm of silence. Never here: starting and stopping
-//! (`supervisor`).
+//! Before the first document there is no alarm of silence.
+//! It relies on keys of `board`: `pid`, `pipelines` with `source`, `sink` and `last_error`, and
+//! `learned`. What `status` makes is `record` on `/status`; `tidegate/src/events/status.rs` reads
+//! `document` in it. Never here: starting and stopping (`supervisor`).
 
 use std::io::{BufRead, BufReader, Read};
 use std::time::{Duration, Instant};

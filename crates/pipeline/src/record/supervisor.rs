@@ -1,8 +1,9 @@
 //! Keeps the record process running: starts it, starts it again after every end, and ends it.
 //!
 //! This process holds one end each of the child's stdin and stdout. When it is gone, the child
-//! reads the end of its stdin and ends in order. What the child writes is read by a thread that
-//! nobody waits for.
+//! reads the end of its stdin and ends in order; `tidegate/src/events/run.rs` does so under
+//! `--supervised`, which `tidegate/src/record.rs` passes. What the child writes is read by a thread
+//! that nobody waits for.
 //! Invariant: one child at a time, and no end of it ends this process. Pauses between children grow
 //! from 50 ms to 10 s by default, with jitter, and begin anew after a child that ran 30 s. A child
 //! that does not end within `end_timeout` of a stop is killed; [`RecordSupervisor::stop`] waits for

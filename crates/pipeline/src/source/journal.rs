@@ -1,9 +1,10 @@
 //! Reads the journal of the edge process as a source.
 //!
-//! Its position is the offset in decimal digits. A consumer file holds segments back that were not
-//! committed yet; an onlooker writes none.
+//! Its position is the offset in decimal digits. Sinks store it, and `recount` reads it, so it must
+//! stay. A consumer file holds segments back that were not committed yet; an onlooker writes none.
 //! Invariant: what `journal::Reader` gives comes through unchanged, and a gap comes as lost bytes.
 //! A position that is no number, lies beyond the end or inside a line is an error.
+//! Every line is of the file `journal`, as rows of single events and the quarantine show it.
 //! Never here: retention and durability of the journal (the crate `journal`).
 
 use std::path::PathBuf;

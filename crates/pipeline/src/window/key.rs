@@ -4,7 +4,9 @@
 //! Text stands after its length in four bytes, a number in eight. Absent text is empty text; an
 //! absent number makes no key. Minus zero becomes zero.
 //! Invariant: keys of the same parts are equal when their bytes are, and none begins with another.
-//! `sanitised` makes the text of a key what engines take. Never here: finding the row of a key
+//! `sanitised` makes the text of a key what engines take.
+//! The bytes stay in memory, so their layout may change. Sinks store the cells: which keys are
+//! equal must stay, and be the same in `recount/src/count.rs`. Never here: finding the row of a key
 //! (`window`).
 
 use std::borrow::Cow;

@@ -8,6 +8,7 @@
 //! a line lacks changes nothing. A last value becomes absent when the field holds no number where
 //! its column wants one. Of two lines with the same latest time, the one that comes later counts.
 //! The cell before a last value must be its time (`rollup`). Means are divided by the engine.
+//! `recount/src/count.rs` and `recount/src/expected.rs` have the same rules a second time.
 //! Sketches are added to in `window`; their arithmetic is in the crate `metrics`.
 
 use std::borrow::Cow;

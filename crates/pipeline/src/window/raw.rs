@@ -3,7 +3,8 @@
 //! Invariant: texts that many rows share stand once among the rows: the machine, the source, and
 //! the file of neighbouring lines. That holds until the rows are taken away.
 //! Text is made what engines take, but not shortened. A field that a line lacks is absent. The
-//! first four cells stand in the order of `rollup::PLACE`.
+//! first four cells stand in the order of `rollup::PLACE`. `recount/src/count.rs` makes these
+//! rows by other code, without the file, and compares them by hashes.
 //! Never here: which lines and fields (`rollup`), and bounds (`run`).
 
 use exchange::{FieldName, FieldValue, Fields};

@@ -4,7 +4,7 @@
 //! another file's by now gives none, nor does a file that is empty or packed by bzip2 or xz.
 //! It finds the logs that begin like it, and how it relates to each; `identify` decides.
 //! `packed_mark` is how a packed file is known again without unpacking: its length and the hash of
-//! its last 1,024 bytes.
+//! its last 1,024 bytes. Positions in sinks contain it (`position`), so it must stay the same.
 //! Never here: roles and carriers (`catalogue`).
 
 use std::io;

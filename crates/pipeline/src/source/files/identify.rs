@@ -5,6 +5,8 @@
 //! Invariant: of two files with the content of one log only one carries it, and the other is a
 //! copy. A file that holds a log only up to a point is taken for it at a second look only, when the
 //! others are known. One that is packed and ends early is taken for a copy.
+//! What each result does to log and file is in `scan`. Users read these rules in
+//! docs/operating/log-formats.md.
 //! Refuses: to read or to change anything. [`Evidence`] answers what the decision has to know;
 //! `scan` implements it.
 

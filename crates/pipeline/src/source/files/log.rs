@@ -4,6 +4,7 @@
 //! much is behind. `move_to` changes its file and returns the bytes that are lost by that.
 //! Its keys must change through [`super::logs`], else the log is not found any more. That carrier
 //! and role agree, `catalogue` sees to.
+//! Only what `position` writes survives a restart, and `is_active` decides how much that is.
 //! A file that this process has not met counts as quiet.
 
 use std::ops::Range;

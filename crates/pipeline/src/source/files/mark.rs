@@ -2,15 +2,15 @@
 //! read.
 //!
 //! Points lie at the first 64 to 1,024 bytes, then ever denser towards the place read last. At
-//! each, up to 1,024 bytes count, by 32 bits of their hash; at the place itself by 64. Invariant:
-//! bytes that are appended later change none of it, so a log is the same under any name, on any
-//! machine, packed or not. Bytes between the points are not compared.
+//! each, up to 1,024 bytes count, by 32 bits of their hash (XXH3); at the place itself by 64.
+//! Invariant: bytes that are appended later change none of it, so a log is the same under any name,
+//! on any machine, packed or not. Bytes between the points are not compared.
 //! A content that differs within the first 1,024 bytes is another log; one that differs later has
 //! diverged. A log that was read to its end is written down with its first points only.
-//! Marks are stored in sinks. With another hash, `WINDOW` or `HEADS` logs would not be known again,
-//! and be counted twice.
-//! The method to hash is XXH3. Never here: which log a file is (`identify`), and finding logs by
-//! their keys (`logs`).
+//! Marks are stored in sinks. With another hash, text, `WINDOW` or `HEADS` logs would not be known
+//! again, and be counted twice. `TRAIL_STEP` and which later points are kept may change. Users read
+//! about hash and 1,024 bytes in docs/operating/log-formats.md.
+//! Never here: which log a file is (`identify`), and finding logs by their keys (`logs`).
 //! Refuses: to go by device, inode or times. Inodes are reused, files are copied and restored.
 
 use std::fmt::Write;

@@ -1,8 +1,9 @@
-//! Names the settings of reading log files: which files, strictness, durability, patience, and
-//! their order.
+//! Names the settings of reading log files: which files, strictness, durability, how long a file
+//! must be silent, and the order of files.
 //!
-//! Plain data; checked in `plan`. `time_in` makes the function that reads the time of a file's
-//! first line. Where that gives none, the file is ordered by its last change.
+//! Plain data; checked in `plan` and passed on in `tidegate/src/events/open.rs`. The function that
+//! reads the time of a file's first line is made by `time_in`. Where it gives none, the file is
+//! ordered by its last change. A new setting also goes into `SourceConfig` and `SourcePlan`.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,8 +1,8 @@
 //! Keeps how far other nodes have read the same logs, by their positions in the sink.
 //!
-//! Invariant: a log that is new here begins at the furthest place that they committed and its
-//! content bears out, else at 0. `scan` takes one up only while the positions are fresh. They are
-//! wanted again for a log that comes up after a scan has ended.
+//! Invariant: a log that is new here begins at the furthest place that another node committed and
+//! that its content confirms, else at 0. `scan` takes up a new log only while the positions are
+//! fresh. For a log that comes up after a scan has ended, positions are wanted again.
 //! Never here: asking the sink (`run`), and reading positions (`position`).
 
 use super::logs::Logs;

@@ -3,8 +3,10 @@
 //! Invariant: a listing without troubles has every file that matches, but for two limits. Names
 //! that are not UTF-8 are not found, nor is what lies more than 16 directories below a `**`.
 //! Neither is reported. A directory that cannot be listed is a trouble; then nothing may be
-//! concluded from a file's absence. One that is not there is none.
-//! A file with two names comes twice (`file_table` joins them).
+//! concluded from a file's absence, and `scan` drops no log. A missing directory is no trouble: it
+//! counts as empty.
+//! A file with two names comes twice (`file_table` joins them). The doc comment of `files` in
+//! `config` tells users what a pattern means.
 
 use std::io;
 use std::path::{Component, Path, PathBuf};

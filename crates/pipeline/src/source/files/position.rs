@@ -3,10 +3,10 @@
 //!
 //! Invariant: reading gives back how far each log that was begun is read. A log that rests takes
 //! one short string, without its name and with its first points only. So the text grows with the
-//! files that are there, not with what was read.
-//! That a log stands there only as long as a file with its content is there, `scan` sees to. A mark
-//! that cannot be read makes the whole position an error. Sinks hold texts of older versions, which
-//! must stay readable.
+//! files that are there, not with what was read; docs/operating/events.md says how large it gets.
+//! A log stands there only as long as a file with its content is there, which `scan` sees to. A
+//! mark that cannot be read makes the whole position an error. Sinks hold texts of older versions,
+//! which must stay readable. `ranged` puts the text into its own.
 
 use serde::{Deserialize, Serialize};
 use stdx::FileIdentity;

@@ -4,6 +4,7 @@
 //! Invariant: what is handed out is marked as read before anybody sees it, so nothing is handed out
 //! twice. Memory is one chunk of 512 KiB. A line that does not fit into it beside the up to 1,024
 //! bytes before it is too long. Its first 1,024 bytes are handed out, with its length.
+//! `recount/src/lines.rs` repeats both sizes, and docs/operating/events.md names them.
 //! Whether the bytes are the log's, `chunk` decides. The beginning of a long line is read again
 //! without comparing.
 //! Never here: whose turn it is (`turns`), opening files (`catalogue`).

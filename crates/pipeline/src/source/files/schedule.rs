@@ -1,9 +1,9 @@
 //! Decides when the directories are looked through again.
 //!
-//! Invariant: it waits by monotonic time, so that no change of the wall clock holds up a scan. A
-//! scan begins at the earliest one second after the last, or twenty times as long as that took. So
-//! looking takes at most a twentieth of the time, however many files there are. A scan that is
-//! requested does not wait; then this bound does not hold.
+//! Invariant: it waits by monotonic time, so that no change of the wall clock holds up a scan. From
+//! the beginning of one scan to the next at least 1 s passes, and twenty times as long as the scan
+//! took. So looking takes at most a twentieth of the time, however many files there are. A scan
+//! that is requested does not wait; then this bound does not hold.
 //! Never here: scanning (`scan`).
 
 use std::time::{Duration, Instant};

@@ -6,6 +6,8 @@
 //! Invariant: a content that ends early gives what there is, and `damage` says why. Only an error
 //! of the operating system is an error. A read that comes back shorter ends there.
 //! The length of a packed content is known only by unpacking all of it.
+//! A new packing also goes into `unpacked` in `recount/src/lines.rs`, into `in_order` in `scan` by
+//! its ending, and into docs/operating/log-formats.md.
 //! Refuses: to tell a file that is being written from a damaged one (`scan` waits).
 
 use std::io::{self, BufReader, Read};
