@@ -9,8 +9,8 @@
 //! not added. Gauges, sets and quantiles are those of the last flush.
 //! Invariant: no two series of a page have one name and the same labels. A name goes with its
 //! flushes (counters and timers `keep` flushes later); if it comes again, it begins at 0.
-//! Never here: bounds (`budget.rs` has those of names), the text (`text.rs`). `munin/page.rs` reads
-//! the help.
+//! `munin/page.rs` cuts statsd's name out of the help, and `munin.rs` repeats [`SELF_PREFIX`].
+//! Never here: bounds (`budget.rs` has those of names), the text (`text.rs`).
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
