@@ -10,7 +10,7 @@
 //! may count twice. Either is an alarm until a snapshot is written again. `flushing.rs` keeps the
 //! order that this needs. `kill -9` costs the samples since the last snapshot, or one flush.
 //! A file that is no good snapshot is set aside as `NAME.refused`, logged and shown as an alarm.
-//! The server starts without it. docs/STATSD.md promises all of this. Bytes: `snapshot/format.rs`.
+//! The server starts without it. docs/STATSD.md promises most of this. Bytes: `snapshot/format.rs`.
 
 mod format;
 
