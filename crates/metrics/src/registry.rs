@@ -2,13 +2,16 @@
 //!
 //! Invariants: a name has one kind; another kind panics. The first help text of a name stays. The
 //! same name and labels, in the same order, give the same cell. So a role that is rebuilt keeps its
-//! counts. No bound: neither a metric nor a function of `before_reading` is ever removed, so labels
-//! must come from small fixed sets. Functions of `before_reading` run before `read` and
-//! `prometheus`, not before `sum` and `merged`. An unknown name has the sum 0 and no durations.
-//! Names and help texts are not checked or escaped; label values are escaped. `BOUNDS_US` is what
-//! Prometheus sees; the finer buckets of timers are in `timer`. `statsd` makes names of its own
-//! from these (`self_metrics.rs`): two metrics must differ without `_total` and `_seconds`. Never
-//! here: when to count (the roles). Format: Prometheus text exposition 0.0.4.
+//! counts. Neither a metric nor a function of `before_reading` is ever removed, so labels must come
+//! from small fixed sets.
+//! Functions of `before_reading` run before `read` and `prometheus`, not before `sum` and `merged`.
+//! An unknown name has the sum 0 and no durations. Label values are escaped. Names and help texts
+//! are neither checked nor escaped.
+//! `BOUNDS_US` is what Prometheus sees, and what users' queries name as `le`. The finer buckets of
+//! timers are in `timer`. A new kind also goes into [`Reading`] and into `SelfMetrics::take` of
+//! `statsd`. `statsd` cuts `_total` and `_seconds` off names (`self_metrics.rs`): two names must
+//! differ without them.
+//! Never here: when to count (the roles). Format: Prometheus text exposition 0.0.4.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

@@ -3,12 +3,14 @@
 //! Invariant: merging is associative and commutative to the byte, for sketches made by adding
 //! values. Their encoding depends only on the values that were added, not on the order. So sketches
 //! of nodes, keys and batches may be merged in any order, on write or on read.
-//!
-//! The first byte of a portable encoding names the sketch, the second its version. A version fixes
-//! every parameter and the hash: two encodings that start alike can be merged. Decoding never
-//! panics. It gives an error or a sketch that can be merged, perhaps one that no values would make.
-//! [`merge_sketches`] merges two encodings; a new kind of sketch needs an arm there. Never here:
-//! exact counts; where sketches are kept.
+//! Encodings are stored: in tables of sinks, which merge old ones with new ones, and in snapshots
+//! of `statsd`. The first byte names the sketch, the second its version. A version fixes every
+//! parameter and the hash: two encodings that start alike can be merged. A program reads one
+//! version only, so a new one makes errors of all stored sketches.
+//! Decoding never panics. It gives an error or a sketch that can be merged, perhaps one that no
+//! values would make.
+//! A new kind needs an arm of [`merge_sketches`] and of each match on `SketchOf` (`pipeline`,
+//! `sinks`, `recount`). Never here: exact counts; where sketches are kept.
 
 mod encoding;
 mod quantiles;

@@ -1,10 +1,11 @@
 //! Holds the plan by which a server works, and the one that comes with the next flush.
 //!
-//! Invariant: what `take_next` returns is the plan in force with what a reload may change
-//! (`reload.rs`). `set` checks nothing; only `ServerState::apply_reloaded` calls it, between two
-//! flushes. A second plan that is left before that replaces the first.
-//! Receivers look at the version for each batch and read the plan only when it has changed. So they
-//! follow with their next batch.
+//! `take_next` returns, once, the plan in force with what a reload may change (`reload.rs`). A
+//! second plan that is left before the flush replaces the first. `set` checks nothing; only
+//! `ServerState::apply_reloaded` calls it, between two flushes.
+//! Invariant: `set` replaces the plan before it raises the version, and readers ask for the version
+//! first. So no reader keeps an old plan (`receive/intake.rs`). Receivers look at the version for
+//! each batch, and follow with their next one.
 //! Never here: which keys may change (`reload.rs`), and applying a plan to tables and backends
 //! (`state.rs`).
 

@@ -3,13 +3,13 @@
 //! Each has a thread and a queue (`backend/worker.rs`), so none waits for another while the server
 //! runs. The last flush and a replacement do wait, for one backend after the other. Repeaters get
 //! datagrams from receivers themselves; they are only started, counted and ended here.
-//! A backend's name (`graphite`, `graphite-2`) also names its folder of the spool, so the order of
-//! backends of a kind matters.
-//! A new kind needs a `BackendPlan`, its word in `config.rs`, and a row in `delivery`. It also
-//! needs a file with a `Render` and a `Transport` (`backend/delivery.rs`).
-//! Errors of the start: a taken address of the page, no thread for a repeater. A backend that is
-//! away is in its status.
-//! Never here: what a flush holds (`flush.rs`).
+//! A backend's name (`graphite`, `graphite-2`) is also that of its directory in the spool, where
+//! parts wait over restarts. So kinds keep their words, and the order of backends of a kind
+//! matters.
+//! A new kind takes the stations of "Add a backend of statsd" in CONTRIBUTING.md. If it is bound at
+//! the start, `may_change` (`reload.rs`) must know it, too.
+//! Errors of the start: a taken address of the page, no thread for a repeater. A backend that
+//! cannot be reached is no error; its status says so. Never here: what a flush holds (`flush.rs`).
 
 pub(crate) mod console;
 mod delivery;

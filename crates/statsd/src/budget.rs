@@ -5,9 +5,10 @@
 //! the sketch of a timer. Single values of timers are not charged (`table.rs` bounds their number).
 //! Invariant: it drops nothing. For a name without room it counts the sample and names the overflow
 //! key of its prefix, where the caller puts it. That key is always let in, and sketches may still
-//! grow, so the use may pass the bound.
-//! The sizes are estimates: [`NAME_BYTES`] for each name. That every change is charged is kept by
-//! `table.rs`.
+//! grow, so the use may pass the bound. `table.rs` sees to it that every change is charged.
+//! Overflow keys are series of users: `PREFIX.overflow`, and `overflow` behind the server's own
+//! prefix. `config.rs` and docs/STATSD.md have these names. The sizes are estimates: [`NAME_BYTES`]
+//! for each name, and those of `members.rs` and `samples.rs`.
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 

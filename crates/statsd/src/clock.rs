@@ -9,10 +9,9 @@
 //!
 //! Invariants: the wait for a flush is at most two and a half intervals, whatever the clock does.
 //! No two waits in a row are for the same due time, because a database would keep only the last
-//! flush.
-//! Also here: the interval's number, which a snapshot carries over restarts; the time for rates;
-//! the slot of a last flush.
-//! Refuses: to wait (`shutdown.rs`).
+//! flush. The interval's number, which a snapshot carries over restarts, only grows.
+//! Also here: the time for rates, and the slot of a last flush. The table, the two and a half
+//! intervals and the 1 % of rates are also in docs/STATSD.md. Refuses: to wait (`shutdown.rs`).
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};

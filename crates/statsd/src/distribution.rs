@@ -8,7 +8,7 @@
 //! within 1 %, with weights rounded to whole numbers. A bucket includes its bound; the bins of
 //! [`crate::statistics`] do not.
 //! The values must be in order: `TimerStatistics::of`, which `flush.rs` calls for each timer, sorts
-//! them.
+//! them. `shares` are labels on the page for Prometheus: another rounding makes new series there.
 
 use crate::samples::Samples;
 

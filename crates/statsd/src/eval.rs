@@ -4,9 +4,12 @@
 //! Scripts ask with [`EvalRequest`], people with lines of text.
 //! Invariant: it uses the readers, statistics and deletion of a running server. Lines are counted
 //! in one table; sums and values that are given go straight to the flush. What a server counts of
-//! itself is left out, so one input has one answer.
-//! Bad lines are part of the answer; only `interval_s` and `histograms` are checked, and may be an
-//! error.
+//! itself is left out, so one input has one answer. Bad lines are part of the answer; only
+//! `interval_s` and `histograms` are checked, and may be an error.
+//! Scripts rely on the members of requests and answers, such as those that run statsd's own tests
+//! (`crates/tidegate/tests/it/statsd_suite/shims`). A new member also goes into `--help`
+//! (`crates/tidegate/src/cli.rs`) and docs/STATSD.md. Those of `flush` are made by
+//! `backend/console.rs`.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,13 +1,18 @@
 //! Takes out of the tables what an interval has brought, and makes one [`Flush`] of it.
 //!
-//! [`Flush`] is plain data that all backends share. `flushing.rs` sets its time, interval and
-//! percentiles (`eval.rs` the last two), which `collect` leaves empty. `collect` adds up the tables
-//! of all receivers by name, makes the statistics of timers, and says which idle names go.
+//! [`Flush`] is plain data that all backends share. `flushing.rs` sets its time, slot, interval and
+//! percentiles, which `collect` leaves empty; `eval.rs` sets interval and percentiles. `collect`
+//! adds up the tables of all receivers by name, makes the statistics of timers, and says which idle
+//! names go. Names come in no order.
 //! Invariant: a sample that arrives during a flush is in this one or in the next, never in both or
-//! none. Gauges are copied, and stay until they are idle for too long.
-//! Bound: tables are locked for 512 names at a time, so that receivers go on meanwhile. A timer of
-//! several receivers becomes a sketch beyond `timer_values_max`.
-//! Never here: when to flush (`clock.rs`, `flushing.rs`), who gets it (`backend.rs`).
+//! none. Gauges are copied, and stay until they are idle for too long. Each timer goes through
+//! `TimerStatistics::of`, which sorts its values for `distribution.rs`.
+//! Bound: tables are locked for 512 names at a time, so that receivers go on meanwhile
+//! (docs/decisions/statsd.md; `snapshot.rs` has the same number). A timer of several receivers
+//! becomes a sketch beyond `timer_values_max`.
+//! A new field is shown only where it is named: in each backend, in `shown` (`backend/console.rs`)
+//! and in `last` (`manage/commands.rs`). Never here: when to flush (`clock.rs`, `flushing.rs`), who
+//! gets it (`backend.rs`).
 
 use std::cmp::Reverse;
 use std::sync::Arc;

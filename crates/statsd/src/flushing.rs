@@ -1,14 +1,15 @@
 //! Runs the thread that flushes: one round for each interval, and a last one at the end.
 //!
-//! A round: wait until it is due, count what the process has gained, begin the next interval,
-//! collect, keep the flush for `last`. Then note in the snapshot that the interval is flushed, hand
-//! over to backends, take over changed settings.
+//! A round: wait until it is due, in statsd's flavour set the gauge `timestamp_lag`, and count what
+//! the process has gained. Then begin the next interval, collect, and keep the flush for `last`.
+//! Then note in the snapshot that the interval is flushed, hand over to backends, take over changed
+//! settings. The last round takes over none.
 //! Invariant: the next interval begins before anything is collected, and the one that ended is
 //! noted as flushed before a backend gets it. `snapshot.rs` relies on both. Every backend is
 //! offered the same whole flush; one without room gives it up and counts it, but for the last
 //! flush, which waits.
 //! Rates of `Native` use the time that has passed (`clock::elapsed`), those of the others the
-//! interval as it is meant.
+//! interval as it is meant. `legacy.rs` repeats `timestamp_lag`, so that it is never idle.
 
 use std::sync::Arc;
 

@@ -1,7 +1,8 @@
-//! Writes now and then which keys came most often (statsd's `keyFlush`).
+//! Writes now and then which keys came most often (statsd's `keyFlush`, so never natively).
 //!
-//! A line for each: the time (UTC), `count=` and `key=`, most frequent first. `percent` says how
-//! many of the different keys are written. They are appended to a file, or printed.
+//! A line for each, as statsd writes it: the time (UTC), `count=` and `key=`, most frequent first.
+//! `percent` says how many of the different keys are written. They are appended to a file, or
+//! printed. Settings are read from the plan for each writing, so a reload needs nothing here.
 //! Counts begin anew with each writing, also when it fails; that is logged. What came since the
 //! last one is not written at the end. Beyond 2²⁰ keys of a receiver new ones are not counted
 //! (`table.rs`).

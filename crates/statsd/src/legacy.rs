@@ -5,8 +5,11 @@
 //! run: where an expression stands for a value, the error says in which line. Keys that nobody
 //! knows are passed over, as both do. `prometheus` and `snapshot` are keys of ours.
 //! The first error ends the reading; one of a value has no line. Host names of listeners are looked
-//! up here. Relative paths stay as they are.
-//! Bound: 32 levels of nesting, beyond which the file is refused.
+//! up here. Relative paths stay as they are. Bound: 32 levels of nesting, beyond which the file is
+//! refused.
+//! All keys of the file are shown by `config` on the management port. So a new key that counts at a
+//! start, or belongs to backends, also goes into `AT_START` or `OF_BACKENDS` (`reload.rs`). Names
+//! that are never idle repeat those of `receive/intake.rs` and `flushing.rs`.
 //! Never here: our own section (`config.rs`), numbers as JavaScript reads them (`number.rs`).
 
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};

@@ -3,11 +3,12 @@
 //! Nearly all lines are plain: `key:123|c`, with a key of letters, digits, `_`, `-` and `.`. They
 //! are read in one pass without a copy, because all flavours mean the same by them. Other lines go
 //! the long way, as do a 0 in Perl and an empty key natively.
-//! Invariants: a plain line gives the same sample either way. A line that gives neither a sample
-//! nor a notice counts as bad at least once, with the reason. Fields that nobody knows are passed
-//! over. Empty lines count nowhere, except in Perl, where they are bad.
+//! Invariants: a plain line gives the same sample either way. So a flavour that makes one special
+//! also says so in `take_plain`. A line that gives neither a sample nor a notice counts as bad at
+//! least once, with the reason. Fields that nobody knows are passed over. Empty lines count
+//! nowhere, except in Perl, where they are bad.
 //! Keys are cleaned as the flavour does; only natively are tags sorted, so that their order makes
-//! no second series.
+//! no second series. The table in docs/STATSD.md says what each flavour does.
 //! Never here: adding up (`table.rs`, through [`SampleSink`]), cutting streams into lines
 //! (`receive/streams.rs`).
 

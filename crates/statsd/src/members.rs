@@ -1,13 +1,15 @@
 //! Keeps the members of a set within one interval, exactly while they are few.
 //!
 //! They are kept whole while the budget has room, so that their number is exact. Beyond the budget,
-//! or beyond [`MEMBERS_MAX`], they become a HyperLogLog sketch (see [`metrics::Uniques`]) where the
-//! caller allows it. `table.rs` does so natively, for overflow keys, and for what a snapshot has.
-//! Its number has a standard error of 0.81 %, and it still merges.
+//! or beyond [`MEMBERS_MAX`] (docs/STATSD.md says so), they become a HyperLogLog sketch (see
+//! [`metrics::Uniques`]) where the caller allows it. `table.rs` does so natively, for overflow
+//! keys, and for what a snapshot has. A sketch's number has a standard error of 0.81 %, and it
+//! still merges.
 //! Without room, and where no sketch is allowed, a member is refused: `table.rs` gives it to the
 //! overflow key.
 //! Invariant: what `add` and `add_sketch` add to [`Members::heap_bytes`] is charged to the budget.
-//! `merge` charges nothing, for it joins what was taken or copied out of tables.
+//! `merge` charges nothing, for it joins what was taken or copied out of tables. `SetRecord`
+//! (`snapshot/format.rs`) stores members and sketch: a new part is a new version there.
 
 use std::collections::HashSet;
 

@@ -8,11 +8,13 @@
 //! - gauges.
 //!
 //! Munin derives rates and means from whole numbers, so counts and sums are rounded. Buckets are
-//! not drawn. A field is called after its family, with a hash of its labels, whatever else is on
-//! the page. It is the hash of their text, as the page orders and escapes them.
-//! Bounds of a page: 10 seconds and 256 MiB, beyond which there is an error. Reading it:
-//! `munin/page.rs`.
-//! Source: Munin's guide, "Protocol for multigraph plugins", "Plugin reference".
+//! not drawn. A field is called after its family, with a hash of its labels as the page writes
+//! them, whatever else is on the page. Munin keeps history by names of graphs and fields, so these
+//! must stay, and so must the hash.
+//! `suggested` repeats `SELF_PREFIX` (`backend/prometheus/series.rs`). `plugins/munin/tidegate_`
+//! calls this through `tidegate statsd munin`. Bounds of a page: 10 seconds and 256 MiB, beyond
+//! which there is an error. Reading it: `munin/page.rs`. Source: Munin's guide, "Protocol for
+//! multigraph plugins", "Plugin reference".
 
 mod page;
 

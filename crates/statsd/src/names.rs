@@ -3,11 +3,13 @@
 //! Callers hash a name for each look-up (foldhash, one seed, so `flush.rs` uses a hash in every
 //! table). A slot keeps its hash, so growing and visiting hash nothing again. `remove` hashes its
 //! name itself. A cell of a known name costs one look-up and no allocation. Slots also know for how
-//! many flushes they were idle, and how often they were touched.
+//! many flushes they were idle, and how often they were touched. Hashes are stored nowhere.
 //! Invariant: every slot that is taken is in the index exactly once. The caller adds only names
-//! that it did not find. Free slots are reused, so the order of slots is not that of arrival. After
-//! a flood of names most of the room is given back.
-//! Never here: bounds and charging (`table.rs`, `budget.rs`).
+//! that it did not find. Free slots are reused, so the order of slots is not that of arrival. Slots
+//! move only at the end of `visit`, where most of the room of a flood of names is given back.
+//! `flush.rs` and `snapshot.rs` go on from slot to slot without holding the lock.
+//! [`NAME_BYTES`] estimates what a slot takes: a larger slot changes it. Never here: bounds and
+//! charging (`table.rs`, `budget.rs`).
 
 use std::sync::Arc;
 

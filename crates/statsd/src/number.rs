@@ -2,9 +2,9 @@
 //!
 //! `None` is no number. Perl makes 0 of text that does not begin with one, JavaScript of blanks.
 //! Invariant: what is not finite is `None` here, whatever the language thinks: a sum that it enters
-//! is lost.
-//! Sources: ECMA-262, StringToNumber; perlnumber. Never here: writing numbers (`figures.rs`),
-//! ranges of rates (`line/rate.rs`).
+//! is lost. `samples.rs` relies on that.
+//! `legacy.rs` reads numbers in files with `javascript`. Sources: ECMA-262, StringToNumber;
+//! perlnumber. Never here: writing numbers (`figures.rs`), ranges of rates (`line/rate.rs`).
 
 /// A number as JavaScript's `Number(text)` reads it (ECMA-262, StringToNumber); empty text, which
 /// is 0 there, is none, as statsd's `isNumber` wants it.

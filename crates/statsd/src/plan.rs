@@ -1,11 +1,14 @@
 //! Defines what a server is to do, whichever kind of file says it, with defaults and bounds.
 //!
 //! Plain data; checked in `config.rs` for our own section and in `legacy.rs` for the two that are
-//! replaced. `reload.rs` says which parts may change while a server runs; a new field must be
-//! looked at there.
+//! replaced. A new field is set in both. At a reload it comes from the next file, unless `merged`
+//! (`reload.rs`) keeps it; then `fixed_keys` names it, too. One that bounds tables also goes into
+//! `bounds_differ`.
 //! Also here are the few rules that belong to a setting. [`Idle`] and [`Keep`] say when an idle
 //! name goes, [`Network`] which addresses it has, [`BackendPlan`] whether late flushes are of use.
-//! Never here: what users may write, and how a backend is built of its plan (`backend.rs`).
+//! Defaults are also in the doc comments of `config.rs` and in docs/STATSD.md, [`INTERVAL_MAX`] in
+//! the fuzz target `statsd_config`. Never here: what users may write, and how a backend is built of
+//! its plan (`backend.rs`).
 
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;

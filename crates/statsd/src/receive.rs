@@ -5,9 +5,10 @@
 //! order is kept. All streams share one thread and one table.
 //! The size of buffer that the kernel granted is read back. What the kernel dropped is counted by
 //! datagram; a train of them (`trains`) counts as one.
-//! Also here: removing the files of Unix sockets, also those of a process that was killed.
-//! Never here: waiting for a backend. A flush is waited for while it has the table's lock
-//! (`flush.rs`).
+//! Also here: removing the files of Unix sockets, also those of a process that was killed; `LAST`,
+//! the second that receivers have at the end.
+//! Never here: waiting for a backend. Receivers wait for a flush only while it has the lock of
+//! their table (`flush.rs`).
 
 mod batch;
 mod datagrams;

@@ -3,11 +3,13 @@
 //! `merged` keeps of the plan before: flavour, inputs, receivers, buffers, trains, management
 //! address, interval, spool, snapshot, and the prefix of the process. It also keeps all backends
 //! where repeaters or the page for Prometheus differ. Everything else comes from the next plan,
-//! with the next flush.
+//! with the next flush. So a new field of `Plan` changes, unless `merged` names it.
 //! `fixed_keys` names what was kept although it differs. `AT_START` and `OF_BACKENDS` are the same
-//! by key, for the settings that the management port shows. `bounds_differ` says whether tables
-//! must be charged anew: it must ask for all that `table::Bounds::of` reads.
-//! Refuses: to change anything; these are functions of two plans. `state.rs` applies the result.
+//! by key, for the settings that the management port shows: keys of `settings` (`config.rs`) and of
+//! the references' files. `bounds_differ` says whether tables must be charged anew: it must ask for
+//! all that `table::Bounds::of` reads.
+//! docs/STATSD.md lists what changes and what needs a restart. Refuses: to change anything; these
+//! are functions of two plans. `state.rs` applies the result.
 
 use serde_json::Value;
 

@@ -1,13 +1,14 @@
 //! Sends everything that comes on to other servers, as it came: datagrams, and pieces of streams.
 //!
 //! Receivers hand over what one lock brought them; a thread of its own sends to one server after
-//! the other.
-//! Bound: [`BATCHES_MAX`] batches wait, beyond which they are dropped and counted: receiving never
-//! waits for sending. Bytes are not bounded.
+//! the other. Bound: [`BATCHES_MAX`] batches wait, beyond which they are dropped and counted:
+//! receiving never waits for sending. Bytes are not bounded.
 //! What cannot be sent is counted and given up; over UDP it is tried twice at once. A piece of a
 //! stream that is longer than a datagram cannot be sent over UDP. A broken connection is opened
 //! again for the next datagram; a server that cannot be reached is tried once a second at most. Its
 //! name is looked up for each opening.
+//! Invariant: `end` returns only when every `Repeat` is dropped, so receivers end first
+//! (`server.rs`). Each `Repeat` is made at the start; so a reload keeps repeaters (`reload.rs`).
 
 use std::io::Write;
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs, UdpSocket};

@@ -8,7 +8,8 @@
 //! Invariant: a timer has either values or a summary; [`Samples::of`] takes what a snapshot has and
 //! does not check that. Values must be finite (`number.rs`).
 //! `snapshot/format.rs` stores values and [`Summary`]: a new member is a new version there.
-//! `sorted` orders the values for good, and whoever reads `ordered` relies on it.
+//! `self_metrics.rs` makes summaries of its own. `sorted` orders the values for good, and whoever
+//! reads `ordered` relies on it.
 //! Never here: the bounds, and charging bytes; `table.rs` asks [`Samples::grown`] for that.
 
 use metrics::Quantiles;

@@ -3,11 +3,14 @@
 //! `tidegate_phase_seconds{route="/a",phase="key"}` becomes the timer
 //! `tidegate.phase;phase=key;route=/a`, in milliseconds: the plan's prefix replaces `tidegate_`,
 //! `_total` or `_seconds` at the end goes, and labels become tags. Counters and timers add what
-//! they have gained, gauges are set.
-//! Timers are histograms already: counts and sums stay exact, each value is within 1/16.
+//! they have gained. Gauges are set, in the unit that they have.
+//! Timers are histograms already: counts and sums stay exact, each value is within 1/16 (`metrics`,
+//! `timer.rs`).
 //! Invariant: what a metric has gained is counted once, however often and by whomever it is taken.
 //! Metrics must differ by the name that they get here.
-//! Never here: the server's own counters (`receive/intake.rs`, `status.rs`).
+//! Names are series of users. `crates/tidegate/src/demo/screen.rs` looks for one by name; README.md
+//! and docs/STATSD.md show some. Never here: the server's own counters (`receive/intake.rs`,
+//! `status.rs`).
 
 use std::collections::HashMap;
 

@@ -1,10 +1,13 @@
 //! Starts and ends a running server: receivers, the threads that wait for a time, and backends.
 //!
 //! Start: inputs, management port and page are bound before any thread runs, so that a taken port
-//! is an error of the start.
+//! is an error of the start. Then the snapshot is taken over, backends start, and the snapshot is
+//! written once, before anything comes. Receivers, management port, flushes and page follow.
 //! End: receivers take what waits in their sockets, for a second (but see `receive/streams.rs`).
-//! Then the last flush is made of it, a last snapshot is written, and backends deliver. Only the
-//! management port stays until the process ends (`manage.rs`).
+//! Then the last flush is made of it, a last snapshot is written, backends deliver, and the page
+//! goes. Only the management port stays until the process ends (`manage.rs`).
+//! Invariant: receivers have ended before the last flush and before repeaters end. A new thread
+//! that waits for a time is started in `timed` and waits by `ends_within` (`shutdown.rs`).
 //! Never here: what threads share (`state.rs`), signals of the process.
 
 use std::sync::Arc;

@@ -3,9 +3,9 @@
 //!
 //! Receivers look at a flag. Whoever waits for a time does so in `ends_within`, which returns at
 //! once when all is to end.
-//! Invariant: neither step is taken back. Their order is kept by `server.rs`, which joins the
-//! receivers in between, so that the last flush has everything. It also wakes the thread of
-//! streams.
+//! Invariant: neither step is taken back. `server.rs` keeps their order: it joins the receivers in
+//! between, so that the last flush has everything. The flag wakes nobody, so `server.rs` also wakes
+//! the thread of streams.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};

@@ -4,13 +4,13 @@
 //! or not at all. Nothing is written while no packet, name or interval comes. After slow writing it
 //! rests three times as long, but half a minute at most. Each snapshot carries the number of its
 //! interval, which grows over restarts. Before backends get a flush, its number is written in place
-//! into `NAME.flushed`, which works on a full disk as well.
+//! into `NAME.flushed`, which works on a full disk as well. Other versions read that file, too.
 //! Invariant: the sums of an interval are taken over only if no backend got them, so no sample
 //! counts twice. If the number cannot be written, the snapshot is removed; if that fails too, they
 //! may count twice. Either is an alarm until a snapshot is written again. `flushing.rs` keeps the
 //! order that this needs. `kill -9` costs the samples since the last snapshot, or one flush.
 //! A file that is no good snapshot is set aside as `NAME.refused`, logged and shown as an alarm.
-//! The server starts without it. Its bytes: `snapshot/format.rs`.
+//! The server starts without it. docs/STATSD.md promises most of this. Bytes: `snapshot/format.rs`.
 
 mod format;
 

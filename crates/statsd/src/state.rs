@@ -2,9 +2,11 @@
 //!
 //! Here the flushing thread, the management port and the program around the server (`serve`, the
 //! command `statsd`) ask and change a running server. They get status, alarms, page, health and the
-//! last flush. A plan that was left is applied here, between two flushes. A setting that nobody
-//! reads from the plan again and again needs a step in `apply_reloaded`.
-//! Bound: a flush of more than 10,000 names is not kept to be shown.
+//! last flush. `status` is `statsd` of `/status`, and natively the lines of `stats`.
+//! A plan that was left is applied here, between two flushes. A setting that nobody reads from the
+//! plan again and again needs a step in `apply_reloaded`.
+//! Invariant: at the start the snapshot is taken over before backends start. Bound: a flush of more
+//! than 10,000 names is not kept to be shown (docs/STATSD.md says so).
 //! Never here: starting and ending threads (`server.rs`), what a command answers (`manage`), what a
 //! reload may change (`reload.rs`).
 

@@ -2,8 +2,10 @@
 //!
 //! `ServerState::figures` collects them. The JSON for operators and the server's own part of the
 //! page for Prometheus are written from these figures. A new figure belongs here first, then on
-//! both pages. The JSON's keys are also the lines of `stats` (`manage/commands.rs`). Graphite is
-//! sent parts of [`BackendStatus`].
+//! both pages.
+//! The JSON's keys are a promise: they are `statsd` of `/status`, and natively the lines of `stats`
+//! (`manage/commands.rs`), which `bench/src/peers/statsd.rs` reads. Graphite is sent parts of
+//! [`BackendStatus`], under the references' names.
 //! Invariant: plain data. Each part is read at its own moment, so sums of several need not agree to
 //! the sample.
 //! Never here: counting itself (`table.rs`, `receive`, `backend`), the page

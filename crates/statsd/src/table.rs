@@ -8,8 +8,11 @@
 //! refunded.
 //! Bounds: a name without room counts in its overflow key (`budget.rs`), values beyond theirs
 //! become a sketch. Notices beyond 1,024 are dropped and counted. New keys beyond 2²⁰ are not
-//! counted for `keyFlush`.
-//! Also here: totals since the start, taking over a snapshot, charging to other bounds.
+//! counted for `keyFlush`. A setting that [`Bounds::of`] reads also goes into `bounds_differ`
+//! (`reload.rs`).
+//! Also here: totals since the start, taking over a snapshot, charging to other bounds. A new kind
+//! of cell goes into `rebind`, `flush.rs`, `snapshot.rs`, `tally.rs` (`names`) and
+//! `manage/commands.rs`; a new total into `Totals::add` and `status.rs`.
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -2,10 +2,11 @@
 //!
 //! That is a table for each receiver, the gauges, the bounds of memory and the interval's number.
 //! What flushes, keeps a snapshot or answers commands looks at receivers through this.
+//! `receive/inputs.rs` says which table is whose.
 //! Invariant: all tables and the gauges are charged to the same bounds, except while `rebind` goes
-//! from one to the next.
-//! `show_self_names` has the names of the counters of `receive/intake.rs`.
-//! Never here: adding a sample (`table.rs`), taking them out (`flush.rs`).
+//! from one to the next. `names` counts every kind of name: `snapshot.rs` sees by it that one came.
+//! `show_self_names` has the names of the counters of `receive/intake.rs`. Never here: adding a
+//! sample (`table.rs`), taking them out (`flush.rs`).
 
 use std::sync::Arc;
 

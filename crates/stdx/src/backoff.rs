@@ -3,9 +3,10 @@
 //! Half of each delay is fixed and half is drawn ("equal jitter", Brooker, "Exponential Backoff And
 //! Jitter", AWS 2015). Clients that failed together spread out only if their callers give each
 //! another seed.
-//! Invariant: a delay is at least half of the doubled value and never exceeds `max`, even where
-//! `first` does. Equal seeds give equal delays.
-//! Refuses: to wait and to count tries; callers do.
+//! Invariant: a whole delay begins at `first` and doubles with each call, up to `max`; what is
+//! returned lies between its half and itself. It never exceeds `max`, even where `first` does.
+//! Equal seeds give equal delays.
+//! Bounds and seeds are the callers'. Refuses: to wait and to count tries; callers do.
 
 use std::time::Duration;
 

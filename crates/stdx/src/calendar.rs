@@ -5,8 +5,9 @@
 //! date algorithms, 2013).
 //! Invariant: for dates that exist, from year 0 on, both directions agree. The way back takes day 1
 //! to 31 of every month, so 31 February becomes a day in March. Second 60 becomes the next second.
-//! Refuses: text (`exchange` and `http1` parse it), time zones, and the present time, which is in
-//! `clock.rs`.
+//! Readers of logs and of HTTP's dates rely on both.
+//! Who calls `unix_seconds` must be listed in `xtask/tidy/wall-clock.txt`. Refuses: text
+//! (`exchange` and `http1` parse it), time zones, and the present time, which is in `clock.rs`.
 
 const DAY_SECONDS: i64 = 86_400;
 

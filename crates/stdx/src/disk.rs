@@ -5,7 +5,9 @@
 //! `FileIdentity` are plain data. An unknown creation time is 0, and two files may then have equal
 //! identities.
 //! Invariant, for both disks: `sync_dir` makes names durable and `DiskFile::sync` contents; no
-//! other method promises anything. Errors are passed on as `io::Error`.
+//! other method promises anything. Errors are passed on as `io::Error`. A new method needs both
+//! disks, and a fault and a crash in `faulty.rs`. It also needs `BusyDisk` in the tests of
+//! `crates/pipeline/src/source/files`.
 //! Refuses: buffering, retries of ours, and interpretation of contents. Callers write the rest of a
 //! short `append`.
 

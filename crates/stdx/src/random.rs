@@ -2,8 +2,10 @@
 //!
 //! `Random` is SplitMix64 (Steele, Lea, Flood, "Fast Splittable Pseudorandom Number Generators",
 //! 2014). `mixed` is its finaliser, usable as a hash of one number.
-//! Invariant: the same seed draws the same numbers on every machine and in every version. Stored
-//! figures and tests depend on the constants and on one step for each draw.
+//! Invariant: the same seed draws the same numbers on every machine and in every version, by one
+//! step for each draw. Verdicts draw from it (`verdicts`, `random.rs`): other numbers need the
+//! calibration counted anew (docs/lab/trust.md). Tests, fuzzing, soak runs and load schedules
+//! repeat by their seeds, too.
 //! Refuses: secrets, and seeds from the system. Distributions are in `verdicts`, in its
 //! `random.rs`.
 

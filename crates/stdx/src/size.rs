@@ -2,8 +2,10 @@
 //!
 //! Decimal units are powers of 1000, binary ones (`KiB`) powers of 1024. Case does not matter,
 //! fractions are allowed, and a part of a byte is cut off. Serde reads a text or a TOML integer.
+//! Filters of events read sizes by it, too (`exchange`, `filter/parser.rs`).
 //! Invariant: a size up to 9 EB that is printed reads back within a tenth of its unit. Sizes are
-//! printed in decimal units only.
+//! printed in decimal units only. `UNITS` is tried in order, so `B` comes last. A new unit also
+//! goes into the text of [`SizeError`].
 //! Refuses: as text, negative sizes and more than 9 EB. Whoever reads a key says whether 0 makes
 //! sense for it, by `or_zero` or `above_zero`; any other bound is the section's to check.
 

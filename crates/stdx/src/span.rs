@@ -2,7 +2,8 @@
 //! `14d`.
 //!
 //! The `humantime` crate reads them, so `1h 30m` and its other units work, too. They are printed as
-//! it prints them, `1h 30m`. Serde takes a text only.
+//! it prints them, `1h 30m`. Serde takes a text only. Filters of events and addresses of sinks read
+//! lengths by it, too (`exchange`, `filter/parser.rs`; `sinks`, `address.rs`).
 //! Invariant: a number without a unit is refused, except 0. Refuses: negative lengths. Whoever
 //! reads a key says whether 0 makes sense for it, by `or_zero` or `above_zero`.
 

@@ -3,7 +3,9 @@
 //! Shared are whole numbers (LEB128 varints), the checks of tag and version, and the check that
 //! nothing follows. Each sketch writes its own tag and version. Invariant: each number has one
 //! encoding; a longer one of the same number is an error. Reading past the end is an error, never a
-//! panic. Never here: what the numbers mean (`quantiles`, `uniques`).
+//! panic.
+//! Encodings are stored (`sketch.rs`), so another form of numbers is a new version of both
+//! sketches. Never here: what the numbers mean (`quantiles`, `uniques`).
 
 /// Bytes that are no sketch, or not the one that was wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]

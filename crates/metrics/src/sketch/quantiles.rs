@@ -1,23 +1,24 @@
 //! Keeps quantiles within 1 % of the value in bins: DDSketch (Masson, Rim, Lee, VLDB 2019).
 //!
-//! Values fall into bins whose bounds grow by at most γ = 1.01/0.99. A cubic between powers of two
-//! stands for the logarithm. It needs only additions and products of IEEE numbers, so every machine
-//! finds the same bin for a value. That costs 1 % more bins than `ln`. Positive and negative values
-//! have [`BINS_MAX`] bins each, which span 17 powers of ten. When there are more, the bins nearest
-//! to zero collapse into the lowest one kept (§2.2); the 1 % does not hold there. A value no
-//! farther from zero than 10⁻⁹ counts as zero. Counts stop at 2⁶⁴ − 1. NaN and infinities are
-//! ignored. The smallest and the largest value are exact.
+//! Bounds of bins grow by at most γ = 1.01/0.99. A cubic between powers of two stands for the
+//! logarithm. It needs only additions and products of IEEE numbers, so every machine finds the same
+//! bin. That costs 1 % more bins than `ln`. Each sign has [`BINS_MAX`] bins, which span 17 powers
+//! of ten. When there are more, the bins nearest to zero collapse into the lowest one kept (§2.2);
+//! the 1 % does not hold there. A value no farther from zero than 10⁻⁹ counts as zero. Counts stop
+//! at 2⁶⁴ − 1. NaN and infinities are ignored. The smallest and the largest value are exact.
 //!
-//! Encoding, version 1:
-//! - `D`, 1, the count of zeros;
-//! - the positive bins, then the negative bins. First their number;
+//! Encoding, version 1: `D`, 1, the count of zeros, the positive bins, the negative bins. Unless
+//! the sketch is empty, the smallest and the largest value follow (IEEE doubles, little endian).
+//! Bins are:
+//! - their number;
 //! - of the lowest bin: its index (zigzag), its count less one;
-//! - of each further bin: its distance from the bin before less one, its count less one;
-//! - unless the sketch is empty: the smallest and the largest value (IEEE doubles, little endian).
+//! - of each further bin: its distance from the bin before less one, its count less one.
 //!
-//! Invariant: bins ascend, none is empty, and the indexes of one sign differ by less than
-//! `BINS_MAX`. So the bins depend only on the values added, not on their order. Decoding checks
-//! this; it does not check that the smallest and the largest value lie in the bins.
+//! Invariant: bins ascend, none is empty, and indexes of one sign differ by less than `BINS_MAX`.
+//! So the bins depend only on the values added. Decoding checks this, but not the two extreme
+//! values.
+//! Every constant is a part of the version (`sketch.rs`). `recount` has rank and error again, in
+//! its own `sketch.rs`.
 
 use super::encoding::{Reader, SketchError, write_varint};
 

@@ -3,9 +3,8 @@
 //! 2¹⁴ registers: the standard error is 1.04/√2¹⁴ = 0.81 %. The estimator is algorithm 6 of Ertl,
 //! "New cardinality estimation algorithms for HyperLogLog sketches" (2017). It is unbiased over the
 //! whole range and needs no tables. Up to [`SPARSE_MAX`] entries the sketch is a list with the
-//! precision of 2²⁵ registers (Heule, Nunkesser, Hall: "HyperLogLog in practice", 2013, §5.3).
-//! Linear counting over the list is usually off by less than one in a thousand. Between clean-ups
-//! the list may hold twice as many entries.
+//! precision of 2²⁵ registers (Heule, Nunkesser, Hall: "HyperLogLog in practice", 2013, §5.3). Its
+//! count is usually off by less than one in a thousand. Between clean-ups it may be twice as long.
 //!
 //! A value is hashed by XXH3 (64 bits, seed 0). Encoding, version 1: `H`, 1, form, then
 //! - form 0, sparse: the number of entries, then their differences in ascending order. An entry is
@@ -16,6 +15,8 @@
 //! Invariant: an encoding is dense exactly when more than `SPARSE_MAX` different indexes were
 //! added, in whatever order; so equal sets have equal encodings. Decoding checks each entry and
 //! register, not whether a dense sketch could be sparse.
+//! Hash and constants are a part of the version (`sketch.rs`). `recount` hashes values itself, in
+//! its `count.rs`, and has the error again, in its `sketch.rs`.
 
 use twox_hash::XxHash3_64;
 

@@ -2,10 +2,12 @@
 //!
 //! statsd prints what Node's `util.inspect` makes of it; this is JSON with the same members, which
 //! scripts can read as well. Natively `notices` is one more member, where there are any.
+//! `is_pretty` counts with the Perl flavour only; the others are always indented.
 //! Timers whose values were too many have statistics but no values here. Sets that became a sketch
-//! have an empty list.
-//! Also here: `shown` and `notice`, which `eval.rs` uses. A flush that cannot be printed is lost;
-//! there is no spool.
+//! have an empty list. A statistic with a `.` in its name is put into an object (`histogram`).
+//! `shown` and `notice` are also in the answers of `eval.rs`. statsd's own unit tests read these
+//! (`crates/tidegate/tests/it/statsd_suite/shims`), so names of members must stay. A flush that
+//! cannot be printed is lost and counted; there is no spool.
 
 use std::io::{self, Write};
 use std::time::{Duration, UNIX_EPOCH};

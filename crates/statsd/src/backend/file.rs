@@ -7,8 +7,10 @@
 //! | `g` | a gauge | its value |
 //! | `s` | a set | its members, between `;`; none where they became a sketch |
 //!
-//! It leaves out names that begin with the server's own prefix, and events and checks.
-//! The file is opened for each flush. One that cannot be written is lost and counted (`worker.rs`).
+//! All flavours write the same. Left out are names that begin with the server's own prefix, and
+//! events and checks. The mean is found by its name, `mean` (`statistics.rs`).
+//! The file is opened for each flush, so it may be moved away. A flush that cannot be written is
+//! lost and counted (`worker.rs`).
 
 use std::fs::OpenOptions;
 use std::io::{self, Write as _};

@@ -2,12 +2,15 @@
 //!
 //! A connection for each flush (for each part from the spool), closed behind it, as both references
 //! do. Names and their order are those of `backends/graphite.js` in statsd 0.9 and of
-//! `Backend/Graphite.pm` in Perl. Pickle uses protocol 0, a message of some [`PART_BYTES`]: carbon
-//! takes no more than 1 MB.
+//! `Backend/Graphite.pm` in Perl. Carbon stores by these names, so another name is a new series.
+//! Pickle uses protocol 0, a message of some [`PART_BYTES`]: carbon takes no more than 1 MB.
 //! Carbon confirms nothing. A connection that is reset within 100 ms of its end is an error. The
 //! whole flush is then spooled, or lost without a spool (`worker.rs`).
-//! Also here: `series`, the same names for `eval.rs`. Not sent: events and checks, and sets in the
-//! Perl flavour, as in the port. Never here: statistics.
+//! The server's own figures come last and have the time of writing. All others have that of the
+//! flush, or of the slot that a last flush breaks off.
+//! Also here: `series`, the names of what came in, for `eval.rs`. It reads the lines of text back,
+//! so it must change with them. Not sent: events and checks, and sets in the Perl flavour, as in
+//! the port. Never here: statistics.
 
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, TcpStream, ToSocketAddrs};

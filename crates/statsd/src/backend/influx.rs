@@ -1,13 +1,15 @@
 //! Writes flushes in InfluxDB's line protocol: a measurement for each name, a field for each
 //! statistic.
 //!
-//! `metric_type` is a tag, as in Telegraf's statsd input. Counters have the fields `value` and
-//! `rate`, gauges `value`, sets `count`. Times are in nanoseconds, so a line that is written twice
-//! is one point.
+//! The tag `metric_type` is `counter`, `timing`, `gauge` or `set`, as in Telegraf's statsd input.
+//! Counters have the fields `value` and `rate`, gauges `value`, sets `count`, timers their
+//! statistics. InfluxDB stores these names, and users' queries have them. Times are in nanoseconds,
+//! so a line that is written twice is one point.
 //! Left out are numbers that are not finite and lines without a field, because InfluxDB would
-//! refuse the whole part. So are events, checks, and a client's own tag `metric_type`. Backslashes
-//! at the end of a name, a tag or a value are cut.
+//! refuse the whole part. Left out are also events, checks, and a client's own tag `metric_type`.
+//! Backslashes at the end of a name, a tag or a value are cut.
 //! Bound: 5,000 lines a part. The answers 400, 413 and 422 are final; all others may pass.
+//! docs/STATSD.md repeats both.
 //! Never here: posting (`web.rs`), the precision of the URL (`config.rs`). Source: InfluxDB's
 //! documentation, "Line protocol".
 

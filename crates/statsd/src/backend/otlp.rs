@@ -6,12 +6,13 @@
 //! | gauge | a gauge |
 //! | set | a gauge of its size |
 //! | timer | a summary with smallest, median, largest and the configured percentiles |
-//! | event, check | a log record |
+//! | event, check | a log record; a new field of [`Notice`] also goes into `record` |
 //!
 //! Bounds: a part is one request of 2,000 points, or of some 1 MiB of log records. Its first byte
 //! says to which path; parts on disk have it, so its two values must stay.
 //! A part is sent again, by the spool, when nobody answered, or after 429, 502, 503 or 504
-//! ("OTLP/HTTP Response"). It is not when the collector took it in part, or after another status.
+//! ("OTLP/HTTP Response"; docs/STATSD.md repeats them). It is lost when the collector took it in
+//! part, or after another status.
 //! Never here: HTTP itself (`web.rs`), quantiles (`distribution.rs`).
 
 use std::borrow::Cow;

@@ -5,11 +5,13 @@
 //! page. Receivers do not know that lock; a request takes theirs only to read totals. The server's
 //! own figures are those of the moment, under `tidegate_statsd_`, where `series` lets no family of
 //! statsd begin.
-//! Rendering a flush adds it, so a spool (`BackendPlan::may_come_later`) would count twice. Bins
-//! are those of the start: a reload does not change them.
-//! Names that the references delete when idle keep their sums for five minutes.
-//! Sources: Prometheus' documentation ("Exposition formats", "Data model"), OpenMetrics 1.0.
-//! Never here: HTTP (`scrape`, on `chassis`), our own registry (`metrics`).
+//! Rendering a flush adds it. So `BackendPlan::may_come_later` must be false here: a spool would
+//! count twice. Bins are those of the start: a reload does not change them.
+//! With the references' flavours, names that they delete when idle keep their sums for five minutes
+//! (docs/STATSD.md says so). The keys of `status` are `statsd.prometheus` of `/status`, and lines
+//! of `stats` on the management port.
+//! Sources: Prometheus' documentation ("Exposition formats", "Data model"), OpenMetrics 1.0. Never
+//! here: HTTP (`scrape`, on `chassis`), our own registry (`metrics`).
 
 mod names;
 mod scrape;

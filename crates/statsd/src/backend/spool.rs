@@ -3,10 +3,12 @@
 //! Each part is one file, named by a number that grows for as long as a part waits. It is written
 //! aside and renamed: after a crash of the process it is there whole or not at all. It never syncs,
 //! so a power cut may cost the parts that wait, as docs/STATSD.md says.
+//! Parts wait over restarts, and each is in its backend's form as it was then. So a new version
+//! must be able to send the parts of an old one, and to read the names of their files.
 //! Invariant: parts leave oldest first, and each is delivered at least once, refused for good, or
-//! displaced. The last two are counted.
-//! Bound: `bytes_max`; beyond it the oldest parts go. A part that is larger alone is an error.
-//! Never here: when to try again (`worker.rs`).
+//! displaced. The last two are counted. Bound: `bytes_max`; beyond it the oldest parts go. A part
+//! that is larger alone is an error. Nothing locks the directory: it belongs to one server.
+//! Never here: when to try again (`worker.rs`), the directory's name (`backend.rs`).
 
 use std::collections::VecDeque;
 use std::fs;

@@ -1,9 +1,11 @@
 //! Cuts a name into its key and its tags, for backends that keep tags apart.
 //!
 //! A tag without `=` has the value `true`. Tags with an empty name or an empty value are left out.
-//! Invariant: `merged` returns each tag once. The values of tags with one name stand in it between
-//! `,`, because DogStatsD sends several, and nobody here takes a name twice.
-//! Never here: how tags get into a name (`line/native.rs`), and what a backend allows in one.
+//! Invariant: `merged` returns each tag once, in the order in which tags first come. The values of
+//! tags with one name stand in it between `,`, because DogStatsD sends several, and no backend here
+//! takes a tag's name twice.
+//! Never here: how tags get into a name (`line/native.rs`, `line/statsd.rs`, `self_metrics.rs`),
+//! and what a backend allows in one. `graphite.rs` cuts names itself.
 
 use std::borrow::Cow;
 

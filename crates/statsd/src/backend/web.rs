@@ -1,10 +1,10 @@
 //! Posts parts over HTTP and HTTPS, with the configured header fields.
 //!
 //! Any status of 2xx is a success. Of other answers the first line is in the error. Its kind is
-//! `InvalidData` where the backend says that the same body will never be taken (`may_try_again`).
+//! `InvalidData` where the same body will never be taken, which `worker.rs` does not try again.
+//! `influx.rs` and `otlp.rs` say for which statuses that is so (`may_try_again`).
 //! Bounds: the time for a request as a whole. An answer of 64 KiB or more, or one that is no text,
-//! counts as empty.
-//! Refuses: to try again (`worker.rs`), and to know what it posts.
+//! counts as empty. Refuses: to try again (`worker.rs`), and to know what it posts.
 
 use std::io;
 use std::time::Duration;

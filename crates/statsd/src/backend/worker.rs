@@ -1,15 +1,15 @@
 //! Runs the thread of one backend: takes flushes from its queue, delivers, spools or gives them up.
 //!
-//! Bound: [`QUEUE_MAX`] flushes wait in memory behind the one that is under way. With a spool the
-//! parts that a backend did not take are written to disk and sent later, oldest first. New flushes
-//! then queue up behind them.
+//! Bound: [`QUEUE_MAX`] flushes wait in memory behind the one that is under way (docs/STATSD.md
+//! says so). With a spool the parts that a backend did not take are written to disk and sent later,
+//! oldest first. New flushes then queue up behind them.
 //! Invariant: each flush that finds a running thread is delivered, spooled or counted as lost; the
 //! last flush waits for room. A flush of which a part is refused for good counts as lost, too. So
 //! does each part that leaves the spool undelivered. Delivered means that the transport took it.
-//! A thread or a spool that cannot be had is only logged; without its thread a backend takes
-//! nothing and counts nothing.
-//! Never here: forms and transports (`delivery.rs` and the files of each backend), files on disk
-//! (`spool.rs`).
+//! A spool that cannot be opened is only logged, and the backend works without. A thread that
+//! cannot be had is logged; each flush but the last then counts as lost.
+//! Relies on what `delivery.rs` asks of backends: the same parts when a flush is rendered again.
+//! Never here: forms and transports (the files of each backend), files on disk (`spool.rs`).
 
 use std::io;
 use std::path::PathBuf;

@@ -2,12 +2,13 @@
 //! [`Notice`].
 //!
 //! `_e{5,4}:title|text|d:1|h:host|k:key|p:low|s:source|t:info|#tag` gives both lengths in bytes;
-//! `_sc|name|0|d:1|h:host|#tag|m:message` ends with its message. `\n` in any text field
-//! is a line feed. Fields that nobody knows are passed over; a line that does not fit gives none.
+//! `_sc|name|0|d:1|h:host|#tag|m:message` ends with its message. `\n` in any text field is a line
+//! feed. Fields that nobody knows are passed over; a line that does not fit gives none.
 //! Two clients deviate, and are read as they mean it. npm hot-shots gives lengths in UTF-16 units.
 //! PyPI datadog puts the fields of the sender (`c:`, `e:`, `card:`) behind a message.
 //! Invariant: snapshots store a [`Notice`] by the position of its fields. So a change of its types
-//! is a new version of the snapshot (`snapshot/format.rs`).
+//! is a new version of the snapshot (`snapshot/format.rs`). A new field is also shown by `notice`
+//! (`backend/console.rs`) and by `record` (`backend/otlp.rs`).
 //! Never here: samples (`native.rs`). Words such as a priority, and tags, are not checked.
 
 use std::borrow::Cow;

@@ -1,9 +1,11 @@
 //! Says which characters keys may have, cleans keys as statsd does, and holds the buffer for them.
 //!
-//! Invariant: bytes of `IN_KEY` are left alone by every flavour; the fast way of `line.rs` relies
-//! on it. Who makes one of them special must change that, too. A byte that is added stays in keys
-//! of all flavours: `clean` and `perl.rs` read it.
-//! Never here: Perl's cleaning (`perl.rs`), tags (`native.rs`, `statsd.rs`).
+//! Invariant: every flavour leaves the bytes of `IN_KEY` alone; the fast way of `line.rs` relies on
+//! it. A flavour that gives such a byte a meaning must take it out of `IN_KEY`. A byte that is
+//! added stays in the keys of all flavours, because `clean` and `perl.rs` read `IN_KEY`. The fuzz
+//! target `statsd_line` has the same characters again (`is_plain`).
+//! `clean` also cleans native keys and names of tags (`native.rs`). Never here: Perl's cleaning
+//! (`perl.rs`), tags (`native.rs`, `statsd.rs`).
 
 /// What every flavour leaves alone in a key.
 pub(super) const IN_KEY: [bool; 256] = {

@@ -6,10 +6,11 @@
 //! Fields follow a type in any order: `@rate`, `#tag,tag:value`, `T` and a time, `c:`, `e:` and
 //! `card:`. Only the first two mean anything here; of several `#` the first counts.
 //! Tags become a part of the key, sorted and each once: `key;tag=value`, as Graphite writes them
-//! (its documentation, "Carbon"). A tag without value is `true`.
-//! Bad are control characters in keys and tags, unknown types, rates of 0 or below or above 1, and
-//! negative times. A gauge with a sign is changed, not set. Also here: `write_tag_value`, for
-//! `self_metrics.rs`.
+//! (its documentation, "Carbon"). A tag without value is `true`. `backend/tags.rs` and
+//! `graphite.rs` cut keys at `;` again, and snapshots and stored series have them in this form.
+//! Bad are empty keys, missing or unknown types, and control characters in keys and tags. So are
+//! negative times, and rates that are not above 0 or are above 1. A gauge with a sign is changed,
+//! not set. `write_tag_value` is here for `self_metrics.rs`, too.
 
 use super::dogstatsd;
 use super::key::{KeyBuffer, clean};

@@ -3,11 +3,12 @@
 //! Kept:
 //! - `,` and `=` stay in keys, `/` becomes `_` and a space becomes `-`;
 //! - empty pieces at the end do not exist; any unknown type is a counter;
-//! - a counter of `0` counts 1;
+//! - a counter of `0` counts 1, so `line.rs` sends a plain one here;
 //! - gauges know no deltas, timers know no rates.
 //!
 //! Not kept: a rate of 0 makes the original die, and infinities and NaN would spoil a sum; here
-//! such pieces are bad.
+//! such pieces are bad. Keys are always cleaned. What users notice is in the table of
+//! docs/STATSD.md.
 
 use super::key::{IN_KEY, KeyBuffer};
 use super::rate::{rate_prefix, scaled};

@@ -1,8 +1,9 @@
 //! Defines where what lines say goes: samples, events and checks, and pieces that are bad.
 //!
-//! Each flavour reads into a [`SampleSink`]: a table, or what writes down what was read. Also here:
-//! [`BadReason`], whose names are labels and words of the status, and the ways in which a gauge
-//! changes.
+//! Each flavour reads into a [`SampleSink`]: a table, or what writes down what was read (`eval.rs`,
+//! `fuzzing.rs`). Also here: [`BadReason`] and the ways in which a gauge changes. The names of
+//! reasons are keys of `/status` and of `stats`, labels on the page for Prometheus, and words of
+//! `eval`.
 //! Invariant: `CountingSink` counts every bad piece that it hands on. Its `pieces`, which both
 //! references use, hands on each piece once, as a sample or as bad. Natively each value of a bad
 //! piece counts alone; a bad key, tag or rate field, or no type, ends its line and counts once. A

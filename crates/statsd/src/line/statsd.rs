@@ -7,7 +7,9 @@
 //! - a rate such as `@2e-1` passes and counts as 2.
 //!
 //! Not kept: some rates pass the original's check, and then crash it (`@ 1`) or make a sum infinite
-//! (`@0`). Here such pieces are bad, as are numbers that are not finite.
+//! (`@0`). Here such pieces are bad, as are numbers that are not finite. What users notice is in
+//! the table of docs/STATSD.md. statsd's own tests run against this file
+//! (`crates/tidegate/tests/it/statsd_suite.rs`).
 
 use super::key::{KeyBuffer, clean};
 use super::rate::{rate_prefix, scaled};

@@ -3,11 +3,14 @@
 //! Dumps are JSON in every flavour, with a space behind `:` and `,`. `top` is ours in every
 //! flavour, `delsets` and `last` only natively. `sets` is there natively and in Perl, `health` and
 //! `config` not in Perl. `help` leaves out `top` in both references, and `sets` in Perl. Except in
-//! Perl, deletions also take `folder.*`.
-//! Timers and sets that became sketches show sums or a number instead of values or members.
+//! Perl, deletions also take `folder.*`. Timers and sets that became sketches show sums or a number
+//! instead of values or members.
 //! Invariant: an unknown command answers `ERROR`, and none but `quit` ends the connection. A dump
 //! holds the lock of one table at a time. Each command first takes what the metrics of the process
 //! have gained.
+//! Scripts of operators read these answers; the benchmark reads `stats`
+//! (`bench/src/peers/statsd.rs`). A new command also goes into `help` and docs/STATSD.md. Native
+//! lines of `stats` come from `ServerState::status`.
 //! Also here: `deleted` and `matching`, which `eval.rs` uses. Never here: connections
 //! (`manage.rs`).
 

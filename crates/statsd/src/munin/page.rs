@@ -1,10 +1,12 @@
 //! Reads Prometheus' text format 0.0.4 as far as a plug-in needs it: families with their samples.
 //!
 //! A family begins with its `# TYPE`; samples belong to the last one if their names begin with its
-//! name. Lines that say nothing, or are malformed, are passed over; times behind values too.
-//! Plain data. Also here: statsd's own name of a family, from the help text that
-//! `backend/prometheus/series.rs` writes. Never here: fetching the page and what Munin makes of it
-//! (`munin.rs`).
+//! name. Lines that say nothing, or are malformed, are passed over; times behind values too. Plain
+//! data. Any page of that format is read, not only ours.
+//! Labels stay as they are written, too (`written`), because `munin.rs` makes names of fields from
+//! that text. Also here: statsd's own name of a family, from the help text that
+//! `backend/prometheus/series.rs` writes; both change together. Never here: fetching the page and
+//! what Munin makes of it (`munin.rs`).
 
 /// A page's families, in its order.
 #[derive(Debug, Default)]

@@ -5,8 +5,10 @@
 //! dropped so far (socket(7), udp(7), recvmmsg(2)).
 //! Also here: setting a socket option, and asking for the drops without a datagram (`SO_MEMINFO`).
 //! Invariants: during a call the headers point into buffers of the same batch; only bytes that the
-//! kernel has written are shown.
-//! Never here: which options a socket gets, and adding up drops, which wrap (`datagrams.rs`).
+//! kernel has written are shown. The file is listed in `xtask/tidy/unsafe.txt`.
+//! `SLOTS` is measured (docs/decisions/statsd.md), and `bench/src/receive.rs`, the ceiling of the
+//! rows, repeats it. Never here: which options a socket gets, and adding up drops, which wrap
+//! (`datagrams.rs`).
 #![expect(unsafe_code, reason = "system calls without a safe wrapper")]
 
 use std::io;

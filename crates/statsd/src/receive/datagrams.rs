@@ -2,10 +2,12 @@
 //!
 //! It asks for the buffer and reads back what was granted. It adds up what the kernel dropped.
 //! After a small batch over UDP it leaves the socket alone for 100 µs, because being woken for each
-//! datagram costs more.
+//! datagram costs more. The 100 µs are measured (docs/decisions/statsd.md), and
+//! `bench/src/receive.rs` repeats them.
 //! End: what still waits in the socket is taken, for a second at most. An error of the socket that
 //! does not pass is logged and ends the thread; the server goes on without that socket.
-//! Invariant: the drops of a socket only grow, though the kernel's number wraps.
+//! Invariant: the drops of a socket only grow, though the kernel's number wraps. `address` is a
+//! label on the page for Prometheus and a part of lines of `stats`.
 //! Never here: reading lines (`intake.rs`), the system calls themselves (`batch.rs`).
 
 use std::io;

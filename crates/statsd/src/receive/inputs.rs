@@ -7,7 +7,7 @@
 //! [`BoundInputs`] is split in two: [`Inputs`] for those who look, `Streams` for the thread that
 //! reads.
 //! Tables belong to sockets in this order, and the last one to streams: `server.rs` and `state.rs`
-//! rely on that.
+//! rely on that. The order is also the label `receiver` on the page for Prometheus.
 //! Never here: reading (`datagrams.rs`, `streams.rs`).
 
 use std::net::UdpSocket;

@@ -1,8 +1,9 @@
 //! Reads datagrams and pieces of streams into the table of one receiver, and counts them.
 //!
 //! Invariant: a batch is read, and its packets, lines and bad lines are counted, under one lock of
-//! the table. The plan is looked at before each batch. Repeaters are handed every piece as it came,
-//! after the lock.
+//! the table. `snapshot.rs` sees by the packets that something came. The plan is looked at before
+//! each batch; a setting of lines is also taken over in `read_by_now`. Repeaters are handed every
+//! piece as it came, after the lock.
 //! The server's own counters have the names of the references; Perl has no `metrics_received`.
 //! `tally.rs` (shown from the start) and `legacy.rs` (never idle) repeat these names. Never here:
 //! where bytes come from (`datagrams.rs`, `streams.rs`), what lines mean (`line.rs`).

@@ -1,14 +1,16 @@
 //! Reads lines over TCP and Unix sockets: listeners and all connections in one thread.
 //!
-//! Bounds, both counted:
+//! Bounds, both counted (docs/STATSD.md says so):
 //! - [`CONNECTIONS_MAX`] connections: beyond it, the one that was silent for longest is closed, and
 //!   what it has not finished is lost;
-//! - [`LINE_BYTES_MAX`] bytes of a line without an end: beyond it, its connection is closed.
+//! - [`LINE_BYTES_MAX`] bytes of a line without an end: beyond it, its connection is closed, and
+//!   what came of the line is read.
 //!
 //! All that a client sent before it closed counts, even without a line feed at its end. When the
 //! server ends, what was sent by then is taken, for a second at most.
 //! A connection is read until it is empty, so one that never pauses keeps the others, and that end,
-//! waiting.
+//! waiting. The thread sleeps until something comes: whoever ends it must use `waker`
+//! (`server.rs`).
 //! Never here: what lines mean (`intake.rs`, `line.rs`).
 
 use std::collections::HashMap;

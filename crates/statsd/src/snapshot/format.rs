@@ -6,8 +6,10 @@
 //! 4. the XXH3 hash (64 bits, seed 0, little endian) of all bytes before it.
 //!
 //! Invariant: no record is shown unless the checksum is right. What is wrong behind that is found
-//! on the way: whoever must not take over a part reads the file twice, as `snapshot.rs` does. A
-//! change of any type here, or of `Notice` (`line/dogstatsd.rs`), is a new version.
+//! on the way: whoever must not take over a part reads the file twice, as `snapshot.rs` does.
+//! A change of any type here, or of `Notice` (`line/dogstatsd.rs`), is a new version. Sketches have
+//! versions of their own (`metrics`). Only one version of each is read: after an update, a snapshot
+//! of another one is refused, and what it keeps is lost.
 //! Never here: what is kept and when (`snapshot.rs`).
 
 use std::borrow::Cow;

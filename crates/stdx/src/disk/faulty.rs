@@ -16,7 +16,9 @@
 //! - A crash or `kill` kills handles, locks and clones: they fail with EIO. Both end made faults,
 //!   and a kill loses nothing.
 //!
-//! Invariant: with the same seed, the same operations in the same order lose the same bytes.
+//! Invariant: with the same seed, the same operations in the same order lose the same bytes. Only
+//! tests use it: `journal`, `cache` and `pipeline` prove recovery by it, so a milder model proves
+//! less.
 //! Refuses: loss of whole directories, which are durable when made. A lock makes no file here,
 //! unlike in `real.rs`.
 

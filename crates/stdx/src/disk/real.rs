@@ -2,9 +2,11 @@
 //!
 //! Invariant: nothing is buffered or cached, and the first error is passed on. The standard library
 //! repeats most calls that a signal interrupts, and `write_at` writes until everything is written.
-//! `sync` is `fdatasync`: it makes contents and length durable, not times.
+//! `sync` is `fdatasync`: it makes contents and length durable, not times. `write_at` needs a file
+//! of `open_write`: Linux ignores the offset in one that is opened for appending.
 //! `list` and `list_dirs` leave out names that are not UTF-8. `list` takes a link if it leads to a
 //! file.
+//! What changes for callers here must change in `faulty.rs`, too, or tests prove something else.
 //! Refuses: retries of ours. The hint behind `start_writing` is in `system.rs`.
 
 use std::fs::{self, File, OpenOptions, TryLockError};

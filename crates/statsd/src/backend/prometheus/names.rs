@@ -1,11 +1,14 @@
 //! Turns statsd's names into Prometheus' alphabet (its documentation, "Data model").
 //!
-//! Whatever is not a letter or digit of ASCII becomes `_`, and a leading digit gets one before it.
-//! Label names may not begin with `__`, which is Prometheus' own; `le` and `quantile` mean
-//! something else there and become `tag_le` and `tag_quantile`. Values of labels are only escaped.
+//! Whatever is not a letter or digit of ASCII becomes `_`. An empty name, or one with a leading
+//! digit, gets a `_` before it. Label names may not begin with `__`, which is Prometheus' own. `le`
+//! and `quantile` mean something else there and become `tag_le` and `tag_quantile`. Values of
+//! labels are only escaped.
 //! Invariant: labels come sorted and each once, so one set of tags has one text. Only values of a
-//! tag that is there twice keep their order. Different names may become one; `series.rs` decides
-//! then.
+//! tag that is there twice keep their order. `series.rs` finds series by this text, and decides
+//! where different names become one.
+//! `munin.rs` names its fields by a hash of the same text, and Munin keeps history by these names.
+//! So another order or escape ends that history. `munin/page.rs` reads the escapes.
 
 use std::fmt::Write as _;
 

@@ -1,8 +1,10 @@
 //! Listens for Prometheus: HTTP on a thread of its own.
 //!
-//! `GET` and `HEAD` of `/metrics` are answered, in the format that `Accept` likes better. Other
-//! paths get 404, other methods 405.
+//! `GET` and `HEAD` of `/metrics` are answered, in the format that `Accept` likes better
+//! (`text.rs`). Other paths get 404, other methods 405. There is neither TLS nor a password.
 //! Bounds: 64 connections; requests that are under way at the end have a second.
+//! The path also stands in the address that `plugins/munin/tidegate_` and `tidegate statsd munin`
+//! ask by default.
 //! Never here: what is on the page, which the function that [`PageListener::start`] takes renders;
 //! HTTP itself (`chassis`); the page of `serve`'s admin listener.
 

@@ -1,9 +1,11 @@
 //! Writes how the server itself does, as families of the page, under `tidegate_statsd_`.
 //!
 //! First come those of [`ServerStatus`]: what came in, sockets, names, backends. Then those of the
-//! page itself: its size, and names that are not shown as they came.
-//! Invariant: it only writes; a new figure is counted elsewhere and belongs into `status.rs` first,
-//! so that the JSON has it, too.
+//! page itself: the last flush, its size, and names that are not shown as they came.
+//! Invariant: it only writes what is counted elsewhere. A new figure of the server goes into
+//! `status.rs` first, one of the page into `PrometheusPage::status`, so that the JSON has it, too.
+//! Users' queries have the names of families and labels; docs/STATSD.md has those of names that are
+//! not shown. The values of `reason` are the words of `BadReason` (`line/sink.rs`).
 
 use super::names::escaped;
 use super::series::PageSeries;

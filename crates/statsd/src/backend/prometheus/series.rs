@@ -6,11 +6,12 @@
 //! name: the first is shown, the second refused. Refused names are counted, and looked at again
 //! when one that is shown has gone.
 //! Counters and counts of timers grow from flush to flush; a counter's sum below 0 is counted and
-//! not added. Gauges, sets and quantiles are those of the last flush.
+//! not added. Gauges and sets are those of the last flush, quantiles those of the last one that had
+//! the timer.
 //! Invariant: no two series of a page have one name and the same labels. A name goes with its
 //! flushes (counters and timers `keep` flushes later); if it comes again, it begins at 0.
-//! Never here: bounds (`budget.rs` has those of names), the text (`text.rs`). `munin/page.rs` reads
-//! the help.
+//! `munin/page.rs` cuts statsd's name out of the help, and `munin.rs` repeats [`SELF_PREFIX`].
+//! Never here: bounds (`budget.rs` has those of names), the text (`text.rs`).
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -172,7 +173,7 @@ enum SeriesValue {
 struct TimerSeries {
     count: f64,
     sum: f64,
-    /// Of the last flush; empty when it had no values.
+    /// Of the last flush that had the timer; empty when it had no values there.
     quantiles: Vec<f64>,
     /// Upper bounds with the count of what is not above them.
     buckets: Vec<(f64, f64)>,

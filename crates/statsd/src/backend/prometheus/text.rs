@@ -1,9 +1,11 @@
 //! Writes Prometheus' text format 0.0.4 and OpenMetrics 1.0, and chooses between them by `Accept`.
 //!
-//! OpenMetrics is chosen only where it is liked no less than text. NaN is left out; infinities are
-//! `+Inf` and `-Inf`.
+//! OpenMetrics is chosen only where `Accept` names it and likes it no less than text. Without
+//! `Accept` the page is text, which `munin/page.rs` reads. `/statsd/metrics` of the admin listener
+//! is always text. NaN is left out; infinities are `+Inf` and `-Inf`.
 //! Invariant: values of the label that `sample` adds, and help, are escaped. Names and `labels` are
-//! written as they come, and in the caller's order (`names.rs`, `series.rs`).
+//! written as they come, and in the caller's order (`names.rs`, `series.rs`). `bound` writes a
+//! number alike in both formats and in every version: as a label it tells series apart.
 
 use std::io::Write as _;
 
