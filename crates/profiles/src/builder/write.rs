@@ -7,7 +7,6 @@
 //! CREATE TABLE user_profiles (profile_id char(100) PRIMARY KEY NOT NULL, data text);
 //! CREATE TABLE meta (key text PRIMARY KEY NOT NULL, value text);
 //! ```
-//!
 //! The table keeps its row numbers: without them the long rows would make the tree of keys deep.
 //! The caller hands keys over in their order, which fills both trees from left to right.
 //! Invariant: the checksum in `meta` is over the rows in the order of their numbers, as `checks.rs`
