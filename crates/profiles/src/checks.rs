@@ -38,7 +38,7 @@ const STEPS_PER_LOOK: i32 = 10_000;
 /// Below this many rows, losing most of them says nothing.
 const SHRINK_ROWS_MIN: u64 = 100;
 
-/// Refuses files of a later format.
+/// Refuses files of another format.
 pub(crate) fn check_format(meta: &Meta, path: &Path) -> Result<(), ProfilesError> {
     if meta.format == FORMAT {
         return Ok(());
