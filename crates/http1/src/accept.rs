@@ -1,15 +1,17 @@
 //! Reads `Accept-Encoding`: the weights of zstd, br, gzip and identity, and the class of a request.
 //!
-//! Invariant: every request belongs to one of four classes, however it spells the field. The
-//! classes are `zstd, br, gzip`, `br, gzip`, `gzip` and `identity`. A request gets the largest
-//! class whose codings it accepts and ranks no lower than the identity encoding. So a response that
-//! varies by this field has at most four variants, and each client of a class can decode its
-//! variant. `cache::key` puts the class into keys; `gateway` sends it upstream if the response may
-//! be stored. `best` gives the preferred ones of the codings offered. `*` stands for gzip alone. A
-//! malformed weight counts as a refusal of its coding. A new coding also goes into `Codings::ALL`,
-//! `class` and `QUICKEST` (`cache::encodings`, `gateway::reply::streaming`). `USUAL` must give what
-//! `read` would. Never here: 406; a client that accepts none gets identity, even after
-//! `identity;q=0`. Source: RFC 9110 §12.5.3.
+//! Invariant: a request gets the largest class whose codings it accepts and ranks no lower than
+//! identity. The four classes are `zstd, br, gzip`, `br, gzip`, `gzip` and `identity`. So a
+//! response has at most four variants by this field, and each client can decode its own. `*` stands
+//! for gzip alone. A malformed weight counts as a refusal of its coding. `USUAL` gives what `read`
+//! would. Never here: 406; a client that accepts none gets identity.
+//! These texts must not change. A class is part of stored keys, also on disk (`cache::key`), and
+//! goes to origins. `Coding::name` is part of `ETag`s that clients keep (`cache::etag`), a label of
+//! metrics and a word of `compress.encodings`.
+//! A new coding also goes into `Codings::ALL`, `read`, `class`, `names_no_coding` (`framing.rs`)
+//! and `soak/src/judge.rs`. It goes into both `QUICKEST`, of `cache::encodings` and
+//! `gateway::reply::streaming`. The order of `Coding` is that of `Coding::ALL` and of the weights.
+//! Source: RFC 9110 §12.5.3.
 
 use crate::request::Head;
 

@@ -4,8 +4,10 @@
 //! sizes of more than 15 hexadecimal digits, leading zeros included. It refuses a trailer line that
 //! is no field. Bounds: 4 KiB a line, and for the whole body 16 KiB of extensions and 16 KiB of
 //! trailers; more is malformed. Trailers and extensions are skipped. After `Malformed` the caller
-//! must not go on. Never here: a bound on the body (`chassis::http`, `gateway::upstream`), writing
-//! chunks.
+//! must not go on.
+//! The same rules hold for requests (`chassis::http`) and responses (`gateway::upstream`). For
+//! users they stand in docs/operating/security.md. `fuzz/src/targets/chunked.rs` decodes once more
+//! what is accepted. Never here: a bound on the body, which both callers have, and writing chunks.
 
 /// Bytes of one line of a chunk header or trailer; a longer line is malformed.
 const LINE_BYTES_MAX: usize = 4096;

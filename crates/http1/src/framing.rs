@@ -4,12 +4,13 @@
 //! carries no further request. This holds for replies to HEAD too. Refused are:
 //!
 //! - `Content-Length` values that differ, or are no decimal numbers of 64 bits;
-//! - any `Transfer-Encoding` under HTTP/1.0;
-//! - any `Transfer-Encoding` but `chunked` or a single word that names no coding;
-//! - more than one line of `Transfer-Encoding`.
+//! - any `Transfer-Encoding` under HTTP/1.0, or on more than one line;
+//! - any other `Transfer-Encoding` but `chunked` or a single word that names no coding;
+//! - such a word beside a `Content-Length`.
 //!
-//! Such a word is ignored: the body ends with the connection; beside a `Content-Length` it is
-//! refused. `chunked` beside a `Content-Length` counts, but the connection is not reused. Never
+//! Without a length such a word is ignored: the body ends with the connection. `chunked` beside a
+//! `Content-Length` counts, but the connection is not reused. `names_no_coding` must know every
+//! coding of `accept`. For users the rules stand in docs/operating/security.md; change both. Never
 //! here: 1xx (`response`), chunks (`chunked`), requests (`request`). Source: RFC 9112 §6.1, §6.3,
 //! §9.3.
 

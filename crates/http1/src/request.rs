@@ -5,10 +5,12 @@
 //! 18 digits. Or it has one `Transfer-Encoding: chunked`, under HTTP/1.1 only, and no length. A
 //! name such as `content_length`, which CGI reads as a framing field, is refused, and so is a line
 //! without CR. Bound: 96 fields; a head with more is refused. `Malformed` names each reason and its
-//! status; `TooLong` mostly comes from `chassis::http`. `Head` looks fields up, and tells
-//! keep-alive, offered upgrades and stripped fields. Never here: the bytes of a head
-//! (`chassis::http::limits`), reading from a socket (`chassis::http`), the chunks (`chunked`).
-//! Sources: RFC 9112 §2–6; RFC 9110 §7.6.1, §7.8, §10.1.1.
+//! status. `Head` looks fields up, and tells keep-alive, offered upgrades and stripped fields.
+//! Never here: the bound on the bytes of a head, and reading (`chassis::http`); the chunks
+//! (`chunked`).
+//! What is refused, and how, stands for users in docs/operating/security.md; CONTRIBUTING.md has
+//! the statuses. `fuzz/src/targets/head.rs` reads accepted heads a second time. Sources: RFC 9112
+//! §2–6; RFC 9110 §7.6.1, §7.8, §10.1.1.
 
 use std::mem::MaybeUninit;
 use std::net::SocketAddr;

@@ -4,8 +4,9 @@
 //! refuses any byte before the status line, and a status below 100. Bounds: `HEAD_BYTES_MAX` bytes
 //! and 100 fields; a head with more is refused. A line may end in LF alone, as §2.2 allows;
 //! `FieldLines` then holds it with CRLF. A final response gets its framing from `framing`, which
-//! may refuse it too. An interim response (1xx) has no body. Never here: reading
-//! (`gateway::upstream`), requests (`request`).
+//! may refuse it too. An interim response (1xx) has no body.
+//! What is refused stands for users in docs/operating/security.md. `gateway::upstream::connection`
+//! reads no more than `HEAD_BYTES_MAX` for a head. Never here: reading, requests (`request`).
 
 use std::mem::MaybeUninit;
 

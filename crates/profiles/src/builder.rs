@@ -83,7 +83,7 @@ pub struct BuildSummary {
     pub users: u64,
     /// Distinct items read within the window.
     pub items: u64,
-    /// Reads left out: outside the window, or with an id that is empty or too long.
+    /// Reads left out: before the window, with an empty id, or with an id or category too long.
     pub skipped: u64,
     /// Size of the file.
     pub bytes: u64,

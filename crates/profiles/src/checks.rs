@@ -7,7 +7,9 @@
 //! as a filter. It ends early when a stop is asked. `bad_data` parses the data of every profile,
 //! for `tidegate profiles check` (by `inspect.rs`).
 //! Invariant: nothing here writes or decides what happens to a refused file. `file.rs` and
-//! `rebuild.rs` call the checks.
+//! `rebuild.rs` call the checks; only `ProfileFile::open` checks the keying.
+//! `SHRINK_ROWS_MIN` stands as 100 in the doc comments of `config.rs` and `options.rs`, and in
+//! docs/operating/profiles.md.
 //! Never here: whether the file is whole (`header.rs`), the layout (`schema.rs`), look-ups of
 //! sample keys (`samples.rs`).
 
@@ -36,7 +38,7 @@ const STEPS_PER_LOOK: i32 = 10_000;
 /// Below this many rows, losing most of them says nothing.
 const SHRINK_ROWS_MIN: u64 = 100;
 
-/// Refuses files of a later format.
+/// Refuses files of another format.
 pub(crate) fn check_format(meta: &Meta, path: &Path) -> Result<(), ProfilesError> {
     if meta.format == FORMAT {
         return Ok(());

@@ -1,16 +1,14 @@
 //! Keeps a file's keys in memory, as hashes that say without SQLite whether a user has a profile.
 //!
 //! Hashes of 64 bits stand in an open table with linear probing (Knuth, TAOCP 3, 6.4), two thirds
-//! full: 12 bytes for each profile. A hash's slot and those that follow usually lie in one cache
-//! line or two. So a look-up among millions waits for memory once: sorted hashes behind an index
-//! take twice that. The table asks for huge pages, without which the look-up would first wait for a
-//! page table.
+//! full: 12 bytes for each profile. So a look-up among millions usually waits for memory once. The
+//! table asks for huge pages, without which the look-up would first wait for a page table.
 //! Invariant: a user with a profile is always found. One without is taken for one with a
 //! probability of n in 2^64, where n is the number of profiles. The hash is seeded at random for
-//! each file, so that such an id is hard to prepare; it is not cryptographic.
+//! each file, so that such an id is hard to prepare; it is not cryptographic. Nothing stores it.
 //! `into_filter` returns None for 2^32 keys and more, and when the system gives no memory.
-//! Refuses: a binary fuse filter, which takes 1.1 bytes. It leaves users with a profile to SQLite,
-//! at 4 µs instead of 0.2 for each of their cached answers.
+//! Refuses: a binary fuse filter and sorted hashes. docs/decisions/profiles.md has what the three
+//! ways cost; measure again after a change (row `no-profile` of docs/BENCHMARKS.md).
 
 use std::hash::BuildHasher;
 

@@ -5,8 +5,9 @@
 //! key is derived from the salt's text, which may have any length. Without the salt a file of keys
 //! tells nothing about its ids. But a salt that is short enough to be guessed can be tried against
 //! `mark`, which the file carries.
-//! Invariant: key and mark of the same salt never change, since journals and files in use hold
-//! them. `Debug` never prints the salt.
+//! Invariant: key and mark of the same salt never change. Journals, rows in sinks and profile files
+//! in use hold keys; profile files hold marks. The binary's `ports.rs` writes users into the
+//! journal by this. `Debug` never prints the salt.
 //! Never here: SQL, which is in `key_text.rs`; whether keyings fit, which is in `checks.rs`.
 
 use std::borrow::Cow;

@@ -5,9 +5,10 @@
 //! full: SQLite itself notices broken pages, not changed letters. The table also has the format,
 //! the keying and the time of the build.
 //! Invariant: None for files of other builders, also if they have a `meta` table of another form. A
-//! number that cannot be read is 0. Any format of ours is returned here; `checks.rs` refuses those
-//! it does not know, and compares.
-//! `builder/write.rs` writes the table. The checksum guards against accidents, not against forgery.
+//! number that cannot be read is 0. Any format that begins with `tidegate-profiles-` is returned
+//! here; `checks.rs` refuses all but `FORMAT`.
+//! `builder/write.rs` writes the table. Another checksum needs another `FORMAT`: files in use would
+//! fail their full check. The checksum guards against accidents, not against forgery.
 
 use std::hash::Hasher;
 

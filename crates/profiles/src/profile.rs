@@ -7,7 +7,9 @@
 //! Invariant: bad input is an error and never a panic. Text that is no JSON object is an error, and
 //! so is a `recent` that is no list of texts and whole numbers. So are more than 64 KiB, and more
 //! than four levels of objects. The caller then takes the profile for empty (`file.rs`).
-//! Every personalised answer parses. Names and ids lie end to end in two buffers, so it costs few
+//! Models name features by these paths, after `user.`. So another way to make paths needs models
+//! trained anew. `serving::ranking` reads both; docs/operating/profiles.md says what others may
+//! write. Names and ids lie end to end in two buffers: every personalised answer parses, with few
 //! allocations.
 //! Never here: how data is made (`builder/data.rs`).
 

@@ -5,6 +5,9 @@
 //! be read ends the build with an error. So does a first row without a column `user` or `item`.
 //! Without `time`, or where it is NULL, a read is of now. Without a column `category` it has the
 //! category of the items file; NULL there means none.
+//! `unix_ms` must read every form in which `sinks::rows` hands a time over. Users write their
+//! queries by these rules: they stand in docs/operating/profiles.md and, in short, at `query` in
+//! `config.rs`.
 //! Invariant: the file stays as it was if `run` fails or a row is wrong. Rows are counted one after
 //! the other as they come; memory is as `Builder` says.
 //! Refuses: to know an engine; the caller runs the query. Whether the build replaces the file is

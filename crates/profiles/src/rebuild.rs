@@ -6,10 +6,11 @@
 //! of the items file are read here, too, and `query.rs` uses all but the journal.
 //!
 //! Invariant: a build does not replace the file if it has fewer rows than `rows_min`. Nor if it
-//! lost more than `shrink_max` of the rows of a file with at least 100. It would outlive a restart,
-//! and the last good one would not.
+//! lost more than `shrink_max` of the rows of a file with at least 100 (`checks.rs`). A poor file
+//! would outlive a restart; the last good one, which is only open, would not.
 //! A file that was made by hand cannot be built again. So it is protected by `shrink_max` even with
-//! fewer rows. A file that cannot be opened protects nothing.
+//! fewer rows. A file that cannot be opened protects nothing. docs/operating/profiles.md has these
+//! rules as a table.
 
 use std::collections::HashMap;
 use std::fs::File;

@@ -2,10 +2,12 @@
 //! went.
 //!
 //! The interval counts from the end of a build. The first build comes at once if there is no file,
-//! else after an interval. After a query that gave no rows or not all, the next try comes after a
-//! minute at most.
+//! else after an interval. After a query that failed (`ProfilesError::Query`) the next try comes
+//! after a minute at most.
 //! Invariant: one build at a time. `stop` waits for the one under way. A build that panics ends the
 //! thread, and `LastBuild` then stays as it was.
+//! The fields of `BuildOutcome` go between processes as JSON: the binary's `profile_build.rs` finds
+//! `error` and `profiles` by name, and `/status` shows all.
 //! Refuses: to know where the reads come from; the build is a closure. `handle.rs` notices by
 //! itself that the file was replaced.
 

@@ -4,7 +4,8 @@
 //! profile. The other is key and flag: `user_profiles(user_id, has_profile)`. There NULL, 0,
 //! `false` and an empty text mean none (`is_set`). A table with the columns of both is read as the
 //! first.
-//! `builder/write.rs` writes the first by its default names.
+//! Both are promised to users (docs/operating/profiles.md). `builder/write.rs` writes the first by
+//! its default names.
 //! Invariant: names are quoted, so any name is an identifier. A file is refused if SQLite's plan
 //! for a look-up scans, or if no layout fits; the message says what is missing.
 //! Never here: statements that read many rows, which are in `checks.rs` and `samples.rs`.

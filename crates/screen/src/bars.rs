@@ -4,11 +4,12 @@
 //! Each side has a scale of its own, unless `is_shared` gives both the same one. In fewer than 48
 //! columns the bars of a row stand below each other.
 //! Invariant: the longest bar of a scale fills its side. Where there is room, a value above 0 has
-//! at least the smallest mark; one that is 0, negative or not finite has no bar. Beside each other
+//! at least the smallest mark; one that is 0, negative or not finite has no bar. Beside each other,
 //! labels are cut to 20 columns, and the bars get what the numbers leave, which may be nothing.
-//! Below each other both are cut to the width. In ASCII a number that gets longer, as by `±`, is
-//! cut.
-//! The right side has another texture, so that no colour is needed (`style.rs`).
+//! Below each other, labels and numbers are cut to the width. In ASCII a number that gets longer,
+//! as by `±`, is cut.
+//! The right side has another texture, so that no colour is needed (`style.rs`). docs/lab/report.md
+//! and docs/lab/example-cache-lock.md show such bars; draw them anew after a change.
 
 use crate::style::{Ink, Style};
 use crate::text::{cut, padded, width_of};

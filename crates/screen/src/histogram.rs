@@ -5,6 +5,9 @@
 //! Invariants: a finite value is in one bin, or counted as below or above. Values that are not
 //! finite are not counted at all. A drawn bin that is not empty shows at least the lowest mark.
 //! Bound: bins beyond the width are not drawn; [`Histogram::bins_max`] says how many always fit.
+//! [`Bins::ends`] must give the edges by which [`Bins::new`] has counted. Reports store only range
+//! and counts (`lab`, `LatencyHistogram`), and their readers ask `ends` again. docs/lab/report.md
+//! and docs/lab/example-cache-lock.md show such drawings.
 //! Never here: the axis itself (`plot.rs`), and which range or number of bins to choose.
 
 use crate::plot::{Axis, x_axis};

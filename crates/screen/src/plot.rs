@@ -6,7 +6,8 @@
 //! Invariant: the axes span all finite points, and y may begin at 0; points that are not finite
 //! break the line. Without a finite point nothing is drawn. A logarithmic y needs values above 0,
 //! else it is linear.
-//! Also here: `x_axis`, which histograms have too. Never here: round numbers and positions
+//! Also here: `x_axis`, which `histogram.rs` uses, too. docs/lab/report.md and
+//! docs/lab/example-cache-lock.md show such plots. Never here: round numbers and positions
 //! (`scale.rs`).
 
 use crate::scale::{Label, Scale};

@@ -1,7 +1,8 @@
 //! Says how to draw: width, colours, and which characters the terminal has.
 //!
-//! [`Style`] comes from the caller, who knows the terminal. [`Ink`] names what a text is; `paint`
-//! turns that into an ANSI colour, bold or faint.
+//! [`Style`] comes from the caller, who knows the terminal (`lab/output.rs` of the binary). [`Ink`]
+//! names what a text is; `paint` turns that into an ANSI colour, bold or faint. The laboratory's
+//! HTML also chooses colours by `Ink::Alarm` and `Ink::Fine` (`lab`, `report/html.rs`).
 //! Invariant: without colour `paint` adds no escape sequence. It does not clean its text; `text.rs`
 //! does.
 //! [`WIDTH_MIN`] stands once more as 20 in `Histogram::bins_max`. Refuses: to ask the environment

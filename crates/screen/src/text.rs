@@ -4,6 +4,9 @@
 //! or marks of direction but U+061C; `?` stands in their place. Letters that are written to the
 //! left stay. `cut` and `wrapped` keep to the width, and in ASCII to ASCII. `padded` only adds
 //! spaces: it neither cleans nor cuts.
+//! A sign that sentences of the laboratory use, such as `≤`, needs an arm in `shown`; else it
+//! becomes `?` in ASCII. The laboratory's SVG cleans names by `clean`, too (`lab`,
+//! `report/svg.rs`).
 //! Never here: colours (`style.rs`), whose escape sequences would count as width.
 
 use unicode_width::UnicodeWidthChar;

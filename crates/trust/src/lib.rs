@@ -1,10 +1,11 @@
 //! Makes the client's side of TLS, by whose certificates it believes: by rustls, with ring.
 //!
 //! [`Trust`] names the web's authorities, one file in PEM, or anybody; [`Trust::client`] returns
-//! rustls' configuration for TLS 1.2 and 1.3. Callers may change ALPN and resumption (`lab`,
-//! `probe/tls.rs`). `verifier.rs` judges single certificates.
+//! rustls' configuration for TLS 1.2 and 1.3. Which options choose which is decided by the callers:
+//! `sinks/src/tls.rs` and `lab/src/probe/tls.rs`. They may change ALPN and resumption.
+//! `verifier.rs` judges single certificates.
 //! Invariant: the server holds the key of the certificate that it shows, also where any certificate
-//! will do. For anybody that keeps listeners out, but not an impostor in the server's place.
+//! will do. For anybody, that keeps listeners out, but not an impostor in the server's place.
 //! Failure: a file that cannot be read, holds no certificate, or holds a bad one among good ones is
 //! an error as a whole.
 //!

@@ -3,8 +3,9 @@
 //! A certificate that stands in the file itself is believed, also if its issuer is unknown or it is
 //! an authority's. One whose extended key usage excludes servers is not. `openssl req -x509` makes
 //! authorities, and servers show them as their own.
-//! Invariant: the name and the dates are checked, also of such a certificate, unless anyone is
-//! believed. The signature of the handshake is always checked, so the server holds the key.
+//! Invariant: the name and the dates are checked, also of a certificate from the file, unless
+//! anyone is believed. `is_of_issuer` relies on rustls checking the dates before the issuer. The
+//! signature of the handshake is always checked, so the server holds the key.
 //!
 //! Never here: the web's authorities, which rustls' own verifier judges (`lib.rs`).
 

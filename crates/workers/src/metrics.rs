@@ -6,7 +6,8 @@
 //! counts ends.
 //! Invariant: every handle is made once, when the pool starts. Only the counter of ends is looked
 //! up at each end, because its label is known then.
-//! Never here: when to count.
+//! Users find names and labels in docs/operating/status.md; a new metric needs a row there. Labels
+//! of ends are the names of `status::Reason`. Never here: when to count.
 
 use ::metrics::{Counter, Gauge, Registry, Timer};
 

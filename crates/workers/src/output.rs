@@ -4,8 +4,10 @@
 //! Invariant: nothing that is printed stops the printer or this process. Control characters but
 //! tabs become U+FFFD, as does what is not UTF-8, so no line steers a terminal.
 //! Bounds: a line is cut after 8 KiB, and says by how much. Above 100 lines a second of one stream,
-//! after a burst of 500, lines are counted instead of logged. They are kept all the same. Frames of
-//! our own code and of frozen modules in a crash dump are left out of both.
+//! after a burst of 500, lines are counted instead of logged. They are kept all the same.
+//! Frames of our own code and of frozen modules in a crash dump are left out of both. They are
+//! known by the name `tidegate.pyz`, which `dir.rs` gives. `supervise/obituary.rs` looks in the
+//! kept lines for where a worker hung.
 //! Never here: who prints (`supervise/listen.rs` and `supervise/spawn.rs` know), and what lines
 //! mean.
 

@@ -3,9 +3,10 @@
 //! Plain data; checked in `config.rs`. Whoever makes a plan without it vouches for the bounds that
 //! the fields name. Directories are absolute; the interpreter may be a bare name, looked for in
 //! `PATH`.
-//! A new setting needs a field here, mostly a key in `config.rs`, and often a line in
-//! `supervise/spawn.rs`, which tells Python. Python reads the names of [`Kind`], [`HttpServer`] and
-//! [`Lifespan`].
+//! A new setting needs a field here and mostly a key in `config.rs` and a row in docs/WORKERS.md.
+//! What Python must know also goes into `supervise/spawn.rs` and `Pool` of
+//! `python/tidegate/workers/pool.py`. Python compares with the names of [`Kind`], [`HttpServer`]
+//! and [`Lifespan`]; `config.rs` lists them again for users.
 //! Refuses: to read the environment.
 
 use std::path::{Path, PathBuf};

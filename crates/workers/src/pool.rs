@@ -7,7 +7,8 @@
 //! dropped. A request that gives up leaves the queue, and a worker that was offered to it goes to
 //! the next. To lend a free worker takes one short lock and no wait.
 //! Bounds: a request that finds `queue_max` others waiting is refused; one that waits until its
-//! deadline is refused, too. Both are counted.
+//! deadline is refused, too. Both are counted. The binary's `workers.rs` turns each [`LendError`]
+//! into a refusal of the gateway; CONTRIBUTING.md has the statuses.
 //! Never here: which worker is next (`pool/lending.rs`), what a loan's end means for a worker
 //! (`slot.rs`), starting and ending processes (`supervise`).
 

@@ -4,7 +4,8 @@
 //! more. So an abandoned request counts until the worker says `free`, and one on a broken
 //! connection until the worker answers a ping. With `concurrency` above 1 an abandoned request
 //! counts until its deadline at most.
-//! Each change returns what the supervisor must hear, as a [`PoolCommand`].
+//! Each change returns what the supervisor must hear, as a [`PoolCommand`]. `describe` writes the
+//! words `busy` and `free` of the status, with which others compare (`status.rs`).
 //! Invariant: `abandoned` and `suspect` are parts of `loans`. The fields are open: `pool.rs` closes
 //! a worker and gives back a loan that nobody took, and `supervise/execute.rs` notes answers and
 //! the canary.

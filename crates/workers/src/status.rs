@@ -3,9 +3,12 @@
 //! It is made in `supervise/report.rs` after each event. `WorkerPool::status` adds what changes
 //! with each loan: readiness, queue, requests, and whether a worker is free or busy. Also here:
 //! [`Incident`], what went wrong, in one line by [`in_one_line`]; and [`Reason`], why a worker
-//! ended, whose names are labels of metrics.
-//! Fields are keys of `/workers` and `/status`: `tidegate workers list` and `soak` find them by
-//! name, and a renamed one shows as missing.
+//! ended.
+//! Fields are keys of `/workers` and `/status`. The binary's `workers.rs` (`tidegate workers list`)
+//! and `soak/src/workers` find them by name, and a renamed one shows as missing. They also compare
+//! with the words of `state` and the names of [`Reason`], which are labels of metrics, too. In
+//! `holders` they take the first for the preload process.
+//! Python names most stages of an [`Incident`] (`Failure` of `python/tidegate/workers/failure.py`).
 //! Invariant: plain data, but for `LastStatus`, which holds the last document behind a short lock.
 //! Refuses: to decide anything.
 

@@ -6,7 +6,10 @@
 //! latest 100 of them.
 //! Invariant: the history must be compact, newest first (`builder/history.rs`). The same history
 //! gives the same text.
-//! `profile.rs` parses it: a number under a new name needs no change there.
+//! `profile.rs` parses it: a number under a new name needs no change there. The text must not
+//! exceed `DATA_BYTES_MAX` of `profile.rs`; nothing here checks that.
+//! The names must stay: models are trained on `user.affinity.CATEGORY` and `user.reads`, and
+//! rankings leave out `recent`. docs/operating/profiles.md shows them.
 
 use std::fmt::Write as _;
 use std::time::Duration;

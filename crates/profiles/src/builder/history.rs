@@ -4,7 +4,7 @@
 //! latest `USER_ITEMS_MAX` items are kept, and older ones are forgotten without a count.
 //! Invariant: a history never holds more than twice `USER_ITEMS_MAX` reads. Right after a
 //! compaction it is without duplicates, newest first; in between `reads` is neither, and `distinct`
-//! is out of date.
+//! is out of date. The figures of memory in `builder.rs` follow from these bounds.
 
 /// Distinct items kept per user: the latest. `reads` of a profile never exceeds it.
 pub(super) const USER_ITEMS_MAX: usize = 1_000;

@@ -7,13 +7,12 @@
 //! CREATE TABLE user_profiles (profile_id char(100) PRIMARY KEY NOT NULL, data text);
 //! CREATE TABLE meta (key text PRIMARY KEY NOT NULL, value text);
 //! ```
-//!
-//! The table keeps its row numbers. Without them its rows, of hundreds of bytes each, would stand
-//! in the tree of the keys and make it deep. With them, asking whether a key exists reads the index
-//! alone. The caller hands keys over in their order, which fills both trees from left to right.
+//! The table keeps its row numbers: without them the long rows would make the tree of keys deep.
+//! The caller hands keys over in their order, which fills both trees from left to right.
 //! Invariant: the checksum in `meta` is over the rows in the order of their numbers, as `checks.rs`
-//! computes it again. `meta.rs` reads the keys of `meta` by name. Nothing is durable here:
-//! `builder/unfinished.rs` syncs the file.
+//! computes it again. `meta.rs` reads the keys of `meta` by name. What older programs would misread
+//! needs another `FORMAT` there. `schema.rs` finds the table by its names, which
+//! docs/operating/profiles.md promises. `builder/unfinished.rs` makes the file durable.
 
 use std::path::Path;
 use std::time::Duration;

@@ -1,8 +1,9 @@
 //! Finds the deadlines of a pool's processes that are over, and says what follows.
 //!
 //! [`overdue`] looks at every stage with a deadline (`fleet.rs`), at the age of workers, and at the
-//! end of the pool. It also looks at abandoned requests and at workers that hung up. Of a worker's
-//! stage and age only the first match counts each time. It also says when a start has proved sound.
+//! end of the pool. It also looks at abandoned requests and at workers that hung up, and says when
+//! a start has proved sound. Of a worker's stage and age only the first match counts each time.
+//! `overdue_stage` passes over stages without an arm, so a new stage with a deadline needs one.
 //! [`pings`] asks the processes that ought to answer, and ends the silent ones. Its caller excuses
 //! busy workers first (`State::excuse_from_pings`).
 //! Invariant: as in [`super::decide`] nothing is changed. A worker that does not leave gets

@@ -1,13 +1,15 @@
 //! Decides what is to be done about a pool, from the whole state, after each event.
 //!
-//! [`rules`] gives the rules in order; each sees what the actions of those before it have changed.
+//! `WHILE_RUNNING` and `WHILE_ENDING` list the rules in order. Each rule is asked once a turn, and
+//! sees what the actions of those before it have changed. So another order is another decision
+//! (docs/decisions/workers.md).
 //! A request or a loss begins a new generation. It is tried with one worker, and promoted when that
-//! serves. Workers of one that was given up are killed.
-//! The generation in service gets the planned workers, and one more while a worn one waits for its
-//! successor. With memory short, an old or worn one leaves first. Surplus workers leave, those of
-//! old generations first. A process that holds nothing any more ends.
-//! Requests may wait unless starts fail and nobody serves. While the pool ends, nothing is tried or
-//! started, no request may wait, and workers finish what they have.
+//! serves. Workers of one that was given up are killed. The generation in service gets the planned
+//! workers, and one more while a worn one waits for its successor. With memory short, an old or
+//! worn one leaves first. Surplus workers leave, those of old generations first. A process that
+//! holds nothing any more ends. Requests may wait unless starts fail and nobody serves.
+//! While the pool ends, nothing is tried or started, no request may wait, and workers finish what
+//! they have.
 //! Invariant: rules are pure. They change nothing, start nothing, log nothing and read no clock.
 //! Never here: deadlines and pings (`deadlines.rs`), doing it (`execute.rs`).
 

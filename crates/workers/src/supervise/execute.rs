@@ -5,7 +5,8 @@
 //! process that cannot be started counts as a failed start, and ends the list of actions. An action
 //! on a worker that has ended does nothing.
 //! Also here: asking the canary, reading a worker's memory, and the draw that spreads
-//! `requests_max` by a tenth.
+//! `requests_max` by a tenth. At SIGUSR2 (`WHERE_ARE_YOU`) `python/tidegate/workers/worker.py`
+//! prints where its threads are. docs/WORKERS.md shows the lines logged as `in service`.
 //! Refuses: to decide what is to be done. How is decided here: an interrupted worker with other
 //! requests drains before it is killed.
 

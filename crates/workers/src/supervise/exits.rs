@@ -2,7 +2,8 @@
 //!
 //! A worker's end counts as a success, a failure in service or a failed start, unless it was
 //! planned. A candidate fails with its parent, and with the preload process that it still waits
-//! for. Any other of these that ends unplanned within 10 seconds counts as a failed start.
+//! for. Any other parent or preload process that ends unplanned within 10 seconds counts as a
+//! failed start.
 //! Invariant: what follows is noted at once, without the exit status. That comes later
 //! (`reaper.rs`, `obituary.rs`) and changes what people are told. It only delays the dismissal of
 //! the process that is to report it (`State::owing`).

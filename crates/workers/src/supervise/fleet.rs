@@ -4,10 +4,12 @@
 //! a parent that holds the app. It has none where workers import the app themselves. Workers answer
 //! requests.
 //! Invariant: in [`LoadStage`] and [`WorkerStage`] each stage that must end carries its deadline,
-//! except `Waiting` and `Killed`. `deadlines.rs` enforces it. A [`Contact`] is set by
-//! `State::join`. A parent's outlives its process until the generation is forgotten.
-//! Also here: [`ProcessName`], whose text stands in log lines, [`StartTime`] and [`LoadedFiles`].
-//! Refuses: signals and sockets (`processes.rs`).
+//! except `Waiting` and `Killed`. `deadlines.rs` enforces it and `report.rs` words it; both have an
+//! arm for all other stages, so a new one needs a look there.
+//! A [`Contact`] is set by `State::join`. A parent's outlives its process until the generation is
+//! forgotten.
+//! Also here: [`ProcessName`], whose text stands in log lines and incidents, [`StartTime`] and
+//! [`LoadedFiles`]. Refuses: signals and sockets (`processes.rs`).
 
 use std::fmt;
 use std::path::PathBuf;

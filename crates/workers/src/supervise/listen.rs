@@ -3,7 +3,8 @@
 //! Invariant: the process number and the user come from the kernel (`SO_PEERCRED`, unix(7)). Role
 //! and worker number are what the process says; `State::join` checks those of control connections.
 //! Bounds: a control connection must say hello within 10 seconds, else it is closed. An output
-//! connection names its worker in 256 bytes, else it is logged as of `a process`.
+//! connection names its worker in 256 bytes, else it is logged as of `a process`. That line is JSON
+//! with `id`; `redirect_output` of `python/tidegate/workers/worker.py` writes it.
 //! Also here: `Tails`, the last lines by process number. Refuses: processes of other users, and to
 //! know what a message means.
 

@@ -4,8 +4,10 @@
 //! nothing here needs a process. A `ready` or a canary's answer that comes at the wrong stage
 //! changes nothing. A `failed` is noted at any stage, for the end that follows; of a ready parent
 //! it counts at once as a failed start.
+//! `on_message` ignores a message from a process for which it has no arm; so a new message
+//! (`wire.rs`) needs one.
 //! Also here: the files whose change may mend what failed, the warning of a small `/dev/shm`, and a
-//! child that ended before its hello.
+//! child that ended before its hello. docs/WORKERS.md shows the line `the app is imported`.
 //! Never here: `hello` (`State::join`), `exited` (`supervisor.rs`), the connections (`listen.rs`).
 
 use std::collections::HashSet;

@@ -4,7 +4,8 @@
 //! signal or exit status does. SIGKILL counts as out of memory if the kernel has killed for that
 //! since the last announced end. It need not have been the same process.
 //! Also here: the incident of an end, with the last lines, and where a worker hung when it was
-//! asked.
+//! asked. That is found by the words of Python's `faulthandler`, within the lines that `output.rs`
+//! keeps.
 //! Refuses: to wait for an exit status (`reaper.rs`), and to log (`report.rs`).
 
 use std::os::unix::process::ExitStatusExt;

@@ -1,8 +1,8 @@
 //! Asks for a new import of the app, on command or because loaded files have changed.
 //!
-//! Invariant: a changed file that was preloaded asks for a new preload process as well. A request
-//! by files keeps that wish of a request that waits. A command looks at the files at once, even
-//! where `reload` is off.
+//! Invariant: a changed file that was preloaded asks for a new preload process as well. If a
+//! request that waits already asks for one, a request by files keeps asking. A command looks at the
+//! files at once, even where `reload` is off. docs/WORKERS.md says what a change does.
 //! Never here: looking at files (`watch.rs`), beginning an import (`decide.rs`, `execute.rs`).
 
 use std::path::PathBuf;

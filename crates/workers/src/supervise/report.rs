@@ -3,6 +3,9 @@
 //!
 //! Invariant: the status is made from the state alone, so it never says what decisions do not know.
 //! What changes with each loan is left at 0, none or `free`; `WorkerPool::status` adds it.
+//! Others compare with the words of `state`, and rely on the order of `holders`, preload processes
+//! first (`status.rs`). Tests of the binary and `soak/src/workers` look for words of the alarms. A
+//! stage that `describe` does not name counts as `leaving`.
 //! Refuses: to change anything.
 
 use std::time::Instant;

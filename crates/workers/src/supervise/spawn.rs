@@ -3,12 +3,13 @@
 //!
 //! It sets their environment, directory, process group and output, and follows what they print. The
 //! settings go as JSON in `TIDEGATE_POOL`, whose keys `python/tidegate/workers/pool.py` reads by
-//! name; a missing one is an error there.
+//! name; a missing one is an error there. That file reads `TIDEGATE_CONTROL`, `TIDEGATE_WORKER_ID`
+//! and `TIDEGATE_GENERATION`, too.
 //! Numeric libraries get one thread each, whatever this process's environment says; only the plan's
 //! `environment` wins. As many threads as cores in as many workers is the usual way to be slow.
 //! Threads in a process that forks are the usual way to hang.
-//! Invariant: a child does not inherit the admin token, nor the interrupt of our terminal.
-//! Refuses: to wait for what it starts (`reaper.rs`).
+//! Invariant: a child does not inherit the admin token, nor the interrupt of our terminal. Refuses:
+//! to wait for what it starts (`reaper.rs`).
 
 use std::io;
 use std::os::unix::process::CommandExt;

@@ -3,10 +3,11 @@
 //! Plain data, without handles: processes (`fleet`, `generations`, `worker_table`), the pace of
 //! starts, the wish to reload, memory, and the history for people. It also says whose process a
 //! hello or a number is, and which starts have failed.
-//! Invariant: rules read this and nothing else. The caller notes an event here before it asks them
-//! (`supervisor.rs`), and gives the time. It also sets `owing` and `available_bytes` anew before
-//! each round; the latter only while something is replaced.
-//! Refuses: signals, sockets, files, and the pool's lock.
+//! Invariant: rules read this and nothing else, and get the time from `supervisor.rs`. An event is
+//! noted here before the rules are asked. `supervisor.rs` sets `owing` and `available_bytes` anew
+//! before each round; the latter only while something is replaced.
+//! A new field of `History` shows only once `report.rs` puts it into the status. Refuses: signals,
+//! sockets, files, and the pool's lock.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

@@ -2,7 +2,9 @@
 //!
 //! What a configuration may set is in the [`Plan`](crate::plan::Plan) instead. Bounds that only one
 //! file needs are there: `listen.rs`, `watch.rs`, `pace.rs`.
-//! Plain data; most files beside it make deadlines of it, or compare with it.
+//! Plain data; most files beside it make deadlines of it, or compare with it. Headers repeat
+//! numbers: those of `exits.rs`, `processes.rs`, `reaper.rs`, `supervisor.rs`, `supervise.rs` and
+//! `lib.rs`.
 //! `UNANSWERED_MAX` is printed as seconds (`deadlines.rs`), so `PING_INTERVAL` must stay 1 second.
 
 use std::time::Duration;
