@@ -8,10 +8,11 @@
 //! These texts must not change. A class is part of stored keys, also on disk (`cache::key`), and
 //! goes to origins. `Coding::name` is part of `ETag`s that clients keep (`cache::etag`), a label of
 //! metrics and a word of `compress.encodings`.
-//! A new coding also goes into `Codings::ALL`, `read`, `class`, `names_no_coding` (`framing.rs`)
-//! and `soak/src/judge.rs`. It goes into both `QUICKEST`, of `cache::encodings` and
-//! `gateway::reply::streaming`. The order of `Coding` is that of `Coding::ALL` and of the weights.
-//! Source: RFC 9110 §12.5.3.
+//! A new coding also goes into `Coding::ALL` and `Codings::ALL`, the weights and `USUAL`, `read`,
+//! `class`, `names_no_coding` (`framing.rs`) and `soak/src/judge.rs`. It goes into both `QUICKEST`,
+//! of `cache::encodings` and `gateway::reply::streaming`, and the doc of `encodings` in
+//! `gateway::config`. `Coding::ALL` and the weights are in the order of `Coding`. The classes are a
+//! decision (docs/decisions/gateway.md). Source: RFC 9110 §12.5.3.
 
 use crate::request::Head;
 

@@ -7,7 +7,8 @@
 //! must not go on.
 //! The same rules hold for requests (`chassis::http`) and responses (`gateway::upstream`). For
 //! users they stand in docs/operating/security.md. `fuzz/src/targets/chunked.rs` decodes once more
-//! what is accepted. Never here: a bound on the body, which both callers have, and writing chunks.
+//! what is accepted. Never here: a bound on the body (its readers), writing chunks
+//! (`chassis::http`).
 
 /// Bytes of one line of a chunk header or trailer; a longer line is malformed.
 const LINE_BYTES_MAX: usize = 4096;

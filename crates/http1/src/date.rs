@@ -1,10 +1,11 @@
 //! Reads HTTP dates in their three forms (RFC 9110 §5.6.7); `None` if invalid or before 1970.
 //!
-//! It is lenient as peers are: letters may be in any case, and weekdays are not checked. Everything
-//! else must follow the grammar, because an invalid `Expires` means expired (`gateway::freshness`).
-//! Other callers ignore an invalid date. A year of two digits is the latest one at most 50 years
-//! ahead, by the clock of this machine. A leap second counts as the second after it. Never here:
-//! writing dates (`chassis::http`), the calendar (`stdx::calendar`).
+//! It is lenient as peers are: letters may be in any case, blanks may surround the date, and its
+//! weekday may be wrong. Everything else must follow the grammar, because an invalid `Expires`
+//! means expired (`gateway::freshness`). Other callers ignore an invalid date. A year of two digits
+//! is the latest one at most 50 years ahead, by the clock of this machine. A leap second counts as
+//! the second after it. Never here: writing dates (`chassis::http`), the calendar
+//! (`stdx::calendar`).
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 

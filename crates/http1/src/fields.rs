@@ -1,12 +1,13 @@
 //! Holds the field lines of a message as one text, in order of arrival (RFC 9110 §5).
 //!
 //! Invariants: each line is stored as it will be sent: the name in lower case, `: `, the value,
-//! CRLF. So a line that is only forwarded is copied whole, and `cache` stores these bytes, also on
-//! disk. No value holds a CR, LF or NUL: `append` and `insert` drop a line with such a value,
-//! without an error. `append` takes a name in any case and stores it in lower case. All other
-//! methods compare bytes, `insert` too, so callers pass them lower case. No method checks that a
-//! name is a valid token. `insert` moves its line to the end; a removed line keeps its memory. A
-//! look-up compares name after name, because a head has about a dozen lines.
+//! CRLF. So a line that is only forwarded is copied whole. `cache` stores these bytes and reads
+//! them line by line; disks hold those of earlier versions. No value holds a CR, LF or NUL:
+//! `append` and `insert` drop a line with such a value, without an error. `append` takes a name in
+//! any case and stores it in lower case. All other methods compare bytes, `insert` too, so callers
+//! pass them lower case. No method checks that a name is a valid token. `insert` moves its line to
+//! the end; a removed line keeps its memory. A look-up compares name after name, because a head has
+//! about a dozen lines.
 //! [`text()`] admits values of visible ASCII, blanks and tabs. Never here: bounds (`response`
 //! bounds its heads; offsets have 32 bits), fields of a received request (`request::Head`).
 

@@ -10,9 +10,9 @@
 //!
 //! Without a length such a word is ignored: the body ends with the connection. `chunked` beside a
 //! `Content-Length` counts, but the connection is not reused. `names_no_coding` must know every
-//! coding of `accept`. For users the rules stand in docs/operating/security.md; change both. Never
-//! here: 1xx (`response`), chunks (`chunked`), requests (`request`). Source: RFC 9112 §6.1, §6.3,
-//! §9.3.
+//! coding of `accept`. For users the rules stand in docs/operating/security.md, but for the word
+//! that is ignored; change both. Never here: 1xx (`response`), chunks (`chunked`), requests
+//! (`request`). Source: RFC 9112 §6.1, §6.3, §9.3.
 
 use crate::fields::FieldLines;
 

@@ -1,14 +1,15 @@
 //! Tells hop-by-hop fields from end-to-end fields, and copies the end-to-end lines of a response.
 //!
 //! Two questions need two lists. A proxy never forwards a field that [`is_hop_by_hop`] names, or
-//! that a `Connection` line names. If a client's `Connection` names a field outside
-//! [`is_of_the_connection`], the request reaches the upstream changed
-//! (`request::Head::strips_fields`). Such an answer is not shared.
+//! that a `Connection` line names. If a client's `Connection` names a field that its request has,
+//! outside [`is_of_the_connection`], the upstream sees a changed request. Its response is then not
+//! shared (`request::Head::strips_fields`).
 //! [`append_end_to_end`] leaves out framing fields and `Age` as well. Names are in lower case, but
 //! for [`is_of_the_connection`].
 //! A new hop-by-hop field also goes into `RESERVED` of `gateway::plan::check::key`, else a key may
-//! hold what the upstream never sees. Never here: what a proxy adds (`gateway::fetch`,
-//! `gateway::reply`). Source: RFC 9110 §7.6.1.
+//! hold what the upstream never sees. Stored entries keep the lines that they were stored with,
+//! also on disk. Never here: what a proxy adds (`gateway::fetch`, `gateway::reply`). Source: RFC
+//! 9110 §7.6.1.
 
 use crate::fields::FieldLines;
 

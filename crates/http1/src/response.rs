@@ -6,7 +6,8 @@
 //! `FieldLines` then holds it with CRLF. A final response gets its framing from `framing`, which
 //! may refuse it too. An interim response (1xx) has no body.
 //! What is refused stands for users in docs/operating/security.md. `gateway::upstream::connection`
-//! reads no more than `HEAD_BYTES_MAX` for a head. Never here: reading, requests (`request`).
+//! stops waiting for the rest of a head at `HEAD_BYTES_MAX`. Never here: reading, requests
+//! (`request`).
 
 use std::mem::MaybeUninit;
 

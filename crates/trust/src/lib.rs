@@ -5,9 +5,9 @@
 //! `sinks/src/tls.rs` and `lab/src/probe/tls.rs`. They may change ALPN and resumption.
 //! `verifier.rs` judges single certificates.
 //! Invariant: the server holds the key of the certificate that it shows, also where any certificate
-//! will do. For anybody, that keeps listeners out, but not an impostor in the server's place.
-//! Failure: a file that cannot be read, holds no certificate, or holds a bad one among good ones is
-//! an error as a whole.
+//! will do. Where anybody is believed, that keeps eavesdroppers out, but not an impostor in the
+//! server's place. Failure: a file that cannot be read, holds no certificate, or holds a bad one
+//! among good ones is an error as a whole.
 //!
 //! Refuses: client certificates, revocation lists, and the operating system's store of authorities,
 //! which no two machines share.

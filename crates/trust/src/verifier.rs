@@ -1,11 +1,12 @@
-//! Decides whether a server's certificate is believed, for a file of authorities and for anybody.
+//! Decides whether a server's certificate is believed, for `Trust::File` and `Trust::Anyone`.
 //!
 //! A certificate that stands in the file itself is believed, also if its issuer is unknown or it is
-//! an authority's. One whose extended key usage excludes servers is not. `openssl req -x509` makes
-//! authorities, and servers show them as their own.
+//! an authority's. A certificate in the file whose extended key usage excludes servers is not.
+//! `openssl req -x509` makes authorities, and servers show them as their own.
 //! Invariant: the name and the dates are checked, also of a certificate from the file, unless
 //! anyone is believed. `is_of_issuer` relies on rustls checking the dates before the issuer. The
-//! signature of the handshake is always checked, so the server holds the key.
+//! signature of the handshake is always checked, so the server holds the key. Refusals are rustls'
+//! own, unchanged: `lab/src/probe/tls.rs` words them by kind, and one by its text.
 //!
 //! Never here: the web's authorities, which rustls' own verifier judges (`lib.rs`).
 
