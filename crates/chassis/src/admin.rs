@@ -7,9 +7,10 @@
 //! `audit` before it runs; if none was set, it runs unrecorded. If two registered paths match, the
 //! first with the method of the request wins. A handler that may take long must be registered as
 //! `long_page` or `long_action`. Bound: a body of 1 MiB, then 413. Further refusals: 400 (a broken
-//! body), 401, 403, 404, 405, and 500 if a long handler panics. `ask_admin` of the binary reads
-//! their statuses and their JSON. Never here: what a page or an action does
-//! (`tidegate/src/admin.rs` registers all), TLS.
+//! body), 401, 403, 404, 405, and 500 if a long handler panics. `ask_admin` of the binary takes
+//! every status but 200 for a failure, 404 and 405 for another program, and reads `error` of the
+//! JSON. So a page or an action that succeeds answers 200. Never here: what a page or an action
+//! does (`tidegate/src/admin.rs` registers all), TLS.
 
 use std::rc::Rc;
 use std::sync::Arc;

@@ -3,13 +3,14 @@
 //! serde stops at the first error of a table. So the reader removes the key of that error and reads
 //! the table again, until the rest is valid. For this, every key of a `Config` must be optional. A
 //! second stage checks which keys are required (`Config` as written → `Plan` as checked) and
-//! reports them by `wrong`. Invariant: an error never hides another one, but for an error without a
-//! key: then the whole section is its default. A section read with errors lacks keys, so no plan
-//! may be used before `into_problems` is empty. One mistake is one error: what could not be read is
-//! not said to be missing or wrong as well. So a section must be read before `wrong` is called for
-//! its keys. Line 0 means that the document has no line for the error. `nearest` guesses
-//! misspellings, `renamed` knows old keys, `units` knows forms of values, `wording` rewords serde.
-//! Never here: what a key means, and the environment.
+//! reports them by `wrong`. Invariant: an error hides no other one, with two exceptions. An error
+//! without a key makes its whole section the default. What an error of syntax may have caused is
+//! not reported beside it. A section read with errors lacks keys, so no plan may be used before
+//! `into_problems` is empty. One mistake is one error: what could not be read is not said to be
+//! missing or wrong as well. So a section must be read before `wrong` is called for its keys. Line
+//! 0 means that the document has no line for the error. `nearest` guesses misspellings, `renamed`
+//! knows old keys, `units` knows forms of values, `wording` rewords serde. Never here: what a key
+//! means, and the environment.
 
 mod nearest;
 mod renamed;

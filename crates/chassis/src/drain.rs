@@ -1,4 +1,5 @@
-//! Carries the signal that ends a process in order: stop accepting, finish, leave by a deadline.
+//! Carries the signal that ends a process, or one of its listeners, in order: stop accepting,
+//! finish, leave by a deadline.
 //!
 //! Invariant: once begun, a drain is never taken back. To begin it again only moves its deadline,
 //! later or earlier. Before it begins there is no deadline, and `is_over` is false. `begun` returns

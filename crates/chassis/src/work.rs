@@ -3,8 +3,10 @@
 //! Bound: at most `queue_max` jobs wait. The pool refuses the next one at once (`Full`), and the
 //! caller must shed it. Invariant: a job that panics does not end its thread; the caller of `run`
 //! gets `Broken`, that of `spawn` nothing. A job runs to its end even if nobody waits for it any
-//! more. One pool of the binary serves models and encodings alike, so a long job delays both; the
-//! cache on disk has its own. Never here: cancellation, priorities, timeouts.
+//! more. The order is relied on: `serving` queues the job that embeds a batch behind the requests
+//! of the batch (`texts/batcher.rs`). One pool of the binary serves models and encodings alike, so
+//! a long job delays both; the cache on disk has its own. Never here: cancellation, priorities,
+//! timeouts.
 
 use std::collections::VecDeque;
 use std::io;

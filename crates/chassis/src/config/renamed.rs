@@ -3,9 +3,10 @@
 //! Invariant: a new name is given only if the table with the unknown key knows that name. So an old
 //! name may have a row for each of its meanings, and other tables ignore these rows. Nothing is
 //! accepted in place of the new name: `wording` only says it in the error. A key that is renamed
-//! needs a row here, and a line in the test of old keys (`tidegate/tests/it/configuration.rs`).
-//! `xtask/tidy/words.txt` keeps an old name from coming back. Never here: renamed sections, values,
-//! metric labels.
+//! needs a row here, and a line in the test of old keys (`tidegate/tests/it/configuration.rs`). A
+//! row in `xtask/tidy/words.txt` keeps the old name from coming back, unless another table still
+//! has it (`share`). The new name of a secret also goes into `SECRETS` of `commands/redact.rs`.
+//! Never here: renamed sections, values, metric labels.
 
 /// Old names, each with the new one. An old name that meant several things is there for each.
 const RENAMED: [(&str, &str); 15] = [

@@ -5,9 +5,9 @@
 //! tables below, and for one whose name ends in `timeout`, `bytes`, `bytes_max` or `bytes_min`.
 //! Other keys get none. The tables hold for the sections of all crates, by the last part of a key.
 //! A new key for a length of time or a share, in any crate, needs a row here, unless its name ends
-//! as above. A name with two meanings, such as `window`, is compared as the whole dotted key. The
-//! form must be one that the reader of the key accepts. Never here: reading the values (`stdx`),
-//! and whether they are in bounds.
+//! as above. A size has no row: its name must end so. A name with two meanings, such as `window`,
+//! is compared as the whole dotted key. The form must be one that the reader of the key accepts.
+//! Never here: reading the values (`stdx`), and whether they are in bounds.
 
 /// Keys that are lengths of time, beside those that end in `timeout`.
 const SPANS: [&str; 15] = [

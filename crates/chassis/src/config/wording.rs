@@ -3,8 +3,9 @@
 //!
 //! Invariant: no error is lost. A message in an unknown form passes unchanged, so a new version of
 //! serde or `toml` can only make the wording worse. An unknown key gets its new name (`renamed`),
-//! else the nearest one (`nearest`), else the list of all. A bare number gets its unit (`units`).
-//! Never here: lines and keys of errors (`chassis::config`).
+//! else the nearest one (`nearest`), else the list of all. A bare number gets its unit (`units`). A
+//! key of a Rust type that `expected` does not know is worded as serde does. Never here: lines and
+//! keys of errors (`chassis::config`).
 
 use super::nearest::nearest;
 use super::renamed::{name_here, new_name};

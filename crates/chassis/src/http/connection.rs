@@ -7,10 +7,11 @@
 //! connection.
 //!
 //! Here are also `Connections` (the list of a core, its timeouts, its drain) and `Answer`. The
-//! gateway, `admin` and the scrape page of statsd implement `Answer`. If the last request was not
-//! read to its end, up to 4 MiB more are discarded, so that the client can read the reply. Status 0
-//! in `Sent` means that the client left before the reply: the journal and the metrics show it.
-//! Never here: how a request is answered, the framing fields (`reply`), accepting (`listen`).
+//! gateway, `admin` and the scrape page of statsd implement `Answer`. After a malformed head, or a
+//! body not read to its end, up to 4 MiB more are discarded before the close. So the client can
+//! read the reply. Status 0 in `Sent` means that the client left before the reply: the journal and
+//! the metrics show it. Never here: how a request is answered, the framing fields (`reply`),
+//! accepting (`listen`).
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;

@@ -3,8 +3,9 @@
 //! Invariants: a read borrows a buffer only while bytes are there, and a write is complete or
 //! fails. Timeouts need no timer per request: the socket notes its stage and the tick of its core,
 //! in seconds. `Connections::sweep` in `connection` compares all sockets once a second and shuts
-//! the late ones. No bound: a full buffer doubles, so callers check the length of what they read
-//! (`connection` bounds heads). Never here: HTTP, which timeout a stage has (`limits`).
+//! the late ones. None in `Answering` is late: there the role has timeouts of its own. No bound: a
+//! full buffer doubles, so callers check the length of what they read (`connection` bounds heads).
+//! Never here: HTTP, which timeout a stage has (`limits`).
 
 use std::cell::{Cell, RefCell};
 use std::future::poll_fn;
@@ -19,7 +20,7 @@ use tokio::net::TcpStream;
 
 use super::buffers::{self, Buffers};
 
-/// The stage of a connection; each has its timeout.
+/// The stage of a connection; each but `Answering` has its timeout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stage {
     /// Between requests.

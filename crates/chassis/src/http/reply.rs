@@ -1,14 +1,14 @@
 //! Builds a reply: the role writes its head in place, and `seal` adds the framing once at the end.
 //!
 //! Invariant: of this crate, only `seal` writes `Content-Length`, `Transfer-Encoding` and
-//! `Connection` to a role's reply. It adds `Date` unless the role has told `block` that its lines
-//! have one. Roles must not write the framing fields by `field`, `block` or `head_bytes`, which do
-//! not look at names. `field` drops a value with a CR, LF or NUL; the other two trust the caller. A
-//! reply that was never begun becomes a 500. Here are also `Payload` and `Source`, interim
-//! responses, the end of work whose client has left, and reason phrases. `error` writes `{"error":
-//! …}`, which clients and `ask_admin` of the binary read; `tidegate/src/admin/refusal.rs` writes
-//! the same form. A new `Payload` also goes into `send` of `connection` and into
-//! `gateway::reply::streaming`. Never here: writing the reply to the socket (`connection`).
+//! `Connection` to a role's reply. It adds `Date`, but not to a 101, and not if the role has told
+//! `block` that its lines have one. Roles must not write the framing fields by `field`, `block` or
+//! `head_bytes`, which do not look at names. `field` drops a value with a CR, LF or NUL; the other
+//! two trust the caller. A reply that was never begun becomes a 500. Here are also `Payload` and
+//! `Source`, interim responses, the end of work whose client has left (docs/decisions/gateway.md),
+//! and reason phrases. `error` writes `{"error": …}`, which clients and `ask_admin` of the binary
+//! read; `tidegate/src/admin/refusal.rs` writes the same form. `gateway::reply::streaming` leaves a
+//! new `Payload` unencoded. Never here: writing the reply to the socket (`connection`).
 
 use std::cell::{Cell, RefCell};
 use std::io;
