@@ -1,12 +1,12 @@
 //! Answers collection routes: an event is recorded, and forwarded or answered here.
 //!
-//! Invariant: if the route records this event, a successful reply comes only after
-//! `ports::Recorder` has said that it is as durable as configured. Otherwise the reply is 503, even
-//! if the upstream has the event already. An event that is not to be recorded (`record`, or no
-//! journal) is answered all the same. The body of any event is read, forwarded with `also`, and not
-//! stored. If `also` fails, the event is recorded after the refusal, as any exchange
-//! (`record::ended`). Never here: the journal, stored responses: an event invalidates none
-//! (`invalidate`), and is never coalesced.
+//! Invariant: if there is a journal, a successful reply comes only after `ports::Recorder` has said
+//! that it is as durable as configured. Otherwise the reply is 503, even if the upstream has the
+//! event already. Without a journal an event is answered all the same, unrecorded.
+//! `plan::check::route` refuses the other ways not to record one (`off`, samples). The body of any
+//! event is read, forwarded with `also`, and not stored. If `also` gets no response, the event is
+//! recorded after the refusal, as any exchange (`record::ended`). Never here: the journal, stored
+//! responses: an event invalidates none (`invalidate`), and is never coalesced.
 
 use std::pin::pin;
 use std::time::Instant;

@@ -3,12 +3,13 @@
 //! Invariant: a response is refused if it is encoded already, marked `no-transform`, has a digest
 //! or is a range. So are event streams, types outside the list, and bodies whose length is known to
 //! be below `bytes_min`. A personalised request with credentials from a page of another site gets
-//! no coding, unless a user followed a link. So sizes reveal nothing (BREACH). A request with
-//! `no-transform` gets none either. [`add_vary`] names `Accept-Encoding` in `Vary` (RFC 9110
-//! §12.5.5); callers call it whenever a response may be encoded. Nothing is ever decompressed.
-//! These rules and defaults also stand in docs/operating/compression.md and in the doc comments of
-//! `config` (`compress`, `CompressRules`). Never here: encoding and its tags (`cache::encodings`
-//! for stored responses, `reply::streaming` for others), weights (`http1::accept`).
+//! no coding, unless a user followed a link. So sizes reveal nothing to that page (BREACH,
+//! docs/decisions/gateway.md). A request with `no-transform` gets none either. [`add_vary`] names
+//! `Accept-Encoding` in `Vary` (RFC 9110 §12.5.5); callers call it whenever a response may be
+//! encoded. Nothing is ever decompressed. These rules and defaults also stand in
+//! docs/operating/compression.md and in the doc comments of `config` (`compress`, `CompressRules`).
+//! Never here: encoding and its tags (`cache::encodings` for stored responses, `reply::streaming`
+//! for others), weights (`http1::accept`).
 
 use exchange::Decision;
 use http1::Head;

@@ -3,13 +3,14 @@
 //! Invariant: every key is optional, and an unknown key is an error, so that all errors of a file
 //! can be reported at once. The doc comments are the reference manual (`tidegate config
 //! reference`): write them for operators. They state the defaults that `plan::check` and
-//! `compression` apply, so both change together. A new key also needs a field of `plan` and a check
-//! (CONTRIBUTING, "Add an option of a route"). A new duration, share or size may need a row in
-//! `units` of `chassis::config`, a renamed key needs one in `renamed`. The keys that a route sets
-//! are hashed into its namespace on disk (`plan::check::route`). So a renamed field or variant of
-//! `RouteConfig` or its tables hides what is stored; a new key that nobody sets does not. Never
-//! here: checks and defaults in code (`plan::check`), workers, `[listen]` and other sections (the
-//! binary).
+//! `compression` apply, and so do pages of docs/: all change together. A new key also needs a field
+//! of `plan` and a check (CONTRIBUTING, "Add an option of a route"). A new duration or share may
+//! need a row in `units` of `chassis::config`, and a renamed key needs one in `renamed`. A new
+//! secret goes into `SECRETS` of `commands/redact.rs`. Keys also stand as text in examples/, soak/,
+//! bench/ and docs/. The keys that a route sets are hashed into its namespace on disk
+//! (`plan::check::route`). So a renamed field or variant of `RouteConfig` or its tables hides what
+//! is stored; a new key that nobody sets does not. Never here: checks and defaults in code
+//! (`plan::check`), workers, `[listen]` and other sections (the binary).
 
 mod either;
 

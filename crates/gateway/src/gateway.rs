@@ -2,7 +2,8 @@
 //!
 //! [`Gateway`] is shared: plan, upstreams, store, flights, rollouts, metrics; operators purge
 //! through it. An [`Edge`] never leaves its core. It has connections to upstreams, a recorder and a
-//! source of request ids. It reads the wall clock at most every 200 ms, and counts on by the
+//! source of request ids. These must not repeat, over all cores and runs: crates/training joins
+//! records by them. An edge reads the wall clock at most every 200 ms, and counts on by the
 //! monotonic one. [`Exchange`] is one request under way on an edge, after its route was found.
 //! Invariant: the plan never changes while serving; shares of rollouts and health do. Upstreams,
 //! pools, rollouts and metrics of routes are found by the index of their plan. Bound: `pending_max`

@@ -2,9 +2,10 @@
 //!
 //! A key holds scheme, host, path and query, the arm, the filter, what the rules name, and the user
 //! of a personalised response. The host is never left out (CVE-2026-2836). Line breaks separate the
-//! parts; `cache::key` reads host and target as second and third, for purges. Unless rules drop or
-//! sort query fields, path and query are kept as sent. Keys are also those of the disk: a response
-//! that is stored there is not found under another form.
+//! parts; `cache/src/key.rs` and `memory/index.rs` read host and target as second and third, for
+//! purges. Unless rules drop or sort query fields, path and query are kept as sent. Keys are also
+//! those of the disk: another form needs another `FORMAT` in `cache/src/disk/log.rs`.
+//! `upstream::servers` hashes the whole key (`consistent-hash`).
 //!
 //! Invariant: of target, host and the headers of [`OVERRIDES`], no upstream sees what the key does
 //! not cover, if the response may be stored. `fetch::origin_request` applies this;

@@ -4,10 +4,12 @@
 //! route, decision and class of status, and by phase. Most combinations never occur, so a timer is
 //! made when the first exchange of its kind ends. Invariant: after that, counting takes no lock. A
 //! failure that is not in `FAILURES` is not counted. Names and labels are public: dashboards read
-//! them, and docs/operating/status.md lists them. A renamed or new metric changes that page. Each
-//! new label value multiplies the series of all routes. `outcomes` and `times` are indexed by the
-//! order of the variants of `Decision` and `CacheResult` (`exchange`). Never here: when to count
-//! (`request`, `fetch`, `record`), metrics of the store (`cache`).
+//! them, and docs/operating/status.md lists them; a renamed or new metric changes that page.
+//! `statsd/src/self_metrics.rs` makes series of them, without `_total` and `_seconds`;
+//! `demo/screen.rs` looks for one of these. Each new label value multiplies the series of all
+//! routes. `outcomes` and `times` are indexed by the order of the variants of `Decision` and
+//! `CacheResult` (`exchange`). Never here: when to count (`request`, `fetch`, `record`), metrics of
+//! the store (`cache`).
 
 use std::sync::OnceLock;
 use std::time::Duration;

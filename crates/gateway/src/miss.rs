@@ -3,12 +3,13 @@
 //! A stale entry that may be used answers at once. It is refetched in the background, unless a
 //! failure holds that off, a flight is under way, or the core is at its bound. Otherwise the
 //! request leads or joins a flight, or fetches alone. Invariants: its waits on flights end together
-//! at the `wait_timeout` of its route. It takes over after a failed flight at most once. A flight
-//! that it leads goes on if its client leaves; a fetch for this request alone ends with the
-//! request. A waiter never gets an entry whose fetch began before a purge that covers it and came
-//! before the waiter. Refusals made here: `NotCached` (`only-if-cached`), `Overloaded`,
-//! `WaitedTooLong`, `ClientLeft`, and `Fetch` after a failed flight. Never here: the table of
-//! flights (`flight`), how a fetch is made (`fetch`), what a reply looks like (`reply`).
+//! at the `wait_timeout` of its route. It takes over after a failed flight at most once; the leader
+//! of that flight never tries again (docs/decisions/gateway.md). A flight that it leads goes on if
+//! its client leaves; a fetch for this request alone ends with the request. A waiter never gets an
+//! entry whose fetch began before a purge that covers it and came before the waiter. Refusals made
+//! here: `NotCached` (`only-if-cached`), `Overloaded`, `WaitedTooLong`, `ClientLeft`, and `Fetch`
+//! after a failed flight. Never here: the table of flights (`flight`), how a fetch is made
+//! (`fetch`), what a reply looks like (`reply`).
 
 use std::pin::{Pin, pin};
 use std::rc::Rc;

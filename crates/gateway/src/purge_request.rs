@@ -1,11 +1,12 @@
 //! Checks an operator's purge, and turns its URLs, prefixes and tags into areas of the cache.
 //!
 //! Invariant: a purge by URL finds the entry whatever the key rules of its route are. For that, the
-//! URL is translated by the rules of every route that may have stored it. Prefixes are taken as
-//! they are. The scheme does not count, because a proxy in front may have removed TLS. A URL
-//! without a host means every host. Bound: 8 KiB for each text. One wrong text refuses the whole
-//! request, and so does an empty one, or `all` beside others. `invalidate` uses it too. Never here:
-//! the purge itself (`cache`), parsing the request of an operator (the binary).
+//! URL is translated by the rules of every route that may have stored it. A prefix is not
+//! translated, but compared with targets as keys hold them. The scheme does not count, because a
+//! proxy in front may have removed TLS. A URL without a host means every host. Bound: 8 KiB for
+//! each text. One wrong text refuses the whole request, and so does an empty one, or `all` beside
+//! others. `invalidate` uses it too. Never here: the purge itself (`cache`), parsing the request of
+//! an operator (the binary).
 
 use crate::key;
 use crate::pattern::Match;

@@ -9,8 +9,9 @@
 //! docs/operating/live-changes.md. The kill switch stops all.
 //!
 //! [`place`] also draws arms (`request`) and sampled records (`record`); changing it moves every
-//! user. `SHARE_END` of `plan` and the million in `record` must equal `WHOLE`. Never here: profiles
-//! and failures (`decide`), what a user gets (`request`), shares at start (`plan::rollout`).
+//! user, and breaks evaluations outside, in SQL or Python (docs/decisions/profiles.md). `SHARE_END`
+//! of `plan` and the million in `record` must equal `WHOLE`. Never here: profiles and failures
+//! (`decide`), what a user gets (`request`), shares at start (`plan::rollout`).
 
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::time::{Duration, Instant};

@@ -2,9 +2,9 @@
 //!
 //! Invariant: the first route that matches wins. A captured value that is not allowed ends the
 //! search with 404. Another method goes on to the next routes; if none matches, the refusal is 405.
-//! It names the methods of all these routes, whatever their filter and health. A preflight passes
-//! the methods of a route with `cors`. Pure: it reads the head, and asks whether an upstream is
-//! healthy. The filter sees only what is known before the exchange; a field that `RequestFields`
+//! It names the methods of all these routes, whatever their filter and health. A route with `cors`
+//! takes a preflight, whatever its methods. Pure: it reads the head, and asks whether an upstream
+//! is healthy. The filter sees only what is known before the exchange; a field that `RequestFields`
 //! does not name counts as absent. What matches here also decides in `plan::hidden` (routes without
 //! requests) and `purge_request` (routes that may have stored a URL). Never here: patterns
 //! (`pattern`), checks of routes (`plan`), what happens to the request (`request`).

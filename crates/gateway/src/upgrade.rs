@@ -4,8 +4,10 @@
 //! On other routes `Upgrade` is ignored, and the request is answered as any other. The tunnel opens
 //! only after the upstream has sent 101. Any other response is sent as usual, and then the
 //! connection closes, because its next bytes may belong to the other protocol. Nothing is stored or
-//! retried. The head has the `answer_timeout` of the upstream, not the `lease`. Never here: the
-//! check of a 101 (`upstream`), the bytes in the tunnel and its timeout (`chassis::http`).
+//! retried. docs/operating/websockets.md promises these rules. Protocols that carry requests are
+//! refused by `plan::check::route` (docs/decisions/gateway.md). The head has the `answer_timeout`
+//! of the upstream, not the `lease`. Never here: the check of a 101 (`upstream`), the bytes in the
+//! tunnel and its timeout (`chassis::http`).
 
 use std::pin::pin;
 

@@ -1,11 +1,12 @@
 //! Asks an upstream or a model for a response, and counts these fetches and failed ones.
 //!
 //! Invariant: a computation whose estimate exceeds [`INLINE_TIME_MAX`] does not run on the I/O
-//! core. It is queued with others, or runs on the work pool; a full pool sheds it. The doc of
-//! `cores.work` (`tidegate/src/config.rs`) states that time, too. A wrong estimate is not noticed.
-//! A refusal of a model is no failed fetch. If this process has no models, the answer is 503.
-//! `upgrade` counts its fetches itself, and its failures by [`failed`]. Never here: storing the
-//! response (`storing`), the bound on the time of a model (`fetch`), attempts (`upstream`).
+//! core. It is queued with others, or runs on the work pool; a full pool sheds it. Docs of keys
+//! (`tidegate/src/config.rs`, `serving/src/config.rs`) and docs/MODELS.md state that time, too. A
+//! wrong estimate is not noticed. A refusal of a model is no failed fetch. If this process has no
+//! models, the answer is 503. `upgrade` counts its fetches itself, and its failures by [`failed`].
+//! Never here: storing the response (`storing`), the bound on the time of a model (`fetch`),
+//! attempts (`upstream`).
 
 use std::rc::Rc;
 use std::sync::Arc;

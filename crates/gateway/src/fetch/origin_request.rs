@@ -6,12 +6,13 @@
 //! key covers. Other end-to-end fields of the client pass; a response that differs by one must name
 //! it in `Vary`.
 //!
-//! Storing asks here whether the upstream sees cookies or credentials, and which fields it does not
-//! see. A field that the gateway writes itself must be in `is_written_anew`; else the client's own
-//! goes along. Two functions have twins for look-ups: `append_selecting` (`key`) and
-//! `shows_credentials` (`request`). Each pair must agree. docs/operating/cache-keys.md lists what
-//! an upstream gets. Never here: sending it (`upstream`), its framing (`upstream::render`), key
-//! rules (`key`), the models (`ports`).
+//! `storing` asks here what the upstream sees of cookies, credentials and fields. A field that the
+//! gateway writes itself must be in `is_written_anew`; else the client's own goes along.
+//! `append_selecting` must agree with that of `key`, `shows_credentials` with that of `request`.
+//! Python workers take the client from the last entry of `x-forwarded-for`, and the scheme from
+//! `x-forwarded-proto`. Origins read `tidegate-decision` (docs/operating/profiles.md).
+//! docs/operating/cache-keys.md lists what an upstream gets. Never here: sending it (`upstream`),
+//! its framing (`upstream::render`), key rules (`key`), the models (`ports`).
 
 use std::io::Write as _;
 use std::net::IpAddr;

@@ -4,9 +4,11 @@
 //! on. A response to an ambiguous path is never stored. The key gets the request fields that `Vary`
 //! names, except those that are hidden from the upstream or covered already. The stamp of the last
 //! purge is taken before the origin is asked, so a purge during the fetch counts. A 304 takes the
-//! stored body, unless a purge has removed that entry. Personalised responses stay in memory. Where
-//! the route strips `Set-Cookie`, that comes before the lifetime is decided. Never here: how long
-//! an entry is fresh (`freshness`), what else the key covers (`key`), the store (`cache`).
+//! stored body, unless a purge has removed that entry. Personalised responses stay in memory.
+//! `ranked_by` is the id of the request that made the ranking; `join.rs` of crates/training finds
+//! its record by it. Where the route strips `Set-Cookie`, that comes before the lifetime is
+//! decided. Never here: how long an entry is fresh (`freshness`), what else the key covers (`key`),
+//! the store (`cache`).
 
 use std::rc::Rc;
 use std::sync::Arc;

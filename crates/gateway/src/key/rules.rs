@@ -1,15 +1,15 @@
 //! Applies the key rules of a route: which query fields, cookies and headers its keys cover.
 //!
-//! `append_target` and `append_parts` write the key. `append_target` and `rewrite` make what the
-//! upstream gets if the response may be stored. Invariant: a query field that the key leaves out is
-//! not sent. A cookie or header in the key is sent as the key has it. So a new rule changes both
-//! sides, and docs/operating/cache-keys.md. A list `cookies` also stops every other cookie. Without
-//! rules for cookies, all pass and none is in the key (`has_unkeyed_cookies` tells). A header that
-//! no rule names passes too, but for `key::OVERRIDES`. Names are compared as sent, undecoded, but
-//! for that of the user's query field. A value outside a segment counts as its default. Cookies of
-//! a personalised request pass, but for stripped ones; a cookie with a segment is replaced by the
-//! value in the key. Never here: which responses are stored (`freshness`), checks of rules
-//! (`plan::check::key`).
+//! `append_target` and `append_parts` write the key; `key` says what another form needs.
+//! `append_target` and `rewrite` make what the upstream gets if the response may be stored.
+//! Invariant: a query field that the key leaves out is not sent. A cookie or header in the key is
+//! sent as the key has it. So a new rule changes both sides, and docs/operating/cache-keys.md. A
+//! list `cookies` also stops every other cookie. Without rules for cookies, all pass and none is in
+//! the key (`has_unkeyed_cookies` tells). A header that no rule names passes too, but for
+//! `key::OVERRIDES`. Names are compared as sent, undecoded, but for that of the user's query field.
+//! A value outside a segment counts as its default. Cookies of a personalised request pass, but for
+//! stripped ones; a cookie with a segment is replaced by the value in the key. Never here: which
+//! responses are stored (`freshness`), checks of rules (`plan::check::key`).
 
 use std::borrow::Cow;
 

@@ -4,8 +4,8 @@
 //! So all errors come out in one run. The result must not be used if the `Document` has an error.
 //! Upstreams are checked before routes, which name them. The defaults of `[cache] bytes` and
 //! `[limits]` are here, those of other keys in the modules or with the type of their value. A
-//! changed default also changes the doc of its key (`config`). Never here: reading TOML
-//! (`chassis::config`), workers (the binary), live objects (`gateway`).
+//! changed default also changes the doc of its key (`config`) and pages of docs/ that state it.
+//! Never here: reading TOML (`chassis::config`), workers (the binary), live objects (`gateway`).
 
 mod key;
 mod references;

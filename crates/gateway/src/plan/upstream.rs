@@ -2,8 +2,8 @@
 //!
 //! Invariant: plain data, without state that changes while serving. `plan::check::upstream` checks
 //! servers; the binary checks workers and hands them over as [`PoolUpstream`]. An upstream of
-//! workers has no servers, no probes and no retries. Of its timeouts only `answer_timeout` can be
-//! set. Never here: connections (`upstream`).
+//! workers has no servers, no probes and no retries. Of the timeouts of such an upstream only
+//! `answer_timeout` can be set. Never here: connections (`upstream`).
 
 use std::net::SocketAddr;
 use std::sync::Arc;

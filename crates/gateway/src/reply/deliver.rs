@@ -1,10 +1,11 @@
 //! Answers a request with the entry that was found, or with the result of a fetch.
 //!
-//! Invariant: the trace says what the cache did before the reply is written. A private response
-//! counts as a miss unless it is marked already (`Pass`). A private response of this process that
-//! says nothing about caching gets `private, no-store`, but not to a collected event. `prepare`
-//! waits for the encoding of an entry (`cache` bounds that). Never here: the bytes of the reply
-//! (`respond`), who waits for what (`miss`), refusals (`request`).
+//! Invariant: the trace says what the cache did before the reply is written. A request that made a
+//! ranking has its own id as `ranked_by`, by which `join.rs` of crates/training knows it. A private
+//! response counts as a miss unless it is marked already (`Pass`). A private response of this
+//! process that says nothing about caching gets `private, no-store`, but not to a collected event.
+//! `prepare` waits for the encoding of an entry (`cache` bounds that). Never here: the bytes of the
+//! reply (`respond`), who waits for what (`miss`), refusals (`request`).
 
 use std::sync::Arc;
 use std::time::Instant;

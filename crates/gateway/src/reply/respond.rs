@@ -2,9 +2,9 @@
 //!
 //! Invariant: every reply of the gateway has `Cache-Status` (RFC 9211) and `Tidegate-Decision`. It
 //! has `Server-Timing` if its route always sends it, or the request asks and the route allows that.
-//! Operators read them (docs/operating/status.md), and so do `soak`, the demo and `lab probe`.
-//! Replies of `chassis::http` itself, such as to malformed heads, have none of these. A stored 200
-//! becomes a 304 for `If-None-Match`, or else `If-Modified-Since`; `If-Match` and
+//! Operators read them (docs/operating/status.md), and so do `soak`, `bench`, the demo and `lab
+//! probe`. Replies of `chassis::http` itself, such as to malformed heads, have none of these. A
+//! stored 200 becomes a 304 for `If-None-Match`, or else `If-Modified-Since`; `If-Match` and
 //! `If-Unmodified-Since` are ignored. `range` computes the part of a body; here it is cut, and gets
 //! its status and `Content-Range`. A dated `If-Range` gets the whole body where an encoding would
 //! be sent. Here are also replies to preflights and collected events, and the CORS fields. Never

@@ -1,10 +1,11 @@
 //! Checks the key rules of a route, and makes its `KeyPlan`.
 //!
 //! Invariant: in a plan without errors, no cookie or header of the key names the user, and no
-//! header of `RESERVED` is in it. These frame a request, state preconditions, or have rules
-//! elsewhere. Names and values have no byte that separates parts of a key (`key`, `key::rules`). A
-//! user id in the query always becomes a rule, even without `key`. Never here: applying the rules
-//! (`key::rules`), a route with `key` but no `cache` (`plan::check::route`).
+//! header of `RESERVED` is in the key. The reserved ones frame a request, state preconditions, or
+//! have rules elsewhere. Names and values in rules have no byte that separates parts of a key
+//! (`key`, `key::rules`). A user id in the query always becomes a rule, even without `key`. Never
+//! here: applying the rules (`key::rules`), a route with `key` but no `cache`
+//! (`plan::check::route`).
 
 use exchange::Filter;
 use http::header::HeaderName;

@@ -6,8 +6,10 @@
 //! and `[cache]` say. A test holds one namespace as a number, for disks written by earlier
 //! versions. A route without a valid `path` is left out, after its other keys are checked. Defaults
 //! of `lease` and `wait_timeout` never cut the `answer_timeout` of an upstream short. The doc
-//! comments of `config` state the defaults, and change with them. Never here: targets (`target`),
-//! keys (`key`), `cache` and `compress` (`storing`), the order of routes (`plan::check`).
+//! comments of `config` and pages of docs/ state the defaults, and change with them. Metrics,
+//! records, the draws of users and `data/live.toml` know a route by its name, by default its path.
+//! Never here: targets (`target`), keys (`key`), `cache` and `compress` (`storing`), the order of
+//! routes (`plan::check`).
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,10 +1,10 @@
 //! Reads the values of one table of the configuration: durations, sizes, shares, choices.
 //!
 //! Each key says whether 0 makes sense for it, by the function that reads it. Invariant: a wrong
-//! value is reported once, at its key. The reader then returns the default or `None`, so the check
-//! goes on, and all errors come out in one run. Shares have a second reader in `profiles::config`;
-//! both take the form that `units` of `chassis::config` suggests. Never here: which keys there are,
-//! their defaults (the other modules), TOML (`chassis::config`).
+//! value is reported once, at its key. The reader then returns a stand-in, so the check goes on,
+//! and all errors come out in one run. Shares have a second reader in `profiles::config`; both take
+//! the form that `units` of `chassis::config` suggests. Never here: which keys there are, their
+//! defaults (the other modules), TOML (`chassis::config`).
 
 use std::fmt::Display;
 use std::time::Duration;

@@ -2,9 +2,9 @@
 //!
 //! Invariant: a route that personalises never stores a `Set-Cookie`: `store` becomes `refuse`. A
 //! `strict` route stores even without `cache`, for its `hold`. A disk of less than 16 MB is an
-//! error, and so is a route that wants a disk where there is none. The doc comments of `config`
-//! state the defaults, and change with them. Never here: `[cache] bytes` (`plan::check`), storing
-//! (`fetch`), encoding (`cache`, `reply::streaming`).
+//! error, and so is a route that wants a disk where there is none. The doc comments of `config` and
+//! pages of docs/ state the defaults, and change with them. Never here: `[cache] bytes`
+//! (`plan::check`), storing (`fetch`), encoding (`cache`, `reply::streaming`).
 
 use std::time::Duration;
 

@@ -1,10 +1,10 @@
 //! Checks `[[upstream]]` with servers, with its health probes and retries.
 //!
-//! Invariant: addresses are resolved here, once, at start. A name stands for its first address, and
-//! one that cannot be resolved is an error; the look-up blocks. At most 64 probes count, the bits
-//! of `upstream::health`. The doc comments of `config` state the defaults, and change with them.
-//! Never here: upstreams of workers, which the binary checks; two upstreams of one name
-//! (`plan::check`).
+//! Invariant: addresses are resolved here alone, whenever a configuration is checked. A name stands
+//! for its first address, and one that cannot be resolved is an error; the look-up blocks. At most
+//! 64 probes count, the bits of `upstream::health`. The doc comments of `config` state the
+//! defaults, docs/operating/failures.md those of probes; they change with them. Never here:
+//! upstreams of workers, which the binary checks; two upstreams of one name (`plan::check`).
 
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 use std::time::Duration;
