@@ -5,7 +5,8 @@
 //! and count in both. A phase saturates after 71 minutes. Every step writes its part. Later steps
 //! rely on it: the key and `fetch::origin_request` take user, arm and decision from it.
 //! `reply::respond` reads it for `Server-Timing`, `record` and `request` for records and metrics.
-//! Never here: writing the record (`record`), the names of phases (`exchange`).
+//! `lab/src/import/exchanges.rs` takes each recorded phase for a step of its own. Never here:
+//! writing the record (`record`), the names of phases (`exchange`).
 
 use std::time::{Duration, Instant};
 

@@ -7,9 +7,9 @@
 //! versions. A route without a valid `path` is left out, after its other keys are checked. Defaults
 //! of `lease` and `wait_timeout` never cut the `answer_timeout` of an upstream short. The doc
 //! comments of `config` and pages of docs/ state the defaults, and change with them. Metrics,
-//! records, the draws of users and `data/live.toml` know a route by its name, by default its path.
-//! Never here: targets (`target`), keys (`key`), `cache` and `compress` (`storing`), the order of
-//! routes (`plan::check`).
+//! records, the draws of users and `data/live.toml` know a route by its name, by default its path;
+//! nothing refuses two of one name. Never here: targets (`target`), keys (`key`), `cache` and
+//! `compress` (`storing`), the order of routes (`plan::check`).
 
 use std::sync::Arc;
 use std::time::Duration;
