@@ -1,13 +1,14 @@
 //! Finds the user id in a request: in a cookie, a header or a query field.
 //!
 //! Invariant: a request with two different ids has no acceptable one, and neither has one with an
-//! id that is too long. An empty id does not count. Records and profile files have ids in the form
-//! found here, or its hash, and rollouts draw by it. Another form finds no profile and moves users.
-//! Names of cookies are matched exactly, query fields after decoding, headers in any case. Several
-//! `Cookie` lines are read as one list (RFC 6265 §5.4, RFC 9113 §8.2.3). `key::without_field` and
-//! `key::rules` take the same query field out of fetches for everyone. They use
-//! `exchange::query_value`, too, so that no id is found here and missed there. Never here: whether
-//! the user exists (`ports::Profiles`), hiding the id from upstreams (`fetch::origin_request`).
+//! id that is too long; `profiles` has a bound of its own (`id_bytes_max`). An empty id does not
+//! count. Records and profile files have ids in the form found here, or its hash, and rollouts draw
+//! by it. Another form finds no profile and moves users. Names of cookies are matched exactly,
+//! query fields after decoding, headers in any case. Several `Cookie` lines are read as one list
+//! (RFC 6265 §5.4, RFC 9113 §8.2.3). `key::without_field` and `key::rules` take the same query
+//! field out of fetches for everyone. They use `exchange::query_value`, too, so that no id is found
+//! here and missed there. Never here: whether the user exists (`ports::Profiles`), hiding the id
+//! from upstreams (`fetch::origin_request`).
 
 use std::borrow::Cow;
 

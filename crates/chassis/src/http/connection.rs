@@ -6,12 +6,12 @@
 //! no further request. A streamed body that ends early or exceeds its announced length closes the
 //! connection.
 //!
-//! Here are also `Connections` (the list of a core, its timeouts, its drain) and `Answer`. The
-//! gateway, `admin` and the scrape page of statsd implement `Answer`. After a malformed head, or a
-//! body not read to its end, up to 4 MiB more are discarded before the close. So the client can
-//! read the reply. Status 0 in `Sent` means that the client left before the reply: the journal and
-//! the metrics show it. Never here: how a request is answered, the framing fields (`reply`),
-//! accepting (`listen`).
+//! Here are also `Answer`, and `Connections`: the list of a core, its timeouts, and its drain, as
+//! docs/operating/start-and-stop.md promises. The gateway, `admin` and the scrape page of statsd
+//! implement `Answer`. After a malformed head, or a body not read to its end, up to 4 MiB more are
+//! discarded before the close. So the client can read the reply. Status 0 in `Sent` means that the
+//! client left before the reply: the journal and the metrics show it. Never here: how a request is
+//! answered, the framing fields (`reply`), accepting (`listen`).
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
