@@ -5,9 +5,10 @@
 //! `tokenizer.rs` cuts texts; `encoder.rs` and `vector_table.rs` compute.
 //!
 //! Invariants: on one machine a text's vector is the same to the bit whatever texts come with it.
-//! So crates/serving keeps and shares vectors. With [`Precision::Single`] it is also the same on
-//! every CPU. The sizes of the files bound what is allocated for weights. A bad file is one
-//! [`Problem`], the first found, with the file and mostly a key.
+//! So crates/serving keeps and shares vectors. It keeps them before they get length 1, which its
+//! `texts/vectors.rs` gives them: a further last step goes there too. With [`Precision::Single`] a
+//! vector is also the same on every CPU. The sizes of the files bound what is allocated for
+//! weights. A bad file is one [`Problem`], the first found, with the file and mostly a key.
 //! A vector that is not finite is an error. A text of no tokens gives zeros from static embeddings.
 //! Refuses: other architectures, by name; prompts before a text, which callers put there; threads,
 //! which callers have.

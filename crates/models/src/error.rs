@@ -6,8 +6,9 @@
 //! `items.rs` about a thousand. Trees, ONNX graphs and embeddings stop at the first. Printing shows
 //! 20 and counts the rest.
 //! Plain data. The words reach clients: crates/serving answers with those of rows, texts and
-//! clusters. What a single feature of a request does wrong is `RequestError` of `inputs.rs`. Fuzz
-//! targets match the variants.
+//! clusters. Where a text cannot be cut into tokens, it answers 413, and the reason goes on after
+//! `text 3` (`too_long` of `texts.rs`). What a single feature of a request does wrong is
+//! `RequestError` of `inputs.rs`. Fuzz targets match the variants.
 
 use std::fmt;
 

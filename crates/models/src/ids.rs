@@ -6,8 +6,8 @@
 //! mostly one, and no other memory. A longer id is keyed by its hash, and compared with the text in
 //! the arena.
 //!
-//! Invariant: a row is found by exactly its id, and an id that was not added gives `None`. Rows
-//! only grow. `items.rs` adds all ids while it reads, and hands out no way to add more. So a
+//! Invariant: a row is found by exactly its id, and an id that was not added gives `None`. No id is
+//! taken out again. `items.rs` adds all ids while it reads, and hands out no way to add more. So a
 //! request cannot make the table degenerate.
 //! Bounds are the reader's: 4 GiB of ids, or a row beyond 32 bits, panics here.
 

@@ -15,9 +15,11 @@
 //!
 //! Empty lines are skipped. Only the fields that the caller wants are kept, each as a column.
 //! `category` always is: `rank.rs` and crates/serving ask for it. `shown` is JSON that replies copy
-//! as it is (`"id":…,"title":…,"category":…`).
+//! as it is (`"id":…,"title":…,"category":null`). A further key also goes into `openapi.json` of
+//! crates/serving.
 //!
-//! Invariants: every column that is held has one entry per row; NaN and `ABSENT` stand for absent.
+//! Invariants: rows stand in the order of the file, by which rankings order equal scores. Every
+//! column that is held has one entry per row; NaN and `ABSENT` stand for absent.
 //! No number is beyond ±1e30, so it and its differences fit an f32. `joined.rs` takes the number
 //! columns out; then [`Items::number`] gives `None`.
 //! Refuses: arrays, a text where a number is wanted and the reverse, an id twice. Also a file

@@ -24,8 +24,11 @@
 //! Refuses: unknown keys, so that a misspelt `mising` cannot pass silently. So servers before a new
 //! key refuse files that have it.
 //! `python/tidegate/linear.py` reads the same format by code of its own; `export.py` there writes
-//! it. `predictor.rs` of crates/serving finds such a file by the text of `FORMAT`. Terms are
-//! computed in `joined.rs`, in `rows.rs`, and in `explain` of `rank.rs`.
+//! it. `predictor.rs` of crates/serving finds such a file by a copy of `FORMAT`. Terms are computed
+//! in `joined.rs`, in `rows.rs`, and in `explain` of `rank.rs`. A new link function must keep the
+//! order of sums, and also goes into `rows.rs` and `linear.py`.
+//! Clients of crates/serving send columns in the order of [`Linear::names`], or by the text of each
+//! name. So neither must change.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;

@@ -1,7 +1,7 @@
 //! Packs item features for scanning (rows of f32, padded to whole lanes, aligned), and multiplies
 //! them with weights.
 //!
-//! Rows were chosen over columns by measuring (docs/DECISIONS.md). The ids of a request are
+//! Rows were chosen over columns by measuring (docs/decisions/models.md). The ids of a request are
 //! scattered: a row of 50 features is 4 cache lines where columns would touch 50. Rows that are
 //! known beforehand are packed eight by eight. Then one instruction works on eight rows, and
 //! nothing is summed across a register.

@@ -2,15 +2,16 @@
 //! export them.
 //!
 //! These are trees, linear models, small networks, and what prepares their rows. A graph is run for
-//! many rows at once, one operator after another (`graph.rs`). Each operator has a file in
-//! `operators/`, and a line in the table of `operators.rs`. Trees are those of [`crate::Trees`].
+//! many rows at once, one operator after another (`graph.rs`). An operator, or a family of them,
+//! has a file in `operators/`; `operators.rs` lists all but `Constant`. Trees are those of
+//! [`crate::Trees`].
 //! Products of matrices are summed in double precision. For the models of `golden/onnx`, labels are
 //! ONNX Runtime's, and scores within 1e-6 of its own; `PROBIT` has 1e-5.
 //!
 //! Invariant: a graph that is read has been tried with three rows of zeros, then two. Its operators
 //! fit each other, and each output has one row for each row given. An answer whose outputs do not
-//! is an error. Once the scratch is warm, only outputs that nobody reads and `Sum`, `Min` and `Max`
-//! allocate.
+//! is an error. Once a scratch has run this model, and no other since, only outputs that nobody
+//! reads and `Sum`, `Min` and `Max` allocate.
 //! Refuses: operators that are not known, by name, and inputs of texts or without a stated width.
 //! Also files that ask for more memory or work for a row than `call.rs` allows.
 //! [`OnnxKind`] and [`OnnxValues`] are matched by `predictor.rs` of crates/serving, which names

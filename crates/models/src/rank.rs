@@ -6,12 +6,13 @@
 //! Invariant: for the same model, items and request features a row has the same sum to the bit,
 //! however the candidates are named. Equal sums are ordered by row, lower first. The order is that
 //! of sums, so scores that the logistic function rounds to one number keep it.
-//! An excluded row is never returned. A row listed twice may be.
-//! Features too large to score are [`RequestError::Overflow`]; a candidate that does not exist
-//! panics, and an excluded row may. `BLOCK` stays a multiple of `matrix::WIDTH`, as packed rows
-//! need.
-//! `explain` computes each term anew, as `joined.rs` does; a changed term goes into both. The
-//! products are in `matrix.rs`, the best k in `top.rs`.
+//! An excluded row is never returned. A row listed twice may be returned twice.
+//! Features too large to score are [`RequestError::Overflow`]. A candidate that does not exist
+//! panics; an excluded row that does not exist may panic. `BLOCK` stays a multiple of
+//! `matrix::WIDTH`, as packed rows need.
+//! `explain` computes each term anew, as `joined.rs` does; a changed term goes into both. Its names
+//! of terms are keys in replies of crates/serving, which also estimates costs by this speed
+//! (`ranking.rs`). The products are in `matrix.rs`, the best k in `top.rs`.
 //! Refuses: exploration. A ranking is deterministic, so [`PROPENSITY`] is 1; impressions record it
 //! as the ranking's probability (docs/operating/training-data.md).
 

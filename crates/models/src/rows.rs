@@ -7,10 +7,10 @@
 //!
 //! Invariant: a row's score does not depend on the rows beside it. It may differ from a
 //! [`crate::Ranker`]'s in the last bits, because the sums are grouped otherwise.
-//! Refuses: rows that do not fit in number. Infinite numbers are not refused, and give infinite
-//! scores or NaN.
+//! Refuses: rows that do not fit in number. Infinite numbers are not refused; their sum is infinite
+//! or NaN.
 //! The terms are those of `joined.rs`, and the logistic function that of `linear.rs`; both are
-//! written out here again.
+//! written out here again. Any other link function leaves the sum as it is.
 
 use crate::error::Error;
 use crate::linear::{Cross, FeatureName, Linear, LinkFunction};

@@ -3,7 +3,7 @@
 //! A panel holds the first numbers of sixteen rows, then their second numbers, and so on. A product
 //! of two panels multiplies a number of one row with a vector of the other panel. Nothing is summed
 //! across a register. This is safe Rust that the compiler turns into whole registers
-//! (docs/DECISIONS.md).
+//! (docs/decisions/models.md).
 //!
 //! Invariant: the product of two rows is summed in the order of their numbers, without fused
 //! multiply-add. So it is the same to the bit on every CPU, whatever stands beside the rows. A

@@ -4,7 +4,7 @@
 //! Each is plain arithmetic with every fused multiply-add named. So compilers vectorise it, and a
 //! value is the same to the bit on every CPU and at every place in a slice.
 //!
-//! `erf` is the rational approximation of Eigen (`generic_fast_erf_float`), within 5e-7 of it.
+//! `erf` is Eigen's rational approximation (`generic_fast_erf_float`), within 5e-7 of true values.
 //! `exp` is Cephes' `expf`, within 2 units of the last place from -87.3 to 88.37. Beyond, it has
 //! the value at that end. NaN stays NaN everywhere, so that `embed.rs` finds it in the vector. Only
 //! rounding to bytes (`dense/rounded.rs`) and the pooling `Max` may lose it.

@@ -1,17 +1,18 @@
 //! Computes dense layers: rows of numbers times a matrix that was packed when the model was read.
 //!
-//! A panel holds the weights of 48 or 16 outputs, input by input. A tile of four to eight rows and
-//! as many outputs is summed in registers, while the panel runs through the cache once. The CPU
+//! A panel holds the weights of 48 or 16 outputs, input by input. A tile of up to eight rows, as
+//! wide as the panel, is summed in registers, while the panel runs through the cache once. The CPU
 //! decides the sizes. With [`Precision::Bf16`] and [`Precision::Int8`] weights and inputs are
 //! rounded (`rounded.rs`), and summed by AVX-512's instructions for them. Where the CPU lacks
-//! these, [`Precision::Single`] is used instead. Figures: docs/DECISIONS.md.
+//! these, [`Precision::Single`] is used instead. Figures: docs/decisions/models.md.
 //!
 //! Invariant: a row's sums run over all inputs in order, from zero; then the bias is added. So an
 //! answer is the same to the bit whatever rows stand beside it. For [`Precision::Single`] each step
 //! is a fused multiply-add, and the answer is also the same on every CPU.
 //! Shapes are checked by `encoder.rs`. A new kernel also goes into `dense/vector.rs`; `tile.rs`
-//! bounds its rows and lines. A new precision goes into `config.rs` and `tei.rs` of crates/serving,
-//! the command line, and docs/MODELS.md.
+//! bounds its rows and lines. A panel of more than 48 outputs needs a larger `WORTH` in the fuzz
+//! target `embed_dir`. A new precision goes into `config.rs` and `tei.rs` of crates/serving, the
+//! command line, and docs/MODELS.md.
 
 use multiversion::multiversion;
 

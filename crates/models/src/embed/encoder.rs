@@ -3,7 +3,7 @@
 //! Dense layers take the tokens of all texts as rows of one matrix. Only attention and pooling know
 //! where a text begins. Texts go together up to 128 tokens, a longer one alone. What a layer writes
 //! for the next then stays in a near cache, and the weights are read once a batch
-//! (docs/DECISIONS.md).
+//! (docs/decisions/models.md).
 //!
 //! Invariant: a text's vector does not depend on the texts beside it. Texts have at most as many
 //! tokens as positions, which `embed.rs` checks.

@@ -3,7 +3,8 @@
 //! Invariant: sums run in sixteen lanes that are added in a fixed order. So a row gives the same
 //! bits whatever stands beside it, on every CPU.
 //! A row of zeros stays so under length one, as a row shorter than 1e-12 stays shorter than 1.
-//! `to_length_one` is public: crates/serving normalises with it what it has cut.
+//! `to_length_one` is public: crates/serving normalises with it what it keeps or has cut, and gets
+//! the same bits as [`super::Embedder`].
 //! Softmax takes rows padded to sixteen, and overwrites the padding with numbers of no meaning.
 //! `LANES` must stay `LINE` of `tile.rs`, by which `attention.rs` pads.
 //! Numbers that are not finite are not refused; `embed.rs` finds those that reach the vector. The

@@ -10,8 +10,10 @@
 //! size. A text never has more tokens than positions. Sums in `dense/rounded.rs` need the bounds of
 //! `hidden_size` and `intermediate_size`. Sizes are compared with the weights in `encoder.rs`.
 //! Keys that are not known are ignored; a wrong value is a problem with its file and key.
-//! Refuses, by name: other architectures, modules behind pooling but normalisation, poolings that
-//! are joined or weighted, relative positions. Names of activations are in `activation.rs`.
+//! Refuses, by name: other architectures, other modules than a model, pooling and normalisation,
+//! poolings that are joined or weighted, relative positions. Where two modules pool, the last one
+//! counts. Normalisation comes last, wherever it stands behind the model. Names of activations are
+//! in `activation.rs`.
 //! `tei.rs` and `inspect.rs` of crates/serving print each [`Pooling`], the latter by its name in
 //! Rust. Where a further file must be named, `embed.rs` says.
 

@@ -5,7 +5,7 @@
 //!
 //! Invariants: a float handed out is finite, and an index is below its limit. The size of a tensor
 //! is checked against the length of the file before anything is allocated, and no two share bytes.
-//! So reading each once takes at most four times the file.
+//! So reading each once allocates at most eight times the file.
 //! A tensor that is missing, or of another shape than wanted, is a problem with its name. One that
 //! nobody asks for may be of any format.
 //! Names of tensors are the callers'. Also here: `half`, which widens binary16, for crates/serving

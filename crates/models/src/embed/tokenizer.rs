@@ -7,7 +7,8 @@
 //! Bounds: a text over [`TEXT_BYTES_MAX`] is cut there, or refused where it may not be cut. A text
 //! with too many tokens likewise. Only the short way ends early; the crate cuts the whole text
 //! first. Static embeddings always cut (`vector_table.rs`). What crates/serving answers from its
-//! cache depends on these bounds, too (`embedding_generation.rs`).
+//! cache depends on these bounds, too (`embedding_generation.rs`). It answers any error of cutting
+//! with 413, its reason behind `text 3`.
 //!
 //! Invariant: every number that is added to [`Tokens`] is below the vocabulary of the model. A
 //! panic of the crate becomes an error, so the profile must unwind.

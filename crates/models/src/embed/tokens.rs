@@ -4,6 +4,8 @@
 //! earlier texts as they were.
 //! Whether numbers are below a model's vocabulary is seen by `fit`; `embed/tokenizer.rs` keeps it.
 //! Texts of two models must not be mixed in one list.
+//! Marks of start and end count as tokens. The crate `serving` reports a text's number of tokens as
+//! usage, and tells by it whether the text may have been cut.
 //! [`Token`] is plain data for people to look at; `tei.rs` of the crate `serving` shows it in
 //! `/tokenize`.
 

@@ -1,7 +1,7 @@
 //! Multiplies packed rows on CPUs with 512-bit registers: eight rows, one column, one instruction.
 //!
 //! This is written by hand, because the compiler makes 128-bit instructions of the same loop
-//! (docs/DECISIONS.md).
+//! (docs/decisions/models.md).
 //!
 //! Invariant: nothing is fused, so sums are those of the portable loop in `matrix.rs` to the bit.
 //! It panics where the CPU cannot; `matrix.rs` asks first.

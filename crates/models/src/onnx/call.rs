@@ -3,7 +3,7 @@
 //! Invariant: no run writes more than 2^18 elements, or takes more than 2^28 products, for each of
 //! its rows. Going beyond is an error. So a small file cannot ask for a large memory or an endless
 //! product. Writing is counted by `room`; operators that multiply matrices must call `spend` first.
-//! Steps of trees are not counted.
+//! The graph's inputs and steps of trees are not counted.
 //! An operator must keep nothing that depends on a run, since threads share it. `room` does not
 //! clear: every element must be written.
 //! The order of operators is in `graph.rs`. More than two outputs would change `run` here,

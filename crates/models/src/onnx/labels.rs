@@ -2,7 +2,7 @@
 //!
 //! One of the two lists may be there and empty; both with labels are refused.
 //! Invariant: there are 1 to `OUTPUTS_MAX` classes. A class number that is none panics: the
-//! operators that choose classes (`linear.rs`, tree ensembles) stay below their count.
+//! operators that choose classes (`operators/linear.rs`, tree ensembles) stay below their count.
 //! Texts are codes of the model's list (`tensor.rs`). Which class wins is not decided here.
 
 use crate::error::Problem;

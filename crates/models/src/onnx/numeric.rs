@@ -3,9 +3,9 @@
 //! Invariant: floats and doubles are added, subtracted, multiplied, divided and raised in their own
 //! precision. What goes through `double` and `rounded` is rounded once, from a double. Integers
 //! wrap around, and a quotient by 0 is 0. An integer beyond 2^53 loses digits as a double: in
-//! `Cast` to doubles, `Scaler`, `Normalizer` and linear models. Powers of exponents below 0, or
-//! from 2^32 on, go that way too. Integers of 32 bits are held in 64, so what would overflow there
-//! does not here.
+//! `Cast` to doubles, `Scaler`, `Normalizer`, `LinearRegressor` and `LinearClassifier`. Powers of
+//! exponents below 0, or from 2^32 on, go that way too. Integers of 32 bits are held in 64, so what
+//! would overflow there does not here.
 //! Also here: the inner loop of `product.rs`, which sums in doubles.
 //! Flags and texts are no numbers; `tensor.rs` has all elements.
 

@@ -1,4 +1,4 @@
-//! Multiplies a row with a matrix, for `Gemm`, `MatMul` and linear models.
+//! Multiplies a row with a matrix, for `Gemm`, `MatMul`, `LinearRegressor` and `LinearClassifier`.
 //!
 //! Invariant: sums are taken in double precision, in the order of the row, and handed over
 //! unrounded. The operator rounds once. ONNX Runtime adds floats, so floats differ by what it

@@ -6,7 +6,8 @@
 //! In the crate `serving`, `predictor.rs` asks here last: it first takes linear models and ONNX
 //! graphs by their bytes. It names platform and data type by [`TreeFormat`], so a new format needs
 //! an arm there.
-//! [`AboutTrees`] is plain data; `lightgbm.rs` and `xgboost.rs` fill it in.
+//! [`AboutTrees`] is plain data; `lightgbm.rs` and `xgboost.rs` fill it in. Clients of `/v2` and
+//! headers of CSV tables name columns by `feature_names`, so these stay as the file has them.
 
 use crate::error::Problem;
 

@@ -10,9 +10,10 @@
 //! are within their lists. Leaves are finite, but for the infinities that pad ONNX's minima and
 //! maxima, and ONNX's doubles beyond the range of floats. That splits form a tree is checked by
 //! `build.rs`.
-//! All three readers fill a new field. A new [`Test`] or [`Missing`] also goes into `columns.rs`, a
-//! new [`Merge`] into `score.rs` and `program.rs`. `FEATURES_MAX` and `OUTPUTS_MAX` also bound
-//! ONNX's operators.
+//! All three readers fill a new field. A new [`Test`] or [`Missing`] also goes into `columns.rs`. A
+//! new [`Merge`] goes into `score.rs` and ONNX's `program.rs`, and into its `regressor.rs`, which
+//! takes all but sums for minima or maxima. `FEATURES_MAX` and `OUTPUTS_MAX` also bound ONNX's
+//! operators.
 
 use super::number::Leaf;
 use super::transform::OutputTransform;

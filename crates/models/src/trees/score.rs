@@ -3,7 +3,7 @@
 //! A block asks every split of a tree, of 64 rows at once: two comparisons of bytes, no branch. Up
 //! to eight rows are walked one by one, each down eight trees at a time, so that their waits
 //! overlap. Eight rows of a block do the same down a tree of more than 256 leaves. Figures:
-//! docs/DECISIONS.md.
+//! docs/decisions/models.md.
 //!
 //! Invariant: each output adds its trees in the order of the file, whichever way they are
 //! evaluated. So sums do not depend on how many rows come together.

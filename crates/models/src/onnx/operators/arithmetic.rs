@@ -3,7 +3,8 @@
 //!
 //! Both sides are of one kind, floats, doubles or integers, and computed in it (`numeric.rs`). The
 //! smaller is repeated (`elementwise.rs`). NaN wins in a minimum and a maximum.
-//! Refuses: operands of different kinds, flags and texts.
+//! Refuses: operands of different kinds, flags and texts. `Sum`, `Min` and `Max` copy a single
+//! operand, of whatever kind.
 //! A new version, kind or attribute needs a model by `golden/onnx_models.py`, with ONNX Runtime's
 //! answers.
 

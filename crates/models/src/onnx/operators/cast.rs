@@ -3,7 +3,7 @@
 //! Numbers become integers cut towards 0 and held within 64 or 32 bits; NaN becomes 0. An integer
 //! keeps its lowest 32 bits, as ONNX wants. Any number but 0 is true.
 //! `saturate` and `round_mode` are for kinds that are refused, so they change nothing.
-//! Refuses: numbers or flags to texts, and texts to numbers.
+//! Refuses: numbers or flags to texts, and texts to numbers or flags.
 //! A new version, kind or attribute needs a model by `golden/onnx_models.py`, with ONNX Runtime's
 //! answers.
 

@@ -1,7 +1,8 @@
 //! Makes a program of [`crate::trees`] from the nodes and votes of a tree ensemble.
 //!
 //! A leaf gets a value for each target between the first and last of its tree. What it does not
-//! vote for is neutral: 0 in sums, an infinity in minima and maxima.
+//! vote for is neutral: 0 in sums, an infinity in minima and maxima. By that infinity
+//! `regressor.rs` knows a target without a vote.
 //! Invariant: children exist within their tree, and a leaf votes once for a target. Votes of nodes
 //! that are no leaves are dropped.
 //! Base values and averages are the operator's, not the program's.

@@ -2,7 +2,8 @@
 //! target.
 //!
 //! A base value is added last. A target that got no vote is its base value, also as a minimum or
-//! maximum. An average divides by the number of all trees.
+//! maximum: there the infinity that `program.rs` begins with is left. An average divides by the
+//! number of all trees.
 //! Invariant: scores hold one float for each target, written for every row.
 //! Refuses: other ways to aggregate, base values that are not one for each target, and rows of
 //! fewer features than the trees ask for.
