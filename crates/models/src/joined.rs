@@ -11,12 +11,13 @@
 //! far from 0. Crosses are divided by `scale` when joined, so a request only multiplies them.
 //!
 //! Invariant: `value` gives the raw number that scoring uses. So contributions that are explained
-//! sum to the score, but for rounding. Weighing gives `None` where a bound on any item's sum is not
-//! finite; else no sum can be.
+//! and the intercept sum to what the link function takes, but for rounding. Weighing gives `None`
+//! where a bound on any item's sum is not finite. Where it gives a number, every sum is finite.
 //! Fails with [`Error::Join`]: items read without a column, a column that an f32 cannot hold, an
 //! item without a finite sum.
+//! `features` and `crosses` keep the model's order, by which `explain` of `rank.rs` pairs both.
 //! Never here: the order of candidates and the link function (`rank.rs`). What a term contributes
-//! also stands in `explain` of `rank.rs`, in `rows.rs` and in `python/tidegate/linear.py`.
+//! also stands in that `explain`, in `rows.rs` and in `python/tidegate/linear.py`.
 
 use crate::column::Column;
 use crate::error::Error;

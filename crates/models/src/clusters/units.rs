@@ -3,7 +3,8 @@
 //! Invariant: each row has length 1 but for the rounding to f32, and no zero is negative. Equal
 //! rows stay in the order of their input.
 //! Two numberings meet here: `row` and `zeros` count as the input does, `order` and `panels` by the
-//! order made here.
+//! order made here. Both methods and the label (`describe.rs`) break ties by that order, so another
+//! one gives other groups.
 //! Refuses: numbers that are not finite, by row and column. Rows of zeros have no direction, and
 //! are only listed.
 

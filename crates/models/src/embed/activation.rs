@@ -6,8 +6,9 @@
 //!
 //! `erf` is Eigen's rational approximation (`generic_fast_erf_float`), within 5e-7 of true values.
 //! `exp` is Cephes' `expf`, within 2 units of the last place from -87.3 to 88.37. Beyond, it has
-//! the value at that end. NaN stays NaN everywhere, so that `embed.rs` finds it in the vector. Only
-//! rounding to bytes (`dense/rounded.rs`) and the pooling `Max` may lose it.
+//! the value at that end; the softmax pads with negative infinity and needs nearly 0 for it. NaN
+//! stays NaN everywhere, so that `embed.rs` finds it in the vector. Only rounding to bytes
+//! (`dense/rounded.rs`) and the pooling `Max` may lose it.
 //! Also here: which function `hidden_act` names; an unknown one is a problem. Softmax and norms are
 //! in `embed/norm.rs`.
 
