@@ -6,7 +6,8 @@
 //! Implementers owe: a value from `load` can be used at once; `load` returns within a second;
 //! `verify` ends soon after `Stop` is asked. Nothing here enforces it; `watched.rs` only catches
 //! their panics. An error of `verify` after `Stop` counts for nothing. The text of a failure is
-//! shown on the status page.
+//! shown on the status page, and to clients in the index of models. `tidegate/src/admin.rs` puts
+//! the path before a text that lacks it in backticks.
 //! Never here: when a file is loaded, and what a failure does; `watched.rs` decides both.
 
 use std::error::Error;

@@ -2,15 +2,16 @@
 //! back.
 //!
 //! Reading is wait-free. `poll` and `verify` may be called from any thread; each is serialised by
-//! its own lock. `open` polls once before it returns. The state lock is never held during a load or
-//! a full check, so `status` waits for neither.
+//! its own lock. The state lock is never held during a load or a full check, so `status` waits for
+//! neither.
 //! Invariants: `current` is only ever replaced whole. Each `Watched` numbers its generations 1, 2,
 //! 3 and gives no number twice. A rollback returns to the newest generation whose full check
 //! passed, which stays in memory for that. Without one, none is in use.
 //! A refused file is tried again unchanged after 30 s; `open_retrying` takes another time. One that
 //! failed its full check is not tried again while it stays in place. A file that changes during its
 //! load is refused, and so is one whose loader panics.
-//! `serving/src/ranking/files.rs` relies on it that `poll` and `open` load before they return.
+//! `serving/src/ranking/files.rs` and `serving/src/hot_swap.rs` rely on it that `poll` and `open`
+//! load before they return. To `hot_swap.rs` any `problem` after `open` is a failed load.
 //! A new field of `Status` is shown only where `tidegate/src/admin.rs` or `serving/src/status.rs`
 //! names it.
 //! Never here: how often files are looked at (`watcher.rs`), and what is loaded (`Load`).

@@ -8,8 +8,11 @@
 //! two count as offset 0. While the directory cannot be listed, nothing is deleted.
 //! A consumer whose file is missing is not known. Lines that it has not read may then be deleted,
 //! and come as a gap.
-//! `tidegate/src/events/run.rs` names consumers after sinks (`events-SINK`). The file of a sink
-//! that was renamed or removed keeps segments back until an operator deletes it.
+//! `tidegate/src/events/run.rs` names consumers after sinks (`events-SINK`). The bound of 64 holds
+//! with that prefix; `pipeline/src/plan.rs` allows a sink 64 without it. The file of a sink that
+//! was renamed or removed keeps segments back until an operator deletes it.
+//! Builds of profiles, replays and exports register none: lines may be deleted before they read
+//! them.
 //! Refuses: to say where reading resumes.
 
 use std::io::ErrorKind;

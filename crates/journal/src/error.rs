@@ -3,8 +3,9 @@
 //! `JournalError` is for opening and reading a journal, and for a consumer's registering and
 //! committing. `Unrecorded` says why one line is not in the journal, or not known to be.
 //! Plain data; a new variant needs another thing to do. Outside only `Locked` is told from the
-//! rest, for a hint (`tidegate/src/serve.rs`). Any other error of reading makes a pipeline start
-//! again, without end. Refuses: to print its own source; a chain does that (`stdx::Chain`).
+//! rest, for a hint (`tidegate/src/serve.rs`). Of `Unrecorded` only yes or no gets out
+//! (`tidegate/src/ports.rs`). Any other error of reading makes a pipeline start again, without end.
+//! Refuses: to print its own source; a chain does that (`stdx::Chain`).
 
 use std::io;
 use std::path::PathBuf;

@@ -1,5 +1,5 @@
-//! Takes the lines of one I/O core into a buffer of its own, so that no other core contends for its
-//! mutex.
+//! Takes the lines of one I/O core into a buffer of its own, so that only the writer contends with
+//! it for the mutex.
 //!
 //! Invariant: a lane holds fewer than `lane_bytes_max` bytes plus one line. A line beyond that is
 //! not taken but counted, and its ticket fails at once. While the disk fails, lines that want a

@@ -11,6 +11,8 @@
 //! line, which has no bound here.
 //! Sinks store offsets as checkpoints (`pipeline/src/source/journal.rs`), so what an offset means
 //! must stay. `recount/src/lines.rs` reads the same files by its own code.
+//! `profiles/src/rebuild.rs` and `lab/src/import/exchanges.rs` begin at the first line that is
+//! left, and go on over gaps.
 //! Refuses: to write anything. Keeping segments from deletion is the work of `consumer`.
 
 use std::io::{self, Read as _};

@@ -3,8 +3,9 @@
 //!
 //! Plain data; `join.rs` fills it in. An example borrows, and lives for one call.
 //! A new field of `Example` is no column by itself, and nothing asks for one. Columns are listed in
-//! `sinks/src/examples.rs`, `sinks/src/examples/parquet.rs` and docs/operating/training-data.md.
-//! Counts reach an operator only through `summary` of `tidegate/src/events/export.rs`.
+//! `sinks/src/examples.rs`, `sinks/src/examples/parquet.rs`, the help in `tidegate/src/cli.rs` and
+//! docs/operating/training-data.md. Counts reach an operator only through `summary` of
+//! `tidegate/src/events/export.rs`.
 
 use exchange::{Exchange, Impression};
 

@@ -2,7 +2,8 @@
 //!
 //! Invariant: records are bytes, and come back in the order of their bytes. Memory is about
 //! `run_bytes`; merging adds a record and a buffer for each of at most 64 runs. The disk holds
-//! every record twice at most, as docs/operating/training-data.md says.
+//! every record twice at most. docs/operating/training-data.md tells users so of lines, though
+//! `join.rs` makes two records of a line with a ranking.
 //! A failing disk is an error, and nothing is retried. A run that was cut short where a length
 //! stands ends there, unnoticed. Runs that are left stay in the directory, which is the caller's to
 //! delete. Two sorters must not share one: both write `run-0`. The caller may have files of other
