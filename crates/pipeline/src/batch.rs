@@ -6,9 +6,12 @@
 //! by a panic; windows stay far below, because `tidegate/src/config.rs` allows 2 GB at most.
 //! `fit` makes text what engines take. Keys that it shortened are stored: another hash or bound
 //! would split their rows. `short` in `recount/src/count.rs` does the same by code of its own.
-//! `by_key` sorts rows for an index.
-//! Plain data: that a key comes once, that cells match their columns and that text fits, `window`
-//! sees to. Sinks store all parts of a [`Checkpoint`]; `delivery` compares all of them.
+//! docs/operating/events.md names the bound.
+//! `by_key` sorts rows by key; SQLite gets them so, which was measured (docs/decisions/events.md).
+//! Plain data: `window` sees to it that a key comes once, cells match their columns and text fits.
+//! `tidegate/src/events/copy.rs` fills rows, too, with what a sink holds. What a role means is
+//! repeated by each engine; `sinks/src/sql.rs` says where. Sinks store all parts of a
+//! [`Checkpoint`]; `delivery` compares all of them.
 //! Never here: adding lines up (`window`), and how an engine merges (`sinks`).
 
 use std::borrow::Cow;

@@ -3,8 +3,8 @@
 //!
 //! Invariant: nothing is ever decided by it. The checkpoint in the sink is the only truth. So the
 //! file is never synced, and may be deleted, cut or damaged at any time. A note that cannot be
-//! written is lost without an error. A note with other fields is skipped, so a renamed field hides
-//! older notes.
+//! written is lost without an error. A note that lacks a field is skipped, so a renamed or new
+//! field hides older notes.
 //! Several pipelines write one file, also of two processes at once (`events replay`). What `last`
 //! gives, `tidegate/src/events/status.rs` prints where no record process answers.
 //! Bound: a new file is begun at 1 MiB and one old one is kept, as docs/operating/events.md says.

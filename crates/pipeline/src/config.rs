@@ -3,7 +3,7 @@
 //!
 //! Plain data: every key is optional, and an unknown one is an error. Doc comments become the
 //! schema's descriptions, so they state units and defaults. The defaults themselves are in `plan`,
-//! `rollup` and `tidegate`: change both.
+//! `fields`, `decode`, `rollup` and `tidegate`: change both.
 //! What is required and what fits together, [`crate::plan()`] checks; of `[[field]]`, `fields`
 //! does. `tidegate/src/config.rs` checks `[events]` and the addresses of sinks.
 //! A new key does nothing until one of these reads it. Pages of docs/operating describe the keys.
@@ -21,8 +21,9 @@ pub struct SourceConfig {
     /// Its name: letters, digits, `-`, `_`.
     pub name: Option<String>,
     /// Files, such as `["/var/log/nginx/access.log*"]`. `*`, `?` and `[…]` mean what they mean in a
-    /// shell; `**` stands for any directories. Name rotated files too: a log is known by its
-    /// content. It goes on where it was under any name, also packed (`.gz`, `.zst`).
+    /// shell, but also match a leading dot; `**` stands for any directories. Name rotated files
+    /// too: a log is known by its content. It goes on where it was under any name, also packed
+    /// (`.gz`, `.zst`).
     pub files: Vec<String>,
     /// Stop with an error when a log was emptied behind its reader (`copytruncate`) or came back
     /// shorter. Otherwise what is known to be lost is reported, and reading goes on. Default

@@ -4,7 +4,7 @@
 //! Invariant: every line that is given to it is counted once, as an event or as refused. It belongs
 //! to the batch that is taken next. A rollup does not count a line that fails its filter, or lacks
 //! a number of its key; the latter are counted as `without_key`.
-//! It also hands the memory of delivered rows back to their windows.
+//! It also hands the memory of delivered rows back to their windows, but for rows of sketches.
 //! Never here: when a batch is taken (`run`), rows (`window`), and what a line is (`decode`).
 
 use std::sync::Arc;

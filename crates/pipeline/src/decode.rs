@@ -2,7 +2,8 @@
 //!
 //! It also reads the keys `format`, `escape` and `keys` of a source ([`Format::parse`]), and
 //! refuses records of the journal without method, path or status. A variable of nginx that is to be
-//! a key of JSON lines must stand in `VARIABLES` too.
+//! a key of JSON lines must stand in `VARIABLES` too. `known_key` in `recount/src/variable.rs`
+//! lists the variables that are no keys; change both.
 //! Lines are taken in regions of about 32 KiB that fit the nearest cache. For `combined` and JSON
 //! the structural bytes of a whole region are found first, then its lines are cut at them.
 //! Invariant: every line that ends with a line feed is seen once, in order, as an event or as

@@ -3,8 +3,9 @@
 //!
 //! Plain data, each enum by what the caller does. Of `SinkError`, `delivery` tries all again but
 //! `Fenced`; what each promises of the batch is in `sink`. Texts of `LineError` are the `reason` in
-//! quarantine files. `SourceError` and `RunError` end a run, and `supervise` starts the next. Only
-//! a scan puts off a file with an error of the disk (`source/files/scan.rs`).
+//! quarantine files. `SourceError` and `RunError` end a run, and `supervise` starts the next. But a
+//! file that cannot be opened, or cannot be read by a scan, is only put off
+//! (`source/files/catalogue.rs`, `source/files/scan.rs`).
 //! A place in a text is without secrets, because errors are shown on the status page; drivers see
 //! to that. Never here: mistakes in a configuration (`plan`).
 

@@ -1,16 +1,20 @@
 //! Checks the sections as written and makes a plan of them: sources, fields, rollups with their
 //! tables, and sinks.
 //!
-//! Invariant: every mistake is reported through `wrong`, with its key, and checking goes on. Two
-//! measures with one column name are not reported; the first is kept. A plan is returned in any
-//! case; it may be used only when nothing was reported.
+//! Invariant: every mistake is reported through `wrong`, with its key, and checking goes on. A
+//! measure whose column name is taken is not reported; the first column of that name is kept. A
+//! plan is returned in any case; it may be used only when nothing was reported.
 //! It chooses the names and types of all columns, so a change here changes tables that exist, and
-//! docs/operating/rollups.md. `sinks/src/sqlite/query.rs` finds sketches by their position.
+//! docs/operating/rollups.md. `sinks/src/sqlite/query.rs` finds sketches by their position, and
+//! cuts `quantiles_` off. `sinks/src/sql.rs` takes the last key of a table of sketches for the
+//! machine's name. `tidegate/src/demo/counts.rs`, `soak` and `bench` read columns by name.
 //! Names of sources and sinks become names of quarantine files and consumers; the name of a source
-//! is also that of its checkpoint. A journal is the source [`JOURNAL`] without a section.
+//! is also that of its checkpoint. Names have no dot, because checkpoints of `events replay` have
+//! one. A consumer's name must not exceed 64 with `events-` before the sink. A journal is the
+//! source [`JOURNAL`] without a section.
 //! A default here is also in the doc comment of `config`.
-//! Addresses of sinks are checked by `sinks`, formats by `decode`, `[[field]]` by `fields`. The
-//! limits of `[events]` are set by `tidegate`.
+//! Never here: addresses of sinks (`sinks`), formats (`decode`), `[[field]]` (`fields`), the limits
+//! of `[events]` (`tidegate`).
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};

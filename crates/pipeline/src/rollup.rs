@@ -1,13 +1,15 @@
 //! Describes a rollup as it is counted: which lines count, by which key, and what is kept of them.
 //!
 //! Here are also the rules that a configuration is read by: types of fields, names of columns, time
-//! buckets, and the columns under way. They decide tables that exist.
+//! buckets, and the columns under way. They decide tables that exist. `column_name` must leave only
+//! letters, digits and underscores: `sinks` quotes names and escapes nothing.
 //! Plain data; `plan` builds and checks it. Key parts and measures must stand in the order of the
 //! table's columns, because `window` lays rows out so. A measure whose column is there already is
 //! not added. A `Last` must follow its `LastTime`, because `window/measure.rs` looks one cell back.
 //! A new field is text unless `kind_of` says otherwise. A bucket is named in `bucket`, in
 //! `nearest_bucket` and in `BUCKETS` of `sinks/src/sqlite/query.rs`. The doc comment of `fields`
-//! in `config` repeats `RAW`. A new measure also goes into `recount/src/count.rs`.
+//! in `config` repeats `RAW`. A new measure also goes into `recount/src/count.rs`;
+//! `recount/src/compare.rs` passes over the third column of `PLACE`.
 //! Never here: adding up (`window`), and merging rows that are stored (`batch::ColumnRole`,
 //! `sinks`).
 

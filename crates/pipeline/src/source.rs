@@ -8,9 +8,10 @@
 //! until `resume`. The position is a short text just after all that was handed out; the sink keeps
 //! it, so texts of older versions must stay readable. What was handed out but not committed is
 //! handed out again after a restart.
-//! Besides `run`, `events replay` and `events export` read a source. All call `others`, `resume`,
-//! then `read`. A new outcome needs a decision in `ranged`, `tidegate/src/events/replay.rs` and
-//! `tidegate/src/events/export.rs`; the compiler asks only in the last.
+//! Besides `run`, `events replay --dry-run` and `events export` read a source. All call `others`,
+//! `resume`, then `read`. A new outcome needs a decision in `run`, `ranged`,
+//! `tidegate/src/events/replay.rs` and `tidegate/src/events/export.rs`; the compiler asks only in
+//! the first and the last.
 //! Never here: when to read (`run`), and what a line means (`decode`).
 
 mod files;

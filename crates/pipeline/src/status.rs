@@ -3,9 +3,11 @@
 //! Plain data: every part adds to its own counter (`counter`, `delivery`, `quarantine`, `run`,
 //! `supervise`). Counters are read one by one, so a report is no snapshot. They outlive a restart
 //! of the pipeline, not of the process.
-//! The names of [`StatusReport`] are keys of the status page. `record/status.rs` and
-//! `tidegate/src/events/status.rs` read them; the latter prints only what it names. Progress of
-//! `events replay` and `events run --once` is read from here, too.
+//! The names of [`StatusReport`] are keys of the status page. `record/status.rs`,
+//! `tidegate/src/events/status.rs` and `bench` read them; the second prints only what it names.
+//! Progress of `events replay` and `events run --once` is read from here, too.
+//! `tidegate/src/events/running.rs` takes a pipeline for failing while `last_error` is set and
+//! `batches` stands still.
 //! `seconds_behind` is 0 when no bytes are behind; a pipeline that never committed has null for
 //! `committed_s_ago`.
 //! Never here: rates and the state in words (`record/board.rs`).

@@ -9,7 +9,7 @@
 //! flushes, whichever is longer (docs/operating/events.md). An idle log looks the same as a dead
 //! process, so it may take over too early; then the first delivery decides again.
 //! Never here: one run (`run`), and starting the record process (`record`). Giving up is not here
-//! either: `tidegate/src/events/running.rs` does, from `last_error`.
+//! either: `tidegate/src/events/running.rs` does, from `last_error` and `batches`.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;

@@ -5,11 +5,13 @@
 //! that followed it last time is compared first, with its quotes and colon. Objects and arrays
 //! inside are skipped; a field of theirs is looked for only when it is asked for.
 //! Invariant: the order of keys changes the speed, not the fields, unless two members mean one
-//! field. Then the later counts; of weak ones (`meaning`) and of unknown keys, the first. `null` is
-//! an absent field. Values that are no field are kept by their key where the format says so.
-//! Refuses: whatever is no object, more than one object in a line, and no time. A slot of whole
-//! numbers that holds none is refused, unless its meaning is weak; `ltsv` lists these slots, too.
-//! Bare words are not checked, nor is UTF-8. `recount/src/formats.rs` takes the same lines.
+//! field. Then the last that is not absent counts; of weak ones (`meaning`) and of unknown keys,
+//! the first. `null` is an absent field. Values that are no field are kept by their key where the
+//! format says so.
+//! Refuses: whatever is no object, more than one object in a line, and no time. In a slot of whole
+//! numbers, only digits, `-` and empty text pass, unless its meaning is weak; `ltsv` lists these
+//! slots, too. Bare words are not checked, nor is UTF-8. `recount/src/formats.rs` takes the same
+//! lines.
 //! Never here: the syntax of objects (`walk`), and what keys mean (`meaning`).
 
 use exchange::{DecodeError, DecodeReason};

@@ -4,7 +4,8 @@
 //! A variable ends where the literal after it begins. Inside quotes an escaped quote does not end
 //! it: nginx escapes quotes unless the format says `escape=none`. `$time_local` ends after its
 //! known length.
-//! A format is refused that has no time, or two variables with nothing between them.
+//! A format is refused that has no time, a `$` without a name, or two variables with nothing
+//! between them.
 //! A line is refused that differs from a literal, goes on after its end, has no time, or no number
 //! for status or bytes. For bytes `-` passes, and `$bytes_sent` is not checked at all. Two lines in
 //! one are refused, too. Their signs: a time group in a value outside quotes, a space in the

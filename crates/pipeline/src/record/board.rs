@@ -2,12 +2,14 @@
 //! state.
 //!
 //! The document goes to whoever connects to the status port. It also goes to stdout once a second,
-//! for the edge process that started this one.
+//! for the edge process that started this one. There it must be one line; `record/status.rs` takes
+//! 10 s without one for an alarm.
 //! Invariant: a reader that is slow, or does not read at all, holds no pipeline up. It holds up
 //! others on the port for at most 1 s a write, and stdout only the samples.
 //! Rates are taken over up to the last ten samples. A port that is taken is tried again every 2 s.
-//! `record/status.rs`, `tidegate/src/events/status.rs` and tools of operators read it by the names
-//! of its keys. A field of `StatusReport` comes in by itself.
+//! `record/status.rs`, `tidegate/src/events/status.rs`, `bench` and tools of operators read it by
+//! the names of its keys. The words for the state are shown to operators as they are. A field of
+//! `StatusReport` comes in by itself.
 //! Never here: counting (`crate::status`), and reading the document.
 
 use std::collections::VecDeque;

@@ -8,8 +8,8 @@
 //! as its mark recognises it. Bytes that were seen in a log and are in no file any more are
 //! reported as lost. Of a damaged packed file only the damage is known.
 //! Reading is by chunks of 512 KiB, oldest log first, each up to where it ended when its turn
-//! began. Memory is one chunk, some hundred bytes for each file that is there, and up to 128 open
-//! files. Of these a packed one takes 1 MiB and its decoder.
+//! began, if others wait. Memory is one chunk, some hundred bytes for each file that is there, and
+//! up to 128 open files. Of these a packed one takes 1 MiB and its decoder.
 //! `recount` asks [`FileSource::extents`] which file holds which log. Its rules for users are in
 //! docs/operating/log-formats.md.
 //! Refuses: to wait for anything but the disk, and to guess what a file held that was never read.

@@ -1,6 +1,6 @@
 //! Joins the logs that are known, the files that carry them, and the handles that are open.
 //!
-//! It opens, releases and hands over carriers, and finds open files that have grown.
+//! It opens, releases and hands over carriers, and finds open files whose length has changed.
 //! Invariant: a file has the role of a carrier exactly where it is the `carrier` of that log. Only
 //! a log's own carrier is open for it. `carry`, `release` and `cut` change both together. `scan`
 //! and `files` take the carrier from a log only when its file is not in the table.

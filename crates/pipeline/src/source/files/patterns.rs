@@ -5,8 +5,8 @@
 //! Neither is reported. A directory that cannot be listed is a trouble; then nothing may be
 //! concluded from a file's absence, and `scan` drops no log. A missing directory is no trouble: it
 //! counts as empty.
-//! A file with two names comes twice (`file_table` joins them). The doc comment of `files` in
-//! `config` tells users what a pattern means.
+//! A file with two names comes twice (`file_table` joins them). Patterns match a leading dot,
+//! unlike a shell's. The doc comment of `files` in `config` tells users what a pattern means.
 
 use std::io;
 use std::path::{Component, Path, PathBuf};

@@ -1,8 +1,9 @@
 //! Looks once through the directories, and finds out which file carries which log.
 //!
-//! A file that is known and has neither been renamed nor changed since the last scan is not opened.
-//! Any other is recognised by its content ([`identify`]). A copy of a log is left alone while the
-//! log's own file is whole. It goes on with the log when that file is gone or emptied.
+//! A file that was recognised, and neither renamed nor changed since, is not opened, but for a copy
+//! whose log has lost its file. Any other is recognised by its content ([`identify`]), unless it is
+//! the open file of a log. A copy of a log is left alone while the log's own file is whole. It goes
+//! on with the log when that file is gone or emptied.
 //! Invariant: a log is dropped only when no listed file has it. The listing must be complete and
 //! unchanged since, with at least one file. Its unread bytes are reported as lost. Whatever cannot
 //! be decided yet is looked at again.

@@ -1,8 +1,9 @@
 //! Keeps what stays of the search for files from one scan to the next: the schedule, what other
 //! nodes know, and refused files.
 //!
-//! Under `strict` a log that was emptied or changed is an error, and its file is refused until it
-//! has all of the log again. Otherwise such a log loses its file, and a scan is requested.
+//! A log that was emptied loses its file, and a scan is requested. Under `strict` that is an error,
+//! and the file is refused until it has all of the log again. A log that was changed is an error
+//! then, too.
 //! Invariant: after `cut` the log has no file here, whether that is an error or not.
 //! Never here: one look through the directories (`scan`), and what a file is (`identify`).
 

@@ -1,7 +1,7 @@
 //! Reads the bytes of a log file at offsets of its content, packed by gzip or zstd or not at all.
 //!
 //! How a file is packed is told by its first bytes. bzip2 and xz are recognised and not read;
-//! `candidate` reports them.
+//! `scan` reports them.
 //! Packed files are unpacked forwards, at most 1 MiB is kept; going back further begins anew.
 //! Invariant: a content that ends early gives what there is, and `damage` says why. Only an error
 //! of the operating system is an error. A read that comes back shorter ends there.
