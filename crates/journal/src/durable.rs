@@ -9,7 +9,7 @@
 //!
 //! Invariant: segments are synced in the order of their offsets, and promises of written lines are
 //! settled in that order. A promise succeeds only after the sync that covers its line. Promises of
-//! lines that are not written yet are the `writer`'s.
+//! lines that are not written yet are the `writer`'s. `retention` deletes by `synced`.
 //! It also decides when the next sync is due: at once under `Sync::Always`, for a segment that was
 //! left, and at the close. Refuses: to sync; [`crate::syncer`] does.
 

@@ -19,7 +19,7 @@ use stdx::{Clock, SystemClock};
 /// How a journal is kept.
 #[derive(Clone)]
 pub struct Options {
-    /// The directory that holds the segments and nothing else; created when missing.
+    /// The directory that holds the journal and nothing else; created when missing.
     pub dir: PathBuf,
     /// When lines are made durable.
     pub sync: Sync,

@@ -12,7 +12,7 @@
 //! is also that of its checkpoint. Names have no dot, because checkpoints of `events replay` have
 //! one. A consumer's name must not exceed 64 with `events-` before the sink. A journal is the
 //! source [`JOURNAL`] without a section.
-//! A default here is also in the doc comment of `config`.
+//! A default here is also in the doc comment of `config`, and some are in docs/operating.
 //! Never here: addresses of sinks (`sinks`), formats (`decode`), `[[field]]` (`fields`), the limits
 //! of `[events]` (`tidegate`).
 

@@ -6,8 +6,11 @@
 //! `Unreachable` promises nothing.
 //! A trait; only `claim` has a default, which does nothing. Callers are `run`, `delivery`, and in
 //! `tidegate` `events/replay.rs` and `events/copy.rs`. Of these only the first two claim a source.
-//! The drivers are in `sinks`. How each keeps the contract is in docs/operating/sinks.md, what a
-//! new one needs is in CONTRIBUTING.md. Never here: trying again (`delivery`).
+//! `events/replay.rs` also prepares no table at all, for the place of checkpoints alone. The
+//! drivers are in `sinks`. ClickHouse and MongoDB finish an interrupted batch at the next `claim`.
+//! How each keeps the contract is in docs/operating/sinks.md, what a new one needs is in
+//! CONTRIBUTING.md.
+//! Never here: trying again (`delivery`).
 
 use std::sync::Arc;
 

@@ -31,7 +31,8 @@ use crate::error::SourceError;
 /// Bytes of one file.
 #[derive(Debug, Clone, Copy)]
 pub struct LogChunk<'s> {
-    /// The file's name, for messages.
+    /// The file's path. Ranges of a replay are matched with it; rows of single events and the
+    /// quarantine keep it.
     pub file: &'s str,
     /// Complete lines, each with its line feed, unless the step says otherwise.
     pub bytes: &'s [u8],

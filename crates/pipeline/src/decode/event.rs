@@ -7,9 +7,9 @@
 //! is no number in a slot of whole numbers, such as `-` for the bytes, is 0. A total in seconds, a
 //! phase or a propensity that is no number is absent, and so is a phase of 0. An impression without
 //! a model or version has empty text there; without a propensity it has NaN.
-//! `-` and empty text mean absent in every format but the journal's; what a request line holds is
-//! taken as it stands. Results of nginx's cache get our names, unknown ones `none`. A new result of
-//! ours also goes into `cache_result`, and into `cache` in `recount/src/texts.rs`.
+//! `-` and empty text mean absent in every format but the journal's; request lines, targets and
+//! paths are taken as they stand. Results of nginx's cache get our names, unknown ones `none`. A
+//! new result of ours also goes into `cache_result`, and into `cache` in `recount/src/texts.rs`.
 //! A new slot stands before `Impression`, because `SLOTS` counts up to it. It also goes into
 //! `meaning`, `inspect` (`FIELDS`), `rollup` (`kind_of`) and `recount/src/texts.rs`.
 //! Never here: cutting a line into fields (`combined`, `json`, `ltsv`, `template`), and fields that

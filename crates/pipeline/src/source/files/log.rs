@@ -53,7 +53,7 @@ pub(super) struct Searched {
 
 /// The file that carries a log, or carried it last.
 pub(super) struct LogFile {
-    /// The last path, for messages.
+    /// The last path, by which the file is opened; also for messages, rows and quarantine.
     pub name: String,
     /// Which file it was; a hint, since files are copied and their numbers used again.
     pub hint: Option<FileIdentity>,

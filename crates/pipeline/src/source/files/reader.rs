@@ -4,7 +4,8 @@
 //! Invariant: what is handed out is marked as read before anybody sees it, so nothing is handed out
 //! twice. Memory is one chunk of 512 KiB. A line that does not fit into it beside the up to 1,024
 //! bytes before it is too long. Its first 1,024 bytes are handed out, with its length.
-//! `recount/src/lines.rs` repeats both sizes, and docs/operating/events.md names them.
+//! `recount/src/lines.rs` repeats both sizes, and docs/operating/events.md names them. Chunks of
+//! 128 KiB and `mmap` were rejected (docs/decisions/events.md).
 //! Whether the bytes are the log's, `chunk` decides. The beginning of a long line is read again
 //! without comparing.
 //! Never here: whose turn it is (`turns`), opening files (`catalogue`).

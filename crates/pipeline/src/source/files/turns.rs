@@ -2,8 +2,8 @@
 //!
 //! Invariant: a log waits at most once, and never while it is its turn. While others wait, a turn
 //! ends where the log ended when the turn began. So a log that grows without end holds up no other.
-//! A log that does not wait, and is quiet or packed whole, is closed where nothing is behind; else
-//! its rest is given up.
+//! Only a log noted by `linger`, rotated or packed, may end. If it does not wait, and is quiet or
+//! packed whole, it is closed where nothing is behind. Else its rest is given up.
 //! Refuses: to read. It knows logs by their numbers only; the order among those that wait is set by
 //! `scan`.
 
