@@ -6,9 +6,9 @@
 //! Compression runs on a thread that gets only what the other threads leave of a core, and holds no
 //! lock. Its stretches and rests were measured (docs/decisions/events.md).
 //! Invariant: the newest segment is left alone.
-//! A round runs when the writer has created a segment, and every 60 s (`bell`). A failure becomes
-//! the upkeep alarm and is tried again in the next round. A closing journal breaks a compression
-//! off.
+//! A round runs at the start, when the writer has created a segment, and every 60 s (`bell`). A
+//! failure becomes the upkeep alarm and is tried again in the next round. A closing journal breaks
+//! a compression off.
 //! Refuses: to say which segments are to go; [`crate::retention`] does.
 
 use std::io::{self, Read, Write};

@@ -1,7 +1,8 @@
 //! Starts a pipeline again from the checkpoint whenever it fails or panics, until it ends in order
 //! or is to stop.
 //!
-//! Pauses grow from 50 ms to 10 s with jitter, and begin anew after a run of over 30 s.
+//! Pauses grow from 50 ms to 10 s with jitter, and begin anew after a run of over 30 s. Users read
+//! of them in docs/operating/failures.md.
 //! Invariant: nothing of a failed pipeline is used again. What it had in memory was not committed,
 //! or the sink knows it; it is read again from the checkpoint. That nothing is lost or doubled
 //! then, the sink's transaction sees to.
