@@ -5,8 +5,9 @@
 //! counts. Neither a metric nor a function of `before_reading` is ever removed, so labels must come
 //! from small fixed sets.
 //! Functions of `before_reading` run before `read` and `prometheus`, not before `sum` and `merged`.
-//! An unknown name has the sum 0 and no durations. Label values are escaped. Names and help texts
-//! are neither checked nor escaped.
+//! A name that is unknown or of another kind has the sum 0 and no durations, so a typing error
+//! shows nowhere. Label values are escaped; all names and help texts are neither checked nor
+//! escaped.
 //! `BOUNDS_US` is what Prometheus sees, and what users' queries name as `le`. The finer buckets of
 //! timers are in `timer`. A new kind also goes into [`Reading`] and into `SelfMetrics::take` of
 //! `statsd`. `statsd` cuts `_total` and `_seconds` off names (`self_metrics.rs`): two names must

@@ -7,6 +7,7 @@
 //! of `statsd`. The first byte names the sketch, the second its version. A version fixes every
 //! parameter and the hash: two encodings that start alike can be merged. A program reads one
 //! version only, so a new one makes errors of all stored sketches.
+//! How far a sketch may be off is also in docs/operating/rollups.md, its size in docs/STATSD.md.
 //! Decoding never panics. It gives an error or a sketch that can be merged, perhaps one that no
 //! values would make.
 //! A new kind needs an arm of [`merge_sketches`] and of each match on `SketchOf` (`pipeline`,

@@ -1,10 +1,10 @@
 //! Counts durations in logarithmic buckets, and reads quantiles from snapshots of them.
 //!
 //! The layout is that of HdrHistogram: from 8 ns on, each power of two nanoseconds is cut into 8
-//! equal buckets. Invariant: a quantile is off by at most 1/16 of its value; it is zero when
-//! nothing was recorded. Bound: from 2^40 ns (18 minutes) on, all durations count in the last
-//! bucket; the sum stays exact. Snapshots merge by addition. A snapshot taken during updates may
-//! lack some of them, in buckets or sum.
+//! equal buckets. Invariant: up to 2^40 ns (18 minutes) a quantile is off by at most 1/16 of its
+//! value. Without durations it is zero. Bound: longer durations all count in the last bucket; the
+//! sum stays exact. Snapshots merge by addition. A snapshot taken during updates may lack some of
+//! them, in buckets or sum.
 //! Nothing stores a snapshot, so the layout may change. The 1/16 here and in `self_metrics.rs` of
 //! `statsd`, and the 1/8 of `count_up_to`, change with it. Never here: the buckets that Prometheus
 //! sees (`registry`), quantiles of other numbers (`sketch::Quantiles`).

@@ -4,8 +4,8 @@
 //! runs. The last flush and a replacement do wait, for one backend after the other. Repeaters get
 //! datagrams from receivers themselves; they are only started, counted and ended here.
 //! A backend's name (`graphite`, `graphite-2`) is also that of its directory in the spool, where
-//! parts wait over restarts. So kinds keep their words, and the order of backends of a kind
-//! matters.
+//! parts wait over restarts. It is in `/status` and `stats`, and a label on the page for
+//! Prometheus. So kinds keep their words, and the order of backends of a kind matters.
 //! A new kind takes the stations of "Add a backend of statsd" in CONTRIBUTING.md. If it is bound at
 //! the start, `may_change` (`reload.rs`) must know it, too.
 //! Errors of the start: a taken address of the page, no thread for a repeater. A backend that

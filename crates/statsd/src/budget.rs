@@ -1,8 +1,9 @@
 //! Bounds the memory that names may take: bytes by prefix, with one visible key for what is beyond.
 //!
-//! Of several prefixes the longest counts. A name is charged when a table adds it and refunded when
-//! it is removed, in each receiver's table. So is what its cell points to: the members of a set,
-//! the sketch of a timer. Single values of timers are not charged (`table.rs` bounds their number).
+//! Of several prefixes the longest counts. A name is charged when a receiver's table or the gauges
+//! add it, and refunded when it is removed there. So is what its cell points to: the members of a
+//! set, the sketch of a timer. Single values of timers are not charged (`table.rs` bounds their
+//! number).
 //! Invariant: it drops nothing. For a name without room it counts the sample and names the overflow
 //! key of its prefix, where the caller puts it. That key is always let in, and sketches may still
 //! grow, so the use may pass the bound. `table.rs` sees to it that every change is charged.

@@ -11,7 +11,8 @@
 //! No two waits in a row are for the same due time, because a database would keep only the last
 //! flush. The interval's number, which a snapshot carries over restarts, only grows.
 //! Also here: the time for rates, and the slot of a last flush. The table, the two and a half
-//! intervals and the 1 % of rates are also in docs/STATSD.md. Refuses: to wait (`shutdown.rs`).
+//! intervals and the 1 % of rates are also in docs/STATSD.md. Slots of the wall clock are a
+//! decision (docs/decisions/statsd.md). Refuses: to wait (`shutdown.rs`).
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};

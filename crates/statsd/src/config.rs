@@ -2,15 +2,17 @@
 //!
 //! Every key is optional in the type; `plan` reports all errors (of a backend only the first), each
 //! through `wrong` with its dotted key. After an error its plan is not for use. The doc comments
-//! are the reference manual. A default stands in the doc comment, in `plan`, and often in
-//! `settings`, which the management port shows.
+//! are the reference manual. A default stands in the doc comment, in `plan`, in docs/STATSD.md, and
+//! often in `settings`, which the management port shows. Those of `trains` and
+//! `receive_buffer_bytes` are measured (docs/decisions/statsd.md).
 //! A new key needs a field, a check, a decision in `reload.rs`, and a value of its field of `Plan`
 //! in `legacy.rs`. If `settings` shows it and it counts at a start only, `AT_START` (`reload.rs`)
 //! has its name, too. A secret must be hidden by `crates/tidegate/src/commands/redact.rs`. A new
 //! backend: CONTRIBUTING.md.
 //! [`HistogramConfig`] is also read from requests of `eval.rs`. Relative paths are taken from
-//! `root`. Not checked: names of statistics, keys that a kind of backend does not use, hosts, and
-//! whether an address is free.
+//! `root`. Not checked: names of statistics, whether `prefix` is empty, keys that a kind of backend
+//! does not use, hosts, and whether an address is free. Only the management address is compared
+//! with other listeners (`crates/tidegate/src/config.rs`).
 //! Never here: files of the replaced servers and their flavours (`legacy.rs`); this is always
 //! native.
 

@@ -5,10 +5,11 @@
 //! the long way, as do a 0 in Perl and an empty key natively.
 //! Invariants: a plain line gives the same sample either way. So a flavour that makes one special
 //! also says so in `take_plain`. A line that gives neither a sample nor a notice counts as bad at
-//! least once, with the reason. Fields that nobody knows are passed over. Empty lines count
-//! nowhere, except in Perl, where they are bad.
+//! least once, with the reason. Natively, fields that nobody knows are passed over; the references
+//! take a third field for a rate. Empty lines count nowhere, except in Perl, where they are bad.
 //! Keys are cleaned as the flavour does; only natively are tags sorted, so that their order makes
-//! no second series. The table in docs/STATSD.md says what each flavour does.
+//! no second series. The table in docs/STATSD.md says what each flavour does. That lines are read
+//! one by one is a measured decision (docs/decisions/statsd.md).
 //! Never here: adding up (`table.rs`, through [`SampleSink`]), cutting streams into lines
 //! (`receive/streams.rs`).
 

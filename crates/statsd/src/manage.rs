@@ -4,8 +4,8 @@
 //! statsd reads it so. What each command answers is in `manage/commands.rs`.
 //! Bounds: [`CONNECTIONS_MAX`] connections; one more is closed and logged. [`LINE_BYTES_MAX`] bytes
 //! of a line that does not end (in Perl), beyond which the connection is closed. Silent connections
-//! are kept. An address that is not in `allow` is closed at once and logged; a reload changes
-//! `allow` for new connections.
+//! are kept. A connection from an address that is not in `allow` is closed at once and logged; a
+//! reload changes `allow` for new connections.
 //! The port is open until the process ends, not only until the server does. There is no password:
 //! whoever reaches it may delete names.
 

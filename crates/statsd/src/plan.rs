@@ -7,8 +7,9 @@
 //! Also here are the few rules that belong to a setting. [`Idle`] and [`Keep`] say when an idle
 //! name goes, [`Network`] which addresses it has, [`BackendPlan`] whether late flushes are of use.
 //! Defaults are also in the doc comments of `config.rs` and in docs/STATSD.md, [`INTERVAL_MAX`] in
-//! the fuzz target `statsd_config`. Never here: what users may write, and how a backend is built of
-//! its plan (`backend.rs`).
+//! the fuzz target `statsd_config`. [`RECEIVE_BUFFER_BYTES`] is measured
+//! (docs/decisions/statsd.md). Never here: what users may write, and how a backend is built of its
+//! plan (`backend.rs`).
 
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;

@@ -1,4 +1,5 @@
-//! Sends everything that comes on to other servers, as it came: datagrams, and pieces of streams.
+//! Sends everything that comes on to other servers: datagrams, and pieces of streams. UDP sends
+//! them as they came, TCP with a line feed behind each.
 //!
 //! Receivers hand over what one lock brought them; a thread of its own sends to one server after
 //! the other. Bound: [`BATCHES_MAX`] batches wait, beyond which they are dropped and counted:

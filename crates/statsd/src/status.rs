@@ -4,7 +4,8 @@
 //! page for Prometheus are written from these figures. A new figure belongs here first, then on
 //! both pages.
 //! The JSON's keys are a promise: they are `statsd` of `/status`, and natively the lines of `stats`
-//! (`manage/commands.rs`), which `bench/src/peers/statsd.rs` reads. Graphite is sent parts of
+//! (`manage/commands.rs`), which `bench/src/peers/statsd.rs` reads. In a list, `stats` calls an
+//! item by its `name`, `address` or `prefix`, else by its place. Graphite is sent parts of
 //! [`BackendStatus`], under the references' names.
 //! Invariant: plain data. Each part is read at its own moment, so sums of several need not agree to
 //! the sample.

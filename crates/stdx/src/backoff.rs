@@ -4,7 +4,7 @@
 //! Jitter", AWS 2015). Clients that failed together spread out only if their callers give each
 //! another seed.
 //! Invariant: a whole delay begins at `first` and doubles with each call, up to `max`; what is
-//! returned lies between its half and itself. It never exceeds `max`, even where `first` does.
+//! returned lies between its half and itself. No delay exceeds `max`, even where `first` does.
 //! Equal seeds give equal delays.
 //! Bounds and seeds are the callers'. Refuses: to wait and to count tries; callers do.
 

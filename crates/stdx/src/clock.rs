@@ -2,8 +2,8 @@
 //!
 //! A `Clock` tells two times. The wall clock is for dates: what is written down, or compared with
 //! what was. It may be set back or forward at any moment. The monotonic one is for all that waits:
-//! ages, deadlines and intervals. A file that asks the wall clock must be listed in
-//! `xtask/tidy/wall-clock.txt`.
+//! ages, deadlines and intervals (docs/decisions/events.md). A file that asks the wall clock must
+//! be listed in `xtask/tidy/wall-clock.txt`.
 //! `SystemClock` asks the operating system. `ManualClock` stands still until it is moved, and its
 //! clones share one time. `unix_micros` is the wall clock without a trait.
 //! Invariant: the monotonic time of either clock never goes back. The system's wall clock reads as

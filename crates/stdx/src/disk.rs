@@ -3,11 +3,11 @@
 //! `RealDisk` (`real.rs`) is the operating system. `FaultyDisk` (`faulty.rs`) keeps files in
 //! memory, fails on demand, and forgets at a crash what was not synced. `Metadata` and
 //! `FileIdentity` are plain data. An unknown creation time is 0, and two files may then have equal
-//! identities.
-//! Invariant, for both disks: `sync_dir` makes names durable and `DiskFile::sync` contents; no
-//! other method promises anything. Errors are passed on as `io::Error`. A new method needs both
-//! disks, and a fault and a crash in `faulty.rs`. It also needs `BusyDisk` in the tests of
-//! `crates/pipeline/src/source/files`.
+//! identities. Sinks store a `FileIdentity` (`source/files/position.rs` of `pipeline`), so its
+//! numbers and units must stay.
+//! Invariant, for both disks: `sync_dir` makes the names of files durable and `DiskFile::sync`
+//! contents. No other method makes any of these durable. A new method needs a fault and a crash in
+//! `faulty.rs`.
 //! Refuses: buffering, retries of ours, and interpretation of contents. Callers write the rest of a
 //! short `append`.
 

@@ -2,8 +2,9 @@
 //! and the end of a process whose reader has left.
 //!
 //! `run_when_idle` and `start_writing` are hints: their failures are ignored, and elsewhere they do
-//! nothing. `cut_trains` returns an error where the kernel refuses it, and always elsewhere.
-//! `end_with_reader` is for programs that only print: it would end a server, too.
+//! nothing. The journal uses both by a measured decision (docs/decisions/events.md). `cut_trains`
+//! returns an error where the kernel refuses it, and always elsewhere. `end_with_reader` is for
+//! programs that only print: it would end a server, too.
 //! Invariant: the kernel reads our memory during a call only, and keeps no pointer to it. The file
 //! is listed in `xtask/tidy/unsafe.txt`; no other file of this crate may have `unsafe`.
 //! Refuses: what a safe crate offers. `DiskFile::start_writing` is the way to the second hint.

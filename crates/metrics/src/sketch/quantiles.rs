@@ -15,8 +15,8 @@
 //! - of each further bin: its distance from the bin before less one, its count less one.
 //!
 //! Invariant: bins ascend, none is empty, and indexes of one sign differ by less than `BINS_MAX`.
-//! So the bins depend only on the values added. Decoding checks this, but not the two extreme
-//! values.
+//! So the bins depend only on the values added. Decoding checks this invariant. Of the two extreme
+//! values it checks only that they are finite and in order.
 //! Every constant is a part of the version (`sketch.rs`). `recount` has rank and error again, in
 //! its own `sketch.rs`.
 

@@ -6,8 +6,9 @@
 //! Pickle uses protocol 0, a message of some [`PART_BYTES`]: carbon takes no more than 1 MB.
 //! Carbon confirms nothing. A connection that is reset within 100 ms of its end is an error. The
 //! whole flush is then spooled, or lost without a spool (`worker.rs`).
-//! The server's own figures come last and have the time of writing. All others have that of the
-//! flush, or of the slot that a last flush breaks off.
+//! The server's own figures come last. `last_flush`, `last_exception`, `flush_time` and
+//! `flush_length` have the time of writing. All else has that of the flush, or of the slot that a
+//! last flush breaks off.
 //! Also here: `series`, the names of what came in, for `eval.rs`. It reads the lines of text back,
 //! so it must change with them. Not sent: events and checks, and sets in the Perl flavour, as in
 //! the port. Never here: statistics.

@@ -8,8 +8,8 @@
 //! Left out are numbers that are not finite and lines without a field, because InfluxDB would
 //! refuse the whole part. Left out are also events, checks, and a client's own tag `metric_type`.
 //! Backslashes at the end of a name, a tag or a value are cut.
-//! Bound: 5,000 lines a part. The answers 400, 413 and 422 are final; all others may pass.
-//! docs/STATSD.md repeats both.
+//! Bound: 5,000 lines a part. After an answer of 400, 413 or 422 a part is given up; after any
+//! other failure it waits in the spool. docs/STATSD.md repeats both.
 //! Never here: posting (`web.rs`), the precision of the URL (`config.rs`). Source: InfluxDB's
 //! documentation, "Line protocol".
 

@@ -13,7 +13,8 @@
 //! A part is sent again, by the spool, when nobody answered, or after 429, 502, 503 or 504
 //! ("OTLP/HTTP Response"; docs/STATSD.md repeats them). It is lost when the collector took it in
 //! part, or after another status.
-//! Never here: HTTP itself (`web.rs`), quantiles (`distribution.rs`).
+//! Names of attributes, such as `service.name` and `event.title`, are in users' queries. Never
+//! here: HTTP itself (`web.rs`), quantiles (`distribution.rs`).
 
 use std::borrow::Cow;
 use std::io;

@@ -5,7 +5,8 @@
 //! tags with one name stand in it between `,`, because DogStatsD sends several, and no backend here
 //! takes a tag's name twice.
 //! Never here: how tags get into a name (`line/native.rs`, `line/statsd.rs`, `self_metrics.rs`),
-//! and what a backend allows in one. `graphite.rs` cuts names itself.
+//! and what a backend allows in one. `graphite.rs` cuts names itself, and `prometheus/series.rs`
+//! does for help texts.
 
 use std::borrow::Cow;
 

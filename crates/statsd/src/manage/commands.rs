@@ -9,8 +9,8 @@
 //! holds the lock of one table at a time. Each command first takes what the metrics of the process
 //! have gained.
 //! Scripts of operators read these answers; the benchmark reads `stats`
-//! (`bench/src/peers/statsd.rs`). A new command also goes into `help` and docs/STATSD.md. Native
-//! lines of `stats` come from `ServerState::status`.
+//! (`bench/src/peers/statsd.rs`), and README.md shows `last`. A new command also goes into `help`
+//! and docs/STATSD.md. Native lines of `stats` come from `ServerState::status`.
 //! Also here: `deleted` and `matching`, which `eval.rs` uses. Never here: connections
 //! (`manage.rs`).
 

@@ -5,22 +5,22 @@
 //!   then on. The next `sync` can fail too, and syncs can be held back.
 //! - With a capacity set, an append takes what fits and then fails with ENOSPC. `write_at` ignores
 //!   it.
-//! - A failed `sync` loses everything from the first byte that is not durable. The cache still
-//!   shows it and later syncs succeed, but after a crash zeros stand there. Only cutting the file
-//!   before it mends that.
+//! - A failed `sync` loses everything from the first byte that is not durable. Reads still show it
+//!   and later syncs succeed, but after a crash zeros stand there. Only cutting the file before
+//!   it mends that.
 //! - At a crash, a file that was only appended to keeps its synced contents and a drawn part of the
 //!   rest. The end of that part may be zeros. A file that was cut or overwritten comes back as it
 //!   was or as it became.
 //! - At a crash, a drawn prefix of the changes of names since `sync_dir` is kept, as a metadata
 //!   journal would. A rename belongs to the directory of its new name.
-//! - A crash or `kill` kills handles, locks and clones: they fail with EIO. Both end made faults,
-//!   and a kill loses nothing.
+//! - After a crash or `kill`, old handles and clones fail with EIO, and locks are free. Both also
+//!   end made faults, the capacity and held syncs. A `kill` loses nothing.
 //!
 //! Invariant: with the same seed, the same operations in the same order lose the same bytes. Only
 //! tests use it: `journal`, `cache` and `pipeline` prove recovery by it, so a milder model proves
 //! less.
-//! Refuses: loss of whole directories, which are durable when made. A lock makes no file here,
-//! unlike in `real.rs`.
+//! Refuses: loss of whole directories, which are durable when made. Unlike in `real.rs`, a lock
+//! makes no file, and any handle may be written, at any offset.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
