@@ -1,8 +1,8 @@
 //! Defines what a server says of itself at one moment, as plain figures, and writes them as JSON.
 //!
 //! `ServerState::figures` collects them. The JSON for operators and the server's own part of the
-//! page for Prometheus are written from these figures. A new figure belongs here first, then on
-//! both pages.
+//! page for Prometheus are written from these figures. A new figure belongs here first, then in
+//! both.
 //! The JSON's keys are a promise: they are `statsd` of `/status`, and natively the lines of `stats`
 //! (`manage/commands.rs`), which `bench/src/peers/statsd.rs` reads. In a list, `stats` calls an
 //! item by its `name`, `address` or `prefix`, else by its place. Graphite is sent parts of

@@ -6,8 +6,9 @@
 //! identities. Sinks store a `FileIdentity` (`source/files/position.rs` of `pipeline`), so its
 //! numbers and units must stay.
 //! Invariant, for both disks: `sync_dir` makes the names of files durable and `DiskFile::sync`
-//! contents. No other method makes any of these durable. A new method needs a fault and a crash in
-//! `faulty.rs`.
+//! contents. No other method makes any of these durable. Callers go by `kind` and `raw_os_error` of
+//! an error, so it is passed on as it came, without context. A new method needs a fault and a crash
+//! in `faulty.rs`.
 //! Refuses: buffering, retries of ours, and interpretation of contents. Callers write the rest of a
 //! short `append`.
 

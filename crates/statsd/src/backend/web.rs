@@ -1,8 +1,9 @@
 //! Posts parts over HTTP and HTTPS, with the configured header fields.
 //!
-//! Any status of 2xx is a success. Of other answers the first line is in the error. Its kind is
-//! `InvalidData` where the same body will never be taken, which `worker.rs` does not try again.
-//! `influx.rs` and `otlp.rs` say for which statuses that is so (`may_try_again`).
+//! Any status of 2xx is a success; redirects are followed first. Of other answers the first line is
+//! in the error. Its kind is `InvalidData` where the same body will never be taken, which
+//! `worker.rs` does not try again. `influx.rs` and `otlp.rs` say for which statuses that is so
+//! (`may_try_again`).
 //! Bounds: the time for a request as a whole. An answer of 64 KiB or more, or one that is no text,
 //! counts as empty. Refuses: to try again (`worker.rs`), and to know what it posts.
 
