@@ -1,8 +1,9 @@
 //! Holds one connection: its socket, the requests in flight on it, and the reply it is reading.
 //!
 //! Invariant: bytes that the socket did not take wait in `unsent` and go out before any later
-//! request. A closed slot has no socket, no unsent bytes and a new generation; its requests stay.
-//! Replies complete in the order of the requests because `event_loop` takes the oldest first.
+//! request. A closed slot has no socket, no unsent bytes and a new generation; its requests stay. A
+//! slot is opened again: what must not outlive a connection is cleared in `close`. Replies complete
+//! in the order of the requests because `event_loop` takes the oldest first.
 //! Refuses: clocks, schedules, and to fail requests.
 
 use std::collections::VecDeque;

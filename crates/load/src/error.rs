@@ -1,9 +1,11 @@
 //! Names what stops a run: a target, a plan, connections that cannot be had, or a system call.
 //!
-//! The variants for target, look-up, plan and connection come before anything was measured, and say
-//! what to change. `System` may also come in the middle of a run, which then has no report.
+//! The variants for target, look-up, plan and connection come before the first request of their
+//! thread, and say what to change. `System` may also come in the middle of a run, which then has no
+//! report.
 //! `lab` passes the texts on as they are (`LabError::Load`), and the binary hints at the server's
-//! port for `Connect` (`lab/load.rs`).
+//! port for `Connect` (`lab/load.rs`). While arguments are read, an error with an `io::Error` as
+//! source ends the binary with code 1, any other with 2 (`lab/misuse.rs`).
 //! Plain data. Never here: failures of single requests, which `report` counts.
 
 use std::io;

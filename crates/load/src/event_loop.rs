@@ -1,18 +1,18 @@
 //! Drives a run on one thread: starts requests when they are due, reads their replies, and returns
 //! the report.
 //!
-//! There are one epoll set and one read buffer. On the hot path a request costs one `send`, one
-//! `recv` and its share of an `epoll_wait`; nothing is allocated and nothing copied twice. In an
-//! open loop the last 60 µs before an arrival are spent spinning.
+//! On the hot path a request costs one `send`, one `recv` and its share of an `epoll_wait`; nothing
+//! is allocated. A connection whose reply was read gets its next request before other sockets are
+//! read. That was measured (docs/decisions/lab.md).
 //! The loop holds three parts together: an [`Agenda`] says what is due, a [`ConnectionTable`]
 //! carries it, a [`Tally`] counts it. `run_threads` gives each thread a loop and its share.
 //! Invariant: when `run` returns a report, every request that was sent is answered, failed, timed
 //! out or cut. A failing `epoll_pwait2` ends the run without a report. A failing connect, send or
 //! read is counted.
-//! Once the first connections are open, time-outs and cancellation are seen every 100 ms, and
-//! `Requests::pulse` is called. The seconds of `lab load` are as fine as that (`lab`,
-//! `load_test/recorder.rs`). A cancelled run waits about 1 s for replies.
-//! Refuses: other transports. One would bring its own loop, and could use `schedule` as it is.
+//! `Requests::pulse` is called at the start and every 100 ms, when time-outs and cancellation are
+//! looked at, too. `lab` takes the first call for the start of the run, and ends its seconds at the
+//! others (`load_test/recorder.rs`). A cancelled run waits about 1 s for replies.
+//! Refuses: other transports, which would bring a loop of their own.
 
 mod agenda;
 mod connection_table;

@@ -1,11 +1,12 @@
 //! Opens connections that are then left without traffic, to see what an idle client costs.
 //!
-//! Invariant: each has made one request and read its whole reply. So the server has done for it
-//! what it does for a connection in use. The first that fails makes `open` fail, and closes those
-//! before it.
+//! Invariant: each has made one request and read its whole reply, of any status. So the server has
+//! done for it what it does for a connection in use. The first that fails makes `open` fail, and
+//! closes those before it.
 //! `alive` counts those that the server has neither closed nor sent more bytes to. It takes a byte
 //! to see that, so the next look may count such a connection again.
-//! `open` blocks, one connection after the other. Refuses: to open again what the server closes.
+//! `open` blocks, one connection after the other. It asks a source for `next` alone: `done` and
+//! `pulse` are not called. Refuses: to open again what the server closes.
 
 use std::io::{self, Read, Write};
 use std::time::Duration;
@@ -26,7 +27,7 @@ impl IdleConnections {
     /// them whatever it does for a connection in use.
     ///
     /// # Errors
-    /// The first connection that could not be opened or got no reply within `timeout`.
+    /// The first connection that could not be opened, or whose server was silent for `timeout`.
     pub fn open<R: Requests + ?Sized>(
         target: &Target,
         count: usize,

@@ -6,6 +6,7 @@
 //! (`load_test/plan.rs`), so both change together.
 //! Seeds differ by part. Evenly spaced parts are not interleaved: their arrivals fall on the same
 //! moments.
+//! `lab` takes the middle between both rates of a ramp for its mean rate, in the same file.
 //! `check` refuses a plan without connections, without depth, without a positive rate, or with
 //! times out of order. It knows nothing of time-outs or of the target, and passes a new kind of
 //! [`Arrivals`] unchecked.

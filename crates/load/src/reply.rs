@@ -9,8 +9,10 @@
 //! Framing follows RFC 9112 §6.3, more leniently than `http1`: a server that is measured may end
 //! its lines with a bare LF.
 //! Bytes of the body are counted; with `Ask::keep` head and body are kept, too, without a bound.
-//! Refuses, as malformed: a head that is incomplete after 64 KiB and one more piece, and more than
-//! 128 headers.
+//! `keep` is looked at in each `feed`; by that `lab probe` keeps the head without most of the body.
+//! Refuses, as malformed: more than 128 headers, and a head still incomplete beyond 64 KiB, which
+//! the first piece alone may exceed. `lab` parses kept heads again, for 128 headers, too
+//! (`probe/http/fields.rs`).
 
 use std::mem::MaybeUninit;
 

@@ -47,7 +47,8 @@ pub struct Report {
     pub requests: u64,
     /// What went wrong.
     pub errors: Errors,
-    /// What the last failed attempt to connect was told, such as `Connection refused`.
+    /// What the last failed attempt to connect was told, such as `Connection refused`; of merged
+    /// reports, the first that has one.
     pub refusal: Option<String>,
     /// Replies whose status was not the expected one.
     pub status_mismatches: u64,

@@ -3,10 +3,11 @@
 //!
 //! `Requests` is the trait; `lab` (`load_test/recorder.rs`) and rows of `bench` implement it. `Ask`
 //! says what a reply should be. `RequestOutcome`, `LostRequest` and `Pulse` are what a source is
-//! told.
-//! `Request` is written down and becomes a `Template`. It adds `Host`, and `Content-Length` where
-//! there is a body or the method is POST; other headers are the caller's. A `Mix` interleaves
-//! templates by weight, and its tickets are their places; `counter` makes numbers for holes.
+//! told. `lab` relies on the order: `pulse` at the start, then `next` or `skip` for each intended
+//! time.
+//! A `Template` is made of a `Request`. The `Request` adds `Host`, and `Content-Length` where there
+//! is a body or the method is POST; other headers are the caller's. A `Mix` interleaves templates
+//! by weight, and its tickets are their places; `counter` makes numbers for holes.
 //! Invariant: a template never changes its length. It is rendered once; per request only its holes
 //! are filled, with as many digits as the marker has. Higher digits are cut off.
 //! A hole whose marker does not occur panics, because every request would then silently be the

@@ -2,8 +2,8 @@
 //! connects to it.
 //!
 //! Invariant: a target holds one address, chosen when it was read. It is the first of the resolver;
-//! in `reachable`, the first that accepts within 1 s, else the first. `http://` before and a slash
-//! behind `host:port` are dropped.
+//! in `reachable`, the first that accepts within 1 s, else the first. docs/lab/load.md says so,
+//! too. `http://` before and slashes behind `host:port` are dropped.
 //! `connect` blocks; its time-out holds for TCP only. `start_connect` does not block. TCP sockets
 //! get TCP_NODELAY, and nothing else is tuned.
 //! Refuses: TLS, paths of URLs, and to look a name up again.

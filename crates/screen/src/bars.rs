@@ -5,9 +5,9 @@
 //! columns the bars of a row stand below each other.
 //! Invariant: the longest bar of a scale fills its side. Where there is room, a value above 0 has
 //! at least the smallest mark; one that is 0, negative or not finite has no bar. Beside each other,
-//! labels are cut to 20 columns, and the bars get what the numbers leave, which may be nothing.
-//! Below each other, labels and numbers are cut to the width. In ASCII a number that gets longer,
-//! as by `±`, is cut.
+//! labels are cut to 20 columns, and the bars get what the numbers leave. Where that is nothing,
+//! lines may be wider than the style says. Below each other, labels and numbers are cut to the
+//! width. In ASCII a number that gets longer, as by `±`, is cut.
 //! The right side has another texture, so that no colour is needed (`style.rs`). docs/lab/report.md
 //! and docs/lab/example-cache-lock.md show such bars; draw them anew after a change.
 

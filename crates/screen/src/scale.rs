@@ -6,9 +6,9 @@
 //! finite, too. On a logarithmic scale the value must be above 0. An empty range is widened to both
 //! sides. Values outside go to the nearer end. A logarithmic scale whose low end is not above 0 is
 //! linear. Where no round number fits, an end itself is a tick.
-//! `Bins` counts by `Scale`: another formula moves the bins of histograms. The laboratory's pages
-//! (`lab`, `report/svg.rs`) take [`ticks`] and `is_wide` from here, and have logarithmic ticks of
-//! their own.
+//! `Bins` counts by `Scale`: another formula moves the bins of histograms. By `is_wide` reports of
+//! `lab` choose logarithmic bins and axes, and `log` in their JSON. Its pages (`report/svg.rs`)
+//! take [`ticks`] from here, and have logarithmic ones of their own.
 //! Never here: how a number reads, which the caller's [`Label`] says.
 
 /// How a number on an axis reads.

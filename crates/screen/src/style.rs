@@ -2,7 +2,10 @@
 //!
 //! [`Style`] comes from the caller, who knows the terminal (`lab/output.rs` of the binary). [`Ink`]
 //! names what a text is; `paint` turns that into an ANSI colour, bold or faint. The laboratory's
-//! HTML also chooses colours by `Ink::Alarm` and `Ink::Fine` (`lab`, `report/html.rs`).
+//! HTML also chooses colours by `Ink::Alarm` and `Ink::Fine` (`lab`, `report/html.rs`). Its
+//! warnings and notes are `Ink::Second`.
+//! Text that is drawn for no terminal takes `Style::default`: names in SVG, and errors about bad
+//! rows. So it has neither colour nor `ascii`.
 //! Invariant: without colour `paint` adds no escape sequence. It does not clean its text; `text.rs`
 //! does.
 //! [`WIDTH_MIN`] stands once more as 20 in `Histogram::bins_max`. Refuses: to ask the environment

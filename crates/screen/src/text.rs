@@ -5,8 +5,8 @@
 //! left stay. `cut` and `wrapped` keep to the width, and in ASCII to ASCII. `padded` only adds
 //! spaces: it neither cleans nor cuts.
 //! A sign that sentences of the laboratory use, such as `≤`, needs an arm in `shown`; else it
-//! becomes `?` in ASCII. The laboratory's SVG cleans names by `clean`, too (`lab`,
-//! `report/svg.rs`).
+//! becomes `?` in ASCII. The laboratory cleans its pages by `clean` (`lab`, `report/svg.rs`), and
+//! what errors repeat of a file by `cut` (`import/rows.rs`).
 //! Never here: colours (`style.rs`), whose escape sequences would count as width.
 
 use unicode_width::UnicodeWidthChar;

@@ -3,8 +3,9 @@
 //!
 //! Invariants: an intended time that was admitted is handed out once, by [`Agenda::take`] or
 //! [`Agenda::take_overdue`], the earliest first. The traces of `lab` rely on that order to find the
-//! call of each time. After the stop no request becomes due; those that wait are still handed out.
-//! Arrivals that were due and not admitted before the stop are dropped uncounted.
+//! call of each time. After the stop no request becomes due; those that wait are still handed out,
+//! as docs/lab/load.md promises. Arrivals that were due and not admitted before the stop are
+//! dropped uncounted.
 //! It also counts towards `Stop::Count`, warm-up excluded.
 //! Refuses: sockets, and to read a clock. Times are nanoseconds since the start of the run. Which
 //! times there are: `schedule`.

@@ -3,7 +3,8 @@
 //!
 //! Invariant: requests count by the moment they were meant to be sent, bytes and failed connects by
 //! the moment they happen. What comes before the end of the warm-up is left out. So the warm-up
-//! ends at the same moment for a fast server and a slow one.
+//! ends at the same moment for a fast server and a slow one. `lab` leaves requests out by the same
+//! rule, in code of its own (`load_test/recorder.rs`).
 //! The exceptions: `backlog_max`, `connections`, `refusal` and connects that fail before the start
 //! cover everything.
 //! Mismatches of status and length are found here. Never here: histograms and merging (`report`),
