@@ -2,10 +2,10 @@
 //!
 //! Most variants name the object: target, host, file, row, URL, line, command. `Trust`, `Journal`
 //! and `Load` pass on errors of other crates; `Input` is for the rest.
-//! The binary chooses by variant. `lab/misuse.rs` takes `File` and `Line` for no wrong usage; hints
-//! follow `Command`, `System`, `Echo` and `Load`. `Plan` of a probe is wrong usage, and
-//! `cli/lab/probe.rs` shows only the reason of `Target`. So another variant for the same error
-//! changes exit code or hint.
+//! The binary chooses by variant. `lab/misuse.rs` takes `File`, `Line` and what has an `io::Error`
+//! as source for no wrong usage. Hints follow `Command`, `System`, `Echo` and `Load`. `Plan` of a
+//! probe is wrong usage, and `cli/lab/probe.rs` shows only the reason of `Target`. So another
+//! variant for the same error changes exit code or hint.
 //! Never here: probed or loaded calls that fail, which the series counts. A run of a benchmarked
 //! command that fails is an error, unless failures are ignored (`command/program.rs`).
 

@@ -1,7 +1,8 @@
 //! Makes HdrHistograms of latencies, and writes the two files that their tools read.
 //!
 //! Those are the percentile distribution (`.hgrm`) and the interval log, version 1.3 (`.hlog`).
-//! `import/generators/hdr.rs` reads both, and knows a distribution by the words of its first line.
+//! `import/generators/hdr.rs` reads both. A distribution is known by the words of its first line, a
+//! log by `HISTFAAA`, with which a compressed histogram begins.
 //! Invariant: a histogram from here counts nanoseconds from 1 to an hour with three digits, so all
 //! of them can be added. Percentiles and `Interval_Max` are written in milliseconds, as the tools
 //! expect. The histograms of a log stay in nanoseconds; the reader finds that by the ratio of

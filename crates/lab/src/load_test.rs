@@ -9,7 +9,8 @@
 //! Failure: an error of the engine on one thread stops the others, and the outcome is that error.
 //!
 //! The crate `load` sends and receives. `plan.rs` shares the calls among threads, `recorder.rs`
-//! notes them, `merged.rs` and `outcome.rs` add up.
+//! notes them, `merged.rs` and `outcome.rs` add up. Small pages are kept to while it runs;
+//! docs/decisions/lab.md says what that saves.
 //! Refuses: TLS and HTTP/2.
 
 mod address;

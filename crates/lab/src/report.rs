@@ -1,8 +1,9 @@
 //! Reports on a series, or on two: computes the figures, has verdicts made, and says what to draw.
 //!
-//! [`Report`] serialises as JSON, whose keys docs/lab/report.md lists. `soak/src/lab/arm.rs` and
-//! `bench/src/rows/lab/verdict.rs` read `verdicts` there. `lab load` prints the same keys beside
-//! its own `load`, so no field may have that name.
+//! [`Report`] serialises as JSON; docs/lab/report.md shows most of its keys. `soak/src/lab/arm.rs`
+//! reads `verdicts` there. `bench/src/rows/lab/verdict.rs` reads the first of them, so verdicts on
+//! the distribution stay first. `lab load` prints the same keys beside its own `load`, so no field
+//! may have that name.
 //! `text.rs` and `html.rs` show it, `words.rs` and `sentences.rs` put it in words. Thresholds are
 //! in `verdicts`; which quantiles, bins and attributes are shown is here. `QUANTILES` ascend: text
 //! and HTML find the second series' by place.

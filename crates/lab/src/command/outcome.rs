@@ -3,8 +3,8 @@
 //! [`BenchResult`] is also an element of hyperfine's `results`: its field names are that format,
 //! which scripts and `import/generators/hyperfine.rs` read. A new field goes into that JSON unless
 //! it is skipped.
-//! It also gives the runs as a series, which `--save` keeps. CPU times are steps of it only where
-//! no run used more of them than it lasted. Its attribute `peak memory` has the same name in
+//! `series` gives the runs, which `--save` keeps. CPU times are steps there only where no run used
+//! more of them than it lasted. The attribute `peak memory` has the same name in
 //! `import/generators/hyperfine.rs`.
 //! Invariant: every figure is of all runs; an outlier is never left out. A warning counts outliers,
 //! or names the first run alone if that is a slow one. Where over half of the runs are equal there

@@ -4,8 +4,9 @@
 //! and `\\` a backslash.
 //! Invariant: a value that itself looks like a parameter is not replaced again. A `{name}` that is
 //! not given stays. A scan goes upwards and has at most 100,000 values; more are an error, which
-//! repeats that number as text. Its values are rounded to as many decimals as the texts of its
-//! bounds and step have, at most 12.
+//! repeats that number as text. Another error names `--parameter-step-size` of the binary. The
+//! values of a scan are rounded to as many decimals as the texts of its bounds and step have, at
+//! most 12.
 //! Never here: combinations of several parameters, which `lab/bench/subjects.rs` of the binary
 //! makes.
 

@@ -2,7 +2,7 @@
 //! ran.
 //!
 //! The start is 50 runs of an empty line: the median of their real times, the means of their CPU
-//! times. The page docs/lab/bench.md repeats both.
+//! times. The page docs/lab/bench.md repeats the 50 and the median.
 //! Invariant: what is left is never below zero. Peak memory and exit codes are left as they are. A
 //! shell that fails once is an error.
 //! A run without a shell has no start; `command.rs` calls `off` only where one was measured.

@@ -4,10 +4,11 @@
 //! new one adds a variant, a mark in `generator_of`, a reader, and a row in
 //! docs/lab/report-inputs.md.
 //! Invariant: marks are asked in order, before those of other formats (`import.rs`), and summaries
-//! last. So a mark must fit no session file, access log, CSV or export of spans.
+//! last. So a mark must fit no access log, CSV, exchange or export of spans. Session files are
+//! excepted in `import.rs`.
 //! A call is a row where the file has calls, or a failure where its status or error says so. A
 //! failed run of hyperfine is a row. Where a file has only a histogram, `spread.rs` lays calls
-//! evenly over each step, so that wide steps are no comb. A note says how wide the steps are.
+//! evenly over each step, so that wide steps are no comb. A note says so.
 //! Failure: summaries for people are refused with what to run instead (`summary.rs`).
 //! Refuses: vegeta's binary results, which its own `encode` turns into JSON or CSV.
 

@@ -9,7 +9,8 @@
 //!
 //! A unit is `_ns`, `_us`, `_ms`, `_s`, `_m` or `_min`, written out, in brackets or as
 //! `durationMs`. A whole call without one is in milliseconds; `request_time` (nginx) and
-//! `time_total` (curl) are in seconds. A file of one column is the whole call whatever its name.
+//! `time_total` (curl) are in seconds. A file of one column is the whole call whatever its name,
+//! without a unit always in milliseconds.
 //! Invariant: every column is exactly one of these, and at most one is the whole call. Without one,
 //! and without steps, there is an error that lists the names.
 //! A new name takes a column from steps or attributes. The page docs/lab/report-inputs.md lists the

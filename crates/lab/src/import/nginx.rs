@@ -15,8 +15,9 @@
 //! in order. The time of a line is the end of its request.
 //! Invariant: the steps are at most the upstream time, and that at most the request's. A line
 //! without a request time is bad.
-//! Filters see what `exchange` decodes; of JSON, what `json` here fills in. A combined line has no
-//! `total` for them. A new name goes into docs/lab/report-inputs.md, too.
+//! Filters see what `exchange` decodes; of JSON, what `json` here fills in, with `total` in whole
+//! milliseconds. A combined line has no `total` for them. A new name goes into
+//! docs/lab/report-inputs.md, too.
 
 use std::borrow::Cow;
 

@@ -3,8 +3,8 @@
 //! The root of a trace is a call. What its descendants add to the critical path are its steps, by
 //! their names. From the end of a span backwards, the span waited for the child that ended last.
 //! Time without a child is spent by the span itself. (Zhang and others, "CRISP: Critical Path
-//! Analysis of Large-Scale Microservice Architectures", ATC 2022.) Attributes are those of the root
-//! and its resource.
+//! Analysis of Large-Scale Microservice Architectures", ATC 2022.) Attributes are those of the
+//! root's resource, then its own, then its `name`; of two alike the first counts.
 //! Invariant: a call's steps add up to at most its time. What the root spends itself is left over.
 //! Bound: spans deeper than 100 count for their ancestor there, and names beyond 64 for the step
 //! `other`.

@@ -6,8 +6,8 @@
 //! are kept only when every row has one, and count from the earliest. Of an attribute with more
 //! different texts than [`NAMES_MAX`] those beyond are kept as `(other)`, and a note says so. Of an
 //! attribute that a row names twice the first text counts.
-//! Steps keep the order in which they first came: `verdicts` takes the first one for where calls
-//! are admitted.
+//! Steps keep the order in which they first came. To `verdicts` the first one may be where calls
+//! are admitted, and so may one called `wait`.
 //! Failure: a bad row is counted by its reason, and the first five are noted; when strict it is an
 //! error. The page docs/lab/report-inputs.md has the number and the form. Rows outside the time
 //! asked for, or held back by the filter, are counted in notes. Without a good row, any bad one is

@@ -1,7 +1,8 @@
 //! Takes a URL of a load test apart: where to connect, and what to ask for there.
 //!
-//! [`ServerAddresses`] looks each name up once. Which of several addresses it gets is decided by
-//! `Target::reachable` of `load`.
+//! [`ServerAddresses`] looks each `host:port` up once. Which of several addresses is called,
+//! `Target::reachable` of `load` decides. The binary cuts the server off the first URL in code of
+//! its own (`lab/load/plan.rs`, `base`).
 //! Invariant: the path begins with a slash. The port is 80 unless the URL says another. A fragment
 //! is dropped, and so is a login, without a word.
 //! Refuses: what the load engine cannot speak (TLS, HTTP/2); the error names it. URLs of probes are

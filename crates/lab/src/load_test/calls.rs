@@ -9,7 +9,8 @@
 //! with `#` are comments.
 //! Invariant: a call is complete, and its place in the list is its number everywhere else. A file
 //! with a bad line is an error with that line's number. `Host` stands once; another header of the
-//! call replaces a default of its name. `Content-Length` is added by `Request` of `load`.
+//! call replaces a default of its name. `Content-Length` is added by `Request` of `load`, even
+//! beside one that the call has.
 //! A call's name is the attribute `url` of the series. `address.rs` reads the URL. Who makes which
 //! call, and when, is in `plan.rs` and `trace.rs`.
 

@@ -1,8 +1,9 @@
 //! Adds up what the threads of a load test did, as one run, and makes the series of its calls.
 //!
-//! The steps of an open loop are `queue` and `service`; a closed loop has none. Attributes are the
-//! status, the bytes if they differ, and the URL where there are 2 to 1,000 of them. Their names
-//! are stored in files of `--save`.
+//! The steps of an open loop are `queue` and `service`; a closed loop has none. `queue` stays
+//! first: to `verdicts` the first step may be where calls are admitted. Attributes are the status,
+//! the bytes if they differ, and the URL where there are 2 to 1,000 of them. Their names are stored
+//! in files of `--save`.
 //! `is_late` says whether the generator itself was late; docs/lab/load.md repeats its two bounds.
 //! Invariant: the sample is one of all threads. Its times count from the beginning of the first
 //! thread, those of the series from the end of the warm-up. Failures by second count from each

@@ -1,14 +1,16 @@
 //! Defines what a load test is to do, and cuts it into parts: which thread makes which calls.
 //!
 //! Servers get threads, connections and counts by their part of the calls, rounded, one at least.
-//! So a count over several servers may differ by a few calls. Rates are not rounded; `Arrivals::At`
-//! without a trace goes to each server whole.
+//! So a count over several servers may differ by a few calls. Rates are not rounded. `Arrivals::At`
+//! without a trace goes to each server whole. Servers share one seed: those with equal parts are
+//! called at the same moments.
 //! Invariant: every call of a trace is in the part of exactly one thread. `parts` deals its calls
 //! out as `Plan::share` of `load` deals out its times: one cannot change without the other. A part
 //! has a call to make, which `recorder.rs` relies on; its count may be 0 where there are fewer
 //! calls than threads.
 //! A new kind of `Arrivals` goes to each server whole and counts as steady, until `slower` and
-//! `changes_its_rate` know it.
+//! `changes_its_rate` know it. `rate` takes the middle of a ramp's two rates for its mean, which
+//! one of a single step does not have.
 //! Failure: without calls there is an error. Rates are checked by `load`; the warm-up and the
 //! time-out are checked nowhere.
 

@@ -1,12 +1,13 @@
 //! Feeds the engine of one thread with calls, and notes what becomes of each.
 //!
-//! A call that succeeded costs one histogram entry and one entry in the sample, beside the report
+//! A call that succeeded costs one histogram entry and at most one in the sample, beside the report
 //! of the engine. The histogram of a second is handed over when the second is over.
 //! Invariant: `next` and `skip` each move on by one call, so the calls of a trace stay with their
 //! times. The order is not empty, because `plan.rs` makes no such part.
 //! A call that was meant to be made during the warm-up is in no second, sample or failure. Here
-//! only `made` counts it, for the CPU time of a call. In the histogram, latencies over an hour
-//! count as an hour.
+//! only `made` counts it, for the CPU time of a call. `load` leaves out by the same rule
+//! (`event_loop/tally.rs`): seconds, statuses and bytes come from there. In the histogram,
+//! latencies over an hour count as an hour.
 //! It also gives the run up, on all threads, when there was no connection for the time-out. It sees
 //! the end of a second, and when to give up, in `pulse` only, which the engine calls every 100 ms.
 //! Reasons of failures (`status 404`, `timed out`) are keys in JSON and in files of `--save`.

@@ -5,6 +5,7 @@
 //! other.
 //! Invariant: up to `kept_max` calls every one is there. What comes out is in order of the intended
 //! times. Until then each thread keeps up to a quarter more.
+//! That a thread takes its room at once was measured (docs/decisions/lab.md).
 //! The seed is the number of the thread, so the choice repeats for the same calls in the same
 //! order.
 

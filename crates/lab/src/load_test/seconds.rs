@@ -6,8 +6,8 @@
 //! Invariant: complete seconds come in order, each once, while the run goes on. A second that no
 //! thread sent does not come.
 //!
-//! `recorder.rs` sends them; `hdr.rs` writes the log. Failures by the intended second are in
-//! `merged.rs`.
+//! `recorder.rs` cuts and sends them; `hdr.rs` writes the log, to which the binary says that each
+//! lasts 1 s (`lab/load.rs`). Failures by the intended second are in `merged.rs`.
 
 use std::collections::BTreeMap;
 

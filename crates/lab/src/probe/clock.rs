@@ -5,7 +5,9 @@
 //! Invariant: calls are timed by the monotonic clock only. The system's clock dates the origin,
 //! once. A step is noted where the two drift apart by over 5 ms more than slewing explains.
 //! How early a thread wakes is chosen in `plan.rs`, between `SPIN_MIN` and `SPIN_MAX`. How late
-//! calls are depends on them: docs/lab/probe.md names both, and what was measured with them.
+//! calls are depends on them: docs/lab/probe.md names both, and what was measured with them. That
+//! threads yield, and what else was tried, is in docs/decisions/lab.md. A text of
+//! `bench/src/rows/lab/probe.rs` has the 500 µs.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};

@@ -2,8 +2,9 @@
 //! begin.
 //!
 //! Phases that `ORDER` does not name are dropped. To `verdicts` the first phase, and `wait` by its
-//! name, may be where calls are admitted. Failures are counted by their words. Attributes, lateness
-//! and bursts become columns; `bench` reads `late_ms` of saved files.
+//! name, may be where calls are admitted; `soak/src/lab/arm.rs` knows `wait`, too. Failures are
+//! counted by their words. Attributes, lateness and bursts become columns; `bench` reads `late_ms`
+//! of saved files.
 //! Notes say how calls arrived, what was late, when a target died, and where redirects lead.
 //! With two targets, rows stand beside their partners if at most one turn in five lacks one.
 //! Arrivals 2k and 2k + 1 are a turn, as `scheduler.rs` hands them out. Calls without a partner are

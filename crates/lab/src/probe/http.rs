@@ -2,7 +2,7 @@
 //!
 //! Phases: `resolve connect tls send wait transfer`; `wait` ends with the first byte of the answer,
 //! `transfer` with its last. A kept connection that the server closed meanwhile is replaced once,
-//! within the same call and its time-out.
+//! within the same call and its time-out. The request is sent again then, whatever its method.
 //! Invariant: a call that succeeded has read its answer whole, in a status that was expected.
 //! Bodies are counted; only what comes in one read with the head is kept until the end. Bytes read
 //! beyond the answer are a failure.

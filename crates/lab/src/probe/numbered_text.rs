@@ -3,7 +3,8 @@
 //! Paths, header fields, bodies, names of DNS and words of commands are such texts; `scheduler.rs`
 //! counts the bursts.
 //! Invariant: bytes without `{n}` stay as they are. As a `String`, what is not UTF-8 is replaced.
-//! There is no way to write `{n}` itself.
+//! There is no way to write `{n}` itself. The help (`cli/lab/probe.rs`) and docs/lab/probe.md name
+//! it.
 
 const MARK: &[u8] = b"{n}";
 

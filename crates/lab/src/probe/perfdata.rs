@@ -3,7 +3,8 @@
 //! Values are divided into times, in milliseconds, and other numbers, with KB and its like as
 //! bytes. A number without a unit is never a time. Thresholds and bounds are passed over.
 //! Invariant: times are finite and not negative, numbers are finite. A value that is no number, as
-//! `U`, is left out. Reading ends without an error at the first thing that is no `label=`.
+//! `U`, is left out. Reading ends, without an error, where no `=` follows or a quote is not closed.
+//! A label without quotes reaches to the next `=`, blanks included.
 //!
 //! Where the data stands in the output, the plug-in's state, and which times become steps are in
 //! `command.rs`.

@@ -1,12 +1,13 @@
 //! Defines what a probe is to do: what is called, when, how often, and how HTTP is spoken.
 //!
 //! Plain data, checked by `check` before the first call. Also how long a thread looks at the clock
-//! before a call (`spin`).
+//! before a call: docs/lab/probe.md says from which rate on `spin` is least.
 //! Invariant: a plan that was checked has one target or two, a rate above 0 and at most a million a
 //! second. Its end and time-out are not zero, and its burst has 1 to [`IN_FLIGHT_MAX`] calls. That
 //! number stands once more as 512 in a message of `check`, and in docs/lab/probe.md.
 //! Methods, fields and authorities of HTTP are not checked here. Names in `HttpOptions::attributes`
-//! must be in lower case. A target is read in `target.rs`, an authority in `tls.rs`.
+//! must be in lower case. A target is read in `target.rs`, an authority in `tls.rs`. That statuses
+//! below 400 are no failure also stands in the help and in docs/lab/probe.md.
 
 use std::fmt;
 use std::net::IpAddr;

@@ -4,8 +4,8 @@
 //! `arrivals.rs` says when, `worker_threads.rs` makes the calls, `clock.rs` notes steps of the
 //! clock.
 //! Invariant: of the calls that have arrived, the earliest is handed out first, 2 ms before its
-//! time. When all threads are busy it waits, and `was_full` says so. A stop is heard within 50 ms;
-//! what is under way then is given up and counted.
+//! time (docs/lab/probe.md says so, too). When all threads are busy it waits, and `was_full` says
+//! so. A stop is heard within 50 ms; what is under way then is given up and counted.
 //! Of two targets, each two arrivals that follow each other are a turn, with one call or burst to
 //! each. `gather.rs` finds partners by that, from the number of the arrival.
 //! Never here: series (`gather.rs`).

@@ -6,8 +6,8 @@
 //! type of DNS records exists is told by `dns.rs`, and whether anything answers by the call.
 //! Refuses: logins in addresses, and types of records other than A without a name server. Redirects
 //! and proxies are followed nowhere; `load_test/address.rs` reads the URLs of load tests.
-//! A new kind also goes into `callers.rs`, `pin.rs`, the text of `SCHEMES`, and the table of
-//! docs/lab/probe.md.
+//! A new kind also goes into `callers.rs`, `pin.rs`, the text of `SCHEMES`, the help
+//! (`cli/lab/probe.rs`) and the table of docs/lab/probe.md.
 
 use std::fmt;
 use std::net::IpAddr;

@@ -1,7 +1,9 @@
 //! Reads times that servers have measured inside a call: the field `Server-Timing` (W3C).
 //!
 //! A metric with `dur` becomes a part of `wait`, called `server.NAME`; one without becomes an
-//! attribute: its description, or `yes`. `pieces` and `is_time` serve other parsers, too.
+//! attribute: its description, or `yes`. These names count elsewhere: `gather/inside.rs` knows
+//! `server.total`, `soak/src/lab/arm.rs` the step `server.s7`. `pieces` and `is_time` serve other
+//! parsers, too.
 //! Invariant: only finite times that are not negative become parts of a call. Whether parts become
 //! phases is decided in `gather/inside.rs`. Nothing is refused: what cannot be read is passed over.
 

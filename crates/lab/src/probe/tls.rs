@@ -3,7 +3,8 @@
 //! rustls with ring; `trust` decides whose certificates are believed. [`ClientStream`] is a
 //! connection in the clear or by TLS.
 //! Invariant: the handshake, phase `tls`, ends at the deadline of the call. ALPN offers HTTP/1.1
-//! only. Words are the same for all calls that fail so, without moments and lists.
+//! only. Words have no moments, so calls that fail alike count together. What has no words here is
+//! told as rustls tells it; some of that has lists. The words name the option `--ca` of the binary.
 //!
 //! Refuses: client certificates, and resumption of sessions. Every new connection shows what a new
 //! client sees.

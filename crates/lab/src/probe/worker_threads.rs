@@ -7,7 +7,8 @@
 //! a call is not waited for.
 //! The order of [`PlannedCall`]'s fields is the order of calls: `scheduler.rs` takes the least
 //! first, and `gather.rs` sorts rows by it. So `at_ns` stays in front.
-//! When calls are handed out is in `scheduler.rs`, how threads wait in `clock.rs`.
+//! When calls are handed out is in `scheduler.rs`, how threads wait in `clock.rs`. There threads
+//! yield by `awake`, which is counted here.
 
 use std::num::NonZeroU64;
 use std::sync::Arc;

@@ -2,7 +2,8 @@
 //!
 //! Histogram, quantiles, steps and attributes have their figures beside them as a table; the line
 //! of calls has none. Light and dark follow the reader's system, and a phone shows it without
-//! zooming. A new class, here or in `svg.rs`, needs its rule in `page.css`.
+//! zooming. A new class, here or in `svg.rs`, needs its rule in `page.css`. docs/lab/report.md
+//! shows a picture of the page.
 //! Invariant: every text that comes from users goes through `escaped` and cannot become markup.
 //! What stands between backticks in sentences of verdicts and in notes is code; in figures it is
 //! not.

@@ -1,8 +1,9 @@
 //! Renders a report for the terminal, in the order of `page`: name and summary, plot, histogram,
 //! quantiles, steps, attributes, notes, second target, verdict, comparison.
 //!
-//! The verdict comes last, beside the prompt; after it, only how the second target compares. The
-//! page docs/lab/report.md shows this text.
+//! The verdict comes last, beside the prompt; after it, only how the second target compares.
+//! Without a name it has no title line, for `lab load` prints its own. The page docs/lab/report.md
+//! shows this text.
 //! Invariant: no line is wider than the style says, from 20 columns on. Only bars whose numbers
 //! leave them no room may be wider (`screen`). A section that has nothing to show is left out.
 //! Bound: of failures, and of rows left out, eight reasons each are shown, the rest is dropped

@@ -1,10 +1,10 @@
 //! Reads oha's results: CSV (`--output-format csv`) has every call; JSON has a histogram of eleven
 //! steps only (its `schema.json`).
 //!
-//! Invariant: in CSV a status from 400 on is a failure. The time of a connection is a step only
-//! where the delay to the first byte is at least as long. Otherwise it was opened for an earlier
-//! call. Times count from the beginning of the run. In JSON only oha's errors are failures; calls
-//! of every status are in its histogram.
+//! Invariant: fields of CSV are read by their place, and a status there from 400 on is a failure.
+//! The time of a connection is a step only where the delay to the first byte is at least as long.
+//! Otherwise it was opened for an earlier call. Times count from the beginning of the run. In JSON
+//! only oha's errors are failures; calls of every status are in its histogram.
 //! Failure: a row of CSV with a time that is no number is bad; JSON that does not parse is an
 //! error. `spread.rs` makes calls of the histogram; oha's text is refused by `summary.rs`.
 

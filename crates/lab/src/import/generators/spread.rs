@@ -8,7 +8,7 @@
 //! Calls come in ascending order, as the steps do. By that, `Report::points` sees that their order
 //! means nothing and draws no line. A call has its duration only: no beginning, no phases, no
 //! attributes.
-//! Readers of histograms (`oha.rs`, `hdr.rs`) give the steps, and note how wide they are.
+//! Readers of histograms (`oha.rs`, `hdr.rs`) give the steps, and note that calls are spread.
 
 use super::super::rows::{CallRow, SeriesBuilder};
 use crate::error::LabError;

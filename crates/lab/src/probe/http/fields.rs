@@ -9,7 +9,8 @@
 //! user replaces ours of the same name. `Content-Length` is not written here: `http.rs` does, when
 //! `{n}` has its number. The command line refuses `Content-Length` and `Transfer-Encoding` from a
 //! user.
-//! Failure: an answer of more than 128 fields, or none that parses, has no attributes from here.
+//! Failure: an answer of more than 128 fields has no attributes from here. `ReplyReader` of `load`
+//! refuses such an answer first, so both bounds go together.
 //! Never here: bodies.
 
 use std::fmt::Write as _;
