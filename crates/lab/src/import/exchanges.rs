@@ -7,8 +7,8 @@
 //! that they do not overlap is for the gateway. A status from 400 on is a row like others.
 //! Failure: a line that is no exchange is bad; a journal that cannot be read is an error.
 //! The crate `exchange` decodes lines, `journal` reads segments. A new phase of `exchange` becomes
-//! a step by itself. A new field is no attribute until `ATTRIBUTES` names it as filters do; a name
-//! that filters do not know panics.
+//! a step by itself; `verdicts` knows `wait` by its name. A new field is no attribute until
+//! `ATTRIBUTES` names it as filters do; a name that filters do not know panics.
 
 use std::borrow::Cow;
 use std::path::Path;

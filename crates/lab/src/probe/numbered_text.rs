@@ -4,7 +4,7 @@
 //! counts the bursts.
 //! Invariant: bytes without `{n}` stay as they are. As a `String`, what is not UTF-8 is replaced.
 //! There is no way to write `{n}` itself. The help (`cli/lab/probe.rs`) and docs/lab/probe.md name
-//! it.
+//! it, and `soak/src/lab/world.rs` writes it.
 
 const MARK: &[u8] = b"{n}";
 

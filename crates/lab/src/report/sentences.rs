@@ -1,7 +1,8 @@
 //! Says in a sentence what was measured, and how the second target compares.
 //!
 //! Also the title of the line chart. Text and HTML both print these, so they say the same words; a
-//! change shows in both. Verdicts are put into words in `words.rs`.
+//! change shows in both. docs/lab/report.md and docs/lab/example-cache-lock.md show them. Verdicts
+//! are put into words in `words.rs`.
 //! Invariant: figures are formatted by `number.rs`. Without a second target there is no comparison.
 
 use super::Report;

@@ -4,8 +4,10 @@
 //! Invariant: a sentence claims no more than its verdict. A known timer stands after what was
 //! judged; `in_words` finds it by its text `(a hint)`. The ink says whether a fault was found.
 //! Wording and colours are for text and HTML alike; `lab bench` prints title and sentence, too
-//! (`command/text.rs`). JSON and programs know a verdict by its `kind`, not by these words. What is
-//! a verdict at all is decided in `verdicts`; a new one needs an arm of `plain_words`.
+//! (`command/text.rs`). They are quoted in docs/lab/report.md, docs/lab/verdicts.md,
+//! docs/lab/bench.md and docs/lab/example-cache-lock.md. JSON and programs know a verdict by its
+//! `kind`, not by these words. What is a verdict at all is decided in `verdicts`; a new one needs
+//! an arm of `plain_words`.
 //! A user's text may be in the words: who prints them escapes it.
 
 use screen::Ink;
