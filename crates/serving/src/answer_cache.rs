@@ -1,17 +1,18 @@
-//! Makes an answer that takes long once for all who ask the same at the same time, and keeps it.
+//! Has an answer that takes long made once for all who ask the same at the same time, and keeps it.
 //!
 //! Callers bring the key: a hash of a request in its canonical form and of the model's version
-//! (`digest.rs`). So a new version has its own answers. A new generation that keeps its version,
-//! set by hand, is answered with the old ones. The hash is not keyed.
+//! (`digest.rs`). So a new version has its own answers. A new generation of the same version gives
+//! the old answers, as with a version set by hand. The hash is not keyed.
 //!
 //! Invariant: who joins a request gets what the first one gets, a refusal too, or is dropped with
 //! it.
-//! Bound: 32 MiB of answers a process, `BYTES_MAX`, which docs/MODELS.md states. The least useful
-//! go first; refusals are never kept. Who asks in the moment in which an answer comes may have it
-//! made again.
-//! Used for `infer` of models that predict, `/cluster` and `/similarity` (`router.rs`). What
-//! changes an answer must be in its key (`oip/request.rs`, `router/texts.rs`). Elsewhere: vectors
-//! of texts (`texts/cache.rs`).
+//! Bound: 32 MiB of answers a process, `BYTES_MAX`, which docs/MODELS.md states. `quick_cache`
+//! divides it by cores, into 32 shards at most; an answer larger than a shard is not kept. The
+//! least useful go first; refusals are never kept. Who asks in the moment in which an answer comes
+//! may have it made again.
+//! Used on the pool for `infer` of models that predict, `/cluster` and `/similarity` (`router.rs`).
+//! What changes an answer must be in its key (`oip/request.rs`, `router/texts.rs`). Elsewhere:
+//! vectors of texts (`texts/cache.rs`).
 
 use std::collections::HashMap;
 use std::sync::Arc;

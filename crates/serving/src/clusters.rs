@@ -4,12 +4,12 @@
 //! {"sentences": ["…", …], "method": "linkage", "similarity_min": 0.35, "members_min": 2}
 //! ```
 //!
-//! Every key but `sentences` is optional (`model` too), an unknown one is 400. The model's plan
-//! gives the similarity, the number of sentences the method. Sentences with too many tokens are
-//! cut. More than 32,768 sentences are 413, and so are more than `texts_max` (`texts.rs`).
+//! Every key but `sentences` is optional (`model` too), an unknown one is 400. By default the
+//! model's plan gives the similarity, the number of sentences the method. Sentences with too many
+//! tokens are cut. More than 32,768 sentences are 413, and so are more than `texts_max` (`texts.rs`).
 //!
-//! Invariant: groups depend on the sentences, the options and the generation only, not on what else
-//! is asked.
+//! Invariant: groups depend on the sentences, the options and the generation only. Neither other
+//! requests nor the order of the sentences changes them, which docs/MODELS.md promises.
 //! `grouped` also makes what `tidegate model cluster` prints (`lines.rs`). A new key goes into
 //! `describe/openapi.json`; a new option also into `tidegate/src/cli.rs`.
 //! Elsewhere: the methods (`models::Clustering`), embedding (`texts.rs`).

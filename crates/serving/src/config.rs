@@ -11,9 +11,10 @@
 //! Invariant: a key that its kind does not have is an error, and so is a name given twice. Plans
 //! hold every default. The keys of `COUNTS` may not be 0.
 //! A new key stands in `RANKS`, `PREDICTS`, `WAITS` or `EMBEDS`. Models of texts lack the first two
-//! rows of `PREDICTS`, so its order counts. A new field of a plan is also filled in `inspect.rs`,
-//! `table.rs`, `examples/predictions.rs` and `tests/allocations.rs`. A renamed key has a row in
-//! `chassis/src/config/renamed.rs`.
+//! rows of `PREDICTS`, so its order counts. A renamed key has a row in
+//! `chassis/src/config/renamed.rs`. A default also stands in a doc comment, some in docs/MODELS.md,
+//! and those of `limit` and `exclude_recent` in `inspect.rs`. The 200 µs at `concurrency` are
+//! decided in the gateway's `fetch/origin.rs`, the two similarities and 5,000 rows in `models`.
 //! Never here: reading a model's files. Only whether `file` is a directory is looked at.
 
 use std::collections::{BTreeMap, HashSet};

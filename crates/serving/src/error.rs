@@ -1,8 +1,9 @@
 //! Defines why files give no model, and why a command gets no answer of one.
 //!
 //! Plain data, for operators. What a client of a server is told is a [`Refusal`] (`refusal.rs`).
-//! Each error names the file, line or field where there is one; the cause is its source.
-//! Add a variant only where a caller would do something else.
+//! A text names the file, line or field that this crate knows; an error of another crate is its
+//! source. Paths stand in backticks: `tidegate/src/admin.rs` (`problem`) adds the path of a watched
+//! file to a text without it. Add a variant only where a caller would do something else.
 
 use std::io;
 use std::path::PathBuf;

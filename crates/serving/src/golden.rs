@@ -8,13 +8,13 @@
 //! ```
 //!
 //! Invariant: each number of a listed output differs at most by the tolerance, relative to golden
-//! numbers above 1 in size. Outputs that the file does not list are not compared. Outputs are
-//! numbers.
+//! numbers above 1 in size. Outputs that the file does not list are not compared. Listed outputs
+//! are numbers; BOOL and texts are refused.
 //! A model of texts has one input and one output, whatever the file calls them. Without a file it
 //! must embed one text.
 //! Users keep such files (docs/MODELS.md), so the format must stay. Answers are read from the JSON
-//! of `oip/reply.rs`. Elsewhere: when this is called (`predicting.rs`,
-//! `texts/embedding_generation.rs`).
+//! of `oip/reply.rs`. The file is not watched: a change counts for the next generation.
+//! Elsewhere: when this is called (`predicting.rs`, `texts/embedding_generation.rs`).
 
 use std::fs;
 

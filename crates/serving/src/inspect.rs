@@ -6,7 +6,8 @@
 //! Invariant: a file is read by the server's own readers, so what they refuse here they refuse
 //! there. The server may refuse more: golden inputs, candidate sets, its bounds of bodies. Texts
 //! are read in `f32` here, whatever the plan says.
-//! `score` has no configuration: its plan stands here, with the default `limit` of `config.rs`.
+//! `score` has no configuration: its plan stands here, without bounds or sets, and repeats the
+//! defaults of `limit` and `exclude_recent` in `config.rs`.
 //! Elsewhere: tables (`table.rs`), lines of texts (`lines.rs`).
 
 use std::fmt;

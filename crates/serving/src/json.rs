@@ -1,4 +1,5 @@
-//! Reads JSON of request bodies strictly: it pulls values, knows its place, and copies no text.
+//! Reads JSON of request bodies strictly: it pulls values, knows its place, and copies only texts
+//! that hold escapes.
 //!
 //! It accepts what `serde_json` accepts of UTF-8 (RFC 8259 without lone surrogates), nested up to
 //! 64 deep; tests compare the two. `serde_json` would cost three times the ranking when a body
@@ -8,8 +9,9 @@
 //! Invariant: an error names the byte at which reading could not go on. No bytes make it panic.
 //! Keys given twice are handed over twice; callers decide. Where `numbers` returns `None` it has
 //! read nothing, and its caller reads the array again.
-//! Also here: writing a text as JSON, [`push_text`], for all replies. Clients see the texts of
-//! errors. Speed is measured by `examples/predictions.rs`.
+//! Also here: writing a text as JSON, [`push_text`], for replies that are not written by
+//! `serde_json`, and for `lines.rs`. Clients see the texts of errors; one repeats `DEPTH_MAX`.
+//! Speed is measured by `examples/predictions.rs`.
 //! Elsewhere: arrays of numbers (`json/numbers.rs`), bodies of texts (serde, `text_body.rs`).
 
 mod numbers;

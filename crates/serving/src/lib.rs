@@ -16,7 +16,8 @@
 //!
 //! Invariant: an answer is made by one generation. A refusal writes nothing into the reply. It is
 //! 4xx for what the client sent and for a full queue. It is 500 where a model fails, and 503
-//! without a good generation, a readable profile or a free thread (`refusal.rs`).
+//! without a good generation, a readable profile or a free thread (`refusal.rs`). On paths of
+//! texts, an unloaded model is 404 (`text_body.rs`).
 //! Refuses: HTTP types and sockets, tokio, the gateway. Threads are the caller's, but for those of
 //! `lines.rs`.
 

@@ -7,8 +7,8 @@
 //! Bounds: a line of more than 1 MiB is an error. `embed_lines` holds one block of about 8 MiB of
 //! text at most. `cluster_lines` holds all sentences and vectors; more than
 //! [`Clustering::ROWS_MAX`] are an error.
-//! Groups are those of `/cluster`, but without a plan the method says its own similarity. Scripts
-//! read the lines of `embed_lines`, so `text` and `embedding` must stay.
+//! Groups are those of `/cluster`, but for rounding and the similarity: without a plan it is the
+//! method's own. Scripts read the lines of `embed_lines`, so `text` and `embedding` must stay.
 //! Elsewhere: grouping and its JSON (`clusters.rs`), numbers as JSON (`texts/vectors.rs`), the
 //! server's batches (`texts/batcher.rs`).
 

@@ -2,18 +2,19 @@
 //!
 //! | request | answers |
 //! |---|---|
-//! | `GET /v2`, `/v2/` | the server: name, version, extensions |
+//! | `GET /v2` | the server: name, version, extensions |
 //! | `GET /v2/health/live`, `/v2/health/ready` | `{"live":…}`, `{"ready":…}` |
 //! | `GET /v2/models/{m}[/versions/{v}]` | inputs and outputs: names, data types, shapes |
 //! | `GET /v2/models/{m}[/versions/{v}]/ready` | `{"name","ready"}`, 503 while it is not |
 //! | `POST /v2/models/{m}[/versions/{v}]/infer` | outputs for inputs |
 //! | `POST /v2/repository/index` | every model: version, state, reason |
 //!
-//! Here are paths, versions, metadata, and `infer` for a model that predicts. A model has one
-//! version at a time, that of its generation. Another version is 404, which names the one there is.
-//! An answer that holds NaN is 500. Functions take one generation; `router.rs` picks it, and
-//! answers for texts (`router/texts.rs`).
-//! A new path needs an arm in `router.rs`, and goes into `describe/openapi.json` and
+//! A slash at the end of a path is ignored. Here are paths, versions, metadata, and `infer` over
+//! rows. A model has one version at a time, that of its generation. Another version is 404, which
+//! names the one there is. An answer that holds NaN is 500; docs/MODELS.md and
+//! `fuzz/src/targets/oip_body.rs` repeat its text. Functions take one generation; `router.rs` picks
+//! it, and answers for texts (`router/texts.rs`).
+//! A new path needs arms in `method` and `router.rs`, and goes into `describe/openapi.json` and
 //! docs/MODELS.md. `python/tidegate/onnx.py` speaks the protocol for worker pools.
 //! Source: github.com/kserve/open-inference-protocol.
 

@@ -1,8 +1,10 @@
 //! Serves a model that predicts: it watches its file, and holds its share of the pool.
 //!
-//! Invariant: a generation that serves has scored 16 rows of zeros, and its golden input where it
-//! has one. Whatever is unfit is an error with the file's name, and the last good generation stays.
-//! The commands read files by `load`, too, so they refuse what the server does (`table.rs`).
+//! Invariant: a generation that serves has scored 16 rows of zeros without an error, and answered
+//! its golden input where it has one. Whatever is unfit is an error with the file's name, and the
+//! last good generation stays. The limit on the pool outlives generations and loads.
+//! The commands read files by `load`, too: they refuse what the server does, but for golden inputs
+//! (`table.rs`).
 //! Elsewhere: what a model computes (`predictor.rs`), the protocol (`oip.rs`), loading on demand
 //! (`hot_swap.rs`).
 

@@ -1,14 +1,16 @@
 //! Predicts from rows with one generation of a model: trees, a linear model, or a graph in ONNX.
 //!
-//! It tells the kind of a file by its bytes, and runs it. It knows inputs, outputs, version (a
-//! digest where neither the plan nor the file has one), and cost. The cost is an estimate. Above
+//! It tells the kind of model by the file's bytes, and runs the model. It knows inputs, outputs,
+//! version (a digest where neither plan nor file has one), and cost. The cost is an estimate. Above
 //! 200 µs the gateway's `fetch/origin.rs` has the request answered on the pool; a row of any ONNX
 //! graph counts 20 µs.
 //!
 //! Invariant: inputs and outputs have names and data types, and a row is as wide as all inputs
 //! together. Callers check the width of rows. Scratch memory is kept for each thread.
-//! Clients see platform, names and data types; `tidegate model inspect` prints `Display`. A new
-//! kind of file has arms in `read`, `predict` and `cost_ns`, and a row in docs/MODELS.md.
+//! Clients see platform, names and data types; `tidegate model inspect` prints `Display`. The names
+//! `input` and `predict` stand in golden files of users, too: renamed, they refuse every file.
+//! `LINEAR` repeats the format's name in `models` and `python/tidegate/linear.py`. A new kind of
+//! file has arms in `read`, `predict` and `cost_ns`, and a row in docs/MODELS.md.
 //! Refuses: to know of files (`predicting.rs`) and protocols (`oip.rs`). Evaluation is in the crate
 //! `models`.
 

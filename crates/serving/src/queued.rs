@@ -1,8 +1,10 @@
 //! Defines the pool, the request that waits for it, and the sender that its answer goes to.
 //!
 //! Plain data and two traits, which the binary implements (`tidegate/src/ports.rs`);
-//! `answer_cache.rs` has a sender, too. `send` takes the sender, so it is used at most once. Who
-//! drops one unused tells nobody; `concurrency_limit.rs` answers for jobs that are never begun.
+//! `answer_cache.rs` has a sender, too. `send` takes the sender, so it is used at most once. The
+//! gateway's `fetch/origin.rs` answers 500 for one that is dropped unused. For jobs that are never
+//! begun `concurrency_limit.rs` answers. `texts/batcher.rs` relies on a pool that begins jobs in
+//! order.
 //! Refuses: to know what carries requests. A kept request has no query, user, decision or named
 //! model: routes to one model are never queued. A further field of `ModelRequest` that the model
 //! APIs need must be copied by hand, in `new` and in `request`.

@@ -2,7 +2,7 @@
 //!
 //! | status | means |
 //! |---|---|
-//! | 400, 422 | a bad body, a body that does not fit (422 in `tei.rs`) |
+//! | 400 | a body that is malformed or does not fit (`tei.rs` has 422 for the latter) |
 //! | 404, 405 | no such model or path, another method |
 //! | 413 | too much of something |
 //! | 429 | the model has enough to do |

@@ -3,7 +3,7 @@
 //! A first line with anything but numbers is taken for a header, also where it only has a typing
 //! error. Under a header, columns are taken by the model's names, in any order, and others are
 //! ignored. A model without names takes them by place. Without a header a line must be as wide as
-//! the model. An empty field, `nan`, `NaN` and `NA` are absent numbers.
+//! the model. An empty field, `nan`, `NaN` and `NA` are absent numbers. An empty line is no row.
 //!
 //! Invariant: the n-th line of the answer is the prediction of the n-th row, all outputs of the
 //! model one after the other. An error in a row names its line. One of scoring names the line at

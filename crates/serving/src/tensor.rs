@@ -1,9 +1,10 @@
 //! Defines tensors and data types as the Open Inference Protocol names them.
 //!
 //! Numbers of every type are held as doubles, so whole ones beyond 2⁵³ are rounded. Absent is NaN.
-//! FP16 numbers that come in JSON are not rounded to half floats.
+//! FP16 numbers that come in JSON are neither rounded to half floats nor bounded.
 //! A new type needs a row in `DATATYPES`, and arms in `oip/reply.rs`, which writes others as FP64.
-//! `python/tidegate/tensors.py` has the same table for worker pools.
+//! `describe/openapi.json` lists the names. `python/tidegate/tensors.py` has the same table for
+//! worker pools.
 //! Plain data: that values fit shape and type is checked in `oip/request.rs`, and made so in
 //! `predictor.rs`. Elsewhere: writing them (`oip/reply.rs`).
 

@@ -1,8 +1,9 @@
 //! Reads what bodies of texts share, whichever API they belong to.
 //!
 //! Also here: the task that a body becomes. A body names its model by `model`; without one the
-//! first of the configuration that is not unloaded answers. Null is the same as absent. What is no
-//! JSON is 400; what does not fit has the status of the API.
+//! first of the configuration that is not unloaded answers. An unloaded model is 404, as an unknown
+//! one. Null is the same as absent, but for required keys. What is no JSON is 400; what does not
+//! fit has the status of the API.
 //! Refuses: token ids. Those that clients make are of OpenAI's tokenizer, and would give vectors
 //! that mean nothing, without an error.
 //! Elsewhere: keys of each API (`openai.rs`, `tei.rs`, `clusters.rs`).

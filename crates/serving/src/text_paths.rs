@@ -4,7 +4,7 @@
 //! `/info` and `/tokenize` are answered at once, all others by embedding. A path that is not listed
 //! never comes here.
 //! To add one: `PATHS`, an arm of `reply` (without one it is taken for OpenAI's), and
-//! `describe/openapi.json`.
+//! `describe/openapi.json`. If its answers are to be kept, also `text_key` in `router/texts.rs`.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Serves a model of texts: its directory, watched; its queue; its cache.
+//! Serves a model of texts: its weights, watched; its queue; the vectors it remembers.
 //!
 //! `embed` reads as the life of a request: check the limits, look up what is known, make tokens of
 //! the rest, wait in the queue. What waits is embedded in batches (`texts/batcher.rs`), by the

@@ -5,11 +5,12 @@
 //! keys are ignored: clients send some. `inputs` given twice is 400; no other key given twice is
 //! refused.
 //! Also here: which outputs are wanted, a request's key for `answer_cache.rs`, and how inputs
-//! become the rows or texts of a model. What changes an answer must go into the key.
+//! become the rows or texts of a model. What changes an answer must go into the key. So does `id`,
+//! which the reply repeats: `bench/src/rows/models/oip.rs` avoids kept answers by it.
 //!
 //! Invariant: memory is taken for what is there, never for what a shape promises. A tensor has as
-//! many values as its shape, at most 2²⁸ in 8 dimensions. Numbers of JSON fit their data type;
-//! binary ones may be infinite.
+//! many values as its shape, at most 2²⁸ in 8 dimensions. Numbers of JSON fit their data type; for
+//! FP16 any finite one does. Binary ones may be infinite or NaN.
 //! `golden.rs` reads its files by this, and `python/tidegate/tensors.py` reads the same bodies for
 //! worker pools. A new key goes into `describe/openapi.json`.
 

@@ -11,7 +11,7 @@
 //! | `user`, `context` | features: numbers, `true`/`false` as 1/0, texts for one-hot features |
 //! | `user.recent` | ids, as in a profile: left out where the model's `exclude_recent` says so |
 //! | `exclude` | ids that are left out |
-//! | `limit` | items at most; 0 gives an empty list |
+//! | `limit` | items at most, up to `limit_max`; 0 gives an empty list |
 //! | `explain` | whether each item says what its score is made of |
 //!
 //! Every key is optional, and null is the same as absent. Keys beside these, and these given twice,

@@ -1,8 +1,8 @@
 //! Writes replies of models that rank, and makes the impression that is recorded of them.
 //!
-//! Invariant: a reply is valid JSON whatever the items and ids hold. Ids and titles were made JSON
-//! when the items were loaded. Unknown ids are copied as the body wrote them, numbers in quotes. A
-//! number that is not finite is null.
+//! Invariant: a reply is valid JSON whatever the items and ids hold. What is shown of an item was
+//! made JSON when the items were loaded. Unknown ids are copied as the body wrote them, numbers in
+//! quotes. A number that is not finite is null.
 //! The gateway writes each user's decision over the place that `write_recommendation` returns,
 //! counted from the first byte of the body. The impression's model, version, ids and propensity go
 //! into the journal, and `training` learns from them.

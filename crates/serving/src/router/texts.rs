@@ -4,7 +4,8 @@
 //! `embedding`: clients send and read these names.
 //! Only `/cluster` and `/similarity` have a key: their answers are dear to make and short to keep.
 //! A body that is no JSON, or whose model is unknown or not loaded, has none, and is refused later.
-//! The key holds path, model, version and the body with its keys sorted.
+//! The key holds path, model, version and the body with its keys sorted: `serde_json` sorts them
+//! while no package turns on its feature `preserve_order`.
 //! `EmbeddingModel::embed` takes the generation anew, which may be newer than the one checked or
 //! keyed here. The reply names the one that embedded.
 //! Elsewhere: keys of predictions (`oip/request.rs`), embedding (`texts.rs`).

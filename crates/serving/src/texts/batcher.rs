@@ -1,8 +1,9 @@
 //! Takes texts that wait, embeds them together, and has their requests answered.
 //!
-//! A drain runs at the back of the pool's queue. Requests that came before it are read first, and
-//! their texts go together. What is left is another job at the back, so models that share the pool
-//! take turns. Where the pool takes no more jobs, the calling thread drains.
+//! A drain, a job that takes a batch, is put at the back of the pool's queue. Requests that came
+//! before it are read first, and their texts go together (docs/decisions/models.md, "Requests to
+//! models gather"). What is left is another drain at the back, so models that share the pool take
+//! turns. Where the pool takes no more jobs, the calling thread drains.
 //!
 //! Invariant: every text of a batch gets its vector or a refusal, also where the model fails or
 //! panics. Then each text is embedded alone, so one that the model cannot do fails alone.

@@ -3,7 +3,8 @@
 //! One cache belongs to one generation of a model, and a vector does not depend on what was
 //! embedded with it. So what is found is what would be computed, to the bit. Texts are told apart
 //! by a keyed hash of 128 bits. Each generation draws its key anew, so nobody can look for two
-//! texts with the same hash.
+//! texts with the same hash. `texts/queue.rs` relies on it, too: no hash is that of a text in
+//! another generation.
 //!
 //! Bound: the bytes of the plan, 128 for each entry beside its numbers; less than one entry
 //! remembers nothing. What was least useful goes (S3-FIFO), and is embedded again.

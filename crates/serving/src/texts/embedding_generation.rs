@@ -1,7 +1,8 @@
 //! Reads one generation of a model of texts: the embedder, its version, an empty cache.
 //!
 //! Only the file with the weights is watched, so it is to be put in place last. The others are read
-//! with it; a change of theirs alone is not noticed.
+//! with it; a change of theirs alone is not noticed. The version is a digest of the weights alone,
+//! unless the plan has one: after other changes `answer_cache.rs` gives old answers.
 //! Invariant: what is returned has passed its check, and the files of `BESIDE` did not change while
 //! they were read. Further files that `models::Embedder` reads, such as `tokenizer_config.json`,
 //! are not compared. `generation::Watched` sees to the weights.

@@ -2,7 +2,7 @@
 //!
 //! The texts of a request wait together, and requests take turns of a quarter of a batch. So a
 //! request of one text does not wait for one of ten thousand. A text that two requests want waits
-//! with the first, and goes to both.
+//! with the first, and goes to both; keys of two generations differ (`texts/cache.rs`).
 //!
 //! Bounds: the plan's requests, and the tokens of [`BATCHES_MAX`] batches, which the last request
 //! may pass. More is refused before its tokens are made. A text alone may have more tokens than a

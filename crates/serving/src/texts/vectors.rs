@@ -1,9 +1,9 @@
 //! Hands out the vectors of a request as it asked for them, and writes numbers as JSON.
 //!
 //! Rows are kept as the model gives them, and shared with the cache and with other requests. They
-//! are cut to `dims`, then normalised, on the way out.
+//! are cut to `dims`, then normalised where asked, on the way out.
 //! Invariant: a row that is shared is never changed. Numbers are finite: `models::Embedder` refuses
-//! others.
+//! others. `write_numbers` relies on that; `tei.rs` writes cosines and `lines.rs` its lines by it.
 
 use std::sync::Arc;
 
@@ -38,7 +38,7 @@ impl Vectors {
         self.rows.len()
     }
 
-    /// Returns the numbers of a row.
+    /// Returns how many numbers a row has.
     pub(crate) fn dims(&self) -> usize {
         self.options.dims.unwrap_or(self.model.embedder.about().dims)
     }
