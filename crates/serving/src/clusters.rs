@@ -6,7 +6,7 @@
 //!
 //! Every key but `sentences` is optional (`model` too), an unknown one is 400. By default the
 //! model's plan gives the similarity, the number of sentences the method. Sentences with too many
-//! tokens are cut. More than 32,768 sentences are 413, and so are more than `texts_max` (`texts.rs`).
+//! tokens are cut. More than 32,768 sentences are 413; so are more than `texts_max` (`texts.rs`).
 //!
 //! Invariant: groups depend on the sentences, the options and the generation only. Neither other
 //! requests nor the order of the sentences changes them, which docs/MODELS.md promises.

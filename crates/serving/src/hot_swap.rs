@@ -4,9 +4,9 @@
 //! are good. After an unload there is no generation until a load; its memory is free once the last
 //! request is answered. An unloaded model is not polled.
 //! `new` also keeps files that are unfit, so that polling looks at them again. A load begins anew
-//! what belongs to the opened files: the generation's number, and of texts queue, counts and
-//! vectors. Answers that `answer_cache.rs` keeps outlive a load: a changed file needs another
-//! version.
+//! what belongs to the opened files: the generation's number and, for texts, the queue, counts and
+//! remembered vectors. Answers that `answer_cache.rs` keeps outlive a load: a changed file needs
+//! another version.
 //! Asked for on the admin listener only (`tidegate/src/admin/models.rs`). Elsewhere: a changed file
 //! (`generation::Watched`), the files of a ranking model (`ranking/files.rs`).
 

@@ -8,7 +8,7 @@
 //! Invariant: inputs and outputs have names and data types, and a row is as wide as all inputs
 //! together. Callers check the width of rows. Scratch memory is kept for each thread.
 //! Clients see platform, names and data types; `tidegate model inspect` prints `Display`. The names
-//! `input` and `predict` stand in golden files of users, too: renamed, they refuse every file.
+//! `input` and `predict` stand in golden files of users, which refuse a model without them.
 //! `LINEAR` repeats the format's name in `models` and `python/tidegate/linear.py`. A new kind of
 //! file has arms in `read`, `predict` and `cost_ns`, and a row in docs/MODELS.md.
 //! Refuses: to know of files (`predicting.rs`) and protocols (`oip.rs`). Evaluation is in the crate

@@ -11,7 +11,9 @@
 //! test.
 //!
 //! docs/lab/verdicts.md states method and limits. No calibration counts it; `attributes/tests.rs`
-//! counts false blame on 300 sets.
+//! counts false blame on 300 sets. `lab` reads `> ` and `<= ` at the beginning of a value
+//! (`report/words.rs`). It knows a blamed value by equality, so [`significant`] changes nothing in
+//! it (`report.rs`).
 //! Refuses: to name a cause. A shared property is a trace to follow, and the load may explain both.
 
 mod two_samples;

@@ -7,7 +7,8 @@
 //! writes. Session files keep its name, and a column of that name in a user's file counts, too.
 //! `attributes.rs` passes it over. Without it the series is handed back as it is. Otherwise steps,
 //! attributes and notes are left off.
-//! Invariant: the choice depends on the numbers of the rows only, not on their times, and repeats.
+//! Invariant: which call of a burst is picked depends on the numbers of its rows only, not on
+//! times, and repeats.
 
 use std::borrow::Cow;
 

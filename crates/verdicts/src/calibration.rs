@@ -8,7 +8,8 @@
 //! to the digit. The place of a variant, the sizes and the order of draws choose its samples: new
 //! variants go last. Verdicts draw from seeds of their own: the number of the sample.
 //! A count is of the comb search alone, without bursts and modes; a quantum is found if it is
-//! within 3 %.
+//! within 3 %. [`SIZES`] are those of humps and clocks, too, and stand in the headings of the
+//! example and of docs/lab/trust.md.
 //!
 //! Refuses: tuning on these seeds. A changed method is counted on them once.
 

@@ -1,10 +1,10 @@
 //! Decides how the times of calls are distributed: quantised, with several modes, or with one.
 //!
-//! [`judge`] goes through it in order. What cannot be judged is `Unclear`; the steps of the
-//! recorder are found and dithered away. Then combs are searched for: linear ones among all calls
-//! and among the slow ones, geometric ones where there is none or one with holes. Without a comb
-//! there are modes, and perhaps a clock that calls end with. Other functions give `calibration` one
-//! search alone.
+//! [`judge`] does this in order. What cannot be judged is `Unclear`; the steps of the recorder are
+//! found and dithered away. Then combs are searched for: linear ones among all calls and among the
+//! slow ones, geometric ones where there is none or one with holes. Without a comb there are modes,
+//! and perhaps, behind them, a clock that calls end with. `bench/src/rows/lab/verdict.rs` reads the
+//! first verdict. Other functions give `calibration` one search alone.
 //! Invariant: the three searches share a nominal false-alarm rate of one in two hundred
 //! (`significance.rs`). The same series and seed give the same verdict.
 //! `comb.rs` and `geometric.rs` search for combs, `modes.rs` for humps, `phase_lock.rs` for clocks.

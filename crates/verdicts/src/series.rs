@@ -5,8 +5,10 @@
 //! Invariant of whoever fills it: a column has as many rows as `total_ms`; `began_ms` may be empty
 //! instead. Times are milliseconds, finite; durations are not negative. Failed calls and bad rows
 //! are counted in [`LeftOut`].
+//! Orders count: ramps, runs and pairs are told by that of rows (`distribution/backlog.rs`,
+//! `distribution/runs.rs`, `paired.rs`), and the first step is special (`steps/admission_step.rs`).
 //! The fields are public and nothing here checks them. `lab` does, in `session_file.rs` and
-//! `import/rows.rs`; `probe/gather.rs` and `load_test/merged.rs` fill columns side by side.
+//! `import/rows.rs`; `probe/gather.rs`, `load_test/merged.rs` and `command/outcome.rs` do not.
 //! A new column goes into `append` and `keep`, and into `SeriesOut` of `session_file.rs`, or
 //! `--save` loses it. `bursts.rs` copies only times and failures.
 

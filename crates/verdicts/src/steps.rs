@@ -2,9 +2,9 @@
 //!
 //! What strikes from outside strikes at random moments. Then slow-downs fall on the steps in
 //! proportion to the time spent there, which Pearson's X² tests. If they do not, the step of least
-//! binomial p, after Benjamini and Hochberg, is blamed if the interval of its ratio is above 1. It
-//! is taken out, and the rest is tested again. Where neither is blamed, the excess says whose the
-//! time is.
+//! binomial p, after Benjamini and Hochberg, may be blamed. It is if p is at most 1 % and the
+//! interval of its ratio above 1. Then it is taken out, and the rest is tested again. Where neither
+//! is blamed, the excess says whose the time is.
 //! Invariant: "outside" needs p above [`SHARED_RATE_P_MIN`], eight slow-downs in two steps or more,
 //! and exposures as even as of two equal steps. With fewer than two columns no step is judged.
 //!

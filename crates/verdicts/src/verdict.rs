@@ -7,9 +7,11 @@
 //! effect has a 95 % interval. `Excess` has no p-value, and `Unclear` has a reason only.
 //!
 //! A renamed field, or another text in `spacing` or `within`, changes the JSON that users and
-//! `soak/src/lab/arm.rs` parse; docs/lab/report.md lists the kinds. A new variant: "Add a statistic
-//! of the laboratory" in CONTRIBUTING.md.
-//! Never here: sentences (`lab`, `report/words.rs`), the difference of two samples (`paired.rs`),
+//! `soak/src/lab/arm.rs` parse; docs/lab/report.md lists the kinds. `lab` compares these two texts
+//! (`report.rs`, `report/words.rs`). Its JSON has the fields of [`Judged`] beside a verdict's, so
+//! no field of a verdict may have their names. It prints a `reason` within a sentence and adds the
+//! full stop. A new variant: "Add a statistic of the laboratory" in CONTRIBUTING.md.
+//! Never here: sentences (`report/words.rs`), the difference of two samples (`paired.rs`),
 //! quantiles (`quantiles.rs`).
 
 use serde::{Deserialize, Serialize};

@@ -1,12 +1,13 @@
 //! Reads arrays of numbers fast, the bulk of a request to a model that predicts.
 //!
-//! A decimal of at most 19 digits, 2⁵³ at most, with a power of ten up to 22, is a product or
-//! quotient of two exact doubles, rounded once. The standard library reads the others. So every
-//! number is the nearest double; one that is too large is infinite, and callers refuse it.
+//! A decimal of at most 19 digits, 2⁵³ at most, with a power of ten up to 22, is computed. It is a
+//! product or quotient of two exact doubles, rounded once. The standard library reads the others.
+//! So each number is the nearest double; one too large is infinite, and callers refuse it.
 //!
 //! Invariant: what is accepted is an array of JSON numbers, and nothing else. `None` is no refusal:
 //! `json.rs` takes back what was appended here, and its caller reads element by element. Exponents
 //! of more than nine digits, and arrays beyond the limit, are `None` too.
+//! What it gained is in docs/decisions/models.md; row `oip` of docs/BENCHMARKS.md measures it.
 //! Source: Clinger, "How to read floating point numbers accurately", 1990.
 
 /// Powers of ten that a double holds exactly.

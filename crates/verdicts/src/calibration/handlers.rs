@@ -1,7 +1,7 @@
 //! Counts how often the 95 % intervals of steps hold the truth, on made handlers of five steps.
 //!
-//! Handlers stall in one step, from outside, or both. Counted are excesses, the largest one's part,
-//! the ratio of a blamed step and the rate of what is outside.
+//! Handlers stall in one step, from outside, both, or not at all. Counted are excesses, the largest
+//! one's part, the ratio of a blamed step and the rate of what is outside.
 //! Invariant: the truth is what the same method says of [`POPULATION`] calls, so an error of the
 //! method itself is not seen. A verdict that the population does not have counts as a miss.
 //!

@@ -10,8 +10,9 @@
 //! places calls on teeth and compares lines, for `distribution.rs`.
 //! Invariant: every tooth of a line is `origin` + k `quantum`, k a whole number. A line that was
 //! fitted has a finite `margin` above 0.
-//! Failure: `None` where all calls are on one tooth, the quantum leaves 0.5 to 1.5 times its start,
-//! or the interval is not finite.
+//! Failure: `None` where fewer than three calls are on teeth, or all on one. Also where the quantum
+//! leaves 0.5 to 1.5 times its start, or the interval is not finite.
+//! `ROUNDS`, `STIFF_MIN` and the three polynomials are measured choices: docs/decisions/lab.md.
 //! Count combs and clocks again after a change (`examples/calibrate.rs`, docs/lab/trust.md).
 
 mod cells;

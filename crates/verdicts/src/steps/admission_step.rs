@@ -8,8 +8,9 @@
 //! Without slow-downs elsewhere none is.
 //!
 //! `steps.rs` asks only where the other steps say "outside" by themselves, and excuses one step at
-//! most. The name `wait` comes from `lab`, `probe/gather.rs` (`ORDER`). The first step is the first
-//! column, so the order of columns counts. docs/lab/verdicts.md states the rule.
+//! most. The name `wait` comes from `lab`: `probe/gather.rs` (`ORDER`), `import/nginx.rs` and
+//! `import/generators`. The first step is the first column, so the order of columns counts.
+//! docs/lab/verdicts.md states the rule.
 
 use crate::series::Series;
 

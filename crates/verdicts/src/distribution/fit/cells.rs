@@ -7,8 +7,8 @@
 //! Invariant: a share is never 0 or 1, and a density nowhere below 5 % of its mean. At either end
 //! one call could not be told from another.
 //!
-//! The line and its steps are in `fit.rs`. After a change count combs and clocks again
-//! (`examples/calibrate.rs`, docs/lab/trust.md).
+//! The line and its steps are in `fit.rs`. docs/decisions/lab.md says why `TERMS` is 3. After a
+//! change count combs and clocks again (`examples/calibrate.rs`, docs/lab/trust.md).
 
 use crate::distribution::teeth::{self, Comb};
 
