@@ -2,7 +2,7 @@
 //!
 //! `rank` (a body) and `recommend` (a `GET` route) read top to bottom: find the model, read what is
 //! asked, rank, write. Both work on the calling thread. The query fields `limit`, `explain` and
-//! `category` are read here.
+//! `category` are read here; `examples/news/README.md` names them.
 //! `cost` and `body_cost` estimate beforehand; above 200 µs the gateway's `fetch/origin.rs` leaves
 //! the I/O core. An unknown or unloaded model costs nothing. The figures are measured and rounded
 //! up: measure them again after a change of speed.

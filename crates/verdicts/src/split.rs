@@ -7,9 +7,9 @@
 //! Invariant: no call is both. Steps and attributes are not looked at, so tests of them are fair.
 //! Failure: of no calls both lists are empty, and so may either be.
 //!
-//! The shares stand in docs/lab/verdicts.md. `steps/excess.rs` relies on sides that are whole
-//! ranges of the sorted times. After a change count steps again (`examples/calibrate.rs`,
-//! docs/lab/trust.md).
+//! The shares stand in docs/lab/verdicts.md; the help of `cli/lab/report.rs` and `cli/lab/probe.rs`
+//! says "the slowest twentieth", too. `steps/excess.rs` relies on sides that are whole ranges of
+//! the sorted times. After a change count steps again (`examples/calibrate.rs`, docs/lab/trust.md).
 
 use crate::quantiles::Sorted;
 

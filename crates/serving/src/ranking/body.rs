@@ -15,15 +15,15 @@
 //! | `explain` | whether each item says what its score is made of |
 //!
 //! Every key is optional, and null is the same as absent. Keys beside these, and these given twice,
-//! are 400; features given twice are not. More ids in a list than `candidates_max` are 413. An id
-//! is a text, or a number taken as it is written. A candidate listed twice is ranked once. One that
-//! no item has is reported in `unknown`, as often as it is listed. Nested features are flattened
-//! with dots. Names that the model does not read are ignored. What it reads and is not there takes
-//! the model's `missing`.
+//! are 400. More ids in a list than `candidates_max` are 413. An id is a text, or a number taken as
+//! it is written. A candidate listed twice is ranked once. One that no item has is reported in
+//! `unknown`, as often as it is listed. Nested features are flattened with dots. A feature that the
+//! model does not read is ignored, but arrays and infinite numbers are 400. A feature that it reads
+//! is 400 when given twice, and takes the model's `missing` when absent.
 //!
 //! Invariant: the body is read in one pass, whatever the order of its keys.
-//! A new key goes into `KEYS` (`seen` holds eight), `wanted` and `describe/openapi.json`. The
-//! function `limit` also reads the query of `GET` routes.
+//! A new key goes into `KEYS` (`seen` holds eight), `wanted`, `describe/openapi.json` and
+//! `examples/news/README.md`. The function `limit` also reads the query of `GET` routes.
 //! Elsewhere: the memory that it writes to (`ranking/scratch.rs`), what a feature may be
 //! (`models::Inputs`).
 
