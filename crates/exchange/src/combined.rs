@@ -8,11 +8,13 @@
 //! empty, and so is a host name in place of the address. Bytes that are no number are 0, and so is
 //! the id, which the format lacks. A request that is no request line becomes the path. The
 //! identity, and what follows the last known part, are ignored.
-//! Refuses: a line without address, identity, time, request or status. The error names the byte, or
-//! the end of the line.
-//! Only `lab`, tests and fuzzing call `decode`. The delivery reads the format in
-//! `pipeline/src/decode/combined.rs`, `events verify` in `recount/src/formats.rs`. All three use
-//! `unescaped` and `parse_time`, and `ltsv.rs` uses what is `pub(crate)`.
+//! Refuses: a line without address, identity, time, request or status, and a quote that does not
+//! close. The error names the byte, or the end of the line.
+//! Only `lab`, tests and fuzzing call `decode`. `lab` takes a log for an access log if its first
+//! line decodes, here or in `ltsv.rs`. The delivery reads the format in
+//! `pipeline/src/decode/combined.rs`, `events verify` in `recount/src/formats.rs`. All three
+//! readers use `unescaped` and `parse_time`, so `events verify` sees no mistake in these. `ltsv.rs`
+//! uses what is `pub(crate)`.
 
 use std::borrow::Cow;
 

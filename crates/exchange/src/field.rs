@@ -19,10 +19,10 @@
 //! Invariant: a name that was parsed here prints as a name that parses back to it.
 //! A new plain field needs a variant, a row of `PLAIN` (printing it panics without), and arms in
 //! `exchange.rs` and `pipeline/src/decode/event.rs`. A number needs arms in `filter/parser.rs`
-//! (`text_literal`), `pipeline/src/rollup.rs` (`kind_of`) and `recount/src/texts.rs`.
-//! `gateway/src/route.rs` lists what a request has, and `pipeline/src/inspect.rs` what `events
-//! inspect` shows. A new phase needs a row of `PREFIXED`, or it is never suggested. The names stand
-//! in docs/operating/filters.md, too.
+//! (`text_literal`), `pipeline/src/rollup.rs` (`kind_of`) and `recount/src/texts.rs`. A length of
+//! time joins `is_duration`, or filters take it without a unit. `gateway/src/route.rs` lists what a
+//! request has, and `pipeline/src/inspect.rs` what `events inspect` shows. A new phase needs a row
+//! of `PREFIXED`, or it is never suggested. The names stand in docs/operating/filters.md, too.
 
 use std::borrow::Cow;
 use std::fmt;

@@ -24,6 +24,9 @@
 //! `filter/lexer.rs` splits, `filter/parser.rs` resolves names and compiles patterns,
 //! `filter/condition.rs` evaluates. Configurations hold filters, so what parses today must keep its
 //! meaning. Changes also go into docs/operating/filters.md.
+//! [`Filter::as_str`] is part of cache keys, also of those on disk (`gateway/src/key.rs`): it stays
+//! the text as written. `pipeline` and `recount` filter by the same code, so `events verify` sees
+//! no mistake made here.
 
 mod condition;
 mod lexer;

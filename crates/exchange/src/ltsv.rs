@@ -13,9 +13,10 @@
 //! Refuses: a line without `time` or `status`, or with neither `uri` nor `req`. Also a part without
 //! a colon, and a number, time or `id` that is none. The error names the byte where that part
 //! begins, or the end of the line.
-//! Only `lab`, tests and fuzzing call it. The delivery reads LTSV in `pipeline/src/decode/ltsv.rs`,
-//! `events verify` in `recount/src/formats.rs` (`labelled`). There, other labels are variables of
-//! nginx, or fields `var.NAME`.
+//! Only `lab`, tests and fuzzing call it. `lab` knows an access log by it: what decodes is one. The
+//! delivery reads LTSV in `pipeline/src/decode/ltsv.rs`, `events verify` in
+//! `recount/src/formats.rs` (`labelled`). There, other labels are variables of nginx, or fields
+//! `var.NAME`.
 
 use std::borrow::Cow;
 

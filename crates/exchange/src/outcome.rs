@@ -9,8 +9,10 @@
 //! `cache/src/encodings.rs` index by `as usize`.
 //! Never here: the decision itself, which the gateway takes.
 //! A new value goes into `ALL`, or `from_name` does not find it. A new cache result also goes into
-//! the mapping from nginx's names: `cache_result` in `pipeline/src/decode/event.rs` and `cache` in
-//! `recount/src/texts.rs`. A new decision also goes into docs/operating/status.md.
+//! both mappings from nginx's names: `cache_result` in `pipeline/src/decode/event.rs` and `cache`
+//! in `recount/src/texts.rs`. `tidegate/src/demo/screen.rs` (hits) and `gateway/src/record.rs`
+//! (upstream) list results by hand. A new decision also goes into docs/operating/status.md and
+//! docs/ARCHITECTURE.md.
 
 /// Why the client got this answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]

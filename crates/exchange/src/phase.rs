@@ -5,8 +5,8 @@
 //! Invariant: a phase's index is its place in [`Phase::ALL`] and in `Exchange::phases`. Lines and
 //! metrics carry names, so the order may change; a renamed phase is unknown in older lines.
 //! A new phase needs a place in `COUNT`, `ALL` (in the order of the variants) and `name` here, and
-//! in `PREFIXED` of `field.rs`. The page docs/operating/filters.md lists the names, too. All
-//! readers of lines go by `ALL` and `from_name`, and need no change.
+//! in `PREFIXED` of `field.rs`. The page docs/operating/filters.md lists the names, too. Readers of
+//! lines go by names, and need no change.
 //! Never here: when a phase begins and ends. The gateway measures that (`gateway/src/trace.rs`).
 
 /// A step of an exchange, in the order in which an exchange can pass through them.

@@ -9,9 +9,9 @@
 //! so an escaped name is an unknown one.
 //! Never here: quarantine of bad lines, which is the caller's; unescaping (`text.rs`) and times
 //! (`time.rs`).
-//! `training`, `profiles` and `lab` read by this. The delivery reads in
-//! `pipeline/src/decode/json.rs`; its `decode/tests.rs` compares both on random lines. `events
-//! verify` reads in `recount/src/formats.rs` (`journal`).
+//! `training`, `profiles` and `lab` read by this. `lab` takes a log of JSON for ours if its first
+//! line decodes. The delivery reads in `pipeline/src/decode/json.rs`; its `decode/tests.rs`
+//! compares both on random lines. `events verify` reads in `recount/src/formats.rs` (`journal`).
 
 use std::borrow::Cow;
 
