@@ -5,11 +5,11 @@
 //! I/O core. A request waits at most [`WAIT_MAX`] for an encoding off its core, and then gets what
 //! is there. For an entry that is used often, brotli is made in the background.
 //! Bound: [`JOBS_MAX`] bodies off the I/O cores at once; beyond that a body stays as it is until a
-//! later request. One that saves less than about a sixteenth, or makes the library panic, stays so
-//! for good.
-//! The estimates in `cost` belong to the levels of `codec`. The bounds are named in
-//! docs/operating/compression.md and docs/decisions/gateway.md, too. Streamed bodies count in the
-//! same counters, in `gateway::reply::streaming`.
+//! later request. One that saves less than about a sixteenth, or makes the library fail, stays so
+//! while it is in memory.
+//! The estimates in `cost` belong to the levels of `codec`. The page docs/operating/compression.md
+//! names the sixteenth, docs/decisions/gateway.md the 20 ms and the 16 bodies. Streamed bodies
+//! count in the same counters, in `gateway::reply::streaming`.
 //! Never here: which codings a client prefers (`http1::accept`), which one is made first, the cells
 //! and the claim (`encodings`), the libraries (`codec`).
 

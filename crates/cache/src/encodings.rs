@@ -1,8 +1,8 @@
 //! Holds the encodings of a stored response: a cell for each coding, filled once for every client.
 //!
-//! It also decides which encoding a request lacks: the quickest first, brotli after eight uses.
-//! [`encoded_fields`] renders the fields of an encoded response. `tell` in
-//! `gateway::reply::streaming` makes the same changes for private responses.
+//! It also decides which encoding a request lacks: the quickest first, brotli after eight uses
+//! (docs/decisions/gateway.md). [`encoded_fields`] renders the fields of an encoded response.
+//! `tell` in `gateway::reply::streaming` makes the same changes for private responses.
 //! Invariants: one holder at a time has the claim to make an encoding. A cell that is filled never
 //! changes. A body that names the decision has one encoding per decision. A client gets the
 //! smallest of the encodings made so far that it prefers.

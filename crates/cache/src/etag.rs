@@ -7,8 +7,8 @@
 //! from `If-Match` and `If-None-Match`, except in a tag that holds a comma. `If-Range` keeps it,
 //! because a part of an encoded response is no part of the identity encoding. The gateway calls
 //! [`restore`] on requests that it passes to an origin.
-//! Clients keep these tags. After a change of the mark or of a coding's name, their copies are
-//! confirmed no more, and origins see the old form.
+//! Clients keep these tags; docs/decisions/gateway.md shows their form. After a change of the mark
+//! or of a coding's name, their copies are confirmed no more, and origins see the old form.
 //! An origin's own tag that ends in the mark and a coding's name would be taken for one of ours.
 //! Never here: evaluating preconditions (`gateway::reply::respond`).
 

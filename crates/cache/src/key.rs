@@ -8,7 +8,8 @@
 //! break, or its length is known. That is not checked here: `http1` lets none into a head, and the
 //! gateway writes the length of a user before it.
 //! Values are normalised: blanks around commas go, languages are sorted in lower case, codings
-//! become one of four classes. So requests that differ only in these share an entry.
+//! become one of the four classes of `http1::accept`. So requests that differ only in these share
+//! an entry.
 //! Records on disk stand under these keys, and purges on disk under their resources: another form
 //! needs another `FORMAT` in `disk/log.rs`.
 //! Never here: what the caller adds.

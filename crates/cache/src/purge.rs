@@ -9,9 +9,9 @@
 //! Places stand on disk: another number of them, or another way from a resource or tag to its
 //! place, needs another `FORMAT` in `disk/log.rs`. A new kind of [`Area`] also goes into
 //! `memory/index.rs` and `disk/purges.rs`.
-//! Bound: 2 MiB for resources and tags, and 1,024 prefixes. Every doubt counts as purged. Resources
-//! and tags share places by their fingerprints. If a prefix had to be forgotten, every older fetch
-//! counts as purged.
+//! Bound: 2 MiB for resources and tags, and 1,024 prefixes (docs/decisions/cache.md names both).
+//! Every doubt counts as purged. Resources and tags share places by their fingerprints. If a prefix
+//! had to be forgotten, every older fetch counts as purged.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -4,6 +4,7 @@
 //! returns a response that was replaced or forgotten while it was read, and leaves none in memory.
 //! It stores the response in memory, then compares the marks of its keys, and removes it if a mark
 //! has changed. A look-up in between may see it.
+//! A response goes to disk when it is stored, not when memory evicts it (docs/decisions/cache.md).
 //! The disk is changed before memory, so that this comparison finds each change. A purge is the
 //! exception: memory first, and its stamp judges what comes from disk.
 //! Where there is a disk, every recall that ends counts once, as a hit, as stale or as a miss. One

@@ -11,7 +11,8 @@
 //! keys, fingerprints and places (`crate::purge`).
 //! Bound: after a write, the estimated bytes of pages and index are at most those given to
 //! [`RecordLog::open`]. `writer` leaves room for the engine's own overhead. Beyond 1,024 prefixes
-//! the oldest purges are forgotten, and older responses count as purged.
+//! the oldest of them are forgotten, and responses older than those count as purged. The page
+//! docs/operating/cache-on-disk.md counts `MEMORY_BYTES` in its 20 MB.
 //! Never here: the content of a record. The reader must check its checksum and its key (`record`).
 //! The engine checks its pages only after a crash, and two keys may have the same hash.
 

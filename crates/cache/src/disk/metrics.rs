@@ -4,8 +4,9 @@
 //! They are look-ups by result, errors, writes and their bytes, and responses dropped by reason.
 //! Gauges have the bytes and records on disk, and whether the tier is in use.
 //! Who counts: `crate::store` counts each recall from a disk that ends once, as a hit, as stale or
-//! as a miss. `tier` counts slow reads; `state` counts damaged records and responses not written.
-//! `writer` counts what is written and sets the gauges. `state` and `writer` count errors.
+//! as a miss. `tier` counts slow look-ups, also those not tried because the disk rests or too many
+//! wait. `state` counts damaged records and both reasons of dropped responses. `writer` counts what
+//! is written and sets the gauges. `state` and `writer` count errors.
 //! Slow and damaged look-ups are further values of the label `result` and come on top. So the sum
 //! over `result` may count a look-up more than once.
 //! Operators' queries know these names and values: a change also goes into

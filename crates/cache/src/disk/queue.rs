@@ -2,9 +2,10 @@
 //!
 //! Invariant: a look-up that asks this queue first never sees an older response on disk. That holds
 //! until the log has been written, or removed.
-//! Bounds: 32 MiB of responses, waiting or being written. Beyond that a response is dropped, and
-//! its key is forgotten instead. 262,144 waiting keys; beyond that the queue reports that it lost
-//! count, and `writer` removes the whole log. The bytes of keys are not counted.
+//! Bounds: 32 MiB of responses, waiting or being written (docs/operating/cache-on-disk.md names
+//! it). Beyond that a response is dropped, and its key is forgotten instead. 262,144 waiting keys;
+//! beyond that the queue reports that it lost count, and `writer` removes the whole log. The bytes
+//! of keys are not counted.
 //! It also wakes, paces and stops the writer. Never here: writing.
 
 use std::collections::HashMap;

@@ -11,7 +11,8 @@
 //! A mark counts the changes of a key, so that a slow read can detect a change. `tier` counts it
 //! up, `store` compares; keys share 4,096 marks, which costs needless misses only.
 //! Hashes of keys stand on disk: another [`hash`] needs another `FORMAT` in `log`. The times are
-//! not configured; docs/operating/cache-on-disk.md names the flush of a second.
+//! not configured; docs/operating/cache-on-disk.md names the flush of a second,
+//! docs/operating/failures.md the retries after 1 to 60 s.
 //! Never here: the thread that writes (`writer`), and the wait of a request for a read (`tier`).
 
 use std::path::PathBuf;

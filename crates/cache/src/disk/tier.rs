@@ -6,9 +6,10 @@
 //! Bounds: at most [`READS_MAX`] reads wait for a thread, each for at most `read_timeout`;
 //! otherwise the look-up finds nothing. After a read that was too slow the disk is not read for 5
 //! s.
-//! A response is not kept if it sets a cookie, or has under 10 s to live and no validator
-//! (docs/CACHING.md says so, too). `keep`, `keep_names` and `forget` count up the mark of a key, so
-//! they must be called before memory changes.
+//! A response is not kept if it sets a cookie. Nor is one without a validator that is of use, fresh
+//! or stale, for under 10 s. The pages docs/CACHING.md and docs/operating/cache-on-disk.md say so,
+//! too. `keep`, `keep_names` and `forget` count up the mark of a key, so they must be called before
+//! memory changes.
 //! [`DiskStatus`] becomes `cache.disk` of `/status` in `disk_cache` of
 //! `crates/tidegate/src/admin.rs`.
 //! Never here: the thread that writes (`writer`), and when a look-up counts as a hit (`store`).

@@ -7,7 +7,8 @@
 //! Invariants: a log that has failed is removed before another is opened, because it may still hold
 //! responses that were forgotten since. So is one that cannot be opened, of another format, with
 //! unreadable purges, or written over an hour in the future. A log that another process has locked
-//! is left alone. Purges are written before changes are made durable.
+//! is left alone. Each flush writes purges before it makes changes durable; `log` may make changes
+//! durable earlier.
 //! While the log is out of use, responses are dropped and counted, and opening is tried again with
 //! growing pauses. Panics of the engine count as failures.
 //! Operators read of all this in docs/operating/failures.md. Never here: reads (`state`), and which

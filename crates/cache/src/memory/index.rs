@@ -6,8 +6,9 @@
 //! A search costs a logarithm of the number of keys for each key found. An area on every host also
 //! costs one for each host. A search stops after as many keys as the caller wants, and goes on from
 //! there, so that `memory` can release the lock.
-//! Searches rely on the form of keys (`key`). Another structure needs other bytes in
-//! `memory/weight.rs` (`INDEX_BYTES`) and in `tags` (`TAG_BYTES`). Never here: entries.
+//! Searches rely on the form of keys (`key`). What they cost is measured in
+//! docs/decisions/cache.md. Another structure needs other bytes in `memory/weight.rs`
+//! (`INDEX_BYTES`) and in `tags` (`TAG_BYTES`). Never here: entries.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
