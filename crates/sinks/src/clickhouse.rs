@@ -1,10 +1,11 @@
 //! Delivers into ClickHouse, which has no transactions, but forgets an insert that it has seen.
 //!
-//! Every insert carries an `insert_deduplication_token` of node, source, sequence, table and part.
-//! A batch is first written whole into `tidegate_batches`, by one insert. What that table then
-//! holds under the sequence is the batch, whichever process wrote it. It is applied: rows go into
-//! `<name>_deltas`, last a row into `tidegate_checkpoints`. The next claim applies an interrupted
-//! batch again, with the same tokens. The view `<name>` merges the deltas.
+//! Where the server knows them, every insert carries an `insert_deduplication_token`: node, source,
+//! sequence, and which insert of the batch it is. A batch is first written whole into
+//! `tidegate_batches`, by one insert. What that table then holds under the sequence is the batch,
+//! whichever process wrote it. It is applied: rows go into `<name>_deltas`, last a row into
+//! `tidegate_checkpoints`. The next claim applies an interrupted batch again, with the same tokens.
+//! The view `<name>` merges the deltas.
 //!
 //! Invariant: rows that are applied come from `tidegate_batches`, so two attempts cannot differ. An
 //! insert counts once as long as the server remembers its token: the last 10,000 inserts of a
@@ -35,7 +36,7 @@ const ENGINE: &str = "clickhouse";
 const PORT: u16 = 8123;
 /// Rows in one insert: a server takes that many as one block, all or nothing.
 const ROWS_MAX: usize = 50_000;
-/// Applied batches are deleted when that many more were delivered.
+/// Applied batches are deleted each time that many were delivered.
 const KEEP: u64 = 256;
 /// What an address says where duplicates are no harm.
 const LOOSE: &str = "guarantee=at-least-once";

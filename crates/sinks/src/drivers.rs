@@ -4,8 +4,9 @@
 //! default, and `make run` builds without it. Parquet is left out with them
 //! (`examples/no_parquet.rs`).
 //! Invariant: every scheme that `open` has only with the feature stands in `ENGINES`. `open` and
-//! `rows` ask it for schemes that they do not have; the check of a configuration calls `open`.
-//! Refuses: features for single drivers. Each would double the builds that have to be checked.
+//! `rows` ask it for schemes that they do not have; the check of a configuration calls `open`. What
+//! is left out stands in docs/operating/sinks.md, too. Refuses: features for single drivers. Each
+//! would double the builds that have to be checked.
 
 /// Schemes of addresses, and the engine that each means.
 const ENGINES: [(&str, &str); 6] = [

@@ -5,8 +5,8 @@
 //! What does not fit is not left out: text that is no UTF-8 gets U+FFFD, and a propensity that is
 //! not finite is absent. CSV writes absent as an empty field, as it writes empty text.
 //! Users' programs read the files by the names of columns. A new column goes into `COLUMNS`,
-//! `CsvExamples::add`, `SCHEMA` with its `add` and `write` in `examples/parquet.rs`, and
-//! docs/operating/training-data.md.
+//! `CsvExamples::add`, `SCHEMA` with its `add` and `write` in `examples/parquet.rs`. It also goes
+//! into docs/operating/training-data.md and the help in `tidegate/src/cli.rs`.
 //! Elsewhere: which examples there are (`training`), values that both formats share
 //! (`examples/row.rs`), rows of rollups as CSV (`files/encode.rs`).
 

@@ -4,8 +4,9 @@
 //! engine.
 //! Invariant: a table with keys that passes has a unique index of exactly these, or upserts would
 //! double rows. Columns of ours have the right types, and no other column needs a value. The right
-//! types are those of the engine's `Dialect`. Where a type changes there, the old one joins `also`,
-//! or tables of older versions are refused.
+//! types are those of the engine's `Dialect`. Where the type of text changes there, the old one
+//! joins `also` or `also_in_keys`, or tables of older versions are refused. For other kinds nothing
+//! accepts an old type: `lacks` would have to.
 //! Not checked: other unique indexes, `CHECK`s, triggers, how long text may be, and `NOT NULL` on
 //! columns of ours. An insert may still be refused for these.
 //! Refuses: to change a column that is there. The engines' `prepare` adds missing columns.

@@ -6,7 +6,8 @@
 //! refused, so an older version stops at a new member.
 //! Invariant: what lies behind the length that `checkpoints.json` names was not committed. It is
 //! cut off before the next rows are appended.
-//! Writers take turns by a lock on the file `lock`, which ends with its process. After 10 s of
+//! Writers take turns by a lock on the file `lock`, which ends with its process. Operators take
+//! this lock to move a file away (docs/operating/sinks.md), so its name stays. After 10 s of
 //! waiting a writer is `Unreachable`. A second writer of one source finds another sequence.
 //! Refuses: to append to a file shorter than what was delivered into it, or to a CSV file with
 //! another header. A file that is empty or was moved away begins anew.

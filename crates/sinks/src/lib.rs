@@ -2,7 +2,8 @@
 //!
 //! [`open`] makes the [`pipeline::Sink`] of an address; it connects at the first call. Engines are
 //! SQLite, files, ClickHouse, PostgreSQL, MySQL, Kafka and MongoDB. Also here: queries (`rows`,
-//! `read_back`, [`ask`]), and files of training examples (`examples`).
+//! `read_back`, [`ask`]), and files of training examples (`examples`). `rows` repeats the schemes
+//! and default ports of SQL engines.
 //! The modules of SQL engines share `sql` (statements), `existing` (tables that are there), and
 //! `sanitise` (values that a server takes).
 //! The feature `drivers` brings the drivers that take long to compile; `drivers` names them. The

@@ -3,8 +3,9 @@
 //! It writes one statement for SQLite, PostgreSQL or MySQL, runs it by `rows.rs`, and parses the
 //! texts. Times are microseconds or RFC 3339, blobs hexadecimal digits.
 //! Invariant: all that is handed over is of one moment, for one statement reads it. One row at a
-//! time is handed over, all checkpoints first. A cell that is not of its column's type is an error;
-//! a checkpoint's sequence that is no number is 0.
+//! time is handed over. The statement asks for checkpoints first, but SQL promises no order, and
+//! callers need none. A cell that is not of its column's type is an error; a checkpoint's sequence
+//! that is no number is 0.
 //! `since` and `until` are hints, which SQLite and tables without a time ignore.
 //! The binary copies a sink with it (`tidegate/src/events/copy.rs`), `recount` compares with it. A
 //! new SQL engine needs a variant of `SqlEngine`, or its address is read as SQLite's. A type or a
@@ -68,7 +69,7 @@ impl OwnedCell {
 /// A part of what a sink holds.
 #[derive(Debug)]
 pub enum ReadBack<'g> {
-    /// How far a source was delivered; all come before the first row.
+    /// How far a source was delivered; callers take it at any place among the rows.
     Checkpoint(Checkpoint),
     /// A row of the table of this place among those wanted, with all its columns.
     Row(usize, &'g [OwnedCell]),

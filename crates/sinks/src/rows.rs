@@ -7,7 +7,8 @@
 //! Refuses: engines that know no SQL (ClickHouse is not asked either), and limits to how long the
 //! engine may take: who asked can wait.
 //! `events query`, `read_back.rs` and the profiles' `query` call it. A new engine also goes into
-//! `runs_queries`, both messages that list the engines, and `SqlEngine` in `read_back.rs`.
+//! `runs_queries`, both messages that list the engines, and `SqlEngine` in `read_back.rs`. Default
+//! ports stand in `open` (`lib.rs`), too.
 
 use std::path::Path;
 

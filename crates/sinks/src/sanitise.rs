@@ -9,8 +9,9 @@
 //! outside keys has no bound. The order of keys is the same for every writer, so two that upsert
 //! the same rows wait and do not deadlock. Rows of a table without keys keep their order.
 //! Stored rows have keys as `bounded` cuts them: cut otherwise, a long key gets a second row.
-//! `recount/src/compare.rs` computes the same hash. The bounds of sums stand also in both servers'
-//! `dialect.rs`, in `recount/src/expected.rs` and in docs/operating/sinks.md.
+//! `recount/src/compare.rs` computes the same hash. The bounds of sums and real numbers stand also
+//! in both servers' `dialect.rs`, in `recount/src/expected.rs` and in docs/operating/sinks.md. That
+//! page names the years, too; docs/decisions/events.md says why values are made to fit.
 //! Elsewhere: the limits (`mysql/schema.rs`, `postgres.rs`). SQLite takes rows as they are.
 
 use std::borrow::Cow;

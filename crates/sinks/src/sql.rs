@@ -1,15 +1,17 @@
 //! Writes SQL that creates a table, adds a column, and merges rows into a table.
 //!
 //! Engines differ by a [`Dialect`], which SQLite, MySQL and PostgreSQL each have. Also here: which
-//! columns are stored (all but means), which key is the machine's name, and how SQLite reads a
-//! row's sketches.
+//! columns rows fill in (`stored`). These are all but means, which the engine computes. Also which
+//! key is the machine's name, and how SQLite reads a row's sketches.
 //! Invariant: a merge does as each column's role says; it overwrites sketches, which must be merged
 //! before. Last values are updated before the times that decide them, since MySQL sees earlier
 //! assignments in later ones. Names are quoted, not escaped: `pipeline` makes them of letters,
 //! digits and underscores.
 //! What a role means is written again in `sanitise.rs` (`merge_row`), `clickhouse/schema.rs`
 //! (`view`), `mongodb/encode.rs` and `sqlite/query.rs`. All change together. Tables of users have
-//! these types: `existing.rs` refuses a table with others.
+//! these types: `existing.rs` refuses a table with others. Under another name of `CHECKPOINTS`
+//! nothing was delivered yet, and rows count twice. `soak/src/events/oracle.rs` reads that table,
+//! too.
 //! Elsewhere: running the texts (each engine), ClickHouse's (`clickhouse/schema.rs`), queries
 //! (`read_back.rs`, `sqlite/query.rs`).
 

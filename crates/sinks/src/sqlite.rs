@@ -3,12 +3,14 @@
 //! Invariant: rows and checkpoint are committed together, and are on disk when `deliver` returns
 //! (`synchronous = full`, write-ahead log). The write lock is taken before the checkpoint is
 //! compared. Another process may hold it for 5 s, then we are `Unreachable`.
-//! Times are RFC 3339 text: in a key with a fraction only where there is one, elsewhere always with
-//! six digits. Keys of whole seconds sort by time, as all other times do. Files of users hold such
-//! keys: a key that is written otherwise gets a second row. `sqlite/query.rs` cuts and compares
-//! times as text.
-//! Also here: what is in a table that exists. Elsewhere: queries (`sqlite/query.rs`,
-//! `sqlite/rows.rs`), statements (`sql.rs`), how values are bound (`sqlite/dialect.rs`).
+//! Rows with keys are written in the order of their keys, which was measured
+//! (docs/decisions/events.md). Times are RFC 3339 text: in a key with a fraction only where there
+//! is one, elsewhere always with six digits. Keys of whole seconds sort by time, as all other times
+//! do. Files of users hold such keys: a key that is written otherwise gets a second row.
+//! `sqlite/query.rs` cuts and compares times as text.
+//! Also here: which columns and unique indexes a table that exists has. Elsewhere: queries
+//! (`sqlite/query.rs`, `sqlite/rows.rs`), statements (`sql.rs`), how values are bound
+//! (`sqlite/dialect.rs`).
 
 mod dialect;
 mod error;

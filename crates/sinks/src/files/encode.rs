@@ -4,8 +4,8 @@
 //! UTF-8 gets U+FFFD. Columns of means are left out: means of several batches cannot be merged,
 //! their sums and counts can.
 //! An absent value, or a number that is not finite, is `null` in JSON and empty in CSV, where empty
-//! text is `""`. Every column stands in every line. Names of columns are not escaped: `pipeline`
-//! makes them of letters, digits and underscores.
+//! text is `""`. Every other column stands in every line. Names of columns are not escaped:
+//! `pipeline` makes them of letters, digits and underscores.
 //! Older lines stay in the same file, and readers merge by key. So values, times above all, must be
 //! written as before. Where the header of CSV changes, `files.rs` refuses the file that is there.
 //! Elsewhere: JSON for servers, which leaves absent values out (`json.rs`).

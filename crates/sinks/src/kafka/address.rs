@@ -11,7 +11,7 @@ use rdkafka::ClientConfig;
 
 use crate::UrlError;
 
-/// Properties that exactly once depends on.
+/// Properties that this code sets, or that exactly once depends on.
 const OURS: [&str; 7] = [
     "bootstrap.servers",
     "transactional.id",

@@ -1,13 +1,13 @@
 //! Writes a checkpoint as a message, and reads the topic of checkpoints to its end.
 //!
 //! Only partition 0 is read: `kafka.rs` makes the topic with one. A message that is no checkpoint
-//! is passed over. A read or a wait that comes to no end in some 20 s is `Unreachable`.
+//! is passed over. A read or a wait that comes to no end in 20 to 40 s is `Unreachable`.
 //! Invariant: what was committed before the reading began is read. A reader of committed messages
 //! stops before the first open transaction, and misses what others committed behind that. So
 //! reading begins only once committed messages reach the end that the topic had at first.
 //! Later versions read what is written here. Under another key, the old message stays in the topic
-//! beside the new one. A message with other members is passed over, and delivery begins at the
-//! log's start.
+//! beside the new one. A message that lacks a member is passed over: then, and under another name
+//! of the topic, delivery begins at the log's start.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};

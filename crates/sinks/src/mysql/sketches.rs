@@ -1,8 +1,10 @@
 //! Merges the sketches that a MySQL table holds into the rows of a batch.
 //!
 //! `mysql.rs` writes them back, in the same transaction. Invariant: a lock of the server on node
-//! and table lets one source of a node merge at a time. `mysql.rs` frees it after the commit. Who
-//! does not get the lock in time is told to try again.
+//! and table lets one source of a node merge at a time. `mysql.rs` frees it after the transaction.
+//! Who waits in vain is mostly `Unreachable`, since the batch's own time ends first; else it gets
+//! `Retry`. The text of the lock's name stays the same: an older version may merge at the same
+//! time.
 
 use std::collections::HashMap;
 

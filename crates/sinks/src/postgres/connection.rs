@@ -2,8 +2,8 @@
 //!
 //! Connecting takes at most `connect_timeout`. Statements, locks and idle transactions end at the
 //! server after `statement_timeout`, so a process that vanished does not hold its locks for long.
-//! SQLSTATE 40 is `Retry`; bad data, rights and missing tables are `Refused`; all else is
-//! `Unreachable`.
+//! `postgres/rows.rs` lifts the limit of statements for its queries. SQLSTATE 40 is `Retry`; bad
+//! data, rights and missing tables are `Refused`; all else is `Unreachable`.
 //! Errors have the server's message and code, never the statement or values.
 
 use std::sync::Arc;

@@ -1,7 +1,8 @@
 //! Merges the sketches that a PostgreSQL table holds into the rows of a batch.
 //!
 //! `postgres.rs` writes them back, in the same transaction. Invariant: an advisory lock on table
-//! and node lets one source of a node merge at a time, until the commit.
+//! and node lets one source of a node merge at a time, until the commit. The lock's two numbers
+//! stay the same: an older version may merge at the same time.
 
 use pipeline::{ColumnRole, Table};
 use tokio_postgres::Transaction;

@@ -4,8 +4,8 @@
 //! bytes, which need not be UTF-8. Sums have no bound here; SQLite turns whole ones that overflow
 //! into real numbers.
 //! Stored keys have these forms, so a key that is bound otherwise gets a second row. A changed type
-//! in `types` makes `existing.rs` refuse the tables of older versions, unless `also` has the old
-//! one.
+//! in `types` makes `existing.rs` refuse the tables of older versions. Only for text can `also` and
+//! `also_in_keys` name the old one.
 
 use std::time::Duration;
 

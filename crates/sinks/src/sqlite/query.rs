@@ -7,7 +7,8 @@
 //! Invariant: no text changes anything, because `sqlite/read_only.rs` opens the database.
 //! `events query` prints the names of columns, `p50_X` among them, and scripts read them.
 //! `BUCKETS`, `since` and `until` cut and compare times as text, in the forms of
-//! `sqlite/dialect.rs`.
+//! `sqlite/dialect.rs`. A new bucket in `pipeline/src/rollup.rs` goes into `BUCKETS`, or counts as
+//! shorter than all. The names `quantiles_X` come from `pipeline/src/plan.rs`.
 //! Never here: other engines, whose rows are copied into a SQLite file and read from there.
 
 use std::path::Path;
