@@ -5,7 +5,8 @@
 //! rows of this machine are compared then.
 //! Invariant: each row is held against at most one count. A count that no row has met is a
 //! difference, unless it was passed over. Of all differences the first in the order of keys is put
-//! into words.
+//! into words. The words stand in docs/operating/verify-and-replay.md and
+//! `tidegate/tests/it/events_verify.rs`, too.
 //! A key that `sinks/src/sanitise.rs` has cut to `~` and a hash is known again if it had more than
 //! 100 bytes. A shorter one counts as different. `shortened` computes the same hash, so both change
 //! together.

@@ -8,7 +8,8 @@
 //! - A sum beyond a limit has stopped there: at half the largest `i64`, at the largest, at 1e300.
 //! - A last value is that of any line of the latest time.
 //!
-//! Refuses: to know the engine.
+//! Refuses: to know the engine. The page docs/operating/verify-and-replay.md names the 1e-9 of
+//! sums, too.
 //! `SUM_MAX` repeats `INTEGER_SUM_MAX` and `REAL_MAX` of `sinks/src/sanitise.rs`, which the
 //! dialects of MySQL and PostgreSQL repeat in SQL. All change together. The largest `i64` is where
 //! a window of `pipeline` stops.

@@ -1,7 +1,7 @@
 //! Reads the lines of log files plainly: from the first byte to where the file was delivered.
 //!
-//! Files may be packed by gzip or zstd. Also here: the segments of a journal, by their names, which
-//! `journal/src/segment.rs` defines.
+//! Files may be packed by gzip or zstd, as `pipeline/src/source/files/unpack.rs` knows them. Also
+//! here: the segments of a journal, by their names, which `journal/src/segment.rs` defines.
 //! Invariant: every byte of the delivered part belongs to exactly one line. A line of more than 511
 //! KiB with its line feed is too long: only its first 1,024 bytes come. Such a line, and one
 //! without a line feed, is not whole. A line of more than 1 GiB comes in parts of that size.

@@ -1,10 +1,10 @@
 //! Reads JSON plainly: the members of an object in their order, their texts still escaped.
 //!
-//! Written by hand, since no library refuses the same lines as the delivery. Like the delivery it
-//! checks structure (RFC 8259), but not whether a bare value is a number, `true`, `false` or
-//! `null`. And it takes bytes that are no UTF-8, control characters, and what escapes
-//! `exchange::unescape_json` takes. `serde_json` refuses all of these, also as `RawValue`. A line
-//! feed between values is refused: it ends a line.
+//! Written by hand, since no library refuses the same lines as the delivery
+//! (docs/decisions/events.md). Like the delivery it checks structure (RFC 8259), but not whether a
+//! bare value is a number, `true`, `false` or `null`. And it takes bytes that are no UTF-8, control
+//! characters, and what escapes `exchange::unescape_json` takes. `serde_json` refuses all of these,
+//! also as `RawValue`. A line feed between values is refused: it ends a line.
 //! Invariant: recursion goes at most [`DEPTH_MAX`] deep; deeper objects and arrays are refused. A
 //! key given twice comes twice.
 //! What is taken or refused must be what `pipeline/src/decode/walk.rs` takes or refuses, its 64

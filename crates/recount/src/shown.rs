@@ -1,7 +1,8 @@
 //! Puts keys and cells into words, for a person who looks for a difference.
 //!
 //! Text of a cell is cut after 120 characters, text of a key is not. A blob is its number of bytes.
-//! No program reads the words.
+//! No program reads the words but a test, `tidegate/tests/it/events_verify.rs`, which compares
+//! them.
 
 use pipeline::Column;
 use sinks::OwnedCell;

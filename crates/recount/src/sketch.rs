@@ -2,7 +2,8 @@
 //!
 //! Invariant: a sketch that passes answers within the documented error, and has the bytes of one
 //! made here of the same values. Unique counts may be off by five standard errors, the five
-//! quantiles asked for by 1.01 % or 1e-9. An absent sketch passes only where no value came.
+//! quantiles asked for by 1.01 % and 1e-9 more. The page docs/operating/verify-and-replay.md names
+//! 4 % and 1 %. An absent sketch passes only where no value came.
 //! Both sketches are made by `metrics`: a mistake there shows only where it leaves the error.
 
 use metrics::{Quantiles, Uniques};
