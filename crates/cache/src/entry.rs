@@ -7,7 +7,8 @@
 //! rendered once, for every client. Its age counts from `born`, whichever tier it came from. That
 //! it is complete is the duty of who makes it.
 //! `may_answer_stale` and `may_answer_error` do not look at `strict`: `gateway::freshness` gives a
-//! strict response no stale time.
+//! strict response no stale time. A `fresh` of zero says that each use is revalidated
+//! (`gateway/src/miss.rs`).
 //! A new field must be stored or left out in `disk/record.rs`; storing it needs another `FORMAT` in
 //! `disk/log.rs`. One that allocates must be weighed in `memory/weight.rs`, too. The rendered
 //! fields are also on disk, and `encodings` reads them line by line.

@@ -4,7 +4,8 @@
 //! here: the segments of a journal, by their names, which `journal/src/segment.rs` defines.
 //! Invariant: every byte of the delivered part belongs to exactly one line. A line of more than 511
 //! KiB with its line feed is too long: only its first 1,024 bytes come. Such a line, and one
-//! without a line feed, is not whole. A line of more than 1 GiB comes in parts of that size.
+//! without a line feed, is not whole. A line of more than 1 GiB comes in parts of that size. The
+//! page docs/operating/events.md names the first two bounds.
 //! A plain file that is shorter than what was delivered is no error: `each` returns how many bytes
 //! were there. A packed one that is cut off is an error.
 //! `LINE_BYTES_MAX` follows the delivery's limit. That is `CHUNK_BYTES` in

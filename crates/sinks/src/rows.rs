@@ -6,9 +6,10 @@
 //! hostile text, which may undo the setting. In SQLite no text can (`sqlite/read_only.rs`).
 //! Refuses: engines that know no SQL (ClickHouse is not asked either), and limits to how long the
 //! engine may take: who asked can wait.
-//! `events query`, `read_back.rs` and the profiles' `query` call it. A new engine also goes into
-//! `runs_queries`, both messages that list the engines, and `SqlEngine` in `read_back.rs`. Default
-//! ports stand in `open` (`lib.rs`), too.
+//! `events query`, `read_back.rs` and the profiles' `query` call it. `profiles/src/query.rs`
+//! (`unix_ms`) reads times in the forms that are handed over here: another form needs a change
+//! there. A new engine also goes into `runs_queries`, both messages that list the engines, and
+//! `SqlEngine` in `read_back.rs`. Default ports stand in `open` (`lib.rs`), too.
 
 use std::path::Path;
 

@@ -2,8 +2,8 @@
 //! the metrics.
 //!
 //! It also defines [`DiskPlan`] and [`DiskTimes`], reads one record from the log, and decides by
-//! the doorkeeper whether a full disk takes a response. It says when the disk hangs; `/status`
-//! shows that as an alarm.
+//! the doorkeeper whether a full disk takes a response. Full is a log that has evicted since it was
+//! opened. This file also says when the disk hangs; `/status` shows that as an alarm.
 //! Invariants: a damaged record is counted and its key queued to be forgotten. The latest wall time
 //! never decreases until the log is removed; while the clock is over 1 s behind it, ages are
 //! unknown. A failure of the engine in a read or in `flush_purges` marks the log as broken, for

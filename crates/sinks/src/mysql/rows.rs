@@ -3,8 +3,8 @@
 //!
 //! A new connection is made for each query. The session is set to read only first, which a second
 //! statement in the text can undo. No time limit holds after connecting. NULL is `None`.
-//! `read_back.rs` parses these texts for its own statements. Elsewhere: which engine runs a query
-//! (`rows.rs`).
+//! `read_back.rs` parses these texts for its own statements, `profiles/src/query.rs` reads times.
+//! Elsewhere: which engine runs a query (`rows.rs`).
 
 use mysql_async::prelude::Queryable;
 use mysql_async::{Conn, Row, Value};

@@ -2,8 +2,8 @@
 //!
 //! A new connection is made for each query. It has no statement timeout, times in UTC, and
 //! transactions that only read by default, which the text itself can undo. NULL is `None`.
-//! `read_back.rs` parses these texts for its own statements. Elsewhere: which engine runs a query
-//! (`rows.rs`).
+//! `read_back.rs` parses these texts for its own statements, `profiles/src/query.rs` reads times as
+//! `SETTINGS` has them written. Elsewhere: which engine runs a query (`rows.rs`).
 
 use std::pin::pin;
 

@@ -9,8 +9,8 @@
 //! All are aggregates: over one row they answer for that row. An absent sketch adds nothing, an
 //! absent time never wins. A blob that is no sketch fails the query.
 //! `sqlite/query.rs` calls all three, and knows unique counts by the name. Operators' queries call
-//! them, too (docs/operating/rollups.md, help of `events query`). So a name or a meaning that is
-//! there stays.
+//! the first two (docs/operating/rollups.md, help of `events query`). So a name or a meaning that
+//! is there stays.
 //! Elsewhere: merging rows of a delivery (`sqlite/sketches.rs`). Other programs that open the file
 //! do not have these functions.
 
