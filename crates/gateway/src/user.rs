@@ -1,7 +1,7 @@
 //! Finds the user id in a request: in a cookie, a header or a query field.
 //!
 //! Invariant: a request with two different ids has no acceptable one, and neither has one with an
-//! id that is too long; `profiles` has a bound of its own (`id_bytes_max`). An empty id does not
+//! id that is too long. `profiles` has a bound of its own (`id_bytes_max`). An empty id does not
 //! count. Records and profile files have ids in the form found here, or its hash, and rollouts draw
 //! by it. Another form finds no profile and moves users. Names of cookies are matched exactly,
 //! query fields after decoding, headers in any case. Several `Cookie` lines are read as one list

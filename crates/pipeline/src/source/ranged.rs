@@ -3,11 +3,11 @@
 //! Invariant: of a file that a range names, exactly the lines are handed out that begin within the
 //! first range that names it. Further ranges of that file are passed over. Without any range all
 //! lines come. A piece of a line counts by where it begins.
-//! A position belongs to the part it was taken in; the position of another part is an error, but
+//! A position belongs to the part it was taken in. The position of another part is an error, but
 //! that of another node is then passed over. Sinks store positions: JSON with `part` and `at`, the
 //! position of the source itself. With another format or other words for a part, a replay that was
 //! interrupted cannot go on.
-//! All of the source is read, what is out of range comes as no bytes, and reports of losses come
+//! All of the source is read, and what is out of range comes as no bytes. Reports of losses come
 //! through for every file. `bytes_behind` is that of the whole source.
 //! Never here: which part an operator wants (`tidegate/src/events/replay.rs`).
 

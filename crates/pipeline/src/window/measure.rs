@@ -3,7 +3,7 @@
 //!
 //! It also reads the number that a field holds, for keys and single events too. What is no finite
 //! number counts as absent there. The number of lines and the last time of a field need only that
-//! the line has it; so a mean is divided by lines whose field is no number, too. For a whole number
+//! the line has it. So a mean is divided by lines whose field is no number, too. For a whole number
 //! a real one is rounded, and is absent from 9e15 on; text must be a whole number.
 //! Invariant: integer sums stop at the bounds of `i64`; real ones may become infinite. A field that
 //! a line lacks changes nothing. A last value becomes absent when the field holds no number where
