@@ -5,7 +5,10 @@
 //! made a ranking has a record of its own, in full unless `record` is off. `record` of the route
 //! may leave an exchange out; a sample is drawn by its id (`rollout::place`, in millionths). A
 //! record that is refused is counted, and the reply stays; only `collect` refuses the event. A new
-//! field of `ExchangeRef` is filled in `exchange`; decide about it in `refresh`, which fills few.
+//! field of `ExchangeRef` is filled in the function below; decide about it in `refresh`, too, which
+//! fills few. A refresh has no `client_ip`, and its `ranked_by` is its own id: `join.rs` of
+//! crates/training knows it by these. `collect` sets `trace.recorded`, and then `request` does not
+//! call `ended`.
 //! Never here: the format of a record (`exchange`), the journal (`ports::Recorder`), what is noted
 //! (`trace`).
 

@@ -3,8 +3,9 @@
 //! Invariant: `load` opens the files anew; they take the place of the old ones only if all of them
 //! are good. After an unload there is no generation until a load; its memory is free once the last
 //! request is answered. An unloaded model is not polled.
-//! `new` also keeps files that are unfit, so that polling looks at them again. A load begins with
-//! empty caches and counts, which belong to the opened files.
+//! `new` also keeps files that are unfit, so that polling looks at them again. Counts and caches of
+//! vectors belong to the opened files, so a load begins them anew. Answers that `answer_cache.rs`
+//! keeps outlive a load: a changed file needs another version.
 //! Asked for on the admin listener only (`tidegate/src/admin/models.rs`). Elsewhere: a changed file
 //! (`generation::Watched`), the files of a ranking model (`ranking/files.rs`).
 

@@ -2,14 +2,16 @@
 //!
 //! In `Cache-Control` a repeated number counts as the shortest one, a malformed one as 0 (RFC 9111
 //! §4.2.1). `CDN-Cache-Control` is a structured dictionary. If it parses and is not empty, it
-//! replaces `Cache-Control` and `Expires` (RFC 9213 §2.1, §2.2). Its members of a wrong type are
-//! ignored. Else `Surrogate-Control` replaces both, if a known directive in it is for this cache
-//! (Edge Architecture Specification, W3C note, 2001).
+//! replaces `Cache-Control` and `Expires` (RFC 9213 §2.1, §2.2). Of its members, those that are
+//! neither a whole number nor true are ignored. A lifetime without a number counts as 0, as does a
+//! negative one; a flag with a number is set. Else `Surrogate-Control` replaces both, if a known
+//! directive in it is for this cache (Edge Architecture Specification, W3C note, 2001).
 //!
 //! Invariant: a number is at most 2^31 seconds; a longer one counts as that. `no-cache` and
 //! `private` with field names count for the whole response, but in `CDN-Cache-Control` not at all.
 //! Unknown directives are ignored. [`each_directive`] and [`seconds`] also read requests
-//! (`request_directives`, `compression`). Never here: what follows from them (`freshness`).
+//! (`request_directives`, `compression`); `compression` reads responses, too, and `freshness` reads
+//! `Age`. Never here: what follows from them (`freshness`).
 
 use sfv::{BareItem, Dictionary, ListEntry, Parser};
 

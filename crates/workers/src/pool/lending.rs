@@ -1,9 +1,10 @@
 //! Chooses which worker is lent next and which request is served next, for a pool that holds the
 //! lock.
 //!
-//! The worker with the fewest loans comes first, and among those the one that was used last. Its
-//! memory and caches are warm, and the others' pages stay shared with their parent. So workers wear
-//! out one after the other instead of all at once.
+//! The worker with the fewest requests under way comes first, and among those the one that was used
+//! last. Its memory and caches are warm, and the others' pages stay shared with their parent. So
+//! workers wear out one after the other instead of all at once. This order is measured: see
+//! docs/decisions/workers.md (One queue) before changing it.
 //! Invariants: the request that waits longest is taken first. When the pool becomes unavailable the
 //! queue is emptied; `pool.rs` lets nobody in after that, nor past those who wait, nor beyond
 //! `queue_max`.

@@ -18,3 +18,16 @@ fn a_file_or_manifest_without_its_opening_fails() {
     let found: Vec<String> = check(&[source], &[manifest]).iter().map(|f| f.path.clone()).collect();
     assert_eq!(found, ["a.rs", "crates/a/Cargo.toml"]);
 }
+
+#[test]
+fn a_header_that_names_a_file_that_is_gone_fails() {
+    let header = "//! Owns a, as docs/A.md says. Not `b.rs`, but `a/c.rs`, `d.rs` and docs/E.md.\n";
+    let source = Source::parse("crates/a/src/a.rs", header);
+    let beside = Source::parse("crates/a/src/a/c.rs", "//! Owns c, not `…/x.rs` or `*.rs`.\n");
+    let longer = Source::parse("crates/a/src/ab.rs", "//! Ends in `b.rs`, but is another.\n");
+    let page = Text::new("docs/A.md", "");
+    let found = check(&[source, beside, longer], &[page]);
+    let found: Vec<&str> = found.iter().map(|finding| &*finding.what).collect();
+    let gone = ["b.rs", "d.rs", "docs/E.md", "b.rs"];
+    assert_eq!(found, gone.map(|gone| format!("the header names `{gone}`, which does not exist")));
+}
