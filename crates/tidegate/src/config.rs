@@ -10,8 +10,9 @@
 //! `sinks::open`, which is called here, checks the addresses of sinks, and `commands/notes.rs` says
 //! which files are missing.
 //! `Config` gives only the schema: a new section also needs its name in `SECTIONS`, and `check`
-//! must read it. A secret key also goes into `commands/redact.rs`, and a renamed one into
-//! `crates/chassis/src/config/renamed.rs`.
+//! must read it. The default of `listen.admin` is `USUAL_ADMIN` in `commands.rs` as well, and in
+//! the help of `cli.rs`. A new listener goes into the list of `check_addresses`. A secret key also
+//! goes into `commands/redact.rs`, and a renamed one into `crates/chassis/src/config/renamed.rs`.
 
 use std::fmt::Display;
 use std::net::SocketAddr;

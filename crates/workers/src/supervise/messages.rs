@@ -7,7 +7,7 @@
 //! `on_message` ignores a message from a process for which it has no arm; so a new message
 //! (`wire.rs`) needs one.
 //! Also here: the files whose change may mend what failed, the warning of a small `/dev/shm`, and a
-//! child that ended before its hello. docs/WORKERS.md shows the line `the app is imported`.
+//! child that ended before its hello. The line `the app is imported` is in docs/WORKERS.md, too.
 //! Never here: `hello` (`State::join`), `exited` (`supervisor.rs`), the connections (`listen.rs`).
 
 use std::collections::HashSet;
