@@ -11,6 +11,8 @@
 //! binary's `cli.rs`).
 //! A new key that is a length of time or a share also goes into the tables of
 //! `chassis/src/config/units.rs`.
+//! Ids longer than `limits.user_bytes_max` of the gateway are never looked up, whatever
+//! `id_bytes_max` says.
 //! Never here: whether the sink or the journal exists, which the binary's `config.rs` checks.
 
 use std::path::{Path, PathBuf};

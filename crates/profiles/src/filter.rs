@@ -44,7 +44,7 @@ impl KeyHashes {
         self.hashes.len()
     }
 
-    /// Returns the keys ready for look-ups; none if there are more than 2^32, or no memory.
+    /// Returns the keys ready for look-ups; none if there are 2^32 or more, or no memory.
     pub(crate) fn into_filter(mut self) -> Option<KeyFilter> {
         u32::try_from(self.hashes.len()).ok()?;
         // In the order of their places, so that filling the table walks through memory once.

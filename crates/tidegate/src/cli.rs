@@ -437,7 +437,7 @@ pub(crate) struct InspectArgs {
 /// What to do with profiles.
 #[derive(Debug, Subcommand)]
 pub(crate) enum ProfilesCommand {
-    /// Build the profile file from the journal, as `[profiles]` says, and swap it in.
+    /// Build the profile file from the journal or by `query`, as `[profiles]` says, and swap it in.
     Build {
         /// Which configuration.
         #[command(flatten)]

@@ -1,8 +1,9 @@
 //! Reads and checks the configuration of the whole process, and makes the `Plan` of it.
 //!
 //! Each role checks its own section. `node`, `cores`, `listen`, `journal` and `events`, and what
-//! several sections must agree on, are checked here. Doc comments here are the printed reference,
-//! so a default stands in them and in the code.
+//! several sections must agree on, are checked here. Doc comments are the printed reference, so a
+//! default stands in them and in the code. Those of `[events]` are in `pipeline/src/config.rs`, and
+//! their defaults here.
 //! Invariant: every section is optional, and there is a plan only without a problem. All problems
 //! come out together, in the order of lines, each with line and key where known. Relative paths are
 //! taken from the file's directory.
