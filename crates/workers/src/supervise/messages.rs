@@ -6,8 +6,9 @@
 //! it counts at once as a failed start.
 //! `on_message` ignores a message from a process for which it has no arm; so a new message
 //! (`wire.rs`) needs one.
-//! Also here: the files whose change may mend what failed, the warning of a small `/dev/shm`, and a
-//! child that ended before its hello. The line `the app is imported` is in docs/WORKERS.md, too.
+//! Also here: the warning of a small `/dev/shm`, a child that ended before its hello, and the files
+//! whose change may mend what failed. Such files are found by the lines `File "…"` of tracebacks,
+//! as Python writes them. The line `the app is imported` is in docs/WORKERS.md, too.
 //! Never here: `hello` (`State::join`), `exited` (`supervisor.rs`), the connections (`listen.rs`).
 
 use std::collections::HashSet;
