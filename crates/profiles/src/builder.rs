@@ -1,13 +1,16 @@
 //! Collects reads in memory and writes one profile file from them at the end.
 //!
-//! Only users with at least `items_min` distinct items within the window get a profile. The rest
-//! are better served by the generic answer. A read before the window, with an empty id, or with an
-//! id or category that is too long, is counted as skipped. One from the future counts as read now.
+//! Only users with at least `items_min` distinct items within the window get a profile. A read
+//! before the window, with an empty id, or with an id or category that is too long, is counted as
+//! skipped. A user's id is measured as it was recorded, and a recorded hash has 32 bytes. One from
+//! the future counts as read now.
 //! Invariant: reads may come in any order, and their order decides only ties and an item's category
 //! (`builder/catalogue.rs`). The file appears complete or not at all (`builder/unfinished.rs`).
-//! Memory, beside the ids themselves: a user's list takes up to 64 bytes for each distinct item.
-//! That is 256 bytes below eight items, and 32 KiB at most (`history::USER_ITEMS_MAX`). Each user
-//! and each item takes about 100 bytes more. The number of users and items is not bounded.
+//! Memory, beside the ids themselves: a user's list takes up to 256 bytes below eight distinct
+//! items. Beyond that it takes up to 64 bytes for each, and 32 KiB at most
+//! (`history::USER_ITEMS_MAX`). Each user and each item takes about 100 bytes more. The number of
+//! users and items is not bounded.
+//! The defaults of `BuildOptions` stand in `config.rs` again.
 //! Never here: where reads come from, and whether a build is too small to replace the file
 //! (`rebuild.rs`).
 

@@ -6,10 +6,13 @@
 //! the file and of a build.
 //! Invariant: relative paths are taken from the given root. Defaults stand here and in the doc
 //! comments of `Config`, which the printed reference shows; change both. `BuildOptions` and
-//! `FileOptions` have defaults of their own, too. The default of `event` is that of `--feedback` as
-//! well (`DEFAULT_FEEDBACK` in the binary's `cli.rs`).
+//! `FileOptions` have defaults of their own, too, and docs/operating/profiles.md names that of
+//! `shrink_max`. The default of `event` is that of `--feedback` as well (`DEFAULT_FEEDBACK` in the
+//! binary's `cli.rs`).
 //! A new key that is a length of time or a share also goes into the tables of
 //! `chassis/src/config/units.rs`.
+//! Ids longer than `limits.user_bytes_max` of the gateway are never looked up, whatever
+//! `id_bytes_max` says.
 //! Never here: whether the sink or the journal exists, which the binary's `config.rs` checks.
 
 use std::path::{Path, PathBuf};

@@ -8,8 +8,9 @@
 //! has passed, the keys are in memory. Presence then needs neither SQLite nor this look; data still
 //! does.
 //! `data` returns None both without a profile and when the file fails. Data that is no JSON object
-//! counts as an empty profile. Both failures are counted in `FileStatus`. `inspect.rs` prints that,
-//! and `admin.rs` of the binary shows parts of it in `/status`.
+//! counts as an empty profile. Both failures are counted in `FileStatus`, as `broken` and
+//! `bad_data`. No command and no page shows these two. `inspect.rs` prints the other fields, and
+//! `admin.rs` of the binary shows `rows` and `resident_bytes`.
 //! Never here: the checks themselves (`checks.rs`, `header.rs`, `samples.rs`), and which file is in
 //! use (`handle.rs`).
 

@@ -5,7 +5,8 @@
 //! table asks for huge pages, without which the look-up would first wait for a page table.
 //! Invariant: a user with a profile is always found. One without is taken for one with a
 //! probability of n in 2^64, where n is the number of profiles. The hash is seeded at random for
-//! each file, so that such an id is hard to prepare; it is not cryptographic. Nothing stores it.
+//! each file, so that such an id is hard to prepare; it is not cryptographic. No hash is written to
+//! disk, so another hash function needs no change elsewhere.
 //! `into_filter` returns None for 2^32 keys and more, and when the system gives no memory.
 //! Refuses: a binary fuse filter and sorted hashes. docs/decisions/profiles.md has what the three
 //! ways cost; measure again after a change (row `no-profile` of docs/BENCHMARKS.md).
@@ -43,7 +44,7 @@ impl KeyHashes {
         self.hashes.len()
     }
 
-    /// Returns the keys ready for look-ups; none if there are more than 2^32, or no memory.
+    /// Returns the keys ready for look-ups; none if there are 2^32 or more, or no memory.
     pub(crate) fn into_filter(mut self) -> Option<KeyFilter> {
         u32::try_from(self.hashes.len()).ok()?;
         // In the order of their places, so that filling the table walks through memory once.

@@ -1,8 +1,9 @@
 //! Holds how a profile file is read and what makes it fit, for `file.rs` and `checks.rs`.
 //!
 //! Plain data with defaults; `config.rs` fills it from `[profiles]` and checks the values. No key
-//! sets `schema` and `connections`, which keep their defaults. Nothing here depends on a build,
-//! whose options are `BuildOptions` in `builder.rs`.
+//! sets `schema` and `connections`, which keep their defaults. The other defaults stand in
+//! `config.rs` again; `inspect.rs` goes by those here. Nothing here depends on a build, whose
+//! options are `BuildOptions` in `builder.rs`.
 
 use crate::key::UserKey;
 use crate::schema::Schema;

@@ -8,9 +8,9 @@
 //! so is a `recent` that is no list of texts and whole numbers. So are more than 64 KiB, and more
 //! than four levels of objects. The caller then takes the profile for empty (`file.rs`).
 //! Models name features by these paths, after `user.`. So another way to make paths needs models
-//! trained anew. `serving::ranking` reads both; docs/operating/profiles.md says what others may
-//! write. Names and ids lie end to end in two buffers: every personalised answer parses, with few
-//! allocations.
+//! trained anew. `serving::ranking` reads the features and `recent`; docs/operating/profiles.md
+//! says what others may write. Names and ids lie end to end in two buffers: every personalised
+//! answer parses, with few allocations.
 //! Never here: how data is made (`builder/data.rs`).
 
 use std::fmt;

@@ -2,8 +2,9 @@
 //!
 //! Every build starts from nothing and reads the whole journal again. It needs no state that could
 //! be lost or disagree with the journal, and forgets what fell out of the window by itself. Lines
-//! that are no exchanges are counted, logged and passed over; gaps are passed over. The categories
-//! of the items file are read here, too, and `query.rs` uses all but the journal.
+//! that are no exchanges are counted, logged and passed over; gaps are passed over.
+//! Here is also a reader of the items file, for its `id` and one category. It is apart from that of
+//! `crates/models/src/items.rs`, which is stricter. `query.rs` calls it, and `finish`.
 //!
 //! Invariant: a build does not replace the file if it has fewer rows than `rows_min`. Nor if it
 //! lost more than `shrink_max` of the rows of a file with at least 100 (`checks.rs`). A poor file

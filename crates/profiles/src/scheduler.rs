@@ -3,7 +3,7 @@
 //!
 //! The interval counts from the end of a build. The first build comes at once if there is no file,
 //! else after an interval. After a query that failed (`ProfilesError::Query`) the next try comes
-//! after a minute at most.
+//! after a minute at most, as docs/operating/profiles.md promises.
 //! Invariant: one build at a time. `stop` waits for the one under way. A build that panics ends the
 //! thread, and `LastBuild` then stays as it was.
 //! The fields of `BuildOutcome` go between processes as JSON: the binary's `profile_build.rs` finds

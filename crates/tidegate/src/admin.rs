@@ -4,13 +4,14 @@
 //! Here are `/metrics`, `/status`, `/health/…`, `/rollout` and `/statsd/metrics`. Alarms and
 //! readiness are put together here. The files below `admin/` have `/workers`, `/purge` and
 //! `/v2/repository`. `refresh` sets the gauges of what other crates know, before metrics are read.
-//! Invariant: pages change nothing. What changes something is registered as an action, and this
-//! file logs each action under the target `audit` with client and body. `chassis::admin` calls that
-//! before the action runs. What may take long is registered as a long page or action.
+//! Invariant: pages change nothing. What changes something is registered as an action.
+//! `chassis::admin` has this file log each action beforehand, under the target `audit`, as
+//! docs/operating/security.md promises. What may take long is registered as a long page or action.
 //! Operators' scripts know the keys of `/status` and the names of gauges; a change of a gauge also
-//! goes into docs/operating/status.md. Of `/status`, `events/status.rs` reads `record`, and `soak`
-//! reads `flights`. Other crates serialise the values of `workers`, `record`, `learned` and
-//! `statsd`.
+//! goes into docs/operating/status.md. Of `/status`, `events/status.rs` reads `record`, `soak`
+//! reads `flights`, and `bench` reads `cache`. The tests' `await.sh` searches its indented text for
+//! `"NAME": NUMBER`. `commands.rs` writes the body of `/rollout` by name. Other crates serialise
+//! the values of `workers`, `record`, `learned` and `statsd`.
 //! Refuses: to check tokens and origins, which `chassis::admin` does before a page is made.
 
 mod models;

@@ -3,12 +3,14 @@
 //! Most commands are a noun, then a verb. `cli/lab.rs` has those of `tidegate lab`. Doc comments
 //! here are what `--help` prints.
 //! Invariant: plain data. clap checks forms, conflicts and requirements; whatever needs a file or
-//! another role is checked by the command. Scripts use these names, so they stay. Three places know
-//! some of them as text: `record.rs` (`events run --supervised`), `plugins/munin/tidegate_`, and
-//! `misspelt` of `lab.rs` (`lab probe --plugin`).
+//! another role is checked by the command. Scripts use these names, so they stay. Some stand
+//! elsewhere as text: in `record.rs` (`events run --supervised`), `misspelt` of `lab.rs` (`lab
+//! probe --plugin`), `demo/screen.rs` and hints. So they do in `plugins/munin/tidegate_`, `soak`
+//! and `bench`.
 //! A default that only a doc comment names stands in the command or its role's crate, so change
-//! both. The help repeats variables and exit codes (`environment.rs`, `main.rs`) and the columns of
-//! examples (`sinks::EXAMPLE_COLUMNS`).
+//! both. `DEFAULT_FEEDBACK` is the default of `[profiles] event` as well (`profiles::config`). The
+//! help repeats variables and exit codes (`environment.rs`, `main.rs`) and the columns of examples
+//! (`sinks::EXAMPLE_COLUMNS`).
 //! A new command also needs an arm in `main.rs`, and CONTRIBUTING.md's recipe has the rest.
 //! Never here: what a command does.
 
@@ -435,7 +437,7 @@ pub(crate) struct InspectArgs {
 /// What to do with profiles.
 #[derive(Debug, Subcommand)]
 pub(crate) enum ProfilesCommand {
-    /// Build the profile file from the journal, as `[profiles]` says, and swap it in.
+    /// Build the profile file from the journal or by `query`, as `[profiles]` says, and swap it in.
     Build {
         /// Which configuration.
         #[command(flatten)]

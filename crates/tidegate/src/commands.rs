@@ -6,6 +6,8 @@
 //! `counted` words a count with its noun.
 //! `USUAL_ADMIN` must be the default of `listen.admin` in `config.rs`; the help in `cli.rs` names
 //! it, too.
+//! `profiles build --force` lifts `shrink_max`, and not `rows_min`. Shares of `rollout set` are
+//! read here, by the form that `gateway` and `profiles` read in a file.
 //! `config print` prints the file without its secrets (`commands/redact.rs`), and behind it
 //! `data/live.toml` as comments.
 //! Never here: the other commands, which have modules such as `model.rs` and `events.rs`. The work

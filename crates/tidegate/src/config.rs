@@ -1,17 +1,19 @@
 //! Reads and checks the configuration of the whole process, and makes the `Plan` of it.
 //!
 //! Each role checks its own section. `node`, `cores`, `listen`, `journal` and `events`, and what
-//! several sections must agree on, are checked here. Doc comments here are the printed reference,
-//! so a default stands in them and in the code.
+//! several sections must agree on, are checked here. Doc comments are the printed reference, so a
+//! default stands in them, in the code, and often on a page of docs/operating. Those of `[events]`
+//! are in `pipeline/src/config.rs`, and their defaults here.
 //! Invariant: every section is optional, and there is a plan only without a problem. All problems
 //! come out together, in the order of lines, each with line and key where known. Relative paths are
 //! taken from the file's directory.
 //! `PORT`, `MAX_WORKERS` and `TIMEOUT` give defaults; `TIDEGATE_ADMIN_TOKEN` wins over the file.
-//! `sinks::open`, which is called here, checks the addresses of sinks, and `commands/notes.rs` says
-//! which files are missing.
+//! `sinks::open` checks the addresses of sinks, and `commands/notes.rs` says which files are
+//! missing.
 //! `Config` gives only the schema: a new section also needs its name in `SECTIONS`, and `check`
-//! must read it. A secret key also goes into `commands/redact.rs`, and a renamed one into
-//! `crates/chassis/src/config/renamed.rs`.
+//! must read it. The default of `listen.admin` is `USUAL_ADMIN` in `commands.rs` as well, and in
+//! the help of `cli.rs`. A new listener goes into the list of `check_addresses`. A secret key also
+//! goes into `commands/redact.rs`, and a renamed one into `crates/chassis/src/config/renamed.rs`.
 
 use std::fmt::Display;
 use std::net::SocketAddr;

@@ -2,7 +2,8 @@
 //!
 //! The example's files are compiled in; all but `readers.tsv` are written to a temporary directory,
 //! which is removed at the end. A process that is killed leaves it. A file that the example's
-//! `tidegate.toml` newly names must be added to both lists here.
+//! `tidegate.toml` newly names must be added to both lists here. `make run` builds without database
+//! drivers (docs/decisions/project.md), so the example may name no sink that needs one.
 //! The headlines are real. What each reader likes is drawn from a stated mixture, so the uplift
 //! that the screen shows is planted (`examples/news/README.md`).
 //! Addresses of the command line replace the default ones in the example's `tidegate.toml` by their

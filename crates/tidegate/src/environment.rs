@@ -7,7 +7,10 @@
 //! Invariant: an empty value is as none, and so is one that cannot be read, without a message. Only
 //! `TIDEGATE_LOG` is taken as it is.
 //! What wins between variable and configuration, `config.rs` and the role's crate decide. A new
-//! variable also goes into docs/operating/start-and-stop.md.
+//! variable also goes into docs/operating/start-and-stop.md, which has all but those for drawing.
+//! Tidegate's own two stand in the help (`cli.rs`), too. By its name, `workers`
+//! (`supervise/spawn.rs`) keeps the token from Python processes, and a hint of `commands.rs` asks
+//! for it.
 //! Never here: arguments, and the system's directory for temporary files. Clippy forbids
 //! `std::env::var` elsewhere (`clippy.toml`).
 

@@ -4,10 +4,12 @@
 //! Exit codes: 0 done, 1 failed, 2 wrong usage, 78 wrong configuration (`EX_CONFIG`). `lab probe
 //! --plugin` ends with Nagios' codes instead (`exit.rs`). Scripts know them; they are also in the
 //! help (`cli.rs`) and in docs/operating/start-and-stop.md.
-//! Errors and their hints are printed here, on stderr, but for clap's (`lab.rs`); the log goes
-//! there, too. The allocator of the whole process is chosen here; weights in `cache` follow it.
-//! A new command needs an arm in `main`. One that only prints also goes into `only_prints`: it then
-//! ends by SIGPIPE when its reader leaves, instead of failing.
+//! Errors and their hints are printed here, on stderr, but for clap's (`lab.rs`) and a plug-in's
+//! (`lab/probe.rs`). The log goes to stderr, too. The allocator of the whole process is chosen
+//! here; `cache` (`memory/weight.rs`) and `testkit` (`counting.rs`) round sizes as it does.
+//! A new command needs an arm in `main`. One that only prints also goes into `only_prints`, and so
+//! ends by SIGPIPE when its reader leaves, instead of failing. Not so one that passes over a closed
+//! pipe itself, as those of `lab`.
 //! Never here: what a command does. `cli.rs` declares the arguments, and each command has a module.
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "the command line prints")]

@@ -2,7 +2,7 @@
 //! server.
 //!
 //! It opens files or stdin, shows progress, and hands both to `serving`, which has the work and the
-//! formats. Results go to stdout as they come.
+//! formats. Vectors and predictions go to stdout as they are made.
 //! Invariant: ranking and grouping print what a server answers for the same input. Vectors and
 //! predictions have a line each, in the forms of `serving`. Of stdin no length is known, so the bar
 //! shows no end.

@@ -8,8 +8,9 @@
 //! change replaces that file, and what it held is lost. One with wrong content is set aside as
 //! `live.toml.unreadable`; if that fails, the server does not start.
 //! Files of earlier versions are read: a renamed field of [`Change`] would be passed over without
-//! an error, and a kill switch lost. Changes are kept by the route's name. Those of routes that are
-//! gone stay in the file, also after a clear.
+//! an error, and a kill switch lost. So would the whole file at another path, which
+//! docs/operating/live-changes.md names. Changes are kept by the route's name. Those of routes that
+//! are gone stay in the file, also after a clear.
 //! Never here: whether a share is from 0 to 1, which `admin.rs` checks; a file edited by hand is
 //! not checked.
 

@@ -3,7 +3,7 @@
 //! Plain data that `serve.rs` fills once. A part that the configuration does not name is None, or
 //! an empty list.
 //! Invariant: no part is replaced while the server runs, though each changes inside. The last
-//! holder that drops it closes the journal, so nobody may keep it beyond the stop.
+//! holder that drops `Parts` closes the journal, so nobody may hold `Parts` beyond the stop.
 //! Never here: the order of start and stop, which is in `serve.rs`, and threads, which `Server`
 //! owns.
 

@@ -3,9 +3,9 @@
 //!
 //! `JournalRecorder` does more than pass calls on: it cuts client addresses and hashes user ids
 //! before a line is encoded. `user_key` makes the key for that, which profiles must share.
-//! Invariant: no exchange reaches the journal but through its `encode`. A profile file that is
-//! missing or fails becomes `Profile::Unavailable`. Without `sync = "always"`, a durable record is
-//! answered when the line is taken.
+//! Invariant: no exchange reaches the journal but through `JournalRecorder::encode`. A profile file
+//! that is missing or fails becomes `Profile::Unavailable`. Without `sync = "always"`, a durable
+//! record is answered when the line is taken.
 //! Never here: the adapters of workers, which are in `workers.rs`.
 
 use std::sync::Arc;

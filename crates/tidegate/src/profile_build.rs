@@ -3,8 +3,8 @@
 //!
 //! `ProfileBuild` joins the configuration with a journal or a sink's query, and runs one build.
 //! `schedule` starts builds where `[profiles] every` is set. The record process calls it where
-//! there is one: it has the drivers, and no reader waits for it. Otherwise the edge process does,
-//! as `serve.rs` decides.
+//! there is one, because that process has the drivers, and no reader waits for its answers.
+//! Otherwise the edge process does, as `serve.rs` decides.
 //! Invariant: None stands for no profiles, nothing to build from or no schedule. `BuildStatus`
 //! reads both processes' outcomes alike; null means that nothing is known. It finds `error` and
 //! `profiles` by name in `profiles::BuildOutcome`.

@@ -5,8 +5,8 @@
 //! and reading it again (`statsd/reload.rs`).
 //! Invariant: `tidegate statsd` identifies the file before it reads it, so no change is missed.
 //! `serve` identifies it after reading, and misses a change in between. `end` stops the reading
-//! before the server. In the flavour of statsd it prints `server is up` once its sockets are open.
-//! Programs that start statsd wait for these words, so they stay.
+//! before the server. In the flavour of statsd, `tidegate statsd` prints `server is up` once the
+//! sockets are open. Programs that start statsd wait for these words, so they stay.
 //! Never here: the protocol, tables and backends, which are in the crate `statsd`.
 
 mod eval;

@@ -3,8 +3,9 @@
 //! Every key is optional in the type, so that `plan` can report all errors of a file at once, each
 //! through `wrong`. After an error its plan is not for use. The doc comments are the reference
 //! manual; docs/WORKERS.md has a table of keys and defaults. What is not set comes from
-//! [`Defaults`], else from `Plan::new`. But `threads`, `concurrency` and the choices (their first
-//! name) have their defaults here as well; change both.
+//! [`Defaults`], else from `Plan::new`. But `boot_timeout` then has the default of `timeout`. Those
+//! of `threads`, `concurrency`, `canary.path` and the choices (their first name) stand here as
+//! well; change both. Those of `dir` and `app_dir` are only here.
 //! A new key that is a length of time goes into `chassis/src/config/units.rs`, unless its name ends
 //! in `timeout`. A new size needs a name that `units.rs` knows.
 //! Relative paths are taken from the configuration's directory. `Workers::start` finds out whether

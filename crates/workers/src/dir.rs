@@ -7,8 +7,9 @@
 //! processes of this user. Such a process is known by `TIDEGATE_CONTROL` in its environment, which
 //! must name this directory's control socket letter for letter. Without `/proc` none is found.
 //! Python knows the names `leash` (`control.py`), `output.sock` and `wNUMBER.sock` (`pool.py`).
-//! `output.rs` looks for `tidegate.pyz` in crash dumps; `build.rs` packs it. A longer name of a
-//! socket also changes `LONGEST_NAME`, which bounds the paths that `config.rs` admits.
+//! `python/tests/conftest.py` plays the supervisor with names of its own, so its tests notice no
+//! change here. `output.rs` looks for `tidegate.pyz` in crash dumps; `build.rs` packs it. A longer
+//! name of a socket also changes `LONGEST_NAME`, which bounds the paths that `config.rs` admits.
 //! Refuses: process numbers from files; processes of other pools, whose sockets have other paths.
 
 use std::fs::{DirBuilder, File, Permissions};

@@ -2,7 +2,8 @@
 //!
 //! [`Memory`] is of one process (proc(5), `smaps_rollup`). Private is what it alone has mapped,
 //! without swap. Shared is mapped by others as well: parent, siblings, users of a library. PSS
-//! counts each shared page as its part. Its fields are keys of the status.
+//! counts each shared page as its part. The fields of `Memory` are keys of the status, and others
+//! find them by name (`status.rs`).
 //! `available` is `MemAvailable`, or less where a control group of version 2 or one above it leaves
 //! less. Idle files of a group count as free. Limits of version 1 are not read.
 //! `killed_for_memory` is a count since the group or the machine began; only a difference says

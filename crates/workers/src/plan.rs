@@ -6,7 +6,8 @@
 //! A new setting needs a field here and mostly a key in `config.rs` and a row in docs/WORKERS.md.
 //! What Python must know also goes into `supervise/spawn.rs` and `Pool` of
 //! `python/tidegate/workers/pool.py`. Python compares with the names of [`Kind`], [`HttpServer`]
-//! and [`Lifespan`]; `config.rs` lists them again for users.
+//! and [`Lifespan`]; `config.rs` lists them again for users. The gateway waits by `timeout`, too:
+//! the binary's `config.rs` hands it over as `answer_timeout`.
 //! Refuses: to read the environment.
 
 use std::path::{Path, PathBuf};

@@ -8,7 +8,9 @@
 //! the next. To lend a free worker takes one short lock and no wait.
 //! Bounds: a request that finds `queue_max` others waiting is refused; one that waits until its
 //! deadline is refused, too. Both are counted. The binary's `workers.rs` turns each [`LendError`]
-//! into a refusal of the gateway; CONTRIBUTING.md has the statuses.
+//! into a refusal of the gateway; CONTRIBUTING.md has the statuses. A pool is ready by answers, and
+//! idle workers answer a ping each second (`supervise/timeouts.rs`). The gateway takes readiness
+//! for the upstream's health.
 //! Never here: which worker is next (`pool/lending.rs`), what a loan's end means for a worker
 //! (`slot.rs`), starting and ending processes (`supervise`).
 

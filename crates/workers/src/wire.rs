@@ -4,7 +4,8 @@
 //! `python/tidegate/workers/control.py` has the other side. A new field of a message needs a
 //! default. A new message also needs an arm in `on_message` of `supervise/messages.rs`, which
 //! ignores what it does not know. Python does so, too: `worker.py` and `family.py` beside
-//! `control.py` obey instructions.
+//! `control.py` obey instructions. `python/tests/conftest.py` plays this side by itself, so its
+//! tests notice no change here.
 //! Invariant: a line has at most 16 MiB. A longer one is an error, which `supervise/listen.rs`
 //! takes for the end of the connection. A line that is not understood comes out as text, for the
 //! caller to log and skip. A line without its end is dropped.

@@ -1,10 +1,11 @@
 //! Numbers the items and categories that users have read, while profiles are built.
 //!
-//! Ids and names are numbered from 0, in the order in which they come, and stored twice: by name
-//! and by number. An item's category is the one that its last added read named, even an empty one,
-//! whatever the time of that read.
+//! Ids of items and names of categories are numbered apart, each from 0 in the order in which they
+//! come. They are stored twice: by name and by number. An item's category is the one that its last
+//! added read named, even an empty one, whatever the time of that read.
 //! Invariant: numbers are never reused, so a history may keep them. More than 2^32 names panic.
-//! `ITEM_BYTES_MAX` stands here and is enforced by `Builder::add`.
+//! `ITEM_BYTES_MAX` stands here and is enforced by `Builder::add`. A greater one makes profiles
+//! longer, and `DATA_BYTES_MAX` of `profile.rs` bounds those.
 
 use std::collections::HashMap;
 

@@ -1,7 +1,8 @@
 //! Collects what one user has read, while profiles are built.
 //!
 //! An item counts once, at its latest read: reloading a page says nothing about taste. Only the
-//! latest `USER_ITEMS_MAX` items are kept, and older ones are forgotten without a count.
+//! latest `USER_ITEMS_MAX` items are kept, and older ones are forgotten without a count. So an
+//! `items_min` above it gives nobody a profile; nothing checks that.
 //! Invariant: a history never holds more than twice `USER_ITEMS_MAX` reads. Right after a
 //! compaction it is without duplicates, newest first; in between `reads` is neither, and `distinct`
 //! is out of date. The figures of memory in `builder.rs` follow from these bounds.

@@ -3,7 +3,7 @@
 //! An action only begins: it answers before any worker was replaced, and the outcome shows in the
 //! list. An unknown pool or a body of another form is 400 and changes nothing.
 //! The list is `workers::Status` as it is serialised; `workers.rs` beside `admin.rs` and `soak`
-//! read its keys by name.
+//! read its keys by name. Both also write the body of an action, `{"name": POOL}`.
 //! Never here: the table that people see (`workers.rs` beside `admin.rs`), and how workers are
 //! replaced (the crate `workers`).
 

@@ -9,8 +9,8 @@
 //! Invariant: one thread sends at most `rate` requests a second for all readers, one after the
 //! other. After a failure it goes on 200 ms later, with a new connection. Draws have a fixed seed.
 //! Paths and the cookie's name must be those of `examples/news/tidegate.toml`, keys those of
-//! `serving`'s answer, and columns those of `examples/news/prepare.py`. The README there states the
-//! 15 %.
+//! `serving`'s answer, decisions those of `exchange::Decision`, and columns those of
+//! `examples/news/prepare.py`. The README there states the 15 %.
 
 use std::collections::{HashMap, HashSet};
 use std::net::SocketAddr;

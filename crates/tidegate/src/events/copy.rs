@@ -7,7 +7,8 @@
 //! is only read. Memory is 20,000 rows; the disk takes the whole copy.
 //! Nothing delivered is an error, not an empty copy, unless a SQLite file is there without
 //! checkpoints.
-//! The copy is of the form that `sinks` gives a SQLite sink; nothing outlives the command.
+//! A SQLite sink is known by `sqlite:`, as `sinks::open` knows it. The copy is of the form that
+//! `sinks` gives a SQLite sink; nothing outlives the command.
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};

@@ -7,7 +7,8 @@
 //! source's has. Its position holds the part in words, and another part under the same name is
 //! refused.
 //! Name and words are stored in sinks. After a change of the name a replay counts its lines twice;
-//! after a change of the words it does not go on.
+//! after a change of the words it does not go on. The name and the printed lines are in
+//! docs/operating/verify-and-replay.md.
 //! Refuses: tables that a rollup of the configuration fills in the same address, where lines would
 //! count twice. Without `--prefix` it also refuses a sink with a checkpoint of the source, by any
 //! address.

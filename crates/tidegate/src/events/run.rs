@@ -3,15 +3,16 @@
 //!
 //! There is one pipeline for each pair of a source and a sink that a rollup joins. So a sink that
 //! is down delays no other. Beside them it builds profiles on schedule, unless `--once`. It also
-//! answers for the status where `[events] status` names an address.
+//! gives its status at the address of `[events] status`.
 //! It ends with SIGINT or SIGTERM, under `--once` when everything is delivered, and under
 //! `--supervised` with its stdin. Only `--once` gives up, on a pipeline that failed for
 //! `--give-up-after`. Under `--supervised`, stdout is for the status alone, which the edge process
 //! reads.
 //! Invariant: the journal knows a pipeline as `events-SINK`, the sink knows it by node and source,
 //! and its quarantine is `SOURCE-SINK.ndjson`. With another node or source it begins again. With
-//! another consumer the old one holds back segments until its file is deleted. `recount` makes the
-//! quarantine's name by itself, so change both.
+//! another consumer the old one holds back segments until its file is deleted. Its name has 64
+//! bytes at most, so a sink's 57; nothing checks that. `recount` makes the quarantine's name by
+//! itself, so change both.
 //! Never here: threads and giving up (`events/running.rs`), and delivery (`pipeline`).
 
 use std::io::Read;

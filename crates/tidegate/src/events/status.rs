@@ -3,7 +3,8 @@
 //! The address of `[events] status` is asked first, then the admin listener. Where neither gives a
 //! document, the last notes of the binlog are printed as text, with the exit code 1 and no error.
 //! That is so, too, if a record process has not reported yet or the admin listener refuses. Only
-//! without notes the error is shown. With `--json` the document is printed as it came.
+//! without notes the error is shown. With `--json` the whole document is printed, indented; without
+//! a document, the notes are printed as text all the same.
 //! Invariant: nothing is started or changed. A part of the document that is missing is shown as
 //! nothing, null or 0, never as an error. So is a key that `pipeline::StatusReport` or its board
 //! has renamed: change it here, too.

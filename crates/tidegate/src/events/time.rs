@@ -3,8 +3,8 @@
 //! What is missing is taken as the beginning, and a time without an offset is in UTC. A full RFC
 //! 3339 time keeps its offset. Numbers must be written in full: `2026-11-2` is no time.
 //! Invariant: times are microseconds since the Unix epoch, and `between` is never empty. Without
-//! bounds it is all of time. `events replay`, `events export`, `events query` and `lab report` all
-//! read times by `micros`.
+//! bounds it is all of time. `events replay`, `events export` and `lab report` read times by
+//! `micros`. `events query` has a reader of its own, and uses `micros` to choose what it copies.
 //! Never here: spans such as `6h`, which `query` and `lab report` read themselves.
 
 use std::ops::Range;

@@ -7,8 +7,8 @@
 //! is told at the end; then there is no report, and the other files stay empty.
 //! The first Ctrl-C ends the run with a report, the second ends the process. Without any call that
 //! succeeded the command fails, after its report.
-//! `--format json` is `load` beside the keys of a report, which scripts read. Their names are those
-//! of `lab::load_test::LoadOutcome` and `lab::Report`.
+//! `--format json` is `load` beside the keys of a report, which scripts and `bench` read. Their
+//! names are those of `lab::load_test::LoadOutcome` and `lab::Report`.
 
 mod plan;
 mod progress;

@@ -2,7 +2,8 @@
 //!
 //! It wires the plan (`lab/probe/plan.rs`), the calls (`lab::probe`), progress, the file of
 //! `--save`, and the report. As a plug-in it prints one line (`lab/probe/plugin.rs`), and every
-//! error is UNKNOWN. Errors that clap finds come to `unknown` here by way of `lab.rs`.
+//! error is UNKNOWN. `soak` reads what `--format json` prints, and `bench` the file of `--save`.
+//! Errors that clap finds come to `unknown` here by way of `lab.rs`.
 //! Invariant: the file of `--save` is opened before the first call. Without a call that succeeded
 //! the report is printed, and the exit code is 1, as after most errors; a plug-in's codes differ. A
 //! signal ends the calls, and what was measured is reported; a second one does no more.

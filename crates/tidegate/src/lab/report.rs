@@ -3,8 +3,9 @@
 //! Several `--from` become one series. A source of two targets is a comparison, and cannot be
 //! joined with others. With `--vs`, the first series of each side is compared, in pairs only under
 //! `--paired`. Filter and times are read here: `micros` of `events/time.rs`, or a span before now.
-//! Invariant: wrong arguments are wrong usage; a source that cannot be read is a failure. A file of
-//! `--output` is opened after reading, so an error before leaves it as it was.
+//! Invariant: wrong arguments are wrong usage; a source that cannot be read is a failure. `bench`
+//! reads what `--format json` prints. A file of `--output` is opened after reading, so an error
+//! before leaves it as it was.
 //! Never here: where sources lie (`lab/report/source.rs`), formats and figures (the crate `lab`).
 
 mod source;

@@ -1,8 +1,9 @@
 //! Finds the plan of a statsd server in a file: ours, or one of a server that is replaced.
 //!
 //! Invariant: without `--compat`, a file is ours if its name ends in `.toml`. Every other file is
-//! one of statsd's; with `--compat` any file is one of the server named. Only a missing
-//! `tidegate.toml` is no error: the server then has the defaults and keeps no snapshot.
+//! one of statsd's; with `--compat` any file is one of the server named. Only where the name is
+//! `tidegate.toml`, without a directory, a missing file is no error: the server then has the
+//! defaults and keeps no snapshot.
 //! A file of ours is checked as a whole, so an error of another section is an error here.
 //! Never here: the formats, which are in `statsd::config` and `statsd::read_legacy`.
 

@@ -6,8 +6,9 @@
 //! it counts at once as a failed start.
 //! `on_message` ignores a message from a process for which it has no arm; so a new message
 //! (`wire.rs`) needs one.
-//! Also here: the files whose change may mend what failed, and the warning of a small `/dev/shm`.
-//! So is a child that ended before its hello. docs/WORKERS.md shows the line `the app is imported`.
+//! Also here: the warning of a small `/dev/shm`, a child that ended before its hello, and the files
+//! whose change may mend what failed. Tracebacks name these in lines `File "…"`, as Python writes
+//! them. The line `the app is imported` is in docs/WORKERS.md, too.
 //! Never here: `hello` (`State::join`), `exited` (`supervisor.rs`), the connections (`listen.rs`).
 
 use std::collections::HashSet;

@@ -3,6 +3,7 @@
 //! The first delay is 50 to 100 ms; it doubles up to 30 seconds, with jitter (`stdx::Backoff`).
 //! Invariant: `succeed` forgets all failures. `is_mended_by` tells whether something began after
 //! the last of them.
+//! By the count, `decide.rs` refuses requests, and `report.rs` raises an alarm and says `failing`.
 //! Never here: which starts must ask. `decide.rs` asks before it fills up or replaces a loss; a
 //! reload that somebody asked for is tried at once.
 

@@ -4,7 +4,8 @@
 //! It sets their environment, directory, process group and output, and follows what they print. The
 //! settings go as JSON in `TIDEGATE_POOL`, whose keys `python/tidegate/workers/pool.py` reads by
 //! name; a missing one is an error there. That file reads `TIDEGATE_CONTROL`, `TIDEGATE_WORKER_ID`
-//! and `TIDEGATE_GENERATION`, too.
+//! and `TIDEGATE_GENERATION`, too; `__main__.py` beside it knows the arguments `preload` and
+//! `worker`. `python/tests/conftest.py` has settings of its own, so add a new key there as well.
 //! Numeric libraries get one thread each, whatever this process's environment says; only the plan's
 //! `environment` wins. As many threads as cores in as many workers is the usual way to be slow.
 //! Threads in a process that forks are the usual way to hang.

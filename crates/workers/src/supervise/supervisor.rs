@@ -3,7 +3,9 @@
 //!
 //! An event is a message, an exit, a command or the timer. The loop notes in the [`State`] what it
 //! means, and executes what the rules of [`super::decide`] ask for. Also here: measuring memory,
-//! announcing ends, and clearing away what a dead worker leaves.
+//! announcing ends, and clearing away what a dead worker leaves. The logged line `files changed` is
+//! in docs/WORKERS.md, too. Whether a worker leads a process group is noted at its hello; Python's
+//! `worker.py` makes the group before that.
 //! Invariant: each turn ends with all rules applied and the status published.
 //! End: once the end has begun, the loop stops when no process is left, or after the time to drain
 //! and 10 seconds. On Linux `PoolDir::clear` then kills what still has the pool's control socket in

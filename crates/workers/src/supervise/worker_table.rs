@@ -1,8 +1,8 @@
 //! Keeps the workers of a pool that have not ended, by their numbers, and orders their departure.
 //!
-//! Invariant: numbers rise by one and none is used twice, so the lowest number is the oldest. By
-//! the order of `departures` `decide.rs` retires surplus workers, and makes room when memory is
-//! short.
+//! Invariant: numbers rise by one and none is used twice, so the lowest number is the oldest. The
+//! gateway keeps connections by these numbers, and sockets are named after them. By the order of
+//! `departures` `decide.rs` retires surplus workers, and makes room when memory is short.
 //! Refuses: to decide how many there ought to be (`decide.rs`).
 
 use std::collections::BTreeMap;

@@ -4,7 +4,7 @@
 //! values are hyperfine's, so none of them may change. Ours are `--vs`, `--save`, and a program
 //! after `--`; docs/lab/bench.md lists them.
 //! Values such as those of `--style`, `--sort` and `--time-unit` stay text, and `lab/bench.rs`
-//! compares it. A new value that it does not know counts there as the last case.
+//! compares them. A new value that `lab/bench.rs` does not know counts there as the last case.
 //! The default of `--min-runs` is set there, too. `lab/bench.rs` and `lab/bench/subjects.rs` check
 //! counts, and which options fit together.
 

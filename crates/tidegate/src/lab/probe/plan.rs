@@ -3,7 +3,7 @@
 //! Checked are methods, headers, statuses, and that each `--resolve` fits a target. The body's file
 //! is read here. Headers that decide where a request ends are refused.
 //! Invariant: nothing is called. Without `--first`, the numbers for `{n}` begin by the clock, so
-//! that no run repeats another's; all else follows from the arguments.
+//! that no run repeats another's. All else follows from the arguments and the body's file.
 //! Never here: syntax of targets and pins, the meaning of `{n}`, and the statuses that are no
 //! failure by default. These are `lab::probe`'s.
 

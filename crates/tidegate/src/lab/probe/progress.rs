@@ -1,7 +1,7 @@
 //! Draws the progress of a probe: one line on stderr, with calls, the last latency and failures.
 //!
-//! Without a planned number it shows the time that has passed. It is drawn only when the number of
-//! calls has changed.
+//! Without a planned number it shows the time that has passed. Its figures change only with the
+//! number of calls.
 //! Invariant: the line is cleared when its value is dropped. Refuses: output where stderr is no
 //! terminal, and results, which go to stdout.
 
