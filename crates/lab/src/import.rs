@@ -5,14 +5,17 @@
 //! read as an access log, anything else as CSV, unless it is binary. [`journal()`] reads a
 //! journal's directory instead, without a bound.
 //! Invariant: a row is in the series, counted as failed or bad, or counted in a note (filter, time
-//! asked for). The first five bad ones are named by file, line and column. Calls of a session file
-//! outside the time asked for are dropped without a note.
+//! asked for). The first five bad ones are named by file, line and column. Of hyperfine's commands
+//! the first two are read.
 //! Failure: a file without rows is an error, and so is one without a good row that has a bad one.
 //! So is any bad row when strict, and a filter where there are no exchanges.
+//! Session files differ: one bad row is an error, no rows are none. Calls outside the time asked
+//! for are dropped without a note.
 //! Never here: files other than journals, addresses, decompression and the bound on bytes, which
 //! `lab/report/source.rs` of the binary has.
 //! A new format adds a variant, a mark in `format_of`, a reader, and a row in
-//! docs/lab/report-inputs.md. The first mark that fits counts, and CSV fits all.
+//! docs/lab/report-inputs.md. The help (`cli/lab/report.rs`) and `BINARY` name it, too. Formats of
+//! load generators go into `generators.rs`. The first mark that fits counts, and CSV fits all.
 
 mod csv;
 mod exchanges;

@@ -6,10 +6,12 @@
 //! pipelined replies never mix. A reply without a length lasts until the connection closes;
 //! `ends_with_stream` tells. Before a further reply the caller calls `reset`. Informational replies
 //! are passed over.
-//! Framing follows RFC 9112 §6.3, more leniently than `http1`: a server that is measured may end
-//! its lines with a bare LF.
+//! Framing follows RFC 9112 §6.3, more leniently than `http1`. Chunks and trailers may end their
+//! lines with a bare LF. Of several lengths the last counts. A `Transfer-Encoding` that does not
+//! end in `chunked` is ignored.
 //! Bytes of the body are counted; with `Ask::keep` head and body are kept, too, without a bound.
-//! `keep` is looked at in each `feed`; by that `lab probe` keeps the head without most of the body.
+//! `keep` is looked at in each `feed`. So `lab probe` keeps the head, and of the body only what
+//! came in one read with the end of the head.
 //! Refuses, as malformed: more than 128 headers, and a head still incomplete beyond 64 KiB, which
 //! the first piece alone may exceed. `lab` parses kept heads again, for 128 headers, too
 //! (`probe/http/fields.rs`).
@@ -94,6 +96,11 @@ impl ReplyReader {
     /// Tells whether the end of the stream completes the reply.
     pub fn ends_with_stream(&self) -> bool {
         self.state == State::UntilClose
+    }
+
+    /// Whether the head has come whole.
+    pub fn has_head(&self) -> bool {
+        self.state != State::Head
     }
 
     /// Head and body as kept.

@@ -4,12 +4,13 @@
 //! here: the segments of a journal, by their names, which `journal/src/segment.rs` defines.
 //! Invariant: every byte of the delivered part belongs to exactly one line. A line of more than 511
 //! KiB with its line feed is too long: only its first 1,024 bytes come. Such a line, and one
-//! without a line feed, is not whole. A line of more than 1 GiB comes in parts of that size. The
-//! page docs/operating/events.md names the first two bounds.
+//! without a line feed, is not whole. docs/operating/events.md names both bounds. A line of more
+//! than 1 GiB comes in parts of that size, and its last part counts as a line of its own.
 //! A plain file that is shorter than what was delivered is no error: `each` returns how many bytes
-//! were there. A packed one that is cut off is an error.
-//! `LINE_BYTES_MAX` follows the delivery's limit. That is `CHUNK_BYTES` in
-//! `pipeline/src/source/files/reader.rs`, less the bytes before the line, at most 1,024.
+//! were there. A packed one that is cut off before that is an error.
+//! `LINE_BYTES_MAX` is the delivery's limit for lines of files behind their first 1,024 bytes. That
+//! is `CHUNK_BYTES` in `pipeline/src/source/files/reader.rs`, less the 1,024 bytes before the line.
+//! Lines nearer to the start may be longer there, and the journal's have no limit there.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};

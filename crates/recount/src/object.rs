@@ -2,9 +2,10 @@
 //!
 //! Written by hand, since no library refuses the same lines as the delivery
 //! (docs/decisions/events.md). Like the delivery it checks structure (RFC 8259), but not whether a
-//! bare value is a number, `true`, `false` or `null`. And it takes bytes that are no UTF-8, control
-//! characters, and what escapes `exchange::unescape_json` takes. `serde_json` refuses all of these,
-//! also as `RawValue`. A line feed between values is refused: it ends a line.
+//! bare value is a number, `true`, `false` or `null`. And it takes bytes that are no UTF-8, and
+//! control characters. `serde_json` refuses all of these, also as `RawValue`. Escapes are those of
+//! `exchange::unescape_json`; `RawValue` takes more in values, and keys as text take fewer.
+//! A line feed between values is refused: it ends a line.
 //! Invariant: recursion goes at most [`DEPTH_MAX`] deep; deeper objects and arrays are refused. A
 //! key given twice comes twice.
 //! What is taken or refused must be what `pipeline/src/decode/walk.rs` takes or refuses, its 64

@@ -185,7 +185,7 @@ impl Caller for HttpCaller {
 fn feed(reader: &mut ReplyReader, bytes: &[u8], ask: &mut Ask) -> Result<bool, CallFailure> {
     let fed = reader.feed(bytes, *ask);
     let (taken, is_whole) = fed.map_err(|_| CallFailure::new("the answer is not HTTP/1"))?;
-    ask.keep = reader.kept().0.is_empty();
+    ask.keep = !reader.has_head();
     match is_whole && taken < bytes.len() {
         true => Err(CallFailure::new("the answer is longer than it says")),
         false => Ok(is_whole),

@@ -6,6 +6,9 @@
 //! Invariant: sums, min, max are changed and the sequence is noted in one update. At most 64
 //! updates make a command; at most five tries are made where another node makes the same document.
 //! A batch that is not there as a whole is `Unreachable`: another process has applied it.
+//! The members of a batch's document are written by `mongodb/encode.rs`, and stored. A batch of an
+//! older version may lie there, so their names and meanings stay. `TRIES` is also that of
+//! `mysql.rs` and `postgres.rs`.
 
 use std::collections::HashMap;
 

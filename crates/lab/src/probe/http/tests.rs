@@ -10,7 +10,9 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use testkit::{Gate, Origin, OriginReply};
 
-use super::HttpCaller;
+use load::{Ask, ReplyReader};
+
+use super::{HttpCaller, feed};
 use crate::LabError;
 use crate::probe::call::{CallDetails, CallFailure, Caller, Stopwatch};
 use crate::probe::{AddressFamily, HttpOptions, ProbeTarget};
@@ -65,6 +67,21 @@ fn the_number_stands_in_path_header_and_body() {
     assert_eq!((seen.method.as_str(), seen.target.as_str()), ("POST", "/a?12"));
     assert_eq!(seen.header("x-key"), Some("k12"));
     assert_eq!(seen.body, b"{\"id\": 12}");
+}
+
+#[test]
+fn a_head_that_comes_in_pieces_is_kept_whole_and_the_body_only_counted() {
+    let answer = b"HTTP/1.1 200 OK\r\nServer: x\r\nContent-Length: 6\r\n\r\nabcdef";
+    let head = answer.len() - 6;
+    for size in 1..head {
+        let (mut reader, mut ask) = (ReplyReader::default(), Ask { keep: true, ..Ask::default() });
+        let pieces: Vec<&[u8]> =
+            answer[..head].chunks(size).chain(answer[head..].chunks(size)).collect();
+        let whole = pieces.iter().map(|piece| feed(&mut reader, piece, &mut ask).unwrap());
+        assert_eq!(whole.filter(|is_whole| *is_whole).count(), 1);
+        assert_eq!(reader.kept(), (&answer[..head], &b""[..]), "in pieces of {size}");
+        assert_eq!(reader.body_bytes, 6);
+    }
 }
 
 #[test]

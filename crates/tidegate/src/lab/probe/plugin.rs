@@ -7,9 +7,10 @@
 //! performance data behind it; bars in reasons of failures become slashes. Without a success there
 //! is no performance data.
 //! Monitors draw graphs by the labels of performance data (`p95`, `failed`) and their unit, so
-//! these stay. Words before the bar may change, with docs/lab/probe.md.
-//! Source: Nagios Plugin Development Guidelines. Never here: errors before the calls, which
-//! `lab/probe.rs` makes UNKNOWN.
+//! these stay. `lab probe exec:` reads them and the state's word (`probe/command.rs` of `lab`).
+//! Other words before the bar may change, with docs/lab/probe.md. `lab/probe.rs` begins its lines
+//! with the same words, for errors, which it makes UNKNOWN.
+//! Source: Nagios Plugin Development Guidelines.
 
 use std::fmt;
 use std::fmt::Write as _;
