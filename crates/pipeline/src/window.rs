@@ -1,11 +1,11 @@
 //! Adds up the lines of one rollup since the last batch: rows under way, found by a hash of their
 //! key.
 //!
-//! A row is laid out as it will be delivered from its first line on. So a window is handed over by
-//! a swap, and the memory of a delivered one is filled again.
+//! Cells stand row after row, keys first, from a row's first line on as they will be delivered. So
+//! a window is handed over by a swap, and the memory of a delivered one is filled again.
 //! The hash is seeded anew in every process: whoever writes log lines must not choose what
-//! collides. A key is compared as it came. Only a key that finds no row is made what engines take,
-//! and looked up again as it will stand there.
+//! collides. A key is compared as it came. One that finds no row is cut to what engines take, and
+//! that form is looked up, too.
 //! Up to [`WAITING_MAX`] lines wait and look for their rows together, so that waits for memory
 //! overlap (docs/decisions/events.md). With sketches or last values no line waits.
 //! Invariant: each key has one row. Every line since the last batch that passes the filter and has

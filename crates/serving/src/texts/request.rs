@@ -2,8 +2,11 @@
 //!
 //! The first refusal of a row answers the whole request. Also here: the permit, a place among the
 //! requests that wait.
+//! Invariant: a permit is held until the last row or a refusal has come, or nobody waits. It goes
+//! before the answer is made. The bound of `texts/queue.rs` counts permits.
 //! Invariant: a sender is used at most once. It is dropped unused where nobody waits any more, or
-//! where making the answer panics.
+//! where making the answer panics. Such a panic also drops the answers that `texts/batcher.rs` was
+//! to make after it on that thread.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

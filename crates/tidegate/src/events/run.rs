@@ -10,9 +10,10 @@
 //! reads.
 //! Invariant: the journal knows a pipeline as `events-SINK`, the sink knows it by node and source,
 //! and its quarantine is `SOURCE-SINK.ndjson`. With another node or source it begins again. With
-//! another consumer the old one holds back segments until its file is deleted. Its name has 64
-//! bytes at most, so a sink's 57; nothing checks that. `recount` makes the quarantine's name by
-//! itself, so change both.
+//! another consumer the old one holds back segments until its file is deleted. A consumer's name
+//! has 64 bytes at most, so the name of a sink that reads the journal has 57. The configuration
+//! allows 64: a longer name fails only when `journal/src/consumer.rs` refuses it, at each resume.
+//! `recount` makes the quarantine's name by itself, so change both.
 //! Never here: threads and giving up (`events/running.rs`), and delivery (`pipeline`).
 
 use std::io::Read;

@@ -1,8 +1,10 @@
 //! Computes `Reshape`: 0 keeps a size, and one -1 takes what is left. Elements may be of any kind.
-//! With `allowzero`, 0 is a size as any other.
+//! With `allowzero`, from version 14 on, 0 is a size as any other.
 //!
-//! A shape of another number of elements is an error when it runs.
-//! Refuses: a shape that is no constant, several -1, and more than four dimensions.
+//! A shape of another number of elements is an error of `run`. Reading a file runs it, too, with
+//! three rows and then two (`onnx.rs`). So what never fits is refused there.
+//! Refuses: a shape that is no constant, several -1, and more than four dimensions. Also a 0 beside
+//! a -1 with `allowzero`.
 //! A new version, kind or attribute needs a model by `golden/onnx_models.py`, with ONNX Runtime's
 //! answers.
 
