@@ -1,10 +1,12 @@
 //! Counts what one receiver got since the last flush, by name, within bounds.
 //!
 //! Each receiver has a table of its own behind a lock. Flush and snapshot ask for it for 512 names
-//! at a time at most; management commands may hold it for a whole table. All receivers share the
-//! gauges, for their order in time, behind a lock that is taken after the table's.
-//! Invariant: a name is charged to the budget for as long as the table has it, and so is what its
-//! cell points to. Whoever looks at cells for a flush must take that out, for its charge is
+//! at a time at most. Management commands, `rebind` after a reload, and taking over a snapshot may
+//! hold it for a whole table. All receivers share the gauges, for their order in time, behind a
+//! lock that is taken after the table's.
+//! Invariant: a name is charged to the budget for as long as the table has it. So are the members
+//! of a set and the summary of a timer. Single values of timers are bounded by their number, not
+//! charged. Whoever looks at cells for a flush must take out what they hold, for its charge is
 //! refunded.
 //! Bounds: a name without room counts in its overflow key (`budget.rs`), values beyond theirs
 //! become a sketch. Notices beyond 1,024 are dropped and counted. New keys beyond 2²⁰ are not

@@ -1,9 +1,12 @@
 //! Says what the end of a process means for its pool.
 //!
 //! A worker's end counts as a success, a failure in service or a failed start, unless it was
-//! planned. A candidate fails with its parent, and with the preload process that it still waits
-//! for. Any other parent or preload process that ends unplanned within 10 seconds counts as a
-//! failed start.
+//! planned. One that failed its canary was counted then (`messages.rs`). An end in service is a
+//! failure if the worker answered nothing and lived for 10 seconds at most; else it is a success.
+//! An unplanned end of its parent fails a candidate. So does that of the preload process that it
+//! still waits for. Any other parent or preload process that ends unplanned within 10 seconds
+//! counts as a failed start. These 10 seconds are `SOUND_AFTER` of `timeouts.rs`. `deadlines.rs`
+//! uses them too, to tell when starts have recovered.
 //! Invariant: what follows is noted at once, without the exit status. That comes later
 //! (`reaper.rs`, `obituary.rs`) and changes what people are told. It only delays the dismissal of
 //! the process that is to report it (`State::owing`).
