@@ -4,7 +4,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 
 use http1::Head;
 use http1::chunked::{Decoder, Step};
-use http1::request::{self, Malformed};
+use http1::request::{self, Malformed, Underscores};
 
 /// What a chunked body turned out to be.
 #[derive(Debug, PartialEq, Eq)]
@@ -26,7 +26,7 @@ pub(crate) fn read_head<R>(
     let mut fields = Vec::new();
     let empty = request::empty_lines(bytes);
     let bytes = &bytes[empty..];
-    match request::parse(bytes, &mut fields) {
+    match request::parse(bytes, Underscores::Drop, &mut fields) {
         Err(malformed) => look(Err(malformed)),
         Ok(None) => look(Ok(None)),
         Ok(Some(line)) => {

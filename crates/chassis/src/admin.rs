@@ -3,7 +3,8 @@
 //! Invariants: if a token is configured, every request must send it. Without a token, the client
 //! must be on loopback, and `Host` must be a loopback name or address, which defeats DNS rebinding.
 //! Without a token, requests from a web page of another origin (`Origin`, `Sec-Fetch-Site`) are
-//! refused too. docs/operating/security.md promises this gate. An action reaches the function of
+//! refused too. A client without the right token waits before it is answered, and `denied` hears of
+//! it. docs/operating/security.md promises this gate. An action reaches the function of
 //! `audit` before it runs; if none was set, it runs unrecorded. If two registered paths match, the
 //! first with the method of the request wins. A handler that may take long must be registered as
 //! `long_page` or `long_action`. Bound: a body of 1 MiB, then 413. Further refusals: 400 (a broken
@@ -14,6 +15,7 @@
 
 use std::rc::Rc;
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 
@@ -21,6 +23,8 @@ use http1::Head;
 
 use crate::http::{Answer, Incoming, Payload, Reply, Sent};
 
+/// Time before a client without the right token is answered.
+const DENIED_DELAY: Duration = Duration::from_millis(250);
 /// Bytes of the body of a request; a longer one is refused with 413.
 const ACTION_BYTES_MAX: u64 = 1 << 20;
 
@@ -84,12 +88,16 @@ impl Door {
 /// Records an action: the client's address, the method with the target, and the body.
 type Audit = Box<dyn Fn(&str, &str, &[u8])>;
 
+/// Hears of a client without the right token, by its address.
+type Denied = Box<dyn Fn(&str)>;
+
 /// The admin endpoint of a process.
 #[derive(Default)]
 pub struct Admin {
     token: Option<String>,
     doors: Vec<Door>,
     audit: Option<Audit>,
+    denied: Option<Denied>,
 }
 
 impl Admin {
@@ -136,6 +144,11 @@ impl Admin {
     /// Sets the function that records every action before it runs.
     pub fn audit(&mut self, audit: impl Fn(&str, &str, &[u8]) + 'static) {
         self.audit = Some(Box::new(audit));
+    }
+
+    /// Sets the function that is told the address of every client without the right token.
+    pub fn denied(&mut self, denied: impl Fn(&str) + 'static) {
+        self.denied = Some(Box::new(denied));
     }
 
     fn gate(&self, head: &Head<'_>) -> Result<(), (u16, &'static str)> {
@@ -216,6 +229,11 @@ impl Answer for Admin {
                 reply.payload(Payload::Whole(Bytes::from(page.body)));
             }
             Err((status, reason)) => {
+                if status == 401 {
+                    self.denied.iter().for_each(|denied| denied(&head.peer().ip().to_string()));
+                    // So that guessing a token takes long, even over many connections.
+                    tokio::time::sleep(DENIED_DELAY).await;
+                }
                 reply.error(status, &reason);
                 match status {
                     401 => reply.field("www-authenticate", b"Bearer"),

@@ -18,6 +18,7 @@ mod tunnel;
 
 pub use body::{BodyError, Incoming};
 pub use connection::{Answer, Connections, Sent, serve};
+pub use http1::request::Underscores;
 pub use limits::Limits;
 pub use reply::{Payload, Reply, Source, reason};
 pub use tunnel::Duplex;

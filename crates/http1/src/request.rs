@@ -50,6 +50,17 @@ impl RequestLine {
     }
 }
 
+/// What becomes of fields with `_` in their name. CGI and its heirs (WSGI, PHP, Rack) read such a
+/// name as the one with `-`. So a client could send them a field under two names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Underscores {
+    /// They are left out, as nginx does.
+    #[default]
+    Drop,
+    /// They are kept.
+    Keep,
+}
+
 /// How the body of a request is framed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BodyLength {
@@ -282,12 +293,16 @@ pub fn empty_lines(bytes: &[u8]) -> usize {
 }
 
 /// Parses the head at the start of `bytes` and its fields into `fields`; `None` while it is
-/// incomplete.
+/// incomplete. A field that is left out still counts for the bound and the framing.
 ///
 /// # Errors
 /// When the head is ambiguous, malformed or not supported. The connection must answer with
 /// [`Malformed::status`] and close.
-pub fn parse(bytes: &[u8], fields: &mut Vec<FieldPlace>) -> Result<Option<RequestLine>, Malformed> {
+pub fn parse(
+    bytes: &[u8],
+    underscores: Underscores,
+    fields: &mut Vec<FieldPlace>,
+) -> Result<Option<RequestLine>, Malformed> {
     if bytes.first() == Some(&b'\n') {
         return Err(BARE_LF);
     }
@@ -315,6 +330,9 @@ pub fn parse(bytes: &[u8], fields: &mut Vec<FieldPlace>) -> Result<Option<Reques
         let name = header.name.as_bytes();
         if !ends_in_cr(&bytes[at(header.value) as usize + header.value.len()..]) {
             return Err(BARE_LF);
+        }
+        if underscores == Underscores::Drop && name.contains(&b'_') {
+            continue;
         }
         let length = u16::try_from(name.len()).map_err(|_| Malformed::TooManyFields)?;
         fields.push(FieldPlace {

@@ -19,8 +19,10 @@ mod purge;
 mod refusal;
 mod workers;
 
+use std::cell::Cell;
 use std::fmt::Write as _;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use chassis::admin::{Admin, Page, Visit};
 use metrics::Registry;
@@ -32,6 +34,11 @@ use crate::parts::Parts;
 
 /// Prometheus' text format.
 const METRICS: &str = "text/plain; version=0.0.4; charset=utf-8";
+
+/// Bytes of the body of an action that are logged.
+const AUDITED_BYTES_MAX: usize = 4096;
+/// Least time between two lines about clients without the right token.
+const DENIED_LOGGED: Duration = Duration::from_secs(10);
 
 /// Hangs up everything.
 pub(crate) fn pages(parts: &Arc<Parts>, token: Option<String>) -> Admin {
@@ -61,10 +68,28 @@ pub(crate) fn pages(parts: &Arc<Parts>, token: Option<String>) -> Admin {
     admin.action("POST", "/workers/recycle", with(workers::recycle));
     admin.action("POST", "/workers/reload", with(workers::reload));
     admin.audit(|client, action, body| {
-        let body = String::from_utf8_lossy(body);
+        let body = String::from_utf8_lossy(&body[..body.len().min(AUDITED_BYTES_MAX)]);
         tracing::info!(target: "audit", client, action, body = %body, "operator's action");
     });
+    admin.denied(denied(parts));
     admin
+}
+
+/// Returns what counts clients without the right token, and logs them, but not each of many.
+fn denied(parts: &Parts) -> impl Fn(&str) + use<> {
+    let help = "Requests to the admin listener without the right token.";
+    let counter = parts.registry.counter("tidegate_admin_denied_total", help, &[]);
+    let logged = Cell::new((None::<Instant>, 0_u64));
+    move |client| {
+        counter.add(1);
+        let (last, unlogged) = logged.get();
+        if last.is_some_and(|last| last.elapsed() < DENIED_LOGGED) {
+            return logged.set((last, unlogged + 1));
+        }
+        let message = "a client without the right token";
+        tracing::warn!(target: "audit", client, unlogged, "{message}");
+        logged.set((Some(Instant::now()), 0));
+    }
 }
 
 /// Sets the gauges of what is known elsewhere.

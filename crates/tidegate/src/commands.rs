@@ -30,7 +30,7 @@ use crate::hint::Hint;
 use crate::overrides;
 use crate::profile_build::ProfileBuild;
 use crate::serve;
-use crate::signals::EndSignals;
+use crate::signals::{EndSignals, Hangup};
 
 mod notes;
 mod redact;
@@ -79,7 +79,7 @@ pub(crate) fn serve(file: &Path) -> Result<()> {
     for note in notes::of(&plan) {
         tracing::warn!("{note}");
     }
-    let mut signals = EndSignals::install()?;
+    let mut signals = EndSignals::install(Hangup::Ignored)?;
     let server = serve::start(plan)?;
     tracing::info!(public = %server.public, admin = %server.admin, "serving");
     signals.wait();

@@ -21,6 +21,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use chassis::config::{Document, Problem};
+use chassis::{Limits, Underscores};
 use gateway::config::{LimitsConfig, RouteConfig, StoreConfig, UpstreamConfig};
 use gateway::{ModelNames, PoolUpstream};
 use journal::{Keep, OnFull, Sync};
@@ -124,6 +125,10 @@ pub(crate) struct ListenConfig {
     /// Time that connections get to finish when the process is told to end; default `30s`, and `0s`
     /// closes them at once.
     pub drain_timeout: Option<String>,
+    /// What becomes of request headers with `_` in their name: `drop` (default) or `keep`. CGI,
+    /// WSGI, PHP and Rack read `X_User` as `X-User`. What is fetched for several clients never
+    /// carries them.
+    pub underscores: Option<String>,
 }
 
 /// The access log as a queue.
@@ -180,6 +185,8 @@ pub(crate) struct Plan {
     pub admin_token: Option<String>,
     /// Time to drain.
     pub drain: Duration,
+    /// Bounds of the public connections of each edge thread.
+    pub limits: Limits,
     /// The journal.
     pub journal: Option<JournalPlan>,
     /// Models.
@@ -272,6 +279,8 @@ pub(crate) fn check(text: &str, root: &Path) -> Result<Plan, Vec<Problem>> {
     );
     let drain = ("listen.drain_timeout", listen.drain_timeout);
     let drain = value(&mut document, drain, Span::or_zero);
+    let underscores = underscores(listen.underscores.as_deref(), &mut document);
+    let connections_max = gateway.connections_max;
     let plan = Plan {
         file: PathBuf::new(),
         root: root.to_owned(),
@@ -281,6 +290,7 @@ pub(crate) fn check(text: &str, root: &Path) -> Result<Plan, Vec<Problem>> {
         admin,
         admin_token: environment::admin_token().or(listen.admin_token),
         drain: drain.unwrap_or(Duration::from_secs(30)),
+        limits: Limits { connections_max, underscores, ..Limits::default() },
         journal,
         models,
         profiles,
@@ -314,6 +324,17 @@ fn check_gateway(
 
 fn management(statsd: &statsd::plan::Plan) -> Option<SocketAddr> {
     statsd.management.as_ref().map(|management| management.address)
+}
+
+fn underscores(text: Option<&str>, document: &mut Document<'_>) -> Underscores {
+    match text {
+        None | Some("drop") => Underscores::Drop,
+        Some("keep") => Underscores::Keep,
+        Some(other) => {
+            document.wrong("listen.underscores", format!("`{other}` is none of drop, keep"));
+            Underscores::Drop
+        }
+    }
 }
 
 /// Checks that no two listeners want one address. An address of all interfaces holds every other

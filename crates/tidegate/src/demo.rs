@@ -23,7 +23,7 @@ use crate::cli::DemoArgs;
 use crate::commands;
 use crate::config::Plan;
 use crate::serve;
-use crate::signals::{EndSignals, WaitResult};
+use crate::signals::{EndSignals, Hangup, WaitResult};
 use readers::Readers;
 use screen::Screen;
 
@@ -40,7 +40,7 @@ const READERS: &str = include_str!("../../../examples/news/readers.tsv");
 /// # Errors
 /// When an address is taken, or the directory for temporary files cannot be written.
 pub(crate) fn run(args: &DemoArgs) -> Result<()> {
-    let mut signals = EndSignals::install()?;
+    let mut signals = EndSignals::install(Hangup::Ends)?;
     let dir = TemporaryDir::make()?;
     let plan = plan(&dir.0, args)?;
     let server = serve::start(plan)?;

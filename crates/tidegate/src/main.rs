@@ -5,7 +5,7 @@
 //! --plugin` ends with Nagios' codes instead (`exit.rs`). Scripts know them; they are also in the
 //! help (`cli.rs`) and in docs/operating/start-and-stop.md.
 //! Errors and their hints are printed here, on stderr, but for clap's (`lab.rs`) and a plug-in's
-//! (`lab/probe.rs`). The log goes to stderr, too. The allocator of the whole process is chosen
+//! (`lab/probe.rs`). The allocator of the whole process is chosen
 //! here; `cache` (`memory/weight.rs`) and `testkit` (`counting.rs`) round sizes as it does.
 //! A new command needs an arm in `main`. One that only prints also goes into `only_prints`, and so
 //! ends by SIGPIPE when its reader leaves, instead of failing. Not so one that passes over a closed
@@ -25,6 +25,7 @@ mod events;
 mod exit;
 mod hint;
 mod lab;
+mod log;
 mod model;
 mod overrides;
 mod parts;
@@ -37,7 +38,6 @@ mod signals;
 mod statsd;
 mod workers;
 
-use std::io::IsTerminal;
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -60,7 +60,7 @@ fn main() -> ExitCode {
     // Their screens are what is to be read there.
     let has_screen = matches!(cli.command, Command::Demo(_) | Command::Lab(_));
     let usual = if has_screen { "error" } else { "info" };
-    log(&environment::log_filter(usual));
+    log::start(&environment::log_filter(usual));
     if only_prints(&cli.command) {
         stdx::end_with_reader();
     }
@@ -93,18 +93,6 @@ fn only_prints(command: &Command) -> bool {
             matches!(command, EventsCommand::Status { .. } | EventsCommand::Verify(_))
         }
         Command::Serve(_) | Command::Demo(_) | Command::Lab(_) => false,
-    }
-}
-
-fn log(filter: &str) {
-    let lines = tracing_subscriber::fmt()
-        .with_env_filter(tracing_subscriber::EnvFilter::new(filter))
-        .with_ansi(std::io::stderr().is_terminal())
-        .with_writer(std::io::stderr)
-        .with_target(false);
-    match environment::has_json_logs() {
-        true => lines.json().flatten_event(true).init(),
-        false => lines.init(),
     }
 }
 

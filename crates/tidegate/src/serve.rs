@@ -17,6 +17,7 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use chassis::{Cores, Drain, Limits, Listener, WorkPool};
@@ -41,6 +42,11 @@ use crate::workers::Pools;
 
 /// Jobs that may wait for a work thread.
 const WORK_QUEUE_MAX: usize = 1024;
+
+/// Longest wait for a process that drains; it ends what takes longer than its `drain_timeout`.
+const PREDECESSOR_MAX: Duration = Duration::from_secs(60);
+/// Time between two looks whether it has ended.
+const PREDECESSOR_STEP: Duration = Duration::from_millis(20);
 
 const LOCKED: Hint = Hint(
     "a `tidegate serve` with this journal is running; end it, or name another `[journal] dir`",
@@ -70,6 +76,13 @@ pub(crate) struct Server {
 pub(crate) fn start(plan: Plan) -> Result<Server> {
     let source = FileVersion::at(&plan.file).ok();
     let registry = Registry::default();
+    // First of all: while another server listens there, this one must change nothing.
+    let listeners = Listeners {
+        public: bind(plan.public, plan.edge_cores)?,
+        limits: plan.limits.clone(),
+        admin: bind(plan.admin, 1)?,
+    };
+    let (public, admin) = (listeners.public[0].address()?, listeners.admin[0].address()?);
     let journal = plan.journal.as_ref().map(open_journal).transpose()?;
     let secret = plan.journal.as_ref().and_then(|journal| journal.user_key.as_deref());
     let profiles = plan.profiles.as_ref().map(|profiles| {
@@ -86,9 +99,6 @@ pub(crate) fn start(plan: Plan) -> Result<Server> {
     let gateway_parts = gateway_parts(&models, profiles.as_ref(), &pools, work);
     let gateway = Gateway::new(plan.gateway, gateway_parts, &registry);
     let overrides = Overrides::open(&plan.root, &gateway)?;
-    let listeners =
-        Listeners { public: bind(plan.public, plan.edge_cores)?, admin: bind(plan.admin, 1)? };
-    let (public, admin) = (listeners.public[0].address()?, listeners.admin[0].address()?);
     let drain_grace = plan.drain;
     let record = delivers.then(|| record::start(&plan.file)).transpose()?;
     let profile_build = match (&profile_builds, &record) {
@@ -137,6 +147,8 @@ pub(crate) fn start(plan: Plan) -> Result<Server> {
 struct Listeners {
     /// One for each edge thread.
     public: Vec<Listener>,
+    /// Bounds of the public connections of each.
+    limits: Limits,
     /// One, for the first edge thread.
     admin: Vec<Listener>,
 }
@@ -153,7 +165,8 @@ fn start_cores(
         let recorder = journal.zip(parts.journal.as_ref());
         let recorder = recorder.map(|(plan, journal)| JournalRecorder::new(journal.lane(), plan));
         let (parts, token) = (Arc::clone(parts), token.clone());
-        Core { public, admin: admin.next(), recorder, parts, token, draining: drain.draining() }
+        let (admin, limits) = (admin.next(), listeners.limits.clone());
+        Core { public, limits, admin, recorder, parts, token, draining: drain.draining() }
     };
     let cores: Vec<Core> = listeners.public.into_iter().map(core).collect();
     Ok(Cores::start("edge", cores, |number, core| core.run(number))?)
@@ -191,6 +204,7 @@ impl Server {
 /// What one edge thread runs.
 struct Core {
     public: Listener,
+    limits: Limits,
     /// The first core has the admin listener too.
     admin: Option<Listener>,
     recorder: Option<JournalRecorder>,
@@ -202,8 +216,6 @@ struct Core {
 impl Core {
     async fn run(self, number: usize) {
         let gateway = Arc::clone(&self.parts.gateway);
-        let connections_max = gateway.plan.connections_max;
-        let limits = Limits { connections_max, ..Limits::default() };
         if number == 0 {
             probe_all(&gateway, &self.draining);
         }
@@ -215,7 +227,7 @@ impl Core {
             listener.serve(pages, Limits::default(), self.draining.clone())
         });
         let admin = admin.map(tokio::task::spawn_local);
-        if let Err(error) = self.public.serve(role, limits, self.draining).await {
+        if let Err(error) = self.public.serve(role, self.limits, self.draining).await {
             tracing::error!(%error, "the public listener failed");
         }
         if let Some(admin) = admin {
@@ -242,12 +254,25 @@ fn start_statsd(
     Running::start(plan, Some(registry), file)
 }
 
+/// Opens the journal. While the process before this one drains, it holds the journal; clients wait
+/// in the queue of the listeners, which are bound already.
 fn open_journal(plan: &JournalPlan) -> Result<Journal> {
-    let opened = Journal::open(plan.options.clone(), Arc::new(stdx::RealDisk));
-    opened.map_err(|error| match error {
-        JournalError::Locked { .. } => anyhow::Error::new(error).context(LOCKED),
-        _ => error.into(),
-    })
+    let deadline = Instant::now() + PREDECESSOR_MAX;
+    let mut is_logged = false;
+    loop {
+        match Journal::open(plan.options.clone(), Arc::new(stdx::RealDisk)) {
+            Err(JournalError::Locked { .. }) if Instant::now() < deadline => {
+                if !std::mem::replace(&mut is_logged, true) {
+                    tracing::info!("waiting for the process before this one to end");
+                }
+                std::thread::sleep(PREDECESSOR_STEP);
+            }
+            Err(error @ JournalError::Locked { .. }) => {
+                return Err(anyhow::Error::new(error).context(LOCKED));
+            }
+            opened => return Ok(opened?),
+        }
+    }
 }
 
 fn watch(models: &Models, profiles: Option<&Arc<profiles::Profiles>>) -> Result<Watcher> {

@@ -1,14 +1,16 @@
-//! Waits for SIGINT and SIGTERM, which end a process in order.
+//! Waits for SIGINT and SIGTERM, which end a process in order, and says what SIGHUP does.
 //!
 //! Invariant: from `install` on, these signals no longer end the process by themselves, not even
 //! the second one. A signal that comes before the wait is not lost. `wait_for` looks every 20 ms.
-//! Never here: SIGHUP (`statsd/reload.rs`), and the signals of `lab`, whose commands set flags of
-//! their own.
+//! SIGHUP comes when a terminal is closed, and from people who want a server to read its files
+//! anew. It never ends a server, and it ends what belongs to its terminal (`demo`).
+//! Never here: the reload of a statsd server on SIGHUP (`statsd/reload.rs`), and the signals of
+//! `lab`, whose commands set flags of their own.
 
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
 /// How a wait ended.
@@ -20,21 +22,35 @@ pub(crate) enum WaitResult {
     TimeOut,
 }
 
+/// What SIGHUP does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Hangup {
+    /// Nothing: the process outlives the terminal that it was started from.
+    Ignored,
+    /// It ends the process, as SIGTERM does.
+    Ends,
+}
+
 /// The signals that end the process; installed once.
-pub(crate) struct EndSignals(Signals);
+pub(crate) struct EndSignals {
+    signals: Signals,
+    hangup: Hangup,
+}
 
 impl EndSignals {
-    /// Takes SIGINT and SIGTERM over.
+    /// Takes SIGINT, SIGTERM and SIGHUP over.
     ///
     /// # Errors
     /// When the system refuses.
-    pub(crate) fn install() -> Result<Self> {
-        Ok(Self(Signals::new([SIGINT, SIGTERM]).context("install signal handlers")?))
+    pub(crate) fn install(hangup: Hangup) -> Result<Self> {
+        let signals = Signals::new([SIGINT, SIGTERM, SIGHUP]).context("install signal handlers")?;
+        Ok(Self { signals, hangup })
     }
 
-    /// Waits for a signal.
+    /// Waits for a signal that ends the process.
     pub(crate) fn wait(&mut self) {
-        self.0.forever().next();
+        let hangup = self.hangup;
+        self.signals.forever().find(|signal| ends(*signal, hangup));
     }
 
     /// Looks whether a signal came, then waits for `time` at most.
@@ -42,7 +58,8 @@ impl EndSignals {
         const STEP: Duration = Duration::from_millis(20);
         let mut left = time;
         loop {
-            if self.0.pending().next().is_some() {
+            let hangup = self.hangup;
+            if self.signals.pending().any(|signal| ends(signal, hangup)) {
                 return WaitResult::Signal;
             }
             if left.is_zero() {
@@ -53,4 +70,12 @@ impl EndSignals {
             left -= step;
         }
     }
+}
+
+fn ends(signal: i32, hangup: Hangup) -> bool {
+    let is_ignored = signal == SIGHUP && hangup == Hangup::Ignored;
+    if is_ignored {
+        tracing::debug!("SIGHUP does not end this process");
+    }
+    !is_ignored
 }

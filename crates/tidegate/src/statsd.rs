@@ -24,7 +24,7 @@ use statsd::{Flavour, ServerState, SocketStatus, StatsdError, StatsdServer, plan
 
 use crate::cli::{StatsdArgs, StatsdCommand};
 use crate::hint::TAKEN;
-use crate::signals::EndSignals;
+use crate::signals::{EndSignals, Hangup};
 pub(crate) use plan::of_tidegate_file;
 pub(crate) use reload::ConfigFile;
 
@@ -49,7 +49,7 @@ pub(crate) fn run(args: StatsdArgs) -> Result<()> {
     // Before it is read, so that no change is missed.
     let source = FileVersion::at(&file).ok();
     let plan = plan::of_file(&file, flavour)?;
-    let mut signals = EndSignals::install()?;
+    let mut signals = EndSignals::install(Hangup::Ignored)?;
     let flavour_read = plan.flavour;
     let again = file.clone();
     let read = move || plan::of_file(&again, flavour);

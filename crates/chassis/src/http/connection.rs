@@ -237,7 +237,7 @@ async fn receive_head(
     inbox: &mut Option<Box<Buffers>>,
     connections: &Connections,
 ) -> Option<Result<(Box<Buffers>, RequestLine), Malformed>> {
-    let bytes_max = connections.limits.head_bytes_max;
+    let Limits { head_bytes_max: bytes_max, underscores, .. } = connections.limits;
     let mut seen = 0;
     loop {
         if let Some(lent) = inbox.as_deref_mut() {
@@ -248,7 +248,7 @@ async fn receive_head(
             // Parsed again only when a line has ended. Otherwise a head that arrives byte by byte
             // would cost quadratic time.
             let parsed = match seen == 0 || memchr::memchr(b'\n', &bytes[seen..]).is_some() {
-                true if !bytes.is_empty() => request::parse(bytes, &mut lent.fields),
+                true if !bytes.is_empty() => request::parse(bytes, underscores, &mut lent.fields),
                 _ => Ok(None),
             };
             seen = lent.filled;

@@ -7,6 +7,8 @@
 
 use std::time::Duration;
 
+use http1::request::Underscores;
+
 /// Bounds of the connections of one core.
 #[derive(Debug, Clone)]
 pub struct Limits {
@@ -21,6 +23,8 @@ pub struct Limits {
     pub receive_timeout: Duration,
     /// Longest time in which a client reads nothing of its reply; then the connection is closed.
     pub send_timeout: Duration,
+    /// What becomes of fields with `_` in their name.
+    pub underscores: Underscores,
 }
 
 impl Default for Limits {
@@ -31,6 +35,7 @@ impl Default for Limits {
             idle_timeout: Duration::from_secs(75),
             receive_timeout: Duration::from_secs(20),
             send_timeout: Duration::from_secs(30),
+            underscores: Underscores::Drop,
         }
     }
 }

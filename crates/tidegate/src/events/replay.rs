@@ -31,7 +31,7 @@ use crate::commands;
 use crate::config::Plan;
 use crate::hint::Hint;
 use crate::progress::Progress;
-use crate::signals::EndSignals;
+use crate::signals::{EndSignals, Hangup};
 
 const FLUSH: Duration = Duration::from_secs(1);
 const OTHER_TABLES: Hint =
@@ -139,7 +139,7 @@ impl Replay {
     fn deliver(self, to: &str, give_up_after: Duration) -> Result<()> {
         let (url, flush) = self.sink(to)?;
         self.check(&url)?;
-        let mut signals = EndSignals::install()?;
+        let mut signals = EndSignals::install(Hangup::Ends)?;
         let status = Arc::<Status>::default();
         let (counted, source) = (Arc::clone(&status), self.source.name.clone());
         let name = format!("{} to {to}", self.name);

@@ -35,7 +35,7 @@ use crate::commands;
 use crate::config::Plan;
 use crate::profile_build;
 use crate::progress::Progress;
-use crate::signals::EndSignals;
+use crate::signals::{EndSignals, Hangup};
 
 /// How long a sink may be down under `--once`.
 const GIVE_UP_AFTER: Duration = Duration::from_secs(60);
@@ -58,7 +58,7 @@ pub(super) fn command(
         bail!("`{}` has no [[rollup]]: there is nothing to deliver", file.display());
     }
     warn_of_absent_files(&plan);
-    let mut signals = EndSignals::install()?;
+    let mut signals = EndSignals::install(Hangup::Ignored)?;
     let specs = specs(&plan, once.is_some());
     // Not waited for at the end: a build that dies leaves nothing behind.
     let builds = if once.is_some() { None } else { profile_build::schedule(&plan)? };
