@@ -14,11 +14,12 @@
 //! [`DiskTimes::read_timeout`]; a response that varies takes two.
 //! Never here: which responses the route may store, and comparing marks (`store`).
 
+mod batch;
 mod doorkeeper;
 mod file;
 mod log;
 mod metrics;
-mod purges;
+mod progress;
 mod queue;
 mod record;
 mod state;

@@ -221,7 +221,7 @@ impl Entry {
 
     /// Returns the stored fields, updated by those of a 304 (RFC 9111 §3.2).
     pub fn merged(&self, confirmed: &FieldLines) -> FieldLines {
-        let mut merged = parse(&self.fields);
+        let mut merged = parse_fields(&self.fields);
         // The age of a confirmed response counts from the confirmation.
         merged.remove("date");
         // Fields that describe the stored bytes stay, and so does the tag that was confirmed.
@@ -231,6 +231,8 @@ impl Entry {
                 || is_hop_by_hop(name)
                 || matches!(name, b"content-encoding" | b"content-range" | b"content-md5")
                 || (name == b"etag" && tagged)
+                // A cookie in a 304 is meant for whoever happened to ask.
+                || matches!(name, b"set-cookie" | b"set-cookie2")
         };
         merged.retain(|name| stays(name) || !confirmed.has(name));
         for (name, value) in confirmed.iter().filter(|(name, _)| !stays(name)) {
@@ -240,7 +242,8 @@ impl Entry {
     }
 }
 
-fn parse(fields: &[u8]) -> FieldLines {
+/// Reads rendered fields, as an entry keeps them.
+pub fn parse_fields(fields: &[u8]) -> FieldLines {
     let mut headers = FieldLines::with_capacity(16, fields.len());
     for line in fields.split(|b| *b == b'\n') {
         let Some(colon) = memchr::memchr(b':', line) else { continue };

@@ -19,8 +19,6 @@ use std::sync::Arc;
 use http1::accept::Accepted;
 use smallvec::SmallVec;
 
-use crate::fingerprint::fingerprint;
-
 /// A key under construction; one of usual length needs no heap.
 pub type KeyBytes = SmallVec<[u8; 192]>;
 
@@ -56,16 +54,6 @@ impl<'k> Resource<'k> {
         let mut parts = key.split(|b| *b == b'\n').skip(1);
         let mut part = || parts.next().unwrap_or_default();
         Self { host: part(), target: part() }
-    }
-
-    /// Returns its fingerprint.
-    pub fn fingerprint(&self) -> u64 {
-        fingerprint(&resource_bytes(self.host, self.target))
-    }
-
-    /// Returns its fingerprints for purges on its host and on every host.
-    pub(crate) fn fingerprints(&self) -> [u64; 2] {
-        [self.fingerprint(), Self { host: b"", ..*self }.fingerprint()]
     }
 }
 

@@ -8,6 +8,7 @@
 //! Never here: routes, users and decisions about them, what may be stored and for how long
 //! (`gateway::freshness`), requests to an origin.
 
+mod area;
 pub mod codec;
 mod disk;
 mod encoder;
@@ -21,11 +22,12 @@ mod purge;
 mod store;
 mod tags;
 
+pub use area::Area;
 pub use disk::{DiskPlan, DiskStatus, DiskTimes};
 pub use encoder::encoded_counters;
-pub use entry::{Entry, Lifetime, NewEntry};
+pub use entry::{Entry, Lifetime, NewEntry, parse_fields};
 pub use key::EntryKey;
 pub use memory::LookUp;
-pub use purge::{Area, PurgeVerdict};
+pub use purge::PurgeVerdict;
 pub use store::{Recall, Recalled, Store, StorePlan};
 pub use tags::Tags;

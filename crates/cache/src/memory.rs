@@ -22,10 +22,11 @@ use std::time::Instant;
 
 use foldhash::fast::RandomState;
 
+use crate::area::Area;
 use crate::encodings::Encodings;
 use crate::entry::Entry;
 use crate::key::{EntryKey, KeyBytes, SharedKey, extend_by_variant};
-use crate::purge::{Area, PurgeVerdict, Purges};
+use crate::purge::{PurgeVerdict, Purges};
 
 use content::Content;
 use engine::S3Fifo;
@@ -45,7 +46,7 @@ pub(crate) struct Memory {
     hasher: RandomState,
     index: KeyIndex,
     /// The record of purges.
-    pub(crate) purges: Purges,
+    pub(crate) purges: Arc<Purges>,
 }
 
 /// The result of a look-up in memory.
@@ -84,7 +85,7 @@ impl Memory {
             index: KeyIndex::new(engine.shards()),
             engine,
             hasher: RandomState::default(),
-            purges: Purges::default(),
+            purges: Arc::default(),
         }
     }
 
@@ -163,8 +164,9 @@ impl Memory {
 
     /// Purges the entries that the areas cover: removes them, or with `soft` makes them stale.
     /// Returns their number. A response whose fetch is under way is judged when it is stored.
-    pub(crate) fn purge(&self, areas: &[Area], soft: bool) -> usize {
-        self.purges.record(areas, soft);
+    /// `queue` takes the number of the purge for the disk.
+    pub(crate) fn purge(&self, areas: &[Area], soft: bool, queue: impl FnOnce(u64)) -> usize {
+        self.purges.record(areas, soft, queue);
         areas.iter().map(|area| self.purge_area(area, soft)).sum()
     }
 
@@ -207,6 +209,17 @@ impl Memory {
             self.insert(shard, hash, key, Content::Entry(entry.made_stale(now)));
         }
         is_fresh
+    }
+
+    /// Returns how far purges cover an entry that was found under a key before now.
+    pub(crate) fn verdict(&self, key: &[u8], entry: &Arc<Entry>) -> PurgeVerdict {
+        let records = self.purges.hold();
+        let content = self.engine.peek(self.hash(key), key);
+        let is_it =
+            |content| matches!(content, Content::Entry(stored) if Arc::ptr_eq(&stored, entry));
+        // A purge that is no longer remembered has walked through memory long since.
+        let floor = if content.is_some_and(is_it) { records.floor() } else { 0 };
+        records.verdict(entry.stamp.max(floor), key, &entry.tags)
     }
 
     /// Returns the number of keys, those with names of fields included.

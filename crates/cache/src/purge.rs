@@ -1,46 +1,35 @@
 //! Records purges, and tells which responses are older than a purge of them.
 //!
 //! Each fetch takes a stamp before it asks the origin, and each area of a purge takes the next
-//! number. Storing a response compares the two. This record serves fetches under way and the disk;
-//! entries in memory are found by `memory/index.rs`, and dropped or made stale at once.
+//! number. Storing a response compares the two. What is stored already needs no record: both tiers
+//! find the keys of a purge and drop them, or make them stale. So this one serves responses under
+//! way: those being fetched, waiting for the disk, or read from it before a purge is written there.
+//!
 //! Invariant: the verdict on a response whose fetch began before a purge of it is never `Good`.
-//! `memory` holds the record locked while it stores by that verdict. `disk/purges.rs` keeps purges
-//! over restarts.
-//! Places stand on disk: another number of them, or another way from a resource or tag to its
-//! place, needs another `FORMAT` in `disk/log.rs`. A new kind of [`Area`] also goes into
-//! `memory/index.rs` and `disk/purges.rs`.
-//! Bound: 2 MiB for resources and tags, and 1,024 prefixes (docs/decisions/cache.md names both).
-//! Every doubt counts as purged. Resources and tags share places by their fingerprints. If a prefix
-//! had to be forgotten, every older fetch counts as purged.
+//! `memory` holds the record locked while it stores by that verdict.
+//! Bound: the last 131,072 purges of resources and tags, and 1,024 of prefixes
+//! (docs/decisions/cache.md names both). If an older one had to be forgotten, a response under way
+//! since before it counts as purged, so it is not stored.
+//! Nothing here is written to disk; fingerprints of resources differ from process to process. A new
+//! kind of area also goes into `area.rs`, `memory/index.rs` and `disk/log.rs`.
 
 use std::collections::VecDeque;
+use std::hash::BuildHasher;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use foldhash::fast::RandomState;
+use hashbrown::HashMap;
 use parking_lot::{RwLock, RwLockReadGuard};
 
+use crate::area::Area;
 use crate::fingerprint::fingerprint;
 use crate::key::Resource;
 use crate::tags::Tags;
 
-/// Places for purges of resources and tags, 16 bytes each. After a thousand such purges, one in
-/// fifty of the older responses is mistaken for purged.
-const PLACES: usize = 1 << 17;
+/// Purges of resources and tags that are remembered, 40 bytes each.
+const EXACT_MAX: usize = 1 << 17;
 /// Purges of prefixes that are remembered; a verdict compares each of them.
-pub(crate) const PREFIXES_MAX: usize = 1 << 10;
-
-/// What a purge covers, with every variant, arm and private response of it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Area {
-    /// One resource: a host, or every host; and path with query, as the key of the route has them.
-    Resource(Option<Box<str>>, Box<str>),
-    /// Every resource on a host, or on every host, whose path and query begin like this.
-    Prefix(Option<Box<str>>, Box<str>),
-    /// Every response with this tag.
-    Tag(Box<str>),
-}
-
-/// A host, or every host; and the beginning of path and query.
-pub(crate) type Prefix = (Option<Box<str>>, Box<str>);
+const PREFIXES_MAX: usize = 1 << 10;
 
 /// How far purges cover a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -53,7 +42,7 @@ pub enum PurgeVerdict {
     Gone,
 }
 
-/// Numbers of the last purges at one place; 0 is none.
+/// Numbers of the last purges of a resource or tag; 0 is none.
 #[derive(Debug, Clone, Copy, Default)]
 struct Last {
     soft: u64,
@@ -72,11 +61,14 @@ struct PrefixPurge {
 #[derive(Debug, Default)]
 pub(crate) struct Records {
     last: u64,
-    /// Places by fingerprint of resource or tag; empty before the first purge.
-    places: Vec<Last>,
+    /// By the fingerprint of a resource or tag in this process.
+    exact: HashMap<u64, Last, RandomState>,
+    /// Number and fingerprint of each purge in `exact`, the oldest first.
+    order: VecDeque<(u64, u64)>,
     prefixes: VecDeque<PrefixPurge>,
     /// Every fetch that began before this number counts as purged.
     floor: u64,
+    hasher: RandomState,
 }
 
 /// All purges of the process.
@@ -93,10 +85,12 @@ impl Purges {
         self.last.load(Ordering::Acquire)
     }
 
-    /// Records a purge; every later store compares with it.
-    pub(crate) fn record(&self, areas: &[Area], soft: bool) {
+    /// Records a purge; every later store compares with it. `queue` takes its number before any
+    /// later purge gets one.
+    pub(crate) fn record(&self, areas: &[Area], soft: bool, queue: impl FnOnce(u64)) {
         let mut records = self.records.write();
         areas.iter().for_each(|area| records.add(area, soft));
+        queue(records.last);
         self.last.store(records.last, Ordering::Release);
     }
 
@@ -115,31 +109,6 @@ impl Purges {
 }
 
 impl Records {
-    /// Returns records that have forgotten every purge up to this number.
-    pub(crate) fn beginning_at(floor: u64) -> Self {
-        Self { last: floor, floor, ..Self::default() }
-    }
-
-    /// Returns the number of the last purge.
-    pub(crate) fn last(&self) -> u64 {
-        self.last
-    }
-
-    /// Takes over the last purge at a place from an earlier run of the process.
-    pub(crate) fn resume_place(&mut self, place: u32, soft: bool, number: u64) {
-        self.last = self.last.max(number);
-        self.places.resize(PLACES, Last::default());
-        if let Some(last) = self.places.get_mut(place as usize) {
-            *(if soft { &mut last.soft } else { &mut last.hard }) = number;
-        }
-    }
-
-    /// Takes over a purge of a prefix. Calls must come in the order of the numbers.
-    pub(crate) fn resume_prefix(&mut self, (host, start): Prefix, soft: bool, number: u64) {
-        self.last = self.last.max(number);
-        self.add_prefix(PrefixPurge { number, soft, host, start });
-    }
-
     /// Returns how far purges cover a response whose fetch began at `stamp`.
     pub(crate) fn verdict(&self, stamp: u64, key: &[u8], tags: &Tags) -> PurgeVerdict {
         if self.last <= stamp {
@@ -149,22 +118,48 @@ impl Records {
             return PurgeVerdict::Gone;
         }
         let resource = Resource::of_key(key);
-        let names = resource.fingerprints().into_iter().chain(tags.iter().copied());
-        let exact = names.filter_map(|name| self.places.get(place(name)));
-        let exact = exact.map(|last| last.since(stamp));
+        let here = [resource.host, b""].map(|host| self.of_resource(host, resource.target));
+        let names = here.into_iter().chain(tags.iter().map(|tag| self.of_tag(*tag)));
+        let exact = names.filter_map(|name| self.exact.get(&name)).map(|last| last.since(stamp));
         let prefixes = self.prefixes.iter().rev().take_while(|prefix| prefix.number > stamp);
         let prefixes = prefixes.filter(|prefix| prefix.covers(&resource)).map(PrefixPurge::verdict);
         exact.chain(prefixes).max().unwrap_or(PurgeVerdict::Good)
     }
 
+    /// Returns the number of the last purge that is no longer remembered.
+    pub(crate) fn floor(&self) -> u64 {
+        self.floor
+    }
+
     fn add(&mut self, area: &Area, soft: bool) {
         self.last += 1;
         let number = self.last;
-        if let Area::Prefix(host, start) = area {
-            self.resume_prefix((host.clone(), start.clone()), soft, number);
-        } else if let Some(place) = area.place() {
-            self.resume_place(place, soft, number);
+        let name = match area {
+            Area::Prefix(host, start) => {
+                let (host, start) = (host.clone(), start.clone());
+                return self.add_prefix(PrefixPurge { number, soft, host, start });
+            }
+            Area::Resource(host, target) => {
+                let host = host.as_deref().unwrap_or_default();
+                self.of_resource(host.as_bytes(), target.as_bytes())
+            }
+            Area::Tag(tag) => self.of_tag(fingerprint(tag.as_bytes())),
+        };
+        let last = self.exact.entry(name).or_default();
+        *(if soft { &mut last.soft } else { &mut last.hard }) = number;
+        self.order.push_back((number, name));
+        if self.order.len() > EXACT_MAX {
+            self.forget_oldest();
         }
+    }
+
+    fn forget_oldest(&mut self) {
+        let Some((number, name)) = self.order.pop_front() else { return };
+        // A later purge of the same name stands further back in the order.
+        if self.exact.get(&name).is_some_and(|last| last.soft.max(last.hard) == number) {
+            self.exact.remove(&name);
+        }
+        self.floor = self.floor.max(number);
     }
 
     fn add_prefix(&mut self, purge: PrefixPurge) {
@@ -176,25 +171,14 @@ impl Records {
             self.floor = self.floor.max(oldest.number);
         }
     }
-}
 
-impl Area {
-    /// Returns the place of its purges, which is the same in every process; `None` for a prefix.
-    pub fn place(&self) -> Option<u32> {
-        let fingerprint = match self {
-            Self::Resource(host, target) => {
-                let host = host.as_deref().unwrap_or_default().as_bytes();
-                Resource { host, target: target.as_bytes() }.fingerprint()
-            }
-            Self::Tag(tag) => fingerprint(tag.as_bytes()),
-            Self::Prefix(..) => return None,
-        };
-        Some(place(fingerprint) as u32)
+    fn of_resource(&self, host: &[u8], target: &[u8]) -> u64 {
+        self.hasher.hash_one((host, target))
     }
-}
 
-fn place(fingerprint: u64) -> usize {
-    (fingerprint ^ (fingerprint >> 32)) as usize % PLACES
+    fn of_tag(&self, fingerprint: u64) -> u64 {
+        self.hasher.hash_one(fingerprint)
+    }
 }
 
 impl Last {

@@ -5,12 +5,13 @@
 //! It stores the response in memory, then compares the marks of its keys, and removes it if a mark
 //! has changed. A look-up in between may see it.
 //! A response goes to disk when it is stored, not when memory evicts it (docs/decisions/cache.md).
-//! The disk is changed before memory, so that this comparison finds each change. A purge is the
-//! exception: memory first, and its stamp judges what comes from disk.
+//! The disk is changed before memory, so that this comparison finds each change. A purge is first
+//! recorded and queued for the disk, then made in memory. What comes from disk meanwhile is judged
+//! by the record.
 //! Where there is a disk, every recall that ends counts once, as a hit, as stale or as a miss. One
 //! whose future is dropped counts nothing.
-//! On disk a key begins with the namespace of its route (`gateway::plan::check`); another form
-//! needs another `FORMAT` in `disk/log.rs`.
+//! On disk a key ends with the namespace of its route (`gateway::plan::check`); another form needs
+//! another `FORMAT` in `disk/log.rs`.
 //! That no response older than a purge is stored as fresh, `memory` and `purge` see to. Never here:
 //! what may be stored, and for how long.
 
@@ -23,14 +24,14 @@ use http1::accept::Codings;
 use metrics::Registry;
 use parking_lot::Mutex;
 
+use crate::area::Area;
 use crate::disk::{DiskContent, DiskEntry, DiskPlan, DiskStatus, DiskTier};
 use crate::encoder::Encoder;
 use crate::encodings::Encodings;
 use crate::entry::Entry;
 use crate::key::{EntryKey, FieldNames, KeyBytes, extend_by_variant};
 use crate::memory::{LookUp, Memory};
-use crate::purge::{Area, PurgeVerdict};
-use crate::tags::Tags;
+use crate::purge::PurgeVerdict;
 
 /// The size of the store.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -82,7 +83,8 @@ impl Store {
     pub fn open(plan: StorePlan, work: WorkPool, registry: &Registry) -> Arc<Self> {
         let memory = Arc::new(Memory::new(plan.bytes_max, plan.body_bytes_max));
         let encoder = Encoder::new(Arc::clone(&memory), work, registry);
-        let disk = plan.disk.and_then(|disk| DiskTier::open(disk, registry));
+        let purges = &memory.purges;
+        let disk = plan.disk.and_then(|disk| DiskTier::open(disk, Arc::clone(purges), registry));
         Arc::new(Self { memory, disk, encoder })
     }
 
@@ -139,13 +141,7 @@ impl Store {
 
     /// Stores a response from disk in memory, unless it was purged or changed since it was read.
     fn promote(&self, disk: &DiskTier, recall: &Recall<'_>, found: OnDisk) -> Option<Arc<Entry>> {
-        let verdict = disk.verdict(&found.kept, recall.key);
-        let entry = restamped(disk.stamp(&found.kept), recall.codings, found.kept);
-        let entry = match verdict {
-            PurgeVerdict::Good => entry,
-            PurgeVerdict::Stale => entry.made_stale(Instant::now()),
-            PurgeVerdict::Gone => return None,
-        };
+        let entry = offered(recall.codings, found.kept);
         let base = &recall.key[..recall.base_length];
         let address = EntryKey { base, names: &found.names, key: recall.key };
         let stored = self.memory.store(&address, Arc::clone(&entry));
@@ -174,16 +170,15 @@ impl Store {
     /// the areas cover; a `soft` one makes them stale. Returns the number of entries in memory
     /// that it removed or made stale.
     pub fn purge(&self, areas: &[Area], soft: bool) -> usize {
-        let count = self.memory.purge(areas, soft);
-        if let Some(disk) = &self.disk {
-            disk.purged(areas, soft, self.stamp());
-        }
-        count
+        self.memory.purge(areas, soft, |number| {
+            self.disk.iter().for_each(|disk| disk.purged(areas, soft, number));
+        })
     }
 
-    /// Writes the queued purges to disk and waits for it; nothing while the log is out of use.
-    pub fn flush_purges(&self) {
-        self.disk.iter().for_each(DiskTier::flush_purges);
+    /// Waits until every purge so far survives a power cut, for a bounded time. Returns false if it
+    /// does not yet. Without this call a purge is durable within a flush of the disk.
+    pub fn flush_purges(&self) -> bool {
+        self.disk.as_ref().is_none_or(DiskTier::flush_purges)
     }
 
     /// Returns the stamp of a fetch that begins: the number of the last purge before it.
@@ -191,9 +186,9 @@ impl Store {
         self.memory.purges.stamp()
     }
 
-    /// Returns how far purges cover a response whose fetch began at `stamp`.
-    pub fn verdict(&self, stamp: u64, key: &[u8], tags: &Tags) -> PurgeVerdict {
-        self.memory.purges.verdict(stamp, key, tags)
+    /// Returns how far purges cover an entry that was found under a key, or fetched for it.
+    pub fn verdict(&self, key: &[u8], entry: &Arc<Entry>) -> PurgeVerdict {
+        self.memory.verdict(key, entry)
     }
 
     /// Encodes an entry in the coding that a request prefers, unless that is done already. `liked`
@@ -277,18 +272,16 @@ async fn find(
     Some(OnDisk { kept, names, marks: [base, exact] })
 }
 
-/// Returns the entry with its stamp in this run of the process, and with the codings offered now.
-fn restamped(stamp: u64, codings: Option<Codings>, kept: DiskEntry) -> Arc<Entry> {
+/// Returns a response from disk with the codings that its route offers now.
+fn offered(codings: Option<Codings>, kept: DiskEntry) -> Arc<Entry> {
+    let Some(codings) = codings.filter(|_| kept.has_encodings) else { return kept.entry };
     let mut entry = Arc::unwrap_or_clone(kept.entry);
-    entry.stamp = stamp;
-    if let Some(codings) = codings.filter(|_| kept.has_encodings) {
-        let new = || Arc::new(Encodings::new(codings, entry.decision_at.is_some()));
-        entry.encodings.get_or_insert_with(new);
-    }
+    let new = || Arc::new(Encodings::new(codings, entry.decision_at.is_some()));
+    entry.encodings.get_or_insert_with(new);
     Arc::new(entry)
 }
 
-/// Returns the key on disk: the namespace, then the key.
+/// Returns the key on disk: the key, then the namespace. So the keys of a resource stand together.
 fn key_on_disk(namespace: u64, key: &[u8]) -> Vec<u8> {
-    [&namespace.to_le_bytes()[..], key].concat()
+    [key, b"\n", &namespace.to_le_bytes()].concat()
 }

@@ -103,6 +103,10 @@ pub struct RouteConfig {
     pub cache: Option<CacheConfig>,
     /// Which parts of a request the cache key covers; default: host, path and query as sent.
     pub key: Option<KeyConfig>,
+    /// The only request headers, beside those of the key, that a fetch carries whose answer may be
+    /// stored, such as `["accept", "accept-language", "x-app-*"]`. Default: all but those by which
+    /// a client could change what others get; SECURITY.md lists them.
+    pub forward: Option<Vec<String>>,
     /// Whether identical requests share a fetch: `off`, `on` (default), or `strict` (they share its
     /// response too, good or bad).
     pub coalesce: Option<String>,
@@ -287,6 +291,9 @@ pub struct PersonaliseConfig {
     pub mode: Option<String>,
     /// Lets fewer users in while the personalised response is too slow or fails.
     pub guard: Option<GuardConfig>,
+    /// What a personalised response says to other caches: `private` (default) is for its user
+    /// alone, `origin` leaves the origin's fields as they are.
+    pub cache_control: Option<String>,
 }
 
 /// The budget of the personalised response.

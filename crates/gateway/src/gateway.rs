@@ -134,18 +134,28 @@ impl Gateway {
         self.store.disk_status()
     }
 
-    /// Purges entries, and waits until that is durable; returns their number in memory. It may take
-    /// long, so it must not run on an I/O core.
+    /// Purges entries, and waits for a bounded time until that is durable. It may take long, so it
+    /// must not run on an I/O core.
     ///
     /// # Errors
     /// With a message when the request is wrong. Then nothing is purged.
-    pub fn purge(&self, request: &PurgeRequest) -> Result<usize, String> {
+    pub fn purge(&self, request: &PurgeRequest) -> Result<Purged, String> {
         let areas = request.areas(&self.plan.routes)?;
-        let count = self.store.purge(&areas, request.soft);
-        self.store.flush_purges();
-        self.metrics.purged.add(count as u64);
-        Ok(count)
+        let entries = self.store.purge(&areas, request.soft);
+        let is_durable = self.store.flush_purges();
+        self.metrics.purged.add(entries as u64);
+        Ok(Purged { entries, is_durable })
     }
+}
+
+/// What a purge has done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Purged {
+    /// The entries that it removed from memory, or made stale there.
+    pub entries: usize,
+    /// Whether it holds after a crash. If not, the cache on disk is out of use or slow; the purge
+    /// is written to it later.
+    pub is_durable: bool,
 }
 
 /// The part of the gateway that lives on one core.

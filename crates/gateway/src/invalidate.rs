@@ -16,7 +16,7 @@ use crate::fetch::FetchResult;
 use crate::gateway::Exchange;
 use crate::key;
 use crate::plan::Target;
-use crate::purge_request::resources;
+use crate::purge_request::stored_resources;
 
 /// Invalidates what a request has changed, judged by its method and the result of its fetch.
 pub(crate) fn after(exchange: &Exchange<'_, '_>, result: &Result<FetchResult, Refusal>) {
@@ -28,8 +28,7 @@ pub(crate) fn after(exchange: &Exchange<'_, '_>, result: &Result<FetchResult, Re
     };
     let is_safe = matches!(head.method(), "GET" | "HEAD" | "OPTIONS" | "TRACE");
     let is_upstream = matches!(exchange.route.target(exchange.trace.arm), Target::Upstream(_));
-    let is_stored_anywhere = gateway.plan.routes.iter().any(|route| route.cache.is_some());
-    if is_safe || !is_upstream || !is_stored_anywhere {
+    if is_safe || !is_upstream {
         return;
     }
     let mut targets = vec![head.path_and_query().to_owned()];
@@ -43,8 +42,11 @@ pub(crate) fn after(exchange: &Exchange<'_, '_>, result: &Result<FetchResult, Re
         return;
     }
     let routes = &gateway.plan.routes;
-    let areas = targets.iter().flat_map(|target| resources(routes, Some(&host), target));
-    gateway.store.purge(&areas.collect::<Vec<_>>(), false);
+    let stored = |target: &String| stored_resources(routes, Some(&host), target);
+    let areas: Vec<_> = targets.iter().flat_map(stored).collect();
+    if !areas.is_empty() {
+        gateway.store.purge(&areas, false);
+    }
 }
 
 /// Returns the target of a field's URL, relative to that of the request (RFC 3986 §5.2); `None` if

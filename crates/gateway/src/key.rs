@@ -7,42 +7,25 @@
 //! those of the disk: another form needs another `FORMAT` in `cache/src/disk/log.rs`.
 //! `upstream::servers` hashes the whole key (`consistent-hash`).
 //!
-//! Invariant: of target, host and the headers of [`OVERRIDES`], no upstream sees what the key does
-//! not cover, if the response may be stored. `fetch::origin_request` applies this;
+//! Invariant: of target, host and override headers ([`is_override`]), no upstream sees what the key
+//! does not cover, if the response may be stored. `fetch::origin_request` applies this;
 //! docs/operating/cache-keys.md lists the headers. Its `append_selecting` stores variants, the one
 //! here looks them up: both must agree. Fields that no rule names are not in the key: `freshness`
-//! and `fetch` judge cookies, credentials and `Vary`. [`is_ambiguous`] names paths whose responses
+//! and `fetch` judge cookies, credentials and `Vary`. `spelling` names paths whose responses
 //! are not stored. Never here: the rules (`rules`), variants (`cache::key`).
 
+mod overrides;
 mod rules;
 
 use cache::key::{KeyBytes, append_selecting};
 use http1::Head;
 
+pub(crate) use overrides::is_override;
 pub(crate) use rules::{Cookies, KeySegment, NamePattern, QueryFields, Rules, SegmentSource};
 
-/// Headers by which a client overrides the target, the host or the method of a request. No key
-/// covers them, so no fetch for storing carries them, unless the rules of the route name one.
-pub(crate) const OVERRIDES: [&str; 18] = [
-    "forwarded",
-    "front-end-https",
-    "x-forwarded-host",
-    "x-forwarded-path",
-    "x-forwarded-port",
-    "x-forwarded-prefix",
-    "x-forwarded-scheme",
-    "x-forwarded-server",
-    "x-forwarded-ssl",
-    "x-host",
-    "x-http-host-override",
-    "x-http-method",
-    "x-http-method-override",
-    "x-method-override",
-    "x-original-host",
-    "x-original-url",
-    "x-rewrite-url",
-    "x-url-scheme",
-];
+/// Headers that say nothing about who asks, beside those of content negotiation.
+const NEUTRAL: [&[u8]; 5] =
+    [b"origin", b"traceparent", b"tracestate", b"user-agent", b"x-requested-with"];
 
 /// The parts of a request that the keys of a route cover.
 #[derive(Debug, Default)]
@@ -51,6 +34,9 @@ pub struct KeyPlan {
     pub rules: Option<Box<Rules>>,
     /// The filter (`when`) of the route, as text.
     pub condition: Option<Box<str>>,
+    /// The only headers that fetches for storing carry beside those of the rules; `None` means all
+    /// that override nothing.
+    pub forward: Option<Box<[NamePattern]>>,
 }
 
 /// The parts of a key that are not in the head of the request.
@@ -124,48 +110,36 @@ pub fn forwarded(plan: &KeyPlan, target: &str, is_private: bool) -> String {
     text
 }
 
-/// Whether a path has a `.` or `..` segment, in any spelling.
-///
-/// Some upstreams decode escapes, take `\\` for `/`, or cut a segment at `;`. They may read another
-/// path than the one that the route was chosen by. A response to such a path is not stored (web
-/// cache deception).
-pub(crate) fn is_ambiguous(path: &str) -> bool {
-    let mut bytes = path.as_bytes().to_vec();
-    // Some upstreams decode escapes twice.
-    for _ in 0..3 {
-        let segments = bytes.split(|b| matches!(b, b'/' | b'\\'));
-        let names = segments.map(|segment| segment.split(|b| *b == b';').next());
-        if names.flatten().any(|name| matches!(name, b"." | b"..")) {
+impl KeyPlan {
+    /// Whether a fetch for storing carries a header of the client, named in lower case. Cookies
+    /// have rules of their own, and the gateway replaces `Accept-Encoding`.
+    pub(crate) fn passes_on(&self, name: &[u8]) -> bool {
+        let by_rule =
+            |rules: &Rules| std::str::from_utf8(name).is_ok_and(|name| rules.names_header(name));
+        if name == b"accept-encoding" || self.rules.as_ref().is_some_and(|rules| by_rule(rules)) {
             return true;
         }
-        if memchr::memchr(b'%', &bytes).is_none() {
-            return false;
-        }
-        bytes = unescaped(&bytes);
-    }
-    false
-}
-
-fn unescaped(text: &[u8]) -> Vec<u8> {
-    let digit = |at: usize| text.get(at).and_then(|b| char::from(*b).to_digit(16));
-    let mut out = Vec::with_capacity(text.len());
-    let mut at = 0;
-    while at < text.len() {
-        match (text[at], digit(at + 1), digit(at + 2)) {
-            (b'%', Some(high), Some(low)) => {
-                out.push((high << 4 | low) as u8);
-                at += 3;
+        // A CGI server reads such a name as another one, which the key may cover.
+        let is_plain = !name.contains(&b'_');
+        is_plain
+            && match &self.forward {
+                Some(forward) => forward.iter().any(|pattern| pattern.matches(name)),
+                None => !is_override(name),
             }
-            (byte, _, _) => {
-                out.push(byte);
-                at += 1;
-            }
-        }
     }
-    out
-}
 
-impl KeyPlan {
+    /// Whether a fetch whose response is stored for one user carries a header. The id alone is in
+    /// the key. So no header goes on that may say more about who asks, unless a rule or `forward`
+    /// names it.
+    pub(crate) fn passes_on_for_user(&self, name: &[u8]) -> bool {
+        let is_named = self.forward.is_some()
+            || std::str::from_utf8(name).is_ok_and(|name| {
+                self.rules.as_ref().is_some_and(|rules| rules.names_header(name))
+            });
+        let is_neutral = name.starts_with(b"accept") || NEUTRAL.contains(&name);
+        self.passes_on(name) && (is_named || is_neutral)
+    }
+
     /// Returns the query field that holds the user id, if the route takes it from the query.
     pub(crate) fn user_field(&self) -> Option<&str> {
         self.rules.as_ref()?.user_field.as_deref()
@@ -176,7 +150,7 @@ impl KeyPlan {
         let rules = self.rules.as_ref().filter(|rules| name == "cookie" && rules.edits_cookies());
         let Some(rules) = rules else { return append_selecting(name, head.all(name), key) };
         let mut line = KeyBytes::new();
-        rules.append_cookies(head, true, false, &mut line);
+        rules.append_cookies(head, false, &mut line);
         let lines = (!line.is_empty()).then_some(&line[..]);
         append_selecting(name, lines.into_iter(), key);
     }

@@ -32,13 +32,14 @@ mod request;
 mod request_directives;
 mod rollout;
 mod route;
+mod spelling;
 mod trace;
 mod unstorable;
 mod upgrade;
 mod upstream;
 mod user;
 
-pub use gateway::{Edge, Gateway, Parts};
+pub use gateway::{Edge, Gateway, Parts, Purged};
 pub use metrics::{EXCHANGES, SECONDS};
 pub use plan::{ModelNames, Plan, PoolUpstream, Sections, UpstreamPlan};
 pub use ports::{

@@ -42,6 +42,8 @@ pub(crate) struct GatewayMetrics {
     pub refused_connections: Counter,
     /// Fetches from upstreams and models.
     pub fetches: Counter,
+    /// Requests for paths that an upstream may read as another route's.
+    pub ambiguous_paths: Counter,
     /// Entries purged.
     pub purged: Counter,
     /// Open tunnels.
@@ -110,6 +112,11 @@ impl GatewayMetrics {
             fetches: registry.counter(
                 "tidegate_fetches_total",
                 "Fetches from upstreams and models.",
+                &[],
+            ),
+            ambiguous_paths: registry.counter(
+                "tidegate_ambiguous_paths_total",
+                "Requests past the cache, for paths that an upstream may read as another route's.",
                 &[],
             ),
             purged: registry.counter("tidegate_purged_total", "Entries purged.", &[]),

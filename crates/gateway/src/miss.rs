@@ -251,8 +251,7 @@ fn unless_purged(next: Next, edge: &Edge, key: &[u8], asked: u64, attempt: u32) 
     let store = &edge.gateway.store;
     match next {
         Next::Shared(entry) | Next::Recalled(entry)
-            if entry.stamp < asked
-                && store.verdict(entry.stamp, key, &entry.tags) != PurgeVerdict::Good =>
+            if entry.stamp < asked && store.verdict(key, &entry) != PurgeVerdict::Good =>
         {
             match attempt + 1 < FLIGHTS_MAX {
                 true => Next::TakeOver(attempt + 1),

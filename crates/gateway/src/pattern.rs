@@ -3,10 +3,11 @@
 //! A pattern is a list of segments between slashes. A segment is literal text, then at most one
 //! capture, then at most one format behind a dot. A path without the format counts as its first
 //! allowed value. `{*rest}` ends a pattern, and matches even an empty rest. Invariant: paths are
-//! matched percent-encoded, as sent, byte for byte. A value that is not allowed is `Forbidden`, not
-//! `No`: the search of routes ends there (`route`). `covers` must stay certain, because
-//! `plan::hidden` reports routes by it. A new form goes into `matches`, `covers`, and the doc of
-//! `path` in `config`. Never here: normalising a path, ambiguous paths (`key`).
+//! matched byte for byte; `route` gives them with unreserved characters decoded. A value that is
+//! not allowed is `Forbidden`, not `No`: the search of routes ends there (`route`). `covers` must
+//! stay certain, because `plan::hidden` reports routes by it. A new form goes into `matches`,
+//! `covers`, `folded`, and the doc of `path` in `config`. Never here: normalising a path and its
+//! readings (`spelling`).
 
 use smallvec::SmallVec;
 
@@ -86,6 +87,13 @@ impl Pattern {
         fits && self.segments.iter().zip(&other.segments).all(|(one, other)| one.covers(other))
     }
 
+    /// Returns the pattern in lower case: a path in lower case matches it where the path matches
+    /// this one, whatever the case of either.
+    pub(crate) fn folded(&self) -> Self {
+        let folded = self.segments.iter().map(PathSegment::folded).collect();
+        Self { segments: folded, ..self.clone() }
+    }
+
     /// Compares a path with the pattern.
     pub fn matches<'p>(&'p self, path: &'p str) -> Match<'p> {
         let mut captures = Captures::new();
@@ -122,6 +130,14 @@ impl PathSegment {
         (takes_any && is_never_empty) || self == other
     }
 
+    fn folded(&self) -> Self {
+        Self {
+            prefix: self.prefix.to_ascii_lowercase().into(),
+            capture: self.capture.as_ref().map(Capture::folded),
+            format: self.format.as_ref().map(Capture::folded),
+        }
+    }
+
     /// Returns whether all values are allowed; `None` if the segment does not match.
     fn matches<'p>(&'p self, part: &'p str, captures: &mut Captures<'p>) -> Option<bool> {
         let mut part = part.strip_prefix(self.prefix.as_ref())?;
@@ -154,6 +170,11 @@ impl PathSegment {
 }
 
 impl Capture {
+    fn folded(&self) -> Self {
+        let folded = self.allowed.iter().map(|value| value.to_ascii_lowercase().into());
+        Self { allowed: folded.collect() }
+    }
+
     fn allows(&self, value: &str) -> bool {
         self.allowed.is_empty() || self.allowed.iter().any(|allowed| **allowed == *value)
     }

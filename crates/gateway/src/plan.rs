@@ -61,6 +61,8 @@ pub struct Route {
     pub host: Option<Box<str>>,
     /// Path pattern.
     pub pattern: Pattern,
+    /// The same in lower case, for upstreams that ignore case.
+    pub folded: Pattern,
     /// Methods; empty means all.
     pub methods: Vec<Box<str>>,
     /// Filter over the request.
@@ -112,14 +114,18 @@ impl Route {
         self.cache.as_ref().is_some_and(|cache| cache.namespace.is_some())
     }
 
+    /// Whether the route itself says how long responses are fresh.
+    pub fn has_ttl(&self) -> bool {
+        self.cache.as_ref().is_some_and(|cache| cache.policy.ttl.is_some())
+    }
+
     /// Whether a response to a request with cookies is stored only if the origin allows it, though
     /// the route has a `ttl`.
     ///
     /// This is so if the upstream sees cookies that the key does not cover.
     pub fn keeps_nothing_for_cookies(&self) -> bool {
-        let has_ttl = self.cache.as_ref().is_some_and(|cache| cache.policy.ttl.is_some());
         let names_cookies = self.key.rules.as_ref().is_some_and(|rules| rules.names_cookies());
-        has_ttl
+        self.has_ttl()
             && !names_cookies
             && self.personalise.is_none()
             && self.arms.iter().any(|arm| arm.upstream().is_some())
@@ -207,6 +213,8 @@ pub struct Personalise {
     pub user: UserSource,
     /// Which of the users with a profile are let in.
     pub rollout: RolloutPlan,
+    /// Whether a response for one user leaves with the origin's `Cache-Control`, not `private`.
+    pub keeps_cache_control: bool,
 }
 
 /// The protocols to which a client of a route may upgrade.

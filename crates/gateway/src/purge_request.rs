@@ -12,6 +12,7 @@ use crate::key;
 use crate::pattern::Match;
 use crate::plan::Route;
 use crate::route;
+use crate::spelling;
 use cache::Area;
 
 /// Bytes of a URL, a prefix or a tag.
@@ -97,13 +98,24 @@ fn parts(url: &str) -> Result<(Option<Box<str>>, Box<str>), String> {
     Ok((Some(key::canonical_host(host).to_ascii_lowercase().into()), target.into()))
 }
 
-/// Returns the resources of a URL in the keys of all routes that may have stored it.
-pub(crate) fn resources(routes: &[Route], host: Option<&str>, target: &str) -> Vec<Area> {
-    let path = target.split('?').next().unwrap_or_default();
-    let mut targets: Vec<Box<str>> = vec![target.into()];
-    for route in routes {
+/// Returns the resources of a URL as given, and in the keys of all routes that may have stored it.
+fn resources(routes: &[Route], host: Option<&str>, target: &str) -> Vec<Area> {
+    let mut areas = stored_resources(routes, host, target);
+    let given = Area::Resource(host.map(Into::into), target.into());
+    if !areas.contains(&given) {
+        areas.push(given);
+    }
+    areas
+}
+
+/// Returns the resources of a URL in the keys of all routes that may have stored it. There are none
+/// if no route with a cache takes the URL.
+pub(crate) fn stored_resources(routes: &[Route], host: Option<&str>, target: &str) -> Vec<Area> {
+    let path = spelling::canonical(target.split('?').next().unwrap_or_default());
+    let mut targets: Vec<Box<str>> = Vec::new();
+    for route in routes.iter().filter(|route| route.cache.is_some()) {
         let here = host.is_none_or(|host| route::takes_host(route, route::plain_host(host)));
-        if here && !matches!(route.pattern.matches(path), Match::No) {
+        if here && !matches!(route.pattern.matches(&path), Match::No) {
             targets.push(key::target(&route.key, target).into());
         }
     }

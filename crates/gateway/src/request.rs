@@ -84,6 +84,9 @@ impl Answer for Role {
     }
 }
 
+/// The reason in `Cache-Status` for a path that an upstream may read as that of another route.
+const AMBIGUOUS: &str = "bypass; detail=ambiguous-path";
+
 /// The life of one request.
 async fn handle(
     edge: &Rc<Edge>,
@@ -129,7 +132,7 @@ async fn handle(
     let directives = RequestDirectives::of(head, obeyed);
     let key = shared_key(&exchange).filter(|_| !directives.no_store);
     let Some(mut key) = key else {
-        return Box::pin(pass(&mut exchange, body)).await;
+        return Box::pin(pass(&mut exchange, body, "bypass")).await;
     };
     let base_length = key.len();
     if route.key.rules.is_some() {
@@ -144,6 +147,11 @@ async fn handle(
         reply::prepare(&exchange, entry).await;
         reply::hit(&mut exchange, entry, now, CacheResult::Hit);
         return Ok(());
+    }
+    // Nothing is ever stored for such a path, so hits need not look.
+    if route::is_ambiguous(&gateway.plan.routes, head) {
+        gateway.metrics.ambiguous_paths.add(1);
+        return Box::pin(pass(&mut exchange, body, AMBIGUOUS)).await;
     }
     let alone = shows_credentials || route.coalesce == Coalesce::Off;
     let miss = Miss { key, base_length, found, alone, directives };
@@ -162,7 +170,7 @@ fn shared_key(exchange: &Exchange<'_, '_>) -> Option<KeyBytes> {
         return None;
     }
     // A `strict` route shares every response, so a request with credentials must not join.
-    if route.coalesce == Coalesce::Strict && head.get("authorization").is_some() {
+    if route.coalesce == Coalesce::Strict && has_credentials(route, head, trace.decision) {
         return None;
     }
     let identity = Identity { arm: trace.arm, user: trace.user().filter(|_| is_private) };
@@ -186,8 +194,18 @@ fn shows_credentials(exchange: &Exchange<'_, '_>) -> bool {
     let Exchange { route, head, trace, .. } = exchange;
     let hidden = route.personalise.is_some() && trace.decision != Decision::Personalised;
     !hidden
-        && head.get("authorization").is_some()
+        && has_credentials(route, head, trace.decision)
         && matches!(route.target(trace.arm), Target::Upstream(_))
+}
+
+/// Whether a request has credentials that the route sends on with a fetch for storing.
+fn has_credentials(route: &Route, head: &Head<'_>, decision: Decision) -> bool {
+    let name = b"authorization";
+    head.get("authorization").is_some()
+        && match decision {
+            Decision::Personalised => route.key.passes_on_for_user(name),
+            _ => route.key.passes_on(name),
+        }
 }
 
 /// Returns the arm of the route for this request: by user, or by client address without a user.
@@ -205,8 +223,13 @@ fn arm(route: &Route, head: &Head<'_>, trace: &Trace) -> usize {
     route.arms.iter().position(|arm| place < arm.share_end).unwrap_or(0)
 }
 
-/// Bypasses the cache: the response is for this request alone.
-async fn pass(exchange: &mut Exchange<'_, '_>, body: &mut Incoming<'_>) -> Result<(), Refusal> {
+/// Bypasses the cache: the response is for this request alone. `reason` says why, for
+/// `Cache-Status`.
+async fn pass(
+    exchange: &mut Exchange<'_, '_>,
+    body: &mut Incoming<'_>,
+    reason: &'static str,
+) -> Result<(), Refusal> {
     let Exchange { edge, route, head, .. } = *exchange;
     let admission = edge.admit().ok_or(Refusal::Overloaded("requests"))?;
     exchange.trace.cache = CacheResult::Pass;
@@ -231,7 +254,7 @@ async fn pass(exchange: &mut Exchange<'_, '_>, body: &mut Incoming<'_>) -> Resul
     }
     invalidate::after(exchange, &result);
     let is_read = matches!(head.method(), "GET" | "HEAD");
-    reply::fetched(exchange, result?, if is_read { "bypass" } else { "method" });
+    reply::fetched(exchange, result?, if is_read { reason } else { "method" });
     Ok(())
 }
 
@@ -239,7 +262,8 @@ async fn pass(exchange: &mut Exchange<'_, '_>, body: &mut Incoming<'_>) -> Resul
 async fn fall_back(exchange: &mut Exchange<'_, '_>) -> Result<(), Refusal> {
     exchange.trace.decision = Decision::Fallback;
     let Exchange { edge, route, head, .. } = *exchange;
-    let Some(mut key) = shared_key(exchange) else {
+    let is_plain = !route::is_ambiguous(&edge.gateway.plan.routes, head);
+    let Some(mut key) = shared_key(exchange).filter(|_| is_plain) else {
         let _admission = edge.admit().ok_or(Refusal::Overloaded("requests"))?;
         let request = OriginRequest::new(head, route, exchange.trace, Bytes::new())?;
         let fetch = pin!(fetch::fetch_private(edge, route, &request, Instant::now()));

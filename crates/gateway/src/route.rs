@@ -17,6 +17,10 @@ use http1::Head;
 use crate::error::Refusal;
 use crate::pattern::Match;
 use crate::plan::Route;
+use crate::spelling;
+
+/// Methods that a 405 names for a route that takes any.
+const ORDINARY: [&str; 7] = ["DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"];
 
 /// Finds the index of the route; `is_healthy` says whether an upstream is healthy, by its index.
 ///
@@ -29,19 +33,22 @@ pub(crate) fn find(
     is_healthy: impl Fn(usize) -> bool,
 ) -> Result<usize, Refusal> {
     let host = plain_host(head.host());
-    let path = head.path();
+    let path = spelling::canonical(head.path());
     let mut allowed: Vec<&str> = Vec::new();
     for (index, route) in routes.iter().enumerate() {
         if !takes_host(route, host) {
             continue;
         }
-        match route.pattern.matches(path) {
+        match route.pattern.matches(&path) {
             Match::No => continue,
             Match::Forbidden => return Err(Refusal::NoRoute),
             Match::Yes(_) => {}
         }
-        if !takes(route, head) {
-            allowed.extend(route.methods.iter().map(AsRef::as_ref));
+        if !takes_method(route, head) {
+            match route.methods.is_empty() {
+                true => allowed.extend(ORDINARY),
+                false => allowed.extend(route.methods.iter().map(AsRef::as_ref)),
+            }
             continue;
         }
         let passes = route.when.as_ref().is_none_or(|filter| filter.matches(&RequestFields(head)));
@@ -58,16 +65,47 @@ pub(crate) fn find(
     Err(Refusal::Method(allowed.join(", ").into()))
 }
 
+/// Whether an upstream may read the path of a request as one with dot segments, or as one of
+/// another route.
+///
+/// A shared response could then be one of that other route (web cache deception).
+pub(crate) fn is_ambiguous(routes: &[Route], head: &Head<'_>) -> bool {
+    let path = spelling::canonical(head.path());
+    let here = first(routes, head, |route| !matches!(route.pattern.matches(&path), Match::No));
+    let Some(readings) = spelling::readings(path.as_bytes()) else { return true };
+    readings.iter().any(|reading| {
+        let text = String::from_utf8_lossy(reading).to_ascii_lowercase();
+        let there = first(routes, head, |route| !matches!(route.folded.matches(&text), Match::No));
+        spelling::has_dot_segment(reading) || there.is_some_and(|there| Some(there) != here)
+    })
+}
+
+/// Returns the first route for host and method of a request that takes a path, whatever its filter
+/// and the health of its upstream.
+fn first(routes: &[Route], head: &Head<'_>, takes: impl Fn(&Route) -> bool) -> Option<usize> {
+    let host = plain_host(head.host());
+    routes
+        .iter()
+        .position(|route| takes_host(route, host) && takes_method(route, head) && takes(route))
+}
+
 /// Whether the route matches this host, given without its port.
 pub(crate) fn takes_host(route: &Route, host: &str) -> bool {
     route.host.as_deref().is_none_or(|pattern| host_matches(pattern, host))
 }
 
-fn takes(route: &Route, head: &Head<'_>) -> bool {
+/// Whether the route takes the method of a request.
+fn takes_method(route: &Route, head: &Head<'_>) -> bool {
     let method = head.method();
-    route.methods.is_empty()
-        || route.methods.iter().any(|allowed| **allowed == *method)
-        || (route.cors.is_some() && is_preflight(head))
+    let is_named = || route.methods.iter().any(|allowed| **allowed == *method);
+    match method {
+        // The answer would show what the client itself may not read, such as cookies.
+        "TRACE" | "TRACK" => false,
+        // Caches take these for orders; a client's must not reach one behind this one by chance.
+        "PURGE" | "PURGEALL" | "BAN" | "REFRESH" => is_named(),
+        _ if route.methods.is_empty() || is_named() => true,
+        _ => route.cors.is_some() && is_preflight(head),
+    }
 }
 
 /// Whether the request is a preflight: a browser asks if it may send the actual request.

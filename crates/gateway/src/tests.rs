@@ -26,6 +26,7 @@ mod raw;
 mod revalidation;
 mod routing;
 mod smuggling;
+mod spelling;
 mod strict;
 mod upgrades;
 mod upstreams;

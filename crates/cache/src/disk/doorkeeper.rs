@@ -8,7 +8,7 @@
 //! mistaken for a known one at most about one time in ten.
 //! Nothing is kept over a restart. Never here: whether the disk is full (`state`).
 
-use super::log::Hash;
+use twox_hash::XxHash3_128;
 
 const BITS: usize = 1 << 22;
 /// Keys in a filter before the other one takes over. About one new key in twenty is then mistaken
@@ -25,12 +25,12 @@ pub(super) struct Doorkeeper {
 
 impl Doorkeeper {
     /// Notes a key; returns true if it came before.
-    pub(super) fn knows(&mut self, hash: &Hash) -> bool {
+    pub(super) fn knows(&mut self, key: &[u8]) -> bool {
         if self.young.is_empty() || self.keys >= KEYS_MAX {
             self.old = std::mem::replace(&mut self.young, vec![0; BITS / 64]);
             self.keys = 0;
         }
-        let [first, second] = places(hash);
+        let [first, second] = places(key);
         let has = |filter: &[u64], place: usize| {
             filter.get(place / 64).is_some_and(|word| word >> (place % 64) & 1 == 1)
         };
@@ -45,9 +45,9 @@ impl Doorkeeper {
     }
 }
 
-fn places(hash: &Hash) -> [usize; 2] {
-    let [low, high] = hash.as_chunks::<8>().0 else { unreachable!("a hash has sixteen bytes") };
-    [u64::from_le_bytes(*low) as usize % BITS, u64::from_le_bytes(*high) as usize % BITS]
+fn places(key: &[u8]) -> [usize; 2] {
+    let hash = XxHash3_128::oneshot(key);
+    [hash, hash >> 64].map(|half| half as u64 as usize % BITS)
 }
 
 #[cfg(test)]

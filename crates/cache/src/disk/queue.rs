@@ -1,11 +1,12 @@
-//! Queues changes that wait to be written to disk: the last change of each key.
+//! Queues what waits to be written to disk: purges, and the last change of each key.
 //!
 //! Invariant: a look-up that asks this queue first never sees an older response on disk. That holds
 //! until the log has been written, or removed.
+//! Purges and changes are taken together, so none of a moment waits behind those of a later one.
 //! Bounds: 32 MiB of responses, waiting or being written (docs/operating/cache-on-disk.md names
-//! it). Beyond that a response is dropped, and its key is forgotten instead. 262,144 waiting keys;
-//! beyond that the queue reports that it lost count, and `writer` removes the whole log. The bytes
-//! of keys are not counted.
+//! it). Beyond that a response is dropped, and its key is forgotten instead. 262,144 waiting keys
+//! and 32 MiB of waiting purges. Beyond that the queue reports that it lost count, and `writer`
+//! removes the whole log; it takes a disk that hangs. The bytes of keys are not counted.
 //! It also wakes, paces and stops the writer. Never here: writing.
 
 use std::collections::HashMap;
@@ -15,6 +16,7 @@ use std::time::{Duration, Instant};
 use foldhash::fast::RandomState;
 use parking_lot::{Condvar, Mutex};
 
+use super::log::AreaPurge;
 use super::record::DiskContent;
 
 /// Bytes of responses that may wait.
@@ -23,6 +25,12 @@ const BYTES_MAX: usize = 32 << 20;
 const KEYS_MAX: usize = 1 << 18;
 /// Waiting bytes at which a transaction begins before its time.
 const BATCH_BYTES: usize = 1 << 20;
+/// Bytes of purges that may wait.
+const PURGE_BYTES_MAX: usize = 32 << 20;
+/// Waiting bytes of purges at which a transaction begins before its time.
+const PURGE_BATCH_BYTES: usize = 256 << 10;
+/// Bytes that a waiting purge takes beside its texts.
+const PURGE_BYTES: usize = size_of::<AreaPurge>();
 
 /// The content that a key is to have; `None` forgets the key.
 pub(super) type PendingContent = Option<DiskContent>;
@@ -36,12 +44,18 @@ struct State {
     /// Changes that were taken and are not written yet.
     writing: Arc<Changes>,
     writing_bytes: usize,
+    purges: Vec<AreaPurge>,
+    purges_bytes: usize,
+    /// The number of the last purge that was queued.
+    last_purge: u64,
+    /// The number of the last purge that somebody waits for.
+    awaited_purge: u64,
     taken_at: Option<Instant>,
     lost_count: bool,
     stopping: bool,
 }
 
-/// Changes that wait to be written.
+/// Purges and changes that wait to be written.
 #[derive(Debug, Default)]
 pub(super) struct WriteQueue {
     state: Mutex<State>,
@@ -51,8 +65,14 @@ pub(super) struct WriteQueue {
 /// The work for the writer.
 #[derive(Debug)]
 pub(super) struct Work {
-    /// Changes to write; call [`WriteQueue::written`] afterwards.
+    /// Changes to write after the purges; call [`WriteQueue::written`] afterwards.
     pub changes: Arc<Changes>,
+    /// Purges to make first.
+    pub purges: Vec<AreaPurge>,
+    /// The number of the last purge that was queued before these were taken.
+    pub last_purge: u64,
+    /// Whether somebody waits until a purge is durable.
+    pub is_awaited: bool,
     /// Whether more keys changed than the queue could hold.
     pub lost_count: bool,
     /// Whether no more changes will come.
@@ -81,6 +101,31 @@ impl WriteQueue {
         fits
     }
 
+    /// Adds purges; `number` is that of the last one.
+    pub(super) fn push_purges(&self, purges: impl Iterator<Item = AreaPurge>, number: u64) {
+        let mut state = self.state.lock();
+        for purge in purges {
+            state.purges_bytes += PURGE_BYTES + purge.area.bytes();
+            state.purges.push(purge);
+        }
+        state.last_purge = number;
+        if state.purges_bytes > PURGE_BYTES_MAX {
+            (state.purges, state.purges_bytes) = (Vec::new(), 0);
+            state.lost_count = true;
+        }
+        if state.purges_bytes >= PURGE_BATCH_BYTES {
+            self.ready.notify_one();
+        }
+    }
+
+    /// Has the waiting purges written at once; returns the number of the last one.
+    pub(super) fn hurry_purges(&self) -> u64 {
+        let mut state = self.state.lock();
+        state.awaited_purge = state.last_purge;
+        self.ready.notify_one();
+        state.last_purge
+    }
+
     /// Returns the content that a key is to have, if that is not written yet.
     pub(super) fn get(&self, key: &[u8]) -> Option<PendingContent> {
         let state = self.state.lock();
@@ -90,19 +135,24 @@ impl WriteQueue {
         state.waiting.get(key).or_else(|| state.writing.get(key)).cloned()
     }
 
-    /// Takes the waiting changes once there are enough, at `deadline`, or when the queue stops.
-    pub(super) fn take(&self, deadline: Instant) -> Work {
+    /// Takes what waits once there is enough, or a purge is awaited, at `deadline`, or when the
+    /// queue stops. `durable_purge` is the number of the last purge that is durable.
+    pub(super) fn take(&self, deadline: Instant, durable_purge: u64) -> Work {
         let mut state = self.state.lock();
-        while state.waiting_bytes < BATCH_BYTES && !state.stopping {
+        while !state.has_enough(durable_purge) && !state.stopping {
             if self.ready.wait_until(&mut state, deadline).timed_out() {
                 break;
             }
         }
         state.writing = Arc::new(std::mem::take(&mut state.waiting));
         state.writing_bytes = std::mem::take(&mut state.waiting_bytes);
+        state.purges_bytes = 0;
         state.taken_at = Some(Instant::now());
         Work {
             changes: Arc::clone(&state.writing),
+            purges: std::mem::take(&mut state.purges),
+            last_purge: state.last_purge,
+            is_awaited: state.awaited_purge > durable_purge,
             lost_count: state.lost_count,
             stopping: state.stopping,
         }
@@ -116,10 +166,13 @@ impl WriteQueue {
         state.taken_at = None;
     }
 
-    /// Forgets every change, because the log was removed.
-    pub(super) fn clear(&self) {
+    /// Forgets every purge and change, because the log was removed. Returns the number of the last
+    /// purge.
+    pub(super) fn clear(&self) -> u64 {
         let mut state = self.state.lock();
-        *state = State { stopping: state.stopping, ..State::default() };
+        let State { stopping, last_purge, awaited_purge, .. } = *state;
+        *state = State { stopping, last_purge, awaited_purge, ..State::default() };
+        last_purge
     }
 
     /// Whether more keys changed than the queue could hold.
@@ -150,6 +203,14 @@ impl WriteQueue {
     pub(super) fn count(&self) -> usize {
         let state = self.state.lock();
         state.waiting.len() + state.writing.len()
+    }
+}
+
+impl State {
+    fn has_enough(&self, durable_purge: u64) -> bool {
+        self.waiting_bytes >= BATCH_BYTES
+            || self.purges_bytes >= PURGE_BATCH_BYTES
+            || self.awaited_purge > durable_purge
     }
 }
 

@@ -5,8 +5,9 @@
 //! lifetimes. Times are of the wall clock, because ages count on over a restart (RFC 9111 §4.2.3).
 //! Encodings and hold-off are not stored. A record names no version: another layout needs another
 //! `FORMAT` in `log`. The compiler asks here for a new field of `Entry`, never for a new `FORMAT`.
-//! Invariant: `decode` returns only content whose checksum and key are right. Anything else is an
-//! error, never a panic and never another response. The checksum finds accidents, not forgery.
+//!
+//! Invariant: `decode` returns only content whose checksum and key are right. Anything else is
+//! damage, never a panic and never another response. The checksum finds accidents, not forgery.
 //! Where the age is unknown, the lifetimes become zero, so the response may only be revalidated.
 //! Never here: the disk.
 
@@ -32,27 +33,20 @@ pub(crate) enum DiskContent {
     Varies(FieldNames),
 }
 
-/// A response, with what its age and later purges are judged by.
+/// A response, with what its age is judged by.
 #[derive(Debug, Clone)]
 pub(crate) struct DiskEntry {
     /// The response.
     pub entry: Arc<Entry>,
     /// The wall time at which it had age zero, microseconds since the Unix epoch.
     pub born_us: u64,
-    /// The last purge before its fetch began, as purges are numbered on disk.
-    pub stamp: u64,
     /// Whether its route offers encodings. None is ever written to disk.
     pub has_encodings: bool,
 }
 
-/// The reason why a record cannot be used.
+/// A record whose bytes are not those that were written under its key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Doubt {
-    /// Its bytes are not those that were written.
-    Damaged,
-    /// It belongs to another key with the same hash.
-    OtherKey,
-}
+pub(super) struct Damaged;
 
 /// The time by both clocks.
 #[derive(Debug, Clone, Copy)]
@@ -78,7 +72,6 @@ pub(super) fn encode(key: &[u8], stored: &DiskContent) -> Vec<u8> {
             out.0.push(ENTRY);
             out.text(key);
             out.number(kept.born_us);
-            out.number(kept.stamp);
             out.entry(&kept.entry);
         }
     }
@@ -87,26 +80,31 @@ pub(super) fn encode(key: &[u8], stored: &DiskContent) -> Vec<u8> {
     out.0
 }
 
-/// Decodes a record that was written under `key`.
+/// Decodes a record that was written under `key`. Its response gets `stamp`.
 ///
 /// # Errors
 /// When the record is damaged, or belongs to another key.
-pub(super) fn decode(bytes: &[u8], key: &[u8], clocks: Clocks) -> Result<DiskContent, Doubt> {
+pub(super) fn decode(
+    bytes: &[u8],
+    key: &[u8],
+    stamp: u64,
+    clocks: Clocks,
+) -> Result<DiskContent, Damaged> {
     let mut rest = Reader(bytes);
-    let sum = rest.number().ok_or(Doubt::Damaged)?;
+    let sum = rest.number().ok_or(Damaged)?;
     if sum != XxHash3_64::oneshot(rest.0) {
-        return Err(Doubt::Damaged);
+        return Err(Damaged);
     }
-    let kind = rest.byte().ok_or(Doubt::Damaged)?;
-    if rest.text().ok_or(Doubt::Damaged)? != key {
-        return Err(Doubt::OtherKey);
+    let kind = rest.byte();
+    if rest.text() != Some(key) {
+        return Err(Damaged);
     }
     let stored = match kind {
-        ENTRY => rest.entry(clocks),
-        VARIES => rest.names(),
+        Some(ENTRY) => rest.entry(stamp, clocks),
+        Some(VARIES) => rest.names(),
         _ => None,
     };
-    stored.ok_or(Doubt::Damaged)
+    stored.ok_or(Damaged)
 }
 
 struct Writer(Vec<u8>);
@@ -221,9 +219,8 @@ impl<'b> Reader<'b> {
         Some(Tags::from_fingerprints(tags))
     }
 
-    fn entry(&mut self, clocks: Clocks) -> Option<DiskContent> {
+    fn entry(&mut self, stamp: u64, clocks: Clocks) -> Option<DiskContent> {
         let born_us = self.number()?;
-        let stamp = self.number()?;
         let status = self.number()? as u16;
         let mut marks = [false; 6];
         for mark in &mut marks {
@@ -268,16 +265,10 @@ impl<'b> Reader<'b> {
             open,
             hold_off: HoldOff::default(),
             tags,
-            // Set to a stamp of this run of the process when the entry is promoted to memory.
-            stamp: 0,
+            stamp,
             encodings: None,
         };
-        Some(DiskContent::Entry(DiskEntry {
-            entry: Arc::new(entry),
-            born_us,
-            stamp,
-            has_encodings,
-        }))
+        Some(DiskContent::Entry(DiskEntry { entry: Arc::new(entry), born_us, has_encodings }))
     }
 }
 

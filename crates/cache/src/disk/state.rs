@@ -6,12 +6,11 @@
 //! opened. This file also says when the disk hangs; `/status` shows that as an alarm.
 //! Invariants: a damaged record is counted and its key queued to be forgotten. The latest wall time
 //! never decreases until the log is removed; while the clock is over 1 s behind it, ages are
-//! unknown. A failure of the engine in a read or in `flush_purges` marks the log as broken, for
-//! `writer` to remove.
+//! unknown. A failure of the engine in a read marks the log as broken, for `writer` to remove. What
+//! is read gets the stamp up to which purges were made before the read (`progress`).
 //! A mark counts the changes of a key, so that a slow read can detect a change. `tier` counts it
 //! up, `store` compares; keys share 4,096 marks, which costs needless misses only.
-//! Hashes of keys stand on disk: another [`hash`] needs another `FORMAT` in `log`. The times are
-//! not configured; docs/operating/cache-on-disk.md names the flush of a second,
+//! The times are not configured; docs/operating/cache-on-disk.md names the flush of a second,
 //! docs/operating/failures.md the retries after 1 to 60 s.
 //! Never here: the thread that writes (`writer`), and the wait of a request for a read (`tier`).
 
@@ -25,11 +24,13 @@ use stdx::{Clock, Disk};
 use twox_hash::XxHash3_128;
 
 use super::doorkeeper::Doorkeeper;
-use super::log::{Hash, RecordLog};
+use super::log::RecordLog;
 use super::metrics::DiskMetrics;
-use super::purges::PurgeLog;
+use super::progress::PurgeProgress;
 use super::queue::WriteQueue;
-use super::record::{self, Clocks, DiskContent, Doubt};
+use super::record::{self, Clocks, Damaged, DiskContent};
+use crate::entry::Entry;
+use crate::purge::Purges;
 
 /// The directory of the tier, its size and its times.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -119,8 +120,10 @@ pub(super) struct DiskState {
     pub broken: AtomicBool,
     /// The reason why the tier is out of use.
     pub reason: Mutex<Option<String>>,
-    /// The purges of this run and of earlier ones.
-    pub purges: Mutex<PurgeLog>,
+    /// The purges of this process.
+    pub purges: Arc<Purges>,
+    /// How far they have come on disk.
+    pub progress: PurgeProgress,
     pub metrics: DiskMetrics,
 }
 
@@ -130,6 +133,7 @@ impl DiskState {
         plan: DiskPlan,
         disk: Arc<dyn Disk>,
         clock: Arc<dyn Clock>,
+        purges: Arc<Purges>,
         metrics: DiskMetrics,
     ) -> Self {
         Self {
@@ -144,7 +148,8 @@ impl DiskState {
             rests_until: Mutex::default(),
             broken: AtomicBool::new(false),
             reason: Mutex::default(),
-            purges: Mutex::default(),
+            purges,
+            progress: PurgeProgress::default(),
             metrics,
         }
     }
@@ -166,7 +171,7 @@ impl DiskState {
     /// Whether the response of a key may be written: on a full disk it would displace others.
     pub(super) fn admits(&self, key: &[u8]) -> bool {
         let is_full = self.opened.read().as_ref().is_some_and(|opened| opened.log.evicted() > 0);
-        let admitted = !is_full || self.doorkeeper.lock().knows(&hash(key));
+        let admitted = !is_full || self.doorkeeper.lock().knows(key);
         if !admitted {
             self.metrics.first.add(1);
         }
@@ -175,17 +180,25 @@ impl DiskState {
 
     /// Reads a record. It must run on a thread that may block.
     pub(super) fn read(&self, opened: &Opened, key: &[u8]) -> Option<DiskContent> {
-        let record = match opened.log.get(&hash(key)) {
-            Ok(record) => record?,
+        // Before the read, so that every later purge is judged by its record in `purge`.
+        let stamp = self.progress.made();
+        let found = match opened.log.get(key) {
+            Ok(found) => found?,
             Err(error) => {
                 self.engine_failed(&error.to_string());
                 return None;
             }
         };
-        match record::decode(&record, key, self.clocks()) {
-            Ok(stored) => Some(stored),
-            Err(Doubt::OtherKey) => None,
-            Err(Doubt::Damaged) => {
+        let clocks = self.clocks();
+        match record::decode(&found.bytes, key, stamp, clocks) {
+            Ok(DiskContent::Entry(mut kept)) => {
+                if let Some(stale_us) = found.stale_us {
+                    kept.entry = stale_since(stale_us, &kept.entry, clocks);
+                }
+                Some(DiskContent::Entry(kept))
+            }
+            Ok(names) => Some(names),
+            Err(Damaged) => {
                 self.metrics.damaged.add(1);
                 self.queue.push(key.into(), None);
                 None
@@ -223,7 +236,9 @@ impl DiskState {
     }
 }
 
-/// Returns the hash of a key in the log.
-pub(super) fn hash(key: &[u8]) -> Hash {
-    XxHash3_128::oneshot(key).to_le_bytes()
+/// Returns a response as a soft purge left it at a wall time.
+fn stale_since(stale_us: u64, entry: &Entry, clocks: Clocks) -> Arc<Entry> {
+    let passed = clocks.wall.map_or(0, |wall| wall.saturating_sub(stale_us));
+    let at = clocks.now.checked_sub(Duration::from_micros(passed));
+    entry.made_stale(at.unwrap_or(clocks.now))
 }

@@ -1,8 +1,8 @@
 //! Presents the second tier to the store: keep, forget, find, purge, count, report its status.
 //!
 //! Invariant: a look-up or a change never makes its I/O core wait for the disk. The start, the end,
-//! [`DiskTier::flush_purges`] and [`DiskTier::status`] may. The waits for the writer at start and
-//! end are bounded by `DiskTimes`.
+//! [`DiskTier::flush_purges`] and [`DiskTier::status`] may. The waits for the writer at start, at
+//! the end and for purges are bounded by `DiskTimes`.
 //! Bounds: at most [`READS_MAX`] reads wait for a thread, each for at most `read_timeout`;
 //! otherwise the look-up finds nothing. After a read that was too slow the disk is not read for 5
 //! s.
@@ -24,16 +24,18 @@ use std::time::{Duration, Instant};
 use chassis::{WorkPool, WorkRefused};
 use metrics::Registry;
 use parking_lot::Mutex;
-use stdx::{Chain, Clock, Disk, RealDisk, SystemClock};
+use stdx::{Clock, Disk, RealDisk, SystemClock};
 use tokio::time::timeout;
 
+use super::log::AreaPurge;
 use super::metrics::DiskMetrics;
 use super::record::{DiskContent, DiskEntry};
 use super::state::{DiskPlan, DiskState};
 use super::writer;
+use crate::area::Area;
 use crate::entry::Entry;
 use crate::key::FieldNames;
-use crate::purge::{Area, PurgeVerdict};
+use crate::purge::Purges;
 
 /// Threads that read.
 const READERS: usize = 2;
@@ -78,8 +80,9 @@ impl std::fmt::Debug for DiskTier {
 impl DiskTier {
     /// Starts the tier on the disk and the clock of the operating system; `None` if a thread cannot
     /// be started.
-    pub(crate) fn open(plan: DiskPlan, registry: &Registry) -> Option<Self> {
-        let started = Self::start(plan, Arc::new(RealDisk), Arc::new(SystemClock), registry);
+    pub(crate) fn open(plan: DiskPlan, purges: Arc<Purges>, registry: &Registry) -> Option<Self> {
+        let started =
+            Self::start(plan, Arc::new(RealDisk), Arc::new(SystemClock), purges, registry);
         let warn = |error: &std::io::Error| {
             tracing::error!(reason = %error, "cannot start the cache on disk; using memory alone");
         };
@@ -94,10 +97,11 @@ impl DiskTier {
         plan: DiskPlan,
         disk: Arc<dyn Disk>,
         clock: Arc<dyn Clock>,
+        purges: Arc<Purges>,
         registry: &Registry,
     ) -> std::io::Result<Self> {
         let times = plan.times;
-        let state = Arc::new(DiskState::new(plan, disk, clock, DiskMetrics::new(registry)));
+        let state = Arc::new(DiskState::new(plan, disk, clock, purges, DiskMetrics::new(registry)));
         let (ready, is_ready) = std::sync::mpsc::channel();
         let (end, ended) = std::sync::mpsc::channel();
         let writer_state = Arc::clone(&state);
@@ -121,11 +125,9 @@ impl DiskTier {
         let worth = is_worth(entry, now) && state.admits(key);
         let age = entry.age(now).as_micros() as u64;
         let born_us = state.clock.unix_micros().saturating_sub(age);
-        let stamp = state.purges.lock().stamp(entry.stamp).filter(|_| worth);
-        let kept = stamp.map(|stamp| DiskEntry {
+        let kept = worth.then(|| DiskEntry {
             entry: Arc::clone(entry),
             born_us,
-            stamp,
             has_encodings: entry.encodings.is_some(),
         });
         state.push(key, kept.map(DiskContent::Entry));
@@ -180,30 +182,23 @@ impl DiskTier {
         }
     }
 
-    /// Queues purges, so that they hold after a restart; `stamp` is the number of the last one.
-    pub(crate) fn purged(&self, areas: &[Area], soft: bool, stamp: u64) {
-        self.state.purges.lock().add(areas, soft, stamp);
+    /// Queues purges, to be made within a flush; `number` is that of the last one. Until then, what
+    /// is read from disk is judged by the record of purges.
+    pub(crate) fn purged(&self, areas: &[Area], soft: bool, number: u64) {
+        let now = self.state.clock.unix_micros().max(1);
+        let stale_us = soft.then_some(now);
+        let purges = areas.iter().map(|area| AreaPurge { area: area.clone(), stale_us });
+        self.state.queue.push_purges(purges, number);
     }
 
-    /// Writes the queued purges and waits for the disk, so that they survive a power cut. Without
-    /// this call they are written with the next flush, such as those that requests cause.
-    pub(crate) fn flush_purges(&self) {
-        let opened = self.state.opened.read().clone();
-        if let Some(opened) = opened
-            && let Err(error) = writer::log_purges(&self.state, &opened.log)
-        {
-            self.state.engine_failed(&Chain(&error).to_string());
-        }
-    }
-
-    /// Returns how far purges of earlier runs of the process cover a response.
-    pub(crate) fn verdict(&self, kept: &DiskEntry, key: &[u8]) -> PurgeVerdict {
-        self.state.purges.lock().verdict(kept.stamp, key, &kept.entry.tags)
-    }
-
-    /// Returns the stamp of a response, as this run of the process numbers purges.
-    pub(crate) fn stamp(&self, kept: &DiskEntry) -> u64 {
-        self.state.purges.lock().stamp_here(kept.stamp)
+    /// Waits until the queued purges survive a power cut. Returns false if that takes too long, or
+    /// the log is out of use. Then they hold as long as this process runs, and are written later.
+    pub(crate) fn flush_purges(&self) -> bool {
+        let state = &self.state;
+        let number = state.queue.hurry_purges();
+        let is_in_use = state.opened.read().is_some();
+        let deadline = Instant::now() + state.plan.times.close_timeout;
+        is_in_use && state.progress.wait_durable(number, deadline)
     }
 
     /// Counts a look-up that found a response that may be used as it is.

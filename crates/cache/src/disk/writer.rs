@@ -5,10 +5,10 @@
 //! Transactions end at 1 MiB of records. Changes are durable after `flush_interval`, or when the
 //! tier stops; a crash loses what came later. The wall clock is noted every 60 s at least.
 //! Invariants: a log that has failed is removed before another is opened, because it may still hold
-//! responses that were forgotten since. So is one that cannot be opened, of another format, with
-//! unreadable purges, or written over an hour in the future. A log that another process has locked
-//! is left alone. Each flush writes purges before it makes changes durable; `log` may make changes
-//! durable earlier.
+//! responses that were forgotten since. So is one that cannot be opened, of another format, or
+//! written over an hour in the future. A log that another process has locked is left alone.
+//! The purges of a batch come before its changes. A response is judged again when it is written,
+//! so none that is older than a purge is written behind it.
 //! While the log is out of use, responses are dropped and counted, and opening is tried again with
 //! growing pauses. Panics of the engine count as failures.
 //! Operators read of all this in docs/operating/failures.md. Never here: reads (`state`), and which
@@ -25,11 +25,13 @@ use std::time::{Duration, Instant};
 use stdx::{Backoff, Chain};
 
 use super::file::LogFile;
-use super::log::{LogError, RecordChange, RecordLog};
+use super::log::{LogError, Record, RecordChange, RecordLog};
 use super::queue::Work;
 use super::record;
 use super::record::DiskContent;
-use super::state::{DiskState, Opened, hash};
+use super::state::{DiskState, Opened};
+use crate::purge::PurgeVerdict;
+use crate::tags::Tags;
 
 /// Longest time without a write of the wall clock, even if nothing else changes.
 const CLOCK_NOTED: Duration = Duration::from_secs(60);
@@ -130,8 +132,9 @@ impl DiskState {
                 // Without this, a power cut could bring the file back.
                 let synced = self.disk.sync_dir(&self.plan.dir);
                 synced.map_err(|error| DiskError::Disk(self.plan.dir.clone(), error))?;
-                self.queue.clear();
-                self.purges.lock().clear();
+                // Nothing is left that these purges cover.
+                self.progress.set_made(self.queue.clear());
+                self.progress.set_durable();
                 self.latest_us.store(0, Ordering::Relaxed);
                 self.broken.store(false, Ordering::Relaxed);
                 Ok(())
@@ -165,7 +168,7 @@ fn open(state: &DiskState) -> Result<Opened, DiskError> {
     Ok(Opened { log, _lock: lock })
 }
 
-/// Opens the log. It begins an empty one if the clock or the purges of the old one are wrong.
+/// Opens the log. It begins an empty one if the clock of the old one is wrong.
 fn open_store(state: &DiskState) -> Result<RecordLog, DiskError> {
     let path = state.path();
     let file = state.disk.open_write(&path);
@@ -175,9 +178,8 @@ fn open_store(state: &DiskState) -> Result<RecordLog, DiskError> {
     let bytes = (state.plan.bytes as f64 * FILL) as u64;
     let log = guarded(state, || RecordLog::open(LogFile(file), bytes))?;
     let clock = guarded(state, || log.clock())?;
-    let logged = guarded(state, || log.logged())?;
     let wall = state.clock.unix_micros();
-    if !state.purges.lock().resume(&logged) || wall + LAG_HOPELESS < clock {
+    if wall + LAG_HOPELESS < clock {
         drop(log);
         state.remove()?;
         return open_store(state);
@@ -194,12 +196,12 @@ fn write_all(state: &DiskState) -> Result<(), DiskError> {
     let mut noted_at = Instant::now();
     let mut is_dirty = false;
     loop {
-        let work = state.queue.take(durable_at + flush_interval);
+        let work = state.queue.take(durable_at + flush_interval, state.progress.durable());
         let opened = state.opened.read().clone();
         let log = &opened.as_ref().expect("only this thread takes it out of use").log;
-        is_dirty |= !work.changes.is_empty() || state.purges.lock().has_unwritten();
-        is_dirty |= work.stopping || noted_at.elapsed() >= CLOCK_NOTED;
-        let is_due = work.stopping || durable_at.elapsed() >= flush_interval;
+        is_dirty |= !work.changes.is_empty() || !work.purges.is_empty();
+        is_dirty |= work.stopping || work.is_awaited || noted_at.elapsed() >= CLOCK_NOTED;
+        let is_due = work.stopping || work.is_awaited || durable_at.elapsed() >= flush_interval;
         let written = write(state, log, &work).and_then(|()| match is_dirty && is_due {
             true => make_durable(state, log),
             false => Ok(()),
@@ -228,17 +230,9 @@ fn make_durable(state: &DiskState, log: &RecordLog) -> Result<(), DiskError> {
     if wall + LAG_HOPELESS < latest {
         return Err(DiskError::Clock);
     }
-    log_purges(state, log)?;
-    guarded(state, || log.write(&[], latest, true))
-}
-
-/// Writes the purges that are not written yet.
-pub(super) fn log_purges(state: &DiskState, log: &RecordLog) -> Result<(), DiskError> {
-    if !state.purges.lock().has_unwritten() {
-        return Ok(());
-    }
-    let purges = state.purges.lock().take_unwritten();
-    guarded(state, || log.log(&purges))
+    guarded(state, || log.write(&[], latest, true))?;
+    state.progress.set_durable();
+    Ok(())
 }
 
 fn write(state: &DiskState, log: &RecordLog, work: &Work) -> Result<(), DiskError> {
@@ -248,28 +242,49 @@ fn write(state: &DiskState, log: &RecordLog, work: &Work) -> Result<(), DiskErro
     if work.lost_count {
         return Err(DiskError::Behind);
     }
+    // The purges first: every change that waits with them is judged again when it is written.
+    if !work.purges.is_empty() {
+        guarded(state, || log.purge(&work.purges))?;
+    }
     let clock = state.latest_us.load(Ordering::Relaxed);
     let mut some = Vec::new();
     let mut bytes = 0;
-    for (key, stored) in work.changes.iter() {
-        let record = stored.as_ref().map(|stored| record::encode(key, stored));
+    for (key, content) in work.changes.iter() {
+        let record = content.as_ref().and_then(|content| recorded(state, key, content));
         if let Some(record) = &record {
-            bytes += record.len();
+            bytes += record.bytes.len();
             state.metrics.written.add(1);
-            state.metrics.written_bytes.add(record.len() as u64);
+            state.metrics.written_bytes.add(record.bytes.len() as u64);
         }
-        let stamp = match stored {
-            Some(DiskContent::Entry(kept)) => kept.stamp,
-            _ => 0,
-        };
-        some.push(RecordChange { hash: hash(key), record, stamp });
+        some.push(RecordChange { key: key.clone(), record });
         if bytes >= TRANSACTION_BYTES {
             guarded(state, || log.write(&some, clock, false))?;
             some.clear();
             bytes = 0;
         }
     }
-    if some.is_empty() { Ok(()) } else { guarded(state, || log.write(&some, clock, false)) }
+    if !some.is_empty() {
+        guarded(state, || log.write(&some, clock, false))?;
+    }
+    state.progress.set_made(work.last_purge);
+    Ok(())
+}
+
+/// Returns the record of a key's content; `None` if a purge since covers it. A soft one counts as
+/// well: writing it as stale is not worth a record.
+fn recorded(state: &DiskState, key: &[u8], content: &DiskContent) -> Option<Record> {
+    let tags = match content {
+        DiskContent::Varies(_) => Tags::default(),
+        DiskContent::Entry(kept) => {
+            let entry = &kept.entry;
+            let verdict = state.purges.verdict(entry.stamp, key, &entry.tags);
+            if verdict != PurgeVerdict::Good {
+                return None;
+            }
+            entry.tags.clone()
+        }
+    };
+    Some(Record { bytes: record::encode(key, content), tags })
 }
 
 /// Runs a job of the engine, which may fail, or panic if the file is damaged.

@@ -11,16 +11,16 @@
 //! (`INDEX_BYTES`) and in `tags` (`TAG_BYTES`). Never here: entries.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::convert::Infallible;
 use std::ops::Bound;
 use std::sync::Arc;
 
 use parking_lot::{Mutex, MutexGuard};
 
+use crate::area::Area;
 use crate::fingerprint::fingerprint;
-use crate::key;
 use crate::key::SharedKey;
 use crate::memory::engine::shard_of;
-use crate::purge::Area;
 use crate::tags::Tags;
 
 /// All keys.
@@ -116,40 +116,16 @@ impl IndexShard {
                 search.from_hash = *hash;
                 Some(Arc::clone(key))
             }
-            Area::Resource(host, target) => {
-                self.next_in(host.as_deref(), target, &mut search.from, true)
+            area => {
+                let span = area.span()?;
+                let first_at = |from: &[u8]| {
+                    let range = (Bound::Included(from), Bound::Unbounded);
+                    let first = self.keys.range::<[u8], _>(range).next();
+                    Ok::<_, Infallible>(first.map(|(key, _)| Arc::clone(key)))
+                };
+                let Ok(key) = span.next(&mut search.from, first_at);
+                key
             }
-            Area::Prefix(host, start) => {
-                self.next_in(host.as_deref(), start, &mut search.from, false)
-            }
-        }
-    }
-
-    /// Returns the next key of a host, or of any host, whose path and query begin with `start`.
-    /// With `whole` they must equal it.
-    fn next_in(
-        &self,
-        host: Option<&str>,
-        start: &str,
-        from: &mut Vec<u8>,
-        whole: bool,
-    ) -> Option<SharedKey> {
-        loop {
-            let range = (Bound::Included(&**from), Bound::Unbounded);
-            let (key, _) = self.keys.range::<[u8], _>(range).next()?;
-            let resource = key::Resource::of_key(key);
-            let here = host.map_or(resource.host, str::as_bytes);
-            let wanted = key::resource_bytes(here, start.as_bytes());
-            let covered = key.strip_prefix(&*wanted);
-            if covered.is_some_and(|rest| !whole || matches!(rest, [] | [b'\n', ..])) {
-                return Some(Arc::clone(key));
-            }
-            // Go on at the first possible match on this host, or at the next host.
-            *from = match wanted.as_slice() > &**key {
-                true => wanted,
-                false if host.is_some() => return None,
-                false => key::behind_host(here),
-            };
         }
     }
 }

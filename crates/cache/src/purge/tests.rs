@@ -1,6 +1,7 @@
 //! Claims about the responses that a purge covers, and about the record of many purges.
 
-use super::{Area, PREFIXES_MAX, PurgeVerdict, Purges};
+use super::{EXACT_MAX, PREFIXES_MAX, PurgeVerdict, Purges};
+use crate::area::Area;
 use crate::fingerprint::fingerprint;
 use crate::tags::Tags;
 
@@ -22,7 +23,7 @@ fn tag(name: &str) -> Area {
 fn judge(area: Area, soft: bool) -> PurgeVerdict {
     let purges = Purges::default();
     let stamp = purges.stamp();
-    purges.record(&[area], soft);
+    purges.record(&[area], soft, |_| ());
     let tags = Tags::from_fingerprints(vec![fingerprint(b"t")]);
     let later = purges.verdict(purges.stamp(), KEY, &tags);
     assert_eq!(later, PurgeVerdict::Good, "what is fetched behind the purge is not covered");
@@ -59,8 +60,8 @@ fn an_answer_is_covered_by_its_url_its_tags_and_prefixes_of_its_url() {
 fn a_hard_purge_is_not_undone_by_a_soft_one() {
     let purges = Purges::default();
     let stamp = purges.stamp();
-    purges.record(&[tag("t"), prefix(None, "/news")], false);
-    purges.record(&[tag("t"), prefix(None, "/news")], true);
+    purges.record(&[tag("t"), prefix(None, "/news")], false, |_| ());
+    purges.record(&[tag("t"), prefix(None, "/news")], true, |_| ());
     let tags = Tags::from_fingerprints(vec![fingerprint(b"t")]);
     assert_eq!(purges.verdict(stamp, KEY, &tags), PurgeVerdict::Gone);
     assert_eq!(purges.verdict(stamp + 2, KEY, &tags), PurgeVerdict::Stale);
@@ -72,10 +73,10 @@ fn what_began_before_a_prefix_that_was_forgotten_counts_as_purged() {
     let stamp = purges.stamp();
     let others: Vec<Area> =
         (0..PREFIXES_MAX).map(|n| prefix(Some("b"), &format!("/{n}"))).collect();
-    purges.record(&others, false);
+    purges.record(&others, false, |_| ());
     let none = Tags::default();
     assert_eq!(purges.verdict(stamp, KEY, &none), PurgeVerdict::Good);
-    purges.record(&[prefix(Some("b"), "/more")], false);
+    purges.record(&[prefix(Some("b"), "/more")], false, |_| ());
     assert_eq!(purges.verdict(stamp, KEY, &none), PurgeVerdict::Gone);
     assert_eq!(purges.verdict(stamp + 1, KEY, &none), PurgeVerdict::Good);
     assert_eq!(purges.hold().prefixes.len(), PREFIXES_MAX);
@@ -86,24 +87,43 @@ fn a_prefix_that_is_purged_again_and_again_takes_one_place() {
     let purges = Purges::default();
     let stamp = purges.stamp();
     for _ in 0..2 * PREFIXES_MAX {
-        purges.record(&[prefix(None, "/other")], false);
+        purges.record(&[prefix(None, "/other")], false, |_| ());
     }
     assert_eq!(purges.verdict(stamp, KEY, &Tags::default()), PurgeVerdict::Good);
     assert_eq!(purges.hold().prefixes.len(), 1);
 }
 
 #[test]
-fn many_purges_of_other_things_take_few_answers_with_them() {
+fn purges_of_other_things_take_no_response_with_them_up_to_their_bound() {
     let purges = Purges::default();
     let stamp = purges.stamp();
-    let others: Vec<Area> = (0..1000).map(|n| resource(Some("a"), &format!("/{n}"))).collect();
-    purges.record(&others, false);
-    let key = |n: usize| format!("http\na\n/kept/{n}").into_bytes();
-    let gone = |n: &usize| purges.verdict(stamp, &key(*n), &Tags::default()) == PurgeVerdict::Gone;
-    let mistaken = (0..1000).filter(gone).count();
-    assert!(mistaken < 25, "{mistaken}");
-    assert!((0..1000).all(|n| {
-        let key = format!("http\na\n/{n}").into_bytes();
-        purges.verdict(stamp, &key, &Tags::default()) == PurgeVerdict::Gone
-    }));
+    let purge_others = |count: usize| {
+        let others: Vec<Area> = (0..count).map(|n| resource(Some("a"), &format!("/{n}"))).collect();
+        purges.record(&others, false, |_| ());
+    };
+    let verdict = |stamp: u64, target: &str| {
+        purges.verdict(stamp, format!("http\na\n{target}").as_bytes(), &Tags::default())
+    };
+    purge_others(EXACT_MAX);
+    for n in 0..1000 {
+        assert_eq!(verdict(stamp, &format!("/kept/{n}")), PurgeVerdict::Good);
+        assert_eq!(verdict(stamp, &format!("/{n}")), PurgeVerdict::Gone);
+    }
+    let recent = purges.stamp();
+    purge_others(EXACT_MAX);
+    assert_eq!(verdict(stamp, "/kept/1"), PurgeVerdict::Gone, "what began before them is in doubt");
+    assert_eq!(verdict(recent, "/kept/1"), PurgeVerdict::Good);
+    assert_eq!(verdict(recent, "/1"), PurgeVerdict::Gone);
+    let records = purges.hold();
+    assert_eq!((records.exact.len(), records.order.len()), (EXACT_MAX, EXACT_MAX));
+}
+
+#[test]
+fn a_queue_gets_the_numbers_of_purges_in_their_order() {
+    let purges = Purges::default();
+    let mut numbers = Vec::new();
+    for areas in [&[tag("a")][..], &[tag("b"), prefix(None, "/")]] {
+        purges.record(areas, false, |number| numbers.push(number));
+    }
+    assert_eq!((numbers, purges.stamp()), (vec![1, 3], 3));
 }

@@ -2,9 +2,9 @@
 //!
 //! Invariants for a fetch whose response may be stored: it carries no precondition and no range of
 //! the client. On a route that personalises, a fetch for everyone carries no user id, no unkeyed
-//! cookie and no `Authorization`. Of target, host and `key::OVERRIDES`, it carries exactly what the
-//! key covers. Other end-to-end fields of the client pass; a response that differs by one must name
-//! it in `Vary`.
+//! cookie and no `Authorization`. One for a user carries the id of the key. Of target, host and
+//! override headers (`key::overrides`), each carries exactly what the key covers. Other end-to-end
+//! fields pass as `KeyPlan` says; a response that differs by one must name it in `Vary`.
 //!
 //! `storing` asks here what the upstream sees of cookies, credentials and fields. A field that the
 //! gateway writes itself must be in `is_written_anew`; else the client's own goes along.
@@ -174,18 +174,43 @@ impl OriginRequest {
     }
 
     fn keep_to_key(&mut self, route: &Route) {
-        let rules = route.key.rules.as_ref();
-        for name in &key::OVERRIDES {
-            if !rules.is_some_and(|rules| rules.names_header(name)) {
-                self.client.fields.remove(name);
-            }
-        }
+        let is_private = self.user.is_some();
+        // With rules, the key may cover a part of the cookies.
+        let may_have_rule = |name: &[u8]| name == b"cookie" && route.key.rules.is_some();
+        let passes = |name: &[u8]| match is_private {
+            true => route.key.passes_on_for_user(name),
+            false => route.key.passes_on(name),
+        };
+        self.client.fields.retain(|name| may_have_rule(name) || passes(name));
         self.client.host = key::canonical_host(&self.client.host).to_ascii_lowercase().into();
-        if let Some(rules) = rules {
-            let is_private = self.user.is_some();
+        if let Some(rules) = &route.key.rules {
             self.client.target = key::forwarded(&route.key, &self.client.target, is_private);
-            let hides_cookies = self.hides_user(route);
-            rules.rewrite(&mut self.client.fields, is_private, hides_cookies);
+            let hides_cookies =
+                is_private || self.hides_user(route) || !route.key.passes_on(b"cookie");
+            rules.rewrite(&mut self.client.fields, hides_cookies);
+        }
+        self.name_user(route);
+    }
+
+    /// Adds the user id, as the key has it, where the client sent it. In the query it is there
+    /// already.
+    fn name_user(&mut self, route: &Route) {
+        let source = route.personalise.as_ref().map(|personalise| &personalise.user);
+        let (Some(id), Some(source)) = (&self.user, source) else { return };
+        let fields = &mut self.client.fields;
+        match source {
+            UserSource::Header(name) => fields.insert(name, id),
+            UserSource::Cookie(name) => {
+                // These would end a value without quotes (RFC 6265 §4.1.1).
+                let quote: &[u8] = if id.iter().any(|b| b" ,".contains(b)) { b"\"" } else { b"" };
+                let mut line = [name.as_bytes(), b"=", quote, id, quote].concat();
+                if let Some(others) = fields.get("cookie") {
+                    line.extend_from_slice(b"; ");
+                    line.extend_from_slice(others);
+                }
+                fields.insert("cookie", &line);
+            }
+            UserSource::Query(_) => {}
         }
     }
 
@@ -198,11 +223,6 @@ impl OriginRequest {
     /// Whether the response may be stored.
     pub(crate) fn is_for_storing(&self) -> bool {
         !self.storage.key.is_empty()
-    }
-
-    /// Returns the path.
-    pub(crate) fn path(&self) -> &str {
-        self.client.target.split('?').next().unwrap_or_default()
     }
 
     /// Whether the upstream sees cookies that the key does not cover. On a personalised request the
@@ -242,10 +262,18 @@ impl OriginRequest {
         let of_user = self.hides_user(route)
             && (matches!(name, "authorization" | "cookie")
                 || matches!(source, Some(UserSource::Header(user)) if **user == *name));
-        let by_rule = route.key.rules.as_ref().is_some_and(|rules| rules.determines(name))
-            && (name != "cookie" || self.user.is_none());
+        let by_rule = route.key.rules.as_ref().is_some_and(|rules| rules.determines(name));
+        // A user's own response is fetched with the id of the key and the cookies that it covers.
+        let by_user = self.user.is_some()
+            && (name == "cookie"
+                || matches!(source, Some(UserSource::Header(user)) if **user == *name));
         let by_coding = name == "accept-encoding" && route.compress.is_some();
-        of_user || by_rule || by_coding || key::OVERRIDES.contains(&name)
+        let passes = match self.user.is_some() {
+            true => route.key.passes_on_for_user(name.as_bytes()),
+            false => route.key.passes_on(name.as_bytes()),
+        };
+        let is_left_out = !passes && !is_written_anew(name.as_bytes());
+        of_user || by_user || by_rule || by_coding || is_left_out
     }
 
     /// Whether the method is HEAD.
@@ -406,13 +434,17 @@ fn is_of_user(name: &[u8], route: &Route) -> bool {
         || matches!(source, Some(UserSource::Header(user)) if user.as_bytes() == name)
 }
 
-/// Whether the gateway writes this field itself, whatever the client sent.
+/// Whether the gateway writes this field itself, whatever the client sent, or never sends it on.
+///
+/// CGI servers read `Proxy` as the variable `HTTP_PROXY`, which many programs take for their own
+/// proxy (CVE-2016-5385, httpoxy).
 fn is_written_anew(name: &[u8]) -> bool {
     matches!(
         name,
         b"content-length"
             | b"expect"
             | b"host"
+            | b"proxy"
             | b"tidegate-decision"
             | b"x-forwarded-for"
             | b"x-forwarded-proto"

@@ -29,7 +29,6 @@ use crate::compression::add_vary;
 use crate::error::Refusal;
 use crate::freshness::{self, SetCookie};
 use crate::gateway::Edge;
-use crate::key;
 use crate::plan::{Route, Target};
 
 /// Asks the origin, and stores the response if it may be stored.
@@ -46,12 +45,10 @@ pub(super) async fn obtain(
     // A purged entry is not revalidated: stored again, it would count as newer than the purge.
     let storage = &mut request.storage;
     let stale = storage.stale.take();
-    storage.stale = stale.filter(|stale| {
-        store.verdict(stale.stamp, &storage.key, &stale.tags) != PurgeVerdict::Gone
-    });
+    storage.stale = stale.filter(|stale| store.verdict(&storage.key, stale) != PurgeVerdict::Gone);
     let begun = Instant::now();
     let mut fetched = ask(edge, route, request, None).await?;
-    let may_be_stored = request.is_for_storing() && !key::is_ambiguous(request.path());
+    let may_be_stored = request.is_for_storing();
     let Some(cache) = route.cache.as_ref().filter(|_| may_be_stored) else {
         return Ok(fetched.into_private(Vec::new()));
     };

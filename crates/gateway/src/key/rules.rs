@@ -5,11 +5,11 @@
 //! Invariant: a query field that the key leaves out is not sent. A cookie or header in the key is
 //! sent as the key has it. So a new rule changes both sides, and docs/operating/cache-keys.md. A
 //! list `cookies` also stops every other cookie. Without rules for cookies, all pass and none is in
-//! the key (`has_unkeyed_cookies` tells). A header that no rule names passes too, but for
-//! `key::OVERRIDES`. Names are compared as sent, undecoded, but for that of the user's query field.
-//! A value outside a segment counts as its default. Cookies of a personalised request pass, but for
-//! stripped ones; a cookie with a segment is replaced by the value in the key. Never here: which
-//! responses are stored (`freshness`), checks of rules (`plan::check::key`).
+//! the key (`has_unkeyed_cookies` tells). Which headers pass that no rule names, says
+//! `KeyPlan::passes_on`. Names are compared as sent, undecoded, but for that of the user's query
+//! field. A value outside a segment counts as its default; a cookie with a segment is replaced by
+//! the value in the key. Never here: which responses are stored (`freshness`), checks of rules
+//! (`plan::check::key`), the user's own cookie (`fetch::origin_request`).
 
 use std::borrow::Cow;
 
@@ -116,7 +116,7 @@ impl NamePattern {
         (is_plain && !text.is_empty()).then(|| Self { start: start.into(), is_whole })
     }
 
-    fn matches(&self, name: &[u8]) -> bool {
+    pub(super) fn matches(&self, name: &[u8]) -> bool {
         let start = self.start.as_bytes();
         if self.is_whole { name == start } else { name.starts_with(start) }
     }
@@ -168,12 +168,12 @@ impl Rules {
         }
     }
 
-    /// Removes from the client's fields what the key does not cover. If `is_private`, the response
-    /// is for one user, and cookies that no rule names are kept.
-    pub fn rewrite(&self, client: &mut FieldLines, is_private: bool, hides_cookies: bool) {
-        if self.edits_cookies() || hides_cookies || (!is_private && self.names_cookies()) {
+    /// Removes from the client's fields what the key does not cover. With `hides_cookies`, no
+    /// cookie is kept that no rule names.
+    pub fn rewrite(&self, client: &mut FieldLines, hides_cookies: bool) {
+        if self.edits_cookies() || hides_cookies || self.names_cookies() {
             let mut text = KeyBytes::new();
-            self.append_cookies(client, is_private, hides_cookies, &mut text);
+            self.append_cookies(client, hides_cookies, &mut text);
             set(client, "cookie", &text);
         }
         for name in &self.headers {
@@ -232,15 +232,9 @@ impl Rules {
     }
 
     /// Appends the forwarded cookies, as one line.
-    pub fn append_cookies(
-        &self,
-        from: &impl FieldSource,
-        is_private: bool,
-        hides_cookies: bool,
-        out: &mut KeyBytes,
-    ) {
+    pub fn append_cookies(&self, from: &impl FieldSource, hides_cookies: bool, out: &mut KeyBytes) {
         match &self.cookies {
-            Cookies::Named(names) if !is_private => named_cookies(names, from, out),
+            Cookies::Named(names) => named_cookies(names, from, out),
             _ if hides_cookies => {}
             _ => {
                 let goes_on = |pair: &&[u8]| self.goes_on(name_of(pair));

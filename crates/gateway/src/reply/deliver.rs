@@ -12,8 +12,9 @@ use std::time::Instant;
 
 use cache::Entry;
 use chassis::http::{Payload, Reply};
-use exchange::{CacheResult, Phase};
+use exchange::{CacheResult, Decision, Phase};
 
+use super::private;
 use super::respond::{self, CacheStatus, View};
 use super::streaming;
 use crate::compression;
@@ -50,8 +51,16 @@ pub(crate) fn collapsed(exchange: &mut Exchange<'_, '_>, entry: &Entry, reason: 
 
 fn stored(exchange: &mut Exchange<'_, '_>, entry: &Entry, now: Instant, cache: CacheStatus) {
     exchange.trace.ranked_by = entry.ranked_by;
-    let view = View { now, decision: exchange.trace.decision, cache };
+    let (decision, is_private) = (exchange.trace.decision, is_private(exchange));
+    let view = View { now, decision, cache, is_private };
     respond::stored(exchange.reply, exchange.head, entry, view);
+}
+
+/// Whether the response is for one user, and no shared cache may keep it.
+fn is_private(exchange: &Exchange<'_, '_>) -> bool {
+    let personalise = exchange.route.personalise.as_ref();
+    exchange.trace.decision == Decision::Personalised
+        && personalise.is_some_and(|personalise| !personalise.keeps_cache_control)
 }
 
 /// Encodes an entry in the coding that the request prefers, unless that is done already.
@@ -78,7 +87,7 @@ pub(crate) fn fetched(exchange: &mut Exchange<'_, '_>, result: FetchResult, reas
         Outcome::Purged(entry) => fresh(exchange, &entry, now, (reason, false)),
         Outcome::Stale(entry) => hit(exchange, &entry, now, CacheResult::Stale),
         Outcome::Recalled(entry) => recalled(exchange, &entry),
-        Outcome::Private(answer) => private(exchange, answer, reason),
+        Outcome::Private(answer) => for_one(exchange, answer, reason),
     }
 }
 
@@ -91,23 +100,26 @@ fn fresh(
 ) {
     exchange.trace.cache = CacheResult::Miss;
     let cache = CacheStatus::Forward { reason, stored, collapsed: false };
-    let view = View { now, decision: exchange.trace.decision, cache };
+    let (decision, is_private) = (exchange.trace.decision, is_private(exchange));
+    let view = View { now, decision, cache, is_private };
     respond::stored(exchange.reply, exchange.head, entry, view);
 }
 
 /// Answers with a response for this request alone.
-fn private(exchange: &mut Exchange<'_, '_>, answer: PrivateAnswer, reason: &'static str) {
+fn for_one(exchange: &mut Exchange<'_, '_>, answer: PrivateAnswer, reason: &'static str) {
     if exchange.trace.cache == CacheResult::None {
         exchange.trace.cache = CacheResult::Miss;
     }
     let (gateway, route) = (exchange.gateway(), exchange.route);
-    let answer = streaming::encoded(answer, gateway, route, exchange.head);
+    let mut answer = streaming::encoded(answer, gateway, route, exchange.head);
     let cache = CacheStatus::forwarded(reason);
-    respond::fetched(exchange.reply, answer.status, &answer.headers, cache);
     let is_ours = !matches!(route.target(exchange.trace.arm), Target::Upstream(_));
     if is_ours && !answer.headers.has("cache-control") {
-        exchange.reply.field("cache-control", b"private, no-store");
+        answer.headers.insert("cache-control", b"private, no-store");
+    } else if is_private(exchange) {
+        private::keep(&mut answer.headers);
     }
+    respond::fetched(exchange.reply, answer.status, &answer.headers, cache);
     exchange.reply.payload(answer.payload);
 }
 

@@ -21,6 +21,7 @@ use http1::Head;
 use crate::compression;
 use crate::error::Refusal;
 use crate::plan::{Cors, Route, ServerTiming};
+use crate::reply::private;
 use crate::reply::range;
 use crate::reply::range::BodyRange;
 use crate::trace::Trace;
@@ -71,11 +72,17 @@ pub(crate) struct View {
     pub decision: Decision,
     /// What the cache did.
     pub cache: CacheStatus,
+    /// Whether the response is for one user, so that no shared cache may keep it.
+    pub is_private: bool,
 }
 
 /// Answers from a stored entry; with 304 if the client has the response already.
 pub(crate) fn stored(reply: &mut Reply, head: &Head<'_>, entry: &Entry, view: View) {
-    let View { now, decision, cache } = view;
+    let View { now, decision, cache, is_private } = view;
+    let block = |reply: &mut Reply, fields: &[u8]| match is_private {
+        true => reply.block(&private_fields(fields), entry.dated),
+        false => reply.block(fields, entry.dated),
+    };
     let encoding = smallest(head, entry, decision);
     let copy = client_copy(head, entry, now).filter(|_| entry.status == 200);
     let unchanged = copy.is_some();
@@ -88,12 +95,12 @@ pub(crate) fn stored(reply: &mut Reply, head: &Head<'_>, entry: &Entry, view: Vi
     });
     match (&part, copy) {
         (BodyRange::Whole, Some(ClientCopy::In(Some(coding)))) => {
-            reply.block(&fields_in(entry, Variant { coding, decision }), entry.dated);
+            block(reply, &fields_in(entry, Variant { coding, decision }));
         }
         (BodyRange::Whole, None | Some(ClientCopy::AsAsked)) => {
-            reply.block(encoding.map_or(&entry.fields, |made| &made.fields), entry.dated);
+            block(reply, encoding.map_or(&entry.fields, |made| &made.fields));
         }
-        _ => reply.block(&entry.fields, entry.dated),
+        _ => block(reply, &entry.fields),
     }
     let out = reply.head_bytes();
     out.extend_from_slice(b"age: ");
@@ -120,6 +127,15 @@ pub(crate) fn stored(reply: &mut Reply, head: &Head<'_>, entry: &Entry, view: Vi
             let _ = write!(reply.head_bytes(), "content-range: bytes */{length}\r\n");
         }
     }
+}
+
+/// Returns stored fields as those of a response for one user.
+fn private_fields(fields: &[u8]) -> Vec<u8> {
+    let mut headers = cache::parse_fields(fields);
+    private::keep(&mut headers);
+    let mut out = Vec::with_capacity(fields.len() + 32);
+    append_end_to_end(&headers, &mut out);
+    out
 }
 
 /// Returns the smallest encoding made so far, among those that the request prefers.

@@ -383,3 +383,37 @@ fn a_full_disk_costs_no_request_and_is_told() {
     });
     assert_from(&get(&served, "/1"), "tidegate; hit");
 }
+
+#[test]
+fn what_others_change_takes_no_entry_from_disk() {
+    let (origin, dir) = (counting(), TempDir::new().unwrap());
+    let start = || {
+        let kept = "host = \"news.test\"\ncache = { disk = true }";
+        let quiet = "[[route]]\npath = \"/{*rest}\"\nto = \"upstream:o\"\n";
+        let disk = format!("[cache]\ndisk = {{ dir = {:?} }}\n", dir.path());
+        serve(&format!("{}{quiet}{disk}", route_to(&[&origin], "", kept)))
+    };
+    let served = start();
+    let post = |host: &str, target: &str| {
+        let reply = Client::post(served.address, target, "x").header("Host", host).send();
+        assert_eq!(reply.status, 200);
+    };
+    let kept = |number: usize| format!("/kept/{number}");
+    for number in 0..100 {
+        get(&served, &kept(number));
+    }
+    let stamp = served.gateway.store.stamp();
+    for number in 0..1000 {
+        post("quiet.test", &kept(number));
+    }
+    assert_eq!(served.gateway.store.stamp(), stamp, "a route that does not store marks nothing");
+    for number in 0..1000 {
+        post("news.test", &format!("/changed/{number}"));
+    }
+    post("news.test", &kept(7));
+    drop(served);
+    let served = start();
+    let lost: Vec<usize> =
+        (0..100).filter(|number| !is_from_disk(&get(&served, &kept(*number)))).collect();
+    assert_eq!(lost, [7]);
+}

@@ -105,3 +105,35 @@ fn failures_behind_a_route_reach_its_guard() {
     rollout.note_at(later(4), Duration::ZERO, false);
     assert_eq!(rollout.shares().guard, 0.6);
 }
+
+#[test]
+fn a_personalised_response_leaves_as_its_users_own_whatever_the_origin_says() {
+    let origin = Origin::start(|request| {
+        OriginReply::ok(format!("{}", request.nth))
+            .header("Cache-Control", "public, max-age=60, s-maxage=600")
+            .header("CDN-Cache-Control", "max-age=600")
+            .header("Age", if request.nth == 0 { "0" } else { "100" })
+    });
+    let personalise = "personalise = { user = \"cookie:u\" }";
+    let keeping = "personalise = { user = \"cookie:u\", cache_control = \"origin\" }";
+    for (cache, personalise, is_own) in [
+        ("", personalise, true),
+        ("cache = {}", personalise, true),
+        ("cache = { per_user = true }", personalise, true),
+        ("cache = { per_user = true }", keeping, false),
+    ] {
+        let served = before(&origin, &format!("{cache}\n{personalise}"));
+        for _ in 0..2 {
+            let reply = served.get_with("/own", &USER);
+            assert_eq!(decision(&reply), "personalised");
+            let control = reply.header("cache-control").unwrap();
+            match is_own {
+                true => assert_eq!(control, "private, max-age=60", "{cache}"),
+                false => assert!(control.starts_with("public"), "{cache}: {control}"),
+            }
+            assert_eq!(reply.header("cdn-cache-control").is_none(), is_own);
+        }
+        let everybodys = served.get("/own");
+        assert!(everybodys.header("cache-control").unwrap().starts_with("public"), "{cache}");
+    }
+}

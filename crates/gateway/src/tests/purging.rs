@@ -26,7 +26,7 @@ fn numbered() -> Origin {
 
 impl Served {
     fn purge(&self, wanted: &PurgeRequest) -> usize {
-        self.gateway.purge(wanted).unwrap()
+        self.gateway.purge(wanted).unwrap().entries
     }
 }
 

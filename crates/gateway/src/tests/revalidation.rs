@@ -258,3 +258,22 @@ fn a_head_request_refreshes_a_stale_entry_with_its_body() {
     served.wait_for_landing();
     assert_eq!(served.get("/").text(), "new");
 }
+
+#[test]
+fn a_cookie_in_a_304_is_for_nobody_else() {
+    let origin = Origin::start(|request| match request.nth {
+        0 => stale("body", "").header("ETag", "\"1\"").header("Set-Cookie", "own=1"),
+        _ => OriginReply::status(304)
+            .header("Cache-Control", "max-age=60")
+            .header("X-Changed", "yes")
+            .header("Set-Cookie", "leak=1"),
+    });
+    let served = before(&origin, "cache = {}");
+    served.get("/");
+    for _ in 0..2 {
+        let reply = served.get("/");
+        assert_eq!((reply.text(), reply.header("x-changed")), ("body", Some("yes")));
+        assert_eq!(reply.header("set-cookie"), Some("own=1"));
+    }
+    assert_eq!(origin.count("/"), 2);
+}

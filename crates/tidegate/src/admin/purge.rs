@@ -12,7 +12,7 @@
 //! `gateway`'s. The number of purged entries is logged here.
 
 use chassis::admin::{Page, Visit};
-use gateway::PurgeRequest;
+use gateway::{PurgeRequest, Purged};
 use serde::Deserialize;
 use serde_json::json;
 
@@ -26,9 +26,12 @@ pub(super) fn purge(parts: &Parts, visit: &Visit<'_>) -> Page {
         Err(reason) => return refuse(400, &reason),
     };
     match parts.gateway.purge(&wanted) {
-        Ok(count) => {
-            tracing::info!(target: "audit", purged = count, soft = wanted.soft, "purged");
-            let body = json!({ "purged": count, "soft": wanted.soft });
+        Ok(Purged { entries, is_durable }) => {
+            tracing::info!(target: "audit", purged = entries, soft = wanted.soft, "purged");
+            if !is_durable {
+                tracing::warn!("a purge is not on disk yet; a crash before may undo it there");
+            }
+            let body = json!({ "purged": entries, "soft": wanted.soft, "durable": is_durable });
             Page::json(200, format!("{body}\n"))
         }
         Err(reason) => refuse(400, &reason),

@@ -47,6 +47,12 @@ fn routes(plan: &Plan, notes: &mut Vec<String>) {
                  with cookies unless the origin allows it; `key = {{ cookies = [] }}` sends none"
             ));
         }
+        if route.has_ttl() && route.key.forward.is_none() {
+            notes.push(format!(
+                "route `{name}` has a ttl and sends on all request headers but known overrides; \
+                 `forward = [\"accept\", \"accept-language\"]` names the only ones to send"
+            ));
+        }
         if route.collect.is_some() && plan.journal.is_none() {
             notes.push(format!("route `{name}` collects, but there is no [journal] to keep it"));
         } else if route.personalise.is_some() && route.collect.is_none() && plan.profiles.is_none()

@@ -337,6 +337,7 @@ fn what_cannot_work_as_configured_is_said() {
         to = "upstream:backend"
         cache = { ttl = "60s" }
         key = { cookies = [] }
+        forward = ["accept"]
         [[route]]
         name = "again"
         path = "/tight"
@@ -353,6 +354,7 @@ fn what_cannot_work_as_configured_is_said() {
         "`/read` collects",
         "absent.jsonl",
         "`/leaky` has a ttl and sends cookies on",
+        "`/leaky` has a ttl and sends on all request headers but known overrides",
     ] {
         let said = out.lines().any(|line| line.starts_with("note: ") && line.contains(note));
         assert!(said, "no note of {note} in\n{out}");

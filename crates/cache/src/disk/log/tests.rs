@@ -8,8 +8,10 @@ use std::sync::{Arc, Mutex};
 use redb::StorageBackend;
 use stdx::Random;
 
-use super::{Hash, Logged, RecordChange, RecordLog};
-use crate::purge::PREFIXES_MAX;
+use super::{AreaPurge, Record, RecordChange, RecordLog};
+use crate::area::Area;
+use crate::fingerprint::fingerprint;
+use crate::tags::Tags;
 
 /// A file in memory. At a power cut it keeps a random part of the pages written since the last
 /// sync.
@@ -98,8 +100,13 @@ impl StorageBackend for TornFile {
     }
 }
 
-fn hash(number: u64) -> Hash {
-    twox_hash::XxHash3_128::oneshot(&number.to_le_bytes()).to_le_bytes()
+/// Returns the key of a number: of one of three hosts.
+fn key(number: u64) -> Box<[u8]> {
+    format!("http\nhost{}\n/{number}\n\u{1}", number % 3).into_bytes().into()
+}
+
+fn get(store: &RecordLog, number: u64) -> Option<Vec<u8>> {
+    store.get(&key(number)).unwrap().map(|found| found.bytes)
 }
 
 /// Returns a record that shows its number and its version, and whether it is whole.
@@ -120,11 +127,17 @@ fn is_whole(record: &[u8]) -> Option<(u64, u64)> {
 }
 
 fn put(number: u64, version: u64, length: usize) -> RecordChange {
-    RecordChange { hash: hash(number), record: Some(record(number, version, length)), stamp: 0 }
+    put_tagged(number, version, length, &[])
+}
+
+fn put_tagged(number: u64, version: u64, length: usize, tags: &[&str]) -> RecordChange {
+    let tags = tags.iter().map(|tag| fingerprint(tag.as_bytes())).collect();
+    let (bytes, tags) = (record(number, version, length), Tags::from_fingerprints(tags));
+    RecordChange { key: key(number), record: Some(Record { bytes, tags }) }
 }
 
 fn forget(number: u64) -> RecordChange {
-    RecordChange { hash: hash(number), record: None, stamp: 0 }
+    RecordChange { key: key(number), record: None }
 }
 
 const PLENTY: u64 = 1 << 40;
@@ -140,10 +153,10 @@ fn brings_back_records_of_every_length_after_a_restart() {
     drop(store);
     let store = RecordLog::open(file, PLENTY).unwrap();
     for (number, length) in (0..).zip(lengths) {
-        assert_eq!(store.get(&hash(number)).unwrap(), Some(record(number, 1, length)));
+        assert_eq!(get(&store, number), Some(record(number, 1, length)));
     }
     assert_eq!(store.entries(), lengths.len() as u64);
-    assert_eq!(store.get(&hash(99)).unwrap(), None);
+    assert_eq!(get(&store, 99), None);
 }
 
 #[test]
@@ -151,14 +164,15 @@ fn replaces_and_forgets() {
     let store = RecordLog::open(TornFile::default(), PLENTY).unwrap();
     store.write(&[put(1, 1, 50), put(2, 1, 50)], 1, false).unwrap();
     store.write(&[put(1, 2, 70), forget(2)], 1, false).unwrap();
-    assert_eq!(store.get(&hash(1)).unwrap(), Some(record(1, 2, 70)));
-    assert_eq!(store.get(&hash(2)).unwrap(), None);
+    assert_eq!(get(&store, 1), Some(record(1, 2, 70)));
+    assert_eq!(get(&store, 2), None);
     assert_eq!(store.entries(), 1);
 }
 
 #[test]
 fn keeps_to_its_bytes_whatever_the_length_of_records() {
-    for length in [300, 4_200, 40_000, 500_000] {
+    // The row of the index weighs as much as half of the shortest record.
+    for (length, share) in [(300, 0.4), (4_200, 0.5), (40_000, 0.5), (500_000, 0.5)] {
         let file = TornFile::default();
         let bytes = 16_000_000;
         let fill = (bytes as f64 * super::super::writer::FILL) as u64;
@@ -173,7 +187,7 @@ fn keeps_to_its_bytes_whatever_the_length_of_records() {
         }
         assert!(file.taken() <= bytes, "{length}: {} bytes", file.taken());
         let held = store.entries() * length as u64;
-        assert!(held as f64 > bytes as f64 * 0.5, "{length}: holds {held} bytes only");
+        assert!(held as f64 > bytes as f64 * share, "{length}: holds {held} bytes only");
         assert!(store.evicted() > 0);
     }
 }
@@ -189,10 +203,10 @@ fn the_oldest_make_room_unless_they_were_written_again() {
     for number in 106..109 {
         store.write(&[put(number, 1, 1_000_000)], 1, false).unwrap();
     }
-    assert_eq!(store.get(&hash(1)).unwrap(), Some(record(1, 2, 1000)));
-    assert_eq!(store.get(&hash(2)).unwrap(), None);
-    assert_eq!(store.get(&hash(100)).unwrap(), None);
-    assert_eq!(store.get(&hash(108)).unwrap(), Some(record(108, 1, 1_000_000)));
+    assert_eq!(get(&store, 1), Some(record(1, 2, 1000)));
+    assert_eq!(get(&store, 2), None);
+    assert_eq!(get(&store, 100), None);
+    assert_eq!(get(&store, 108), Some(record(108, 1, 1_000_000)));
 }
 
 #[test]
@@ -226,7 +240,7 @@ fn a_power_cut_costs_recent_records_and_makes_none_up() {
             drop(store);
             let store = RecordLog::open(file.clone(), PLENTY).unwrap();
             for number in 0..=40 {
-                let found = store.get(&hash(number)).unwrap();
+                let found = get(&store, number);
                 let found = found.map(|found| is_whole(&found).expect("the record is whole"));
                 assert!(found.is_none_or(|(named, _)| named == number), "seed {seed}");
                 let version = found.map_or(0, |(_, version)| version);
@@ -257,9 +271,9 @@ fn damaged_bytes_anywhere_never_bring_another_record() {
         let open = || RecordLog::open(TornFile::holding(bytes), PLENTY);
         let Ok(Ok(store)) = catch_unwind(AssertUnwindSafe(open)) else { continue };
         for number in 0..300 {
-            let found = catch_unwind(AssertUnwindSafe(|| store.get(&hash(number))));
+            let found = catch_unwind(AssertUnwindSafe(|| store.get(&key(number))));
             let Ok(Ok(Some(found))) = found else { continue };
-            let whole = is_whole(&found).filter(|(named, _)| *named == number);
+            let whole = is_whole(&found.bytes).filter(|(named, _)| *named == number);
             // Each record is the one that was written, or is recognised as damaged.
             assert!(whole.is_none_or(|(_, version)| version == 1), "record {number}");
         }
@@ -280,27 +294,145 @@ fn an_empty_or_cut_file_is_an_error_or_empty_and_never_half_read() {
         let opened = catch_unwind(AssertUnwindSafe(|| RecordLog::open(cut, PLENTY)));
         let Ok(Ok(store)) = opened else { continue };
         for number in [1, 2] {
-            let found = catch_unwind(AssertUnwindSafe(|| store.get(&hash(number))));
+            let found = catch_unwind(AssertUnwindSafe(|| store.get(&key(number))));
             let Ok(Ok(Some(found))) = found else { continue };
-            assert!(is_whole(&found).is_none_or(|(named, _)| named == number));
+            assert!(is_whole(&found.bytes).is_none_or(|(named, _)| named == number));
         }
     }
 }
 
 #[test]
-fn remembers_clock_and_purges_and_what_it_forgot_of_them() {
+fn remembers_the_clock() {
     let file = TornFile::default();
     let store = RecordLog::open(file.clone(), PLENTY).unwrap();
-    store.write(&[RecordChange { stamp: 9, ..put(1, 1, 10) }], 55, true).unwrap();
-    let mut purges = Logged::default();
-    purges.places.insert(7, 3);
-    let many = 1..=PREFIXES_MAX as u64 + 2;
-    purges.prefixes.extend(many.map(|number| (number.to_le_bytes().to_vec(), number)));
-    store.log(&purges).unwrap();
+    store.write(&[put(1, 1, 10)], 55, true).unwrap();
     drop(store);
-    let store = RecordLog::open(file, PLENTY).unwrap();
-    let logged = store.logged().unwrap();
-    assert_eq!((logged.floor, logged.stamp, store.clock().unwrap()), (2, 9, 55));
-    assert_eq!(logged.prefixes.len(), PREFIXES_MAX);
-    assert_eq!(logged.places, purges.places);
+    assert_eq!(RecordLog::open(file, PLENTY).unwrap().clock().unwrap(), 55);
+}
+
+#[test]
+fn a_log_of_another_format_is_refused() {
+    let file = TornFile::default();
+    let database = redb::Database::builder().create_with_backend(file.clone()).unwrap();
+    let transaction = database.begin_write().unwrap();
+    transaction.open_table(super::NUMBERS).unwrap().insert("format", 1).unwrap();
+    transaction.commit().unwrap();
+    drop(database);
+    let error = RecordLog::open(file, PLENTY).unwrap_err().to_string();
+    assert_eq!(error, "another version wrote it in format 1, this version reads format 2");
+}
+
+fn resource(host: Option<&str>, target: &str) -> Area {
+    Area::Resource(host.map(Into::into), target.into())
+}
+
+fn prefix(host: Option<&str>, start: &str) -> Area {
+    Area::Prefix(host.map(Into::into), start.into())
+}
+
+fn tag(name: &str) -> Area {
+    Area::Tag(name.into())
+}
+
+/// Returns the numbers below 30 that are left, and those of them that are stale.
+fn left(store: &RecordLog) -> (Vec<u64>, Vec<u64>) {
+    let found = |number: &u64| store.get(&key(*number)).unwrap();
+    let left: Vec<u64> = (0..30).filter(|number| found(number).is_some()).collect();
+    let is_stale = |number: &u64| found(number).is_some_and(|found| found.stale_us == Some(9));
+    (left.clone(), left.into_iter().filter(is_stale).collect())
+}
+
+#[test]
+fn a_purge_covers_what_it_names_and_nothing_else() {
+    // Host 1 has the numbers 1, 4, 7, … 28; every even number is tagged.
+    for (area, expected) in [
+        (resource(Some("host1"), "/7"), vec![7]),
+        (resource(None, "/7"), vec![7]),
+        (resource(Some("host2"), "/7"), vec![]),
+        (resource(None, "/70"), vec![]),
+        (prefix(Some("host1"), "/1"), vec![1, 10, 13, 16, 19]),
+        (prefix(None, "/2"), vec![2, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29]),
+        (prefix(None, "/"), (0..30).collect()),
+        (tag("even"), (0..30).filter(|number| number % 2 == 0).collect()),
+        (tag("twelve"), vec![12]),
+        (tag("none"), vec![]),
+    ] {
+        for stale_us in [None, Some(9)] {
+            let store = RecordLog::open(TornFile::default(), PLENTY).unwrap();
+            let tags = |number: u64| match number {
+                12 => &["even", "twelve"][..],
+                number if number % 2 == 0 => &["even"],
+                _ => &[],
+            };
+            let changes: Vec<_> = (0..30).map(|n| put_tagged(n, 1, 50, tags(n))).collect();
+            store.write(&changes, 1, false).unwrap();
+            store.purge(&[AreaPurge { area: area.clone(), stale_us }]).unwrap();
+            let rest = (0..30).filter(|number| !expected.contains(number)).collect();
+            match stale_us {
+                None => assert_eq!(left(&store), (rest, vec![]), "{area:?}"),
+                Some(_) => assert_eq!(left(&store), ((0..30).collect(), expected.clone())),
+            }
+        }
+    }
+}
+
+#[test]
+fn a_record_that_was_written_again_without_a_tag_is_not_purged_by_it() {
+    let store = RecordLog::open(TornFile::default(), PLENTY).unwrap();
+    store.write(&[put_tagged(1, 1, 50, &["t"]), put_tagged(2, 1, 50, &["t"])], 1, false).unwrap();
+    store.write(&[put_tagged(1, 2, 50, &["u"])], 1, false).unwrap();
+    store.purge(&[AreaPurge { area: tag("t"), stale_us: None }]).unwrap();
+    assert_eq!(left(&store), (vec![1], vec![]));
+    store.write(&[put_tagged(2, 2, 50, &["t"])], 1, false).unwrap();
+    store.purge(&[AreaPurge { area: tag("t"), stale_us: Some(9) }]).unwrap();
+    assert_eq!(left(&store), (vec![1, 2], vec![2]));
+    store.write(&[put(2, 3, 50)], 1, false).unwrap();
+    assert_eq!(left(&store), (vec![1, 2], vec![]), "a new record is not stale");
+}
+
+#[test]
+fn a_purge_of_more_than_one_transaction_takes_all_that_it_covers() {
+    let store = RecordLog::open(TornFile::default(), PLENTY).unwrap();
+    let many = super::PURGED_AT_ONCE as u64 * 2 + 10;
+    let changes: Vec<_> = (0..many).map(|number| put(number, 1, 10)).collect();
+    store.write(&changes, 1, false).unwrap();
+    let purges = [prefix(Some("host0"), "/"), resource(None, "/1"), prefix(Some("host2"), "/")];
+    let purges = purges.map(|area| AreaPurge { area, stale_us: None });
+    store.purge(&purges).unwrap();
+    assert_eq!(store.entries(), (0..many).filter(|n| n % 3 == 1 && *n != 1).count() as u64);
+}
+
+#[test]
+fn a_log_whose_records_were_all_evicted_or_purged_takes_no_rows() {
+    let store = RecordLog::open(TornFile::default(), 4_000_000).unwrap();
+    let empty = store.used();
+    for round in 0..20_u64 {
+        let tagged = |n| put_tagged(round * 100 + n, 1, 10_000, &["a", "b"]);
+        store.write(&(0..100).map(tagged).collect::<Vec<_>>(), 1, false).unwrap();
+    }
+    assert!(store.evicted() > 0);
+    let held = store.head.lock().row_bytes / store.entries();
+    let one = super::index_bytes(&key(1900)) + 2 * super::tag_bytes(&key(1900));
+    assert_eq!(held, one, "each record has a row in the index, and one for each tag");
+    store.purge(&[AreaPurge { area: tag("a"), stale_us: None }]).unwrap();
+    assert_eq!((store.entries(), empty), (0, 0));
+}
+
+#[test]
+fn purging_a_full_log_again_and_again_keeps_to_its_bytes() {
+    let (file, bytes) = (TornFile::default(), 16_000_000);
+    let fill = (bytes as f64 * super::super::writer::FILL) as u64;
+    let store = RecordLog::open(file.clone(), fill).unwrap();
+    for round in 0..4 {
+        for batch in 0..15_u64 {
+            let tagged = |n| put_tagged(batch * 3000 + n, round, 300, &["a", "b"]);
+            store.write(&(0..3000).map(tagged).collect::<Vec<_>>(), 1, false).unwrap();
+        }
+        let area = if round % 2 == 0 { tag("a") } else { prefix(None, "/") };
+        for stale_us in [Some(9), None] {
+            store.purge(&[AreaPurge { area: area.clone(), stale_us }]).unwrap();
+        }
+        assert_eq!(store.entries(), 0);
+    }
+    assert!(file.taken() <= bytes, "{} bytes", file.taken());
 }

@@ -10,17 +10,25 @@ use stdx::{Disk, FaultyDisk, Lasting, ManualClock, Random};
 use testkit::FIXTURE_TIMEOUT;
 
 use super::DiskTier;
+use crate::area::Area;
+use crate::disk::log::{Record, RecordChange};
 use crate::disk::record::DiskContent;
-use crate::disk::state::{DiskPlan, DiskTimes, hash};
+use crate::disk::state::{DiskPlan, DiskTimes};
 use crate::entry::Entry;
+use crate::purge::{PurgeVerdict, Purges};
+use crate::tags::Tags;
 
 const START: u64 = 1_700_000_000_000_000;
 
 fn start(disk: &FaultyDisk, clock: &ManualClock) -> DiskTier {
+    start_with(disk, clock, Arc::default())
+}
+
+fn start_with(disk: &FaultyDisk, clock: &ManualClock, purges: Arc<Purges>) -> DiskTier {
     let plan =
         DiskPlan { dir: PathBuf::from("/cache"), bytes: 16_000_000, times: DiskTimes::for_tests() };
     let (disk, clock) = (Arc::new(disk.clone()), Arc::new(clock.clone()));
-    DiskTier::start(plan, disk, clock, &Registry::default()).unwrap()
+    DiskTier::start(plan, disk, clock, purges, &Registry::default()).unwrap()
 }
 
 fn entry(body: &str) -> Arc<Entry> {
@@ -171,16 +179,17 @@ fn a_clock_that_went_back_resurrects_nothing() {
 }
 
 #[test]
-fn a_record_of_another_key_under_the_same_hash_is_not_found() {
+fn a_record_that_stands_under_another_key_is_not_found() {
     let (disk, clock) = (FaultyDisk::new(1), ManualClock::at(START));
     let tier = start(&disk, &clock);
     tier.keep(b"theirs", &entry("theirs"));
     wait_until_written(&tier);
     let opened = tier.state.opened.read().clone().unwrap();
-    let record = opened.log.get(&hash(b"theirs")).unwrap();
-    let change = crate::disk::log::RecordChange { hash: hash(b"ours"), record, stamp: 0 };
-    opened.log.write(&[change], 0, true).unwrap();
+    let bytes = opened.log.get(b"theirs").unwrap().unwrap().bytes;
+    let record = Some(Record { bytes, tags: Tags::default() });
+    opened.log.write(&[RecordChange { key: b"ours"[..].into(), record }], 0, true).unwrap();
     assert!(find(&tier, b"ours").is_none());
+    assert_eq!(tier.state.metrics.damaged.get(), 1);
     assert_eq!(find(&tier, b"theirs").unwrap().body, "theirs");
 }
 
@@ -246,4 +255,106 @@ fn a_store_that_a_reader_finds_broken_is_replaced() {
     assert!(find(&tier, b"a").is_none());
     assert!(!tier.state.broken.load(Ordering::Relaxed));
     assert!(disk.metadata(&tier.state.plan.dir.join("cache.redb")).is_ok());
+}
+
+fn key(target: &str) -> Vec<u8> {
+    format!("http\nnews.test\n{target}\n\u{1}").into_bytes()
+}
+
+fn resource(target: &str) -> Area {
+    Area::Resource(Some("news.test".into()), target.into())
+}
+
+/// Purges as the store does: in the record, and in the queue of the disk.
+fn purge(tier: &DiskTier, area: Area, soft: bool) {
+    let areas = [area];
+    tier.state.purges.record(&areas, soft, |number| tier.purged(&areas, soft, number));
+}
+
+/// Returns what is left of a response that is read from disk now.
+fn judged(tier: &DiskTier, target: &str) -> Option<PurgeVerdict> {
+    let entry = find(tier, &key(target))?;
+    let verdict = tier.state.purges.verdict(entry.stamp, &key(target), &entry.tags);
+    let is_stale = !entry.is_fresh(Instant::now());
+    Some(if is_stale { verdict.max(PurgeVerdict::Stale) } else { verdict })
+}
+
+#[test]
+fn a_purge_covers_what_is_on_disk_at_once_and_after_a_kill_once_it_was_flushed() {
+    for soft in [false, true] {
+        let (disk, clock) = (FaultyDisk::new(1), ManualClock::at(START));
+        let tier = start(&disk, &clock);
+        for target in ["/a", "/b", "/c"] {
+            tier.keep(&key(target), &entry(target));
+        }
+        wait_until_written(&tier);
+        let covered = if soft { PurgeVerdict::Stale } else { PurgeVerdict::Gone };
+        purge(&tier, resource("/a"), soft);
+        let at_once = judged(&tier, "/a");
+        assert!(at_once == Some(covered) || at_once.is_none() && !soft, "{at_once:?}");
+        assert!(tier.flush_purges());
+        let next = start(&disk.kill(), &clock);
+        let left = if soft { Some(PurgeVerdict::Stale) } else { None };
+        assert_eq!(judged(&next, "/a"), left, "soft: {soft}");
+        assert_eq!(judged(&next, "/b"), Some(PurgeVerdict::Good));
+        assert_eq!(judged(&next, "/c"), Some(PurgeVerdict::Good));
+    }
+}
+
+#[test]
+fn what_was_fetched_before_a_purge_is_not_written_after_it() {
+    let (disk, clock) = (FaultyDisk::new(1), ManualClock::at(START));
+    let tier = start(&disk, &clock);
+    let old = entry("old");
+    purge(&tier, resource("/a"), false);
+    assert!(tier.flush_purges());
+    tier.keep(&key("/a"), &old);
+    tier.keep(&key("/b"), &old);
+    wait_until_written(&tier);
+    assert!(find(&tier, &key("/a")).is_none());
+    assert_eq!(judged(&tier, "/b"), Some(PurgeVerdict::Good));
+    let new = Entry { stamp: tier.state.purges.stamp(), ..(*entry("new")).clone() };
+    tier.keep(&key("/a"), &Arc::new(new));
+    wait_until_written(&tier);
+    assert_eq!(find(&tier, &key("/a")).unwrap().body, "new");
+}
+
+#[test]
+fn purges_that_come_while_the_log_is_out_of_use_cover_what_it_held() {
+    let (disk, clock) = (FaultyDisk::new(1), ManualClock::at(START));
+    let tier = start(&disk, &clock);
+    tier.keep(&key("/a"), &entry("a"));
+    tier.keep(&key("/b"), &entry("b"));
+    drop(tier);
+    let lock = disk.lock(&PathBuf::from("/cache/lock")).unwrap();
+    let tier = start(&disk, &clock);
+    eventually("the alarm", || tier.status().reason.is_some());
+    purge(&tier, resource("/a"), false);
+    assert!(!tier.flush_purges(), "nothing is durable while the log is out of use");
+    drop(lock);
+    eventually("the log", || tier.status().reason.is_none());
+    assert!(tier.flush_purges());
+    let next = start(&disk.kill(), &clock);
+    assert!(find(&next, &key("/a")).is_none());
+    assert_eq!(find(&next, &key("/b")).unwrap().body, "b");
+}
+
+#[test]
+fn no_number_of_purges_of_other_things_takes_an_entry_from_disk() {
+    let (disk, clock) = (FaultyDisk::new(1), ManualClock::at(START));
+    let tier = start(&disk, &clock);
+    for number in 0..100 {
+        tier.keep(&key(&format!("/kept/{number}")), &entry("kept"));
+    }
+    wait_until_written(&tier);
+    for round in 0..130 {
+        let areas: Vec<Area> =
+            (0..1000).map(|number| resource(&format!("/quiet/{round}/{number}"))).collect();
+        tier.state.purges.record(&areas, false, |number| tier.purged(&areas, false, number));
+    }
+    assert!(tier.flush_purges());
+    drop(tier);
+    let tier = start(&disk, &clock);
+    let left = (0..100).filter(|number| judged(&tier, &format!("/kept/{number}")).is_some());
+    assert_eq!(left.count(), 100);
 }

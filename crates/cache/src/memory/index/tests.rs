@@ -1,8 +1,8 @@
 //! Claims about finding keys by area.
 
 use super::{KeyIndex, Search, SharedKey};
+use crate::area::Area;
 use crate::fingerprint::fingerprint;
-use crate::purge::Area;
 use crate::tags::Tags;
 
 fn tags(names: &[&str]) -> Tags {

@@ -25,7 +25,7 @@ fn read(rules: &Rules, fields: &[(&'static str, &'static str)]) -> (String, Vec<
     let mut headers = client(fields);
     let mut parts = KeyBytes::new();
     rules.append_parts(&headers, &mut parts);
-    rules.rewrite(&mut headers, false, false);
+    rules.rewrite(&mut headers, false);
     let line =
         |(name, value): (&[u8], &[u8])| String::from_utf8([name, b": ", value].concat()).unwrap();
     let mut on: Vec<String> = headers.iter().map(line).collect();
@@ -96,7 +96,7 @@ fn stripped_cookies_do_not_go_on_and_the_others_are_not_part_of_the_key() {
     let (key, on) = read(&rules, &[("cookie", "_ga=1; s=2; _ga_X=3; _fbp=4; _fbp2=5")]);
     assert_eq!((key.as_str(), on), ("", vec!["cookie: s=2; _fbp2=5".to_owned()]));
     let mut only = client(&[("cookie", "_ga=1; _fbp=2")]);
-    rules.rewrite(&mut only, false, false);
+    rules.rewrite(&mut only, false);
     assert!(only.is_empty() && !rules.has_unkeyed_cookies(&only));
     assert!(!rules.determines("cookie"));
 }
@@ -136,7 +136,7 @@ fn a_segment_is_one_of_its_values_and_goes_on_as_that() {
     assert!(rules.has_unkeyed_cookies(&client(&[("cookie", "a=1; d=mobile")])));
     assert!(!rules.has_unkeyed_cookies(&client(&[("cookie", "d=mobile")])));
     let mut hidden = client(&[("cookie", "a=1")]);
-    rules.rewrite(&mut hidden, false, true);
+    rules.rewrite(&mut hidden, true);
     assert_eq!(hidden.text("cookie"), Some("d=desktop"));
 }
 

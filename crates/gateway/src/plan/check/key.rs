@@ -42,15 +42,46 @@ const RESERVED: [&str; 21] = [
     "x-forwarded-for",
 ];
 
-/// Returns the key plan of a route; `when` is its filter.
+/// Headers that are never forwarded as the client sent them.
+const UNSENT: [&str; 10] = [
+    "connection",
+    "content-length",
+    "expect",
+    "host",
+    "keep-alive",
+    "proxy",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+];
+
+/// Returns the key plan of a route; `when` is its filter, `forward` its list of headers.
 pub(super) fn plan(
     section: &mut Section<'_, '_>,
-    config: Option<KeyConfig>,
+    (config, forward): (Option<KeyConfig>, Option<Vec<String>>),
     personalise: Option<&Personalise>,
     when: Option<&Filter>,
 ) -> KeyPlan {
-    let rules = rules(section, config, personalise);
-    KeyPlan { rules, condition: when.map(|filter| filter.as_str().into()) }
+    KeyPlan {
+        rules: rules(section, config, personalise),
+        condition: when.map(|filter| filter.as_str().into()),
+        forward: forward.map(|names| forwarded(section, &names)),
+    }
+}
+
+/// Returns the headers that fetches for storing carry.
+fn forwarded(section: &mut Section<'_, '_>, names: &[String]) -> Box<[NamePattern]> {
+    let names: Vec<String> = names.iter().map(|name| name.to_ascii_lowercase()).collect();
+    let is_name = |name: &str| {
+        let name = name.strip_suffix('*').unwrap_or(name);
+        name.parse::<HeaderName>().is_ok_and(|name| !UNSENT.contains(&name.as_str()))
+    };
+    for name in names.iter().filter(|name| !is_name(name)) {
+        let reason = "is not a header that can be forwarded, nor the beginning of one with `*`";
+        section.wrong("forward", format!("`{name}` {reason}"));
+    }
+    names.iter().filter_map(|name| NamePattern::parse(name)).collect()
 }
 
 /// Returns the rules of a route; `None` if its keys hold host, path and query as sent.

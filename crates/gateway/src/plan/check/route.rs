@@ -64,6 +64,9 @@ pub(super) fn route(
     if cache.is_none() && config.key.is_some() {
         section.wrong("key", "only a route with `cache` has keys");
     }
+    if cache.is_none() && config.forward.is_some() {
+        section.wrong("forward", "only a route with `cache` has it; others send all headers on");
+    }
     let first_upstream = arms.iter().find_map(Arm::upstream);
     let timings =
         [("debug", ServerTiming::Debug), ("on", ServerTiming::On), ("off", ServerTiming::Off)];
@@ -81,7 +84,8 @@ pub(super) fn route(
         body_bytes_max: section.size_or_zero("body_bytes_max", config.body_bytes_max, 8_000_000),
         compress: storing::compress(section, config.compress),
         client_gone: client_gone(section, config.client_gone, &arms, known.upstreams),
-        key: key::plan(section, config.key, personalise.as_ref(), when.as_ref()),
+        key: key::plan(section, (config.key, config.forward), personalise.as_ref(), when.as_ref()),
+        folded: pattern.as_ref()?.folded(),
         pattern: pattern?,
         name,
         when,
@@ -195,7 +199,10 @@ fn personalise(
             errors: section.share("personalise.guard.errors", guard.errors, 0.1),
         }),
     };
-    Personalise { user, rollout }
+    let keeps = [("private", false), ("origin", true)];
+    let keeps_cache_control =
+        section.choice("personalise.cache_control", config.cache_control, &keeps);
+    Personalise { user, rollout, keeps_cache_control }
 }
 
 fn upgrade(
