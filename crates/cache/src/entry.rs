@@ -48,6 +48,18 @@ pub struct Lifetime {
     pub open: bool,
 }
 
+impl Lifetime {
+    /// The lifetime of a response that may not be used again.
+    pub const OVER: Self = Self {
+        age: Duration::ZERO,
+        fresh: Duration::ZERO,
+        while_revalidate: Duration::ZERO,
+        if_error: Duration::ZERO,
+        strict: true,
+        open: true,
+    };
+}
+
 /// A complete response that is about to be stored.
 #[derive(Debug)]
 pub struct NewEntry {

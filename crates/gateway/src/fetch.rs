@@ -140,13 +140,13 @@ fn landing(result: &Result<FetchResult, Refusal>, route: &Route) -> Landing {
         {
             Landing::NotShared
         }
-        Ok(Outcome::Private(answer)) if strict && answer.status >= 500 => {
-            Landing::Failed(FetchError::Shared)
-        }
         Ok(Outcome::Private(_)) => Landing::NotShared,
-        Ok(Outcome::Stored(entry) | Outcome::Purged(entry) | Outcome::Stale(entry)) => {
-            Landing::Shared(Arc::clone(entry))
-        }
+        Ok(
+            Outcome::Stored(entry)
+            | Outcome::Purged(entry)
+            | Outcome::Shared(entry, _)
+            | Outcome::Stale(entry),
+        ) => Landing::Shared(Arc::clone(entry)),
         Ok(Outcome::Recalled(entry)) => Landing::Recalled(Arc::clone(entry)),
         Err(Refusal::Model(..) | Refusal::Method(_) | Refusal::Body(..)) => Landing::NotShared,
         Err(Refusal::Fetch(error)) => Landing::Failed(*error),
@@ -163,8 +163,8 @@ fn judge_stale(
     result: &Result<FetchResult, Refusal>,
 ) {
     let Some(stale) = &request.storage.stale else { return };
-    match result.as_ref().map(FetchResult::private) {
-        Ok(Some(answer)) => match answer.status {
+    match result.as_ref().map(FetchResult::unstored_status) {
+        Ok(Some(status)) => match status {
             200..400 | 404 | 410 => {
                 let namespace = route.cache.as_ref().and_then(|cache| cache.namespace);
                 edge.gateway.store.forget(namespace, &request.storage.key);
@@ -208,8 +208,8 @@ fn or_stale(
     let now = Instant::now();
     let stale = request.storage.stale.as_ref();
     let Some(stale) = stale.filter(|stale| stale.may_answer_error(now)) else { return result };
-    let is_failure = match result.as_ref().map(FetchResult::private) {
-        Ok(Some(answer)) => matches!(answer.status, 500 | 502..=504),
+    let is_failure = match result.as_ref().map(FetchResult::unstored_status) {
+        Ok(Some(status)) => matches!(status, 500 | 502..=504),
         Ok(None) => false,
         Err(refusal) => refusal.status() >= 500,
     };

@@ -21,6 +21,9 @@ pub(crate) enum Outcome {
     Stored(Arc<Entry>),
     /// A response that was purged while it was fetched, for requests that came before the purge.
     Purged(Arc<Entry>),
+    /// A response that is not stored, for all who wait on its flight, and the cookies that came
+    /// with it, for the leader alone (`coalesce = "strict"`).
+    Shared(Arc<Entry>, FieldLines),
     /// The stale entry, because the upstream failed.
     Stale(Arc<Entry>),
     /// A response from disk, for everyone.
@@ -66,6 +69,15 @@ impl FetchResult {
     /// Returns a result that cost no phase, such as an entry that existed already.
     pub(crate) fn of(outcome: Outcome) -> Self {
         Self { outcome, times: FetchTimes::default(), shown: None }
+    }
+
+    /// Returns the status of a response that may not be stored.
+    pub(crate) fn unstored_status(&self) -> Option<u16> {
+        match &self.outcome {
+            Outcome::Private(answer) => Some(answer.status),
+            Outcome::Shared(entry, _) => Some(entry.status),
+            _ => None,
+        }
     }
 
     /// Returns the response if it is for this request alone.

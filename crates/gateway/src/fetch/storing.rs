@@ -29,7 +29,7 @@ use crate::compression::add_vary;
 use crate::error::Refusal;
 use crate::freshness::{self, SetCookie};
 use crate::gateway::Edge;
-use crate::plan::{Route, Target};
+use crate::plan::{Coalesce, Route, Target};
 
 /// Asks the origin, and stores the response if it may be stored.
 ///
@@ -65,7 +65,11 @@ pub(super) async fn obtain(
         fetched.headers.remove("set-cookie");
     }
     let lifetime = freshness::lifetime(fetched.status, &fetched.headers, &cache.policy, facts);
-    let Some(lifetime) = lifetime else { return Ok(fetched.into_private(Vec::new())) };
+    // On a `strict` route the waiters get it all the same.
+    let is_shared = route.coalesce == Coalesce::Strict && vary(&fetched.headers).is_empty();
+    if lifetime.is_none() && !is_shared {
+        return Ok(fetched.into_private(Vec::new()));
+    }
     let (pieces, whole) = match &mut fetched.body {
         FetchedBody::Whole(bytes) => {
             (vec![bytes.clone()], bytes.len() as u64 <= cache.body_bytes_max)
@@ -78,8 +82,11 @@ pub(super) async fn obtain(
     if !whole {
         return Ok(fetched.into_private(pieces));
     }
-    let keeping = Keeping { route, request, lifetime, stamp };
-    let result = keep(edge, keeping, fetched, joined(pieces));
+    let body = joined(pieces);
+    let result = match lifetime {
+        Some(lifetime) => keep(edge, Keeping { route, request, lifetime, stamp }, fetched, body),
+        None => share(fetched, body, stamp),
+    };
     if let Outcome::Stored(entry) | Outcome::Purged(entry) = &result.outcome {
         // The waiters of this fetch wait for its encoding too, for a bounded time.
         let liked = |offered| request.accepted.best(offered);
@@ -146,6 +153,33 @@ fn keep(edge: &Edge, keeping: Keeping<'_>, fetched: Fetched, body: Bytes) -> Fet
     let mut times = fetched.times;
     times.store = begun.elapsed();
     FetchResult { outcome, times, shown: fetched.shown.map(Arc::new) }
+}
+
+/// Makes an entry of a response that is not stored, for all who wait on its flight.
+fn share(fetched: Fetched, body: Bytes, stamp: u64) -> FetchResult {
+    let mut fields = fetched.headers;
+    let mut cookies = FieldLines::default();
+    for value in fields.all("set-cookie") {
+        cookies.append("set-cookie", value);
+    }
+    fields.remove("set-cookie");
+    let new = NewEntry {
+        status: fetched.status,
+        fields,
+        body,
+        ranked_by: None,
+        decision_at: None,
+        varies: false,
+        tags: fetched.tags,
+        stamp,
+        codings: None,
+    };
+    let entry = Entry::new(new, Lifetime::OVER, Instant::now());
+    FetchResult {
+        outcome: Outcome::Shared(entry, cookies),
+        times: fetched.times,
+        shown: fetched.shown.map(Arc::new),
+    }
 }
 
 /// Returns the namespace of a response on disk; `None` if it stays in memory, as personalised ones

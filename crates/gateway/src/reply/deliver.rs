@@ -85,6 +85,12 @@ pub(crate) fn fetched(exchange: &mut Exchange<'_, '_>, result: FetchResult, reas
     match result.outcome {
         Outcome::Stored(entry) => fresh(exchange, &entry, now, (reason, true)),
         Outcome::Purged(entry) => fresh(exchange, &entry, now, (reason, false)),
+        Outcome::Shared(entry, cookies) => {
+            fresh(exchange, &entry, now, (reason, false));
+            for cookie in cookies.all("set-cookie") {
+                exchange.reply.field("set-cookie", cookie);
+            }
+        }
         Outcome::Stale(entry) => hit(exchange, &entry, now, CacheResult::Stale),
         Outcome::Recalled(entry) => recalled(exchange, &entry),
         Outcome::Private(answer) => for_one(exchange, answer, reason),
