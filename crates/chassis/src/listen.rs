@@ -5,13 +5,13 @@
 //! (`Answer::refused`) and then answers with the bytes of `TOO_MANY`, a 503. In this order a metric
 //! counts the connection before its client knows (docs/decisions/gateway.md). When the drain begins
 //! it stops accepting, and returns when all connections are closed or the deadline has passed. A
-//! failed accept is logged and tried again after 50 ms. It also runs the sweep of timeouts, once a
-//! second. Never here: HTTP, but for that 503.
+//! failed accept is tried again after 50 ms, and logged at most once in 10 s. It also runs the
+//! sweep of timeouts, once a second. Never here: HTTP, but for that 503.
 
 use std::io;
 use std::net::SocketAddr;
 use std::rc::Rc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use socket2::{Domain, Protocol, Socket, Type};
 use tokio::net::{TcpListener, TcpStream};
@@ -23,6 +23,8 @@ const BACKLOG: i32 = 4096;
 /// Pause after a failed accept, such as one without a free descriptor, so that the core does not
 /// spin.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+/// Least time between two lines of the log about failed accepts.
+const ACCEPT_LOGGED: Duration = Duration::from_secs(10);
 
 /// A bound socket on which no core accepts yet.
 #[derive(Debug)]
@@ -91,6 +93,7 @@ impl Listener {
         let connections_max = limits.connections_max;
         let connections = Rc::new(Connections::new(limits));
         let sweeper = tokio::task::spawn_local(sweep(Rc::clone(&connections)));
+        let mut logged_at: Option<Instant> = None;
         loop {
             let accepted = tokio::select! {
                 biased;
@@ -106,12 +109,17 @@ impl Listener {
                     // A reply is written whole, so Nagle's algorithm would only delay it.
                     let _ = stream.set_nodelay(true);
                     let (role, connections) = (Rc::clone(&role), Rc::clone(&connections));
+                    // Counted before its task runs: many may be accepted in one go.
+                    let accepted = connections.enter(stream, peer);
                     tokio::task::spawn_local(async move {
-                        http::serve(&*role, stream, peer, &connections).await;
+                        http::serve(&*role, accepted, &connections).await;
                     });
                 }
                 Err(error) => {
-                    tracing::warn!(%error, "cannot accept a connection; trying again in 50 ms");
+                    if logged_at.is_none_or(|at| at.elapsed() > ACCEPT_LOGGED) {
+                        tracing::warn!(%error, "cannot accept connections; trying again");
+                        logged_at = Some(Instant::now());
+                    }
                     tokio::time::sleep(ACCEPT_PAUSE).await;
                 }
             }

@@ -90,6 +90,8 @@ pub(crate) enum Refusal {
     NotCached,
     /// A model refused the request.
     Model(exchange::Refusal),
+    /// The request has come through this process before: an upstream leads back to it.
+    Loop,
     /// The client left before the response, so nothing is sent.
     ClientLeft,
 }
@@ -114,6 +116,7 @@ impl Refusal {
             Self::Fetch(FetchError::Unhealthy | FetchError::Busy) => 503,
             Self::Fetch(FetchError::Timeout) | Self::WaitedTooLong | Self::NotCached => 504,
             Self::Fetch(_) => 502,
+            Self::Loop => 508,
             // Never sent; nginx uses this number.
             Self::ClientLeft => 499,
         }
@@ -139,6 +142,7 @@ impl Refusal {
             Self::Fetch(error) => error.to_string(),
             Self::WaitedTooLong => "the upstream did not answer in time".to_owned(),
             Self::NotCached => "nothing is stored, and the request is `only-if-cached`".to_owned(),
+            Self::Loop => "an upstream leads back to this server".to_owned(),
             Self::ClientLeft => "the client has left".to_owned(),
         }
     }
@@ -154,6 +158,7 @@ impl Refusal {
             Self::Fetch(error) => error.name(),
             Self::WaitedTooLong => "waited-too-long",
             Self::NotCached => "not-cached",
+            Self::Loop => "loop",
             Self::Model(..) => "model",
             Self::ClientLeft => "client-left",
         }

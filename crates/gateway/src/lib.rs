@@ -38,6 +38,7 @@ mod unstorable;
 mod upgrade;
 mod upstream;
 mod user;
+mod via;
 
 pub use gateway::{Edge, Gateway, Parts, Purged};
 pub use metrics::{EXCHANGES, SECONDS};

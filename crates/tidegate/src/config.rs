@@ -15,6 +15,8 @@
 //! the help of `cli.rs`. A new listener goes into the list of `check_addresses`. A secret key also
 //! goes into `commands/redact.rs`, and a renamed one into `crates/chassis/src/config/renamed.rs`.
 
+mod agreement;
+
 use std::fmt::Display;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -33,6 +35,8 @@ use serving::{ModelConfig, ModelPlans};
 use statsd::config::Config as StatsdConfig;
 use stdx::{ByteSize, Span};
 use workers::config::{Defaults, PoolConfig};
+
+use self::agreement::threads;
 
 use crate::environment;
 
@@ -268,15 +272,6 @@ pub(crate) fn check(text: &str, root: &Path) -> Result<Plan, Vec<Problem>> {
         .map_or_else(|| "127.0.0.1:8080".to_owned(), |port| format!("0.0.0.0:{port}"));
     let public = address(&mut document, "listen.public", listen.public, &usual);
     let admin = address(&mut document, "listen.admin", listen.admin, "127.0.0.1:8081");
-    check_addresses(
-        &[
-            ("listen.public", Some(public)),
-            ("listen.admin", Some(admin)),
-            ("events.status", events.status),
-            ("statsd.management", statsd.as_ref().and_then(management)),
-        ],
-        &mut document,
-    );
     let drain = ("listen.drain_timeout", listen.drain_timeout);
     let drain = value(&mut document, drain, Span::or_zero);
     let underscores = underscores(listen.underscores.as_deref(), &mut document);
@@ -284,8 +279,8 @@ pub(crate) fn check(text: &str, root: &Path) -> Result<Plan, Vec<Problem>> {
     let plan = Plan {
         file: PathBuf::new(),
         root: root.to_owned(),
-        edge_cores: threads(&mut document, "cores.edge", cores.edge).unwrap_or(machine),
-        work_threads: threads(&mut document, "cores.work", cores.work).unwrap_or(machine),
+        edge_cores: threads("cores.edge", cores.edge, &mut document).unwrap_or(machine),
+        work_threads: threads("cores.work", cores.work, &mut document).unwrap_or(machine),
         public,
         admin,
         admin_token: environment::admin_token().or(listen.admin_token),
@@ -299,8 +294,26 @@ pub(crate) fn check(text: &str, root: &Path) -> Result<Plan, Vec<Problem>> {
         gateway,
         statsd,
     };
+    agree(&plan, &mut document);
     let problems = document.into_problems();
     if problems.is_empty() { Ok(plan) } else { Err(problems) }
+}
+
+/// Reports what sections do not agree on.
+fn agree(plan: &Plan, document: &mut Document<'_>) {
+    let management = |statsd: &statsd::plan::Plan| Some(statsd.management.as_ref()?.address);
+    let listeners = [
+        ("listen.public", Some(plan.public)),
+        ("listen.admin", Some(plan.admin)),
+        ("events.status", plan.events.status),
+        ("statsd.management", plan.statsd.as_ref().and_then(management)),
+    ];
+    agreement::listeners(&listeners, document);
+    agreement::upstreams(&plan.gateway.upstreams, plan.public, document);
+    let journal = plan.journal.as_ref().map(|journal| &*journal.options.dir);
+    let cache = plan.gateway.store.disk.as_ref().map(|disk| &*disk.dir);
+    agreement::directories(journal, cache, document);
+    agreement::token(plan.admin, plan.admin_token.as_deref(), document);
 }
 
 /// Checks the gateway's sections, and the models that its routes name.
@@ -322,10 +335,6 @@ fn check_gateway(
     gateway
 }
 
-fn management(statsd: &statsd::plan::Plan) -> Option<SocketAddr> {
-    statsd.management.as_ref().map(|management| management.address)
-}
-
 fn underscores(text: Option<&str>, document: &mut Document<'_>) -> Underscores {
     match text {
         None | Some("drop") => Underscores::Drop,
@@ -333,25 +342,6 @@ fn underscores(text: Option<&str>, document: &mut Document<'_>) -> Underscores {
         Some(other) => {
             document.wrong("listen.underscores", format!("`{other}` is none of drop, keep"));
             Underscores::Drop
-        }
-    }
-}
-
-/// Checks that no two listeners want one address. An address of all interfaces holds every other
-/// address of its port.
-fn check_addresses(listeners: &[(&'static str, Option<SocketAddr>)], document: &mut Document<'_>) {
-    let known = listeners.iter().filter_map(|(key, address)| Some((*key, (*address)?)));
-    let known: Vec<(&str, SocketAddr)> = known.collect();
-    let meets = |one: SocketAddr, other: SocketAddr| {
-        let is_any = one.ip().is_unspecified() || other.ip().is_unspecified();
-        one.port() == other.port() && one.port() != 0 && (is_any || one.ip() == other.ip())
-    };
-    for (at, (key, address)) in known.iter().enumerate() {
-        if let Some((first, earlier)) =
-            known[..at].iter().find(|(_, earlier)| meets(*address, *earlier))
-        {
-            let reason = format!("is {address}, but `{first}` is {earlier}; write another port");
-            document.wrong(key, reason);
         }
     }
 }
@@ -514,12 +504,4 @@ fn value<T, E: Display>(
     read: fn(&str) -> Result<T, E>,
 ) -> Option<T> {
     read(&text?).map_err(|error| document.wrong(key, error.to_string())).ok()
-}
-
-/// Returns a number of threads, if there is one.
-fn threads(document: &mut Document<'_>, key: &str, count: Option<usize>) -> Option<usize> {
-    if count == Some(0) {
-        document.wrong(key, "is 0; write at least 1");
-    }
-    count
 }

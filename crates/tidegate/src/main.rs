@@ -20,6 +20,7 @@ mod client;
 mod commands;
 mod config;
 mod demo;
+mod descriptors;
 mod environment;
 mod events;
 mod exit;

@@ -31,6 +31,7 @@ use serving::Models;
 
 use crate::admin;
 use crate::config::{JournalPlan, Plan};
+use crate::descriptors;
 use crate::hint::{Hint, TAKEN};
 use crate::overrides::Overrides;
 use crate::parts::Parts;
@@ -76,14 +77,8 @@ pub(crate) struct Server {
 pub(crate) fn start(plan: Plan) -> Result<Server> {
     let source = FileVersion::at(&plan.file).ok();
     let registry = Registry::default();
-    // First of all: while another server listens there, this one must change nothing.
-    let listeners = Listeners {
-        public: bind(plan.public, plan.edge_cores)?,
-        limits: plan.limits.clone(),
-        admin: bind(plan.admin, 1)?,
-    };
-    let (public, admin) = (listeners.public[0].address()?, listeners.admin[0].address()?);
-    let journal = plan.journal.as_ref().map(open_journal).transpose()?;
+    let addresses = Addresses::of(&plan);
+    let (journal, early) = open_journal(plan.journal.as_ref(), &addresses)?;
     let secret = plan.journal.as_ref().and_then(|journal| journal.user_key.as_deref());
     let profiles = plan.profiles.as_ref().map(|profiles| {
         let options = profiles.file_options(user_key(secret));
@@ -99,6 +94,8 @@ pub(crate) fn start(plan: Plan) -> Result<Server> {
     let gateway_parts = gateway_parts(&models, profiles.as_ref(), &pools, work);
     let gateway = Gateway::new(plan.gateway, gateway_parts, &registry);
     let overrides = Overrides::open(&plan.root, &gateway)?;
+    let listeners = early.map_or_else(|| addresses.bind(), Ok)?;
+    let (public, admin) = (listeners.public[0].address()?, listeners.admin[0].address()?);
     let drain_grace = plan.drain;
     let record = delivers.then(|| record::start(&plan.file)).transpose()?;
     let profile_build = match (&profile_builds, &record) {
@@ -151,6 +148,27 @@ struct Listeners {
     limits: Limits,
     /// One, for the first edge thread.
     admin: Vec<Listener>,
+}
+
+/// Where to listen.
+struct Addresses {
+    public: SocketAddr,
+    admin: SocketAddr,
+    edge_cores: usize,
+    limits: Limits,
+}
+
+impl Addresses {
+    fn of(plan: &Plan) -> Self {
+        let mut limits = plan.limits.clone();
+        descriptors::fit(&mut limits, &plan.gateway.upstreams, plan.edge_cores);
+        Self { public: plan.public, admin: plan.admin, edge_cores: plan.edge_cores, limits }
+    }
+
+    fn bind(&self) -> Result<Listeners> {
+        let public = bind(self.public, self.edge_cores)?;
+        Ok(Listeners { public, limits: self.limits.clone(), admin: bind(self.admin, 1)? })
+    }
 }
 
 /// Starts one edge thread for each public listener; the first one has the admin listener too.
@@ -254,15 +272,21 @@ fn start_statsd(
     Running::start(plan, Some(registry), file)
 }
 
-/// Opens the journal. While the process before this one drains, it holds the journal; clients wait
-/// in the queue of the listeners, which are bound already.
-fn open_journal(plan: &JournalPlan) -> Result<Journal> {
+/// Opens the journal, if there is one. While the process before this one drains, it holds the
+/// journal. Then the listeners are bound at once, so that clients wait in their queue.
+fn open_journal(
+    plan: Option<&JournalPlan>,
+    addresses: &Addresses,
+) -> Result<(Option<Journal>, Option<Listeners>)> {
+    let Some(plan) = plan else { return Ok((None, None)) };
     let deadline = Instant::now() + PREDECESSOR_MAX;
-    let mut is_logged = false;
+    let mut early = None;
     loop {
         match Journal::open(plan.options.clone(), Arc::new(stdx::RealDisk)) {
             Err(JournalError::Locked { .. }) if Instant::now() < deadline => {
-                if !std::mem::replace(&mut is_logged, true) {
+                if early.is_none() {
+                    // A server that still listens is no predecessor: this fails.
+                    early = Some(addresses.bind()?);
                     tracing::info!("waiting for the process before this one to end");
                 }
                 std::thread::sleep(PREDECESSOR_STEP);
@@ -270,7 +294,7 @@ fn open_journal(plan: &JournalPlan) -> Result<Journal> {
             Err(error @ JournalError::Locked { .. }) => {
                 return Err(anyhow::Error::new(error).context(LOCKED));
             }
-            opened => return Ok(opened?),
+            opened => return Ok((Some(opened?), early)),
         }
     }
 }

@@ -67,7 +67,8 @@ fn check(head: &Head<'_>, input: &[u8], length: usize) {
     assert_eq!(words[2], version);
     let fields: Vec<(&[u8], &[u8])> = fields.iter().map(|line| field(line)).collect();
     let read: Vec<(&[u8], &[u8])> = head.fields().map(|(n, v)| (n.as_bytes(), v)).collect();
-    assert_eq!(read, fields, "the fields as they stand");
+    let plain = fields.iter().filter(|(name, _)| !name.contains(&b'_')).copied();
+    assert_eq!(read, plain.collect::<Vec<_>>(), "the fields as they stand, but for underscores");
     check_framing(&fields, head);
 }
 

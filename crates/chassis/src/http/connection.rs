@@ -135,23 +135,26 @@ impl Connections {
         }
     }
 
-    fn enter(&self, live: Rc<Live>) -> u64 {
+    /// Takes over a connection, which counts from now on; [`serve`] must be called with it.
+    pub fn enter(&self, stream: TcpStream, peer: SocketAddr) -> Accepted {
         let number = self.next.get();
         self.next.set(number + 1);
-        self.live.borrow_mut().insert(number, live);
-        number
+        let live = Rc::new(Live::new(stream, peer, Rc::clone(&self.clock)));
+        self.live.borrow_mut().insert(number, Rc::clone(&live));
+        Accepted { live, number }
     }
 }
 
+/// A connection that was accepted, and is not served yet.
+#[derive(Debug)]
+pub struct Accepted {
+    live: Rc<Live>,
+    number: u64,
+}
+
 /// Serves a connection until either side ends it.
-pub async fn serve<S: Answer>(
-    role: &S,
-    stream: TcpStream,
-    peer: SocketAddr,
-    connections: &Connections,
-) {
-    let live = Rc::new(Live::new(stream, peer, Rc::clone(&connections.clock)));
-    let number = connections.enter(Rc::clone(&live));
+pub async fn serve<S: Answer>(role: &S, accepted: Accepted, connections: &Connections) {
+    let Accepted { live, number } = accepted;
     let _left = Left { connections, number };
     let mut inbox = None;
     while serve_one(role, &live, &mut inbox, connections).await.is_some() {

@@ -361,6 +361,7 @@ pub fn reason(status: u16) -> &'static str {
         504 => "Gateway Timeout",
         505 => "HTTP Version Not Supported",
         507 => "Insufficient Storage",
+        508 => "Loop Detected",
         _ => "",
     }
 }

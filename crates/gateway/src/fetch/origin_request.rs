@@ -36,6 +36,7 @@ use crate::request_directives::RequestDirectives;
 use crate::trace::Trace;
 use crate::upstream::{InterimResponses, Upstream, UpstreamRequest};
 use crate::user::UserSource;
+use crate::via;
 
 /// Fields by which a client asks for less than the whole response.
 const CONDITIONS: [&str; 6] =
@@ -45,7 +46,7 @@ const CONDITIONS: [&str; 6] =
 pub(crate) const JSON_LENGTH: &str = "inference-header-content-length";
 
 /// Bytes of the lines that the gateway adds to the client's fields.
-const ADDED_BYTES: usize = 320;
+const ADDED_BYTES: usize = 400;
 
 /// Whether a request has a range or a precondition.
 pub(crate) fn asks_for_less(head: &Head<'_>) -> bool {
@@ -111,7 +112,8 @@ impl OriginRequest {
     /// to personalise.
     ///
     /// # Errors
-    /// When the method or the length of JSON is malformed.
+    /// When the method or the length of JSON is malformed, and when the request has come through
+    /// this process before.
     pub(crate) fn new(
         head: &Head<'_>,
         route: &Route,
@@ -124,6 +126,9 @@ impl OriginRequest {
         let mut interim = InterimResponses::default();
         // A model reads no fields. Copying them would be a third of the cost of such a request.
         if matches!(route.target(trace.arm), Target::Upstream(_)) {
+            if via::has_been_here(head) {
+                return Err(Refusal::Loop);
+            }
             interim = InterimResponses::of_upstream();
             host = head.host();
             fields = FieldLines::with_capacity(16, 512);
@@ -181,7 +186,10 @@ impl OriginRequest {
             true => route.key.passes_on_for_user(name),
             false => route.key.passes_on(name),
         };
-        self.client.fields.retain(|name| may_have_rule(name) || passes(name));
+        let names_servers = |name: &[u8]| via::FIELDS.iter().any(|field| field.as_bytes() == name);
+        self.client
+            .fields
+            .retain(|name| may_have_rule(name) || names_servers(name) || passes(name));
         self.client.host = key::canonical_host(&self.client.host).to_ascii_lowercase().into();
         if let Some(rules) = &route.key.rules {
             self.client.target = key::forwarded(&route.key, &self.client.target, is_private);
@@ -401,6 +409,7 @@ impl OriginRequest {
         out.extend_from_slice(b"\r\ntidegate-decision: ");
         out.extend_from_slice(self.decision.name().as_bytes());
         out.extend_from_slice(b"\r\n");
+        via::append(&self.client.fields, out);
     }
 }
 
@@ -441,11 +450,13 @@ fn is_of_user(name: &[u8], route: &Route) -> bool {
 fn is_written_anew(name: &[u8]) -> bool {
     matches!(
         name,
-        b"content-length"
+        b"cdn-loop"
+            | b"content-length"
             | b"expect"
             | b"host"
             | b"proxy"
             | b"tidegate-decision"
+            | b"via"
             | b"x-forwarded-for"
             | b"x-forwarded-proto"
             | b"x-request-id"

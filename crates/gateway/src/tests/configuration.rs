@@ -238,3 +238,25 @@ fn routes_to_upstreams_that_could_not_be_read_are_not_wrong() {
     let said: Vec<String> = problems.iter().map(ToString::to_string).collect();
     assert_eq!(said, ["line 1: `upstream`: write `[[upstream]]`: there may be several"]);
 }
+
+#[test]
+fn settings_that_can_never_do_what_they_say_are_errors() {
+    for (keys, reason) in [
+        ("cache = { per_user = true }", "needs `personalise`, which says where the user id is"),
+        ("host = \"~^api\"", "`~^api` is neither a host without port, nor `*.` and the end of one"),
+        ("host = \"a:80\"", "`a:80` is neither a host without port, nor `*.` and the end of one"),
+        ("methods = [\"GET\", \"trace\"]", "`TRACE` is never passed on; leave it out"),
+    ] {
+        let (_, problems) = check(&format!(
+            "[[upstream]]\nname = \"o\"\nservers = [\"127.0.0.1:1\"]\n\
+             [[route]]\npath = \"/\"\nto = \"upstream:o\"\n{keys}\n"
+        ));
+        assert_eq!(problems.len(), 1, "{keys}: {problems:?}");
+        assert_eq!(problems[0].message, reason);
+    }
+    for host in ["a.example", "*.example.com", "[::1]", "127.0.0.1", "a_b"] {
+        let (_, problems) =
+            check(&format!("[[route]]\npath = \"/\"\nto = \"model:news\"\nhost = \"{host}\"\n"));
+        assert!(problems.is_empty(), "{host}: {problems:?}");
+    }
+}

@@ -269,3 +269,23 @@ fn a_forward_that_cannot_be_kept_is_refused() {
         assert_eq!(problems[0].message, reason);
     }
 }
+
+#[test]
+fn a_request_that_comes_back_is_refused_and_one_through_other_servers_is_not() {
+    let origin = origin();
+    let served = served(&origin);
+    let through = [("Via", "1.0 other (a cache)"), ("CDN-Loop", "other; v=1, tidegate-0")];
+    assert_eq!(served.get_with("/ph/me", &through).status, 200);
+    let sent = origin.requests().pop().unwrap();
+    let [via, cdn_loop] = ["via", "cdn-loop"].map(|name| sent.header(name).unwrap().to_owned());
+    assert!(via.starts_with("1.0 other (a cache), 1.1 tidegate-"), "{via}");
+    assert!(cdn_loop.starts_with("other; v=1, tidegate-0, tidegate-"), "{cdn_loop}");
+    for field in [("Via", &*via), ("CDN-Loop", &*cdn_loop)] {
+        for target in ["/ph/me", "/stored"] {
+            let reply = served.get_with(target, &[field]);
+            assert_eq!(reply.status, 508, "{field:?}");
+            assert!(reply.text().contains("an upstream leads back to this server"));
+        }
+    }
+    assert_eq!(origin.requests().len(), 1);
+}

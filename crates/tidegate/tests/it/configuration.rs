@@ -406,3 +406,30 @@ fn a_misspelt_bucket_of_time_is_told_the_right_one() {
         assert!(err.contains(&format!("no field `{name}`; did you mean `{bucket}`")), "{err}");
     }
 }
+
+#[test]
+fn sections_that_cannot_both_have_their_way_are_errors() {
+    let folder = testkit::TempDir::new().unwrap();
+    let file = folder.path().join("tidegate.toml");
+    for (text, reason) in [
+        (
+            "[listen]\nadmin = \"0.0.0.0:8081\"\nadmin_token = \"x\"",
+            "`listen.admin_token`: is too short for 0.0.0.0:8081, which other machines reach",
+        ),
+        ("[cores]\nedge = 100000", "`cores.edge`: is 100000; write at most 1024"),
+        (
+            "[journal]\ndir = \"data/x\"\n[cache]\ndisk = { dir = \"data/x\" }",
+            "`cache.disk.dir`: is",
+        ),
+        (
+            "[listen]\npublic = \"0.0.0.0:8080\"\n[[upstream]]\nname = \"me\"\n\
+             servers = [\"127.0.0.1:8080\"]",
+            "`listen.public`: is 0.0.0.0:8080, where the upstream `me` has its server",
+        ),
+    ] {
+        std::fs::write(&file, text).unwrap();
+        let (code, _, err) = run(&["config", "check"], folder.path());
+        assert_eq!(code, 78, "{text}: {err}");
+        assert!(err.contains(reason), "{text}: {err}");
+    }
+}

@@ -80,3 +80,35 @@ fn a_client_without_the_right_token_is_counted() {
     }
     assert_eq!(denied(ask("a long token").text()), before + 3);
 }
+
+#[test]
+fn with_few_descriptors_the_operator_and_the_upstreams_are_still_reached() {
+    let origin = Origin::start(|_| OriginReply::ok("x"));
+    let folder = testkit::TempDir::new().unwrap();
+    let [admin, public] =
+        [(); 2].map(|()| std::net::SocketAddr::from(([127, 0, 0, 1], testkit::free_port())));
+    let listen = format!(
+        "cores = {{ edge = 1, work = 1 }}\n{}\
+         [listen]\npublic = \"{public}\"\nadmin = \"{admin}\"\n",
+        config(&origin)
+    );
+    let file = folder.path().join("tidegate.toml");
+    std::fs::write(&file, listen).unwrap();
+    let mut command = Command::new("sh");
+    let script = "ulimit -n 64; exec \"$0\" serve --config \"$1\"";
+    command.args(["-c", script, BINARY]).arg(&file);
+    let _server = Server::spawn(command, admin).unwrap();
+    let mut first = Client::connect(public).unwrap();
+    assert_eq!(first.request("GET", "/").send().status, 200);
+    let crowd: Vec<TcpStream> = (0..200).map(|_| TcpStream::connect(public).unwrap()).collect();
+    let refused = || {
+        let page = Client::get(admin, "/metrics").send();
+        let line =
+            page.text().lines().find(|l| l.starts_with("tidegate_refused_connections_total"));
+        line.and_then(|line| line.rsplit(' ').next()?.parse::<usize>().ok()).unwrap_or_default()
+    };
+    until("the refused connections", || refused() > 150);
+    // A client that was there before still gets its answers.
+    assert_eq!(first.request("GET", "/again").send().text(), "x");
+    drop(crowd);
+}

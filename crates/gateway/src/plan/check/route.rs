@@ -64,6 +64,13 @@ pub(super) fn route(
     if cache.is_none() && config.key.is_some() {
         section.wrong("key", "only a route with `cache` has keys");
     }
+    if cache.as_ref().is_some_and(|cache| cache.per_user) && personalise.is_none() {
+        section.wrong("cache.per_user", "needs `personalise`, which says where the user id is");
+    }
+    if let Some(host) = config.host.as_ref().filter(|host| !is_host(host)) {
+        let reason = "is neither a host without port, nor `*.` and the end of one";
+        section.wrong("host", format!("`{host}` {reason}"));
+    }
     if cache.is_none() && config.forward.is_some() {
         section.wrong("forward", "only a route with `cache` has it; others send all headers on");
     }
@@ -71,7 +78,7 @@ pub(super) fn route(
     let timings =
         [("debug", ServerTiming::Debug), ("on", ServerTiming::On), ("off", ServerTiming::Off)];
     Some(Route {
-        methods: methods(config.methods, &arms, collect),
+        methods: methods(section, config.methods, &arms, collect),
         host: config.host.map(|host| host.to_ascii_lowercase().into()),
         if_healthy: first_upstream.filter(|_| config.if_healthy == Some(true)),
         hit_for_miss: hit_for_miss.unwrap_or(HIT_FOR_MISS),
@@ -178,6 +185,17 @@ fn collect(
     kind
 }
 
+/// Whether a text is a host, or `*` and the end of one.
+fn is_host(text: &str) -> bool {
+    let name = text.strip_prefix('*').unwrap_or(text);
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._".contains(&byte);
+    let address = name.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
+    match address {
+        Some(address) => address.parse::<std::net::Ipv6Addr>().is_ok(),
+        None => !name.is_empty() && name.bytes().all(is_plain),
+    }
+}
+
 fn personalise(
     section: &mut Section<'_, '_>,
     config: PersonaliseConfig,
@@ -265,7 +283,12 @@ fn record(section: &mut Section<'_, '_>, text: Option<String>, collects: bool) -
     section.one_of("record", &text, &modes).unwrap_or_default()
 }
 
-fn methods(given: Option<Vec<String>>, arms: &[Arm], collect: Option<Collect>) -> Vec<Box<str>> {
+fn methods(
+    section: &mut Section<'_, '_>,
+    given: Option<Vec<String>>,
+    arms: &[Arm],
+    collect: Option<Collect>,
+) -> Vec<Box<str>> {
     let default: &[&str] = match arms.first().map(|arm| &arm.target) {
         _ if collect.is_some() => &["GET", "HEAD", "POST"],
         Some(Target::Model(_)) => &["GET", "HEAD"],
@@ -274,6 +297,9 @@ fn methods(given: Option<Vec<String>>, arms: &[Arm], collect: Option<Collect>) -
     let Some(given) = given else { return default.iter().map(|m| (*m).into()).collect() };
     let mut methods: Vec<Box<str>> =
         given.into_iter().map(|method| method.to_ascii_uppercase().into()).collect();
+    if let Some(method) = methods.iter().find(|m| matches!(&***m, "TRACE" | "TRACK" | "CONNECT")) {
+        section.wrong("methods", format!("`{method}` is never passed on; leave it out"));
+    }
     // A resource that allows GET allows HEAD (RFC 9110 §9.3.2).
     if methods.iter().any(|m| **m == *"GET") && !methods.iter().any(|m| **m == *"HEAD") {
         methods.push("HEAD".into());

@@ -1,0 +1,103 @@
+//! Checks what sections of a configuration must agree on: addresses, directories, the token.
+//!
+//! Invariant: an error names the key at which it can be mended, and the other one. Each section is
+//! sound by itself (`config.rs`). Names of machines are not resolved here. So a server that is this
+//! process under another address is not found. Requests that go round in a circle are refused by
+//! `gateway/src/via.rs`.
+//! Also here: the bounds of threads. Never here: files that may come later (`commands/notes.rs`).
+
+use std::net::SocketAddr;
+use std::path::Path;
+
+use chassis::config::Document;
+
+/// Bytes of a token for clients that are not on this machine; a shorter one can be guessed.
+const TOKEN_BYTES_MIN: usize = 16;
+/// Threads of one kind; more are a mistake on any machine of today.
+const THREADS_MAX: usize = 1024;
+
+/// Whether a listener at `one` takes what is meant for `other`. An address of all interfaces has
+/// every other address of its port.
+fn meets(one: SocketAddr, other: SocketAddr) -> bool {
+    let is_any = one.ip().is_unspecified() || other.ip().is_unspecified();
+    one.port() == other.port() && one.port() != 0 && (is_any || one.ip() == other.ip())
+}
+
+/// Checks that no two listeners want one address.
+pub(super) fn listeners(
+    listeners: &[(&'static str, Option<SocketAddr>)],
+    document: &mut Document<'_>,
+) {
+    let known = listeners.iter().filter_map(|(key, address)| Some((*key, (*address)?)));
+    let known: Vec<(&str, SocketAddr)> = known.collect();
+    for (at, (key, address)) in known.iter().enumerate() {
+        if let Some((first, earlier)) =
+            known[..at].iter().find(|(_, earlier)| meets(*address, *earlier))
+        {
+            let reason = format!("is {address}, but `{first}` is {earlier}; write another port");
+            document.wrong(key, reason);
+        }
+    }
+}
+
+/// Checks that no upstream is this process: a request would ask for itself, again and again.
+pub(super) fn upstreams(
+    upstreams: &[gateway::UpstreamPlan],
+    public: SocketAddr,
+    document: &mut Document<'_>,
+) {
+    for upstream in upstreams {
+        let is_local = |server: &&SocketAddr| {
+            server.ip().is_loopback() || server.ip().is_unspecified() || server.ip() == public.ip()
+        };
+        let mut servers = upstream.servers.iter().filter(is_local);
+        if let Some(server) = servers.find(|server| meets(**server, public)) {
+            let name = &upstream.name;
+            let reason =
+                format!("is {public}, where the upstream `{name}` has its server {server}");
+            document.wrong("listen.public", reason);
+        }
+    }
+}
+
+/// Checks that journal and cache have directories of their own: each removes what it does not know.
+pub(super) fn directories(
+    journal: Option<&Path>,
+    cache: Option<&Path>,
+    document: &mut Document<'_>,
+) {
+    let (Some(journal), Some(cache)) = (journal, cache) else { return };
+    if journal.components().eq(cache.components()) {
+        let dir = cache.display();
+        let reason = format!("is `{dir}`, which `journal.dir` has; each needs one of its own");
+        document.wrong("cache.disk.dir", reason);
+    }
+}
+
+/// Checks that the token of an admin listener that other machines reach is no guess away.
+pub(super) fn token(admin: SocketAddr, token: Option<&str>, document: &mut Document<'_>) {
+    let is_short = token.is_some_and(|token| token.len() < TOKEN_BYTES_MIN);
+    if is_short && !admin.ip().is_loopback() {
+        let reason = format!(
+            "is too short for {admin}, which other machines reach; write at least \
+             {TOKEN_BYTES_MIN} characters"
+        );
+        document.wrong("listen.admin_token", reason);
+    }
+}
+
+/// Returns a number of threads, if there is one.
+pub(super) fn threads(
+    key: &str,
+    count: Option<usize>,
+    document: &mut Document<'_>,
+) -> Option<usize> {
+    match count {
+        Some(0) => document.wrong(key, "is 0; write at least 1"),
+        Some(count) if count > THREADS_MAX => {
+            document.wrong(key, format!("is {count}; write at most {THREADS_MAX}"));
+        }
+        _ => {}
+    }
+    count
+}
