@@ -39,6 +39,7 @@ use workers::config::{Defaults, PoolConfig};
 use self::agreement::threads;
 
 use crate::environment;
+use crate::recorded::{self, Redaction};
 
 /// Every section, as it may stand in the file.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
@@ -159,6 +160,9 @@ pub(crate) struct JournalConfig {
     pub user: Option<String>,
     /// Key of the hash; needed with `user = "hash"`.
     pub user_key: Option<String>,
+    /// Fields of the query whose values are recorded as `redacted`, also in `Referer`. Default:
+    /// `token`, `password`, `key`, `signature` and the like; docs/operating/security.md lists them.
+    pub redact: Option<Vec<String>>,
 }
 
 /// What the journal keeps.
@@ -216,6 +220,8 @@ pub(crate) struct JournalPlan {
     pub truncate_ip: bool,
     /// Key of user ids' hashes.
     pub user_key: Option<String>,
+    /// What is taken out of what is recorded.
+    pub redaction: Redaction,
 }
 
 /// Reads and checks a configuration file.
@@ -309,7 +315,9 @@ fn agree(plan: &Plan, document: &mut Document<'_>) {
         ("statsd.management", plan.statsd.as_ref().and_then(management)),
     ];
     agreement::listeners(&listeners, document);
-    agreement::upstreams(&plan.gateway.upstreams, plan.public, document);
+    for listener in [("listen.public", plan.public), ("listen.admin", plan.admin)] {
+        agreement::upstreams(&plan.gateway.upstreams, listener, document);
+    }
     let journal = plan.journal.as_ref().map(|journal| &*journal.options.dir);
     let cache = plan.gateway.store.disk.as_ref().map(|disk| &*disk.dir);
     agreement::directories(journal, cache, document);
@@ -458,7 +466,11 @@ fn check_journal(config: JournalConfig, root: &Path, document: &mut Document<'_>
     };
     let user_key = match (config.user.as_deref(), config.user_key) {
         (None | Some("plain"), None) => None,
-        (Some("hash"), Some(key)) => Some(key),
+        (Some("hash"), Some(key)) if !key.trim().is_empty() => Some(key),
+        (Some("hash"), Some(_)) => {
+            document.wrong("journal.user_key", "is empty; write a secret of random characters");
+            None
+        }
         (Some("hash"), None) => {
             document.wrong("journal.user", "`hash` needs a secret `user_key`");
             None
@@ -480,7 +492,9 @@ fn check_journal(config: JournalConfig, root: &Path, document: &mut Document<'_>
     options.keep = Keep { age, bytes };
     options.on_full = on_full;
     options.segment_bytes_max = segment.unwrap_or(64_000_000);
-    JournalPlan { options, truncate_ip, user_key }
+    let names = config.redact.unwrap_or_else(|| recorded::NAMES.map(str::to_owned).to_vec());
+    let redaction = Redaction::new(&names, user_key.is_some());
+    JournalPlan { options, truncate_ip, user_key, redaction }
 }
 
 fn address(

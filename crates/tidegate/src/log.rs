@@ -21,9 +21,15 @@ pub(crate) fn start(filter: &str) {
         .with_env_filter(EnvFilter::new(filter))
         .with_ansi(std::io::stderr().is_terminal())
         .with_writer(std::io::stderr)
+        // It would be said on stderr, too, and a message that cannot be written there panics.
+        .log_internal_errors(false)
         .with_target(false);
     if environment::has_json_logs() {
-        return lines.json().flatten_event(true).init();
+        return lines
+            .json()
+            .flatten_event(true)
+            .with_writer(|| JsonLines(std::io::stderr()))
+            .init();
     }
     let field = debug_fn(|writer, field, value| match field.name() {
         "message" => write!(writer, "{}", Escaped(value)),
@@ -56,9 +62,40 @@ impl Write for Escaping<'_, '_> {
     }
 }
 
+/// Documents of JSON, in which only the characters below 32 are escapes already.
+struct JsonLines<W>(W);
+
+impl<W: std::io::Write> std::io::Write for JsonLines<W> {
+    fn write(&mut self, document: &[u8]) -> std::io::Result<usize> {
+        let mut text = String::with_capacity(document.len());
+        for character in String::from_utf8_lossy(document).chars() {
+            match character {
+                '\u{7f}'..='\u{9f}' => text.push_str(&format!("\\u{:04x}", character as u32)),
+                other => text.push(other),
+            }
+        }
+        self.0.write_all(text.as_bytes())?;
+        Ok(document.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.0.flush()
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::Escaped;
+    use std::io::Write;
+
+    use super::{Escaped, JsonLines};
+
+    #[test]
+    fn a_document_holds_no_control_character_and_means_the_same() {
+        let mut lines = JsonLines(Vec::new());
+        lines.write_all("{\"a\":\"\u{9b}2J\u{7f}\u{85}é\"}\n".as_bytes()).unwrap();
+        let text = String::from_utf8(lines.0).unwrap();
+        assert_eq!(text, "{\"a\":\"\\u009b2J\\u007f\\u0085é\"}\n");
+    }
 
     #[test]
     fn a_value_cannot_end_its_line_or_speak_to_the_terminal() {

@@ -34,6 +34,7 @@ mod ports;
 mod profile_build;
 mod progress;
 mod record;
+mod recorded;
 mod serve;
 mod signals;
 mod statsd;

@@ -20,6 +20,7 @@ use profiles::{Lookup, UserKey};
 use serving::{JobPool, Models};
 
 use crate::config::JournalPlan;
+use crate::recorded::Redaction;
 
 /// Profiles for the gateway's decisions.
 pub(crate) struct ProfileLookup(pub Arc<profiles::Profiles>);
@@ -86,6 +87,7 @@ pub(crate) struct JournalRecorder {
     lane: Lane,
     truncate_ip: bool,
     user_key: UserKey,
+    redaction: Redaction,
     /// Collection routes answer after fsync.
     durable: bool,
 }
@@ -97,12 +99,16 @@ impl JournalRecorder {
             lane,
             truncate_ip: plan.truncate_ip,
             user_key: user_key(plan.user_key.as_deref()),
+            redaction: plan.redaction.clone(),
             durable: matches!(plan.options.sync, journal::Sync::Always),
         }
     }
 
     fn encode(&self, exchange: &ExchangeRef<'_>, brief: bool, line: &mut Vec<u8>) {
+        // Before the id is hashed, so that it is found.
+        let texts = self.redaction.texts(exchange);
         let mut exchange = *exchange;
+        texts.put(&mut exchange);
         if self.truncate_ip {
             exchange.client_ip = exchange.client_ip.map(exchange::truncate_ip);
         }

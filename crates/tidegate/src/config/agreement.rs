@@ -40,22 +40,25 @@ pub(super) fn listeners(
     }
 }
 
-/// Checks that no upstream is this process: a request would ask for itself, again and again.
+/// Checks that no upstream is a listener of this process. Requests to the public one would ask for
+/// themselves; to the admin one, they would come from this machine.
 pub(super) fn upstreams(
     upstreams: &[gateway::UpstreamPlan],
-    public: SocketAddr,
+    (key, listener): (&str, SocketAddr),
     document: &mut Document<'_>,
 ) {
     for upstream in upstreams {
         let is_local = |server: &&SocketAddr| {
-            server.ip().is_loopback() || server.ip().is_unspecified() || server.ip() == public.ip()
+            server.ip().is_loopback()
+                || server.ip().is_unspecified()
+                || server.ip() == listener.ip()
         };
         let mut servers = upstream.servers.iter().filter(is_local);
-        if let Some(server) = servers.find(|server| meets(**server, public)) {
+        if let Some(server) = servers.find(|server| meets(**server, listener)) {
             let name = &upstream.name;
             let reason =
-                format!("is {public}, where the upstream `{name}` has its server {server}");
-            document.wrong("listen.public", reason);
+                format!("is {listener}, where the upstream `{name}` has its server {server}");
+            document.wrong(key, reason);
         }
     }
 }

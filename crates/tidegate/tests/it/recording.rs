@@ -96,3 +96,25 @@ fn secrets_are_not_recorded_and_addresses_and_ids_only_as_configured() {
     assert!(!text.contains("ann"), "{text}");
     assert_eq!(lines[0]["client_ip"], "127.0.0.0");
 }
+
+#[test]
+fn no_secret_of_a_url_and_no_hashed_id_is_recorded_in_clear() {
+    let config = CONFIG.replace("cookie:userId", "query:uid").replace(
+        "sync = \"always\"",
+        "sync = \"always\"\nuser = \"hash\"\nuser_key = \"a secret\"",
+    );
+    let server = Running::start(&config, prepare);
+    let referer = "https://a.example/u/ann?uid=ann&password=hush&page=2";
+    let target = "/read?item=7&uid=ann&Token=hush&%6bey=hush";
+    assert_eq!(
+        Client::post(server.public, target, "").header("referer", referer).send().status,
+        204
+    );
+    let lines = server.wait_for_journal(|lines| !lines.is_empty());
+    assert_eq!(lines[0]["query"], "item=7&uid=redacted&Token=redacted&%6bey=redacted");
+    let expected = "https://a.example/u/redacted?uid=redacted&password=redacted&page=2";
+    assert_eq!(lines[0]["referer"], expected);
+    let text = lines[0].to_string();
+    assert!(!text.contains("hush") && !text.contains("ann\""), "{text}");
+    assert!(lines[0]["user"].as_str().is_some_and(|user| user.len() > 10), "{text}");
+}
