@@ -100,7 +100,7 @@ pub(crate) enum Route {
     Disk,
     /// Caches, but never waits on another request.
     Off,
-    /// One answer for all, kept for a second.
+    /// One answer for all who wait, kept for a second unless it is private.
     Strict,
     /// A lifetime of its own: `ttl = "1s"`, `stale = "2s"`.
     Ttl,
@@ -125,6 +125,8 @@ impl Route {
     /// How long before a request an answer may have been said; `None` when not at all.
     fn window(self, sharing: Sharing) -> Option<Duration> {
         let seconds = match (self, sharing) {
+            // All who wait on one fetch get its answer, whatever it says.
+            (Self::Strict, Sharing::Private) => 0,
             (Self::Pass, _) | (_, Sharing::Private) => return None,
             (Self::Ttl, Sharing::Seconds(_) | Sharing::Confirmed) => 3,
             (Self::Strict, Sharing::Seconds(seconds)) => seconds.max(1),

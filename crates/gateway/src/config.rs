@@ -143,6 +143,9 @@ pub struct RouteConfig {
     pub tunnel_idle_timeout: Option<String>,
     /// Cross-origin access.
     pub cors: Option<CorsConfig>,
+    /// Whether responses carry `Tidegate-Decision`: `on` (default) or `off`. It tells anybody who
+    /// sends an id whether that user has a profile.
+    pub decision_header: Option<String>,
     /// Whether responses carry `Server-Timing`: `off`, `on` or `debug`. The default `debug` sends
     /// it if the request has the header `tidegate-debug`.
     pub server_timing: Option<String>,

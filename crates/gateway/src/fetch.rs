@@ -144,7 +144,7 @@ fn landing(result: &Result<FetchResult, Refusal>, route: &Route) -> Landing {
         Ok(
             Outcome::Stored(entry)
             | Outcome::Purged(entry)
-            | Outcome::Shared(entry, _)
+            | Outcome::Shared(entry)
             | Outcome::Stale(entry),
         ) => Landing::Shared(Arc::clone(entry)),
         Ok(Outcome::Recalled(entry)) => Landing::Recalled(Arc::clone(entry)),
@@ -165,10 +165,12 @@ fn judge_stale(
     let Some(stale) = &request.storage.stale else { return };
     match result.as_ref().map(FetchResult::unstored_status) {
         Ok(Some(status)) => match status {
-            200..400 | 404 | 410 => {
+            // A client may have a fresh entry fetched anew, and get an answer of its own.
+            200..400 | 404 | 410 if !stale.is_fresh(Instant::now()) => {
                 let namespace = route.cache.as_ref().and_then(|cache| cache.namespace);
                 edge.gateway.store.forget(namespace, &request.storage.key);
             }
+            200..400 | 404 | 410 => {}
             _ => stale.hold_off(Instant::now()),
         },
         Ok(None) => {}

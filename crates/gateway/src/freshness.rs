@@ -137,7 +137,7 @@ pub fn lifetime(
 }
 
 /// Whether the response itself allows storing (RFC 9111 §3). Its status must be final and not 206,
-/// and it must have no `no-store`, no `private` and no `Vary: *`.
+/// and it must have no `no-store`, no `private`, and no `Vary: *` or what comes to that.
 fn may_be_stored(status: u16, headers: &FieldLines, directives: &Directives) -> bool {
     let understood = !directives.must_understand || is_understood(status);
     // An origin adds `no-store` for caches that do not know `must-understand` (§5.2.2.3).
@@ -209,8 +209,15 @@ fn date(headers: &FieldLines, name: &str) -> Option<SystemTime> {
 }
 
 fn varies_on_everything(headers: &FieldLines) -> bool {
-    headers.all("vary").any(|line| line.split(|b| *b == b',').any(|name| name.trim_ascii() == b"*"))
+    let is_everything = |name: &[u8]| {
+        let name = name.trim_ascii();
+        name == b"*" || WRITTEN_ANEW.iter().any(|known| name.eq_ignore_ascii_case(known))
+    };
+    headers.all("vary").any(|line| line.split(|b| *b == b',').any(is_everything))
 }
+
+/// Fields of which the upstream gets another value for each request, whatever the client sends.
+const WRITTEN_ANEW: [&[u8]; 3] = [b"tidegate-decision", b"x-forwarded-for", b"x-request-id"];
 
 #[cfg(test)]
 mod tests;

@@ -2,12 +2,12 @@
 //!
 //! Invariant: after an unsafe method has succeeded (2xx, 3xx) at an upstream, no stored response of
 //! its URL is used again, whatever its route. Unsafe is any but GET, HEAD, OPTIONS and TRACE. The
-//! same holds for the URLs in `Location` and `Content-Location` if they are on the same host; a
-//! host cannot invalidate responses of another. A request without a host invalidates nothing. If
-//! the client left before the response, the request counts as successful, because a needless
-//! invalidation costs only a fetch. `purge_request::resources` turns a URL into areas, as for an
-//! operator's purge. Never here: requests to models, collected events, purges by an operator
-//! (`purge_request`).
+//! same holds for the URLs in `Location` and `Content-Location` on the same host, if the route of
+//! the request takes them. So neither a host nor a client can invalidate what is another's. A
+//! request without a host invalidates nothing. If the client left before the response, the request
+//! counts as successful, because a needless invalidation costs only a fetch.
+//! `purge_request::stored_resources` turns a URL into areas, as for an operator's purge. Never
+//! here: requests to models, collected events, purges by an operator (`purge_request`).
 
 use http1::{FieldLines, Head};
 
@@ -15,8 +15,10 @@ use crate::error::Refusal;
 use crate::fetch::FetchResult;
 use crate::gateway::Exchange;
 use crate::key;
-use crate::plan::Target;
+use crate::pattern::Match;
+use crate::plan::{Route, Target};
 use crate::purge_request::stored_resources;
+use crate::spelling;
 
 /// Invalidates what a request has changed, judged by its method and the result of its fetch.
 pub(crate) fn after(exchange: &Exchange<'_, '_>, result: &Result<FetchResult, Refusal>) {
@@ -34,7 +36,9 @@ pub(crate) fn after(exchange: &Exchange<'_, '_>, result: &Result<FetchResult, Re
     let mut targets = vec![head.path_and_query().to_owned()];
     let named = ["location", "content-location"];
     if let Some(answer) = answer {
-        targets.extend(named.iter().filter_map(|name| resolve(&answer.headers, name, head)));
+        let named = named.iter().filter_map(|name| resolve(&answer.headers, name, head));
+        // A client may have written what an origin puts there, such as `?next=/`.
+        targets.extend(named.filter(|target| is_of(exchange.route, target)));
     }
     let host = key::canonical_host(head.host()).to_ascii_lowercase();
     if host.is_empty() {
@@ -47,6 +51,12 @@ pub(crate) fn after(exchange: &Exchange<'_, '_>, result: &Result<FetchResult, Re
     if !areas.is_empty() {
         gateway.store.purge(&areas, false);
     }
+}
+
+/// Whether a route takes a target.
+fn is_of(route: &Route, target: &str) -> bool {
+    let path = spelling::canonical(target.split('?').next().unwrap_or_default());
+    !matches!(route.pattern.matches(&path), Match::No)
 }
 
 /// Returns the target of a field's URL, relative to that of the request (RFC 3986 §5.2); `None` if

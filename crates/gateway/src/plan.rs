@@ -95,6 +95,8 @@ pub struct Route {
     pub upgrade: Option<UpgradePlan>,
     /// Cross-origin access.
     pub cors: Option<Cors>,
+    /// Whether clients do not see the decision about them.
+    pub hides_decision: bool,
     /// When `Server-Timing` is sent.
     pub server_timing: ServerTiming,
     /// Bytes of a request body.

@@ -15,6 +15,7 @@ use exchange::{FieldName, FieldValue, Fields};
 use http1::Head;
 
 use crate::error::Refusal;
+use crate::key;
 use crate::pattern::Match;
 use crate::plan::Route;
 use crate::spelling;
@@ -51,7 +52,7 @@ pub(crate) fn find(
             }
             continue;
         }
-        let passes = route.when.as_ref().is_none_or(|filter| filter.matches(&RequestFields(head)));
+        let passes = passes(route, &RequestFields { head, path: &path });
         let healthy = route.if_healthy.is_none_or(&is_healthy);
         if passes && healthy {
             return Ok(index);
@@ -65,28 +66,43 @@ pub(crate) fn find(
     Err(Refusal::Method(allowed.join(", ").into()))
 }
 
-/// Whether an upstream may read the path of a request as one with dot segments, or as one of
-/// another route.
+/// Whether an upstream may read a request's path as one with dot segments, or of another route.
 ///
-/// A shared response could then be one of that other route (web cache deception).
+/// A shared response could then be one of that other route (web cache deception). Filters are asked
+/// about each reading, as it is and in lower case.
 pub(crate) fn is_ambiguous(routes: &[Route], head: &Head<'_>) -> bool {
     let path = spelling::canonical(head.path());
-    let here = first(routes, head, |route| !matches!(route.pattern.matches(&path), Match::No));
+    let here = first(routes, head, &path, |route| route.pattern.matches(&path) != Match::No);
     let Some(readings) = spelling::readings(path.as_bytes()) else { return true };
     readings.iter().any(|reading| {
-        let text = String::from_utf8_lossy(reading).to_ascii_lowercase();
-        let there = first(routes, head, |route| !matches!(route.folded.matches(&text), Match::No));
-        spelling::has_dot_segment(reading) || there.is_some_and(|there| Some(there) != here)
+        let text = String::from_utf8_lossy(reading);
+        let folded = text.to_ascii_lowercase();
+        let takes = |route: &Route| route.folded.matches(&folded) != Match::No;
+        let leads_elsewhere =
+            |path: &str| first(routes, head, path, takes).is_some_and(|there| Some(there) != here);
+        spelling::has_dot_segment(reading) || leads_elsewhere(&text) || leads_elsewhere(&folded)
     })
 }
 
-/// Returns the first route for host and method of a request that takes a path, whatever its filter
-/// and the health of its upstream.
-fn first(routes: &[Route], head: &Head<'_>, takes: impl Fn(&Route) -> bool) -> Option<usize> {
+/// Returns the first route for host and method of a request that takes a path. Its filter must pass
+/// for that path; the health of its upstream does not count.
+fn first(
+    routes: &[Route],
+    head: &Head<'_>,
+    path: &str,
+    takes: impl Fn(&Route) -> bool,
+) -> Option<usize> {
     let host = plain_host(head.host());
-    routes
-        .iter()
-        .position(|route| takes_host(route, host) && takes_method(route, head) && takes(route))
+    routes.iter().position(|route| {
+        takes_host(route, host)
+            && takes_method(route, head)
+            && takes(route)
+            && passes(route, &RequestFields { head, path })
+    })
+}
+
+fn passes(route: &Route, fields: &RequestFields<'_, '_>) -> bool {
+    route.when.as_ref().is_none_or(|filter| filter.matches(fields))
 }
 
 /// Whether the route matches this host, given without its port.
@@ -103,6 +119,8 @@ fn takes_method(route: &Route, head: &Head<'_>) -> bool {
         "TRACE" | "TRACK" => false,
         // Caches take these for orders; a client's must not reach one behind this one by chance.
         "PURGE" | "PURGEALL" | "BAN" | "REFRESH" => is_named(),
+        // Methods are told apart by case (RFC 9110 §9.1), but some servers take `get` for GET.
+        _ if method.bytes().any(|byte| byte.is_ascii_lowercase()) => is_named(),
         _ if route.methods.is_empty() || is_named() => true,
         _ => route.cors.is_some() && is_preflight(head),
     }
@@ -136,15 +154,23 @@ fn host_matches(pattern: &str, host: &str) -> bool {
 }
 
 /// The fields of a request, for the filter language.
-struct RequestFields<'h>(&'h Head<'h>);
+struct RequestFields<'h, 'p> {
+    head: &'h Head<'h>,
+    /// Its path, or a reading of it.
+    path: &'p str,
+}
 
-impl Fields for RequestFields<'_> {
+impl Fields for RequestFields<'_, '_> {
     fn field(&self, name: &FieldName) -> Option<FieldValue<'_>> {
-        let head = self.0;
+        let Self { head, path } = *self;
         match name {
             FieldName::Method => Some(head.method().into()),
-            FieldName::Host => Some(head.host().into()),
-            FieldName::Path => Some(head.path().into()),
+            // As keys and upstreams have it.
+            FieldName::Host => {
+                let host = key::canonical_host(head.host()).to_ascii_lowercase();
+                Some(FieldValue::Text(host.into_bytes().into()))
+            }
+            FieldName::Path => Some(path.into()),
             FieldName::Query => head.query().map(FieldValue::from),
             FieldName::QueryValue(name) => {
                 exchange::query_value(head.query()?.as_bytes(), name).map(FieldValue::Text)

@@ -6,7 +6,8 @@
 //! comes with the name is refused with 508 (`fetch::origin_request`).
 //! Invariant: the name differs from process to process. So two servers in a row are no loop, nor is
 //! one behind its own predecessor.
-//! Hits are not looked at, because they ask nobody.
+//! Hits are not looked at, because they ask nobody. A fetch for everybody carries this name alone.
+//! Two servers that ask each other for it end by their flights, after `lease`.
 
 use std::hash::{BuildHasher, RandomState};
 use std::sync::LazyLock;

@@ -84,7 +84,8 @@ impl Fetched {
         };
         let answer = PrivateAnswer { status: self.status, headers: self.headers, payload };
         let shown = self.shown.map(Arc::new);
-        FetchResult { outcome: Outcome::Private(answer), times: self.times, shown }
+        let outcome = Outcome::Private(answer);
+        FetchResult { outcome, times: self.times, shown, cookies: None }
     }
 }
 

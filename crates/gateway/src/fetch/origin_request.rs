@@ -186,10 +186,9 @@ impl OriginRequest {
             true => route.key.passes_on_for_user(name),
             false => route.key.passes_on(name),
         };
-        let names_servers = |name: &[u8]| via::FIELDS.iter().any(|field| field.as_bytes() == name);
-        self.client
-            .fields
-            .retain(|name| may_have_rule(name) || names_servers(name) || passes(name));
+        self.client.fields.retain(|name| may_have_rule(name) || passes(name));
+        // What a client wrote there must not change what others get.
+        via::FIELDS.iter().for_each(|name| self.client.fields.remove(name));
         self.client.host = key::canonical_host(&self.client.host).to_ascii_lowercase().into();
         if let Some(rules) = &route.key.rules {
             self.client.target = key::forwarded(&route.key, &self.client.target, is_private);
@@ -281,7 +280,8 @@ impl OriginRequest {
             false => route.key.passes_on(name.as_bytes()),
         };
         let is_left_out = !passes && !is_written_anew(name.as_bytes());
-        of_user || by_user || by_rule || by_coding || is_left_out
+        // The host is in every key.
+        of_user || by_user || by_rule || by_coding || is_left_out || name == "host"
     }
 
     /// Whether the method is HEAD.

@@ -21,9 +21,8 @@ pub(crate) enum Outcome {
     Stored(Arc<Entry>),
     /// A response that was purged while it was fetched, for requests that came before the purge.
     Purged(Arc<Entry>),
-    /// A response that is not stored, for all who wait on its flight, and the cookies that came
-    /// with it, for the leader alone (`coalesce = "strict"`).
-    Shared(Arc<Entry>, FieldLines),
+    /// A response that is not stored, for all who wait on its flight (`coalesce = "strict"`).
+    Shared(Arc<Entry>),
     /// The stale entry, because the upstream failed.
     Stale(Arc<Entry>),
     /// A response from disk, for everyone.
@@ -52,6 +51,8 @@ pub(crate) struct FetchResult {
     pub times: FetchTimes,
     /// The impression, if the fetch made a ranking.
     pub shown: Option<Arc<Impression<'static>>>,
+    /// Cookies for the client whose request went to the origin, in place of those of the entry.
+    pub cookies: Option<Box<FieldLines>>,
 }
 
 /// The times of the phases within a fetch.
@@ -68,14 +69,14 @@ pub(crate) struct FetchTimes {
 impl FetchResult {
     /// Returns a result that cost no phase, such as an entry that existed already.
     pub(crate) fn of(outcome: Outcome) -> Self {
-        Self { outcome, times: FetchTimes::default(), shown: None }
+        Self { outcome, times: FetchTimes::default(), shown: None, cookies: None }
     }
 
     /// Returns the status of a response that may not be stored.
     pub(crate) fn unstored_status(&self) -> Option<u16> {
         match &self.outcome {
             Outcome::Private(answer) => Some(answer.status),
-            Outcome::Shared(entry, _) => Some(entry.status),
+            Outcome::Shared(entry) => Some(entry.status),
             _ => None,
         }
     }

@@ -55,9 +55,11 @@ pub(super) async fn obtain(
     // A response of this process spends no time on a network.
     let is_from_afar = matches!(route.target(request.arm), Target::Upstream(_));
     let delay = if is_from_afar { begun.elapsed() } else { Duration::ZERO };
+    let mut cookies = None;
     if fetched.status == 304
         && let Some(stale) = &request.storage.stale
     {
+        cookies = cookies_of(&fetched.headers);
         confirm(&mut fetched, stale);
     }
     let facts = request.facts(route, delay);
@@ -83,10 +85,13 @@ pub(super) async fn obtain(
         return Ok(fetched.into_private(pieces));
     }
     let body = joined(pieces);
-    let result = match lifetime {
+    let mut result = match lifetime {
         Some(lifetime) => keep(edge, Keeping { route, request, lifetime, stamp }, fetched, body),
         None => share(fetched, body, stamp),
     };
+    if cache.policy.set_cookie != SetCookie::Strip {
+        result.cookies = result.cookies.or(cookies);
+    }
     if let Outcome::Stored(entry) | Outcome::Purged(entry) = &result.outcome {
         // The waiters of this fetch wait for its encoding too, for a bounded time.
         let liked = |offered| request.accepted.best(offered);
@@ -152,17 +157,25 @@ fn keep(edge: &Edge, keeping: Keeping<'_>, fetched: Fetched, body: Bytes) -> Fet
     };
     let mut times = fetched.times;
     times.store = begun.elapsed();
-    FetchResult { outcome, times, shown: fetched.shown.map(Arc::new) }
+    FetchResult { outcome, times, shown: fetched.shown.map(Arc::new), cookies: None }
+}
+
+/// Fields that set cookies.
+const COOKIES: [&str; 2] = ["set-cookie", "set-cookie2"];
+
+fn cookies_of(headers: &FieldLines) -> Option<Box<FieldLines>> {
+    let mut cookies = FieldLines::default();
+    for name in COOKIES {
+        headers.all(name).for_each(|value| cookies.append(name, value));
+    }
+    (!cookies.is_empty()).then(|| Box::new(cookies))
 }
 
 /// Makes an entry of a response that is not stored, for all who wait on its flight.
 fn share(fetched: Fetched, body: Bytes, stamp: u64) -> FetchResult {
     let mut fields = fetched.headers;
-    let mut cookies = FieldLines::default();
-    for value in fields.all("set-cookie") {
-        cookies.append("set-cookie", value);
-    }
-    fields.remove("set-cookie");
+    let cookies = cookies_of(&fields);
+    COOKIES.iter().for_each(|name| fields.remove(name));
     let new = NewEntry {
         status: fetched.status,
         fields,
@@ -176,9 +189,10 @@ fn share(fetched: Fetched, body: Bytes, stamp: u64) -> FetchResult {
     };
     let entry = Entry::new(new, Lifetime::OVER, Instant::now());
     FetchResult {
-        outcome: Outcome::Shared(entry, cookies),
+        outcome: Outcome::Shared(entry),
         times: fetched.times,
         shown: fetched.shown.map(Arc::new),
+        cookies,
     }
 }
 

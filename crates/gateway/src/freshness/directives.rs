@@ -113,7 +113,10 @@ impl Directives {
     }
 
     fn read(&mut self, name: &[u8], seconds: Option<u64>) {
-        match name.to_ascii_lowercase().as_slice() {
+        // What follows a name by mistake, such as `;`, must not make a response everybody's.
+        let name = name.strip_prefix(b"\"").unwrap_or(name);
+        let end = name.iter().position(|byte| !byte.is_ascii_alphanumeric() && *byte != b'-');
+        match name[..end.unwrap_or(name.len())].to_ascii_lowercase().as_slice() {
             b"no-store" => self.no_store = true,
             b"no-cache" => self.no_cache = true,
             b"private" => self.private = true,

@@ -13,6 +13,7 @@ use std::time::Instant;
 use cache::Entry;
 use chassis::http::{Payload, Reply};
 use exchange::{CacheResult, Decision, Phase};
+use http1::FieldLines;
 
 use super::private;
 use super::respond::{self, CacheStatus, View};
@@ -52,7 +53,7 @@ pub(crate) fn collapsed(exchange: &mut Exchange<'_, '_>, entry: &Entry, reason: 
 fn stored(exchange: &mut Exchange<'_, '_>, entry: &Entry, now: Instant, cache: CacheStatus) {
     exchange.trace.ranked_by = entry.ranked_by;
     let (decision, is_private) = (exchange.trace.decision, is_private(exchange));
-    let view = View { now, decision, cache, is_private };
+    let view = View { now, decision, cache, is_private, cookies: None };
     respond::stored(exchange.reply, exchange.head, entry, view);
 }
 
@@ -83,13 +84,11 @@ pub(crate) fn fetched(exchange: &mut Exchange<'_, '_>, result: FetchResult, reas
     }
     let now = Instant::now();
     match result.outcome {
-        Outcome::Stored(entry) => fresh(exchange, &entry, now, (reason, true)),
-        Outcome::Purged(entry) => fresh(exchange, &entry, now, (reason, false)),
-        Outcome::Shared(entry, cookies) => {
-            fresh(exchange, &entry, now, (reason, false));
-            for cookie in cookies.all("set-cookie") {
-                exchange.reply.field("set-cookie", cookie);
-            }
+        Outcome::Stored(entry) => {
+            fresh(exchange, &entry, result.cookies.as_deref(), (reason, true))
+        }
+        Outcome::Purged(entry) | Outcome::Shared(entry) => {
+            fresh(exchange, &entry, result.cookies.as_deref(), (reason, false));
         }
         Outcome::Stale(entry) => hit(exchange, &entry, now, CacheResult::Stale),
         Outcome::Recalled(entry) => recalled(exchange, &entry),
@@ -101,13 +100,14 @@ pub(crate) fn fetched(exchange: &mut Exchange<'_, '_>, result: FetchResult, reas
 fn fresh(
     exchange: &mut Exchange<'_, '_>,
     entry: &Entry,
-    now: Instant,
+    cookies: Option<&FieldLines>,
     (reason, stored): (&'static str, bool),
 ) {
+    let now = Instant::now();
     exchange.trace.cache = CacheResult::Miss;
     let cache = CacheStatus::Forward { reason, stored, collapsed: false };
     let (decision, is_private) = (exchange.trace.decision, is_private(exchange));
-    let view = View { now, decision, cache, is_private };
+    let view = View { now, decision, cache, is_private, cookies };
     respond::stored(exchange.reply, exchange.head, entry, view);
 }
 

@@ -65,7 +65,7 @@ impl CacheStatus {
 
 /// What the reply from a stored entry depends on besides the request.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct View {
+pub(crate) struct View<'v> {
     /// The current time.
     pub now: Instant,
     /// The decision, which the body may name.
@@ -74,13 +74,15 @@ pub(crate) struct View {
     pub cache: CacheStatus,
     /// Whether the response is for one user, so that no shared cache may keep it.
     pub is_private: bool,
+    /// Cookies in place of those of the entry, if there are any.
+    pub cookies: Option<&'v FieldLines>,
 }
 
 /// Answers from a stored entry; with 304 if the client has the response already.
-pub(crate) fn stored(reply: &mut Reply, head: &Head<'_>, entry: &Entry, view: View) {
-    let View { now, decision, cache, is_private } = view;
-    let block = |reply: &mut Reply, fields: &[u8]| match is_private {
-        true => reply.block(&private_fields(fields), entry.dated),
+pub(crate) fn stored(reply: &mut Reply, head: &Head<'_>, entry: &Entry, view: View<'_>) {
+    let View { now, decision, cache, is_private, cookies } = view;
+    let block = |reply: &mut Reply, fields: &[u8]| match is_private || cookies.is_some() {
+        true => reply.block(&changed(fields, is_private, cookies), entry.dated),
         false => reply.block(fields, entry.dated),
     };
     let encoding = smallest(head, entry, decision);
@@ -129,11 +131,19 @@ pub(crate) fn stored(reply: &mut Reply, head: &Head<'_>, entry: &Entry, view: Vi
     }
 }
 
-/// Returns stored fields as those of a response for one user.
-fn private_fields(fields: &[u8]) -> Vec<u8> {
+/// Returns stored fields as they are for one client: private, or with its own cookies.
+fn changed(fields: &[u8], is_private: bool, cookies: Option<&FieldLines>) -> Vec<u8> {
     let mut headers = cache::parse_fields(fields);
-    private::keep(&mut headers);
-    let mut out = Vec::with_capacity(fields.len() + 32);
+    if is_private {
+        private::keep(&mut headers);
+    }
+    if let Some(cookies) = cookies {
+        for (name, _) in cookies.iter() {
+            headers.retain(|kept| kept != name);
+        }
+        cookies.iter().for_each(|(name, value)| headers.append(name, value));
+    }
+    let mut out = Vec::with_capacity(fields.len() + 64);
     append_end_to_end(&headers, &mut out);
     out
 }
@@ -225,9 +235,11 @@ pub(crate) fn refused(reply: &mut Reply, refusal: &Refusal) {
 /// Adds the fields that explain the reply: decision, timings, cross-origin permission.
 pub(crate) fn explain(reply: &mut Reply, head: &Head<'_>, route: Option<&Route>, trace: &Trace) {
     let out = reply.head_bytes();
-    out.extend_from_slice(b"tidegate-decision: ");
-    out.extend_from_slice(trace.decision.name().as_bytes());
-    out.extend_from_slice(b"\r\n");
+    if route.is_none_or(|route| !route.hides_decision) {
+        out.extend_from_slice(b"tidegate-decision: ");
+        out.extend_from_slice(trace.decision.name().as_bytes());
+        out.extend_from_slice(b"\r\n");
+    }
     let Some(route) = route else { return };
     let asked = match route.server_timing {
         ServerTiming::Off => false,

@@ -204,3 +204,19 @@ fn the_length_of_json_before_binary_tensors_goes_both_ways() {
     assert_eq!(reply.header("content-type"), Some("application/octet-stream"));
     assert_eq!(ask("two").status, 400);
 }
+
+#[test]
+fn a_route_may_keep_the_decision_from_its_clients() {
+    let origin = Origin::start(|_| OriginReply::ok("x"));
+    for (header, is_shown) in [("on", true), ("off", false)] {
+        let route =
+            format!("personalise = {{ user = \"cookie:u\" }}\ndecision_header = \"{header}\"");
+        let served = before(&origin, &route);
+        for user in ["u=p1", "u=nobody"] {
+            let reply = served.get_with("/", &[("Cookie", user)]);
+            assert_eq!(reply.header("tidegate-decision").is_some(), is_shown);
+        }
+        let sent = origin.requests().pop().unwrap();
+        assert!(sent.header("tidegate-decision").is_some(), "the origin still sees it");
+    }
+}

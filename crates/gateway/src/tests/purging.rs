@@ -441,3 +441,24 @@ fn a_wish_that_names_nothing_no_url_or_all_beside_one_is_refused() {
     assert!(both.contains("%26"), "{both}");
     assert_hit(&served.get("/x"));
 }
+
+#[test]
+fn what_a_client_has_an_origin_name_is_invalidated_on_its_route_alone() {
+    let origin = Origin::start(|request| match &*request.method {
+        "POST" => {
+            OriginReply::status(303).header("Location", request.target.split('=').nth(1).unwrap())
+        }
+        _ => OriginReply::ok(format!("{}", request.nth)).header("Cache-Control", "max-age=60"),
+    });
+    let all = route_to(&[&origin], "", CACHED);
+    let (upstream, all) = all.split_once("[[route]]").unwrap();
+    let login =
+        "[[route]]\nname = \"login\"\npath = \"/login/{*rest}\"\nto = \"upstream:o\"\ncache = {}\n";
+    let served = serve(&format!("{upstream}{login}[[route]]{all}"));
+    for target in ["/front", "/login/x"] {
+        served.get(target);
+        Client::post(served.address, &format!("/login/do?next={target}"), "x").send();
+    }
+    assert_hit(&served.get("/front"));
+    assert_miss(&served.get("/login/x"));
+}

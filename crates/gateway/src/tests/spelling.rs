@@ -116,7 +116,7 @@ fn a_name_with_an_underscore_reaches_no_upstream() {
 fn methods_that_caches_and_debuggers_obey_are_answered_here() {
     let origin = origin();
     let served = served(&origin);
-    for method in ["TRACE", "TRACK", "PURGE", "BAN"] {
+    for method in ["TRACE", "TRACK", "PURGE", "BAN", "get", "Post"] {
         for target in ["/ph/me", "/stored"] {
             let reply = Client::call(served.address, method, target).send();
             assert_eq!(reply.status, 405, "{method}");
@@ -288,4 +288,111 @@ fn a_request_that_comes_back_is_refused_and_one_through_other_servers_is_not() {
         }
     }
     assert_eq!(origin.requests().len(), 1);
+}
+
+#[test]
+fn a_filter_over_the_path_sees_every_reading_of_it() {
+    let origin = origin();
+    for (when, guarded) in [
+        ("path ~ \"^/account\"", true),
+        ("path in [\"/account\", \"/me\"]", true),
+        ("not (path ~ \"[.](css|js)$\")", false),
+    ] {
+        let all = route_to(&[&origin], "", "cache = { ttl = \"1h\" }");
+        let (upstream, all) = all.split_once("[[route]]").unwrap();
+        let private = format!(
+            "[[route]]\nname = \"private\"\npath = \"/{{*rest}}\"\nto = \"upstream:o\"\n\
+             when = '{when}'\n"
+        );
+        let served = serve(&format!("{upstream}{private}[[route]]{all}"));
+        let paths: &[&str] = match guarded {
+            true => {
+                &["/account", "/%61ccount", "//account", "/ACCOUNT", "/account;x", "/account%00"]
+            }
+            false => &["/account", "/account;.css", "/account%00.css", "/account%3b.css"],
+        };
+        for path in paths {
+            let status = served.get(path);
+            let status = cache_status(&status);
+            assert!(status.starts_with("tidegate; fwd=bypass"), "{when} {path}: {status}");
+        }
+    }
+    let all = route_to(&[&origin], "", "cache = { ttl = \"1h\" }");
+    let (upstream, all) = all.split_once("[[route]]").unwrap();
+    let admin = "[[route]]\nname = \"adm\"\npath = \"/{*rest}\"\nto = \"upstream:o\"\n\
+                 when = 'host == \"adm.test\"'\n";
+    let served = serve(&format!("{upstream}{admin}[[route]]{all}"));
+    for host in ["adm.test", "ADM.test", "adm.test.", "adm.test:80"] {
+        let reply = served.get_with("/x", &[("Host", host)]);
+        assert_eq!(cache_status(&reply), "tidegate; fwd=bypass", "{host}");
+    }
+}
+
+#[test]
+fn what_a_client_says_of_servers_before_it_reaches_no_fetch_for_everyone() {
+    let origin = origin();
+    for forward in ["", "\nforward = [\"accept\"]"] {
+        let served = serve(&route_to(&[&origin], "", &format!("cache = {{}}{forward}")));
+        served.get_with("/", &[("Via", "1.1 evil"), ("CDN-Loop", "evil")]);
+        let sent = origin.requests().pop().unwrap();
+        for name in ["via", "cdn-loop"] {
+            assert!(!sent.header(name).unwrap().contains("evil"), "{name}");
+        }
+    }
+}
+
+#[test]
+fn an_answer_that_varies_by_what_the_gateway_writes_is_not_shared() {
+    for name in ["X-Forwarded-For", "X-Request-Id", "Tidegate-Decision"] {
+        let origin = Origin::start(move |request| {
+            let reply = OriginReply::ok(format!("{}", request.nth)).header("Vary", name);
+            reply.header("Cache-Control", "max-age=60")
+        });
+        let served = serve(&route_to(&[&origin], "", "cache = {}"));
+        for nth in ["0", "1"] {
+            assert_eq!(served.get("/").text(), nth, "{name}");
+        }
+    }
+    let origin = Origin::start(|request| {
+        let reply = OriginReply::ok(format!("{}", request.nth)).header("Vary", "Host");
+        reply.header("Cache-Control", "max-age=60")
+    });
+    for forward in ["", "\nforward = []"] {
+        let served = serve(&route_to(&[&origin], "", &format!("cache = {{}}{forward}")));
+        assert_miss(&served.get("/"));
+        assert_hit(&served.get("/"));
+    }
+}
+
+#[test]
+fn a_client_that_fetches_anew_takes_a_fresh_entry_from_nobody() {
+    let origin = Origin::start(|request| match request.header("cookie") {
+        Some(_) => OriginReply::ok("own").header("Cache-Control", "private"),
+        None => OriginReply::ok("all").header("Cache-Control", "max-age=60"),
+    });
+    let served = serve(&route_to(&[&origin], "", "cache = {}"));
+    served.get("/");
+    let forced = served.get_with("/", &[("Cookie", "a=b"), ("Cache-Control", "no-cache")]);
+    assert_eq!(forced.text(), "own");
+    let reply = served.get("/");
+    assert_hit(&reply);
+    assert_eq!(reply.text(), "all");
+}
+
+#[test]
+fn an_answer_marked_private_with_a_typing_error_is_not_shared() {
+    for control in [
+        "max-age=60, private; foo",
+        "max-age=60, no-store;",
+        "max-age=60, private:1",
+        "max-age=60, \"private\"",
+    ] {
+        let origin = Origin::start(move |request| {
+            OriginReply::ok(format!("{}", request.nth)).header("Cache-Control", control)
+        });
+        let served = serve(&route_to(&[&origin], "", "cache = {}"));
+        for nth in ["0", "1"] {
+            assert_eq!(served.get("/").text(), nth, "{control}");
+        }
+    }
 }

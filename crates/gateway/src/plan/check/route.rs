@@ -77,6 +77,7 @@ pub(super) fn route(
     let first_upstream = arms.iter().find_map(Arm::upstream);
     let timings =
         [("debug", ServerTiming::Debug), ("on", ServerTiming::On), ("off", ServerTiming::Off)];
+    let headers = [("on", false), ("off", true)];
     Some(Route {
         methods: methods(section, config.methods, &arms, collect),
         host: config.host.map(|host| host.to_ascii_lowercase().into()),
@@ -87,6 +88,7 @@ pub(super) fn route(
         record: record(section, config.record, collect.is_some()),
         cors: config.cors.map(|config| cors(section, config)),
         upgrade: upgrade(section, config.upgrade, config.tunnel_idle_timeout, &arms),
+        hides_decision: section.choice("decision_header", config.decision_header, &headers),
         server_timing: section.choice("server_timing", config.server_timing, &timings),
         body_bytes_max: section.size_or_zero("body_bytes_max", config.body_bytes_max, 8_000_000),
         compress: storing::compress(section, config.compress),

@@ -19,6 +19,10 @@ const IDLE_TIMEOUT: Duration = Duration::from_secs(60);
 pub(super) fn upstream(section: &mut Section<'_, '_>, config: UpstreamConfig) -> UpstreamPlan {
     let balances =
         [("least-loaded", Balance::LeastLoaded), ("consistent-hash", Balance::ConsistentHash)];
+    let is_plain = |text: &String| text.bytes().all(|byte| byte.is_ascii_graphic());
+    if config.host.as_ref().is_some_and(|host| host.is_empty() || !is_plain(host)) {
+        section.wrong("host", "write a host, without blanks and line breaks");
+    }
     UpstreamPlan {
         name: section.required("name", config.name).unwrap_or_default().into(),
         health: config.health.map(|config| health(section, config)),
@@ -67,8 +71,8 @@ fn unresolved(address: &str) -> String {
 
 fn health(section: &mut Section<'_, '_>, config: HealthConfig) -> HealthPlan {
     let path = config.path.unwrap_or_default();
-    if !path.starts_with('/') {
-        section.wrong("health.path", "write a path that begins with `/`");
+    if !path.starts_with('/') || !path.bytes().all(|byte| byte.is_ascii_graphic()) {
+        section.wrong("health.path", "write a path that begins with `/`, without blanks");
     }
     let window = config.window.unwrap_or(20);
     let threshold = config.threshold.unwrap_or(3);
