@@ -10,8 +10,8 @@
 //! Invariant: a number is at most 2^31 seconds; a longer one counts as that. `no-cache` and
 //! `private` with field names count for the whole response, but in `CDN-Cache-Control` not at all.
 //! Unknown directives are ignored. [`each_directive`] and [`seconds`] also read requests
-//! (`request_directives`, `compression`); `compression` reads responses, too, and `freshness` reads
-//! `Age`. Never here: what follows from them (`freshness`).
+//! (`request_directives`, `compression`); `compression` and `reply/private.rs` read responses, too,
+//! and `freshness` reads `Age`. Never here: what follows from them (`freshness`).
 
 use sfv::{BareItem, Dictionary, ListEntry, Parser};
 

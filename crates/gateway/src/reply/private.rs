@@ -9,32 +9,29 @@
 
 use http1::FieldLines;
 
+use crate::freshness::each_directive;
+
 /// Directives that make a shared cache store a response, or only speak to one.
 const SHARED: [&[u8]; 4] = [b"public", b"s-maxage", b"proxy-revalidate", b"must-understand"];
 
 /// Makes the fields of a response those of a response for one user.
 pub(super) fn keep(headers: &mut FieldLines) {
     let mut line = b"private".to_vec();
-    for directive in headers.all("cache-control").flat_map(split) {
-        let name = directive.split(|b| *b == b'=').next().unwrap_or_default().trim_ascii();
-        let is = |known: &[u8]| name.eq_ignore_ascii_case(known);
-        if !name.is_empty() && !is(b"private") && !SHARED.iter().any(|shared| is(shared)) {
-            line.extend_from_slice(b", ");
-            line.extend_from_slice(directive);
-        }
+    for sent in headers.all("cache-control") {
+        each_directive(sent, |name, value| {
+            let is = |known: &[u8]| name.eq_ignore_ascii_case(known);
+            if !name.is_empty() && !is(b"private") && !SHARED.iter().any(|shared| is(shared)) {
+                line.extend_from_slice(b", ");
+                line.extend_from_slice(name);
+                if let Some(value) = value {
+                    line.push(b'=');
+                    line.extend_from_slice(value);
+                }
+            }
+        });
     }
     headers.retain(|name| !(name.ends_with(b"cdn-cache-control") || name == b"surrogate-control"));
     headers.insert("cache-control", &line);
-}
-
-/// Splits a line at the commas outside of quotes.
-fn split(line: &[u8]) -> impl Iterator<Item = &[u8]> {
-    let mut quoted = false;
-    line.split(move |byte| {
-        quoted ^= *byte == b'"';
-        *byte == b',' && !quoted
-    })
-    .map(<[u8]>::trim_ascii)
 }
 
 #[cfg(test)]

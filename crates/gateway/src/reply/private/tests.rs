@@ -20,6 +20,7 @@ fn shared_caches_are_told_to_leave_it_alone_and_the_clients_keeps_its_lifetime()
         ("no-store", "private, no-store"),
         ("Private=\"set-cookie, x\", Public", "private"),
         ("no-cache=\"a, public\", S-MaxAge = 5", "private, no-cache=\"a, public\""),
+        ("a=\"\\\"\", public", "private, a=\"\\\"\""),
         ("", "private"),
     ] {
         let found = kept(&[("cache-control", sent), ("x", "y")]);
