@@ -32,6 +32,21 @@ pub(crate) struct Span<'a> {
 }
 
 impl Area {
+    /// Returns one resource, on a host or on every host.
+    pub fn resource(host: Option<&str>, target: &str) -> Self {
+        Self::Resource(host.map(Into::into), target.into())
+    }
+
+    /// Returns every resource that begins like this, on a host or on every host.
+    pub fn prefix(host: Option<&str>, start: &str) -> Self {
+        Self::Prefix(host.map(Into::into), start.into())
+    }
+
+    /// Returns every response with this tag.
+    pub fn tag(name: &str) -> Self {
+        Self::Tag(name.into())
+    }
+
     /// Returns the span of its keys; `None` for a tag.
     pub(crate) fn span(&self) -> Option<Span<'_>> {
         match self {

@@ -113,31 +113,23 @@ pub fn forwarded(plan: &KeyPlan, target: &str, is_private: bool) -> String {
 impl KeyPlan {
     /// Whether a fetch for storing carries a header of the client, named in lower case. Cookies
     /// have rules of their own, and the gateway replaces `Accept-Encoding`.
-    pub(crate) fn passes_on(&self, name: &[u8]) -> bool {
-        let by_rule =
-            |rules: &Rules| std::str::from_utf8(name).is_ok_and(|name| rules.names_header(name));
-        if name == b"accept-encoding" || self.rules.as_ref().is_some_and(|rules| by_rule(rules)) {
+    ///
+    /// If the response is stored for one user (`is_private`), the key has the id alone. So no
+    /// header goes on that may say more about who asks, unless a rule or `forward` names it.
+    pub(crate) fn passes_on(&self, name: &[u8], is_private: bool) -> bool {
+        let covers =
+            |rules: &Rules| std::str::from_utf8(name).is_ok_and(|name| rules.determines(name));
+        if name == b"accept-encoding" || self.rules.as_ref().is_some_and(|rules| covers(rules)) {
             return true;
         }
         // A CGI server reads such a name as another one, which the key may cover.
         let is_plain = !name.contains(&b'_');
+        let is_neutral = || name.starts_with(b"accept") || NEUTRAL.contains(&name);
         is_plain
             && match &self.forward {
                 Some(forward) => forward.iter().any(|pattern| pattern.matches(name)),
-                None => !is_override(name),
+                None => !is_override(name) && (!is_private || is_neutral()),
             }
-    }
-
-    /// Whether a fetch whose response is stored for one user carries a header. The id alone is in
-    /// the key. So no header goes on that may say more about who asks, unless a rule or `forward`
-    /// names it.
-    pub(crate) fn passes_on_for_user(&self, name: &[u8]) -> bool {
-        let is_named = self.forward.is_some()
-            || std::str::from_utf8(name).is_ok_and(|name| {
-                self.rules.as_ref().is_some_and(|rules| rules.names_header(name))
-            });
-        let is_neutral = name.starts_with(b"accept") || NEUTRAL.contains(&name);
-        self.passes_on(name) && (is_named || is_neutral)
     }
 
     /// Returns the query field that holds the user id, if the route takes it from the query.

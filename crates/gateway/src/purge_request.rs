@@ -52,7 +52,7 @@ impl PurgeRequest {
             if tag.is_empty() || tag.len() > BYTES_MAX {
                 return Err(format!("`{tag}` is not a tag: it is empty or too long"));
             }
-            areas.push(Area::Tag(tag.as_str().into()));
+            areas.push(Area::tag(tag));
         }
         if self.all && !areas.is_empty() {
             return Err(
@@ -62,7 +62,7 @@ impl PurgeRequest {
             );
         }
         if self.all {
-            areas.push(Area::Prefix(None, "/".into()));
+            areas.push(Area::prefix(None, "/"));
         }
         if areas.is_empty() {
             return Err("nothing to purge: give a `url`, a `prefix`, a `tag` or `all`".to_owned());
@@ -101,7 +101,7 @@ fn parts(url: &str) -> Result<(Option<Box<str>>, Box<str>), String> {
 /// Returns the resources of a URL as given, and in the keys of all routes that may have stored it.
 fn resources(routes: &[Route], host: Option<&str>, target: &str) -> Vec<Area> {
     let mut areas = stored_resources(routes, host, target);
-    let given = Area::Resource(host.map(Into::into), target.into());
+    let given = Area::resource(host, target);
     if !areas.contains(&given) {
         areas.push(given);
     }

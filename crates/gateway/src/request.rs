@@ -200,12 +200,8 @@ fn shows_credentials(exchange: &Exchange<'_, '_>) -> bool {
 
 /// Whether a request has credentials that the route sends on with a fetch for storing.
 fn has_credentials(route: &Route, head: &Head<'_>, decision: Decision) -> bool {
-    let name = b"authorization";
-    head.get("authorization").is_some()
-        && match decision {
-            Decision::Personalised => route.key.passes_on_for_user(name),
-            _ => route.key.passes_on(name),
-        }
+    let is_private = decision == Decision::Personalised;
+    head.get("authorization").is_some() && route.key.passes_on(b"authorization", is_private)
 }
 
 /// Returns the arm of the route for this request: by user, or by client address without a user.

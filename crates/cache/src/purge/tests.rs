@@ -7,18 +7,6 @@ use crate::tags::Tags;
 
 const KEY: &[u8] = b"http\na\n/news/1?p=2\n\x01";
 
-fn resource(host: Option<&str>, target: &str) -> Area {
-    Area::Resource(host.map(Into::into), target.into())
-}
-
-fn prefix(host: Option<&str>, start: &str) -> Area {
-    Area::Prefix(host.map(Into::into), start.into())
-}
-
-fn tag(name: &str) -> Area {
-    Area::Tag(name.into())
-}
-
 /// Returns the verdict on a response with the tag `t` whose fetch was under way at this purge.
 fn judge(area: Area, soft: bool) -> PurgeVerdict {
     let purges = Purges::default();
@@ -33,24 +21,24 @@ fn judge(area: Area, soft: bool) -> PurgeVerdict {
 #[test]
 fn an_answer_is_covered_by_its_url_its_tags_and_prefixes_of_its_url() {
     for area in [
-        resource(Some("a"), "/news/1?p=2"),
-        resource(None, "/news/1?p=2"),
-        prefix(Some("a"), "/news/"),
-        prefix(None, "/news/1?p"),
-        prefix(None, "/"),
-        tag("t"),
+        Area::resource(Some("a"), "/news/1?p=2"),
+        Area::resource(None, "/news/1?p=2"),
+        Area::prefix(Some("a"), "/news/"),
+        Area::prefix(None, "/news/1?p"),
+        Area::prefix(None, "/"),
+        Area::tag("t"),
     ] {
         assert_eq!(judge(area.clone(), false), PurgeVerdict::Gone, "{area:?}");
         assert_eq!(judge(area.clone(), true), PurgeVerdict::Stale, "{area:?}");
     }
     for area in [
-        resource(Some("b"), "/news/1?p=2"),
-        resource(Some("a"), "/news/1"),
-        resource(None, "/news/1"),
-        prefix(Some("b"), "/"),
-        prefix(Some("a"), "/news/2"),
-        tag("u"),
-        tag(""),
+        Area::resource(Some("b"), "/news/1?p=2"),
+        Area::resource(Some("a"), "/news/1"),
+        Area::resource(None, "/news/1"),
+        Area::prefix(Some("b"), "/"),
+        Area::prefix(Some("a"), "/news/2"),
+        Area::tag("u"),
+        Area::tag(""),
     ] {
         assert_eq!(judge(area.clone(), false), PurgeVerdict::Good, "{area:?}");
     }
@@ -60,8 +48,8 @@ fn an_answer_is_covered_by_its_url_its_tags_and_prefixes_of_its_url() {
 fn a_hard_purge_is_not_undone_by_a_soft_one() {
     let purges = Purges::default();
     let stamp = purges.stamp();
-    purges.record(&[tag("t"), prefix(None, "/news")], false, |_| ());
-    purges.record(&[tag("t"), prefix(None, "/news")], true, |_| ());
+    purges.record(&[Area::tag("t"), Area::prefix(None, "/news")], false, |_| ());
+    purges.record(&[Area::tag("t"), Area::prefix(None, "/news")], true, |_| ());
     let tags = Tags::from_fingerprints(vec![fingerprint(b"t")]);
     assert_eq!(purges.verdict(stamp, KEY, &tags), PurgeVerdict::Gone);
     assert_eq!(purges.verdict(stamp + 2, KEY, &tags), PurgeVerdict::Stale);
@@ -72,11 +60,11 @@ fn what_began_before_a_prefix_that_was_forgotten_counts_as_purged() {
     let purges = Purges::default();
     let stamp = purges.stamp();
     let others: Vec<Area> =
-        (0..PREFIXES_MAX).map(|n| prefix(Some("b"), &format!("/{n}"))).collect();
+        (0..PREFIXES_MAX).map(|n| Area::prefix(Some("b"), &format!("/{n}"))).collect();
     purges.record(&others, false, |_| ());
     let none = Tags::default();
     assert_eq!(purges.verdict(stamp, KEY, &none), PurgeVerdict::Good);
-    purges.record(&[prefix(Some("b"), "/more")], false, |_| ());
+    purges.record(&[Area::prefix(Some("b"), "/more")], false, |_| ());
     assert_eq!(purges.verdict(stamp, KEY, &none), PurgeVerdict::Gone);
     assert_eq!(purges.verdict(stamp + 1, KEY, &none), PurgeVerdict::Good);
     assert_eq!(purges.hold().prefixes.len(), PREFIXES_MAX);
@@ -87,7 +75,7 @@ fn a_prefix_that_is_purged_again_and_again_takes_one_place() {
     let purges = Purges::default();
     let stamp = purges.stamp();
     for _ in 0..2 * PREFIXES_MAX {
-        purges.record(&[prefix(None, "/other")], false, |_| ());
+        purges.record(&[Area::prefix(None, "/other")], false, |_| ());
     }
     assert_eq!(purges.verdict(stamp, KEY, &Tags::default()), PurgeVerdict::Good);
     assert_eq!(purges.hold().prefixes.len(), 1);
@@ -98,7 +86,8 @@ fn purges_of_other_things_take_no_response_with_them_up_to_their_bound() {
     let purges = Purges::default();
     let stamp = purges.stamp();
     let purge_others = |count: usize| {
-        let others: Vec<Area> = (0..count).map(|n| resource(Some("a"), &format!("/{n}"))).collect();
+        let others: Vec<Area> =
+            (0..count).map(|n| Area::resource(Some("a"), &format!("/{n}"))).collect();
         purges.record(&others, false, |_| ());
     };
     let verdict = |stamp: u64, target: &str| {
@@ -122,7 +111,7 @@ fn purges_of_other_things_take_no_response_with_them_up_to_their_bound() {
 fn a_queue_gets_the_numbers_of_purges_in_their_order() {
     let purges = Purges::default();
     let mut numbers = Vec::new();
-    for areas in [&[tag("a")][..], &[tag("b"), prefix(None, "/")]] {
+    for areas in [&[Area::tag("a")][..], &[Area::tag("b"), Area::prefix(None, "/")]] {
         purges.record(areas, false, |number| numbers.push(number));
     }
     assert_eq!((numbers, purges.stamp()), (vec![1, 3], 3));

@@ -182,10 +182,7 @@ impl OriginRequest {
         let is_private = self.user.is_some();
         // With rules, the key may cover a part of the cookies.
         let may_have_rule = |name: &[u8]| name == b"cookie" && route.key.rules.is_some();
-        let passes = |name: &[u8]| match is_private {
-            true => route.key.passes_on_for_user(name),
-            false => route.key.passes_on(name),
-        };
+        let passes = |name: &[u8]| route.key.passes_on(name, is_private);
         self.client.fields.retain(|name| may_have_rule(name) || passes(name));
         // What a client wrote there must not change what others get.
         via::FIELDS.iter().for_each(|name| self.client.fields.remove(name));
@@ -193,7 +190,7 @@ impl OriginRequest {
         if let Some(rules) = &route.key.rules {
             self.client.target = key::forwarded(&route.key, &self.client.target, is_private);
             let hides_cookies =
-                is_private || self.hides_user(route) || !route.key.passes_on(b"cookie");
+                is_private || self.hides_user(route) || !route.key.passes_on(b"cookie", false);
             rules.rewrite(&mut self.client.fields, hides_cookies);
         }
         self.name_user(route);
@@ -275,10 +272,7 @@ impl OriginRequest {
             && (name == "cookie"
                 || matches!(source, Some(UserSource::Header(user)) if **user == *name));
         let by_coding = name == "accept-encoding" && route.compress.is_some();
-        let passes = match self.user.is_some() {
-            true => route.key.passes_on_for_user(name.as_bytes()),
-            false => route.key.passes_on(name.as_bytes()),
-        };
+        let passes = route.key.passes_on(name.as_bytes(), self.user.is_some());
         let is_left_out = !passes && !is_written_anew(name.as_bytes());
         // The host is in every key.
         of_user || by_user || by_rule || by_coding || is_left_out || name == "host"

@@ -209,11 +209,6 @@ impl Rules {
         named || self.segment_of_cookie(cookie.as_bytes()).is_some()
     }
 
-    /// Whether the key covers a header.
-    pub fn names_header(&self, name: &str) -> bool {
-        self.determines(name)
-    }
-
     /// Whether the key covers every cookie that is forwarded.
     pub fn names_cookies(&self) -> bool {
         matches!(self.cookies, Cookies::Named(_))

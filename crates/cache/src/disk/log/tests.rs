@@ -322,18 +322,6 @@ fn a_log_of_another_format_is_refused() {
     assert_eq!(error, "another version wrote it in format 1, this version reads format 2");
 }
 
-fn resource(host: Option<&str>, target: &str) -> Area {
-    Area::Resource(host.map(Into::into), target.into())
-}
-
-fn prefix(host: Option<&str>, start: &str) -> Area {
-    Area::Prefix(host.map(Into::into), start.into())
-}
-
-fn tag(name: &str) -> Area {
-    Area::Tag(name.into())
-}
-
 /// Returns the numbers below 30 that are left, and those of them that are stale.
 fn left(store: &RecordLog) -> (Vec<u64>, Vec<u64>) {
     let found = |number: &u64| store.get(&key(*number)).unwrap();
@@ -346,16 +334,16 @@ fn left(store: &RecordLog) -> (Vec<u64>, Vec<u64>) {
 fn a_purge_covers_what_it_names_and_nothing_else() {
     // Host 1 has the numbers 1, 4, 7, … 28; every even number is tagged.
     for (area, expected) in [
-        (resource(Some("host1"), "/7"), vec![7]),
-        (resource(None, "/7"), vec![7]),
-        (resource(Some("host2"), "/7"), vec![]),
-        (resource(None, "/70"), vec![]),
-        (prefix(Some("host1"), "/1"), vec![1, 10, 13, 16, 19]),
-        (prefix(None, "/2"), vec![2, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29]),
-        (prefix(None, "/"), (0..30).collect()),
-        (tag("even"), (0..30).filter(|number| number % 2 == 0).collect()),
-        (tag("twelve"), vec![12]),
-        (tag("none"), vec![]),
+        (Area::resource(Some("host1"), "/7"), vec![7]),
+        (Area::resource(None, "/7"), vec![7]),
+        (Area::resource(Some("host2"), "/7"), vec![]),
+        (Area::resource(None, "/70"), vec![]),
+        (Area::prefix(Some("host1"), "/1"), vec![1, 10, 13, 16, 19]),
+        (Area::prefix(None, "/2"), vec![2, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29]),
+        (Area::prefix(None, "/"), (0..30).collect()),
+        (Area::tag("even"), (0..30).filter(|number| number % 2 == 0).collect()),
+        (Area::tag("twelve"), vec![12]),
+        (Area::tag("none"), vec![]),
     ] {
         for stale_us in [None, Some(9)] {
             let store = RecordLog::open(TornFile::default(), PLENTY).unwrap();
@@ -381,10 +369,10 @@ fn a_record_that_was_written_again_without_a_tag_is_not_purged_by_it() {
     let store = RecordLog::open(TornFile::default(), PLENTY).unwrap();
     store.write(&[put_tagged(1, 1, 50, &["t"]), put_tagged(2, 1, 50, &["t"])], 1, false).unwrap();
     store.write(&[put_tagged(1, 2, 50, &["u"])], 1, false).unwrap();
-    store.purge(&[AreaPurge { area: tag("t"), stale_us: None }]).unwrap();
+    store.purge(&[AreaPurge { area: Area::tag("t"), stale_us: None }]).unwrap();
     assert_eq!(left(&store), (vec![1], vec![]));
     store.write(&[put_tagged(2, 2, 50, &["t"])], 1, false).unwrap();
-    store.purge(&[AreaPurge { area: tag("t"), stale_us: Some(9) }]).unwrap();
+    store.purge(&[AreaPurge { area: Area::tag("t"), stale_us: Some(9) }]).unwrap();
     assert_eq!(left(&store), (vec![1, 2], vec![2]));
     store.write(&[put(2, 3, 50)], 1, false).unwrap();
     assert_eq!(left(&store), (vec![1, 2], vec![]), "a new record is not stale");
@@ -396,7 +384,11 @@ fn a_purge_of_more_than_one_transaction_takes_all_that_it_covers() {
     let many = super::PURGED_AT_ONCE as u64 * 2 + 10;
     let changes: Vec<_> = (0..many).map(|number| put(number, 1, 10)).collect();
     store.write(&changes, 1, false).unwrap();
-    let purges = [prefix(Some("host0"), "/"), resource(None, "/1"), prefix(Some("host2"), "/")];
+    let purges = [
+        Area::prefix(Some("host0"), "/"),
+        Area::resource(None, "/1"),
+        Area::prefix(Some("host2"), "/"),
+    ];
     let purges = purges.map(|area| AreaPurge { area, stale_us: None });
     store.purge(&purges).unwrap();
     assert_eq!(store.entries(), (0..many).filter(|n| n % 3 == 1 && *n != 1).count() as u64);
@@ -414,7 +406,7 @@ fn a_log_whose_records_were_all_evicted_or_purged_takes_no_rows() {
     let held = store.head.lock().row_bytes / store.entries();
     let one = super::index_bytes(&key(1900)) + 2 * super::tag_bytes(&key(1900));
     assert_eq!(held, one, "each record has a row in the index, and one for each tag");
-    store.purge(&[AreaPurge { area: tag("a"), stale_us: None }]).unwrap();
+    store.purge(&[AreaPurge { area: Area::tag("a"), stale_us: None }]).unwrap();
     assert_eq!((store.entries(), empty), (0, 0));
 }
 
@@ -428,7 +420,7 @@ fn purging_a_full_log_again_and_again_keeps_to_its_bytes() {
             let tagged = |n| put_tagged(batch * 3000 + n, round, 300, &["a", "b"]);
             store.write(&(0..3000).map(tagged).collect::<Vec<_>>(), 1, false).unwrap();
         }
-        let area = if round % 2 == 0 { tag("a") } else { prefix(None, "/") };
+        let area = if round % 2 == 0 { Area::tag("a") } else { Area::prefix(None, "/") };
         for stale_us in [Some(9), None] {
             store.purge(&[AreaPurge { area: area.clone(), stale_us }]).unwrap();
         }

@@ -67,7 +67,7 @@ fn beyond_its_keys_nothing_on_disk_is_trusted() {
 }
 
 fn purge(target: &str) -> AreaPurge {
-    AreaPurge { area: Area::Resource(None, target.into()), stale_us: None }
+    AreaPurge { area: Area::resource(None, target), stale_us: None }
 }
 
 #[test]

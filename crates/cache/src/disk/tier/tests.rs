@@ -262,7 +262,7 @@ fn key(target: &str) -> Vec<u8> {
 }
 
 fn resource(target: &str) -> Area {
-    Area::Resource(Some("news.test".into()), target.into())
+    Area::resource(Some("news.test"), target)
 }
 
 /// Purges as the store does: in the record, and in the queue of the disk.

@@ -45,11 +45,11 @@ fn find(area: &Area) -> Vec<String> {
 }
 
 fn resource(host: Option<&str>, target: &str) -> Vec<String> {
-    find(&Area::Resource(host.map(Into::into), target.into()))
+    find(&Area::resource(host, target))
 }
 
 fn prefix(host: Option<&str>, start: &str) -> Vec<String> {
-    find(&Area::Prefix(host.map(Into::into), start.into()))
+    find(&Area::prefix(host, start))
 }
 
 #[test]
@@ -83,7 +83,7 @@ fn a_prefix_is_found_on_its_host() {
 
 #[test]
 fn a_tag_is_found_wherever_it_stands() {
-    let by_tag = |tag: &str| find(&Area::Tag(tag.into()));
+    let by_tag = |tag: &str| find(&Area::tag(tag));
     assert_eq!(by_tag("news"), ["a /news", "a /news", "a /news/1"]);
     assert_eq!(by_tag("all"), ["a /news", "a.b /news", "c /news"]);
     assert_eq!(by_tag("1"), ["a /news/1", "b /news/1"]);
@@ -98,7 +98,7 @@ fn what_is_noted_again_has_its_new_tags_and_what_is_forgotten_none() {
     shard.add(7, &key, &tags(&["old", "both"]));
     shard.add(7, &key, &tags(&["both", "new"]));
     let finds = |shard: &super::IndexShard, tag: &str| {
-        shard.find(&mut Search::new(&Area::Tag(tag.into())), 9).len()
+        shard.find(&mut Search::new(&Area::tag(tag)), 9).len()
     };
     assert_eq!(["old", "both", "new"].map(|tag| finds(&shard, tag)), [0, 1, 1]);
     shard.remove(7, &key);
@@ -116,17 +116,17 @@ fn a_search_that_has_found_all_finds_nothing_more() {
             let key = SharedKey::from(format!("http\nh\n/{hash}").as_bytes());
             shard.add(hash, &key, &tags(&[name]));
         }
-        for area in [Area::Tag("a".into()), Area::Tag("b".into())] {
+        for area in [Area::tag("a"), Area::tag("b")] {
             let mut search = Search::new(&area);
             assert_eq!(shard.find(&mut search, 9).len(), 2, "{area:?}");
             assert_eq!(shard.find(&mut search, 9).len(), 0, "{area:?}");
         }
-        for area in [Area::Prefix(None, "/".into()), Area::Prefix(Some("h".into()), "/".into())] {
+        for area in [Area::prefix(None, "/"), Area::prefix(Some("h"), "/")] {
             let mut search = Search::new(&area);
             assert_eq!(shard.find(&mut search, 9).len(), 4, "{area:?}");
             assert_eq!(shard.find(&mut search, 9).len(), 0, "{area:?}");
         }
-        let one = Area::Resource(None, "/8".into());
+        let one = Area::resource(None, "/8");
         let mut search = Search::new(&one);
         assert_eq!([9, 9].map(|count| shard.find(&mut search, count).len()), [1, 0]);
     }
