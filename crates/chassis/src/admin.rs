@@ -22,6 +22,7 @@ use bytes::Bytes;
 use http1::Head;
 
 use crate::http::{Answer, Incoming, Payload, Reply, Sent};
+use crate::inflight::Charge;
 
 /// Time before a client without the right token is answered.
 const DENIED_DELAY: Duration = Duration::from_millis(250);
@@ -194,7 +195,7 @@ impl Admin {
         let Some(door) = here.find(|door| door.method == method) else {
             return Err((405, format!("`{path}` takes {}, not {method}", self.methods(path))));
         };
-        let body = body.whole(ACTION_BYTES_MAX).await;
+        let body = body.whole(ACTION_BYTES_MAX, &mut Charge::unbounded()).await;
         let body = body.map_err(|error| (error.status(), error.to_string()))?;
         if door.method != "GET"
             && let Some(audit) = &self.audit

@@ -10,11 +10,13 @@ pub mod config;
 mod cores;
 mod drain;
 pub mod http;
+mod inflight;
 mod listen;
 mod work;
 
 pub use cores::Cores;
 pub use drain::{Drain, Draining};
 pub use http::{Limits, Underscores};
+pub use inflight::{Charge, Inflight};
 pub use listen::{Listener, bind};
 pub use work::{Job, WorkPool, WorkRefused};

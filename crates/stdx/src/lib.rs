@@ -1,7 +1,7 @@
 //! Holds what std lacks and several crates need, and nothing about the product.
 //!
 //! It has clocks, the trait for disks, byte sizes, durations, dates, retry delays, seeded random
-//! numbers, the error chain, and four Linux system calls. Each private module is one of these;
+//! numbers, the limit of memory, the error chain, and four Linux system calls. Each private module is one of these;
 //! this file only names them.
 //! Invariant: this crate uses no other of the workspace. It brings few packages, because nearly
 //! every crate builds it.
@@ -12,6 +12,7 @@ pub mod calendar;
 mod chain;
 mod clock;
 mod disk;
+mod memory;
 mod random;
 mod size;
 mod span;
@@ -21,6 +22,7 @@ pub use backoff::Backoff;
 pub use chain::Chain;
 pub use clock::{Clock, ManualClock, SystemClock, unix_micros};
 pub use disk::{Disk, DiskFile, FaultyDisk, FileIdentity, Lasting, Metadata, RealDisk};
+pub use memory::memory_limit;
 pub use random::{Random, mixed};
 pub use size::{ByteSize, SizeError};
 pub use span::{Span, SpanError};

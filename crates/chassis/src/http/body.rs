@@ -8,7 +8,10 @@
 //! truncated body stays so: each further read fails. Never here: what a body means, the timeout of
 //! a piece (`connection`), the chunks (`http1::chunked`).
 
+use std::future::poll_fn;
+use std::io;
 use std::ops::Range;
+use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
 use http1::chunked::{Decoder, Step};
@@ -16,6 +19,8 @@ use http1::request::BodyLength;
 
 use super::buffers::{self, Buffers};
 use super::io::{Live, Stage};
+use super::reply::Source;
+use crate::inflight::Charge;
 
 /// Unread bytes of a body that are discarded to keep a connection; beyond them, closing is cheaper.
 const DRAIN_BYTES_MAX: u64 = 256 * 1024;
@@ -32,7 +37,13 @@ pub enum BodyError {
     /// Not framed as the head announced: 400.
     #[error("the request body is not framed as announced")]
     Malformed,
-    /// The client left or was too slow.
+    /// Slower than the limits allow: 408.
+    #[error("the request body arrived too slowly")]
+    TooSlow,
+    /// There was no room for it: 503.
+    #[error("too many bytes of requests under way; try again")]
+    NoRoom,
+    /// The client left.
     #[error("the client closed the connection within the request body")]
     Closed,
 }
@@ -43,6 +54,8 @@ impl BodyError {
         match self {
             Self::TooLong(_) => 413,
             Self::Malformed | Self::Closed => 400,
+            Self::TooSlow => 408,
+            Self::NoRoom => 503,
         }
     }
 }
@@ -99,51 +112,127 @@ impl<'c> Incoming<'c> {
 
     /// Returns the range of the next piece in the inbox. It is valid until more bytes are received.
     async fn piece(&mut self) -> Result<Option<Range<usize>>, BodyError> {
+        let ready = self.ready_piece();
+        if self.awaited && matches!(ready, Ok(None)) && !self.is_done() {
+            self.awaited = false;
+            let go_on = b"HTTP/1.1 100 Continue\r\n\r\n";
+            self.live.write_all(go_on, b"").await.map_err(|_| BodyError::Closed)?;
+        }
+        match ready {
+            Ok(None) => poll_fn(|cx| self.poll_receive(cx)).await,
+            ready => self.noted(ready),
+        }
+    }
+
+    /// Receives bytes until there is a piece, or the body ends.
+    fn poll_receive(
+        &mut self,
+        cx: &mut Context<'_>,
+    ) -> Poll<Result<Option<Range<usize>>, BodyError>> {
         loop {
-            match self.ready_piece() {
-                Ok(Some(place)) => return Ok(Some(place)),
-                Ok(None) if matches!(self.rest, Rest::Done) => return Ok(None),
-                Ok(None) => {}
-                Err(error) => {
-                    self.rest = Rest::Broken;
-                    return Err(error);
-                }
-            }
-            if self.awaited {
-                self.awaited = false;
-                let go_on = b"HTTP/1.1 100 Continue\r\n\r\n";
-                self.live.write_all(go_on, b"").await.map_err(|_| BodyError::Closed)?;
+            let ready = self.ready_piece();
+            if !matches!(ready, Ok(None)) || self.is_done() {
+                return Poll::Ready(self.noted(ready));
             }
             self.compact();
-            self.live.enter(Stage::Receiving);
-            let filled = self.live.fill(&mut self.inbox).await;
+            if self.live.stage() != Stage::Body {
+                self.live.enter(Stage::Body);
+            }
+            let filled = ready!(self.live.poll_fill(cx, &mut self.inbox));
             self.live.enter(Stage::Answering);
-            if filled.unwrap_or(0) == 0 {
-                self.rest = Rest::Broken;
-                return Err(BodyError::Closed);
+            match filled {
+                Ok(bytes) if bytes > 0 => {}
+                Err(error) if error.kind() == io::ErrorKind::OutOfMemory => {
+                    return Poll::Ready(self.noted(Err(BodyError::NoRoom)));
+                }
+                _ if self.live.is_late() => {
+                    return Poll::Ready(self.noted(Err(BodyError::TooSlow)));
+                }
+                _ => return Poll::Ready(self.noted(Err(BodyError::Closed))),
             }
         }
     }
 
-    /// Returns the whole body.
+    /// Notes that nothing more can be read after an error.
+    fn noted<T>(&mut self, read: Result<T, BodyError>) -> Result<T, BodyError> {
+        if read.is_err() {
+            self.rest = Rest::Broken;
+        }
+        read
+    }
+
+    /// Returns the whole body, and charges it.
     ///
     /// # Errors
-    /// When it is longer than `bytes_max`, or as for [`Self::chunk`].
-    pub async fn whole(&mut self, bytes_max: u64) -> Result<Vec<u8>, BodyError> {
-        if matches!(self.rest, Rest::Exact(bytes) if bytes > bytes_max) {
-            return Err(BodyError::TooLong(bytes_max));
-        }
-        let mut whole = match self.rest {
-            Rest::Exact(bytes) => Vec::with_capacity(bytes.min(CLAIMED_BYTES_MAX) as usize),
-            _ => Vec::new(),
-        };
-        while let Some(place) = self.piece().await? {
-            if (whole.len() + place.len()) as u64 > bytes_max {
+    /// When it is longer than `bytes_max`, when there is no room for it, or as for
+    /// [`Self::chunk`].
+    pub async fn whole(
+        &mut self,
+        bytes_max: u64,
+        charge: &mut Charge,
+    ) -> Result<Vec<u8>, BodyError> {
+        self.check_length(bytes_max)?;
+        let mut whole = self.reserved();
+        while self.read_more(&mut whole, charge).await? {
+            if whole.len() as u64 > bytes_max {
                 return Err(BodyError::TooLong(bytes_max));
             }
-            whole.extend_from_slice(self.received(place));
         }
         Ok(whole)
+    }
+
+    /// Returns at least the first `bytes` of the body, or all of it if it is shorter, and charges
+    /// them.
+    ///
+    /// # Errors
+    /// When there is no room for them, or as for [`Self::chunk`].
+    pub async fn beginning(
+        &mut self,
+        bytes: usize,
+        charge: &mut Charge,
+    ) -> Result<Vec<u8>, BodyError> {
+        let mut beginning = self.reserved();
+        while beginning.len() < bytes && self.read_more(&mut beginning, charge).await? {}
+        Ok(beginning)
+    }
+
+    /// Returns the length that was announced and not read yet; `None` for a chunked body.
+    pub fn announced(&self) -> Option<u64> {
+        match self.rest {
+            Rest::Exact(bytes) => Some(bytes),
+            Rest::Done => Some(0),
+            Rest::Chunked(_) | Rest::Broken => None,
+        }
+    }
+
+    /// Checks the announced length against a bound.
+    ///
+    /// # Errors
+    /// When it is longer.
+    pub fn check_length(&self, bytes_max: u64) -> Result<(), BodyError> {
+        match self.announced() {
+            Some(bytes) if bytes > bytes_max => Err(BodyError::TooLong(bytes_max)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Returns an empty buffer for the body.
+    fn reserved(&self) -> Vec<u8> {
+        Vec::with_capacity(self.announced().unwrap_or(0).min(CLAIMED_BYTES_MAX) as usize)
+    }
+
+    /// Appends the next piece; returns false at the end of the body.
+    async fn read_more(
+        &mut self,
+        read: &mut Vec<u8>,
+        charge: &mut Charge,
+    ) -> Result<bool, BodyError> {
+        let Some(place) = self.piece().await? else { return Ok(false) };
+        if !charge.try_add(place.len()) {
+            return self.noted(Err(BodyError::NoRoom));
+        }
+        read.extend_from_slice(self.received(place));
+        Ok(true)
     }
 
     /// Whether the whole body has been read.
@@ -226,6 +315,17 @@ impl<'c> Incoming<'c> {
             inbox.inbox.copy_within(taken..inbox.filled, 0);
             inbox.filled -= taken;
         }
+    }
+}
+
+impl Source for Incoming<'_> {
+    fn poll_piece(&mut self, cx: &mut Context<'_>) -> Poll<Option<io::Result<Bytes>>> {
+        let piece = ready!(self.poll_receive(cx));
+        Poll::Ready(match piece {
+            Ok(None) => None,
+            Ok(Some(place)) => Some(Ok(Bytes::copy_from_slice(self.received(place)))),
+            Err(error) => Some(Err(io::Error::other(error))),
+        })
     }
 }
 

@@ -26,6 +26,13 @@ pub(super) struct Buffers {
     pub out: Vec<u8>,
 }
 
+impl Buffers {
+    /// Returns the bytes of memory that they take.
+    pub(super) fn bytes(&self) -> usize {
+        self.inbox.capacity() + self.out.capacity() + size_of_val(&*self.fields)
+    }
+}
+
 thread_local! {
     // Boxed, so that a lent buffer moves between connection and pool as one pointer.
     #[expect(clippy::vec_box, reason = "moving 96 bytes per request costs more than the box")]

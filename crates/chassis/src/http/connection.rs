@@ -18,6 +18,7 @@ use std::collections::HashMap;
 use std::future::poll_fn;
 use std::io::Write as _;
 use std::net::SocketAddr;
+use std::pin::pin;
 use std::rc::Rc;
 use std::task::Poll;
 use std::time::Duration;
@@ -106,19 +107,28 @@ impl Connections {
     pub fn sweep(&self) {
         self.clock.set(self.clock.get() + 1);
         for live in self.live.borrow().values() {
-            let limit = match live.stage() {
-                Stage::Idle if self.draining.get() => {
-                    live.shut();
-                    continue;
+            let waited = |timeout: Duration| u64::from(live.seconds()) > timeout.as_secs();
+            let limits = &self.limits;
+            let is_late = match live.stage() {
+                Stage::Idle => self.draining.get() || waited(limits.idle_timeout),
+                Stage::Head => waited(limits.head_timeout),
+                Stage::Body => {
+                    let pace = live.wait_a_second();
+                    let is_over = u64::from(pace.waited_s) > limits.body_timeout.as_secs();
+                    if is_over || waited(limits.receive_timeout) || pace.is_below(limits) {
+                        live.end_receiving();
+                    }
+                    false
                 }
-                Stage::Idle => self.limits.idle_timeout,
-                Stage::Receiving => self.limits.receive_timeout,
-                Stage::Sending => self.limits.send_timeout,
-                Stage::Tunnel(_) if self.draining.get() => DRAIN_QUIET,
-                Stage::Tunnel(seconds) => Duration::from_secs(seconds.into()),
-                Stage::Answering => continue,
+                Stage::Sending => {
+                    let pace = live.wait_a_second();
+                    waited(limits.send_timeout) || pace.is_below(limits)
+                }
+                Stage::Tunnel(_) if self.draining.get() => waited(DRAIN_QUIET),
+                Stage::Tunnel(seconds) => waited(Duration::from_secs(seconds.into())),
+                Stage::Answering => false,
             };
-            if u64::from(live.seconds()) > limit.as_secs() {
+            if is_late {
                 live.shut();
             }
         }
@@ -139,7 +149,8 @@ impl Connections {
     pub fn enter(&self, stream: TcpStream, peer: SocketAddr) -> Accepted {
         let number = self.next.get();
         self.next.set(number + 1);
-        let live = Rc::new(Live::new(stream, peer, Rc::clone(&self.clock)));
+        let clock = Rc::clone(&self.clock);
+        let live = Rc::new(Live::new(stream, peer, clock, &self.limits.inflight));
         self.live.borrow_mut().insert(number, Rc::clone(&live));
         Accepted { live, number }
     }
@@ -190,9 +201,11 @@ async fn serve_one<S: Answer>(
     let awaited = !head.is_http_10() && head.has_token("expect", "100-continue");
     let mut body = Incoming::new(live, rest, line.body_length(), awaited);
 
+    live.begin_pace();
     live.enter(Stage::Answering);
     let trace = role.answer(&head, &mut body, &mut reply).await;
 
+    live.begin_pace();
     live.enter(Stage::Sending);
     let keep = head.keeps_alive() && !connections.draining.get() && body.may_drain();
     let framing = reply.seal(head.method() == "HEAD", head.is_http_10(), keep);
@@ -265,7 +278,7 @@ async fn receive_head(
                 Err(malformed) => return Some(Err(malformed)),
             }
             if seen > 0 && live.stage() == Stage::Idle {
-                live.enter(Stage::Receiving);
+                live.enter(Stage::Head);
             }
         }
         if live.fill(inbox).await.ok()? == 0 {
@@ -362,7 +375,15 @@ async fn stream(
             let _ = live.write_all(out, b"").await;
             return (sent, false);
         }
-        if send_piece(live, out, &piece, framing).await.is_err() {
+        let mut sending = pin!(send_piece(live, out, &piece, framing));
+        let written = poll_fn(|cx| {
+            let written = sending.as_mut().poll(cx);
+            if written.is_pending() {
+                source.read_ahead(cx);
+            }
+            written
+        });
+        if written.await.is_err() {
             return (sent, false);
         }
         sent = after;

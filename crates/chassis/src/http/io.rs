@@ -2,9 +2,10 @@
 //!
 //! Invariants: a read borrows a buffer only while bytes are there, and a write is complete or
 //! fails. Timeouts need no timer per request: the socket notes its stage and the tick of its core,
-//! in seconds. `Connections::sweep` in `connection` compares all sockets once a second and shuts
-//! the late ones. None in `Answering` is late: there the role has timeouts of its own. No bound: a
-//! full buffer doubles, so callers check the length of what they read (`connection` bounds heads).
+//! in seconds. `Connections::sweep` in `connection` compares all sockets once a second and ends the
+//! late ones. None in `Answering` is late: there the role has timeouts of its own. No bound: a full
+//! buffer doubles, so callers check the length of what they read (`connection` bounds heads). Bytes
+//! that wait for the client are charged: what came of a head, and what it has not read of a reply.
 //! Never here: HTTP, which timeout a stage has (`limits`).
 
 use std::cell::{Cell, RefCell};
@@ -12,6 +13,7 @@ use std::future::poll_fn;
 use std::io::{self, IoSlice, Read};
 use std::net::SocketAddr;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 use socket2::SockRef;
@@ -19,20 +21,45 @@ use tokio::io::Interest;
 use tokio::net::TcpStream;
 
 use super::buffers::{self, Buffers};
+use super::limits::Limits;
+use crate::inflight::{Charge, Inflight};
+
+/// Bytes of a write that are charged while the client does not take them.
+const BLOCKED_BYTES_MAX: usize = 256 * 1024;
 
 /// The stage of a connection; each but `Answering` has its timeout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stage {
     /// Between requests.
     Idle,
-    /// A head or body is arriving.
-    Receiving,
+    /// A head is arriving.
+    Head,
+    /// The role waits for more of a body.
+    Body,
     /// The role makes the reply, under timeouts of its own.
     Answering,
     /// The reply is written; the client has to read it.
     Sending,
     /// A tunnel, which ends after this many seconds without a byte.
     Tunnel(u32),
+}
+
+/// The time that was spent waiting for a client, and the bytes that passed.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Pace {
+    /// Whole seconds of waiting.
+    pub waited_s: u32,
+    /// Bytes that the client has sent or read.
+    pub bytes: u64,
+}
+
+impl Pace {
+    /// Whether the client is slower than the limits allow.
+    pub(super) fn is_below(self, limits: &Limits) -> bool {
+        let waited_s = u64::from(self.waited_s);
+        waited_s > limits.rate_grace.as_secs()
+            && self.bytes < limits.rate_min.saturating_mul(waited_s)
+    }
 }
 
 /// One accepted socket.
@@ -45,6 +72,12 @@ pub(super) struct Live {
     since: Cell<u32>,
     /// The core's tick, in seconds.
     clock: Rc<Cell<u32>>,
+    /// The pace of the client in the body, or the reply, under way.
+    pace: Cell<Pace>,
+    /// Whether the client sent its body too slowly, and nothing more is read.
+    late: Cell<bool>,
+    /// The buffer with a part of a head, or of the framing of a body, while more is awaited.
+    held: RefCell<Charge>,
     /// Whether this process has shut the socket in both directions.
     shut: Cell<bool>,
     /// Wakes the task of a tunnel when the socket is shut. That task may be waiting for the far
@@ -54,10 +87,24 @@ pub(super) struct Live {
 
 impl Live {
     /// Returns a socket that was just accepted.
-    pub(super) fn new(stream: TcpStream, peer: SocketAddr, clock: Rc<Cell<u32>>) -> Self {
-        let since = Cell::new(clock.get());
-        let (stage, shut) = (Cell::new(Stage::Idle), Cell::new(false));
-        Self { stream, peer, stage, since, clock, shut, tunnel: RefCell::default() }
+    pub(super) fn new(
+        stream: TcpStream,
+        peer: SocketAddr,
+        clock: Rc<Cell<u32>>,
+        room: &Arc<Inflight>,
+    ) -> Self {
+        Self {
+            stream,
+            peer,
+            stage: Cell::new(Stage::Idle),
+            since: Cell::new(clock.get()),
+            clock,
+            pace: Cell::default(),
+            late: Cell::new(false),
+            held: RefCell::new(Charge::new(room)),
+            shut: Cell::new(false),
+            tunnel: RefCell::default(),
+        }
     }
 
     /// Returns the stage of the connection.
@@ -81,13 +128,47 @@ impl Live {
         self.clock.get().saturating_sub(self.since.get())
     }
 
+    /// Begins to count the pace of the client anew.
+    pub(super) fn begin_pace(&self) {
+        self.pace.set(Pace::default());
+    }
+
+    /// Counts one more second of waiting for the client, and returns its pace.
+    pub(super) fn wait_a_second(&self) -> Pace {
+        let pace = self.pace.get();
+        let pace = Pace { waited_s: pace.waited_s.saturating_add(1), ..pace };
+        self.pace.set(pace);
+        pace
+    }
+
+    fn count(&self, bytes: usize) {
+        let pace = self.pace.get();
+        self.pace.set(Pace { bytes: pace.bytes + bytes as u64, ..pace });
+    }
+
+    /// Reads nothing more, because the client sends too slowly. A reply can still be sent.
+    pub(super) fn end_receiving(&self) {
+        self.late.set(true);
+        // The call fails only if the connection is gone already.
+        let _ = SockRef::from(&self.stream).shutdown(std::net::Shutdown::Read);
+    }
+
+    /// Whether nothing more is read because the client was too slow.
+    pub(super) fn is_late(&self) -> bool {
+        self.late.get()
+    }
+
     /// Waits for bytes and appends them to the lent buffer; returns 0 at the end of the stream.
-    /// While it waits, it gives an empty buffer back.
+    /// While it waits, it gives an empty buffer back, and charges one with bytes.
+    ///
+    /// # Errors
+    /// When the socket fails, and when there is no room for the buffer.
     pub(super) async fn fill(&self, slot: &mut Option<Box<Buffers>>) -> io::Result<usize> {
         poll_fn(|cx| self.poll_fill(cx, slot)).await
     }
 
-    fn poll_fill(
+    /// Polls for more bytes, as [`Self::fill`].
+    pub(super) fn poll_fill(
         &self,
         cx: &mut Context<'_>,
         slot: &mut Option<Box<Buffers>>,
@@ -95,11 +176,13 @@ impl Live {
         loop {
             let readiness = self.stream.poll_read_ready(cx)?;
             if readiness.is_pending() {
-                if let Some(unused) = slot.take_if(|lent| lent.filled == 0) {
-                    buffers::give(unused);
+                match slot.take_if(|lent| lent.filled == 0) {
+                    Some(unused) => buffers::give(unused),
+                    None => self.hold(slot.as_deref())?,
                 }
                 return Poll::Pending;
             }
+            self.let_go();
             let lent = slot.get_or_insert_with(buffers::take);
             if lent.filled == lent.inbox.len() {
                 let larger = lent.inbox.len() * 2;
@@ -108,8 +191,27 @@ impl Live {
             let received = receive(&self.stream, &mut lent.inbox[lent.filled..])?;
             if let Some(bytes) = received {
                 lent.filled += bytes;
+                self.count(bytes);
                 return Poll::Ready(Ok(bytes));
             }
+        }
+    }
+
+    /// Charges a buffer that waits for more bytes.
+    fn hold(&self, lent: Option<&Buffers>) -> io::Result<()> {
+        let Some(lent) = lent else { return Ok(()) };
+        let mut held = self.held.borrow_mut();
+        match held.bytes() > 0 || held.try_add(lent.bytes()) {
+            true => Ok(()),
+            false => Err(io::ErrorKind::OutOfMemory.into()),
+        }
+    }
+
+    fn let_go(&self) {
+        let mut held = self.held.borrow_mut();
+        let bytes = held.bytes();
+        if bytes > 0 {
+            held.remove(bytes);
         }
     }
 
@@ -126,6 +228,7 @@ impl Live {
     pub(super) async fn write_all(&self, first: &[u8], second: &[u8]) -> io::Result<()> {
         let total = first.len() + second.len();
         let mut done = 0;
+        let mut blocked = None;
         while done < total {
             let written = if done < first.len() && !second.is_empty() {
                 let slices = [IoSlice::new(&first[done..]), IoSlice::new(second)];
@@ -139,9 +242,11 @@ impl Live {
                 Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
                 Ok(bytes) => {
                     done += bytes;
+                    self.count(bytes);
                     self.progress();
                 }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    blocked.get_or_insert_with(|| self.charged(total));
                     self.stream.writable().await?;
                 }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -149,6 +254,16 @@ impl Live {
             }
         }
         Ok(())
+    }
+
+    /// Charges bytes that the client does not take yet. Long ones are of a stored response, which
+    /// the store accounts for.
+    fn charged(&self, bytes: usize) -> Charge {
+        let mut charge = self.held.borrow().another();
+        if bytes <= BLOCKED_BYTES_MAX {
+            charge.add(bytes);
+        }
+        charge
     }
 
     /// Shuts the socket in both directions, and wakes the task that waits on it.

@@ -26,6 +26,10 @@ use super::tunnel::Duplex;
 pub trait Source {
     /// Polls for the next piece; `None` at the end.
     fn poll_piece(&mut self, cx: &mut Context<'_>) -> Poll<Option<io::Result<Bytes>>>;
+
+    /// Called while the client does not take the last piece. A source that holds something dear,
+    /// such as a connection, may fetch more pieces now; by default nothing happens.
+    fn read_ahead(&mut self, _cx: &mut Context<'_>) {}
 }
 
 /// What follows the head of a reply.

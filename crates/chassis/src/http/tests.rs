@@ -31,6 +31,7 @@ use http1::Head;
 use super::Limits;
 use super::{Answer, Incoming, Payload, Reply, Sent, Source};
 use crate::drain::Drain;
+use crate::inflight::Charge;
 use crate::listen::bind;
 
 /// A listener with its role on a thread, until dropped.
@@ -166,14 +167,14 @@ impl Answer for Script {
         self.buffers.lock().unwrap().insert(head.method().as_ptr() as usize);
         match head.path() {
             "/ignore" => say(reply, "ignored"),
-            "/echo" => match body.whole(1 << 20).await {
+            "/echo" => match body.whole(1 << 20, &mut Charge::unbounded()).await {
                 Ok(bytes) => {
                     reply.begin(200);
                     reply.payload(Payload::Whole(bytes.into()));
                 }
                 Err(error) => reply.error(error.status(), &error.to_string()),
             },
-            "/short" => match body.whole(4).await {
+            "/short" => match body.whole(4, &mut Charge::unbounded()).await {
                 Ok(_) => say(reply, "short"),
                 Err(error) => reply.error(error.status(), &error.to_string()),
             },

@@ -2,14 +2,17 @@
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpStream};
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use metrics::Registry;
 use socket2::SockRef;
 use testkit::FIXTURE_TIMEOUT;
 
 use super::{reply_to, serve, serve_plain};
 use crate::http::Limits;
+use crate::inflight::Inflight;
 
 const GET: &str = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
 const WATCHED: &str = "GET /watched HTTP/1.1\r\nHost: a\r\n\r\n";
@@ -134,17 +137,23 @@ fn a_client_may_stop_sending_and_still_gets_its_answer() {
 fn connections_that_exceed_a_time_limit_are_closed() {
     let limits = Limits {
         idle_timeout: Duration::ZERO,
+        head_timeout: Duration::ZERO,
         receive_timeout: Duration::ZERO,
         send_timeout: Duration::ZERO,
         ..Limits::default()
     };
     let served = serve(limits);
-    // Idle, within a head, within a body: the sweep ends each of them.
-    for sent in ["", "GET / HT", "POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nabc"] {
+    // Idle, within a head: the sweep ends each of them.
+    for sent in ["", "GET / HT"] {
         let mut client = served.client();
         client.write_raw(sent.as_bytes()).unwrap();
-        client.read_to_close().unwrap();
+        assert_eq!(client.read_to_close().unwrap(), b"");
     }
+    // Within a body the client learns why.
+    let mut client = served.client();
+    client.write_raw(b"POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nabc").unwrap();
+    assert_eq!(client.read_reply("POST").unwrap().status, 408);
+    client.read_to_close().unwrap();
     // The client does not read, so the reply ends early.
     let mut stream = TcpStream::connect(served.address).unwrap();
     stream.write_all(b"GET /endless HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
@@ -211,4 +220,66 @@ fn connections_beyond_the_bound_are_told_503_and_closed() {
     }
     assert_eq!(served.refused.load(Ordering::SeqCst), 2);
     assert_eq!(reply_to(&mut first, GET).status, 200);
+}
+
+/// Sends a body byte by byte until a reply begins, and returns its first line.
+fn trickle(limits: Limits) -> String {
+    let served = serve(limits);
+    let mut stream = TcpStream::connect(served.address).unwrap();
+    stream.write_all(b"POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 900000\r\n\r\n").unwrap();
+    // The pace of the client: a byte for each wait.
+    stream.set_read_timeout(Some(Duration::from_millis(5))).unwrap();
+    while stream.peek(&mut [0]).is_err() {
+        // In the end the server no longer takes bytes.
+        let _ = stream.write(b"x");
+    }
+    let mut reply = [0; 32];
+    let length = stream.read(&mut reply).unwrap();
+    String::from_utf8_lossy(&reply[..length]).into_owned()
+}
+
+#[test]
+fn a_body_that_trickles_in_is_refused_by_its_rate() {
+    let limits =
+        Limits { rate_min: u64::MAX, rate_grace: Duration::from_secs(1), ..Limits::default() };
+    assert!(trickle(limits).starts_with("HTTP/1.1 408 "));
+}
+
+#[test]
+fn a_body_that_trickles_in_is_refused_at_its_deadline() {
+    let limits = Limits { rate_min: 0, body_timeout: Duration::from_secs(1), ..Limits::default() };
+    assert!(trickle(limits).starts_with("HTTP/1.1 408 "));
+}
+
+#[test]
+fn a_client_that_reads_too_slowly_loses_its_connection() {
+    let limits =
+        Limits { rate_min: u64::MAX, rate_grace: Duration::from_secs(1), ..Limits::default() };
+    let served = serve(limits);
+    let mut stream = TcpStream::connect(served.address).unwrap();
+    stream.write_all(b"GET /endless HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
+    // It reads now and then, so that no single wait is long.
+    let slow = std::thread::spawn(move || while stream.read(&mut [0; 64]).is_ok_and(|n| n > 0) {});
+    let sent = std::iter::repeat_with(|| served.next_sent()).find(|sent| sent.status == 200);
+    assert!(sent.is_some_and(|sent| !sent.complete));
+    slow.join().unwrap();
+}
+
+#[test]
+fn a_part_of_a_head_is_charged_until_the_rest_has_come_and_refused_without_room() {
+    let room = Inflight::new(40_000, &Registry::default());
+    let served = serve(Limits { inflight: Arc::clone(&room), ..Limits::default() });
+    let mut one = served.client();
+    one.write_raw(b"GET / HT").unwrap();
+    let deadline = Instant::now() + FIXTURE_TIMEOUT;
+    while room.bytes() == 0 {
+        assert!(Instant::now() < deadline, "nothing is charged");
+        std::thread::yield_now();
+    }
+    let mut other = served.client();
+    other.write_raw(b"GET / HT").unwrap();
+    assert_eq!(other.read_to_close().unwrap(), b"");
+    one.write_raw(b"TP/1.1\r\nHost: a\r\n\r\n").unwrap();
+    assert_eq!(one.read_reply("GET").unwrap().status, 200);
+    assert_eq!(room.bytes(), 0);
 }
