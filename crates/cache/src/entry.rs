@@ -16,11 +16,12 @@
 //! (`encoder`).
 
 use std::ops::Range;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
+use chassis::Charge;
 use http1::FieldLines;
 use http1::accept::Codings;
 use http1::hop_by_hop::{end_to_end, is_framing, is_hop_by_hop};
@@ -103,6 +104,16 @@ impl Clone for HoldOff {
     }
 }
 
+/// The charge of an entry that the store does not hold any more. A clone has none.
+#[derive(Debug, Default)]
+pub struct Leaving(OnceLock<Box<Charge>>);
+
+impl Clone for Leaving {
+    fn clone(&self) -> Self {
+        Self::default()
+    }
+}
+
 /// A complete stored response.
 #[derive(Debug, Clone)]
 pub struct Entry {
@@ -146,6 +157,8 @@ pub struct Entry {
     pub tags: Tags,
     /// The last purge before its fetch began; later ones may cover it.
     pub stamp: u64,
+    /// Its bytes in the room of requests under way, once the store does not hold it any more.
+    pub leaving: Leaving,
 }
 
 impl Entry {
@@ -174,7 +187,13 @@ impl Entry {
             hold_off: HoldOff::default(),
             tags: new.tags,
             stamp: new.stamp,
+            leaving: Leaving::default(),
         })
+    }
+
+    /// Keeps a charge for its bytes until nobody uses it any more; a second one is given back.
+    pub fn charge(&self, charge: Charge) {
+        let _ = self.leaving.0.set(Box::new(charge));
     }
 
     /// Takes over the encodings of an entry with the same body.

@@ -7,7 +7,8 @@
 //! and engine have the same shards, and the same keys in each. A response is judged by the `purge`
 //! record, which is locked until it is stored. The full key is compared, never only its hash
 //! (`engine`). The hash differs from run to run; nothing may keep it.
-//! What is heavier than a shard of the budget is not kept. A purge handles at most 64 keys under
+//! What is heavier than a shard of the budget is not kept. An entry that leaves while a reply still
+//! needs it is charged to the room of requests under way. A purge handles at most 64 keys under
 //! one lock. Never here: which entry is evicted (`engine`), what an entry weighs (`weight`), and
 //! what may be stored.
 
@@ -20,6 +21,7 @@ use std::hash::BuildHasher;
 use std::sync::Arc;
 use std::time::Instant;
 
+use chassis::{Charge, Inflight};
 use foldhash::fast::RandomState;
 
 use crate::area::Area;
@@ -45,6 +47,8 @@ pub(crate) struct Memory {
     engine: S3Fifo<Content>,
     hasher: RandomState,
     index: KeyIndex,
+    /// The room for what has left, and is still in use.
+    room: Arc<Inflight>,
     /// The record of purges.
     pub(crate) purges: Arc<Purges>,
 }
@@ -78,13 +82,16 @@ impl LookUp {
 
 impl Memory {
     /// Returns an empty tier of at most `bytes_max` bytes, for bodies of at most `body_bytes_max`.
-    pub(crate) fn new(bytes_max: u64, body_bytes_max: u64) -> Self {
+    ///
+    /// What leaves it while a reply still needs it is charged to `room`.
+    pub(crate) fn new(bytes_max: u64, body_bytes_max: u64, room: &Arc<Inflight>) -> Self {
         let shard_min = body_bytes_max.saturating_mul(LARGEST_IN_SHARD).max(SHARD_BYTES_MIN);
         let engine = S3Fifo::new(bytes_max, shard_min);
         Self {
             index: KeyIndex::new(engine.shards()),
             engine,
             hasher: RandomState::default(),
+            room: Arc::clone(room),
             purges: Arc::default(),
         }
     }
@@ -159,7 +166,7 @@ impl Memory {
         shard.remove(hash, bytes);
         let removed = self.engine.remove(hash, bytes);
         drop(shard);
-        drop(removed);
+        removed.iter().for_each(|content| self.charge(bytes, content));
     }
 
     /// Purges the entries that the areas cover: removes them, or with `soft` makes them stale.
@@ -196,7 +203,10 @@ impl Memory {
     fn purge_key(&self, shard: &mut index::IndexShard, key: &[u8]) -> bool {
         let hash = self.hash(key);
         shard.remove(hash, key);
-        matches!(self.engine.remove(hash, key), Some(Content::Entry(_)))
+        let removed = self.engine.remove(hash, key);
+        let was_entry = matches!(removed, Some(Content::Entry(_)));
+        removed.iter().for_each(|content| self.charge(key, content));
+        was_entry
     }
 
     /// Makes a fresh entry stale; returns whether there was one.
@@ -249,26 +259,41 @@ impl Memory {
         let hash = self.hash(&key);
         let mut shard = self.index.lock(hash);
         shard.add(hash, &key, content.tags());
-        let evicted = self.insert(&mut shard, hash, key, content);
+        let left = self.insert(&mut shard, hash, key, content);
         drop(shard);
-        drop(evicted);
+        drop(left);
     }
 
     /// Inserts content into the engine, and removes the evicted keys from the index. The key of the
-    /// content must be in the index already.
+    /// content must be in the index already. Returns what left, to be dropped without a lock.
     fn insert(
         &self,
         shard: &mut index::IndexShard,
         hash: u64,
         key: SharedKey,
         content: Content,
-    ) -> engine::Evicted<Content> {
+    ) -> (engine::Evicted<Content>, Option<Content>) {
         let weight = weight::of(&key, &content);
-        let evicted = self.engine.insert(hash, key, content, weight);
-        for (hash, key, _) in &evicted {
+        let inserted = content.clone();
+        let (evicted, replaced) = self.engine.insert(hash, Arc::clone(&key), content, weight);
+        for (hash, key, content) in &evicted {
             shard.remove(*hash, key);
+            self.charge(key, content);
         }
-        evicted
+        // Counted anew, an entry replaces itself.
+        let left = replaced.iter().filter(|content| !content.is(&inserted));
+        left.for_each(|content| self.charge(&key, content));
+        (evicted, replaced)
+    }
+
+    /// Charges an entry that has left, if a reply still needs it.
+    fn charge(&self, key: &[u8], content: &Content) {
+        let Content::Entry(entry) = content else { return };
+        if Arc::strong_count(entry) > 1 {
+            let mut charge = Charge::new(&self.room);
+            charge.add(weight::of(key, content) as usize);
+            entry.charge(charge);
+        }
     }
 
     fn content(&self, bytes: &[u8]) -> Option<Content> {

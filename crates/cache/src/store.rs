@@ -18,7 +18,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use chassis::WorkPool;
+use chassis::{Inflight, WorkPool};
 use exchange::Decision;
 use http1::accept::Codings;
 use metrics::Registry;
@@ -80,8 +80,14 @@ pub enum Recalled {
 
 impl Store {
     /// Opens a store. Memory begins empty, the disk as the last run left it. `work` encodes bodies.
-    pub fn open(plan: StorePlan, work: WorkPool, registry: &Registry) -> Arc<Self> {
-        let memory = Arc::new(Memory::new(plan.bytes_max, plan.body_bytes_max));
+    pub fn open(
+        plan: StorePlan,
+        work: WorkPool,
+        room: &Arc<Inflight>,
+        registry: &Registry,
+    ) -> Arc<Self> {
+        let memory = Memory::new(plan.bytes_max, plan.body_bytes_max, room);
+        let memory = Arc::new(memory);
         let encoder = Encoder::new(Arc::clone(&memory), work, registry);
         let purges = &memory.purges;
         let disk = plan.disk.and_then(|disk| DiskTier::open(disk, Arc::clone(purges), registry));

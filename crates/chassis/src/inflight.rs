@@ -1,7 +1,8 @@
 //! Bounds the bytes that requests under way hold beside the cache, over all cores of a process.
 //!
 //! Who holds bytes for a client or an upstream charges them here first: [`Charge`] is the receipt,
-//! and gives them back when it is dropped. At the bound the caller refuses the request, or leaves
+//! and gives them back when it is dropped. A room may be a part of another, such as the share of one
+//! client. At the bound the caller refuses the request, or leaves
 //! the bytes with whoever sends them. Invariant: what is charged is given back exactly once. Only
 //! [`Charge::add`] goes past the bound. It is for bytes that exist already, and makes the next ones
 //! wait. Bytes that only spare somebody a wait (`try_add_spare`) leave half of the room to those
@@ -16,6 +17,8 @@ use metrics::{Counter, Gauge, Registry};
 /// The room for the bytes of requests under way.
 #[derive(Debug)]
 pub struct Inflight {
+    /// The room that this one is a part of.
+    whole: Option<Arc<Inflight>>,
     used: AtomicUsize,
     bytes_max: usize,
     shown: Gauge,
@@ -29,12 +32,24 @@ impl Inflight {
         let shown = registry.gauge("tidegate_inflight_bytes", help, &[]);
         let help = "Times that `limits.inflight_bytes` left no room.";
         let refusals = registry.counter("tidegate_inflight_refusals_total", help, &[]);
-        Arc::new(Self { used: AtomicUsize::new(0), bytes_max, shown, refusals })
+        Arc::new(Self { whole: None, used: AtomicUsize::new(0), bytes_max, shown, refusals })
     }
 
     /// Returns a room without a bound, which no metric shows.
     pub fn unbounded() -> Arc<Self> {
         Self::new(usize::MAX, &Registry::default())
+    }
+
+    /// Returns an empty part of a room. What is charged to the part is charged to the whole as
+    /// well.
+    pub fn within(whole: &Arc<Self>, bytes_max: usize) -> Arc<Self> {
+        Arc::new(Self {
+            used: AtomicUsize::new(0),
+            bytes_max,
+            shown: Gauge::default(),
+            refusals: whole.refusals.clone(),
+            whole: Some(Arc::clone(whole)),
+        })
     }
 
     /// Returns the bytes that are charged.
@@ -50,11 +65,14 @@ impl Inflight {
     fn add(&self, bytes: usize) {
         self.used.fetch_add(bytes, Ordering::Relaxed);
         self.shown.add(bytes as i64);
+        self.whole.iter().for_each(|whole| whole.add(bytes));
     }
 
-    fn try_add(&self, bytes: usize, bytes_max: usize) -> bool {
+    /// Charges the bytes if they fit this part of the room, and of the whole.
+    fn try_add(&self, bytes: usize, part: usize) -> bool {
         let before = self.used.fetch_add(bytes, Ordering::Relaxed);
-        if before.saturating_add(bytes) > bytes_max {
+        let fits = before.saturating_add(bytes) <= self.bytes_max / part;
+        if !fits || self.whole.as_ref().is_some_and(|whole| !whole.try_add(bytes, part)) {
             self.used.fetch_sub(bytes, Ordering::Relaxed);
             return false;
         }
@@ -65,6 +83,7 @@ impl Inflight {
     fn give_back(&self, bytes: usize) {
         self.used.fetch_sub(bytes, Ordering::Relaxed);
         self.shown.add(-(bytes as i64));
+        self.whole.iter().for_each(|whole| whole.give_back(bytes));
     }
 }
 
@@ -100,7 +119,7 @@ impl Charge {
     /// Charges bytes without which the request cannot go on. Returns false if there is no room.
     #[must_use]
     pub fn try_add(&mut self, bytes: usize) -> bool {
-        let has_room = self.room.try_add(bytes, self.room.bytes_max);
+        let has_room = self.room.try_add(bytes, 1);
         match has_room {
             true => self.bytes += bytes,
             false => self.room.refusals.add(1),
@@ -112,9 +131,8 @@ impl Charge {
     /// would stay free, or if this charge would hold more than an eighth of the room.
     #[must_use]
     pub fn try_add_spare(&mut self, bytes: usize) -> bool {
-        let bytes_max = self.room.bytes_max;
-        let is_modest = self.bytes.saturating_add(bytes) <= bytes_max / 8;
-        let has_room = is_modest && self.room.try_add(bytes, bytes_max / 2);
+        let is_modest = self.bytes.saturating_add(bytes) <= self.room.bytes_max / 8;
+        let has_room = is_modest && self.room.try_add(bytes, 2);
         self.bytes += if has_room { bytes } else { 0 };
         has_room
     }

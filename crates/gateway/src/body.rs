@@ -1,23 +1,90 @@
-//! Reads the body of a request for an upstream or a model, whole, before anything is forwarded.
+//! Reads the body of a request, before the request counts as under way.
 //!
-//! Invariant: the upstream gets the exact length of the body. Bound: `body_bytes_max` of the route;
-//! a longer body is refused with 413, a malformed or cut one with 400. Never here: framing
+//! A body for a model, a worker or an event is read whole. So is a chunked one, and one of at most
+//! `HELD_BYTES`. Of a longer body for a server, only that much is read here; the rest is an
+//! [`Upload`], which the server gets as it arrives. Invariants: the upstream gets the exact length
+//! of the body. What is held is charged to the room of the client until it is dropped. Bounds:
+//! `body_bytes_max` of the route; a longer body is refused with 413, a malformed or cut one with
+//! 400, a slow one with 408, and one without room with 503. Never here: framing and pace
 //! (`chassis::http`), bodies of responses (`upstream`, `reply::streaming`).
 
 use bytes::Bytes;
-use chassis::http::Incoming;
+use chassis::Charge;
+use chassis::http::{BodyError, Incoming};
 
 use crate::error::Refusal;
-use crate::plan::Route;
+use crate::gateway::Exchange;
+use crate::plan::Target;
+use crate::upstream::Upload;
 
-/// Reads the body of a request.
+/// Bytes of a body that are held before its request takes a place at a server.
+const HELD_BYTES: usize = 1 << 20;
+
+/// Bytes that a request with a body takes besides: the buffers of its connection.
+const BUFFER_BYTES: usize = 32 * 1024;
+
+/// Reads the whole body of a request.
 ///
 /// # Errors
-/// When the body is longer than the route allows, malformed, or ends early.
-pub(crate) async fn read_body(route: &Route, body: &mut Incoming<'_>) -> Result<Bytes, Refusal> {
+/// When the body is longer than the route allows, malformed, too slow, or ends early. Also when
+/// there is no room for it.
+pub(crate) async fn read_body(
+    exchange: &Exchange<'_, '_>,
+    body: &mut Incoming<'_>,
+) -> Result<Bytes, Refusal> {
     if body.is_done() {
         return Ok(Bytes::new());
     }
-    let whole = body.whole(route.body_bytes_max).await;
-    whole.map(Bytes::from).map_err(|error| Refusal::Body(error.status(), error.to_string()))
+    let mut charge = room(exchange)?;
+    let whole = body.whole(exchange.route.body_bytes_max, &mut charge).await;
+    whole.map(|bytes| held(bytes, charge)).map_err(refusal)
+}
+
+/// Reads the body of a request, or the beginning of a long one.
+///
+/// # Errors
+/// As for [`read_body`].
+pub(crate) async fn begin_body<'b>(
+    exchange: &Exchange<'_, '_>,
+    body: &'b mut Incoming<'_>,
+) -> Result<(Bytes, Option<Upload<'b>>), Refusal> {
+    let Exchange { edge, route, trace, .. } = exchange;
+    let is_for_servers = match route.target(trace.arm) {
+        Target::Upstream(index) => edge.gateway.upstreams[*index].workers.is_none(),
+        _ => false,
+    };
+    let is_long = body.announced().is_some_and(|bytes| bytes > HELD_BYTES as u64);
+    if !is_for_servers || !is_long {
+        return Ok((read_body(exchange, body).await?, None));
+    }
+    body.check_length(route.body_bytes_max).map_err(refusal)?;
+    let mut charge = room(exchange)?;
+    let beginning = body.beginning(HELD_BYTES, &mut charge).await.map_err(refusal)?;
+    let rest = body.announced().unwrap_or(0);
+    Ok((held(beginning, charge), Some(Upload::new(body, rest))))
+}
+
+/// Returns the refusal of a request whose body could not be read.
+pub(crate) fn refusal(error: BodyError) -> Refusal {
+    Refusal::Body(error.status(), error.to_string())
+}
+
+/// Makes room for a request with a body.
+fn room(exchange: &Exchange<'_, '_>) -> Result<Charge, Refusal> {
+    let mut charge = exchange.gateway().clients.charge(exchange.client());
+    match charge.try_add(BUFFER_BYTES) {
+        true => Ok(charge),
+        false => Err(refusal(BodyError::NoRoom)),
+    }
+}
+
+/// Returns bytes that are charged until the last copy is dropped.
+fn held(bytes: Vec<u8>, charge: Charge) -> Bytes {
+    struct Held(Vec<u8>, #[expect(dead_code, reason = "it ends with the bytes")] Charge);
+    impl AsRef<[u8]> for Held {
+        fn as_ref(&self) -> &[u8] {
+            &self.0
+        }
+    }
+    Bytes::from_owner(Held(bytes, charge))
 }

@@ -31,7 +31,7 @@ pub(crate) async fn collect(
     kind: Collect,
     body: &mut Incoming<'_>,
 ) -> Result<(), Refusal> {
-    let content = read_body(exchange.route, body).await?;
+    let content = read_body(exchange, body).await?;
     match kind {
         Collect::Empty => reply::collected(exchange.reply, false),
         Collect::Gif => reply::collected(exchange.reply, true),
@@ -40,7 +40,7 @@ pub(crate) async fn collect(
             let _admission = edge.admit().ok_or(Refusal::Overloaded("requests"))?;
             exchange.trace.cache = CacheResult::Pass;
             let request = OriginRequest::new(exchange.head, route, exchange.trace, content)?;
-            let fetch = pin!(fetch::fetch_private(edge, route, &request, Instant::now()));
+            let fetch = pin!(fetch::fetch_private(edge, route, &request, Instant::now(), None));
             let result = request.interim.pass_on(exchange.reply, fetch).await;
             reply::forwarded(exchange.reply, result?);
             exchange.trace.mark(Phase::Fetch);

@@ -38,8 +38,12 @@ pub struct UpstreamConfig {
     /// Time after which an unused connection is closed; default `60s`, and `0s` keeps none. Choose
     /// less than the servers' own timeout.
     pub idle_timeout: Option<String>,
-    /// Open connections per core and server; default 1024. Further requests are shed with 503.
+    /// Open connections per core and server; default 1024. Further requests are shed with 503. Half
+    /// of them may carry uploads that are passed on as they arrive.
     pub connections_max: Option<usize>,
+    /// Tunnels (such as WebSocket) to the upstream at once, beside `connections_max`; default 4096.
+    /// Further ones are shed with 503.
+    pub tunnels_max: Option<usize>,
     /// Probes; without them a server is always in rotation.
     pub health: Option<HealthConfig>,
     /// Retries; without this there are none.
@@ -349,7 +353,8 @@ pub struct DiskConfig {
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct LimitsConfig {
-    /// Requests per core under way beyond the cache; default 4096.
+    /// Requests per core under way beyond the cache; default 4096. The body of a request is
+    /// received before it counts.
     pub pending_max: Option<usize>,
     /// Waiters on one flight; default 10000.
     pub waiters_per_key_max: Option<usize>,
@@ -359,4 +364,33 @@ pub struct LimitsConfig {
     pub connections_max: Option<usize>,
     /// Longest user id in bytes; a longer one counts as having no profile. Default 100.
     pub user_bytes_max: Option<usize>,
+    /// Bytes that requests under way hold beside the cache: bodies of requests, responses that are
+    /// being stored, and what clients have not read yet. Default: an eighth of the memory of the
+    /// machine or its control group, at least `64MB`.
+    pub inflight_bytes: Option<String>,
+    /// Share of `inflight_bytes`, and of the tunnels of an upstream, that one client may hold;
+    /// default `50%`. A client is an IPv4 address, or a /64 of IPv6.
+    pub client_share: Option<String>,
+    /// Requests of one client under way past the cache of a route with `cache`: reads that the
+    /// client itself keeps out of it, by `Authorization`, `Connection`, a body or `no-store`.
+    /// Default 256.
+    pub bypass_per_client_max: Option<usize>,
+    /// The same for one cache key, over all clients; default 1024.
+    pub bypass_per_key_max: Option<usize>,
+    /// Longest time between two requests of a connection; default `75s`.
+    pub idle_timeout: Option<String>,
+    /// Longest time from the first byte of a head to its last; default `20s`.
+    pub head_timeout: Option<String>,
+    /// Longest time to the next piece of a request body; default `20s`. Then the answer is 408.
+    pub receive_timeout: Option<String>,
+    /// Longest time spent waiting for one request body; default `5m`. Then the answer is 408.
+    pub body_timeout: Option<String>,
+    /// Longest time in which a client reads nothing of its response; default `30s`. Then the
+    /// connection is closed.
+    pub send_timeout: Option<String>,
+    /// Bytes per second that a client must send of a body, and read of a response, in the mean of
+    /// the time spent waiting for it; default `1KB`. `0` sets no least rate.
+    pub rate_min: Option<String>,
+    /// Time spent waiting for a client after which `rate_min` counts; default `10s`.
+    pub rate_grace: Option<String>,
 }

@@ -1,7 +1,7 @@
 //! Names the reasons why a fetch fails and why the gateway refuses a request, with their statuses.
 //!
 //! Invariant: each reason has one name in `Cache-Status`. A failed fetch has the same name in
-//! metrics, but `shared` and `abandoned` are never counted there. [`Refusal::status`] maps reasons
+//! metrics, but `shared`, `abandoned` and `upload` are never counted there. [`Refusal::status`] maps reasons
 //! to statuses, but that of a body comes from its reader, that of a model from the model.
 //! `ClientLeft` is never sent. Here are also the messages for clients, `Retry-After`, and which
 //! failures are worth a retry. A new reason of a fetch must also be in `FAILURES` of `metrics`. A
@@ -40,6 +40,9 @@ pub(crate) enum FetchError {
     /// The fetch ended without a result.
     #[error("the fetch was abandoned")]
     Abandoned,
+    /// The client did not send the whole body, so there was nothing to answer.
+    #[error("the client did not send the whole request body")]
+    Upload,
 }
 
 impl From<MalformedResponse> for FetchError {
@@ -60,6 +63,7 @@ impl FetchError {
             Self::Malformed => "malformed",
             Self::Shared => "shared",
             Self::Abandoned => "abandoned",
+            Self::Upload => "upload",
         }
     }
 
@@ -114,6 +118,7 @@ impl Refusal {
             Self::Body(status, _) => *status,
             Self::Model(refusal) => refusal.status,
             Self::Fetch(FetchError::Unhealthy | FetchError::Busy) => 503,
+            Self::Fetch(FetchError::Upload) => 400,
             Self::Fetch(FetchError::Timeout) | Self::WaitedTooLong | Self::NotCached => 504,
             Self::Fetch(_) => 502,
             Self::Loop => 508,

@@ -26,11 +26,12 @@ use std::time::Instant;
 use tokio::sync::oneshot;
 use tokio::time::{Instant as TokioInstant, timeout};
 
+use crate::body;
 use crate::error::{FetchError, Refusal};
 use crate::flight::{Landing, Lease};
 use crate::gateway::Edge;
 use crate::plan::{Coalesce, Route, Target};
-use crate::upstream::Response;
+use crate::upstream::{Response, Upload};
 use fetched::Fetched;
 
 pub(crate) use origin::failed;
@@ -75,31 +76,34 @@ pub(crate) async fn alone(
     settle(edge, route, &mut request, false).await
 }
 
-/// Fetches a response that is never stored. The lease counts from `now`.
+/// Fetches a response that is never stored. The lease counts from `now`; an upload has as long as
+/// its client and the upstream take.
 ///
 /// # Errors
-/// When the upstream or the model gives no response.
+/// When the upstream or the model gives no response, and when the client fails to send its body.
 pub(crate) async fn fetch_private(
     edge: &Rc<Edge>,
     route: &Route,
     request: &OriginRequest,
     now: Instant,
+    upload: Option<&Upload<'_>>,
 ) -> Result<FetchResult, Refusal> {
-    let deadline = Some(TokioInstant::from_std(now + route.lease));
+    let deadline = upload.is_none().then(|| TokioInstant::from_std(now + route.lease));
     let fetched = match route.target(request.arm) {
         // An upstream keeps one deadline for all its attempts.
-        Target::Upstream(_) => origin::ask(edge, route, request, deadline).await?,
-        _ => match timeout(route.lease, origin::ask(edge, route, request, None)).await {
-            Ok(fetched) => fetched?,
-            Err(_) => return Err(failed(edge, FetchError::Timeout)),
+        Target::Upstream(_) => origin::ask(edge, route, request, deadline, upload).await,
+        _ => match timeout(route.lease, origin::ask(edge, route, request, None, None)).await {
+            Ok(fetched) => fetched,
+            Err(_) => Err(failed(edge, FetchError::Timeout)),
         },
     };
-    Ok(fetched.into_private(Vec::new()))
+    let failure = upload.and_then(Upload::failure);
+    failure.map_or_else(|| Ok(fetched?.into_private()), |failure| Err(body::refusal(failure)))
 }
 
 /// Returns a response that the caller has fetched itself, for that request alone.
 pub(crate) fn passed(route: &Route, response: Response) -> FetchResult {
-    Fetched::received(route, response, false).into_private(Vec::new())
+    Fetched::received(route, response, false).into_private()
 }
 
 /// Recalls the response from disk or fetches it, and stores it if that is allowed. After a failure

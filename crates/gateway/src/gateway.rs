@@ -7,7 +7,8 @@
 //! monotonic one. [`Exchange`] is one request under way on an edge, after its route was found.
 //! Invariant: the plan never changes while serving; shares of rollouts and health do. Upstreams,
 //! pools, rollouts and metrics of routes are found by the index of their plan. Bound: `pending_max`
-//! requests per core beyond the cache; `admit` gives none beyond it, and callers shed. Never here:
+//! requests per core beyond the cache; `admit` gives none beyond it, and callers shed. The bytes
+//! that they hold are charged to one room, by client (`clients`). Never here:
 //! what happens to a request (`request`), checks (`plan`).
 
 use std::cell::{Cell, RefCell};
@@ -18,12 +19,14 @@ use std::sync::atomic::AtomicUsize;
 use std::time::{Duration, Instant};
 
 use cache::{DiskStatus, Store};
-use chassis::WorkPool;
 use chassis::http::Reply;
+use chassis::{Inflight, Limits, WorkPool};
 use http1::Head;
 use metrics::Registry;
 use stdx::Random;
 
+use crate::clients::{ClientId, Clients};
+use crate::error::Refusal;
 use crate::flight::Flights;
 use crate::metrics::GatewayMetrics;
 use crate::plan::{Plan, Route};
@@ -61,6 +64,8 @@ pub struct Gateway {
     pub store: Arc<Store>,
     /// Flights.
     pub(crate) flights: Arc<Flights>,
+    /// What the clients hold.
+    pub(crate) clients: Arc<Clients>,
     /// Keys whose responses could not be stored.
     pub(crate) unstorable: Unstorable,
     /// Metrics.
@@ -92,11 +97,13 @@ impl Gateway {
         let rollout =
             |route: &Route| route.personalise.as_ref().map(|plan| Rollout::new(&plan.rollout));
         let names = plan.routes.iter().map(|route| &*route.name);
+        let room = Inflight::new(plan.limits.inflight_bytes, registry);
         Arc::new(Self {
             upstreams: upstreams.collect(),
             rollouts: plan.routes.iter().map(rollout).collect(),
-            store: Store::open(plan.store.clone(), work.clone(), registry),
-            flights: Flights::new(plan.waiters_max, plan.waiters_per_key_max),
+            store: Store::open(plan.store.clone(), work.clone(), &room, registry),
+            flights: Flights::new(plan.limits.waiters_max, plan.limits.waiters_per_key_max),
+            clients: Arc::new(Clients::new(&plan.limits, room)),
             unstorable: Unstorable::default(),
             metrics: GatewayMetrics::new(registry, names),
             plan,
@@ -117,6 +124,11 @@ impl Gateway {
     /// Returns the rollout of a route.
     pub(crate) fn rollout(&self, route: usize) -> Option<&Rollout> {
         self.rollouts[route].as_ref()
+    }
+
+    /// Returns the bounds of the client connections of each core.
+    pub fn connection_limits(&self) -> Limits {
+        self.plan.limits.of_connections(Arc::clone(self.clients.room()))
     }
 
     /// Returns the number of flights.
@@ -212,7 +224,7 @@ impl Edge {
     /// Admits a request beyond the cache; `None` if the core is at its bound.
     pub(crate) fn admit(self: &Rc<Self>) -> Option<Admission> {
         let pending = self.pending.get();
-        if pending >= self.gateway.plan.pending_max {
+        if pending >= self.gateway.plan.limits.pending_max {
             return None;
         }
         self.pending.set(pending + 1);
@@ -247,5 +259,16 @@ impl<'x> Exchange<'x, '_> {
     /// Returns the shared part.
     pub(crate) fn gateway(&self) -> &'x Arc<Gateway> {
         &self.edge.gateway
+    }
+
+    /// Counts and returns the refusal of a client that has too many of something.
+    pub(crate) fn refuse_client(&self, what: &'static str) -> Refusal {
+        self.edge.gateway.metrics.client_refusals.add(1);
+        Refusal::Overloaded(what)
+    }
+
+    /// Returns the client, as bounds know it.
+    pub(crate) fn client(&self) -> ClientId {
+        self.head.peer().ip().into()
     }
 }

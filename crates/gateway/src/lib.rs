@@ -7,6 +7,7 @@
 //! records (`exchange`), SQL, model formats.
 
 mod body;
+mod clients;
 mod collect;
 mod compression;
 pub mod config;
@@ -42,7 +43,7 @@ mod via;
 
 pub use gateway::{Edge, Gateway, Parts, Purged};
 pub use metrics::{EXCHANGES, SECONDS};
-pub use plan::{ModelNames, Plan, PoolUpstream, Sections, UpstreamPlan};
+pub use plan::{LimitsPlan, ModelNames, Plan, PoolUpstream, Sections, UpstreamPlan};
 pub use ports::{
     Acquire, AnswerSender, Compute, Durable, Loan, NoWorker, Profile, Profiles, QueuedAnswer,
     Recorder, Workers,

@@ -38,6 +38,8 @@ pub(crate) struct GatewayMetrics {
     pub unrecorded: Counter,
     /// Requests shed at a bound.
     pub shed: Counter,
+    /// Requests refused because their client was at its share.
+    pub client_refusals: Counter,
     /// Connections refused because `connections_max` were open.
     pub refused_connections: Counter,
     /// Fetches from upstreams and models.
@@ -104,6 +106,11 @@ impl GatewayMetrics {
                 &[],
             ),
             shed: registry.counter("tidegate_shed_total", "Requests shed under load.", &[]),
+            client_refusals: registry.counter(
+                "tidegate_client_refusals_total",
+                "Requests refused because their client or their key has too many of a kind.",
+                &[],
+            ),
             refused_connections: registry.counter(
                 "tidegate_refused_connections_total",
                 "Connections refused because `connections_max` were open.",

@@ -2,8 +2,8 @@
 //!
 //! Invariant: a plan holds no state that changes while serving (no atomic, no `dyn`). `plan::check`
 //! fills it, and reports every error with its key. A plan of a document with errors holds stand-ins
-//! and must not be used. Here are routes, and `Sections` for the binary. Upstreams and rollouts are
-//! in `upstream` and `rollout`; keys, patterns, lifetimes and compression are beside the code that
+//! and must not be used. Here are routes, and `Sections` for the binary. Upstreams, rollouts and
+//! limits are in `upstream`, `rollout` and `limits`; keys, patterns, lifetimes and compression are beside the code that
 //! applies them. A new matcher of a route goes into `route` and `hidden`; other options follow
 //! CONTRIBUTING ("Add an option of a route"). `SHARE_END` must equal `WHOLE` of `rollout`, by which
 //! users are drawn for arms. `Gateway::new` makes the live objects of a plan. Never here: the form
@@ -11,6 +11,7 @@
 
 mod check;
 mod hidden;
+mod limits;
 mod rollout;
 mod upstream;
 
@@ -27,6 +28,7 @@ use crate::key::KeyPlan;
 use crate::pattern::Pattern;
 use crate::user::UserSource;
 
+pub use limits::LimitsPlan;
 pub(crate) use rollout::{DrawMode, GuardPlan, RolloutPlan};
 pub(crate) use upstream::{Balance, HealthPlan, RetryPlan};
 pub use upstream::{PoolUpstream, UpstreamPlan};
@@ -40,16 +42,8 @@ pub struct Plan {
     pub routes: Vec<Route>,
     /// The store of responses.
     pub store: StorePlan,
-    /// Requests per core under way beyond the cache.
-    pub pending_max: usize,
-    /// Waiters on one flight.
-    pub waiters_per_key_max: usize,
-    /// Waiters on all flights.
-    pub waiters_max: usize,
-    /// Client connections per core.
-    pub connections_max: usize,
-    /// Bytes of a user id.
-    pub user_bytes_max: usize,
+    /// The bounds that protect the machine.
+    pub limits: LimitsPlan,
 }
 
 /// A route.

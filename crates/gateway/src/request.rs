@@ -21,7 +21,7 @@ use exchange::{CacheResult, Decision, Phase};
 use http1::Head;
 use http1::request::BodyLength;
 
-use crate::body::read_body;
+use crate::body::begin_body;
 use crate::collect;
 use crate::decide::{Deciders, decide};
 use crate::error::Refusal;
@@ -38,6 +38,7 @@ use crate::rollout;
 use crate::route;
 use crate::trace::Trace;
 use crate::upgrade;
+use crate::upstream::Upload;
 
 /// The role on one core.
 #[derive(Clone)]
@@ -109,7 +110,7 @@ async fn handle(
     let deciders = Deciders {
         profiles: gateway.profiles.as_deref(),
         rollout: gateway.rollout(index),
-        user_bytes_max: gateway.plan.user_bytes_max,
+        user_bytes_max: gateway.plan.limits.user_bytes_max,
     };
     trace.decision = decide(route, head, &deciders, &mut trace.user);
     trace.arm = arm(route, head, trace);
@@ -132,6 +133,7 @@ async fn handle(
     let directives = RequestDirectives::of(head, obeyed);
     let key = shared_key(&exchange).filter(|_| !directives.no_store);
     let Some(mut key) = key else {
+        count_bypass(&mut exchange)?;
         return Box::pin(pass(&mut exchange, body, "bypass")).await;
     };
     let base_length = key.len();
@@ -151,7 +153,11 @@ async fn handle(
     // Nothing is ever stored for such a path, so hits need not look.
     if route::is_ambiguous(&gateway.plan.routes, head) {
         gateway.metrics.ambiguous_paths.add(1);
+        count_bypass(&mut exchange)?;
         return Box::pin(pass(&mut exchange, body, AMBIGUOUS)).await;
+    }
+    if shows_credentials {
+        count_bypass(&mut exchange)?;
     }
     let alone = shows_credentials || route.coalesce == Coalesce::Off;
     let miss = Miss { key, base_length, found, alone, directives };
@@ -175,6 +181,24 @@ fn shared_key(exchange: &Exchange<'_, '_>) -> Option<KeyBytes> {
     }
     let identity = Identity { arm: trace.arm, user: trace.user().filter(|_| is_private) };
     Some(key::of(&route.key, head, identity))
+}
+
+/// Counts a read that its client keeps out of the cache of a storing route, until its reply is
+/// sent. That a response is personalised is not the client's choice.
+///
+/// # Errors
+/// When its client or its key has too many of these.
+fn count_bypass(exchange: &mut Exchange<'_, '_>) -> Result<(), Refusal> {
+    let Exchange { route, head, .. } = *exchange;
+    let is_read = matches!(head.method(), "GET" | "HEAD");
+    if route.cache.is_none() || !is_read || exchange.trace.decision == Decision::Personalised {
+        return Ok(());
+    }
+    let key = key::of(&route.key, head, Identity { arm: exchange.trace.arm, user: None });
+    let bypass = exchange.gateway().clients.bypass(exchange.client(), &key);
+    let refused = || exchange.refuse_client("requests past the cache");
+    exchange.trace.bypass = Some(bypass.ok_or_else(refused)?);
+    Ok(())
 }
 
 /// Whether the request only reads, and hides none of its fields from the upstream. With
@@ -227,12 +251,14 @@ async fn pass(
     reason: &'static str,
 ) -> Result<(), Refusal> {
     let Exchange { edge, route, head, .. } = *exchange;
-    let admission = edge.admit().ok_or(Refusal::Overloaded("requests"))?;
     exchange.trace.cache = CacheResult::Pass;
-    let body = read_body(route, body).await?;
+    // A client that sends slowly waits in the room for bytes, not at a place that others need.
+    let (body, upload) = begin_body(exchange, body).await?;
+    let admission = edge.admit().ok_or(Refusal::Overloaded("requests"))?;
     let request = OriginRequest::new(head, route, exchange.trace, body)?;
+    let request = request.with_rest(upload.as_ref().map_or(0, Upload::rest_bytes));
     let begun = Instant::now();
-    let fetch = pin!(fetch::fetch_private(edge, route, &request, begun));
+    let fetch = pin!(fetch::fetch_private(edge, route, &request, begun, upload.as_ref()));
     let result = request.interim.pass_on(exchange.reply, fetch).await;
     let ended = exchange.trace.mark(Phase::Fetch);
     let failed = match result.as_ref().map(FetchResult::private) {
@@ -241,6 +267,8 @@ async fn pass(
     };
     if exchange.trace.decision == Decision::Personalised {
         let rollout = edge.gateway.rollout(request.route);
+        // How long an upload takes is up to its client.
+        let rollout = rollout.filter(|_| upload.is_none());
         rollout.inspect(|rollout| rollout.note(ended - begun, failed));
         if failed && is_plain_read(head) {
             drop(admission);
@@ -262,7 +290,7 @@ async fn fall_back(exchange: &mut Exchange<'_, '_>) -> Result<(), Refusal> {
     let Some(mut key) = shared_key(exchange).filter(|_| is_plain) else {
         let _admission = edge.admit().ok_or(Refusal::Overloaded("requests"))?;
         let request = OriginRequest::new(head, route, exchange.trace, Bytes::new())?;
-        let fetch = pin!(fetch::fetch_private(edge, route, &request, Instant::now()));
+        let fetch = pin!(fetch::fetch_private(edge, route, &request, Instant::now(), None));
         let result = request.interim.pass_on(exchange.reply, fetch).await;
         exchange.trace.mark(Phase::Fetch);
         reply::fetched(exchange, result?, "bypass");

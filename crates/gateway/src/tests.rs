@@ -44,7 +44,7 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use cache::DiskTimes;
 use chassis::config::{Document, Problem};
-use chassis::{Drain, Limits, WorkPool, bind};
+use chassis::{Drain, WorkPool, bind};
 use exchange::{
     CacheResult, Decision, ExchangeRef, Impression, ModelAnswer, ModelRequest, Refusal,
 };
@@ -70,7 +70,7 @@ struct Served {
 }
 
 /// Reads a configuration; returns the plan and the problems.
-fn check(text: &str) -> (Plan, Vec<Problem>) {
+pub(crate) fn check(text: &str) -> (Plan, Vec<Problem>) {
     check_with(text, Vec::new())
 }
 
@@ -135,8 +135,9 @@ fn start_core(
                     tokio::task::spawn_local(probing);
                 }
             }
+            let limits = own.connection_limits();
             let role = Role(Edge::new(own, Some(Box::new(recorder)), 7));
-            listener.serve(Rc::new(role), Limits::default(), draining).await.unwrap();
+            listener.serve(Rc::new(role), limits, draining).await.unwrap();
         });
     });
     (address, thread)

@@ -14,6 +14,8 @@ use exchange::{CacheResult, Decision, Impression, Phase};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
+use crate::clients::Bypass;
+
 /// A user id; one of usual length needs no heap.
 pub(crate) type UserId = SmallVec<[u8; 48]>;
 
@@ -45,6 +47,8 @@ pub struct Trace {
     pub shown: Option<Arc<Impression<'static>>>,
     /// Whether it was recorded before the reply was sent.
     pub recorded: bool,
+    /// Counts it among the reads past the cache, until its reply is sent.
+    pub(crate) bypass: Option<Bypass>,
 }
 
 impl Trace {
@@ -64,6 +68,7 @@ impl Trace {
             ranked_by: None,
             shown: None,
             recorded: false,
+            bypass: None,
         }
     }
 

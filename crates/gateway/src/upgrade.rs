@@ -56,6 +56,9 @@ pub(crate) async fn pass(exchange: &mut Exchange<'_, '_>, offer: Offer<'_>) -> R
         return Err(Refusal::NoRoute);
     };
     let pool = &edge.pools[*index];
+    let (clients, client) = (&edge.gateway.clients, exchange.client());
+    let of_client = clients.tunnel(client, pool.upstream().plan.tunnels_max);
+    let of_client = of_client.ok_or_else(|| exchange.refuse_client("tunnels of one client"))?;
     let _admission = edge.admit().ok_or(Refusal::Overloaded("requests"))?;
     exchange.trace.cache = CacheResult::Pass;
     let request = OriginRequest::new(exchange.head, route, exchange.trace, Bytes::new())?;
@@ -63,7 +66,14 @@ pub(crate) async fn pass(exchange: &mut Exchange<'_, '_>, offer: Offer<'_>) -> R
     edge.gateway.metrics.fetches.add(1);
     let switched = pin!(async {
         let (key, interim) = (&request.storage.key, &request.interim);
-        let dispatch = Dispatch { request: &rendered, key, interim, deadline: None };
+        let dispatch = Dispatch {
+            request: &rendered,
+            key,
+            interim,
+            deadline: None,
+            upload: None,
+            client: (clients, client),
+        };
         pool.switch(dispatch).await.map_err(|error| fetch::failed(edge, error))
     });
     let switched = request.interim.pass_on(exchange.reply, switched).await;
@@ -71,7 +81,7 @@ pub(crate) async fn pass(exchange: &mut Exchange<'_, '_>, offer: Offer<'_>) -> R
     match switched? {
         Switched::Far(headers, far) => {
             reply::switched(exchange.reply, &headers);
-            let far = far.shown_in(&edge.gateway.metrics.tunnels);
+            let far = far.shown_in(&edge.gateway.metrics.tunnels, of_client);
             exchange.reply.payload(Payload::Tunnel(Box::new(far), offer.plan.idle_timeout));
         }
         Switched::Stayed(response) => {

@@ -3,7 +3,7 @@
 //! All cores share an [`Upstream`]: its plan, its health, its retry budget. An [`UpstreamPool`]
 //! holds one core's connections to it; a connection never leaves its core. An `UpstreamConnection`
 //! sends a request and reads the head of the response, in the task of the request. An
-//! [`UpstreamBody`] reads the body.
+//! [`UpstreamBody`] reads the body; an [`Upload`] passes on a long body of a request.
 //!
 //! Invariant: a connection carries another request only if the end of the last response is
 //! unambiguous and was read. Nor may a byte follow it when the connection is taken (RFC 9112 §6.3,
@@ -21,12 +21,14 @@ mod health;
 mod interim;
 mod pool;
 mod probe;
+mod read_ahead;
 mod render;
 mod response;
 mod server;
 mod servers;
 mod stream;
 mod switch;
+mod upload;
 mod workers;
 
 pub(crate) use body::UpstreamBody;
@@ -38,3 +40,4 @@ pub(crate) use render::UpstreamRequest;
 pub(crate) use response::Response;
 pub use server::Upstream;
 pub(crate) use switch::Switched;
+pub(crate) use upload::Upload;

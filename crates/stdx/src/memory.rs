@@ -24,7 +24,8 @@ pub fn memory_limit() -> Option<u64> {
 fn limit_files(groups: &str) -> Vec<PathBuf> {
     let mut files = Vec::new();
     for line in groups.lines() {
-        let Some((controllers, group)) = line.split_once(':').and_then(|(_, it)| it.split_once(':'))
+        let Some((controllers, group)) =
+            line.split_once(':').and_then(|(_, it)| it.split_once(':'))
         else {
             continue;
         };

@@ -23,7 +23,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use chassis::config::{Document, Problem};
-use chassis::{Limits, Underscores};
+use chassis::Underscores;
 use gateway::config::{LimitsConfig, RouteConfig, StoreConfig, UpstreamConfig};
 use gateway::{ModelNames, PoolUpstream};
 use journal::{Keep, OnFull, Sync};
@@ -193,8 +193,6 @@ pub(crate) struct Plan {
     pub admin_token: Option<String>,
     /// Time to drain.
     pub drain: Duration,
-    /// Bounds of the public connections of each edge thread.
-    pub limits: Limits,
     /// The journal.
     pub journal: Option<JournalPlan>,
     /// Models.
@@ -272,7 +270,7 @@ pub(crate) fn check(text: &str, root: &Path) -> Result<Plan, Vec<Problem>> {
     let statsd = statsd.map(|config: StatsdConfig| {
         statsd::config::plan(&config, root, &mut |key, reason| document.wrong(key, reason))
     });
-    let gateway = check_gateway(sections, &models, root, &mut document);
+    let mut gateway = check_gateway(sections, &models, root, &mut document);
     let machine = std::thread::available_parallelism().map_or(1, usize::from);
     let usual = environment::port()
         .map_or_else(|| "127.0.0.1:8080".to_owned(), |port| format!("0.0.0.0:{port}"));
@@ -280,8 +278,7 @@ pub(crate) fn check(text: &str, root: &Path) -> Result<Plan, Vec<Problem>> {
     let admin = address(&mut document, "listen.admin", listen.admin, "127.0.0.1:8081");
     let drain = ("listen.drain_timeout", listen.drain_timeout);
     let drain = value(&mut document, drain, Span::or_zero);
-    let underscores = underscores(listen.underscores.as_deref(), &mut document);
-    let connections_max = gateway.connections_max;
+    gateway.limits.underscores = underscores(listen.underscores.as_deref(), &mut document);
     let plan = Plan {
         file: PathBuf::new(),
         root: root.to_owned(),
@@ -291,7 +288,6 @@ pub(crate) fn check(text: &str, root: &Path) -> Result<Plan, Vec<Problem>> {
         admin,
         admin_token: environment::admin_token().or(listen.admin_token),
         drain: drain.unwrap_or(Duration::from_secs(30)),
-        limits: Limits { connections_max, underscores, ..Limits::default() },
         journal,
         models,
         profiles,
@@ -369,8 +365,9 @@ fn check_pools(
             document.wrong(&format!("upstream[{place}].{key}"), reason);
         });
         let (name, answer_timeout) = (plan.name.clone(), plan.timeout);
+        let tunnels_max = plan.tunnels_max;
         pools.0.push(plan);
-        pools.1.push(PoolUpstream { place, name, answer_timeout });
+        pools.1.push(PoolUpstream { place, name, answer_timeout, tunnels_max });
     }
     pools
 }

@@ -7,7 +7,6 @@
 //! allows, and `KEPT_BACK` more. Where the limit is too low, they leave three quarters of it.
 //! Unused descriptors cost nothing, so the soft limit is raised to the hard one.
 
-use chassis::Limits;
 use gateway::UpstreamPlan;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
@@ -18,11 +17,14 @@ const KEPT_BACK: usize = 256;
 const FEW: usize = 1000;
 
 /// Raises the limit of descriptors, and lowers `connections_max` to what it allows.
-pub(crate) fn fit(limits: &mut Limits, upstreams: &[UpstreamPlan], edge_cores: usize) {
+pub(crate) fn fit(plan: &mut gateway::Plan, edge_cores: usize) {
     let limit = raised();
-    let to_upstream =
-        |upstream: &UpstreamPlan| upstream.connections_max * upstream.servers.len() * edge_cores;
-    let to_upstreams = upstreams.iter().map(to_upstream).sum();
+    let to_upstream = |upstream: &UpstreamPlan| match upstream.servers.len() {
+        0 => 0,
+        servers => upstream.connections_max * servers * edge_cores + upstream.tunnels_max,
+    };
+    let to_upstreams = plan.upstreams.iter().map(to_upstream).sum();
+    let limits = &mut plan.limits;
     let allowed = allowed(limit, to_upstreams, edge_cores);
     if allowed < limits.connections_max {
         let message = "the limit of file descriptors bounds the connections of a core";

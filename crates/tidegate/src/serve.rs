@@ -74,7 +74,8 @@ pub(crate) struct Server {
 ///
 /// # Errors
 /// When an address is taken, or a directory cannot be written.
-pub(crate) fn start(plan: Plan) -> Result<Server> {
+pub(crate) fn start(mut plan: Plan) -> Result<Server> {
+    descriptors::fit(&mut plan.gateway, plan.edge_cores);
     let source = FileVersion::at(&plan.file).ok();
     let registry = Registry::default();
     let addresses = Addresses::of(&plan);
@@ -144,8 +145,6 @@ pub(crate) fn start(plan: Plan) -> Result<Server> {
 struct Listeners {
     /// One for each edge thread.
     public: Vec<Listener>,
-    /// Bounds of the public connections of each.
-    limits: Limits,
     /// One, for the first edge thread.
     admin: Vec<Listener>,
 }
@@ -155,19 +154,16 @@ struct Addresses {
     public: SocketAddr,
     admin: SocketAddr,
     edge_cores: usize,
-    limits: Limits,
 }
 
 impl Addresses {
     fn of(plan: &Plan) -> Self {
-        let mut limits = plan.limits.clone();
-        descriptors::fit(&mut limits, &plan.gateway.upstreams, plan.edge_cores);
-        Self { public: plan.public, admin: plan.admin, edge_cores: plan.edge_cores, limits }
+        Self { public: plan.public, admin: plan.admin, edge_cores: plan.edge_cores }
     }
 
     fn bind(&self) -> Result<Listeners> {
         let public = bind(self.public, self.edge_cores)?;
-        Ok(Listeners { public, limits: self.limits.clone(), admin: bind(self.admin, 1)? })
+        Ok(Listeners { public, admin: bind(self.admin, 1)? })
     }
 }
 
@@ -179,11 +175,12 @@ fn start_cores(
     drain: &Drain,
 ) -> Result<Cores> {
     let mut admin = listeners.admin.into_iter();
+    let limits = parts.gateway.connection_limits();
     let core = |public: Listener| {
         let recorder = journal.zip(parts.journal.as_ref());
         let recorder = recorder.map(|(plan, journal)| JournalRecorder::new(journal.lane(), plan));
         let (parts, token) = (Arc::clone(parts), token.clone());
-        let (admin, limits) = (admin.next(), listeners.limits.clone());
+        let (admin, limits) = (admin.next(), limits.clone());
         Core { public, limits, admin, recorder, parts, token, draining: drain.draining() }
     };
     let cores: Vec<Core> = listeners.public.into_iter().map(core).collect();

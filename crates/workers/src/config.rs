@@ -52,6 +52,10 @@ pub struct PoolConfig {
     pub threads: Option<usize>,
     /// Requests that a worker gets at once; default: as many as `threads`.
     pub concurrency: Option<usize>,
+    /// Tunnels (such as WebSocket) that the workers carry at once, each of which occupies a request
+    /// of a worker; default: half of `workers` × `concurrency`, at least 1. Further ones are
+    /// answered 503.
+    pub tunnels_max: Option<usize>,
     /// Requests that may wait for a worker; the next one is answered 503; default 1000. With 0 none
     /// waits.
     pub queue_max: Option<usize>,
@@ -141,6 +145,9 @@ pub fn plan(
     let timeout = defaults.timeout.unwrap_or(usual.timeout);
     let threads = check.at_least_one("threads", config.threads.unwrap_or(1));
     let interpreter = config.interpreter.clone().unwrap_or(usual.interpreter);
+    let workers = config.workers.or(defaults.workers).unwrap_or(usual.workers);
+    let concurrency = config.concurrency.unwrap_or(threads);
+    let tunnels_max = (workers.saturating_mul(concurrency) / 2).max(1);
     let is_a_path = interpreter.components().count() > 1;
     Plan {
         preload: config.preload.as_deref().map(|text| check.attribute("preload", text)),
@@ -155,10 +162,10 @@ pub fn plan(
                 ("function", Kind::Function),
             ],
         ),
-        workers: check
-            .at_least_one("workers", config.workers.or(defaults.workers).unwrap_or(usual.workers)),
+        workers: check.at_least_one("workers", workers),
         threads,
-        concurrency: check.at_least_one("concurrency", config.concurrency.unwrap_or(threads)),
+        concurrency: check.at_least_one("concurrency", concurrency),
+        tunnels_max: check.at_least_one("tunnels_max", config.tunnels_max.unwrap_or(tunnels_max)),
         queue_max: config.queue_max.unwrap_or(usual.queue_max),
         requests_max: check.requests(config.requests_max),
         memory_bytes_max: config

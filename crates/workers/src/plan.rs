@@ -37,6 +37,8 @@ pub struct Plan {
     pub threads: usize,
     /// Requests that a worker is lent for at once; at least 1.
     pub concurrency: usize,
+    /// Requests that may be tunnels (such as WebSocket) at once; at least 1.
+    pub tunnels_max: usize,
     /// Requests that may wait for a free worker; the next one is refused.
     pub queue_max: usize,
     /// Requests after which a worker is replaced, give or take a tenth; none: never.
@@ -137,6 +139,7 @@ impl Plan {
             workers: 3,
             threads: 1,
             concurrency: 1,
+            tunnels_max: 1,
             queue_max: 1000,
             requests_max: None,
             memory_bytes_max: None,

@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use twox_hash::XxHash3_64;
 
-use crate::entry::{Entry, HoldOff};
+use crate::entry::{Entry, HoldOff, Leaving};
 use crate::key::FieldNames;
 use crate::tags::Tags;
 
@@ -145,6 +145,7 @@ impl Writer {
             hold_off: _,
             tags,
             stamp: _,
+            leaving: _,
             encodings,
         } = entry;
         self.0.reserve(fields.len() + body.len() + 128);
@@ -264,6 +265,7 @@ impl<'b> Reader<'b> {
             sets_cookie,
             open,
             hold_off: HoldOff::default(),
+            leaving: Leaving::default(),
             tags,
             stamp,
             encodings: None,

@@ -20,6 +20,11 @@ pub(crate) enum Content {
 }
 
 impl Content {
+    /// Whether both are the same response.
+    pub(crate) fn is(&self, other: &Self) -> bool {
+        matches!((self, other), (Self::Entry(one), Self::Entry(two)) if Arc::ptr_eq(one, two))
+    }
+
     /// Returns the tags by which it may be purged.
     pub(crate) fn tags(&self) -> &Tags {
         static NONE: LazyLock<Tags> = LazyLock::new(Tags::default);

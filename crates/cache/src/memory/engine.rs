@@ -136,29 +136,35 @@ impl<V: Clone> S3Fifo<V> {
         node.content.as_ref().map(|(_, value)| value.clone())
     }
 
-    /// Inserts a value, or replaces the value of the same key; returns what it evicted. A value
-    /// heavier than a shard is returned itself, and the one it would replace is removed.
-    pub(crate) fn insert(&self, hash: u64, key: SharedKey, value: V, weight: u64) -> Evicted<V> {
+    /// Inserts a value, or replaces the value of the same key; returns what it evicted, and what it
+    /// replaced. A value heavier than a shard is returned itself, and the one it would replace is
+    /// removed.
+    pub(crate) fn insert(
+        &self,
+        hash: u64,
+        key: SharedKey,
+        value: V,
+        weight: u64,
+    ) -> (Evicted<V>, Option<V>) {
         let mut evicted = Evicted::new();
-        // Declared before the lock is taken, so dropped after it is released.
-        let _replaced: Option<(SharedKey, V)>;
         let mut shard = self.shard(hash).write();
         let found = shard.find(hash, &key);
+        let of_node = |(_, value): (SharedKey, V)| value;
         if weight > shard.weight_max {
-            _replaced = found.and_then(|at| shard.take(at));
+            let replaced = found.and_then(|at| shard.take(at)).map(of_node);
             evicted.push((hash, key, value));
-            return evicted;
+            return (evicted, replaced);
         }
         if let Some(at) = found {
             shard.reweigh(at, weight);
-            _replaced = shard.nodes[at as usize].content.replace((key, value));
+            let replaced = shard.nodes[at as usize].content.replace((key, value)).map(of_node);
             shard.evict_for(0, &mut evicted);
-            return evicted;
+            return (evicted, replaced);
         }
         shard.evict_for(weight, &mut evicted);
         let place = shard.place_of_new(hash);
         shard.add(hash, (key, value), weight, place);
-        evicted
+        (evicted, None)
     }
 
     /// Removes a value.

@@ -8,7 +8,7 @@
 //!
 //! Here are also `Answer`, and `Connections`: the list of a core, its timeouts, and its drain, as
 //! docs/operating/start-and-stop.md promises. The gateway, `admin` and the scrape page of statsd
-//! implement `Answer`. After a malformed head, or a body not read to its end, up to 4 MiB more are
+//! implement `Answer`. After a malformed head, or a body not read to its end, up to 32 MiB more are
 //! discarded before the close. So the client can read the reply. Status 0 in `Sent` means that the
 //! client left before the reply: the journal and the metrics show it. Never here: how a request is
 //! answered, the framing fields (`reply`), accepting (`listen`).
@@ -37,7 +37,7 @@ use super::tunnel;
 /// Bodies up to this length are copied behind the head, and both go out in one write.
 const ONE_WRITE_BYTES_MAX: usize = 32 * 1024;
 /// Bytes that are read and discarded after the last reply, before the socket is closed.
-const LINGER_BYTES_MAX: usize = 4 << 20;
+const LINGER_BYTES_MAX: usize = 32 << 20;
 /// Idle timeout of tunnels during the drain: a tunnel with traffic may finish.
 const DRAIN_QUIET: Duration = Duration::from_secs(1);
 

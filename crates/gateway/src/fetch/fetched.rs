@@ -4,7 +4,7 @@
 //! that a GET would get. A response of an upstream loses its CORS fields if the route has `cors`:
 //! `reply::respond` writes them anew. On a route with `cache` it also loses the fields that name
 //! its tags, unless `forward_tags`. The tags themselves are kept in `tags`, for purges. A private
-//! response may begin with pieces that were read already. Never here: the decision (`storing`),
+//! response begins with what was read of it already. Never here: the decision (`storing`),
 //! which fields name tags (`cache::Tags`).
 
 use std::ops::Range;
@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use cache::Tags;
-use chassis::http::{Payload, Source};
+use chassis::http::Payload;
 use exchange::Impression;
 use http1::FieldLines;
 
@@ -70,17 +70,14 @@ impl Fetched {
         }
     }
 
-    /// Makes the response private to one request; `pieces` of its body are read already.
-    pub(super) fn into_private(self, pieces: Vec<Bytes>) -> FetchResult {
+    /// Makes the response private to one request.
+    pub(super) fn into_private(self) -> FetchResult {
         let payload = match self.body {
             FetchedBody::Whole(bytes) => Payload::Whole(bytes),
-            FetchedBody::Incoming(body) if pieces.is_empty() && body.length() == Some(0) => {
+            FetchedBody::Incoming(body) if body.length() == Some(0) => {
                 Payload::Withheld(self.length)
             }
-            FetchedBody::Incoming(body) => {
-                let source = Resumed { pieces: pieces.into_iter(), body };
-                Payload::Stream(self.length, Box::new(source))
-            }
+            FetchedBody::Incoming(body) => Payload::Stream(self.length, Box::new(body)),
         };
         let answer = PrivateAnswer { status: self.status, headers: self.headers, payload };
         let shown = self.shown.map(Arc::new);
@@ -91,22 +88,4 @@ impl Fetched {
 
 fn announced(headers: &FieldLines) -> Option<u64> {
     headers.text("content-length")?.parse().ok()
-}
-
-/// A body of which some pieces are read already.
-struct Resumed {
-    pieces: std::vec::IntoIter<Bytes>,
-    body: UpstreamBody,
-}
-
-impl Source for Resumed {
-    fn poll_piece(
-        &mut self,
-        cx: &mut std::task::Context<'_>,
-    ) -> std::task::Poll<Option<std::io::Result<Bytes>>> {
-        match self.pieces.next() {
-            Some(piece) => std::task::Poll::Ready(Some(Ok(piece))),
-            None => self.body.poll_piece(cx),
-        }
-    }
 }

@@ -26,12 +26,13 @@ use crate::error::{FetchError, Refusal};
 use crate::gateway::Edge;
 use crate::plan::{Route, Target};
 use crate::ports::AnswerSender;
-use crate::upstream::Dispatch;
+use crate::upstream::{Dispatch, Upload};
 
 /// Estimated time of a computation above which it leaves the I/O core.
 const INLINE_TIME_MAX: Duration = Duration::from_micros(200);
 
-/// Asks the target of the route. An upstream must send the head of its response by the deadline.
+/// Asks the target of the route. An upstream must send the head of its response by the deadline,
+/// and gets the upload behind the body of the request.
 ///
 /// # Errors
 /// When the upstream or the model gives no response.
@@ -40,6 +41,7 @@ pub(super) async fn ask(
     route: &Route,
     request: &OriginRequest,
     deadline: Option<Instant>,
+    upload: Option<&Upload<'_>>,
 ) -> Result<Fetched, Refusal> {
     edge.gateway.metrics.fetches.add(1);
     match route.target(request.arm) {
@@ -51,6 +53,8 @@ pub(super) async fn ask(
                 key: &request.storage.key,
                 interim: &request.interim,
                 deadline,
+                upload,
+                client: (&edge.gateway.clients, request.client_id()),
             };
             let response = pool.send(dispatch).await.map_err(|error| failed(edge, error))?;
             Ok(Fetched::received(route, response, request.is_head()))

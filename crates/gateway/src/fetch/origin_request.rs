@@ -28,6 +28,7 @@ use http1::accept::Accepted;
 use http1::hop_by_hop::{has_connection_options, is_connection_option, is_hop_by_hop};
 use http1::{FieldLines, Head};
 
+use crate::clients::ClientId;
 use crate::error::Refusal;
 use crate::freshness::RequestFacts;
 use crate::key;
@@ -73,6 +74,8 @@ pub(crate) struct OriginRequest {
     client: ClientRequest,
     user: Option<Vec<u8>>,
     body: Bytes,
+    /// Bytes of the body that an upload sends.
+    rest_bytes: u64,
     json_length: Option<usize>,
 }
 
@@ -162,6 +165,7 @@ impl OriginRequest {
             client,
             user: trace.user().filter(|_| personalised).map(<[u8]>::to_vec),
             body,
+            rest_bytes: 0,
             json_length,
         })
     }
@@ -293,6 +297,17 @@ impl OriginRequest {
         self.body.clone()
     }
 
+    /// Announces the bytes of the body that an upload sends.
+    #[must_use]
+    pub(crate) fn with_rest(self, rest_bytes: u64) -> Self {
+        Self { rest_bytes, ..self }
+    }
+
+    /// Returns the client, as bounds know it.
+    pub(crate) fn client_id(&self) -> ClientId {
+        self.client.address.into()
+    }
+
     /// Returns the request to a model.
     pub(crate) fn model_request<'a>(&'a self, target: &'a Target) -> ModelRequest<'a> {
         let sent = &self.client.target;
@@ -346,7 +361,7 @@ impl OriginRequest {
         if let Some(protocols) = offer {
             request.offer(protocols);
         }
-        request.end(self.body.clone())
+        request.end(self.body.clone(), self.rest_bytes)
     }
 
     /// Whether a field of the client is forwarded unchanged.

@@ -10,6 +10,7 @@
 //! decided. Never here: how long an entry is fresh (`freshness`), what else the key covers (`key`),
 //! the store (`cache`).
 
+use std::collections::VecDeque;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -47,10 +48,10 @@ pub(super) async fn obtain(
     let stale = storage.stale.take();
     storage.stale = stale.filter(|stale| store.verdict(&storage.key, stale) != PurgeVerdict::Gone);
     let begun = Instant::now();
-    let mut fetched = ask(edge, route, request, None).await?;
+    let mut fetched = ask(edge, route, request, None, None).await?;
     let may_be_stored = request.is_for_storing();
     let Some(cache) = route.cache.as_ref().filter(|_| may_be_stored) else {
-        return Ok(fetched.into_private(Vec::new()));
+        return Ok(fetched.into_private());
     };
     // A response of this process spends no time on a network.
     let is_from_afar = matches!(route.target(request.arm), Target::Upstream(_));
@@ -70,25 +71,30 @@ pub(super) async fn obtain(
     // On a `strict` route the waiters get it all the same.
     let is_shared = route.coalesce == Coalesce::Strict && vary(&fetched.headers).is_empty();
     if lifetime.is_none() && !is_shared {
-        return Ok(fetched.into_private(Vec::new()));
+        return Ok(fetched.into_private());
     }
-    let (pieces, whole) = match &mut fetched.body {
-        FetchedBody::Whole(bytes) => {
-            (vec![bytes.clone()], bytes.len() as u64 <= cache.body_bytes_max)
-        }
+    let is_whole = match &mut fetched.body {
+        FetchedBody::Whole(bytes) => bytes.len() as u64 <= cache.body_bytes_max,
         FetchedBody::Incoming(body) => {
-            let read = body.read_up_to(cache.body_bytes_max).await;
+            let read = body.read_whole(cache.body_bytes_max).await;
             read.map_err(|error| failed(edge, error))?
         }
     };
-    if !whole {
-        return Ok(fetched.into_private(pieces));
+    if !is_whole {
+        return Ok(fetched.into_private());
     }
+    let (pieces, charge) = match &mut fetched.body {
+        FetchedBody::Whole(bytes) => (vec![bytes.clone()].into(), None),
+        FetchedBody::Incoming(body) => body.take_read(),
+    };
     let body = joined(pieces);
     let mut result = match lifetime {
         Some(lifetime) => keep(edge, Keeping { route, request, lifetime, stamp }, fetched, body),
         None => share(fetched, body, stamp),
     };
+    if let Outcome::Purged(entry) | Outcome::Shared(entry) = &result.outcome {
+        charge.into_iter().for_each(|charge| entry.charge(charge));
+    }
     if cache.policy.set_cookie != SetCookie::Strip {
         result.cookies = result.cookies.or(cookies);
     }
@@ -218,10 +224,12 @@ fn vary(headers: &FieldLines) -> Vec<Box<str>> {
     names
 }
 
-fn joined(mut pieces: Vec<Bytes>) -> Bytes {
-    if pieces.len() == 1 {
+fn joined(pieces: VecDeque<Bytes>) -> Bytes {
+    if let [only] = pieces.as_slices().0
+        && pieces.len() == 1
+    {
         // Copied, because a piece may be a small part of a large read buffer.
-        return Bytes::copy_from_slice(&pieces.remove(0));
+        return Bytes::copy_from_slice(only);
     }
     let mut whole = BytesMut::with_capacity(pieces.iter().map(Bytes::len).sum());
     pieces.iter().for_each(|piece| whole.extend_from_slice(piece));

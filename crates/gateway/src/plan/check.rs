@@ -2,12 +2,13 @@
 //!
 //! Invariant: an error is reported at its key, and a stand-in for the value lets the check go on.
 //! So all errors come out in one run. The result must not be used if the `Document` has an error.
-//! Upstreams are checked before routes, which name them. The defaults of `[cache] bytes` and
-//! `[limits]` are here, those of other keys in the modules or with the type of their value. A
+//! Upstreams are checked before routes, which name them. The default of `[cache] bytes` is
+//! here, those of other keys in the modules or with the type of their value. A
 //! changed default also changes the doc of its key (`config`) and pages of docs/ that state it.
 //! Never here: reading TOML (`chassis::config`), workers (the binary), live objects (`gateway`).
 
 mod key;
+mod limits;
 mod references;
 mod route;
 mod section;
@@ -56,18 +57,7 @@ impl Plan {
             body_bytes_max,
             disk: sections.cache.disk.map(|disk| storing::disk(section, disk)),
         };
-        let section = &mut Section::new(document, "limits");
-        let mut limit = |key, given, default| section.at_least_one(key, given, default);
-        let limits = sections.limits;
-        Self {
-            upstreams,
-            routes,
-            store,
-            pending_max: limit("pending_max", limits.pending_max, 4096),
-            waiters_per_key_max: limit("waiters_per_key_max", limits.waiters_per_key_max, 10_000),
-            waiters_max: limit("waiters_max", limits.waiters_max, 50_000),
-            connections_max: limit("connections_max", limits.connections_max, 50_000),
-            user_bytes_max: limit("user_bytes_max", limits.user_bytes_max, 100),
-        }
+        let limits = limits::limits(&mut Section::new(document, "limits"), sections.limits);
+        Self { upstreams, routes, store, limits }
     }
 }

@@ -30,6 +30,8 @@ pub struct UpstreamPlan {
     pub idle_timeout: Duration,
     /// Connections per core and server.
     pub connections_max: usize,
+    /// Tunnels over all cores and servers, beside these.
+    pub tunnels_max: usize,
     /// Probes; without them a server is always in rotation.
     pub health: Option<HealthPlan>,
     /// Retries; without this there are none.
@@ -82,6 +84,8 @@ pub struct PoolUpstream {
     pub name: String,
     /// Longest time to wait for a worker, and then for the head of its response.
     pub answer_timeout: Duration,
+    /// Workers that may be on loan to tunnels, over all cores.
+    pub tunnels_max: usize,
 }
 
 impl UpstreamPlan {
@@ -98,6 +102,7 @@ impl UpstreamPlan {
             // No network device between here and a worker drops idle connections.
             idle_timeout: Duration::from_secs(600),
             connections_max: usize::MAX,
+            tunnels_max: pool.tunnels_max,
             health: None,
             retry: None,
         }

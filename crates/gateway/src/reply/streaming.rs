@@ -234,6 +234,10 @@ impl Source for Encoded {
             }
         }
     }
+
+    fn read_ahead(&mut self, cx: &mut Context<'_>) {
+        self.source.read_ahead(cx);
+    }
 }
 
 impl Encoded {

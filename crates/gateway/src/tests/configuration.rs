@@ -99,7 +99,7 @@ fn every_key_but_names_paths_and_targets_has_a_default() {
     assert!(route.cache.is_none() && route.personalise.is_none() && route.collect.is_none());
     assert_eq!((route.lease.as_secs(), route.wait.as_secs()), (15, 20));
     assert!(plan.upstreams[0].retry.is_none() && plan.upstreams[0].health.is_none());
-    assert_eq!((plan.pending_max, plan.user_bytes_max), (4096, 100));
+    assert_eq!((plan.limits.pending_max, plan.limits.user_bytes_max), (4096, 100));
 }
 
 #[test]

@@ -209,9 +209,10 @@ fn only_a_plain_get_of_http_1_1_that_names_the_field_makes_an_offer() {
     );
 }
 
-/// Serves with at most one connection to the origin.
+/// Serves with at most one connection and one tunnel to the origin.
 fn before_one(origin: &RawOrigin, route: &str) -> Served {
-    serve(&route_to_addresses(&[origin.address], "connections_max = 1", route))
+    let upstream = "connections_max = 1\ntunnels_max = 1";
+    serve(&route_to_addresses(&[origin.address], upstream, route))
 }
 
 #[test]
@@ -228,13 +229,15 @@ fn a_quiet_tunnel_ends_on_both_sides_and_gives_its_place_back() {
 }
 
 #[test]
-fn a_tunnel_takes_a_place_among_the_upstreams_connections_as_long_as_it_lasts() {
+fn a_tunnel_takes_a_place_among_the_upstreams_tunnels_as_long_as_it_lasts() {
     let origin = chat();
     let served = before_one(&origin, PASS);
     let mut line = connect(served.address, OPEN);
     assert_eq!(head(&mut line)[0], "HTTP/1.1 101 Switching Protocols");
     let refused = rest(&mut connect(served.address, OPEN));
     assert!(refused.starts_with("HTTP/1.1 503 "), "{refused}");
+    // Tunnels leave the connections to requests.
+    assert_eq!(served.get("/").status, 200);
     drop(line);
     eventually("the tunnel is gone", || served.gateway.metrics.tunnels.get() == 0);
     let mut line = connect(served.address, OPEN);

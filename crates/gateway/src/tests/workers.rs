@@ -170,6 +170,7 @@ fn before(fakes: &Arc<FakeWorkers>, answer_timeout_ms: u64, route: &str) -> Serv
         place: 0,
         name: "app".to_owned(),
         answer_timeout: std::time::Duration::from_millis(answer_timeout_ms),
+        tunnels_max: 2,
     };
     let text = format!("[[route]]\npath = \"/{{*rest}}\"\nto = \"upstream:app\"\n{route}");
     let (plan, problems) = check_with(&text, vec![pool]);

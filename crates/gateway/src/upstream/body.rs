@@ -3,24 +3,29 @@
 //! Invariants: a body ends only where its framing says; if it ends earlier, that is an error. The
 //! connection is given back when the end has been read; otherwise it is closed. A piece is a part
 //! of the read buffer, without a copy. Trailers are discarded. Bounds: `piece_timeout` while
-//! somebody waits for a piece; callers that read ahead name a number of bytes. A body of a client
-//! that does not read has no timeout here (`chassis::http`). What is left of the request after an
-//! early response is sent meanwhile. Never here: storing (`fetch::storing`), encoding
+//! somebody waits for a piece. While a client does not read, the body is read ahead as far as its
+//! room allows, so that the connection is free early. Such a client has no timeout here
+//! (`chassis::http`). What is left of the request after an early response is sent meanwhile. Never here: storing (`fetch::storing`), encoding
 //! (`reply::streaming`), the chunks (`http1::chunked`).
 
 use std::collections::VecDeque;
 use std::future::poll_fn;
 use std::io;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use bytes::{Buf, Bytes, BytesMut};
+use chassis::Charge;
 use chassis::http::Source;
 use http1::chunked::{Decoder, Step};
 use tokio::time::{Sleep, sleep, timeout};
 
 use super::connections::Lent;
+use super::read_ahead::ReadAhead;
+use super::upload::Upload;
+use crate::clients::{ClientId, Clients};
 use crate::error::FetchError;
 use http1::framing::Length;
 
@@ -31,8 +36,7 @@ pub(crate) struct UpstreamBody {
     lent: Option<Lent>,
     /// The error with which it ended early.
     broken: Option<FetchError>,
-    /// Pieces that were read ahead.
-    read_ahead: VecDeque<Bytes>,
+    read_ahead: ReadAhead,
     rest: Rest,
     length: Option<u64>,
     /// The unsent rest of the request, if the response came early.
@@ -57,13 +61,19 @@ pub(super) enum BodyStep {
 }
 
 impl UpstreamBody {
-    pub(super) fn new(length: Length, lent: Lent, unsent: Bytes, piece_timeout: Duration) -> Self {
+    pub(super) fn new(
+        length: Length,
+        lent: Lent,
+        unsent: Bytes,
+        piece_timeout: Duration,
+        client: (&Arc<Clients>, ClientId),
+    ) -> Self {
         let rest = Rest::of(length);
         let length = if let Rest::Exact(bytes) = rest { Some(bytes) } else { None };
         let mut body = Self {
             lent: Some(lent),
             broken: None,
-            read_ahead: VecDeque::new(),
+            read_ahead: ReadAhead::new(client),
             rest,
             length,
             unsent,
@@ -83,8 +93,8 @@ impl UpstreamBody {
 
     /// Takes the whole body, if it has an announced length and has arrived already.
     pub(crate) fn take_whole(&mut self) -> Option<Bytes> {
-        if self.lent.is_none() && self.broken.is_none() && self.read_ahead.len() == 1 {
-            return self.read_ahead.pop_front();
+        if self.lent.is_none() && self.broken.is_none() {
+            return self.read_ahead.pop_only();
         }
         let inbox = self.lent.as_mut()?.connection.inbox();
         let length = usize::try_from(self.length?).ok().filter(|length| *length <= inbox.len())?;
@@ -110,42 +120,96 @@ impl UpstreamBody {
         }
         let read = poll_fn(|cx| {
             while let Some(piece) = ready!(self.poll_wire(cx)) {
-                self.read_ahead.push_back(piece?);
+                if !self.read_ahead.push_spare(piece?) {
+                    break;
+                }
             }
             Poll::Ready(Ok(()))
         });
         timeout(time_max, read).await.unwrap_or(Ok(()))
     }
 
-    /// Reads the body until it ends or exceeds `bytes_max` bytes. Returns the pieces, and whether
-    /// they are the whole body.
+    /// Reads the body ahead until it ends. Returns false if it exceeds `bytes_max` bytes, or the
+    /// room of its client; then the rest is read later as usual.
     ///
     /// # Errors
     /// When the body ends early or stalls.
-    pub(crate) async fn read_up_to(
-        &mut self,
-        bytes_max: u64,
-    ) -> Result<(Vec<Bytes>, bool), FetchError> {
-        let (mut pieces, mut total) = (Vec::new(), 0);
-        while let Some(piece) = poll_fn(|cx| self.poll(cx)).await {
-            let piece = piece?;
-            total += piece.len() as u64;
-            pieces.push(piece);
-            if total > bytes_max {
-                return Ok((pieces, false));
+    pub(crate) async fn read_whole(&mut self, bytes_max: u64) -> Result<bool, FetchError> {
+        while let Some(piece) = poll_fn(|cx| self.poll_wire(cx)).await {
+            let has_room = self.read_ahead.push_needed(piece?);
+            if !has_room || self.read_ahead.bytes() as u64 > bytes_max {
+                return Ok(false);
             }
         }
-        Ok((pieces, true))
+        Ok(true)
+    }
+
+    /// Takes what was read ahead, with its charge.
+    pub(crate) fn take_read(&mut self) -> (VecDeque<Bytes>, Option<Charge>) {
+        self.read_ahead.take_all()
+    }
+
+    /// Sends the rest of the request, whose response came early. Meanwhile it reads the response
+    /// ahead, because the server may wait for that. Ends when either is over.
+    ///
+    /// # Errors
+    /// When the client does not send its body, and when the server stalls.
+    pub(super) async fn finish_upload(&mut self, upload: &Upload<'_>) -> Result<(), FetchError> {
+        poll_fn(|cx| {
+            loop {
+                let Some(lent) = &mut self.lent else { return Poll::Ready(Ok(())) };
+                match lent.connection.poll_upload(cx, upload) {
+                    Poll::Ready(Ok(())) => return Poll::Ready(Ok(())),
+                    Poll::Ready(Err(error)) => {
+                        return self.break_off::<()>(error).map(|_| Err(error));
+                    }
+                    Poll::Pending => {}
+                }
+                let Poll::Ready(piece) = self.poll_arrived(cx) else { break };
+                let has_room = match piece {
+                    Some(Ok(piece)) => self.read_ahead.push_needed(piece),
+                    Some(Err(_)) | None => false,
+                };
+                if !has_room {
+                    return Poll::Ready(Ok(()));
+                }
+            }
+            if upload.awaits_client() {
+                self.timer = None;
+                return Poll::Pending;
+            }
+            self.poll_stalled(cx).map(|_| Err(FetchError::Timeout))
+        })
+        .await
     }
 
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, FetchError>>> {
-        match self.read_ahead.pop_front() {
+        match self.read_ahead.pop() {
             Some(piece) => Poll::Ready(Some(Ok(piece))),
             None => self.poll_wire(cx),
         }
     }
 
+    /// Polls for the next piece from the server, within the timeout of a piece.
     fn poll_wire(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, FetchError>>> {
+        match self.poll_arrived(cx) {
+            Poll::Pending => self.poll_stalled(cx),
+            arrived => arrived,
+        }
+    }
+
+    /// Breaks off when the server has sent nothing for too long.
+    fn poll_stalled(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, FetchError>>> {
+        let timeout = self.piece_timeout;
+        let timer = self.timer.get_or_insert_with(|| Box::pin(sleep(timeout)));
+        match timer.as_mut().poll(cx) {
+            Poll::Ready(()) => self.break_off(FetchError::Timeout),
+            Poll::Pending => Poll::Pending,
+        }
+    }
+
+    /// Polls for a piece that has arrived.
+    fn poll_arrived(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, FetchError>>> {
         let Some(lent) = &mut self.lent else { return Poll::Ready(self.broken.map(Err)) };
         loop {
             match self.rest.find(lent.connection.inbox()) {
@@ -165,21 +229,14 @@ impl UpstreamBody {
                 Err(error) => return self.break_off(error),
             }
             lent.connection.send_on(cx, &mut self.unsent);
-            match lent.connection.poll_read(cx) {
-                Poll::Ready(Ok(0)) if matches!(self.rest, Rest::UntilClose) => {
+            match ready!(lent.connection.poll_read(cx)) {
+                Ok(0) if matches!(self.rest, Rest::UntilClose) => {
                     self.end();
                     return Poll::Ready(None);
                 }
-                Poll::Ready(Ok(0) | Err(_)) => return self.break_off(FetchError::Closed),
-                Poll::Ready(Ok(_)) => {}
-                Poll::Pending => break,
+                Ok(0) | Err(_) => return self.break_off(FetchError::Closed),
+                Ok(_) => {}
             }
-        }
-        let timeout = self.piece_timeout;
-        let timer = self.timer.get_or_insert_with(|| Box::pin(sleep(timeout)));
-        match timer.as_mut().poll(cx) {
-            Poll::Ready(()) => self.break_off(FetchError::Timeout),
-            Poll::Pending => Poll::Pending,
         }
     }
 
@@ -242,5 +299,15 @@ impl Rest {
 impl Source for UpstreamBody {
     fn poll_piece(&mut self, cx: &mut Context<'_>) -> Poll<Option<io::Result<Bytes>>> {
         self.poll(cx).map(|piece| piece.map(|piece| piece.map_err(io::Error::other)))
+    }
+
+    fn read_ahead(&mut self, cx: &mut Context<'_>) {
+        // An error shows when the pieces before it are taken.
+        while self.lent.is_some()
+            && !self.read_ahead.is_full()
+            && let Poll::Ready(Some(Ok(piece))) = self.poll_arrived(cx)
+        {
+            self.read_ahead.push_spare(piece);
+        }
     }
 }

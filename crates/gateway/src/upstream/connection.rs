@@ -19,9 +19,10 @@ use bytes::{Bytes, BytesMut};
 use tokio::io::AsyncReadExt;
 use tokio::time::{Instant, sleep_until};
 
-use super::interim::InterimResponses;
+use super::dispatch::Dispatch;
 use super::render::UpstreamRequest;
 use super::stream::UpstreamStream;
+use super::upload::{Broken, Upload};
 use crate::error::FetchError;
 use http1::response;
 use http1::response::Head;
@@ -55,22 +56,6 @@ pub(super) struct UpstreamConnection {
     scanned: usize,
 }
 
-/// The time by which the head of a response must come.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Deadlines {
-    /// Longest time after the last progress in sending the request.
-    pub answer_timeout: Duration,
-    /// A deadline in any case.
-    pub deadline: Option<Instant>,
-}
-
-impl Deadlines {
-    fn deadline_from(self, now: Instant) -> Instant {
-        let deadline = now + self.answer_timeout;
-        self.deadline.map_or(deadline, |end| end.min(deadline))
-    }
-}
-
 impl UpstreamConnection {
     /// Returns a connection that was just made.
     pub(super) fn new(stream: UpstreamStream) -> Self {
@@ -86,27 +71,33 @@ impl UpstreamConnection {
         }
     }
 
-    /// Sends a request and reads the head of its response; `interim` gets the interim responses.
+    /// Sends a request and reads the head of its response, while an upload goes on. The head must
+    /// come within `answer_timeout` after the last progress in sending, and by the deadline.
     ///
     /// # Errors
     /// When the connection fails or a timeout passes. Also when the response is malformed or has
-    /// too many interim responses.
+    /// too many interim responses, and when the client fails to send its body.
     pub(super) async fn ask(
         &mut self,
-        request: &UpstreamRequest,
-        interim: &InterimResponses,
-        deadlines: Deadlines,
+        dispatch: Dispatch<'_, '_>,
+        answer_timeout: Duration,
     ) -> Result<Head, FetchError> {
         (self.sent, self.heard, self.scanned) = (0, false, 0);
-        let mut timer = pin!(sleep_until(deadlines.deadline_from(Instant::now())));
+        let from_now = || {
+            let end = Instant::now() + answer_timeout;
+            dispatch.deadline.map_or(end, |deadline| deadline.min(end))
+        };
+        let mut timer = pin!(sleep_until(from_now()));
         let mut sent = 0;
         poll_fn(|cx| {
-            if let Poll::Ready(outcome) = self.poll_ask(cx, request, interim) {
+            if let Poll::Ready(outcome) = self.poll_ask(cx, dispatch) {
                 return Poll::Ready(outcome);
             }
-            // A long request may take long, as long as it makes progress.
-            if sent > 0 && sent < self.sent {
-                timer.as_mut().reset(deadlines.deadline_from(Instant::now()));
+            let awaits_client = dispatch.upload.is_some_and(Upload::awaits_client);
+            // A long request may take long, as long as it makes progress. The pace of the client is
+            // not the server's.
+            if awaits_client || sent > 0 && sent < self.sent {
+                timer.as_mut().reset(from_now());
             }
             sent = self.sent;
             timer.as_mut().poll(cx).map(|()| Err(FetchError::Timeout))
@@ -117,18 +108,23 @@ impl UpstreamConnection {
     fn poll_ask(
         &mut self,
         cx: &mut Context<'_>,
-        request: &UpstreamRequest,
-        interim: &InterimResponses,
+        dispatch: Dispatch<'_, '_>,
     ) -> Poll<Result<Head, FetchError>> {
-        if let Poll::Ready(Err(_)) = self.poll_send(cx, request) {
+        match (self.poll_send(cx, dispatch.request), dispatch.upload) {
             // The server may have sent a response before it closed its receiving side.
-            self.mute = true;
+            (Poll::Ready(Err(_)), _) => self.mute = true,
+            (Poll::Ready(Ok(())), Some(upload)) => {
+                if let Poll::Ready(Err(error)) = self.poll_upload(cx, upload) {
+                    return Poll::Ready(Err(error));
+                }
+            }
+            _ => {}
         }
         loop {
-            if let Some(head) = self.next_head(request.is_head())? {
+            if let Some(head) = self.next_head(dispatch.request.is_head())? {
                 match head.status {
                     101 | 200.. => return Poll::Ready(Ok(head)),
-                    status => interim.add(status, &head.fields)?,
+                    status => dispatch.interim.add(status, &head.fields)?,
                 }
                 continue;
             }
@@ -149,6 +145,32 @@ impl UpstreamConnection {
             self.sent += ready!(poll_write(&self.stream, cx, [head, body]))?;
         }
         Poll::Ready(Ok(()))
+    }
+
+    /// Passes an upload on; completes when all of it is sent, or the server takes no more.
+    ///
+    /// # Errors
+    /// When the client fails to send it.
+    pub(super) fn poll_upload(
+        &mut self,
+        cx: &mut Context<'_>,
+        upload: &Upload<'_>,
+    ) -> Poll<Result<(), FetchError>> {
+        if self.mute {
+            return Poll::Ready(Ok(()));
+        }
+        let (stream, sent) = (&self.stream, &mut self.sent);
+        let passed = ready!(upload.poll_pass(cx, |cx, bytes| {
+            let slices = [io::IoSlice::new(bytes), io::IoSlice::new(b"")];
+            let written = ready!(poll_write(stream, cx, slices));
+            *sent += written.as_ref().map_or(0, |bytes| *bytes);
+            Poll::Ready(written)
+        }));
+        self.mute |= matches!(passed, Err(Broken::Server));
+        Poll::Ready(match passed {
+            Err(Broken::Client) => Err(FetchError::Upload),
+            Ok(()) | Err(Broken::Server) => Ok(()),
+        })
     }
 
     /// Takes a head out of the inbox, if one is complete.

@@ -3,8 +3,9 @@
 //! Invariants: a connection carries one request at a time. It is kept only if its last response was
 //! read to its end and no byte follows (RFC 9112 §6.3, §9.2). `response` says whether it is
 //! reusable. A kept connection is watched. It is closed when the server closes it or sends a byte,
-//! and after `idle_timeout`. Bound: `connections_max` in use; one more is refused as `Busy`. A
-//! connection is kept only if it fits that bound with those in use. Workers have no bound here.
+//! and after `idle_timeout`. Bound: `connections_max` in use; one more is refused as `Busy`. Uploads
+//! get half of these, and tunnels do not count (`server`). A connection is kept only if it fits
+//! that bound with those in use. Workers have no bound here.
 //! `Lent` ends the loan of a worker: as done, as lost, or after a timeout without a verdict. Never
 //! here: which server is asked (`servers`), connecting.
 
@@ -19,6 +20,7 @@ use std::time::Duration;
 use tokio::time::{Instant, sleep_until};
 
 use super::connection::UpstreamConnection;
+use super::server::TunnelPlace;
 use crate::error::FetchError;
 use crate::plan::UpstreamPlan;
 use crate::ports::Loan;
@@ -30,6 +32,8 @@ pub(super) struct KeptConnections {
     kept: RefCell<VecDeque<(Instant, UpstreamConnection)>>,
     /// Requests under way.
     busy: Cell<usize>,
+    /// Those of them whose clients are still sending.
+    uploads: Cell<usize>,
     /// Wakes the task that watches the kept connections, if it runs.
     watcher: RefCell<Option<Waker>>,
     idle_timeout: Duration,
@@ -40,7 +44,19 @@ pub(super) struct KeptConnections {
 #[derive(Debug)]
 pub(super) struct Permit {
     connections: Rc<KeptConnections>,
+    purpose: Purpose,
     pub(super) loan: Option<Box<dyn Loan>>,
+}
+
+/// What a connection is used for; each has a bound of its own.
+#[derive(Debug)]
+pub(super) enum Purpose {
+    /// A request that is sent as fast as the server takes it.
+    Request,
+    /// A request whose client is still sending its body.
+    Upload,
+    /// An offer to change the protocol, and then the tunnel.
+    Tunnel(#[expect(dead_code, reason = "it is free again when it is dropped")] TunnelPlace),
 }
 
 /// A connection in use.
@@ -55,9 +71,13 @@ pub(super) struct Lent {
 }
 
 impl Permit {
-    pub(super) fn new(connections: &Rc<KeptConnections>, loan: Option<Box<dyn Loan>>) -> Self {
-        connections.busy.set(connections.busy.get() + 1);
-        Self { connections: Rc::clone(connections), loan }
+    pub(super) fn new(
+        connections: &Rc<KeptConnections>,
+        purpose: Purpose,
+        loan: Option<Box<dyn Loan>>,
+    ) -> Self {
+        connections.count(&purpose, 1);
+        Self { connections: Rc::clone(connections), purpose, loan }
     }
 
     /// Returns the connections to the same server or worker.
@@ -72,6 +92,7 @@ impl KeptConnections {
         Rc::new(Self {
             kept: RefCell::default(),
             busy: Cell::new(0),
+            uploads: Cell::new(0),
             watcher: RefCell::default(),
             idle_timeout: plan.idle_timeout,
             connections_max: plan.connections_max,
@@ -83,11 +104,26 @@ impl KeptConnections {
         self.busy.get()
     }
 
-    /// Returns the right to use one more connection, unless `connections_max` are in use.
-    pub(super) fn permit(self: &Rc<Self>) -> Result<Permit, FetchError> {
-        match self.busy.get() < self.connections_max {
-            true => Ok(Permit::new(self, None)),
-            false => Err(FetchError::Busy),
+    /// Returns the right to use one more connection, unless `connections_max` are in use. Uploads
+    /// get half of these.
+    pub(super) fn permit(self: &Rc<Self>, purpose: Purpose) -> Result<Permit, FetchError> {
+        let is_free = match purpose {
+            Purpose::Request => self.busy.get() < self.connections_max,
+            Purpose::Upload => {
+                let uploads_max = self.connections_max.div_ceil(2);
+                self.busy.get() < self.connections_max && self.uploads.get() < uploads_max
+            }
+            Purpose::Tunnel(_) => true,
+        };
+        if is_free { Ok(Permit::new(self, purpose, None)) } else { Err(FetchError::Busy) }
+    }
+
+    fn count(&self, purpose: &Purpose, change: isize) {
+        let add = |count: &Cell<usize>| count.set(count.get().wrapping_add_signed(change));
+        match purpose {
+            Purpose::Request => add(&self.busy),
+            Purpose::Upload => [&self.busy, &self.uploads].into_iter().for_each(add),
+            Purpose::Tunnel(_) => {}
         }
     }
 
@@ -181,6 +217,6 @@ impl Lent {
 
 impl Drop for Permit {
     fn drop(&mut self) {
-        self.connections.busy.set(self.connections.busy.get() - 1);
+        self.connections.count(&self.purpose, -1);
     }
 }

@@ -47,7 +47,7 @@ impl UpstreamPool {
     ///
     /// # Errors
     /// When there is no response; the error of the last attempt.
-    pub(crate) async fn send(&self, dispatch: Dispatch<'_>) -> Result<Response, FetchError> {
+    pub(crate) async fn send(&self, dispatch: Dispatch<'_, '_>) -> Result<Response, FetchError> {
         match &self.to {
             To::Servers(servers) => servers.send(dispatch).await,
             To::Workers(workers) => workers.send(dispatch).await,
@@ -60,7 +60,7 @@ impl UpstreamPool {
     /// When there is no response.
     pub(super) async fn send_alone(
         &self,
-        dispatch: Dispatch<'_>,
+        dispatch: Dispatch<'_, '_>,
     ) -> Result<(Head, Lent), FetchError> {
         match &self.to {
             To::Servers(servers) => servers.send_alone(dispatch).await,

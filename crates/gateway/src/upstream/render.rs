@@ -11,7 +11,7 @@ use std::io::IoSlice;
 use bytes::Bytes;
 use http::Method;
 
-/// A request with its whole body.
+/// A request with its body, or the beginning of a long one.
 #[derive(Debug)]
 pub(crate) struct UpstreamRequest {
     method: Method,
@@ -57,14 +57,15 @@ impl UpstreamRequest {
         &mut self.head
     }
 
-    /// Ends the head, and adds the body.
+    /// Ends the head, and adds the body. An upload sends `rest_bytes` more of it.
     #[must_use]
-    pub(crate) fn end(mut self, body: Bytes) -> Self {
+    pub(crate) fn end(mut self, body: Bytes, rest_bytes: u64) -> Self {
         // For methods that usually have a body, an empty one is stated (RFC 9110 §8.6).
         let is_usual = matches!(self.method, Method::POST | Method::PUT | Method::PATCH);
         if !body.is_empty() || is_usual {
             let mut digits = itoa::Buffer::new();
-            self.field("content-length", digits.format(body.len()).as_bytes());
+            let length = body.len() as u64 + rest_bytes;
+            self.field("content-length", digits.format(length).as_bytes());
         }
         self.head.extend_from_slice(b"\r\n");
         self.body = body;
@@ -86,7 +87,7 @@ impl UpstreamRequest {
         &self.offered
     }
 
-    /// Returns the bytes of head and body.
+    /// Returns the bytes of head and body, without those of an upload.
     pub(crate) fn length(&self) -> usize {
         self.head.len() + self.body.len()
     }
@@ -98,8 +99,9 @@ impl UpstreamRequest {
         [IoSlice::new(head), IoSlice::new(self.body.get(of_body..).unwrap_or_default())]
     }
 
-    /// Returns the rest of the body after `sent` bytes; `None` if the head is not sent yet.
+    /// Returns the rest of that body after `sent` bytes; `None` if the head is not sent yet.
     pub(crate) fn unsent_body(&self, sent: usize) -> Option<Bytes> {
-        Some(self.body.slice(sent.checked_sub(self.head.len())?..))
+        let sent = sent.checked_sub(self.head.len())?.min(self.body.len());
+        Some(self.body.slice(sent..))
     }
 }

@@ -11,7 +11,8 @@ use std::time::Duration;
 
 use super::body::UpstreamBody;
 use super::connections::Lent;
-use super::render::UpstreamRequest;
+use super::dispatch::Dispatch;
+use super::upload::Upload;
 use crate::error::FetchError;
 
 /// A response whose body has not been read.
@@ -31,27 +32,32 @@ impl Response {
     /// # Errors
     /// When the head is a 101, which was not asked for.
     pub(super) fn to(
-        request: &UpstreamRequest,
+        dispatch: Dispatch<'_, '_>,
         head: Head,
         mut lent: Lent,
         piece_timeout: Duration,
     ) -> Result<Self, FetchError> {
+        let Dispatch { request, upload, client, .. } = dispatch;
         if head.status == 101 {
             return Err(FetchError::Malformed);
         }
         let sent = lent.connection.sent();
         let unsent = request.unsent_body(sent).unwrap_or_default();
-        lent.reusable = sent == request.length() && head.framing.keeps;
-        Ok(Self::on(head, lent, unsent, piece_timeout))
+        let is_sent = sent >= request.length() && upload.is_none_or(Upload::is_done);
+        lent.reusable = is_sent && head.framing.keeps;
+        let body = UpstreamBody::new(head.framing.length, lent, unsent, piece_timeout, client);
+        Ok(Self { status: head.status, headers: head.fields, body })
     }
 
     /// Makes the response of a head on a connection that is not reused.
-    pub(super) fn alone(head: Head, lent: Lent, piece_timeout: Duration) -> Self {
-        Self::on(head, lent, Bytes::new(), piece_timeout)
-    }
-
-    fn on(head: Head, lent: Lent, unsent: Bytes, piece_timeout: Duration) -> Self {
-        let body = UpstreamBody::new(head.framing.length, lent, unsent, piece_timeout);
+    pub(super) fn alone(
+        dispatch: Dispatch<'_, '_>,
+        head: Head,
+        lent: Lent,
+        piece_timeout: Duration,
+    ) -> Self {
+        let (length, unsent) = (head.framing.length, Bytes::new());
+        let body = UpstreamBody::new(length, lent, unsent, piece_timeout, dispatch.client);
         Self { status: head.status, headers: head.fields, body }
     }
 }

@@ -1,4 +1,4 @@
-//! Holds the part of an upstream that all cores share: its plan, health, workers and retry budget.
+//! Holds the part of an upstream that all cores share: plan, health, workers, retries, tunnels.
 //!
 //! Invariant: it holds no connection, because those belong to one core. It is healthy if any server
 //! is, or if its workers are ready. Either it has servers, or workers answer for it (the binary
@@ -6,6 +6,7 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::budget::RetryBudget;
 use super::health::Health;
@@ -23,6 +24,27 @@ pub struct Upstream {
     pub workers: Option<Arc<dyn Workers>>,
     /// Its retry budget; without one there are no retries.
     pub(crate) retry: Option<RetryBudget>,
+    /// Tunnels to it, over all cores.
+    tunnels: AtomicUsize,
+}
+
+/// A place for one tunnel to an upstream; free again when dropped.
+#[derive(Debug)]
+pub(super) struct TunnelPlace(Arc<Upstream>);
+
+impl TunnelPlace {
+    /// Takes a place, unless `tunnels_max` are taken.
+    pub(super) fn take(upstream: &Arc<Upstream>) -> Option<Self> {
+        let before = upstream.tunnels.fetch_add(1, Ordering::Relaxed);
+        let place = Self(Arc::clone(upstream));
+        (before < upstream.plan.tunnels_max).then_some(place)
+    }
+}
+
+impl Drop for TunnelPlace {
+    fn drop(&mut self) {
+        self.0.tunnels.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 /// One server of an upstream.
@@ -42,7 +64,8 @@ impl Upstream {
             health: Health::new(plan.health.as_ref()),
         };
         let servers = plan.servers.iter().map(health).collect();
-        Self { servers, workers, retry: plan.retry.map(RetryBudget::new), plan }
+        let retry = plan.retry.map(RetryBudget::new);
+        Self { servers, workers, retry, tunnels: AtomicUsize::new(0), plan }
     }
 
     /// Whether any server is healthy, or the workers are ready.

@@ -20,11 +20,11 @@ use tokio::net::TcpStream;
 use tokio::time::{Instant, timeout};
 
 use super::budget::RetryBudget;
-use super::connection::{Deadlines, UpstreamConnection};
-use super::connections::{KeptConnections, Lent, Permit};
+use super::connection::UpstreamConnection;
+use super::connections::{KeptConnections, Lent, Permit, Purpose};
 use super::dispatch::Dispatch;
 use super::response::Response;
-use super::server::{Upstream, UpstreamServer};
+use super::server::{TunnelPlace, Upstream, UpstreamServer};
 use super::stream::UpstreamStream;
 use crate::error::FetchError;
 use crate::plan::Balance;
@@ -50,7 +50,7 @@ impl Servers {
     ///
     /// # Errors
     /// When no server gave a response; the error of the last attempt.
-    pub(super) async fn send(&self, dispatch: Dispatch<'_>) -> Result<Response, FetchError> {
+    pub(super) async fn send(&self, dispatch: Dispatch<'_, '_>) -> Result<Response, FetchError> {
         if let Some(budget) = &self.upstream.retry {
             budget.note_request();
         }
@@ -63,7 +63,7 @@ impl Servers {
                 Err(error) => error.is_worth_a_retry(),
             };
             let may_repeat = is_worth_it
-                && dispatch.request.is_idempotent()
+                && dispatch.is_repeatable()
                 && tried.is_none()
                 && dispatch.deadline.is_none_or(|deadline| Instant::now() < deadline);
             if !may_repeat || !self.upstream.retry.as_ref().is_some_and(RetryBudget::take) {
@@ -79,10 +79,11 @@ impl Servers {
     /// When the server gives no response.
     pub(super) async fn send_alone(
         &self,
-        dispatch: Dispatch<'_>,
+        dispatch: Dispatch<'_, '_>,
     ) -> Result<(Head, Lent), FetchError> {
         let server = self.choose(dispatch.key, None).ok_or(FetchError::Unhealthy)?;
-        let permit = self.connections[server].permit()?;
+        let place = TunnelPlace::take(&self.upstream).ok_or(FetchError::Busy)?;
+        let permit = self.connections[server].permit(Purpose::Tunnel(place))?;
         let mut connection = self.connect(server).await?;
         let head = self.ask(&mut connection, dispatch).await?;
         Ok((head, Lent { connection, permit, reusable: false }))
@@ -109,42 +110,54 @@ impl Servers {
 
     /// Sends to one server. A kept connection that turns out to be closed is replaced by a new one,
     /// which does not count as a retry.
-    async fn send_to(&self, server: usize, dispatch: Dispatch<'_>) -> Result<Response, FetchError> {
-        let permit = self.connections[server].permit()?;
-        let kept = permit.connections().take_kept(Instant::now());
+    async fn send_to(
+        &self,
+        server: usize,
+        dispatch: Dispatch<'_, '_>,
+    ) -> Result<Response, FetchError> {
+        let purpose = if dispatch.upload.is_some() { Purpose::Upload } else { Purpose::Request };
+        let permit = self.connections[server].permit(purpose)?;
+        // An upload cannot be repeated, so it does not risk a connection that may be closed.
+        let kept = match dispatch.upload {
+            None => permit.connections().take_kept(Instant::now()),
+            Some(_) => None,
+        };
         if let Some(mut connection) = kept {
             let head = self.ask(&mut connection, dispatch).await;
             // The server may have closed it while the request was under way.
             let may_repeat = dispatch.request.is_idempotent() || connection.sent() == 0;
             let is_lost = head.as_ref().is_err_and(|error| *error == FetchError::Closed);
             if !(is_lost && may_repeat && !connection.has_heard()) {
-                return self.response(dispatch, head?, connection, permit);
+                return self.response(dispatch, head?, connection, permit).await;
             }
         }
         let mut connection = self.connect(server).await?;
         let head = self.ask(&mut connection, dispatch).await?;
-        self.response(dispatch, head, connection, permit)
+        self.response(dispatch, head, connection, permit).await
     }
 
     async fn ask(
         &self,
         connection: &mut UpstreamConnection,
-        dispatch: Dispatch<'_>,
+        dispatch: Dispatch<'_, '_>,
     ) -> Result<Head, FetchError> {
-        let answer_timeout = self.upstream.plan.answer_timeout;
-        let deadlines = Deadlines { answer_timeout, deadline: dispatch.deadline };
-        connection.ask(dispatch.request, dispatch.interim, deadlines).await
+        connection.ask(dispatch, self.upstream.plan.answer_timeout).await
     }
 
-    fn response(
+    async fn response(
         &self,
-        dispatch: Dispatch<'_>,
+        dispatch: Dispatch<'_, '_>,
         head: Head,
         connection: UpstreamConnection,
         permit: Permit,
     ) -> Result<Response, FetchError> {
         let lent = Lent { connection, permit, reusable: false };
-        Response::to(dispatch.request, head, lent, self.upstream.plan.piece_timeout)
+        let mut response = Response::to(dispatch, head, lent, self.upstream.plan.piece_timeout)?;
+        // A server that refuses the request needs no more of it.
+        if let Some(upload) = dispatch.upload.filter(|_| response.status < 400) {
+            response.body.finish_upload(upload).await?;
+        }
+        Ok(response)
     }
 
     async fn connect(&self, server: usize) -> Result<UpstreamConnection, FetchError> {

@@ -2,8 +2,8 @@
 //!
 //! Invariants: the far side of a tunnel exists only after the server has answered 101 with offered
 //! protocols. A 101 with another one, or with none, is malformed. Any other response is an ordinary
-//! one. The connection is never reused. It counts towards `connections_max` of a server as long as
-//! it lasts; a worker stays on loan. Bytes behind the 101 are read first. Never here: which offers
+//! one. The connection is never reused. It takes one of `tunnels_max` places as long as it
+//! lasts; a worker stays on loan. Bytes behind the 101 are read first. Never here: which offers
 //! are allowed (`upgrade`), passing bytes and timeouts (`chassis::http`).
 
 use std::io;
@@ -19,6 +19,7 @@ use super::dispatch::Dispatch;
 use super::pool::UpstreamPool;
 use super::response::Response;
 use super::stream::UpstreamStream;
+use crate::clients::{ClientId, Counted};
 use crate::error::FetchError;
 use http1::FieldLines;
 use http1::fields::text;
@@ -39,7 +40,7 @@ pub(crate) struct Far {
     /// The bytes that it sent behind its 101.
     early: Bytes,
     _permit: Permit,
-    shown: Option<Gauge>,
+    shown: Option<(Gauge, Counted<ClientId>)>,
 }
 
 impl UpstreamPool {
@@ -47,11 +48,11 @@ impl UpstreamPool {
     ///
     /// # Errors
     /// When there is no response, or a 101 for a protocol that was not offered.
-    pub(crate) async fn switch(&self, dispatch: Dispatch<'_>) -> Result<Switched, FetchError> {
+    pub(crate) async fn switch(&self, dispatch: Dispatch<'_, '_>) -> Result<Switched, FetchError> {
         let (head, lent) = self.send_alone(dispatch).await?;
         if head.status != 101 {
             let piece_timeout = self.upstream().plan.piece_timeout;
-            return Ok(Switched::Stayed(Response::alone(head, lent, piece_timeout)));
+            return Ok(Switched::Stayed(Response::alone(dispatch, head, lent, piece_timeout)));
         }
         if !was_offered(&head.fields, dispatch.request.offered()) {
             return Err(FetchError::Malformed);
@@ -72,18 +73,18 @@ fn was_offered(headers: &FieldLines, offered: &[u8]) -> bool {
 }
 
 impl Far {
-    /// Counts it in `gauge` as long as it lasts.
+    /// Counts it in `gauge`, and among its client's tunnels, as long as it lasts.
     #[must_use]
-    pub(crate) fn shown_in(mut self, gauge: &Gauge) -> Self {
+    pub(crate) fn shown_in(mut self, gauge: &Gauge, of_client: Counted<ClientId>) -> Self {
         gauge.add(1);
-        self.shown = Some(gauge.clone());
+        self.shown = Some((gauge.clone(), of_client));
         self
     }
 }
 
 impl Drop for Far {
     fn drop(&mut self) {
-        if let Some(gauge) = &self.shown {
+        if let Some((gauge, _)) = &self.shown {
             gauge.add(-1);
         }
     }

@@ -6,7 +6,7 @@
 //! the same rule). Its client must have no byte of a response. A worker that cannot be reached,
 //! closes its connection or sends malformed HTTP counts as lost. After an upgrade was sent, its
 //! loan is only dropped. A body of a known length up to 1 MiB is read ahead, for a second at most.
-//! So a slow client does not hold a worker. docs/WORKERS.md promises that length, and the second
+//! So a slow client does not hold a worker; more is read ahead as it arrives (`body`). docs/WORKERS.md promises that length, and the second
 //! attempt. Connections are kept by worker; empty sets are forgotten when a new worker comes. Never
 //! here: processes and queues (`ports::Workers`), servers (`servers`).
 
@@ -19,11 +19,11 @@ use std::time::Duration;
 use http1::response::Head;
 use tokio::time::{Instant, timeout};
 
-use super::connection::{Deadlines, UpstreamConnection};
-use super::connections::{KeptConnections, Lent, Permit};
+use super::connection::UpstreamConnection;
+use super::connections::{KeptConnections, Lent, Permit, Purpose};
 use super::dispatch::Dispatch;
 use super::response::Response;
-use super::server::Upstream;
+use super::server::{TunnelPlace, Upstream};
 use super::stream::UpstreamStream;
 use crate::error::FetchError;
 use crate::ports::{Loan, NoWorker, Workers};
@@ -60,7 +60,7 @@ impl WorkerConnections {
     ///
     /// # Errors
     /// When no worker becomes free in time, or the worker gives no response.
-    pub(super) async fn send(&self, dispatch: Dispatch<'_>) -> Result<Response, FetchError> {
+    pub(super) async fn send(&self, dispatch: Dispatch<'_, '_>) -> Result<Response, FetchError> {
         let latest = Instant::now() + self.upstream.plan.answer_timeout;
         let latest = dispatch.deadline.map_or(latest, |deadline| deadline.min(latest));
         let mut is_second = false;
@@ -82,8 +82,9 @@ impl WorkerConnections {
     /// When no worker becomes free in time, or the worker gives no response.
     pub(super) async fn send_alone(
         &self,
-        dispatch: Dispatch<'_>,
+        dispatch: Dispatch<'_, '_>,
     ) -> Result<(Head, Lent), FetchError> {
+        let place = TunnelPlace::take(&self.upstream).ok_or(FetchError::Busy)?;
         let loan = self.take(Instant::now() + self.upstream.plan.answer_timeout).await?;
         let connections = self.connections(loan.worker());
         let mut connection = match self.connect(&*loan).await {
@@ -93,15 +94,14 @@ impl WorkerConnections {
                 return Err(error);
             }
         };
-        let permit = Permit::new(&connections, Some(loan));
-        let deadlines = self.deadlines(None);
-        let head = connection.ask(dispatch.request, dispatch.interim, deadlines).await?;
+        let permit = Permit::new(&connections, Purpose::Tunnel(place), Some(loan));
+        let head = connection.ask(dispatch, self.upstream.plan.answer_timeout).await?;
         Ok((head, Lent { connection, permit, reusable: false }))
     }
 
     /// Sends to one worker.
-    async fn ask(&self, dispatch: Dispatch<'_>, loan: Box<dyn Loan>) -> Attempt {
-        let Dispatch { request, interim, .. } = dispatch;
+    async fn ask(&self, dispatch: Dispatch<'_, '_>, loan: Box<dyn Loan>) -> Attempt {
+        let request = dispatch.request;
         let connections = self.connections(loan.worker());
         let asked = Instant::now();
         let kept = connections.take_kept(asked);
@@ -115,8 +115,8 @@ impl WorkerConnections {
                 }
             },
         };
-        let mut permit = Permit::new(&connections, Some(loan));
-        let head = connection.ask(request, interim, self.deadlines(dispatch.deadline)).await;
+        let mut permit = Permit::new(&connections, Purpose::Request, Some(loan));
+        let head = connection.ask(dispatch, self.upstream.plan.answer_timeout).await;
         let may_repeat =
             !connection.has_heard() && (request.is_idempotent() || connection.sent() == 0);
         let head = match head {
@@ -128,7 +128,7 @@ impl WorkerConnections {
             }
         };
         let lent = Lent { connection, permit, reusable: false };
-        match Response::to(request, head, lent, self.upstream.plan.piece_timeout) {
+        match Response::to(dispatch, head, lent, self.upstream.plan.piece_timeout) {
             Ok(mut response) => {
                 let read = response.body.read_ahead(READ_AHEAD_BYTES, READ_AHEAD_TIMEOUT).await;
                 // The client has no byte of a response that failed while it was read ahead.
@@ -170,10 +170,6 @@ impl WorkerConnections {
         let connections = KeptConnections::new(&self.upstream.plan);
         all.insert(worker, Rc::clone(&connections));
         connections
-    }
-
-    fn deadlines(&self, deadline: Option<Instant>) -> Deadlines {
-        Deadlines { answer_timeout: self.upstream.plan.answer_timeout, deadline }
     }
 
     async fn connect(&self, loan: &dyn Loan) -> Result<UpstreamConnection, FetchError> {

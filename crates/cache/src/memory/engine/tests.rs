@@ -45,7 +45,7 @@ fn engine(weight_max: u64) -> S3Fifo<u64> {
 impl S3Fifo<u64> {
     /// Inserts a value of weight 1 that is its own key; returns the evicted keys.
     fn add(&self, key: u64) -> Vec<u64> {
-        let evicted = self.insert(hash(key), bytes(key), key, 1);
+        let (evicted, _) = self.insert(hash(key), bytes(key), key, 1);
         evicted.into_iter().map(|(_, _, value)| value).collect()
     }
 
@@ -82,7 +82,7 @@ fn contents_number_and_weight_agree_with_a_map_whatever_is_done() {
                     let weight =
                         random.below(heaviest / 3).max(1) + random.below(30) / 29 * heaviest;
                     model.insert(key, (step, weight));
-                    for (_, evicted, value) in engine.insert(hash, bytes(key), step, weight) {
+                    for (_, evicted, value) in engine.insert(hash, bytes(key), step, weight).0 {
                         let evicted = u64::from_le_bytes((*evicted).try_into().unwrap());
                         assert_eq!(model.remove(&evicted).map(|(value, _)| value), Some(value));
                     }
@@ -107,23 +107,23 @@ fn contents_number_and_weight_agree_with_a_map_whatever_is_done() {
 fn a_value_too_heavy_for_a_part_is_refused_and_takes_only_its_forerunner_along() {
     let engine = engine(10);
     (0..9).for_each(|key| assert!(engine.add(key).is_empty()));
-    let refused = engine.insert(hash(50), bytes(50), 50, 11);
+    let (refused, _) = engine.insert(hash(50), bytes(50), 50, 11);
     assert_eq!((refused.len(), engine.len()), (1, 9));
-    let refused = engine.insert(hash(3), bytes(3), 33, 11);
+    let (refused, _) = engine.insert(hash(3), bytes(3), 33, 11);
     assert_eq!(refused[..], [(hash(3), bytes(3), 33)]);
     assert_eq!((engine.len(), engine.holds(3), engine.holds(4)), (8, false, true));
-    assert_eq!(engine.insert(hash(60), bytes(60), 60, 10).len(), 8, "one that fits just so");
+    assert_eq!(engine.insert(hash(60), bytes(60), 60, 10).0.len(), 8, "one that fits just so");
 }
 
 #[test]
 fn a_value_that_grows_in_its_place_has_others_make_room() {
     let engine = engine(100);
     (0..100).for_each(|key| assert!(engine.add(key).is_empty()));
-    let evicted = engine.insert(hash(99), bytes(99), 1, 40);
+    let (evicted, _) = engine.insert(hash(99), bytes(99), 1, 40);
     assert_eq!((evicted.len(), engine.len(), engine.weight()), (39, 61, 100));
     assert_eq!(engine.get(hash(99), &bytes(99)), Some(1));
     // The value that grows may be the one that is evicted.
-    let evicted = engine.insert(hash(48), bytes(48), 1, 50);
+    let (evicted, _) = engine.insert(hash(48), bytes(48), 1, 50);
     assert!(evicted.iter().any(|(_, key, _)| *key == bytes(48)));
     assert_eq!((engine.holds(48), engine.weight()), (false, 99));
 }

@@ -36,6 +36,7 @@ pub(super) fn upstream(section: &mut Section<'_, '_>, config: UpstreamConfig) ->
             .span_or_zero("idle_timeout", config.idle_timeout)
             .unwrap_or(IDLE_TIMEOUT),
         connections_max: section.at_least_one("connections_max", config.connections_max, 1024),
+        tunnels_max: section.at_least_one("tunnels_max", config.tunnels_max, 4096),
         retry: config.retry.map(|config| retry(section, config)),
     }
 }

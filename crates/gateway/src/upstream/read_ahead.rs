@@ -1,0 +1,88 @@
+//! Holds pieces of a response that were read before its consumer asked for them.
+//!
+//! Invariant: each piece is charged to the room of the client that the response is for, until it is
+//! taken. The charge is made with the first piece, so most responses need none. A piece that has
+//! come is kept in any case; what the room decides is whether another one may be read. Never here:
+//! reading (`body`), why one reads ahead (its callers).
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use chassis::Charge;
+
+use crate::clients::{ClientId, Clients};
+
+/// Pieces that were read ahead.
+#[derive(Debug)]
+pub(super) struct ReadAhead {
+    pieces: VecDeque<Bytes>,
+    bytes: usize,
+    /// Whether there was no room for the last piece, and none was taken since.
+    is_full: bool,
+    charge: Option<Charge>,
+    clients: Arc<Clients>,
+    client: ClientId,
+}
+
+impl ReadAhead {
+    /// Returns no pieces, of a response for this client.
+    pub(super) fn new((clients, client): (&Arc<Clients>, ClientId)) -> Self {
+        let clients = Arc::clone(clients);
+        Self { pieces: VecDeque::new(), bytes: 0, is_full: false, charge: None, clients, client }
+    }
+
+    /// Returns the bytes of the pieces.
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Whether there was no room for the last piece, and all are still here.
+    pub(super) fn is_full(&self) -> bool {
+        self.is_full
+    }
+
+    /// Adds a piece that the request needs; returns whether there was room for it.
+    pub(super) fn push_needed(&mut self, piece: Bytes) -> bool {
+        self.push(piece, Charge::try_add)
+    }
+
+    /// Adds a piece that frees a connection earlier; returns whether there was room for it.
+    pub(super) fn push_spare(&mut self, piece: Bytes) -> bool {
+        self.push(piece, Charge::try_add_spare)
+    }
+
+    fn push(&mut self, piece: Bytes, try_add: fn(&mut Charge, usize) -> bool) -> bool {
+        let charge = self.charge.get_or_insert_with(|| self.clients.charge(self.client));
+        let has_room = try_add(charge, piece.len());
+        if !has_room {
+            charge.add(piece.len());
+        }
+        self.is_full = !has_room;
+        self.bytes += piece.len();
+        self.pieces.push_back(piece);
+        has_room
+    }
+
+    /// Takes the next piece.
+    pub(super) fn pop(&mut self) -> Option<Bytes> {
+        let piece = self.pieces.pop_front()?;
+        self.bytes -= piece.len();
+        self.is_full = false;
+        if let Some(charge) = &mut self.charge {
+            charge.remove(piece.len());
+        }
+        Some(piece)
+    }
+
+    /// Takes the piece, if it is the only one.
+    pub(super) fn pop_only(&mut self) -> Option<Bytes> {
+        if self.pieces.len() == 1 { self.pop() } else { None }
+    }
+
+    /// Takes all pieces, with their charge.
+    pub(super) fn take_all(&mut self) -> (VecDeque<Bytes>, Option<Charge>) {
+        self.bytes = 0;
+        (std::mem::take(&mut self.pieces), self.charge.take())
+    }
+}
