@@ -16,8 +16,8 @@
 //! (`encoder`).
 
 use std::ops::Range;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
@@ -28,6 +28,7 @@ use http1::hop_by_hop::{end_to_end, is_framing, is_hop_by_hop};
 
 use crate::encodings::Encodings;
 use crate::tags::Tags;
+use crate::tracked::{self, TrackedBody};
 
 /// Time for which a stale entry is not refetched after a refetch has failed.
 const HOLD_OFF: Duration = Duration::from_secs(1);
@@ -104,16 +105,6 @@ impl Clone for HoldOff {
     }
 }
 
-/// The charge of an entry that the store does not hold any more. A clone has none.
-#[derive(Debug, Default)]
-pub struct Leaving(OnceLock<Box<Charge>>);
-
-impl Clone for Leaving {
-    fn clone(&self) -> Self {
-        Self::default()
-    }
-}
-
 /// A complete stored response.
 #[derive(Debug, Clone)]
 pub struct Entry {
@@ -157,8 +148,8 @@ pub struct Entry {
     pub tags: Tags,
     /// The last purge before its fetch began; later ones may cover it.
     pub stamp: u64,
-    /// Its bytes in the room of requests under way, once the store does not hold it any more.
-    pub leaving: Leaving,
+    /// What tells how long its body is in use, if that is long.
+    pub tracked: Option<Arc<TrackedBody>>,
 }
 
 impl Entry {
@@ -166,6 +157,7 @@ impl Entry {
     pub fn new(new: NewEntry, lifetime: Lifetime, now: Instant) -> Arc<Self> {
         let field = |name: &str| new.fields.get(name).map(Box::from);
         let spliced = new.decision_at.is_some();
+        let (body, tracked) = tracked::track(new.body);
         Arc::new(Self {
             status: new.status,
             etag: field("etag"),
@@ -173,7 +165,7 @@ impl Entry {
             dated: new.fields.has("date"),
             sets_cookie: new.fields.has("set-cookie"),
             fields: end_to_end(&new.fields).into_boxed_slice().into(),
-            body: new.body,
+            body,
             born: now.checked_sub(lifetime.age).unwrap_or(now),
             fresh: lifetime.fresh,
             while_revalidate: lifetime.while_revalidate,
@@ -187,13 +179,21 @@ impl Entry {
             hold_off: HoldOff::default(),
             tags: new.tags,
             stamp: new.stamp,
-            leaving: Leaving::default(),
+            tracked,
         })
     }
 
-    /// Keeps a charge for its bytes until nobody uses it any more; a second one is given back.
+    /// Keeps a charge until nobody uses its body any more. That of a short body ends at once:
+    /// connections charge what they hold of it.
     pub fn charge(&self, charge: Charge) {
-        let _ = self.leaving.0.set(Box::new(charge));
+        if let Some(tracked) = &self.tracked {
+            tracked.charge(charge);
+        }
+    }
+
+    /// Whether a reply holds its body, as far as that is tracked.
+    pub(crate) fn is_in_use(&self) -> bool {
+        self.tracked.is_some() && !self.body.is_unique()
     }
 
     /// Takes over the encodings of an entry with the same body.

@@ -21,6 +21,7 @@ mod memory;
 mod purge;
 mod store;
 mod tags;
+mod tracked;
 
 pub use area::Area;
 pub use disk::{DiskPlan, DiskStatus, DiskTimes};

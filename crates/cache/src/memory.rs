@@ -289,7 +289,7 @@ impl Memory {
     /// Charges an entry that has left, if a reply still needs it.
     fn charge(&self, key: &[u8], content: &Content) {
         let Content::Entry(entry) = content else { return };
-        if Arc::strong_count(entry) > 1 {
+        if entry.is_in_use() {
             let mut charge = Charge::new(&self.room);
             charge.add(weight::of(key, content) as usize);
             entry.charge(charge);

@@ -24,6 +24,7 @@ mod purging;
 mod ranges;
 mod raw;
 mod revalidation;
+mod room;
 mod routing;
 mod smuggling;
 mod spelling;

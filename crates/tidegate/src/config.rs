@@ -22,8 +22,8 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use chassis::config::{Document, Problem};
 use chassis::Underscores;
+use chassis::config::{Document, Problem};
 use gateway::config::{LimitsConfig, RouteConfig, StoreConfig, UpstreamConfig};
 use gateway::{ModelNames, PoolUpstream};
 use journal::{Keep, OnFull, Sync};

@@ -17,9 +17,10 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use twox_hash::XxHash3_64;
 
-use crate::entry::{Entry, HoldOff, Leaving};
+use crate::entry::{Entry, HoldOff};
 use crate::key::FieldNames;
 use crate::tags::Tags;
+use crate::tracked;
 
 const ENTRY: u8 = 1;
 const VARIES: u8 = 2;
@@ -145,7 +146,7 @@ impl Writer {
             hold_off: _,
             tags,
             stamp: _,
-            leaving: _,
+            tracked: _,
             encodings,
         } = entry;
         self.0.reserve(fields.len() + body.len() + 128);
@@ -239,7 +240,7 @@ impl<'b> Reader<'b> {
         let tags = self.tags()?;
         // Copied, so that the entry keeps no more memory than its weight counts.
         let fields = Bytes::copy_from_slice(self.text()?);
-        let body = Bytes::copy_from_slice(self.text()?);
+        let (body, tracked) = tracked::track(Bytes::copy_from_slice(self.text()?));
         body.get(hole.clone())?;
         let age = clocks.wall.and_then(|wall| wall.checked_sub(born_us));
         let born = age.and_then(|age| clocks.now.checked_sub(Duration::from_micros(age)));
@@ -265,7 +266,7 @@ impl<'b> Reader<'b> {
             sets_cookie,
             open,
             hold_off: HoldOff::default(),
-            leaving: Leaving::default(),
+            tracked,
             tags,
             stamp,
             encodings: None,

@@ -31,7 +31,7 @@ fn kept(body: &'static str) -> DiskEntry {
         sets_cookie: false,
         open: true,
         hold_off: Default::default(),
-        leaving: Default::default(),
+        tracked: None,
         tags: Tags::from_fingerprints(vec![3, 1]),
         stamp: 0,
         encodings: None,

@@ -50,7 +50,7 @@ fn entry(body: &str) -> Arc<Entry> {
         sets_cookie: false,
         open: false,
         hold_off: Default::default(),
-        leaving: Default::default(),
+        tracked: None,
         tags: Default::default(),
         stamp: 0,
         encodings: None,
