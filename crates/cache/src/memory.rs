@@ -8,7 +8,7 @@
 //! record, which is locked until it is stored. The full key is compared, never only its hash
 //! (`engine`). The hash differs from run to run; nothing may keep it.
 //! What is heavier than a shard of the budget is not kept. An entry that leaves while a reply still
-//! needs it is charged to the room of requests under way. A purge handles at most 64 keys under
+//! needs it is charged to the budget of requests under way. A purge handles at most 64 keys under
 //! one lock. Never here: which entry is evicted (`engine`), what an entry weighs (`weight`), and
 //! what may be stored.
 
@@ -47,8 +47,8 @@ pub(crate) struct Memory {
     engine: S3Fifo<Content>,
     hasher: RandomState,
     index: KeyIndex,
-    /// The room for what has left, and is still in use.
-    room: Arc<Inflight>,
+    /// The budget for what has left, and is still in use.
+    budget: Arc<Inflight>,
     /// The record of purges.
     pub(crate) purges: Arc<Purges>,
 }
@@ -83,15 +83,15 @@ impl LookUp {
 impl Memory {
     /// Returns an empty tier of at most `bytes_max` bytes, for bodies of at most `body_bytes_max`.
     ///
-    /// What leaves it while a reply still needs it is charged to `room`.
-    pub(crate) fn new(bytes_max: u64, body_bytes_max: u64, room: &Arc<Inflight>) -> Self {
+    /// What leaves it while a reply still needs it is charged to `budget`.
+    pub(crate) fn new(bytes_max: u64, body_bytes_max: u64, budget: &Arc<Inflight>) -> Self {
         let shard_min = body_bytes_max.saturating_mul(LARGEST_IN_SHARD).max(SHARD_BYTES_MIN);
         let engine = S3Fifo::new(bytes_max, shard_min);
         Self {
             index: KeyIndex::new(engine.shards()),
             engine,
             hasher: RandomState::default(),
-            room: Arc::clone(room),
+            budget: Arc::clone(budget),
             purges: Arc::default(),
         }
     }
@@ -290,7 +290,7 @@ impl Memory {
     fn charge(&self, key: &[u8], content: &Content) {
         let Content::Entry(entry) = content else { return };
         if entry.is_in_use() {
-            let mut charge = Charge::new(&self.room);
+            let mut charge = Charge::new(&self.budget);
             charge.add(weight::of(key, content) as usize);
             entry.charge(charge);
         }

@@ -83,10 +83,10 @@ impl Store {
     pub fn open(
         plan: StorePlan,
         work: WorkPool,
-        room: &Arc<Inflight>,
+        budget: &Arc<Inflight>,
         registry: &Registry,
     ) -> Arc<Self> {
-        let memory = Memory::new(plan.bytes_max, plan.body_bytes_max, room);
+        let memory = Memory::new(plan.bytes_max, plan.body_bytes_max, budget);
         let memory = Arc::new(memory);
         let encoder = Encoder::new(Arc::clone(&memory), work, registry);
         let purges = &memory.purges;

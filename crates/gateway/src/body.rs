@@ -1,12 +1,12 @@
 //! Reads the body of a request, before the request counts as under way.
 //!
 //! A body for a model, a worker or an event is read whole. So is a chunked one, and one of at most
-//! `HELD_BYTES`. Of a longer body for a server, only that much is read here; the rest is an
+//! `BEGINNING_BYTES`. Of a longer body for a server, only that much is read here; the rest is an
 //! [`Upload`], which the server gets as it arrives. Invariants: the upstream gets the exact length
-//! of the body. What is held is charged to the room of the client until it is dropped. Bounds:
-//! `body_bytes_max` of the route; a longer body is refused with 413, a malformed or cut one with
-//! 400, a slow one with 408, and one without room with 503. Never here: framing and pace
-//! (`chassis::http`), bodies of responses (`upstream`, `reply::streaming`).
+//! of the body. What is read is charged to the budget of the client until it is dropped. Bound:
+//! `body_bytes_max` of the route; a longer body is refused with 413. The others are 400 for a
+//! malformed or cut body, 408 for a slow one, 503 for one beyond the budget. Never here: framing
+//! and pace (`chassis::http`), bodies of responses (`upstream`, `reply::streaming`).
 
 use bytes::Bytes;
 use chassis::Charge;
@@ -18,7 +18,7 @@ use crate::plan::Target;
 use crate::upstream::Upload;
 
 /// Bytes of a body that are held before its request takes a place at a server.
-const HELD_BYTES: usize = 1 << 20;
+const BEGINNING_BYTES: usize = 1 << 20;
 
 /// Bytes that a request with a body takes besides: the buffers of its connection.
 const BUFFER_BYTES: usize = 32 * 1024;
@@ -27,7 +27,7 @@ const BUFFER_BYTES: usize = 32 * 1024;
 ///
 /// # Errors
 /// When the body is longer than the route allows, malformed, too slow, or ends early. Also when
-/// there is no room for it.
+/// there is no budget for it.
 pub(crate) async fn read_body(
     exchange: &Exchange<'_, '_>,
     body: &mut Incoming<'_>,
@@ -35,9 +35,9 @@ pub(crate) async fn read_body(
     if body.is_done() {
         return Ok(Bytes::new());
     }
-    let mut charge = room(exchange)?;
+    let mut charge = budget(exchange)?;
     let whole = body.whole(exchange.route.body_bytes_max, &mut charge).await;
-    whole.map(|bytes| held(bytes, charge)).map_err(refusal)
+    whole.map(|bytes| charged(bytes, charge)).map_err(refusal)
 }
 
 /// Reads the body of a request, or the beginning of a long one.
@@ -53,15 +53,15 @@ pub(crate) async fn begin_body<'b>(
         Target::Upstream(index) => edge.gateway.upstreams[*index].workers.is_none(),
         _ => false,
     };
-    let is_long = body.announced().is_some_and(|bytes| bytes > HELD_BYTES as u64);
+    let is_long = body.announced().is_some_and(|bytes| bytes > BEGINNING_BYTES as u64);
     if !is_for_servers || !is_long {
         return Ok((read_body(exchange, body).await?, None));
     }
     body.check_length(route.body_bytes_max).map_err(refusal)?;
-    let mut charge = room(exchange)?;
-    let beginning = body.beginning(HELD_BYTES, &mut charge).await.map_err(refusal)?;
+    let mut charge = budget(exchange)?;
+    let beginning = body.beginning(BEGINNING_BYTES, &mut charge).await.map_err(refusal)?;
     let rest = body.announced().unwrap_or(0);
-    Ok((held(beginning, charge), Some(Upload::new(body, rest))))
+    Ok((charged(beginning, charge), Some(Upload::new(body, rest))))
 }
 
 /// Returns the refusal of a request whose body could not be read.
@@ -69,22 +69,22 @@ pub(crate) fn refusal(error: BodyError) -> Refusal {
     Refusal::Body(error.status(), error.to_string())
 }
 
-/// Makes room for a request with a body.
-fn room(exchange: &Exchange<'_, '_>) -> Result<Charge, Refusal> {
+/// Makes budget for a request with a body.
+fn budget(exchange: &Exchange<'_, '_>) -> Result<Charge, Refusal> {
     let mut charge = exchange.gateway().clients.charge(exchange.client());
     match charge.try_add(BUFFER_BYTES) {
         true => Ok(charge),
-        false => Err(refusal(BodyError::NoRoom)),
+        false => Err(refusal(BodyError::OverBudget)),
     }
 }
 
 /// Returns bytes that are charged until the last copy is dropped.
-fn held(bytes: Vec<u8>, charge: Charge) -> Bytes {
-    struct Held(Vec<u8>, #[expect(dead_code, reason = "it ends with the bytes")] Charge);
-    impl AsRef<[u8]> for Held {
+fn charged(bytes: Vec<u8>, charge: Charge) -> Bytes {
+    struct Charged(Vec<u8>, #[expect(dead_code, reason = "it ends with the bytes")] Charge);
+    impl AsRef<[u8]> for Charged {
         fn as_ref(&self) -> &[u8] {
             &self.0
         }
     }
-    Bytes::from_owner(Held(bytes, charge))
+    Bytes::from_owner(Charged(bytes, charge))
 }

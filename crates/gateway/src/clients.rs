@@ -1,4 +1,5 @@
-//! Bounds what one client holds: a share of the room for bytes, of tunnels, of reads past the cache.
+//! Bounds what one client holds: a share of the budget for bytes, of tunnels, of reads past the
+//! cache.
 //!
 //! A client is an IPv4 address, or a /64 of IPv6, because a subscriber has one of these. Invariant:
 //! an address that holds nothing has no place here; so the tables grow with what is held, not with
@@ -18,18 +19,18 @@ use parking_lot::Mutex;
 
 use crate::plan::LimitsPlan;
 
-/// Rooms of clients above which those that nobody uses are forgotten.
-const ROOMS_MIN: usize = 1024;
+/// Budgets of clients above which those that nobody uses are forgotten.
+const BUDGETS_MIN: usize = 1024;
 
 /// What the clients hold.
 #[derive(Debug)]
 pub(crate) struct Clients {
-    /// The room of all clients.
-    room: Arc<Inflight>,
+    /// The budget of all clients.
+    budget: Arc<Inflight>,
     /// Bytes of it for one client.
     bytes_max: usize,
     share: f64,
-    rooms: Mutex<HashMap<ClientId, Weak<Inflight>, RandomState>>,
+    budgets: Mutex<HashMap<ClientId, Weak<Inflight>, RandomState>>,
     /// Tunnels by client.
     tunnels: Arc<Counts<ClientId>>,
     /// Reads past the cache by client.
@@ -70,13 +71,13 @@ pub(crate) struct Bypass {
 }
 
 impl Clients {
-    /// Returns empty tables; every client holds a share of `room`.
-    pub(crate) fn new(limits: &LimitsPlan, room: Arc<Inflight>) -> Self {
+    /// Returns empty tables; every client holds a share of `budget`.
+    pub(crate) fn new(limits: &LimitsPlan, budget: Arc<Inflight>) -> Self {
         Self {
-            bytes_max: (room.bytes_max() as f64 * limits.client_share) as usize,
+            bytes_max: (budget.bytes_max() as f64 * limits.client_share) as usize,
             share: limits.client_share,
-            room,
-            rooms: Mutex::default(),
+            budget,
+            budgets: Mutex::default(),
             tunnels: Arc::default(),
             bypasses: Arc::default(),
             bypass_per_client_max: limits.bypass_per_client_max,
@@ -86,23 +87,23 @@ impl Clients {
         }
     }
 
-    /// Returns the room of all clients.
-    pub(crate) fn room(&self) -> &Arc<Inflight> {
-        &self.room
+    /// Returns the budget of all clients.
+    pub(crate) fn budget(&self) -> &Arc<Inflight> {
+        &self.budget
     }
 
-    /// Returns a charge of no bytes in the room of a client.
+    /// Returns a charge of no bytes in the budget of a client.
     pub(crate) fn charge(&self, client: ClientId) -> Charge {
-        let mut rooms = self.rooms.lock();
-        if let Some(room) = rooms.get(&client).and_then(Weak::upgrade) {
-            return Charge::new(&room);
+        let mut budgets = self.budgets.lock();
+        if let Some(budget) = budgets.get(&client).and_then(Weak::upgrade) {
+            return Charge::new(&budget);
         }
-        if rooms.len() >= ROOMS_MIN && rooms.len() == rooms.capacity() {
-            rooms.retain(|_, room| room.strong_count() > 0);
+        if budgets.len() >= BUDGETS_MIN && budgets.len() == budgets.capacity() {
+            budgets.retain(|_, budget| budget.strong_count() > 0);
         }
-        let room = Inflight::within(&self.room, self.bytes_max);
-        rooms.insert(client, Arc::downgrade(&room));
-        Charge::new(&room)
+        let budget = Inflight::within(&self.budget, self.bytes_max);
+        budgets.insert(client, Arc::downgrade(&budget));
+        Charge::new(&budget)
     }
 
     /// Counts a tunnel of a client to an upstream that takes `tunnels_max`; `None` beyond the

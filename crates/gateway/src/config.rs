@@ -371,9 +371,8 @@ pub struct LimitsConfig {
     /// Share of `inflight_bytes`, and of the tunnels of an upstream, that one client may hold;
     /// default `50%`. A client is an IPv4 address, or a /64 of IPv6.
     pub client_share: Option<String>,
-    /// Requests of one client under way past the cache of a route with `cache`: reads that the
-    /// client itself keeps out of it, by `Authorization`, `Connection`, a body or `no-store`.
-    /// Default 256.
+    /// Reads of one client at once that it keeps out of the cache of a route with `cache`; default
+    /// 256. It does so by `Authorization`, `Connection`, a body or `no-store`.
     pub bypass_per_client_max: Option<usize>,
     /// The same for one cache key, over all clients; default 1024.
     pub bypass_per_key_max: Option<usize>,
@@ -388,8 +387,8 @@ pub struct LimitsConfig {
     /// Longest time in which a client reads nothing of its response; default `30s`. Then the
     /// connection is closed.
     pub send_timeout: Option<String>,
-    /// Bytes per second that a client must send of a body, and read of a response, in the mean of
-    /// the time spent waiting for it; default `1KB`. `0` sets no least rate.
+    /// Bytes per second that a client must send of a body, and read of a response; default `1KB`.
+    /// It is the mean over the time spent waiting for the client. `0` sets no least rate.
     pub rate_min: Option<String>,
     /// Time spent waiting for a client after which `rate_min` counts; default `10s`.
     pub rate_grace: Option<String>,

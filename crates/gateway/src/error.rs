@@ -1,15 +1,15 @@
 //! Names the reasons why a fetch fails and why the gateway refuses a request, with their statuses.
 //!
 //! Invariant: each reason has one name in `Cache-Status`. A failed fetch has the same name in
-//! metrics, but `shared`, `abandoned` and `upload` are never counted there. [`Refusal::status`] maps reasons
-//! to statuses, but that of a body comes from its reader, that of a model from the model.
-//! `ClientLeft` is never sent. Here are also the messages for clients, `Retry-After`, and which
-//! failures are worth a retry. A new reason of a fetch must also be in `FAILURES` of `metrics`. A
-//! new refusal needs a row in CONTRIBUTING ("Where refusals are answered"). `fetch` decides by the
-//! reason what waiters get, `upstream::workers` how a loan ends. A refusal of status 500 or more
-//! lets a stale entry answer (`fetch`), and counts as failed for the guard and the fallback
-//! (`request`). So `ClientLeft` has a lower one. Never here: writing the reply (`reply`), heads
-//! that are malformed (`http1::request`).
+//! metrics, but `shared`, `abandoned` and `upload` are never counted there. [`Refusal::status`]
+//! maps reasons to statuses, but that of a body comes from its reader, that of a model from the
+//! model. `ClientLeft` is never sent. Here are also the messages for clients, `Retry-After`, and
+//! which failures are worth a retry. A new reason of a fetch must also be in `FAILURES` of
+//! `metrics`. A new refusal needs a row in CONTRIBUTING ("Where refusals are answered"). `fetch`
+//! decides by the reason what waiters get, `upstream::workers` how a loan ends. A refusal of status
+//! 500 or more lets a stale entry answer (`fetch`), and counts as failed for the guard and the
+//! fallback (`request`). So `ClientLeft` has a lower one. Never here: writing the reply (`reply`),
+//! heads that are malformed (`http1::request`).
 
 use http1::framing::MalformedResponse;
 

@@ -8,7 +8,7 @@
 //! Invariant: the plan never changes while serving; shares of rollouts and health do. Upstreams,
 //! pools, rollouts and metrics of routes are found by the index of their plan. Bound: `pending_max`
 //! requests per core beyond the cache; `admit` gives none beyond it, and callers shed. The bytes
-//! that they hold are charged to one room, by client (`clients`). Never here:
+//! that they hold are charged to one budget, by client (`clients`). Never here:
 //! what happens to a request (`request`), checks (`plan`).
 
 use std::cell::{Cell, RefCell};
@@ -97,13 +97,13 @@ impl Gateway {
         let rollout =
             |route: &Route| route.personalise.as_ref().map(|plan| Rollout::new(&plan.rollout));
         let names = plan.routes.iter().map(|route| &*route.name);
-        let room = Inflight::new(plan.limits.inflight_bytes, registry);
+        let budget = Inflight::new(plan.limits.inflight_bytes, registry);
         Arc::new(Self {
             upstreams: upstreams.collect(),
             rollouts: plan.routes.iter().map(rollout).collect(),
-            store: Store::open(plan.store.clone(), work.clone(), &room, registry),
+            store: Store::open(plan.store.clone(), work.clone(), &budget, registry),
             flights: Flights::new(plan.limits.waiters_max, plan.limits.waiters_per_key_max),
-            clients: Arc::new(Clients::new(&plan.limits, room)),
+            clients: Arc::new(Clients::new(&plan.limits, budget)),
             unstorable: Unstorable::default(),
             metrics: GatewayMetrics::new(registry, names),
             plan,
@@ -128,7 +128,7 @@ impl Gateway {
 
     /// Returns the bounds of the client connections of each core.
     pub fn connection_limits(&self) -> Limits {
-        self.plan.limits.of_connections(Arc::clone(self.clients.room()))
+        self.plan.limits.of_connections(Arc::clone(self.clients.budget()))
     }
 
     /// Returns the number of flights.

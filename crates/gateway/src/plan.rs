@@ -3,11 +3,11 @@
 //! Invariant: a plan holds no state that changes while serving (no atomic, no `dyn`). `plan::check`
 //! fills it, and reports every error with its key. A plan of a document with errors holds stand-ins
 //! and must not be used. Here are routes, and `Sections` for the binary. Upstreams, rollouts and
-//! limits are in `upstream`, `rollout` and `limits`; keys, patterns, lifetimes and compression are beside the code that
-//! applies them. A new matcher of a route goes into `route` and `hidden`; other options follow
-//! CONTRIBUTING ("Add an option of a route"). `SHARE_END` must equal `WHOLE` of `rollout`, by which
-//! users are drawn for arms. `Gateway::new` makes the live objects of a plan. Never here: the form
-//! in which a user writes it (`config`), defaults (`check`).
+//! limits are in `upstream`, `rollout` and `limits`; keys, patterns, lifetimes and compression are
+//! beside the code that applies them. A new matcher of a route goes into `route` and `hidden`;
+//! other options follow CONTRIBUTING ("Add an option of a route"). `SHARE_END` must equal `WHOLE`
+//! of `rollout`, by which users are drawn for arms. `Gateway::new` makes the live objects of a
+//! plan. Never here: the form in which a user writes it (`config`), defaults (`check`).
 
 mod check;
 mod hidden;

@@ -150,18 +150,28 @@ async fn handle(
         reply::hit(&mut exchange, entry, now, CacheResult::Hit);
         return Ok(());
     }
+    let miss = Miss { key, base_length, found, alone: shows_credentials, directives };
+    Box::pin(bring(&mut exchange, body, miss)).await
+}
+
+/// Answers what memory has no fresh entry for. With credentials, it is fetched alone.
+async fn bring(
+    exchange: &mut Exchange<'_, '_>,
+    body: &mut Incoming<'_>,
+    mut miss: Miss,
+) -> Result<(), Refusal> {
+    let gateway = exchange.gateway();
     // Nothing is ever stored for such a path, so hits need not look.
-    if route::is_ambiguous(&gateway.plan.routes, head) {
+    if route::is_ambiguous(&gateway.plan.routes, exchange.head) {
         gateway.metrics.ambiguous_paths.add(1);
-        count_bypass(&mut exchange)?;
-        return Box::pin(pass(&mut exchange, body, AMBIGUOUS)).await;
+        count_bypass(exchange)?;
+        return pass(exchange, body, AMBIGUOUS).await;
     }
-    if shows_credentials {
-        count_bypass(&mut exchange)?;
+    if miss.alone {
+        count_bypass(exchange)?;
     }
-    let alone = shows_credentials || route.coalesce == Coalesce::Off;
-    let miss = Miss { key, base_length, found, alone, directives };
-    Box::pin(miss.answer(&mut exchange)).await
+    miss.alone |= exchange.route.coalesce == Coalesce::Off;
+    miss.answer(exchange).await
 }
 
 /// Returns the key of a response that may be shared; `None` if the request bypasses the cache.
@@ -252,7 +262,7 @@ async fn pass(
 ) -> Result<(), Refusal> {
     let Exchange { edge, route, head, .. } = *exchange;
     exchange.trace.cache = CacheResult::Pass;
-    // A client that sends slowly waits in the room for bytes, not at a place that others need.
+    // A client that sends slowly waits in the budget for bytes, not at a place that others need.
     let (body, upload) = begin_body(exchange, body).await?;
     let admission = edge.admit().ok_or(Refusal::Overloaded("requests"))?;
     let request = OriginRequest::new(head, route, exchange.trace, body)?;

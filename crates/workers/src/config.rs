@@ -52,9 +52,8 @@ pub struct PoolConfig {
     pub threads: Option<usize>,
     /// Requests that a worker gets at once; default: as many as `threads`.
     pub concurrency: Option<usize>,
-    /// Tunnels (such as WebSocket) that the workers carry at once, each of which occupies a request
-    /// of a worker; default: half of `workers` × `concurrency`, at least 1. Further ones are
-    /// answered 503.
+    /// Tunnels (such as WebSocket) that the workers carry at once; further ones are answered 503.
+    /// Default: half of `workers` × `concurrency`, at least 1. Each takes the place of a request.
     pub tunnels_max: Option<usize>,
     /// Requests that may wait for a worker; the next one is answered 503; default 1000. With 0 none
     /// waits.
@@ -147,11 +146,10 @@ pub fn plan(
     let interpreter = config.interpreter.clone().unwrap_or(usual.interpreter);
     let workers = config.workers.or(defaults.workers).unwrap_or(usual.workers);
     let concurrency = config.concurrency.unwrap_or(threads);
-    let tunnels_max = (workers.saturating_mul(concurrency) / 2).max(1);
     let is_a_path = interpreter.components().count() > 1;
     Plan {
         preload: config.preload.as_deref().map(|text| check.attribute("preload", text)),
-        interpreter: if is_a_path { root.join(interpreter) } else { interpreter },
+        interpreter,
         kind: check.choice(
             "kind",
             config.kind.as_deref(),
@@ -165,7 +163,7 @@ pub fn plan(
         workers: check.at_least_one("workers", workers),
         threads,
         concurrency: check.at_least_one("concurrency", concurrency),
-        tunnels_max: check.at_least_one("tunnels_max", config.tunnels_max.unwrap_or(tunnels_max)),
+        tunnels_max: check.tunnels(config.tunnels_max, workers, concurrency),
         queue_max: config.queue_max.unwrap_or(usual.queue_max),
         requests_max: check.requests(config.requests_max),
         memory_bytes_max: config
@@ -260,6 +258,12 @@ impl PoolCheck<'_> {
             (self.wrong)(key, "is 0; write at least 1".to_owned());
         }
         count.max(1)
+    }
+
+    /// Tunnels leave half of the requests that the workers take at once to others.
+    fn tunnels(&mut self, given: Option<usize>, workers: usize, concurrency: usize) -> usize {
+        let half = (workers.saturating_mul(concurrency) / 2).max(1);
+        self.at_least_one("tunnels_max", given.unwrap_or(half))
     }
 
     fn requests(&mut self, requests: Option<RequestsMax>) -> Option<u64> {

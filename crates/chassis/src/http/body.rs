@@ -40,9 +40,9 @@ pub enum BodyError {
     /// Slower than the limits allow: 408.
     #[error("the request body arrived too slowly")]
     TooSlow,
-    /// There was no room for it: 503.
+    /// There was no budget for it: 503.
     #[error("too many bytes of requests under way; try again")]
-    NoRoom,
+    OverBudget,
     /// The client left.
     #[error("the client closed the connection within the request body")]
     Closed,
@@ -55,7 +55,7 @@ impl BodyError {
             Self::TooLong(_) => 413,
             Self::Malformed | Self::Closed => 400,
             Self::TooSlow => 408,
-            Self::NoRoom => 503,
+            Self::OverBudget => 503,
         }
     }
 }
@@ -143,7 +143,7 @@ impl<'c> Incoming<'c> {
             match filled {
                 Ok(bytes) if bytes > 0 => {}
                 Err(error) if error.kind() == io::ErrorKind::OutOfMemory => {
-                    return Poll::Ready(self.noted(Err(BodyError::NoRoom)));
+                    return Poll::Ready(self.noted(Err(BodyError::OverBudget)));
                 }
                 _ if self.live.is_late() => {
                     return Poll::Ready(self.noted(Err(BodyError::TooSlow)));
@@ -164,7 +164,7 @@ impl<'c> Incoming<'c> {
     /// Returns the whole body, and charges it.
     ///
     /// # Errors
-    /// When it is longer than `bytes_max`, when there is no room for it, or as for
+    /// When it is longer than `bytes_max`, when there is no budget for it, or as for
     /// [`Self::chunk`].
     pub async fn whole(
         &mut self,
@@ -185,7 +185,7 @@ impl<'c> Incoming<'c> {
     /// them.
     ///
     /// # Errors
-    /// When there is no room for them, or as for [`Self::chunk`].
+    /// When there is no budget for them, or as for [`Self::chunk`].
     pub async fn beginning(
         &mut self,
         bytes: usize,
@@ -229,7 +229,7 @@ impl<'c> Incoming<'c> {
     ) -> Result<bool, BodyError> {
         let Some(place) = self.piece().await? else { return Ok(false) };
         if !charge.try_add(place.len()) {
-            return self.noted(Err(BodyError::NoRoom));
+            return self.noted(Err(BodyError::OverBudget));
         }
         read.extend_from_slice(self.received(place));
         Ok(true)

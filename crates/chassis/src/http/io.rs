@@ -77,7 +77,7 @@ pub(super) struct Live {
     /// Whether the client sent its body too slowly, and nothing more is read.
     late: Cell<bool>,
     /// The buffer with a part of a head, or of the framing of a body, while more is awaited.
-    held: RefCell<Charge>,
+    waiting: RefCell<Charge>,
     /// Whether this process has shut the socket in both directions.
     shut: Cell<bool>,
     /// Wakes the task of a tunnel when the socket is shut. That task may be waiting for the far
@@ -91,7 +91,7 @@ impl Live {
         stream: TcpStream,
         peer: SocketAddr,
         clock: Rc<Cell<u32>>,
-        room: &Arc<Inflight>,
+        budget: &Arc<Inflight>,
     ) -> Self {
         Self {
             stream,
@@ -101,7 +101,7 @@ impl Live {
             clock,
             pace: Cell::default(),
             late: Cell::new(false),
-            held: RefCell::new(Charge::new(room)),
+            waiting: RefCell::new(Charge::new(budget)),
             shut: Cell::new(false),
             tunnel: RefCell::default(),
         }
@@ -162,7 +162,7 @@ impl Live {
     /// While it waits, it gives an empty buffer back, and charges one with bytes.
     ///
     /// # Errors
-    /// When the socket fails, and when there is no room for the buffer.
+    /// When the socket fails, and when there is no budget for the buffer.
     pub(super) async fn fill(&self, slot: &mut Option<Box<Buffers>>) -> io::Result<usize> {
         poll_fn(|cx| self.poll_fill(cx, slot)).await
     }
@@ -200,18 +200,18 @@ impl Live {
     /// Charges a buffer that waits for more bytes.
     fn hold(&self, lent: Option<&Buffers>) -> io::Result<()> {
         let Some(lent) = lent else { return Ok(()) };
-        let mut held = self.held.borrow_mut();
-        match held.bytes() > 0 || held.try_add(lent.bytes()) {
+        let mut waiting = self.waiting.borrow_mut();
+        match waiting.bytes() > 0 || waiting.try_add(lent.bytes()) {
             true => Ok(()),
             false => Err(io::ErrorKind::OutOfMemory.into()),
         }
     }
 
     fn let_go(&self) {
-        let mut held = self.held.borrow_mut();
-        let bytes = held.bytes();
+        let mut waiting = self.waiting.borrow_mut();
+        let bytes = waiting.bytes();
         if bytes > 0 {
-            held.remove(bytes);
+            waiting.remove(bytes);
         }
     }
 
@@ -259,7 +259,7 @@ impl Live {
     /// Charges bytes that the client does not take yet. Long ones are of a stored response, which
     /// the store accounts for.
     fn charged(&self, bytes: usize) -> Charge {
-        let mut charge = self.held.borrow().another();
+        let mut charge = self.waiting.borrow().another();
         if bytes <= BLOCKED_BYTES_MAX {
             charge.add(bytes);
         }

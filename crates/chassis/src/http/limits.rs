@@ -1,8 +1,8 @@
 //! Holds the bounds of the connections of one core, with their defaults.
 //!
-//! Invariant: plain data, but for the shared room for bytes; the doc of each bound says what happens
-//! there. `connection` enforces the bytes of a head, and `Connections::sweep` the timeouts and
-//! rates. It cuts timeouts to whole seconds, and adds up to one. `listen` enforces
+//! Invariant: plain data, but for the shared budget for bytes; the doc of each bound says what
+//! happens there. `connection` enforces the bytes of a head, and `Connections::sweep` the timeouts
+//! and rates. It cuts timeouts to whole seconds, and adds up to one. `listen` enforces
 //! `connections_max`. The defaults are also in the docs of `[limits]` (`gateway::config`). Never
 //! here: the length of bodies (the roles), what a user has set (`gateway::plan`).
 
@@ -35,7 +35,7 @@ pub struct Limits {
     pub rate_min: u64,
     /// Time spent waiting for a client after which its rate counts.
     pub rate_grace: Duration,
-    /// The room for what clients have sent and not received yet. At its bound a connection whose
+    /// The budget for what clients have sent and not received yet. At its bound a connection whose
     /// head has arrived in part is closed.
     pub inflight: Arc<Inflight>,
     /// What becomes of fields with `_` in their name.

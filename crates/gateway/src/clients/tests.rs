@@ -8,10 +8,10 @@ use metrics::Registry;
 use super::{ClientId, Clients};
 use crate::tests::check;
 
-fn clients(limits: &str, room: usize) -> Clients {
+fn clients(limits: &str, budget: usize) -> Clients {
     let (plan, problems) = check(&format!("[limits]\n{limits}"));
     assert!(problems.is_empty(), "{problems:?}");
-    Clients::new(&plan.limits, Inflight::new(room, &Registry::default()))
+    Clients::new(&plan.limits, Inflight::new(budget, &Registry::default()))
 }
 
 fn client(address: &str) -> ClientId {
@@ -27,19 +27,19 @@ fn a_client_is_an_ipv4_address_or_half_an_ipv6_address() {
 }
 
 #[test]
-fn one_client_leaves_the_rest_of_the_room_to_others() {
+fn one_client_leaves_the_rest_of_the_budget_to_others() {
     let clients = clients("client_share = \"25%\"", 1000);
     let (one, other) = (client("192.0.2.1"), client("192.0.2.2"));
     let mut held = clients.charge(one);
     assert!(held.try_add(200));
-    assert!(!clients.charge(one).try_add(51), "a client has one room, whatever it opens");
+    assert!(!clients.charge(one).try_add(51), "a client has one budget, whatever it opens");
     assert!(clients.charge(one).try_add(50));
     let mut others: Vec<Charge> = (0..4).map(|_| clients.charge(other)).collect();
     assert!(others[0].try_add(250));
     assert!(!others[1].try_add(1));
-    assert_eq!(clients.room().bytes(), 450);
+    assert_eq!(clients.budget().bytes(), 450);
     drop((held, others));
-    assert_eq!(clients.room().bytes(), 0);
+    assert_eq!(clients.budget().bytes(), 0);
 }
 
 #[test]
@@ -51,7 +51,7 @@ fn clients_that_hold_nothing_are_forgotten() {
         drop(clients.tunnel(client, 10));
         drop(clients.bypass(client, b"key"));
     }
-    assert!(clients.rooms.lock().len() < 5000, "{}", clients.rooms.lock().len());
+    assert!(clients.budgets.lock().len() < 5000, "{}", clients.budgets.lock().len());
     assert!(clients.tunnels.0.lock().is_empty());
     assert!(clients.bypasses.0.lock().is_empty() && clients.bypassed.0.lock().is_empty());
 }

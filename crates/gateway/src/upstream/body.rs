@@ -4,15 +4,14 @@
 //! connection is given back when the end has been read; otherwise it is closed. A piece is a part
 //! of the read buffer, without a copy. Trailers are discarded. Bounds: `piece_timeout` while
 //! somebody waits for a piece. While a client does not read, the body is read ahead as far as its
-//! room allows, so that the connection is free early. Such a client has no timeout here
-//! (`chassis::http`). What is left of the request after an early response is sent meanwhile. Never here: storing (`fetch::storing`), encoding
-//! (`reply::streaming`), the chunks (`http1::chunked`).
+//! budget allows, so that the connection is free early. Such a client has no timeout here
+//! (`chassis::http`). What is left of the request after an early response is sent meanwhile. Never
+//! here: storing (`fetch::storing`), encoding (`reply::streaming`), the chunks (`http1::chunked`).
 
 use std::collections::VecDeque;
 use std::future::poll_fn;
 use std::io;
 use std::pin::Pin;
-use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
@@ -25,7 +24,6 @@ use tokio::time::{Sleep, sleep, timeout};
 use super::connections::Lent;
 use super::read_ahead::ReadAhead;
 use super::upload::Upload;
-use crate::clients::{ClientId, Clients};
 use crate::error::FetchError;
 use http1::framing::Length;
 
@@ -66,14 +64,14 @@ impl UpstreamBody {
         lent: Lent,
         unsent: Bytes,
         piece_timeout: Duration,
-        client: (&Arc<Clients>, ClientId),
+        read_ahead: ReadAhead,
     ) -> Self {
         let rest = Rest::of(length);
         let length = if let Rest::Exact(bytes) = rest { Some(bytes) } else { None };
         let mut body = Self {
             lent: Some(lent),
             broken: None,
-            read_ahead: ReadAhead::new(client),
+            read_ahead,
             rest,
             length,
             unsent,
@@ -130,14 +128,14 @@ impl UpstreamBody {
     }
 
     /// Reads the body ahead until it ends. Returns false if it exceeds `bytes_max` bytes, or the
-    /// room of its client; then the rest is read later as usual.
+    /// budget of its client; then the rest is read later as usual.
     ///
     /// # Errors
     /// When the body ends early or stalls.
     pub(crate) async fn read_whole(&mut self, bytes_max: u64) -> Result<bool, FetchError> {
         while let Some(piece) = poll_fn(|cx| self.poll_wire(cx)).await {
-            let has_room = self.read_ahead.push_needed(piece?);
-            if !has_room || self.read_ahead.bytes() as u64 > bytes_max {
+            let fits = self.read_ahead.push_needed(piece?);
+            if !fits || self.read_ahead.bytes() as u64 > bytes_max {
                 return Ok(false);
             }
         }
@@ -166,11 +164,11 @@ impl UpstreamBody {
                     Poll::Pending => {}
                 }
                 let Poll::Ready(piece) = self.poll_arrived(cx) else { break };
-                let has_room = match piece {
+                let fits = match piece {
                     Some(Ok(piece)) => self.read_ahead.push_needed(piece),
                     Some(Err(_)) | None => false,
                 };
-                if !has_room {
+                if !fits {
                     return Poll::Ready(Ok(()));
                 }
             }

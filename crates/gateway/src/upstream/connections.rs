@@ -3,11 +3,11 @@
 //! Invariants: a connection carries one request at a time. It is kept only if its last response was
 //! read to its end and no byte follows (RFC 9112 §6.3, §9.2). `response` says whether it is
 //! reusable. A kept connection is watched. It is closed when the server closes it or sends a byte,
-//! and after `idle_timeout`. Bound: `connections_max` in use; one more is refused as `Busy`. Uploads
-//! get half of these, and tunnels do not count (`server`). A connection is kept only if it fits
-//! that bound with those in use. Workers have no bound here.
-//! `Lent` ends the loan of a worker: as done, as lost, or after a timeout without a verdict. Never
-//! here: which server is asked (`servers`), connecting.
+//! and after `idle_timeout`. Bound: `connections_max` in use; one more is refused as `Busy`.
+//! Uploads get half of these, and tunnels do not count (`server`). A connection is kept only if it
+//! fits that bound with those in use. Workers have no bound here. `Lent` ends the loan of a worker:
+//! as done, as lost, or after a timeout without a verdict. Never here: which server is asked
+//! (`servers`), connecting.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;

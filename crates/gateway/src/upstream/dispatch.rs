@@ -1,7 +1,8 @@
 //! Bundles a request with what sending it needs: key, interim responses, deadline, upload, client.
 //!
-//! Invariant: it only borrows its parts, so an attempt can be repeated, until an upload has begun. Plain data, made by `fetch`
-//! and `upgrade`. Never here: sending (`servers`, `workers`), rendering (`render`).
+//! Invariant: it only borrows its parts, so an attempt can be repeated, until an upload has begun.
+//! Plain data, made by `fetch` and `upgrade`. Never here: sending (`servers`, `workers`), rendering
+//! (`render`).
 
 use std::sync::Arc;
 

@@ -1,9 +1,9 @@
 //! Holds pieces of a response that were read before its consumer asked for them.
 //!
-//! Invariant: each piece is charged to the room of the client that the response is for, until it is
-//! taken. The charge is made with the first piece, so most responses need none. A piece that has
-//! come is kept in any case; what the room decides is whether another one may be read. Never here:
-//! reading (`body`), why one reads ahead (its callers).
+//! Invariant: each piece is charged to the budget of the client that the response is for, until it
+//! is taken. The charge is made with the first piece, so most responses need none. A piece that has
+//! come is kept in any case; what the budget decides is whether another one may be read. Never
+//! here: reading (`body`), why one reads ahead (its callers).
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use crate::clients::{ClientId, Clients};
 pub(super) struct ReadAhead {
     pieces: VecDeque<Bytes>,
     bytes: usize,
-    /// Whether there was no room for the last piece, and none was taken since.
+    /// Whether there was no budget for the last piece, and none was taken since.
     is_full: bool,
     charge: Option<Charge>,
     clients: Arc<Clients>,
@@ -37,31 +37,31 @@ impl ReadAhead {
         self.bytes
     }
 
-    /// Whether there was no room for the last piece, and all are still here.
+    /// Whether there was no budget for the last piece, and all are still here.
     pub(super) fn is_full(&self) -> bool {
         self.is_full
     }
 
-    /// Adds a piece that the request needs; returns whether there was room for it.
+    /// Adds a piece that the request needs; returns whether there was budget for it.
     pub(super) fn push_needed(&mut self, piece: Bytes) -> bool {
         self.push(piece, Charge::try_add)
     }
 
-    /// Adds a piece that frees a connection earlier; returns whether there was room for it.
+    /// Adds a piece that frees a connection earlier; returns whether there was budget for it.
     pub(super) fn push_spare(&mut self, piece: Bytes) -> bool {
         self.push(piece, Charge::try_add_spare)
     }
 
     fn push(&mut self, piece: Bytes, try_add: fn(&mut Charge, usize) -> bool) -> bool {
         let charge = self.charge.get_or_insert_with(|| self.clients.charge(self.client));
-        let has_room = try_add(charge, piece.len());
-        if !has_room {
+        let fits = try_add(charge, piece.len());
+        if !fits {
             charge.add(piece.len());
         }
-        self.is_full = !has_room;
+        self.is_full = !fits;
         self.bytes += piece.len();
         self.pieces.push_back(piece);
-        has_room
+        fits
     }
 
     /// Takes the next piece.

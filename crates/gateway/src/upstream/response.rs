@@ -12,6 +12,7 @@ use std::time::Duration;
 use super::body::UpstreamBody;
 use super::connections::Lent;
 use super::dispatch::Dispatch;
+use super::read_ahead::ReadAhead;
 use super::upload::Upload;
 use crate::error::FetchError;
 
@@ -45,7 +46,13 @@ impl Response {
         let unsent = request.unsent_body(sent).unwrap_or_default();
         let is_sent = sent >= request.length() && upload.is_none_or(Upload::is_done);
         lent.reusable = is_sent && head.framing.keeps;
-        let body = UpstreamBody::new(head.framing.length, lent, unsent, piece_timeout, client);
+        let body = UpstreamBody::new(
+            head.framing.length,
+            lent,
+            unsent,
+            piece_timeout,
+            ReadAhead::new(client),
+        );
         Ok(Self { status: head.status, headers: head.fields, body })
     }
 
@@ -57,7 +64,8 @@ impl Response {
         piece_timeout: Duration,
     ) -> Self {
         let (length, unsent) = (head.framing.length, Bytes::new());
-        let body = UpstreamBody::new(length, lent, unsent, piece_timeout, dispatch.client);
+        let read_ahead = ReadAhead::new(dispatch.client);
+        let body = UpstreamBody::new(length, lent, unsent, piece_timeout, read_ahead);
         Self { status: head.status, headers: head.fields, body }
     }
 }

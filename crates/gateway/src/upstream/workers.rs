@@ -6,9 +6,10 @@
 //! the same rule). Its client must have no byte of a response. A worker that cannot be reached,
 //! closes its connection or sends malformed HTTP counts as lost. After an upgrade was sent, its
 //! loan is only dropped. A body of a known length up to 1 MiB is read ahead, for a second at most.
-//! So a slow client does not hold a worker; more is read ahead as it arrives (`body`). docs/WORKERS.md promises that length, and the second
-//! attempt. Connections are kept by worker; empty sets are forgotten when a new worker comes. Never
-//! here: processes and queues (`ports::Workers`), servers (`servers`).
+//! So a slow client does not hold a worker; more is read ahead as it arrives (`body`).
+//! docs/WORKERS.md promises that length, and the second attempt. Connections are kept by worker;
+//! empty sets are forgotten when a new worker comes. Never here: processes and queues
+//! (`ports::Workers`), servers (`servers`).
 
 use std::cell::RefCell;
 use std::collections::HashMap;

@@ -266,13 +266,13 @@ fn a_client_that_reads_too_slowly_loses_its_connection() {
 }
 
 #[test]
-fn a_part_of_a_head_is_charged_until_the_rest_has_come_and_refused_without_room() {
-    let room = Inflight::new(40_000, &Registry::default());
-    let served = serve(Limits { inflight: Arc::clone(&room), ..Limits::default() });
+fn a_part_of_a_head_is_charged_until_the_rest_has_come_and_refused_without_budget() {
+    let budget = Inflight::new(40_000, &Registry::default());
+    let served = serve(Limits { inflight: Arc::clone(&budget), ..Limits::default() });
     let mut one = served.client();
     one.write_raw(b"GET / HT").unwrap();
     let deadline = Instant::now() + FIXTURE_TIMEOUT;
-    while room.bytes() == 0 {
+    while budget.bytes() == 0 {
         assert!(Instant::now() < deadline, "nothing is charged");
         std::thread::yield_now();
     }
@@ -281,5 +281,5 @@ fn a_part_of_a_head_is_charged_until_the_rest_has_come_and_refused_without_room(
     assert_eq!(other.read_to_close().unwrap(), b"");
     one.write_raw(b"TP/1.1\r\nHost: a\r\n\r\n").unwrap();
     assert_eq!(one.read_reply("GET").unwrap().status, 200);
-    assert_eq!(room.bytes(), 0);
+    assert_eq!(budget.bytes(), 0);
 }

@@ -1,4 +1,4 @@
-//! Checks `[limits]`, and chooses the room for bytes in flight by the memory of the machine.
+//! Checks `[limits]`, and chooses the budget for bytes in flight by the memory of the machine.
 //!
 //! Invariant: the defaults are here; the doc comments of `config` state them, and change with them.
 //! A changed default of a timeout or rate also changes that of `chassis::Limits`. Never here: what
@@ -10,7 +10,7 @@ use super::section::Section;
 use crate::config::LimitsConfig;
 use crate::plan::LimitsPlan;
 
-/// The least room for bytes in flight that is chosen without being told.
+/// The least budget for bytes in flight that is chosen without being told.
 const INFLIGHT_BYTES_MIN: u64 = 64_000_000;
 
 /// The part of the memory that bytes in flight may take.

@@ -21,7 +21,7 @@ fn pattern(length: usize) -> Vec<u8> {
 }
 
 fn wait_for_bytes(served: &Served, holds: impl Fn(usize) -> bool) {
-    eventually("bytes in flight", || holds(served.gateway.clients.room().bytes()));
+    eventually("bytes in flight", || holds(served.gateway.clients.budget().bytes()));
 }
 
 #[test]
@@ -52,7 +52,7 @@ fn a_long_body_is_passed_on_as_it_arrives() {
     let mut client = connect(served.address, post(body.len()));
     client.get_mut().write_all(&body[..3_000_000]).unwrap();
     assert_eq!(head(&mut client)[0], "HTTP/1.1 103 Early Hints");
-    assert!(served.gateway.clients.room().bytes() < 1_500_000);
+    assert!(served.gateway.clients.budget().bytes() < 1_500_000);
     client.get_mut().write_all(&body[3_000_000..]).unwrap();
     assert_eq!(head(&mut client)[0], "HTTP/1.1 200 OK");
     assert_eq!(bytes(&mut client, 2), b"ok");
@@ -102,7 +102,7 @@ fn a_server_that_answers_while_it_reads_gets_the_whole_upload() {
 }
 
 #[test]
-fn bodies_beyond_the_room_are_refused_and_the_room_is_given_back() {
+fn bodies_beyond_the_budget_are_refused_and_the_budget_is_given_back() {
     let gate = Gate::default();
     let held = gate.clone();
     let origin = Origin::start(move |_| OriginReply::ok("ok").after(&held));
@@ -121,15 +121,15 @@ fn bodies_beyond_the_room_are_refused_and_the_room_is_given_back() {
 }
 
 #[test]
-fn one_client_cannot_fill_the_room() {
+fn one_client_cannot_fill_the_budget() {
     let origin = Origin::start(|_| OriginReply::ok("ok"));
     let limits = "[limits]\ninflight_bytes = \"1MB\"\nclient_share = \"20%\"\n";
     let served = serve(&(route_to(&[&origin], "", "") + limits));
     let _held: Vec<_> = (0..20).map(|_| connect(served.address, post(10))).collect();
     let refused = |served: &Served| Client::post(served.address, "/", "x").send().status == 503;
     eventually("the share of this client", || refused(&served));
-    assert!(served.gateway.clients.room().bytes() <= 200_000);
-    assert_eq!(served.get("/").text(), "ok", "what needs no room goes on");
+    assert!(served.gateway.clients.budget().bytes() <= 200_000);
+    assert_eq!(served.get("/").text(), "ok", "what needs no budget goes on");
 }
 
 /// Connects with a small buffer for what is received, and sends bytes.
@@ -154,7 +154,7 @@ fn endless() -> RawOrigin {
 }
 
 #[test]
-fn endless_responses_that_nobody_reads_stay_within_the_room() {
+fn endless_responses_that_nobody_reads_stay_within_the_budget() {
     let origin = endless();
     let route = "cache = { ttl = \"60s\", body_bytes_max = \"100MB\" }";
     let limits = "[limits]\ninflight_bytes = \"4MB\"\nclient_share = \"100%\"\n";
@@ -164,9 +164,9 @@ fn endless_responses_that_nobody_reads_stay_within_the_room() {
     for client in &mut clients {
         assert_eq!(head(client)[0], "HTTP/1.1 200 OK");
     }
-    // Each of them holds a piece beyond the room at most, and what its socket did not take.
+    // Each of them holds a piece beyond the budget at most, and what its socket did not take.
     let most = 4_000_000 + 30 * 2 * 262_144;
-    assert!(served.gateway.clients.room().bytes() <= most);
+    assert!(served.gateway.clients.budget().bytes() <= most);
     drop(clients);
     wait_for_bytes(&served, |bytes| bytes == 0);
 }
@@ -184,7 +184,7 @@ fn a_client_that_does_not_read_holds_no_connection_to_the_upstream() {
     let mut idle = connect_narrowly(served.address, "GET /long HTTP/1.1\r\nHost: a\r\n\r\n");
     origin.wait_for("/long", 1);
     eventually("the connection is free", || served.get("/").text() == "ok");
-    assert!(served.gateway.clients.room().bytes() > 1_000_000);
+    assert!(served.gateway.clients.budget().bytes() > 1_000_000);
     head(&mut idle);
     assert!(bytes(&mut idle, long.len()) == long);
     wait_for_bytes(&served, |bytes| bytes == 0);
@@ -269,7 +269,7 @@ fn a_response_that_leaves_the_cache_is_charged_as_long_as_a_slow_client_needs_it
 }
 
 #[test]
-fn the_room_and_the_shares_are_checked() {
+fn the_budget_and_the_shares_are_checked() {
     for (key, error) in [
         ("inflight_bytes = \"10KB\"", "too small"),
         ("client_share = \"0%\"", "is 0"),
