@@ -5,14 +5,19 @@
 //! gets 503 at its bound (`chassis::listen`), and is counted.
 //! Invariant: clients leave descriptors for all connections to upstreams that the configuration
 //! allows, and `KEPT_BACK` more. Where the limit is too low, they leave three quarters of it.
+//! How many addresses a name will have is not known: it counts as `NAME_SERVERS` servers. Addresses
+//! beyond these share what is left for upstreams.
 //! Unused descriptors cost nothing, so the soft limit is raised to the hard one.
 
 use chassis::Limits;
-use gateway::UpstreamPlan;
+use gateway::{ServerPlan, UpstreamPlan};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 /// Descriptors for files, the admin listener, workers, sinks and what they load.
 const KEPT_BACK: usize = 256;
+
+/// Servers that a name counts as.
+const NAME_SERVERS: usize = 4;
 
 /// Connections of a core below which the operator is warned.
 const FEW: usize = 1000;
@@ -20,8 +25,14 @@ const FEW: usize = 1000;
 /// Raises the limit of descriptors, and lowers `connections_max` to what it allows.
 pub(crate) fn fit(limits: &mut Limits, upstreams: &[UpstreamPlan], edge_cores: usize) {
     let limit = raised();
-    let to_upstream =
-        |upstream: &UpstreamPlan| upstream.connections_max * upstream.servers.len() * edge_cores;
+    let servers = |server: &ServerPlan| match server {
+        ServerPlan::Address(_) => 1,
+        ServerPlan::Name { .. } => NAME_SERVERS,
+    };
+    let to_upstream = |upstream: &UpstreamPlan| {
+        let servers: usize = upstream.servers.iter().map(servers).sum();
+        upstream.connections_max * servers * edge_cores
+    };
     let to_upstreams = upstreams.iter().map(to_upstream).sum();
     let allowed = allowed(limit, to_upstreams, edge_cores);
     if allowed < limits.connections_max {

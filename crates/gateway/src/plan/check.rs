@@ -9,6 +9,7 @@
 
 mod key;
 mod references;
+mod resolver;
 mod route;
 mod section;
 mod storing;
@@ -56,11 +57,14 @@ impl Plan {
             body_bytes_max,
             disk: sections.cache.disk.map(|disk| storing::disk(section, disk)),
         };
+        let section = &mut Section::new(document, "resolver");
+        let resolver = resolver::resolver(section, sections.resolver);
         let section = &mut Section::new(document, "limits");
         let mut limit = |key, given, default| section.at_least_one(key, given, default);
         let limits = sections.limits;
         Self {
             upstreams,
+            resolver,
             routes,
             store,
             pending_max: limit("pending_max", limits.pending_max, 4096),
