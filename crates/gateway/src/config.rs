@@ -23,7 +23,8 @@ use serde::{Deserialize, Serialize};
 pub struct UpstreamConfig {
     /// Name by which routes refer to it: `upstream:NAME`.
     pub name: Option<String>,
-    /// Addresses, `HOST:PORT` each.
+    /// `HOST:PORT` each: an IP address, or a name. Every address of a name is a server, A and AAAA;
+    /// the name is looked up again when its TTL has ended (`[resolver]`).
     pub servers: Option<Vec<String>>,
     /// How a server is chosen: `least-loaded` (default) or `consistent-hash` (by cache key).
     pub balance: Option<String>,
@@ -38,8 +39,8 @@ pub struct UpstreamConfig {
     /// Time after which an unused connection is closed; default `60s`, and `0s` keeps none. Choose
     /// less than the servers' own timeout.
     pub idle_timeout: Option<String>,
-    /// Open connections per core and server; default 1024. Further requests are shed with 503. Half
-    /// of them may carry uploads that are passed on as they arrive.
+    /// Open connections per core and server; default 1024. Each address of a name is a server.
+    /// Further requests are shed with 503. Half of them may carry uploads that still arrive.
     pub connections_max: Option<usize>,
     /// Tunnels (such as WebSocket) to the upstream at once, beside `connections_max`; default 4096.
     /// Further ones are shed with 503.
@@ -77,6 +78,19 @@ pub struct RetryConfig {
     pub share: Option<String>,
     /// Retries per second allowed in addition to the share; default 10. With 0 only the share is.
     pub min_per_second: Option<u32>,
+}
+
+/// Who is asked for the addresses of `[[upstream]]` names, and how often. `/etc/hosts` goes first.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct ResolverConfig {
+    /// Name servers, `IP` or `IP:PORT` each. Names are then taken as full names, without a search
+    /// list. Default: those of `/etc/resolv.conf`, with its search list and options.
+    pub servers: Option<Vec<String>>,
+    /// Least time between two look-ups of a name, where its TTL is shorter; default `1s`.
+    pub ttl_min: Option<String>,
+    /// Longest time between two look-ups of a name, where its TTL is longer; default `5m`.
+    pub ttl_max: Option<String>,
 }
 
 /// A matcher of requests, and what happens to them. The first route that matches wins.

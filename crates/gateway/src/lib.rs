@@ -43,7 +43,7 @@ mod via;
 
 pub use gateway::{Edge, Gateway, Parts, Purged};
 pub use metrics::{EXCHANGES, SECONDS};
-pub use plan::{LimitsPlan, ModelNames, Plan, PoolUpstream, Sections, UpstreamPlan};
+pub use plan::{LimitsPlan, ModelNames, Plan, PoolUpstream, Sections, ServerPlan, UpstreamPlan};
 pub use ports::{
     Acquire, AnswerSender, Compute, Durable, Loan, NoWorker, Profile, Profiles, QueuedAnswer,
     Recorder, Workers,
@@ -51,7 +51,7 @@ pub use ports::{
 pub use purge_request::PurgeRequest;
 pub use request::Role;
 pub use rollout::{Rollout, Shares, place};
-pub use upstream::{Upstream, probe};
+pub use upstream::{IsListener, NameStatus, Upstream, follow_names, probe};
 
 #[cfg(test)]
 mod tests;

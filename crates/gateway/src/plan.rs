@@ -22,7 +22,7 @@ use cache::StorePlan;
 use exchange::Filter;
 
 use crate::compression::Compression;
-use crate::config::{LimitsConfig, RouteConfig, StoreConfig, UpstreamConfig};
+use crate::config::{LimitsConfig, ResolverConfig, RouteConfig, StoreConfig, UpstreamConfig};
 use crate::freshness::Policy;
 use crate::key::KeyPlan;
 use crate::pattern::Pattern;
@@ -31,13 +31,15 @@ use crate::user::UserSource;
 pub use limits::LimitsPlan;
 pub(crate) use rollout::{DrawMode, GuardPlan, RolloutPlan};
 pub(crate) use upstream::{Balance, HealthPlan, RetryPlan};
-pub use upstream::{PoolUpstream, UpstreamPlan};
+pub use upstream::{PoolUpstream, ServerPlan, UpstreamPlan};
 
 /// The checked configuration of the gateway.
 #[derive(Debug)]
 pub struct Plan {
     /// Upstreams.
     pub upstreams: Vec<UpstreamPlan>,
+    /// Who is asked for the addresses of names.
+    pub resolver: resolver::Options,
     /// Routes, in the order of the file.
     pub routes: Vec<Route>,
     /// The store of responses.
@@ -288,6 +290,8 @@ pub struct Sections {
     pub upstreams: Vec<(usize, UpstreamConfig)>,
     /// `[[upstream]]` with workers.
     pub pools: Vec<PoolUpstream>,
+    /// `[resolver]`
+    pub resolver: ResolverConfig,
     /// `[[route]]`
     pub routes: Vec<RouteConfig>,
     /// `[cache]`

@@ -20,6 +20,7 @@ mod inflight;
 mod interim;
 mod keys;
 mod leaving;
+mod names;
 mod personalised;
 mod purging;
 mod ranges;
@@ -50,6 +51,7 @@ use exchange::{
     CacheResult, Decision, ExchangeRef, Impression, ModelAnswer, ModelRequest, Refusal,
 };
 use metrics::Registry;
+use resolver::{Resolver, Times};
 use testkit::{Client, FIXTURE_TIMEOUT, Origin, Reply};
 use tokio::task::LocalSet;
 
@@ -57,7 +59,7 @@ use crate::gateway::{Edge, Gateway, Parts};
 use crate::plan::{ModelNames, Plan, PoolUpstream, Sections};
 use crate::ports::{AnswerSender, Compute, Durable, Profile, Profiles, Recorder, Workers};
 use crate::request::Role;
-use crate::upstream::probe;
+use crate::upstream::{IsListener, follow_names, probe};
 
 /// A gateway that serves until it is dropped.
 struct Served {
@@ -68,6 +70,8 @@ struct Served {
     journal: Journal,
     drain: Drain,
     thread: Option<JoinHandle<()>>,
+    /// Follows the names of upstreams, if there are any.
+    _names: Option<Resolver>,
 }
 
 /// Reads a configuration; returns the plan and the problems.
@@ -81,6 +85,7 @@ fn check_with(text: &str, pools: Vec<PoolUpstream>) -> (Plan, Vec<Problem>) {
     let sections = Sections {
         upstreams: document.sections_by("upstream", "python", false),
         pools,
+        resolver: document.section("resolver"),
         routes: document.sections("route"),
         cache: document.section("cache"),
         limits: document.section("limits"),
@@ -100,11 +105,12 @@ fn serve_plan(plan: Plan) -> Served {
     serve_with(plan, HashMap::new())
 }
 
-/// Serves with workers for some upstreams. A disk has the times for tests.
+/// Serves with workers for some upstreams. Disk and names have the times for tests.
 fn serve_with(mut plan: Plan, workers: HashMap<String, Arc<dyn Workers>>) -> Served {
     if let Some(disk) = &mut plan.store.disk {
         disk.times = DiskTimes::for_tests();
     }
+    plan.resolver.times = Times::for_tests();
     let users = Arc::<Users>::default();
     let work = WorkPool::start(1, 16).unwrap();
     let profiles = Some(Arc::clone(&users) as Arc<dyn Profiles>);
@@ -115,7 +121,19 @@ fn serve_with(mut plan: Plan, workers: HashMap<String, Arc<dyn Workers>>) -> Ser
     let journal = Journal::default();
     let drain = Drain::default();
     let (address, thread) = start_core(&gateway, &journal, &drain);
-    Served { address, gateway, registry, users, journal, drain, thread: Some(thread) }
+    let is_listener: IsListener = Arc::new(|server| server.ip() == names::LISTENER);
+    let names =
+        follow_names(&gateway.upstreams, &gateway.plan.resolver, &registry, &is_listener).unwrap();
+    Served {
+        address,
+        gateway,
+        registry,
+        users,
+        journal,
+        drain,
+        thread: Some(thread),
+        _names: names,
+    }
 }
 
 /// Starts a core of the gateway on a new port.
@@ -131,10 +149,7 @@ fn start_core(
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         LocalSet::new().block_on(&runtime, async move {
             for upstream in &own.upstreams {
-                for server in 0..upstream.servers.len() {
-                    let probing = probe(Arc::clone(upstream), server, draining.clone());
-                    tokio::task::spawn_local(probing);
-                }
+                tokio::task::spawn_local(probe(Arc::clone(upstream), draining.clone()));
             }
             let limits = own.connection_limits();
             let role = Role(Edge::new(own, Some(Box::new(recorder)), 7));

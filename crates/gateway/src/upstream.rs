@@ -1,6 +1,6 @@
 //! Sends requests to upstreams over HTTP/1.1: choice of a server or worker, connections, timeouts.
 //!
-//! All cores share an [`Upstream`]: its plan, its health, its retry budget. An [`UpstreamPool`]
+//! All cores share an [`Upstream`]: its plan, servers, health and retry budget. An [`UpstreamPool`]
 //! holds one core's connections to it; a connection never leaves its core. An `UpstreamConnection`
 //! sends a request and reads the head of the response, in the task of the request. An
 //! [`UpstreamBody`] reads the body; an [`Upload`] passes on a long body of a request.
@@ -19,6 +19,8 @@ mod dispatch;
 pub(crate) mod fuzzing;
 mod health;
 mod interim;
+mod names;
+mod place;
 mod pool;
 mod probe;
 mod read_ahead;
@@ -34,6 +36,7 @@ mod workers;
 pub(crate) use body::UpstreamBody;
 pub(crate) use dispatch::Dispatch;
 pub(crate) use interim::InterimResponses;
+pub use names::{IsListener, NameStatus, follow_names};
 pub(crate) use pool::UpstreamPool;
 pub use probe::probe;
 pub(crate) use render::UpstreamRequest;

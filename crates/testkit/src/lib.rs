@@ -1,5 +1,5 @@
 //! Development fixtures: loopback origins, a blocking HTTP client, real servers and databases on
-//! free ports, a proxy that loses answers, temporary directories.
+//! free ports, a name server, a proxy that loses answers, temporary directories.
 //!
 //! Invariants: everything binds loopback. Every wait is bounded and ends with a panic that names
 //! what was awaited. Dropping a fixture ends its threads and processes. Nothing here sleeps to let
@@ -12,6 +12,7 @@ mod engine;
 mod gate;
 mod mariadb;
 mod message;
+mod name_server;
 mod origin;
 mod port;
 mod postgres;
@@ -26,6 +27,7 @@ pub use counting::{CountingAllocator, allocated, allocated_bytes};
 pub use gate::Gate;
 pub use mariadb::MariaDb;
 pub use message::Headers;
+pub use name_server::{Answers, NameServer};
 pub use origin::{Origin, OriginRequest};
 pub use port::free_port;
 pub use postgres::Postgres;

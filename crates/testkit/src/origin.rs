@@ -79,7 +79,15 @@ impl Origin {
     where
         S: Fn(&OriginRequest) -> OriginReply + Send + Sync + 'static,
     {
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).expect("the port is free");
+        Origin::start_at((Ipv4Addr::LOCALHOST, port).into(), script)
+    }
+
+    /// Starts an origin at the given address: on Linux, all of 127.0.0.0/8 is loopback.
+    pub fn start_at<S>(address: SocketAddr, script: S) -> Origin
+    where
+        S: Fn(&OriginRequest) -> OriginReply + Send + Sync + 'static,
+    {
+        let listener = TcpListener::bind(address).expect("the port is free");
         let address = listener.local_addr().expect("a bound listener has an address");
         let shared = Arc::new(Shared {
             script: Box::new(script),

@@ -191,12 +191,27 @@ fn alarms(parts: &Parts) -> Vec<String> {
     }
     let disk = parts.gateway.disk_status().and_then(|disk| disk.reason);
     alarms.extend(disk.map(|reason| format!("cache on disk: {reason}")));
+    alarms.extend(parts.gateway.upstreams.iter().flat_map(|u| name_alarms(u)));
     alarms.extend(parts.overrides.alarm().map(|alarm| format!("overrides: {alarm}")));
     alarms.extend(parts.profile_build.alarm());
     alarms.extend(parts.statsd.iter().flat_map(|statsd| statsd.alarms()));
     alarms.extend(parts.workers.iter().flat_map(|pool| pool.alarms()));
     alarms.extend(parts.record.iter().flat_map(|record| record.alarms()));
     alarms
+}
+
+/// What is wrong with the names of an upstream.
+fn name_alarms(upstream: &gateway::Upstream) -> Vec<String> {
+    let alarm = |name: gateway::NameStatus| {
+        let kept = match name.addresses {
+            0 => "it has no address".to_owned(),
+            1 => "its one address stays in use".to_owned(),
+            count => format!("its {count} addresses stay in use"),
+        };
+        let (upstream, problem) = (&upstream.plan.name, name.problem?);
+        Some(format!("upstream `{upstream}`: name `{}`: {problem}; {kept}", name.name))
+    };
+    upstream.names().into_iter().filter_map(alarm).collect()
 }
 
 /// What is wrong with a watched file, the file named.
@@ -216,11 +231,19 @@ fn disk_cache(disk: &cache::DiskStatus) -> Value {
 
 fn upstream(upstream: &gateway::Upstream) -> Value {
     let servers: Vec<Value> = upstream
-        .servers
+        .servers()
         .iter()
         .map(|s| json!({ "address": s.address.to_string(), "healthy": s.health.is_healthy() }))
         .collect();
-    json!({ "name": &*upstream.plan.name, "healthy": upstream.is_healthy(), "servers": servers })
+    let name = |status: gateway::NameStatus| {
+        let gateway::NameStatus { name, addresses, problem } = status;
+        json!({ "name": name, "addresses": addresses, "problem": problem })
+    };
+    let names: Vec<Value> = upstream.names().into_iter().map(name).collect();
+    json!({
+        "name": &*upstream.plan.name, "healthy": upstream.is_healthy(), "servers": servers,
+        "names": names,
+    })
 }
 
 fn model(model: &serving::ModelStatus) -> Value {

@@ -15,7 +15,7 @@
 //! the help of `cli.rs`. A new listener goes into the list of `check_addresses`. A secret key also
 //! goes into `commands/redact.rs`, and a renamed one into `crates/chassis/src/config/renamed.rs`.
 
-mod agreement;
+pub(crate) mod agreement;
 
 use std::fmt::Display;
 use std::net::SocketAddr;
@@ -24,7 +24,7 @@ use std::time::Duration;
 
 use chassis::Underscores;
 use chassis::config::{Document, Problem};
-use gateway::config::{LimitsConfig, RouteConfig, StoreConfig, UpstreamConfig};
+use gateway::config::{LimitsConfig, ResolverConfig, RouteConfig, StoreConfig, UpstreamConfig};
 use gateway::{ModelNames, PoolUpstream};
 use journal::{Keep, OnFull, Sync};
 use pipeline::config::{EventsConfig, FieldConfig, RollupConfig, SinkConfig, SourceConfig};
@@ -55,6 +55,8 @@ pub(crate) struct Config {
     pub journal: Option<JournalConfig>,
     /// Whatever answers a miss over HTTP.
     pub upstream: Vec<UpstreamSection>,
+    /// Who is asked for the addresses of upstreams' names.
+    pub resolver: ResolverConfig,
     /// Models served from this process.
     pub model: Vec<ModelConfig>,
     /// User profiles.
@@ -99,9 +101,9 @@ const WINDOW_BYTES_MAX: u64 = 2_000_000_000;
 const KEYS: [&str; 1] = ["node"];
 
 /// Names of the sections, for the same check.
-pub(crate) const SECTIONS: [&str; 15] = [
-    "cores", "listen", "journal", "upstream", "model", "profiles", "events", "source", "field",
-    "rollup", "sink", "cache", "limits", "route", "statsd",
+pub(crate) const SECTIONS: [&str; 16] = [
+    "cores", "listen", "journal", "upstream", "resolver", "model", "profiles", "events", "source",
+    "field", "rollup", "sink", "cache", "limits", "route", "statsd",
 ];
 
 /// Threads, such as `cores = { edge = 1, work = 1 }`.
@@ -258,6 +260,7 @@ pub(crate) fn check(text: &str, root: &Path) -> Result<Plan, Vec<Problem>> {
     let sections = gateway::Sections {
         upstreams: document.sections_by("upstream", "python", false),
         pools: staffed,
+        resolver: document.section("resolver"),
         routes: document.sections("route"),
         cache: document.section("cache"),
         limits: document.section("limits"),

@@ -5,13 +5,18 @@
 //! gets 503 at its bound (`chassis::listen`), and is counted.
 //! Invariant: clients leave descriptors for all connections to upstreams that the configuration
 //! allows, and `KEPT_BACK` more. Where the limit is too low, they leave three quarters of it.
+//! How many addresses a name will have is not known: it counts as `NAME_SERVERS` servers. Addresses
+//! beyond these share what is left for upstreams.
 //! Unused descriptors cost nothing, so the soft limit is raised to the hard one.
 
-use gateway::UpstreamPlan;
+use gateway::{ServerPlan, UpstreamPlan};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 /// Descriptors for files, the admin listener, workers, sinks and what they load.
 const KEPT_BACK: usize = 256;
+
+/// Servers that a name counts as.
+const NAME_SERVERS: usize = 4;
 
 /// Connections of a core below which the operator is warned.
 const FEW: usize = 1000;
@@ -19,9 +24,16 @@ const FEW: usize = 1000;
 /// Raises the limit of descriptors, and lowers `connections_max` to what it allows.
 pub(crate) fn fit(plan: &mut gateway::Plan, edge_cores: usize) {
     let limit = raised();
-    let to_upstream = |upstream: &UpstreamPlan| match upstream.servers.len() {
-        0 => 0,
-        servers => upstream.connections_max * servers * edge_cores + upstream.tunnels_max,
+    let servers = |server: &ServerPlan| match server {
+        ServerPlan::Address(_) => 1,
+        ServerPlan::Name { .. } => NAME_SERVERS,
+    };
+    let to_upstream = |upstream: &UpstreamPlan| match &upstream.servers[..] {
+        [] => 0,
+        all => {
+            let servers: usize = all.iter().map(servers).sum();
+            upstream.connections_max * servers * edge_cores + upstream.tunnels_max
+        }
     };
     let to_upstreams = plan.upstreams.iter().map(to_upstream).sum();
     let limits = &mut plan.limits;

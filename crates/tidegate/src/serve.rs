@@ -21,16 +21,17 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use chassis::{Cores, Drain, Limits, Listener, WorkPool};
-use gateway::{Compute, Edge, Gateway, Profiles, Recorder};
+use gateway::{Compute, Edge, Gateway, IsListener, Profiles, Recorder};
 use generation::{FileVersion, Watcher};
 use journal::{Journal, JournalError};
 use metrics::Registry;
 use pipeline::RecordSupervisor;
 use profiles::BuildScheduler;
+use resolver::Resolver;
 use serving::Models;
 
 use crate::admin;
-use crate::config::{JournalPlan, Plan};
+use crate::config::{JournalPlan, Plan, agreement};
 use crate::descriptors;
 use crate::hint::{Hint, TAKEN};
 use crate::overrides::Overrides;
@@ -48,6 +49,10 @@ const WORK_QUEUE_MAX: usize = 1024;
 const PREDECESSOR_MAX: Duration = Duration::from_secs(60);
 /// Time between two looks whether it has ended.
 const PREDECESSOR_STEP: Duration = Duration::from_millis(20);
+
+/// Longest wait for the first look-ups of names. Clients wait in the listeners' queue meanwhile.
+/// Afterwards an upstream without an address answers 503.
+const NAMES_TIMEOUT: Duration = Duration::from_secs(2);
 
 const LOCKED: Hint = Hint(
     "a `tidegate serve` with this journal is running; end it, or name another `[journal] dir`",
@@ -68,6 +73,7 @@ pub(crate) struct Server {
     record: Option<RecordSupervisor>,
     statsd: Option<Running>,
     pools: Pools,
+    names: Option<Resolver>,
 }
 
 /// Starts everything; returns when the listeners are bound.
@@ -75,10 +81,9 @@ pub(crate) struct Server {
 /// # Errors
 /// When an address is taken, or a directory cannot be written.
 pub(crate) fn start(mut plan: Plan) -> Result<Server> {
-    descriptors::fit(&mut plan.gateway, plan.edge_cores);
     let source = FileVersion::at(&plan.file).ok();
     let registry = Registry::default();
-    let addresses = Addresses::of(&plan);
+    let addresses = Addresses::fitted(&mut plan);
     let (journal, early) = open_journal(plan.journal.as_ref(), &addresses)?;
     let secret = plan.journal.as_ref().and_then(|journal| journal.user_key.as_deref());
     let profiles = plan.profiles.as_ref().map(|profiles| {
@@ -97,6 +102,7 @@ pub(crate) fn start(mut plan: Plan) -> Result<Server> {
     let overrides = Overrides::open(&plan.root, &gateway)?;
     let listeners = early.map_or_else(|| addresses.bind(), Ok)?;
     let (public, admin) = (listeners.public[0].address()?, listeners.admin[0].address()?);
+    let names = follow_names(&gateway, &registry, [public, admin])?;
     let drain_grace = plan.drain;
     let record = delivers.then(|| record::start(&plan.file)).transpose()?;
     let profile_build = match (&profile_builds, &record) {
@@ -125,6 +131,9 @@ pub(crate) fn start(mut plan: Plan) -> Result<Server> {
     parts.registry.before_reading(move |registry| {
         counted.upgrade().iter().for_each(|parts| admin::refresh(parts, registry));
     });
+    if names.as_ref().is_some_and(|names| !names.wait_for_first(NAMES_TIMEOUT)) {
+        tracing::warn!("started before every name of an upstream was looked up");
+    }
     let drain = Drain::default();
     let cores = start_cores(listeners, &parts, (plan.journal.as_ref(), plan.admin_token), &drain)?;
     Ok(Server {
@@ -138,6 +147,7 @@ pub(crate) fn start(mut plan: Plan) -> Result<Server> {
         record,
         statsd,
         pools,
+        names,
     })
 }
 
@@ -157,7 +167,9 @@ struct Addresses {
 }
 
 impl Addresses {
-    fn of(plan: &Plan) -> Self {
+    /// Returns the addresses of a plan, whose connections are fitted to the machine.
+    fn fitted(plan: &mut Plan) -> Self {
+        descriptors::fit(&mut plan.gateway, plan.edge_cores);
         Self { public: plan.public, admin: plan.admin, edge_cores: plan.edge_cores }
     }
 
@@ -200,6 +212,7 @@ impl Server {
             builds.stop();
         }
         self.watcher.stop();
+        drop(self.names);
         self.pools.end();
         if let Some(statsd) = self.statsd {
             statsd.end();
@@ -321,12 +334,22 @@ fn gateway_parts(
     }
 }
 
+/// Follows the names of upstreams; none of their addresses may be one of these listeners.
+fn follow_names(
+    gateway: &Gateway,
+    registry: &Registry,
+    listeners: [SocketAddr; 2],
+) -> Result<Option<Resolver>> {
+    let is_listener: IsListener = Arc::new(move |server| {
+        listeners.iter().any(|listener| agreement::is_listener(server, *listener))
+    });
+    gateway::follow_names(&gateway.upstreams, &gateway.plan.resolver, registry, &is_listener)
+        .context("follow the names of upstreams")
+}
+
 fn probe_all(gateway: &Arc<Gateway>, draining: &chassis::Draining) {
     for upstream in &gateway.upstreams {
-        for server in 0..upstream.servers.len() {
-            let probe = gateway::probe(Arc::clone(upstream), server, draining.clone());
-            tokio::task::spawn_local(probe);
-        }
+        tokio::task::spawn_local(gateway::probe(Arc::clone(upstream), draining.clone()));
     }
 }
 

@@ -137,16 +137,13 @@ pub fn plan(
     let name = check.name(config.name.as_deref());
     let app = check.attribute("python", config.python.as_deref().unwrap_or_default());
     let app_dir = config.app_dir.as_ref().map_or_else(|| root.to_owned(), |dir| root.join(dir));
-    let usual = || Path::new("data/workers").join(&name);
-    let dir = root.join(config.dir.clone().unwrap_or_else(usual));
-    check.dir(&dir);
+    let dir = check.dir(config, root, &name);
     let usual = Plan::new(&name, &app, &app_dir, &dir);
     let timeout = defaults.timeout.unwrap_or(usual.timeout);
     let threads = check.at_least_one("threads", config.threads.unwrap_or(1));
-    let interpreter = config.interpreter.clone().unwrap_or(usual.interpreter);
+    let interpreter = check.interpreter(config, root, usual.interpreter);
     let workers = config.workers.or(defaults.workers).unwrap_or(usual.workers);
     let concurrency = config.concurrency.unwrap_or(threads);
-    let is_a_path = interpreter.components().count() > 1;
     Plan {
         preload: config.preload.as_deref().map(|text| check.attribute("preload", text)),
         interpreter,
@@ -241,7 +238,9 @@ impl PoolCheck<'_> {
     }
 
     /// Sockets have short paths.
-    fn dir(&mut self, dir: &Path) {
+    fn dir(&mut self, config: &PoolConfig, root: &Path, name: &str) -> PathBuf {
+        let usual = || Path::new("data/workers").join(name);
+        let dir = root.join(config.dir.clone().unwrap_or_else(usual));
         let bytes = dir.as_os_str().len();
         if bytes > DIR_BYTES_MAX {
             let reason = format!(
@@ -251,6 +250,7 @@ impl PoolCheck<'_> {
             );
             (self.wrong)("dir", reason);
         }
+        dir
     }
 
     fn at_least_one(&mut self, key: &str, count: usize) -> usize {
@@ -258,6 +258,12 @@ impl PoolCheck<'_> {
             (self.wrong)(key, "is 0; write at least 1".to_owned());
         }
         count.max(1)
+    }
+
+    /// One with a directory counts from that of the configuration; another is looked for in `PATH`.
+    fn interpreter(&self, config: &PoolConfig, root: &Path, usual: PathBuf) -> PathBuf {
+        let interpreter = config.interpreter.clone().unwrap_or(usual);
+        if interpreter.components().count() > 1 { root.join(interpreter) } else { interpreter }
     }
 
     /// Tunnels leave half of the requests that the workers take at once to others.

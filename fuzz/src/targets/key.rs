@@ -130,10 +130,10 @@ fn plan(rules: usize) -> &'static Plan {
         let mut document = Document::parse(&text);
         let sections = Sections {
             upstreams: document.sections_by("upstream", "python", false),
-            pools: Vec::new(),
             routes: document.sections("route"),
             cache: document.section("cache"),
             limits: document.section("limits"),
+            ..Sections::default()
         };
         let plan = Plan::check(sections, ModelNames::default(), &mut document);
         let problems = document.into_problems();

@@ -10,6 +10,7 @@
 mod key;
 mod limits;
 mod references;
+mod resolver;
 mod route;
 mod section;
 mod storing;
@@ -57,7 +58,9 @@ impl Plan {
             body_bytes_max,
             disk: sections.cache.disk.map(|disk| storing::disk(section, disk)),
         };
+        let section = &mut Section::new(document, "resolver");
+        let resolver = resolver::resolver(section, sections.resolver);
         let limits = limits::limits(&mut Section::new(document, "limits"), sections.limits);
-        Self { upstreams, routes, store, limits }
+        Self { upstreams, resolver, routes, store, limits }
     }
 }

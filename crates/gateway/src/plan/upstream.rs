@@ -1,9 +1,10 @@
 //! Defines the checked configuration of an upstream: servers, timeouts, health probes, retries.
 //!
-//! Invariant: plain data, without state that changes while serving. `plan::check::upstream` checks
-//! servers; the binary checks workers and hands them over as [`PoolUpstream`]. An upstream of
-//! workers has no servers, no probes and no retries. Of the timeouts of such an upstream only
-//! `answer_timeout` can be set. Never here: connections (`upstream`).
+//! Invariant: plain data, without state that changes while serving. A name stays a name here.
+//! `plan::check::upstream` checks servers; the binary checks workers and hands them over as
+//! [`PoolUpstream`]. An upstream of workers has no servers, no probes and no retries. Of the
+//! timeouts of such an upstream only `answer_timeout` can be set. Never here: connections and
+//! addresses of names (`upstream`).
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -14,8 +15,8 @@ use std::time::Duration;
 pub struct UpstreamPlan {
     /// Its name.
     pub name: Arc<str>,
-    /// Addresses of its servers; none if workers answer.
-    pub servers: Vec<SocketAddr>,
+    /// Where its servers are; none if workers answer.
+    pub servers: Vec<ServerPlan>,
     /// How a server is chosen.
     pub balance: Balance,
     /// `Host` to send instead of the client's.
@@ -36,6 +37,20 @@ pub struct UpstreamPlan {
     pub health: Option<HealthPlan>,
     /// Retries; without this there are none.
     pub retry: Option<RetryPlan>,
+}
+
+/// Where one server is, or the servers of one name are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ServerPlan {
+    /// At an address.
+    Address(SocketAddr),
+    /// At each address of a name.
+    Name {
+        /// The name.
+        host: Box<str>,
+        /// The port of each.
+        port: u16,
+    },
 }
 
 /// How a server is chosen.

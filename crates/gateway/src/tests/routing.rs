@@ -89,8 +89,8 @@ fn a_filter_and_the_health_of_the_upstream_pass_a_request_on_to_the_next_route()
     let agent = [("User-Agent", "Mozilla (McHammer)")];
     assert!(served.get_with("/", &agent).text().starts_with("generic"));
     let upstream = served.gateway.upstreams[0].clone();
-    upstream.servers[0].health.note(true, upstream.plan.health.as_ref().unwrap());
-    upstream.servers[0].health.note(true, upstream.plan.health.as_ref().unwrap());
+    upstream.note(&upstream.servers()[0], true);
+    upstream.note(&upstream.servers()[0], true);
     assert_eq!(served.get_with("/", &agent).text(), "a");
 }
 

@@ -89,7 +89,7 @@ fn probes_take_a_server_out_and_bring_it_back() {
     let b = named("b");
     let health = "health = { path = \"/ping\", interval = \"5ms\", window = 3, threshold = 2 }";
     let served = serve(&route_to(&[&a, &b], health, ""));
-    let servers = &served.gateway.upstreams[0].servers;
+    let servers = served.gateway.upstreams[0].servers();
     let healthy = |index: usize| servers[index].health.is_healthy();
     eventually("both healthy", || healthy(0) && healthy(1));
     assert!((0..10).any(|_| served.get("/").text() == "a"));
@@ -112,7 +112,7 @@ fn with_every_server_down_the_stale_answer_serves_and_else_503() {
     let health = "health = { path = \"/ping\", interval = \"5ms\", window = 3, threshold = 2 }";
     let served =
         serve(&route_to(&[&origin], health, "cache = { stale = \"0s\", stale_if_error = \"1h\" }"));
-    let server = &served.gateway.upstreams[0].servers[0];
+    let server = Arc::clone(&served.gateway.upstreams[0].servers()[0]);
     assert_eq!(served.get("/known").text(), "old");
     sick.store(true, Ordering::SeqCst);
     eventually("the server is out", || !server.health.is_healthy());
@@ -165,7 +165,7 @@ fn consistent_hashing_sends_a_key_to_one_server_and_moves_few_when_it_goes() {
         assert!(first.iter().filter(|text| *text == name).count() > 5, "{first:?}");
     }
     let upstream = &served.gateway.upstreams[0];
-    upstream.servers[2].health.note(false, upstream.plan.health.as_ref().unwrap());
+    upstream.note(&upstream.servers()[2], false);
     for (before, after) in first.iter().zip(all()) {
         assert!(after != "c" && (before == "c" || *before == after));
     }

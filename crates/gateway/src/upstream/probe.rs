@@ -1,8 +1,9 @@
-//! Probes a server: a GET on a new connection, at an interval, until the drain begins.
+//! Probes servers: a GET on a new connection, at an interval, until the drain begins.
 //!
-//! Invariant: a probe is good only if a status line of 2xx has come within the timeout; the rest is
-//! not read. The interval counts from the end of a probe. A change of health is logged. The binary
-//! starts one task for each server. Never here: what follows from a probe (`health`), workers.
+//! Invariants: a probe is good only if a status line of 2xx has come within the timeout; the rest
+//! is not read. The interval counts from the end of a probe. A change of health is logged. Each
+//! server of the list has one task, which ends after its server has left the list. The binary
+//! starts one for each upstream. Never here: what follows from a probe (`health`), workers.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -12,17 +13,40 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::{sleep, timeout};
 
-use super::server::Upstream;
+use super::server::{ServerList, Upstream, UpstreamServer};
+use crate::plan::HealthPlan;
 
-/// Probes one server of an upstream until the drain begins.
-pub async fn probe(upstream: Arc<Upstream>, server: usize, draining: Draining) {
-    let Some(plan) = &upstream.plan.health else { return };
-    let watched = &upstream.servers[server];
-    let host = upstream.plan.host.clone().unwrap_or_else(|| watched.address.to_string().into());
+/// Probes the servers of an upstream until the drain begins.
+pub async fn probe(upstream: Arc<Upstream>, draining: Draining) {
+    if upstream.plan.health.is_none() {
+        return;
+    }
+    let mut changes = upstream.servers.subscribe();
+    let mut probed = ServerList::default();
     while !draining.has_begun() {
-        let good = timeout(plan.timeout, ask(watched.address, &plan.path, &host)).await;
-        if let Some(healthy) = watched.health.note(good.unwrap_or(false), plan) {
-            let (name, address) = (&*upstream.plan.name, watched.address);
+        let servers = Arc::clone(&changes.borrow_and_update());
+        for server in servers.iter().filter(|server| !has(&probed, server)) {
+            let (upstream, server) = (Arc::clone(&upstream), Arc::clone(server));
+            tokio::task::spawn_local(probe_server(upstream, server, draining.clone()));
+        }
+        probed = servers;
+        tokio::select! {
+            () = draining.begun() => return,
+            // The sender is a part of the upstream.
+            _ = changes.changed() => {}
+        }
+    }
+}
+
+/// Probes one server until it has left the list, or the drain begins.
+async fn probe_server(upstream: Arc<Upstream>, server: Arc<UpstreamServer>, draining: Draining) {
+    let Some(plan) = &upstream.plan.health else { return };
+    let address = server.address;
+    let host = upstream.plan.host.clone().unwrap_or_else(|| address.to_string().into());
+    while !draining.has_begun() && has(&upstream.servers.borrow(), &server) {
+        let good = timeout(plan.timeout, ask(address, plan, &host)).await;
+        if let Some(healthy) = upstream.note(&server, good.unwrap_or(false)) {
+            let name = &*upstream.plan.name;
             tracing::warn!(upstream = name, server = %address, healthy, "server health changed");
         }
         tokio::select! {
@@ -32,9 +56,14 @@ pub async fn probe(upstream: Arc<Upstream>, server: usize, draining: Draining) {
     }
 }
 
+fn has(servers: &ServerList, server: &Arc<UpstreamServer>) -> bool {
+    servers.iter().any(|other| Arc::ptr_eq(other, server))
+}
+
 /// Asks for the path on a new connection; returns true for 2xx.
-async fn ask(address: SocketAddr, path: &str, host: &str) -> bool {
+async fn ask(address: SocketAddr, plan: &HealthPlan, host: &str) -> bool {
     let Ok(mut stream) = TcpStream::connect(address).await else { return false };
+    let path = &plan.path;
     let request = format!("GET {path} HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\n\r\n");
     if stream.write_all(request.as_bytes()).await.is_err() {
         return false;

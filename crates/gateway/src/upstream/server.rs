@@ -1,25 +1,41 @@
-//! Holds the part of an upstream that all cores share: plan, health, workers, retries, tunnels.
+//! Holds the part of an upstream that all cores share: plan, servers, workers, retries, tunnels.
 //!
-//! Invariant: it holds no connection, because those belong to one core. It is healthy if any server
-//! is, or if its workers are ready. Either it has servers, or workers answer for it (the binary
-//! passes them in). Never here: sending (`pool`), the rule of health (`health`).
+//! Invariants: it holds no connection, because those belong to one core. It is healthy if any
+//! server is, or if its workers are ready. Either it has servers, or workers answer for it (the
+//! binary passes them in). The list of servers is replaced whole. A server that stays is the same
+//! object, so it keeps its health. `is_healthy` takes no lock, because hits ask for it. So whoever
+//! changes the list or a health must `judge` afterwards. Never here: sending (`pool`), the rule of
+//! health (`health`), which servers there are (`names`).
 
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use parking_lot::Mutex;
+use tokio::sync::watch;
 
 use super::budget::RetryBudget;
 use super::health::Health;
+use super::place::Place;
 use crate::plan::UpstreamPlan;
 use crate::ports::Workers;
+
+/// The servers of an upstream at one time.
+pub(crate) type ServerList = Arc<[Arc<UpstreamServer>]>;
 
 /// The part of an upstream that all cores share.
 #[derive(Debug)]
 pub struct Upstream {
     /// Its checked configuration.
     pub plan: UpstreamPlan,
-    /// Its servers; none if workers answer.
-    pub servers: Vec<UpstreamServer>,
+    /// Its servers; none if workers answer, or while no name has an address.
+    pub(super) servers: watch::Sender<ServerList>,
+    /// What is known of each place of the plan.
+    pub(super) places: Mutex<Vec<Place>>,
+    /// Whether a server is healthy.
+    has_healthy: AtomicBool,
+    /// Held while that is found out.
+    judging: Mutex<()>,
     /// Its workers, if they answer.
     pub workers: Option<Arc<dyn Workers>>,
     /// Its retry budget; without one there are no retries.
@@ -54,23 +70,52 @@ pub struct UpstreamServer {
     pub address: SocketAddr,
     /// Its health.
     pub health: Health,
+    /// Which place of the plan it is at: servers of one place are those of one name.
+    pub(super) place: usize,
 }
 
 impl Upstream {
     /// Makes the upstream of a plan; `workers` answer for it if the plan names no servers.
     pub(crate) fn new(plan: UpstreamPlan, workers: Option<Arc<dyn Workers>>) -> Self {
-        let health = |address: &SocketAddr| UpstreamServer {
-            address: *address,
-            health: Health::new(plan.health.as_ref()),
+        let places = plan.servers.iter().map(Place::new).collect();
+        let upstream = Self {
+            servers: watch::Sender::default(),
+            places: Mutex::new(places),
+            has_healthy: AtomicBool::new(false),
+            judging: Mutex::default(),
+            workers,
+            retry: plan.retry.map(RetryBudget::new),
+            tunnels: AtomicUsize::new(0),
+            plan,
         };
-        let servers = plan.servers.iter().map(health).collect();
-        let retry = plan.retry.map(RetryBudget::new);
-        Self { servers, workers, retry, tunnels: AtomicUsize::new(0), plan }
+        upstream.list_servers(&mut upstream.places.lock());
+        upstream
+    }
+
+    /// Returns the servers of now.
+    pub fn servers(&self) -> Arc<[Arc<UpstreamServer>]> {
+        Arc::clone(&self.servers.borrow())
     }
 
     /// Whether any server is healthy, or the workers are ready.
     pub fn is_healthy(&self) -> bool {
-        self.servers.iter().any(|server| server.health.is_healthy())
+        self.has_healthy.load(Ordering::Relaxed)
             || self.workers.as_ref().is_some_and(|workers| workers.is_ready())
+    }
+
+    /// Counts a probe of a server; returns its new health if that has changed.
+    pub(crate) fn note(&self, server: &UpstreamServer, good: bool) -> Option<bool> {
+        let changed = server.health.note(good, self.plan.health.as_ref()?);
+        if changed.is_some() {
+            self.judge();
+        }
+        changed
+    }
+
+    /// Finds out whether a server is healthy. Who comes last sees what all before have changed.
+    pub(super) fn judge(&self) {
+        let _judging = self.judging.lock();
+        let has_healthy = self.servers.borrow().iter().any(|server| server.health.is_healthy());
+        self.has_healthy.store(has_healthy, Ordering::Relaxed);
     }
 }

@@ -6,17 +6,21 @@
 //! 504, a timeout, or a refused or lost connection. A retry never begins past the deadline. It goes
 //! to another healthy server if there is one, else to the same. Only healthy servers are chosen;
 //! without one the request fails at once. `consistent-hash` hashes the cache key. Requests without
-//! a key all go to one server. Another hash moves every key. Requests for an upgrade (`send_alone`)
-//! have a new connection and no retry. Never here: health (`health`), the budget (`budget`),
-//! workers (`workers`).
+//! a key all go to one server. Another hash moves every key. The list of servers may change between
+//! two requests. A server that stays keeps its connections; those of one that went are closed when
+//! idle. Where one address of a name refuses the connection, up to `OTHERS_MAX` others are tried.
+//! Nothing was sent then, and at an address of `localhost` there may be nobody. Requests for an
+//! upgrade (`send_alone`) have a new connection and no retry. Never here: health (`health`), the
+//! budget (`budget`), workers (`workers`).
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::hash::BuildHasher;
 use std::rc::Rc;
 use std::sync::Arc;
 
 use http1::response::Head;
 use tokio::net::TcpStream;
+use tokio::sync::watch;
 use tokio::time::{Instant, timeout};
 
 use super::budget::RetryBudget;
@@ -24,26 +28,56 @@ use super::connection::UpstreamConnection;
 use super::connections::{KeptConnections, Lent, Permit, Purpose};
 use super::dispatch::Dispatch;
 use super::response::Response;
-use super::server::{TunnelPlace, Upstream, UpstreamServer};
+use super::server::{ServerList, TunnelPlace, Upstream, UpstreamServer};
 use super::stream::UpstreamStream;
 use crate::error::FetchError;
 use crate::plan::Balance;
+
+/// Other addresses of a name that are tried when one refuses the connection.
+const OTHERS_MAX: usize = 2;
 
 /// One core's connections to the servers of an upstream.
 #[derive(Debug)]
 pub(super) struct Servers {
     upstream: Arc<Upstream>,
-    /// Connections by server.
-    connections: Vec<Rc<KeptConnections>>,
+    /// Tells when the list of servers has changed.
+    changes: RefCell<watch::Receiver<ServerList>>,
+    /// The servers, as this core last saw them.
+    members: RefCell<Rc<[Rc<Member>]>>,
     turn: Cell<usize>,
+}
+
+/// A server, with this core's connections to it.
+#[derive(Debug)]
+struct Member {
+    server: Arc<UpstreamServer>,
+    connections: Rc<KeptConnections>,
 }
 
 impl Servers {
     /// Returns the servers without connections.
     pub(super) fn new(upstream: Arc<Upstream>) -> Self {
-        let connections = |_: &UpstreamServer| KeptConnections::new(&upstream.plan);
-        let connections = upstream.servers.iter().map(connections).collect();
-        Self { connections, turn: Cell::new(0), upstream }
+        let mut changes = upstream.servers.subscribe();
+        changes.mark_changed();
+        let (changes, members) = (RefCell::new(changes), RefCell::default());
+        Self { changes, members, turn: Cell::new(0), upstream }
+    }
+
+    /// Returns the servers of now. Without a change this costs one atomic load.
+    fn members(&self) -> Rc<[Rc<Member>]> {
+        let mut changes = self.changes.borrow_mut();
+        if changes.has_changed().unwrap_or(false) {
+            let before = self.members.take();
+            let member = |server: &Arc<UpstreamServer>| {
+                let known = before.iter().find(|member| Arc::ptr_eq(&member.server, server));
+                known.cloned().unwrap_or_else(|| {
+                    let connections = KeptConnections::new(&self.upstream.plan);
+                    Rc::new(Member { server: Arc::clone(server), connections })
+                })
+            };
+            self.members.replace(changes.borrow_and_update().iter().map(member).collect());
+        }
+        Rc::clone(&self.members.borrow())
     }
 
     /// Sends a request and returns its response; retries an idempotent one within the budget.
@@ -56,8 +90,14 @@ impl Servers {
         }
         let mut tried = None;
         loop {
-            let server = self.choose(dispatch.key, tried).ok_or(FetchError::Unhealthy)?;
-            let outcome = self.send_to(server, dispatch).await;
+            let server = self.choose(dispatch.key, tried.as_ref());
+            let server = server.ok_or(FetchError::Unhealthy)?;
+            let mut outcome = self.send_to(&server, dispatch).await;
+            for other in self.others(&server, outcome.as_ref().err()) {
+                if matches!(outcome, Err(FetchError::Connect)) {
+                    outcome = self.send_to(&other, dispatch).await;
+                }
+            }
             let is_worth_it = match &outcome {
                 Ok(response) => matches!(response.status, 502..=504),
                 Err(error) => error.is_worth_a_retry(),
@@ -83,40 +123,63 @@ impl Servers {
     ) -> Result<(Head, Lent), FetchError> {
         let server = self.choose(dispatch.key, None).ok_or(FetchError::Unhealthy)?;
         let place = TunnelPlace::take(&self.upstream).ok_or(FetchError::Busy)?;
-        let permit = self.connections[server].permit(Purpose::Tunnel(place))?;
-        let mut connection = self.connect(server).await?;
+        let permit = server.connections.permit(Purpose::Tunnel(place))?;
+        let mut connected = self.connect(&server).await;
+        for other in self.others(&server, connected.as_ref().err()) {
+            if matches!(connected, Err(FetchError::Connect)) {
+                connected = self.connect(&other).await;
+            }
+        }
+        let mut connection = connected?;
         let head = self.ask(&mut connection, dispatch).await?;
         Ok((head, Lent { connection, permit, reusable: false }))
     }
 
     /// Chooses a healthy server, if possible another than `tried`.
-    fn choose(&self, key: &[u8], tried: Option<usize>) -> Option<usize> {
-        let servers = &self.upstream.servers;
-        let healthy = |index: &usize| servers[*index].health.is_healthy();
-        let others = (0..servers.len()).filter(healthy).filter(|index| Some(*index) != tried);
+    fn choose(&self, key: &[u8], tried: Option<&Rc<Member>>) -> Option<Rc<Member>> {
+        let servers = &*self.members();
+        let healthy = |index: &usize| servers[*index].server.health.is_healthy();
+        let is_tried = |index: usize| tried.is_some_and(|tried| Rc::ptr_eq(tried, &servers[index]));
+        let others = (0..servers.len()).filter(healthy).filter(|index| !is_tried(*index));
         let chosen = match self.upstream.plan.balance {
-            Balance::ConsistentHash => others.max_by_key(|index| rendezvous(servers, *index, key)),
+            Balance::ConsistentHash => others.max_by_key(|index| rendezvous(&servers[*index], key)),
             Balance::LeastLoaded => {
                 let turn = self.turn.get();
                 // A retry takes no turn; otherwise every request could begin at the failing server.
                 self.turn.set(turn.wrapping_add(usize::from(tried.is_none())));
                 let place =
                     |index: usize| (index + servers.len() - turn % servers.len()) % servers.len();
-                others.min_by_key(|index| (self.connections[*index].busy(), place(*index)))
+                others.min_by_key(|index| (servers[*index].connections.busy(), place(*index)))
             }
         };
-        chosen.or_else(|| tried.filter(healthy))
+        let chosen = chosen.map(|index| &servers[index]);
+        chosen.or(tried.filter(|tried| tried.server.health.is_healthy())).cloned()
+    }
+
+    /// Returns other addresses of the same name to try if the connection was refused.
+    fn others(&self, refused: &Rc<Member>, error: Option<&FetchError>) -> Vec<Rc<Member>> {
+        if error != Some(&FetchError::Connect) {
+            return Vec::new();
+        }
+        let members = self.members();
+        let at = members.iter().position(|member| Rc::ptr_eq(member, refused)).unwrap_or(0);
+        let in_turn = members.iter().cycle().skip(at).take(members.len());
+        let others = in_turn.filter(|other| {
+            let is_same_name = other.server.place == refused.server.place;
+            is_same_name && other.server.health.is_healthy() && !Rc::ptr_eq(other, refused)
+        });
+        others.take(OTHERS_MAX).cloned().collect()
     }
 
     /// Sends to one server. A kept connection that turns out to be closed is replaced by a new one,
     /// which does not count as a retry.
     async fn send_to(
         &self,
-        server: usize,
+        server: &Member,
         dispatch: Dispatch<'_, '_>,
     ) -> Result<Response, FetchError> {
         let purpose = if dispatch.upload.is_some() { Purpose::Upload } else { Purpose::Request };
-        let permit = self.connections[server].permit(purpose)?;
+        let permit = server.connections.permit(purpose)?;
         // An upload cannot be repeated, so it does not risk a connection that may be closed.
         let kept = match dispatch.upload {
             None => permit.connections().take_kept(Instant::now()),
@@ -160,9 +223,9 @@ impl Servers {
         Ok(response)
     }
 
-    async fn connect(&self, server: usize) -> Result<UpstreamConnection, FetchError> {
-        let address = self.upstream.servers[server].address;
-        let connect = timeout(self.upstream.plan.connect_timeout, TcpStream::connect(address));
+    async fn connect(&self, server: &Member) -> Result<UpstreamConnection, FetchError> {
+        let connect = TcpStream::connect(server.server.address);
+        let connect = timeout(self.upstream.plan.connect_timeout, connect);
         let stream = match connect.await {
             Err(_) => return Err(FetchError::Timeout),
             Ok(stream) => stream.map_err(|_| FetchError::Connect)?,
@@ -174,7 +237,7 @@ impl Servers {
 }
 
 /// Returns the weight of a server for a key: highest random weight (Thaler and Ravishankar, 1998).
-fn rendezvous(servers: &[UpstreamServer], index: usize, key: &[u8]) -> u64 {
+fn rendezvous(member: &Member, key: &[u8]) -> u64 {
     let state = foldhash::fast::FixedState::with_seed(0x7464);
-    state.hash_one((servers[index].address, key))
+    state.hash_one((member.server.address, key))
 }

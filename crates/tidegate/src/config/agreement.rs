@@ -1,15 +1,17 @@
 //! Checks what sections of a configuration must agree on: addresses, directories, the token.
 //!
 //! Invariant: an error names the key at which it can be mended, and the other one. Each section is
-//! sound by itself (`config.rs`). Names of machines are not resolved here. So a server that is this
+//! sound by itself (`config.rs`). Names of machines are not looked up here, only `localhost` is
+//! known. `serve.rs` asks `is_listener` of each address that a look-up finds. A server that is this
 //! process under another address is not found. Requests that go round in a circle are refused by
 //! `gateway/src/via.rs`.
 //! Also here: the bounds of threads. Never here: files that may come later (`commands/notes.rs`).
 
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
 
 use chassis::config::Document;
+use gateway::ServerPlan;
 
 /// Bytes of a token for clients that are not on this machine; a shorter one can be guessed.
 const TOKEN_BYTES_MIN: usize = 16;
@@ -48,17 +50,31 @@ pub(super) fn upstreams(
     document: &mut Document<'_>,
 ) {
     for upstream in upstreams {
-        let is_local = |server: &&SocketAddr| {
-            server.ip().is_loopback()
-                || server.ip().is_unspecified()
-                || server.ip() == listener.ip()
-        };
-        let mut servers = upstream.servers.iter().filter(is_local);
-        if let Some(server) = servers.find(|server| meets(**server, listener)) {
+        let mut servers = upstream.servers.iter().filter_map(known_address);
+        if let Some(server) = servers.find(|server| is_listener(*server, listener)) {
             let name = &upstream.name;
             let reason =
                 format!("is {listener}, where the upstream `{name}` has its server {server}");
             document.wrong(key, reason);
+        }
+    }
+}
+
+/// Whether a server at an address is a listener of this process.
+pub(crate) fn is_listener(server: SocketAddr, listener: SocketAddr) -> bool {
+    let ip = server.ip().to_canonical();
+    let is_local = ip.is_loopback() || ip.is_unspecified() || ip == listener.ip();
+    is_local && meets(SocketAddr::new(ip, server.port()), listener)
+}
+
+/// Returns the address of a server, where nobody need be asked for it.
+fn known_address(server: &ServerPlan) -> Option<SocketAddr> {
+    match server {
+        ServerPlan::Address(address) => Some(*address),
+        ServerPlan::Name { host, port } => {
+            let host = host.trim_end_matches('.').to_ascii_lowercase();
+            let is_here = host == "localhost" || host.ends_with(".localhost");
+            is_here.then(|| SocketAddr::from((Ipv4Addr::LOCALHOST, *port)))
         }
     }
 }

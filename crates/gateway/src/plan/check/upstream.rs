@@ -1,17 +1,17 @@
 //! Checks `[[upstream]]` with servers, with its health probes and retries.
 //!
-//! Invariant: addresses are resolved here alone, whenever a configuration is checked. A name stands
-//! for its first address, and one that cannot be resolved is an error; the look-up blocks. At most
-//! 64 probes count, the bits of `upstream::health`. The doc comments of `config` state the
+//! Invariant: no name is looked up here, so a configuration is checked offline. Names are letters,
+//! digits, `-` and `_` (RFC 1123 §2.1, and what container networks add). At most 64 probes count,
+//! the bits of `upstream::health`. The doc comments of `config` state the
 //! defaults, docs/operating/failures.md those of probes; they change with them. Never here:
 //! upstreams of workers, which the binary checks; two upstreams of one name (`plan::check`).
 
-use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
+use std::net::IpAddr;
 use std::time::Duration;
 
 use super::section::Section;
 use crate::config::{HealthConfig, RetryConfig, UpstreamConfig};
-use crate::plan::{Balance, HealthPlan, RetryPlan, UpstreamPlan};
+use crate::plan::{Balance, HealthPlan, RetryPlan, ServerPlan, UpstreamPlan};
 
 /// How long an unused connection is kept, unless said otherwise.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(60);
@@ -41,33 +41,53 @@ pub(super) fn upstream(section: &mut Section<'_, '_>, config: UpstreamConfig) ->
     }
 }
 
-fn servers(section: &mut Section<'_, '_>, addresses: Vec<String>) -> Vec<SocketAddr> {
-    if addresses.is_empty() {
+fn servers(section: &mut Section<'_, '_>, places: Vec<String>) -> Vec<ServerPlan> {
+    if places.is_empty() {
         section.wrong("servers", "name at least one server, such as [\"127.0.0.1:9000\"]");
     }
     let mut servers = Vec::new();
-    for address in addresses {
-        match address.to_socket_addrs().ok().and_then(|mut found| found.next()) {
-            Some(address) => servers.push(address),
-            None => {
-                section.wrong("servers", unresolved(&address));
-            }
+    for place in places {
+        match server(&place) {
+            Ok(server) => servers.push(server),
+            Err(message) => section.wrong("servers", message),
         }
     }
     servers
 }
 
-fn unresolved(address: &str) -> String {
-    let host = match address.parse::<IpAddr>() {
-        Ok(IpAddr::V6(_)) => format!("[{address}]"),
-        _ => address.to_owned(),
-    };
-    match host.rsplit_once(':') {
-        Some((host, port)) if !host.is_empty() && port.parse::<u16>().is_ok() => {
-            format!("cannot resolve `{address}`; write HOST:PORT, or an address that is known here")
-        }
-        _ => format!("`{address}` has no port; write HOST:PORT, such as `{host}:9000`"),
+/// Reads `IP:PORT` or `NAME:PORT`.
+fn server(place: &str) -> Result<ServerPlan, String> {
+    if let Ok(address) = place.parse() {
+        return Ok(ServerPlan::Address(address));
     }
+    let shown = match place.parse::<IpAddr>() {
+        Ok(IpAddr::V6(_)) => format!("[{place}]"),
+        _ => place.to_owned(),
+    };
+    let port = |port: &str| port.parse::<u16>().ok();
+    match shown.rsplit_once(':').map(|(host, text)| (host, port(text))) {
+        Some((host, Some(port))) if is_name(host) => {
+            Ok(ServerPlan::Name { host: host.into(), port })
+        }
+        Some((host, Some(_))) if !host.is_empty() => {
+            Err(format!("`{host}` is neither an IP address nor a name; write HOST:PORT"))
+        }
+        _ => Err(format!("`{place}` has no port; write HOST:PORT, such as `{shown}:9000`")),
+    }
+}
+
+/// Whether a text is a name, and no address with a mistake in it: those end in a number.
+fn is_name(host: &str) -> bool {
+    let name = host.strip_suffix('.').unwrap_or(host);
+    let is_label = |label: &str| {
+        let mut bytes = label.bytes();
+        (1..=63).contains(&label.len())
+            && bytes.all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'))
+    };
+    let last = name.rsplit('.').next().unwrap_or("");
+    name.len() <= 253
+        && name.split('.').all(is_label)
+        && !last.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 fn health(section: &mut Section<'_, '_>, config: HealthConfig) -> HealthPlan {

@@ -10,11 +10,10 @@ fn hidden(routes: &[&str]) -> Vec<(usize, usize)> {
         routes.iter().map(|lines| format!("[[route]]\nto = \"models\"\n{lines}\n")).collect();
     let mut document = Document::parse(&text);
     let sections = Sections {
-        upstreams: Vec::new(),
-        pools: Vec::new(),
         routes: document.sections("route"),
         cache: document.section("cache"),
         limits: document.section("limits"),
+        ..Sections::default()
     };
     let plan = Plan::check(sections, ModelNames::default(), &mut document);
     assert!(document.into_problems().is_empty(), "{text}");
