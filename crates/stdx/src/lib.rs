@@ -1,8 +1,8 @@
 //! Holds what std lacks and several crates need, and nothing about the product.
 //!
-//! It has clocks, the trait for disks, byte sizes, durations, dates, retry delays, seeded random
-//! numbers, the error chain, and four Linux system calls. Each private module is one of these;
-//! this file only names them.
+//! It has clocks, the trait for disks, byte sizes, durations, dates and retry delays. It has seeded
+//! random numbers, networks of addresses, the error chain, and four Linux system calls. Each
+//! private module is one of these; this file only names them.
 //! Invariant: this crate uses no other of the workspace. It brings few packages, because nearly
 //! every crate builds it.
 //! Refuses: product nouns, tokio, the environment, and I/O other than files and those calls.
@@ -12,6 +12,7 @@ pub mod calendar;
 mod chain;
 mod clock;
 mod disk;
+mod network;
 mod random;
 mod size;
 mod span;
@@ -21,6 +22,7 @@ pub use backoff::Backoff;
 pub use chain::Chain;
 pub use clock::{Clock, ManualClock, SystemClock, unix_micros};
 pub use disk::{Disk, DiskFile, FaultyDisk, FileIdentity, Lasting, Metadata, RealDisk};
+pub use network::{Network, NetworkError};
 pub use random::{Random, mixed};
 pub use size::{ByteSize, SizeError};
 pub use span::{Span, SpanError};
