@@ -15,6 +15,6 @@ mod work;
 
 pub use cores::Cores;
 pub use drain::{Drain, Draining};
-pub use http::{Limits, Underscores};
+pub use http::{ClientHeaders, Limits, TrustedProxies, Underscores};
 pub use listen::{Listener, bind};
 pub use work::{Job, WorkPool, WorkRefused};

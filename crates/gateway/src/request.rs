@@ -173,8 +173,9 @@ fn shared_key(exchange: &Exchange<'_, '_>) -> Option<KeyBytes> {
     if route.coalesce == Coalesce::Strict && has_credentials(route, head, trace.decision) {
         return None;
     }
-    let identity = Identity { arm: trace.arm, user: trace.user().filter(|_| is_private) };
-    Some(key::of(&route.key, head, identity))
+    let is_upstream = matches!(route.target(trace.arm), Target::Upstream(_));
+    let user = trace.user().filter(|_| is_private);
+    Some(key::of(&route.key, head, Identity { arm: trace.arm, is_upstream, user }))
 }
 
 /// Whether the request only reads, and hides none of its fields from the upstream. With
@@ -211,7 +212,7 @@ fn arm(route: &Route, head: &Head<'_>, trace: &Trace) -> usize {
     }
     let place = match trace.user() {
         Some(user) => rollout::place(&route.name, user),
-        None => match head.peer().ip().to_canonical() {
+        None => match head.client() {
             std::net::IpAddr::V4(ip) => rollout::place(&route.name, &ip.octets()),
             std::net::IpAddr::V6(ip) => rollout::place(&route.name, &ip.octets()),
         },

@@ -15,6 +15,7 @@ mod decisions;
 mod demands;
 mod desync;
 mod disk;
+mod forwarded;
 mod hopeless;
 mod interim;
 mod keys;
@@ -34,7 +35,7 @@ mod workers;
 
 use std::borrow::Cow;
 use std::collections::HashMap;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -100,7 +101,16 @@ fn serve_plan(plan: Plan) -> Served {
 }
 
 /// Serves with workers for some upstreams. A disk has the times for tests.
-fn serve_with(mut plan: Plan, workers: HashMap<String, Arc<dyn Workers>>) -> Served {
+fn serve_with(plan: Plan, workers: HashMap<String, Arc<dyn Workers>>) -> Served {
+    serve_within(plan, workers, Limits::default())
+}
+
+/// Serves with these bounds of connections.
+fn serve_within(
+    mut plan: Plan,
+    workers: HashMap<String, Arc<dyn Workers>>,
+    limits: Limits,
+) -> Served {
     if let Some(disk) = &mut plan.store.disk {
         disk.times = DiskTimes::for_tests();
     }
@@ -113,7 +123,7 @@ fn serve_with(mut plan: Plan, workers: HashMap<String, Arc<dyn Workers>>) -> Ser
     let gateway = Gateway::new(plan, parts, &registry);
     let journal = Journal::default();
     let drain = Drain::default();
-    let (address, thread) = start_core(&gateway, &journal, &drain);
+    let (address, thread) = start_core_within(&gateway, &journal, &drain, limits);
     Served { address, gateway, registry, users, journal, drain, thread: Some(thread) }
 }
 
@@ -122,6 +132,15 @@ fn start_core(
     gateway: &Arc<Gateway>,
     journal: &Journal,
     drain: &Drain,
+) -> (SocketAddr, JoinHandle<()>) {
+    start_core_within(gateway, journal, drain, Limits::default())
+}
+
+fn start_core_within(
+    gateway: &Arc<Gateway>,
+    journal: &Journal,
+    drain: &Drain,
+    limits: Limits,
 ) -> (SocketAddr, JoinHandle<()>) {
     let listener = bind("127.0.0.1:0".parse().unwrap(), 1).unwrap().remove(0);
     let address = listener.address().unwrap();
@@ -136,7 +155,7 @@ fn start_core(
                 }
             }
             let role = Role(Edge::new(own, Some(Box::new(recorder)), 7));
-            listener.serve(Rc::new(role), Limits::default(), draining).await.unwrap();
+            listener.serve(Rc::new(role), limits, draining).await.unwrap();
         });
     });
     (address, thread)
@@ -321,6 +340,8 @@ struct Recorded {
     cache: CacheResult,
     user: Option<Vec<u8>>,
     upstream: Option<String>,
+    client_ip: Option<IpAddr>,
+    scheme: String,
     id: u128,
     ranked_by: Option<u128>,
     items: Vec<String>,
@@ -355,6 +376,8 @@ impl Journal {
             cache: exchange.cache,
             user: exchange.user.map(<[u8]>::to_vec),
             upstream: exchange.upstream.map(str::to_owned),
+            client_ip: exchange.client_ip,
+            scheme: exchange.scheme.to_owned(),
             id: exchange.id,
             ranked_by: exchange.ranked_by,
             items: shown.map(Cow::into_owned).collect(),

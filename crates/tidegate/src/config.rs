@@ -16,6 +16,7 @@
 //! goes into `commands/redact.rs`, and a renamed one into `crates/chassis/src/config/renamed.rs`.
 
 mod agreement;
+mod trusted;
 
 use std::fmt::Display;
 use std::net::SocketAddr;
@@ -134,6 +135,14 @@ pub(crate) struct ListenConfig {
     /// WSGI, PHP and Rack read `X_User` as `X-User`. What is fetched for several clients never
     /// carries them.
     pub underscores: Option<String>,
+    /// Proxies in front whose word about a client is taken: addresses and networks, such as
+    /// `["10.0.0.0/8", "2001:db8::/32"]`, at most 1024. Then the client is the last address of
+    /// their chain that is not in the list. Of any other peer nothing is believed. Default: none.
+    pub trusted: Option<Vec<String>>,
+    /// What these proxies write: `x-forwarded` (default: `X-Forwarded-For`, `-Proto` and `-Host`),
+    /// or `forwarded` (RFC 7239). The other one is not looked at, because a client may have sent
+    /// it.
+    pub trusted_headers: Option<String>,
 }
 
 /// The access log as a queue.
@@ -273,6 +282,7 @@ pub(crate) fn check(text: &str, root: &Path) -> Result<Plan, Vec<Problem>> {
         statsd::config::plan(&config, root, &mut |key, reason| document.wrong(key, reason))
     });
     let gateway = check_gateway(sections, &models, root, &mut document);
+    let limits = public_limits(&listen, gateway.connections_max, &mut document);
     let machine = std::thread::available_parallelism().map_or(1, usize::from);
     let usual = environment::port()
         .map_or_else(|| "127.0.0.1:8080".to_owned(), |port| format!("0.0.0.0:{port}"));
@@ -280,8 +290,6 @@ pub(crate) fn check(text: &str, root: &Path) -> Result<Plan, Vec<Problem>> {
     let admin = address(&mut document, "listen.admin", listen.admin, "127.0.0.1:8081");
     let drain = ("listen.drain_timeout", listen.drain_timeout);
     let drain = value(&mut document, drain, Span::or_zero);
-    let underscores = underscores(listen.underscores.as_deref(), &mut document);
-    let connections_max = gateway.connections_max;
     let plan = Plan {
         file: PathBuf::new(),
         root: root.to_owned(),
@@ -291,7 +299,7 @@ pub(crate) fn check(text: &str, root: &Path) -> Result<Plan, Vec<Problem>> {
         admin,
         admin_token: environment::admin_token().or(listen.admin_token),
         drain: drain.unwrap_or(Duration::from_secs(30)),
-        limits: Limits { connections_max, underscores, ..Limits::default() },
+        limits,
         journal,
         models,
         profiles,
@@ -341,6 +349,18 @@ fn check_gateway(
         disk.dir = root.join(&disk.dir);
     }
     gateway
+}
+
+/// Returns the bounds of public connections, and what is taken of their requests.
+fn public_limits(
+    listen: &ListenConfig,
+    connections_max: usize,
+    document: &mut Document<'_>,
+) -> Limits {
+    let (trusted, headers) = (listen.trusted.as_deref(), listen.trusted_headers.as_deref());
+    let underscores = underscores(listen.underscores.as_deref(), document);
+    let trusted = trusted::proxies(trusted, headers, document);
+    Limits { connections_max, underscores, trusted, ..Limits::default() }
 }
 
 fn underscores(text: Option<&str>, document: &mut Document<'_>) -> Underscores {

@@ -7,6 +7,7 @@
 
 use std::time::Duration;
 
+use http1::TrustedProxies;
 use http1::request::Underscores;
 
 /// Bounds of the connections of one core.
@@ -25,6 +26,8 @@ pub struct Limits {
     pub send_timeout: Duration,
     /// What becomes of fields with `_` in their name.
     pub underscores: Underscores,
+    /// The peers whose word about a client is taken (`Head::client`).
+    pub trusted: TrustedProxies,
 }
 
 impl Default for Limits {
@@ -36,6 +39,7 @@ impl Default for Limits {
             receive_timeout: Duration::from_secs(20),
             send_timeout: Duration::from_secs(30),
             underscores: Underscores::Drop,
+            trusted: TrustedProxies::default(),
         }
     }
 }
