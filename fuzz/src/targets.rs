@@ -7,6 +7,7 @@ mod clusters;
 mod date;
 mod embed_dir;
 mod filter;
+mod forwarded;
 mod framing;
 mod freshness;
 mod head;
@@ -71,7 +72,7 @@ macro_rules! target {
 }
 
 /// Every target.
-pub const TARGETS: [Target; 27] = [
+pub const TARGETS: [Target; 28] = [
     target!(accept),
     target!(answer),
     target!(chunked),
@@ -80,6 +81,7 @@ pub const TARGETS: [Target; 27] = [
     target!(request_directives),
     target!(embed_dir),
     target!(filter),
+    target!(forwarded),
     target!(framing),
     target!(freshness),
     target!(head),

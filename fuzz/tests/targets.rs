@@ -59,6 +59,11 @@ fn a_filter_is_turned_round_by_not() {
 }
 
 #[test]
+fn a_client_behind_proxies_never_chooses_its_address() {
+    hold("forwarded");
+}
+
+#[test]
 fn a_request_ends_where_another_server_ends_it() {
     hold("framing");
 }

@@ -35,7 +35,7 @@ def test_scope_is_complete(supervisor) -> None:
     connection.putrequest("GET", "/caf%C3%A9?a=%20b", skip_host=True, skip_accept_encoding=True)
     sent = {
         "host": "news.example:8080",
-        "x-forwarded-for": "10.0.0.1, 192.0.2.7",
+        "x-forwarded-for": "192.0.2.7, 10.0.0.1",
         "x-forwarded-proto": "https",
     }
     for name, value in sent.items():

@@ -55,7 +55,7 @@ def test_environ_is_complete(supervisor) -> None:
     connection.putrequest("POST", "/caf%C3%A9?a=%20b", skip_host=True, skip_accept_encoding=True)
     for name, value in [
         ("host", "news.example"),
-        ("x-forwarded-for", "10.0.0.1, 192.0.2.7"),
+        ("x-forwarded-for", "192.0.2.7, 10.0.0.1"),
         ("x-forwarded-proto", "https"),
         ("content-type", "text/plain"),
         ("content-length", "0"),
@@ -80,7 +80,7 @@ def test_environ_is_complete(supervisor) -> None:
         "CONTENT_TYPE": "text/plain",
         "CONTENT_LENGTH": "0",
         "HTTP_HOST": "news.example",
-        "HTTP_X_FORWARDED_FOR": "10.0.0.1, 192.0.2.7",
+        "HTTP_X_FORWARDED_FOR": "192.0.2.7, 10.0.0.1",
         "HTTP_X_FORWARDED_PROTO": "https",
         "HTTP_X_MANY": "1,2",
         "HTTP_COOKIE": "a=1; b=2",

@@ -238,25 +238,20 @@ impl<'t> Document<'t> {
 
     /// Returns the line of a dotted key, or of the innermost table around it that exists.
     fn line_of(&self, key: &str) -> usize {
-        let mut parts = key.split('.');
-        let Some((first, index)) = parts.next().map(split_index) else { return 0 };
-        let Some((name, value)) = self.root.get_key_value(first) else { return 0 };
-        let mut at = name.span().start;
-        let mut value = value;
-        if let (Some(index), DeValue::Array(items)) = (index, value.get_ref())
-            && let Some(item) = items.get(index)
-        {
-            at = item.span().start;
-            value = item;
+        let (mut at, mut table) = (None, &self.root);
+        for (part, index) in key.split('.').map(split_index) {
+            let Some((name, mut value)) = table.get_key_value(part) else { break };
+            at = Some(name.span().start);
+            if let (Some(index), DeValue::Array(items)) = (index, value.get_ref())
+                && let Some(item) = items.get(index)
+            {
+                at = Some(item.span().start);
+                value = item;
+            }
+            let DeValue::Table(inner) = value.get_ref() else { break };
+            table = inner;
         }
-        for part in parts {
-            let (part, _) = split_index(part);
-            let DeValue::Table(table) = value.get_ref() else { break };
-            let Some((name, inner)) = table.get_key_value(part) else { break };
-            at = name.span().start;
-            value = inner;
-        }
-        self.line_at(at)
+        at.map_or(0, |at| self.line_at(at))
     }
 }
 

@@ -19,6 +19,7 @@ mod tunnel;
 pub use body::{BodyError, Incoming};
 pub use connection::{Answer, Connections, Sent, serve};
 pub use http1::request::Underscores;
+pub use http1::{ClientHeaders, TrustedProxies};
 pub use limits::Limits;
 pub use reply::{Payload, Reply, Source, reason};
 pub use tunnel::Duplex;

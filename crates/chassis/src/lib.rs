@@ -16,7 +16,7 @@ mod work;
 
 pub use cores::Cores;
 pub use drain::{Drain, Draining};
-pub use http::{Limits, Underscores};
+pub use http::{ClientHeaders, Limits, TrustedProxies, Underscores};
 pub use inflight::{Charge, Inflight};
 pub use listen::{Listener, bind};
 pub use work::{Job, WorkPool, WorkRefused};

@@ -13,6 +13,7 @@
 //! waits (`flight`, `miss`).
 
 mod fetched;
+mod forwarded;
 mod origin;
 mod origin_request;
 mod recall;

@@ -217,7 +217,8 @@ fn varies_on_everything(headers: &FieldLines) -> bool {
 }
 
 /// Fields of which the upstream gets another value for each request, whatever the client sends.
-const WRITTEN_ANEW: [&[u8]; 3] = [b"tidegate-decision", b"x-forwarded-for", b"x-request-id"];
+const WRITTEN_ANEW: [&[u8]; 4] =
+    [b"forwarded", b"tidegate-decision", b"x-forwarded-for", b"x-request-id"];
 
 #[cfg(test)]
 mod tests;

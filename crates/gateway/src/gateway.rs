@@ -269,6 +269,6 @@ impl<'x> Exchange<'x, '_> {
 
     /// Returns the client, as bounds know it.
     pub(crate) fn client(&self) -> ClientId {
-        self.head.peer().ip().into()
+        self.head.client().into()
     }
 }

@@ -40,7 +40,7 @@ pub(crate) fn after(exchange: &Exchange<'_, '_>, result: &Result<FetchResult, Re
         // A client may have written what an origin puts there, such as `?next=/`.
         targets.extend(named.filter(|target| is_of(exchange.route, target)));
     }
-    let host = key::canonical_host(head.host()).to_ascii_lowercase();
+    let host = key::canonical_host(head.host(), head.scheme()).to_ascii_lowercase();
     if host.is_empty() {
         // The cache takes no host for every host.
         return;
@@ -63,10 +63,14 @@ fn is_of(route: &Route, target: &str) -> bool {
 /// it is on another host.
 fn resolve(headers: &FieldLines, name: &str, head: &Head<'_>) -> Option<String> {
     let reference = headers.text(name)?.split('#').next()?;
-    let host = key::canonical_host(head.host());
+    // Behind a proxy that sends a host of its own, an origin names the one that the client sees.
+    let hosts = [Some(head.host()), head.forwarded_host()];
+    let canonical = |host| key::canonical_host(host, head.scheme());
     if let Some((_, rest)) = reference.split_once("//").filter(|(before, _)| is_scheme(before)) {
         let end = rest.find(['/', '?']).unwrap_or(rest.len());
-        let here = key::canonical_host(&rest[..end]).eq_ignore_ascii_case(host);
+        let named = canonical(&rest[..end]);
+        let mut hosts = hosts.into_iter().flatten();
+        let here = hosts.any(|host| canonical(host).eq_ignore_ascii_case(named));
         let target = &rest[end..];
         let slash = if target.starts_with('/') { "" } else { "/" };
         return here.then(|| format!("{slash}{target}"));

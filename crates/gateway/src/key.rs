@@ -1,14 +1,15 @@
 //! Makes the cache key of a request, and the target of a fetch that may be stored under it.
 //!
-//! A key holds scheme, host, path and query, the arm, the filter, what the rules name, and the user
-//! of a personalised response. The host is never left out (CVE-2026-2836). Line breaks separate the
-//! parts; `cache/src/key.rs` and `memory/index.rs` read host and target as second and third, for
-//! purges. Unless rules drop or sort query fields, path and query are kept as sent. Keys are also
-//! those of the disk: another form needs another `FORMAT` in `cache/src/disk/log.rs`.
+//! A key holds `http`, host, path and query, and the arm, the filter, what the rules name, and the
+//! user of a personalised response. Where trusted proxies say `https`, or another host, it holds
+//! that too. The host is never left out (CVE-2026-2836). Line breaks separate the parts.
+//! `cache/src/key.rs` and `memory/index.rs` read host and target as second and third, for purges of
+//! all schemes. Unless rules drop or sort query fields, path and query are kept as sent. Keys are
+//! also those of the disk: another form needs another `FORMAT` in `cache/src/disk/log.rs`.
 //! `upstream::servers` hashes the whole key (`consistent-hash`).
 //!
-//! Invariant: of target, host and override headers ([`is_override`]), no upstream sees what the key
-//! does not cover, if the response may be stored. `fetch::origin_request` applies this;
+//! Invariant: of target, scheme, host and override headers ([`is_override`]), no upstream sees what
+//! the key does not cover, if the response may be stored. `fetch::origin_request` applies this;
 //! docs/operating/cache-keys.md lists the headers. Its `append_selecting` stores variants, the one
 //! here looks them up: both must agree. Fields that no rule names are not in the key: `freshness`
 //! and `fetch` judge cookies, credentials and `Vary`. `spelling` names paths whose responses
@@ -18,7 +19,7 @@ mod overrides;
 mod rules;
 
 use cache::key::{KeyBytes, append_selecting};
-use http1::Head;
+use http1::{Head, Scheme};
 
 pub(crate) use overrides::is_override;
 pub(crate) use rules::{Cookies, KeySegment, NamePattern, QueryFields, Rules, SegmentSource};
@@ -44,22 +45,27 @@ pub struct KeyPlan {
 pub struct Identity<'u> {
     /// The arm of the route.
     pub arm: usize,
+    /// Whether its target is an upstream. A model sees neither scheme nor host.
+    pub is_upstream: bool,
     /// The user, if the response is to be personalised.
     pub user: Option<&'u [u8]>,
 }
 
 /// Returns the key of the response to a request.
 pub fn of(plan: &KeyPlan, head: &Head<'_>, identity: Identity<'_>) -> KeyBytes {
-    let Identity { arm, user } = identity;
+    let Identity { arm, is_upstream, user } = identity;
     let mut key = KeyBytes::from_slice(b"http\n");
     let host = key.len();
-    key.extend_from_slice(canonical_host(head.host()).as_bytes());
+    key.extend_from_slice(canonical_host(head.host(), head.scheme()).as_bytes());
     key[host..].make_ascii_lowercase();
     key.push(b'\n');
     let rules = plan.rules.as_ref();
     match rules {
         None => key.extend_from_slice(head.path_and_query().as_bytes()),
         Some(rules) => rules.append_target(head.path_and_query(), &mut key),
+    }
+    if is_upstream {
+        append_forwarded(head, &mut key);
     }
     if arm > 0 {
         key.push(b'\n');
@@ -84,9 +90,23 @@ pub fn of(plan: &KeyPlan, head: &Head<'_>, identity: Identity<'_>) -> KeyBytes {
     key
 }
 
-/// Returns a host without its default port and its trailing dot; its case is kept.
-pub(crate) fn canonical_host(host: &str) -> &str {
-    let host = host.strip_suffix(":80").unwrap_or(host);
+/// Appends scheme and host of which trusted proxies speak, where they say more than the request.
+fn append_forwarded(head: &Head<'_>, key: &mut KeyBytes) {
+    let scheme = head.scheme();
+    if scheme == Scheme::Https {
+        key.extend_from_slice(b"\n/https");
+    }
+    let sent = canonical_host(head.host(), scheme);
+    let named = head.forwarded_host().map(|host| canonical_host(host, scheme));
+    if let Some(named) = named.filter(|named| !named.eq_ignore_ascii_case(sent)) {
+        key.extend_from_slice(b"\n@");
+        key.extend(named.bytes().map(|byte| byte.to_ascii_lowercase()));
+    }
+}
+
+/// Returns a host without the default port of the scheme and its trailing dot; its case is kept.
+pub(crate) fn canonical_host(host: &str, scheme: Scheme) -> &str {
+    let host = host.strip_suffix(scheme.default_port()).unwrap_or(host);
     host.strip_suffix('.').unwrap_or(host)
 }
 

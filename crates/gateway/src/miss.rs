@@ -338,7 +338,7 @@ fn refresh(edge: &Rc<Edge>, mut request: OriginRequest) {
     // At its bound a core leaves the entry stale; dropping the lease ends the flight.
     let admission = edge.admit().filter(|_| landed_meanwhile(edge, &request).is_none());
     let Some(admission) = admission else { return };
-    request.id = edge.next_id();
+    request.ask_as(edge.next_id());
     let edge = Rc::clone(edge);
     tokio::task::spawn_local(async move {
         let _admission = admission;

@@ -14,6 +14,7 @@ use crate::plan::Route;
 use crate::route;
 use crate::spelling;
 use cache::Area;
+use http1::Scheme;
 
 /// Bytes of a URL, a prefix or a tag.
 const BYTES_MAX: usize = 8 << 10;
@@ -90,12 +91,12 @@ fn parts(url: &str) -> Result<(Option<Box<str>>, Box<str>), String> {
     if host.is_empty() {
         return Err(wrong());
     }
-    let host = host.strip_suffix(":443").filter(|_| scheme.len() == 6).unwrap_or(host);
+    let scheme = if scheme.len() == 6 { Scheme::Https } else { Scheme::Http };
     let target = match target.starts_with('/') {
         true => target.to_owned(),
         false => format!("/{target}"),
     };
-    Ok((Some(key::canonical_host(host).to_ascii_lowercase().into()), target.into()))
+    Ok((Some(key::canonical_host(host, scheme).to_ascii_lowercase().into()), target.into()))
 }
 
 /// Returns the resources of a URL as given, and in the keys of all routes that may have stored it.

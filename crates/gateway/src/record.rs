@@ -7,8 +7,9 @@
 //! record that is refused is counted, and the reply stays; only `collect` refuses the event. A new
 //! field of `ExchangeRef` is filled in the function below; decide about it in `refresh`, too, which
 //! fills few. A refresh has no `client_ip`, and its `ranked_by` is its own id: `join.rs` of
-//! crates/training knows it by these. `collect` sets `trace.recorded`, and then `request` does not
-//! call `ended`.
+//! crates/training knows it by these. The `id` of a record is that of a trusted proxy, if it sent
+//! one; so it may repeat, but `ranked_by` does not. `collect` sets `trace.recorded`, and then
+//! `request` does not call `ended`.
 //! Never here: the format of a record (`exchange`), the journal (`ports::Recorder`), what is noted
 //! (`trace`).
 
@@ -96,9 +97,9 @@ fn exchange<'a>(edge: &'a Edge, head: &Head<'a>, trace: &'a Trace, sent: &Sent) 
     let host = head.host();
     ExchangeRef {
         time_us: trace.time_us,
-        id: trace.id,
+        id: head.request_id().unwrap_or(trace.id),
         method: head.method(),
-        scheme: "http",
+        scheme: head.scheme().as_str(),
         host: (!host.is_empty()).then_some(host.as_bytes()),
         path: head.path().as_bytes(),
         query: head.query().map(str::as_bytes),
@@ -106,7 +107,7 @@ fn exchange<'a>(edge: &'a Edge, head: &Head<'a>, trace: &'a Trace, sent: &Sent) 
         status: sent.status,
         bytes_in: sent.bytes_in,
         bytes_out: sent.bytes_out,
-        client_ip: Some(head.peer().ip().to_canonical()),
+        client_ip: Some(head.client()),
         user: trace.user(),
         user_agent: head.get("user-agent"),
         referer: head.get("referer"),

@@ -189,8 +189,9 @@ fn shared_key(exchange: &Exchange<'_, '_>) -> Option<KeyBytes> {
     if route.coalesce == Coalesce::Strict && has_credentials(route, head, trace.decision) {
         return None;
     }
-    let identity = Identity { arm: trace.arm, user: trace.user().filter(|_| is_private) };
-    Some(key::of(&route.key, head, identity))
+    let is_upstream = matches!(route.target(trace.arm), Target::Upstream(_));
+    let user = trace.user().filter(|_| is_private);
+    Some(key::of(&route.key, head, Identity { arm: trace.arm, is_upstream, user }))
 }
 
 /// Counts a read that its client keeps out of the cache of a storing route, until its reply is
@@ -204,7 +205,8 @@ fn count_bypass(exchange: &mut Exchange<'_, '_>) -> Result<(), Refusal> {
     if route.cache.is_none() || !is_read || exchange.trace.decision == Decision::Personalised {
         return Ok(());
     }
-    let key = key::of(&route.key, head, Identity { arm: exchange.trace.arm, user: None });
+    let identity = Identity { arm: exchange.trace.arm, is_upstream: true, user: None };
+    let key = key::of(&route.key, head, identity);
     let bypass = exchange.gateway().clients.bypass(exchange.client(), &key);
     let refused = || exchange.refuse_client("requests past the cache");
     exchange.trace.bypass = Some(bypass.ok_or_else(refused)?);
@@ -245,7 +247,7 @@ fn arm(route: &Route, head: &Head<'_>, trace: &Trace) -> usize {
     }
     let place = match trace.user() {
         Some(user) => rollout::place(&route.name, user),
-        None => match head.peer().ip().to_canonical() {
+        None => match head.client() {
             std::net::IpAddr::V4(ip) => rollout::place(&route.name, &ip.octets()),
             std::net::IpAddr::V6(ip) => rollout::place(&route.name, &ip.octets()),
         },

@@ -9,8 +9,6 @@
 //! requests) and `purge_request` (routes that may have stored a URL). Never here: patterns
 //! (`pattern`), checks of routes (`plan`), what happens to the request (`request`).
 
-use std::net::IpAddr;
-
 use exchange::{FieldName, FieldValue, Fields};
 use http1::Head;
 
@@ -165,9 +163,10 @@ impl Fields for RequestFields<'_, '_> {
         let Self { head, path } = *self;
         match name {
             FieldName::Method => Some(head.method().into()),
+            FieldName::Scheme => Some(head.scheme().as_str().into()),
             // As keys and upstreams have it.
             FieldName::Host => {
-                let host = key::canonical_host(head.host()).to_ascii_lowercase();
+                let host = key::canonical_host(head.host(), head.scheme()).to_ascii_lowercase();
                 Some(FieldValue::Text(host.into_bytes().into()))
             }
             FieldName::Path => Some(path.into()),
@@ -176,16 +175,19 @@ impl Fields for RequestFields<'_, '_> {
                 exchange::query_value(head.query()?.as_bytes(), name).map(FieldValue::Text)
             }
             FieldName::Version => Some(if head.is_http_10() { "1.0" } else { "1.1" }.into()),
-            FieldName::ClientIp => Some(peer(head.peer().ip()).into()),
+            FieldName::ClientIp => Some(head.client().to_string().into()),
             FieldName::UserAgent => head.get("user-agent").map(FieldValue::from),
             FieldName::Referer => head.get("referer").map(FieldValue::from),
+            // As upstreams get them, whoever sent what.
+            FieldName::Header(name) if **name == *"x-forwarded-proto" => {
+                Some(head.scheme().as_str().into())
+            }
+            FieldName::Header(name) if **name == *"x-forwarded-host" => {
+                Some(head.forwarded_host().unwrap_or(head.host()).into())
+            }
             FieldName::Header(name) => head.get(name).map(FieldValue::from),
             // The other fields are known only after the exchange has ended.
             _ => None,
         }
     }
-}
-
-fn peer(ip: IpAddr) -> String {
-    ip.to_canonical().to_string()
 }

@@ -15,6 +15,7 @@ mod decisions;
 mod demands;
 mod desync;
 mod disk;
+mod forwarded;
 mod hopeless;
 mod inflight;
 mod interim;
@@ -36,7 +37,7 @@ mod workers;
 
 use std::borrow::Cow;
 use std::collections::HashMap;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -141,6 +142,15 @@ fn start_core(
     gateway: &Arc<Gateway>,
     journal: &Journal,
     drain: &Drain,
+) -> (SocketAddr, JoinHandle<()>) {
+    start_core_within(gateway, journal, drain, Limits::default())
+}
+
+fn start_core_within(
+    gateway: &Arc<Gateway>,
+    journal: &Journal,
+    drain: &Drain,
+    limits: Limits,
 ) -> (SocketAddr, JoinHandle<()>) {
     let listener = bind("127.0.0.1:0".parse().unwrap(), 1).unwrap().remove(0);
     let address = listener.address().unwrap();
@@ -338,6 +348,8 @@ struct Recorded {
     cache: CacheResult,
     user: Option<Vec<u8>>,
     upstream: Option<String>,
+    client_ip: Option<IpAddr>,
+    scheme: String,
     id: u128,
     ranked_by: Option<u128>,
     items: Vec<String>,
@@ -372,6 +384,8 @@ impl Journal {
             cache: exchange.cache,
             user: exchange.user.map(<[u8]>::to_vec),
             upstream: exchange.upstream.map(str::to_owned),
+            client_ip: exchange.client_ip,
+            scheme: exchange.scheme.to_owned(),
             id: exchange.id,
             ranked_by: exchange.ranked_by,
             items: shown.map(Cow::into_owned).collect(),

@@ -11,10 +11,14 @@ pub mod accept;
 pub mod chunked;
 pub mod date;
 pub mod fields;
+pub mod forwarded;
 pub mod framing;
 pub mod hop_by_hop;
+mod host;
+mod placed;
 pub mod request;
 pub mod response;
 
 pub use fields::FieldLines;
+pub use forwarded::{ClientHeaders, Scheme, TrustedProxies};
 pub use request::Head;

@@ -6,26 +6,25 @@
 //! name such as `content_length`, which CGI reads as a framing field, is refused, and so is a line
 //! without CR. Bound: 96 fields; a head with more is refused. `Malformed` names each reason and its
 //! status. `Head` looks fields up, and tells keep-alive, offered upgrades and stripped fields.
-//! Never here: the bound on the bytes of a head, and reading (`chassis::http`); the chunks
-//! (`chunked`).
+//! It takes nobody's word about a client, unless `believe` names the proxies. Never here: who the
+//! client is (`forwarded`), the bound on the bytes of a head, and reading (`chassis::http`); the
+//! chunks (`chunked`).
 //! What is refused, and how, stands for users in docs/operating/security.md; CONTRIBUTING.md has
 //! the statuses. `fuzz/src/targets/head.rs` reads accepted heads a second time. Sources: RFC 9112
 //! §2–6; RFC 9110 §7.6.1, §7.8, §10.1.1.
 
 use std::mem::MaybeUninit;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 
+use crate::forwarded::{Believed, ClientHeaders, Scheme, TrustedProxies};
 use crate::hop_by_hop;
+use crate::host::host_is_plain;
+use crate::placed::PlacedFields;
+
+pub use crate::placed::FieldPlace;
 
 /// Fields in one head; more are refused with 431.
 const FIELDS_MAX: usize = 96;
-
-/// Start and length of a field's name and value in the bytes of the head.
-#[derive(Debug, Clone, Copy)]
-pub struct FieldPlace {
-    name: (u32, u16),
-    value: (u32, u32),
-}
 
 /// Start and length of the request line's parts, and the framing that the head announces.
 #[derive(Debug, Clone, Copy)]
@@ -114,9 +113,8 @@ impl Malformed {
 /// A request head; borrows the connection's buffer.
 #[derive(Debug, Clone, Copy)]
 pub struct Head<'b> {
-    bytes: &'b [u8],
     line: &'b RequestLine,
-    fields: &'b [FieldPlace],
+    fields: PlacedFields<'b>,
     peer: SocketAddr,
     // Read many times per request; a check for UTF-8 looks at every byte, so it is made once.
     method: &'b str,
@@ -124,6 +122,7 @@ pub struct Head<'b> {
     path_and_query: &'b str,
     path_bytes: usize,
     host: &'b str,
+    believed: Option<Believed<'b>>,
 }
 
 impl<'b> Head<'b> {
@@ -134,16 +133,24 @@ impl<'b> Head<'b> {
         fields: &'b [FieldPlace],
         peer: SocketAddr,
     ) -> Self {
+        let fields = PlacedFields { bytes, places: fields };
         let method = text(bytes, (line.method.0, line.method.1.into()));
         let target = text(bytes, line.target);
         let (authority, path_and_query) = parts(target);
         let question_mark = memchr::memchr(b'?', path_and_query.as_bytes());
         let path_bytes = question_mark.unwrap_or(path_and_query.len());
-        let host = "";
+        let (host, believed) = ("", None);
         let head =
-            Self { bytes, line, fields, peer, method, target, path_and_query, path_bytes, host };
+            Self { line, fields, peer, method, target, path_and_query, path_bytes, host, believed };
         let sent = || head.get("host").and_then(|host| std::str::from_utf8(host).ok());
         Self { host: authority.or_else(sent).unwrap_or(""), ..head }
+    }
+
+    /// Believes what the peer says of the client, if it is one of these proxies.
+    pub fn believe(&mut self, trusted: &TrustedProxies) {
+        if !trusted.is_empty() {
+            self.believed = Believed::of(self.peer.ip(), self.fields, trusted);
+        }
     }
 
     /// The method, as sent.
@@ -187,9 +194,45 @@ impl<'b> Head<'b> {
         self.line.body
     }
 
-    /// The client's address.
+    /// The address at the other end of the connection. What guards an operator's pages goes by it.
     pub fn peer(&self) -> SocketAddr {
         self.peer
+    }
+
+    /// The client's address: what trusted proxies say, else that of the peer. An IPv4 address that
+    /// came as IPv6 is an IPv4 one.
+    pub fn client(&self) -> IpAddr {
+        match &self.believed {
+            Some(believed) => believed.client,
+            None => self.peer.ip().to_canonical(),
+        }
+    }
+
+    /// The addresses that the request came through, from the peer to [`Self::client`].
+    pub fn chain(&self) -> impl Iterator<Item = IpAddr> + use<'b> {
+        let before = self.believed.as_ref().map(|believed| believed.addresses(self.fields));
+        std::iter::once(self.peer.ip().to_canonical()).chain(before.into_iter().flatten())
+    }
+
+    /// The scheme by which the client asked: what trusted proxies say, else `http`.
+    pub fn scheme(&self) -> Scheme {
+        self.believed.map(|believed| believed.scheme).unwrap_or_default()
+    }
+
+    /// The host that the client asked for, if trusted proxies say so. It may differ from
+    /// [`Self::host`].
+    pub fn forwarded_host(&self) -> Option<&'b str> {
+        self.believed?.host
+    }
+
+    /// The request id of a trusted proxy, if it has sent a well-formed one; never 0.
+    pub fn request_id(&self) -> Option<u128> {
+        self.believed?.request_id
+    }
+
+    /// Whether a trusted proxy says by `Forwarded` for whom it asks.
+    pub fn is_forwarded(&self) -> bool {
+        self.believed.is_some_and(|believed| believed.headers == ClientHeaders::Forwarded)
     }
 
     /// The first value of the field `name` (lower case).
@@ -198,26 +241,16 @@ impl<'b> Head<'b> {
     }
 
     /// Every value of the field `name` (lower case), in the order sent.
-    pub fn all<'n>(&self, name: &'n str) -> impl Iterator<Item = &'b [u8]> + use<'b, 'n> {
-        let (bytes, fields) = (self.bytes, self.fields);
-        fields.iter().filter_map(move |field| {
-            let (start, length) = field.name;
-            if usize::from(length) != name.len() {
-                return None;
-            }
-            let sent = &bytes[start as usize..start as usize + name.len()];
-            sent.eq_ignore_ascii_case(name.as_bytes()).then(|| value(bytes, field))
-        })
+    pub fn all<'n>(
+        &self,
+        name: &'n str,
+    ) -> impl DoubleEndedIterator<Item = &'b [u8]> + use<'b, 'n> {
+        self.fields.all(name)
     }
 
     /// Every field, name as sent, in the order sent.
     pub fn fields(&self) -> impl Iterator<Item = (&'b str, &'b [u8])> + use<'b> {
-        let (bytes, fields) = (self.bytes, self.fields);
-        fields.iter().map(move |field| {
-            let (start, length) = field.name;
-            let name = &bytes[start as usize..start as usize + usize::from(length)];
-            (std::str::from_utf8(name).unwrap_or(""), value(bytes, field))
-        })
+        self.fields.each()
     }
 
     /// Whether a comma-separated field holds `token`, whatever its case.
@@ -280,11 +313,6 @@ fn parts(target: &str) -> (Option<&str>, &str) {
         Some(end) => (Some(&rest[..end]), &rest[end..]),
         None => (Some(rest), "/"),
     }
-}
-
-fn value<'b>(bytes: &'b [u8], field: &FieldPlace) -> &'b [u8] {
-    let (start, length) = field.value;
-    &bytes[start as usize..(start + length) as usize]
 }
 
 /// Returns the bytes of the empty lines before a request; a server skips them (RFC 9112 §2.2).
@@ -455,8 +483,4 @@ fn decimal(text: &[u8]) -> Result<u64, Malformed> {
         return Err(wrong);
     }
     Ok(text.iter().fold(0, |sum, digit| sum * 10 + u64::from(digit - b'0')))
-}
-
-fn host_is_plain(host: &[u8]) -> bool {
-    host.iter().all(|b| b.is_ascii_alphanumeric() || b".-_:[]%~!$&'()*+;=".contains(b))
 }

@@ -23,12 +23,12 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use stdx::{ByteSize, SizeError, Span};
+use stdx::{ByteSize, Network, NetworkError, SizeError, Span};
 
 use crate::flavour::Flavour;
 use crate::plan::{
     self, BackendPlan, Graphite, Histogram, INTERVAL_MAX, Idle, InputPlan, Keep, Management,
-    NAMES_BYTES_MAX, Network, Plan, RECEIVE_BUFFER_BYTES, Web,
+    NAMES_BYTES_MAX, Plan, RECEIVE_BUFFER_BYTES, Web,
 };
 
 /// Values of one timer that are kept as they are: 8 KB.
@@ -331,12 +331,14 @@ impl Reader<'_> {
         }
         let allow = config.management_allow.iter();
         let allow = allow.filter_map(|text| {
-            let network = Network::parse(text);
-            if network.is_none() {
-                let reason = format!("`{text}` is no network; write one such as 10.0.0.0/8");
-                self.wrong("management_allow", reason);
+            match Network::parse(text) {
+                // An address with the length of its network's prefix says which network is meant.
+                Ok(network) | Err(NetworkError::HostBits { meant: network }) => Some(network),
+                Err(error) => {
+                    self.wrong("management_allow", format!("`{text}` {error}"));
+                    None
+                }
             }
-            network
         });
         let allow = allow.collect();
         match text.parse() {

@@ -5,17 +5,18 @@
 //! (`reload.rs`) keeps it; then `fixed_keys` names it, too. One that bounds tables also goes into
 //! `bounds_differ`.
 //! Also here are the few rules that belong to a setting. [`Idle`] and [`Keep`] say when an idle
-//! name goes, [`Network`] which addresses it has, [`BackendPlan`] whether late flushes are of use.
+//! name goes, [`BackendPlan`] whether late flushes are of use.
 //! Defaults are also in the doc comments of `config.rs` and in docs/STATSD.md, [`INTERVAL_MAX`] in
 //! the fuzz target `statsd_config`. [`RECEIVE_BUFFER_BYTES`] is measured
 //! (docs/decisions/statsd.md). Never here: what users may write, and how a backend is built of its
 //! plan (`backend.rs`).
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use serde_json::Value;
+use stdx::Network;
 
 use crate::flavour::Flavour;
 
@@ -171,40 +172,6 @@ pub struct Management {
     pub allow: Vec<Network>,
 }
 
-/// An address and how many of its first bits count.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Network {
-    address: IpAddr,
-    bits: u8,
-}
-
-impl Network {
-    /// Reads `10.0.0.0/8`, or a single address.
-    pub fn parse(text: &str) -> Option<Self> {
-        let (address, bits) = text.split_once('/').map_or((text, None), |(a, b)| (a, Some(b)));
-        let address: IpAddr = address.parse().ok()?;
-        let most = if address.is_ipv4() { 32 } else { 128 };
-        let bits =
-            bits.map_or(Some(most), |bits| bits.parse().ok().filter(|bits| *bits <= most))?;
-        Some(Self { address, bits })
-    }
-
-    /// Whether an address is in it; an IPv4 address that comes as IPv6 counts as IPv4.
-    pub fn has(&self, address: IpAddr) -> bool {
-        match (self.address, address.to_canonical()) {
-            (IpAddr::V4(network), IpAddr::V4(other)) => {
-                let shift = 32 - u32::from(self.bits);
-                network.to_bits().checked_shr(shift) == other.to_bits().checked_shr(shift)
-            }
-            (IpAddr::V6(network), IpAddr::V6(other)) => {
-                let shift = 128 - u32::from(self.bits);
-                network.to_bits().checked_shr(shift) == other.to_bits().checked_shr(shift)
-            }
-            _ => false,
-        }
-    }
-}
-
 /// A list of the keys that come most often, written now and then.
 #[derive(Debug, Clone, PartialEq)]
 pub struct KeyFlush {
@@ -303,6 +270,3 @@ impl Default for Graphite {
         }
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -1,10 +1,11 @@
 //! Holds what std lacks and several crates need, and nothing about the product.
 //!
-//! It has clocks, the trait for disks, byte sizes, durations, dates and retry delays. Also seeded
-//! random numbers, the limit of memory, the error chain, and four Linux system calls. Each private
-//! module is one of these; this file only names them. Invariant: this crate uses no other of the
-//! workspace. It brings few packages, because nearly every crate builds it. Refuses: product nouns,
-//! tokio, the environment, and I/O other than files and those calls.
+//! It has clocks, the trait for disks, byte sizes, durations, dates and retry delays. It has seeded
+//! random numbers, networks of addresses, the limit of memory, the error chain, and four Linux
+//! system calls. Each private module is one of these; this file only names them.
+//! Invariant: this crate uses no other of the workspace. It brings few packages, because nearly
+//! every crate builds it.
+//! Refuses: product nouns, tokio, the environment, and I/O other than files and those calls.
 
 mod backoff;
 pub mod calendar;
@@ -12,6 +13,7 @@ mod chain;
 mod clock;
 mod disk;
 mod memory;
+mod network;
 mod random;
 mod size;
 mod span;
@@ -22,6 +24,7 @@ pub use chain::Chain;
 pub use clock::{Clock, ManualClock, SystemClock, unix_micros};
 pub use disk::{Disk, DiskFile, FaultyDisk, FileIdentity, Lasting, Metadata, RealDisk};
 pub use memory::memory_limit;
+pub use network::{Network, NetworkError};
 pub use random::{Random, mixed};
 pub use size::{ByteSize, SizeError};
 pub use span::{Span, SpanError};

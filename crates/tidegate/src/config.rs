@@ -16,6 +16,7 @@
 //! goes into `commands/redact.rs`, and a renamed one into `crates/chassis/src/config/renamed.rs`.
 
 pub(crate) mod agreement;
+mod trusted;
 
 use std::fmt::Display;
 use std::net::SocketAddr;
@@ -136,6 +137,14 @@ pub(crate) struct ListenConfig {
     /// WSGI, PHP and Rack read `X_User` as `X-User`. What is fetched for several clients never
     /// carries them.
     pub underscores: Option<String>,
+    /// Proxies in front whose word about a client is taken: addresses and networks, such as
+    /// `["10.0.0.0/8", "2001:db8::/32"]`, at most 1024. Then the client is the last address of
+    /// their chain that is not in the list. Of any other peer nothing is believed. Default: none.
+    pub trusted: Option<Vec<String>>,
+    /// What these proxies write: `x-forwarded` (default: `X-Forwarded-For`, `-Proto` and `-Host`),
+    /// or `forwarded` (RFC 7239). The other one is not looked at, because a client may have sent
+    /// it.
+    pub trusted_headers: Option<String>,
 }
 
 /// The access log as a queue.
@@ -281,7 +290,7 @@ pub(crate) fn check(text: &str, root: &Path) -> Result<Plan, Vec<Problem>> {
     let admin = address(&mut document, "listen.admin", listen.admin, "127.0.0.1:8081");
     let drain = ("listen.drain_timeout", listen.drain_timeout);
     let drain = value(&mut document, drain, Span::or_zero);
-    gateway.limits.underscores = underscores(listen.underscores.as_deref(), &mut document);
+    read_listen(&listen, &mut gateway.limits, &mut document);
     let plan = Plan {
         file: PathBuf::new(),
         root: root.to_owned(),
@@ -340,6 +349,17 @@ fn check_gateway(
         disk.dir = root.join(&disk.dir);
     }
     gateway
+}
+
+/// What `[listen]` says about the connections of clients.
+fn read_listen(
+    listen: &ListenConfig,
+    limits: &mut gateway::LimitsPlan,
+    document: &mut Document<'_>,
+) {
+    let (trusted, headers) = (listen.trusted.as_deref(), listen.trusted_headers.as_deref());
+    limits.underscores = underscores(listen.underscores.as_deref(), document);
+    limits.trusted = trusted::proxies(trusted, headers, document);
 }
 
 fn underscores(text: Option<&str>, document: &mut Document<'_>) -> Underscores {

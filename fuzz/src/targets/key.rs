@@ -30,7 +30,7 @@ pub(super) const TOKENS: &[&str] = &[
     "a.test.",
 ];
 
-const ANYBODY: Identity<'static> = Identity { arm: 0, user: None };
+const ANYBODY: Identity<'static> = Identity { arm: 0, is_upstream: true, user: None };
 
 const RULES: [&str; 4] = [
     "",

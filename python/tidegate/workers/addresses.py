@@ -1,7 +1,7 @@
 """Who asked, whom, and by which scheme, as the gateway tells it.
 
-The gateway is the only client of a worker, so what it adds to a request can be believed. What the
-client itself sent before the gateway's own entry cannot, and is not used here.
+The gateway is the only client of a worker, and writes these fields anew: nothing that a client sent
+in them comes here. Behind proxies that `listen.trusted` names, they hold what these say.
 """
 
 import functools
@@ -14,9 +14,9 @@ def scheme_of(fields: dict[bytes, bytes]) -> str:
 
 @functools.lru_cache(maxsize=1024)
 def client_of(forwarded: bytes) -> tuple[str, int] | None:
-    """Returns whom the gateway itself saw: the last of the list, which no client can forge."""
-    last = forwarded.rpartition(b",")[2].strip().decode("latin-1")
-    return (last, 0) if last else None
+    """Returns the client: the first of the list, before the proxies that the request came through."""
+    first = forwarded.partition(b",")[0].strip().decode("latin-1")
+    return (first, 0) if first else None
 
 
 @functools.lru_cache(maxsize=256)

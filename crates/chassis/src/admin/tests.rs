@@ -4,12 +4,13 @@ use std::rc::Rc;
 use std::sync::{Arc, Barrier, Mutex};
 use std::time::Duration;
 
+use stdx::Network;
 use testkit::{Client, Reply};
 use tokio::task::LocalSet;
 
 use super::{Admin, Page};
 use crate::drain::Drain;
-use crate::http::Limits;
+use crate::http::{ClientHeaders, Limits, TrustedProxies};
 use crate::listen::bind;
 
 /// Two threads meet here: the test, and the long action.
@@ -44,7 +45,11 @@ fn during(token: Option<&str>, visit: impl FnOnce(std::net::SocketAddr)) -> Vec<
             audited.lock().unwrap().push(format!("{who} {what} {body}"));
         });
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        let serving = listener.serve(Rc::new(admin), Limits::default(), draining);
+        // Whomever a proxy on this machine names, the peer is what counts here.
+        let own = Network::parse("127.0.0.0/8").unwrap();
+        let trusted = TrustedProxies::new(&[own], ClientHeaders::XForwarded);
+        let limits = Limits { trusted, ..Limits::default() };
+        let serving = listener.serve(Rc::new(admin), limits, draining);
         LocalSet::new().block_on(&runtime, serving).unwrap();
     });
     visit(address);
@@ -52,6 +57,15 @@ fn during(token: Option<&str>, visit: impl FnOnce(std::net::SocketAddr)) -> Vec<
     serving.join().unwrap();
     let log = log.lock().unwrap();
     log.clone()
+}
+
+#[test]
+fn operators_are_known_by_the_peer_and_not_by_whom_a_proxy_names() {
+    let log = during(None, |address| {
+        let call = Client::post(address, "/purge", "x").header("X-Forwarded-For", "192.0.2.1");
+        assert_eq!(call.header("X-Forwarded-Host", "evil.example").send().text(), "x");
+    });
+    assert_eq!(log, ["127.0.0.1 POST /purge x", "done x"]);
 }
 
 #[test]

@@ -194,7 +194,9 @@ async fn serve_one<S: Answer>(
         }
     };
     let fields = std::mem::take(&mut lent.fields);
-    let head = Head::new(&lent.inbox[..line.head_bytes()], &line, &fields, live.peer);
+    let trusted = &connections.limits.trusted;
+    let mut head = Head::new(&lent.inbox[..line.head_bytes()], &line, &fields, live.peer);
+    head.believe(trusted);
     let informs = !head.is_http_10();
     let mut reply = Reply::new(std::mem::take(&mut lent.out), Some(Rc::clone(live)), informs);
     let rest = split_rest(&lent, line.head_bytes());
@@ -216,7 +218,8 @@ async fn serve_one<S: Answer>(
         let early = body.into_rest();
         // A tunnel may last for hours: it keeps a copy of the head, and gives the buffer back.
         let bytes = lent.inbox[..line.head_bytes()].to_vec();
-        let head = Head::new(&bytes, &line, &fields, live.peer);
+        let mut head = Head::new(&bytes, &line, &fields, live.peer);
+        head.believe(trusted);
         lent.out = reply.out;
         buffers::give(lent);
         let tunnel::Passed { bytes_in, bytes_out, complete } =

@@ -9,6 +9,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use http1::TrustedProxies;
 use http1::request::Underscores;
 
 use crate::inflight::Inflight;
@@ -40,6 +41,8 @@ pub struct Limits {
     pub inflight: Arc<Inflight>,
     /// What becomes of fields with `_` in their name.
     pub underscores: Underscores,
+    /// The peers whose word about a client is taken (`Head::client`).
+    pub trusted: TrustedProxies,
 }
 
 impl Default for Limits {
@@ -56,6 +59,7 @@ impl Default for Limits {
             rate_grace: Duration::from_secs(10),
             inflight: Inflight::unbounded(),
             underscores: Underscores::Drop,
+            trusted: TrustedProxies::default(),
         }
     }
 }

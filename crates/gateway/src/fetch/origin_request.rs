@@ -9,13 +9,11 @@
 //! `storing` asks here what the upstream sees of cookies, credentials and fields. A field that the
 //! gateway writes itself must be in `is_written_anew`; else the client's own goes along.
 //! `append_selecting` must agree with that of `key`, `shows_credentials` with that of `request`.
-//! Python workers take the client from the last entry of `x-forwarded-for`, and the scheme from
-//! `x-forwarded-proto`. Origins read `tidegate-decision` (docs/operating/profiles.md).
+//! `forwarded` writes for whom the request is. Origins read `tidegate-decision`
+//! (docs/operating/profiles.md).
 //! docs/operating/cache-keys.md lists what an upstream gets. Never here: sending it (`upstream`),
 //! its framing (`upstream::render`), key rules (`key`), the models (`ports`).
 
-use std::io::Write as _;
-use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -27,7 +25,9 @@ use http::Method;
 use http1::accept::Accepted;
 use http1::hop_by_hop::{has_connection_options, is_connection_option, is_hop_by_hop};
 use http1::{FieldLines, Head};
+use smallvec::SmallVec;
 
+use super::forwarded::ForwardedFor;
 use crate::clients::ClientId;
 use crate::error::Refusal;
 use crate::freshness::RequestFacts;
@@ -100,7 +100,7 @@ struct ClientRequest {
     target: String,
     host: Box<str>,
     fields: FieldLines,
-    address: IpAddr,
+    forwarded: ForwardedFor,
 }
 
 impl Storage {
@@ -127,6 +127,7 @@ impl OriginRequest {
         let mut fields = FieldLines::default();
         let mut host = "";
         let mut interim = InterimResponses::default();
+        let mut forwarded = ForwardedFor::default();
         // A model reads no fields. Copying them would be a third of the cost of such a request.
         if matches!(route.target(trace.arm), Target::Upstream(_)) {
             if via::has_been_here(head) {
@@ -134,6 +135,7 @@ impl OriginRequest {
             }
             interim = InterimResponses::of_upstream();
             host = head.host();
+            forwarded = ForwardedFor::of(head);
             fields = FieldLines::with_capacity(16, 512);
             head.fields().for_each(|(name, value)| fields.append(name, value));
         }
@@ -152,7 +154,7 @@ impl OriginRequest {
             target,
             host: host.into(),
             fields,
-            address: head.peer().ip().to_canonical(),
+            forwarded,
         };
         Ok(Self {
             route: trace.route.unwrap_or_default(),
@@ -190,7 +192,7 @@ impl OriginRequest {
         self.client.fields.retain(|name| may_have_rule(name) || passes(name));
         // What a client wrote there must not change what others get.
         via::FIELDS.iter().for_each(|name| self.client.fields.remove(name));
-        self.client.host = key::canonical_host(&self.client.host).to_ascii_lowercase().into();
+        self.client.host = self.client.forwarded.keep_to_key(&self.client.host);
         if let Some(rules) = &route.key.rules {
             self.client.target = key::forwarded(&route.key, &self.client.target, is_private);
             let hides_cookies =
@@ -226,6 +228,12 @@ impl OriginRequest {
     /// stored, the gateway could neither cut a range from it nor compare it later.
     pub(crate) fn ask_for_no_more(&mut self) {
         self.storage.key.clear();
+    }
+
+    /// Makes it a request of this process, such as a refresh, whose id no proxy has named.
+    pub(crate) fn ask_as(&mut self, id: u128) {
+        self.id = id;
+        self.client.forwarded.request_id = None;
     }
 
     /// Whether the response may be stored.
@@ -278,8 +286,8 @@ impl OriginRequest {
         let by_coding = name == "accept-encoding" && route.compress.is_some();
         let passes = route.key.passes_on(name.as_bytes(), self.user.is_some());
         let is_left_out = !passes && !is_written_anew(name.as_bytes());
-        // The host is in every key.
-        of_user || by_user || by_rule || by_coding || is_left_out || name == "host"
+        let is_in_keys = matches!(name, "host" | "x-forwarded-host" | "x-forwarded-proto");
+        of_user || by_user || by_rule || by_coding || is_left_out || is_in_keys
     }
 
     /// Whether the method is HEAD.
@@ -305,7 +313,7 @@ impl OriginRequest {
 
     /// Returns the client, as bounds know it.
     pub(crate) fn client_id(&self) -> ClientId {
-        self.client.address.into()
+        self.client.forwarded.client()
     }
 
     /// Returns the request to a model.
@@ -368,7 +376,14 @@ impl OriginRequest {
     fn goes_on(&self, name: &[u8], route: &Route) -> bool {
         let is_for_storing = self.is_for_storing();
         let is_condition = || CONDITIONS.iter().any(|condition| condition.as_bytes() == name);
+        // A CGI server reads such a name as one of ours.
+        let passes_for_ours = || {
+            let dashed = |byte: &u8| if *byte == b'_' { b'-' } else { *byte };
+            name.contains(&b'_')
+                && is_written_anew(&name.iter().map(dashed).collect::<SmallVec<[u8; 32]>>())
+        };
         let is_replaced = is_written_anew(name)
+            || passes_for_ours()
             || is_for_storing && (name == b"accept-encoding" || is_condition());
         let is_hidden = self.hides_user(route) && is_of_user(name, route);
         !is_replaced && !is_hidden
@@ -406,14 +421,10 @@ impl OriginRequest {
 
     fn say_for_whom(&self, request: &mut UpstreamRequest) {
         let out = request.head_bytes();
-        out.extend_from_slice(b"x-forwarded-for: ");
-        for before in self.client.fields.all("x-forwarded-for") {
-            out.extend_from_slice(before);
-            out.extend_from_slice(b", ");
-        }
-        write_address(self.client.address, out);
-        out.extend_from_slice(b"\r\nx-forwarded-proto: http\r\nx-request-id: ");
-        let digit = |place: u32| b"0123456789abcdef"[(self.id >> (place * 4)) as usize & 15];
+        self.client.forwarded.append(&self.client.host, out);
+        out.extend_from_slice(b"x-request-id: ");
+        let id = self.client.forwarded.request_id.unwrap_or(self.id);
+        let digit = |place: u32| b"0123456789abcdef"[(id >> (place * 4)) as usize & 15];
         out.extend((0..32).rev().map(digit));
         out.extend_from_slice(b"\r\ntidegate-decision: ");
         out.extend_from_slice(self.decision.name().as_bytes());
@@ -428,19 +439,6 @@ fn json_length(head: &Head<'_>) -> Result<Option<usize>, Refusal> {
     let length = std::str::from_utf8(value).ok().and_then(|value| value.trim().parse().ok());
     let wrong = || Refusal::Body(400, format!("`{JSON_LENGTH}` is not a number of bytes"));
     length.map(Some).ok_or_else(wrong)
-}
-
-fn write_address(address: IpAddr, out: &mut Vec<u8>) {
-    match address {
-        IpAddr::V4(v4) => {
-            for (place, octet) in v4.octets().into_iter().enumerate() {
-                out.extend_from_slice(if place == 0 { b"" } else { b"." });
-                out.extend_from_slice(itoa::Buffer::new().format(octet).as_bytes());
-            }
-        }
-        // Writing to a vector cannot fail.
-        IpAddr::V6(v6) => drop(write!(out, "{v6}")),
-    }
 }
 
 /// Whether a field may identify the client, on a route that personalises.
@@ -462,11 +460,13 @@ fn is_written_anew(name: &[u8]) -> bool {
         b"cdn-loop"
             | b"content-length"
             | b"expect"
+            | b"forwarded"
             | b"host"
             | b"proxy"
             | b"tidegate-decision"
             | b"via"
             | b"x-forwarded-for"
+            | b"x-forwarded-host"
             | b"x-forwarded-proto"
             | b"x-request-id"
     )

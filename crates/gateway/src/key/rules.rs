@@ -95,7 +95,9 @@ pub trait FieldSource {
 
 impl FieldSource for http1::Head<'_> {
     fn lines<'s>(&'s self, name: &'s str) -> impl Iterator<Item = &'s [u8]> {
-        self.all(name)
+        // The key has scheme and host as they are believed, whoever writes these.
+        let counts = !matches!(name, "x-forwarded-host" | "x-forwarded-proto");
+        self.all(name).filter(move |_| counts)
     }
 }
 

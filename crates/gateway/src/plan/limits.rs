@@ -7,7 +7,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use chassis::{Inflight, Limits, Underscores};
+use chassis::{Inflight, Limits, TrustedProxies, Underscores};
 
 /// The bounds that protect the machine.
 #[derive(Debug, Clone)]
@@ -46,6 +46,8 @@ pub struct LimitsPlan {
     pub rate_grace: Duration,
     /// What becomes of fields with `_` in their name; a key of `[listen]`.
     pub underscores: Underscores,
+    /// The peers whose word about a client is taken; a key of `[listen]`.
+    pub trusted: TrustedProxies,
 }
 
 impl LimitsPlan {
@@ -62,6 +64,7 @@ impl LimitsPlan {
             rate_grace: self.rate_grace,
             inflight,
             underscores: self.underscores,
+            trusted: self.trusted.clone(),
             ..Limits::default()
         }
     }

@@ -8,6 +8,8 @@
 
 use std::path::Path;
 
+use chassis::ClientHeaders;
+
 use crate::config::Plan;
 
 /// Returns one line for each.
@@ -25,6 +27,16 @@ pub(super) fn of(plan: &Plan) -> Vec<String> {
     if !plan.admin.ip().is_loopback() && plan.admin_token.is_none() {
         let admin = plan.admin;
         notes.push(format!("`listen.admin` {admin} answers loopback only, until there is a token"));
+    }
+    let trusted = &plan.limits.trusted;
+    if trusted.is_empty() && trusted.headers() != ClientHeaders::default() {
+        notes.push("`listen.trusted_headers` does nothing without `listen.trusted`".into());
+    }
+    for network in trusted.networks().iter().filter(|one| one.is_everything()) {
+        notes.push(format!(
+            "`listen.trusted` has {network}: every client may choose its address, scheme and host; \
+             write the networks of your proxies"
+        ));
     }
     routes(plan, &mut notes);
     for (hidden, earlier) in plan.gateway.hidden_routes() {

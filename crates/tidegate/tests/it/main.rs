@@ -37,6 +37,7 @@ mod statsd_eval;
 mod statsd_prometheus;
 mod statsd_state;
 mod statsd_suite;
+mod terminator;
 mod varnishtest;
 mod workers;
 mod workers_example;

@@ -27,15 +27,25 @@ impl Running {
         Self::start_in(folder, config)
     }
 
+    /// Starts with these keys in the section `[listen]`, too.
+    pub(crate) fn start_listening(listen: &str, config: &str) -> Self {
+        Self::start_with(TempDir::new().unwrap(), listen, config)
+    }
+
     /// Starts in a folder that is there.
     pub(crate) fn start_in(folder: TempDir, config: &str) -> Self {
+        Self::start_with(folder, "", config)
+    }
+
+    fn start_with(folder: TempDir, listen: &str, config: &str) -> Self {
         let public = SocketAddr::from(([127, 0, 0, 1], free_port()));
         let admin = SocketAddr::from(([127, 0, 0, 1], free_port()));
         let file = folder.path().join("tidegate.toml");
         let cores =
             if config.contains("cores =") { "" } else { "cores = { edge = 2, work = 1 }\n" };
-        let text =
-            format!("{cores}{config}\n[listen]\npublic = \"{public}\"\nadmin = \"{admin}\"\n");
+        let text = format!(
+            "{cores}{config}\n[listen]\npublic = \"{public}\"\nadmin = \"{admin}\"\n{listen}\n"
+        );
         std::fs::write(&file, text).unwrap();
         let mut command = Command::new(BINARY);
         command.arg("serve").arg("--config").arg(&file);

@@ -18,13 +18,14 @@ use crate::user::UserSource;
 
 /// Headers that may not be part of a key. They frame the request, state preconditions, or are
 /// handled by other rules.
-const RESERVED: [&str; 21] = [
+const RESERVED: [&str; 22] = [
     "accept-encoding",
     "authorization",
     "connection",
     "content-length",
     "cookie",
     "expect",
+    "forwarded",
     "host",
     "if-match",
     "if-modified-since",

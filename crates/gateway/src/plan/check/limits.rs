@@ -4,7 +4,7 @@
 //! A changed default of a timeout or rate also changes that of `chassis::Limits`. Never here: what
 //! happens at a bound (`gateway`, `clients`, `chassis::http`).
 
-use chassis::Underscores;
+use chassis::{TrustedProxies, Underscores};
 
 use super::section::Section;
 use crate::config::LimitsConfig;
@@ -52,6 +52,7 @@ pub(super) fn limits(section: &mut Section<'_, '_>, config: LimitsConfig) -> Lim
         send_timeout: span("send_timeout", config.send_timeout, 30_000),
         rate_grace: span("rate_grace", config.rate_grace, 10_000),
         underscores: Underscores::Drop,
+        trusted: TrustedProxies::default(),
         rate_min: section.size_or_zero("rate_min", config.rate_min, 1000),
     }
 }
