@@ -283,6 +283,7 @@ pub(crate) fn check(text: &str, root: &Path) -> Result<Plan, Vec<Problem>> {
         statsd::config::plan(&config, root, &mut |key, reason| document.wrong(key, reason))
     });
     let mut gateway = check_gateway(sections, &models, root, &mut document);
+    read_listen(&listen, &mut gateway.limits, &mut document);
     let machine = std::thread::available_parallelism().map_or(1, usize::from);
     let usual = environment::port()
         .map_or_else(|| "127.0.0.1:8080".to_owned(), |port| format!("0.0.0.0:{port}"));
@@ -290,7 +291,6 @@ pub(crate) fn check(text: &str, root: &Path) -> Result<Plan, Vec<Problem>> {
     let admin = address(&mut document, "listen.admin", listen.admin, "127.0.0.1:8081");
     let drain = ("listen.drain_timeout", listen.drain_timeout);
     let drain = value(&mut document, drain, Span::or_zero);
-    read_listen(&listen, &mut gateway.limits, &mut document);
     let plan = Plan {
         file: PathBuf::new(),
         root: root.to_owned(),
