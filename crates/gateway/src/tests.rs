@@ -143,15 +143,6 @@ fn start_core(
     journal: &Journal,
     drain: &Drain,
 ) -> (SocketAddr, JoinHandle<()>) {
-    start_core_within(gateway, journal, drain, Limits::default())
-}
-
-fn start_core_within(
-    gateway: &Arc<Gateway>,
-    journal: &Journal,
-    drain: &Drain,
-    limits: Limits,
-) -> (SocketAddr, JoinHandle<()>) {
     let listener = bind("127.0.0.1:0".parse().unwrap(), 1).unwrap().remove(0);
     let address = listener.address().unwrap();
     let (own, recorder, draining) = (Arc::clone(gateway), journal.clone(), drain.draining());
