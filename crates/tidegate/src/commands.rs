@@ -142,13 +142,15 @@ pub(crate) fn rollout(command: RolloutCommand) -> Result<()> {
     }
 }
 
-/// Reads and checks a configuration file.
+/// Reads and checks a configuration file, and sets its umask: whatever comes then may create files.
 ///
 /// # Errors
 /// [`WrongConfig`] with every problem in it.
 pub(crate) fn load(file: &Path) -> Result<Plan> {
     let wrong = |problems| WrongConfig { file: file.to_owned(), problems };
-    Ok(config::load(file).map_err(wrong)?)
+    let plan = config::load(file).map_err(wrong)?;
+    plan.umask.set();
+    Ok(plan)
 }
 
 fn print_config(file: &Path) -> Result<()> {

@@ -2,13 +2,15 @@
 //!
 //! Such are a model whose file is missing, or a route that personalises without profiles. `serve`
 //! logs them as warnings, `config check` prints them.
-//! Invariant: a note is never an error and changes nothing. Files are looked at for existence only.
-//! An option that can be right and yet do nothing gets a note here; nothing else asks for it.
+//! Invariant: a note is never an error and changes nothing. Files are looked at for existence and
+//! mode only. An option that can be right and yet do nothing gets a note here; nothing else asks
+//! for it.
 //! Never here: what makes a configuration wrong, which `config.rs` and the roles check.
 
 use std::path::Path;
 
 use crate::config::Plan;
+use crate::holders;
 
 /// Returns one line for each.
 pub(super) fn of(plan: &Plan) -> Vec<String> {
@@ -35,6 +37,7 @@ pub(super) fn of(plan: &Plan) -> Vec<String> {
         ));
     }
     files(plan, &mut notes);
+    notes.extend(plan.umask.wider(&holders::of(plan)));
     notes
 }
 
