@@ -90,13 +90,14 @@ pub(crate) fn serve(file: &Path) -> Result<()> {
 pub(crate) fn config(command: ConfigCommand) -> Result<()> {
     match command {
         ConfigCommand::Check(args) => {
-            let plan = load(&args.config)?;
+            let file = args.config();
+            let plan = load(&file)?;
             for note in notes::of(&plan) {
                 println!("note: {note}");
             }
-            println!("{}: no errors", args.config.display());
+            println!("{}: no errors", file.display());
         }
-        ConfigCommand::Print(args) => print_config(&args.config)?,
+        ConfigCommand::Print(args) => print_config(&args.config())?,
         ConfigCommand::Reference => print!("{}", reference::text()),
     }
     Ok(())

@@ -73,7 +73,7 @@ fn main() -> ExitCode {
         stdx::end_with_reader();
     }
     let done = match cli.command {
-        Command::Serve(args) => commands::serve(&args.config),
+        Command::Serve(args) => commands::serve(&args.config()),
         Command::Demo(args) => demo::run(&args),
         Command::Config(command) => commands::config(command),
         Command::Profiles(command) => commands::profiles(command),

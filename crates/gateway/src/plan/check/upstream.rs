@@ -47,6 +47,9 @@ fn servers(section: &mut Section<'_, '_>, addresses: Vec<String>) -> Vec<SocketA
     let mut servers = Vec::new();
     for address in addresses {
         match address.to_socket_addrs().ok().and_then(|mut found| found.next()) {
+            Some(found) if found.port() == 0 => {
+                section.wrong("servers", format!("`{address}` has port 0, where nothing listens"));
+            }
             Some(address) => servers.push(address),
             None => {
                 section.wrong("servers", unresolved(&address));
