@@ -37,9 +37,16 @@ pub(crate) fn read_head<R>(
     }
 }
 
-/// Decodes a chunked body that arrives in pieces, as a connection does.
+/// Decodes a chunked body of a request that arrives in pieces, as a connection does.
 pub(crate) fn decode_chunks<'p>(pieces: impl IntoIterator<Item = &'p [u8]>) -> Chunks {
-    let mut decoder = Decoder::new();
+    decode_chunks_by(Decoder::new(), pieces)
+}
+
+/// Decodes a chunked body that arrives in pieces.
+pub(crate) fn decode_chunks_by<'p>(
+    mut decoder: Decoder,
+    pieces: impl IntoIterator<Item = &'p [u8]>,
+) -> Chunks {
     let (mut inbox, mut body, mut consumed) = (Vec::new(), Vec::new(), 0);
     for piece in pieces {
         inbox.extend_from_slice(piece);

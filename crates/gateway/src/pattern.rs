@@ -78,6 +78,12 @@ impl Pattern {
         self.names.iter().map(AsRef::as_ref)
     }
 
+    /// Returns whether a path must have two slashes in a row to match.
+    pub fn has_empty_segment(&self) -> bool {
+        let last = if self.rest { self.segments.len() } else { self.segments.len() - 1 };
+        self.segments[..last].contains(&PathSegment::default())
+    }
+
     /// Returns whether it certainly matches every path that `other` matches, or forbids it.
     pub(crate) fn covers(&self, other: &Self) -> bool {
         let fits = match self.rest {

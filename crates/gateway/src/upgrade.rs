@@ -85,7 +85,7 @@ pub(crate) async fn pass(exchange: &mut Exchange<'_, '_>, offer: Offer<'_>) -> R
             exchange.reply.payload(Payload::Tunnel(Box::new(far), offer.plan.idle_timeout));
         }
         Switched::Stayed(response) => {
-            reply::fetched(exchange, fetch::passed(route, response), "bypass");
+            reply::fetched(exchange, fetch::passed(route, *response), "bypass");
         }
     }
     Ok(())

@@ -1,14 +1,14 @@
 //! Parses the head of a request in place, decides how its body is framed, or refuses the head.
 //!
 //! Invariant: `parse` gives a `RequestLine` only if the end of the body is certain. Then the head
-//! has one `Host`, maybe empty (HTTP/1.0: at most one), and at most one `Content-Length` of up to
-//! 18 digits. Or it has one `Transfer-Encoding: chunked`, under HTTP/1.1 only, and no length. A
-//! name such as `content_length`, which CGI reads as a framing field, is refused, and so is a line
-//! without CR. Bound: 96 fields; a head with more is refused. `Malformed` names each reason and its
-//! status. `Head` looks fields up, and tells keep-alive, offered upgrades and stripped fields.
-//! It takes nobody's word about a client, unless `believe` names the proxies. Never here: who the
-//! client is (`forwarded`), the bound on the bytes of a head, and reading (`chassis::http`); the
-//! chunks (`chunked`).
+//! has one `Host`, empty only if the target names a host (HTTP/1.0: at most one, maybe empty). It
+//! has at most one `Content-Length` of up to 18 digits. Or it has one `Transfer-Encoding: chunked`,
+//! under HTTP/1.1 only, and no length. A name such as `content_length`, which CGI reads as a
+//! framing field, is refused, and so is a line without CR. Bound: 96 fields; a head with more is
+//! refused. `Malformed` names each reason and its status. `Head` looks fields up, and tells
+//! keep-alive, offered upgrades and stripped fields. It takes nobody's word about a client, unless
+//! `believe` names the proxies. Never here: who the client is (`forwarded`), the bound on the bytes
+//! of a head, and reading (`chassis::http`); the chunks (`chunked`).
 //! What is refused, and how, stands for users in docs/operating/security.md; CONTRIBUTING.md has
 //! the statuses. `fuzz/src/targets/head.rs` reads accepted heads a second time. Sources: RFC 9112
 //! §2–6; RFC 9110 §7.6.1, §7.8, §10.1.1.
@@ -369,7 +369,8 @@ pub fn parse(
         });
     }
     check_target(method, target)?;
-    let body = framing(request.headers, minor)?;
+    let names_host = !target.starts_with('/') && target != "*";
+    let body = framing(request.headers, minor, names_host)?;
     let method_length = u16::try_from(method.len()).map_err(|_| Malformed::TooLong)?;
     let method = (at(method.as_bytes()), method_length);
     let target = (target_at as u32, target.len() as u32);
@@ -401,7 +402,7 @@ fn check_target(method: &str, target: &str) -> Result<(), Malformed> {
         return Err(Malformed::Bad("the request target is not a path"));
     };
     let authority = rest.split(['/', '?']).next().unwrap_or("");
-    if authority.is_empty() || !host_is_plain(authority.as_bytes()) {
+    if has_no_host(authority.as_bytes()) || !host_is_plain(authority.as_bytes()) {
         return Err(Malformed::Bad("the request target names no valid host"));
     }
     if rest[authority.len()..].starts_with('?') {
@@ -411,7 +412,13 @@ fn check_target(method: &str, target: &str) -> Result<(), Malformed> {
 }
 
 /// Decides how the body is framed, or refuses the head (RFC 9112 §6.3, and §3.2 for `Host`).
-fn framing(fields: &[httparse::Header<'_>], minor: u8) -> Result<BodyLength, Malformed> {
+///
+/// `names_host` says that the target is in absolute form.
+fn framing(
+    fields: &[httparse::Header<'_>],
+    minor: u8,
+    names_host: bool,
+) -> Result<BodyLength, Malformed> {
     let (mut hosts, mut length, mut chunked) = (0, None, false);
     for field in fields {
         match field.name.len() {
@@ -419,6 +426,10 @@ fn framing(fields: &[httparse::Header<'_>], minor: u8) -> Result<BodyLength, Mal
                 hosts += 1;
                 if !host_is_plain(field.value) {
                     return Err(Malformed::Bad("the Host field holds no valid host"));
+                }
+                // An http URL without a host is invalid (RFC 9110 §4.2.1).
+                if minor == 1 && !names_host && has_no_host(field.value) {
+                    return Err(Malformed::Bad("the Host field is empty"));
                 }
             }
             6 if field.name.eq_ignore_ascii_case("expect") && minor == 1 => {
@@ -483,4 +494,9 @@ fn decimal(text: &[u8]) -> Result<u64, Malformed> {
         return Err(wrong);
     }
     Ok(text.iter().fold(0, |sum, digit| sum * 10 + u64::from(digit - b'0')))
+}
+
+/// Whether it is empty but for a port.
+fn has_no_host(authority: &[u8]) -> bool {
+    matches!(authority.first(), None | Some(b':'))
 }

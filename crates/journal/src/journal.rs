@@ -18,6 +18,7 @@ use std::time::Duration;
 
 use stdx::Disk;
 
+use crate::backlog::{Backlog, Unread};
 use crate::bell::Bell;
 use crate::dir::JournalDir;
 use crate::durable::Durable;
@@ -43,6 +44,7 @@ pub struct Journal {
     bell: Arc<Bell>,
     counters: Arc<Counters>,
     alarms: Arc<Alarms>,
+    backlog: Arc<Backlog>,
     /// Bytes of a torn line that were cut off when it was opened.
     repaired_bytes: u64,
     threads: Threads,
@@ -110,13 +112,16 @@ impl Journal {
         });
         let limit = limit.map_err(JournalError::disk("set the limit of", &dir))?;
         let dir = Arc::new(JournalDir::new(disk, dir));
+        let counters = Arc::new(Counters::from_offset(recovered.end));
+        let backlog = Backlog::new(dir.clone(), counters.clone(), &options);
         let mut journal = Self {
             intake: Arc::new(Intake::new(&options)),
             durable: Arc::new(Durable::new(options.sync, recovered.end)),
             dir,
             bell: Arc::default(),
-            counters: Arc::new(Counters::from_offset(recovered.end)),
+            counters,
             alarms: Arc::default(),
+            backlog: Arc::new(backlog),
             repaired_bytes: recovered.dropped_bytes,
             threads: Threads::default(),
             _lock: lock,
@@ -137,6 +142,7 @@ impl Journal {
             durable: self.durable.clone(),
             keep: options.keep,
             clock: options.clock.clone(),
+            backlog: self.backlog.clone(),
         });
         let syncer = Syncer {
             durable: self.durable.clone(),
@@ -151,6 +157,7 @@ impl Journal {
             retention: retention.clone(),
             bell: self.bell.clone(),
             alarms: self.alarms.clone(),
+            backlog: self.backlog.clone(),
         };
         let parts = WriterParts {
             intake: self.intake.clone(),
@@ -191,6 +198,11 @@ impl Journal {
             segments: sizes.len() as u64,
             disk_bytes: sizes.iter().map(|(_, size)| size.len).sum(),
         }
+    }
+
+    /// Returns who has not read how much, by name; nothing while the directory cannot be read.
+    pub fn unread(&self) -> Vec<Unread> {
+        self.backlog.unread().unwrap_or_default()
     }
 
     /// Returns whether all is well.

@@ -11,6 +11,7 @@
 //! | `00000000000000000017.log.zst` | the same, sealed and compressed |
 //! | `synced` | up to which offset readers may read |
 //! | `consumers/NAME` | from which offset on lines are kept for a consumer |
+//! | `readers/NAME` | how far somebody has read for whom nothing is kept |
 //! | `lock` | locked by the one process that writes |
 //!
 //! An offset is a position in the journal as a whole, in plain bytes, just after a complete line.
@@ -22,6 +23,7 @@
 //! Refuses: to know what a line says, to let an append wait for the disk, to write from two
 //! processes.
 
+mod backlog;
 mod bell;
 mod buffer;
 mod consumer;
@@ -44,7 +46,8 @@ mod syncer;
 mod ticket;
 mod writer;
 
-pub use consumer::Consumer;
+pub use backlog::Unread;
+pub use consumer::{Bookmark, Consumer};
 pub use error::{JournalError, Unrecorded};
 pub use journal::{Health, Journal, Stats};
 pub use lane::Lane;

@@ -4,7 +4,8 @@
 //! stays also while no later line is durable: else a crash could leave no segment that says where
 //! the journal ends. The newest segment always stays.
 //! The first segment that may stay, or must, ends the round. If the byte cap is exceeded then, the
-//! result is an error in words, and the writer creates no segment.
+//! result is an error in words, and the writer creates no segment. What is deleted beyond a
+//! bookmark is counted (`backlog`).
 //! Age is the time since the file was last written; for a compressed segment that is when it was
 //! compressed. Which consumers are known: `consumer`.
 
@@ -12,6 +13,7 @@ use std::sync::Arc;
 
 use stdx::Clock;
 
+use crate::backlog::Backlog;
 use crate::consumer;
 use crate::dir::JournalDir;
 use crate::durable::Durable;
@@ -24,6 +26,8 @@ pub(crate) struct Retention {
     pub keep: Keep,
     /// Dates go with those of the files.
     pub clock: Arc<dyn Clock>,
+    /// Counts what is deleted unread.
+    pub backlog: Arc<Backlog>,
 }
 
 impl Retention {
@@ -36,8 +40,10 @@ impl Retention {
         let _alone = dir.lock_upkeep();
         let sized = dir.sizes().map_err(|error| format!("list segments: {error}"))?;
         let mut total = sized.iter().map(|(_, size)| size.len).sum::<u64>().saturating_add(bytes);
-        let slowest = consumer::slowest(&*dir.disk, dir.path());
-        let slowest = slowest.map_err(|error| format!("list consumers: {error}"))?;
+        let positions = consumer::positions(&*dir.disk, dir.path());
+        let positions = positions.map_err(|error| format!("list consumers: {error}"))?;
+        let consumers = positions.iter().filter(|position| position.keeps);
+        let slowest = consumers.min_by_key(|consumer| consumer.offset);
         let now_us = self.clock.unix_micros();
         let synced = self.durable.synced();
         let mut kept_for = None;
@@ -51,12 +57,16 @@ impl Retention {
                 kept_for = Some("later lines are not durable yet".to_owned());
                 break;
             }
-            if let Some((name, offset)) = slowest.as_ref().filter(|(_, at)| *at < next.start) {
+            if let Some(slowest) = slowest.filter(|slowest| slowest.offset < next.start) {
+                let (name, offset) = (&slowest.name, slowest.offset);
                 kept_for = Some(format!("consumer `{name}` has not read past offset {offset}"));
                 break;
             }
             match dir.disk.remove(&segment.path(dir.path())) {
-                Ok(()) => total -= size.len,
+                Ok(()) => {
+                    total -= size.len;
+                    self.backlog.deleted(&positions, segment.start..next.start);
+                }
                 Err(error) => {
                     kept_for = Some(format!("delete segment `{segment}`: {error}"));
                     break;

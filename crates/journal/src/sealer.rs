@@ -18,6 +18,7 @@ use std::time::Instant;
 
 use stdx::DiskFile;
 
+use crate::backlog::Backlog;
 use crate::bell::Bell;
 use crate::dir::JournalDir;
 use crate::health::Alarms;
@@ -37,16 +38,19 @@ pub(crate) struct Sealer {
     pub retention: Arc<Retention>,
     pub bell: Arc<Bell>,
     pub alarms: Arc<Alarms>,
+    pub backlog: Arc<Backlog>,
 }
 
 impl Sealer {
     /// Runs until the journal closes.
     pub(crate) fn run(self) {
         loop {
+            self.backlog.watch();
             let compressed = self.compress_sealed().map_err(|error| format!("compress: {error}"));
             // At the cap the next segment will not be made; the alarm says so before that.
             let room = self.retention.make_room(0);
             self.alarms.upkeep.set(compressed.and(room).err());
+            self.backlog.watch();
             if !self.bell.wait() {
                 return;
             }

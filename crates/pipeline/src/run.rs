@@ -229,7 +229,7 @@ impl Run {
             ReadOutcome::Unfamiliar => self.ask_others = Some(Instant::now()),
             ReadOutcome::Lost { file, from, to } => {
                 tracing::error!(file, from, to, "lines were lost before they could be read");
-                Status::count(&self.status.lost_bytes, to - from);
+                self.status.lost.lock().add(to - from);
             }
             ReadOutcome::Receded { file, from, to } => {
                 tracing::error!(file, from, to, "a log came back shorter than it was read");

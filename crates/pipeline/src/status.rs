@@ -26,7 +26,7 @@ pub struct Status {
     pub(crate) quarantined: AtomicU64,
     pub(crate) quarantine_dropped: AtomicU64,
     pub(crate) without_key: AtomicU64,
-    pub(crate) lost_bytes: AtomicU64,
+    pub(crate) lost: Mutex<LostLines>,
     pub(crate) batches: AtomicU64,
     pub(crate) rows: AtomicU64,
     pub(crate) restarts: AtomicU64,
@@ -39,6 +39,21 @@ pub struct Status {
     pub(crate) fenced: AtomicU64,
     /// When a batch was last committed.
     pub(crate) committed: Mutex<Option<Instant>>,
+}
+
+/// What is known to have been there and could not be read any more.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct LostLines {
+    bytes: u64,
+    /// When that was last found.
+    last: Option<Instant>,
+}
+
+impl LostLines {
+    pub(crate) fn add(&mut self, bytes: u64) {
+        self.bytes += bytes;
+        self.last = Some(Instant::now());
+    }
 }
 
 /// [`Status`] as one document.
@@ -56,6 +71,8 @@ pub struct StatusReport {
     pub without_key: u64,
     /// Bytes known to have been there that could not be read any more.
     pub lost_bytes: u64,
+    /// Seconds since bytes were last found lost; null when none were since the start.
+    pub lost_s_ago: Option<f64>,
     /// Batches committed since the start.
     pub batches: u64,
     /// Rows committed since the start.
@@ -81,6 +98,7 @@ impl Status {
     pub fn report(&self, now_us: u64) -> StatusReport {
         let get = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         let bytes_behind = get(&self.bytes_behind);
+        let lost = *self.lost.lock();
         let age_us = now_us.saturating_sub(get(&self.last_line_us));
         StatusReport {
             lines: get(&self.lines),
@@ -88,7 +106,8 @@ impl Status {
             quarantined: get(&self.quarantined),
             quarantine_dropped: get(&self.quarantine_dropped),
             without_key: get(&self.without_key),
-            lost_bytes: get(&self.lost_bytes),
+            lost_bytes: lost.bytes,
+            lost_s_ago: lost.last.map(|then| then.elapsed().as_secs_f64()),
             batches: get(&self.batches),
             rows: get(&self.rows),
             restarts: get(&self.restarts),

@@ -42,7 +42,7 @@ pub use key::UserKey;
 pub use options::FileOptions;
 pub use profile::{Profile, ProfileError};
 pub use query::{TakeRow, rebuild_from_query};
-pub use rebuild::rebuild_from_journal;
+pub use rebuild::{forget_journal, rebuild_from_journal};
 pub use scheduler::{BuildOutcome, BuildScheduler, LastBuild};
 pub use schema::Schema;
 

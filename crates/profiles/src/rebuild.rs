@@ -2,7 +2,8 @@
 //!
 //! Every build starts from nothing and reads the whole journal again. It needs no state that could
 //! be lost or disagree with the journal, and forgets what fell out of the window by itself. Lines
-//! that are no exchanges are counted, logged and passed over; gaps are passed over.
+//! that are no exchanges are counted, logged and passed over; gaps are passed over. By a bookmark
+//! the journal knows how far a scheduled build has read; what is deleted beyond is an alarm.
 //! Here is also a reader of the items file, for its `id` and one category. It is apart from that of
 //! `crates/models/src/items.rs`, which is stricter. `query.rs` calls it, and `finish`.
 //!
@@ -21,8 +22,8 @@ use std::sync::Arc;
 
 use exchange::{FieldValue, Fields};
 use generation::Stop;
-use journal::Reader;
-use stdx::RealDisk;
+use journal::{Bookmark, Reader};
+use stdx::{Chain, RealDisk};
 
 use crate::builder::{BuildSummary, Builder, UserRead};
 use crate::checks;
@@ -36,7 +37,8 @@ pub(crate) type Categories = HashMap<String, String>;
 
 /// Builds the file of `plan` from the journal in `dir`, which records users keyed by `user_key`.
 ///
-/// Reads every line that the journal holds at the start; memory is as [`Builder`] says.
+/// Reads every line that the journal holds at the start; memory is as [`Builder`] says. With a
+/// schedule the journal is told how far it was read, by a bookmark.
 ///
 /// # Errors
 /// When the journal or the items file cannot be read, or the file cannot be written. When it would
@@ -49,12 +51,33 @@ pub fn rebuild_from_journal(
     let categories = categories(plan)?;
     let now_unix_ms = stdx::unix_micros() / 1_000;
     let mut builder = Builder::new(plan.build_options(user_key.clone()), now_unix_ms);
-    let malformed = add_journal(&mut builder, dir, plan, &categories)
+    let (malformed, end) = add_journal(&mut builder, dir, plan, &categories)
         .map_err(|source| ProfilesError::Journal { dir: dir.to_owned(), source })?;
     if malformed > 0 {
         tracing::warn!(malformed, "lines of the journal are no exchanges");
     }
-    finish(builder, plan, user_key)
+    let built = finish(builder, plan, user_key)?;
+    if plan.every.is_some() {
+        let set = bookmark(dir).and_then(|bookmark| bookmark.set(end));
+        if let Err(error) = set {
+            let error = Chain(&error);
+            tracing::warn!(%error, "how far profiles are built is not noted in the journal");
+        }
+    }
+    Ok(built)
+}
+
+/// Has the journal in `dir` forget how far profiles were built. It is for a configuration without a
+/// schedule: lines that no build reads are then no alarm.
+pub fn forget_journal(dir: &Path) {
+    if let Ok(bookmark) = bookmark(dir) {
+        bookmark.remove();
+    }
+}
+
+/// Where the journal is told how far it was read.
+fn bookmark(dir: &Path) -> Result<Bookmark, journal::JournalError> {
+    Bookmark::new(dir, "profiles", Arc::new(RealDisk))
 }
 
 /// Writes the file, unless it would have too few rows.
@@ -82,13 +105,14 @@ fn rows_of(file: &ProfileFile) -> Option<u64> {
     file.rows()
 }
 
-/// Counts the reads in the journal as it is at present; returns how many lines are no exchanges.
+/// Counts the reads in the journal as it is at present. Returns how many lines are no exchanges,
+/// and where it ended.
 fn add_journal(
     builder: &mut Builder,
     dir: &Path,
     plan: &Plan,
     categories: &Categories,
-) -> Result<u64, journal::JournalError> {
+) -> Result<(u64, u64), journal::JournalError> {
     let mut reader = Reader::open(dir, Arc::new(RealDisk))?;
     let end = reader.end()?;
     let mut malformed = 0;
@@ -103,7 +127,7 @@ fn add_journal(
             journal::JournalRead::CaughtUp => break,
         }
     }
-    Ok(malformed)
+    Ok((malformed, reader.offset()))
 }
 
 /// Counts the read that `line` records, if it records one. Returns whether it is an exchange.

@@ -47,7 +47,7 @@ mod time;
 #[cfg(feature = "drivers")]
 mod tls;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use files::Format;
 use pipeline::Sink;
@@ -135,6 +135,12 @@ pub fn open(url: &str, root: &Path) -> Result<Box<dyn Sink>, UrlError> {
             Err(UrlError::Scheme { scheme: scheme.to_owned() })
         }
     }
+}
+
+/// The file or directory that a sink writes on this machine; none for an engine elsewhere.
+pub fn local_path(url: &str, root: &Path) -> Option<PathBuf> {
+    let (scheme, rest) = url.split_once(':')?;
+    matches!(scheme, "sqlite" | "ndjson" | "csv").then(|| root.join(rest))
 }
 
 #[cfg(test)]

@@ -108,6 +108,15 @@ pub(crate) fn refresh(parts: &Parts, registry: &Registry) {
         let stats = journal.stats();
         gauge("tidegate_journal_bytes", "Bytes of the journal's end.", stats.offset);
         gauge("tidegate_journal_unrecorded_lines", "Lines lost.", stats.unrecorded);
+        for unread in journal.unread() {
+            let gauge = |name: &str, help: &str, value: u64| {
+                let value = i64::try_from(value).unwrap_or(i64::MAX);
+                registry.gauge(name, help, &[("consumer", &unread.name)]).set(value);
+            };
+            gauge("tidegate_journal_unread_bytes", "Bytes not read yet.", unread.bytes);
+            let help = "Bytes deleted before they were read.";
+            gauge("tidegate_journal_deleted_unread_bytes", help, unread.deleted_bytes);
+        }
     }
 }
 
@@ -187,7 +196,9 @@ fn alarms(parts: &Parts) -> Vec<String> {
         alarms.extend(problem.map(|problem| format!("profiles: {problem}")));
     }
     if let Some(journal) = &parts.journal {
-        alarms.extend(journal.health().alarm.map(|alarm| format!("journal: {alarm}")));
+        let unread = journal.unread().into_iter().flat_map(|unread| unread.alarms());
+        let wrong = journal.health().alarm.into_iter().chain(unread);
+        alarms.extend(wrong.map(|alarm| format!("journal: {alarm}")));
     }
     let disk = parts.gateway.disk_status().and_then(|disk| disk.reason);
     alarms.extend(disk.map(|reason| format!("cache on disk: {reason}")));
@@ -278,6 +289,18 @@ fn journal(journal: &journal::Journal) -> Value {
         "synced": stats.synced, "unrecorded": stats.unrecorded,
         "disk_bytes": stats.disk_bytes, "repaired_bytes": stats.repaired_bytes,
         "recording": health.recording, "alarm": health.alarm,
+        "consumers": journal.unread().iter().map(unread).collect::<Vec<_>>(),
+    })
+}
+
+/// How far a consumer of the journal has come.
+fn unread(unread: &journal::Unread) -> Value {
+    json!({
+        "name": unread.name, "keeps": unread.keeps, "offset": unread.offset,
+        "unread_bytes": unread.bytes, "of_keep_bytes": unread.of_bytes,
+        "of_keep_age": unread.of_age, "left_s": unread.time_left.map(|left| left.as_secs()),
+        "deleted_unread_bytes": unread.deleted_bytes,
+        "deleted_s_ago": unread.deleted_ago.map(|ago| ago.as_secs()),
     })
 }
 

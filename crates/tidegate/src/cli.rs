@@ -106,7 +106,7 @@ pub(crate) struct Cli {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Serve what the configuration names: routes, models, the journal, profiles.
-    Serve(ConfigArgs),
+    Serve(FileArgs),
     /// Run the news example, self-contained, with simulated readers.
     Demo(DemoArgs),
     /// Check, print or explain the configuration.
@@ -201,6 +201,24 @@ pub(crate) struct ConfigArgs {
     pub config: PathBuf,
 }
 
+/// Which configuration, where a command has no other operand.
+#[derive(Debug, Args)]
+pub(crate) struct FileArgs {
+    /// The configuration file, as with `--config`.
+    #[arg(value_name = "FILE", conflicts_with = "config")]
+    file: Option<PathBuf>,
+    /// Which configuration.
+    #[command(flatten)]
+    config: ConfigArgs,
+}
+
+impl FileArgs {
+    /// The file that is meant.
+    pub(crate) fn config(self) -> PathBuf {
+        self.file.unwrap_or(self.config.config)
+    }
+}
+
 /// How to run the demo.
 #[derive(Debug, Args)]
 pub(crate) struct DemoArgs {
@@ -231,9 +249,9 @@ pub(crate) struct DemoArgs {
 #[derive(Debug, Subcommand)]
 pub(crate) enum ConfigCommand {
     /// Report every error at once, with line and key; exit code 78 when there is one.
-    Check(ConfigArgs),
+    Check(FileArgs),
     /// Print the configuration as it stands, live changes included.
-    Print(ConfigArgs),
+    Print(FileArgs),
     /// Print every key there is, with its meaning and default.
     Reference,
 }

@@ -90,13 +90,14 @@ pub(crate) fn serve(file: &Path) -> Result<()> {
 pub(crate) fn config(command: ConfigCommand) -> Result<()> {
     match command {
         ConfigCommand::Check(args) => {
-            let plan = load(&args.config)?;
+            let file = args.config();
+            let plan = load(&file)?;
             for note in notes::of(&plan) {
                 println!("note: {note}");
             }
-            println!("{}: no errors", args.config.display());
+            println!("{}: no errors", file.display());
         }
-        ConfigCommand::Print(args) => print_config(&args.config)?,
+        ConfigCommand::Print(args) => print_config(&args.config())?,
         ConfigCommand::Reference => print!("{}", reference::text()),
     }
     Ok(())
@@ -142,13 +143,15 @@ pub(crate) fn rollout(command: RolloutCommand) -> Result<()> {
     }
 }
 
-/// Reads and checks a configuration file.
+/// Reads and checks a configuration file, and sets its umask: whatever comes then may create files.
 ///
 /// # Errors
 /// [`WrongConfig`] with every problem in it.
 pub(crate) fn load(file: &Path) -> Result<Plan> {
     let wrong = |problems| WrongConfig { file: file.to_owned(), problems };
-    Ok(config::load(file).map_err(wrong)?)
+    let plan = config::load(file).map_err(wrong)?;
+    plan.umask.set();
+    Ok(plan)
 }
 
 fn print_config(file: &Path) -> Result<()> {

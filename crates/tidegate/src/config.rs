@@ -1,9 +1,9 @@
 //! Reads and checks the configuration of the whole process, and makes the `Plan` of it.
 //!
-//! Each role checks its own section. `node`, `cores`, `listen`, `journal` and `events`, and what
-//! several sections must agree on, are checked here. Doc comments are the printed reference, so a
-//! default stands in them, in the code, and often on a page of docs/operating. Those of `[events]`
-//! are in `pipeline/src/config.rs`, and their defaults here.
+//! Each role checks its own section. `node`, `umask`, `cores`, `listen`, `journal` and `events`,
+//! and what several sections must agree on, are checked here. Doc comments are the printed
+//! reference, so a default stands in them, in the code, and often on a page of docs/operating.
+//! Those of `[events]` are in `pipeline/src/config.rs`, and their defaults here.
 //! Invariant: every section is optional, and there is a plan only without a problem. All problems
 //! come out together, in the order of lines, each with line and key where known. Relative paths are
 //! taken from the file's directory.
@@ -41,6 +41,7 @@ use self::agreement::threads;
 
 use crate::environment;
 use crate::recorded::{self, Redaction};
+use crate::umask::Umask;
 
 /// Every section, as it may stand in the file.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
@@ -48,6 +49,9 @@ use crate::recorded::{self, Redaction};
 pub(crate) struct Config {
     /// Name of this machine in sinks that several share; default: its host name.
     pub node: Option<String>,
+    /// Permission bits that no file and no directory gets that Tidegate creates, in octal; default
+    /// `027`: files are 0640, directories 0750. Bits of the umask that it is started with stay.
+    pub umask: Option<String>,
     /// Threads.
     pub cores: CoresConfig,
     /// Addresses.
@@ -99,7 +103,7 @@ const WINDOW_BYTES_MIN: u64 = 1_000_000;
 const WINDOW_BYTES_MAX: u64 = 2_000_000_000;
 
 /// Keys at the top level, for the check of unknown ones.
-const KEYS: [&str; 1] = ["node"];
+const KEYS: [&str; 2] = ["node", "umask"];
 
 /// Names of the sections, for the same check.
 pub(crate) const SECTIONS: [&str; 16] = [
@@ -192,6 +196,8 @@ pub(crate) struct Plan {
     pub file: PathBuf,
     /// Its folder; relative paths start there.
     pub root: PathBuf,
+    /// Permission bits that nothing gets that is created.
+    pub umask: Umask,
     /// Threads that serve connections.
     pub edge_cores: usize,
     /// Threads for long work.
@@ -218,6 +224,14 @@ pub(crate) struct Plan {
     pub gateway: gateway::Plan,
     /// The statsd server.
     pub statsd: Option<statsd::plan::Plan>,
+}
+
+impl Plan {
+    /// Where batches are noted for people. The path is in docs/operating/events.md, too; at another
+    /// one `events status` finds no earlier notes.
+    pub(crate) fn binlog(&self) -> PathBuf {
+        self.root.join("data/binlog")
+    }
 }
 
 /// The journal as meant.
@@ -294,6 +308,7 @@ pub(crate) fn check(text: &str, root: &Path) -> Result<Plan, Vec<Problem>> {
     let plan = Plan {
         file: PathBuf::new(),
         root: root.to_owned(),
+        umask: umask_of(&mut document),
         edge_cores: threads("cores.edge", cores.edge, &mut document).unwrap_or(machine),
         work_threads: threads("cores.work", cores.work, &mut document).unwrap_or(machine),
         public,
@@ -360,6 +375,15 @@ fn read_listen(
     let (trusted, headers) = (listen.trusted.as_deref(), listen.trusted_headers.as_deref());
     limits.underscores = underscores(listen.underscores.as_deref(), document);
     limits.trusted = trusted::proxies(trusted, headers, document);
+}
+
+fn umask_of(document: &mut Document<'_>) -> Umask {
+    let text: Option<String> = document.section("umask");
+    let read = text.map_or(Ok(Umask::default()), |text| Umask::parse(&text));
+    read.unwrap_or_else(|reason| {
+        document.wrong("umask", reason);
+        Umask::default()
+    })
 }
 
 fn underscores(text: Option<&str>, document: &mut Document<'_>) -> Underscores {

@@ -25,6 +25,7 @@ mod environment;
 mod events;
 mod exit;
 mod hint;
+mod holders;
 mod lab;
 mod log;
 mod model;
@@ -38,6 +39,7 @@ mod recorded;
 mod serve;
 mod signals;
 mod statsd;
+mod umask;
 mod workers;
 
 use std::process::ExitCode;
@@ -63,11 +65,15 @@ fn main() -> ExitCode {
     let has_screen = matches!(cli.command, Command::Demo(_) | Command::Lab(_));
     let usual = if has_screen { "error" } else { "info" };
     log::start(&environment::log_filter(usual));
+    // Programs that the laboratory runs write files of their own.
+    if !matches!(cli.command, Command::Lab(_)) {
+        umask::Umask::default().set();
+    }
     if only_prints(&cli.command) {
         stdx::end_with_reader();
     }
     let done = match cli.command {
-        Command::Serve(args) => commands::serve(&args.config),
+        Command::Serve(args) => commands::serve(&args.config()),
         Command::Demo(args) => demo::run(&args),
         Command::Config(command) => commands::config(command),
         Command::Profiles(command) => commands::profiles(command),

@@ -51,6 +51,10 @@ impl ProfileBuild {
         Some(Self { profiles, key, reads })
     }
 
+    fn reads_journal(&self) -> bool {
+        matches!(self.reads, ReadSource::Journal(_))
+    }
+
     /// Builds the file.
     ///
     /// # Errors
@@ -69,13 +73,19 @@ impl ProfileBuild {
     }
 }
 
-/// Starts to build when the configuration names a schedule.
+/// Starts to build when the configuration names a schedule. Without one the journal forgets how far
+/// it was read by builds.
 ///
 /// # Errors
 /// When the system has no thread left.
 pub(crate) fn schedule(plan: &Plan) -> Result<Option<BuildScheduler>> {
-    let Some(build) = ProfileBuild::of(plan) else { return Ok(None) };
-    let Some(interval) = build.profiles.every else { return Ok(None) };
+    let build = ProfileBuild::of(plan);
+    let scheduled = build.and_then(|build| Some((build.profiles.every?, build)));
+    let reads_journal = matches!(&scheduled, Some((_, build)) if build.reads_journal());
+    if let (false, Some(journal)) = (reads_journal, &plan.journal) {
+        profiles::forget_journal(&journal.options.dir);
+    }
+    let Some((interval, build)) = scheduled else { return Ok(None) };
     let has_file = build.profiles.file.exists();
     let scheduler = BuildScheduler::start(interval, has_file, move || build.run());
     scheduler.map(Some).context("start to build profiles")

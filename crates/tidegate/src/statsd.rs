@@ -24,6 +24,7 @@ use statsd::{Flavour, ServerState, SocketStatus, StatsdError, StatsdServer, plan
 
 use crate::cli::{StatsdArgs, StatsdCommand};
 use crate::hint::TAKEN;
+use crate::holders;
 use crate::signals::{EndSignals, Hangup};
 pub(crate) use plan::of_tidegate_file;
 pub(crate) use reload::ConfigFile;
@@ -48,11 +49,14 @@ pub(crate) fn run(args: StatsdArgs) -> Result<()> {
     });
     // Before it is read, so that no change is missed.
     let source = FileVersion::at(&file).ok();
-    let plan = plan::of_file(&file, flavour)?;
+    let (plan, umask) = plan::of_file(&file, flavour)?;
+    umask.set();
+    let wider = umask.wider(&holders::of_statsd(&plan));
+    wider.iter().for_each(|note| tracing::warn!("{note}"));
     let mut signals = EndSignals::install(Hangup::Ignored)?;
     let flavour_read = plan.flavour;
     let again = file.clone();
-    let read = move || plan::of_file(&again, flavour);
+    let read = move || plan::of_file(&again, flavour).map(|(plan, _)| plan);
     let file = ConfigFile { path: file, source, read: Box::new(read) };
     let running = Running::start(plan, None, file)?;
     for SocketStatus { address, buffer_bytes, .. } in running.state().sockets() {

@@ -1,7 +1,9 @@
 //! Chunked bodies: however they arrive they mean the same, and what the grammar says
-//! (RFC 9112 §7.1).
+//! (RFC 9112 §7.1). What is taken of a client means the same when an origin says it.
 
-use crate::reading::{Chunks, decode_chunks};
+use http1::chunked::Decoder;
+
+use crate::reading::{Chunks, decode_chunks, decode_chunks_by};
 
 pub(super) const TOKENS: &[&str] = &[
     "0\r\n\r\n",
@@ -10,6 +12,9 @@ pub(super) const TOKENS: &[&str] = &[
     "a\r\n",
     ";a=b\r\n",
     ";a=\"\\\"\"",
+    " ; a = b",
+    ";;;",
+    " \r\n",
     "\r\n\r\n",
     "X: y\r\n",
     "ffffffffffffffff\r\n",
@@ -32,23 +37,76 @@ pub(super) fn run(input: &[u8]) {
     pieces.push(rest);
     assert_eq!(decode_chunks(pieces), whole, "in pieces it means something else");
     assert_eq!(decode_chunks(bytes.chunks(1)), whole, "byte by byte it means something else");
-    match whole {
+    let answer = decode_chunks_by(Decoder::of_answer(), [bytes]);
+    if !matches!(whole, Chunks::Malformed(_)) {
+        assert_eq!(answer, whole, "an origin means something else");
+    }
+    hold(whole, slowly(bytes, is_extension));
+    hold(answer, slowly(bytes, |_| true));
+}
+
+/// Compares what was decoded with what the grammar says.
+fn hold(decoded: Chunks, slow: Option<(Vec<u8>, usize)>) {
+    match decoded {
         Chunks::Whole(body, consumed) => {
-            let slow = slowly(bytes).expect("by the grammar this is no chunked body");
+            let slow = slow.expect("by the grammar this is no chunked body");
             assert_eq!((body, consumed), slow, "the grammar says otherwise");
         }
-        Chunks::Partial(_) => assert_eq!(slowly(bytes), None, "the body is whole already"),
+        Chunks::Partial(_) => assert_eq!(slow, None, "the body is whole already"),
         Chunks::Malformed(_) => {}
     }
 }
 
+/// Whether what follows a size is `*( BWS ";" BWS name [ BWS "=" BWS value ] )`: cut at each `;`
+/// outside of quotes, and each part at its first `=`.
+fn is_extension(text: &[u8]) -> bool {
+    let mut parts = vec![Vec::new()];
+    let (mut quoted, mut escaped) = (false, false);
+    for byte in text {
+        if *byte == b';' && !quoted {
+            parts.push(Vec::new());
+            continue;
+        }
+        quoted ^= *byte == b'"' && !escaped;
+        escaped = quoted && *byte == b'\\' && !escaped;
+        parts.last_mut().expect("it begins with one").push(*byte);
+    }
+    let is_blank = |b: &u8| matches!(b, b' ' | b'\t');
+    let is_name = |text: &[u8]| {
+        let is_tchar = |b: &u8| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(b);
+        !text.is_empty() && text.iter().all(is_tchar)
+    };
+    let trimmed = |text: &[u8]| -> Vec<u8> {
+        let from = text.iter().position(|b| !is_blank(b)).unwrap_or(text.len());
+        let to = text.iter().rposition(|b| !is_blank(b)).map_or(from, |at| at + 1);
+        text[from..to].to_vec()
+    };
+    let is_value = |text: &[u8]| {
+        let is_quoted = text.len() > 1 && text[0] == b'"' && text.ends_with(b"\"");
+        is_name(text) || is_quoted
+    };
+    let ends_in_blank = text.last().is_some_and(is_blank);
+    !ends_in_blank
+        && !quoted
+        && trimmed(&parts[0]).is_empty()
+        && (parts.len() > 1 || parts[0].is_empty())
+        && parts[1..].iter().all(|part| match part.iter().position(|b| *b == b'=') {
+            None => is_name(&trimmed(part)),
+            Some(at) => is_name(&trimmed(&part[..at])) && is_value(&trimmed(&part[at + 1..])),
+        })
+}
+
 /// Reads by the grammar; the body and where it ends, or `None` for what is torn or malformed.
-fn slowly(bytes: &[u8]) -> Option<(Vec<u8>, usize)> {
+/// `fits` says what may follow a size.
+fn slowly(bytes: &[u8], fits: impl Fn(&[u8]) -> bool) -> Option<(Vec<u8>, usize)> {
     let mut body = Vec::new();
     let mut at = 0;
     loop {
         let line = line(bytes, &mut at)?;
         let size = line.split(|b| matches!(b, b';' | b' ' | b'\t')).next()?;
+        if !fits(&line[size.len()..]) {
+            return None;
+        }
         let digits = !size.is_empty() && size.iter().all(u8::is_ascii_hexdigit);
         let size = std::str::from_utf8(size).ok().filter(|_| digits)?;
         let size = usize::try_from(u64::from_str_radix(size, 16).ok()?).ok()?;

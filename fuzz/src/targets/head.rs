@@ -107,6 +107,8 @@ fn check_framing(fields: &[(&[u8], &[u8])], head: &Head<'_>) {
     let codings = all("transfer-encoding");
     assert!(hosts.len() == 1 || (hosts.is_empty() && head.is_http_10()), "one Host");
     assert!(!hosts.iter().any(|host| host.iter().any(|b| b"/?#@, \t\\".contains(b))));
+    let has_host = !matches!(head.host().bytes().next(), None | Some(b':'));
+    assert!(has_host || head.is_http_10(), "an HTTP/1.1 request names a host");
     for passing in ["content_length", "transfer_encoding"] {
         assert!(all(passing).is_empty(), "a name that passes for another");
     }

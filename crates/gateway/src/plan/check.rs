@@ -48,7 +48,15 @@ impl Plan {
         let mut routes: Vec<Route> = Vec::new();
         for (index, config) in sections.routes.into_iter().enumerate() {
             let section = &mut Section::new(document, format!("route[{index}]"));
-            routes.extend(route::route(section, config, &known));
+            let is_named = config.name.is_some();
+            let route = route::route(section, config, &known);
+            // Routes of one path may differ in host, method and filter, and then have one name.
+            if let Some(Route { name, .. }) = route.as_ref().filter(|_| is_named)
+                && routes.iter().any(|other| other.name == *name)
+            {
+                section.wrong("name", format!("two routes are called `{name}`"));
+            }
+            routes.extend(route);
         }
         let caching = routes.iter().filter_map(|route| route.cache.as_ref());
         let body_bytes_max = caching.map(|cache| cache.body_bytes_max).max().unwrap_or(0);

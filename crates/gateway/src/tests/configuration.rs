@@ -246,6 +246,8 @@ fn settings_that_can_never_do_what_they_say_are_errors() {
         ("host = \"~^api\"", "`~^api` is neither a host without port, nor `*.` and the end of one"),
         ("host = \"a:80\"", "`a:80` is neither a host without port, nor `*.` and the end of one"),
         ("methods = [\"GET\", \"trace\"]", "`TRACE` is never passed on; leave it out"),
+        ("methods = []", "is empty; name at least one, or leave it out for all"),
+        ("host = \"a.b.\"", "`a.b.` ends in a dot, which hosts of requests are compared without"),
     ] {
         let (_, problems) = check(&format!(
             "[[upstream]]\nname = \"o\"\nservers = [\"127.0.0.1:1\"]\n\
@@ -254,9 +256,43 @@ fn settings_that_can_never_do_what_they_say_are_errors() {
         assert_eq!(problems.len(), 1, "{keys}: {problems:?}");
         assert_eq!(problems[0].message, reason);
     }
-    for host in ["a.example", "*.example.com", "[::1]", "127.0.0.1", "a_b"] {
+    for host in ["a.example", "A.Example", "*.example.com", "[::1]", "127.0.0.1", "a_b"] {
         let (_, problems) =
             check(&format!("[[route]]\npath = \"/\"\nto = \"model:news\"\nhost = \"{host}\"\n"));
         assert!(problems.is_empty(), "{host}: {problems:?}");
     }
+}
+
+#[test]
+fn a_path_that_no_request_has_is_an_error_with_its_line() {
+    for (path, reason) in [
+        ("/a?b=c", "`/a?b=c` holds `?`, which is in no path; `when` compares fields of the query"),
+        ("/a#b", "`/a#b` holds `#`, which is in no path"),
+        ("/a b", "`/a b` holds a blank, which is in no path; write %20"),
+        ("/a/../b", "`/a/../b` has a segment `.` or `..`, which clients resolve"),
+        ("/./{id}", "`/./{id}` has a segment `.` or `..`, which clients resolve"),
+        ("/%7Euser", "`/%7Euser` is compared as `/~user`; write that"),
+    ] {
+        let (_, problems) = check(&format!("[[route]]\npath = \"{path}\"\nto = \"model:news\"\n"));
+        let said: Vec<String> = problems.iter().map(ToString::to_string).collect();
+        assert_eq!(said, [format!("line 2: `route[0].path`: {reason}")]);
+    }
+    for path in ["/", "/a/", "/a.b/..c/{id}.{format:json}", "/%20", "//a", "/{*rest}"] {
+        let (_, problems) = check(&format!("[[route]]\npath = \"{path}\"\nto = \"model:news\"\n"));
+        assert!(problems.is_empty(), "{path}: {problems:?}");
+    }
+}
+
+#[test]
+fn a_name_that_another_route_has_and_a_port_where_nothing_listens_are_errors() {
+    let route = |more: &str| format!("[[route]]\npath = \"/a\"\nto = \"model:news\"\n{more}");
+    let (_, problems) = check(&(route("name = \"n\"\n") + &route("name = \"n\"\n")));
+    let said: Vec<String> = problems.iter().map(ToString::to_string).collect();
+    assert_eq!(said, ["line 8: `route[1].name`: two routes are called `n`"]);
+    let (_, problems) = check(&(route("host = \"a\"\n") + &route("host = \"b\"\n")));
+    assert!(problems.is_empty(), "one path is no name: {problems:?}");
+    let (_, problems) = check("[[upstream]]\nname = \"a\"\nservers = [\"127.0.0.1:0\"]\n");
+    let said: Vec<String> = problems.iter().map(ToString::to_string).collect();
+    let expected = "line 3: `upstream[0].servers`: `127.0.0.1:0` has port 0, where nothing listens";
+    assert_eq!(said, [expected]);
 }

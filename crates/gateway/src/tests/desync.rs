@@ -128,6 +128,9 @@ fn what_stands_behind_an_answer_answers_nobody() {
             Answer(200, "abc"),
         ),
         ("200 OK\r\nTransfer-Encoding: chunked", "0\r\n\r\n", Answer(200, "")),
+        // Some old servers pad a size; where the chunk begins is not in doubt.
+        ("200 OK\r\nTransfer-Encoding: chunked", "3  \r\nabc\r\n0 \r\n\r\n", Answer(200, "abc")),
+        ("200 OK\r\nTransfer-Encoding: chunked", "3;;;\r\nabc\r\n0\r\n\r\n", Answer(200, "abc")),
         ("204 No Content", "", Answer(204, "")),
         ("204 No Content\r\nContent-Length: 0", "", Answer(204, "")),
         ("204 No Content\r\nContent-Length: 4", "evil", Answer(204, "")),

@@ -69,7 +69,7 @@ fn hosts_are_matched_without_port_and_case_and_by_subdomain() {
     ] {
         assert_eq!(served.get_with("/", &[("Host", host)]).text(), expected, "{host}");
     }
-    for host in ["example.com", "badexample.com", "api.example.com.evil", "[::1]:80", ""] {
+    for host in ["example.com", "badexample.com", "api.example.com.evil", "[::1]:80"] {
         assert_eq!(served.get_with("/", &[("Host", host)]).status, 404, "{host}");
     }
 }

@@ -469,7 +469,7 @@ fn requests_of_http_1_0_end_where_their_length_says_or_with_the_connection() {
 #[test]
 fn answers_are_kept_apart_by_the_host_that_was_meant() {
     let mut attacked = Attacked::new();
-    let hosts = ["a", "b", "a:8080", "a.b", ""];
+    let hosts = ["a", "b", "a:8080", "a.b"];
     for (target, host, meant) in hosts.into_iter().map(|host| ("/cached/k", host, host)).chain([
         // The target counts, not the field (RFC 9112 §3.2.2).
         ("http://c/cached/k", "a", "c"),
@@ -492,8 +492,11 @@ fn answers_are_kept_apart_by_the_host_that_was_meant() {
         let text = attacked.case(request, &[200], &[]);
         assert!(text.ends_with("[GET /cached/k a 0]"), "{request}: {text}");
     }
-    let text = attacked.case("GET /cached/k HTTP/1.0\r\n\r\n", &[200], &[]);
+    let text = attacked.case("GET /cached/k HTTP/1.0\r\n\r\n", &[200], &["GET /cached/k"]);
     assert!(text.ends_with("[GET /cached/k  0]"), "no host is not another's: {text}");
+    let text = attacked.case("GET /cached/k HTTP/1.0\r\nHost:\r\n\r\n", &[200], &[]);
+    assert!(text.ends_with("[GET /cached/k  0]"), "an empty one is none: {text}");
+    attacked.case("GET /cached/k HTTP/1.1\r\nHost:\r\n\r\n", &[400], &[]);
     // Paths that look like hosts are paths.
     let text = attacked.case("GET //b/cached/k HTTP/1.1\r\nHost: a\r\n\r\n", &[404], &[]);
     assert!(text.contains("no such resource"), "{text}");

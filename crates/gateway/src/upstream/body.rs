@@ -258,7 +258,7 @@ impl Rest {
     pub(super) fn of(length: Length) -> Self {
         match length {
             Length::Exact(bytes) => Self::Exact(bytes),
-            Length::Chunked => Self::Chunked(Decoder::new()),
+            Length::Chunked => Self::Chunked(Decoder::of_answer()),
             Length::UntilClose => Self::UntilClose,
         }
     }

@@ -30,7 +30,7 @@ pub(crate) enum Switched {
     /// It has switched the protocol; these are the fields of its 101.
     Far(FieldLines, Far),
     /// It has sent an ordinary response.
-    Stayed(Response),
+    Stayed(Box<Response>),
 }
 
 /// The far side of a tunnel: a server that has switched the protocol.
@@ -52,7 +52,8 @@ impl UpstreamPool {
         let (head, lent) = self.send_alone(dispatch).await?;
         if head.status != 101 {
             let piece_timeout = self.upstream().plan.piece_timeout;
-            return Ok(Switched::Stayed(Response::alone(dispatch, head, lent, piece_timeout)));
+            let response = Response::alone(dispatch, head, lent, piece_timeout);
+            return Ok(Switched::Stayed(Box::new(response)));
         }
         if !was_offered(&head.fields, dispatch.request.offered()) {
             return Err(FetchError::Malformed);

@@ -1,7 +1,7 @@
 //! Full disks, the byte cap, and slow consumers.
 
 use super::*;
-use crate::{Consumer, Keep, OnFull, Unrecorded};
+use crate::{Bookmark, Consumer, Keep, OnFull, Unrecorded};
 
 fn durable(lane: &Lane, line: &str) -> Result<u64, Unrecorded> {
     lane.append_durable(|out| out.extend_from_slice(line.as_bytes())).wait()
@@ -127,6 +127,41 @@ fn keeps_what_a_slow_consumer_needs_and_is_full_instead() {
 }
 
 #[test]
+fn a_slow_consumer_is_an_alarm_before_a_line_is_refused() {
+    let disk = FaultyDisk::new(1);
+    let journal = Journal::open(capped(&disk), shared(&disk)).unwrap();
+    let lane = journal.lane();
+    let consumer = Consumer::register(&dir(), "main", 0, shared(&disk)).unwrap();
+    let alarms = || -> Vec<String> { journal.unread().iter().flat_map(|u| u.alarms()).collect() };
+    let mut warned = None;
+    for n in 0.. {
+        if durable(&lane, &noise(n)).is_err() {
+            break;
+        }
+        warned = warned.or_else(|| alarms().pop());
+    }
+    let warned = warned.expect("an alarm comes first");
+    assert!(warned.starts_with("consumer `main` has not read "), "{warned}");
+    consumer.commit(journal.stats().offset).unwrap();
+    assert_eq!(alarms(), [""; 0]);
+}
+
+#[test]
+fn lines_that_go_unread_by_a_bookmark_are_deleted_and_counted() {
+    let disk = FaultyDisk::new(1);
+    let journal = Journal::open(capped(&disk), shared(&disk)).unwrap();
+    let lane = journal.lane();
+    Bookmark::new(&dir(), "profiles", shared(&disk)).unwrap().set(0).unwrap();
+    for n in 0..40 {
+        durable(&lane, &noise(n)).unwrap();
+    }
+    let unread = journal.unread().remove(0);
+    let reads = Reader::open(&dir(), shared(&disk)).unwrap();
+    assert_eq!(unread.deleted_bytes, reads.offset(), "{unread:?}");
+    assert!(unread.deleted_bytes > 0 && !unread.keeps);
+}
+
+#[test]
 fn deletes_segments_by_age_only_once_consumers_are_done() {
     let disk = FaultyDisk::new(1);
     let mut options = options(&disk);
@@ -180,11 +215,12 @@ fn a_consumer_file_of_garbage_holds_everything() {
     let disk = FaultyDisk::new(1);
     drop(Journal::open(capped(&disk), shared(&disk)).unwrap());
     let consumer = Consumer::register(&dir(), "main", 5000, shared(&disk)).unwrap();
-    assert_eq!(crate::consumer::slowest(&disk, &dir()).unwrap(), Some(("main".to_owned(), 5000)));
+    let offset = || crate::consumer::positions(&disk, &dir()).unwrap()[0].offset;
+    assert_eq!(offset(), 5000);
     let file = disk.open_write(&dir().join("consumers/main")).unwrap();
     file.write_at(b"garbage", 0).unwrap();
-    assert_eq!(crate::consumer::slowest(&disk, &dir()).unwrap(), Some(("main".to_owned(), 0)));
+    assert_eq!(offset(), 0);
     consumer.commit(6000).unwrap();
-    assert_eq!(crate::consumer::slowest(&disk, &dir()).unwrap(), Some(("main".to_owned(), 6000)));
+    assert_eq!(offset(), 6000);
     assert!(Consumer::register(&dir(), "../x", 0, shared(&disk)).is_err());
 }

@@ -3,14 +3,14 @@
 //!
 //! It holds the last document that the record process wrote of itself, and how its last run ended.
 //! Alarms follow from these, by monotonic time alone: an end, silence of 10 s, a pipeline with a
-//! `last_error`, also one that stands by.
+//! `last_error`, also one that stands by. Lines that were lost within a day are one, too.
 //! Invariant: a document counts only if the process that runs wrote it, by its process id. A line
 //! that is no JSON, or longer than 4 MiB, is passed over. Before the first document there is no
 //! alarm of silence.
-//! It relies on keys of `board`: `pid`, `pipelines` with `source`, `sink` and `last_error`, and
-//! `learned`. What `status` makes is `record` on `/status`; `tidegate/src/events/status.rs` reads
-//! `document` in it. `tidegate/src/profile_build.rs` reads what is under `learned`. Never here:
-//! starting and stopping (`supervisor`).
+//! It relies on keys of `board`: `pid`, `pipelines` with `source`, `sink`, `last_error`,
+//! `lost_bytes` and `lost_s_ago`, and `learned`. What `status` makes is `record` on `/status`;
+//! `tidegate/src/events/status.rs` reads `document` in it. `tidegate/src/profile_build.rs` reads
+//! what is under `learned`. Never here: starting and stopping (`supervisor`).
 
 use std::io::{BufRead, BufReader, Read};
 use std::time::{Duration, Instant};
@@ -22,6 +22,8 @@ use serde_json::{Value, json};
 const END_ALARM_TIME: Duration = Duration::from_secs(60);
 /// A process that writes nothing for so long is an alarm.
 const SILENCE_MAX: Duration = Duration::from_secs(10);
+/// How long lost lines are an alarm, in seconds; they stay counted.
+const LOST_ALARM_S: f64 = 86_400.0;
 const DOCUMENT_BYTES_MAX: u64 = 4 << 20;
 
 /// What is known of the record process, shared with those who ask.
@@ -124,14 +126,21 @@ impl RecordState {
                 alarms.push(format!("the record process has said nothing for {seconds} s"));
             }
             let pipelines = document["pipelines"].as_array().into_iter().flatten();
-            alarms.extend(pipelines.filter_map(|pipeline| {
-                let word = |name: &str| pipeline[name].as_str();
-                let error = word("last_error")?;
-                Some(format!("{} to {}: {error}", word("source")?, word("sink")?))
-            }));
+            alarms.extend(pipelines.flat_map(pipeline_alarms));
         }
         alarms
     }
+}
+
+fn pipeline_alarms(pipeline: &Value) -> Vec<String> {
+    let word = |name: &str| pipeline[name].as_str();
+    let (Some(source), Some(sink)) = (word("source"), word("sink")) else { return Vec::new() };
+    let error = word("last_error").map(str::to_owned);
+    let is_recent = pipeline["lost_s_ago"].as_f64().is_some_and(|ago| ago < LOST_ALARM_S);
+    let bytes = pipeline["lost_bytes"].as_u64().unwrap_or(0);
+    let lost = is_recent.then(|| format!("{bytes} bytes were gone before they were read"));
+    let alarms = error.into_iter().chain(lost);
+    alarms.map(|alarm| format!("{source} to {sink}: {alarm}")).collect()
 }
 
 #[cfg(test)]

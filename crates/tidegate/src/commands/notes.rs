@@ -2,8 +2,9 @@
 //!
 //! Such are a model whose file is missing, or a route that personalises without profiles. `serve`
 //! logs them as warnings, `config check` prints them.
-//! Invariant: a note is never an error and changes nothing. Files are looked at for existence only.
-//! An option that can be right and yet do nothing gets a note here; nothing else asks for it.
+//! Invariant: a note is never an error and changes nothing. Files are looked at for existence and
+//! mode only. An option that can be right and yet do nothing gets a note here; nothing else asks
+//! for it.
 //! Never here: what makes a configuration wrong, which `config.rs` and the roles check.
 
 use std::path::Path;
@@ -11,6 +12,7 @@ use std::path::Path;
 use chassis::ClientHeaders;
 
 use crate::config::Plan;
+use crate::holders;
 
 /// Returns one line for each.
 pub(super) fn of(plan: &Plan) -> Vec<String> {
@@ -39,6 +41,7 @@ pub(super) fn of(plan: &Plan) -> Vec<String> {
         ));
     }
     routes(plan, &mut notes);
+    names(plan, &mut notes);
     for (hidden, earlier) in plan.gateway.hidden_routes() {
         let [hidden, earlier] = [hidden, earlier].map(|at| &plan.gateway.routes[at]);
         notes.push(format!(
@@ -47,7 +50,23 @@ pub(super) fn of(plan: &Plan) -> Vec<String> {
         ));
     }
     files(plan, &mut notes);
+    notes.extend(plan.umask.wider(&holders::of(plan)));
     notes
+}
+
+/// Routes of one path have one name unless they say otherwise.
+fn names(plan: &Plan, notes: &mut Vec<String>) {
+    let routes = &plan.gateway.routes;
+    for (at, route) in routes.iter().enumerate() {
+        let name = &route.name;
+        let earlier = routes[..at].iter().filter(|earlier| earlier.name == *name).count();
+        if earlier == 1 {
+            notes.push(format!(
+                "several routes are called `{name}`: metrics, records and `rollout set` take them \
+                 for one; give each a `name`"
+            ));
+        }
+    }
 }
 
 fn routes(plan: &Plan, notes: &mut Vec<String>) {
@@ -63,6 +82,21 @@ fn routes(plan: &Plan, notes: &mut Vec<String>) {
             notes.push(format!(
                 "route `{name}` has a ttl and sends on all request headers but known overrides; \
                  `forward = [\"accept\", \"accept-language\"]` names the only ones to send"
+            ));
+        }
+        if route.pattern.has_empty_segment() {
+            notes.push(format!("route `{name}` matches only paths with two slashes in a row"));
+        }
+        let shares =
+            route.personalise.as_ref().map(|plan| (plan.rollout.rollout, plan.rollout.hold_out));
+        if let Some((rollout, hold_out)) =
+            shares.filter(|(rollout, out)| *rollout < 1.0 && rollout + out > 1.0)
+        {
+            notes.push(format!(
+                "route `{name}`: `rollout` {:.0}% and `hold_out` {:.0}% are more than all users; \
+                 who is in both is held out",
+                rollout * 100.0,
+                hold_out * 100.0
             ));
         }
         if route.collect.is_some() && plan.journal.is_none() {

@@ -2,9 +2,10 @@
 //!
 //! Its texts are the doc comments of the `Config` types of all crates, the defaults that they name
 //! included. To change a text, change the comment.
-//! Invariant: every key of the schema is printed, nested ones by their path. Keys of no section
-//! come first, as TOML wants them. A section that may be several tables comes once for each. Texts
-//! are broken at 96 columns, keys are not.
+//! Invariant: every key of the schema is printed, nested ones by their path. Each line with a key
+//! is TOML where it stands, once it is uncommented. So a key of the tables of a list is written as
+//! a list of one. Keys of no section come first, as TOML wants them. A section that may be
+//! several tables comes once for each. Texts are broken at 96 columns, keys are not.
 
 use std::fmt::Write as _;
 
@@ -30,7 +31,7 @@ pub(super) fn text() -> String {
     });
     for (name, key) in keys_at_top {
         let text = comment(description(key, key));
-        let _ = write!(out, "\n{text}# {name} = {}\n", placeholder(key));
+        let _ = write!(out, "\n{text}# {}\n", assignment(name, placeholder(key, definitions)));
     }
     for (name, section) in sections {
         let is_list = section["type"] == "array";
@@ -60,7 +61,8 @@ fn keys(out: &mut String, table: &Value, definitions: &Map<String, Value>, prefi
     for (name, property) in properties {
         let target = resolve(property, definitions);
         let text = description(property, target);
-        let _ = writeln!(out, "{}# {prefix}{name} = {}", comment(text), placeholder(target));
+        let line = assignment(&format!("{prefix}{name}"), placeholder(target, definitions));
+        let _ = writeln!(out, "{}# {line}", comment(text));
         nested(out, target, definitions, &format!("{prefix}{name}"));
     }
 }
@@ -91,7 +93,20 @@ fn resolve<'v>(value: &'v Value, definitions: &'v Map<String, Value>) -> &'v Val
     inner.map_or(value, |inner| resolve(inner, definitions))
 }
 
-fn placeholder(target: &Value) -> &'static str {
+/// A line that sets a key; `[]` in its path stands for the only table of a list.
+fn assignment(path: &str, value: &str) -> String {
+    match path.split_once("[].") {
+        Some((list, key)) => format!("{list} = [{{ {} }}]", assignment(key, value)),
+        None => format!("{path} = {value}"),
+    }
+}
+
+/// A value of the kind that a key has, the first of several.
+fn placeholder<'v>(target: &'v Value, definitions: &'v Map<String, Value>) -> &'static str {
+    let choices = ["anyOf", "oneOf"].iter().find_map(|list| target[list].as_array());
+    if let Some(first) = choices.and_then(|list| list.iter().find(|one| one["type"] != "null")) {
+        return placeholder(resolve(first, definitions), definitions);
+    }
     let kind = match &target["type"] {
         Value::Array(kinds) => kinds.iter().find_map(|k| k.as_str().filter(|k| *k != "null")),
         kind => kind.as_str(),
@@ -100,9 +115,9 @@ fn placeholder(target: &Value) -> &'static str {
         Some("string") => "\"…\"",
         Some("integer" | "number") => "0",
         Some("boolean") => "false",
-        Some("array") => "[ … ]",
-        Some("object") => "{ … }",
-        _ => "…",
+        Some("array") => "[]",
+        Some("object") => "{}",
+        _ => "\"…\"",
     }
 }
 
@@ -121,3 +136,6 @@ fn comment(text: &str) -> String {
     }
     lines
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,14 +1,11 @@
-//! Opens what the configuration names: the lines of a source and its quarantine. It also says where
-//! the binlog is.
+//! Opens what the configuration names: the lines of a source and its quarantine.
 //!
 //! Invariant: only a named consumer of the journal holds back its segments; a reader without one
 //! may find them gone. Opening reads nothing yet, and errors come with `resume` or a read.
-//! The binlog's path is in docs/operating/events.md, too; at another path `events status` finds no
-//! earlier notes. `recount` opens quarantines by itself, in the same directory.
+//! `recount` opens quarantines by itself, in the same directory.
 //! Never here: sinks, which `sinks::open` makes, and what to read and the names of consumers and
 //! quarantines, which each command decides.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use pipeline::{
@@ -17,11 +14,6 @@ use pipeline::{
 use stdx::{RealDisk, SystemClock};
 
 use crate::config::Plan;
-
-/// Where commits are noted.
-pub(super) fn binlog_path(plan: &Plan) -> PathBuf {
-    plan.root.join("data/binlog")
-}
 
 /// The lines of `source`. With the name of a `consumer` the journal keeps what that has not read
 /// yet. Without one it keeps nothing for this reader. Errors call the source `name`.

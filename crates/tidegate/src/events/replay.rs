@@ -236,7 +236,7 @@ impl Replay {
             window_bytes_max: events.window_bytes_max,
             until_caught_up: true,
             status: Arc::clone(status),
-            binlog: Arc::new(Binlog::new(&open::binlog_path(&self.plan))),
+            binlog: Arc::new(Binlog::new(&self.plan.binlog())),
             sink_name: to.to_owned(),
         }
     }

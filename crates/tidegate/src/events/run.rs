@@ -33,6 +33,7 @@ use super::open;
 use super::running::{self, RunningPipeline};
 use crate::commands;
 use crate::config::Plan;
+use crate::holders;
 use crate::profile_build;
 use crate::progress::Progress;
 use crate::signals::{EndSignals, Hangup};
@@ -58,6 +59,10 @@ pub(super) fn command(
         bail!("`{}` has no [[rollup]]: there is nothing to deliver", file.display());
     }
     warn_of_absent_files(&plan);
+    if !supervised {
+        let wider = plan.umask.wider(&holders::of(&plan));
+        wider.iter().for_each(|note| tracing::warn!("{note}"));
+    }
     let mut signals = EndSignals::install(Hangup::Ignored)?;
     let specs = specs(&plan, once.is_some());
     // Not waited for at the end: a build that dies leaves nothing behind.
@@ -115,7 +120,7 @@ fn await_end_of_stdin() {
 }
 
 fn specs(plan: &Arc<Plan>, once: bool) -> Vec<PipelineSpec> {
-    let binlog = Arc::new(Binlog::new(&open::binlog_path(plan)));
+    let binlog = Arc::new(Binlog::new(&plan.binlog()));
     let mut specs = Vec::new();
     for sink in &plan.events.sinks {
         for source in &plan.events.sources {

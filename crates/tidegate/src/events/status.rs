@@ -19,7 +19,6 @@ use anyhow::{Context, Result, bail};
 use pipeline::{Binlog, Note};
 use serde_json::Value;
 
-use super::open;
 use crate::client::{Client, ClientRequest};
 use crate::commands::{self, counted};
 use crate::config::Plan;
@@ -43,7 +42,7 @@ pub(super) fn command(file: &Path, json: bool) -> Result<()> {
         Ok(document) if json => println!("{document:#}"),
         Ok(document) => print!("{}", text(&document)),
         Err(error) => {
-            let notes = Binlog::new(&open::binlog_path(&plan)).last();
+            let notes = Binlog::new(&plan.binlog()).last();
             if notes.is_empty() {
                 return Err(error.context(NOT_RUNNING));
             }

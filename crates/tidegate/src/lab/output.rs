@@ -1,27 +1,33 @@
 //! Opens the files of results, prints results to stdout, and says how stdout is drawn on.
 //!
 //! `load`, `probe` and `bench` open files before they measure, so that nothing measured is lost. An
-//! existing file is emptied then. `report` opens its file only to write it. In which order files
-//! are opened, each verb decides.
+//! existing file is emptied then, and keeps its mode. `report` opens its file only to write it. In
+//! which order files are opened, each verb decides.
 //! Invariant: a reader of stdout that leaves early, such as `head`, is no error. The width is
 //! `COLUMNS`, even where stdout is no terminal. Without it the terminal says, else it is 80; where
 //! stdout is no terminal it is 100. Only a terminal gets colours, and none with `NO_COLOR` or
 //! `TERM=dumb`; a command's option comes before that. `environment.rs` reads these variables.
 //! Never here: what a result says, and progress on stderr.
 
-use std::fs::File;
+use std::fs::{File, OpenOptions};
 use std::io::{self, IsTerminal, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 use anyhow::{Context, Result};
 use screen::Style;
+
+/// Of files that are created: what is measured may name users and addresses.
+const MODE: u32 = 0o640;
 
 /// Creates a file for a result.
 ///
 /// # Errors
 /// When it cannot be written; called before the measurement, so that nothing measured is lost.
 pub(super) fn create(path: &Path) -> Result<File> {
-    File::create(path).with_context(|| format!("write `{}`", path.display()))
+    let mut options = OpenOptions::new();
+    let opened = options.write(true).create(true).truncate(true).mode(MODE).open(path);
+    opened.with_context(|| format!("write `{}`", path.display()))
 }
 
 /// Prints a result. A closed pipe is no error: its reader has enough, as `head` does.

@@ -19,7 +19,7 @@ use crate::cli::StatsdEvalArgs;
 pub(super) fn run(args: StatsdEvalArgs) -> Result<()> {
     let flavour = args.compat.as_deref().and_then(Flavour::named);
     let plan = match args.config {
-        Some(file) => plan::of_file(&file, flavour)?,
+        Some(file) => plan::of_file(&file, flavour)?.0,
         None => by_default(flavour),
     };
     let (mut input, mut output) = (io::stdin().lock(), io::stdout().lock());

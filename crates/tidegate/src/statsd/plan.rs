@@ -15,33 +15,43 @@ use statsd::{Flavour, plan::Plan};
 
 use crate::commands::WrongConfig;
 use crate::config;
+use crate::umask::Umask;
 
 /// The plan of a file of ours.
 ///
 /// # Errors
 /// With every problem of the file; when it has no `[statsd]`.
 pub(crate) fn of_tidegate_file(file: &Path) -> Result<Plan> {
-    let wrong = |problems| WrongConfig::new(file.to_owned(), problems);
-    let plan = config::load(file).map_err(wrong)?;
-    plan.statsd.with_context(|| format!("run statsd by `{}`: it has no [statsd]", file.display()))
+    Ok(with_umask(file)?.0)
 }
 
-/// The plan of a file: ours, or one of a server that is replaced.
+fn with_umask(file: &Path) -> Result<(Plan, Umask)> {
+    let wrong = |problems| WrongConfig::new(file.to_owned(), problems);
+    let plan = config::load(file).map_err(wrong)?;
+    let lacks = || format!("run statsd by `{}`: it has no [statsd]", file.display());
+    Ok((plan.statsd.with_context(lacks)?, plan.umask))
+}
+
+/// The plan of a file: ours, or one of a server that is replaced. The umask is the usual one where
+/// the file is none of ours.
 ///
 /// # Errors
 /// As [`of_tidegate_file`]; when the file cannot be read.
-pub(super) fn of_file(file: &Path, flavour: Option<Flavour>) -> Result<Plan> {
+pub(super) fn of_file(file: &Path, flavour: Option<Flavour>) -> Result<(Plan, Umask)> {
     let is_toml = file.extension().is_some_and(|extension| extension == "toml");
     if is_toml && flavour.is_none() {
         let is_default = file == Path::new("tidegate.toml") && !file.exists();
-        return if is_default { Ok(without_file()) } else { of_tidegate_file(file) };
+        let usual = || (without_file(), Umask::default());
+        return if is_default { Ok(usual()) } else { with_umask(file) };
     }
     let text = std::fs::read_to_string(file)
         .with_context(|| format!("read the configuration `{}`", file.display()))?;
-    statsd::read_legacy(&text, flavour.unwrap_or(Flavour::Statsd)).map_err(|error| {
+    let plan = statsd::read_legacy(&text, flavour.unwrap_or(Flavour::Statsd));
+    let plan = plan.map_err(|error| {
         let problem = Problem { line: error.line, key: String::new(), message: error.reason };
-        WrongConfig::new(file.to_owned(), vec![problem]).into()
-    })
+        WrongConfig::new(file.to_owned(), vec![problem])
+    })?;
+    Ok((plan, Umask::default()))
 }
 
 /// A server that only shows what came, on its management port, and keeps nothing.

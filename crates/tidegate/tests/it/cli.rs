@@ -80,9 +80,9 @@ fn the_reference_names_every_section_with_its_keys() {
         "# cache.ttl",
         "# health.threshold",
         "# compress.encodings",
-        "# to[].share",
-        "# key.segments[].values",
-        "# candidates[].name",
+        "# to = [{ share = ",
+        "# key.segments = [{ values = ",
+        "# candidates = [{ name = ",
         "default `1s`",
     ] {
         assert!(out.contains(text), "no {text} in\n{out}");

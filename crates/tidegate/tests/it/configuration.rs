@@ -362,6 +362,57 @@ fn what_cannot_work_as_configured_is_said() {
 }
 
 #[test]
+fn routes_that_do_not_do_what_they_say_are_noted() {
+    let folder = testkit::TempDir::new().unwrap();
+    let text = r#"
+        [[upstream]]
+        name = "backend"
+        servers = ["127.0.0.1:1"]
+        [[route]]
+        host = "a.test"
+        path = "/same"
+        to = "upstream:backend"
+        [[route]]
+        host = "b.test"
+        path = "/same"
+        to = "upstream:backend"
+        [[route]]
+        path = "/a//b"
+        to = "upstream:backend"
+        personalise = { user = "cookie:userId", rollout = "80%", hold_out = "30%" }
+        [[route]]
+        path = "/usual/"
+        to = "upstream:backend"
+        personalise = { user = "cookie:userId", hold_out = "5%" }
+    "#;
+    std::fs::write(folder.path().join("tidegate.toml"), text).unwrap();
+    let (code, out, err) = run(&["config", "check"], folder.path());
+    assert_eq!(code, 0, "{err}");
+    for note in [
+        "several routes are called `/same`",
+        "route `/a//b` matches only paths with two slashes in a row",
+        "route `/a//b`: `rollout` 80% and `hold_out` 30% are more than all users",
+    ] {
+        assert_eq!(out.matches(note).count(), 1, "{note} in\n{out}");
+    }
+    assert!(!out.contains("`/usual/` matches") && !out.contains("route `/usual/`: "), "{out}");
+}
+
+#[test]
+fn the_file_to_check_or_print_may_stand_alone() {
+    let folder = testkit::TempDir::new().unwrap();
+    std::fs::write(folder.path().join("other.toml"), "[listen]\n").unwrap();
+    let (code, out, err) = run(&["config", "check", "other.toml"], folder.path());
+    assert!(code == 0 && out.contains("other.toml: no errors"), "{out}{err}");
+    let (code, out, err) = run(&["config", "print", "other.toml"], folder.path());
+    assert!(code == 0 && out.starts_with("[listen]"), "{out}{err}");
+    let (code, _, err) = run(&["config", "check", "other.toml", "-c", "b.toml"], folder.path());
+    assert!(code == 2 && err.contains("cannot be used with"), "{err}");
+    let (code, _, err) = run(&["serve", "absent.toml"], folder.path());
+    assert!(code == 78 && err.contains("read the configuration `absent.toml`"), "{err}");
+}
+
+#[test]
 fn printing_the_configuration_hides_its_secrets() {
     let folder = testkit::TempDir::new().unwrap();
     let text =

@@ -23,6 +23,7 @@ mod lab_load;
 mod lab_report;
 mod learning;
 mod models;
+mod modes;
 mod names;
 mod operator;
 mod profiles;

@@ -1,10 +1,13 @@
 //! Claims about what is recorded.
 
 use std::path::Path;
+use std::sync::Arc;
 
+use journal::{Consumer, JournalRead, Reader};
+use stdx::{Random, RealDisk};
 use testkit::Client;
 
-use crate::running::{Running, json};
+use crate::running::{Running, json, until};
 
 const CONFIG: &str = r#"
 [journal]
@@ -117,4 +120,89 @@ fn no_secret_of_a_url_and_no_hashed_id_is_recorded_in_clear() {
     let text = lines[0].to_string();
     assert!(!text.contains("hush") && !text.contains("ann\""), "{text}");
     assert!(lines[0]["user"].as_str().is_some_and(|user| user.len() > 10), "{text}");
+}
+
+/// Every line that the journal holds, compressed or not.
+fn kept(server: &Running) -> Vec<String> {
+    let dir = server.folder.path().join("data/journal");
+    let mut reader = Reader::open(&dir, Arc::new(RealDisk)).unwrap();
+    let mut kept = Vec::new();
+    loop {
+        match reader.read().unwrap() {
+            JournalRead::Lines(lines) => {
+                kept.extend(lines.map(|(line, _)| String::from_utf8(line.to_vec()).unwrap()));
+            }
+            JournalRead::Gap { .. } => {}
+            JournalRead::CaughtUp => return kept,
+        }
+    }
+}
+
+/// Sends requests whose recorded fields are as long as a client can make them.
+fn flood(server: &Running, requests: usize) {
+    for number in 0..requests {
+        // Each another, so that they compress badly.
+        let noise = |count: usize| -> String {
+            let mut random = Random::new(number as u64);
+            (0..count / 16).map(|_| format!("{:016x}", random.bits())).collect()
+        };
+        let reply = Client::post(server.public, &format!("/read?item={}", noise(50_000)), "")
+            .header("referer", &format!("https://a.test/{}", noise(4_000)))
+            .header("user-agent", &noise(4_000))
+            .send();
+        assert_eq!(reply.status, 204);
+    }
+}
+
+#[test]
+fn a_flood_of_long_requests_leaves_what_was_recorded_before() {
+    let config = CONFIG.replace("sync = \"always\"", "sync = \"always\"\nkeep.bytes = \"2MB\"");
+    let server = Running::start(&config, prepare);
+    for item in 0..20 {
+        let honest = Client::post(server.public, &format!("/read?item=honest-{item}"), "");
+        assert_eq!(honest.send().status, 204);
+    }
+    flood(&server, 120);
+    let honest = kept(&server).into_iter().filter(|line| line.contains("honest-"));
+    assert_eq!(honest.count(), 20);
+}
+
+fn alarms(server: &Running) -> String {
+    server.status()["alarms"].to_string()
+}
+
+#[test]
+fn a_consumer_that_falls_behind_is_an_alarm_before_lines_are_lost() {
+    let config = CONFIG.replace("sync = \"always\"", "sync = \"always\"\nkeep.bytes = \"400KB\"");
+    let server = Running::start(&config, prepare);
+    let dir = server.folder.path().join("data/journal");
+    let consumer = Consumer::register(&dir, "events-main", 0, Arc::new(RealDisk)).unwrap();
+    let behind = "consumer `events-main` has not read ";
+    let mut floods = 0;
+    while !alarms(&server).contains(behind) {
+        flood(&server, 1);
+        floods += 1;
+        assert_eq!(server.status()["journal"]["unrecorded"], 0, "after {floods}");
+    }
+    let metrics = Client::get(server.admin, "/metrics").send();
+    let gauge = "tidegate_journal_unread_bytes{consumer=\"events-main\"}";
+    assert!(metrics.text().contains(gauge), "{}", metrics.text());
+    let end = server.status()["journal"]["offset"].as_u64().unwrap();
+    consumer.commit(end).unwrap();
+    assert!(!alarms(&server).contains(behind), "{}", alarms(&server));
+}
+
+#[test]
+fn lines_that_no_build_of_profiles_has_read_are_counted_and_an_alarm_when_they_are_deleted() {
+    let config = CONFIG.replace("sync = \"always\"", "sync = \"always\"\nkeep.bytes = \"400KB\"");
+    let profiles = "[profiles]\nfile = \"data/profiles.db\"\nevery = \"1h\"\n";
+    let server = Running::start(&format!("{config}{profiles}"), prepare);
+    let consumer = || server.status()["journal"]["consumers"][0].clone();
+    until("the first build", || consumer()["name"] == "profiles");
+    let deleted = || consumer()["deleted_unread_bytes"].as_u64().unwrap();
+    while deleted() == 0 {
+        flood(&server, 10);
+    }
+    let text = alarms(&server);
+    assert!(text.contains("reader `profiles`: ") && text.contains("were deleted unread"), "{text}");
 }

@@ -52,7 +52,26 @@ const TERMINAL: Where = Where::ProductCodeBut(&[
 const ENVIRONMENT: Where =
     Where::AllBut(&["crates/tidegate/src/environment.rs", "crates/workers/build.rs"]);
 
-const CODE: [Ban; 16] = [
+// The umask keeps what is created from others: crates/tidegate/src/umask.rs.
+const MODES: Where = Where::ProductCodeBut(&[
+    "xtask/",
+    "bench/",
+    "fuzz/",
+    "soak/",
+    "crates/testkit/",
+    // The configuration names the mode of a socket.
+    "crates/statsd/src/receive/",
+    // It takes rights away.
+    "crates/workers/src/dir.rs",
+]);
+const UMASK: Where = Where::ProductCodeBut(&["crates/tidegate/src/umask.rs"]);
+
+const CODE: [Ban; 21] = [
+    ban("set_permissions(", MODES, "create it; the umask says who may read it (umask.rs)"),
+    ban("set_mode(", MODES, "create it; the umask says who may read it (umask.rs)"),
+    ban("chmod(", MODES, "create it; the umask says who may read it (umask.rs)"),
+    ban("fs::copy(", MODES, "`io::copy` into a new file: a copied mode goes round the umask"),
+    ban("umask(", UMASK, "leave it to umask.rs of the program"),
     ban(".unwrap()", Where::ProductCode, "`?`, or `expect(\"the invariant that makes it safe\")`"),
     ban("env::var(", ENVIRONMENT, "pass it in; the environment is read in environment.rs"),
     ban("env::var_os(", ENVIRONMENT, "pass it in; the environment is read in environment.rs"),

@@ -77,10 +77,16 @@ fn a_request_names_exactly_one_plain_host() {
         ("Host: a/b\r\n", 400),
         ("Host: a:8080\r\n", 200),
         ("Host: [::1]:80\r\n", 200),
-        ("Host:\r\n", 200),
+        ("Host:\r\n", 400),
+        ("Host: \t\r\n", 400),
+        ("Host: :80\r\n", 400),
     ] {
         let text = exchange(&served, format!("GET / HTTP/1.1\r\n{fields}\r\n").as_bytes());
         assert!(text.starts_with(&format!("HTTP/1.1 {status} ")), "{fields:?}: {text}");
+    }
+    for line in ["GET http://a/ HTTP/1.1", "GET / HTTP/1.0"] {
+        let text = exchange(&served, format!("{line}\r\nHost:\r\n\r\n").as_bytes());
+        assert!(text.starts_with("HTTP/1.1 200 "), "{line}: {text}");
     }
 }
 
@@ -97,6 +103,7 @@ fn a_target_is_a_path_or_a_url_without_fragment_or_user() {
         ("GET p?u=http://x/", 400, ""),
         ("GET ftp://x/", 400, ""),
         ("GET http:///p", 400, ""),
+        ("GET http://:80/p", 400, ""),
         ("GET http://user@x/", 400, ""),
         ("GET http://x?q", 400, ""),
         ("GET /p#fragment", 400, ""),
@@ -217,6 +224,12 @@ fn oversized_heads_are_refused_whether_they_come_at_once_or_in_parts() {
     let many = "X: y\r\n".repeat(97);
     let text = exchange(&served, format!("GET / HTTP/1.1\r\n{many}").as_bytes());
     assert!(text.starts_with("HTTP/1.1 431 ") || text.is_empty(), "{text}");
+    let fields = |count: usize| {
+        let text = format!("GET / HTTP/1.1\r\nHost: a\r\n{}\r\n", "X: y\r\n".repeat(count - 1));
+        exchange(&served, text.as_bytes())
+    };
+    assert!(fields(96).starts_with("HTTP/1.1 200 "));
+    assert!(fields(97).starts_with("HTTP/1.1 431 "));
     let vast = serve_plain();
     assert!(exchange(&vast, head(60_000).as_bytes()).starts_with("HTTP/1.1 200 "));
     assert!(exchange(&vast, head(70_000).as_bytes()).starts_with("HTTP/1.1 431 "));

@@ -7,9 +7,10 @@
 //! versions. A route without a valid `path` is left out, after its other keys are checked. Defaults
 //! of `lease` and `wait_timeout` never cut the `answer_timeout` of an upstream short. The doc
 //! comments of `config` and pages of docs/ state the defaults, and change with them. Metrics,
-//! records, the draws of users and `data/live.toml` know a route by its name, by default its path;
-//! nothing refuses two of one name. Never here: targets (`target`), keys (`key`), `cache` and
-//! `compress` (`storing`), the order of routes (`plan::check`).
+//! records, the draws of users and `data/live.toml` know a route by its name, by default its path.
+//! What no request can match is refused: paths and hosts are compared as `route` gives them. Never
+//! here: targets (`target`), keys (`key`), `cache` and `compress` (`storing`), the order and the
+//! names of routes (`plan::check`).
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -28,6 +29,7 @@ use crate::plan::{
     Arm, ClientGone, Coalesce, Collect, Cors, DrawMode, GuardPlan, Personalise, RecordMode,
     RolloutPlan, Route, ServerTiming, Target, UpgradePlan, UpstreamPlan,
 };
+use crate::spelling;
 use crate::user::UserSource;
 
 /// How long a key is remembered whose response could not be stored, unless said otherwise.
@@ -43,9 +45,7 @@ pub(super) fn route(
 ) -> Option<Route> {
     let on_disk = OnDisk { has_disk: known.has_disk, namespace: namespace(&config) };
     let path = section.required("path", config.path);
-    let pattern = path
-        .as_ref()
-        .and_then(|path| Pattern::parse(path).map_err(|reason| section.wrong("path", reason)).ok());
+    let pattern = path.as_deref().and_then(|path| pattern(section, path));
     let collect = collect(section, config.collect, config.reply);
     let here = matches!(collect, Some(Collect::Empty | Collect::Gif));
     let arms = target::arms(section, config.to, here, known);
@@ -67,9 +67,8 @@ pub(super) fn route(
     if cache.as_ref().is_some_and(|cache| cache.per_user) && personalise.is_none() {
         section.wrong("cache.per_user", "needs `personalise`, which says where the user id is");
     }
-    if let Some(host) = config.host.as_ref().filter(|host| !is_host(host)) {
-        let reason = "is neither a host without port, nor `*.` and the end of one";
-        section.wrong("host", format!("`{host}` {reason}"));
+    if let Some(reason) = config.host.as_deref().and_then(unmatched_host) {
+        section.wrong("host", reason);
     }
     if cache.is_none() && config.forward.is_some() {
         section.wrong("forward", "only a route with `cache` has it; others send all headers on");
@@ -187,6 +186,38 @@ fn collect(
     kind
 }
 
+fn pattern(section: &mut Section<'_, '_>, path: &str) -> Option<Pattern> {
+    let checked = unmatched_path(path).map_or(Ok(()), Err);
+    checked.and_then(|()| Pattern::parse(path)).map_err(|reason| section.wrong("path", reason)).ok()
+}
+
+/// Why no request has a path like this, if none has.
+fn unmatched_path(path: &str) -> Option<String> {
+    if let Some(mark) = path.chars().find(|c| matches!(c, '?' | '#')) {
+        let hint = if mark == '?' { "; `when` compares fields of the query" } else { "" };
+        return Some(format!("`{path}` holds `{mark}`, which is in no path{hint}"));
+    }
+    if path.bytes().any(|byte| byte <= b' ' || byte == 0x7f) {
+        return Some(format!("`{path}` holds a blank, which is in no path; write %20"));
+    }
+    if spelling::has_dot_segment(path.as_bytes()) {
+        return Some(format!("`{path}` has a segment `.` or `..`, which clients resolve"));
+    }
+    let plain = spelling::canonical(path);
+    (plain != path).then(|| format!("`{path}` is compared as `{plain}`; write that"))
+}
+
+/// Why no request has a host like this, if none has.
+fn unmatched_host(host: &str) -> Option<String> {
+    if !is_host(host) {
+        return Some(format!(
+            "`{host}` is neither a host without port, nor `*.` and the end of one"
+        ));
+    }
+    let reason = "ends in a dot, which hosts of requests are compared without";
+    host.ends_with('.').then(|| format!("`{host}` {reason}"))
+}
+
 /// Whether a text is a host, or `*` and the end of one.
 fn is_host(text: &str) -> bool {
     let name = text.strip_prefix('*').unwrap_or(text);
@@ -301,6 +332,9 @@ fn methods(
         given.into_iter().map(|method| method.to_ascii_uppercase().into()).collect();
     if let Some(method) = methods.iter().find(|m| matches!(&***m, "TRACE" | "TRACK" | "CONNECT")) {
         section.wrong("methods", format!("`{method}` is never passed on; leave it out"));
+    }
+    if methods.is_empty() {
+        section.wrong("methods", "is empty; name at least one, or leave it out for all");
     }
     // A resource that allows GET allows HEAD (RFC 9110 §9.3.2).
     if methods.iter().any(|m| **m == *"GET") && !methods.iter().any(|m| **m == *"HEAD") {

@@ -57,6 +57,9 @@ fn servers(section: &mut Section<'_, '_>, places: Vec<String>) -> Vec<ServerPlan
 
 /// Reads `IP:PORT` or `NAME:PORT`.
 fn server(place: &str) -> Result<ServerPlan, String> {
+    if place.rsplit_once(':').is_some_and(|(_, port)| port.parse() == Ok(0_u16)) {
+        return Err(format!("`{place}` has port 0, where nothing listens"));
+    }
     if let Ok(address) = place.parse() {
         return Ok(ServerPlan::Address(address));
     }

@@ -45,6 +45,22 @@ fn an_end_is_an_alarm_for_a_minute_once_it_runs_again() {
 }
 
 #[test]
+fn lines_that_were_gone_unread_are_an_alarm_for_a_day() {
+    let begun = Instant::now();
+    let alarms = |lost_s_ago: Value| {
+        let mut state = RecordState { pid: Some(PID), ..RecordState::default() };
+        let pipeline = json!({
+            "source": "journal", "sink": "main", "lost_bytes": 7, "lost_s_ago": lost_s_ago,
+        });
+        state.take(json!({ "pid": PID, "pipelines": [pipeline] }), begun);
+        state.alarms(begun)
+    };
+    assert_eq!(alarms(json!(60.0)), ["journal to main: 7 bytes were gone before they were read"]);
+    assert_eq!(alarms(json!(86_401.0)), [""; 0]);
+    assert_eq!(alarms(Value::Null), [""; 0]);
+}
+
+#[test]
 fn silence_and_pipelines_that_fail_are_alarms() {
     let begun = Instant::now();
     let mut state = RecordState { pid: Some(PID), ..RecordState::default() };

@@ -37,6 +37,16 @@ fn the_environment_and_the_terminal_have_their_places() {
 }
 
 #[test]
+fn a_mode_that_goes_round_the_umask_has_its_places() {
+    let text = "fs::set_permissions(a, b)?;\nprocess::umask(c);\n";
+    let found = ["1 `set_permissions(`", "2 `umask(`"];
+    assert_eq!(findings("crates/x/src/a.rs", text), found);
+    assert_eq!(findings("crates/x/src/a/tests.rs", text), [""; 0]);
+    assert_eq!(findings("crates/workers/src/dir.rs", text), ["2 `umask(`"]);
+    assert_eq!(findings("crates/tidegate/src/umask.rs", "process::umask(c);\n"), [""; 0]);
+}
+
+#[test]
 fn marks_of_unfinished_work_fail_in_comments_only() {
     assert_eq!(findings("crates/x/src/a.rs", "// TODO: later\n"), ["1 `TODO`"]);
     assert_eq!(findings("crates/x/src/a.rs", "let a = \"TODO\"; // AUTODOC\n"), [""; 0]);
