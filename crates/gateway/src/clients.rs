@@ -12,6 +12,7 @@ use std::collections::HashMap;
 use std::hash::{BuildHasher, Hash};
 use std::net::IpAddr;
 use std::sync::{Arc, Weak};
+use std::time::{Duration, Instant};
 
 use chassis::{Charge, Inflight};
 use foldhash::fast::RandomState;
@@ -21,6 +22,9 @@ use crate::plan::LimitsPlan;
 
 /// Budgets of clients above which those that nobody uses are forgotten.
 const BUDGETS_MIN: usize = 1024;
+
+/// Least time between two lines of the log about clients at their bounds.
+const WARN_INTERVAL: Duration = Duration::from_secs(60);
 
 /// What the clients hold.
 #[derive(Debug)]
@@ -40,6 +44,7 @@ pub(crate) struct Clients {
     bypassed: Arc<Counts<u64>>,
     bypass_per_key_max: usize,
     hasher: RandomState,
+    warned_at: Mutex<Option<Instant>>,
 }
 
 /// A client, as far as bounds tell one from another.
@@ -84,6 +89,7 @@ impl Clients {
             bypassed: Arc::default(),
             bypass_per_key_max: limits.bypass_per_key_max,
             hasher: RandomState::default(),
+            warned_at: Mutex::default(),
         }
     }
 
@@ -104,6 +110,16 @@ impl Clients {
         let budget = Inflight::within(&self.budget, self.bytes_max);
         budgets.insert(client, Arc::downgrade(&budget));
         Charge::new(&budget)
+    }
+
+    /// Whether a refusal may be logged now; at most one a minute is.
+    pub(crate) fn may_warn(&self, now: Instant) -> bool {
+        let mut warned_at = self.warned_at.lock();
+        let may = warned_at.is_none_or(|at| now.duration_since(at) > WARN_INTERVAL);
+        if may {
+            *warned_at = Some(now);
+        }
+        may
     }
 
     /// Counts a tunnel of a client to an upstream that takes `tunnels_max`; `None` beyond the

@@ -263,7 +263,13 @@ impl<'x> Exchange<'x, '_> {
 
     /// Counts and returns the refusal of a client that has too many of something.
     pub(crate) fn refuse_client(&self, what: &'static str) -> Refusal {
-        self.edge.gateway.metrics.client_refusals.add(1);
+        let gateway = self.gateway();
+        gateway.metrics.client_refusals.add(1);
+        if gateway.clients.may_warn(Instant::now()) {
+            let client = self.head.client();
+            let hint = "if it is a proxy, name it in `listen.trusted`";
+            tracing::warn!(%client, hint, "a client or a key has too many {what}");
+        }
         Refusal::Overloaded(what)
     }
 
