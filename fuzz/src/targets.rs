@@ -22,6 +22,7 @@ mod range;
 mod rank;
 mod request_directives;
 mod safetensors;
+mod sharing;
 mod statsd_config;
 mod statsd_line;
 mod structured;
@@ -72,7 +73,7 @@ macro_rules! target {
 }
 
 /// Every target.
-pub const TARGETS: [Target; 28] = [
+pub const TARGETS: [Target; 29] = [
     target!(accept),
     target!(answer),
     target!(chunked),
@@ -95,6 +96,7 @@ pub const TARGETS: [Target; 28] = [
     target!(range),
     target!(rank),
     target!(safetensors),
+    target!(sharing),
     target!(statsd_config),
     target!(statsd_line),
     target!(structured),

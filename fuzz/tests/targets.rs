@@ -134,6 +134,11 @@ fn a_file_of_tensors_takes_no_more_than_it_holds() {
 }
 
 #[test]
+fn two_clients_share_only_what_neither_of_them_chose() {
+    hold("sharing");
+}
+
+#[test]
 fn a_structured_field_survives_being_rendered() {
     hold("structured");
 }

@@ -21,7 +21,7 @@ mod rules;
 use cache::key::{KeyBytes, append_selecting};
 use http1::{Head, Scheme};
 
-pub(crate) use overrides::is_override;
+pub use overrides::is_override;
 pub(crate) use rules::{Cookies, KeySegment, NamePattern, QueryFields, Rules, SegmentSource};
 
 /// Headers that say nothing about who asks, beside those of content negotiation.

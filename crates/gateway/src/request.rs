@@ -131,7 +131,7 @@ async fn handle(
     }
     let obeyed = route.cache.as_ref().is_some_and(|cache| cache.client_directives);
     let directives = RequestDirectives::of(head, obeyed);
-    let key = shared_key(&exchange).filter(|_| !directives.no_store);
+    let key = shared_key(route, head, exchange.trace).filter(|_| !directives.no_store);
     let Some(mut key) = key else {
         count_bypass(&mut exchange)?;
         return Box::pin(pass(&mut exchange, body, "bypass")).await;
@@ -141,7 +141,7 @@ async fn handle(
         exchange.trace.mark(Phase::Key);
     }
 
-    let shows_credentials = shows_credentials(&exchange);
+    let shows_credentials = shows_credentials(route, head, exchange.trace);
     let selecting = |name: &str, key: &mut KeyBytes| route.key.append_selecting(head, name, key);
     let found = gateway.store.look_up(&mut key, selecting).allowed(shows_credentials);
     let now = exchange.trace.mark(Phase::Lookup);
@@ -175,8 +175,7 @@ async fn bring(
 }
 
 /// Returns the key of a response that may be shared; `None` if the request bypasses the cache.
-fn shared_key(exchange: &Exchange<'_, '_>) -> Option<KeyBytes> {
-    let Exchange { route, head, trace, .. } = exchange;
+pub(crate) fn shared_key(route: &Route, head: &Head<'_>, trace: &Trace) -> Option<KeyBytes> {
     let cache = route.cache.as_ref()?;
     if !is_plain_read(head) {
         return None;
@@ -226,8 +225,7 @@ fn is_plain_read(head: &Head<'_>) -> bool {
 ///
 /// Then the response may be for this client alone. So a stored entry may answer only if it is open
 /// (such as `public`, RFC 9111 §3.5), and the request joins no flight.
-fn shows_credentials(exchange: &Exchange<'_, '_>) -> bool {
-    let Exchange { route, head, trace, .. } = exchange;
+pub(crate) fn shows_credentials(route: &Route, head: &Head<'_>, trace: &Trace) -> bool {
     let hidden = route.personalise.is_some() && trace.decision != Decision::Personalised;
     !hidden
         && has_credentials(route, head, trace.decision)
@@ -299,7 +297,8 @@ async fn fall_back(exchange: &mut Exchange<'_, '_>) -> Result<(), Refusal> {
     exchange.trace.decision = Decision::Fallback;
     let Exchange { edge, route, head, .. } = *exchange;
     let is_plain = !route::is_ambiguous(&edge.gateway.plan.routes, head);
-    let Some(mut key) = shared_key(exchange).filter(|_| is_plain) else {
+    let key = shared_key(route, head, exchange.trace);
+    let Some(mut key) = key.filter(|_| is_plain) else {
         let _admission = edge.admit().ok_or(Refusal::Overloaded("requests"))?;
         let request = OriginRequest::new(head, route, exchange.trace, Bytes::new())?;
         let fetch = pin!(fetch::fetch_private(edge, route, &request, Instant::now(), None));

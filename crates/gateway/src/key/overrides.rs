@@ -82,7 +82,7 @@ const FAMILIES: [&str; 58] = [
 const NAMES: [&str; 2] = ["rsc", "translate"];
 
 /// Whether a header, named in lower case, lets a client override its own request.
-pub(crate) fn is_override(name: &[u8]) -> bool {
+pub fn is_override(name: &[u8]) -> bool {
     NAMES.iter().any(|one| one.as_bytes() == name)
         || FAMILIES.iter().any(|family| name.starts_with(family.as_bytes()))
 }
