@@ -44,8 +44,8 @@ pub(super) const TOKENS: &[&str] = &[
     "\t",
 ];
 
-/// A route that forwards no header, one that forwards any, one with an answer for each user, and one
-/// with one answer for all users whom nothing is known of.
+/// A route that forwards no header, and one that forwards any. Then one with an answer for each
+/// user, and one with an answer for all of whom nothing is known.
 const ROUTES: &str = r#"
 [[upstream]]
 name = "o"
