@@ -14,7 +14,7 @@ def scheme_of(fields: dict[bytes, bytes]) -> str:
 
 @functools.lru_cache(maxsize=1024)
 def client_of(forwarded: bytes) -> tuple[str, int] | None:
-    """Returns the client: the first of the list, before the proxies that the request came through."""
+    """Returns the client: the first of the list, before the proxies in between."""
     first = forwarded.partition(b",")[0].strip().decode("latin-1")
     return (first, 0) if first else None
 

@@ -29,12 +29,12 @@ fn functions_and_wsgi_apps_answer_too() {
     let function = "def app(request):\n    return 'a function'\n";
     let bench = Bench::serving(function, |plan| plan.workers = 1);
     assert!(bench.get("/").contains("a function"));
-    assert_eq!(bench.pool().status().kind.as_deref(), Some("function"));
+    bench.wait("its kind", |status| status.kind.as_deref() == Some("function"));
     let wsgi = "def app(environ, start_response):\n    start_response('200 OK', [])\n    \
                 return [b'a page']\n";
     let bench = Bench::serving(wsgi, |plan| (plan.workers, plan.threads) = (1, 2));
     assert_eq!(bench.get("/"), "a page");
-    assert_eq!(bench.pool().status().kind.as_deref(), Some("wsgi"));
+    bench.wait("its kind", |status| status.kind.as_deref() == Some("wsgi"));
 }
 
 #[test]
