@@ -183,6 +183,8 @@ impl Truth {
             Self::NoStep if !lateness.is_quiet() && self.is_in(&without(&inside, "wait")) => {
                 Agreement::NotHere
             }
+            // A probe that is late itself says so, and leaves the step to a quieter machine.
+            Self::Step(_) if !lateness.is_quiet() && names_probe(verdicts) => Agreement::NotHere,
             Self::Outside if !lateness.is_quiet() => Agreement::NotHere,
             _ => Agreement::No,
         }
@@ -229,6 +231,11 @@ impl Truth {
             Self::NoStep => of("outside").is_none() && of("step").is_none(),
         }
     }
+}
+
+/// Whether slow calls are put down to the lateness of the probe.
+fn names_probe(verdicts: &[Value]) -> bool {
+    verdicts.iter().any(|verdict| verdict["attribute"] == "late_ms")
 }
 
 /// The verdicts but for those on a step.
