@@ -60,6 +60,8 @@ pub struct LookUp {
     pub entry: Option<Arc<Entry>>,
     /// Whether the base key has entries, though perhaps none for the variant of this request.
     pub known: bool,
+    /// Whether there is an entry that the request must not have.
+    is_withheld: bool,
 }
 
 impl LookUp {
@@ -68,6 +70,7 @@ impl LookUp {
         match &self.entry {
             Some(entry) if entry.is_fresh(now) => "request",
             Some(_) => "stale",
+            None if self.is_withheld => "request",
             None if self.known => "vary-miss",
             None => "uri-miss",
         }
@@ -75,7 +78,8 @@ impl LookUp {
 
     /// Drops the entry if the request shows `credentials` and the entry is not open to those.
     pub fn allowed(mut self, credentials: bool) -> Self {
-        self.entry = self.entry.filter(|entry| !credentials || entry.open);
+        self.is_withheld = self.entry.as_ref().is_some_and(|entry| credentials && !entry.open);
+        self.entry = self.entry.filter(|_| !self.is_withheld);
         self
     }
 }
@@ -104,11 +108,13 @@ impl Memory {
         selecting: impl Fn(&str, &mut KeyBytes),
     ) -> LookUp {
         match self.content(key) {
-            None => LookUp { entry: None, known: false },
-            Some(Content::Entry(entry)) => LookUp { entry: Some(entry), known: true },
+            None => LookUp { entry: None, known: false, is_withheld: false },
+            Some(Content::Entry(entry)) => {
+                LookUp { entry: Some(entry), known: true, is_withheld: false }
+            }
             Some(Content::Varies(names)) => {
                 extend_by_variant(key, &names, selecting);
-                LookUp { entry: self.get(key), known: true }
+                LookUp { entry: self.get(key), known: true, is_withheld: false }
             }
         }
     }

@@ -115,6 +115,11 @@ impl Charge {
         self.bytes
     }
 
+    /// Returns the bytes of its budget.
+    pub fn bytes_max(&self) -> usize {
+        self.budget.bytes_max
+    }
+
     /// Charges bytes without which the request cannot go on. Returns false if there is no budget.
     #[must_use]
     pub fn try_add(&mut self, bytes: usize) -> bool {

@@ -13,7 +13,7 @@
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum Phase {
-    /// Limits are checked.
+    /// Limits are checked, and the body of the request is received.
     Admit,
     /// The route is found.
     Route,

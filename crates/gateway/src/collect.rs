@@ -31,7 +31,9 @@ pub(crate) async fn collect(
     kind: Collect,
     body: &mut Incoming<'_>,
 ) -> Result<(), Refusal> {
-    let content = read_body(exchange, body).await?;
+    let content = read_body(exchange, body).await;
+    exchange.trace.mark(Phase::Admit);
+    let content = content?;
     match kind {
         Collect::Empty => reply::collected(exchange.reply, false),
         Collect::Gif => reply::collected(exchange.reply, true),

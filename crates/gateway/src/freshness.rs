@@ -98,7 +98,7 @@ pub fn lifetime(
     if headers.has("set-cookie") && !cookie_may_be_stored(policy, stated) {
         return None;
     }
-    let age = age(headers) + facts.delay;
+    let age = age(headers, facts.delay);
     let is_meant = |span: &Duration| !span.is_zero();
     let is_vouched = !facts.cookies || directives.public || stated.as_ref().is_some_and(is_meant);
     let is_usual = matches!(status, 200 | 203 | 204 | 300 | 301 | 308 | 404 | 410);
@@ -177,8 +177,9 @@ fn guess(headers: &FieldLines) -> Option<Duration> {
     Some((from.duration_since(changed).ok()? / 10).min(HEURISTIC_MAX))
 }
 
-/// Returns the corrected initial age (RFC 9111 §4.2.3); the caller adds the response delay.
-fn age(headers: &FieldLines) -> Duration {
+/// Returns the corrected initial age (RFC 9111 §4.2.3). The response delay corrects the age that is
+/// stated; that by `Date` has it already, where the origin dates a response when it begins.
+fn age(headers: &FieldLines, delay: Duration) -> Duration {
     let stated = headers.get("age").map_or(0, |age| {
         // `Age` has no parameters; if one follows, the number still counts.
         let first = age.split(|b| matches!(b, b',' | b';')).next().unwrap_or_default();
@@ -188,7 +189,7 @@ fn age(headers: &FieldLines) -> Duration {
         .and_then(|date| SystemTime::now().duration_since(date).ok())
         .unwrap_or_default();
     // `Date` has whole seconds, so a fraction of a second is no age.
-    Duration::from_secs(apparent.as_secs().max(stated))
+    Duration::from_secs(apparent.as_secs()).max(Duration::from_secs(stated) + delay)
 }
 
 /// Returns the lifetime by `Expires`, which counts from `Date`; zero if `Expires` is malformed.

@@ -263,7 +263,12 @@ async fn pass(
     let Exchange { edge, route, head, .. } = *exchange;
     exchange.trace.cache = CacheResult::Pass;
     // A client that sends slowly waits in the budget for bytes, not at a place that others need.
-    let (body, upload) = begin_body(exchange, body).await?;
+    let has_body = !body.is_done();
+    let begun = begin_body(exchange, body).await;
+    if has_body {
+        exchange.trace.mark(Phase::Admit);
+    }
+    let (body, upload) = begun?;
     let admission = edge.admit().ok_or(Refusal::Overloaded("requests"))?;
     let request = OriginRequest::new(head, route, exchange.trace, body)?;
     let request = request.with_rest(upload.as_ref().map_or(0, Upload::rest_bytes));

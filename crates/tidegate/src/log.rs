@@ -19,7 +19,7 @@ use crate::environment;
 pub(crate) fn start(filter: &str) {
     let lines = tracing_subscriber::fmt()
         .with_env_filter(EnvFilter::new(filter))
-        .with_ansi(std::io::stderr().is_terminal())
+        .with_ansi(std::io::stderr().is_terminal() && !environment::has_no_colour())
         .with_writer(std::io::stderr)
         // It would be said on stderr, too, and a message that cannot be written there panics.
         .log_internal_errors(false)

@@ -38,10 +38,13 @@ pub enum BodyError {
     #[error("the request body is not framed as announced")]
     Malformed,
     /// Slower than the limits allow: 408.
-    #[error("the request body arrived too slowly")]
+    #[error(
+        "the request body arrived too slowly (`receive_timeout`, `body_timeout` or `rate_min` of \
+         [limits])"
+    )]
     TooSlow,
     /// There was no budget for it: 503.
-    #[error("too many bytes of requests under way; try again")]
+    #[error("too many bytes of requests under way (`limits.inflight_bytes`); try again")]
     OverBudget,
     /// The client left.
     #[error("the client closed the connection within the request body")]
@@ -229,7 +232,14 @@ impl<'c> Incoming<'c> {
     ) -> Result<bool, BodyError> {
         let Some(place) = self.piece().await? else { return Ok(false) };
         if !charge.try_add(place.len()) {
-            return self.noted(Err(BodyError::OverBudget));
+            // What does not fit alone will not fit later either.
+            let most = charge.bytes_max();
+            let is_hopeless = charge.bytes() + place.len() > most;
+            let error = match is_hopeless {
+                true => BodyError::TooLong(most as u64),
+                false => BodyError::OverBudget,
+            };
+            return self.noted(Err(error));
         }
         read.extend_from_slice(self.received(place));
         Ok(true)

@@ -1,6 +1,6 @@
 //! Claims about lifetimes.
 
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use super::{Lifetime, Policy, RequestFacts, lifetime};
 use http1::FieldLines;
@@ -77,6 +77,22 @@ fn strict_origins_forbid_stale_answers() {
     assert_eq!(stale("max-age=1"), (300, 300));
     assert_eq!(stale("max-age=1, must-revalidate"), (0, 0));
     assert_eq!(stale("max-age=1, proxy-revalidate"), (0, 0));
+}
+
+#[test]
+fn a_slow_response_ages_once_whether_it_is_dated_at_its_begin_or_end() {
+    let facts = RequestFacts { delay: Duration::from_secs(3), ..RequestFacts::default() };
+    let age = |more: &[(&str, &str)]| {
+        let fields = headers(&[&[("cache-control", "max-age=100")], more].concat());
+        lifetime(200, &fields, &Policy::default(), facts).unwrap().age.as_secs()
+    };
+    let dated = |ago: u64| {
+        let date = SystemTime::now() - Duration::from_secs(ago);
+        age(&[("date", &httpdate::fmt_http_date(date))])
+    };
+    // Dates have whole seconds, so one more may have begun.
+    assert!((3..=4).contains(&dated(3)) && dated(0) == 3, "RFC 9111 §4.2.3");
+    assert_eq!(age(&[("age", "7")]), 10);
 }
 
 #[test]

@@ -121,6 +121,18 @@ fn bodies_beyond_the_budget_are_refused_and_the_budget_is_given_back() {
 }
 
 #[test]
+fn a_body_that_never_fits_is_too_long_and_not_a_matter_of_trying_again() {
+    let origin = Origin::start(|_| OriginReply::ok("ok"));
+    let limits = "[limits]\ninflight_bytes = \"1MB\"\n";
+    let served = serve(&(route_to(&[&origin], "", "") + limits));
+    let chunk = format!("1000\r\n{}\r\n", "x".repeat(4096)).repeat(200) + "0\r\n\r\n";
+    let head = "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n";
+    let refused = rest(&mut connect(served.address, head.to_owned() + &chunk));
+    assert!(refused.starts_with("HTTP/1.1 413 "), "{refused}");
+    wait_for_bytes(&served, |bytes| bytes == 0);
+}
+
+#[test]
 fn one_client_cannot_fill_the_budget() {
     let origin = Origin::start(|_| OriginReply::ok("ok"));
     let limits = "[limits]\ninflight_bytes = \"1MB\"\nclient_share = \"20%\"\n";
