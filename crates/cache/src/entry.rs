@@ -191,11 +191,6 @@ impl Entry {
         }
     }
 
-    /// Whether a reply holds its body, as far as that is tracked.
-    pub(crate) fn is_in_use(&self) -> bool {
-        self.tracked.is_some() && !self.body.is_unique()
-    }
-
     /// Takes over the encodings of an entry with the same body.
     pub fn inherit_encodings(&self, from: &Self) {
         if let (Some(to), Some(made)) = (&self.encodings, &from.encodings)

@@ -21,7 +21,7 @@ use std::hash::BuildHasher;
 use std::sync::Arc;
 use std::time::Instant;
 
-use chassis::{Charge, Inflight};
+use chassis::Inflight;
 use foldhash::fast::RandomState;
 
 use crate::area::Area;
@@ -172,7 +172,7 @@ impl Memory {
         shard.remove(hash, bytes);
         let removed = self.engine.remove(hash, bytes);
         drop(shard);
-        removed.iter().for_each(|content| self.charge(bytes, content));
+        removed.iter().for_each(|content| self.leave(content));
     }
 
     /// Purges the entries that the areas cover: removes them, or with `soft` makes them stale.
@@ -211,7 +211,7 @@ impl Memory {
         shard.remove(hash, key);
         let removed = self.engine.remove(hash, key);
         let was_entry = matches!(removed, Some(Content::Entry(_)));
-        removed.iter().for_each(|content| self.charge(key, content));
+        removed.iter().for_each(|content| self.leave(content));
         was_entry
     }
 
@@ -280,26 +280,19 @@ impl Memory {
         content: Content,
     ) -> (engine::Evicted<Content>, Option<Content>) {
         let weight = weight::of(&key, &content);
-        let inserted = content.clone();
-        let (evicted, replaced) = self.engine.insert(hash, Arc::clone(&key), content, weight);
+        content.tracked().iter().for_each(|body| body.enter());
+        let (evicted, replaced) = self.engine.insert(hash, key, content, weight);
         for (hash, key, content) in &evicted {
             shard.remove(*hash, key);
-            self.charge(key, content);
+            self.leave(content);
         }
-        // Counted anew, an entry replaces itself.
-        let left = replaced.iter().filter(|content| !content.is(&inserted));
-        left.for_each(|content| self.charge(&key, content));
+        replaced.iter().for_each(|content| self.leave(content));
         (evicted, replaced)
     }
 
-    /// Charges an entry that has left, if a reply still needs it.
-    fn charge(&self, key: &[u8], content: &Content) {
-        let Content::Entry(entry) = content else { return };
-        if entry.is_in_use() {
-            let mut charge = Charge::new(&self.budget);
-            charge.add(weight::of(key, content) as usize);
-            entry.charge(charge);
-        }
+    /// Charges what has left, as long as a reply still needs it.
+    fn leave(&self, content: &Content) {
+        content.tracked().iter().for_each(|body| body.leave(&self.budget));
     }
 
     fn content(&self, bytes: &[u8]) -> Option<Content> {

@@ -1,29 +1,61 @@
 //! Tracks how long the body of a response is in use after the store has dropped it.
 //!
-//! A reply holds the bytes, not the entry, so it is the bytes that carry the charge. Invariant: the
-//! charge ends when the entry and all replies have dropped the body. Bodies shorter than
+//! A reply holds the bytes, not the entry, so it is the bytes that carry the charge. Invariant:
+//! they are charged as long as they are in use and no entry in memory has them. Entries may share a
+//! body: one that was made stale has that of its predecessor. Bodies shorter than
 //! `TRACKED_BYTES_MIN` are not tracked: they would cost an allocation each, and connections charge
-//! what they hold of them. Never here: when an entry leaves the store (`memory`).
+//! what they copy of them. Encodings of a body are not tracked either. Never here: when an entry
+//! enters or leaves the store (`memory`).
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use bytes::Bytes;
-use chassis::Charge;
+use chassis::{Charge, Inflight};
+use parking_lot::Mutex;
 
 /// Bytes of the shortest body that is tracked.
 const TRACKED_BYTES_MIN: usize = 64 * 1024;
 
-/// A body, and the charge for it once the store does not hold it any more.
+/// A body, and the charge for it while the store does not hold it.
 #[derive(Debug)]
 pub struct TrackedBody {
     bytes: Bytes,
-    charge: OnceLock<Charge>,
+    state: Mutex<Stored>,
+}
+
+/// Who holds a body.
+#[derive(Debug, Default)]
+struct Stored {
+    /// Entries in memory that have it.
+    entries: usize,
+    charge: Option<Charge>,
 }
 
 impl TrackedBody {
-    /// Keeps the charge as long as the body is in use; a second one ends at once.
+    /// Notes that one more entry in memory has it; then the store accounts for it.
+    pub(crate) fn enter(&self) {
+        let mut state = self.state.lock();
+        state.entries += 1;
+        state.charge = None;
+    }
+
+    /// Notes that an entry has left memory; after the last one it is charged.
+    pub(crate) fn leave(&self, budget: &Arc<Inflight>) {
+        let mut state = self.state.lock();
+        state.entries -= 1;
+        if state.entries == 0 {
+            let mut charge = Charge::new(budget);
+            charge.add(self.bytes.len());
+            state.charge = Some(charge);
+        }
+    }
+
+    /// Keeps a charge for it, unless an entry in memory has it.
     pub(crate) fn charge(&self, charge: Charge) {
-        let _ = self.charge.set(charge);
+        let mut state = self.state.lock();
+        if state.entries == 0 {
+            state.charge = Some(charge);
+        }
     }
 }
 
@@ -38,6 +70,6 @@ pub(crate) fn track(bytes: Bytes) -> (Bytes, Option<Arc<TrackedBody>>) {
             &self.0.bytes
         }
     }
-    let tracked = Arc::new(TrackedBody { bytes, charge: OnceLock::new() });
+    let tracked = Arc::new(TrackedBody { bytes, state: Mutex::default() });
     (Bytes::from_owner(Owner(Arc::clone(&tracked))), Some(tracked))
 }

@@ -6,6 +6,7 @@
 //! key of the configuration means.
 
 pub mod admin;
+mod clients;
 pub mod config;
 mod cores;
 mod drain;
@@ -14,6 +15,7 @@ mod inflight;
 mod listen;
 mod work;
 
+pub use clients::{ClientBudgets, ClientId};
 pub use cores::Cores;
 pub use drain::{Drain, Draining};
 pub use http::{ClientHeaders, Limits, TrustedProxies, Underscores};

@@ -40,7 +40,7 @@ pub(crate) async fn read_body(
     whole.map(|bytes| charged(bytes, charge)).map_err(refusal)
 }
 
-/// Reads the body of a request, or the beginning of a long one.
+/// Reads the body of a request, or makes an upload of a long one.
 ///
 /// # Errors
 /// As for [`read_body`].
@@ -61,7 +61,7 @@ pub(crate) async fn begin_body<'b>(
     let mut charge = budget(exchange)?;
     let beginning = body.beginning(BEGINNING_BYTES, &mut charge).await.map_err(refusal)?;
     let rest = body.announced().unwrap_or(0);
-    Ok((charged(beginning, charge), Some(Upload::new(body, rest))))
+    Ok((Bytes::new(), Some(Upload::new(charged(beginning, charge), body, rest))))
 }
 
 /// Returns the refusal of a request whose body could not be read.

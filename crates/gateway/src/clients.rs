@@ -1,27 +1,22 @@
 //! Bounds what one client holds: a share of the budget for bytes, of tunnels, of reads past the
 //! cache.
 //!
-//! A client is an IPv4 address, or a /64 of IPv6, because a subscriber has one of these. Invariant:
-//! an address that holds nothing has no place here; so the tables grow with what is held, not with
-//! who came. What is counted ends when its guard is dropped. All cores share the tables. They are
-//! locked only for requests with a body, tunnels, slow readers and bypasses, so never for a hit.
-//! Never here: bounds over all clients (`gateway`, `chassis::Inflight`), what a refusal looks like
+//! Invariant: what is counted ends when its guard is dropped, and what is not counted has no place
+//! in the tables. All cores share them. They are locked only for requests with a body, tunnels,
+//! slow readers and bypasses, so never for a hit. Never here: who a client is and its budget
+//! (`chassis::ClientBudgets`), bounds over all clients (`gateway`), what a refusal looks like
 //! (`error`).
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, Hash};
-use std::net::IpAddr;
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use chassis::{Charge, Inflight};
+use chassis::{Charge, ClientBudgets, ClientId, Inflight};
 use foldhash::fast::RandomState;
 use parking_lot::Mutex;
 
 use crate::plan::LimitsPlan;
-
-/// Budgets of clients above which those that nobody uses are forgotten.
-const BUDGETS_MIN: usize = 1024;
 
 /// Least time between two lines of the log about clients at their bounds.
 const WARN_INTERVAL: Duration = Duration::from_secs(60);
@@ -29,14 +24,10 @@ const WARN_INTERVAL: Duration = Duration::from_secs(60);
 /// What the clients hold.
 #[derive(Debug)]
 pub(crate) struct Clients {
-    /// The budget of all clients.
-    budget: Arc<Inflight>,
-    /// Bytes of it for one client.
-    bytes_max: usize,
+    budgets: Arc<ClientBudgets>,
     share: f64,
-    budgets: Mutex<HashMap<ClientId, Weak<Inflight>, RandomState>>,
-    /// Tunnels by client.
-    tunnels: Arc<Counts<ClientId>>,
+    /// Tunnels by upstream and client.
+    tunnels: Arc<Counts<(usize, ClientId)>>,
     /// Reads past the cache by client.
     bypasses: Arc<Counts<ClientId>>,
     bypass_per_client_max: usize,
@@ -45,27 +36,6 @@ pub(crate) struct Clients {
     bypass_per_key_max: usize,
     hasher: RandomState,
     warned_at: Mutex<Option<Instant>>,
-}
-
-/// A client, as far as bounds tell one from another.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum ClientId {
-    /// An IPv4 address.
-    V4([u8; 4]),
-    /// The first half of an IPv6 address.
-    V6([u8; 8]),
-}
-
-impl From<IpAddr> for ClientId {
-    fn from(address: IpAddr) -> Self {
-        match address.to_canonical() {
-            IpAddr::V4(ip) => Self::V4(ip.octets()),
-            IpAddr::V6(ip) => {
-                let [a, b, c, d, e, f, g, h, ..] = ip.octets();
-                Self::V6([a, b, c, d, e, f, g, h])
-            }
-        }
-    }
 }
 
 /// One read past the cache.
@@ -79,10 +49,8 @@ impl Clients {
     /// Returns empty tables; every client holds a share of `budget`.
     pub(crate) fn new(limits: &LimitsPlan, budget: Arc<Inflight>) -> Self {
         Self {
-            bytes_max: (budget.bytes_max() as f64 * limits.client_share) as usize,
+            budgets: Arc::new(ClientBudgets::new(budget, limits.client_share)),
             share: limits.client_share,
-            budget,
-            budgets: Mutex::default(),
             tunnels: Arc::default(),
             bypasses: Arc::default(),
             bypass_per_client_max: limits.bypass_per_client_max,
@@ -95,21 +63,17 @@ impl Clients {
 
     /// Returns the budget of all clients.
     pub(crate) fn budget(&self) -> &Arc<Inflight> {
-        &self.budget
+        self.budgets.whole()
     }
 
-    /// Returns a charge of no bytes in the budget of a client.
+    /// Returns the budgets, for connections.
+    pub(crate) fn budgets(&self) -> &Arc<ClientBudgets> {
+        &self.budgets
+    }
+
+    /// Returns a charge of no bytes to the budget of a client.
     pub(crate) fn charge(&self, client: ClientId) -> Charge {
-        let mut budgets = self.budgets.lock();
-        if let Some(budget) = budgets.get(&client).and_then(Weak::upgrade) {
-            return Charge::new(&budget);
-        }
-        if budgets.len() >= BUDGETS_MIN && budgets.len() == budgets.capacity() {
-            budgets.retain(|_, budget| budget.strong_count() > 0);
-        }
-        let budget = Inflight::within(&self.budget, self.bytes_max);
-        budgets.insert(client, Arc::downgrade(&budget));
-        Charge::new(&budget)
+        self.budgets.charge(client)
     }
 
     /// Whether a refusal may be logged now; at most one a minute is.
@@ -122,11 +86,16 @@ impl Clients {
         may
     }
 
-    /// Counts a tunnel of a client to an upstream that takes `tunnels_max`; `None` beyond the
-    /// client's share of these.
-    pub(crate) fn tunnel(&self, client: ClientId, tunnels_max: usize) -> Option<Counted<ClientId>> {
+    /// Counts a tunnel of a client to an upstream, by its index, that takes `tunnels_max`; `None`
+    /// beyond the client's share of these.
+    pub(crate) fn tunnel(
+        &self,
+        client: ClientId,
+        upstream: usize,
+        tunnels_max: usize,
+    ) -> Option<CountedTunnel> {
         let of_client = (tunnels_max as f64 * self.share).ceil() as usize;
-        Counts::count(&self.tunnels, client, of_client.max(1))
+        Counts::count(&self.tunnels, (upstream, client), of_client.max(1))
     }
 
     /// Counts a read past the cache; `None` if its client or its key has too many.
@@ -160,6 +129,9 @@ impl<K: Copy + Eq + Hash> Counts<K> {
         Some(Counted { counts: Arc::clone(counts), key })
     }
 }
+
+/// A tunnel that is counted among those of its client.
+pub(crate) type CountedTunnel = Counted<(usize, ClientId)>;
 
 /// One that is counted, until it is dropped.
 #[derive(Debug)]

@@ -20,12 +20,12 @@ use std::time::{Duration, Instant};
 
 use cache::{DiskStatus, Store};
 use chassis::http::Reply;
-use chassis::{Inflight, Limits, WorkPool};
+use chassis::{ClientId, Inflight, Limits, WorkPool};
 use http1::Head;
 use metrics::Registry;
 use stdx::Random;
 
-use crate::clients::{ClientId, Clients};
+use crate::clients::Clients;
 use crate::error::Refusal;
 use crate::flight::Flights;
 use crate::metrics::GatewayMetrics;
@@ -128,7 +128,12 @@ impl Gateway {
 
     /// Returns the bounds of the client connections of each core.
     pub fn connection_limits(&self) -> Limits {
-        self.plan.limits.of_connections(Arc::clone(self.clients.budget()))
+        self.plan.limits.of_connections(Arc::clone(self.clients.budgets()))
+    }
+
+    /// Returns the budget for the bytes of requests under way.
+    pub fn inflight(&self) -> &Inflight {
+        self.clients.budget()
     }
 
     /// Returns the number of flights.

@@ -4,8 +4,9 @@
 //! its URL is used again, whatever its route. Unsafe is any but GET, HEAD, OPTIONS and TRACE. The
 //! same holds for the URLs in `Location` and `Content-Location` on the same host, if the route of
 //! the request takes them. So neither a host nor a client can invalidate what is another's. A
-//! request without a host invalidates nothing. If the client left before the response, the request
-//! counts as successful, because a needless invalidation costs only a fetch.
+//! request without a host invalidates nothing. If the client left before the response, or broke off
+//! an upload that the upstream had accepted, the request counts as successful. For a needless
+//! invalidation costs only a fetch.
 //! `purge_request::stored_resources` turns a URL into areas, as for an operator's purge. Never
 //! here: requests to models, collected events, purges by an operator (`purge_request`).
 
@@ -21,11 +22,17 @@ use crate::purge_request::stored_resources;
 use crate::spelling;
 
 /// Invalidates what a request has changed, judged by its method and the result of its fetch.
-pub(crate) fn after(exchange: &Exchange<'_, '_>, result: &Result<FetchResult, Refusal>) {
+/// `was_accepted` says that the upstream had answered with success before the result was known.
+pub(crate) fn after(
+    exchange: &Exchange<'_, '_>,
+    result: &Result<FetchResult, Refusal>,
+    was_accepted: bool,
+) {
     let (gateway, head) = (exchange.gateway(), exchange.head);
     let answer = match result.as_ref().map(FetchResult::private) {
         Ok(Some(answer)) if (200..400).contains(&answer.status) => Some(answer),
         Err(Refusal::ClientLeft) => None,
+        Err(_) if was_accepted => None,
         Ok(_) | Err(_) => return,
     };
     let is_safe = matches!(head.method(), "GET" | "HEAD" | "OPTIONS" | "TRACE");

@@ -262,16 +262,19 @@ async fn pass(
 ) -> Result<(), Refusal> {
     let Exchange { edge, route, head, .. } = *exchange;
     exchange.trace.cache = CacheResult::Pass;
-    // A client that sends slowly waits in the budget for bytes, not at a place that others need.
+    // A client that sends slowly takes a part of its budget, and no place that others need.
     let has_body = !body.is_done();
     let begun = begin_body(exchange, body).await;
     if has_body {
         exchange.trace.mark(Phase::Admit);
     }
     let (body, upload) = begun?;
-    let admission = edge.admit().ok_or(Refusal::Overloaded("requests"))?;
+    let admission = match &upload {
+        None => Some(edge.admit().ok_or(Refusal::Overloaded("requests"))?),
+        Some(_) => None,
+    };
     let request = OriginRequest::new(head, route, exchange.trace, body)?;
-    let request = request.with_rest(upload.as_ref().map_or(0, Upload::rest_bytes));
+    let request = request.with_upload(upload.as_ref().map_or(0, Upload::bytes));
     let begun = Instant::now();
     let fetch = pin!(fetch::fetch_private(edge, route, &request, begun, upload.as_ref()));
     let result = request.interim.pass_on(exchange.reply, fetch).await;
@@ -291,7 +294,7 @@ async fn pass(
             return Box::pin(fall_back(exchange)).await;
         }
     }
-    invalidate::after(exchange, &result);
+    invalidate::after(exchange, &result, upload.as_ref().is_some_and(Upload::is_accepted));
     let is_read = matches!(head.method(), "GET" | "HEAD");
     reply::fetched(exchange, result?, if is_read { reason } else { "method" });
     Ok(())

@@ -21,6 +21,7 @@ mod inflight;
 mod interim;
 mod keys;
 mod leaving;
+mod long_answers;
 mod names;
 mod personalised;
 mod purging;

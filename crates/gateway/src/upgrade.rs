@@ -57,7 +57,7 @@ pub(crate) async fn pass(exchange: &mut Exchange<'_, '_>, offer: Offer<'_>) -> R
     };
     let pool = &edge.pools[*index];
     let (clients, client) = (&edge.gateway.clients, exchange.client());
-    let of_client = clients.tunnel(client, pool.upstream().plan.tunnels_max);
+    let of_client = clients.tunnel(client, *index, pool.upstream().plan.tunnels_max);
     let of_client = of_client.ok_or_else(|| exchange.refuse_client("tunnels of one client"))?;
     let _admission = edge.admit().ok_or(Refusal::Overloaded("requests"))?;
     exchange.trace.cache = CacheResult::Pass;

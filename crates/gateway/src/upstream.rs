@@ -40,7 +40,7 @@ pub use names::{IsListener, NameStatus, follow_names};
 pub(crate) use pool::UpstreamPool;
 pub use probe::probe;
 pub(crate) use render::UpstreamRequest;
-pub(crate) use response::Response;
+pub(crate) use response::{Response, is_event_stream};
 pub use server::Upstream;
 pub(crate) use switch::Switched;
 pub(crate) use upload::Upload;

@@ -120,7 +120,7 @@ impl TrustedProxies {
         self.headers
     }
 
-    fn has(&self, address: IpAddr) -> bool {
+    pub fn has(&self, address: IpAddr) -> bool {
         self.networks.iter().any(|network| network.has(address))
     }
 }

@@ -1,7 +1,7 @@
 //! Holds what std lacks and several crates need, and nothing about the product.
 //!
 //! It has clocks, the trait for disks, byte sizes, durations, dates and retry delays. It has seeded
-//! random numbers, networks of addresses, the limit of memory, the error chain, and four Linux
+//! random numbers, networks of addresses, the limit of memory, the error chain, and five Linux
 //! system calls. Each private module is one of these; this file only names them.
 //! Invariant: this crate uses no other of the workspace. It brings few packages, because nearly
 //! every crate builds it.
@@ -28,4 +28,4 @@ pub use network::{Network, NetworkError};
 pub use random::{Random, mixed};
 pub use size::{ByteSize, SizeError};
 pub use span::{Span, SpanError};
-pub use system::{cut_trains, end_with_reader, run_when_idle};
+pub use system::{cut_trains, end_with_reader, run_when_idle, unacknowledged};

@@ -1,5 +1,5 @@
 //! Asks Linux for what no safe wrapper offers: idle scheduling, early write-back, UDP segmentation,
-//! and the end of a process whose reader has left.
+//! unacknowledged bytes. Also has a process end when its reader leaves.
 //!
 //! `run_when_idle` and `start_writing` are hints: their failures are ignored, and elsewhere they do
 //! nothing. The journal uses both by a measured decision (docs/decisions/events.md). `cut_trains`
@@ -82,6 +82,23 @@ pub fn cut_trains(socket: BorrowedFd<'_>, bytes: u16) -> io::Result<()> {
     {
         let _ = (socket, bytes);
         Err(io::ErrorKind::Unsupported.into())
+    }
+}
+
+/// Returns the bytes in the send queue of a TCP socket that its peer has not acknowledged
+/// (`SIOCOUTQ`, tcp(7)); `None` where the kernel does not say.
+pub fn unacknowledged(socket: BorrowedFd<'_>) -> Option<usize> {
+    #[cfg(target_os = "linux")]
+    {
+        let mut bytes: libc::c_int = 0;
+        // SAFETY: the kernel writes one integer, during the call only.
+        let outcome = unsafe { libc::ioctl(socket.as_raw_fd(), libc::TIOCOUTQ, &raw mut bytes) };
+        (outcome == 0).then(|| usize::try_from(bytes).unwrap_or(0))
+    }
+    #[cfg(not(target_os = "linux"))]
+    {
+        let _ = socket;
+        None
     }
 }
 

@@ -166,6 +166,10 @@ fn status(parts: &Parts, _: &Visit<'_>) -> Page {
                    "bytes_max": gateway.plan.store.bytes_max,
                    "disk": gateway.disk_status().map(|disk| disk_cache(&disk)) },
         "flights": { "count": gateway.flights(), "waiters": gateway.waiters() },
+        "inflight": {
+            "bytes": gateway.inflight().bytes(),
+            "bytes_max": gateway.inflight().bytes_max(),
+        },
         "upstreams": upstreams,
         "models": models,
         "profiles": parts.profiles.as_ref().map(|p| profiles(p)),

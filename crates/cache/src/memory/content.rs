@@ -9,6 +9,7 @@ use std::sync::{Arc, LazyLock};
 use crate::entry::Entry;
 use crate::key::FieldNames;
 use crate::tags::Tags;
+use crate::tracked::TrackedBody;
 
 /// The content of a key.
 #[derive(Debug, Clone)]
@@ -20,9 +21,12 @@ pub(crate) enum Content {
 }
 
 impl Content {
-    /// Whether both are the same response.
-    pub(crate) fn is(&self, other: &Self) -> bool {
-        matches!((self, other), (Self::Entry(one), Self::Entry(two)) if Arc::ptr_eq(one, two))
+    /// Returns its body, if that is tracked.
+    pub(crate) fn tracked(&self) -> Option<&TrackedBody> {
+        match self {
+            Self::Entry(entry) => entry.tracked.as_deref(),
+            Self::Varies(_) => None,
+        }
     }
 
     /// Returns the tags by which it may be purged.

@@ -26,7 +26,7 @@ use crate::inflight::Charge;
 const DRAIN_BYTES_MAX: u64 = 256 * 1024;
 
 /// Bytes of memory that are reserved because a client announces the length of its body.
-const CLAIMED_BYTES_MAX: u64 = 1 << 20;
+const CLAIMED_BYTES_MAX: u64 = 16 * 1024;
 
 /// The reason why a body could not be read.
 #[derive(Debug, thiserror::Error)]
@@ -141,15 +141,18 @@ impl<'c> Incoming<'c> {
             if self.live.stage() != Stage::Body {
                 self.live.enter(Stage::Body);
             }
-            let filled = ready!(self.live.poll_fill(cx, &mut self.inbox));
+            if self.live.is_late() {
+                return Poll::Ready(self.noted(Err(BodyError::TooSlow)));
+            }
+            let Poll::Ready(filled) = self.live.poll_fill(cx, &mut self.inbox) else {
+                self.live.wake_when_late(cx);
+                return Poll::Pending;
+            };
             self.live.enter(Stage::Answering);
             match filled {
                 Ok(bytes) if bytes > 0 => {}
                 Err(error) if error.kind() == io::ErrorKind::OutOfMemory => {
                     return Poll::Ready(self.noted(Err(BodyError::OverBudget)));
-                }
-                _ if self.live.is_late() => {
-                    return Poll::Ready(self.noted(Err(BodyError::TooSlow)));
                 }
                 _ => return Poll::Ready(self.noted(Err(BodyError::Closed))),
             }

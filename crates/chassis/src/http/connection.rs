@@ -20,6 +20,7 @@ use std::io::Write as _;
 use std::net::SocketAddr;
 use std::pin::pin;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
@@ -121,7 +122,7 @@ impl Connections {
                     false
                 }
                 Stage::Sending => {
-                    let pace = live.wait_a_second();
+                    let pace = live.acknowledged(live.wait_a_second());
                     waited(limits.send_timeout) || pace.is_below(limits)
                 }
                 Stage::Tunnel(_) if self.draining.get() => waited(DRAIN_QUIET),
@@ -150,7 +151,10 @@ impl Connections {
         let number = self.next.get();
         self.next.set(number + 1);
         let clock = Rc::clone(&self.clock);
-        let live = Rc::new(Live::new(stream, peer, clock, &self.limits.inflight));
+        // A trusted proxy speaks for many clients.
+        let is_proxy = self.limits.trusted.has(peer.ip());
+        let budgets = (Arc::clone(&self.limits.budgets), !is_proxy);
+        let live = Rc::new(Live::new(stream, peer, clock, budgets));
         self.live.borrow_mut().insert(number, Rc::clone(&live));
         Accepted { live, number }
     }
@@ -323,14 +327,17 @@ async fn send(live: &Live, reply: &mut Reply, framing: Framing) -> (u64, bool) {
             reply.out.extend_from_slice(&before);
             reply.out.extend_from_slice(middle.as_bytes());
             let bytes = (before.len() + middle.len() + after.len()) as u64;
-            (bytes, live.write_all(&reply.out, &after).await.is_ok())
+            (bytes, live.write_stored(&reply.out, &after).await.is_ok())
         }
-        Payload::Whole(bytes) if bytes.len() <= ONE_WRITE_BYTES_MAX => {
+        Payload::Whole(bytes) | Payload::Stored(bytes) if bytes.len() <= ONE_WRITE_BYTES_MAX => {
             reply.out.extend_from_slice(&bytes);
             (bytes.len() as u64, live.write_all(&reply.out, b"").await.is_ok())
         }
         Payload::Whole(bytes) => {
             (bytes.len() as u64, live.write_all(&reply.out, &bytes).await.is_ok())
+        }
+        Payload::Stored(bytes) => {
+            (bytes.len() as u64, live.write_stored(&reply.out, &bytes).await.is_ok())
         }
         Payload::Stream(length, source) => stream(live, reply, framing, (length, source)).await,
     }

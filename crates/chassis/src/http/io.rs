@@ -5,13 +5,15 @@
 //! in seconds. `Connections::sweep` in `connection` compares all sockets once a second and ends the
 //! late ones. None in `Answering` is late: there the role has timeouts of its own. No bound: a full
 //! buffer doubles, so callers check the length of what they read (`connection` bounds heads). Bytes
-//! that wait for the client are charged: what came of a head, and what it has not read of a reply.
-//! Never here: HTTP, which timeout a stage has (`limits`).
+//! that wait for the client are charged to its budget: a head in part, and what it has not read of
+//! a reply. What a store holds is not charged. Beyond the budget the read or write fails. Never
+//! here: HTTP, which timeout a stage has (`limits`).
 
 use std::cell::{Cell, RefCell};
 use std::future::poll_fn;
 use std::io::{self, IoSlice, Read};
 use std::net::SocketAddr;
+use std::os::fd::AsFd;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
@@ -22,10 +24,8 @@ use tokio::net::TcpStream;
 
 use super::buffers::{self, Buffers};
 use super::limits::Limits;
-use crate::inflight::{Charge, Inflight};
-
-/// Bytes of a write that are charged while the client does not take them.
-const BLOCKED_BYTES_MAX: usize = 256 * 1024;
+use crate::clients::ClientBudgets;
+use crate::inflight::Charge;
 
 /// The stage of a connection; each but `Answering` has its timeout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -74,10 +74,16 @@ pub(super) struct Live {
     clock: Rc<Cell<u32>>,
     /// The pace of the client in the body, or the reply, under way.
     pace: Cell<Pace>,
+    /// Bytes of the reply that the client had acknowledged at the last sweep.
+    acknowledged: Cell<u64>,
     /// Whether the client sent its body too slowly, and nothing more is read.
     late: Cell<bool>,
+    /// The budgets of clients, and whether this one has a share of its own.
+    budgets: (Arc<ClientBudgets>, bool),
     /// The buffer with a part of a head, or of the framing of a body, while more is awaited.
-    waiting: RefCell<Charge>,
+    waiting: RefCell<Option<Charge>>,
+    /// Wakes the task that waits for more of a body, when nothing more is read.
+    body: RefCell<Option<Waker>>,
     /// Whether this process has shut the socket in both directions.
     shut: Cell<bool>,
     /// Wakes the task of a tunnel when the socket is shut. That task may be waiting for the far
@@ -91,7 +97,7 @@ impl Live {
         stream: TcpStream,
         peer: SocketAddr,
         clock: Rc<Cell<u32>>,
-        budget: &Arc<Inflight>,
+        budgets: (Arc<ClientBudgets>, bool),
     ) -> Self {
         Self {
             stream,
@@ -100,8 +106,11 @@ impl Live {
             since: Cell::new(clock.get()),
             clock,
             pace: Cell::default(),
+            acknowledged: Cell::new(0),
             late: Cell::new(false),
-            waiting: RefCell::new(Charge::new(budget)),
+            budgets,
+            waiting: RefCell::default(),
+            body: RefCell::default(),
             shut: Cell::new(false),
             tunnel: RefCell::default(),
         }
@@ -131,6 +140,7 @@ impl Live {
     /// Begins to count the pace of the client anew.
     pub(super) fn begin_pace(&self) {
         self.pace.set(Pace::default());
+        self.acknowledged.set(0);
     }
 
     /// Counts one more second of waiting for the client, and returns its pace.
@@ -141,16 +151,35 @@ impl Live {
         pace
     }
 
+    /// Returns what of the written bytes the client has acknowledged, and begins the timeout anew
+    /// if that is more than before. A large send buffer takes bytes long before the client reads
+    /// them.
+    pub(super) fn acknowledged(&self, pace: Pace) -> Pace {
+        let unread = stdx::unacknowledged(self.stream.as_fd()).unwrap_or(0);
+        let bytes = pace.bytes.saturating_sub(unread as u64);
+        if bytes > self.acknowledged.replace(bytes) {
+            self.progress();
+        }
+        Pace { bytes, ..pace }
+    }
+
     fn count(&self, bytes: usize) {
         let pace = self.pace.get();
         self.pace.set(Pace { bytes: pace.bytes + bytes as u64, ..pace });
     }
 
-    /// Reads nothing more, because the client sends too slowly. A reply can still be sent.
+    /// Reads nothing more of a body, because the client sends too slowly. A reply can still be
+    /// sent.
     pub(super) fn end_receiving(&self) {
         self.late.set(true);
-        // The call fails only if the connection is gone already.
-        let _ = SockRef::from(&self.stream).shutdown(std::net::Shutdown::Read);
+        if let Some(waker) = self.body.take() {
+            waker.wake();
+        }
+    }
+
+    /// Has a task woken by [`Self::end_receiving`].
+    pub(super) fn wake_when_late(&self, cx: &Context<'_>) {
+        self.body.replace(Some(cx.waker().clone()));
     }
 
     /// Whether nothing more is read because the client was too slow.
@@ -199,20 +228,15 @@ impl Live {
 
     /// Charges a buffer that waits for more bytes.
     fn hold(&self, lent: Option<&Buffers>) -> io::Result<()> {
-        let Some(lent) = lent else { return Ok(()) };
         let mut waiting = self.waiting.borrow_mut();
-        match waiting.bytes() > 0 || waiting.try_add(lent.bytes()) {
-            true => Ok(()),
-            false => Err(io::ErrorKind::OutOfMemory.into()),
+        if let Some(lent) = lent.filter(|_| waiting.is_none()) {
+            *waiting = Some(self.charged(lent.bytes())?);
         }
+        Ok(())
     }
 
     fn let_go(&self) {
-        let mut waiting = self.waiting.borrow_mut();
-        let bytes = waiting.bytes();
-        if bytes > 0 {
-            waiting.remove(bytes);
-        }
+        self.waiting.take();
     }
 
     /// Waits until the client has closed its side of the connection, or reset it. Bytes that it
@@ -226,6 +250,16 @@ impl Live {
 
     /// Writes all of `first` and then all of `second`.
     pub(super) async fn write_all(&self, first: &[u8], second: &[u8]) -> io::Result<()> {
+        self.write(first, second, first.len() + second.len()).await
+    }
+
+    /// The same for a `second` that a store holds and accounts for.
+    pub(super) async fn write_stored(&self, first: &[u8], second: &[u8]) -> io::Result<()> {
+        self.write(first, second, first.len()).await
+    }
+
+    /// Writes both; while the client does not read, so many bytes are charged.
+    async fn write(&self, first: &[u8], second: &[u8], charged: usize) -> io::Result<()> {
         let total = first.len() + second.len();
         let mut done = 0;
         let mut blocked = None;
@@ -246,7 +280,9 @@ impl Live {
                     self.progress();
                 }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    blocked.get_or_insert_with(|| self.charged(total));
+                    if blocked.is_none() {
+                        blocked = Some(self.charged(charged)?);
+                    }
                     self.stream.writable().await?;
                 }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -256,14 +292,20 @@ impl Live {
         Ok(())
     }
 
-    /// Charges bytes that the client does not take yet. Long ones are of a stored response, which
-    /// the store accounts for.
-    fn charged(&self, bytes: usize) -> Charge {
-        let mut charge = self.waiting.borrow().another();
-        if bytes <= BLOCKED_BYTES_MAX {
-            charge.add(bytes);
+    /// Charges bytes to the budget of the client.
+    ///
+    /// # Errors
+    /// When they do not fit.
+    fn charged(&self, bytes: usize) -> io::Result<Charge> {
+        let (budgets, has_share) = &self.budgets;
+        let mut charge = match has_share {
+            true => budgets.charge(self.peer.ip().into()),
+            false => Charge::new(budgets.whole()),
+        };
+        match charge.try_add(bytes) {
+            true => Ok(charge),
+            false => Err(io::ErrorKind::OutOfMemory.into()),
         }
-        charge
     }
 
     /// Shuts the socket in both directions, and wakes the task that waits on it.

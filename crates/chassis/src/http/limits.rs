@@ -12,7 +12,7 @@ use std::time::Duration;
 use http1::TrustedProxies;
 use http1::request::Underscores;
 
-use crate::inflight::Inflight;
+use crate::clients::ClientBudgets;
 
 /// Bounds of the connections of one core.
 #[derive(Debug, Clone)]
@@ -36,9 +36,9 @@ pub struct Limits {
     pub rate_min: u64,
     /// Time spent waiting for a client after which its rate counts.
     pub rate_grace: Duration,
-    /// The budget for what clients have sent and not received yet. At its bound a connection whose
-    /// head has arrived in part is closed.
-    pub inflight: Arc<Inflight>,
+    /// The budgets for what clients have sent and not received yet. At its bound, a client loses
+    /// connections whose head has arrived in part, and those on which it does not read.
+    pub budgets: Arc<ClientBudgets>,
     /// What becomes of fields with `_` in their name.
     pub underscores: Underscores,
     /// The peers whose word about a client is taken (`Head::client`).
@@ -57,7 +57,7 @@ impl Default for Limits {
             send_timeout: Duration::from_secs(30),
             rate_min: 1000,
             rate_grace: Duration::from_secs(10),
-            inflight: Inflight::unbounded(),
+            budgets: Arc::new(ClientBudgets::unbounded()),
             underscores: Underscores::Drop,
             trusted: TrustedProxies::default(),
         }

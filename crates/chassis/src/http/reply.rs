@@ -40,7 +40,9 @@ pub enum Payload {
     Withheld(Option<u64>),
     /// The whole body.
     Whole(Bytes),
-    /// The whole body, in three pieces that are written as one.
+    /// The whole body, which a store holds and accounts for.
+    Stored(Bytes),
+    /// The same, in three pieces that are written as one.
     Spliced(Bytes, &'static str, Bytes),
     /// A body in pieces, of this total length if it is known.
     Stream(Option<u64>, Box<dyn Source>),
@@ -54,6 +56,7 @@ impl std::fmt::Debug for Payload {
             Self::Empty => f.write_str("Empty"),
             Self::Withheld(length) => write!(f, "Withheld({length:?})"),
             Self::Whole(bytes) => write!(f, "Whole({} bytes)", bytes.len()),
+            Self::Stored(bytes) => write!(f, "Stored({} bytes)", bytes.len()),
             Self::Spliced(before, middle, after) => {
                 write!(f, "Spliced({} + {middle} + {} bytes)", before.len(), after.len())
             }
@@ -207,7 +210,7 @@ impl Reply {
             Payload::Empty => Some(0),
             Payload::Withheld(length) => *length,
             Payload::Tunnel(..) => None,
-            Payload::Whole(bytes) => Some(bytes.len() as u64),
+            Payload::Whole(bytes) | Payload::Stored(bytes) => Some(bytes.len() as u64),
             Payload::Spliced(before, middle, after) => {
                 Some((before.len() + middle.len() + after.len()) as u64)
             }

@@ -15,8 +15,8 @@ use std::net::{IpAddr, Ipv4Addr};
 use http1::{Head, Scheme};
 use smallvec::SmallVec;
 
-use crate::clients::ClientId;
 use crate::key;
+use chassis::ClientId;
 
 /// For whom a request is made.
 #[derive(Debug, Clone, Default)]

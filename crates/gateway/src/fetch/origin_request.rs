@@ -28,7 +28,6 @@ use http1::{FieldLines, Head};
 use smallvec::SmallVec;
 
 use super::forwarded::ForwardedFor;
-use crate::clients::ClientId;
 use crate::error::Refusal;
 use crate::freshness::RequestFacts;
 use crate::key;
@@ -38,6 +37,7 @@ use crate::trace::Trace;
 use crate::upstream::{InterimResponses, Upstream, UpstreamRequest};
 use crate::user::UserSource;
 use crate::via;
+use chassis::ClientId;
 
 /// Fields by which a client asks for less than the whole response.
 const CONDITIONS: [&str; 6] =
@@ -75,7 +75,7 @@ pub(crate) struct OriginRequest {
     user: Option<Vec<u8>>,
     body: Bytes,
     /// Bytes of the body that an upload sends.
-    rest_bytes: u64,
+    upload_bytes: u64,
     json_length: Option<usize>,
 }
 
@@ -167,7 +167,7 @@ impl OriginRequest {
             client,
             user: trace.user().filter(|_| personalised).map(<[u8]>::to_vec),
             body,
-            rest_bytes: 0,
+            upload_bytes: 0,
             json_length,
         })
     }
@@ -305,10 +305,10 @@ impl OriginRequest {
         self.body.clone()
     }
 
-    /// Announces the bytes of the body that an upload sends.
+    /// Announces the bytes of the body that an upload sends; it must send just as many.
     #[must_use]
-    pub(crate) fn with_rest(self, rest_bytes: u64) -> Self {
-        Self { rest_bytes, ..self }
+    pub(crate) fn with_upload(self, upload_bytes: u64) -> Self {
+        Self { upload_bytes, ..self }
     }
 
     /// Returns the client, as bounds know it.
@@ -369,7 +369,7 @@ impl OriginRequest {
         if let Some(protocols) = offer {
             request.offer(protocols);
         }
-        request.end(self.body.clone(), self.rest_bytes)
+        request.end(self.body.clone(), self.upload_bytes)
     }
 
     /// Whether a field of the client is forwarded unchanged.

@@ -1,16 +1,15 @@
 //! Asks the origin, and stores the response if it may be stored; otherwise the response is private.
 //!
-//! Invariants: only complete responses of at most `body_bytes_max` are stored; a longer one passes
-//! on. A response to an ambiguous path is never stored. The key gets the request fields that `Vary`
-//! names, except those that are hidden from the upstream or covered already. The stamp of the last
-//! purge is taken before the origin is asked, so a purge during the fetch counts. A 304 takes the
-//! stored body, unless a purge has removed that entry. Personalised responses stay in memory.
-//! `ranked_by` is the id of the request that made the ranking; `join.rs` of crates/training finds
-//! its record by it. Where the route strips `Set-Cookie`, that comes before the lifetime is
-//! decided. Never here: how long an entry is fresh (`freshness`), what else the key covers (`key`),
-//! the store (`cache`).
+//! Invariants: only complete responses of at most `body_bytes_max` are stored; others pass on: a
+//! longer one, one that would outlast the lease, and a stream of events. A response to an ambiguous
+//! path is never stored. The key gets the request fields that `Vary` names, except those that are
+//! hidden from the upstream or covered already. The stamp of the last purge is taken before the
+//! origin is asked, so a purge during the fetch counts. A 304 takes the stored body, unless a purge
+//! has removed that entry. Personalised responses stay in memory. `ranked_by` is the id of the
+//! request that made the ranking; `join.rs` of crates/training finds its record by it. Where the
+//! route strips `Set-Cookie`, that comes before the lifetime is decided. Never here: how long an
+//! entry is fresh (`freshness`), what else the key covers (`key`), the store (`cache`).
 
-use std::collections::VecDeque;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -31,6 +30,10 @@ use crate::error::Refusal;
 use crate::freshness::{self, SetCookie};
 use crate::gateway::Edge;
 use crate::plan::{Coalesce, Route, Target};
+use crate::upstream::is_event_stream;
+
+/// The share of a lease after which a body that is still arriving passes on unstored.
+const READING_SHARE: f64 = 0.9;
 
 /// Asks the origin, and stores the response if it may be stored.
 ///
@@ -49,7 +52,7 @@ pub(super) async fn obtain(
     storage.stale = stale.filter(|stale| store.verdict(&storage.key, stale) != PurgeVerdict::Gone);
     let begun = Instant::now();
     let mut fetched = ask(edge, route, request, None, None).await?;
-    let may_be_stored = request.is_for_storing();
+    let may_be_stored = request.is_for_storing() && !is_event_stream(&fetched.headers);
     let Some(cache) = route.cache.as_ref().filter(|_| may_be_stored) else {
         return Ok(fetched.into_private());
     };
@@ -76,7 +79,8 @@ pub(super) async fn obtain(
     let is_whole = match &mut fetched.body {
         FetchedBody::Whole(bytes) => bytes.len() as u64 <= cache.body_bytes_max,
         FetchedBody::Incoming(body) => {
-            let read = body.read_whole(cache.body_bytes_max).await;
+            let deadline = begun + route.lease.mul_f64(READING_SHARE);
+            let read = body.read_whole(cache.body_bytes_max, deadline).await;
             read.map_err(|error| failed(edge, error))?
         }
     };
@@ -84,7 +88,7 @@ pub(super) async fn obtain(
         return Ok(fetched.into_private());
     }
     let (pieces, charge) = match &mut fetched.body {
-        FetchedBody::Whole(bytes) => (vec![bytes.clone()].into(), None),
+        FetchedBody::Whole(bytes) => (vec![bytes.clone()], None),
         FetchedBody::Incoming(body) => body.take_read(),
     };
     let body = joined(pieces);
@@ -224,10 +228,8 @@ fn vary(headers: &FieldLines) -> Vec<Box<str>> {
     names
 }
 
-fn joined(pieces: VecDeque<Bytes>) -> Bytes {
-    if let [only] = pieces.as_slices().0
-        && pieces.len() == 1
-    {
+fn joined(pieces: Vec<Bytes>) -> Bytes {
+    if let [only] = &pieces[..] {
         // Copied, because a piece may be a small part of a large read buffer.
         return Bytes::copy_from_slice(only);
     }

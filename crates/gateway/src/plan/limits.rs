@@ -7,7 +7,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use chassis::{Inflight, Limits, TrustedProxies, Underscores};
+use chassis::{ClientBudgets, Limits, TrustedProxies, Underscores};
 
 /// The bounds that protect the machine.
 #[derive(Debug, Clone)]
@@ -51,8 +51,8 @@ pub struct LimitsPlan {
 }
 
 impl LimitsPlan {
-    /// Returns the bounds of the connections of a core; all connections share `inflight`.
-    pub(crate) fn of_connections(&self, inflight: Arc<Inflight>) -> Limits {
+    /// Returns the bounds of the connections of a core; all connections share `budgets`.
+    pub(crate) fn of_connections(&self, budgets: Arc<ClientBudgets>) -> Limits {
         Limits {
             connections_max: self.connections_max,
             idle_timeout: self.idle_timeout,
@@ -62,7 +62,7 @@ impl LimitsPlan {
             send_timeout: self.send_timeout,
             rate_min: self.rate_min,
             rate_grace: self.rate_grace,
-            inflight,
+            budgets,
             underscores: self.underscores,
             trusted: self.trusted.clone(),
             ..Limits::default()

@@ -113,7 +113,7 @@ pub(crate) fn stored(reply: &mut Reply, head: &Head<'_>, entry: &Entry, view: Vi
     match part {
         _ if unchanged => {}
         BodyRange::Whole => reply.payload(match encoding {
-            Some(encoding) => Payload::Whole(encoding.body.clone()),
+            Some(encoding) => Payload::Stored(encoding.body.clone()),
             None => body(entry, decision),
         }),
         BodyRange::Bytes(bytes) => {
@@ -123,7 +123,7 @@ pub(crate) fn stored(reply: &mut Reply, head: &Head<'_>, entry: &Entry, view: Vi
                 bytes.start,
                 bytes.end - 1
             );
-            reply.payload(Payload::Whole(entry.body.slice(bytes)));
+            reply.payload(Payload::Stored(entry.body.slice(bytes)));
         }
         BodyRange::Unsatisfiable => {
             let _ = write!(reply.head_bytes(), "content-range: bytes */{length}\r\n");
@@ -163,7 +163,7 @@ fn fields_in(entry: &Entry, variant: Variant) -> Bytes {
 /// Returns the stored body; if it names the decision, that of this request is filled in.
 fn body(entry: &Entry, decision: Decision) -> Payload {
     match &entry.decision_at {
-        None => Payload::Whole(entry.body.clone()),
+        None => Payload::Stored(entry.body.clone()),
         Some(hole) => Payload::Spliced(
             entry.body.slice(..hole.start),
             decision.name(),

@@ -78,7 +78,7 @@ pub(crate) fn encoded(
 fn length(payload: &Payload) -> Option<u64> {
     match payload {
         Payload::Empty => Some(0),
-        Payload::Whole(bytes) => Some(bytes.len() as u64),
+        Payload::Whole(bytes) | Payload::Stored(bytes) => Some(bytes.len() as u64),
         Payload::Withheld(length) | Payload::Stream(length, _) => *length,
         Payload::Tunnel(..) => None,
         Payload::Spliced(before, middle, after) => {

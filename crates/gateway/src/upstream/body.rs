@@ -8,20 +8,20 @@
 //! (`chassis::http`). What is left of the request after an early response is sent meanwhile. Never
 //! here: storing (`fetch::storing`), encoding (`reply::streaming`), the chunks (`http1::chunked`).
 
-use std::collections::VecDeque;
 use std::future::poll_fn;
 use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bytes::{Buf, Bytes, BytesMut};
 use chassis::Charge;
 use chassis::http::Source;
 use http1::chunked::{Decoder, Step};
-use tokio::time::{Sleep, sleep, timeout};
+use tokio::time::{Sleep, sleep, timeout, timeout_at};
 
 use super::connections::Lent;
+use super::dispatch::Dispatch;
 use super::read_ahead::ReadAhead;
 use super::upload::Upload;
 use crate::error::FetchError;
@@ -34,6 +34,8 @@ pub(crate) struct UpstreamBody {
     lent: Option<Lent>,
     /// The error with which it ended early.
     broken: Option<FetchError>,
+    /// Whether all of it was read while the request is still being sent.
+    is_over: bool,
     read_ahead: ReadAhead,
     rest: Rest,
     length: Option<u64>,
@@ -71,6 +73,7 @@ impl UpstreamBody {
         let mut body = Self {
             lent: Some(lent),
             broken: None,
+            is_over: false,
             read_ahead,
             rest,
             length,
@@ -93,6 +96,10 @@ impl UpstreamBody {
     pub(crate) fn take_whole(&mut self) -> Option<Bytes> {
         if self.lent.is_none() && self.broken.is_none() {
             return self.read_ahead.pop_only();
+        }
+        // What was read ahead comes before the inbox.
+        if self.read_ahead.bytes() > 0 {
+            return None;
         }
         let inbox = self.lent.as_mut()?.connection.inbox();
         let length = usize::try_from(self.length?).ok().filter(|length| *length <= inbox.len())?;
@@ -128,57 +135,87 @@ impl UpstreamBody {
     }
 
     /// Reads the body ahead until it ends. Returns false if it exceeds `bytes_max` bytes, or the
-    /// budget of its client; then the rest is read later as usual.
+    /// budget of its client, or goes on at the deadline. Then the rest is read later as usual.
     ///
     /// # Errors
     /// When the body ends early or stalls.
-    pub(crate) async fn read_whole(&mut self, bytes_max: u64) -> Result<bool, FetchError> {
-        while let Some(piece) = poll_fn(|cx| self.poll_wire(cx)).await {
+    pub(crate) async fn read_whole(
+        &mut self,
+        bytes_max: u64,
+        deadline: Instant,
+    ) -> Result<bool, FetchError> {
+        loop {
+            let piece = timeout_at(deadline.into(), poll_fn(|cx| self.poll_wire(cx))).await;
+            let Ok(piece) = piece else { return Ok(false) };
+            let Some(piece) = piece else { return Ok(true) };
             let fits = self.read_ahead.push_needed(piece?);
             if !fits || self.read_ahead.bytes() as u64 > bytes_max {
                 return Ok(false);
             }
         }
-        Ok(true)
     }
 
     /// Takes what was read ahead, with its charge.
-    pub(crate) fn take_read(&mut self) -> (VecDeque<Bytes>, Option<Charge>) {
+    pub(crate) fn take_read(&mut self) -> (Vec<Bytes>, Option<Charge>) {
         self.read_ahead.take_all()
     }
 
-    /// Sends the rest of the request, whose response came early. Meanwhile it reads the response
-    /// ahead, because the server may wait for that. Ends when either is over.
+    /// Sends the rest of an upload, whose response came early. Meanwhile it reads the response
+    /// ahead, because the server may wait for that. The connection stays until both are over.
     ///
     /// # Errors
     /// When the client does not send its body, and when the server stalls.
-    pub(super) async fn finish_upload(&mut self, upload: &Upload<'_>) -> Result<(), FetchError> {
-        poll_fn(|cx| {
-            loop {
-                let Some(lent) = &mut self.lent else { return Poll::Ready(Ok(())) };
-                match lent.connection.poll_upload(cx, upload) {
-                    Poll::Ready(Ok(())) => return Poll::Ready(Ok(())),
-                    Poll::Ready(Err(error)) => {
-                        return self.break_off::<()>(error).map(|_| Err(error));
-                    }
-                    Poll::Pending => {}
-                }
-                let Poll::Ready(piece) = self.poll_arrived(cx) else { break };
-                let fits = match piece {
-                    Some(Ok(piece)) => self.read_ahead.push_needed(piece),
-                    Some(Err(_)) | None => false,
-                };
-                if !fits {
-                    return Poll::Ready(Ok(()));
-                }
+    pub(super) async fn finish_upload(
+        &mut self,
+        dispatch: Dispatch<'_, '_>,
+        upload: &Upload<'_>,
+    ) -> Result<(), FetchError> {
+        let finished = poll_fn(|cx| self.poll_upload(cx, dispatch, upload)).await;
+        if let Some(lent) = &mut self.lent {
+            lent.uploading = false;
+        }
+        if self.is_over {
+            self.end();
+        }
+        finished
+    }
+
+    fn poll_upload(
+        &mut self,
+        cx: &mut Context<'_>,
+        dispatch: Dispatch<'_, '_>,
+        upload: &Upload<'_>,
+    ) -> Poll<Result<(), FetchError>> {
+        loop {
+            let Some(lent) = &mut self.lent else { return Poll::Ready(Ok(())) };
+            let before = lent.connection.sent();
+            match lent.connection.poll_send(cx, dispatch) {
+                Poll::Ready(Ok(())) => return Poll::Ready(Ok(())),
+                Poll::Ready(Err(error)) => return self.break_off::<()>(error).map(|_| Err(error)),
+                Poll::Pending if lent.connection.sent() > before => self.timer = None,
+                Poll::Pending => {}
             }
-            if upload.awaits_client() {
-                self.timer = None;
-                return Poll::Pending;
+            // Beyond the budget, the rest of the response waits until the upload is over.
+            if self.is_over || self.read_ahead.is_full() {
+                break;
             }
-            self.poll_stalled(cx).map(|_| Err(FetchError::Timeout))
-        })
-        .await
+            match self.poll_arrived(cx) {
+                Poll::Pending => break,
+                Poll::Ready(Some(Ok(piece))) => drop(self.read_ahead.push_needed(piece)),
+                Poll::Ready(Some(Err(_)) | None) => {}
+            }
+        }
+        // How slow a client may be is not for the server's timeout to say.
+        if upload.awaits_client() && !self.is_over {
+            self.timer = None;
+            return Poll::Pending;
+        }
+        let stalled = ready!(self.poll_timer(cx));
+        // With the whole response here, nobody need wait for the request any longer.
+        if self.is_over {
+            return Poll::Ready(Ok(()));
+        }
+        self.break_off::<()>(stalled).map(|_| Err(stalled))
     }
 
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, FetchError>>> {
@@ -198,16 +235,22 @@ impl UpstreamBody {
 
     /// Breaks off when the server has sent nothing for too long.
     fn poll_stalled(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, FetchError>>> {
+        let stalled = ready!(self.poll_timer(cx));
+        self.break_off(stalled)
+    }
+
+    /// Waits for the timeout of a piece, which counts from the last progress.
+    fn poll_timer(&mut self, cx: &mut Context<'_>) -> Poll<FetchError> {
         let timeout = self.piece_timeout;
         let timer = self.timer.get_or_insert_with(|| Box::pin(sleep(timeout)));
-        match timer.as_mut().poll(cx) {
-            Poll::Ready(()) => self.break_off(FetchError::Timeout),
-            Poll::Pending => Poll::Pending,
-        }
+        timer.as_mut().poll(cx).map(|()| FetchError::Timeout)
     }
 
     /// Polls for a piece that has arrived.
     fn poll_arrived(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, FetchError>>> {
+        if self.is_over {
+            return Poll::Ready(None);
+        }
         let Some(lent) = &mut self.lent else { return Poll::Ready(self.broken.map(Err)) };
         loop {
             match self.rest.find(lent.connection.inbox()) {
@@ -241,6 +284,10 @@ impl UpstreamBody {
     /// Gives the connection back, because the whole body has been read.
     fn end(&mut self) {
         self.timer = None;
+        if self.lent.as_ref().is_some_and(|lent| lent.uploading) {
+            self.is_over = true;
+            return;
+        }
         self.lent.take().into_iter().for_each(Lent::give_back);
     }
 

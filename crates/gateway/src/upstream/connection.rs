@@ -20,7 +20,6 @@ use tokio::io::AsyncReadExt;
 use tokio::time::{Instant, sleep_until};
 
 use super::dispatch::Dispatch;
-use super::render::UpstreamRequest;
 use super::stream::UpstreamStream;
 use super::upload::{Broken, Upload};
 use crate::error::FetchError;
@@ -30,7 +29,7 @@ use http1::response::Head;
 /// Bytes of a read at first; reads of a long body grow.
 const READ_BYTES: usize = 16 * 1024;
 /// Bytes of a read at most.
-const READ_BYTES_MAX: usize = 128 * 1024;
+pub(super) const READ_BYTES_MAX: usize = 128 * 1024;
 /// Buffers that a thread keeps for reuse.
 const SPARE_MAX: usize = 256;
 
@@ -110,15 +109,8 @@ impl UpstreamConnection {
         cx: &mut Context<'_>,
         dispatch: Dispatch<'_, '_>,
     ) -> Poll<Result<Head, FetchError>> {
-        match (self.poll_send(cx, dispatch.request), dispatch.upload) {
-            // The server may have sent a response before it closed its receiving side.
-            (Poll::Ready(Err(_)), _) => self.mute = true,
-            (Poll::Ready(Ok(())), Some(upload)) => {
-                if let Poll::Ready(Err(error)) = self.poll_upload(cx, upload) {
-                    return Poll::Ready(Err(error));
-                }
-            }
-            _ => {}
+        if let Poll::Ready(Err(error)) = self.poll_send(cx, dispatch) {
+            return Poll::Ready(Err(error));
         }
         loop {
             if let Some(head) = self.next_head(dispatch.request.is_head())? {
@@ -135,30 +127,34 @@ impl UpstreamConnection {
         }
     }
 
-    fn poll_send(
-        &mut self,
-        cx: &mut Context<'_>,
-        request: &UpstreamRequest,
-    ) -> Poll<io::Result<()>> {
-        while self.sent < request.length() && !self.mute {
-            let [head, body] = request.rest(self.sent);
-            self.sent += ready!(poll_write(&self.stream, cx, [head, body]))?;
-        }
-        Poll::Ready(Ok(()))
-    }
-
-    /// Passes an upload on; completes when all of it is sent, or the server takes no more.
+    /// Sends the request, and then its upload. Completes when all is sent, or the server takes no
+    /// more: it may have sent a response before it closed its receiving side.
     ///
     /// # Errors
-    /// When the client fails to send it.
-    pub(super) fn poll_upload(
+    /// When the client fails to send the upload.
+    pub(super) fn poll_send(
+        &mut self,
+        cx: &mut Context<'_>,
+        dispatch: Dispatch<'_, '_>,
+    ) -> Poll<Result<(), FetchError>> {
+        while self.sent < dispatch.request.length() && !self.mute {
+            let [head, body] = dispatch.request.rest(self.sent);
+            match ready!(poll_write(&self.stream, cx, [head, body])) {
+                Ok(sent) => self.sent += sent,
+                Err(_) => self.mute = true,
+            }
+        }
+        match dispatch.upload {
+            Some(upload) if !self.mute => self.poll_upload(cx, upload),
+            _ => Poll::Ready(Ok(())),
+        }
+    }
+
+    fn poll_upload(
         &mut self,
         cx: &mut Context<'_>,
         upload: &Upload<'_>,
     ) -> Poll<Result<(), FetchError>> {
-        if self.mute {
-            return Poll::Ready(Ok(()));
-        }
         let (stream, sent) = (&self.stream, &mut self.sent);
         let passed = ready!(upload.poll_pass(cx, |cx, bytes| {
             let slices = [io::IoSlice::new(bytes), io::IoSlice::new(b"")];

@@ -68,6 +68,8 @@ pub(super) struct Lent {
     pub permit: Permit,
     /// Whether the connection may carry another request.
     pub(super) reusable: bool,
+    /// Whether the request is still being sent, so that the connection stays after the response.
+    pub(super) uploading: bool,
 }
 
 impl Permit {
@@ -109,13 +111,29 @@ impl KeptConnections {
     pub(super) fn permit(self: &Rc<Self>, purpose: Purpose) -> Result<Permit, FetchError> {
         let is_free = match purpose {
             Purpose::Request => self.busy.get() < self.connections_max,
-            Purpose::Upload => {
-                let uploads_max = self.connections_max.div_ceil(2);
-                self.busy.get() < self.connections_max && self.uploads.get() < uploads_max
-            }
+            Purpose::Upload => self.takes_upload(),
             Purpose::Tunnel(_) => true,
         };
-        if is_free { Ok(Permit::new(self, purpose, None)) } else { Err(FetchError::Busy) }
+        if !is_free {
+            return Err(FetchError::Busy);
+        }
+        let is_upload = matches!(purpose, Purpose::Upload);
+        let permit = Permit::new(self, purpose, None);
+        // An upload makes a connection of its own, so a kept one may have to go.
+        let mut kept = self.kept.borrow_mut();
+        while is_upload && kept.len() + self.busy.get() > self.connections_max {
+            if kept.pop_front().is_none() {
+                break;
+            }
+        }
+        drop(kept);
+        Ok(permit)
+    }
+
+    /// Whether there is a place for one more upload.
+    pub(super) fn takes_upload(&self) -> bool {
+        let uploads_max = self.connections_max.div_ceil(2);
+        self.busy.get() < self.connections_max && self.uploads.get() < uploads_max
     }
 
     fn count(&self, purpose: &Purpose, change: isize) {
@@ -193,7 +211,7 @@ async fn watch(connections: Weak<KeptConnections>) {
 impl Lent {
     /// Gives a connection back after its response was read to its end.
     pub(super) fn give_back(self) {
-        let Self { mut connection, mut permit, reusable } = self;
+        let Self { mut connection, mut permit, reusable, .. } = self;
         let connections = Rc::clone(&permit.connections);
         if let Some(loan) = permit.loan.take() {
             loan.done();

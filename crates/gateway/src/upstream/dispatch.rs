@@ -11,7 +11,9 @@ use tokio::time::Instant;
 use super::interim::InterimResponses;
 use super::render::UpstreamRequest;
 use super::upload::Upload;
-use crate::clients::{ClientId, Clients};
+use chassis::ClientId;
+
+use crate::clients::Clients;
 
 /// A request on its way to an upstream.
 #[derive(Debug, Clone, Copy)]

@@ -11,7 +11,7 @@ use std::io::IoSlice;
 use bytes::Bytes;
 use http::Method;
 
-/// A request with its body, or the beginning of a long one.
+/// A request with its body, unless that is an upload.
 #[derive(Debug)]
 pub(crate) struct UpstreamRequest {
     method: Method,
@@ -57,14 +57,14 @@ impl UpstreamRequest {
         &mut self.head
     }
 
-    /// Ends the head, and adds the body. An upload sends `rest_bytes` more of it.
+    /// Ends the head, and adds the body. An upload sends `upload_bytes` more of it.
     #[must_use]
-    pub(crate) fn end(mut self, body: Bytes, rest_bytes: u64) -> Self {
+    pub(crate) fn end(mut self, body: Bytes, upload_bytes: u64) -> Self {
         // For methods that usually have a body, an empty one is stated (RFC 9110 §8.6).
         let is_usual = matches!(self.method, Method::POST | Method::PUT | Method::PATCH);
-        if !body.is_empty() || is_usual {
+        if !body.is_empty() || upload_bytes > 0 || is_usual {
             let mut digits = itoa::Buffer::new();
-            let length = body.len() as u64 + rest_bytes;
+            let length = body.len() as u64 + upload_bytes;
             self.field("content-length", digits.format(length).as_bytes());
         }
         self.head.extend_from_slice(b"\r\n");

@@ -16,6 +16,9 @@ use super::read_ahead::ReadAhead;
 use super::upload::Upload;
 use crate::error::FetchError;
 
+/// Longest time between two pieces of a stream of events, unless `piece_timeout` is longer.
+const EVENTS_TIMEOUT: Duration = Duration::from_secs(300);
+
 /// A response whose body has not been read.
 #[derive(Debug)]
 pub(crate) struct Response {
@@ -43,7 +46,13 @@ impl Response {
             return Err(FetchError::Malformed);
         }
         let sent = lent.connection.sent();
-        let unsent = request.unsent_body(sent).unwrap_or_default();
+        // An upload is finished by whoever has its body (`UpstreamBody::finish_upload`).
+        let unsent = match upload {
+            None => request.unsent_body(sent).unwrap_or_default(),
+            Some(_) => Bytes::new(),
+        };
+        lent.uploading = upload.is_some_and(|upload| !upload.is_done()) && head.status < 400;
+        let piece_timeout = timeout_of(&head, piece_timeout);
         let is_sent = sent >= request.length() && upload.is_none_or(Upload::is_done);
         lent.reusable = is_sent && head.framing.keeps;
         let body = UpstreamBody::new(
@@ -68,4 +77,19 @@ impl Response {
         let body = UpstreamBody::new(length, lent, unsent, piece_timeout, read_ahead);
         Self { status: head.status, headers: head.fields, body }
     }
+}
+
+/// Returns the longest time between two pieces of a response. A stream of events may be quiet for
+/// long: its standard suggests a comment every 15 seconds (HTML, server-sent events).
+fn timeout_of(head: &Head, piece_timeout: Duration) -> Duration {
+    match is_event_stream(&head.fields) {
+        true => piece_timeout.max(EVENTS_TIMEOUT),
+        false => piece_timeout,
+    }
+}
+
+/// Whether a response is a stream of events, which has no end and is worth nothing late.
+pub(crate) fn is_event_stream(fields: &FieldLines) -> bool {
+    let media = fields.text("content-type").unwrap_or("").split(';').next().unwrap_or("");
+    media.trim().eq_ignore_ascii_case("text/event-stream")
 }

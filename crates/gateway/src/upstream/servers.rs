@@ -90,7 +90,7 @@ impl Servers {
         }
         let mut tried = None;
         loop {
-            let server = self.choose(dispatch.key, tried.as_ref());
+            let server = self.choose(dispatch, tried.as_ref());
             let server = server.ok_or(FetchError::Unhealthy)?;
             let mut outcome = self.send_to(&server, dispatch).await;
             for other in self.others(&server, outcome.as_ref().err()) {
@@ -121,7 +121,7 @@ impl Servers {
         &self,
         dispatch: Dispatch<'_, '_>,
     ) -> Result<(Head, Lent), FetchError> {
-        let server = self.choose(dispatch.key, None).ok_or(FetchError::Unhealthy)?;
+        let server = self.choose(dispatch, None).ok_or(FetchError::Unhealthy)?;
         let place = TunnelPlace::take(&self.upstream).ok_or(FetchError::Busy)?;
         let permit = server.connections.permit(Purpose::Tunnel(place))?;
         let mut connected = self.connect(&server).await;
@@ -132,11 +132,12 @@ impl Servers {
         }
         let mut connection = connected?;
         let head = self.ask(&mut connection, dispatch).await?;
-        Ok((head, Lent { connection, permit, reusable: false }))
+        Ok((head, Lent { connection, permit, reusable: false, uploading: false }))
     }
 
     /// Chooses a healthy server, if possible another than `tried`.
-    fn choose(&self, key: &[u8], tried: Option<&Rc<Member>>) -> Option<Rc<Member>> {
+    fn choose(&self, dispatch: Dispatch<'_, '_>, tried: Option<&Rc<Member>>) -> Option<Rc<Member>> {
+        let key = dispatch.key;
         let servers = &*self.members();
         let healthy = |index: &usize| servers[*index].server.health.is_healthy();
         let is_tried = |index: usize| tried.is_some_and(|tried| Rc::ptr_eq(tried, &servers[index]));
@@ -149,7 +150,12 @@ impl Servers {
                 self.turn.set(turn.wrapping_add(usize::from(tried.is_none())));
                 let place =
                     |index: usize| (index + servers.len() - turn % servers.len()) % servers.len();
-                others.min_by_key(|index| (servers[*index].connections.busy(), place(*index)))
+                let load = |index: &usize| {
+                    let connections = &servers[*index].connections;
+                    let is_full = dispatch.upload.is_some() && !connections.takes_upload();
+                    (is_full, connections.busy(), place(*index))
+                };
+                others.min_by_key(load)
             }
         };
         let chosen = chosen.map(|index| &servers[index]);
@@ -214,11 +220,12 @@ impl Servers {
         connection: UpstreamConnection,
         permit: Permit,
     ) -> Result<Response, FetchError> {
-        let lent = Lent { connection, permit, reusable: false };
+        let lent = Lent { connection, permit, reusable: false, uploading: false };
         let mut response = Response::to(dispatch, head, lent, self.upstream.plan.piece_timeout)?;
         // A server that refuses the request needs no more of it.
         if let Some(upload) = dispatch.upload.filter(|_| response.status < 400) {
-            response.body.finish_upload(upload).await?;
+            upload.accept();
+            response.body.finish_upload(dispatch, upload).await?;
         }
         Ok(response)
     }

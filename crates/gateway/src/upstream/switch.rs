@@ -19,7 +19,7 @@ use super::dispatch::Dispatch;
 use super::pool::UpstreamPool;
 use super::response::Response;
 use super::stream::UpstreamStream;
-use crate::clients::{ClientId, Counted};
+use crate::clients::CountedTunnel;
 use crate::error::FetchError;
 use http1::FieldLines;
 use http1::fields::text;
@@ -40,7 +40,7 @@ pub(crate) struct Far {
     /// The bytes that it sent behind its 101.
     early: Bytes,
     _permit: Permit,
-    shown: Option<(Gauge, Counted<ClientId>)>,
+    shown: Option<(Gauge, CountedTunnel)>,
 }
 
 impl UpstreamPool {
@@ -76,7 +76,7 @@ fn was_offered(headers: &FieldLines, offered: &[u8]) -> bool {
 impl Far {
     /// Counts it in `gauge`, and among its client's tunnels, as long as it lasts.
     #[must_use]
-    pub(crate) fn shown_in(mut self, gauge: &Gauge, of_client: Counted<ClientId>) -> Self {
+    pub(crate) fn shown_in(mut self, gauge: &Gauge, of_client: CountedTunnel) -> Self {
         gauge.add(1);
         self.shown = Some((gauge.clone(), of_client));
         self

@@ -1,10 +1,10 @@
-//! Passes the rest of a long request body to a server as it arrives from the client.
+//! Passes a long request body to a server as it arrives from the client.
 //!
 //! Invariants: the server gets exactly the announced bytes, or its connection is closed. One piece
 //! is held at a time; a server that takes none is a client that is not read. A request whose upload
 //! has begun is never repeated. A client that fails is told apart from a server that fails: only
-//! the latter says something about the server. Never here: the beginning of the body, which is sent
-//! with the head (`render`), the pace of the client (`chassis::http`).
+//! the latter says something about the server. Never here: how much is read before (`body` of the
+//! gateway), the framing (`render`), the pace of the client (`chassis::http`).
 
 use std::cell::RefCell;
 use std::io;
@@ -13,9 +13,9 @@ use std::task::{Context, Poll, ready};
 use bytes::{Buf, Bytes};
 use chassis::http::{BodyError, Incoming, Source};
 
-/// The rest of a request body, which is still to come.
+/// A request body, most of which is still to come.
 pub(crate) struct Upload<'u> {
-    rest_bytes: u64,
+    bytes: u64,
     state: RefCell<State<'u>>,
 }
 
@@ -23,8 +23,10 @@ struct State<'u> {
     source: &'u mut dyn Source,
     /// The piece that is being sent.
     piece: Bytes,
-    /// Whether the client was asked for a piece.
+    /// Whether a byte was sent.
     is_begun: bool,
+    /// Whether the server has answered that it takes the request.
+    is_accepted: bool,
     /// Whether the client has no piece ready.
     awaits_client: bool,
     is_done: bool,
@@ -41,22 +43,34 @@ pub(super) enum Broken {
 }
 
 impl<'u> Upload<'u> {
-    /// Returns the upload of what a client still has to send: `rest_bytes`.
-    pub(crate) fn new(body: &'u mut Incoming<'_>, rest_bytes: u64) -> Self {
+    /// Returns the upload of a body with this beginning, of which `rest_bytes` are still to come.
+    pub(crate) fn new(beginning: Bytes, body: &'u mut Incoming<'_>, rest_bytes: u64) -> Self {
+        let bytes = beginning.len() as u64 + rest_bytes;
         let state = State {
             source: body,
-            piece: Bytes::new(),
+            piece: beginning,
             is_begun: false,
+            is_accepted: false,
             awaits_client: false,
-            is_done: rest_bytes == 0,
+            is_done: false,
             failure: None,
         };
-        Self { rest_bytes, state: RefCell::new(state) }
+        Self { bytes, state: RefCell::new(state) }
     }
 
-    /// Returns the bytes that it adds to the body.
-    pub(crate) fn rest_bytes(&self) -> u64 {
-        self.rest_bytes
+    /// Returns the bytes of the body.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Notes that the server has answered that it takes the request.
+    pub(super) fn accept(&self) {
+        self.state.borrow_mut().is_accepted = true;
+    }
+
+    /// Whether the server has answered so.
+    pub(crate) fn is_accepted(&self) -> bool {
+        self.state.borrow().is_accepted
     }
 
     /// Takes the reason why the client did not send all of it.
@@ -64,7 +78,7 @@ impl<'u> Upload<'u> {
         self.state.borrow_mut().failure.take()
     }
 
-    /// Whether a piece has been taken, so that the request cannot be repeated.
+    /// Whether a byte was sent, so that the request cannot be repeated.
     pub(super) fn is_begun(&self) -> bool {
         self.state.borrow().is_begun
     }
@@ -93,14 +107,19 @@ impl<'u> Upload<'u> {
         loop {
             while !state.piece.is_empty() {
                 match ready!(write(cx, &state.piece)) {
-                    Ok(sent) => state.piece.advance(sent),
+                    Ok(sent) => {
+                        state.is_begun = true;
+                        state.piece.advance(sent);
+                    }
                     Err(_) => return Poll::Ready(Err(Broken::Server)),
                 }
             }
             if state.is_done {
                 return Poll::Ready(Ok(()));
             }
-            (state.is_begun, state.awaits_client) = (true, true);
+            // The beginning is given back before more is awaited.
+            state.piece = Bytes::new();
+            state.awaits_client = true;
             let piece = ready!(state.source.poll_piece(cx));
             state.awaits_client = false;
             match piece {
@@ -118,6 +137,6 @@ impl<'u> Upload<'u> {
 
 impl std::fmt::Debug for Upload<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Upload").field("rest_bytes", &self.rest_bytes).finish_non_exhaustive()
+        f.debug_struct("Upload").field("bytes", &self.bytes).finish_non_exhaustive()
     }
 }

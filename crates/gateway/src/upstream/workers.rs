@@ -97,7 +97,7 @@ impl WorkerConnections {
         };
         let permit = Permit::new(&connections, Purpose::Tunnel(place), Some(loan));
         let head = connection.ask(dispatch, self.upstream.plan.answer_timeout).await?;
-        Ok((head, Lent { connection, permit, reusable: false }))
+        Ok((head, Lent { connection, permit, reusable: false, uploading: false }))
     }
 
     /// Sends to one worker.
@@ -128,7 +128,7 @@ impl WorkerConnections {
                 return Attempt { outcome: Err(error), may_repeat };
             }
         };
-        let lent = Lent { connection, permit, reusable: false };
+        let lent = Lent { connection, permit, reusable: false, uploading: false };
         match Response::to(dispatch, head, lent, self.upstream.plan.piece_timeout) {
             Ok(mut response) => {
                 let read = response.body.read_ahead(READ_AHEAD_BYTES, READ_AHEAD_TIMEOUT).await;

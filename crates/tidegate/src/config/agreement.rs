@@ -7,7 +7,7 @@
 //! `gateway/src/via.rs`.
 //! Also here: the bounds of threads. Never here: files that may come later (`commands/notes.rs`).
 
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::Path;
 
 use chassis::config::Document;
@@ -63,8 +63,17 @@ pub(super) fn upstreams(
 /// Whether a server at an address is a listener of this process.
 pub(crate) fn is_listener(server: SocketAddr, listener: SocketAddr) -> bool {
     let ip = server.ip().to_canonical();
+    if server.port() != listener.port() {
+        return false;
+    }
     let is_local = ip.is_loopback() || ip.is_unspecified() || ip == listener.ip();
     is_local && meets(SocketAddr::new(ip, server.port()), listener)
+        || listener.ip().is_unspecified() && is_of_this_machine(ip)
+}
+
+/// Whether an address is one of this machine: only to those a socket can be bound.
+fn is_of_this_machine(ip: IpAddr) -> bool {
+    std::net::UdpSocket::bind((ip, 0)).is_ok()
 }
 
 /// Returns the address of a server, where nobody need be asked for it.

@@ -11,6 +11,7 @@ use socket2::SockRef;
 use testkit::FIXTURE_TIMEOUT;
 
 use super::{reply_to, serve, serve_plain};
+use crate::clients::ClientBudgets;
 use crate::http::Limits;
 use crate::inflight::Inflight;
 
@@ -268,7 +269,8 @@ fn a_client_that_reads_too_slowly_loses_its_connection() {
 #[test]
 fn a_part_of_a_head_is_charged_until_the_rest_has_come_and_refused_without_budget() {
     let budget = Inflight::new(40_000, &Registry::default());
-    let served = serve(Limits { inflight: Arc::clone(&budget), ..Limits::default() });
+    let budgets = Arc::new(ClientBudgets::new(Arc::clone(&budget), 1.0));
+    let served = serve(Limits { budgets, ..Limits::default() });
     let mut one = served.client();
     one.write_raw(b"GET / HT").unwrap();
     let deadline = Instant::now() + FIXTURE_TIMEOUT;

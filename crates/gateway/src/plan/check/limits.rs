@@ -10,8 +10,14 @@ use super::section::Section;
 use crate::config::LimitsConfig;
 use crate::plan::LimitsPlan;
 
+/// The least budget that may be set.
+const INFLIGHT_BYTES_LEAST: u64 = 1_000_000;
+
 /// The least budget for bytes in flight that is chosen without being told.
 const INFLIGHT_BYTES_MIN: u64 = 64_000_000;
+
+/// The least share of a client that lets it send a body.
+const CLIENT_BYTES_MIN: f64 = 64_000.0;
 
 /// The part of the memory that bytes in flight may take.
 const INFLIGHT_PART: u64 = 8;
@@ -33,6 +39,10 @@ pub(super) fn limits(section: &mut Section<'_, '_>, config: LimitsConfig) -> Lim
     let client_share = section.share("client_share", config.client_share, 0.5);
     if client_share == 0.0 {
         section.wrong("client_share", "is 0; then no client could send a body");
+    }
+    let is_budget = inflight_bytes as u64 >= INFLIGHT_BYTES_LEAST;
+    if is_budget && (inflight_bytes as f64 * client_share) < CLIENT_BYTES_MIN {
+        section.wrong("client_share", "leaves a client less than 64 KB of `inflight_bytes`");
     }
     let mut span = |key, given, default_ms| section.span_above_zero(key, given, default_ms);
     LimitsPlan {
@@ -61,7 +71,7 @@ fn inflight_bytes(section: &mut Section<'_, '_>, given: Option<String>) -> usize
     let of_memory = stdx::memory_limit().unwrap_or(0) / INFLIGHT_PART;
     let default = of_memory.max(INFLIGHT_BYTES_MIN);
     let bytes = section.size_above_zero("inflight_bytes", given, default);
-    if bytes < 1_000_000 {
+    if bytes < INFLIGHT_BYTES_LEAST {
         section.wrong("inflight_bytes", "too small for a few requests; write at least `1MB`");
     }
     usize::try_from(bytes).unwrap_or(usize::MAX)
