@@ -72,7 +72,8 @@ impl StatsdServer {
         &self.state
     }
 
-    /// Takes what still waits, flushes it, and waits until backends have delivered.
+    /// Takes what still waits, keeps it in the snapshot or flushes it, and waits until backends have
+    /// delivered.
     pub fn end(mut self) {
         self.state.shutdown.end_receivers();
         if let Err(error) = self.waker.wake() {
@@ -88,9 +89,7 @@ impl StatsdServer {
             // One that panicked has nothing left to do.
             let _ = thread.join();
         }
-        if let Some(snapshot) = &self.state.snapshot {
-            snapshot.write(&self.state.tally);
-        }
+        flushing::end(&self.state);
         self.state.backends.end();
         self.scrapes.into_iter().for_each(PageServer::end);
     }

@@ -12,8 +12,8 @@ use std::io;
 use crate::flush::Flush;
 use crate::status::BackendStatus;
 
-/// Makes flushes into parts.
-pub(super) trait Render: Send {
+/// Makes flushes into parts. Two threads may do so at once: of the backend, and of the flushes.
+pub(super) trait Render: Send + Sync {
     /// Hands over each part of a flush, until one is refused.
     fn parts(&self, flush: &Flush, status: &BackendStatus, each: PartSink<'_>) -> io::Result<()>;
 }

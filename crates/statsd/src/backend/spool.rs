@@ -8,7 +8,7 @@
 //! Invariant: parts leave oldest first, and each is delivered at least once, refused for good, or
 //! displaced. The last two are counted. Bound: `bytes_max`; beyond it the oldest parts go. A part
 //! that is larger alone is an error. Nothing locks the directory: it belongs to one server.
-//! Never here: when to try again (`worker.rs`), the directory's name (`backend.rs`).
+//! Never here: sending, when to try again (`worker.rs`), the directory's name (`backend.rs`).
 
 use std::collections::VecDeque;
 use std::fs;
@@ -96,39 +96,42 @@ impl Spool {
         Ok(())
     }
 
-    /// Delivers what waits, oldest first, and removes what arrived. What is refused for good
-    /// (`InvalidData`) is removed too, and counted as displaced.
-    ///
-    /// # Errors
-    /// When a part cannot be delivered or read; it and what is behind it still waits.
-    pub(super) fn drain(
-        &mut self,
-        mut deliver: impl FnMut(&[u8]) -> io::Result<()>,
-    ) -> io::Result<()> {
-        while let Some((number, _)) = self.parts.front() {
-            let delivered = match fs::read(self.path(*number)) {
-                // Somebody took it away: there is nothing left to deliver.
-                Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-                read => read.and_then(|part| deliver(&part)),
-            };
-            match delivered {
-                Err(error) if error.kind() == io::ErrorKind::InvalidData => self.displaced += 1,
-                delivered => delivered?,
-            }
-            self.remove_oldest()?;
-        }
-        Ok(())
+    /// Returns the number and the file of the oldest part behind `last`, or of the oldest.
+    pub(super) fn next(&self, last: Option<u64>) -> Option<(u64, PathBuf)> {
+        let is_behind = |number: u64| last.is_none_or(|last| number > last);
+        // Those that were sent and wait for their end are few, and come first.
+        let next = self.parts.iter().find(|(number, _)| is_behind(*number));
+        next.map(|(number, _)| (*number, self.path(*number)))
     }
 
-    fn remove_oldest(&mut self) -> io::Result<()> {
-        let Some((number, bytes)) = self.parts.front().copied() else { return Ok(()) };
+    /// Removes a part that was delivered, unless it had to go meanwhile.
+    ///
+    /// # Errors
+    /// When its file cannot be removed; then it still waits.
+    pub(super) fn remove(&mut self, number: u64) -> io::Result<()> {
+        let Some(at) = self.parts.iter().position(|(other, _)| *other == number) else {
+            return Ok(());
+        };
         match fs::remove_file(self.path(number)) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             _ => {}
         }
-        self.parts.pop_front();
-        self.bytes -= bytes;
+        let removed = self.parts.remove(at);
+        self.bytes -= removed.map_or(0, |(_, bytes)| bytes);
         Ok(())
+    }
+
+    /// Removes a part that will never be taken, and counts it as displaced.
+    ///
+    /// # Errors
+    /// As for [`Self::remove`].
+    pub(super) fn give_up(&mut self, number: u64) -> io::Result<()> {
+        self.displaced += 1;
+        self.remove(number)
+    }
+
+    fn remove_oldest(&mut self) -> io::Result<()> {
+        self.parts.front().copied().map_or(Ok(()), |(number, _)| self.remove(number))
     }
 
     fn path(&self, number: u64) -> PathBuf {

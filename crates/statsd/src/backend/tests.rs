@@ -133,6 +133,43 @@ fn what_a_collector_takes_in_part_is_lost_and_said() {
 }
 
 #[test]
+fn no_flush_is_lost_while_a_backend_is_away_or_catches_up() {
+    const FLUSHES: usize = 60;
+    let folder = TempDir::new().expect("a folder");
+    let port = TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("one").port();
+    let to = Some(format!("127.0.0.1:{port}"));
+    let backend = BackendPlan::Graphite(Graphite { to, ..Graphite::default() });
+    let workers = start_all(&plan(&folder, vec![backend]), None);
+    let push = |number: usize| {
+        let counters = vec![(format!("flush{number}").into(), 1.0)];
+        workers[0].push(&Arc::new(Flush { counters, unix_s: number as u64, ..Flush::default() }));
+    };
+    // Faster than anything could be delivered, and nobody listens.
+    (0..FLUSHES).for_each(&push);
+    let (sender, lines) = channel();
+    let listener = TcpListener::bind(("127.0.0.1", port)).expect("the port");
+    std::thread::spawn(move || {
+        for stream in listener.incoming().map_while(Result::ok) {
+            let lines = BufReader::new(stream).lines().map_while(Result::ok);
+            lines.for_each(|line| drop(sender.send(line)));
+        }
+    });
+    let mut missing: std::collections::HashSet<usize> = (0..2 * FLUSHES).collect();
+    let mut more = FLUSHES..2 * FLUSHES;
+    while !missing.is_empty() {
+        let line = lines.recv_timeout(Duration::from_secs(60)).expect("every flush arrives");
+        let number = line.split("flush").nth(1).and_then(|rest| rest.split(['.', ' ']).next());
+        if let Some(number) = number.and_then(|number| number.parse().ok()) {
+            missing.remove(&number);
+        }
+        // More come while what was spooled goes out.
+        more.next().into_iter().for_each(&push);
+    }
+    assert_eq!(workers[0].status().lost, 0, "{:?}", workers[0].status());
+    workers[0].end();
+}
+
+#[test]
 fn backends_of_one_kind_spool_apart() {
     let folder = TempDir::new().expect("a folder");
     let graphite = || {

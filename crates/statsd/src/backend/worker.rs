@@ -2,9 +2,10 @@
 //!
 //! Bound: [`QUEUE_MAX`] flushes wait in memory behind the one that is under way (docs/STATSD.md
 //! says so). With a spool the parts that a backend did not take are written to disk and sent later,
-//! oldest first. New flushes then queue up behind them.
+//! oldest first, many in one connection. New flushes then queue up behind them. One that finds the
+//! queue full is spooled by the thread that flushes; so a stalled backend loses none.
 //! Invariant: each flush that finds a running thread is delivered, spooled or counted as lost; the
-//! last flush waits for room. A flush of which a part is refused for good counts as lost, too. So
+//! last flush waits for room. At the end what is spooled stays for the next start. A flush of which a part is refused for good counts as lost, too. So
 //! does each part that leaves the spool undelivered. Delivered means that the transport took it.
 //! A spool that cannot be opened is only logged, and the backend works without. A thread that
 //! cannot be had is logged; each flush but the last then counts as lost.
@@ -14,6 +15,7 @@
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -28,6 +30,8 @@ use crate::status::{BackendStatus, DatedInstant};
 
 /// Flushes that wait for one backend.
 const QUEUE_MAX: usize = 2;
+/// Bytes from the spool that are sent before their end is waited for.
+const BATCH_BYTES: usize = 8 << 20;
 /// How soon a backend that is away is asked again, at first and at last.
 const RETRY: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(30));
 
@@ -51,14 +55,23 @@ impl Delivery {
 pub(super) struct BackendWorker {
     name: String,
     queue: Mutex<Option<SyncSender<Arc<Flush>>>>,
-    status: Arc<Mutex<BackendStatus>>,
+    keeper: Arc<Keeper>,
     thread: Mutex<Option<JoinHandle<()>>>,
+}
+
+/// What the thread of a backend shares with the thread that flushes.
+struct Keeper {
+    name: String,
+    render: Box<dyn Render>,
+    spool: Option<Mutex<Spool>>,
+    status: Mutex<BackendStatus>,
+    /// Whether the backend is to end.
+    is_ending: AtomicBool,
 }
 
 impl BackendWorker {
     /// Starts a backend of this name; with a spool where it may deliver later.
     pub(super) fn start(name: String, delivery: Delivery, spool: Option<&(PathBuf, u64)>) -> Self {
-        let status = Arc::new(Mutex::new(BackendStatus::started()));
         let (queue, flushes) = sync_channel(QUEUE_MAX);
         let spool = spool.and_then(|(dir, bytes_max)| {
             let opened = Spool::open(&dir.join(&name), *bytes_max);
@@ -66,13 +79,19 @@ impl BackendWorker {
         });
         let backoff = Backoff::new(RETRY.0, RETRY.1, stdx::unix_micros());
         let Delivery { render, transport } = delivery;
-        let (called, shared) = (name.clone(), Arc::clone(&status));
-        let run = DeliveryLoop { name: called, render, transport, spool, status: shared, backoff };
+        let keeper = Arc::new(Keeper {
+            name: name.clone(),
+            render,
+            spool: spool.map(Mutex::new),
+            status: Mutex::new(BackendStatus::started()),
+            is_ending: AtomicBool::new(false),
+        });
+        let run = DeliveryLoop { keeper: Arc::clone(&keeper), transport, backoff };
         let thread = std::thread::Builder::new().name(format!("statsd {name}"));
         let thread = thread.spawn(move || run.run(&flushes));
         let thread = thread.map_err(|error| tracing::error!(backend = name, %error, "no thread"));
         let (queue, thread) = (Mutex::new(Some(queue)), Mutex::new(thread.ok()));
-        Self { name, queue, status, thread }
+        Self { name, queue, keeper, thread }
     }
 
     /// The backend's name.
@@ -82,10 +101,11 @@ impl BackendWorker {
 
     /// How it does.
     pub(super) fn status(&self) -> BackendStatus {
-        self.status.lock().clone()
+        self.keeper.status.lock().clone()
     }
 
-    /// Hands over a flush; one that finds no room is given up and counted.
+    /// Hands over a flush. One that finds no room is spooled, or without a spool given up and
+    /// counted.
     pub(super) fn push(&self, flush: &Arc<Flush>) {
         let queue = self.queue.lock();
         let Some(queue) = &*queue else { return };
@@ -94,11 +114,12 @@ impl BackendWorker {
             Err(TrySendError::Full(_)) => "flushes wait for it, and there is no room for more",
             Err(TrySendError::Disconnected(_)) => "its thread has ended",
         };
-        note(&self.name, &mut self.status.lock(), &io::Error::other(reason), true);
+        self.keeper.keep(flush, (&self.status(), 0), &io::Error::other(reason));
     }
 
     /// Hands over the last flush, which waits for room.
     pub(super) fn push_last(&self, flush: &Arc<Flush>) {
+        self.keeper.is_ending.store(true, Ordering::Relaxed);
         if let Some(queue) = &*self.queue.lock() {
             // A thread that panicked takes nothing more.
             let _ = queue.send(Arc::clone(flush));
@@ -107,6 +128,7 @@ impl BackendWorker {
 
     /// Waits until what was pushed has been delivered, spooled or given up.
     pub(super) fn end(&self) {
+        self.keeper.is_ending.store(true, Ordering::Relaxed);
         *self.queue.lock() = None;
         if let Some(thread) = self.thread.lock().take() {
             // A thread that panicked has nothing left to deliver.
@@ -117,11 +139,8 @@ impl BackendWorker {
 
 /// The thread of a backend.
 struct DeliveryLoop {
-    name: String,
-    render: Box<dyn Render>,
+    keeper: Arc<Keeper>,
     transport: Box<dyn Transport>,
-    spool: Option<Spool>,
-    status: Arc<Mutex<BackendStatus>>,
     backoff: Backoff,
 }
 
@@ -151,18 +170,18 @@ impl DeliveryLoop {
     }
 
     fn waits(&self) -> bool {
-        self.spool.as_ref().is_some_and(|spool| !spool.is_empty())
+        self.keeper.spool.as_ref().is_some_and(|spool| !spool.lock().is_empty())
     }
 
     fn deliver(&mut self, flush: &Flush) {
         let begun = Instant::now();
-        let before = self.status.lock().clone();
+        let before = self.keeper.status.lock().clone();
         let (mut bytes, mut sent, mut refused) = (0, 0, None);
         let outcome = if self.waits() {
             Err(io::Error::other("what is spooled goes first"))
         } else {
             let transport = &mut self.transport;
-            let outcome = self.render.parts(flush, &before, &mut |part| {
+            let outcome = self.keeper.render.parts(flush, &before, &mut |part| {
                 bytes += part.len() as u64;
                 match transport.send(part) {
                     // The others may be taken.
@@ -177,7 +196,7 @@ impl DeliveryLoop {
             outcome.and(ended)
         };
         if let Some(error) = refused {
-            note(&self.name, &mut self.status.lock(), &error, true);
+            note(&self.keeper.name, &mut self.keeper.status.lock(), &error, true);
             if outcome.is_ok() {
                 return;
             }
@@ -186,67 +205,105 @@ impl DeliveryLoop {
             Ok(()) => self.delivered(bytes, begun.elapsed()),
             Err(error) => {
                 let arrived = if self.transport.confirms() { sent } else { 0 };
-                self.keep(flush, (&before, arrived), &error);
+                self.keeper.keep(flush, (&before, arrived), &error);
             }
         }
     }
 
     fn delivered(&self, bytes: u64, took: Duration) {
-        let mut status = self.status.lock();
+        let mut status = self.keeper.status.lock();
         status.last_flush = DatedInstant::now();
         status.flush_time_ms = took.as_millis() as u64;
         status.flush_length = bytes;
         status.delivered += 1;
         if status.last_error.take().is_some() {
-            tracing::info!(backend = self.name, "delivers again");
+            tracing::info!(backend = self.keeper.name, "delivers again");
         }
     }
 
-    /// Spools what has not arrived of a flush, or gives it up.
-    fn keep(
-        &mut self,
-        flush: &Flush,
-        (before, arrived): (&BackendStatus, usize),
-        error: &io::Error,
-    ) {
-        let mut kept = false;
-        if let Some(spool) = &mut self.spool {
-            let mut parts = 0;
-            let outcome = self.render.parts(flush, before, &mut |part| {
-                parts += 1;
-                if parts > arrived { spool.push(part) } else { Ok(()) }
-            });
-            kept = outcome.is_ok();
-            if let Err(error) = outcome {
-                tracing::error!(backend = self.name, %error, "a flush cannot be spooled");
-            }
-        }
-        let mut status = self.status.lock();
-        let displaced = self.spool.as_mut().map_or(0, Spool::take_displaced);
-        status.lost += displaced;
-        status.spooled_bytes = self.spool.as_ref().map_or(0, Spool::bytes);
-        note(&self.name, &mut status, error, !kept);
-    }
-
+    /// Sends what is spooled, oldest first, until it is empty, fails, or all is to end.
     fn send_spooled(&mut self) {
-        let Some(spool) = &mut self.spool else { return };
-        let transport = &mut self.transport;
-        let outcome = spool.drain(|part| {
-            let sent = transport.send(part);
-            let ended = transport.end();
-            sent.and(ended)
-        });
-        let mut status = self.status.lock();
+        let keeper = Arc::clone(&self.keeper);
+        let Some(spool) = &keeper.spool else { return };
+        let outcome = loop {
+            match self.send_batch(spool) {
+                Ok(()) if self.waits() && !keeper.is_ending.load(Ordering::Relaxed) => {}
+                outcome => break outcome,
+            }
+        };
+        let mut status = keeper.status.lock();
+        let mut spool = spool.lock();
         status.lost += spool.take_displaced();
         status.spooled_bytes = spool.bytes();
         match outcome {
             Ok(()) => {
                 status.last_flush = DatedInstant::now();
                 status.last_error = None;
-                tracing::info!(backend = self.name, "what was spooled is delivered");
+                tracing::info!(backend = keeper.name, "what was spooled is delivered");
             }
-            Err(error) => note(&self.name, &mut status, &error, false),
+            Err(error) => note(&keeper.name, &mut status, &error, false),
         }
+    }
+
+    /// Sends the oldest parts, up to [`BATCH_BYTES`], in one connection. They leave the spool when
+    /// they have arrived: each one where the transport confirms, else all at the end.
+    fn send_batch(&mut self, spool: &Mutex<Spool>) -> io::Result<()> {
+        let (mut unconfirmed, mut bytes) = (Vec::new(), 0);
+        let sent = loop {
+            let next = spool.lock().next(unconfirmed.last().copied());
+            let Some((number, file)) = next.filter(|_| bytes < BATCH_BYTES) else { break Ok(()) };
+            let part = match std::fs::read(file) {
+                Ok(part) => part,
+                // Somebody took it away: there is nothing left to deliver.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                    spool.lock().remove(number)?;
+                    continue;
+                }
+                Err(error) => break Err(error),
+            };
+            bytes += part.len();
+            match self.transport.send(&part) {
+                Ok(()) if self.transport.confirms() => spool.lock().remove(number)?,
+                Ok(()) => unconfirmed.push(number),
+                Err(error) if is_final(&error) => spool.lock().give_up(number)?,
+                Err(error) => break Err(error),
+            }
+        };
+        // Both, so that a connection is closed whatever happened on it.
+        let ended = self.transport.end();
+        sent.and(ended)?;
+        let mut spool = spool.lock();
+        unconfirmed.into_iter().try_for_each(|number| spool.remove(number))
+    }
+}
+
+impl Keeper {
+    /// Spools what has not arrived of a flush, or gives it up.
+    fn keep(&self, flush: &Flush, (before, arrived): (&BackendStatus, usize), error: &io::Error) {
+        let (mut is_kept, mut displaced, mut spooled_bytes) = (false, 0, 0);
+        if let Some(spool) = &self.spool {
+            let mut parts = 0;
+            let outcome = self.render.parts(flush, before, &mut |part| {
+                parts += 1;
+                if parts > arrived { spool.lock().push(part) } else { Ok(()) }
+            });
+            is_kept = outcome.is_ok();
+            if let Err(error) = outcome {
+                tracing::error!(backend = self.name, %error, "a flush cannot be spooled");
+            }
+            let mut spool = spool.lock();
+            (displaced, spooled_bytes) = (spool.take_displaced(), spool.bytes());
+        }
+        let mut status = self.status.lock();
+        status.lost += displaced;
+        status.spooled_bytes = spooled_bytes;
+        note(&self.name, &mut status, error, !is_kept);
+    }
+}
+
+impl std::fmt::Debug for Keeper {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Keeper").field("name", &self.name).finish_non_exhaustive()
     }
 }
 
