@@ -85,8 +85,8 @@ pub fn cut_trains(socket: BorrowedFd<'_>, bytes: u16) -> io::Result<()> {
     }
 }
 
-/// Returns the bytes in the send queue of a TCP socket that its peer has not acknowledged
-/// (`SIOCOUTQ`, tcp(7)); `None` where the kernel does not say.
+/// Returns the bytes that were sent on a TCP socket and not acknowledged (`SIOCOUTQ`, tcp(7)).
+/// `None` where the kernel does not say.
 pub fn unacknowledged(socket: BorrowedFd<'_>) -> Option<usize> {
     #[cfg(target_os = "linux")]
     {

@@ -1,7 +1,7 @@
 //! Asks the origin, and stores the response if it may be stored; otherwise the response is private.
 //!
-//! Invariants: only complete responses of at most `body_bytes_max` are stored; others pass on: a
-//! longer one, one that would outlast the lease, and a stream of events. A response to an ambiguous
+//! Invariants: only complete responses of at most `body_bytes_max` are stored. A longer one passes
+//! on; so do one that would outlast the lease, and a stream of events. A response to an ambiguous
 //! path is never stored. The key gets the request fields that `Vary` names, except those that are
 //! hidden from the upstream or covered already. The stamp of the last purge is taken before the
 //! origin is asked, so a purge during the fetch counts. A 304 takes the stored body, unless a purge
