@@ -3,14 +3,15 @@
 //! Bound: [`QUEUE_MAX`] flushes wait in memory behind the one that is under way (docs/STATSD.md
 //! says so). With a spool the parts that a backend did not take are written to disk and sent later,
 //! oldest first, many in one connection. New flushes then queue up behind them. One that finds the
-//! queue full is spooled by the thread that flushes; so a stalled backend loses none.
-//! Invariant: each flush that finds a running thread is delivered, spooled or counted as lost; the
-//! last flush waits for room. At the end what is spooled stays for the next start. A flush of which a part is refused for good counts as lost, too. So
-//! does each part that leaves the spool undelivered. Delivered means that the transport took it.
-//! A spool that cannot be opened is only logged, and the backend works without. A thread that
-//! cannot be had is logged; each flush but the last then counts as lost.
-//! Relies on what `delivery.rs` asks of backends: the same parts when a flush is rendered again.
-//! Never here: forms and transports (the files of each backend), files on disk (`spool.rs`).
+//! queue full is spooled by the thread that flushes; so a stalled backend loses none. Invariant:
+//! each flush that finds a running thread is delivered, spooled or counted as lost; the last flush
+//! waits for room. At the end what is spooled stays for the next start. A flush of which a part is
+//! refused for good counts as lost, too. So does each part that leaves the spool undelivered.
+//! Delivered means that the transport took it. A spool that cannot be opened is only logged, and
+//! the backend works without. A thread that cannot be had is logged; each flush but the last then
+//! counts as lost. Relies on what `delivery.rs` asks of backends: the same parts when a flush is
+//! rendered again. Never here: forms and transports (the files of each backend), files on disk
+//! (`spool.rs`).
 
 use std::io;
 use std::path::PathBuf;
@@ -55,12 +56,12 @@ impl Delivery {
 pub(super) struct BackendWorker {
     name: String,
     queue: Mutex<Option<SyncSender<Arc<Flush>>>>,
-    keeper: Arc<Keeper>,
+    shared: Arc<SpooledBackend>,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
 
 /// What the thread of a backend shares with the thread that flushes.
-struct Keeper {
+struct SpooledBackend {
     name: String,
     render: Box<dyn Render>,
     spool: Option<Mutex<Spool>>,
@@ -79,19 +80,19 @@ impl BackendWorker {
         });
         let backoff = Backoff::new(RETRY.0, RETRY.1, stdx::unix_micros());
         let Delivery { render, transport } = delivery;
-        let keeper = Arc::new(Keeper {
+        let shared = Arc::new(SpooledBackend {
             name: name.clone(),
             render,
             spool: spool.map(Mutex::new),
             status: Mutex::new(BackendStatus::started()),
             is_ending: AtomicBool::new(false),
         });
-        let run = DeliveryLoop { keeper: Arc::clone(&keeper), transport, backoff };
+        let run = DeliveryLoop { shared: Arc::clone(&shared), transport, backoff };
         let thread = std::thread::Builder::new().name(format!("statsd {name}"));
         let thread = thread.spawn(move || run.run(&flushes));
         let thread = thread.map_err(|error| tracing::error!(backend = name, %error, "no thread"));
         let (queue, thread) = (Mutex::new(Some(queue)), Mutex::new(thread.ok()));
-        Self { name, queue, keeper, thread }
+        Self { name, queue, shared, thread }
     }
 
     /// The backend's name.
@@ -101,7 +102,7 @@ impl BackendWorker {
 
     /// How it does.
     pub(super) fn status(&self) -> BackendStatus {
-        self.keeper.status.lock().clone()
+        self.shared.status.lock().clone()
     }
 
     /// Hands over a flush. One that finds no room is spooled, or without a spool given up and
@@ -114,12 +115,12 @@ impl BackendWorker {
             Err(TrySendError::Full(_)) => "flushes wait for it, and there is no room for more",
             Err(TrySendError::Disconnected(_)) => "its thread has ended",
         };
-        self.keeper.keep(flush, (&self.status(), 0), &io::Error::other(reason));
+        self.shared.keep(flush, (&self.status(), 0), &io::Error::other(reason));
     }
 
     /// Hands over the last flush, which waits for room.
     pub(super) fn push_last(&self, flush: &Arc<Flush>) {
-        self.keeper.is_ending.store(true, Ordering::Relaxed);
+        self.shared.is_ending.store(true, Ordering::Relaxed);
         if let Some(queue) = &*self.queue.lock() {
             // A thread that panicked takes nothing more.
             let _ = queue.send(Arc::clone(flush));
@@ -128,7 +129,7 @@ impl BackendWorker {
 
     /// Waits until what was pushed has been delivered, spooled or given up.
     pub(super) fn end(&self) {
-        self.keeper.is_ending.store(true, Ordering::Relaxed);
+        self.shared.is_ending.store(true, Ordering::Relaxed);
         *self.queue.lock() = None;
         if let Some(thread) = self.thread.lock().take() {
             // A thread that panicked has nothing left to deliver.
@@ -139,7 +140,7 @@ impl BackendWorker {
 
 /// The thread of a backend.
 struct DeliveryLoop {
-    keeper: Arc<Keeper>,
+    shared: Arc<SpooledBackend>,
     transport: Box<dyn Transport>,
     backoff: Backoff,
 }
@@ -170,18 +171,18 @@ impl DeliveryLoop {
     }
 
     fn waits(&self) -> bool {
-        self.keeper.spool.as_ref().is_some_and(|spool| !spool.lock().is_empty())
+        self.shared.spool.as_ref().is_some_and(|spool| !spool.lock().is_empty())
     }
 
     fn deliver(&mut self, flush: &Flush) {
         let begun = Instant::now();
-        let before = self.keeper.status.lock().clone();
+        let before = self.shared.status.lock().clone();
         let (mut bytes, mut sent, mut refused) = (0, 0, None);
         let outcome = if self.waits() {
             Err(io::Error::other("what is spooled goes first"))
         } else {
             let transport = &mut self.transport;
-            let outcome = self.keeper.render.parts(flush, &before, &mut |part| {
+            let outcome = self.shared.render.parts(flush, &before, &mut |part| {
                 bytes += part.len() as u64;
                 match transport.send(part) {
                     // The others may be taken.
@@ -196,7 +197,7 @@ impl DeliveryLoop {
             outcome.and(ended)
         };
         if let Some(error) = refused {
-            note(&self.keeper.name, &mut self.keeper.status.lock(), &error, true);
+            note(&self.shared.name, &mut self.shared.status.lock(), &error, true);
             if outcome.is_ok() {
                 return;
             }
@@ -205,33 +206,33 @@ impl DeliveryLoop {
             Ok(()) => self.delivered(bytes, begun.elapsed()),
             Err(error) => {
                 let arrived = if self.transport.confirms() { sent } else { 0 };
-                self.keeper.keep(flush, (&before, arrived), &error);
+                self.shared.keep(flush, (&before, arrived), &error);
             }
         }
     }
 
     fn delivered(&self, bytes: u64, took: Duration) {
-        let mut status = self.keeper.status.lock();
+        let mut status = self.shared.status.lock();
         status.last_flush = DatedInstant::now();
         status.flush_time_ms = took.as_millis() as u64;
         status.flush_length = bytes;
         status.delivered += 1;
         if status.last_error.take().is_some() {
-            tracing::info!(backend = self.keeper.name, "delivers again");
+            tracing::info!(backend = self.shared.name, "delivers again");
         }
     }
 
     /// Sends what is spooled, oldest first, until it is empty, fails, or all is to end.
     fn send_spooled(&mut self) {
-        let keeper = Arc::clone(&self.keeper);
-        let Some(spool) = &keeper.spool else { return };
+        let shared = Arc::clone(&self.shared);
+        let Some(spool) = &shared.spool else { return };
         let outcome = loop {
             match self.send_batch(spool) {
-                Ok(()) if self.waits() && !keeper.is_ending.load(Ordering::Relaxed) => {}
+                Ok(()) if self.waits() && !shared.is_ending.load(Ordering::Relaxed) => {}
                 outcome => break outcome,
             }
         };
-        let mut status = keeper.status.lock();
+        let mut status = shared.status.lock();
         let mut spool = spool.lock();
         status.lost += spool.take_displaced();
         status.spooled_bytes = spool.bytes();
@@ -239,9 +240,9 @@ impl DeliveryLoop {
             Ok(()) => {
                 status.last_flush = DatedInstant::now();
                 status.last_error = None;
-                tracing::info!(backend = keeper.name, "what was spooled is delivered");
+                tracing::info!(backend = shared.name, "what was spooled is delivered");
             }
-            Err(error) => note(&keeper.name, &mut status, &error, false),
+            Err(error) => note(&shared.name, &mut status, &error, false),
         }
     }
 
@@ -277,7 +278,7 @@ impl DeliveryLoop {
     }
 }
 
-impl Keeper {
+impl SpooledBackend {
     /// Spools what has not arrived of a flush, or gives it up.
     fn keep(&self, flush: &Flush, (before, arrived): (&BackendStatus, usize), error: &io::Error) {
         let (mut is_kept, mut displaced, mut spooled_bytes) = (false, 0, 0);
@@ -301,9 +302,9 @@ impl Keeper {
     }
 }
 
-impl std::fmt::Debug for Keeper {
+impl std::fmt::Debug for SpooledBackend {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Keeper").field("name", &self.name).finish_non_exhaustive()
+        f.debug_struct("SpooledBackend").field("name", &self.name).finish_non_exhaustive()
     }
 }
 
