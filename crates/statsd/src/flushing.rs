@@ -6,7 +6,7 @@
 //! settings.
 //! Invariant: the next interval begins before anything is collected, and the one that ended is
 //! noted as flushed before a backend gets it. `snapshot.rs` relies on both. Every backend is
-//! offered the same whole flush. One without room and spool gives it up and counts it, but for the
+//! offered the same whole flush; one without room and spool gives it up and counts it, but for the
 //! last flush, which waits. An interval that an end breaks off is flushed once: now or after the
 //! next start.
 //! Rates of `Native` use the time that has passed (`clock::elapsed`), those of the others the
@@ -42,9 +42,9 @@ pub(crate) fn run(state: &ServerState, mut clock: FlushClock) {
     }
 }
 
-/// Ends the interval under way. Where a snapshot keeps it, it goes on with the next start. A flush
-/// now would have the same time as one then, and a database would keep one of both. Without a
-/// snapshot it is flushed. No receiver and no snapshot thread may be running.
+/// Ends the interval under way. It goes on with the next start, where a snapshot keeps it: a flush
+/// now and one then would have the same time for a database that keeps one value for each interval.
+/// Without a snapshot it is flushed. No receiver and no snapshot thread may be running.
 pub(crate) fn end(state: &ServerState) {
     state.take_self_metrics();
     if state.snapshot.as_ref().is_some_and(|snapshot| snapshot.hand_over(&state.tally)) {

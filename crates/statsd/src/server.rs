@@ -51,7 +51,6 @@ impl StatsdServer {
         if let Some(snapshot) = &state.snapshot {
             // Before anything is flushed: what was taken over is bound to an interval of this run.
             snapshot.write(&state.tally);
-            flushing::flush_restored(&state);
         }
         let waker = streams.waker();
         let receivers = receivers(&state, streams)?;
@@ -73,8 +72,8 @@ impl StatsdServer {
         &self.state
     }
 
-    /// Takes what still waits, keeps it in the snapshot or flushes it, and waits until backends
-    /// have delivered.
+    /// Takes what still waits, keeps it in the snapshot or flushes it, and waits until backends have
+    /// delivered.
     pub fn end(mut self) {
         self.state.shutdown.end_receivers();
         if let Err(error) = self.waker.wake() {

@@ -32,9 +32,6 @@ use crate::gateway::Edge;
 use crate::plan::{Coalesce, Route, Target};
 use crate::upstream::is_event_stream;
 
-/// The share of a lease after which a body that is still arriving passes on unstored.
-const READING_SHARE: f64 = 0.9;
-
 /// Asks the origin, and stores the response if it may be stored.
 ///
 /// # Errors
@@ -79,8 +76,7 @@ pub(super) async fn obtain(
     let is_whole = match &mut fetched.body {
         FetchedBody::Whole(bytes) => bytes.len() as u64 <= cache.body_bytes_max,
         FetchedBody::Incoming(body) => {
-            let deadline = begun + route.lease.mul_f64(READING_SHARE);
-            let read = body.read_whole(cache.body_bytes_max, deadline).await;
+            let read = body.read_whole(cache.body_bytes_max, (begun, route.lease)).await;
             read.map_err(|error| failed(edge, error))?
         }
     };

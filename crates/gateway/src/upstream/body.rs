@@ -27,6 +27,9 @@ use super::upload::Upload;
 use crate::error::FetchError;
 use http1::framing::Length;
 
+/// The share of a lease after which a body that is still arriving is not read whole.
+const READING_SHARE: f64 = 0.9;
+
 /// A body that is being read.
 #[derive(Debug)]
 pub(crate) struct UpstreamBody {
@@ -135,19 +138,27 @@ impl UpstreamBody {
     }
 
     /// Reads the body ahead until it ends. Returns false if it exceeds `bytes_max` bytes, or the
-    /// budget of its client, or goes on at the deadline. Then the rest is read later as usual.
+    /// budget of its client. Also near the end of a `lease` since `begun`, if pieces still arrive:
+    /// one that stalls is left to the lease. Then the rest is read later as usual.
     ///
     /// # Errors
     /// When the body ends early or stalls.
     pub(crate) async fn read_whole(
         &mut self,
         bytes_max: u64,
-        deadline: Instant,
+        (begun, lease): (Instant, Duration),
     ) -> Result<bool, FetchError> {
+        let deadline = begun + lease.mul_f64(READING_SHARE);
+        let mut arrived = Instant::now();
         loop {
-            let piece = timeout_at(deadline.into(), poll_fn(|cx| self.poll_wire(cx))).await;
+            let next = poll_fn(|cx| self.poll_wire(cx));
+            let piece = match arrived + lease / 4 > deadline {
+                true => timeout_at(deadline.into(), next).await,
+                false => Ok(next.await),
+            };
             let Ok(piece) = piece else { return Ok(false) };
             let Some(piece) = piece else { return Ok(true) };
+            arrived = Instant::now();
             let fits = self.read_ahead.push_needed(piece?);
             if !fits || self.read_ahead.bytes() as u64 > bytes_max {
                 return Ok(false);
