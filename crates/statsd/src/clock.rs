@@ -117,10 +117,10 @@ pub(crate) fn elapsed(real: Duration, meant: Duration) -> Duration {
     real.max(meant.min(Duration::from_secs(1)))
 }
 
-/// The next multiple of the interval after a time in microseconds, in seconds since the Unix epoch.
-pub(crate) fn next_slot_s(unix_us: u64, interval: Duration) -> u64 {
+/// The next multiple of the interval, in seconds since the Unix epoch.
+pub(crate) fn next_slot_s(interval: Duration) -> u64 {
     let interval_us = u64::try_from(interval.as_micros()).unwrap_or(u64::MAX).max(1);
-    let slot = unix_us / interval_us + 1;
+    let slot = stdx::unix_micros() / interval_us + 1;
     rounded_s(slot.saturating_mul(interval_us))
 }
 

@@ -1,14 +1,13 @@
-//! Runs the thread that flushes: one round for each interval. Also ends and resumes an interval.
+//! Runs the thread that flushes: one round for each interval, and a last one at the end.
 //!
 //! A round: wait until it is due, in statsd's flavour set the gauge `timestamp_lag`, and count what
 //! the process has gained. Then begin the next interval, collect, and keep the flush for `last`.
 //! Then note in the snapshot that the interval is flushed, hand over to backends, take over changed
-//! settings.
+//! settings. The last round takes over none.
 //! Invariant: the next interval begins before anything is collected, and the one that ended is
 //! noted as flushed before a backend gets it. `snapshot.rs` relies on both. Every backend is
-//! offered the same whole flush; one without room and spool gives it up and counts it, but for the
-//! last flush, which waits. An interval that an end breaks off is flushed once: now or after the
-//! next start.
+//! offered the same whole flush; one without room gives it up and counts it, but for the last
+//! flush, which waits.
 //! Rates of `Native` use the time that has passed (`clock::elapsed`), those of the others the
 //! interval as it is meant. `legacy.rs` repeats `timestamp_lag`, so that it is never idle.
 
@@ -18,14 +17,14 @@ use crate::clock::{self, FlushClock, rounded_s};
 use crate::flavour::Flavour;
 use crate::flush::{self, Flush};
 use crate::plan::Plan;
-use crate::snapshot::SnapshotStore;
 use crate::state::ServerState;
 use crate::statistics::TimerStatistics;
 
-/// Flushes until the server ends.
+/// Flushes until the server ends, and once more then.
 pub(crate) fn run(state: &ServerState, mut clock: FlushClock) {
     let mut last_unix_s = None;
-    while !state.shutdown.ends_within(clock.until_next(stdx::unix_micros())) {
+    loop {
+        let has_ended = state.shutdown.ends_within(clock.until_next(stdx::unix_micros()));
         let plan = state.plan();
         let unix_s = rounded_s(stdx::unix_micros());
         if plan.flavour == Flavour::Statsd
@@ -36,39 +35,15 @@ pub(crate) fn run(state: &ServerState, mut clock: FlushClock) {
             state.tally.gauges.lock().set(name.as_bytes(), lag);
         }
         last_unix_s = Some(unix_s);
-        let flush = make(state, &plan, (unix_s, None));
+        let is_native = plan.flavour == Flavour::Native;
+        let slot = (has_ended && is_native).then(|| clock::next_slot_s(plan.interval));
+        let flush = make(state, &plan, (unix_s, slot));
+        if has_ended {
+            state.backends.push_last(&flush);
+            return;
+        }
         state.backends.push(&flush);
         state.apply_reloaded();
-    }
-}
-
-/// Ends the interval under way. It goes on with the next start, where a snapshot keeps it: a flush
-/// now and one then would have the same time for a database that keeps one value for each interval.
-/// Without a snapshot it is flushed. No receiver and no snapshot thread may be running.
-pub(crate) fn end(state: &ServerState) {
-    state.take_self_metrics();
-    if state.snapshot.as_ref().is_some_and(|snapshot| snapshot.hand_over(&state.tally)) {
-        return;
-    }
-    let (plan, unix_us) = (state.plan(), stdx::unix_micros());
-    let is_native = plan.flavour == Flavour::Native;
-    let slot = is_native.then(|| clock::next_slot_s(unix_us, plan.interval));
-    let flush = make(state, &plan, (rounded_s(unix_us), slot));
-    state.backends.push_last(&flush);
-    if let Some(snapshot) = &state.snapshot {
-        snapshot.write(&state.tally);
-    }
-}
-
-/// Flushes an interval that a snapshot kept, if it is over by now, with the time of its end.
-pub(crate) fn flush_restored(state: &ServerState) {
-    let restored_us = state.snapshot.as_ref().and_then(SnapshotStore::restored_us);
-    let Some(restored_us) = restored_us else { return };
-    let plan = state.plan();
-    let slot = clock::next_slot_s(restored_us, plan.interval);
-    if slot <= rounded_s(stdx::unix_micros()) {
-        let flush = make(state, &plan, (slot, Some(slot)));
-        state.backends.push(&flush);
     }
 }
 

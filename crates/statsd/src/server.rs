@@ -72,8 +72,7 @@ impl StatsdServer {
         &self.state
     }
 
-    /// Takes what still waits, keeps it in the snapshot or flushes it, and waits until backends have
-    /// delivered.
+    /// Takes what still waits, flushes it, and waits until backends have delivered.
     pub fn end(mut self) {
         self.state.shutdown.end_receivers();
         if let Err(error) = self.waker.wake() {
@@ -89,7 +88,9 @@ impl StatsdServer {
             // One that panicked has nothing left to do.
             let _ = thread.join();
         }
-        flushing::end(&self.state);
+        if let Some(snapshot) = &self.state.snapshot {
+            snapshot.write(&self.state.tally);
+        }
         self.state.backends.end();
         self.scrapes.into_iter().for_each(PageServer::end);
     }

@@ -76,8 +76,6 @@ struct State {
     took: Duration,
     restored_names: u64,
     restored_interval: bool,
-    /// When it was written, if its interval goes on.
-    restored_us: Option<u64>,
     last_error: Option<String>,
     refused: Option<String>,
 }
@@ -96,7 +94,6 @@ impl SnapshotStore {
                 state.restored_interval = interval;
                 if interval {
                     passed = Duration::from_micros(head.elapsed_us);
-                    state.restored_us = Some(head.unix_us);
                 }
                 let path = path.display();
                 tracing::info!(%path, names, interval, "a snapshot is taken over");
@@ -148,17 +145,6 @@ impl SnapshotStore {
             }
         }
         took
-    }
-
-    /// Keeps the interval under way for the next start; returns whether the file has all of it.
-    pub(crate) fn hand_over(&self, tally: &Tally) -> bool {
-        self.write(tally);
-        *self.written.lock() == Some(SnapshotContent::of(tally))
-    }
-
-    /// When the snapshot was written whose interval goes on, in microseconds since the Unix epoch.
-    pub(crate) fn restored_us(&self) -> Option<u64> {
-        self.state.lock().restored_us
     }
 
     /// Notes that an interval is flushed, before backends get it.

@@ -22,7 +22,6 @@ use crate::active_config::ActiveConfig;
 use crate::backend::{Backends, Format};
 use crate::error::StatsdError;
 use crate::flush::Flush;
-use crate::flushing;
 use crate::plan::Plan;
 use crate::receive::Inputs;
 use crate::reload;
@@ -69,7 +68,7 @@ impl ServerState {
         tally.show_self_names(&plan);
         let snapshot = plan.snapshot.as_deref().map(|path| SnapshotStore::open(path, &tally));
         let self_metrics = registry.cloned().zip(plan.process_prefix.as_deref());
-        let state = Self {
+        Ok(Self {
             tally,
             inputs,
             backends: Backends::start(&plan)?,
@@ -80,9 +79,7 @@ impl ServerState {
             self_metrics: self_metrics.map(|(registry, prefix)| SelfMetrics::new(registry, prefix)),
             last_flush: Mutex::default(),
             config: Arc::new(ActiveConfig::new(plan)),
-        };
-        flushing::flush_restored(&state);
-        Ok(state)
+        })
     }
 
     /// What it is to do.

@@ -53,26 +53,6 @@ fn sum_until(carbon: &Carbon, name: &str, sums: &mut Lines) {
 }
 
 #[test]
-fn an_interval_that_a_restart_breaks_off_is_flushed_once() {
-    let carbon = Carbon::start(0);
-    let udp = free_port();
-    let mut folder = TempDir::new().unwrap();
-    for _ in 0..3 {
-        let statsd = start(folder, udp, "1h", carbon.port);
-        send(udp, &["counted:14|c"]);
-        folder = statsd.stop();
-    }
-    assert!(carbon.flushes.try_recv().is_err(), "nothing is flushed before its interval is over");
-    let _statsd = start(folder, udp, "1s", carbon.port);
-    let flush = carbon.wait_for(&["stats.counters.counted.count"]);
-    assert_eq!(flush["stats.counters.counted.count"], 42.0);
-    send(udp, &["marker:1|c"]);
-    let mut sums = Lines::new();
-    sum_until(&carbon, "stats.counters.marker.count", &mut sums);
-    assert_eq!(sums.get("stats.counters.counted.count").copied().unwrap_or(0.0), 0.0);
-}
-
-#[test]
 fn a_killed_server_goes_on_with_its_interval_and_its_gauges() {
     let carbon = Carbon::start(0);
     let udp = free_port();
