@@ -43,6 +43,12 @@ pub enum BodyError {
          [limits])"
     )]
     TooSlow,
+    /// Longer than its client may ever hold: 413.
+    #[error(
+        "the request body is longer than the {0} bytes that one client may hold \
+         (`limits.inflight_bytes`, `client_share`)"
+    )]
+    NeverFits(usize),
     /// There was no budget for it: 503.
     #[error("too many bytes of requests under way (`limits.inflight_bytes`); try again")]
     OverBudget,
@@ -55,7 +61,7 @@ impl BodyError {
     /// Returns the status of the response to such a request.
     pub fn status(&self) -> u16 {
         match self {
-            Self::TooLong(_) => 413,
+            Self::TooLong(_) | Self::NeverFits(_) => 413,
             Self::Malformed | Self::Closed => 400,
             Self::TooSlow => 408,
             Self::OverBudget => 503,
@@ -239,7 +245,7 @@ impl<'c> Incoming<'c> {
             let most = charge.bytes_max();
             let is_hopeless = charge.bytes() + place.len() > most;
             let error = match is_hopeless {
-                true => BodyError::TooLong(most as u64),
+                true => BodyError::NeverFits(most),
                 false => BodyError::OverBudget,
             };
             return self.noted(Err(error));

@@ -237,6 +237,7 @@ fn a_body_that_never_fits_is_too_long_and_not_a_matter_of_trying_again() {
     let head = "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n";
     let refused = rest(&mut connect(served.address, head.to_owned() + &chunk));
     assert!(refused.starts_with("HTTP/1.1 413 "), "{refused}");
+    assert!(refused.contains("`limits.inflight_bytes`"), "{refused}");
     wait_for_bytes(&served, |bytes| bytes == 0);
 }
 

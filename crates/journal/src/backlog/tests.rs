@@ -60,7 +60,7 @@ impl Fixture {
         self.backlog.deleted(&positions, start..start + 1000);
     }
 
-    fn only(&self) -> Unread {
+    fn unread(&self) -> Unread {
         let mut unread = self.backlog.unread().unwrap();
         assert_eq!(unread.len(), 1, "{unread:?}");
         unread.remove(0)
@@ -76,20 +76,20 @@ fn a_consumer_is_an_alarm_before_the_journal_is_full_for_it() {
     let fixture = Fixture::new(Duration::MAX);
     let consumer = Consumer::register(&path(), "events-main", 0, fixture.shared()).unwrap();
     fixture.write(3);
-    let unread = fixture.only();
+    let unread = fixture.unread();
     assert_eq!((unread.bytes, unread.of_bytes, unread.keeps), (3000, 0.75, true));
     assert_eq!(unread.alarms(), [""; 0]);
     fixture.write(1);
     // 4,000 bytes in four minutes: there is no room for one more segment.
     let expected = "consumer `events-main` has not read 4KB, 100 % of `keep.bytes`, and new lines \
                     are not recorded in 0s at the present rate";
-    assert_eq!(fixture.only().alarms(), [expected]);
+    assert_eq!(fixture.unread().alarms(), [expected]);
     consumer.commit(700).unwrap();
-    let unread = fixture.only();
+    let unread = fixture.unread();
     assert_eq!((unread.bytes, unread.time_left), (3300, Some(Duration::from_secs(42))));
     assert_eq!(unread.alarms().len(), 1, "{unread:?}");
     consumer.commit(4000).unwrap();
-    let unread = fixture.only();
+    let unread = fixture.unread();
     assert_eq!((unread.bytes, unread.of_bytes, unread.time_left), (0, 0.0, None));
     assert_eq!(unread.alarms(), [""; 0]);
 }
@@ -100,7 +100,7 @@ fn what_is_deleted_beyond_a_bookmark_is_counted_and_an_alarm_for_a_day() {
     let bookmark = Bookmark::new(&path(), "profiles", fixture.shared()).unwrap();
     bookmark.set(400).unwrap();
     fixture.write(4);
-    let alarm = fixture.only().alarms().remove(0);
+    let alarm = fixture.unread().alarms().remove(0);
     assert!(
         alarm.contains("reader `profiles` has not read 3.6KB, 90 % of `keep.bytes`"),
         "{alarm}"
@@ -108,13 +108,13 @@ fn what_is_deleted_beyond_a_bookmark_is_counted_and_an_alarm_for_a_day() {
     assert!(alarm.ends_with("they are deleted in 24s at the present rate"), "{alarm}");
     fixture.delete(0);
     fixture.delete(1000);
-    assert_eq!(fixture.only().deleted_bytes, 1600);
+    assert_eq!(fixture.unread().deleted_bytes, 1600);
     bookmark.set(4000).unwrap();
     let expected = "reader `profiles`: 1.6KB were deleted unread, the last 0s ago";
-    assert_eq!(fixture.only().alarms(), [expected]);
+    assert_eq!(fixture.unread().alarms(), [expected]);
     fixture.disk.clock().advance(24 * 60 * MINUTE);
-    assert_eq!(fixture.only().alarms(), [""; 0]);
-    assert_eq!(fixture.only().deleted_bytes, 1600, "it is counted for good");
+    assert_eq!(fixture.unread().alarms(), [""; 0]);
+    assert_eq!(fixture.unread().deleted_bytes, 1600, "it is counted for good");
     bookmark.remove();
     assert_eq!(fixture.backlog.unread().unwrap(), []);
 }
@@ -127,12 +127,12 @@ fn the_age_of_unread_lines_is_an_alarm_too() {
     fixture.disk.clock().advance(84 * MINUTE);
     let expected = "consumer `main` has not read 1KB, 85 % of `keep.age`, and lines are kept for \
                     it past their age in 15m";
-    assert_eq!(fixture.only().alarms(), [expected]);
+    assert_eq!(fixture.unread().alarms(), [expected]);
     consumer.commit(1000).unwrap();
-    assert_eq!(fixture.only().alarms(), [""; 0]);
+    assert_eq!(fixture.unread().alarms(), [""; 0]);
     drop(consumer);
     fixture.disk.remove(&path().join("consumers/main")).unwrap();
     Bookmark::new(&path(), "profiles", fixture.shared()).unwrap().set(0).unwrap();
-    let alarm = fixture.only().alarms().remove(0);
+    let alarm = fixture.unread().alarms().remove(0);
     assert!(alarm.contains("85 % of `keep.age`, and they are deleted in 15m"), "{alarm}");
 }

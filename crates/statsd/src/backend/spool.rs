@@ -98,10 +98,8 @@ impl Spool {
 
     /// Returns the number and the file of the oldest part behind `last`, or of the oldest.
     pub(super) fn next(&self, last: Option<u64>) -> Option<(u64, PathBuf)> {
-        let is_behind = |number: u64| last.is_none_or(|last| number > last);
-        // Those that were sent and wait for their end are few, and come first.
-        let next = self.parts.iter().find(|(number, _)| is_behind(*number));
-        next.map(|(number, _)| (*number, self.path(*number)))
+        let at = last.map_or(0, |last| self.parts.partition_point(|(number, _)| *number <= last));
+        self.parts.get(at).map(|(number, _)| (*number, self.path(*number)))
     }
 
     /// Removes a part that was delivered, unless it had to go meanwhile.
@@ -109,7 +107,7 @@ impl Spool {
     /// # Errors
     /// When its file cannot be removed; then it still waits.
     pub(super) fn remove(&mut self, number: u64) -> io::Result<()> {
-        let Some(at) = self.parts.iter().position(|(other, _)| *other == number) else {
+        let Ok(at) = self.parts.binary_search_by_key(&number, |(other, _)| *other) else {
             return Ok(());
         };
         match fs::remove_file(self.path(number)) {

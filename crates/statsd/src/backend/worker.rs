@@ -237,11 +237,13 @@ impl DeliveryLoop {
         status.lost += spool.take_displaced();
         status.spooled_bytes = spool.bytes();
         match outcome {
-            Ok(()) => {
+            Ok(()) if spool.is_empty() => {
                 status.last_flush = DatedInstant::now();
                 status.last_error = None;
                 tracing::info!(backend = shared.name, "what was spooled is delivered");
             }
+            // The end came first; the next start goes on.
+            Ok(()) => {}
             Err(error) => note(&shared.name, &mut status, &error, false),
         }
     }
