@@ -91,7 +91,7 @@ impl Listener {
     ) -> io::Result<()> {
         let listener = TcpListener::from_std(self.socket)?;
         let connections_max = limits.connections_max;
-        let connections = Rc::new(Connections::new(limits));
+        let connections = Rc::new(Connections::new(limits, role.budgets()));
         let sweeper = tokio::task::spawn_local(sweep(Rc::clone(&connections)));
         let mut logged_at: Option<Instant> = None;
         loop {

@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 
 use cache::{DiskStatus, Store};
 use chassis::http::Reply;
-use chassis::{ClientId, Inflight, Limits, WorkPool};
+use chassis::{ClientId, Inflight, WorkPool};
 use http1::Head;
 use metrics::Registry;
 use stdx::Random;
@@ -124,11 +124,6 @@ impl Gateway {
     /// Returns the rollout of a route.
     pub(crate) fn rollout(&self, route: usize) -> Option<&Rollout> {
         self.rollouts[route].as_ref()
-    }
-
-    /// Returns the bounds of the client connections of each core.
-    pub fn connection_limits(&self) -> Limits {
-        self.plan.limits.of_connections(Arc::clone(self.clients.budgets()))
     }
 
     /// Returns the budget for the bytes of requests under way.

@@ -12,10 +12,12 @@
 
 use std::pin::pin;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Instant;
 
 use bytes::Bytes;
 use cache::key::KeyBytes;
+use chassis::ClientBudgets;
 use chassis::http::{Answer, Incoming, Reply, Sent};
 use exchange::{CacheResult, Decision, Phase};
 use http1::Head;
@@ -82,6 +84,10 @@ impl Answer for Role {
 
     fn refused(&self) {
         self.0.gateway.metrics.refused_connections.add(1);
+    }
+
+    fn budgets(&self) -> Option<&Arc<ClientBudgets>> {
+        Some(self.0.gateway.clients.budgets())
     }
 }
 

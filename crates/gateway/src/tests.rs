@@ -153,7 +153,7 @@ fn start_core(
             for upstream in &own.upstreams {
                 tokio::task::spawn_local(probe(Arc::clone(upstream), draining.clone()));
             }
-            let limits = own.connection_limits();
+            let limits = own.plan.limits.connections.clone();
             let role = Role(Edge::new(own, Some(Box::new(recorder)), 7));
             listener.serve(Rc::new(role), limits, draining).await.unwrap();
         });

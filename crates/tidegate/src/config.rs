@@ -297,7 +297,7 @@ pub(crate) fn check(text: &str, root: &Path) -> Result<Plan, Vec<Problem>> {
         statsd::config::plan(&config, root, &mut |key, reason| document.wrong(key, reason))
     });
     let mut gateway = check_gateway(sections, &models, root, &mut document);
-    read_listen(&listen, &mut gateway.limits, &mut document);
+    read_listen(&listen, &mut gateway.limits.connections, &mut document);
     let machine = std::thread::available_parallelism().map_or(1, usize::from);
     let usual = environment::port()
         .map_or_else(|| "127.0.0.1:8080".to_owned(), |port| format!("0.0.0.0:{port}"));
@@ -367,11 +367,7 @@ fn check_gateway(
 }
 
 /// What `[listen]` says about the connections of clients.
-fn read_listen(
-    listen: &ListenConfig,
-    limits: &mut gateway::LimitsPlan,
-    document: &mut Document<'_>,
-) {
+fn read_listen(listen: &ListenConfig, limits: &mut chassis::Limits, document: &mut Document<'_>) {
     let (trusted, headers) = (listen.trusted.as_deref(), listen.trusted_headers.as_deref());
     limits.underscores = underscores(listen.underscores.as_deref(), document);
     limits.trusted = trusted::proxies(trusted, headers, document);

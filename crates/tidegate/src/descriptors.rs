@@ -36,7 +36,7 @@ pub(crate) fn fit(plan: &mut gateway::Plan, edge_cores: usize) {
         }
     };
     let to_upstreams = plan.upstreams.iter().map(to_upstream).sum();
-    let limits = &mut plan.limits;
+    let limits = &mut plan.limits.connections;
     let allowed = allowed(limit, to_upstreams, edge_cores);
     if allowed < limits.connections_max {
         let message = "the limit of file descriptors bounds the connections of a core";

@@ -187,7 +187,7 @@ fn start_cores(
     drain: &Drain,
 ) -> Result<Cores> {
     let mut admin = listeners.admin.into_iter();
-    let limits = parts.gateway.connection_limits();
+    let limits = parts.gateway.plan.limits.connections.clone();
     let core = |public: Listener| {
         let recorder = journal.zip(parts.journal.as_ref());
         let recorder = recorder.map(|(plan, journal)| JournalRecorder::new(journal.lane(), plan));

@@ -34,6 +34,7 @@ use super::io::{Live, Stage};
 use super::limits::Limits;
 use super::reply::{Framing, Payload, Reply, Source};
 use super::tunnel;
+use crate::clients::ClientBudgets;
 
 /// Bodies up to this length are copied behind the head, and both go out in one write.
 const ONE_WRITE_BYTES_MAX: usize = 32 * 1024;
@@ -61,6 +62,13 @@ pub trait Answer {
 
     /// Called when a connection beyond the bound was refused.
     fn refused(&self) {}
+
+    /// Returns the budgets for what clients have sent and not received yet; none by default. At its
+    /// bound, a client loses connections whose head has arrived in part, and those on which it does
+    /// not read.
+    fn budgets(&self) -> Option<&Arc<ClientBudgets>> {
+        None
+    }
 }
 
 /// The outcome of sending a reply.
@@ -80,6 +88,7 @@ pub struct Sent {
 #[derive(Debug)]
 pub struct Connections {
     limits: Limits,
+    budgets: Arc<ClientBudgets>,
     live: RefCell<HashMap<u64, Rc<Live>>>,
     next: Cell<u64>,
     /// Seconds since start; advanced by [`Self::sweep`].
@@ -88,10 +97,11 @@ pub struct Connections {
 }
 
 impl Connections {
-    /// Returns an empty list of connections.
-    pub fn new(limits: Limits) -> Self {
+    /// Returns an empty list of connections, for a role with these budgets.
+    pub fn new(limits: Limits, budgets: Option<&Arc<ClientBudgets>>) -> Self {
         Self {
             limits,
+            budgets: budgets.map_or_else(|| Arc::new(ClientBudgets::unbounded()), Arc::clone),
             live: RefCell::default(),
             next: Cell::new(0),
             clock: Rc::default(),
@@ -153,7 +163,7 @@ impl Connections {
         let clock = Rc::clone(&self.clock);
         // A trusted proxy speaks for many clients.
         let is_proxy = self.limits.trusted.has(peer.ip());
-        let budgets = (Arc::clone(&self.limits.budgets), !is_proxy);
+        let budgets = (Arc::clone(&self.budgets), !is_proxy);
         let live = Rc::new(Live::new(stream, peer, clock, budgets));
         self.live.borrow_mut().insert(number, Rc::clone(&live));
         Accepted { live, number }

@@ -1,18 +1,15 @@
 //! Holds the bounds of the connections of one core, with their defaults.
 //!
-//! Invariant: plain data, but for the shared budget for bytes; the doc of each bound says what
-//! happens there. `connection` enforces the bytes of a head, and `Connections::sweep` the timeouts
-//! and rates. It cuts timeouts to whole seconds, and adds up to one. `listen` enforces
-//! `connections_max`. The defaults are also in the docs of `[limits]` (`gateway::config`). Never
-//! here: the length of bodies (the roles), what a user has set (`gateway::plan`).
+//! Invariant: plain data; the doc of each bound says what happens there. `connection` enforces the
+//! bytes of a head, and `Connections::sweep` the timeouts and rates. It cuts timeouts to whole
+//! seconds, and adds up to one. `listen` enforces `connections_max`. The defaults are also in the
+//! docs of `[limits]` (`gateway::config`), whose check begins with them. Never here: the length of
+//! bodies (the roles), the budget for bytes (`ClientBudgets`).
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use http1::TrustedProxies;
 use http1::request::Underscores;
-
-use crate::clients::ClientBudgets;
 
 /// Bounds of the connections of one core.
 #[derive(Debug, Clone)]
@@ -36,9 +33,6 @@ pub struct Limits {
     pub rate_min: u64,
     /// Time spent waiting for a client after which its rate counts.
     pub rate_grace: Duration,
-    /// The budgets for what clients have sent and not received yet. At its bound, a client loses
-    /// connections whose head has arrived in part, and those on which it does not read.
-    pub budgets: Arc<ClientBudgets>,
     /// What becomes of fields with `_` in their name.
     pub underscores: Underscores,
     /// The peers whose word about a client is taken (`Head::client`).
@@ -57,7 +51,6 @@ impl Default for Limits {
             send_timeout: Duration::from_secs(30),
             rate_min: 1000,
             rate_grace: Duration::from_secs(10),
-            budgets: Arc::new(ClientBudgets::unbounded()),
             underscores: Underscores::Drop,
             trusted: TrustedProxies::default(),
         }

@@ -30,6 +30,7 @@ use http1::Head;
 
 use super::Limits;
 use super::{Answer, Incoming, Payload, Reply, Sent, Source};
+use crate::clients::ClientBudgets;
 use crate::drain::Drain;
 use crate::inflight::Charge;
 use crate::listen::bind;
@@ -52,6 +53,7 @@ struct Served {
 }
 
 struct Script {
+    budgets: Arc<ClientBudgets>,
     gate: Arc<Semaphore>,
     arrived: mpsc::Sender<()>,
     sent: mpsc::Sender<Sent>,
@@ -62,6 +64,11 @@ struct Script {
 }
 
 fn serve(limits: Limits) -> Served {
+    serve_within(limits, Arc::new(ClientBudgets::unbounded()))
+}
+
+/// Serves with these budgets for bytes.
+fn serve_within(limits: Limits, budgets: Arc<ClientBudgets>) -> Served {
     let listener = bind("127.0.0.1:0".parse().unwrap(), 1).unwrap().remove(0);
     let address = listener.address().unwrap();
     let drain = Drain::default();
@@ -77,6 +84,7 @@ fn serve(limits: Limits) -> Served {
     let thread = std::thread::spawn(move || {
         let role = Script {
             gate: own_gate,
+            budgets,
             arrived: arrivals,
             sent: sends,
             polls: own_polls,
@@ -162,6 +170,10 @@ impl Script {
 
 impl Answer for Script {
     type Trace = ();
+
+    fn budgets(&self) -> Option<&Arc<ClientBudgets>> {
+        Some(&self.budgets)
+    }
 
     async fn answer(&self, head: &Head<'_>, body: &mut Incoming<'_>, reply: &mut Reply) {
         self.buffers.lock().unwrap().insert(head.method().as_ptr() as usize);

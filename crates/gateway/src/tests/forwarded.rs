@@ -14,7 +14,7 @@ fn behind_proxy(text: &str, headers: ClientHeaders) -> Served {
     let (mut plan, problems) = check(text);
     assert!(problems.is_empty(), "{problems:?}");
     let networks = ["127.0.0.0/8", "10.0.0.0/8"].map(|text| Network::parse(text).unwrap());
-    plan.limits.trusted = TrustedProxies::new(&networks, headers);
+    plan.limits.connections.trusted = TrustedProxies::new(&networks, headers);
     serve_plan(plan)
 }
 
@@ -99,7 +99,7 @@ fn what_anybody_else_says_is_replaced() {
 fn a_name_that_passes_for_one_of_ours_is_left_out_where_others_are_kept() {
     let origin = Origin::start(|_| OriginReply::ok("x"));
     let (mut plan, _) = check(&route_to(&[&origin], "", ""));
-    plan.limits.underscores = Underscores::Keep;
+    plan.limits.connections.underscores = Underscores::Keep;
     let served = serve_plan(plan);
     let names = ["X_Forwarded_For", "x-forwarded_proto", "X_FORWARDED_HOST", "X_Request_Id"];
     let mut fields = names.map(|name| (name, "evil")).to_vec();

@@ -30,7 +30,7 @@ pub(super) fn of(plan: &Plan) -> Vec<String> {
         let admin = plan.admin;
         notes.push(format!("`listen.admin` {admin} answers loopback only, until there is a token"));
     }
-    let trusted = &plan.gateway.limits.trusted;
+    let trusted = &plan.gateway.limits.connections.trusted;
     if trusted.is_empty() && trusted.headers() != ClientHeaders::default() {
         notes.push("`listen.trusted_headers` does nothing without `listen.trusted`".into());
     }

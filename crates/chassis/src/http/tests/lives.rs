@@ -10,7 +10,7 @@ use metrics::Registry;
 use socket2::SockRef;
 use testkit::FIXTURE_TIMEOUT;
 
-use super::{reply_to, serve, serve_plain};
+use super::{reply_to, serve, serve_plain, serve_within};
 use crate::clients::ClientBudgets;
 use crate::http::Limits;
 use crate::inflight::Inflight;
@@ -270,7 +270,7 @@ fn a_client_that_reads_too_slowly_loses_its_connection() {
 fn a_part_of_a_head_is_charged_until_the_rest_has_come_and_refused_without_budget() {
     let budget = Inflight::new(40_000, &Registry::default());
     let budgets = Arc::new(ClientBudgets::new(Arc::clone(&budget), 1.0));
-    let served = serve(Limits { budgets, ..Limits::default() });
+    let served = serve_within(Limits::default(), budgets);
     let mut one = served.client();
     one.write_raw(b"GET / HT").unwrap();
     let deadline = Instant::now() + FIXTURE_TIMEOUT;
