@@ -1,13 +1,14 @@
 //! Tells an upstream for whom a request is made: client, scheme and host, as they are believed.
 //!
-//! Every request to an upstream has `X-Forwarded-For`, `-Proto` and `-Host`, written anew. With a
-//! peer that is not trusted they hold its own address, `http` and `Host`. With one that is, they
-//! hold what `http1::forwarded` believes. The first address is always that of the client; the last
-//! one is that of the peer. Python workers take the first (`python/tidegate/workers/addresses.py`).
-//! `Forwarded` goes along only where trusted proxies write it, with the same content.
-//! Invariant: nothing that a client wrote in these fields goes on. A fetch whose response may be
-//! stored has scheme and host as the key has them (`key`). Its addresses are not in the key: a
-//! response that varies by them is not stored (`freshness`). Never here: whom to believe (`http1`).
+//! Every fetch from an upstream has `X-Forwarded-For` and `-Proto`, and `-Host` if the request has
+//! a host, all written anew; probes have none. With a peer that is not trusted they hold its own
+//! address, `http` and `Host`. With one that is, they hold what `http1::forwarded` believes. The
+//! first address is always that of the client; the last one is that of the peer. Python workers
+//! take the first (`python/tidegate/workers/addresses.py`). `Forwarded` goes along only where
+//! trusted proxies write it, with the same content. Invariant: nothing that a client wrote in these
+//! fields goes on. A fetch whose response may be stored has scheme and host as the key has them
+//! (`key`). Its addresses are not in the key: a response that varies by them is not stored
+//! (`freshness`). Never here: whom to believe (`http1`).
 
 use std::io::Write as _;
 use std::net::{IpAddr, Ipv4Addr};
