@@ -34,7 +34,6 @@ pub struct Listener {
 
 /// Binds `count` sockets to one address. For port 0 the system chooses a port once, for all.
 ///
-/// # Errors
 /// With `SO_REUSEPORT`, another process of the same user could listen on the address as well, and
 /// get some of the connections. So binding fails if any process listens on it already.
 ///
