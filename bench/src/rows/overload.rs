@@ -43,8 +43,10 @@ fn run(setup: &Setup) -> Result<Vec<Measurement>> {
             &personalised::requests,
         )?);
     }
+    // All load comes from one address, which stands for many clients here.
     let sections = format!(
-        "connections_max = {ORIGIN_CONNECTIONS}\n[[route]]\npath = \"/{{*rest}}\"\n\
+        "connections_max = {ORIGIN_CONNECTIONS}\n[limits]\nclient_share = \"100%\"\n\
+         [[route]]\npath = \"/{{*rest}}\"\n\
          to = \"upstream:origin\"\n",
     );
     let options = tidegate::Options {

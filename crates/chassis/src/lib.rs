@@ -15,7 +15,7 @@ mod inflight;
 mod listen;
 mod work;
 
-pub use clients::{ClientBudgets, ClientId};
+pub use clients::{ClientBudgets, ClientCounts, ClientId};
 pub use cores::Cores;
 pub use drain::{Drain, Draining};
 pub use http::{ClientHeaders, Limits, TrustedProxies, Underscores};

@@ -1,12 +1,12 @@
 //! Binds listening sockets, one per core on one port (`SO_REUSEPORT`), and accepts connections.
 //!
 //! Invariant: a connection stays on the core that accepted it. Binding fails if a process listens
-//! on the address already. Bound: beyond `connections_max`, a core tells the role
-//! (`Answer::refused`) and then answers with the bytes of `TOO_MANY`, a 503. In this order a metric
-//! counts the connection before its client knows (docs/decisions/gateway.md). When the drain begins
-//! it stops accepting, and returns when all connections are closed or the deadline has passed. A
-//! failed accept is tried again after 50 ms, and logged at most once in 10 s. It also runs the
-//! sweep of timeouts, once a second. Never here: HTTP, but for that 503.
+//! on the address already. Bound: beyond `connections_max`, or one client's share of it, a core
+//! tells the role (`Answer::refused`) and then answers with the bytes of `TOO_MANY`, a 503. In this
+//! order a metric counts the connection before its client knows (docs/decisions/gateway.md). When
+//! the drain begins it stops accepting, and returns when all connections are closed or the deadline
+//! has passed. A failed accept is tried again after 50 ms, and logged at most once in 10 s. It also
+//! runs the sweep of timeouts, once a second. Never here: HTTP, but for that 503.
 
 use std::io;
 use std::net::SocketAddr;
@@ -102,7 +102,11 @@ impl Listener {
             };
             match accepted {
                 Ok((stream, _)) if connections.count() >= connections_max => {
-                    role.refused();
+                    role.refused(None);
+                    refuse(&stream);
+                }
+                Ok((stream, peer)) if connections.is_at_share(peer) => {
+                    role.refused(Some(peer.ip().into()));
                     refuse(&stream);
                 }
                 Ok((stream, peer)) => {

@@ -1,9 +1,10 @@
-//! Bounds what one client holds: a share of the budget for bytes, of tunnels, of reads past the
-//! cache.
+//! Bounds what one client holds: a share of the budget for bytes, of connections to servers, of
+//! tunnels, of reads past the cache.
 //!
 //! Invariant: what is counted ends when its guard is dropped, and what is not counted has no place
 //! in the tables. All cores share them. They are locked only for requests with a body, tunnels,
-//! slow readers and bypasses, so never for a hit. Never here: who a client is and its budget
+//! slow readers and bypasses, so never for a hit. The connections of a core to a server are counted
+//! there (`upstream::connections`). Never here: who a client is and its budget
 //! (`chassis::ClientBudgets`), bounds over all clients (`gateway`), what a refusal looks like
 //! (`error`).
 
@@ -25,7 +26,6 @@ const WARN_INTERVAL: Duration = Duration::from_secs(60);
 #[derive(Debug)]
 pub(crate) struct Clients {
     budgets: Arc<ClientBudgets>,
-    share: f64,
     /// Tunnels by upstream and client.
     tunnels: Arc<Counts<(usize, ClientId)>>,
     /// Reads past the cache by client.
@@ -50,7 +50,6 @@ impl Clients {
     pub(crate) fn new(limits: &LimitsPlan, budget: Arc<Inflight>) -> Self {
         Self {
             budgets: Arc::new(ClientBudgets::new(budget, limits.client_share)),
-            share: limits.client_share,
             tunnels: Arc::default(),
             bypasses: Arc::default(),
             bypass_per_client_max: limits.bypass_per_client_max,
@@ -69,6 +68,11 @@ impl Clients {
     /// Returns the budgets, for connections.
     pub(crate) fn budgets(&self) -> &Arc<ClientBudgets> {
         &self.budgets
+    }
+
+    /// Returns how many of `max` one client may take.
+    pub(crate) fn share_of(&self, max: usize) -> usize {
+        self.budgets.share_of(max)
     }
 
     /// Returns a charge of no bytes to the budget of a client.
@@ -94,8 +98,7 @@ impl Clients {
         upstream: usize,
         tunnels_max: usize,
     ) -> Option<CountedTunnel> {
-        let of_client = (tunnels_max as f64 * self.share).ceil() as usize;
-        Counts::count(&self.tunnels, (upstream, client), of_client.max(1))
+        Counts::count(&self.tunnels, (upstream, client), self.share_of(tunnels_max))
     }
 
     /// Counts a read past the cache; `None` if its client or its key has too many.

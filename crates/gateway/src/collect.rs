@@ -39,7 +39,7 @@ pub(crate) async fn collect(
         Collect::Gif => reply::collected(exchange.reply, true),
         Collect::Also => {
             let Exchange { edge, route, .. } = *exchange;
-            let _admission = edge.admit().ok_or(Refusal::Overloaded("requests"))?;
+            let _admission = edge.admit(exchange.client())?;
             exchange.trace.cache = CacheResult::Pass;
             let request = OriginRequest::new(exchange.head, route, exchange.trace, content)?;
             let fetch = pin!(fetch::fetch_private(edge, route, &request, Instant::now(), None));

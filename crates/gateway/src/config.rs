@@ -382,8 +382,9 @@ pub struct LimitsConfig {
     /// being stored, and what clients have not read yet. Default: an eighth of the memory of the
     /// machine or its control group, at least `64MB`.
     pub inflight_bytes: Option<String>,
-    /// Share of `inflight_bytes`, and of the tunnels of an upstream, that one client may hold;
-    /// default `50%`. A client is an IPv4 address, or a /64 of IPv6.
+    /// Share that one client may hold of `inflight_bytes`, of `connections_max`, of `pending_max`,
+    /// and of the connections and tunnels of an upstream; default `50%`. A client is an IPv4
+    /// address, or a /64 of IPv6.
     pub client_share: Option<String>,
     /// Reads of one client at once that it keeps out of the cache of a route with `cache`; default
     /// 256. It does so by `Authorization`, `Connection`, a body or `no-store`.

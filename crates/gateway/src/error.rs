@@ -22,6 +22,9 @@ pub(crate) enum FetchError {
     /// Every connection to the server is in use, or the queue of the workers is full.
     #[error("the upstream has no free connection or worker")]
     Busy,
+    /// The client has its share of the connections to the server.
+    #[error("this client has too many requests under way at the upstream")]
+    ClientShare,
     /// The connection could not be made.
     #[error("the upstream refused the connection")]
     Connect,
@@ -57,6 +60,7 @@ impl FetchError {
         match self {
             Self::Unhealthy => "unhealthy",
             Self::Busy => "busy",
+            Self::ClientShare => "client-share",
             Self::Connect => "connect",
             Self::Timeout => "timeout",
             Self::Closed => "closed",
@@ -117,7 +121,7 @@ impl Refusal {
             Self::Overloaded(_) | Self::NotRecorded => 503,
             Self::Body(status, _) => *status,
             Self::Model(refusal) => refusal.status,
-            Self::Fetch(FetchError::Unhealthy | FetchError::Busy) => 503,
+            Self::Fetch(FetchError::Unhealthy | FetchError::Busy | FetchError::ClientShare) => 503,
             Self::Fetch(FetchError::Upload) => 400,
             Self::Fetch(FetchError::Timeout) | Self::WaitedTooLong | Self::NotCached => 504,
             Self::Fetch(_) => 502,

@@ -178,7 +178,8 @@ fn judge_stale(
             200..400 | 404 | 410 => {}
             _ => stale.hold_off(Instant::now()),
         },
-        Ok(None) => {}
+        // That its client has too many requests says nothing about the upstream.
+        Ok(None) | Err(Refusal::Fetch(FetchError::ClientShare)) => {}
         Err(_) => stale.hold_off(Instant::now()),
     }
 }

@@ -29,7 +29,8 @@ pub(crate) enum Landing {
     Recalled(Arc<Entry>),
     /// With a response for the leader alone; the waiters fetch for themselves, in parallel.
     NotShared,
-    /// Without a response; one waiter takes over.
+    /// Without a response; one waiter takes over. If only the leader was refused (`ClientShare`),
+    /// the next one begins as if there had been no flight.
     Failed(FetchError),
 }
 

@@ -7,9 +7,9 @@
 //! monotonic one. [`Exchange`] is one request under way on an edge, after its route was found.
 //! Invariant: the plan never changes while serving; shares of rollouts and health do. Upstreams,
 //! pools, rollouts and metrics of routes are found by the index of their plan. Bound: `pending_max`
-//! requests per core beyond the cache; `admit` gives none beyond it, and callers shed. The bytes
-//! that they hold are charged to one budget, by client (`clients`). Never here:
-//! what happens to a request (`request`), checks (`plan`).
+//! requests per core beyond the cache, and a share of it for one client; `admit` gives none beyond.
+//! The bytes that they hold are charged to one budget, by client (`clients`). Never here: what
+//! happens to a request (`request`), checks (`plan`).
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 
 use cache::{DiskStatus, Store};
 use chassis::http::Reply;
-use chassis::{ClientId, Inflight, WorkPool};
+use chassis::{ClientCounts, ClientId, Inflight, WorkPool};
 use http1::Head;
 use metrics::Registry;
 use stdx::Random;
@@ -146,6 +146,15 @@ impl Gateway {
         self.store.disk_status()
     }
 
+    /// Counts and logs that a client is refused, because it has too many of something.
+    pub(crate) fn note_client_refusal(&self, client: ClientId, what: &'static str) {
+        self.metrics.client_refusals.add(1);
+        if self.clients.may_warn(Instant::now()) {
+            let hint = "if it is a proxy, name it in `listen.trusted`";
+            tracing::warn!(%client, hint, "a client or a key has too many {what}");
+        }
+    }
+
     /// Purges entries, and waits for a bounded time until that is durable. It may take long, so it
     /// must not run on an I/O core.
     ///
@@ -180,6 +189,8 @@ pub struct Edge {
     pub(crate) recorder: Option<Box<dyn Recorder>>,
     /// Requests under way beyond the cache.
     pending: Cell<usize>,
+    /// Those of each client.
+    pending_of_clients: ClientCounts,
     /// Buffer in which models write the bodies of their responses.
     pub(crate) scratch: RefCell<Vec<u8>>,
     /// An instant, and the time of the wall clock then, in microseconds.
@@ -197,6 +208,7 @@ impl Edge {
             pools,
             recorder,
             pending: Cell::new(0),
+            pending_of_clients: ClientCounts::default(),
             scratch: RefCell::default(),
             anchor: Cell::new((Instant::now(), stdx::unix_micros())),
             id_high: (seed >> 64) as u64,
@@ -221,23 +233,35 @@ impl Edge {
         (u128::from(self.id_high) << 64) | u128::from(self.id_low.borrow_mut().bits())
     }
 
-    /// Admits a request beyond the cache; `None` if the core is at its bound.
-    pub(crate) fn admit(self: &Rc<Self>) -> Option<Admission> {
-        let pending = self.pending.get();
-        if pending >= self.gateway.plan.limits.pending_max {
-            return None;
+    /// Admits a request beyond the cache.
+    ///
+    /// # Errors
+    /// When the core is at its bound, or the client at its share of that.
+    pub(crate) fn admit(self: &Rc<Self>, client: ClientId) -> Result<Admission, Refusal> {
+        let (pending, pending_max) = (self.pending.get(), self.gateway.plan.limits.pending_max);
+        if pending >= pending_max {
+            return Err(Refusal::Overloaded("requests"));
+        }
+        if self.pending_of_clients.of(client) >= self.gateway.clients.share_of(pending_max) {
+            self.gateway.note_client_refusal(client, "requests");
+            return Err(Refusal::Overloaded("requests of one client"));
         }
         self.pending.set(pending + 1);
-        Some(Admission(Rc::clone(self)))
+        self.pending_of_clients.add(client);
+        Ok(Admission { edge: Rc::clone(self), client })
     }
 }
 
 /// A request under way beyond the cache; ends when dropped.
-pub(crate) struct Admission(Rc<Edge>);
+pub(crate) struct Admission {
+    edge: Rc<Edge>,
+    client: ClientId,
+}
 
 impl Drop for Admission {
     fn drop(&mut self) {
-        self.0.pending.set(self.0.pending.get() - 1);
+        self.edge.pending.set(self.edge.pending.get() - 1);
+        self.edge.pending_of_clients.remove(self.client);
     }
 }
 
@@ -263,13 +287,7 @@ impl<'x> Exchange<'x, '_> {
 
     /// Counts and returns the refusal of a client that has too many of something.
     pub(crate) fn refuse_client(&self, what: &'static str) -> Refusal {
-        let gateway = self.gateway();
-        gateway.metrics.client_refusals.add(1);
-        if gateway.clients.may_warn(Instant::now()) {
-            let client = self.head.client();
-            let hint = "if it is a proxy, name it in `listen.trusted`";
-            tracing::warn!(%client, hint, "a client or a key has too many {what}");
-        }
+        self.gateway().note_client_refusal(self.client(), what);
         Refusal::Overloaded(what)
     }
 

@@ -73,9 +73,10 @@ struct OutcomeTimers {
     phases: [OnceLock<Timer>; Phase::COUNT],
 }
 
-const FAILURES: [FetchError; 7] = [
+const FAILURES: [FetchError; 8] = [
     FetchError::Unhealthy,
     FetchError::Busy,
+    FetchError::ClientShare,
     FetchError::Connect,
     FetchError::Timeout,
     FetchError::Closed,

@@ -4,12 +4,13 @@
 //! failure holds that off, a flight is under way, or the core is at its bound. Otherwise the
 //! request leads or joins a flight, or fetches alone. Invariants: its waits on flights end together
 //! at the `wait_timeout` of its route. It takes over after a failed flight at most once; the leader
-//! of that flight never tries again (docs/decisions/gateway.md). A flight that it leads goes on if
-//! its client leaves; a fetch for this request alone ends with the request. A waiter never gets an
-//! entry whose fetch began before a purge that covers it and came before the waiter. Refusals made
-//! here: `NotCached` (`only-if-cached`), `Overloaded`, `WaitedTooLong`, `ClientLeft`, and `Fetch`
-//! after a failed flight. Never here: the table of flights (`flight`), how a fetch is made
-//! (`fetch`), what a reply looks like (`reply`).
+//! of that flight never tries again (docs/decisions/gateway.md). A flight whose leader was refused
+//! for its own share is no attempt. A flight that it leads goes on if its client leaves; a fetch
+//! for this request alone ends with the request. A waiter never gets an entry whose fetch began
+//! before a purge that covers it and came before the waiter. Refusals made here: `NotCached`
+//! (`only-if-cached`), `Overloaded`, `WaitedTooLong`, `ClientLeft`, and `Fetch` after a failed
+//! flight. Never here: the table of flights (`flight`), how a fetch is made (`fetch`), what a reply
+//! looks like (`reply`).
 
 use std::pin::{Pin, pin};
 use std::rc::Rc;
@@ -85,7 +86,7 @@ impl Miss {
             reply::hit(exchange, entry, now, CacheResult::Stale);
             return Ok(());
         }
-        let _admission = edge.admit().ok_or(Refusal::Overloaded("requests"))?;
+        let _admission = edge.admit(exchange.client())?;
         // An entry that each use must revalidate (`no-cache`) is not worth waiting for.
         let mut alone = self.alone
             || stale.as_ref().is_some_and(|e| e.fresh.is_zero() && !e.may_answer_error(now));
@@ -140,7 +141,7 @@ async fn bring(
 ) -> Result<End, Refusal> {
     let Exchange { edge, route, .. } = *exchange;
     let deadline = Instant::now() + route.wait;
-    let mut attempt = 0;
+    let (mut attempt, mut has_waited) = (0, false);
     loop {
         if alone {
             let interim = request.interim.clone();
@@ -158,7 +159,7 @@ async fn bring(
                     return Ok(End::Shared(entry));
                 }
                 // A waiter that takes over keeps its deadline; the fetch may outlive that.
-                let limit = (attempt > 0).then_some(deadline);
+                let limit = has_waited.then_some(deadline);
                 let interim = request.interim.clone();
                 let flight = pin!(landed_by(limit, begin(edge, request, lease)));
                 let result = awaited(flight, interim, exchange.reply, exchange.trace).await;
@@ -169,6 +170,7 @@ async fn bring(
                 let waiting = wait(waiter, attempt, deadline, route);
                 let next = exchange.reply.unless_left(waiting).await;
                 exchange.trace.mark(Phase::Wait);
+                has_waited = true;
                 let next = next.unwrap_or(Err(Refusal::ClientLeft))?;
                 match unless_purged(next, edge, &request.storage.key, asked, attempt) {
                     Next::Shared(entry) => {
@@ -235,6 +237,8 @@ async fn wait(
         Some(Landing::Shared(entry)) => Ok(Next::Shared(entry)),
         Some(Landing::Recalled(entry)) => Ok(Next::Recalled(entry)),
         Some(Landing::NotShared) => Ok(Next::Alone),
+        // Nobody has asked the upstream, so this was no attempt.
+        Some(Landing::Failed(FetchError::ClientShare)) => Ok(Next::TakeOver(attempt)),
         Some(Landing::Failed(_)) if route.coalesce == Coalesce::Strict => {
             Err(Refusal::Fetch(FetchError::Shared))
         }
@@ -336,7 +340,8 @@ async fn awaited(
 fn refresh(edge: &Rc<Edge>, mut request: OriginRequest) {
     let Some(lease) = edge.gateway.flights.lead(&request.storage.key) else { return };
     // At its bound a core leaves the entry stale; dropping the lease ends the flight.
-    let admission = edge.admit().filter(|_| landed_meanwhile(edge, &request).is_none());
+    let admission =
+        edge.admit(request.client_id()).ok().filter(|_| landed_meanwhile(edge, &request).is_none());
     let Some(admission) = admission else { return };
     request.ask_as(edge.next_id());
     let edge = Rc::clone(edge);

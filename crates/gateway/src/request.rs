@@ -17,8 +17,8 @@ use std::time::Instant;
 
 use bytes::Bytes;
 use cache::key::KeyBytes;
-use chassis::ClientBudgets;
 use chassis::http::{Answer, Incoming, Reply, Sent};
+use chassis::{ClientBudgets, ClientId};
 use exchange::{CacheResult, Decision, Phase};
 use http1::Head;
 use http1::request::BodyLength;
@@ -26,7 +26,7 @@ use http1::request::BodyLength;
 use crate::body::begin_body;
 use crate::collect;
 use crate::decide::{Deciders, decide};
-use crate::error::Refusal;
+use crate::error::{FetchError, Refusal};
 use crate::fetch::{self, FetchResult, OriginRequest};
 use crate::gateway::{Edge, Exchange};
 use crate::invalidate;
@@ -82,8 +82,10 @@ impl Answer for Role {
         }
     }
 
-    fn refused(&self) {
-        self.0.gateway.metrics.refused_connections.add(1);
+    fn refused(&self, at_share: Option<ClientId>) {
+        let gateway = &self.0.gateway;
+        gateway.metrics.refused_connections.add(1);
+        at_share.inspect(|client| gateway.note_client_refusal(*client, "connections"));
     }
 
     fn budgets(&self) -> Option<&Arc<ClientBudgets>> {
@@ -276,7 +278,7 @@ async fn pass(
     }
     let (body, upload) = begun?;
     let admission = match &upload {
-        None => Some(edge.admit().ok_or(Refusal::Overloaded("requests"))?),
+        None => Some(edge.admit(exchange.client())?),
         Some(_) => None,
     };
     let request = OriginRequest::new(head, route, exchange.trace, body)?;
@@ -291,8 +293,9 @@ async fn pass(
     };
     if exchange.trace.decision == Decision::Personalised {
         let rollout = edge.gateway.rollout(request.route);
-        // How long an upload takes is up to its client.
-        let rollout = rollout.filter(|_| upload.is_none());
+        // How long an upload takes, and how many requests are under way, is up to its client.
+        let is_at_share = matches!(result, Err(Refusal::Fetch(FetchError::ClientShare)));
+        let rollout = rollout.filter(|_| upload.is_none() && !is_at_share);
         rollout.inspect(|rollout| rollout.note(ended - begun, failed));
         if failed && is_plain_read(head) {
             drop(admission);
@@ -313,7 +316,7 @@ async fn fall_back(exchange: &mut Exchange<'_, '_>) -> Result<(), Refusal> {
     let is_plain = !route::is_ambiguous(&edge.gateway.plan.routes, head);
     let key = shared_key(route, head, exchange.trace);
     let Some(mut key) = key.filter(|_| is_plain) else {
-        let _admission = edge.admit().ok_or(Refusal::Overloaded("requests"))?;
+        let _admission = edge.admit(exchange.client())?;
         let request = OriginRequest::new(head, route, exchange.trace, Bytes::new())?;
         let fetch = pin!(fetch::fetch_private(edge, route, &request, Instant::now(), None));
         let result = request.interim.pass_on(exchange.reply, fetch).await;

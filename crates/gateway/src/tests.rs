@@ -29,6 +29,7 @@ mod ranges;
 mod raw;
 mod revalidation;
 mod routing;
+mod shares;
 mod smuggling;
 mod spelling;
 mod strict;

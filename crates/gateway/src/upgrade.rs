@@ -59,7 +59,7 @@ pub(crate) async fn pass(exchange: &mut Exchange<'_, '_>, offer: Offer<'_>) -> R
     let (clients, client) = (&edge.gateway.clients, exchange.client());
     let of_client = clients.tunnel(client, *index, pool.upstream().plan.tunnels_max);
     let of_client = of_client.ok_or_else(|| exchange.refuse_client("tunnels of one client"))?;
-    let _admission = edge.admit().ok_or(Refusal::Overloaded("requests"))?;
+    let _admission = edge.admit(exchange.client())?;
     exchange.trace.cache = CacheResult::Pass;
     let request = OriginRequest::new(exchange.head, route, exchange.trace, Bytes::new())?;
     let rendered = request.render(route, pool.upstream(), Some(&offer.protocols));
@@ -81,8 +81,8 @@ pub(crate) async fn pass(exchange: &mut Exchange<'_, '_>, offer: Offer<'_>) -> R
     match switched? {
         Switched::Far(headers, far) => {
             reply::switched(exchange.reply, &headers);
-            let far = far.shown_in(&edge.gateway.metrics.tunnels, of_client);
-            exchange.reply.payload(Payload::Tunnel(Box::new(far), offer.plan.idle_timeout));
+            let far = Box::new(far.shown_in(&edge.gateway.metrics.tunnels, of_client));
+            exchange.reply.payload(Payload::Tunnel(far, offer.plan.idle_timeout));
         }
         Switched::Stayed(response) => {
             reply::fetched(exchange, fetch::passed(route, *response), "bypass");

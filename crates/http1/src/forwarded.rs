@@ -19,7 +19,7 @@ use std::sync::Arc;
 
 use stdx::Network;
 
-use crate::host::host_is_plain;
+use crate::host::host_is_valid;
 use crate::placed::PlacedFields;
 
 /// Members of a chain that are looked at.
@@ -268,7 +268,7 @@ fn address(text: &[u8]) -> Option<IpAddr> {
 }
 
 fn host(text: &[u8]) -> Option<&str> {
-    let is_host = matches!(text.len(), 1..=HOST_BYTES_MAX) && host_is_plain(text);
+    let is_host = matches!(text.len(), 1..=HOST_BYTES_MAX) && host_is_valid(text);
     std::str::from_utf8(text).ok().filter(|_| is_host)
 }
 

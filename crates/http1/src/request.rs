@@ -18,7 +18,7 @@ use std::net::{IpAddr, SocketAddr};
 
 use crate::forwarded::{Believed, ClientHeaders, Scheme, TrustedProxies};
 use crate::hop_by_hop;
-use crate::host::host_is_plain;
+use crate::host::host_is_valid;
 use crate::placed::PlacedFields;
 
 pub use crate::placed::FieldPlace;
@@ -402,7 +402,7 @@ fn check_target(method: &str, target: &str) -> Result<(), Malformed> {
         return Err(Malformed::Bad("the request target is not a path"));
     };
     let authority = rest.split(['/', '?']).next().unwrap_or("");
-    if has_no_host(authority.as_bytes()) || !host_is_plain(authority.as_bytes()) {
+    if has_no_host(authority.as_bytes()) || !host_is_valid(authority.as_bytes()) {
         return Err(Malformed::Bad("the request target names no valid host"));
     }
     if rest[authority.len()..].starts_with('?') {
@@ -424,7 +424,7 @@ fn framing(
         match field.name.len() {
             4 if field.name.eq_ignore_ascii_case("host") => {
                 hosts += 1;
-                if !host_is_plain(field.value) {
+                if !host_is_valid(field.value) {
                     return Err(Malformed::Bad("the Host field holds no valid host"));
                 }
                 // An http URL without a host is invalid (RFC 9110 §4.2.1).

@@ -34,7 +34,7 @@ use super::io::{Live, Stage};
 use super::limits::Limits;
 use super::reply::{Framing, Payload, Reply, Source};
 use super::tunnel;
-use crate::clients::ClientBudgets;
+use crate::clients::{ClientBudgets, ClientCounts, ClientId};
 
 /// Bodies up to this length are copied behind the head, and both go out in one write.
 const ONE_WRITE_BYTES_MAX: usize = 32 * 1024;
@@ -60,8 +60,8 @@ pub trait Answer {
     /// Called when the reply has been sent, or has failed.
     fn sent(&self, head: &Head<'_>, trace: Self::Trace, sent: &Sent);
 
-    /// Called when a connection beyond the bound was refused.
-    fn refused(&self) {}
+    /// Called when a connection is refused beyond the bound of all, or that of this client.
+    fn refused(&self, _at_share: Option<ClientId>) {}
 
     /// Returns the budgets for what clients have sent and not received yet; none by default. At its
     /// bound, a client loses connections whose head has arrived in part, and those on which it does
@@ -90,6 +90,8 @@ pub struct Connections {
     limits: Limits,
     budgets: Arc<ClientBudgets>,
     live: RefCell<HashMap<u64, Rc<Live>>>,
+    /// Those of each client.
+    of_clients: ClientCounts,
     next: Cell<u64>,
     /// Seconds since start; advanced by [`Self::sweep`].
     clock: Rc<Cell<u32>>,
@@ -103,6 +105,7 @@ impl Connections {
             limits,
             budgets: budgets.map_or_else(|| Arc::new(ClientBudgets::unbounded()), Arc::clone),
             live: RefCell::default(),
+            of_clients: ClientCounts::default(),
             next: Cell::new(0),
             clock: Rc::default(),
             draining: Cell::new(false),
@@ -112,6 +115,13 @@ impl Connections {
     /// Returns the number of open connections.
     pub fn count(&self) -> usize {
         self.live.borrow().len()
+    }
+
+    /// Whether a client has its share of all connections that there may be. A trusted proxy has no
+    /// share, because it speaks for many clients.
+    pub fn is_at_share(&self, peer: SocketAddr) -> bool {
+        let share = self.budgets.share_of(self.limits.connections_max);
+        self.of_clients.of(peer.ip().into()) >= share && !self.limits.trusted.has(peer.ip())
     }
 
     /// Advances the tick by a second, and shuts the connections whose timeout has passed.
@@ -166,6 +176,7 @@ impl Connections {
         let budgets = (Arc::clone(&self.budgets), !is_proxy);
         let live = Rc::new(Live::new(stream, peer, clock, budgets));
         self.live.borrow_mut().insert(number, Rc::clone(&live));
+        self.of_clients.add(peer.ip().into());
         Accepted { live, number }
     }
 }
@@ -482,6 +493,8 @@ struct Left<'c> {
 
 impl Drop for Left<'_> {
     fn drop(&mut self) {
-        self.connections.live.borrow_mut().remove(&self.number);
+        if let Some(live) = self.connections.live.borrow_mut().remove(&self.number) {
+            self.connections.of_clients.remove(live.peer.ip().into());
+        }
     }
 }

@@ -30,7 +30,7 @@ use http1::Head;
 
 use super::Limits;
 use super::{Answer, Incoming, Payload, Reply, Sent, Source};
-use crate::clients::ClientBudgets;
+use crate::clients::{ClientBudgets, ClientId};
 use crate::drain::Drain;
 use crate::inflight::Charge;
 use crate::listen::bind;
@@ -246,7 +246,7 @@ impl Answer for Script {
         let _ = self.sent.send(*sent);
     }
 
-    fn refused(&self) {
+    fn refused(&self, _: Option<ClientId>) {
         self.refused.fetch_add(1, Ordering::SeqCst);
     }
 }

@@ -31,6 +31,9 @@ use crate::upstream::{Dispatch, Upload};
 /// Estimated time of a computation above which it leaves the I/O core.
 const INLINE_TIME_MAX: Duration = Duration::from_micros(200);
 
+/// What a client has too many of when it is at its share of the connections to a server.
+const UPSTREAM_REQUESTS: &str = "requests under way at an upstream";
+
 /// Asks the target of the route. An upstream must send the head of its response by the deadline,
 /// and gets the upload behind the body of the request.
 ///
@@ -56,7 +59,12 @@ pub(super) async fn ask(
                 upload,
                 client: (&edge.gateway.clients, request.client_id()),
             };
-            let response = pool.send(dispatch).await.map_err(|error| failed(edge, error))?;
+            let response = pool.send(dispatch).await.map_err(|error| {
+                if error == FetchError::ClientShare {
+                    edge.gateway.note_client_refusal(dispatch.client.1, UPSTREAM_REQUESTS);
+                }
+                failed(edge, error)
+            })?;
             Ok(Fetched::received(route, response, request.is_head()))
         }
         target @ (Target::Model(_) | Target::Models) => ask_model(edge, request, target).await,

@@ -21,7 +21,7 @@ pub struct LimitsPlan {
     pub user_bytes_max: usize,
     /// Bytes that requests under way may hold beside the cache, over all cores.
     pub inflight_bytes: usize,
-    /// Share of `inflight_bytes`, and of the tunnels of an upstream, for one client.
+    /// Share for one client of bytes, connections, pending requests, and places of an upstream.
     pub client_share: f64,
     /// Reads of one client that go past the cache of a storing route at a time.
     pub bypass_per_client_max: usize,

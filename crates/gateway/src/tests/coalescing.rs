@@ -269,7 +269,10 @@ fn requests_beyond_the_cache_are_shed_at_their_bound_and_hits_never() {
         "/held" => storable("held").after(&own),
         _ => storable("hit"),
     });
-    let served = serve(&(route_to(&[&origin], "", CACHED) + "[limits]\npending_max = 2\n"));
+    let served = serve(
+        &(route_to(&[&origin], "", CACHED)
+            + "[limits]\npending_max = 2\nclient_share = \"100%\"\n"),
+    );
     served.get("/hit");
     let asking: Vec<_> = (0..2).map(|_| served.ask("/held", &[])).collect();
     served.wait_for_waiters(1);

@@ -6,7 +6,7 @@ use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use socket2::{Domain, Socket, Type};
 use testkit::{Client, FIXTURE_TIMEOUT, Gate, Origin, OriginReply};
 
-use super::raw::{Line, RawOrigin, bytes, connect, head, rest, say, values};
+use super::raw::{Line, RawOrigin, bytes, connect, connect_as, head, rest, say, values};
 use super::{Served, assert_hit, cache_status, eventually, route_to, route_to_addresses};
 use super::{check, serve};
 
@@ -184,11 +184,7 @@ fn what_one_client_does_not_read_or_send_on_leaves_budget_to_others() {
     let get = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
     let _unread: Vec<_> = (0..40).map(|_| connect_narrowly(served.address, get)).collect();
     wait_for_bytes(&served, |bytes| bytes > 100_000);
-    let other = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
-    other.bind(&SocketAddr::from(([127, 0, 0, 2], 0)).into()).unwrap();
-    other.connect(&served.address.into()).unwrap();
-    let mut other = Line::new(TcpStream::from(other));
-    other.get_mut().write_all((post(300) + &"x".repeat(300)).as_bytes()).unwrap();
+    let mut other = connect_as([127, 0, 0, 2], served.address, post(300) + &"x".repeat(300));
     assert_eq!(head(&mut other)[0], "HTTP/1.1 200 OK");
     assert!(served.gateway.clients.budget().bytes() <= 400_000);
 }

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 
+use socket2::{Domain, Socket, Type};
 use testkit::FIXTURE_TIMEOUT;
 
 use super::eventually;
@@ -140,6 +141,17 @@ pub(super) fn say(line: &mut Line, bytes: impl AsRef<[u8]>) {
 /// Connects and sends bytes.
 pub(super) fn connect(address: SocketAddr, bytes: impl AsRef<[u8]>) -> Line {
     let mut stream = TcpStream::connect(address).unwrap();
+    stream.set_read_timeout(Some(FIXTURE_TIMEOUT)).unwrap();
+    stream.write_all(bytes.as_ref()).unwrap();
+    BufReader::new(stream)
+}
+
+/// Opens a connection from another address of this machine, and sends bytes on it.
+pub(super) fn connect_as(client: [u8; 4], to: SocketAddr, bytes: impl AsRef<[u8]>) -> Line {
+    let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
+    socket.bind(&SocketAddr::from((client, 0)).into()).unwrap();
+    socket.connect(&to.into()).unwrap();
+    let mut stream = TcpStream::from(socket);
     stream.set_read_timeout(Some(FIXTURE_TIMEOUT)).unwrap();
     stream.write_all(bytes.as_ref()).unwrap();
     BufReader::new(stream)

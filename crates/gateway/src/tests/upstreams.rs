@@ -210,7 +210,8 @@ fn connections_to_a_server_are_bounded_and_more_requests_are_shed() {
     let gate = Gate::new();
     let own = gate.clone();
     let origin = Origin::start(move |_| OriginReply::ok("x").after(&own));
-    let served = serve(&route_to(&[&origin], "connections_max = 2", ""));
+    let all = "[limits]\nclient_share = \"100%\"\n";
+    let served = serve(&(route_to(&[&origin], "connections_max = 2", "") + all));
     let held: Vec<_> = (0..2).map(|_| served.ask("/", &[])).collect();
     gate.wait_for(2);
     let shed = served.get("/");

@@ -4,10 +4,11 @@
 //! read to its end and no byte follows (RFC 9112 §6.3, §9.2). `response` says whether it is
 //! reusable. A kept connection is watched. It is closed when the server closes it or sends a byte,
 //! and after `idle_timeout`. Bound: `connections_max` in use; one more is refused as `Busy`.
-//! Uploads get half of these, and tunnels do not count (`server`). A connection is kept only if it
-//! fits that bound with those in use. Workers have no bound here. `Lent` ends the loan of a worker:
-//! as done, as lost, or after a timeout without a verdict. Never here: which server is asked
-//! (`servers`), connecting.
+//! Uploads get half of these, and tunnels do not count (`server`). Of both, one client gets its
+//! share; one more is refused as `ClientShare`. A connection is kept only if it fits that bound
+//! with those in use. Workers have no bound here. `Lent` ends the loan of a worker: as done, as
+//! lost, or after a timeout without a verdict. Never here: which server is asked (`servers`),
+//! connecting.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -17,9 +18,11 @@ use std::rc::{Rc, Weak};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
+use chassis::{ClientCounts, ClientId};
 use tokio::time::{Instant, sleep_until};
 
 use super::connection::UpstreamConnection;
+use super::dispatch::Dispatch;
 use super::server::TunnelPlace;
 use crate::error::FetchError;
 use crate::plan::UpstreamPlan;
@@ -30,10 +33,12 @@ use crate::ports::Loan;
 pub(super) struct KeptConnections {
     /// Kept connections, each with the time of its last use, in that order.
     kept: RefCell<VecDeque<(Instant, UpstreamConnection)>>,
-    /// Requests under way.
+    /// Requests under way, and how many are of each client.
     busy: Cell<usize>,
+    busy_of: ClientCounts,
     /// Those of them whose clients are still sending.
     uploads: Cell<usize>,
+    uploads_of: ClientCounts,
     /// Wakes the task that watches the kept connections, if it runs.
     watcher: RefCell<Option<Waker>>,
     idle_timeout: Duration,
@@ -45,6 +50,7 @@ pub(super) struct KeptConnections {
 pub(super) struct Permit {
     connections: Rc<KeptConnections>,
     purpose: Purpose,
+    client: ClientId,
     pub(super) loan: Option<Box<dyn Loan>>,
 }
 
@@ -76,10 +82,11 @@ impl Permit {
     pub(super) fn new(
         connections: &Rc<KeptConnections>,
         purpose: Purpose,
+        client: ClientId,
         loan: Option<Box<dyn Loan>>,
     ) -> Self {
-        connections.count(&purpose, 1);
-        Self { connections: Rc::clone(connections), purpose, loan }
+        connections.begin(&purpose, client);
+        Self { connections: Rc::clone(connections), purpose, client, loan }
     }
 
     /// Returns the connections to the same server or worker.
@@ -94,7 +101,9 @@ impl KeptConnections {
         Rc::new(Self {
             kept: RefCell::default(),
             busy: Cell::new(0),
+            busy_of: ClientCounts::default(),
             uploads: Cell::new(0),
+            uploads_of: ClientCounts::default(),
             watcher: RefCell::default(),
             idle_timeout: plan.idle_timeout,
             connections_max: plan.connections_max,
@@ -106,22 +115,21 @@ impl KeptConnections {
         self.busy.get()
     }
 
-    /// Returns the right to use one more connection, unless `connections_max` are in use. Uploads
-    /// get half of these.
-    pub(super) fn permit(self: &Rc<Self>, purpose: Purpose) -> Result<Permit, FetchError> {
-        let is_free = match purpose {
-            Purpose::Request => self.busy.get() < self.connections_max,
-            Purpose::Upload => self.takes_upload(),
-            Purpose::Tunnel(_) => true,
-        };
-        if !is_free {
-            return Err(FetchError::Busy);
-        }
+    /// Returns the right to use one more connection, unless too many are in use, over all clients
+    /// or for this one.
+    pub(super) fn permit(
+        self: &Rc<Self>,
+        purpose: Purpose,
+        dispatch: Dispatch<'_, '_>,
+    ) -> Result<Permit, FetchError> {
         let is_upload = matches!(purpose, Purpose::Upload);
-        let permit = Permit::new(self, purpose, None);
+        if !matches!(purpose, Purpose::Tunnel(_)) {
+            self.takes(dispatch)?;
+        }
+        let permit = Permit::new(self, purpose, dispatch.client.1, None);
         // An upload makes a connection of its own, so a kept one may have to go.
         let mut kept = self.kept.borrow_mut();
-        while is_upload && kept.len() + self.busy.get() > self.connections_max {
+        while is_upload && kept.len() + self.busy() > self.connections_max {
             if kept.pop_front().is_none() {
                 break;
             }
@@ -130,18 +138,41 @@ impl KeptConnections {
         Ok(permit)
     }
 
-    /// Whether there is a place for one more upload.
-    pub(super) fn takes_upload(&self) -> bool {
-        let uploads_max = self.connections_max.div_ceil(2);
-        self.busy.get() < self.connections_max && self.uploads.get() < uploads_max
+    /// Whether there is a connection for one more request. Uploads get half of these.
+    ///
+    /// # Errors
+    /// When there is none, or the client has its share.
+    pub(super) fn takes(&self, dispatch: Dispatch<'_, '_>) -> Result<(), FetchError> {
+        let is_upload = dispatch.upload.is_some();
+        let (max, uploads_max) = (self.connections_max, self.connections_max.div_ceil(2));
+        if self.busy() >= max || (is_upload && self.uploads.get() >= uploads_max) {
+            return Err(FetchError::Busy);
+        }
+        let (clients, client) = dispatch.client;
+        let is_at_share = self.busy_of.of(client) >= clients.share_of(max)
+            || (is_upload && self.uploads_of.of(client) >= clients.share_of(uploads_max));
+        if is_at_share { Err(FetchError::ClientShare) } else { Ok(()) }
     }
 
-    fn count(&self, purpose: &Purpose, change: isize) {
-        let add = |count: &Cell<usize>| count.set(count.get().wrapping_add_signed(change));
-        match purpose {
-            Purpose::Request => add(&self.busy),
-            Purpose::Upload => [&self.busy, &self.uploads].into_iter().for_each(add),
-            Purpose::Tunnel(_) => {}
+    fn begin(&self, purpose: &Purpose, client: ClientId) {
+        if matches!(purpose, Purpose::Request | Purpose::Upload) {
+            self.busy.set(self.busy.get() + 1);
+            self.busy_of.add(client);
+        }
+        if matches!(purpose, Purpose::Upload) {
+            self.uploads.set(self.uploads.get() + 1);
+            self.uploads_of.add(client);
+        }
+    }
+
+    fn end(&self, purpose: &Purpose, client: ClientId) {
+        if matches!(purpose, Purpose::Request | Purpose::Upload) {
+            self.busy.set(self.busy.get() - 1);
+            self.busy_of.remove(client);
+        }
+        if matches!(purpose, Purpose::Upload) {
+            self.uploads.set(self.uploads.get() - 1);
+            self.uploads_of.remove(client);
         }
     }
 
@@ -158,7 +189,7 @@ impl KeptConnections {
 
     /// Whether no connection is in use or kept.
     pub(super) fn is_idle(&self) -> bool {
-        self.busy.get() == 0 && self.kept.borrow().is_empty()
+        self.busy() == 0 && self.kept.borrow().is_empty()
     }
 
     /// Keeps a connection, and watches it.
@@ -171,7 +202,7 @@ impl KeptConnections {
         });
         let is_quiet = connection.poll_quiet(&mut Context::from_waker(waker));
         let mut kept = self.kept.borrow_mut();
-        if is_quiet && kept.len() + self.busy.get() < self.connections_max {
+        if is_quiet && kept.len() + self.busy() < self.connections_max {
             kept.push_back((Instant::now(), connection));
         }
     }
@@ -235,6 +266,6 @@ impl Lent {
 
 impl Drop for Permit {
     fn drop(&mut self) {
-        self.connections.count(&self.purpose, -1);
+        self.connections.end(&self.purpose, self.client);
     }
 }

@@ -123,7 +123,7 @@ impl Servers {
     ) -> Result<(Head, Lent), FetchError> {
         let server = self.choose(dispatch, None).ok_or(FetchError::Unhealthy)?;
         let place = TunnelPlace::take(&self.upstream).ok_or(FetchError::Busy)?;
-        let permit = server.connections.permit(Purpose::Tunnel(place))?;
+        let permit = server.connections.permit(Purpose::Tunnel(place), dispatch)?;
         let mut connected = self.connect(&server).await;
         for other in self.others(&server, connected.as_ref().err()) {
             if matches!(connected, Err(FetchError::Connect)) {
@@ -152,7 +152,7 @@ impl Servers {
                     |index: usize| (index + servers.len() - turn % servers.len()) % servers.len();
                 let load = |index: &usize| {
                     let connections = &servers[*index].connections;
-                    let is_full = dispatch.upload.is_some() && !connections.takes_upload();
+                    let is_full = connections.takes(dispatch).is_err();
                     (is_full, connections.busy(), place(*index))
                 };
                 others.min_by_key(load)
@@ -185,7 +185,7 @@ impl Servers {
         dispatch: Dispatch<'_, '_>,
     ) -> Result<Response, FetchError> {
         let purpose = if dispatch.upload.is_some() { Purpose::Upload } else { Purpose::Request };
-        let permit = server.connections.permit(purpose)?;
+        let permit = server.connections.permit(purpose, dispatch)?;
         // An upload cannot be repeated, so it does not risk a connection that may be closed.
         let kept = match dispatch.upload {
             None => permit.connections().take_kept(Instant::now()),

@@ -28,7 +28,7 @@ use http1::fields::text;
 #[derive(Debug)]
 pub(crate) enum Switched {
     /// It has switched the protocol; these are the fields of its 101.
-    Far(FieldLines, Far),
+    Far(FieldLines, Box<Far>),
     /// It has sent an ordinary response.
     Stayed(Box<Response>),
 }
@@ -60,7 +60,8 @@ impl UpstreamPool {
         }
         let Lent { connection, permit, .. } = lent;
         let (stream, early) = connection.into_parts();
-        Ok(Switched::Far(head.fields, Far { stream, early, _permit: permit, shown: None }))
+        let far = Far { stream, early, _permit: permit, shown: None };
+        Ok(Switched::Far(head.fields, Box::new(far)))
     }
 }
 

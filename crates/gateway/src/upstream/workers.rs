@@ -95,7 +95,8 @@ impl WorkerConnections {
                 return Err(error);
             }
         };
-        let permit = Permit::new(&connections, Purpose::Tunnel(place), Some(loan));
+        let client = dispatch.client.1;
+        let permit = Permit::new(&connections, Purpose::Tunnel(place), client, Some(loan));
         let head = connection.ask(dispatch, self.upstream.plan.answer_timeout).await?;
         Ok((head, Lent { connection, permit, reusable: false, uploading: false }))
     }
@@ -116,7 +117,8 @@ impl WorkerConnections {
                 }
             },
         };
-        let mut permit = Permit::new(&connections, Purpose::Request, Some(loan));
+        let client = dispatch.client.1;
+        let mut permit = Permit::new(&connections, Purpose::Request, client, Some(loan));
         let head = connection.ask(dispatch, self.upstream.plan.answer_timeout).await;
         let may_repeat =
             !connection.has_heard() && (request.is_idempotent() || connection.sent() == 0);

@@ -1,13 +1,15 @@
 //! Claims about connections that are idle, slow or left by the client, and about the drain.
 
 use std::io::{Read, Write};
-use std::net::{Shutdown, TcpStream};
+use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
+use http1::{ClientHeaders, TrustedProxies};
 use metrics::Registry;
-use socket2::SockRef;
+use socket2::{Domain, SockRef, Socket, Type};
+use stdx::Network;
 use testkit::FIXTURE_TIMEOUT;
 
 use super::{reply_to, serve, serve_plain, serve_within};
@@ -221,6 +223,34 @@ fn connections_beyond_the_bound_are_told_503_and_closed() {
     }
     assert_eq!(served.refused.load(Ordering::SeqCst), 2);
     assert_eq!(reply_to(&mut first, GET).status, 200);
+}
+
+#[test]
+fn a_client_gets_its_share_of_the_connections_but_a_trusted_proxy_all() {
+    let answered = |trusted: &[&str], from: [u8; 4]| {
+        let budgets = ClientBudgets::new(Inflight::unbounded(), 0.5);
+        let networks: Vec<_> = trusted.iter().map(|text| Network::parse(text).unwrap()).collect();
+        let trusted = TrustedProxies::new(&networks, ClientHeaders::XForwarded);
+        let limits = Limits { connections_max: 4, trusted, ..Limits::default() };
+        let served = serve_within(limits, Arc::new(budgets));
+        let mut first: Vec<_> = (0..2).map(|_| served.client()).collect();
+        first.iter_mut().for_each(|client| assert_eq!(reply_to(client, GET).status, 200));
+        let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
+        socket.bind(&SocketAddr::from((from, 0)).into()).unwrap();
+        socket.connect(&served.address.into()).unwrap();
+        let mut third = TcpStream::from(socket);
+        third.set_read_timeout(Some(FIXTURE_TIMEOUT)).unwrap();
+        let _ = third.write_all(GET.as_bytes());
+        let mut status = [0; 12];
+        third.read_exact(&mut status).unwrap();
+        // A place that is given back is free again.
+        drop(first.remove(0));
+        while reply_to(&mut served.client(), GET).status == 503 {}
+        String::from_utf8_lossy(&status[9..]).into_owned()
+    };
+    assert_eq!(answered(&[], [127, 0, 0, 1]), "503");
+    assert_eq!(answered(&[], [127, 0, 0, 2]), "200");
+    assert_eq!(answered(&["127.0.0.0/8"], [127, 0, 0, 1]), "200");
 }
 
 /// Sends a body byte by byte until a reply begins, and returns its first line.
