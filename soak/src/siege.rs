@@ -6,7 +6,8 @@
 //! - memory stayed bounded at any moment;
 //! - what attackers opened is closed when they have gone;
 //! - entries on disk answer as hits after a restart;
-//! - the journal has no id of a hashed route in clear, and others can read no file.
+//! - the journal has no id of a hashed route in clear, and others can read no file;
+//! - no line of the log is a client's.
 
 mod account;
 mod assault;
@@ -66,6 +67,7 @@ struct Findings {
     not_hits: Vec<String>,
     in_clear: Vec<String>,
     readable: Vec<PathBuf>,
+    forged: Vec<String>,
 }
 
 /// Runs it.
@@ -93,6 +95,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
 
     findings.rss_bytes_max = besiege(options, chosen, &scene, &edge);
     let rested = rest(&scene, &edge, &origin, &mut findings).and_then(|()| {
+        findings.forged = forged(&edge.server.stderr());
         edge.restart().context("restarting the gateway")?;
         look_back(&scene, &edge, options.seed, &mut findings)
     });
@@ -196,6 +199,14 @@ fn look_back(scene: &Scene, edge: &Edge, seed: u64, findings: &mut Findings) -> 
     Ok(())
 }
 
+/// Lines of the log that speak to the terminal, or that a client has begun.
+fn forged(log: &str) -> Vec<String> {
+    let is_raw = |line: &&str| line.contains(['\u{1b}', '\u{7}', '\r']);
+    let is_begun = |line: &&str| line.starts_with("2026 FAK") || line.starts_with("ERROR fake");
+    let forged = log.lines().filter(|line| is_raw(line) || is_begun(line));
+    forged.map(|line| line.escape_debug().to_string()).collect()
+}
+
 fn tail(text: &str) -> &str {
     let start = text.len().saturating_sub(2000);
     text.get(start..).unwrap_or(text)
@@ -213,6 +224,10 @@ fn print(account: &Account, findings: &Findings) {
     println!("entries on disk: {DISK_KEYS}, not hits: {}", findings.not_hits.len());
     println!("ids and tokens in clear: {}", findings.in_clear.len());
     println!("files that others can read: {}", findings.readable.len());
+    println!("forged lines of the log: {}", findings.forged.len());
+    for line in findings.forged.iter().take(5) {
+        println!("forged: {line}");
+    }
     for example in findings.not_hits.iter().take(5) {
         println!("no hit: {example}");
     }
@@ -235,6 +250,7 @@ fn verdict(account: &Account, findings: &Findings) -> Result<()> {
         (findings.not_hits.is_empty(), "entries on disk"),
         (findings.in_clear.is_empty(), "ids in clear"),
         (findings.readable.is_empty(), "files that others can read"),
+        (findings.forged.is_empty(), "forged lines of the log"),
         (asked > 0 && account.attacks() > 0, "nothing was tried"),
     ];
     let failed: Vec<&str> = checks.iter().filter(|check| !check.0).map(|check| check.1).collect();

@@ -24,7 +24,8 @@ const SETTLE: Duration = Duration::from_secs(60);
 const GLANCE: Duration = Duration::from_millis(20);
 
 /// A share of 15 % keeps three attackers at a time below half of everything; what an attacker holds
-/// may outlast its turn.
+/// may outlast its turn. Where entries are on disk, the methods are named: any other that succeeds
+/// removes what it names, as RFC 9111 has it.
 const CONFIG: &str = r#"
 cores = { edge = 2, work = 1 }
 
@@ -59,6 +60,7 @@ cache = { ttl = "10m" }
 [[route]]
 path = "/d/{*rest}"
 to = "upstream:origin"
+methods = ["GET", "POST"]
 cache = { ttl = "2h", disk = true }
 
 [[route]]

@@ -68,7 +68,8 @@ pub(super) fn glance(stream: &mut TcpStream) -> String {
         Ok(0) => "closed".to_owned(),
         Ok(count) => {
             let text = String::from_utf8_lossy(&start[..count]).into_owned();
-            text.split(' ').nth(1).unwrap_or("other bytes").to_owned()
+            let status = text.strip_prefix("HTTP/1.1 ").and_then(|rest| rest.get(..3));
+            status.unwrap_or("the middle of an answer").to_owned()
         }
         Err(error) if error.kind() == ErrorKind::WouldBlock => "nothing yet".to_owned(),
         Err(error) => word(&error),
