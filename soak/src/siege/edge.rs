@@ -24,8 +24,8 @@ const SETTLE: Duration = Duration::from_secs(60);
 const GLANCE: Duration = Duration::from_millis(20);
 
 /// A share of 15 % keeps three attackers at a time below half of everything; what an attacker holds
-/// may outlast its turn. Where entries are on disk, the methods are named: any other that succeeds
-/// removes what it names, as RFC 9111 has it.
+/// may outlast its turn. Where entries are on disk, the methods are named, also those of the last route,
+/// which takes what another forbids: any other that succeeds removes what it names.
 const CONFIG: &str = r#"
 cores = { edge = 2, work = 1 }
 
@@ -116,6 +116,7 @@ to = "upstream:origin"
 [[route]]
 path = "/{*rest}"
 to = "upstream:origin"
+methods = ["GET"]
 cache = { ttl = "10m" }
 "#;
 
