@@ -24,8 +24,8 @@ const SETTLE: Duration = Duration::from_secs(60);
 const GLANCE: Duration = Duration::from_millis(20);
 
 /// A share of 15 % keeps three attackers at a time below half of everything; what an attacker holds
-/// may outlast its turn. Where entries are on disk, the methods are named, also those of the last route,
-/// which takes what another forbids: any other that succeeds removes what it names.
+/// may outlast its turn. Methods are named where entries are on disk, and on the last route, which
+/// takes what another forbids. Any other method that succeeds removes what it names.
 const CONFIG: &str = r#"
 cores = { edge = 2, work = 1 }
 
