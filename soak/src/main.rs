@@ -16,6 +16,7 @@ mod origin;
 mod process;
 mod request_spec;
 mod setup;
+mod siege;
 mod tally;
 mod workers;
 
@@ -51,6 +52,12 @@ enum Command {
         /// Share of the origin's answers with a fault, percent.
         #[arg(long, default_value_t = 12)]
         faults: u64,
+        /// Attacks by single clients beside honest ones, in place of random faults.
+        #[arg(long)]
+        attacks: bool,
+        /// Only attacks of these names.
+        #[arg(long, value_name = "NAME", value_delimiter = ',', requires = "attacks")]
+        only: Vec<String>,
     },
     /// The record process: exactly once, from a log file into a database.
     Events {
@@ -112,7 +119,11 @@ fn main() -> ExitCode {
     let clock = || SystemTime::UNIX_EPOCH.elapsed().map_or(1, |time| time.as_secs());
     let span = |minutes: f64| Duration::from_secs_f64((minutes * 60.0).clamp(1.0, 7.0 * 86_400.0));
     let done = match Cli::parse().command {
-        Command::Gateway { binary, minutes, seed, clients, faults } => {
+        Command::Gateway { binary, minutes, seed, attacks: true, only, .. } => {
+            let (time, seed) = (span(minutes), seed.unwrap_or_else(clock));
+            siege::run(&siege::Options { binary, time, seed, only })
+        }
+        Command::Gateway { binary, minutes, seed, clients, faults, .. } => {
             let time = span(minutes);
             let seed = seed.unwrap_or_else(clock);
             gateway::run(&gateway::Options { binary, time, seed, clients, faults_percent: faults })

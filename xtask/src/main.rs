@@ -44,6 +44,8 @@ usage: cargo xtask COMMAND
                           run one fuzz target or all in turn, guided by coverage
     soak gateway [--minutes N] [--seed S] [--release]
                           random faults on both sides of the real binary
+    soak gateway --attacks [--minutes N] [--seed S] [--only NAME,...] [--release]
+                          attacks by single clients beside honest ones
     soak events [--kills N] [--seed S] [--sink E] [--thorough] [--release]
                           kills, failing calls and spoilt files around `events run`
     soak workers [--minutes N] [--seed S] [--release]

@@ -72,6 +72,8 @@ pub(crate) fn short() -> Vec<Job> {
         let words = [what, "--minutes", SHORT_MINUTES, "--seed", SHORT_SEED];
         jobs.push(job(&format!("soak {what}"), &words));
     }
+    let words = ["gateway", "--attacks", "--minutes", SHORT_MINUTES, "--seed", SHORT_SEED];
+    jobs.push(job("soak attacks", &words));
     jobs
 }
 

@@ -66,7 +66,20 @@ impl Client {
         stream.set_nodelay(true)?;
         stream.set_read_timeout(Some(FIXTURE_TIMEOUT))?;
         stream.set_write_timeout(Some(FIXTURE_TIMEOUT))?;
-        Ok(Client { address, stream: BufReader::new(stream) })
+        Client::over(stream)
+    }
+
+    /// Returns a client over a connection of the caller's making, with the caller's timeouts.
+    ///
+    /// # Errors
+    /// The connection has no peer.
+    pub fn over(stream: TcpStream) -> io::Result<Client> {
+        Ok(Client { address: stream.peer_addr()?, stream: BufReader::new(stream) })
+    }
+
+    /// Returns the connection; what was read ahead of it is lost.
+    pub fn into_stream(self) -> TcpStream {
+        self.stream.into_inner()
     }
 
     /// Returns a request over this connection.
