@@ -148,6 +148,17 @@ impl ServerState {
         }
     }
 
+    /// Times of the flushes that are noted as flushed, and that a backend has not delivered or
+    /// spooled yet, in seconds since the Unix epoch.
+    pub(crate) fn under_way(&self) -> Vec<u64> {
+        // In this order: a flush that is handed over meanwhile is seen in either place.
+        let collecting = self.tally.interval.collecting_s();
+        let mut times: Vec<u64> = self.backends.under_way().into_iter().chain(collecting).collect();
+        times.sort_unstable();
+        times.dedup();
+        times
+    }
+
     /// Keeps a flush to be shown, unless it has too many names.
     pub(crate) fn keep_flush(&self, flush: &Arc<Flush>) {
         let is_kept = flush.names() <= NAMES_KEPT_MAX;

@@ -7,8 +7,8 @@
 //! Carbon confirms nothing. A connection that is reset within 100 ms of its end is an error. The
 //! whole flush is then spooled, or lost without a spool (`worker.rs`).
 //! The server's own figures come last. `last_flush`, `last_exception`, `flush_time` and
-//! `flush_length` have the time of writing. All else has that of the flush, or of the slot that a
-//! last flush breaks off.
+//! `flush_length` have the time of writing. All else has that of the flush, or that at which an
+//! interval was due that was broken off.
 //! Also here: `series`, the names of what came in, for `eval.rs`. It reads the lines of text back,
 //! so it must change with them. Not sent: events and checks, and sets in the Perl flavour, as in
 //! the port. Never here: statistics.
@@ -169,7 +169,7 @@ impl GraphiteNames {
 
     /// What came in; returns how many names that is.
     fn samples(&self, flush: &Flush, out: &mut CarbonLines<'_>) -> io::Result<usize> {
-        out.unix_s = flush.slot_unix_s.unwrap_or(flush.unix_s);
+        out.unix_s = flush.stored_unix_s();
         let mut shown = 0;
         for (name, sum) in &flush.counters {
             let rate = Figure::Real(flush.rate(*sum));
