@@ -300,7 +300,8 @@ fn loss(head: &SnapshotHead, is_restored: bool) -> Option<Loss> {
     let mut flushes_unix_s = head.under_way.clone();
     if !has_ended && !is_restored {
         // It was flushed after this snapshot was written, or while it was.
-        flushes_unix_s.push(rounded_s(head.due_us));
+        let due_us = if head.due_us > 0 { head.due_us } else { head.unix_us };
+        flushes_unix_s.push(rounded_s(due_us));
     }
     let after_unix_s = (!has_ended).then_some(head.unix_us as f64 / 1e6);
     let is_any = after_unix_s.is_some() || !flushes_unix_s.is_empty();

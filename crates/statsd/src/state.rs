@@ -64,6 +64,7 @@ impl ServerState {
         registry: Option<&Registry>,
         inputs: Inputs,
     ) -> Result<Self, StatsdError> {
+        plan.say_notes();
         let tally = Tally::new(&plan, inputs.receivers());
         tally.show_self_names(&plan);
         let snapshot = plan.snapshot.as_deref().map(|path| SnapshotStore::open(path, &tally));
@@ -105,6 +106,7 @@ impl ServerState {
     /// Leaves another plan for the next flush, as far as a running server can change.
     /// What it cannot change is named in the log, and stays.
     pub fn reload(&self, plan: Plan) {
+        plan.say_notes();
         let fixed = self.config.leave(plan);
         if fixed.is_empty() {
             tracing::info!("the configuration was read again, and comes with the next flush");

@@ -148,6 +148,9 @@ fn a_start_after_a_kill_says_since_when_samples_are_lost_and_which_flushes_are_i
     let folder = TempDir::new().expect("a folder");
     let server = start(folder.path());
     receive(&server, 0, "c:1|c");
+    while server.state().tally.interval.due_us() == 0 {
+        std::thread::yield_now();
+    }
     let store = server.state().snapshot.as_ref().expect("it has one");
     let before = stdx::unix_micros() as f64 / 1e6;
     store.write(&server.state().tally, &|| vec![1_700_000_010, 1_700_000_020]);
