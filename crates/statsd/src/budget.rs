@@ -10,22 +10,11 @@
 //! Overflow keys are series of users: `PREFIX.overflow`, and `overflow` behind the server's own
 //! prefix. `config.rs` and docs/STATSD.md have these names.
 //! A name is charged for all that it takes: [`NAME_BYTES`] and its cell in the table, and
-//! [`NameCosts`] in flushes that wait and in what backends make of them. `tests/memory.rs` holds
-//! these figures against what is allocated. Members and sketches: `members.rs` and `samples.rs`.
+//! [`NameCosts`] (`name_costs.rs`) outside it. Members and sketches: `members.rs`, `samples.rs`.
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
-use crate::flush::FlushedTimer;
-use crate::members::Members;
 use crate::names::{NAME_BYTES, SharedName};
-use crate::plan::{BackendPlan, Plan};
-use crate::samples::Samples;
-use crate::statistics::Statistic;
-
-/// Flushes that may be in memory at a time: one that is made, one under way, two that wait.
-const FLUSHES: usize = 4;
-/// The least that a list or a text of a few bytes takes.
-const SMALL_BYTES: usize = 32;
 
 /// Bytes that a name takes outside its table, by what it stands for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -39,62 +28,6 @@ pub struct NameCosts {
     /// Copies of the name's text.
     pub copies: usize,
 }
-
-impl NameCosts {
-    /// What names cost with the backends, percentiles and bins of a plan.
-    pub(crate) fn of(plan: &Plan) -> Self {
-        let is_flushed = |b: &BackendPlan| !matches!(b, BackendPlan::Repeater { .. });
-        let flushes = if plan.backends.iter().any(is_flushed) { FLUSHES } else { 1 };
-        let bins = plan.histograms.iter().map(|histogram| histogram.bins.len()).max();
-        let (bins, percentiles) = (bins.unwrap_or(0), plan.percentiles.len() * 5);
-        let statistics = 9 + percentiles + bins;
-        // A list grows by doubling.
-        let listed = statistics.next_power_of_two() * size_of::<Statistic>();
-        let named = (percentiles + bins) * SMALL_BYTES;
-        let entry = size_of::<(SharedName, f64)>();
-        let mut costs = Self {
-            // A list of all gauges grows by doubling; of counters it does not.
-            plain: size_of::<f64>() + flushes * entry + entry,
-            timer: size_of::<Samples>()
-                + SMALL_BYTES
-                + flushes * (size_of::<FlushedTimer>() + SMALL_BYTES + listed + named),
-            set: size_of::<Members>() + flushes * size_of::<(SharedName, Members)>(),
-            copies: 0,
-        };
-        for backend in &plan.backends {
-            costs.add(match backend {
-                BackendPlan::Prometheus { .. } => Self {
-                    plain: PAGE_BYTES,
-                    timer: PAGE_BYTES + TIMER_PAGE_BYTES + 8 * plan.percentiles.len() + 16 * bins,
-                    set: PAGE_BYTES,
-                    copies: 1,
-                },
-                BackendPlan::Console { .. } => Self {
-                    plain: CONSOLE_BYTES,
-                    timer: CONSOLE_BYTES * statistics,
-                    set: CONSOLE_BYTES,
-                    copies: 2,
-                },
-                // The others make parts of a bounded size.
-                _ => Self::default(),
-            });
-        }
-        costs
-    }
-
-    fn add(&mut self, more: Self) {
-        self.plain += more.plain;
-        self.timer += more.timer;
-        self.set += more.set;
-        self.copies += more.copies;
-    }
-}
-
-/// What the page for Prometheus keeps of a name, and of a timer beside that.
-const PAGE_BYTES: usize = 480;
-const TIMER_PAGE_BYTES: usize = 160;
-/// What the console makes of a number before it is printed.
-const CONSOLE_BYTES: usize = 320;
 
 /// Bytes for all names, and for those of some prefixes.
 #[derive(Debug)]

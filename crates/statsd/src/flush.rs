@@ -37,7 +37,8 @@ const NAMES_AT_ONCE: usize = 512;
 pub struct Flush {
     /// When, in seconds since the Unix epoch.
     pub unix_s: u64,
-    /// When an interval was due that a restart or an end broke off, in seconds since the Unix epoch.
+    /// When an interval was due that a restart or an end broke off, in seconds since the Unix
+    /// epoch.
     ///
     /// A database that keeps one value for each time would otherwise overwrite another flush with
     /// this one.

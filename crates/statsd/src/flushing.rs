@@ -68,8 +68,8 @@ pub(crate) fn run(state: &ServerState, mut clock: FlushClock) {
 }
 
 /// Ends the interval that goes on: the snapshot keeps it for the next start. Without a snapshot, or
-/// where its disk fails, it is flushed. Then waits until backends have delivered. Every other thread
-/// of the server has ended.
+/// where its disk fails, it is flushed. Then waits until backends have delivered. Every other
+/// thread of the server has ended.
 pub(crate) fn end(state: &ServerState) {
     state.take_self_metrics();
     let hand_over = || {

@@ -3,8 +3,8 @@
 //!
 //! Both are read as JSON5 with `#` comments; a `;` at the end is passed over. JavaScript is not
 //! run: where an expression stands for a value, the error says in which line. Keys that nobody
-//! knows are passed over, as both do, and noted (`legacy/notes.rs`). `prometheus` and `snapshot` are
-//! keys of ours.
+//! knows are passed over, as both do, and noted (`legacy/notes.rs`). `prometheus` and `snapshot`
+//! are keys of ours.
 //! The first error ends the reading; one of a value has no line. Host names of listeners are looked
 //! up here. Relative paths stay as they are. Bound: 32 levels of nesting, beyond which the file is
 //! refused.

@@ -22,8 +22,8 @@ pub(crate) type SharedName = Arc<str>;
 
 /// What a slot costs beside its cell and the bytes of its name.
 ///
-/// That is the slot itself and its place in the index, both with the space to grow that a doubled
-/// table has, and the head and rounding of an allocation.
+/// That is the slot itself and its place in the index, twice because tables grow by doubling. And
+/// it is the head and the rounding of an allocation.
 pub(crate) const NAME_BYTES: usize = 2 * 32 + 2 * 6 + 32;
 
 /// Slots that stay free for names to come, whatever they take.

@@ -9,8 +9,8 @@
 //! Invariant: the sums of an interval are taken over only if no backend got them, so no sample
 //! counts twice. If the number cannot be written, the snapshot is removed; if that fails too, they
 //! may count twice. Either is an alarm until a snapshot is written again. `flushing.rs` keeps the
-//! order that this needs. `kill -9` costs the samples since the last snapshot, and flushes that were
-//! on their way. The next start says since when, and which ([`Loss`]).
+//! order that this needs. `kill -9` costs the samples since the last snapshot, and flushes that
+//! were on their way. The next start says since when, and which ([`Loss`]).
 //! A file that is no good snapshot is set aside as `NAME.refused`, logged and shown as an alarm.
 //! The server starts without it. docs/STATSD.md promises most of this. Bytes: `snapshot/format.rs`.
 

@@ -8,9 +8,9 @@
 //! and statistics by their order are within 1 %.
 //! Invariant: every number is finite; one that is not is left out. `of` sorts kept values, on which
 //! `distribution.rs` relies. A timer without values has only `count` and `count_ps`, both 0.
-//! Names are stored series, and words of `statistics` in a configuration ([`NAMES`]). `backend/file.rs` looks
-//! for `mean`, the demo (`crates/tidegate/src/demo/screen.rs`) for `upper_99`. statsd's own tests
-//! check names and numbers through `eval.rs`.
+//! Names are stored series, and words of `statistics` in a configuration ([`NAMES`]).
+//! `backend/file.rs` looks for `mean`, the demo (`crates/tidegate/src/demo/screen.rs`) for
+//! `upper_99`. statsd's own tests check names and numbers through `eval.rs`.
 //! Never here: quantiles for Prometheus and OpenTelemetry (`distribution.rs`), how values are kept
 //! (`samples.rs`).
 

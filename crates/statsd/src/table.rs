@@ -27,6 +27,7 @@ use crate::figures;
 use crate::flavour::Flavour;
 use crate::line::{BadReason, GaugeChange, Notice, SampleSink};
 use crate::members::Members;
+use crate::name_costs;
 use crate::names::{self, NameMap, SharedName, SlotIndex};
 use crate::plan::Plan;
 use crate::samples::{Samples, Summary};
@@ -96,7 +97,7 @@ impl Bounds {
     /// What the tables of a plan may hold; what overflowed `before` stays counted.
     pub(crate) fn of(plan: &Plan, before: Option<&Self>) -> Self {
         let budget = Budget::new(&plan.self_prefix, plan.names_bytes_max, &plan.prefix_bytes_max)
-            .costing(NameCosts::of(plan));
+            .costing(name_costs::of(plan));
         let budget = match before {
             Some(before) => budget.counting_on(&before.budget),
             None => budget,

@@ -18,8 +18,8 @@ static ALLOCATOR: CountingAllocator = CountingAllocator;
 /// Between two looks at what is allocated.
 const SAMPLE: Duration = Duration::from_micros(200);
 const NAMES_BYTES_MAX: usize = 20_000_000;
-/// Buffers of sockets, and of the parts of flushes that are under way: mostly 2,000 points of OTLP,
-/// which two threads may render at a time. They do not grow with the number of names.
+/// Buffers of sockets, and of parts of flushes that are under way. Those are mostly 2,000 points of
+/// OTLP, which two threads may render at a time. They do not grow with the number of names.
 const BUFFERS_BYTES: usize = 56_000_000;
 
 fn start(folder: &Path, input: u16, stalled: u16, away: u16) -> StatsdServer {
@@ -38,8 +38,8 @@ fn start(folder: &Path, input: u16, stalled: u16, away: u16) -> StatsdServer {
     StatsdServer::start(plan, None).unwrap()
 }
 
-/// Floods a server with names of a kind, while one backend is stalled and another away; returns the
-/// most bytes that were allocated on top of those of an idle server, and how many names fitted.
+/// Floods a server with names of a kind, while one backend is stalled and another away. Returns the
+/// most bytes that were allocated on top of an idle server's, and how many names fitted.
 fn flood(kind: &str) -> (usize, u64) {
     let folder = tempfile::tempdir().unwrap();
     // It takes connections and never reads.

@@ -2,13 +2,13 @@
 //!
 //! Bound: [`QUEUE_MAX`] flushes wait in memory behind the one that is under way (docs/STATSD.md
 //! says so). With a spool the parts that a backend did not take are written to disk and sent later,
-//! oldest first, many in one connection. While anything is spooled, a new flush is spooled behind
-//! it by the thread that flushes; so is one that finds the queue full, behind those in it. So a
+//! oldest first, many in one connection. While anything is spooled, a new flush goes behind it, by
+//! the thread that flushes. One that finds the queue full is spooled behind those in it. So a
 //! backend that is away or stalled loses none, and `kill -9` costs what is in memory.
 //! Invariants: flushes wait in memory only while the spool is empty, and their order is kept. Each
-//! flush that finds a running thread is delivered, spooled or counted as lost; the last flush always
-//! finds room. At the end what is spooled stays for the next start. A flush of which a part is
-//! refused for good counts as lost, too. So does each part that leaves the spool undelivered.
+//! flush that finds a running thread is delivered, spooled or counted as lost; the last flush
+//! always finds room. At the end what is spooled stays for the next start. A flush of which a part
+//! is refused for good counts as lost, too. So does each part that leaves the spool undelivered.
 //! Delivered means that the transport took it. A spool that cannot be opened is only logged, and
 //! the backend works without. A thread that cannot be had is logged, and what it would send is
 //! counted as lost. Relies on what `delivery.rs` asks of backends: the same parts when a flush is
@@ -125,8 +125,8 @@ impl BackendWorker {
         queue.under_way_s.into_iter().chain(waiting).collect()
     }
 
-    /// Hands over a flush. It is spooled behind what is spooled, and where it finds no room; without
-    /// a spool it is then given up and counted.
+    /// Hands over a flush. It is spooled behind what is spooled, and where it finds no room;
+    /// without a spool it is then given up and counted.
     pub(super) fn push(&self, flush: &Arc<Flush>) {
         self.shared.take(flush, self.flushes_max(QUEUE_MAX));
     }
@@ -351,8 +351,8 @@ impl SharedBackend {
         }
     }
 
-    /// Spools what has not arrived of a flush, or gives it up. Without an error it only waits behind
-    /// others.
+    /// Spools what has not arrived of a flush, or gives it up. Without an error it only waits
+    /// behind others.
     fn keep(
         &self,
         flush: &Flush,

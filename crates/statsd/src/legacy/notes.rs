@@ -1,8 +1,8 @@
 //! Says what a file of the replaced servers asks for and does not get.
 //!
-//! The originals pass over what they do not know, and so does the reader. A key that was meant to do
-//! something is noted, and whoever starts the server logs the notes. The keys of both references'
-//! documentation are known here, with those of ours.
+//! The originals pass over what they do not know, and so does the reader. A key that was meant to
+//! do something is noted, and whoever starts the server logs the notes. The keys of both
+//! references' documentation are known here, with those of ours.
 //! Invariant: no note for a key that has its effect. Never here: errors (`legacy.rs`).
 
 use chassis::config::nearest;
