@@ -17,6 +17,7 @@ mod process;
 mod request_spec;
 mod setup;
 mod siege;
+mod statsd;
 mod tally;
 mod workers;
 
@@ -98,6 +99,18 @@ enum Command {
         #[arg(long, value_name = "DIR")]
         keep: Option<PathBuf>,
     },
+    /// statsd: counts over ends, kills and a Graphite that comes and goes.
+    Statsd {
+        /// The program to test.
+        #[arg(long, default_value = "target/debug/tidegate")]
+        binary: PathBuf,
+        /// Minutes with faults.
+        #[arg(long, default_value_t = 1.0)]
+        minutes: f64,
+        /// Of all chance; default: the clock.
+        #[arg(long)]
+        seed: Option<u64>,
+    },
     /// Pools of Python workers.
     Workers {
         /// The program to test.
@@ -135,6 +148,10 @@ fn main() -> ExitCode {
         }
         Command::Lab { binary, short, only, seed, keep } => {
             lab::run(&lab::Options { binary, short, only, seed, keep })
+        }
+        Command::Statsd { binary, minutes, seed } => {
+            let (time, seed) = (span(minutes), seed.unwrap_or_else(clock));
+            statsd::run(&statsd::Options { binary, time, seed })
         }
         Command::Workers { binary, minutes, seed, clients } => {
             let (time, seed) = (span(minutes), seed.unwrap_or_else(clock));

@@ -48,6 +48,8 @@ usage: cargo xtask COMMAND
                           attacks by single clients beside honest ones
     soak events [--kills N] [--seed S] [--sink E] [--thorough] [--release]
                           kills, failing calls and spoilt files around `events run`
+    soak statsd [--minutes N] [--seed S] [--release]
+                          ends and kills of statsd, and a Graphite that comes and goes
     soak workers [--minutes N] [--seed S] [--release]
                           killed, stopped, hung and leaking Python workers, changing code
     test-engines          set up Kafka, ClickHouse and FerretDB, and run the long tests on them

@@ -25,8 +25,8 @@ const SHORT_SEED: &str = "1";
 /// How often the record process is killed at random in `make test`, by sink.
 const SHORT_KILLS: [(&str, &str); 3] = [("sqlite", "200"), ("postgres", "40"), ("mariadb", "40")];
 
-/// Soaks what `arguments` name: `gateway`, `events`, `workers` or `lab`, then options of `soak`;
-/// with `--release`, the release binary.
+/// Soaks what `arguments` name: `gateway`, `events`, `statsd`, `workers` or `lab`, then options of
+/// `soak`; with `--release`, the release binary.
 pub(crate) fn run(arguments: &[&str]) -> Result<()> {
     let release = arguments.contains(&"--release");
     let profile: &[&str] = if release { &["--release"] } else { &[] };
@@ -68,7 +68,7 @@ pub(crate) fn short() -> Vec<Job> {
         let words = ["events", "--sink", sink, "--kills", kills, "--seed", SHORT_SEED];
         jobs.push(job(&format!("soak events {sink}"), &words));
     }
-    for what in ["gateway", "workers"] {
+    for what in ["gateway", "statsd", "workers"] {
         let words = [what, "--minutes", SHORT_MINUTES, "--seed", SHORT_SEED];
         jobs.push(job(&format!("soak {what}"), &words));
     }

@@ -87,6 +87,11 @@ impl Backends {
         workers.iter().map(|worker| (worker.name().to_owned(), worker.status())).collect()
     }
 
+    /// Times of the flushes that a backend has neither delivered nor spooled yet.
+    pub(crate) fn under_way(&self) -> Vec<u64> {
+        self.workers.read().iter().flat_map(BackendWorker::under_way).collect()
+    }
+
     /// The page for Prometheus, where there is a backend of that kind.
     pub(crate) fn page(&self) -> Option<&Arc<PrometheusPage>> {
         self.page.as_ref()

@@ -8,18 +8,33 @@
 //! key of its prefix, where the caller puts it. That key is always let in, and sketches may still
 //! grow, so the use may pass the bound. `table.rs` sees to it that every change is charged.
 //! Overflow keys are series of users: `PREFIX.overflow`, and `overflow` behind the server's own
-//! prefix. `config.rs` and docs/STATSD.md have these names. The sizes are estimates: [`NAME_BYTES`]
-//! for each name, and those of `members.rs` and `samples.rs`.
+//! prefix. `config.rs` and docs/STATSD.md have these names.
+//! A name is charged for all that it takes: [`NAME_BYTES`] and its cell in the table, and
+//! [`NameCosts`] (`name_costs.rs`) outside it. Members and sketches: `members.rs`, `samples.rs`.
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use crate::names::{NAME_BYTES, SharedName};
+
+/// Bytes that a name takes outside its table, by what it stands for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct NameCosts {
+    /// A counter or a gauge.
+    pub plain: usize,
+    /// A timer with few values.
+    pub timer: usize,
+    /// A set without members.
+    pub set: usize,
+    /// Copies of the name's text.
+    pub copies: usize,
+}
 
 /// Bytes for all names, and for those of some prefixes.
 #[derive(Debug)]
 pub struct Budget {
     /// Longest prefix first; the last one is empty.
     rules: Vec<Rule>,
+    costs: NameCosts,
     overflowed: AtomicU64,
 }
 
@@ -62,7 +77,17 @@ impl Budget {
             .collect();
         rules.sort_by_key(|rule| std::cmp::Reverse(rule.prefix.len()));
         rules.push(rule("", bytes_max, format!("{self_prefix}.overflow")));
-        Self { rules, overflowed: AtomicU64::new(0) }
+        Self { rules, costs: NameCosts::default(), overflowed: AtomicU64::new(0) }
+    }
+
+    /// Charges for each name what it costs outside its table, too.
+    pub fn costing(self, costs: NameCosts) -> Self {
+        Self { costs, ..self }
+    }
+
+    /// What names cost outside their tables.
+    pub fn costs(&self) -> &NameCosts {
+        &self.costs
     }
 
     /// Charges a new name with a cell of `cell_bytes`.
@@ -71,7 +96,7 @@ impl Budget {
     /// With the overflow key when there is no room; that key itself is always let in.
     pub fn charge(&self, name: &[u8], cell_bytes: usize) -> Result<(), &SharedName> {
         let rule = self.rule(name);
-        let bytes = name.len() + cell_bytes + NAME_BYTES;
+        let bytes = self.name_bytes(name) + cell_bytes;
         let before = rule.used.fetch_add(bytes, Ordering::Relaxed);
         if before + bytes <= rule.bytes_max || name == rule.overflow.as_bytes() {
             return Ok(());
@@ -113,8 +138,13 @@ impl Budget {
 
     /// Refunds a name that is removed.
     pub fn refund(&self, name: &[u8], cell_bytes: usize) {
-        let bytes = name.len() + cell_bytes + NAME_BYTES;
+        let bytes = self.name_bytes(name) + cell_bytes;
         self.rule(name).used.fetch_sub(bytes, Ordering::Relaxed);
+    }
+
+    /// Bytes of a name beside its cell and what is made of that.
+    pub fn name_bytes(&self, name: &[u8]) -> usize {
+        name.len() * (1 + self.costs.copies) + NAME_BYTES
     }
 
     /// Goes on counting where another budget ends.

@@ -9,10 +9,11 @@
 //!
 //! Invariants: the wait for a flush is at most two and a half intervals, whatever the clock does.
 //! No two waits in a row are for the same due time, because a database would keep only the last
-//! flush. The interval's number, which a snapshot carries over restarts, only grows.
-//! Also here: the time for rates, and the slot of a last flush. The table, the two and a half
-//! intervals and the 1 % of rates are also in docs/STATSD.md. Slots of the wall clock are a
-//! decision (docs/decisions/statsd.md). Refuses: to wait (`shutdown.rs`).
+//! flush. That holds over restarts, too: see [`FlushClock::go_on`] and [`FlushClock::skip_slot`].
+//! The interval's number, which a snapshot carries over restarts, only grows.
+//! Also here: the time for rates. The table, the two and a half intervals and the 1 % of rates are
+//! also in docs/STATSD.md. Slots of the wall clock, and whose the slot of a restart is, are
+//! decisions (docs/decisions/statsd.md). Refuses: to wait (`shutdown.rs`).
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -21,6 +22,9 @@ use parking_lot::Mutex;
 
 use crate::flavour::Flavour;
 
+/// How far rounding to a second moves a start.
+const ROUNDING_US: i64 = 500_000;
+
 /// When flushes are due.
 #[derive(Debug)]
 pub(crate) struct FlushClock {
@@ -28,6 +32,9 @@ pub(crate) struct FlushClock {
     /// Flushes are due at this and a multiple of the interval, in microseconds of Unix time.
     origin_us: i64,
     last_due_us: Option<i64>,
+    /// When the interval is due that the server before this one left.
+    left_due_us: Option<i64>,
+    is_native: bool,
 }
 
 impl FlushClock {
@@ -39,7 +46,28 @@ impl FlushClock {
             Flavour::Perl => started_us,
         };
         let interval_us = i64::try_from(interval.as_micros()).unwrap_or(i64::MAX / 4).max(1);
-        Self { interval_us, origin_us: origin_us as i64, last_due_us: None }
+        let is_native = flavour == Flavour::Native;
+        let (last_due_us, left_due_us) = (None, None);
+        Self { interval_us, origin_us: origin_us as i64, last_due_us, left_due_us, is_native }
+    }
+
+    /// Goes on with an interval that the server before this one left, which was due then. Natively
+    /// it stays due then, if that is still to come.
+    pub(crate) fn go_on(&mut self, due_us: u64) {
+        self.left_due_us = i64::try_from(due_us).ok().filter(|_| self.is_native);
+    }
+
+    /// Leaves out the slot that is under way: a server before this one may have flushed it at its
+    /// end. In the other flavours a first flush comes after a whole interval anyway.
+    pub(crate) fn skip_slot(&mut self, now_us: u64) {
+        if self.is_native {
+            self.until_next(now_us);
+        }
+    }
+
+    /// When the flush is due that was asked for last, in microseconds since the Unix epoch.
+    pub(crate) fn due_us(&self) -> u64 {
+        self.last_due_us.map_or(0, |due| due.max(0) as u64)
     }
 
     /// Returns how long it is until the next flush is due; ask once for each flush.
@@ -47,8 +75,17 @@ impl FlushClock {
     /// `now_us` is the time in microseconds since the Unix epoch.
     pub(crate) fn until_next(&mut self, now_us: u64) -> Duration {
         let now_us = i64::try_from(now_us).unwrap_or(i64::MAX / 4);
+        let left_us = self.left_due_us.take().map_or(0, |due| due - now_us);
+        if left_us > 0 && left_us / 5 <= self.interval_us / 2 {
+            self.last_due_us = Some(now_us + left_us);
+            return Duration::from_micros(left_us as u64);
+        }
         let since_us = now_us - self.origin_us;
         let mut wait_us = self.interval_us - since_us.rem_euclid(self.interval_us);
+        // A start that was rounded up is still to come; its first flush is one interval later.
+        if !self.is_native && (-ROUNDING_US..0).contains(&since_us) && self.last_due_us.is_none() {
+            wait_us = self.interval_us - since_us % self.interval_us;
+        }
         // A flush that came a little early is not followed by one right behind it.
         if self.last_due_us.is_some() && wait_us < self.interval_us / 2 {
             wait_us += self.interval_us;
@@ -69,13 +106,18 @@ pub(crate) struct Interval {
     number: AtomicU64,
     /// When it began, and how much of it had passed before a restart.
     began: Mutex<(Instant, Duration)>,
+    /// When it is due, in microseconds since the Unix epoch; 0 while that is not known.
+    due_us: AtomicU64,
+    /// When the interval before was due, in seconds, while no backend has it yet; else 0.
+    collecting_s: AtomicU64,
 }
 
 impl Interval {
     /// The first interval, which begins now.
     pub(crate) fn first() -> Self {
         let began = Mutex::new((Instant::now(), Duration::ZERO));
-        Self { number: AtomicU64::new(0), began }
+        let (number, due_us) = (AtomicU64::new(0), AtomicU64::new(0));
+        Self { number, began, due_us, collecting_s: AtomicU64::new(0) }
     }
 
     /// Goes on with the interval of this number, of which `passed` was over before a restart.
@@ -89,6 +131,26 @@ impl Interval {
         self.number.load(Ordering::SeqCst)
     }
 
+    /// When it is due, in microseconds since the Unix epoch; 0 while that is not known.
+    pub(crate) fn due_us(&self) -> u64 {
+        self.due_us.load(Ordering::SeqCst)
+    }
+
+    /// Says when it is due.
+    pub(crate) fn set_due(&self, due_us: u64) {
+        self.due_us.store(due_us, Ordering::SeqCst);
+    }
+
+    /// When the interval before was due, in seconds since the Unix epoch, while no backend has it.
+    pub(crate) fn collecting_s(&self) -> Option<u64> {
+        Some(self.collecting_s.load(Ordering::SeqCst)).filter(|due_s| *due_s > 0)
+    }
+
+    /// Says that backends have the interval before.
+    pub(crate) fn handed(&self) {
+        self.collecting_s.store(0, Ordering::SeqCst);
+    }
+
     /// How much of it has passed.
     pub(crate) fn passed(&self) -> Duration {
         let began = self.began.lock();
@@ -96,8 +158,10 @@ impl Interval {
     }
 
     /// Ends it, before anything of it is collected, and begins the next; returns its number and how
-    /// long it took.
+    /// long it took. Whoever calls this says when the next one is due, and when backends have it.
     pub(crate) fn next(&self) -> (u64, Duration) {
+        self.collecting_s.store(rounded_s(self.due_us()).max(1), Ordering::SeqCst);
+        self.set_due(0);
         let number = self.number.fetch_add(1, Ordering::SeqCst);
         let mut began = self.began.lock();
         let took = began.0.elapsed() + began.1;
@@ -115,13 +179,6 @@ pub(crate) fn elapsed(real: Duration, meant: Duration) -> Duration {
         return meant;
     }
     real.max(meant.min(Duration::from_secs(1)))
-}
-
-/// The next multiple of the interval, in seconds since the Unix epoch.
-pub(crate) fn next_slot_s(interval: Duration) -> u64 {
-    let interval_us = u64::try_from(interval.as_micros()).unwrap_or(u64::MAX).max(1);
-    let slot = stdx::unix_micros() / interval_us + 1;
-    rounded_s(slot.saturating_mul(interval_us))
 }
 
 /// Seconds since the Unix epoch, rounded as JavaScript rounds.

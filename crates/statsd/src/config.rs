@@ -10,7 +10,7 @@
 //! has its name, too. A secret must be hidden by `crates/tidegate/src/commands/redact.rs`. A new
 //! backend: CONTRIBUTING.md.
 //! [`HistogramConfig`] is also read from requests of `eval.rs`. Relative paths are taken from
-//! `root`. Not checked: names of statistics, whether `prefix` is empty, keys that a kind of backend
+//! `root`. Not checked: whether `prefix` is empty, keys that a kind of backend
 //! does not use, hosts, and whether an address is free. Only the management address is compared
 //! with other listeners (`crates/tidegate/src/config.rs`).
 //! Never here: files of the replaced servers and their flavours (`legacy.rs`); this is always
@@ -20,6 +20,7 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::time::Duration;
 
+use chassis::config::{nearest, there_is};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -30,6 +31,7 @@ use crate::plan::{
     self, BackendPlan, Graphite, Histogram, INTERVAL_MAX, Idle, InputPlan, Keep, Management,
     NAMES_BYTES_MAX, Plan, RECEIVE_BUFFER_BYTES, Web,
 };
+use crate::statistics::NAMES;
 
 /// Values of one timer that are kept as they are: 8 KB.
 const TIMER_VALUES_MAX: usize = 1024;
@@ -62,7 +64,9 @@ pub struct Config {
     /// Percentiles of timers; negative ones look from above; default `[90]`.
     pub percentiles: Option<Vec<f64>>,
     /// Statistics of timers that are shown, such as `["count", "mean", "upper_percent"]`; default:
-    /// all.
+    /// all. There are `count`, `count_ps`, `lower`, `mean`, `median`, `std`, `sum`, `sum_squares`,
+    /// `upper`, `histogram`, and for percentiles `count_percent`, `lower_percent`, `mean_percent`,
+    /// `sum_percent`, `sum_squares_percent`, `upper_percent`.
     pub statistics: Vec<String>,
     /// Bins for the timers whose names contain a text; the first that fits counts.
     pub histogram: Vec<HistogramConfig>,
@@ -73,7 +77,8 @@ pub struct Config {
     pub process: Option<String>,
     /// Names without samples are shown for so long, gauges too; default `5m`, `never` keeps them.
     pub idle_timeout: Option<String>,
-    /// Memory for names; samples of names beyond it count in `PREFIX.overflow`; default `1GB`.
+    /// Memory for names, with what flushes and backends make of them; samples of names beyond it
+    /// count in `PREFIX.overflow`; default `1GB`.
     pub names_bytes_max: Option<String>,
     /// Memory for the names of some prefixes, such as `{ "app." = "10MB" }`; samples beyond it
     /// count in `app.overflow`. With `0B` all do.
@@ -178,7 +183,7 @@ pub fn plan(config: &Config, root: &Path, wrong: &mut dyn FnMut(&str, String)) -
         management: reader.management(config),
         interval,
         percentiles: reader.percentiles(config.percentiles.as_deref()),
-        statistics: config.statistics.clone(),
+        statistics: reader.statistics(&config.statistics),
         histograms: reader.histograms(&config.histogram),
         process_prefix: process(config.process.as_deref()),
         keep: keep(idle, &self_prefix),
@@ -208,6 +213,7 @@ pub fn plan(config: &Config, root: &Path, wrong: &mut dyn FnMut(&str, String)) -
             .filter(|path| *path != "off")
             .map(|path| root.join(path)),
         follows_file: true,
+        notes: Vec::new(),
         settings: settings(config, &listen, &self_prefix),
         self_prefix,
     }
@@ -305,6 +311,15 @@ impl Reader<'_> {
         for percent in given {
             if percent.abs() > 100.0 || *percent == 0.0 {
                 self.wrong("percentiles", format!("{percent} is none; write -100 to 100, not 0"));
+            }
+        }
+        given.to_vec()
+    }
+
+    fn statistics(&mut self, given: &[String]) -> Vec<String> {
+        for name in given {
+            if let Some(reason) = no_statistic(name) {
+                self.wrong("statistics", reason);
             }
         }
         given.to_vec()
@@ -423,6 +438,18 @@ impl Reader<'_> {
             other => return Err(("kind", format!("`{other}` is no backend; {BACKEND}"))),
         })
     }
+}
+
+/// What is wrong with the name of a statistic; none where there is one.
+pub(crate) fn no_statistic(name: &str) -> Option<String> {
+    if NAMES.contains(&name) {
+        return None;
+    }
+    let hint = match nearest(name, &NAMES) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => there_is(&NAMES),
+    };
+    Some(format!("`{name}` is no statistic; {hint}"))
 }
 
 fn is_page(backend: &BackendPlan) -> bool {

@@ -37,10 +37,11 @@ const NAMES_AT_ONCE: usize = 512;
 pub struct Flush {
     /// When, in seconds since the Unix epoch.
     pub unix_s: u64,
-    /// The end of the interval that a last flush breaks off, in seconds since the Unix epoch.
+    /// When an interval was due that a restart or an end broke off, in seconds since the Unix
+    /// epoch.
     ///
-    /// A database that keeps one value for each interval would otherwise overwrite the flush before
-    /// with this one.
+    /// A database that keeps one value for each time would otherwise overwrite another flush with
+    /// this one.
     pub slot_unix_s: Option<u64>,
     /// How long the interval was meant to be.
     pub interval: Duration,
@@ -72,6 +73,11 @@ pub struct FlushedTimer {
 }
 
 impl Flush {
+    /// The time under which it is stored, in seconds since the Unix epoch.
+    pub fn stored_unix_s(&self) -> u64 {
+        self.slot_unix_s.unwrap_or(self.unix_s)
+    }
+
     /// The rate of a counter, a second.
     pub fn rate(&self, sum: f64) -> f64 {
         sum / self.interval.as_secs_f64()

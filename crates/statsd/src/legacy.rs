@@ -3,7 +3,8 @@
 //!
 //! Both are read as JSON5 with `#` comments; a `;` at the end is passed over. JavaScript is not
 //! run: where an expression stands for a value, the error says in which line. Keys that nobody
-//! knows are passed over, as both do. `prometheus` and `snapshot` are keys of ours.
+//! knows are passed over, as both do, and noted (`legacy/notes.rs`). `prometheus` and `snapshot`
+//! are keys of ours.
 //! The first error ends the reading; one of a value has no line. Host names of listeners are looked
 //! up here. Relative paths stay as they are. Bound: 32 levels of nesting, beyond which the file is
 //! refused.
@@ -11,6 +12,8 @@
 //! start, or belongs to backends, also goes into `AT_START` or `OF_BACKENDS` (`reload.rs`). Names
 //! that are never idle repeat those of `receive/intake.rs` and `flushing.rs`.
 //! Never here: our own section (`config.rs`), numbers as JavaScript reads them (`number.rs`).
+
+mod notes;
 
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 use std::path::{Path, PathBuf};
@@ -138,6 +141,7 @@ impl Reader {
             spool: None,
             snapshot: self.text("snapshot").filter(|path| !path.is_empty()).map(PathBuf::from),
             follows_file: !is_perl && self.is("automaticConfigReload", true),
+            notes: notes::of(&self.settings.0),
             settings: self.settings.0.clone(),
         })
     }

@@ -30,6 +30,7 @@ mod line;
 mod manage;
 mod members;
 pub mod munin;
+mod name_costs;
 mod names;
 mod number;
 pub mod plan;

@@ -8,7 +8,7 @@
 //! that it did not find. Free slots are reused, so the order of slots is not that of arrival. Slots
 //! move only at the end of `visit`, where most of the room of a flood of names is given back.
 //! `flush.rs` and `snapshot.rs` go on from slot to slot without holding the lock.
-//! [`NAME_BYTES`] estimates what a slot takes: a larger slot changes it. Never here: bounds and
+//! [`NAME_BYTES`] is what a slot takes: a larger slot changes it. Never here: bounds and
 //! charging (`table.rs`, `budget.rs`).
 
 use std::sync::Arc;
@@ -22,8 +22,9 @@ pub(crate) type SharedName = Arc<str>;
 
 /// What a slot costs beside its cell and the bytes of its name.
 ///
-/// That is the slot itself, its place in the index, and the head and rounding of an allocation.
-pub(crate) const NAME_BYTES: usize = 64;
+/// That is the slot itself and its place in the index, twice because tables grow by doubling. And
+/// it is the head and the rounding of an allocation.
+pub(crate) const NAME_BYTES: usize = 2 * 32 + 2 * 6 + 32;
 
 /// Slots that stay free for names to come, whatever they take.
 const FREE_MAX: usize = 16_384;

@@ -87,6 +87,15 @@ pub struct Plan {
     pub follows_file: bool,
     /// The settings as they were written, for the management port.
     pub settings: Vec<(String, Value)>,
+    /// What the file says without effect, in words.
+    pub notes: Vec<String>,
+}
+
+impl Plan {
+    /// Logs what the file says without effect.
+    pub(crate) fn say_notes(&self) {
+        self.notes.iter().for_each(|note| tracing::warn!("the configuration: {note}"));
+    }
 }
 
 /// For how many flushes a name is kept that gets no samples.

@@ -14,6 +14,7 @@
 use serde_json::Value;
 
 use crate::flavour::Flavour;
+use crate::name_costs;
 use crate::plan::{BackendPlan, Management, Plan};
 
 /// Keys that count at a start only, in our file and in those of the references.
@@ -109,6 +110,7 @@ pub(crate) fn bounds_differ(one: &Plan, other: &Plan) -> bool {
         || one.self_prefix != other.self_prefix
         || one.timer_values_max != other.timer_values_max
         || one.values_max != other.values_max
+        || name_costs::of(one) != name_costs::of(other)
 }
 
 /// Keys in which two plans differ and which count at a start only.

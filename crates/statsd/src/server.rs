@@ -4,9 +4,9 @@
 //! is an error of the start. Then the snapshot is taken over, backends start, and the snapshot is
 //! written once, before anything comes. Receivers, management port, flushes and page follow.
 //! End: receivers take what waits in their sockets, for a second (but see `receive/streams.rs`).
-//! Then the last flush is made of it, a last snapshot is written, backends deliver, and the page
+//! Then the interval goes into a last snapshot or into a last flush, backends deliver, and the page
 //! goes. Only the management port stays until the process ends (`manage.rs`).
-//! Invariant: receivers have ended before the last flush and before repeaters end. A new thread
+//! Invariant: receivers have ended before the interval ends and before repeaters end. A new thread
 //! that waits for a time is started in `timed` and waits by `ends_within` (`shutdown.rs`).
 //! Never here: what threads share (`state.rs`), signals of the process.
 
@@ -23,6 +23,7 @@ use crate::keys;
 use crate::manage;
 use crate::plan::Plan;
 use crate::receive::{BoundInputs, Datagrams, Intake, Streams};
+use crate::snapshot::SnapshotStore;
 use crate::state::ServerState;
 
 /// A running server.
@@ -50,14 +51,15 @@ impl StatsdServer {
         let state = Arc::new(ServerState::start(plan, registry, inputs)?);
         if let Some(snapshot) = &state.snapshot {
             // Before anything is flushed: what was taken over is bound to an interval of this run.
-            snapshot.write(&state.tally);
+            snapshot.write(&state.tally, &Vec::new);
         }
+        let clock = flushing::begin(&state, started_us);
         let waker = streams.waker();
         let receivers = receivers(&state, streams)?;
         if let Some(listener) = management {
             manage::start(listener, &state)?;
         }
-        let timed = timed(&state, started_us)?;
+        let timed = timed(&state, clock)?;
         let scrapes = page.zip(state.backends.page()).map(|(listener, page)| {
             let (page, state) = (Arc::clone(page), Arc::clone(&state));
             listener.start(move |format| page.render(&state.figures(), format))
@@ -72,7 +74,7 @@ impl StatsdServer {
         &self.state
     }
 
-    /// Takes what still waits, flushes it, and waits until backends have delivered.
+    /// Takes what still waits, keeps or flushes it, and waits until backends have delivered.
     pub fn end(mut self) {
         self.state.shutdown.end_receivers();
         if let Err(error) = self.waker.wake() {
@@ -88,10 +90,7 @@ impl StatsdServer {
             // One that panicked has nothing left to do.
             let _ = thread.join();
         }
-        if let Some(snapshot) = &self.state.snapshot {
-            snapshot.write(&self.state.tally);
-        }
-        self.state.backends.end();
+        flushing::end(&self.state);
         self.scrapes.into_iter().for_each(PageServer::end);
     }
 }
@@ -121,15 +120,15 @@ fn receivers(
 }
 
 /// Flushes, writes snapshots, and writes the keys that come most often.
-fn timed(state: &Arc<ServerState>, started_us: u64) -> Result<Vec<JoinHandle<()>>, StatsdError> {
-    let plan = state.plan();
-    let clock = FlushClock::new(plan.flavour, plan.interval, started_us);
+fn timed(state: &Arc<ServerState>, clock: FlushClock) -> Result<Vec<JoinHandle<()>>, StatsdError> {
     let flushing = Arc::clone(state);
     let mut threads = vec![spawn("statsd flush", move || flushing::run(&flushing, clock))?];
     if state.snapshot.is_some() {
         let state = Arc::clone(state);
         let run = move || {
-            state.snapshot.iter().for_each(|store| store.run(&state.tally, &state.shutdown));
+            let under_way = || state.under_way();
+            let run = |store: &SnapshotStore| store.run(&state.tally, &under_way, &state.shutdown);
+            state.snapshot.iter().for_each(run);
         };
         threads.push(spawn("statsd snapshot", run)?);
     }

@@ -5,10 +5,12 @@
 //! rests three times as long, but half a minute at most. Each snapshot carries the number of its
 //! interval, which grows over restarts. Before backends get a flush, its number is written in place
 //! into `NAME.flushed`, which works on a full disk as well. Other versions read that file, too.
+//! At an end the interval goes into the last snapshot, and the next start flushes it.
 //! Invariant: the sums of an interval are taken over only if no backend got them, so no sample
 //! counts twice. If the number cannot be written, the snapshot is removed; if that fails too, they
 //! may count twice. Either is an alarm until a snapshot is written again. `flushing.rs` keeps the
-//! order that this needs. `kill -9` costs the samples since the last snapshot, or one flush.
+//! order that this needs. `kill -9` costs the samples since the last snapshot, and flushes that
+//! were on their way. The next start says since when, and which ([`Loss`]).
 //! A file that is no good snapshot is set aside as `NAME.refused`, logged and shown as an alarm.
 //! The server starts without it. docs/STATSD.md promises most of this. Bytes: `snapshot/format.rs`.
 
@@ -24,6 +26,7 @@ use std::time::{Duration, Instant};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 
+use crate::clock::rounded_s;
 use crate::figures;
 use crate::names::{NameMap, SharedName};
 use crate::shutdown::Shutdown;
@@ -52,21 +55,51 @@ pub(crate) struct SnapshotStore {
     state: Mutex<State>,
     /// Of the last snapshot, so that nothing is written while nothing comes.
     written: Mutex<Option<SnapshotContent>>,
+    left: LeftInterval,
 }
 
 /// What changes when anything does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 struct SnapshotContent {
     interval: u64,
+    due_us: u64,
     packets: u64,
     names: usize,
+    under_way: Vec<u64>,
 }
 
 impl SnapshotContent {
-    fn of(tally: &Tally) -> Self {
+    fn of(tally: &Tally, under_way: UnderWay<'_>) -> Self {
+        // The number first: a flush that begins after it makes this snapshot one of no use.
+        let interval = tally.interval.number();
+        let due_us = tally.interval.due_us();
+        let under_way = under_way();
         let names = tally.names();
-        Self { interval: tally.interval.number(), packets: tally.totals().packets, names }
+        Self { interval, due_us, packets: tally.totals().packets, names, under_way }
     }
+}
+
+/// Asks for the times of flushes that backends have not delivered or spooled yet.
+pub(crate) type UnderWay<'u> = &'u dyn Fn() -> Vec<u64>;
+
+/// What the server before this one has left of its interval.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum LeftInterval {
+    /// There was no server before.
+    None,
+    /// The interval is taken over, and was due then, in microseconds since the Unix epoch.
+    Due(u64),
+    /// What the server before flushed last cannot be known.
+    Unknown,
+}
+
+/// What a server lost that did not end.
+#[derive(Debug, Clone)]
+struct Loss {
+    /// Samples that came later are lost, in seconds since the Unix epoch; none are without.
+    after_unix_s: Option<f64>,
+    /// Times of the flushes that may not have arrived.
+    flushes_unix_s: Vec<u64>,
 }
 
 #[derive(Debug, Default)]
@@ -76,6 +109,7 @@ struct State {
     took: Duration,
     restored_names: u64,
     restored_interval: bool,
+    loss: Option<Loss>,
     last_error: Option<String>,
     refused: Option<String>,
 }
@@ -87,6 +121,7 @@ impl SnapshotStore {
         let flushed = flushed(&mark_path(path));
         let mut passed = Duration::ZERO;
         let mut last = flushed.filter(|flushed| *flushed < NUMBER_MAX).unwrap_or(0);
+        let mut left = LeftInterval::Unknown;
         match restore(path, flushed, tally) {
             Ok(Restored { head, names, interval }) => {
                 last = last.max(head.interval);
@@ -94,11 +129,21 @@ impl SnapshotStore {
                 state.restored_interval = interval;
                 if interval {
                     passed = Duration::from_micros(head.elapsed_us);
+                    tally.interval.set_due(head.due_us);
                 }
-                let path = path.display();
-                tracing::info!(%path, names, interval, "a snapshot is taken over");
+                if interval && head.due_us > 0 {
+                    left = LeftInterval::Due(head.due_us);
+                }
+                let shown = path.display();
+                tracing::info!(path = %shown, names, interval, "a snapshot is taken over");
+                state.loss = loss(&head, interval);
+                state.loss.iter().for_each(|loss| loss.say(path));
             }
-            Err(Refused::Read(error)) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(Refused::Read(error)) if error.kind() == io::ErrorKind::NotFound => {
+                if flushed.is_none() {
+                    left = LeftInterval::None;
+                }
+            }
             Err(Refused::Read(error)) => {
                 let path = path.display();
                 tracing::error!(%path, %error, "the snapshot cannot be read");
@@ -108,26 +153,44 @@ impl SnapshotStore {
         }
         tally.interval.resume(last + 1, passed);
         let (state, written) = (Mutex::new(state), Mutex::default());
-        Self { path: path.to_owned(), state, written }
+        Self { path: path.to_owned(), state, written, left }
+    }
+
+    /// What the server before this one has left.
+    pub(crate) fn left(&self) -> LeftInterval {
+        self.left
     }
 
     /// Writes snapshots until the server ends.
-    pub(crate) fn run(&self, tally: &Tally, shutdown: &Shutdown) {
+    pub(crate) fn run(&self, tally: &Tally, under_way: UnderWay<'_>, shutdown: &Shutdown) {
         let mut wait = INTERVAL;
         while !shutdown.ends_within(wait) {
-            wait = (self.write(tally) * REST.0).clamp(INTERVAL, REST.1);
+            wait = (self.write(tally, under_way) * REST.0).clamp(INTERVAL, REST.1);
         }
     }
 
     /// Writes a snapshot of what there is, if anything came; returns how long that took.
-    pub(crate) fn write(&self, tally: &Tally) -> Duration {
+    pub(crate) fn write(&self, tally: &Tally, under_way: UnderWay<'_>) -> Duration {
         let begun = Instant::now();
-        let content = SnapshotContent::of(tally);
-        if *self.written.lock() == Some(content) {
+        let content = SnapshotContent::of(tally, under_way);
+        if self.written.lock().as_ref() == Some(&content) {
             return Duration::ZERO;
         }
-        let outcome = self.write_aside(tally);
+        self.replace(tally, content, false);
+        begun.elapsed()
+    }
+
+    /// Keeps the interval that goes on for the next start; false when the file does not have it.
+    /// Nothing may change meanwhile or after.
+    pub(crate) fn hand_over(&self, tally: &Tally, under_way: UnderWay<'_>) -> bool {
+        self.replace(tally, SnapshotContent::of(tally, under_way), true)
+    }
+
+    fn replace(&self, tally: &Tally, content: SnapshotContent, is_last: bool) -> bool {
+        let begun = Instant::now();
+        let outcome = self.write_aside(tally, &content, is_last);
         let took = begun.elapsed();
+        let is_written = outcome.is_ok();
         match outcome {
             Ok(bytes) => {
                 *self.written.lock() = Some(content);
@@ -144,7 +207,7 @@ impl SnapshotStore {
                 self.failed(&format!("it cannot be written: {error}"));
             }
         }
-        took
+        is_written
     }
 
     /// Notes that an interval is flushed, before backends get it.
@@ -174,6 +237,8 @@ impl SnapshotStore {
             "took_ms": state.took.as_millis() as u64,
             "restored_names": state.restored_names,
             "restored_interval": state.restored_interval,
+            "lost_after_unix_s": state.loss.as_ref().and_then(|loss| loss.after_unix_s),
+            "doubtful_flushes_unix_s": state.loss.as_ref().map(|loss| &loss.flushes_unix_s),
             "last_error": state.last_error,
             "set_aside": state.refused,
         })
@@ -198,20 +263,27 @@ impl SnapshotStore {
         state.last_error = Some(error.to_owned());
     }
 
-    fn write_aside(&self, tally: &Tally) -> io::Result<u64> {
+    fn write_aside(
+        &self,
+        tally: &Tally,
+        content: &SnapshotContent,
+        is_last: bool,
+    ) -> io::Result<u64> {
         let dir = self.path.parent().unwrap_or(Path::new("."));
         fs::create_dir_all(dir)?;
         let aside = aside(&self.path);
-        let interval = tally.interval.number();
         let head = SnapshotHead {
-            interval,
+            interval: content.interval,
             elapsed_us: tally.interval.passed().as_micros() as u64,
             unix_us: stdx::unix_micros(),
+            due_us: content.due_us,
+            under_way: content.under_way.clone(),
+            is_last: Some(is_last),
         };
         let mut writer = Writer::begin(&aside, &head)?;
         write_all(tally, &mut writer)?;
         // A flush that has begun meanwhile may have taken what is missing here.
-        let went_on = tally.interval.number() == interval;
+        let went_on = tally.interval.number() == content.interval;
         let mut end = Vec::new();
         encode(&Record::End(went_on), &mut end);
         writer.write(&end)?;
@@ -219,6 +291,33 @@ impl SnapshotStore {
         fs::rename(&aside, &self.path)?;
         File::open(dir)?.sync_all()?;
         Ok(bytes)
+    }
+}
+
+/// What was lost, if the server before this one did not end, or was killed while it did.
+fn loss(head: &SnapshotHead, is_restored: bool) -> Option<Loss> {
+    let has_ended = head.is_last?;
+    let mut flushes_unix_s = head.under_way.clone();
+    if !has_ended && !is_restored {
+        // It was flushed after this snapshot was written, or while it was.
+        let due_us = if head.due_us > 0 { head.due_us } else { head.unix_us };
+        flushes_unix_s.push(rounded_s(due_us));
+    }
+    let after_unix_s = (!has_ended).then_some(head.unix_us as f64 / 1e6);
+    let is_any = after_unix_s.is_some() || !flushes_unix_s.is_empty();
+    is_any.then_some(Loss { after_unix_s, flushes_unix_s })
+}
+
+impl Loss {
+    fn say(&self, path: &Path) {
+        let Self { after_unix_s, flushes_unix_s } = self;
+        tracing::warn!(
+            path = %path.display(),
+            after_unix_s,
+            ?flushes_unix_s,
+            "the server before did not end: samples that came after this time are lost, and \
+             these flushes may not have arrived"
+        );
     }
 }
 

@@ -64,6 +64,7 @@ impl ServerState {
         registry: Option<&Registry>,
         inputs: Inputs,
     ) -> Result<Self, StatsdError> {
+        plan.say_notes();
         let tally = Tally::new(&plan, inputs.receivers());
         tally.show_self_names(&plan);
         let snapshot = plan.snapshot.as_deref().map(|path| SnapshotStore::open(path, &tally));
@@ -105,6 +106,7 @@ impl ServerState {
     /// Leaves another plan for the next flush, as far as a running server can change.
     /// What it cannot change is named in the log, and stays.
     pub fn reload(&self, plan: Plan) {
+        plan.say_notes();
         let fixed = self.config.leave(plan);
         if fixed.is_empty() {
             tracing::info!("the configuration was read again, and comes with the next flush");
@@ -146,6 +148,17 @@ impl ServerState {
             let table = self.tally.tables.last().expect("connections have a table");
             metrics.take(table, &self.tally.gauges);
         }
+    }
+
+    /// Times of the flushes that are noted as flushed, and that a backend has not delivered or
+    /// spooled yet, in seconds since the Unix epoch.
+    pub(crate) fn under_way(&self) -> Vec<u64> {
+        // In this order: a flush that is handed over meanwhile is seen in either place.
+        let collecting = self.tally.interval.collecting_s();
+        let mut times: Vec<u64> = self.backends.under_way().into_iter().chain(collecting).collect();
+        times.sort_unstable();
+        times.dedup();
+        times
     }
 
     /// Keeps a flush to be shown, unless it has too many names.

@@ -8,9 +8,9 @@
 //! and statistics by their order are within 1 %.
 //! Invariant: every number is finite; one that is not is left out. `of` sorts kept values, on which
 //! `distribution.rs` relies. A timer without values has only `count` and `count_ps`, both 0.
-//! Names are stored series and words of `statistics` in a configuration. `backend/file.rs` looks
-//! for `mean`, the demo (`crates/tidegate/src/demo/screen.rs`) for `upper_99`. statsd's own tests
-//! check names and numbers through `eval.rs`.
+//! Names are stored series, and words of `statistics` in a configuration ([`NAMES`]).
+//! `backend/file.rs` looks for `mean`, the demo (`crates/tidegate/src/demo/screen.rs`) for
+//! `upper_99`. statsd's own tests check names and numbers through `eval.rs`.
 //! Never here: quantiles for Prometheus and OpenTelemetry (`distribution.rs`), how values are kept
 //! (`samples.rs`).
 
@@ -24,6 +24,27 @@ use crate::samples::{Samples, Summary};
 
 /// A statistic's name behind that of its timer, and its number.
 pub(crate) type Statistic = (Cow<'static, str>, f64);
+
+/// What a configuration may ask for: `upper_percent` stands for `upper_90` and the like, and
+/// `histogram` for all bins.
+pub(crate) const NAMES: [&str; 16] = [
+    "count",
+    "count_percent",
+    "count_ps",
+    "histogram",
+    "lower",
+    "lower_percent",
+    "mean",
+    "mean_percent",
+    "median",
+    "std",
+    "sum",
+    "sum_percent",
+    "sum_squares",
+    "sum_squares_percent",
+    "upper",
+    "upper_percent",
+];
 
 /// Which statistics are wanted.
 #[derive(Debug, Clone)]
@@ -166,7 +187,15 @@ impl TimerStatistics {
 
     fn shows(&self, name: &str) -> bool {
         let whole = name.split('.').next().unwrap_or(name);
-        let trimmed = whole.trim_end_matches(|letter: char| letter.is_ascii_digit());
+        let is_digit = |letter: char| letter.is_ascii_digit();
+        let mut trimmed = whole.trim_end_matches(is_digit);
+        if self.flavour == Flavour::Native
+            && let Some(before) = trimmed.strip_suffix('_')
+            && before.ends_with(is_digit)
+        {
+            // Such as `upper_99_9`, whose fraction statsd takes for the whole.
+            trimmed = before.trim_end_matches(is_digit);
+        }
         let digits = whole.len() - trimmed.len();
         let stem = trimmed.strip_suffix("top").unwrap_or(trimmed).strip_suffix('_');
         match stem.filter(|_| digits > 0) {

@@ -22,12 +22,13 @@ use std::sync::Arc;
 use metrics::Uniques;
 use parking_lot::{Mutex, MutexGuard};
 
-use crate::budget::Budget;
+use crate::budget::{Budget, NameCosts};
 use crate::figures;
 use crate::flavour::Flavour;
 use crate::line::{BadReason, GaugeChange, Notice, SampleSink};
 use crate::members::Members;
-use crate::names::{self, NameMap, SharedName, SlotIndex, name_bytes};
+use crate::name_costs;
+use crate::names::{self, NameMap, SharedName, SlotIndex};
 use crate::plan::Plan;
 use crate::samples::{Samples, Summary};
 
@@ -95,7 +96,8 @@ pub(crate) struct Bounds {
 impl Bounds {
     /// What the tables of a plan may hold; what overflowed `before` stays counted.
     pub(crate) fn of(plan: &Plan, before: Option<&Self>) -> Self {
-        let budget = Budget::new(&plan.self_prefix, plan.names_bytes_max, &plan.prefix_bytes_max);
+        let budget = Budget::new(&plan.self_prefix, plan.names_bytes_max, &plan.prefix_bytes_max)
+            .costing(name_costs::of(plan));
         let budget = match before {
             Some(before) => budget.counting_on(&before.budget),
             None => budget,
@@ -119,6 +121,9 @@ pub(crate) struct Gauges {
 
 /// What a name stands for.
 pub(crate) trait CellCost: Default {
+    /// Bytes that a name with such a cell takes outside its table.
+    fn outside(costs: &NameCosts) -> usize;
+
     /// Bytes that were charged for what it holds beside itself.
     fn charged_bytes(&self) -> usize {
         0
@@ -130,9 +135,17 @@ pub(crate) trait CellCost: Default {
     }
 }
 
-impl CellCost for f64 {}
+impl CellCost for f64 {
+    fn outside(costs: &NameCosts) -> usize {
+        costs.plain
+    }
+}
 
 impl CellCost for Samples {
+    fn outside(costs: &NameCosts) -> usize {
+        costs.timer
+    }
+
     fn charged_bytes(&self) -> usize {
         self.reported_bytes()
     }
@@ -143,6 +156,10 @@ impl CellCost for Samples {
 }
 
 impl CellCost for Members {
+    fn outside(costs: &NameCosts) -> usize {
+        costs.set
+    }
+
     fn charged_bytes(&self) -> usize {
         self.heap_bytes()
     }
@@ -187,8 +204,8 @@ impl Table {
     ) -> bool {
         let Some(cell) = of(self).remove(name.as_bytes()) else { return false };
         self.values_kept = self.values_kept.saturating_sub(cell.values());
-        let bytes = size_of::<C>() + cell.charged_bytes();
-        self.bounds.budget.refund(name.as_bytes(), bytes);
+        let budget = &self.bounds.budget;
+        budget.refund(name.as_bytes(), cell_bytes::<C>(budget) + cell.charged_bytes());
         true
     }
 
@@ -309,7 +326,8 @@ impl Gauges {
     pub(crate) fn remove(&mut self, name: &str) -> bool {
         let is_known = self.names.remove(name.as_bytes()).is_some();
         if is_known {
-            self.bounds.budget.refund(name.as_bytes(), size_of::<f64>());
+            let budget = &self.bounds.budget;
+            budget.refund(name.as_bytes(), cell_bytes::<f64>(budget));
         }
         is_known
     }
@@ -326,10 +344,15 @@ impl Gauges {
     }
 }
 
+/// Bytes of a cell, and of what is made of it outside its table.
+fn cell_bytes<C: CellCost>(budget: &Budget) -> usize {
+    size_of::<C>() + C::outside(budget.costs())
+}
+
 fn charge_all<C: CellCost>(names: &NameMap<C>, budget: &Budget) {
     for (name, cell) in names.iter() {
-        let bytes = size_of::<C>() + cell.charged_bytes();
-        budget.adjust(name.as_bytes(), (name_bytes(name) + bytes) as isize);
+        let bytes = cell_bytes::<C>(budget) + cell.charged_bytes();
+        budget.adjust(name.as_bytes(), (budget.name_bytes(name.as_bytes()) + bytes) as isize);
     }
 }
 
@@ -347,7 +370,7 @@ fn visit<C: CellCost>(
             budget.adjust(name.as_bytes(), -(charged as isize));
         }
         if !is_kept {
-            budget.refund(name.as_bytes(), size_of::<C>());
+            budget.refund(name.as_bytes(), cell_bytes::<C>(budget));
         }
         is_kept
     })
@@ -449,19 +472,19 @@ impl SampleSink for TableWriter<'_> {
 
 /// The cell of a name; when a new one finds no room, that of its overflow key.
 #[inline]
-fn cell<'n, C: Default>(names: &'n mut NameMap<C>, budget: &Budget, key: &[u8]) -> &'n mut C {
+fn cell<'n, C: CellCost>(names: &'n mut NameMap<C>, budget: &Budget, key: &[u8]) -> &'n mut C {
     let place = place(names, budget, key);
     names.touch(place)
 }
 
 #[inline]
-fn place<C: Default>(names: &mut NameMap<C>, budget: &Budget, key: &[u8]) -> SlotIndex {
+fn place<C: CellCost>(names: &mut NameMap<C>, budget: &Budget, key: &[u8]) -> SlotIndex {
     let hash = names::hash(key);
     names.find(key, hash).unwrap_or_else(|| new_place(names, budget, key, (hash, 0)))
 }
 
 /// Where a name of a snapshot is: as idle as it was there, if it is new here.
-fn restored<C: Default>(
+fn restored<C: CellCost>(
     names: &mut NameMap<C>,
     budget: &Budget,
     name: &str,
@@ -475,7 +498,7 @@ fn restored<C: Default>(
 }
 
 #[cold]
-fn new_place<C: Default>(
+fn new_place<C: CellCost>(
     names: &mut NameMap<C>,
     budget: &Budget,
     key: &[u8],
@@ -485,7 +508,7 @@ fn new_place<C: Default>(
         // Looked up by what it is shown as, or each sample would be a name of its own.
         return place(names, budget, String::from_utf8_lossy(key).as_bytes());
     };
-    match budget.charge(key, size_of::<C>()) {
+    match budget.charge(key, cell_bytes::<C>(budget)) {
         Ok(()) => names.add(name.into(), hash, idle, C::default()),
         Err(overflow) => {
             let overflow = SharedName::clone(overflow);

@@ -23,10 +23,15 @@ use tokio::time::{Instant, sleep_until};
 
 use super::connection::UpstreamConnection;
 use super::dispatch::Dispatch;
+use super::render::UpstreamRequest;
 use super::server::TunnelPlace;
 use crate::error::FetchError;
 use crate::plan::UpstreamPlan;
 use crate::ports::Loan;
+
+/// How long a connection may have been idle for a request that cannot be repeated. Servers close
+/// idle ones after 2 s (gunicorn), 5 s (Node, uvicorn) or more.
+const UNREPEATABLE_IDLE_MAX: Duration = Duration::from_secs(1);
 
 /// One core's connections to one server, or one worker.
 #[derive(Debug)]
@@ -177,9 +182,20 @@ impl KeptConnections {
     }
 
     /// Takes the kept connection that was used last and can be reused.
-    pub(super) fn take_kept(&self, now: Instant) -> Option<UpstreamConnection> {
+    ///
+    /// The server may be closing one that has been idle for longer. A request that cannot be
+    /// repeated does not risk that.
+    pub(super) fn take_kept(
+        &self,
+        now: Instant,
+        request: &UpstreamRequest,
+    ) -> Option<UpstreamConnection> {
+        let idle_max = if request.is_idempotent() { Duration::MAX } else { UNREPEATABLE_IDLE_MAX };
         let mut kept = self.kept.borrow_mut();
         loop {
+            if now.duration_since(kept.back()?.0) > idle_max {
+                return None;
+            }
             let (since, connection) = kept.pop_back()?;
             if connection.is_quiet() && now.duration_since(since) < self.idle_timeout {
                 return Some(connection);

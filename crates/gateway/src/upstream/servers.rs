@@ -188,7 +188,7 @@ impl Servers {
         let permit = server.connections.permit(purpose, dispatch)?;
         // An upload cannot be repeated, so it does not risk a connection that may be closed.
         let kept = match dispatch.upload {
-            None => permit.connections().take_kept(Instant::now()),
+            None => permit.connections().take_kept(Instant::now(), dispatch.request),
             Some(_) => None,
         };
         if let Some(mut connection) = kept {

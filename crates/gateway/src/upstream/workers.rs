@@ -106,7 +106,7 @@ impl WorkerConnections {
         let request = dispatch.request;
         let connections = self.connections(loan.worker());
         let asked = Instant::now();
-        let kept = connections.take_kept(asked);
+        let kept = connections.take_kept(asked, request);
         let mut connection = match kept {
             Some(connection) => connection,
             None => match self.connect(&*loan).await {

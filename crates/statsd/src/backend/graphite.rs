@@ -4,11 +4,13 @@
 //! do. Names and their order are those of `backends/graphite.js` in statsd 0.9 and of
 //! `Backend/Graphite.pm` in Perl. Carbon stores by these names, so another name is a new series.
 //! Pickle uses protocol 0, a message of some [`PART_BYTES`]: carbon takes no more than 1 MB.
-//! Carbon confirms nothing. A connection that is reset within 100 ms of its end is an error. The
-//! whole flush is then spooled, or lost without a spool (`worker.rs`).
+//! Carbon confirms nothing but by closing a connection that it has read to its end. One that is
+//! reset is an error, and so is one that stays open although others were closed. After some of
+//! these a carbon counts as one that never closes, and 100 ms without a reset are enough. On an
+//! error the whole flush is spooled, or lost without a spool (`worker.rs`).
 //! The server's own figures come last. `last_flush`, `last_exception`, `flush_time` and
-//! `flush_length` have the time of writing. All else has that of the flush, or of the slot that a
-//! last flush breaks off.
+//! `flush_length` have the time of writing. All else has that of the flush, or that at which an
+//! interval was due that was broken off.
 //! Also here: `series`, the names of what came in, for `eval.rs`. It reads the lines of text back,
 //! so it must change with them. Not sent: events and checks, and sets in the Perl flavour, as in
 //! the port. Never here: statistics.
@@ -24,8 +26,11 @@ use crate::flush::Flush;
 use crate::plan::{Graphite, Plan};
 use crate::status::BackendStatus;
 
-/// How long carbon may take to say that it is gone.
+/// How long a carbon that never closes may take to say that it is gone.
 const FAREWELL: Duration = Duration::from_millis(100);
+/// Connections in a row that a carbon may leave open before it counts as one that never closes.
+/// First for one that is not known, then for one that closed before.
+const OPEN_MAX: (u32, u32) = (1, 8);
 const PART_BYTES: usize = 512 * 1024;
 
 /// A connection to carbon, while a flush is under way.
@@ -34,12 +39,14 @@ pub(crate) struct Carbon {
     to: String,
     timeout: Duration,
     stream: Option<TcpStream>,
+    /// Connections that may stay open from here on; 0 when it never closes.
+    open_left: u32,
 }
 
 impl Carbon {
     /// Carbon at `host:port`, which is looked up for each flush; each step may take so long.
     pub(crate) fn new(to: String, timeout: Duration) -> Self {
-        Self { to, timeout, stream: None }
+        Self { to, timeout, stream: None, open_left: OPEN_MAX.0 }
     }
 }
 
@@ -51,16 +58,36 @@ impl Transport for Carbon {
         self.stream.as_mut().map_or(Ok(()), |stream| stream.write_all(part))
     }
 
-    /// Closes, and waits a moment for what a carbon that is gone would answer.
+    /// Closes, and waits until carbon has closed, too.
     fn end(&mut self) -> io::Result<()> {
         let Some(mut stream) = self.stream.take() else { return Ok(()) };
         stream.shutdown(Shutdown::Write)?;
-        stream.set_read_timeout(Some(FAREWELL))?;
+        let wait = if self.open_left > 0 { self.timeout } else { FAREWELL };
+        stream.set_read_timeout(Some(wait))?;
         match stream.read(&mut [0; 64]) {
+            Ok(0) => {
+                self.open_left = OPEN_MAX.1;
+                Ok(())
+            }
             Err(error) if error.kind() == io::ErrorKind::ConnectionReset => Err(error),
+            Err(error) if is_timeout(&error) && self.open_left > 0 => {
+                self.open_left -= 1;
+                if self.open_left == 0 {
+                    tracing::warn!(
+                        to = self.to,
+                        "it never closes connections, so what it took counts as delivered"
+                    );
+                }
+                let reason = "it left the connection open, so it may not have read all of it";
+                Err(io::Error::new(io::ErrorKind::TimedOut, reason))
+            }
             _ => Ok(()),
         }
     }
+}
+
+fn is_timeout(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut)
 }
 
 /// How names are made.
@@ -169,7 +196,7 @@ impl GraphiteNames {
 
     /// What came in; returns how many names that is.
     fn samples(&self, flush: &Flush, out: &mut CarbonLines<'_>) -> io::Result<usize> {
-        out.unix_s = flush.slot_unix_s.unwrap_or(flush.unix_s);
+        out.unix_s = flush.stored_unix_s();
         let mut shown = 0;
         for (name, sum) in &flush.counters {
             let rate = Figure::Real(flush.rate(*sum));

@@ -33,7 +33,8 @@ pub(super) struct LineProtocol;
 
 impl Render for LineProtocol {
     fn parts(&self, flush: &Flush, _: &BackendStatus, each: PartSink<'_>) -> io::Result<()> {
-        let mut part = InfluxPart { text: Vec::new(), lines: 0, each, unix_s: flush.unix_s };
+        let mut part =
+            InfluxPart { text: Vec::new(), lines: 0, each, unix_s: flush.stored_unix_s() };
         for (name, sum) in &flush.counters {
             let fields = [("value", *sum), ("rate", flush.rate(*sum))];
             part.line(name, "counter", fields.into_iter())?;

@@ -169,6 +169,67 @@ fn no_flush_is_lost_while_a_backend_is_away_or_catches_up() {
     workers[0].end();
 }
 
+/// The number of each flush in what is spooled, in the order of the files.
+fn spooled(folder: &TempDir, name: &str) -> Vec<u64> {
+    let dir = folder.path().join("data/statsd-spool").join(name);
+    let files = std::fs::read_dir(dir).expect("a folder").map(|file| file.expect("a file").path());
+    let mut files: Vec<_> = files.filter(|file| file.extension().is_none()).collect();
+    files.sort();
+    let number = |file: &std::path::PathBuf| {
+        let text = std::fs::read_to_string(file).expect("a part");
+        let rest = text.split("flush").nth(1).expect("a name");
+        let digits = rest.split(|letter: char| !letter.is_ascii_digit()).next();
+        digits.and_then(|digits| digits.parse().ok()).expect("a number")
+    };
+    files.iter().map(number).collect()
+}
+
+#[test]
+fn while_flushes_wait_on_disk_new_ones_go_there_at_once_behind_them_for_every_kind() {
+    let taker = Taker::start(&[]);
+    let away = || TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("one");
+    let web = || Web { url: format!("http://{}", away()), headers: Vec::new() };
+    let to = Some(away().to_string());
+    let kinds = [
+        BackendPlan::Graphite(Graphite { to, ..Graphite::default() }),
+        BackendPlan::Influx(web()),
+        BackendPlan::Otlp(web()),
+    ];
+    for (backend, name) in kinds.into_iter().zip(["graphite", "influx", "otlp"]) {
+        let folder = TempDir::new().expect("a folder");
+        let workers = start_all(&plan(&folder, vec![backend]), None);
+        let push = |number: u64| {
+            let counters = vec![(format!("flush{number}").into(), 1.0)];
+            workers[0].push(&Arc::new(Flush { counters, unix_s: number, ..Flush::default() }));
+        };
+        push(0);
+        while workers[0].status().spooled_bytes == 0 {
+            std::thread::yield_now();
+        }
+        // As a kill would find it at any of these moments.
+        for number in 1..40 {
+            push(number);
+            assert_eq!(spooled(&folder, name), (0..=number).collect::<Vec<_>>());
+        }
+        assert_eq!(workers[0].under_way(), [0; 0]);
+        let status = workers[0].status();
+        assert_eq!(status.lost, 0, "{status:?}");
+        let error = status.last_error.expect("it is away");
+        assert!(!error.contains("no more may"), "the cause stays: {error}");
+        // Not ended: what follows finds the folder as a kill leaves it.
+        std::mem::forget(workers);
+        if name == "influx" {
+            let again = start_all(&plan(&folder, vec![BackendPlan::Influx(taker.web())]), None);
+            for number in 0..40 {
+                let body = String::from_utf8(taker.next()).expect("text");
+                assert!(body.contains(&format!("flush{number},")), "{number}: {body}");
+            }
+            again[0].end();
+            assert_eq!(spooled(&folder, name), [0; 0]);
+        }
+    }
+}
+
 #[test]
 fn backends_of_one_kind_spool_apart() {
     let folder = TempDir::new().expect("a folder");

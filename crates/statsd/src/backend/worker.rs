@@ -2,26 +2,27 @@
 //!
 //! Bound: [`QUEUE_MAX`] flushes wait in memory behind the one that is under way (docs/STATSD.md
 //! says so). With a spool the parts that a backend did not take are written to disk and sent later,
-//! oldest first, many in one connection. New flushes then queue up behind them. One that finds the
-//! queue full is spooled by the thread that flushes; so a stalled backend loses none. Invariant:
-//! each flush that finds a running thread is delivered, spooled or counted as lost; the last flush
-//! waits for room. At the end what is spooled stays for the next start. A flush of which a part is
-//! refused for good counts as lost, too. So does each part that leaves the spool undelivered.
+//! oldest first, many in one connection. While anything is spooled, a new flush goes behind it, by
+//! the thread that flushes. One that finds the queue full is spooled behind those in it. So a
+//! backend that is away or stalled loses none, and `kill -9` costs what is in memory.
+//! Invariants: flushes wait in memory only while the spool is empty, and their order is kept. Each
+//! flush that finds a running thread is delivered, spooled or counted as lost; the last flush
+//! always finds room. At the end what is spooled stays for the next start. A flush of which a part
+//! is refused for good counts as lost, too. So does each part that leaves the spool undelivered.
 //! Delivered means that the transport took it. A spool that cannot be opened is only logged, and
-//! the backend works without. A thread that cannot be had is logged; each flush but the last then
-//! counts as lost. Relies on what `delivery.rs` asks of backends: the same parts when a flush is
+//! the backend works without. A thread that cannot be had is logged, and what it would send is
+//! counted as lost. Relies on what `delivery.rs` asks of backends: the same parts when a flush is
 //! rendered again. Never here: forms and transports (the files of each backend), files on disk
 //! (`spool.rs`).
 
+use std::collections::VecDeque;
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use parking_lot::Mutex;
+use parking_lot::{Condvar, Mutex};
 use stdx::Backoff;
 
 use super::delivery::{Render, Transport};
@@ -54,50 +55,62 @@ impl Delivery {
 /// A backend with its thread.
 #[derive(Debug)]
 pub(super) struct BackendWorker {
-    name: String,
-    queue: Mutex<Option<SyncSender<Arc<Flush>>>>,
-    shared: Arc<SpooledBackend>,
+    shared: Arc<SharedBackend>,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
 
 /// What the thread of a backend shares with the thread that flushes.
-struct SpooledBackend {
+struct SharedBackend {
     name: String,
     render: Box<dyn Render>,
+    /// Locked before the spool and the status.
+    queue: Mutex<FlushQueue>,
+    changed: Condvar,
     spool: Option<Mutex<Spool>>,
     status: Mutex<BackendStatus>,
+}
+
+/// Flushes that wait in memory.
+#[derive(Default)]
+struct FlushQueue {
+    flushes: VecDeque<Arc<Flush>>,
+    /// The time of the flush that the thread has in hand.
+    under_way_s: Option<u64>,
     /// Whether the backend is to end.
-    is_ending: AtomicBool,
+    is_ending: bool,
 }
 
 impl BackendWorker {
     /// Starts a backend of this name; with a spool where it may deliver later.
     pub(super) fn start(name: String, delivery: Delivery, spool: Option<&(PathBuf, u64)>) -> Self {
-        let (queue, flushes) = sync_channel(QUEUE_MAX);
         let spool = spool.and_then(|(dir, bytes_max)| {
             let opened = Spool::open(&dir.join(&name), *bytes_max);
             opened.map_err(|error| tracing::error!(backend = name, %error, "no spool")).ok()
         });
         let backoff = Backoff::new(RETRY.0, RETRY.1, stdx::unix_micros());
         let Delivery { render, transport } = delivery;
-        let shared = Arc::new(SpooledBackend {
-            name: name.clone(),
+        let shared = Arc::new(SharedBackend {
+            name,
             render,
+            queue: Mutex::default(),
+            changed: Condvar::new(),
+            status: Mutex::new(BackendStatus {
+                spooled_bytes: spool.as_ref().map_or(0, Spool::bytes),
+                ..BackendStatus::started()
+            }),
             spool: spool.map(Mutex::new),
-            status: Mutex::new(BackendStatus::started()),
-            is_ending: AtomicBool::new(false),
         });
         let run = DeliveryLoop { shared: Arc::clone(&shared), transport, backoff };
-        let thread = std::thread::Builder::new().name(format!("statsd {name}"));
-        let thread = thread.spawn(move || run.run(&flushes));
-        let thread = thread.map_err(|error| tracing::error!(backend = name, %error, "no thread"));
-        let (queue, thread) = (Mutex::new(Some(queue)), Mutex::new(thread.ok()));
-        Self { name, queue, shared, thread }
+        let thread = std::thread::Builder::new().name(format!("statsd {}", shared.name));
+        let thread = thread.spawn(move || run.run());
+        let thread =
+            thread.map_err(|error| tracing::error!(backend = shared.name, %error, "no thread"));
+        Self { shared, thread: Mutex::new(thread.ok()) }
     }
 
     /// The backend's name.
     pub(super) fn name(&self) -> &str {
-        &self.name
+        &self.shared.name
     }
 
     /// How it does.
@@ -105,32 +118,35 @@ impl BackendWorker {
         self.shared.status.lock().clone()
     }
 
-    /// Hands over a flush. One that finds no room is spooled, or without a spool given up and
-    /// counted.
-    pub(super) fn push(&self, flush: &Arc<Flush>) {
-        let queue = self.queue.lock();
-        let Some(queue) = &*queue else { return };
-        let reason = match queue.try_send(Arc::clone(flush)) {
-            Ok(()) => return,
-            Err(TrySendError::Full(_)) => "flushes wait for it, and there is no room for more",
-            Err(TrySendError::Disconnected(_)) => "its thread has ended",
-        };
-        self.shared.keep(flush, (&self.status(), 0), &io::Error::other(reason));
+    /// Times of the flushes that are in memory only.
+    pub(super) fn under_way(&self) -> Vec<u64> {
+        let queue = self.shared.queue.lock();
+        let waiting = queue.flushes.iter().map(|flush| flush.stored_unix_s());
+        queue.under_way_s.into_iter().chain(waiting).collect()
     }
 
-    /// Hands over the last flush, which waits for room.
+    /// Hands over a flush. It is spooled behind what is spooled, and where it finds no room;
+    /// without a spool it is then given up and counted.
+    pub(super) fn push(&self, flush: &Arc<Flush>) {
+        self.shared.take(flush, self.flushes_max(QUEUE_MAX));
+    }
+
+    /// Hands over the last flush, which always finds room.
     pub(super) fn push_last(&self, flush: &Arc<Flush>) {
-        self.shared.is_ending.store(true, Ordering::Relaxed);
-        if let Some(queue) = &*self.queue.lock() {
-            // A thread that panicked takes nothing more.
-            let _ = queue.send(Arc::clone(flush));
-        }
+        self.shared.take(flush, self.flushes_max(usize::MAX));
+    }
+
+    /// Flushes that may wait in memory: none without a thread, which may have panicked.
+    fn flushes_max(&self, flushes_max: usize) -> usize {
+        let thread = self.thread.lock();
+        let is_there = thread.as_ref().is_some_and(|thread| !thread.is_finished());
+        if is_there { flushes_max } else { 0 }
     }
 
     /// Waits until what was pushed has been delivered, spooled or given up.
     pub(super) fn end(&self) {
-        self.shared.is_ending.store(true, Ordering::Relaxed);
-        *self.queue.lock() = None;
+        self.shared.queue.lock().is_ending = true;
+        self.shared.changed.notify_all();
         if let Some(thread) = self.thread.lock().take() {
             // A thread that panicked has nothing left to deliver.
             let _ = thread.join();
@@ -140,62 +156,56 @@ impl BackendWorker {
 
 /// The thread of a backend.
 struct DeliveryLoop {
-    shared: Arc<SpooledBackend>,
+    shared: Arc<SharedBackend>,
     transport: Box<dyn Transport>,
     backoff: Backoff,
 }
 
+/// What the thread does next.
+enum NextStep {
+    Deliver(Arc<Flush>),
+    SendSpooled,
+    End,
+}
+
 impl DeliveryLoop {
-    fn run(mut self, flushes: &Receiver<Arc<Flush>>) {
-        let mut retry = self.waits().then(Instant::now);
+    fn run(mut self) {
+        let shared = Arc::clone(&self.shared);
+        let mut retry = shared.waits().then(Instant::now);
         loop {
-            let next = match retry {
-                None => flushes.recv().map_err(|_| RecvTimeoutError::Disconnected),
-                Some(at) => flushes.recv_timeout(at.saturating_duration_since(Instant::now())),
-            };
-            match next {
-                Ok(flush) => self.deliver(&flush),
-                Err(RecvTimeoutError::Timeout) => self.send_spooled(),
-                Err(RecvTimeoutError::Disconnected) => return,
+            match shared.next(&mut retry, || Instant::now() + self.backoff.delay()) {
+                NextStep::Deliver(flush) => self.deliver(&flush),
+                NextStep::SendSpooled => {
+                    self.send_spooled();
+                    retry = None;
+                }
+                NextStep::End => return,
             }
-            let waits = self.waits();
-            if !waits {
+            if !shared.waits() {
                 self.backoff.reset();
             }
-            let is_due = retry.is_some_and(|at| at <= Instant::now());
-            retry = match retry {
-                Some(at) if waits && !is_due => Some(at),
-                _ => waits.then(|| Instant::now() + self.backoff.delay()),
-            };
+            shared.queue.lock().under_way_s = None;
         }
-    }
-
-    fn waits(&self) -> bool {
-        self.shared.spool.as_ref().is_some_and(|spool| !spool.lock().is_empty())
     }
 
     fn deliver(&mut self, flush: &Flush) {
         let begun = Instant::now();
         let before = self.shared.status.lock().clone();
         let (mut bytes, mut sent, mut refused) = (0, 0, None);
-        let outcome = if self.waits() {
-            Err(io::Error::other("what is spooled goes first"))
-        } else {
-            let transport = &mut self.transport;
-            let outcome = self.shared.render.parts(flush, &before, &mut |part| {
-                bytes += part.len() as u64;
-                match transport.send(part) {
-                    // The others may be taken.
-                    Err(error) if is_final(&error) => refused = Some(error),
-                    outcome => outcome?,
-                }
-                sent += 1;
-                Ok(())
-            });
-            // Both, so that a connection is closed whatever happened on it.
-            let ended = transport.end();
-            outcome.and(ended)
-        };
+        let transport = &mut self.transport;
+        let outcome = self.shared.render.parts(flush, &before, &mut |part| {
+            bytes += part.len() as u64;
+            match transport.send(part) {
+                // The others may be taken.
+                Err(error) if is_final(&error) => refused = Some(error),
+                outcome => outcome?,
+            }
+            sent += 1;
+            Ok(())
+        });
+        // Both, so that a connection is closed whatever happened on it.
+        let ended = transport.end();
+        let outcome = outcome.and(ended);
         if let Some(error) = refused {
             note(&self.shared.name, &mut self.shared.status.lock(), &error, true);
             if outcome.is_ok() {
@@ -206,7 +216,11 @@ impl DeliveryLoop {
             Ok(()) => self.delivered(bytes, begun.elapsed()),
             Err(error) => {
                 let arrived = if self.transport.confirms() { sent } else { 0 };
-                self.shared.keep(flush, (&before, arrived), &error);
+                let mut queue = self.shared.queue.lock();
+                self.shared.keep(flush, (&before, arrived), Some(error));
+                if self.shared.waits() {
+                    self.shared.spool_all(&mut queue);
+                }
             }
         }
     }
@@ -228,16 +242,16 @@ impl DeliveryLoop {
         let Some(spool) = &shared.spool else { return };
         let outcome = loop {
             match self.send_batch(spool) {
-                Ok(()) if self.waits() && !shared.is_ending.load(Ordering::Relaxed) => {}
+                Ok(()) if shared.waits() && !shared.queue.lock().is_ending => {}
                 outcome => break outcome,
             }
         };
+        let (displaced, bytes) = shared.spooled();
         let mut status = shared.status.lock();
-        let mut spool = spool.lock();
-        status.lost += spool.take_displaced();
-        status.spooled_bytes = spool.bytes();
+        status.lost += displaced;
+        status.spooled_bytes = bytes;
         match outcome {
-            Ok(()) if spool.is_empty() => {
+            Ok(()) if bytes == 0 => {
                 status.last_flush = DatedInstant::now();
                 status.last_error = None;
                 tracing::info!(backend = shared.name, "what was spooled is delivered");
@@ -280,33 +294,111 @@ impl DeliveryLoop {
     }
 }
 
-impl SpooledBackend {
-    /// Spools what has not arrived of a flush, or gives it up.
-    fn keep(&self, flush: &Flush, (before, arrived): (&BackendStatus, usize), error: &io::Error) {
-        let (mut is_kept, mut displaced, mut spooled_bytes) = (false, 0, 0);
-        if let Some(spool) = &self.spool {
-            let mut parts = 0;
-            let outcome = self.render.parts(flush, before, &mut |part| {
-                parts += 1;
-                if parts > arrived { spool.lock().push(part) } else { Ok(()) }
-            });
-            is_kept = outcome.is_ok();
-            if let Err(error) = outcome {
-                tracing::error!(backend = self.name, %error, "a flush cannot be spooled");
-            }
-            let mut spool = spool.lock();
-            (displaced, spooled_bytes) = (spool.take_displaced(), spool.bytes());
+impl SharedBackend {
+    /// Whether anything is spooled.
+    fn waits(&self) -> bool {
+        self.spool.as_ref().is_some_and(|spool| !spool.lock().is_empty())
+    }
+
+    /// Takes a flush into the queue, or behind what is spooled.
+    fn take(&self, flush: &Arc<Flush>, flushes_max: usize) {
+        let mut queue = self.queue.lock();
+        let is_full = queue.flushes.len() >= flushes_max;
+        let waits = self.waits();
+        if waits || is_full {
+            self.spool_all(&mut queue);
+            // What it waits behind has said why.
+            let reason = (!waits).then(|| io::Error::other("flushes wait for it, and no more may"));
+            let before = self.status.lock().clone();
+            self.keep(flush, (&before, 0), reason);
+        } else {
+            queue.flushes.push_back(Arc::clone(flush));
         }
+        self.changed.notify_all();
+    }
+
+    /// Waits for what is to be done; `retry` is when what is spooled is due, which `later` sets.
+    fn next(&self, retry: &mut Option<Instant>, later: impl FnOnce() -> Instant) -> NextStep {
+        let mut queue = self.queue.lock();
+        let mut later = Some(later);
+        loop {
+            if let Some(flush) = queue.flushes.pop_front() {
+                queue.under_way_s = Some(flush.stored_unix_s());
+                return NextStep::Deliver(flush);
+            }
+            if queue.is_ending {
+                return NextStep::End;
+            }
+            if retry.is_none() && self.waits() {
+                *retry = later.take().map(|later| later());
+            }
+            match *retry {
+                Some(at) if at <= Instant::now() => return NextStep::SendSpooled,
+                Some(at) => drop(self.changed.wait_until(&mut queue, at)),
+                None => self.changed.wait(&mut queue),
+            }
+        }
+    }
+
+    /// Spools what waits in memory, as far as the disk takes it.
+    fn spool_all(&self, queue: &mut FlushQueue) {
+        while let Some(oldest) = queue.flushes.front() {
+            let before = self.status.lock().clone();
+            if self.spool_parts(oldest, (&before, 0)).is_err() {
+                return;
+            }
+            queue.flushes.pop_front();
+        }
+    }
+
+    /// Spools what has not arrived of a flush, or gives it up. Without an error it only waits
+    /// behind others.
+    fn keep(
+        &self,
+        flush: &Flush,
+        (before, arrived): (&BackendStatus, usize),
+        error: Option<io::Error>,
+    ) {
+        let outcome = self.spool_parts(flush, (before, arrived));
+        let is_lost = outcome.is_err();
+        if let (Err(error), Some(_)) = (&outcome, &self.spool) {
+            tracing::error!(backend = self.name, %error, "a flush cannot be spooled");
+        }
+        if let Some(error) = error.or(outcome.err()) {
+            note(&self.name, &mut self.status.lock(), &error, is_lost);
+        }
+    }
+
+    fn spool_parts(
+        &self,
+        flush: &Flush,
+        (before, arrived): (&BackendStatus, usize),
+    ) -> io::Result<()> {
+        let Some(spool) = &self.spool else {
+            return Err(io::Error::other("there is no spool"));
+        };
+        let mut parts = 0;
+        let outcome = self.render.parts(flush, before, &mut |part| {
+            parts += 1;
+            if parts > arrived { spool.lock().push(part) } else { Ok(()) }
+        });
+        let (displaced, spooled_bytes) = self.spooled();
         let mut status = self.status.lock();
         status.lost += displaced;
         status.spooled_bytes = spooled_bytes;
-        note(&self.name, &mut status, error, !is_kept);
+        outcome
+    }
+
+    /// Parts that had to go since this was last asked, and bytes that are spooled.
+    fn spooled(&self) -> (u64, u64) {
+        let spool = self.spool.as_ref().map(Mutex::lock);
+        spool.map_or((0, 0), |mut spool| (spool.take_displaced(), spool.bytes()))
     }
 }
 
-impl std::fmt::Debug for SpooledBackend {
+impl std::fmt::Debug for SharedBackend {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("SpooledBackend").field("name", &self.name).finish_non_exhaustive()
+        f.debug_struct("SharedBackend").field("name", &self.name).finish_non_exhaustive()
     }
 }
 

@@ -48,6 +48,39 @@ fn a_slot_is_not_flushed_again_when_the_clock_is_set_back_a_little() {
 }
 
 #[test]
+fn an_interval_that_was_left_keeps_its_due_time_and_the_next_has_another() {
+    let started = 1_018 * SECOND + 300_000;
+    let mut clock = FlushClock::new(Flavour::Native, INTERVAL, started);
+    clock.go_on(1_021 * SECOND);
+    let wait = clock.until_next(started);
+    assert_eq!((wait, clock.due_us()), (Duration::from_millis(2_700), 1_021 * SECOND));
+    assert_eq!(clock.until_next(1_021 * SECOND), Duration::from_secs(9));
+    // It was an hour's, and is flushed with the first interval that is shorter.
+    let mut clock = FlushClock::new(Flavour::Native, INTERVAL, started);
+    clock.go_on(3_600 * SECOND);
+    assert_eq!(clock.until_next(started), Duration::from_millis(1_700));
+}
+
+#[test]
+fn a_slot_that_another_server_may_have_flushed_is_left_out() {
+    for started in [1_011 * SECOND, 1_018 * SECOND] {
+        let mut clock = FlushClock::new(Flavour::Native, INTERVAL, started);
+        clock.skip_slot(started);
+        clock.until_next(started);
+        assert_eq!(clock.due_us(), 1_030 * SECOND);
+    }
+}
+
+#[test]
+fn a_start_that_is_rounded_up_brings_no_flush_at_once() {
+    let started = 1_003 * SECOND + 600_000;
+    let mut clock = FlushClock::new(Flavour::Statsd, INTERVAL, started);
+    // As statsd 0.9: ten seconds after 1,004, the rounded start.
+    assert_eq!(clock.until_next(started), Duration::from_millis(10_400));
+    assert_eq!(clock.until_next(1_014 * SECOND), INTERVAL);
+}
+
+#[test]
 fn steps_of_any_size_stall_no_flush_and_double_no_slot() {
     let mut random = stdx::Random::new(7);
     for flavour in [Flavour::Native, Flavour::Statsd, Flavour::Perl] {

@@ -54,7 +54,7 @@ fn every_problem_is_named_with_its_key() {
     let (_, problems) = read(
         r#"{"listen": ["8125", "udp:nowhere"], "management": "8126", "management_allow": ["all"],
             "flush": "0", "percentiles": [0, 101], "idle_timeout": "soon",
-            "receive_buffer_bytes": "much",
+            "receive_buffer_bytes": "much", "statistics": ["count", "rmss", "maen", "upper_99"],
             "histogram": [{"part": "a", "bins": [2, 1]}],
             "backend": [{"kind": "graphite"}, {"kind": "kafka", "to": "x"},
                         {"kind": "otlp", "to": "collector:4318"},
@@ -73,6 +73,9 @@ fn every_problem_is_named_with_its_key() {
         "percentiles: 101 ",
         "idle_timeout: ",
         "receive_buffer_bytes: ",
+        "statistics: `rmss` is no statistic; there are count, ",
+        "statistics: `maen` is no statistic; did you mean `mean`?",
+        "statistics: `upper_99` is no statistic; there are count, ",
         "histogram[0].bins: ",
         "backend[0].to: ",
         "backend[1].kind: `kafka`",

@@ -68,6 +68,28 @@ fn an_empty_file_is_the_default_of_each() {
 }
 
 #[test]
+fn what_a_file_says_without_effect_is_noted() {
+    // The source's file: `host`, and a log of its own.
+    let text = "{ \"host\": \"0.0.0.0\", \"port\": 8125, \"flushIntervall\": 1000, \"batch\": 1,
+        \"log\": { \"backend\": \"syslog\", \"level\": \"LOG_INFO\", },
+        \"calculatedTimerMetrics\": [\"maen\", \"upper_percent\"] }";
+    let plan = read(text, Flavour::Perl).expect("the file can be used");
+    assert_eq!(
+        plan.notes,
+        [
+            "`host`: not a key of this file; write `address`",
+            "`flushIntervall`: not a key of this file; did you mean `flushInterval`?",
+            "`batch`: not a key of this file",
+            "`log.backend`, `log.level`: not followed; the log goes to stderr, and TIDEGATE_LOG \
+             filters it",
+            "`calculatedTimerMetrics`: `maen` is no statistic; did you mean `mean`?",
+        ]
+    );
+    let all = "{ port: 8125, graphite: {}, debug: true, deleteIdleStats: true, snapshot: '' }";
+    assert_eq!(statsd(all).notes, [""; 0]);
+}
+
+#[test]
 fn gauges_live_for_so_many_flushes_as_the_file_says() {
     let plan = statsd("{ deleteGauges: true, gaugesMaxTTL: 3 }");
     assert_eq!(plan.keep.gauges, Idle::Flushes(3));

@@ -6,7 +6,8 @@
 //! Fields follow a type in any order: `@rate`, `#tag,tag:value`, `T` and a time, `c:`, `e:` and
 //! `card:`. Only the first two mean anything here; of several `#` the first counts.
 //! Tags become a part of the key, sorted and each once: `key;tag=value`, as Graphite writes them
-//! (its documentation, "Carbon"). A tag without value is `true`. `backend/tags.rs` and
+//! (its documentation, "Carbon"). A key may come with tags in this form, as statsd lets it. A tag
+//! without value is `true`. `backend/tags.rs` and
 //! `graphite.rs` cut keys at `;` again, and snapshots and stored series have them in this form.
 //! Bad are empty keys, missing or unknown types, and control characters in keys and tags. So are
 //! negative times, and rates that are not above 0 or are above 1. A gauge with a sign is changed,
@@ -55,13 +56,15 @@ fn samples(
     sorted: &mut TagBuffer,
     to: &mut CountingSink<'_, impl SampleSink>,
 ) -> Result<(), BadReason> {
-    let (key, rest) = cut(line);
+    let (key, rest) = cut(line, b':');
     let rest = rest.ok_or(BadReason::NoType)?;
     let mut sections = rest.split(|byte| *byte == b'|');
     let tags = sections.clone().skip(2).find_map(|section| section.strip_prefix(b"#"));
     keys.text.clear();
-    write_name(key, &mut keys.text)?;
-    write_tags(tags.unwrap_or_default(), &mut keys.text, sorted)?;
+    let (name, tags_in_key) = cut(key, b';');
+    write_name(name, &mut keys.text)?;
+    let written = Tags { in_key: tags_in_key, behind: tags };
+    write_tags(&written, &mut keys.text, sorted)?;
     if keys.is_counting {
         to.sink.key(&keys.text);
     }
@@ -70,12 +73,12 @@ fn samples(
     for section in sections {
         let mut next = None;
         if let Some(values) = untyped.take() {
-            let (kind, rest) = cut(section);
+            let (kind, rest) = cut(section, b':');
             (open, next) = (Some(TypedValues { values, kind, rate: 1.0 }), rest);
         } else if let Some(field) = section.strip_prefix(b"@")
             && let Some(piece) = &mut open
         {
-            let (rate, rest) = cut(field);
+            let (rate, rest) = cut(field, b':');
             (piece.rate, next) = (rate_of(rate)?, rest);
         }
         if next.is_some() {
@@ -128,7 +131,7 @@ fn write_name(name: &[u8], out: &mut Vec<u8>) -> Result<(), BadReason> {
         return Err(BadReason::Control);
     }
     let start = out.len();
-    clean(name, b"", out);
+    clean(name, b"=", out);
     if out.len() == start { Err(BadReason::Key) } else { Ok(()) }
 }
 
@@ -139,21 +142,33 @@ pub(super) struct TagBuffer {
     at: Vec<(u32, u32)>,
 }
 
-fn write_tags(tags: &[u8], key: &mut Vec<u8>, sorted: &mut TagBuffer) -> Result<(), BadReason> {
-    if tags.is_empty() {
+/// The tags of a line, as they came.
+struct Tags<'l> {
+    /// `tag=value` between `;`, behind the name.
+    in_key: Option<&'l [u8]>,
+    /// `tag:value` between `,`, behind `#`.
+    behind: Option<&'l [u8]>,
+}
+
+fn write_tags(tags: &Tags<'_>, key: &mut Vec<u8>, sorted: &mut TagBuffer) -> Result<(), BadReason> {
+    let Tags { in_key, behind } = *tags;
+    if in_key.is_none() && behind.is_none_or(<[u8]>::is_empty) {
         return Ok(());
-    }
-    if tags.iter().any(u8::is_ascii_control) {
-        return Err(BadReason::Control);
     }
     let TagBuffer { text, at } = sorted;
     text.clear();
     at.clear();
-    for tag in tags.split(|byte| *byte == b',') {
-        let start = text.len();
-        write_tag(tag, text);
-        if text.len() > start {
-            at.push((start as u32, text.len() as u32));
+    for (tags, between, before_value) in [(in_key, b';', b'='), (behind, b',', b':')] {
+        let tags = tags.unwrap_or_default();
+        if tags.iter().any(u8::is_ascii_control) {
+            return Err(BadReason::Control);
+        }
+        for tag in tags.split(|byte| *byte == between) {
+            let start = text.len();
+            write_tag(cut(tag, before_value), text);
+            if text.len() > start {
+                at.push((start as u32, text.len() as u32));
+            }
         }
     }
     let of = |(start, end): (u32, u32)| &text[start as usize..end as usize];
@@ -167,9 +182,8 @@ fn write_tags(tags: &[u8], key: &mut Vec<u8>, sorted: &mut TagBuffer) -> Result<
 }
 
 /// Nothing is written where no name is left.
-fn write_tag(tag: &[u8], out: &mut Vec<u8>) {
+fn write_tag((name, value): (&[u8], Option<&[u8]>), out: &mut Vec<u8>) {
     let start = out.len();
-    let (name, value) = cut(tag);
     clean(name, b"/", out);
     if out.len() == start {
         return;
@@ -192,9 +206,9 @@ pub(crate) fn write_tag_value(value: &str, out: &mut Vec<u8>) {
     }
 }
 
-/// Cuts at the first `:`.
-fn cut(section: &[u8]) -> (&[u8], Option<&[u8]>) {
-    match memchr::memchr(b':', section) {
+/// Cuts at the first of these bytes.
+fn cut(section: &[u8], at: u8) -> (&[u8], Option<&[u8]>) {
+    match memchr::memchr(at, section) {
         Some(at) => (&section[..at], Some(&section[at + 1..])),
         None => (section, None),
     }

@@ -178,6 +178,13 @@ fn native_cleans_names_and_tags() {
             ("a b/c:1|c", &["c a_b-c 1"]),
             ("k:1|c|#url:http://x/y?z,prod,~a:~b,;:1", &["c k;a=_b;prod=true;url=http://x/y?z 1"]),
             ("k:1|c|#ort:Köln Süd", &["c k;ort=Köln_Süd 1"]),
+            // As statsd 0.9, which was run: `;` and `=` stay, and of `ünï` the `n`.
+            ("a;env=x:1|c", &["c a;env=x 1"]),
+            ("a;env=x y;b:1|c|#c:d,env:x_y", &["c a;b=true;c=d;env=x_y 1"]),
+            ("a=b;:1|c", &["c a=b 1"]),
+            ("ünï:1|c", &["c n 1"]),
+            (";env=x:1|c", &["bad key"]),
+            ("a;env=\u{7}:1|c", &["bad control"]),
             ("\u{1}k:1|c", &["bad control"]),
             ("k:1|c|#a:\u{7}", &["bad control"]),
             ("$$:1|c", &["bad key"]),

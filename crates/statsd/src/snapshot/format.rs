@@ -1,6 +1,6 @@
 //! Writes and reads a snapshot's bytes: a line that names format and version, records, a checksum.
 //!
-//! 1. `tidegate statsd snapshot 1` and a line feed;
+//! 1. `tidegate statsd snapshot 2` and a line feed;
 //! 2. one [`SnapshotHead`], and all that follows it, in MessagePack;
 //! 3. [`Record`]s, of which the last is [`Record::End`];
 //! 4. the XXH3 hash (64 bits, seed 0, little endian) of all bytes before it.
@@ -8,8 +8,8 @@
 //! Invariant: no record is shown unless the checksum is right. What is wrong behind that is found
 //! on the way: whoever must not take over a part reads the file twice, as `snapshot.rs` does.
 //! A change of any type here, or of `Notice` (`line/dogstatsd.rs`), is a new version. Sketches have
-//! versions of their own (`metrics`). Only one version of each is read: after an update, a snapshot
-//! of another one is refused, and what it keeps is lost.
+//! versions of their own (`metrics`). Version 1 is read, too: its head ends before `due_us`. A
+//! snapshot of another version is refused, and what it keeps is lost.
 //! Never here: what is kept and when (`snapshot.rs`).
 
 use std::borrow::Cow;
@@ -28,11 +28,13 @@ use crate::members::Members;
 use crate::samples::{Samples, Summary};
 
 const NAME: &str = "tidegate statsd snapshot ";
-const VERSION: &str = "1";
+const VERSION: &str = "2";
+/// The version before, which is read as well.
+const VERSION_BEFORE: &str = "1";
 const CHECKSUM_BYTES: usize = 8;
 
-/// Which interval it is of, and when it was taken.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+/// Which interval it is of, when it was taken, and what was on its way then.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct SnapshotHead {
     /// The interval's number, which only grows, over restarts too.
     pub interval: u64,
@@ -40,6 +42,15 @@ pub(super) struct SnapshotHead {
     pub elapsed_us: u64,
     /// Microseconds since the Unix epoch.
     pub unix_us: u64,
+    /// When the interval is due, in microseconds since the Unix epoch; 0 where that is not known.
+    #[serde(default)]
+    pub due_us: u64,
+    /// Times of the flushes that no backend had confirmed yet, in seconds since the Unix epoch.
+    #[serde(default)]
+    pub under_way: Vec<u64>,
+    /// Whether the server ended with it; unknown in version 1.
+    #[serde(default)]
+    pub is_last: Option<bool>,
 }
 
 /// One thing that is kept: a name, the flushes since it was last touched, and what it stands for.
@@ -213,7 +224,7 @@ fn checked(file: &mut File) -> Result<u64, Refused> {
     let line = memchr::memchr(b'\n', &start[..read]).ok_or(Refused::Foreign)?;
     let line = std::str::from_utf8(&start[..line]).map_err(|_| Refused::Foreign)?;
     match line.strip_prefix(NAME).ok_or(Refused::Foreign)? {
-        VERSION => {}
+        VERSION | VERSION_BEFORE => {}
         other => return Err(Refused::Version(other.to_owned())),
     }
     let first = (line.len() + 1) as u64;

@@ -7,7 +7,10 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 use tempfile::TempDir;
 
-use super::{Record, SnapshotHead, SnapshotStore, Writer, aside, encode, mark, mark_path, refused};
+use super::{
+    LeftInterval, Record, SnapshotHead, SnapshotStore, Writer, aside, encode, mark, mark_path,
+    refused,
+};
 use crate::config::{self, Config};
 use crate::flavour::Flavour;
 use crate::line::LineReader;
@@ -73,7 +76,7 @@ fn encoded(record: &impl serde::Serialize) -> Vec<u8> {
 
 fn write(server: &StatsdServer) {
     let store = server.state().snapshot.as_ref().expect("it has one");
-    store.write(&server.state().tally);
+    store.write(&server.state().tally, &Vec::new);
     assert_eq!(store.alarms(), [""; 0]);
 }
 
@@ -124,16 +127,67 @@ fn an_interval_that_was_flushed_is_not_taken_over_again_but_its_names_and_gauges
 }
 
 #[test]
-fn a_server_that_ends_leaves_gauges_and_no_sums() {
+fn a_server_that_ends_leaves_gauges_and_the_interval_that_goes_on() {
     let folder = TempDir::new().expect("a folder");
     let server = start(folder.path());
     receive(&server, 0, "c:1|c\ng:7|g\ns:x|s");
     server.end();
-    assert_eq!(taken_over(&path(&folder)).0, ["c c 1 0", "g g 1 7", "s s 1 0"]);
+    let (all, store) = taken_over(&path(&folder));
+    assert_eq!(all, ["c c 0 1", "g g 0 7", "s s 0 1"]);
+    let LeftInterval::Due(due_us) = store.left() else { panic!("{:?}", store.left()) };
+    assert!(due_us > stdx::unix_micros() && due_us % 3_600_000_000 == 0, "{due_us}");
+    assert!(store.state.lock().loss.is_none(), "nothing was lost");
     let again = start(folder.path());
-    receive(&again, 0, "g:+1|g");
+    receive(&again, 0, "g:+1|g\nc:2|c");
     again.end();
-    assert_eq!(taken_over(&path(&folder)).0, ["c c 2 0", "g g 1 8", "s s 2 0"]);
+    assert_eq!(taken_over(&path(&folder)).0, ["c c 0 3", "g g 0 8", "s s 0 1"]);
+}
+
+#[test]
+fn a_start_after_a_kill_says_since_when_samples_are_lost_and_which_flushes_are_in_doubt() {
+    let folder = TempDir::new().expect("a folder");
+    let server = start(folder.path());
+    receive(&server, 0, "c:1|c");
+    while server.state().tally.interval.due_us() == 0 {
+        std::thread::yield_now();
+    }
+    let store = server.state().snapshot.as_ref().expect("it has one");
+    let before = stdx::unix_micros() as f64 / 1e6;
+    store.write(&server.state().tally, &|| vec![1_700_000_010, 1_700_000_020]);
+    let copy = path(&folder).with_extension("killed");
+    fs::copy(path(&folder), &copy).expect("it is there");
+    let (_, killed) = taken_over(&copy);
+    let loss = killed.state.lock().loss.clone().expect("it was killed");
+    let after = loss.after_unix_s.expect("samples may have come");
+    assert!(after >= before && after <= stdx::unix_micros() as f64 / 1e6, "{after}");
+    assert_eq!(loss.flushes_unix_s, [1_700_000_010, 1_700_000_020]);
+    // The interval was flushed, too, and then came the kill.
+    let number = server.state().tally.interval.number();
+    mark(&mark_path(&copy), number).expect("it can be written");
+    let (_, killed) = taken_over(&copy);
+    let loss = killed.state.lock().loss.clone().expect("it was killed");
+    let due_s = server.state().tally.interval.due_us() / 1_000_000;
+    assert_eq!(loss.flushes_unix_s, [1_700_000_010, 1_700_000_020, due_s]);
+    server.end();
+}
+
+#[test]
+fn a_snapshot_of_the_version_before_is_taken_over_without_a_word_of_loss() {
+    let folder = TempDir::new().expect("a folder");
+    let path = folder.path().join("snapshot");
+    // As version 1 wrote it: a head of three numbers, a counter, the end.
+    let mut text = b"tidegate statsd snapshot 1\n".to_vec();
+    text.extend(encoded(&(7_u64, 5_000_000_u64, 1_700_000_000_000_000_u64)));
+    text.extend(encoded(&Record::Counter("c".into(), 0, 3.0)));
+    text.extend(encoded(&Record::End(true)));
+    let hash = twox_hash::XxHash3_64::oneshot(&text);
+    text.extend(hash.to_le_bytes());
+    fs::write(&path, text).expect("it can be written");
+    let (all, store) = taken_over(&path);
+    assert_eq!(all, ["c c 0 3"]);
+    // It flushed at its end, so nobody knows whose the slot under way is.
+    assert_eq!(store.left(), LeftInterval::Unknown);
+    assert!(store.state.lock().loss.is_none());
 }
 
 #[test]
@@ -145,6 +199,7 @@ fn numbers_of_intervals_grow_over_restarts() {
         let number = server.state().tally.interval.number();
         assert!(number > last, "{number} after {last}");
         last = number;
+        server.state().snapshot.as_ref().expect("it has one").flushed(number);
         server.end();
     }
     fs::remove_file(path(&folder)).expect("it is there");
@@ -164,14 +219,14 @@ fn a_file_that_cannot_be_used_is_set_aside_and_said() {
     let mut flipped = good.clone();
     let middle = flipped.len() / 2;
     flipped[middle] ^= 1;
-    let newer = [b"tidegate statsd snapshot 2\n", &good[27..]].concat();
+    let newer = [b"tidegate statsd snapshot 9\n", &good[27..]].concat();
     let cases: Vec<(&str, Vec<u8>)> = vec![
         ("cut short", good[..good.len() - 1].to_vec()),
         ("cut short", good[..good.len() / 2].to_vec()),
         ("cut short", good[..30].to_vec()),
         ("cut short", [&good[..], b"x"].concat()),
         ("cut short", flipped),
-        ("of version 2", newer),
+        ("of version 9", newer),
         ("no snapshot", b"{}".to_vec()),
         ("no snapshot", Vec::new()),
         ("no snapshot", vec![0xff; 5000]),
@@ -193,7 +248,7 @@ fn a_file_that_cannot_be_used_is_set_aside_and_said() {
 fn records_that_cannot_be_are_refused_before_anything_is_taken_over() {
     let folder = TempDir::new().expect("a folder");
     let path = folder.path().join("snapshot");
-    let head = SnapshotHead { interval: 7, elapsed_us: 0, unix_us: 0 };
+    let head = SnapshotHead { interval: 7, ..SnapshotHead::default() };
     for wrong in [
         encoded(&Record::Counter("a".into(), 0, f64::NAN)),
         encoded(&Record::Gauge("a".into(), 0, f64::INFINITY)),
@@ -220,12 +275,12 @@ fn a_disk_that_takes_nothing_is_an_alarm_until_it_takes_something() {
     // Every write to it finds the disk full.
     symlink("/dev/full", aside(&path(&folder))).expect("a link");
     receive(&server, 0, "g:7|g");
-    store.write(&server.state().tally);
+    store.write(&server.state().tally, &Vec::new);
     let alarms = store.alarms();
     assert!(alarms.len() == 1 && alarms[0].contains("No space left"), "{alarms:?}");
     assert_eq!(server.state().alarms(), alarms);
     // What could not be written was removed, the link with it.
-    store.write(&server.state().tally);
+    store.write(&server.state().tally, &Vec::new);
     assert_eq!(store.alarms(), [""; 0]);
     assert_eq!(taken_over(&path(&folder)).0, ["g g 0 7"]);
     server.end();

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::TimerStatistics;
+use super::{NAMES, TimerStatistics};
 use crate::flavour::Flavour;
 use crate::plan::Histogram;
 use crate::samples::Samples;
@@ -119,5 +119,23 @@ fn too_many_values_are_told_within_one_percent() {
     for ((name, number), (_, wanted)) in estimated.iter().zip(native.of("a", &mut exact)) {
         let off = (number - wanted).abs() / wanted;
         assert!(off < 0.02, "{name}: {number} instead of {wanted}");
+    }
+}
+
+#[test]
+fn every_name_that_a_configuration_may_ask_for_shows_something() {
+    for name in NAMES {
+        let wanted = TimerStatistics::new(Flavour::Native, 10.0, &[50.0, 99.9, -50.5])
+            .showing(vec![name.to_owned()])
+            .with_histograms(vec![Histogram { part: String::new(), bins: vec![Some(2.5), None] }]);
+        let mut samples = Samples::default();
+        for value in [1.0, 2.0, 3.0] {
+            samples.add(value, 1.0, 9);
+        }
+        let shown = wanted.of("t", &mut samples);
+        assert!(!shown.is_empty(), "{name}");
+        let is_percent = name.ends_with("_percent");
+        let has = |end: &str| shown.iter().any(|(name, _)| name.ends_with(end));
+        assert!(!is_percent || has("_99_9") || has("_top50_5"), "{name}: {shown:?}");
     }
 }

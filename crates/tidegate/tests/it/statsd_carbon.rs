@@ -93,9 +93,7 @@ fn carbon_stores_what_was_sent_by_text_and_by_pickle_alike() {
     let config = carbon.flushed_to(udp, management);
     let path = carbon.folder.path().join("t.toml");
     std::fs::write(&path, config).unwrap();
-    let mut command = Command::new(BINARY);
-    command.arg("statsd").arg("--config").arg(path);
-    let mut statsd = Server::spawn(command, management).unwrap();
+    let _statsd = start(&path, management);
 
     let tagged = "hits.KIND;path=/a\"'b;who=J\u{fc}rgen_\u{2603}";
     let line = "hits:KIND|c|#who:J\u{fc}rgen \u{2603},path:/a\"'b";
@@ -134,14 +132,6 @@ fn carbon_stores_what_was_sent_by_text_and_by_pickle_alike() {
             text.len() == 3 && text == pickle
         })
     });
-    // What comes last does not take the place of what was flushed in the same second.
-    socket.send_to(b"a:4|c", ("127.0.0.1", udp)).unwrap();
-    statsd.signal("TERM").unwrap();
-    assert!(statsd.wait().unwrap().success());
-    until("the sum of everything", || {
-        let stored = carbon.stored(&[text[0].clone(), pickle[0].clone()]);
-        stored.values().map(total).collect::<Vec<_>>() == [10.0, 10.0]
-    });
     let has = |name: &str, value: f64| {
         let values = stored.get(name).unwrap_or_else(|| panic!("no `{name}`: {stored:?}"));
         assert!(values.values().any(|stored| *stored == value), "{name}: {values:?}");
@@ -152,6 +142,52 @@ fn carbon_stores_what_was_sent_by_text_and_by_pickle_alike() {
         has(&format!("{prefix}.timers.t.upper_90"), 450.0);
         has(&format!("{prefix}.counters.{}", tagged.replace("KIND", "count")), 0.5);
     }
+}
+
+#[test]
+fn carbon_stores_each_count_once_whenever_the_server_is_started_again() {
+    let Some(carbon) = Carbon::start() else { return };
+    let (udp, management) = (free_port(), SocketAddr::from(([127, 0, 0, 1], free_port())));
+    let path = carbon.folder.path().join("t.toml");
+    std::fs::write(&path, carbon.flushed_to(udp, management)).unwrap();
+    let names = ["text", "pickle"].map(|prefix| format!("{prefix}.counters.a.count"));
+    let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let mut statsd = start(&path, management);
+    // Ends within an interval: what came before and after is stored, in one value for each second.
+    for samples in ["a:1|c", "a:5|c", "a:6|c"] {
+        socket.send_to(samples.as_bytes(), ("127.0.0.1", udp)).unwrap();
+        statsd.signal("TERM").unwrap();
+        assert!(statsd.wait().unwrap().success());
+        statsd = start(&path, management);
+    }
+    until("the sum of everything", || {
+        let stored = carbon.stored(&names);
+        stored.values().map(total).collect::<Vec<_>>() == [12.0, 12.0]
+    });
+    // A start that comes later than the interval stores it at its own time.
+    socket.send_to(b"a:7|c", ("127.0.0.1", udp)).unwrap();
+    statsd.signal("TERM").unwrap();
+    assert!(statsd.wait().unwrap().success());
+    let ended_s = unix_s();
+    until("a second slot", || unix_s() > ended_s + 2);
+    let _statsd = start(&path, management);
+    until("the sum with what was left", || {
+        let stored = carbon.stored(&names[..1]);
+        stored.values().map(total).collect::<Vec<_>>() == [19.0]
+    });
+    let late = carbon.stored(&names[..1])[&names[0]].clone();
+    let (time, _) = late.iter().find(|(_, value)| **value == 7.0).expect("it is there alone");
+    assert!(*time <= ended_s + 2, "{time} is not of the interval that ended by {ended_s}");
+}
+
+fn start(config: &Path, management: SocketAddr) -> Server {
+    let mut command = Command::new(BINARY);
+    command.arg("statsd").arg("--config").arg(config);
+    Server::spawn(command, management).unwrap()
+}
+
+fn unix_s() -> u64 {
+    stdx::unix_micros() / 1_000_000
 }
 
 fn total(values: &BTreeMap<u64, f64>) -> f64 {

@@ -199,7 +199,7 @@ impl Statsd {
         let inputs: String = inputs.collect();
         let text = format!(
             "[statsd]\nlisten = [{inputs}\"unix:s.sock\", \"unixgram:d.sock\"]\n\
-             management = \"{management}\"\nflush = \"1000h\"\n\
+             management = \"{management}\"\nflush = \"1000h\"\nsnapshot = \"off\"\n\
              backend = [{{ kind = \"console\" }}]\n"
         );
         std::fs::write(&file, text).unwrap();
