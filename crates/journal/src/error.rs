@@ -31,20 +31,6 @@ pub enum JournalError {
         #[source]
         source: io::Error,
     },
-    /// The offset lies past the end: the journal came back shorter, or the offset is another's.
-    #[error("resume at offset {offset}: the journal ends at {end}")]
-    BeyondEnd {
-        /// Where reading was to resume.
-        offset: u64,
-        /// The end of the last complete line.
-        end: u64,
-    },
-    /// The offset is not the end of a line, so it was not made by this journal.
-    #[error("resume at offset {offset}: no line ends there")]
-    NotALineEnd {
-        /// Where reading was to resume.
-        offset: u64,
-    },
     /// The name cannot stand in a file name.
     #[error("register consumer `{name}`: use 1 to 64 letters, digits, `-` and `_`")]
     ConsumerName {

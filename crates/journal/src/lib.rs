@@ -12,10 +12,11 @@
 //! | `synced` | up to which offset readers may read |
 //! | `consumers/NAME` | from which offset on lines are kept for a consumer |
 //! | `readers/NAME` | how far somebody has read for whom nothing is kept |
+//! | `sessions` | at which offset each process that wrote began |
 //! | `lock` | locked by the one process that writes |
 //!
 //! An offset is a position in the journal as a whole, in plain bytes, just after a complete line.
-//! Sinks store offsets, and directories outlive versions: names and formats must stay readable.
+//! Sinks store places (`place`), and directories outlive versions: names and formats must stay readable.
 //! Invariant: a line whose ticket says that it is durable survives a kill and a power cut. It is
 //! there until retention deletes its segment.
 //! A full lane, a full disk and a full byte cap block nobody: `options::OnFull` says whether lines
@@ -37,10 +38,12 @@ mod lane;
 mod limit;
 mod open;
 mod options;
+mod place;
 mod reader;
 mod retention;
 mod sealer;
 mod segment;
+mod sessions;
 mod signal;
 mod syncer;
 mod ticket;
@@ -52,7 +55,8 @@ pub use error::{JournalError, Unrecorded};
 pub use journal::{Health, Journal, Stats};
 pub use lane::Lane;
 pub use options::{Keep, OnFull, Options, Sync};
-pub use reader::{JournalLines, JournalRead, Reader};
+pub use place::{NoPlace, Place};
+pub use reader::{Cause, Displaced, JournalLines, JournalRead, Reader};
 pub use ticket::Ticket;
 
 #[cfg(test)]

@@ -6,11 +6,13 @@
 //! the disk, or in a damaged compressed segment.
 //! A line is whatever stands before a line feed. After a failed fsync it may be garbage or not
 //! durable; the caller's decoder must tell.
-//! An offset beyond the end or inside a line is an error. So is damage before the offset to begin
-//! at, in its compressed segment. A read takes up to 256 KiB more; memory is that and the longest
+//! A place that the journal does not have, because it was damaged, cut, removed or replaced, is no
+//! error (`resume`): reading goes on where the next lines are that nobody can have read, and the
+//! caller is told. Where two journals could be meant, lines that were read do not come again. A
+//! read takes up to 256 KiB more; memory is that and the longest
 //! line, which has no bound here.
-//! Sinks store offsets as checkpoints (`pipeline/src/source/journal.rs`), so what an offset means
-//! must stay. `recount/src/lines.rs` reads the same files by its own code.
+//! Sinks store places as checkpoints (`pipeline/src/source/journal.rs`), so what these mean must
+//! stay. `recount/src/lines.rs` reads the same files by its own code.
 //! `profiles/src/rebuild.rs` and `lab/src/import/exchanges.rs` begin at the first line that is
 //! left, and go on over gaps.
 //! Refuses: to write anything. Keeping segments from deletion is the work of `consumer`.
@@ -23,7 +25,9 @@ use stdx::Disk;
 
 use crate::error::JournalError;
 use crate::limit::Limit;
-use crate::segment::{self, FileReader, Form, Segment};
+use crate::place::{Mark, Place};
+use crate::segment::{self, FileReader, Form, Segment, is_damage};
+use crate::sessions::{self, Session};
 
 const CHUNK_BYTES: usize = 256 << 10;
 
@@ -33,6 +37,11 @@ pub struct Reader {
     dir: PathBuf,
     /// The end of the last line or gap delivered.
     offset: u64,
+    /// What stands before it.
+    mark: Option<Mark>,
+    sessions: Vec<Session>,
+    /// The session before which the caller knows that lines are lost.
+    told: u64,
     /// Up to where lines are known to be durable.
     limit: u64,
     source: Option<OpenSegment>,
@@ -53,8 +62,40 @@ pub enum JournalRead<'a> {
         /// The start of the first line after it.
         to: u64,
     },
+    /// Lines had been here, and the journal came back without them. The offsets are used again.
+    Lost {
+        /// The offset of the first one.
+        from: u64,
+        /// The end of the last one.
+        to: u64,
+    },
     /// Nothing more at present; ask again later.
     CaughtUp,
+}
+
+/// A place that the journal does not have any more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Displaced {
+    /// Up to where lines had been read.
+    pub read_to: u64,
+    /// Where reading goes on.
+    pub goes_on: u64,
+    /// Lines that had not been read and are gone: the end of the last one, if that is known.
+    pub lost_to: Option<u64>,
+    /// What became of the journal.
+    pub cause: Cause,
+}
+
+/// What became of a journal that does not have a place any more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cause {
+    /// What stands before the place is not what was read. Between the two offsets is the rest of a
+    /// line.
+    Damaged,
+    /// It is shorter than it was. What had been read is gone, and what came behind it, if anything.
+    Shorter,
+    /// It is another journal, or an older copy. What had not been read of the other one is gone.
+    Replaced,
 }
 
 /// Complete lines, without their line feeds, each with the offset of its end.
@@ -93,6 +134,9 @@ impl Reader {
             disk,
             dir: dir.to_owned(),
             offset: 0,
+            mark: None,
+            sessions: Vec::new(),
+            told: 0,
             limit: 0,
             source: None,
             buffer: Vec::new(),
@@ -102,35 +146,156 @@ impl Reader {
         Ok(reader)
     }
 
-    /// Reads on from `offset`: the end of a line of this journal, or 0 for the very first line.
-    /// What was deleted since is reported as a gap.
+    /// Reads on from a place that a reader of this journal gave. What was deleted since is reported
+    /// as a gap. If the journal does not have the place any more, reading goes on elsewhere, and the
+    /// answer says so.
     ///
     /// # Errors
-    /// `BeyondEnd` or `NotALineEnd` when the offset was not made by this journal; `Disk`.
-    pub fn from(mut self, offset: u64) -> Result<Self, JournalError> {
+    /// `Disk`.
+    pub fn resume(mut self, place: Place) -> Result<(Self, Option<Displaced>), JournalError> {
+        self.refresh_sessions()?;
         let segments = self.segments()?;
         let end = match segments.last() {
-            Some(last) if offset > last.start => last.start + self.complete_length(*last)?,
+            Some(last) if place.offset > last.start => last.start + self.complete_length(*last)?,
             Some(_) => u64::MAX,
             None => 0,
         };
-        if offset > end {
-            return Err(JournalError::BeyondEnd { offset, end });
+        (self.offset, self.mark) = (place.offset, place.mark);
+        if place.offset <= end && self.is_here(place, &segments)? {
+            return Ok((self, None));
         }
-        let within = segments.iter().rev().find(|segment| segment.start < offset);
-        let starts = segments.iter().any(|segment| segment.start == offset);
-        self.offset = offset;
-        if let (Some(segment), false) = (within, starts) {
-            // The byte before the offset must be a line feed, unless it fell into a gap.
-            let mut source = self.source(*segment, None, offset - 1)?;
-            let mut last = [0];
-            let read = source.input.read(&mut last);
-            let taken = read.map_err(JournalError::disk("read", segment.path(&self.dir)))?;
-            if taken == 1 && last != *b"\n" {
-                return Err(JournalError::NotALineEnd { offset });
+        let displaced = self.next_unread(place, &segments, end)?;
+        let first = segments.first().map_or(0, |first| first.start);
+        self.offset = displaced.goes_on.max(first);
+        self.mark = None;
+        let begun = self.sessions.iter().find(|session| session.start == self.offset);
+        let lost_to = match displaced.cause {
+            Cause::Damaged => Some(self.offset),
+            Cause::Shorter => begun.map(|session| session.durable),
+            Cause::Replaced => None,
+        };
+        let goes_on = self.offset;
+        self.told = begun.map_or(0, |session| session.id);
+        let displaced = Displaced { goes_on, lost_to, ..displaced };
+        Ok((self, Some(displaced)))
+    }
+
+    /// Whether what stands before a place is what stood there. Where nothing is left of it, that
+    /// cannot be known, and counts as yes: a gap follows.
+    fn is_here(&self, place: Place, segments: &[Segment]) -> Result<bool, JournalError> {
+        let starts = segments.iter().any(|segment| segment.start == place.offset);
+        let within = segments.iter().rev().find(|segment| segment.start < place.offset);
+        let Some(segment) = within else { return Ok(true) };
+        let length = place.mark.map_or(1, |mark| u64::from(mark.length.max(1)));
+        let from = place.offset.saturating_sub(length).max(segment.start);
+        let tail = self.bytes_at(*segment, from, (place.offset - from) as usize)?;
+        Ok(match place.mark {
+            // It fell into a gap, which is still there.
+            _ if tail.len() < (place.offset - from) as usize => true,
+            Some(mark) if mark.length > 0 => Mark::of(mark.session, &tail) == mark,
+            _ => starts || tail.ends_with(b"\n"),
+        })
+    }
+
+    /// Finds the first line behind a place that is not here, which nobody can have read.
+    fn next_unread(
+        &self,
+        place: Place,
+        segments: &[Segment],
+        end: u64,
+    ) -> Result<Displaced, JournalError> {
+        let read_to = place.offset;
+        let end_of_all = match segments.last() {
+            Some(last) => last.start + self.complete_length(*last)?,
+            None => 0,
+        };
+        let session = place.mark.map(|mark| mark.session).filter(|session| *session > 0);
+        let at = session.and_then(|id| self.sessions.iter().position(|known| known.id == id));
+        let (goes_on, cause) = match (session, at) {
+            // Its session is still here.
+            (Some(_), Some(at)) => {
+                let next = self.sessions.get(at + 1).map_or(end_of_all, |next| next.start);
+                match read_to <= next {
+                    true => (self.next_line(read_to, segments)?, Cause::Damaged),
+                    false => (next, Cause::Shorter),
+                }
+            }
+            // Another journal, or an older copy: what came since is of later sessions.
+            (Some(id), None) => {
+                let later = self.sessions.iter().find(|known| known.id > id);
+                match later.or(self.sessions.last()) {
+                    Some(session) => (session.start, Cause::Replaced),
+                    None if read_to <= end => (self.next_line(read_to, segments)?, Cause::Damaged),
+                    None => (end_of_all, Cause::Shorter),
+                }
+            }
+            (None, _) if read_to <= end => (self.next_line(read_to, segments)?, Cause::Damaged),
+            // Of a version that knew no sessions: what came since is of the first one.
+            (None, _) => {
+                let first = self.sessions.first().map_or(end_of_all, |first| first.start);
+                (first, Cause::Replaced)
+            }
+        };
+        Ok(Displaced { read_to, goes_on, lost_to: None, cause })
+    }
+
+    /// Returns the start of the first line at or behind an offset that may be within a line.
+    fn next_line(&self, offset: u64, segments: &[Segment]) -> Result<u64, JournalError> {
+        let after = segments.partition_point(|segment| segment.start < offset);
+        let next = segments.get(after).map(|segment| segment.start);
+        let Some(segment) = after.checked_sub(1).map(|at| segments[at]) else {
+            return Ok(next.unwrap_or(0));
+        };
+        let end = next.unwrap_or(u64::MAX);
+        let mut at = offset - 1;
+        while at < end {
+            let bytes = self.bytes_at(segment, at, CHUNK_BYTES)?;
+            match memchr::memchr(b'\n', &bytes) {
+                Some(found) => return Ok((at + found as u64 + 1).min(end)),
+                None if bytes.is_empty() => break,
+                None => at += bytes.len() as u64,
             }
         }
-        Ok(self)
+        Ok(next.unwrap_or(at))
+    }
+
+    /// Returns up to `length` bytes of a segment; fewer at its end, or where it is damaged.
+    fn bytes_at(&self, segment: Segment, at: u64, length: usize) -> Result<Vec<u8>, JournalError> {
+        let mut bytes = vec![0; length];
+        let mut filled = 0;
+        let failed = || JournalError::disk("read", segment.path(&self.dir));
+        let mut source = match self.source(segment, None, at) {
+            Err(JournalError::Disk { source, .. }) if is_damage(&source) => return Ok(Vec::new()),
+            source => source?,
+        };
+        while filled < length {
+            match source.input.read(&mut bytes[filled..]) {
+                Ok(0) => break,
+                Ok(taken) => filled += taken,
+                Err(error) if source.is_damaged_by(&error) => break,
+                Err(error) => return Err(failed()(error)),
+            }
+        }
+        bytes.truncate(filled);
+        Ok(bytes)
+    }
+
+    /// Returns the place just after what was delivered.
+    pub fn place(&self) -> Place {
+        Place { offset: self.offset, mark: self.mark }
+    }
+
+    fn refresh_sessions(&mut self) -> Result<(), JournalError> {
+        let sessions = sessions::read(&*self.disk, &self.dir);
+        self.sessions = sessions.map_err(JournalError::disk("read the sessions of", &self.dir))?;
+        Ok(())
+    }
+
+    /// Marks the place behind the first bytes of the buffer, which end at the offset.
+    fn mark(&mut self, length: usize) {
+        let session = sessions::before(&self.sessions, self.offset);
+        let session = session.map_or(0, |session| session.id);
+        self.mark = Some(Mark::behind(session, &self.buffer[..length]));
     }
 
     /// Returns the end of the last line or gap delivered.
@@ -160,6 +325,11 @@ impl Reader {
     pub fn read(&mut self) -> Result<JournalRead<'_>, JournalError> {
         self.buffer.drain(..std::mem::take(&mut self.delivered));
         loop {
+            if self.source.is_none()
+                && let Some((from, to)) = self.lost_before_session()?
+            {
+                return Ok(JournalRead::Lost { from, to });
+            }
             let step = match self.source.take() {
                 None => self.next_source()?,
                 Some(source) => self.next_bytes(source)?,
@@ -170,12 +340,14 @@ impl Reader {
                 ReadStep::Gap(to) => {
                     let from = std::mem::replace(&mut self.offset, to);
                     self.buffer.clear();
+                    self.mark(0);
                     return Ok(JournalRead::Gap { from, to });
                 }
                 ReadStep::Lines(length) => {
                     let offset = self.offset;
                     self.offset += length as u64;
                     self.delivered = length;
+                    self.mark(length);
                     return Ok(JournalRead::Lines(JournalLines {
                         bytes: &self.buffer[..length],
                         offset,
@@ -183,6 +355,16 @@ impl Reader {
                 }
             }
         }
+    }
+
+    /// Returns what was lost before the session that begins here, unless the caller knows that.
+    fn lost_before_session(&mut self) -> Result<Option<(u64, u64)>, JournalError> {
+        self.refresh_sessions()?;
+        let known = self.mark.map_or(0, |mark| mark.session).max(self.told);
+        let begins = |session: &&Session| session.start == self.offset && session.id > known;
+        let Some(session) = self.sessions.iter().find(begins).copied() else { return Ok(None) };
+        self.told = session.id;
+        Ok((session.durable > session.start).then_some((session.start, session.durable)))
     }
 
     fn next_source(&mut self) -> Result<ReadStep, JournalError> {
@@ -195,6 +377,11 @@ impl Reader {
         };
         match self.source(segment, next, self.offset) {
             Ok(source) => self.source = Some(source),
+            // What stands before the offset in a compressed segment cannot be unpacked.
+            Err(JournalError::Disk { source, .. }) if is_damage(&source) && next.is_some() => {
+                tracing::error!(%segment, error = %source, "a compressed segment is damaged");
+                return Ok(next.map_or(ReadStep::CaughtUp, ReadStep::Gap));
+            }
             // Compressed or deleted since it was listed.
             Err(JournalError::Disk { source, .. }) if source.kind() == io::ErrorKind::NotFound => {}
             Err(error) => return Err(error),
@@ -298,10 +485,8 @@ struct OpenSegment {
 }
 
 impl OpenSegment {
-    /// Returns whether trying again cannot help: zstd refused what the file holds, whereas
-    /// errors of the disk carry a number of the operating system.
     fn is_damaged_by(&self, error: &io::Error) -> bool {
-        self.segment.form == Form::Compressed && error.raw_os_error().is_none()
+        self.segment.form == Form::Compressed && is_damage(error)
     }
 }
 

@@ -113,13 +113,35 @@ pub(crate) fn complete_length(
     let path = segment.path(dir);
     let length = || match segment.form {
         Form::Plain => length_of_lines(&*disk.open_read(&path)?),
-        Form::Compressed => {
-            let file = disk.open_read(&path)?;
-            let mut plain = zstd::Decoder::new(FileReader { file, at: 0 })?;
-            io::copy(&mut plain, &mut io::sink())
-        }
+        Form::Compressed => unpacked_length(disk.open_read(&path)?),
     };
     length().map_err(JournalError::disk("read", &path))
+}
+
+/// Returns the length of the complete lines that a compressed segment unpacks to. Where it is
+/// damaged, these end before the damage.
+fn unpacked_length(file: Arc<dyn DiskFile>) -> io::Result<u64> {
+    let mut plain = zstd::Decoder::new(FileReader { file, at: 0 })?;
+    let (mut at, mut end) = (0, 0);
+    let mut chunk = vec![0; 64 << 10];
+    loop {
+        match plain.read(&mut chunk) {
+            Ok(0) => return Ok(end),
+            Ok(taken) => {
+                let last = memchr::memrchr(b'\n', &chunk[..taken]);
+                end = last.map_or(end, |last| at + last as u64 + 1);
+                at += taken as u64;
+            }
+            Err(error) if is_damage(&error) => return Ok(end),
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// Whether trying again cannot help: zstd refused what the file holds, whereas errors of the disk
+/// carry a number of the operating system.
+pub(crate) fn is_damage(error: &io::Error) -> bool {
+    error.raw_os_error().is_none() && error.kind() != io::ErrorKind::NotFound
 }
 
 /// Fills `buffer` from `offset`.

@@ -1,5 +1,6 @@
 //! The journal as a whole: over the faulty disk, over the real one, and killed.
 
+mod damage;
 mod faults;
 mod full;
 mod killed;
@@ -11,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use stdx::{Disk, FaultyDisk};
 
-use crate::{Journal, JournalRead, Lane, Options, Reader, Stats, Sync};
+use crate::{Journal, JournalRead, Lane, Options, Place, Reader, Stats, Sync};
 
 fn dir() -> PathBuf {
     PathBuf::from("/journal")
@@ -38,7 +39,8 @@ fn read_all(dir: &Path, disk: Arc<dyn Disk>) -> Vec<String> {
 }
 
 fn read_from(dir: &Path, disk: Arc<dyn Disk>, offset: u64) -> Vec<String> {
-    let mut reader = Reader::open(dir, disk).unwrap().from(offset).unwrap();
+    let place = Place { offset, mark: None };
+    let (mut reader, _) = Reader::open(dir, disk).unwrap().resume(place).unwrap();
     let mut found = Vec::new();
     drain(&mut reader, &mut found);
     found
@@ -51,6 +53,7 @@ fn drain(reader: &mut Reader, found: &mut Vec<String>) {
                 found.extend(lines.map(|(line, _)| String::from_utf8_lossy(line).into_owned()));
             }
             JournalRead::Gap { from, to } => found.push(format!("GAP {from} {to}")),
+            JournalRead::Lost { from, to } => found.push(format!("LOST {from} {to}")),
             JournalRead::CaughtUp => return,
         }
     }

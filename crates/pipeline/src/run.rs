@@ -17,12 +17,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use journal::{Cause, Displaced};
+
 use crate::batch::{Batch, Checkpoint};
 use crate::binlog::{Binlog, Note};
 use crate::counter::LineCounter;
 use crate::decode::{Decoder, FieldRule, Format};
 use crate::delivery::{Delivery, DeliveryOutcome, DeliveryTask};
 use crate::error::{LineError, RunError};
+use crate::losses::{Loss, LossBook};
 use crate::quarantine::Quarantine;
 use crate::rollup::Rollup;
 use crate::sink::Sink;
@@ -85,6 +88,8 @@ pub struct Pipeline {
     pub status: Arc<Status>,
     /// Where commits are noted, for people.
     pub binlog: Arc<Binlog>,
+    /// Where losses are noted until an operator acknowledges them.
+    pub losses: Arc<LossBook>,
     /// The sink's name, for the notes.
     pub sink_name: String,
 }
@@ -132,7 +137,10 @@ impl Pipeline {
             window_bytes_max: self.window_bytes_max,
             status: self.status,
             binlog: self.binlog,
+            losses: self.losses,
+            uncommitted: Uncommitted::default(),
         };
+        run.show_behind(0);
         run.run(stop, self.until_caught_up)
     }
 
@@ -174,6 +182,24 @@ struct Run {
     window_bytes_max: usize,
     status: Arc<Status>,
     binlog: Arc<Binlog>,
+    losses: Arc<LossBook>,
+    uncommitted: Uncommitted,
+}
+
+/// What was read and is not known to be in the sink.
+#[derive(Debug, Default, Clone, Copy)]
+struct Uncommitted {
+    /// In the window.
+    window: ReadBytes,
+    /// In the batch on its way.
+    batch: ReadBytes,
+}
+
+/// Bytes that were read, and the time of the first line among them.
+#[derive(Debug, Default, Clone, Copy)]
+struct ReadBytes {
+    bytes: u64,
+    since_us: u64,
 }
 
 impl Run {
@@ -215,30 +241,67 @@ impl Run {
             ReadOutcome::CaughtUp => {
                 // Where a log is unfamiliar, the sink has to say first where to begin in it.
                 let waits = self.ask_others.is_some();
-                let behind = if waits { self.source.bytes_behind() } else { 0 };
-                self.status.bytes_behind.store(behind, Ordering::Relaxed);
+                let unread = if waits { self.source.bytes_behind() } else { 0 };
+                self.show_behind(unread);
                 return Ok(false);
             }
-            ReadOutcome::Lines(chunk) => self.counter.count(chunk),
+            ReadOutcome::Lines(chunk) => {
+                self.counter.count(chunk);
+                let bytes = chunk.bytes.len() as u64;
+                self.uncommitted.read(bytes, &self.status);
+            }
             ReadOutcome::Torn(rest) => {
-                self.counter.refuse(rest, &LineError::Torn, rest.bytes.len() as u64);
+                let bytes = rest.bytes.len() as u64;
+                self.counter.refuse(rest, &LineError::Torn, bytes);
+                self.uncommitted.read(bytes, &self.status);
             }
             ReadOutcome::Oversized { beginning, length } => {
                 self.counter.refuse(beginning, &LineError::Oversized { length }, length);
+                self.uncommitted.read(length, &self.status);
             }
             ReadOutcome::Unfamiliar => self.ask_others = Some(Instant::now()),
             ReadOutcome::Lost { file, from, to } => {
-                tracing::error!(file, from, to, "lines were lost before they could be read");
-                self.status.lost.lock().add(to - from);
+                let what = format!("lines of `{file}` from {from} to {to} were lost unread");
+                self.lose(what, Some(to - from));
             }
             ReadOutcome::Receded { file, from, to } => {
-                tracing::error!(file, from, to, "a log came back shorter than it was read");
+                let what = format!(
+                    "`{file}` came back shorter than it was read: from {to} to {from} bytes; \
+                     what was read stays counted"
+                );
+                self.lose(what, Some(0));
+            }
+            ReadOutcome::Displaced { file, displaced } => {
+                let (what, bytes) = told(file, displaced);
+                self.lose(what, bytes);
             }
             ReadOutcome::Unreadable { file, reason } => {
                 tracing::warn!(file, reason, "a file cannot be read, the others go on");
             }
         }
         Ok(true)
+    }
+
+    /// Has an operator know what was lost, and how many bytes of it were not read.
+    fn lose(&mut self, what: String, bytes: Option<u64>) {
+        tracing::error!(source = self.source_name, sink = self.sink_name, bytes, "{what}");
+        let is_noted = self.losses.note(Loss {
+            id: String::new(),
+            time_us: stdx::unix_micros(),
+            node: self.node.clone(),
+            source: self.source_name.clone(),
+            sink: self.sink_name.clone(),
+            what,
+            bytes,
+        });
+        self.status.lost.lock().add(bytes.unwrap_or(0), is_noted);
+    }
+
+    /// Shows how far the sink is behind the log: what is unread, and what is read and not committed.
+    fn show_behind(&self, unread: u64) {
+        let Uncommitted { window, batch } = self.uncommitted;
+        let since_us = if batch.bytes > 0 { batch.since_us } else { window.since_us };
+        self.status.behind(unread + window.bytes + batch.bytes, since_us);
     }
 
     fn is_full(&self) -> bool {
@@ -251,8 +314,8 @@ impl Run {
             return;
         }
         self.next_flush = Instant::now() + self.flush;
-        let behind = self.source.bytes_behind();
-        self.status.bytes_behind.store(behind, Ordering::Relaxed);
+        let unread = self.source.bytes_behind();
+        self.show_behind(unread);
         if self.counter.lines == 0 {
             return;
         }
@@ -266,6 +329,7 @@ impl Run {
         let mut to_sync = self.source.to_sync();
         let (rows, quarantine) = self.counter.take();
         to_sync.extend(quarantine);
+        self.uncommitted.batch = std::mem::take(&mut self.uncommitted.window);
         self.delivery.hand_over(DeliveryTask::Deliver(Batch { checkpoint, rows }, to_sync));
     }
 
@@ -286,6 +350,9 @@ impl Run {
         match outcome {
             DeliveryOutcome::Delivered(batch) => {
                 let batch = batch?;
+                self.uncommitted.batch = ReadBytes::default();
+                let unread = self.source.bytes_behind();
+                self.show_behind(unread);
                 self.source.committed(&batch.checkpoint.position)?;
                 self.note(&batch);
                 self.counter.recycle(batch.rows);
@@ -321,6 +388,37 @@ impl Run {
         self.deliver();
         self.settle(stop)
     }
+}
+
+impl Uncommitted {
+    /// Counts what was read, after its last line was.
+    fn read(&mut self, bytes: u64, status: &Status) {
+        if self.window.bytes == 0 {
+            self.window.since_us = status.last_line_us.load(Ordering::Relaxed);
+        }
+        self.window.bytes += bytes;
+    }
+}
+
+/// Says what became of a log, and how many bytes of it are lost unread, if that is known.
+fn told(file: &str, displaced: Displaced) -> (String, Option<u64>) {
+    let Displaced { read_to, goes_on, lost_to, cause } = displaced;
+    let what = match cause {
+        Cause::Damaged => format!(
+            "`{file}` is damaged at {read_to}, up to where it was read; reading goes on at \
+             {goes_on}, behind the rest of a line"
+        ),
+        Cause::Shorter => format!(
+            "`{file}` came back shorter than it was read: from {read_to} to {goes_on}, where \
+             reading goes on; what was read stays counted"
+        ),
+        Cause::Replaced => format!(
+            "`{file}` is not the log that was read to {read_to}: it was removed, or replaced by an \
+             older copy. Reading goes on at {goes_on}, with what was written since. What had not \
+             been read of the other one is lost"
+        ),
+    };
+    (what, lost_to.map(|lost_to| lost_to.saturating_sub(read_to)))
 }
 
 fn positions(checkpoints: Vec<Checkpoint>) -> Vec<String> {

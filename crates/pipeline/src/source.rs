@@ -90,6 +90,14 @@ pub enum ReadOutcome<'s> {
         /// How far it had been read.
         to: u64,
     },
+    /// The log does not have the place any more to which it was read: it was damaged, cut, removed
+    /// or replaced. Reading goes on with the first lines that nobody can have read.
+    Displaced {
+        /// The log's name.
+        file: &'s str,
+        /// What became of it.
+        displaced: ::journal::Displaced,
+    },
     /// A file cannot be read at present; the others go on. Reported once for each reason.
     Unreadable {
         /// The file's name.

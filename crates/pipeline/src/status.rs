@@ -8,7 +8,9 @@
 //! Progress of `events replay` and `events run --once` is read from here, too.
 //! `tidegate/src/events/running.rs` takes a pipeline for failing while `last_error` is set and
 //! `batches` stands still.
-//! `seconds_behind` is 0 when no bytes are behind; a pipeline that never committed has null for
+//! Behind is what the sink does not have. So a pipeline that read everything and cannot deliver it
+//! is behind, and one whose sink was never reached does not know. `seconds_behind` is 0 when no bytes
+//! are behind; a pipeline that never committed has null for
 //! `committed_s_ago`.
 //! Never here: rates and the state in words (`record/board.rs`).
 
@@ -30,7 +32,11 @@ pub struct Status {
     pub(crate) batches: AtomicU64,
     pub(crate) rows: AtomicU64,
     pub(crate) restarts: AtomicU64,
-    pub(crate) bytes_behind: AtomicU64,
+    /// Whether that is known: the sink has said what it has.
+    is_behind_known: AtomicBool,
+    bytes_behind: AtomicU64,
+    /// Time of the first line that is not committed, as far as it was read.
+    behind_since_us: AtomicU64,
     /// Time of the last line read, microseconds since the Unix epoch.
     pub(crate) last_line_us: AtomicU64,
     pub(crate) last_error: Mutex<Option<String>>,
@@ -45,14 +51,16 @@ pub struct Status {
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct LostLines {
     bytes: u64,
-    /// When that was last found.
+    /// When that was last found, and could not be noted as a loss.
     last: Option<Instant>,
 }
 
 impl LostLines {
-    pub(crate) fn add(&mut self, bytes: u64) {
+    pub(crate) fn add(&mut self, bytes: u64, is_noted: bool) {
         self.bytes += bytes;
-        self.last = Some(Instant::now());
+        if !is_noted {
+            self.last = Some(Instant::now());
+        }
     }
 }
 
@@ -71,7 +79,7 @@ pub struct StatusReport {
     pub without_key: u64,
     /// Bytes known to have been there that could not be read any more.
     pub lost_bytes: u64,
-    /// Seconds since bytes were last found lost; null when none were since the start.
+    /// Seconds since bytes were last found lost that could not be noted; null when none were.
     pub lost_s_ago: Option<f64>,
     /// Batches committed since the start.
     pub batches: u64,
@@ -79,9 +87,11 @@ pub struct StatusReport {
     pub rows: u64,
     /// How often the pipeline was started again after a failure.
     pub restarts: u64,
-    /// Bytes that could be read and were not yet.
-    pub bytes_behind: u64,
-    /// Age of the last line read while behind, in seconds; 0 when caught up.
+    /// Bytes of the log that are not committed in the sink, whether they were read or not; null
+    /// while the sink has not said what it has.
+    pub bytes_behind: Option<u64>,
+    /// Age of the first line that was read and is not committed, else of the last line read, in
+    /// seconds; 0 when nothing is behind.
     pub seconds_behind: f64,
     /// Seconds since a batch was last committed; null when none was since the start.
     pub committed_s_ago: Option<f64>,
@@ -97,9 +107,12 @@ impl Status {
     /// Reads everything; `now_us` is microseconds since the Unix epoch.
     pub fn report(&self, now_us: u64) -> StatusReport {
         let get = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
-        let bytes_behind = get(&self.bytes_behind);
+        let is_known = self.is_behind_known.load(Ordering::Relaxed);
+        let bytes_behind = is_known.then(|| get(&self.bytes_behind));
         let lost = *self.lost.lock();
-        let age_us = now_us.saturating_sub(get(&self.last_line_us));
+        let since_us = [get(&self.behind_since_us), get(&self.last_line_us)];
+        let since_us = since_us.into_iter().find(|since| *since > 0).unwrap_or(now_us);
+        let seconds = now_us.saturating_sub(since_us) as f64 / 1e6;
         StatusReport {
             lines: get(&self.lines),
             bytes: get(&self.bytes),
@@ -112,12 +125,19 @@ impl Status {
             rows: get(&self.rows),
             restarts: get(&self.restarts),
             bytes_behind,
-            seconds_behind: if bytes_behind > 0 { age_us as f64 / 1e6 } else { 0.0 },
+            seconds_behind: if bytes_behind > Some(0) { seconds } else { 0.0 },
             committed_s_ago: self.committed.lock().map(|then| then.elapsed().as_secs_f64()),
             stands_by: self.stands_by.load(Ordering::Relaxed),
             fenced: get(&self.fenced),
             last_error: self.last_error.lock().clone(),
         }
+    }
+
+    /// Notes how many bytes are not committed, and the time of the first line among those read, or 0.
+    pub(crate) fn behind(&self, bytes: u64, since_us: u64) {
+        self.bytes_behind.store(bytes, Ordering::Relaxed);
+        self.behind_since_us.store(since_us, Ordering::Relaxed);
+        self.is_behind_known.store(true, Ordering::Relaxed);
     }
 
     pub(crate) fn count(counter: &AtomicU64, more: u64) {

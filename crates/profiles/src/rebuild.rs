@@ -123,7 +123,7 @@ fn add_journal(
                     malformed += u64::from(!add_line(builder, line, plan, categories));
                 }
             }
-            journal::JournalRead::Gap { .. } => {}
+            journal::JournalRead::Gap { .. } | journal::JournalRead::Lost { .. } => {}
             journal::JournalRead::CaughtUp => break,
         }
     }

@@ -198,7 +198,9 @@ impl<'p> SinkRecount<'p> {
         if let Some(dir) = self.journal
             && source.name == JOURNAL
         {
-            let end = position.map_or(Ok(0), str::parse).map_err(RecountError::Checkpoint)?;
+            // The text of a place begins with its offset.
+            let end = position.map(|text| text.split('-').next().unwrap_or(text));
+            let end = end.map_or(Ok(0), str::parse).map_err(RecountError::Checkpoint)?;
             let parts = lines::of_journal(dir, end).map_err(|error| {
                 let path = dir.to_owned();
                 RecountError::Read { path, source: error }

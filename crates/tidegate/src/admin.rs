@@ -212,6 +212,7 @@ fn alarms(parts: &Parts) -> Vec<String> {
     alarms.extend(parts.statsd.iter().flat_map(|statsd| statsd.alarms()));
     alarms.extend(parts.workers.iter().flat_map(|pool| pool.alarms()));
     alarms.extend(parts.record.iter().flat_map(|record| record.alarms()));
+    alarms.extend(parts.losses.iter().flat_map(crate::events::loss_alarms));
     alarms
 }
 

@@ -288,6 +288,16 @@ pub(crate) enum EventsCommand {
         #[arg(long)]
         json: bool,
     },
+    /// List what was lost of the logs before it could be delivered. Each loss is an alarm on
+    /// `/status` until it is acknowledged.
+    Losses {
+        /// Which configuration.
+        #[command(flatten)]
+        config: ConfigArgs,
+        /// Acknowledge the loss with this id, or `all`.
+        #[arg(long, value_name = "ID")]
+        ack: Vec<String>,
+    },
     /// Deliver a part of a source again, into another sink or into tables of other names. Its
     /// checkpoint is separate: lines count once, and an interrupted replay goes on where it
     /// stopped.

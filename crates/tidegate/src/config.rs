@@ -232,6 +232,11 @@ impl Plan {
     pub(crate) fn binlog(&self) -> PathBuf {
         self.root.join("data/binlog")
     }
+
+    /// Where losses are noted until they are acknowledged.
+    pub(crate) fn losses(&self) -> PathBuf {
+        self.root.join("data/losses")
+    }
 }
 
 /// The journal as meant.

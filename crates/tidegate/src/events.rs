@@ -8,6 +8,7 @@
 mod copy;
 mod export;
 mod inspect;
+mod losses;
 mod open;
 mod query;
 mod replay;
@@ -21,6 +22,7 @@ mod verify;
 use anyhow::Result;
 
 use crate::cli::EventsCommand;
+pub(crate) use losses::alarms as loss_alarms;
 pub(crate) use time::micros;
 
 /// `tidegate events …`
@@ -32,6 +34,7 @@ pub(crate) fn command(command: EventsCommand) -> Result<()> {
         EventsCommand::Export(args) => export::command(&args),
         EventsCommand::Replay(args) => replay::command(&args),
         EventsCommand::Inspect(args) => inspect::command(&args),
+        EventsCommand::Losses { config, ack } => losses::command(&config.config, &ack),
         EventsCommand::Status { config, json } => status::command(&config.config, json),
         EventsCommand::Query(args) => query::query(args),
         EventsCommand::Verify(args) => verify::command(&args.config),

@@ -20,7 +20,7 @@ pub(crate) fn of(plan: &Plan) -> Vec<PathBuf> {
     paths.extend(plan.profiles.as_ref().map(|profiles| profiles.file.clone()));
     if !plan.events.sinks.is_empty() {
         paths.push(plan.events.quarantine_dir.clone());
-        paths.push(plan.binlog());
+        paths.extend([plan.binlog(), plan.losses()]);
         let sinks = plan.events.sinks.iter();
         paths.extend(sinks.filter_map(|sink| sinks::local_path(&sink.url, &plan.root)));
     }

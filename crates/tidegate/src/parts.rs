@@ -13,7 +13,7 @@ use std::time::Duration;
 use gateway::Gateway;
 use journal::Journal;
 use metrics::Registry;
-use pipeline::RecordStatus;
+use pipeline::{LossBook, RecordStatus};
 use serving::Models;
 
 use crate::overrides::Overrides;
@@ -39,6 +39,8 @@ pub(crate) struct Parts {
     pub profile_build: BuildStatus,
     /// The record process, when there is something to deliver.
     pub record: Option<Arc<RecordStatus>>,
+    /// What was lost before it was delivered, when there is something to deliver.
+    pub losses: Option<LossBook>,
     /// The statsd server.
     pub statsd: Option<Arc<statsd::ServerState>>,
     /// Pools of Python workers.

@@ -25,7 +25,7 @@ use gateway::{Compute, Edge, Gateway, IsListener, Profiles, Recorder};
 use generation::{FileVersion, Watcher};
 use journal::{Journal, JournalError};
 use metrics::Registry;
-use pipeline::RecordSupervisor;
+use pipeline::{LossBook, RecordSupervisor};
 use profiles::BuildScheduler;
 use resolver::Resolver;
 use serving::Models;
@@ -91,6 +91,7 @@ pub(crate) fn start(mut plan: Plan) -> Result<Server> {
         Arc::new(profiles::Profiles::open(&profiles.file, options))
     });
     let delivers = !plan.events.rollups.is_empty();
+    let losses = delivers.then(|| LossBook::new(&plan.losses()));
     let profile_builds = if delivers { None } else { profile_build::schedule(&plan)? };
     let work = WorkPool::start(plan.work_threads, WORK_QUEUE_MAX).context("start work threads")?;
     let pool = Arc::new(WorkThreads(work.clone()));
@@ -124,6 +125,7 @@ pub(crate) fn start(mut plan: Plan) -> Result<Server> {
         overrides,
         profile_build,
         record: record.as_ref().map(RecordSupervisor::status),
+        losses,
         statsd: statsd.as_ref().map(|statsd| Arc::clone(statsd.state())),
         workers: pools.pools(),
     });

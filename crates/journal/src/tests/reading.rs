@@ -3,7 +3,7 @@
 use stdx::RealDisk;
 
 use super::*;
-use crate::JournalError;
+use crate::{Cause, Displaced};
 
 fn filled(disk: &FaultyDisk, lines: usize) -> Vec<(String, u64)> {
     let mut options = options(disk);
@@ -49,18 +49,34 @@ fn gives_the_offset_of_each_line() {
 }
 
 #[test]
-fn refuses_offsets_that_are_not_its_own() {
+fn a_place_of_an_older_version_that_is_not_here_leads_to_the_next_line_or_session() {
     let disk = FaultyDisk::new(1);
     let written = filled(&disk, 20);
-    let end = written.last().unwrap().1;
-    let open = || Reader::open(&dir(), shared(&disk)).unwrap();
-    for offset in [end + 1, u64::MAX] {
-        let error = open().from(offset).err().unwrap();
-        assert!(matches!(error, JournalError::BeyondEnd { end: found, .. } if found == end));
+    let resume = |offset| {
+        let reader = Reader::open(&dir(), shared(&disk)).unwrap();
+        let (mut reader, displaced) = reader.resume(Place { offset, mark: None }).unwrap();
+        let mut found = Vec::new();
+        drain(&mut reader, &mut found);
+        (displaced.unwrap(), found)
+    };
+    let lines: Vec<_> = written.iter().map(|(line, _)| line.clone()).collect();
+    for (offset, line) in [(1, 1), (written[3].1 + 1, 5), (written[19].1 - 1, 20)] {
+        let (displaced, found) = resume(offset);
+        let goes_on = written[line - 1].1;
+        assert_eq!(
+            displaced,
+            Displaced { read_to: offset, goes_on, lost_to: Some(goes_on), cause: Cause::Damaged }
+        );
+        assert_eq!(found, lines[line..]);
     }
-    for offset in [1, written[3].1 + 1, end - 1] {
-        let error = open().from(offset).err().unwrap();
-        assert!(matches!(error, JournalError::NotALineEnd { .. }), "{offset}: {error}");
+    // Nobody who knew sessions has read from this journal, so all of it is unread.
+    for offset in [written[19].1 + 1, u64::MAX] {
+        let (displaced, found) = resume(offset);
+        assert_eq!(
+            displaced,
+            Displaced { read_to: offset, goes_on: 0, lost_to: None, cause: Cause::Replaced }
+        );
+        assert_eq!(found, lines);
     }
 }
 

@@ -63,7 +63,7 @@ pub fn journal(dir: &Path, disk: Arc<dyn Disk>, options: &ReadOptions) -> Result
     loop {
         match reader.read()? {
             JournalRead::CaughtUp => break,
-            JournalRead::Gap { from, to } => {
+            JournalRead::Gap { from, to } | JournalRead::Lost { from, to } => {
                 rows.note(format!("no lines are kept between offsets {from} and {to}"));
             }
             JournalRead::Lines(lines) => {

@@ -166,7 +166,8 @@ fn pipeline_document(
     let state = match report {
         report if report.stands_by => "standing by",
         report if report.last_error.is_some() => "failing",
-        report if report.bytes_behind > 0 => "behind",
+        report if report.bytes_behind.is_none() => "starting",
+        report if report.bytes_behind > Some(0) => "behind",
         _ => "caught up",
     };
     let mut document = json!({

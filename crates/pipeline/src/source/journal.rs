@@ -1,16 +1,17 @@
 //! Reads the journal of the edge process as a source.
 //!
-//! Its position is the offset in decimal digits. Sinks store it, and `recount` reads it, so it must
-//! stay. A consumer file holds segments back that were not committed yet; an onlooker writes none.
+//! Its position is the text of a `journal::Place`, which begins with the offset. Sinks store it, and
+//! `recount` reads it, so it must stay. A consumer file holds segments back that were not committed yet; an onlooker writes none.
 //! Invariant: what `journal::Reader` gives comes through unchanged, and a gap comes as lost bytes.
-//! A position that is no number, lies beyond the end or inside a line is an error.
+//! A position that the journal does not have comes as `Displaced`, before the first lines. One that
+//! is no text of a place is an error.
 //! Every line is of the file `journal`, as rows of single events and the quarantine show it.
 //! Never here: retention and durability of the journal (the crate `journal`).
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use journal::{Consumer, JournalRead, Reader};
+use journal::{Consumer, Displaced, JournalRead, Place, Reader};
 use stdx::Disk;
 
 use super::{LineSource, LogChunk, ReadOutcome};
@@ -27,34 +28,37 @@ pub struct JournalSource {
     consumer: Option<Consumer>,
     reader: Option<Reader>,
     offset: u64,
+    /// What is to be said before the first lines.
+    displaced: Option<Displaced>,
 }
 
 impl JournalSource {
     /// A source for the journal in `dir`, which need not exist yet; `consumer` names who reads.
     pub fn new(dir: PathBuf, consumer: &str, disk: Arc<dyn Disk>) -> Self {
-        let consumer_name = Some(consumer.to_owned());
-        Self { dir, disk, consumer_name, consumer: None, reader: None, offset: 0 }
+        Self { consumer_name: Some(consumer.to_owned()), ..Self::onlooker(dir, disk) }
     }
 
     /// The same for a reader that only looks: nothing is written, and no segment held back.
     pub fn onlooker(dir: PathBuf, disk: Arc<dyn Disk>) -> Self {
-        Self { dir, disk, consumer_name: None, consumer: None, reader: None, offset: 0 }
+        let (consumer_name, consumer, reader) = (None, None, None);
+        Self { dir, disk, consumer_name, consumer, reader, offset: 0, displaced: None }
     }
 }
 
 impl LineSource for JournalSource {
     fn resume(&mut self, position: Option<&str>) -> Result<(), SourceError> {
         let reader = Reader::open(&self.dir, Arc::clone(&self.disk))?;
-        let reader = match position {
-            None => reader,
+        let (reader, displaced) = match position {
+            None => (reader, None),
             Some(text) => {
-                let offset = text.parse().map_err(|_| SourceError::Position {
+                let place: Place = text.parse().map_err(|error| SourceError::Position {
                     source_name: FILE.to_owned(),
-                    reason: format!("`{text}` is no offset"),
+                    reason: format!("`{text}`: {error}"),
                 })?;
-                reader.from(offset)?
+                reader.resume(place)?
             }
         };
+        self.displaced = displaced;
         self.offset = reader.offset();
         self.reader = Some(reader);
         if let Some(name) = &self.consumer_name {
@@ -65,6 +69,9 @@ impl LineSource for JournalSource {
     }
 
     fn read(&mut self) -> Result<ReadOutcome<'_>, SourceError> {
+        if let Some(displaced) = self.displaced.take() {
+            return Ok(ReadOutcome::Displaced { file: FILE, displaced });
+        }
         let Some(reader) = &mut self.reader else { return Ok(ReadOutcome::CaughtUp) };
         Ok(match reader.read()? {
             JournalRead::Lines(lines) => {
@@ -76,17 +83,18 @@ impl LineSource for JournalSource {
                 self.offset = to;
                 ReadOutcome::Lost { file: FILE, from, to }
             }
+            JournalRead::Lost { from, to } => ReadOutcome::Lost { file: FILE, from, to },
             JournalRead::CaughtUp => ReadOutcome::CaughtUp,
         })
     }
 
     fn position(&self) -> String {
-        self.offset.to_string()
+        self.reader.as_ref().map_or_else(|| self.offset.to_string(), |it| it.place().to_string())
     }
 
     fn committed(&mut self, position: &str) -> Result<(), SourceError> {
-        match (&self.consumer, position.parse()) {
-            (Some(consumer), Ok(offset)) => Ok(consumer.commit(offset)?),
+        match (&self.consumer, position.parse::<Place>()) {
+            (Some(consumer), Ok(place)) => Ok(consumer.commit(place.offset)?),
             _ => Ok(()),
         }
     }

@@ -102,6 +102,7 @@ fn collect(source: &mut dyn LineSource, collector: &mut Collector) -> Result<()>
             ReadOutcome::Torn(_) | ReadOutcome::Oversized { .. } => collector.refuse(),
             ReadOutcome::Lost { .. }
             | ReadOutcome::Receded { .. }
+            | ReadOutcome::Displaced { .. }
             | ReadOutcome::Unreadable { .. } => {}
         }
         let behind = source.bytes_behind();

@@ -20,7 +20,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use exchange::Filter;
 use pipeline::{
-    Binlog, Decoder, FileRange, JOURNAL, LineSource, Pipeline, Quarantine, RangedSource,
+    Binlog, Decoder, FileRange, JOURNAL, LineSource, LossBook, Pipeline, Quarantine, RangedSource,
     ReadOutcome, Rollup, RollupPlan, SourcePlan, Status,
 };
 
@@ -237,6 +237,7 @@ impl Replay {
             until_caught_up: true,
             status: Arc::clone(status),
             binlog: Arc::new(Binlog::new(&self.plan.binlog())),
+            losses: Arc::new(LossBook::new(&self.plan.losses())),
             sink_name: to.to_owned(),
         }
     }

@@ -23,7 +23,8 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use pipeline::{
-    Binlog, BoardEntry, Pipeline, Rollup, SinkPlan, SourcePlan, Status, StatusBoard, StopSignal,
+    Binlog, BoardEntry, LossBook, Pipeline, Rollup, SinkPlan, SourcePlan, Status, StatusBoard,
+    StopSignal,
 };
 use profiles::BuildScheduler;
 use serde_json::{Value, json};
@@ -121,6 +122,7 @@ fn await_end_of_stdin() {
 
 fn specs(plan: &Arc<Plan>, once: bool) -> Vec<PipelineSpec> {
     let binlog = Arc::new(Binlog::new(&plan.binlog()));
+    let losses = Arc::new(LossBook::new(&plan.losses()));
     let mut specs = Vec::new();
     for sink in &plan.events.sinks {
         for source in &plan.events.sources {
@@ -134,6 +136,7 @@ fn specs(plan: &Arc<Plan>, once: bool) -> Vec<PipelineSpec> {
                     once,
                     status: Arc::default(),
                     binlog: Arc::clone(&binlog),
+                    losses: Arc::clone(&losses),
                 });
             }
         }
@@ -159,6 +162,7 @@ struct PipelineSpec {
     once: bool,
     status: Arc<Status>,
     binlog: Arc<Binlog>,
+    losses: Arc<LossBook>,
 }
 
 impl PipelineSpec {
@@ -190,6 +194,7 @@ impl PipelineSpec {
             until_caught_up: self.once,
             status: Arc::clone(&self.status),
             binlog: Arc::clone(&self.binlog),
+            losses: Arc::clone(&self.losses),
             sink_name: self.sink.name.clone(),
         }
     }

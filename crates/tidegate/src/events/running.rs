@@ -71,7 +71,7 @@ impl RunningPipeline {
 
     /// Bytes that were done of those that were to be.
     fn done(&mut self) -> (u64, u64) {
-        let behind = self.status.report(0).bytes_behind;
+        let behind = self.status.report(0).bytes_behind.unwrap_or(0);
         self.behind_max = self.behind_max.max(behind);
         (self.behind_max - behind, self.behind_max)
     }

@@ -114,7 +114,13 @@ fn one(line: &Value) -> String {
         ),
     );
     let seconds = line["seconds_behind"].as_f64().unwrap_or(0.0);
-    row("behind", format!("{} bytes, {seconds:.1} s", line["bytes_behind"]));
+    row(
+        "behind",
+        match line["bytes_behind"].as_u64() {
+            Some(bytes) => format!("{bytes} bytes, {seconds:.1} s"),
+            None => "not known: the sink has not said yet what it has".to_owned(),
+        },
+    );
     let number = |name: &str| line[name].as_u64().unwrap_or(0);
     let rows = counted(number("rows"), "row");
     let batches = counted(number("batches"), "batch");

@@ -104,3 +104,82 @@ fn without_rollups_there_is_no_record_process() {
     let server = Running::start(config, |_| {});
     assert_eq!(server.status()["record"], Value::Null);
 }
+
+/// The alarms that an operator may end by an acknowledgement, by their ids.
+fn losses(server: &Running) -> Vec<String> {
+    let status = server.status();
+    let alarms = status["alarms"].as_array().unwrap().clone();
+    let id = |alarm: &Value| alarm.as_str()?.split_once("losses --ack ").map(|it| it.1.to_owned());
+    alarms.iter().filter_map(id).collect()
+}
+
+#[test]
+fn a_journal_that_is_removed_or_overwritten_stops_no_delivery_and_is_an_alarm_until_acknowledged() {
+    let damages: [fn(&Path); 3] = [
+        |journal| std::fs::remove_dir_all(journal).unwrap(),
+        |journal| {
+            let file = journal.join("00000000000000000000.log");
+            let length = std::fs::metadata(&file).unwrap().len();
+            let noise: Vec<u8> = (0..length).map(|at| (at * 7 + at / 251) as u8).collect();
+            std::fs::write(file, noise).unwrap();
+        },
+        |journal| std::fs::write(journal.join("00000000000000000000.log"), "").unwrap(),
+    ];
+    for damage in damages {
+        let server = Running::start(CONFIG, |_| {});
+        read(&server, 0..20);
+        until("the rows", || held(server.folder.path()) == (20, 20));
+        let Running { mut server, folder, .. } = server;
+        server.signal("TERM").unwrap();
+        server.wait().unwrap();
+        damage(&folder.path().join("data/journal"));
+        let server = Running::start_in(folder, CONFIG);
+        read(&server, 20..30);
+        until("what came since", || held(server.folder.path()) == (30, 30));
+        until("the alarm", || losses(&server).len() == 1);
+        // It outlives a restart, and comes no second time.
+        let server = server.crash_and_restart(CONFIG);
+        read(&server, 30..40);
+        until("what came since", || held(server.folder.path()) == (40, 40));
+        let [id] = losses(&server).try_into().unwrap();
+        let (code, listed, _) = crate::running::run(&["events", "losses"], server.folder.path());
+        assert!(code == 0 && listed.contains(&id), "{listed}");
+        let unknown =
+            crate::running::run(&["events", "losses", "--ack", "x"], server.folder.path());
+        assert!(unknown.0 == 1 && unknown.2.contains("no open loss"), "{}", unknown.2);
+        let done = crate::running::run(&["events", "losses", "--ack", &id], server.folder.path());
+        assert!(done.0 == 0 && done.1.contains("acknowledged"), "{}", done.1);
+        assert_eq!(losses(&server), [""; 0]);
+    }
+}
+
+#[test]
+fn what_was_read_and_not_committed_is_behind() {
+    let folder = testkit::TempDir::new().unwrap();
+    std::fs::create_dir(folder.path().join("data")).unwrap();
+    let first = |server: &Running| {
+        let status = server.status();
+        status["record"]["document"]["pipelines"][0].clone()
+    };
+    // From the start nobody can say what the sink has.
+    std::fs::write(folder.path().join("data/sink.db"), "this is no database, and never was one")
+        .unwrap();
+    let server = Running::start_in(folder, CONFIG);
+    read(&server, 0..10);
+    until("the trouble", || first(&server)["last_error"].is_string());
+    assert_eq!(first(&server)["bytes_behind"], Value::Null);
+    std::fs::remove_file(server.folder.path().join("data/sink.db")).unwrap();
+    until("the rows", || held(server.folder.path()) == (10, 10));
+    until("nothing to be behind", || first(&server)["bytes_behind"] == 0);
+    // Locked by another, it takes nothing for a while.
+    let mut other = Connection::open(server.folder.path().join("data/sink.db")).unwrap();
+    let locked = other.transaction_with_behavior(rusqlite::TransactionBehavior::Exclusive).unwrap();
+    read(&server, 10..20);
+    until("the lines", || first(&server)["lines"] == 20);
+    let behind = first(&server);
+    assert!(behind["bytes_behind"].as_u64() > Some(0), "{behind}");
+    assert_ne!(behind["state"], "caught up");
+    drop(locked);
+    until("the rows", || held(server.folder.path()) == (20, 20));
+    until("nothing to be behind", || first(&server)["bytes_behind"] == 0);
+}

@@ -24,8 +24,10 @@ fn the_document_says_where_each_pipeline_stands() {
     assert_eq!(document["learned"]["profiles"], 3);
     let pipeline = &document["pipelines"][0];
     assert_eq!((&pipeline["source"], &pipeline["sink"]), (&"web".into(), &"main".into()));
-    assert_eq!(pipeline["state"], "caught up");
-    Status::count(&status.bytes_behind, 1);
+    assert_eq!((&pipeline["state"], &pipeline["bytes_behind"]), (&"starting".into(), &Value::Null));
+    status.behind(0, 0);
+    assert_eq!(board.document()["pipelines"][0]["state"], "caught up");
+    status.behind(1, 0);
     assert_eq!(board.document()["pipelines"][0]["state"], "behind");
     *status.last_error.lock() = Some("the disk is full".to_owned());
     assert_eq!(board.document()["pipelines"][0]["state"], "failing");

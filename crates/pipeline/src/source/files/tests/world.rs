@@ -217,6 +217,7 @@ impl Seen {
             }
             ReadOutcome::Lost { from, to, .. } => self.lost.push((*from, *to)),
             ReadOutcome::Receded { from, to, .. } => self.receded.push((*from, *to)),
+            ReadOutcome::Displaced { .. } => panic!("only a journal is displaced"),
             ReadOutcome::Unreadable { file, .. } => self.unreadable.push((*file).to_owned()),
             ReadOutcome::Unfamiliar | ReadOutcome::CaughtUp => {}
         }

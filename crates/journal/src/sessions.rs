@@ -1,0 +1,86 @@
+//! Writes and reads the file `sessions`: at which offset each process that wrote the journal began.
+//!
+//! An offset does not say of which journal it is. A directory that was removed, or replaced by an
+//! older copy, has the same offsets again, with other lines. So each opening is a session of its
+//! own, and whoever stores an offset stores its session beside it (`place`).
+//! The file has a line for each session, of three numbers in 20 digits: its first offset, its id,
+//! and up to which offset lines had been durable before. Where the last is greater than the first,
+//! the lines between are lost. The id is the time of the opening in microseconds, but greater than
+//! the ids before it.
+//! Invariant: sessions come in the order of their offsets. A session without a line is forgotten,
+//! and so is one whose lines are all deleted, or cut off by a journal that came back shorter. The
+//! file is replaced whole and synced before the first line of the session can be read.
+//! A file that is missing or garbage costs only what `reader` does with it: a reader whose place is
+//! not found goes on at the newest session.
+
+use std::io::{self, ErrorKind};
+use std::path::Path;
+
+use stdx::Disk;
+
+const NAME: &str = "sessions";
+/// Bytes of one line.
+const LINE_BYTES: usize = 63;
+
+/// One opening of the journal for writing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Session {
+    /// The offset of its first line.
+    pub start: u64,
+    pub id: u64,
+    /// Up to where there were lines before; they are lost behind the start.
+    pub durable: u64,
+}
+
+/// Begins a session at the end of the journal, whose first segment starts at `first`. Lines had been
+/// durable up to an offset that may lie behind that end.
+pub(crate) fn begin(
+    disk: &dyn Disk,
+    dir: &Path,
+    (first, end, durable): (u64, u64, u64),
+    now_us: u64,
+) -> io::Result<()> {
+    let known = read(disk, dir)?;
+    let id = known.iter().map(|session| session.id + 1).fold(now_us, u64::max);
+    let ends = known.iter().skip(1).map(|next| next.start).chain([u64::MAX]);
+    let has_lines = |(session, next): &(&Session, u64)| session.start < end && *next > first;
+    let kept = known.iter().zip(ends).filter(has_lines).map(|(session, _)| *session);
+    let text: String = kept
+        .chain([Session { start: end, id, durable }])
+        .map(|it| format!("{:020} {:020} {:020}\n", it.start, it.id, it.durable))
+        .collect();
+    let temporary = dir.join(format!("{NAME}.tmp"));
+    let file = disk.open_write(&temporary)?;
+    file.truncate(0)?;
+    file.write_at(text.as_bytes(), 0)?;
+    file.sync()?;
+    disk.rename(&temporary, &dir.join(NAME))?;
+    disk.sync_dir(dir)
+}
+
+/// Returns the sessions, by their offsets; none where the file is missing. Lines that are no
+/// sessions are passed over.
+pub(crate) fn read(disk: &dyn Disk, dir: &Path) -> io::Result<Vec<Session>> {
+    let file = match disk.open_read(&dir.join(NAME)) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+        file => file?,
+    };
+    let mut text = vec![0; usize::try_from(file.len()?).unwrap_or(0)];
+    crate::segment::read_exact_at(&*file, &mut text, 0)?;
+    let mut sessions: Vec<Session> = text.chunks(LINE_BYTES).filter_map(parse).collect();
+    sessions.sort_by_key(|session| (session.start, session.id));
+    Ok(sessions)
+}
+
+fn parse(line: &[u8]) -> Option<Session> {
+    let text = std::str::from_utf8(line).ok()?.strip_suffix('\n')?;
+    let mut numbers = text.split(' ').map(|number| number.parse().ok());
+    let mut next = || numbers.next().flatten();
+    Some(Session { start: next()?, id: next()?, durable: next()? })
+}
+
+/// Returns the session in which the byte before an offset was written.
+pub(crate) fn before(sessions: &[Session], offset: u64) -> Option<Session> {
+    let at = sessions.partition_point(|session| session.start < offset);
+    at.checked_sub(1).map(|at| sessions[at])
+}

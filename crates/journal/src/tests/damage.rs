@@ -1,0 +1,177 @@
+//! Readers of a journal that was damaged, cut, removed or replaced: no line is read twice, and none
+//! is lost in silence.
+
+use std::collections::BTreeSet;
+use std::fs;
+
+use stdx::RealDisk;
+use tempfile::tempdir;
+
+use super::*;
+use crate::{Cause, Displaced};
+
+fn disk() -> Arc<dyn Disk> {
+    Arc::new(RealDisk)
+}
+
+/// Writes ten lines that begin with `name`, in a session of their own.
+fn write(dir: &Path, name: &str) {
+    let mut options = Options::new(dir);
+    options.sync = Sync::Always;
+    let journal = Journal::open(options, disk()).unwrap();
+    let lane = journal.lane();
+    for n in 0..10 {
+        let line = format!("{name}{n} {}", "x".repeat(n * 30));
+        lane.append_durable(|out| out.extend_from_slice(line.as_bytes())).wait().unwrap();
+    }
+}
+
+/// Reads on from a place to the end: what came, by its first word, the place, what was said.
+fn read(dir: &Path, from: Option<Place>) -> (Vec<String>, Place, Option<Displaced>) {
+    let reader = Reader::open(dir, disk()).unwrap();
+    let (mut reader, displaced) = match from {
+        Some(place) => reader.resume(place).unwrap(),
+        None => (reader, None),
+    };
+    let mut found = Vec::new();
+    drain(&mut reader, &mut found);
+    let words = found.iter().map(|line| line.split(' ').next().unwrap_or("").to_owned());
+    (words.collect(), reader.place(), displaced)
+}
+
+fn names(name: &str) -> BTreeSet<String> {
+    (0..10).map(|n| format!("{name}{n}")).collect()
+}
+
+fn segments(dir: &Path) -> Vec<PathBuf> {
+    let files = fs::read_dir(dir).unwrap().map(|file| file.unwrap().path());
+    let mut segments: Vec<_> =
+        files.filter(|file| file.to_string_lossy().contains(".log")).collect();
+    segments.sort();
+    segments
+}
+
+fn overwrite(file: &Path, byte: impl Fn(usize) -> u8) {
+    let length = fs::metadata(file).unwrap().len() as usize;
+    fs::write(file, (0..length).map(byte).collect::<Vec<_>>()).unwrap();
+}
+
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for file in fs::read_dir(from).unwrap().map(Result::unwrap) {
+        match file.file_type().unwrap().is_dir() {
+            true => copy(&file.path(), &to.join(file.file_name())),
+            false => drop(fs::copy(file.path(), to.join(file.file_name())).unwrap()),
+        }
+    }
+}
+
+/// Reads the lines `a`, damages the journal with the unread lines `b`, and has it go on with `c`.
+fn after(damage: impl Fn(&Path, &Path)) -> (Vec<String>, Option<Displaced>) {
+    let home = tempdir().unwrap();
+    let (dir, older) = (home.path().join("journal"), home.path().join("older"));
+    write(&dir, "old");
+    copy(&dir, &older);
+    write(&dir, "a");
+    let (read_before, place, _) = read(&dir, None);
+    assert!(read_before.iter().any(|word| word == "a9"));
+    write(&dir, "b");
+    damage(&dir, &older);
+    write(&dir, "c");
+    let (found, place, displaced) = read(&dir, Some(place.to_string().parse().unwrap()));
+    for name in ["old", "a"] {
+        assert!(names(name).is_disjoint(&found.iter().cloned().collect()), "{found:?}");
+    }
+    let count = |word: &String| found.iter().filter(|found| *found == word).count();
+    assert!(names("c").iter().all(|word| count(word) == 1), "{found:?}");
+    assert!(names("b").iter().all(|word| count(word) <= 1), "{found:?}");
+    let has_lost = names("b").iter().any(|word| count(word) == 0);
+    // What is no line of these goes to quarantine.
+    let is_line = |word: &String| word.len() == 2 && "abcdef".contains(&word[..1]);
+    let has_said = displaced.is_some() || !found.iter().all(is_line);
+    assert!(!has_lost || has_said, "lost in silence: {found:?}");
+    assert_eq!(read(&dir, Some(place)).0, [""; 0], "what was read does not come again");
+    (found, displaced)
+}
+
+#[test]
+fn an_untouched_journal_goes_on_where_it_was_read_to() {
+    let (found, displaced) = after(|_, _| {});
+    assert_eq!(displaced, None);
+    assert_eq!(found.len(), 20);
+}
+
+#[test]
+fn noise_or_zeros_over_a_segment_cost_what_they_cover() {
+    for nth in 0..3 {
+        // All byte values, line feeds among them; then none.
+        after(|dir, _| overwrite(&segments(dir)[nth], |at| (at * 7 + at / 251) as u8));
+        after(|dir, _| overwrite(&segments(dir)[nth], |_| 0));
+    }
+}
+
+#[test]
+fn a_segment_that_is_cut_or_gone_costs_what_it_held() {
+    for nth in 0..3 {
+        for length in [0, 1, 700] {
+            after(|dir, _| {
+                let file = fs::File::options().write(true).open(&segments(dir)[nth]).unwrap();
+                file.set_len(length).unwrap();
+            });
+        }
+        after(|dir, _| fs::remove_file(&segments(dir)[nth]).unwrap());
+    }
+}
+
+#[test]
+fn a_removed_journal_is_read_from_its_new_beginning() {
+    let (found, displaced) = after(|dir, _| fs::remove_dir_all(dir).unwrap());
+    assert_eq!(found.len(), 10);
+    let displaced = displaced.unwrap();
+    assert_eq!((displaced.goes_on, displaced.cause), (0, Cause::Replaced));
+}
+
+#[test]
+fn an_older_copy_is_read_from_what_was_written_after_it_came_back() {
+    let (found, displaced) = after(|dir, older| {
+        fs::remove_dir_all(dir).unwrap();
+        copy(older, dir);
+    });
+    assert_eq!(found.len(), 10);
+    assert_eq!(displaced.unwrap().cause, Cause::Replaced);
+    // It has grown past the place by then, and has a line that ends there, perhaps.
+    let (found, displaced) = after(|dir, older| {
+        fs::remove_dir_all(dir).unwrap();
+        copy(older, dir);
+        ["d", "e", "f"].iter().for_each(|name| write(dir, name));
+    });
+    assert_eq!(found.len(), 40, "{found:?}");
+    assert_eq!(displaced.unwrap().cause, Cause::Replaced);
+}
+
+#[test]
+fn sessions_that_are_lost_or_damaged_cost_nothing_while_the_lines_are_there() {
+    for text in [None, Some(""), Some("\0\0\0"), Some("garbage\n")] {
+        let (found, displaced) = after(|dir, _| match text {
+            None => fs::remove_file(dir.join("sessions")).unwrap(),
+            Some(text) => fs::write(dir.join("sessions"), text).unwrap(),
+        });
+        assert_eq!((found.len(), displaced), (20, None), "{text:?}");
+    }
+}
+
+#[test]
+fn a_damaged_compressed_segment_at_the_end_does_not_keep_the_journal_from_opening() {
+    let home = tempdir().unwrap();
+    let dir = home.path().join("journal");
+    write(&dir, "a");
+    let (_, place, _) = read(&dir, None);
+    let plain = segments(&dir).pop().unwrap();
+    let packed = zstd::encode_all(&*fs::read(&plain).unwrap(), 3).unwrap();
+    fs::write(plain.with_extension("log.zst"), &packed[..packed.len() / 2]).unwrap();
+    fs::remove_file(&plain).unwrap();
+    write(&dir, "b");
+    let (found, _, displaced) = read(&dir, Some(place));
+    assert!(names("b").iter().all(|word| found.contains(word)), "{found:?}");
+    assert!(!found.contains(&"a0".to_owned()) && displaced.is_some(), "{found:?}");
+}

@@ -1,0 +1,137 @@
+//! Keeps what was lost of the logs until an operator has taken note of it.
+//!
+//! The file has a line of JSON for each loss, and one for each acknowledgement, which names the
+//! loss by its id. Both the edge process and `tidegate events losses` read it, so an alarm outlives
+//! a restart, and needs no process to be ended.
+//! Invariant: a loss that is found again, as after a restart, is noted once: it is known by where it
+//! was found, and by its words. A line that is neither is passed over. Several processes append to
+//! one file.
+//! Bound: 1 MiB; further losses are only in the log of the process and in its counts.
+//! Never here: finding losses (`source`), and counting them (`status`).
+
+use std::collections::HashSet;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use parking_lot::Mutex;
+use serde::{Deserialize, Serialize};
+
+/// Bytes of the file at most.
+const BYTES_MAX: u64 = 1 << 20;
+
+/// Something that was lost of a log.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Loss {
+    /// Its name for people.
+    pub id: String,
+    /// When it was found, microseconds since the Unix epoch.
+    pub time_us: u64,
+    /// The machine that read.
+    pub node: String,
+    /// The source.
+    pub source: String,
+    /// The sink.
+    pub sink: String,
+    /// What was found, in words, with offsets.
+    pub what: String,
+    /// Bytes that are lost; null where that is not known.
+    pub bytes: Option<u64>,
+}
+
+impl Loss {
+    fn place(&self) -> [&str; 4] {
+        [&self.node, &self.source, &self.sink, &self.what]
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+struct Acknowledgement {
+    acknowledged: String,
+    time_us: u64,
+}
+
+/// A file of losses.
+#[derive(Debug)]
+pub struct LossBook {
+    path: PathBuf,
+    /// Held while a loss is looked for and noted.
+    noting: Mutex<()>,
+}
+
+impl LossBook {
+    /// Keeps losses in the file `path`, which is made with the first one.
+    pub fn new(path: &Path) -> Self {
+        Self { path: path.to_owned(), noting: Mutex::default() }
+    }
+
+    /// Returns the losses that are not acknowledged, in the order in which they were found.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn open(&self) -> io::Result<Vec<Loss>> {
+        let mut losses: Vec<Loss> = Vec::new();
+        let mut acknowledged = HashSet::new();
+        for line in self.read()?.split(|byte| *byte == b'\n') {
+            if let Ok(loss) = serde_json::from_slice::<Loss>(line) {
+                losses.push(loss);
+            } else if let Ok(one) = serde_json::from_slice::<Acknowledgement>(line) {
+                acknowledged.insert(one.acknowledged);
+            }
+        }
+        let mut seen = HashSet::new();
+        losses.retain(|loss| !acknowledged.contains(&loss.id) && seen.insert(loss.id.clone()));
+        Ok(losses)
+    }
+
+    /// Acknowledges losses by their ids, or all; returns those that were open.
+    ///
+    /// # Errors
+    /// When the file cannot be read or written.
+    pub fn acknowledge(&self, ids: Option<&[String]>) -> io::Result<Vec<Loss>> {
+        let mut losses = self.open()?;
+        losses.retain(|loss| ids.is_none_or(|ids| ids.contains(&loss.id)));
+        let time_us = stdx::unix_micros();
+        for loss in &losses {
+            let acknowledged = loss.id.clone();
+            self.append(&serde_json::to_vec(&Acknowledgement { acknowledged, time_us })?)?;
+        }
+        Ok(losses)
+    }
+
+    /// Notes a loss, unless it is noted already; returns whether it is in the file.
+    pub(crate) fn note(&self, mut loss: Loss) -> bool {
+        let _noting = self.noting.lock();
+        let bytes = self.read().unwrap_or_default();
+        let mut noted = bytes.split(|byte| *byte == b'\n').filter_map(|line| {
+            let noted: Loss = serde_json::from_slice(line).ok()?;
+            Some(noted)
+        });
+        if noted.any(|noted| noted.place() == loss.place()) {
+            return true;
+        }
+        loss.id = format!("{:08x}", loss.time_us as u32);
+        let line = serde_json::to_vec(&loss).unwrap_or_default();
+        (bytes.len() as u64) < BYTES_MAX && self.append(&line).is_ok()
+    }
+
+    fn read(&self) -> io::Result<Vec<u8>> {
+        match fs::read(&self.path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+            read => read,
+        }
+    }
+
+    fn append(&self, line: &[u8]) -> io::Result<()> {
+        if let Some(dir) = self.path.parent() {
+            fs::create_dir_all(dir)?;
+        }
+        let mut file: File = OpenOptions::new().create(true).append(true).open(&self.path)?;
+        // A kill may have torn the last line.
+        file.write_all(&[b"\n", line, b"\n"].concat())?;
+        file.sync_all()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,56 @@
+//! Claims about losses: each is an alarm once, until it is acknowledged.
+
+use std::fs;
+
+use tempfile::tempdir;
+
+use super::{Loss, LossBook};
+
+fn loss(what: &str) -> Loss {
+    Loss {
+        id: String::new(),
+        time_us: stdx::unix_micros(),
+        node: "web1".to_owned(),
+        source: "journal".to_owned(),
+        sink: "main".to_owned(),
+        what: what.to_owned(),
+        bytes: Some(7),
+    }
+}
+
+fn open(book: &LossBook) -> Vec<String> {
+    book.open().unwrap().into_iter().map(|loss| loss.what).collect()
+}
+
+#[test]
+fn a_loss_stands_over_restarts_until_it_is_acknowledged_and_is_noted_once() {
+    let dir = tempdir().unwrap();
+    let path = dir.path().join("data/losses");
+    for _ in 0..3 {
+        let book = LossBook::new(&path);
+        assert!(book.note(loss("a")) && book.note(loss("b")) && book.note(loss("a")));
+        assert_eq!(open(&book), ["a", "b"]);
+    }
+    let book = LossBook::new(&path);
+    let ids = [book.open().unwrap()[0].id.clone(), "unknown".to_owned()];
+    assert_eq!(book.acknowledge(Some(&ids)).unwrap().len(), 1);
+    assert_eq!(open(&book), ["b"]);
+    assert!(book.note(loss("a")), "what is found again after a restart stays acknowledged");
+    assert_eq!(open(&LossBook::new(&path)), ["b"]);
+    assert_eq!(book.acknowledge(None).unwrap().len(), 1);
+    assert_eq!(open(&book), [""; 0]);
+}
+
+#[test]
+fn torn_and_foreign_lines_cost_nothing_and_a_file_that_takes_nothing_says_so() {
+    let dir = tempdir().unwrap();
+    let path = dir.path().join("losses");
+    fs::write(&path, "garbage\n{\"id\":\"x\"").unwrap();
+    let book = LossBook::new(&path);
+    assert!(book.note(loss("a")));
+    assert_eq!(open(&LossBook::new(&path)), ["a"]);
+    fs::write(&path, vec![b'x'; 2 << 20]).unwrap();
+    assert!(!LossBook::new(&path).note(loss("b")));
+    let nowhere = dir.path().join("losses/below");
+    assert!(!LossBook::new(&nowhere).note(loss("b")));
+}

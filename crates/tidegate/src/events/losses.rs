@@ -1,0 +1,70 @@
+//! Runs `tidegate events losses`: lists what was lost of the logs, and acknowledges it.
+//!
+//! A loss that is not acknowledged is an alarm on `/status`. No process need run for either.
+//! Invariant: acknowledging says what it acknowledged; an id that names no open loss is an error,
+//! and then nothing is acknowledged. Never here: finding losses, and their file (`pipeline`).
+
+use std::path::Path;
+
+use anyhow::{Context, Result, bail};
+use pipeline::{Loss, LossBook};
+
+use crate::commands;
+
+/// The word that acknowledges every loss.
+const ALL: &str = "all";
+
+/// Lists the losses that are open, or acknowledges those with these ids.
+///
+/// # Errors
+/// When the file of losses cannot be read or written, and for an id that names no open loss.
+pub(super) fn command(file: &Path, acknowledge: &[String]) -> Result<()> {
+    let plan = commands::load(file)?;
+    let book = LossBook::new(&plan.losses());
+    let read = || format!("read `{}`", plan.losses().display());
+    let open = book.open().with_context(read)?;
+    let is_all = acknowledge.iter().any(|id| id == ALL);
+    let is_open = |id: &&String| open.iter().any(|loss| loss.id == **id);
+    if let Some(unknown) = acknowledge.iter().find(|id| !is_all && !is_open(id)) {
+        bail!("no open loss has the id `{unknown}`; `tidegate events losses` lists them");
+    }
+    if acknowledge.is_empty() {
+        if open.is_empty() {
+            println!("nothing was lost, or all of it is acknowledged");
+        }
+        open.iter().for_each(|loss| print!("{}", text(loss)));
+        return Ok(());
+    }
+    let ids = (!is_all).then_some(acknowledge);
+    let done = book.acknowledge(ids).with_context(read)?;
+    done.iter().for_each(|loss| println!("acknowledged {}: {}", loss.id, loss.what));
+    if done.is_empty() {
+        println!("nothing was lost, or all of it is acknowledged");
+    }
+    Ok(())
+}
+
+/// What `/status` says of the losses that are open.
+pub(crate) fn alarms(book: &LossBook) -> Vec<String> {
+    match book.open() {
+        Ok(open) => open.iter().map(alarm).collect(),
+        Err(error) => vec![format!("the losses cannot be read: {error}")],
+    }
+}
+
+fn alarm(loss: &Loss) -> String {
+    let Loss { source, sink, what, id, .. } = loss;
+    format!("{source} to {sink}: {what}. To end this alarm: tidegate events losses --ack {id}")
+}
+
+fn text(loss: &Loss) -> String {
+    let mut time = Vec::new();
+    exchange::write_rfc3339(loss.time_us, &mut time);
+    let bytes = match loss.bytes {
+        Some(bytes) => format!("{bytes} bytes that were not read are lost"),
+        None => "how many bytes are lost is not known".to_owned(),
+    };
+    let Loss { id, node, source, sink, what, .. } = loss;
+    let time = String::from_utf8_lossy(&time);
+    format!("{id}  {time}  {source} to {sink} on {node}\n  {what}\n  {bytes}\n")
+}
