@@ -4,11 +4,13 @@
 //! - SIGKILL at random moments, and before every system call that changes a disk;
 //! - system calls that fail;
 //! - spoilt files of its own beside the log;
-//! - a second process on the same log.
+//! - a second process on the same log;
+//! - logs that are the same on one node and on two, and damaged packs of them.
 //!
 //! Invariant held against it: at every moment the sink holds no id twice, and none that was never
 //! written. The process that starts last delivers all ids, with every sum as it must be.
 
+mod alike;
 mod calls;
 mod kills;
 mod lines;
@@ -43,6 +45,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     done(&calls::run(options, &server)?);
     if options.engine == Engine::Sqlite {
         done(&scratch::run(options, &server)?);
+        done(&alike::run(options)?);
     }
     Ok(())
 }

@@ -35,6 +35,10 @@ pub struct SourceConfig {
     /// How long a rotated file must have been silent until it is closed. A last line without a line
     /// feed is then quarantined. Default `30s`.
     pub idle_timeout: Option<String>,
+    /// Names of other nodes whose logs were moved to this one, such as `["web1"]`. A log that such
+    /// a node has read, into the same sink, goes on here where it ended there. Otherwise each node
+    /// counts its own logs, also where they begin with the same lines.
+    pub moved_from: Vec<String>,
     /// `combined` (default), `common`, `ltsv`, `json`, `tidegate`, or a `log_format` of nginx such
     /// as `'$remote_addr [$time_local] "$request" $status $request_time'`. Variables that are no
     /// field of ours are `var.NAME`.

@@ -48,8 +48,8 @@ pub use rollup::{KeyPart, Measure, Rollup, SketchOf};
 pub use run::{Pipeline, StopSignal};
 pub use sink::Sink;
 pub use source::{
-    Extent, FileOptions, FilePattern, FileRange, FileSource, JournalSource, LineSource, LogChunk,
-    RangedSource, ReadOutcome, TimeOf, time_in,
+    Extent, FileNotices, FileOptions, FilePattern, FileRange, FileSource, JournalSource,
+    LineSource, LogChunk, NodePosition, RangedSource, ReadOutcome, TimeOf, time_in,
 };
 pub use status::{Status, StatusReport};
 pub use supervise::supervise;

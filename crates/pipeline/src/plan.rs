@@ -53,6 +53,8 @@ pub struct SourcePlan {
     pub sync: bool,
     /// How long a rotated file must have been silent to be done with.
     pub idle_timeout: Duration,
+    /// Nodes whose logs were moved to this one.
+    pub moved_from: Vec<String>,
     /// How its lines are read.
     pub format: Format,
 }
@@ -145,7 +147,16 @@ pub fn plan(
         let name = JOURNAL.to_owned();
         let (files, format) = (Vec::new(), Format::Tidegate);
         let (strict, sync, idle_timeout) = (false, false, IDLE_TIMEOUT);
-        plan.sources.push(SourcePlan { name, files, strict, sync, idle_timeout, format });
+        let moved_from = Vec::new();
+        plan.sources.push(SourcePlan {
+            name,
+            files,
+            strict,
+            sync,
+            idle_timeout,
+            moved_from,
+            format,
+        });
     }
     for (at, config) in sections.sources.iter().enumerate() {
         let key = format!("source[{at}]");
@@ -204,7 +215,8 @@ fn source(
     });
     let idle_timeout = idle_timeout.unwrap_or(IDLE_TIMEOUT);
     let (strict, sync) = (config.strict.unwrap_or(false), config.sync.unwrap_or(false));
-    plan.sources.push(SourcePlan { name, files, strict, sync, idle_timeout, format });
+    let moved_from = config.moved_from.clone();
+    plan.sources.push(SourcePlan { name, files, strict, sync, idle_timeout, moved_from, format });
 }
 
 fn sink(config: &SinkConfig, key: &str, plan: &mut Plan, wrong: &mut dyn FnMut(&str, String)) {

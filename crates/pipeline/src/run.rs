@@ -29,7 +29,7 @@ use crate::losses::{Loss, LossBook};
 use crate::quarantine::Quarantine;
 use crate::rollup::Rollup;
 use crate::sink::Sink;
-use crate::source::{LineSource, ReadOutcome};
+use crate::source::{LineSource, NodePosition, ReadOutcome};
 use crate::status::Status;
 use crate::window::Window;
 
@@ -316,6 +316,7 @@ impl Run {
         self.next_flush = Instant::now() + self.flush;
         let unread = self.source.bytes_behind();
         self.show_behind(unread);
+        *self.status.notices.lock() = self.source.notices();
         if self.counter.lines == 0 {
             return;
         }
@@ -421,6 +422,7 @@ fn told(file: &str, displaced: Displaced) -> (String, Option<u64>) {
     (what, lost_to.map(|lost_to| lost_to.saturating_sub(read_to)))
 }
 
-fn positions(checkpoints: Vec<Checkpoint>) -> Vec<String> {
-    checkpoints.into_iter().map(|checkpoint| checkpoint.position).collect()
+fn positions(checkpoints: Vec<Checkpoint>) -> Vec<NodePosition> {
+    let positions = checkpoints.into_iter();
+    positions.map(|Checkpoint { node, position, .. }| NodePosition { node, position }).collect()
 }

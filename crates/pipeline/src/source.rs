@@ -18,6 +18,7 @@ mod files;
 mod journal;
 mod ranged;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use stdx::DiskFile;
@@ -112,6 +113,24 @@ pub enum ReadOutcome<'s> {
     CaughtUp,
 }
 
+/// A position that another node has committed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NodePosition {
+    /// The node's name.
+    pub node: String,
+    /// Its position.
+    pub position: String,
+}
+
+/// Files that match and are not counted at present, by their paths.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct FileNotices {
+    /// Files with nothing that another file does not have, each with that file.
+    pub copies: BTreeMap<String, String>,
+    /// Files that cannot be read, each with the reason.
+    pub unreadable: BTreeMap<String, String>,
+}
+
 /// A queue of lines.
 pub trait LineSource: Send {
     /// Goes to `position`, one that [`LineSource::position`] gave and the sink has kept; to the
@@ -123,7 +142,7 @@ pub trait LineSource: Send {
 
     /// Takes note of the positions that other nodes have committed for this source at present;
     /// called before `resume`, and whenever [`ReadOutcome::Unfamiliar`] asks for it.
-    fn others(&mut self, _positions: &[String]) {}
+    fn others(&mut self, _positions: &[NodePosition]) {}
 
     /// Returns the next lines.
     ///
@@ -149,4 +168,9 @@ pub trait LineSource: Send {
 
     /// Bytes that could be read at present and were not yet.
     fn bytes_behind(&mut self) -> u64;
+
+    /// The files that are not counted at present.
+    fn notices(&self) -> FileNotices {
+        FileNotices::default()
+    }
 }

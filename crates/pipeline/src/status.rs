@@ -14,11 +14,17 @@
 //! `committed_s_ago`.
 //! Never here: rates and the state in words (`record/board.rs`).
 
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Instant;
 
 use parking_lot::Mutex;
 use serde::Serialize;
+
+use crate::source::FileNotices;
+
+/// Files that a report names of each kind.
+const FILES_SHOWN: usize = 20;
 
 /// Counts of one pipeline: a source on its way to a sink. Updated while it runs, read at any time.
 #[derive(Debug, Default)]
@@ -29,6 +35,8 @@ pub struct Status {
     pub(crate) quarantine_dropped: AtomicU64,
     pub(crate) without_key: AtomicU64,
     pub(crate) lost: Mutex<LostLines>,
+    /// Files that are not counted at present.
+    pub(crate) notices: Mutex<FileNotices>,
     pub(crate) batches: AtomicU64,
     pub(crate) rows: AtomicU64,
     pub(crate) restarts: AtomicU64,
@@ -81,6 +89,14 @@ pub struct StatusReport {
     pub lost_bytes: u64,
     /// Seconds since bytes were last found lost that could not be noted; null when none were.
     pub lost_s_ago: Option<f64>,
+    /// Files that count as copies at present.
+    pub copied_files: usize,
+    /// The first of them by name, at most 20: each with the file that is read in its place.
+    pub copies: BTreeMap<String, String>,
+    /// Files that cannot be read at present, so that nothing new of them is counted.
+    pub unreadable_files: usize,
+    /// The first of them by name, at most 20: each with the reason.
+    pub unreadable: BTreeMap<String, String>,
     /// Batches committed since the start.
     pub batches: u64,
     /// Rows committed since the start.
@@ -113,6 +129,7 @@ impl Status {
         let since_us = [get(&self.behind_since_us), get(&self.last_line_us)];
         let since_us = since_us.into_iter().find(|since| *since > 0).unwrap_or(now_us);
         let seconds = now_us.saturating_sub(since_us) as f64 / 1e6;
+        let notices = self.notices.lock().clone();
         StatusReport {
             lines: get(&self.lines),
             bytes: get(&self.bytes),
@@ -121,6 +138,10 @@ impl Status {
             without_key: get(&self.without_key),
             lost_bytes: lost.bytes,
             lost_s_ago: lost.last.map(|then| then.elapsed().as_secs_f64()),
+            copied_files: notices.copies.len(),
+            copies: notices.copies.into_iter().take(FILES_SHOWN).collect(),
+            unreadable_files: notices.unreadable.len(),
+            unreadable: notices.unreadable.into_iter().take(FILES_SHOWN).collect(),
             batches: get(&self.batches),
             rows: get(&self.rows),
             restarts: get(&self.restarts),

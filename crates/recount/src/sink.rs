@@ -232,6 +232,7 @@ fn look(
         sync: source.sync,
         // A rotated file's last line has been given up where the position is behind it.
         idle_timeout: Duration::ZERO,
+        moved_from: Vec::new(),
         time_of: None,
     };
     let (disk, clock) = (Arc::new(RealDisk), Arc::new(SystemClock));

@@ -3,12 +3,13 @@
 //!
 //! It holds the last document that the record process wrote of itself, and how its last run ended.
 //! Alarms follow from these, by monotonic time alone: an end, silence of 10 s, a pipeline with a
-//! `last_error`, also one that stands by. Lines that were lost within a day are one, too.
+//! `last_error`, also one that stands by. Lines that were lost within a day are one, too, and each
+//! file that cannot be read.
 //! Invariant: a document counts only if the process that runs wrote it, by its process id. A line
 //! that is no JSON, or longer than 4 MiB, is passed over. Before the first document there is no
 //! alarm of silence.
 //! It relies on keys of `board`: `pid`, `pipelines` with `source`, `sink`, `last_error`,
-//! `lost_bytes` and `lost_s_ago`, and `learned`. What `status` makes is `record` on `/status`;
+//! `lost_bytes` and `lost_s_ago`, `unreadable`, and `learned`. What `status` makes is `record` on `/status`;
 //! `tidegate/src/events/status.rs` reads `document` in it. `tidegate/src/profile_build.rs` reads
 //! what is under `learned`. Never here: starting and stopping (`supervisor`).
 
@@ -139,7 +140,10 @@ fn pipeline_alarms(pipeline: &Value) -> Vec<String> {
     let is_recent = pipeline["lost_s_ago"].as_f64().is_some_and(|ago| ago < LOST_ALARM_S);
     let bytes = pipeline["lost_bytes"].as_u64().unwrap_or(0);
     let lost = is_recent.then(|| format!("{bytes} bytes were gone before they were read"));
-    let alarms = error.into_iter().chain(lost);
+    let unread = pipeline["unreadable"].as_object().into_iter().flatten();
+    let unread =
+        unread.map(|(file, reason)| format!("`{file}`: {}", reason.as_str().unwrap_or_default()));
+    let alarms = error.into_iter().chain(lost).chain(unread);
     alarms.map(|alarm| format!("{source} to {sink}: {alarm}")).collect()
 }
 

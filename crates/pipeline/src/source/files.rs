@@ -6,7 +6,8 @@
 //! closes, and gives up last lines that nobody will complete.
 //! Invariant: until the next `resume`, what was handed out of a log is not handed out again, as far
 //! as its mark recognises it. Bytes that were seen in a log and are in no file any more are
-//! reported as lost. Of a damaged packed file only the damage is known.
+//! reported as lost. Nothing of a packed file is handed out before all of it was unpacked without
+//! damage. Of a damaged one only the damage is known.
 //! Reading is by chunks of 512 KiB, oldest log first, each up to where it ended when its turn
 //! began, if others wait. Memory is one chunk, some hundred bytes for each file that is there, and
 //! up to 128 open files. Of these a packed one takes 1 MiB and its decoder.
@@ -19,6 +20,7 @@ mod catalogue;
 mod chunk;
 mod file_table;
 mod identify;
+mod kinship;
 mod log;
 mod logs;
 mod mark;
@@ -46,6 +48,7 @@ use self::catalogue::Catalogue;
 use self::log::LogId;
 use self::logs::Logs;
 pub use self::options::{FileOptions, TimeOf, time_in};
+use self::other_nodes::OtherNode;
 pub use self::patterns::FilePattern;
 use self::position::Position;
 use self::reader::{BufferedBytes, LogRead, LogReader};
@@ -55,7 +58,7 @@ use self::scanner::Scanner;
 use self::sync_list::SyncList;
 use self::turns::{Remainder, RemainderDecision, TurnQueue};
 use self::unpack::OpenLog;
-use super::{LineSource, LogChunk, ReadOutcome};
+use super::{FileNotices, LineSource, LogChunk, NodePosition, ReadOutcome};
 use crate::error::SourceError;
 
 /// Reads log files.
@@ -127,17 +130,18 @@ impl LineSource for FileSource {
         Ok(())
     }
 
-    fn others(&mut self, positions: &[String]) {
-        let mut all = Logs::default();
-        for position in positions {
+    fn others(&mut self, positions: &[NodePosition]) {
+        let mut nodes = Vec::with_capacity(positions.len());
+        for NodePosition { node, position } in positions {
             match self.parse(Some(position)) {
-                Ok(mut logs) => logs.drain().for_each(|log| {
-                    all.add(log);
-                }),
+                Ok(logs) => {
+                    let is_moved = self.options.moved_from.contains(node);
+                    nodes.push(OtherNode { name: node.clone(), logs, is_moved });
+                }
                 Err(error) => tracing::warn!(%error, "cannot read the position of another node"),
             }
         }
-        self.scanner.others.tell(all);
+        self.scanner.others.tell(nodes);
         self.scanner.schedule.request();
     }
 
@@ -186,6 +190,13 @@ impl LineSource for FileSource {
         self.look_at_open_files();
         let known: u64 = self.catalogue.logs.iter().map(|(_, log)| log.behind()).sum();
         known + self.catalogue.files.unknown_bytes()
+    }
+
+    fn notices(&self) -> FileNotices {
+        let unreadable = self.reports.all_unreadable();
+        let unreadable =
+            unreadable.map(|(path, reason)| (path.display().to_string(), reason.to_owned()));
+        FileNotices { copies: self.catalogue.copies(), unreadable: unreadable.collect() }
     }
 }
 
@@ -265,7 +276,9 @@ impl FileSource {
         }
         let Some(opened) = self.catalogue.open.get_mut(id) else { return };
         if opened.damage().is_some() {
-            return self.turns.linger(id);
+            // It is looked at again when it changes.
+            self.turns.forget_rest(id);
+            return self.catalogue.close(id);
         }
         let end = opened.content_len().unwrap_or(log.seen).max(log.mark.offset);
         self.reports.lost(&log.file.name, end, log.seen);
@@ -306,6 +319,9 @@ impl FileSource {
         if !self.catalogue.open(id, &mut self.reports)? {
             return Ok(None);
         }
+        if !self.proves(id)? {
+            return Ok(Some(LogRead::End));
+        }
         let Some(opened) = self.catalogue.open.get_mut(id) else { return Ok(None) };
         let reader = &mut self.reader;
         let taken = self.catalogue.logs.change(id, |log| {
@@ -318,6 +334,20 @@ impl FileSource {
             self.unsynced.note(id, opened);
         }
         Ok(Some(taken))
+    }
+
+    /// Whether an open log may be handed out: a packed one only when all of it can be unpacked.
+    fn proves(&mut self, id: LogId) -> Result<bool, SourceError> {
+        let Some((log, opened)) = self.catalogue.opened(id) else { return Ok(true) };
+        let path = Path::new(&log.file.name);
+        if opened.prove().map_err(SourceError::disk("read", path))? {
+            if log.is_packed() {
+                self.reports.settle(path);
+            }
+            return Ok(true);
+        }
+        self.reports.broken(path, opened.damage().unwrap_or_default());
+        Ok(false)
     }
 
     /// Hands out rests of lines that nobody will complete, and closes what has been read.
@@ -367,9 +397,6 @@ impl FileSource {
     fn retire(&mut self, id: LogId) {
         let Some(log) = self.catalogue.logs.get_mut(id) else { return };
         if log.is_packed() {
-            if let Some(reason) = self.catalogue.open.get(id).and_then(OpenLog::damage) {
-                self.reports.damaged(&log.file.name, reason);
-            }
             return self.seal(id);
         }
         if log.file.has_left {

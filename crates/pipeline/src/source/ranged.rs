@@ -18,7 +18,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use stdx::DiskFile;
 
-use super::{LineSource, LogChunk, ReadOutcome};
+use super::{FileNotices, LineSource, LogChunk, NodePosition, ReadOutcome};
 use crate::error::SourceError;
 
 /// Bytes of one file.
@@ -107,9 +107,12 @@ impl LineSource for RangedSource {
         self.source.resume(inner.as_deref())
     }
 
-    fn others(&mut self, positions: &[String]) {
-        let positions = positions.iter().filter_map(|position| self.inner(position).ok());
-        let positions: Vec<String> = positions.collect();
+    fn others(&mut self, positions: &[NodePosition]) {
+        let positions = positions.iter().filter_map(|other| {
+            let (node, position) = (other.node.clone(), self.inner(&other.position).ok()?);
+            Some(NodePosition { node, position })
+        });
+        let positions: Vec<_> = positions.collect();
         self.source.others(&positions);
     }
 
@@ -145,6 +148,10 @@ impl LineSource for RangedSource {
 
     fn bytes_behind(&mut self) -> u64 {
         self.source.bytes_behind()
+    }
+
+    fn notices(&self) -> FileNotices {
+        self.source.notices()
     }
 }
 

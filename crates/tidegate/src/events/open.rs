@@ -30,6 +30,7 @@ pub(super) fn line_source(
             strict: source.strict,
             sync: source.sync,
             idle_timeout: source.idle_timeout,
+            moved_from: source.moved_from.clone(),
             time_of: Some(pipeline::time_in(&source.format)),
         };
         return Box::new(FileSource::new(name, options, disk, Arc::new(SystemClock)));

@@ -16,6 +16,7 @@
 //! `recount` makes the quarantine's name by itself, so change both.
 //! Never here: threads and giving up (`events/running.rs`), and delivery (`pipeline`).
 
+use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
@@ -76,6 +77,7 @@ pub(super) fn command(
     if let Some(address) = plan.events.status {
         board.serve(address).context("start a thread")?;
     }
+    let reported: Vec<_> = specs.iter().map(PipelineSpec::entry).collect();
     // The process that started this one has a log and a screen that say it.
     let logged: Vec<_> = specs.iter().map(PipelineSpec::entry).filter(|_| !supervised).collect();
     for BoardEntry { source, sink, .. } in &logged {
@@ -102,7 +104,21 @@ pub(super) fn command(
         let (lines, rows, quarantined) = (done.lines, done.rows, done.quarantined);
         tracing::info!(source, sink, lines, rows, quarantined, "ended");
     }
-    ended
+    if once.is_some() { ended.and_then(|()| all_read(&reported)) } else { ended }
+}
+
+/// Says which files were not read, when everything else is delivered.
+///
+/// # Errors
+/// When there is one.
+fn all_read(pipelines: &[BoardEntry]) -> Result<()> {
+    let unread = pipelines.iter().flat_map(|entry| entry.status.report(0).unreadable);
+    let unread: BTreeMap<String, String> = unread.collect();
+    if let Some((file, reason)) = unread.first_key_value() {
+        let files = commands::counted(unread.len() as u64, "file");
+        bail!("{files} could not be read; the rest is delivered; first `{file}`: {reason}");
+    }
+    Ok(())
 }
 
 /// A pattern that matches nothing may be right, before the first line, and may be mistyped.

@@ -133,10 +133,22 @@ fn one(line: &Value) -> String {
     row("without key", format!("{} times a line lacked a number in `by`", line["without_key"]));
     row("lost", format!("{} bytes", line["lost_bytes"]));
     row("restarts", format!("{}, fenced {} times", line["restarts"], line["fenced"]));
+    files(line, "copies").for_each(|(file, of)| {
+        row("copy", format!("`{file}` has nothing that `{of}` does not have, and is not counted"));
+    });
+    files(line, "unreadable").for_each(|(file, reason)| {
+        row("unreadable", format!("`{file}`: {reason}"));
+    });
     if let Some(error) = line["last_error"].as_str() {
         row("error", error.to_owned());
     }
     text
+}
+
+/// The files of one kind that the document names.
+fn files<'l>(line: &'l Value, names: &str) -> impl Iterator<Item = (&'l str, &'l str)> {
+    let files = line[names].as_object().into_iter().flatten();
+    files.map(|(file, what)| (file.as_str(), what.as_str().unwrap_or_default()))
 }
 
 fn noted(note: &Note) -> String {

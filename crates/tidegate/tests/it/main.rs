@@ -10,6 +10,7 @@ mod disk_cache;
 mod events;
 mod events_engines;
 mod events_export;
+mod events_files;
 mod events_nginx;
 mod events_replay;
 mod events_served;

@@ -61,6 +61,16 @@ fn lines_that_were_gone_unread_are_an_alarm_for_a_day() {
 }
 
 #[test]
+fn a_file_that_cannot_be_read_is_an_alarm_while_it_is_there() {
+    let begun = Instant::now();
+    let mut state = RecordState { pid: Some(PID), ..RecordState::default() };
+    let unreadable = json!({ "a.log.1.gz": "it is damaged" });
+    let pipeline = json!({ "source": "web", "sink": "main", "unreadable": unreadable });
+    state.take(json!({ "pid": PID, "pipelines": [pipeline] }), begun);
+    assert_eq!(state.alarms(begun), ["web to main: `a.log.1.gz`: it is damaged"]);
+}
+
+#[test]
 fn silence_and_pipelines_that_fail_are_alarms() {
     let begun = Instant::now();
     let mut state = RecordState { pid: Some(PID), ..RecordState::default() };

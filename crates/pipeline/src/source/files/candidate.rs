@@ -40,6 +40,8 @@ pub(super) enum Opening {
     Renamed,
     /// It has no bytes yet.
     Empty,
+    /// It is packed, and damaged before its first byte.
+    Broken(String),
     /// It is packed in a way that is not read.
     NotRead(&'static str),
 }
@@ -63,7 +65,8 @@ impl Candidate {
         let read = opened.read_at(&mut head, 0)?;
         head.truncate(read);
         if head.is_empty() {
-            return Ok(Opening::Empty);
+            let damage = opened.damage().map(str::to_owned);
+            return Ok(damage.map_or(Opening::Empty, Opening::Broken));
         }
         let (key, path) = (listed.key, listed.path.clone());
         let candidate = Self { key, path, metadata, file, packing, opened, head };

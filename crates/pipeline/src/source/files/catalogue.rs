@@ -7,6 +7,7 @@
 //! Never here: which file carries which log (`identify`), and the bound of open files
 //! (`open_files`).
 
+use std::collections::BTreeMap;
 use std::io;
 use std::ops::Range;
 use std::path::Path;
@@ -133,6 +134,15 @@ impl Catalogue {
     /// Whether no file is known that the log is read from.
     pub(super) fn lacks_carrier(&self, id: LogId) -> bool {
         self.logs.get(id).is_none_or(|log| log.file.carrier.is_none())
+    }
+
+    /// The files that count as copies, each with the file that is read in its place.
+    pub(super) fn copies(&self) -> BTreeMap<String, String> {
+        let copies = self.files.iter().filter_map(|(_, record)| {
+            let FileRole::Copy(id) = record.role else { return None };
+            Some((record.path.display().to_string(), self.logs.get(id)?.file.name.clone()))
+        });
+        copies.collect()
     }
 
     /// The logs whose open file has another length than it had. A log that was not emptied when its

@@ -8,11 +8,14 @@
 
 use std::collections::HashMap;
 use std::path::PathBuf;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use stdx::Metadata;
 
 use super::log::{FileKey, LogId, key_of};
+
+/// A file that grows after it rested this long is being written as a log, not as a copy.
+const REST: Duration = Duration::from_secs(5);
 
 /// What a file is to us.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,6 +38,8 @@ pub(super) struct FileRecord {
     pub role: FileRole,
     /// When it was found, or found changed.
     pub changed: Instant,
+    /// It grew after it had rested, as a log does and a copy does not.
+    pub grew_again: bool,
     round: u64,
 }
 
@@ -88,7 +93,8 @@ impl FileTable {
         let (key, round) = (key_of(&metadata.identity), self.round);
         let Some(known) = self.files.get_mut(&key) else {
             let (role, changed) = (FileRole::Unknown, now);
-            let record = FileRecord { path: path.clone(), metadata, role, changed, round };
+            let (path_of, grew_again) = (path.clone(), false);
+            let record = FileRecord { path: path_of, metadata, role, changed, grew_again, round };
             self.files.insert(key, record);
             let (is_new, is_moved, is_changed) = (true, false, true);
             let file = ListedFile { key, path, metadata };
@@ -101,6 +107,9 @@ impl FileTable {
         let is_moved = known.path != path;
         let is_changed = known.metadata != metadata;
         if is_changed {
+            let rested = now.saturating_duration_since(known.changed) >= REST;
+            let has_grown = metadata.len > known.metadata.len;
+            known.grew_again = has_grown && (known.grew_again || rested);
             known.changed = now;
         }
         known.metadata = metadata;

@@ -1,10 +1,11 @@
 //! Decides what a file is, by how its content relates to the logs that begin alike.
 //!
-//! Whole matches come first, the log read furthest before others. Then come logs that the file
-//! holds only up to a point. Else it is unfamiliar.
-//! Invariant: of two files with the content of one log only one carries it, and the other is a
-//! copy. A file that holds a log only up to a point is taken for it at a second look only, when the
-//! others are known. One that is packed and ends early is taken for a copy.
+//! Whole matches come first: the log that was read from this very file, then the one read
+//! furthest. Then come logs that the file holds only up to a point. Else it is unfamiliar.
+//! Invariant: a file is a copy only of a log that it may be a copy of. Another log may begin with
+//! the same lines, and is read for itself ([`Evidence::may_copy`]). A file that holds a log only up
+//! to a point is taken for it at a second look only, when the others are known. One that is packed
+//! and ends early is taken for a copy.
 //! What each result does to log and file is in `scan`. Users read these rules in
 //! docs/operating/log-formats.md.
 //! Refuses: to read or to change anything. [`Evidence`] answers what the decision has to know;
@@ -42,6 +43,9 @@ pub(super) trait Evidence {
     /// be told.
     fn is_copy(&mut self, log: LogId) -> Result<Option<bool>, SourceError>;
 
+    /// Whether the file may be a copy of the log's own, by their names and by what was seen of it.
+    fn may_copy(&self, log: LogId) -> bool;
+
     /// Whether the file is packed, and ends early: it is still being written, or damaged.
     fn is_damaged(&self) -> bool;
 
@@ -69,7 +73,10 @@ pub(super) fn identify(
     let is_same = |suspect: &&Suspect| suspect.relation == Relation::Same;
     let mut same: Vec<_> = suspects.iter().filter(is_same).collect();
     // The log that was read furthest has most of the file.
-    same.sort_unstable_by_key(|suspect| std::cmp::Reverse((suspect.offset, suspect.log)));
+    same.sort_unstable_by_key(|suspect| {
+        let is_another = !evidence.is_same_file(suspect.log);
+        (is_another, std::cmp::Reverse((suspect.offset, suspect.log)))
+    });
     for suspect in same {
         if evidence.is_free(suspect.log)? {
             return Ok(Identification::Carrier(suspect.log));
@@ -96,7 +103,11 @@ pub(super) fn identify(
             return Ok(Identification::Copy(suspect.log));
         }
         match suspect.relation {
-            Relation::Beginning => return Ok(Identification::Receded(suspect.log)),
+            Relation::Beginning
+                if evidence.is_same_file(suspect.log) || evidence.may_copy(suspect.log) =>
+            {
+                return Ok(Identification::Receded(suspect.log));
+            }
             Relation::Diverged(from) if evidence.is_same_file(suspect.log) => {
                 return Ok(Identification::Changed(suspect.log, from));
             }
@@ -108,6 +119,9 @@ pub(super) fn identify(
 
 /// Whether the file is a copy of a log that has its own; none when it is another log.
 fn copy(log: LogId, evidence: &mut impl Evidence) -> Result<Option<Identification>, SourceError> {
+    if !evidence.may_copy(log) {
+        return Ok(None);
+    }
     Ok(match evidence.is_copy(log)? {
         Some(true) => Some(Identification::Copy(log)),
         Some(false) => None,

@@ -46,14 +46,10 @@ impl Logs {
         self.logs.iter().map(|(id, log)| (*id, log))
     }
 
-    pub(super) fn drain(&mut self) -> impl Iterator<Item = Log> {
-        std::mem::take(self).logs.into_values()
-    }
-
     pub(super) fn remove(&mut self, id: LogId) -> Option<Log> {
         let log = self.logs.remove(&id)?;
         self.unindex(id, log.keys());
-        if let Some(packed) = log.packed {
+        if let Some(packed) = log.packed.filter(|packed| self.find_packed(*packed) == Some(id)) {
             self.by_packed.remove(&packed);
         }
         Some(log)

@@ -38,6 +38,8 @@ pub struct FileOptions {
     /// How long a rotated file must have been silent until it is closed. Its last, incomplete line
     /// is then given up.
     pub idle_timeout: Duration,
+    /// Nodes whose logs were moved to this one: what they have read is not read again.
+    pub moved_from: Vec<String>,
     /// Orders files by their first lines; by their last change without it.
     pub time_of: Option<TimeOf>,
 }

@@ -1,8 +1,9 @@
 //! Writes and reads the position of files as text: JSON, one entry for each log that may go on, one
 //! string for each that rests.
 //!
-//! Invariant: reading gives back how far each log that was begun is read. A log that rests takes
-//! one short string, without its name and with its first points only. So the text grows with the
+//! Invariant: reading gives back how far each log that was begun is read, and from which file. A
+//! log that rests takes one short string, without its name and with its first points only. So the
+//! text grows with the
 //! files that are there, not with what was read; docs/operating/events.md says how large it gets.
 //! A log stands there only as long as a file with its content is there, which `scan` sees to. A
 //! mark that cannot be read makes the whole position an error. Sinks hold texts of older versions,
@@ -19,7 +20,8 @@ use super::mark::Mark;
 pub(super) struct Position {
     /// Logs that may go on.
     logs: Vec<ActiveLog>,
-    /// Logs that were read to their end, as `mark` or `mark|packed`.
+    /// Logs that were read to their end, as `mark`, `mark|packed` or `mark|packed|file`. What is
+    /// not known is empty; older versions wrote no `file`, and pass over it.
     done: Vec<String>,
 }
 
@@ -49,9 +51,13 @@ impl Position {
                 }),
                 _ => {
                     let mark = log.mark.to_text(false);
-                    position.done.push(match log.packed {
-                        Some((len, hash)) => format!("{mark}|{len:x}.{hash:x}"),
-                        None => mark,
+                    let packed = log.packed.map(|(len, hash)| format!("{len:x}.{hash:x}"));
+                    let packed = packed.unwrap_or_default();
+                    position.done.push(match log.file.hint {
+                        Some(FileIdentity { device, inode, created_us }) => {
+                            format!("{mark}|{packed}|{device:x}.{inode:x}.{created_us:x}")
+                        }
+                        None => format!("{mark}|{packed}"),
                     });
                 }
             }
@@ -87,14 +93,26 @@ impl Position {
             logs.push(Log { seen, file, ..log });
         }
         for text in self.done {
-            let (text, packed) = text.split_once('|').unwrap_or((&text, ""));
-            let hex = |part| u64::from_str_radix(part, 16).ok();
-            let packed =
-                packed.split_once('.').and_then(|(len, hash)| Some((hex(len)?, hex(hash)?)));
-            logs.push(Log { packed, ..Log::new(mark(text)?) });
+            let mut parts = text.split('|');
+            let log = Log::new(mark(parts.next().unwrap_or_default())?);
+            let packed = match *numbers(parts.next()) {
+                [len, hash] => Some((len, hash)),
+                _ => None,
+            };
+            let hint = match *numbers(parts.next()) {
+                [device, inode, created_us] => Some(FileIdentity { device, inode, created_us }),
+                _ => None,
+            };
+            logs.push(Log { packed, file: LogFile { hint, ..log.file }, ..log });
         }
         Ok(logs)
     }
+}
+
+/// The hexadecimal numbers of a part of a text; none where it is no such part.
+fn numbers(part: Option<&str>) -> Vec<u64> {
+    let numbers = part.unwrap_or_default().split('.').map(|part| u64::from_str_radix(part, 16));
+    numbers.collect::<Result<_, _>>().unwrap_or_default()
 }
 
 fn mark(text: &str) -> Result<Mark, String> {

@@ -3,11 +3,11 @@
 //!
 //! Invariant: a reason why a file cannot be read is reported once in a row. Another reason, or the
 //! same after the file could be read, is reported again. Empty ranges of lost bytes are not
-//! reported. Damage of a packed file is reported each time.
+//! reported.
 //! Unbounded; the source hands reports out before it reads on. Never here: what counts as lost
 //! (`scan`, `files`).
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::path::{Path, PathBuf};
 
 use crate::source::ReadOutcome;
@@ -20,6 +20,8 @@ pub(super) struct Reports {
     last: Option<Report>,
     /// Why each file cannot be read, as it was reported.
     unreadable: HashMap<PathBuf, String>,
+    /// Packed files among them that are damaged or not whole.
+    broken: HashSet<PathBuf>,
 }
 
 #[derive(Debug)]
@@ -44,23 +46,47 @@ impl Reports {
         self.waiting.push_back(Report::Receded { file, from, to });
     }
 
-    /// The rest of a file is damaged.
-    pub(super) fn damaged(&mut self, file: &str, reason: &str) {
-        let (file, reason) = (file.to_owned(), reason.to_owned());
-        self.waiting.push_back(Report::Unreadable { file, reason });
+    /// A packed file is damaged, or is being packed still.
+    pub(super) fn broken(&mut self, path: &Path, damage: &str) {
+        let reason = format!(
+            "it is packed, and damaged or not whole ({damage}): none of it is counted before all \
+             of it can be unpacked"
+        );
+        self.unreadable(path, reason);
+        self.broken.insert(path.to_owned());
+    }
+
+    /// A packed file is damaged or not whole, and may be being written: it is known as unreadable,
+    /// and not reported yet.
+    pub(super) fn unfinished(&mut self, path: &Path, damage: &str) {
+        let reason = format!("it is packed, and not whole yet ({damage}): none of it is counted");
+        self.unreadable.insert(path.to_owned(), reason);
+        self.broken.insert(path.to_owned());
+    }
+
+    /// Whether a packed file is there of which it is not known which log it has.
+    pub(super) fn has_broken(&self) -> bool {
+        !self.broken.is_empty()
     }
 
     /// A file cannot be read at present.
     pub(super) fn unreadable(&mut self, path: &Path, reason: String) {
         if self.unreadable.get(path) != Some(&reason) {
-            self.damaged(&path.display().to_string(), &reason);
+            let file = path.display().to_string();
+            self.waiting.push_back(Report::Unreadable { file, reason: reason.clone() });
             self.unreadable.insert(path.to_owned(), reason);
         }
+    }
+
+    /// The files that cannot be read at present, each with the reason.
+    pub(super) fn all_unreadable(&self) -> impl Iterator<Item = (&Path, &str)> {
+        self.unreadable.iter().map(|(path, reason)| (&**path, &**reason))
     }
 
     /// A file can be read, or is gone.
     pub(super) fn settle(&mut self, path: &Path) {
         self.unreadable.remove(path);
+        self.broken.remove(path);
     }
 
     /// Forgets what waits, and keeps what was reported of unreadable files.

@@ -5,7 +5,7 @@
 //! the open file of a log. A copy of a log is left alone while the log's own file is whole. It goes
 //! on with the log when that file is gone or emptied.
 //! Invariant: a log is dropped only when no listed file has it. The listing must be complete and
-//! unchanged since, with at least one file. Its unread bytes are reported as lost. Whatever cannot
+//! unchanged since, with at least one file, and without a damaged pack. Its unread bytes are reported as lost. Whatever cannot
 //! be decided yet is looked at again.
 //! Under `strict` a log that was emptied or changed ends the scan with an error (`scanner`).
 //! Never here: when to scan (`schedule`), reading lines (`reader`).
@@ -20,6 +20,7 @@ use super::candidate::{Candidate, Opening, packed_mark_at};
 use super::catalogue::Catalogue;
 use super::file_table::{FileRecord, FileRole, ListedFile, Sighting};
 use super::identify::{Evidence, Identification, identify};
+use super::kinship::NamedFile;
 use super::log::{FileKey, Log, LogId, NewCarrier, key_of};
 use super::mark::{Mark, WINDOW, WindowedContent};
 use super::options::FileOptions;
@@ -176,6 +177,10 @@ impl Scan<'_> {
                 self.catalogue.files.set_role(file.key, FileRole::Nothing);
                 return Ok(());
             }
+            Ok(Opening::Broken(damage)) => {
+                self.broken(file, &damage);
+                return Ok(());
+            }
             Ok(Opening::NotRead(kind)) => {
                 let reason = format!("it is packed by {kind}, which is not read");
                 self.reports.unreadable(&file.path, reason);
@@ -192,7 +197,9 @@ impl Scan<'_> {
                 return Ok(());
             }
         };
-        self.reports.settle(&file.path);
+        if new.packing == Packing::Plain {
+            self.reports.settle(&file.path);
+        }
         match self.recognise(new, is_second_look) {
             Err(SourceError::Disk { reason, .. }) => {
                 self.put_off(file, &reason);
@@ -200,6 +207,16 @@ impl Scan<'_> {
             }
             done => done,
         }
+    }
+
+    /// A packed file is damaged before its first byte.
+    fn broken(&mut self, file: &ListedFile, damage: &str) {
+        if self.is_young(file) {
+            self.reports.unfinished(&file.path, damage);
+            return self.undecided(file);
+        }
+        self.reports.broken(&file.path, damage);
+        self.catalogue.files.set_role(file.key, FileRole::Nothing);
     }
 
     /// A file cannot be read at present.
@@ -251,27 +268,30 @@ impl Scan<'_> {
     /// Finds the log that a file has, and what becomes of the file.
     fn recognise(&mut self, mut new: Candidate, is_second_look: bool) -> Result<(), SourceError> {
         self.refuse(&mut new)?;
-        if new.opened.damage().is_some() && new.head.len() < WINDOW && self.is_young(&new) {
+        if new.opened.damage().is_some() && new.head.len() < WINDOW && self.is_young(&new.listed())
+        {
             // It is being packed still, and what is there says too little.
+            self.reports.unfinished(&new.path, new.opened.damage().unwrap_or_default());
             self.undecided(&new.listed());
             return Ok(());
         }
         let packed = new.packed_log(&self.catalogue.logs).map_err(disk(&new.path))?;
-        if let Some(id) = packed {
-            if self.catalogue.lacks_carrier(id) {
+        match packed {
+            Some(id) if self.catalogue.lacks_carrier(id) => {
                 self.carry(id, new, false);
-            } else {
-                self.catalogue.files.set_role(new.key, FileRole::Copy(id));
+                return Ok(());
             }
-            return Ok(());
+            Some(id) if self.may_copy(id, &new) => {
+                self.copy(id, &new);
+                return Ok(());
+            }
+            _ => {}
         }
         let suspects = new.suspects(&self.catalogue.logs).map_err(disk(&new.path))?;
         let mut evidence = FileEvidence { scan: self, new: &mut new };
         match identify(&suspects, is_second_look, &mut evidence)? {
             Identification::Carrier(id) => self.carry(id, new, false),
-            Identification::Copy(id) => {
-                self.catalogue.files.set_role(new.key, FileRole::Copy(id));
-            }
+            Identification::Copy(id) => self.copy(id, &new),
             Identification::Receded(id) => self.go_on_behind_loss(id, new, None)?,
             Identification::Changed(id, from) => self.go_on_behind_loss(id, new, Some(from))?,
             Identification::Undecided => self.undecided(&new.listed()),
@@ -291,7 +311,7 @@ impl Scan<'_> {
 
     /// Whether a file may still be written: its date is near, and it was seen to change lately. So
     /// a date in the future, as after a clock was set back, holds nothing up for long.
-    fn is_young(&self, new: &Candidate) -> bool {
+    fn is_young(&self, new: &ListedFile) -> bool {
         let idle_timeout = self.options.idle_timeout;
         let age = Duration::from_micros(self.now.unix_us.saturating_sub(new.metadata.modified_us));
         let record = self.catalogue.files.get(new.key);
@@ -359,11 +379,18 @@ impl Scan<'_> {
 
     /// A file with the content of no log that is known here.
     fn unfamiliar(&mut self, mut new: Candidate) -> Result<(), SourceError> {
+        let is_any_free = self.catalogue.logs.iter().any(|(_, log)| log.file.carrier.is_none());
+        if is_any_free && !new.opened.prove().map_err(disk(&new.path))? {
+            // It may have one of these, and says something else.
+            self.reports.broken(&new.path, new.opened.damage().unwrap_or_default());
+            self.catalogue.files.set_role(new.key, FileRole::Nothing);
+            return Ok(());
+        }
         if !self.scanner.others.want_fresh() {
             self.undecided(&new.listed());
             return Ok(());
         }
-        let mark = self.scanner.others.mark_of(&new.head, &mut new.opened);
+        let mark = self.scanner.others.mark_of(&mut new);
         let mut log = Log::new(mark.map_err(disk(&new.path))?.unwrap_or_default());
         let key = Mark::keys_of(&new.head).next().unwrap_or_default();
         log.unread = (key, Mark::short_key_of(&new.head));
@@ -386,12 +413,46 @@ impl Scan<'_> {
         let lost = self.catalogue.carry(id, carrier, self.now.monotonic);
         self.reports.lost(&new.path.display().to_string(), lost.start, lost.end);
         if self.catalogue.logs.get(id).is_none_or(Log::rests) {
-            return;
+            return self.reports.settle(&new.path);
         }
         if new.packing == Packing::Plain && self.catalogue.open.has_room() {
             self.catalogue.keep_open(id, new.opened);
         }
         self.turns.wake(id);
+    }
+
+    /// Whether a file may be a copy of a log's own, by their names and by what was seen of it.
+    fn may_copy(&self, id: LogId, new: &Candidate) -> bool {
+        let Some(log) = self.catalogue.logs.get(id) else { return false };
+        // Positions have no names of logs that were read to their end.
+        if log.file.name.is_empty() {
+            return true;
+        }
+        let is_packed = new.packing != Packing::Plain;
+        let record = self.catalogue.files.get(new.key);
+        if !is_packed && record.is_some_and(|record| record.grew_again) {
+            return false;
+        }
+        let old = NamedFile { path: Path::new(&log.file.name) };
+        NamedFile { path: &new.path }.may_copy(old, &*self.catalogue.disk)
+    }
+
+    /// A file has nothing that the log's own file does not have. That is said, since it is not
+    /// counted.
+    fn copy(&mut self, id: LogId, new: &Candidate) {
+        let role = FileRole::Copy(id);
+        let is_known = self.catalogue.files.get(new.key).is_some_and(|known| known.role == role);
+        self.catalogue.files.set_role(new.key, role);
+        match new.opened.damage() {
+            Some(damage) if self.catalogue.lacks_carrier(id) => {
+                self.reports.broken(&new.path, damage);
+            }
+            _ => self.reports.settle(&new.path),
+        }
+        if let Some(log) = self.catalogue.logs.get(id).filter(|_| !is_known) {
+            let (file, copy_of) = (new.path.display(), &log.file.name);
+            tracing::info!(%file, copy_of, "a file counts as a copy, and is not read");
+        }
     }
 
     /// Lets copies go on with logs that have lost their file.
@@ -423,7 +484,9 @@ impl Scan<'_> {
 
     /// Drops logs that no file has, once it is certain that none has them.
     fn drop_orphans(&mut self) {
+        // What is in a damaged pack may be one of them, and the pack may be mended.
         let is_certain = !self.progress.is_incomplete
+            && !self.reports.has_broken()
             && self.is_settled()
             && !self.catalogue.files.is_empty()
             && !self.scanner.schedule.is_requested();
@@ -468,6 +531,10 @@ impl Evidence for FileEvidence<'_, '_> {
         let theirs = new.opened.window(end).map_err(disk(&new.path))?;
         let ours = opened.window(end).map_err(disk(Path::new(&log.file.name)))?;
         Ok(Some(ours.is_some() && ours == theirs))
+    }
+
+    fn may_copy(&self, log: LogId) -> bool {
+        self.scan.may_copy(log, self.new)
     }
 
     fn is_damaged(&self) -> bool {

@@ -5,7 +5,9 @@
 //! Packed files are unpacked forwards, at most 1 MiB is kept; going back further begins anew.
 //! Invariant: a content that ends early gives what there is, and `damage` says why. Only an error
 //! of the operating system is an error. A read that comes back shorter ends there.
-//! The length of a packed content is known only by unpacking all of it.
+//! The length of a packed content is known only by unpacking all of it, and so are its checksums.
+//! `prove` does that, and again when the file has changed. What is only recognised by its content
+//! need not be proved; what is handed out must be.
 //! A new packing also goes into `unpacked` in `recount/src/lines.rs`, into `in_order` in `scan` by
 //! its ending, and into docs/operating/log-formats.md.
 //! Refuses: to tell a file that is being written from a damaged one (`scan` waits).
@@ -89,6 +91,15 @@ impl OpenLog {
         }
     }
 
+    /// Unpacks all of a packed file, so that its checksums and its end are known; false when it is
+    /// damaged or not whole. The outcome is kept until the file changes.
+    pub(super) fn prove(&mut self) -> io::Result<bool> {
+        match self {
+            Self::Plain(_) => Ok(true),
+            Self::Packed(unpacked) => unpacked.prove(),
+        }
+    }
+
     /// Whether it is a packed file of which nothing is missing, as far as it was read.
     pub(super) fn is_whole(&self) -> bool {
         matches!(self, Self::Packed(unpacked) if unpacked.damage.is_none())
@@ -102,6 +113,9 @@ impl OpenLog {
         }
     }
 }
+
+/// Length and last change of a file.
+type FileVersion = (u64, u64);
 
 impl WindowedContent for OpenLog {
     fn window(&mut self, end: u64) -> io::Result<Option<Vec<u8>>> {
@@ -122,18 +136,41 @@ pub(super) struct UnpackedFile {
     at: u64,
     ended: bool,
     damage: Option<String>,
+    /// The file that was unpacked whole without damage.
+    proved: Option<FileVersion>,
 }
 
 impl UnpackedFile {
     fn new(file: Arc<dyn DiskFile>, packing: Packing) -> io::Result<Self> {
         let decoder = decoder(&file, packing)?;
         let history = Vec::with_capacity(2 * HISTORY);
-        Ok(Self { file, packing, decoder, history, at: 0, ended: false, damage: None })
+        let (at, ended, damage, proved) = (0, false, None, None);
+        Ok(Self { file, packing, decoder, history, at, ended, damage, proved })
+    }
+
+    fn prove(&mut self) -> io::Result<bool> {
+        let found = self.file.metadata()?;
+        let version = (found.len, found.modified_us);
+        if self.proved == Some(version) {
+            return Ok(true);
+        }
+        // What was unpacked so far may be of another version.
+        self.begin_anew()?;
+        self.decode_to(u64::MAX)?;
+        self.proved = self.damage.is_none().then_some(version);
+        Ok(self.proved.is_some())
+    }
+
+    fn begin_anew(&mut self) -> io::Result<()> {
+        let proved = self.proved;
+        *self = Self::new(Arc::clone(&self.file), self.packing)?;
+        self.proved = proved;
+        Ok(())
     }
 
     fn read_at(&mut self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
         if offset < self.at - self.history.len() as u64 {
-            *self = Self::new(Arc::clone(&self.file), self.packing)?;
+            self.begin_anew()?;
         }
         self.decode_to(offset + buffer.len() as u64)?;
         let oldest = self.at - self.history.len() as u64;

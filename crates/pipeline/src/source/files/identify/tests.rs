@@ -12,6 +12,8 @@ struct Known {
     copies: Vec<LogId>,
     /// Logs whose own file cannot be compared with this one at present.
     away: Vec<LogId>,
+    /// Logs of which the file is no copy, by its name.
+    strangers: Vec<LogId>,
     is_damaged: bool,
     same_file: Option<LogId>,
 }
@@ -23,6 +25,10 @@ impl Evidence for Known {
 
     fn is_copy(&mut self, log: LogId) -> Result<Option<bool>, SourceError> {
         Ok((!self.away.contains(&log)).then(|| self.copies.contains(&log)))
+    }
+
+    fn may_copy(&self, log: LogId) -> bool {
+        !self.strangers.contains(&log)
     }
 
     fn is_damaged(&self) -> bool {
@@ -108,4 +114,26 @@ fn a_log_that_goes_on_in_the_file_wins_over_one_that_ended_in_it() {
     let suspects = [suspect(1, 50, Relation::Beginning), suspect(2, 10, Relation::Same)];
     let known = Known { free: vec![1, 2], ..Known::default() };
     assert_eq!(first(&suspects, known), Identification::Carrier(2));
+}
+
+#[test]
+fn a_file_of_another_log_is_no_copy_however_long_they_are_the_same() {
+    let strange = || Known { copies: vec![1], strangers: vec![1], ..Known::default() };
+    for relation in [Relation::Same, Relation::Beginning] {
+        let suspects = [suspect(1, 10, relation)];
+        assert_eq!(second(&suspects, strange()), Identification::Unfamiliar);
+        let free = Known { free: vec![1], ..strange() };
+        let expected = match relation {
+            Relation::Same => Identification::Carrier(1),
+            _ => Identification::Unfamiliar,
+        };
+        assert_eq!(second(&suspects, free), expected, "only a moved log has all that was read");
+    }
+}
+
+#[test]
+fn of_logs_with_the_same_content_a_file_has_the_one_that_was_read_from_it() {
+    let suspects = [suspect(1, 10, Relation::Same), suspect(2, 30, Relation::Same)];
+    let known = Known { free: vec![1, 2], same_file: Some(1), ..Known::default() };
+    assert_eq!(first(&suspects, known), Identification::Carrier(1));
 }

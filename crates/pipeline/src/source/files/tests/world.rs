@@ -24,7 +24,7 @@ pub(super) struct World {
 /// A reader, and what other nodes have committed.
 pub(super) struct Tail {
     pub source: FileSource,
-    pub others: Vec<String>,
+    pub others: Vec<NodePosition>,
     clock: ManualClock,
 }
 
@@ -57,6 +57,11 @@ pub(super) fn zstd(bytes: &[u8]) -> Vec<u8> {
     ::zstd::encode_all(bytes, 1).unwrap()
 }
 
+/// What a reader has committed, as another node's.
+pub(super) fn of_node(node: &str, tail: &Tail) -> NodePosition {
+    NodePosition { node: node.to_owned(), position: tail.position() }
+}
+
 impl World {
     pub(super) fn new(patterns: &[&str]) -> Self {
         let dir = TempDir::new().unwrap();
@@ -74,7 +79,8 @@ impl World {
     fn with(dir: TempDir, disk: Arc<dyn Disk>, clock: ManualClock, patterns: &[PathBuf]) -> Self {
         let files = patterns.iter().map(|pattern| FilePattern::new(pattern).unwrap()).collect();
         let (strict, sync, idle_timeout) = (false, false, IDLE_TIMEOUT);
-        let options = FileOptions { files, strict, sync, idle_timeout, time_of: None };
+        let moved_from = Vec::new();
+        let options = FileOptions { files, strict, sync, idle_timeout, moved_from, time_of: None };
         Self { clock, options, disk, dir }
     }
 
@@ -149,6 +155,18 @@ impl Tail {
         let value: serde_json::Value = serde_json::from_str(&self.position()).unwrap();
         let count = |key: &str| value[key].as_array().unwrap().len();
         count("logs") + count("done")
+    }
+
+    /// The files that cannot be read at present.
+    pub(super) fn unreadable(&self) -> Vec<String> {
+        self.source.notices().unreadable.into_keys().collect()
+    }
+
+    /// The names of files that count as copies, each with its original's.
+    pub(super) fn copies(&self) -> Vec<(String, String)> {
+        let name = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
+        let copies = self.source.notices().copies;
+        copies.iter().map(|(file, of)| (name(file), name(of))).collect()
     }
 
     /// Looks at the directories again, and reads until there is nothing more.
