@@ -3,13 +3,12 @@
 //!
 //! Invariant: dropping it takes no more lines, then writes and syncs what the lanes held. If the
 //! disk refuses, lines that could not be written are counted as unrecorded and logged. Tickets of
-//! lines that are not durable fail. For that the writer ends before the syncer is told to.
-//! Opening locks the directory, has `open` repair it, begins a session, sets the limit for readers, then starts the
-//! threads, in this order.
-//! A new field of `Stats` is shown only where `tidegate/src/admin.rs` names it: in `journal` for
-//! `/status`, in `refresh` for `/metrics` (docs/operating/status.md).
-//! Never here: writing, syncing and sealing. `writer`, `syncer` and `sealer` do that on threads of
-//! their own.
+//! lines that are not durable fail. For that the writer ends before the syncer is told to. Opening
+//! locks the directory, has `open` repair it, begins a session, sets the limit for readers, then
+//! starts the threads, in this order. A new field of `Stats` is shown only where
+//! `tidegate/src/admin.rs` names it: in `journal` for `/status`, in `refresh` for `/metrics`
+//! (docs/operating/status.md). Never here: writing, syncing and sealing. `writer`, `syncer` and
+//! `sealer` do that on threads of their own.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -31,7 +30,7 @@ use crate::open::recover;
 use crate::options::Options;
 use crate::retention::Retention;
 use crate::sealer::Sealer;
-use crate::sessions;
+use crate::sessions::{self, Extent};
 use crate::syncer::Syncer;
 use crate::writer::{Writer, WriterParts};
 
@@ -109,8 +108,8 @@ impl Journal {
         let recovered = recover(&*disk, &dir)?;
         let durable = Limit::read(&*disk, &dir).ok().filter(|durable| *durable < u64::MAX);
         let durable = durable.unwrap_or(0).max(recovered.end);
-        let kept = (recovered.first, recovered.end, durable);
-        if let Err(error) = sessions::begin(&*disk, &dir, kept, stdx::unix_micros()) {
+        let extent = Extent { first: recovered.first, end: recovered.end, durable };
+        if let Err(error) = sessions::begin(&*disk, &dir, extent, stdx::unix_micros()) {
             tracing::warn!(%error, dir = %dir.display(), "a session of the journal is not noted");
         }
         let limit = Limit::open(&*disk, &dir).and_then(|limit| {

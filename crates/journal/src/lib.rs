@@ -16,13 +16,12 @@
 //! | `lock` | locked by the one process that writes |
 //!
 //! An offset is a position in the journal as a whole, in plain bytes, just after a complete line.
-//! Sinks store places (`place`), and directories outlive versions: names and formats must stay readable.
-//! Invariant: a line whose ticket says that it is durable survives a kill and a power cut. It is
-//! there until retention deletes its segment.
-//! A full lane, a full disk and a full byte cap block nobody: `options::OnFull` says whether lines
-//! are dropped or refused, and they are counted.
-//! Refuses: to know what a line says, to let an append wait for the disk, to write from two
-//! processes.
+//! Sinks store places (`place`), and directories outlive versions: names and formats must stay
+//! readable. Invariant: a line whose ticket says that it is durable survives a kill and a power
+//! cut. It is there until retention deletes its segment. A full lane, a full disk and a full byte
+//! cap block nobody: `options::OnFull` says whether lines are dropped or refused, and they are
+//! counted. Refuses: to know what a line says, to let an append wait for the disk, to write from
+//! two processes.
 
 mod backlog;
 mod bell;
@@ -56,7 +55,7 @@ pub use journal::{Health, Journal, Stats};
 pub use lane::Lane;
 pub use options::{Keep, OnFull, Options, Sync};
 pub use place::{NoPlace, Place};
-pub use reader::{Cause, Displaced, JournalLines, JournalRead, Reader};
+pub use reader::{Change, Displaced, JournalLines, JournalRead, Reader};
 pub use ticket::Ticket;
 
 #[cfg(test)]

@@ -3,18 +3,15 @@
 //!
 //! Invariants: lines come in the order of their offsets, each once, and none beyond the limit
 //! (`limit`). Offsets for which no line comes are reported as a gap: deleted by retention, lost by
-//! the disk, or in a damaged compressed segment.
-//! A line is whatever stands before a line feed. After a failed fsync it may be garbage or not
-//! durable; the caller's decoder must tell.
-//! A place that the journal does not have, because it was damaged, cut, removed or replaced, is no
-//! error (`resume`): reading goes on where the next lines are that nobody can have read, and the
-//! caller is told. Where two journals could be meant, lines that were read do not come again. A
-//! read takes up to 256 KiB more; memory is that and the longest
-//! line, which has no bound here.
-//! Sinks store places as checkpoints (`pipeline/src/source/journal.rs`), so what these mean must
-//! stay. `recount/src/lines.rs` reads the same files by its own code.
-//! `profiles/src/rebuild.rs` and `lab/src/import/exchanges.rs` begin at the first line that is
-//! left, and go on over gaps.
+//! the disk, or in a damaged compressed segment. A line is whatever stands before a line feed.
+//! After a failed fsync it may be garbage or not durable; the caller's decoder must tell. A journal
+//! may have lost a place, because it was damaged, cut, removed or replaced (`resume`). Then reading
+//! goes on with the next lines that nobody can have read, and the caller learns of it. Where two
+//! journals could be meant, lines that were read do not come again. A read takes up to 256 KiB
+//! more; memory is that and the longest line, which has no bound here. Sinks store places as
+//! checkpoints (`pipeline/src/source/journal.rs`), so what these mean must stay.
+//! `recount/src/lines.rs` reads the same files by its own code. `profiles/src/rebuild.rs` and
+//! `lab/src/import/exchanges.rs` begin at the first line that is left, and go on over gaps.
 //! Refuses: to write anything. Keeping segments from deletion is the work of `consumer`.
 
 use std::io::{self, Read as _};
@@ -41,7 +38,7 @@ pub struct Reader {
     mark: Option<Mark>,
     sessions: Vec<Session>,
     /// The session before which the caller knows that lines are lost.
-    told: u64,
+    reported_session: u64,
     /// Up to where lines are known to be durable.
     limit: u64,
     source: Option<OpenSegment>,
@@ -83,12 +80,12 @@ pub struct Displaced {
     /// Lines that had not been read and are gone: the end of the last one, if that is known.
     pub lost_to: Option<u64>,
     /// What became of the journal.
-    pub cause: Cause,
+    pub change: Change,
 }
 
 /// What became of a journal that does not have a place any more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Cause {
+pub enum Change {
     /// What stands before the place is not what was read. Between the two offsets is the rest of a
     /// line.
     Damaged,
@@ -136,7 +133,7 @@ impl Reader {
             offset: 0,
             mark: None,
             sessions: Vec::new(),
-            told: 0,
+            reported_session: 0,
             limit: 0,
             source: None,
             buffer: Vec::new(),
@@ -147,8 +144,8 @@ impl Reader {
     }
 
     /// Reads on from a place that a reader of this journal gave. What was deleted since is reported
-    /// as a gap. If the journal does not have the place any more, reading goes on elsewhere, and the
-    /// answer says so.
+    /// as a gap. If the journal does not have the place any more, reading goes on elsewhere, and
+    /// the answer says so.
     ///
     /// # Errors
     /// `Disk`.
@@ -169,13 +166,13 @@ impl Reader {
         self.offset = displaced.goes_on.max(first);
         self.mark = None;
         let begun = self.sessions.iter().find(|session| session.start == self.offset);
-        let lost_to = match displaced.cause {
-            Cause::Damaged => Some(self.offset),
-            Cause::Shorter => begun.map(|session| session.durable),
-            Cause::Replaced => None,
+        let lost_to = match displaced.change {
+            Change::Damaged => Some(self.offset),
+            Change::Shorter => begun.map(|session| session.durable),
+            Change::Replaced => None,
         };
         let goes_on = self.offset;
-        self.told = begun.map_or(0, |session| session.id);
+        self.reported_session = begun.map_or(0, |session| session.id);
         let displaced = Displaced { goes_on, lost_to, ..displaced };
         Ok((self, Some(displaced)))
     }
@@ -211,32 +208,32 @@ impl Reader {
         };
         let session = place.mark.map(|mark| mark.session).filter(|session| *session > 0);
         let at = session.and_then(|id| self.sessions.iter().position(|known| known.id == id));
-        let (goes_on, cause) = match (session, at) {
+        let (goes_on, change) = match (session, at) {
             // Its session is still here.
             (Some(_), Some(at)) => {
                 let next = self.sessions.get(at + 1).map_or(end_of_all, |next| next.start);
                 match read_to <= next {
-                    true => (self.next_line(read_to, segments)?, Cause::Damaged),
-                    false => (next, Cause::Shorter),
+                    true => (self.next_line(read_to, segments)?, Change::Damaged),
+                    false => (next, Change::Shorter),
                 }
             }
             // Another journal, or an older copy: what came since is of later sessions.
             (Some(id), None) => {
                 let later = self.sessions.iter().find(|known| known.id > id);
                 match later.or(self.sessions.last()) {
-                    Some(session) => (session.start, Cause::Replaced),
-                    None if read_to <= end => (self.next_line(read_to, segments)?, Cause::Damaged),
-                    None => (end_of_all, Cause::Shorter),
+                    Some(session) => (session.start, Change::Replaced),
+                    None if read_to <= end => (self.next_line(read_to, segments)?, Change::Damaged),
+                    None => (end_of_all, Change::Shorter),
                 }
             }
-            (None, _) if read_to <= end => (self.next_line(read_to, segments)?, Cause::Damaged),
+            (None, _) if read_to <= end => (self.next_line(read_to, segments)?, Change::Damaged),
             // Of a version that knew no sessions: what came since is of the first one.
             (None, _) => {
                 let first = self.sessions.first().map_or(end_of_all, |first| first.start);
-                (first, Cause::Replaced)
+                (first, Change::Replaced)
             }
         };
-        Ok(Displaced { read_to, goes_on, lost_to: None, cause })
+        Ok(Displaced { read_to, goes_on, lost_to: None, change })
     }
 
     /// Returns the start of the first line at or behind an offset that may be within a line.
@@ -360,10 +357,10 @@ impl Reader {
     /// Returns what was lost before the session that begins here, unless the caller knows that.
     fn lost_before_session(&mut self) -> Result<Option<(u64, u64)>, JournalError> {
         self.refresh_sessions()?;
-        let known = self.mark.map_or(0, |mark| mark.session).max(self.told);
+        let known = self.mark.map_or(0, |mark| mark.session).max(self.reported_session);
         let begins = |session: &&Session| session.start == self.offset && session.id > known;
         let Some(session) = self.sessions.iter().find(begins).copied() else { return Ok(None) };
-        self.told = session.id;
+        self.reported_session = session.id;
         Ok((session.durable > session.start).then_some((session.start, session.durable)))
     }
 

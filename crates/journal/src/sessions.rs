@@ -2,16 +2,14 @@
 //!
 //! An offset does not say of which journal it is. A directory that was removed, or replaced by an
 //! older copy, has the same offsets again, with other lines. So each opening is a session of its
-//! own, and whoever stores an offset stores its session beside it (`place`).
-//! The file has a line for each session, of three numbers in 20 digits: its first offset, its id,
-//! and up to which offset lines had been durable before. Where the last is greater than the first,
-//! the lines between are lost. The id is the time of the opening in microseconds, but greater than
-//! the ids before it.
-//! Invariant: sessions come in the order of their offsets. A session without a line is forgotten,
-//! and so is one whose lines are all deleted, or cut off by a journal that came back shorter. The
-//! file is replaced whole and synced before the first line of the session can be read.
-//! A file that is missing or garbage costs only what `reader` does with it: a reader whose place is
-//! not found goes on at the newest session.
+//! own, and whoever stores an offset stores its session beside it (`place`). The file has a line
+//! for each session, of three numbers in 20 digits. They are its first offset, its id, and up to
+//! where lines had been durable before. Where the last is greater than the first, the lines between
+//! are lost. The id is the time of the opening in microseconds, but greater than the ids before it.
+//! Invariant: sessions come in the order of their offsets. A session without a line is forgotten.
+//! So is one whose lines are all deleted, or gone with the end of the journal. The file is replaced
+//! whole and synced before the first line of the session can be read. A file that is missing or
+//! garbage costs little: a reader whose place is gone then goes on at the newest session.
 
 use std::io::{self, ErrorKind};
 use std::path::Path;
@@ -32,14 +30,20 @@ pub(crate) struct Session {
     pub durable: u64,
 }
 
-/// Begins a session at the end of the journal, whose first segment starts at `first`. Lines had been
-/// durable up to an offset that may lie behind that end.
-pub(crate) fn begin(
-    disk: &dyn Disk,
-    dir: &Path,
-    (first, end, durable): (u64, u64, u64),
-    now_us: u64,
-) -> io::Result<()> {
+/// What a journal holds when it is opened.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Extent {
+    /// The offset of its first line.
+    pub first: u64,
+    /// The end of its last line.
+    pub end: u64,
+    /// Up to where lines had been durable, which may lie behind the end.
+    pub durable: u64,
+}
+
+/// Begins a session at the end of a journal.
+pub(crate) fn begin(disk: &dyn Disk, dir: &Path, extent: Extent, now_us: u64) -> io::Result<()> {
+    let Extent { first, end, durable } = extent;
     let known = read(disk, dir)?;
     let id = known.iter().map(|session| session.id + 1).fold(now_us, u64::max);
     let ends = known.iter().skip(1).map(|next| next.start).chain([u64::MAX]);

@@ -40,7 +40,7 @@ pub use binlog::{Binlog, Note};
 pub use decode::{Decoder, Event, FieldRule, Format, LogTemplate};
 pub use error::{LineError, RunError, SinkError, SourceError};
 pub use inspect::Inspector;
-pub use losses::{Loss, LossBook};
+pub use losses::{LogLoss, LossBook};
 pub use plan::{JOURNAL, Plan, RollupPlan, Sections, SinkPlan, SourcePlan, plan};
 pub use quarantine::Quarantine;
 pub use record::{BoardEntry, RecordStatus, RecordSupervisor, StatusBoard, SupervisorOptions};

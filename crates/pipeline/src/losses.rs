@@ -1,13 +1,12 @@
 //! Keeps what was lost of the logs until an operator has taken note of it.
 //!
 //! The file has a line of JSON for each loss, and one for each acknowledgement, which names the
-//! loss by its id. Both the edge process and `tidegate events losses` read it, so an alarm outlives
-//! a restart, and needs no process to be ended.
-//! Invariant: a loss that is found again, as after a restart, is noted once: it is known by where it
-//! was found, and by its words. A line that is neither is passed over. Several processes append to
-//! one file.
-//! Bound: 1 MiB; further losses are only in the log of the process and in its counts.
-//! Never here: finding losses (`source`), and counting them (`status`).
+//! loss by its id. Both the edge process and `tidegate events losses` read it. So an alarm outlives
+//! a restart, and needs no process to be ended. Invariant: a loss that is found again, as after a
+//! restart, is noted once. It is known by where it was found, and by its words. A line that is
+//! neither is passed over. Several processes append to one file. Bound: 1 MiB; further losses are
+//! only in the log of the process and in its counts. Never here: finding losses (`source`), and
+//! counting them (`status`).
 
 use std::collections::HashSet;
 use std::fs::{self, File, OpenOptions};
@@ -22,7 +21,7 @@ const BYTES_MAX: u64 = 1 << 20;
 
 /// Something that was lost of a log.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Loss {
+pub struct LogLoss {
     /// Its name for people.
     pub id: String,
     /// When it was found, microseconds since the Unix epoch.
@@ -39,7 +38,7 @@ pub struct Loss {
     pub bytes: Option<u64>,
 }
 
-impl Loss {
+impl LogLoss {
     fn place(&self) -> [&str; 4] {
         [&self.node, &self.source, &self.sink, &self.what]
     }
@@ -69,11 +68,11 @@ impl LossBook {
     ///
     /// # Errors
     /// When the file cannot be read.
-    pub fn open(&self) -> io::Result<Vec<Loss>> {
-        let mut losses: Vec<Loss> = Vec::new();
+    pub fn open(&self) -> io::Result<Vec<LogLoss>> {
+        let mut losses: Vec<LogLoss> = Vec::new();
         let mut acknowledged = HashSet::new();
         for line in self.read()?.split(|byte| *byte == b'\n') {
-            if let Ok(loss) = serde_json::from_slice::<Loss>(line) {
+            if let Ok(loss) = serde_json::from_slice::<LogLoss>(line) {
                 losses.push(loss);
             } else if let Ok(one) = serde_json::from_slice::<Acknowledgement>(line) {
                 acknowledged.insert(one.acknowledged);
@@ -88,7 +87,7 @@ impl LossBook {
     ///
     /// # Errors
     /// When the file cannot be read or written.
-    pub fn acknowledge(&self, ids: Option<&[String]>) -> io::Result<Vec<Loss>> {
+    pub fn acknowledge(&self, ids: Option<&[String]>) -> io::Result<Vec<LogLoss>> {
         let mut losses = self.open()?;
         losses.retain(|loss| ids.is_none_or(|ids| ids.contains(&loss.id)));
         let time_us = stdx::unix_micros();
@@ -100,11 +99,11 @@ impl LossBook {
     }
 
     /// Notes a loss, unless it is noted already; returns whether it is in the file.
-    pub(crate) fn note(&self, mut loss: Loss) -> bool {
+    pub(crate) fn note(&self, mut loss: LogLoss) -> bool {
         let _noting = self.noting.lock();
         let bytes = self.read().unwrap_or_default();
         let mut noted = bytes.split(|byte| *byte == b'\n').filter_map(|line| {
-            let noted: Loss = serde_json::from_slice(line).ok()?;
+            let noted: LogLoss = serde_json::from_slice(line).ok()?;
             Some(noted)
         });
         if noted.any(|noted| noted.place() == loss.place()) {

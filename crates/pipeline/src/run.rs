@@ -17,7 +17,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use journal::{Cause, Displaced};
+use journal::{Change, Displaced};
 
 use crate::batch::{Batch, Checkpoint};
 use crate::binlog::{Binlog, Note};
@@ -25,7 +25,7 @@ use crate::counter::LineCounter;
 use crate::decode::{Decoder, FieldRule, Format};
 use crate::delivery::{Delivery, DeliveryOutcome, DeliveryTask};
 use crate::error::{LineError, RunError};
-use crate::losses::{Loss, LossBook};
+use crate::losses::{LogLoss, LossBook};
 use crate::quarantine::Quarantine;
 use crate::rollup::Rollup;
 use crate::sink::Sink;
@@ -272,7 +272,7 @@ impl Run {
                 self.lose(what, Some(0));
             }
             ReadOutcome::Displaced { file, displaced } => {
-                let (what, bytes) = told(file, displaced);
+                let (what, bytes) = message(file, displaced);
                 self.lose(what, bytes);
             }
             ReadOutcome::Unreadable { file, reason } => {
@@ -285,7 +285,7 @@ impl Run {
     /// Has an operator know what was lost, and how many bytes of it were not read.
     fn lose(&mut self, what: String, bytes: Option<u64>) {
         tracing::error!(source = self.source_name, sink = self.sink_name, bytes, "{what}");
-        let is_noted = self.losses.note(Loss {
+        let is_noted = self.losses.note(LogLoss {
             id: String::new(),
             time_us: stdx::unix_micros(),
             node: self.node.clone(),
@@ -297,7 +297,8 @@ impl Run {
         self.status.lost.lock().add(bytes.unwrap_or(0), is_noted);
     }
 
-    /// Shows how far the sink is behind the log: what is unread, and what is read and not committed.
+    /// Shows how far the sink is behind the log: what is unread, and what is read and not
+    /// committed.
     fn show_behind(&self, unread: u64) {
         let Uncommitted { window, batch } = self.uncommitted;
         let since_us = if batch.bytes > 0 { batch.since_us } else { window.since_us };
@@ -402,18 +403,18 @@ impl Uncommitted {
 }
 
 /// Says what became of a log, and how many bytes of it are lost unread, if that is known.
-fn told(file: &str, displaced: Displaced) -> (String, Option<u64>) {
-    let Displaced { read_to, goes_on, lost_to, cause } = displaced;
-    let what = match cause {
-        Cause::Damaged => format!(
+fn message(file: &str, displaced: Displaced) -> (String, Option<u64>) {
+    let Displaced { read_to, goes_on, lost_to, change } = displaced;
+    let what = match change {
+        Change::Damaged => format!(
             "`{file}` is damaged at {read_to}, up to where it was read; reading goes on at \
              {goes_on}, behind the rest of a line"
         ),
-        Cause::Shorter => format!(
+        Change::Shorter => format!(
             "`{file}` came back shorter than it was read: from {read_to} to {goes_on}, where \
              reading goes on; what was read stays counted"
         ),
-        Cause::Replaced => format!(
+        Change::Replaced => format!(
             "`{file}` is not the log that was read to {read_to}: it was removed, or replaced by an \
              older copy. Reading goes on at {goes_on}, with what was written since. What had not \
              been read of the other one is lost"

@@ -2,17 +2,14 @@
 //!
 //! Plain data: every part adds to its own counter (`counter`, `delivery`, `quarantine`, `run`,
 //! `supervise`). Counters are read one by one, so a report is no snapshot. They outlive a restart
-//! of the pipeline, not of the process.
-//! The names of [`StatusReport`] are keys of the status page. `record/status.rs`,
-//! `tidegate/src/events/status.rs` and `bench` read them; the second prints only what it names.
-//! Progress of `events replay` and `events run --once` is read from here, too.
+//! of the pipeline, not of the process. The names of [`StatusReport`] are keys of the status page.
+//! `record/status.rs`, `tidegate/src/events/status.rs` and `bench` read them; the second prints
+//! only what it names. Progress of `events replay` and `events run --once` is read from here, too.
 //! `tidegate/src/events/running.rs` takes a pipeline for failing while `last_error` is set and
-//! `batches` stands still.
-//! Behind is what the sink does not have. So a pipeline that read everything and cannot deliver it
-//! is behind, and one whose sink was never reached does not know. `seconds_behind` is 0 when no bytes
-//! are behind; a pipeline that never committed has null for
-//! `committed_s_ago`.
-//! Never here: rates and the state in words (`record/board.rs`).
+//! `batches` stands still. Behind is what the sink does not have. So a pipeline that read
+//! everything and cannot deliver it is behind, and one whose sink was never reached does not know.
+//! `seconds_behind` is 0 when no bytes are behind; a pipeline that never committed has null for
+//! `committed_s_ago`. Never here: rates and the state in words (`record/board.rs`).
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -40,19 +37,31 @@ pub struct Status {
     pub(crate) batches: AtomicU64,
     pub(crate) rows: AtomicU64,
     pub(crate) restarts: AtomicU64,
-    /// Whether that is known: the sink has said what it has.
-    is_behind_known: AtomicBool,
-    bytes_behind: AtomicU64,
-    /// Time of the first line that is not committed, as far as it was read.
-    behind_since_us: AtomicU64,
+    /// Not known until the sink has said what it has.
+    behind: Mutex<Option<Behind>>,
     /// Time of the last line read, microseconds since the Unix epoch.
     pub(crate) last_line_us: AtomicU64,
     pub(crate) last_error: Mutex<Option<String>>,
-    /// Another process moves the checkpoint: this one waits.
-    pub(crate) stands_by: AtomicBool,
-    pub(crate) fenced: AtomicU64,
+    pub(crate) fence: Fence,
     /// When a batch was last committed.
     pub(crate) committed: Mutex<Option<Instant>>,
+}
+
+/// What a sink does not have of a log.
+#[derive(Debug, Clone, Copy)]
+struct Behind {
+    bytes: u64,
+    /// Time of the first line among those read, in microseconds since the Unix epoch, or 0.
+    since_us: u64,
+}
+
+/// Whether another process delivers in place of this one.
+#[derive(Debug, Default)]
+pub(crate) struct Fence {
+    /// It does at present: this one waits.
+    pub(crate) stands_by: AtomicBool,
+    /// How often another had moved the checkpoint.
+    pub(crate) count: AtomicU64,
 }
 
 /// What is known to have been there and could not be read any more.
@@ -103,11 +112,10 @@ pub struct StatusReport {
     pub rows: u64,
     /// How often the pipeline was started again after a failure.
     pub restarts: u64,
-    /// Bytes of the log that are not committed in the sink, whether they were read or not; null
-    /// while the sink has not said what it has.
+    /// Bytes of the log that are not committed in the sink; null while it has not said what it has.
     pub bytes_behind: Option<u64>,
-    /// Age of the first line that was read and is not committed, else of the last line read, in
-    /// seconds; 0 when nothing is behind.
+    /// Seconds since the first line that was read and is not committed, else since the last line
+    /// read; 0 when nothing is behind.
     pub seconds_behind: f64,
     /// Seconds since a batch was last committed; null when none was since the start.
     pub committed_s_ago: Option<f64>,
@@ -123,10 +131,10 @@ impl Status {
     /// Reads everything; `now_us` is microseconds since the Unix epoch.
     pub fn report(&self, now_us: u64) -> StatusReport {
         let get = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
-        let is_known = self.is_behind_known.load(Ordering::Relaxed);
-        let bytes_behind = is_known.then(|| get(&self.bytes_behind));
+        let behind = *self.behind.lock();
+        let bytes_behind = behind.map(|behind| behind.bytes);
         let lost = *self.lost.lock();
-        let since_us = [get(&self.behind_since_us), get(&self.last_line_us)];
+        let since_us = [behind.map_or(0, |it| it.since_us), get(&self.last_line_us)];
         let since_us = since_us.into_iter().find(|since| *since > 0).unwrap_or(now_us);
         let seconds = now_us.saturating_sub(since_us) as f64 / 1e6;
         let notices = self.notices.lock().clone();
@@ -148,17 +156,15 @@ impl Status {
             bytes_behind,
             seconds_behind: if bytes_behind > Some(0) { seconds } else { 0.0 },
             committed_s_ago: self.committed.lock().map(|then| then.elapsed().as_secs_f64()),
-            stands_by: self.stands_by.load(Ordering::Relaxed),
-            fenced: get(&self.fenced),
+            stands_by: self.fence.stands_by.load(Ordering::Relaxed),
+            fenced: get(&self.fence.count),
             last_error: self.last_error.lock().clone(),
         }
     }
 
-    /// Notes how many bytes are not committed, and the time of the first line among those read, or 0.
+    /// Notes how many bytes are not committed, and when the first line among those read came.
     pub(crate) fn behind(&self, bytes: u64, since_us: u64) {
-        self.bytes_behind.store(bytes, Ordering::Relaxed);
-        self.behind_since_us.store(since_us, Ordering::Relaxed);
-        self.is_behind_known.store(true, Ordering::Relaxed);
+        *self.behind.lock() = Some(Behind { bytes, since_us });
     }
 
     pub(crate) fn count(counter: &AtomicU64, more: u64) {

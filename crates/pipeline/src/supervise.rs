@@ -77,9 +77,9 @@ fn stand_by(
     (status, stop): (&Status, &StopSignal),
 ) {
     tracing::warn!(pipeline = name, %fence, "standing by while another process delivers");
-    Status::count(&status.fenced, 1);
+    Status::count(&status.fence.count, 1);
     *status.last_error.lock() = Some(fence.to_string());
-    status.stands_by.store(true, Ordering::Relaxed);
+    status.fence.stands_by.store(true, Ordering::Relaxed);
     let watch = || {
         let pipeline = make();
         let quiet = QUIET.max(pipeline.flush * 3);
@@ -88,7 +88,7 @@ fn stand_by(
     if catch_unwind(AssertUnwindSafe(watch)).is_err() {
         tracing::error!(pipeline = name, "the sink panicked while it was watched");
     }
-    status.stands_by.store(false, Ordering::Relaxed);
+    status.fence.stands_by.store(false, Ordering::Relaxed);
     *status.last_error.lock() = None;
 }
 

@@ -90,8 +90,7 @@ pub(crate) fn start(mut plan: Plan) -> Result<Server> {
         let options = profiles.file_options(user_key(secret));
         Arc::new(profiles::Profiles::open(&profiles.file, options))
     });
-    let delivers = !plan.events.rollups.is_empty();
-    let losses = delivers.then(|| LossBook::new(&plan.losses()));
+    let (delivers, losses) = (!plan.events.rollups.is_empty(), LossBook::new(&plan.losses()));
     let profile_builds = if delivers { None } else { profile_build::schedule(&plan)? };
     let work = WorkPool::start(plan.work_threads, WORK_QUEUE_MAX).context("start work threads")?;
     let pool = Arc::new(WorkThreads(work.clone()));
@@ -104,7 +103,6 @@ pub(crate) fn start(mut plan: Plan) -> Result<Server> {
     let listeners = early.map_or_else(|| addresses.bind(), Ok)?;
     let (public, admin) = (listeners.public[0].address()?, listeners.admin[0].address()?);
     let names = follow_names(&gateway, &registry, [public, admin])?;
-    let drain_grace = plan.drain;
     let record = delivers.then(|| record::start(&plan.file)).transpose()?;
     let profile_build = match (&profile_builds, &record) {
         (Some(builds), _) => BuildStatus::Here(builds.last_build()),
@@ -116,7 +114,7 @@ pub(crate) fn start(mut plan: Plan) -> Result<Server> {
         .map(|statsd| start_statsd(statsd, (&plan.file, source), &registry))
         .transpose()?;
     let parts = Arc::new(Parts {
-        drain_grace,
+        drain_grace: plan.drain,
         registry,
         gateway,
         models,
@@ -125,7 +123,7 @@ pub(crate) fn start(mut plan: Plan) -> Result<Server> {
         overrides,
         profile_build,
         record: record.as_ref().map(RecordSupervisor::status),
-        losses,
+        losses: delivers.then_some(losses),
         statsd: statsd.as_ref().map(|statsd| Arc::clone(statsd.state())),
         workers: pools.pools(),
     });

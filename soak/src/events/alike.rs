@@ -109,8 +109,8 @@ impl Trial<'_> {
         let counted = self.counted()?;
         ensure!(counted == self.written, "{counted} of {} lines are counted", self.written);
         for node in NODES {
-            let (code, said) = self.events(node, &["verify"])?;
-            ensure!(code == Some(0), "verify on `{node}` ended by {code:?}: {said}");
+            let (code, output) = self.events(node, &["verify"])?;
+            ensure!(code == Some(0), "verify on `{node}` ended by {code:?}: {output}");
         }
         tally.lines += self.written;
         Ok(())
@@ -156,9 +156,9 @@ impl Trial<'_> {
         if checked.status.success() {
             return Ok(false);
         }
-        let (code, said) = self.events(node, &["run", "--once"])?;
+        let (code, output) = self.events(node, &["run", "--once"])?;
         let name = packed.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-        ensure!(code == Some(1) && said.contains(name), "ended by {code:?}: {said}");
+        ensure!(code == Some(1) && output.contains(name), "ended by {code:?}: {output}");
         let counted = self.counted()?;
         ensure!(counted <= self.written, "{counted} of {} lines are counted", self.written);
         fs::write(&packed, good)?;
@@ -167,8 +167,8 @@ impl Trial<'_> {
     }
 
     fn deliver(&self, node: &str) -> Result<()> {
-        let (code, said) = self.events(node, &["run", "--once"])?;
-        ensure!(code == Some(0), "`{node}` ended by {code:?}: {said}");
+        let (code, output) = self.events(node, &["run", "--once"])?;
+        ensure!(code == Some(0), "`{node}` ended by {code:?}: {output}");
         Ok(())
     }
 
@@ -176,8 +176,8 @@ impl Trial<'_> {
         let mut command = Command::new(self.binary);
         command.arg("events").args(what).current_dir(self.dir.join(node));
         let ended = command.output().context("start the program")?;
-        let said = String::from_utf8_lossy(&ended.stderr).into_owned();
-        Ok((ended.status.code(), said + &String::from_utf8_lossy(&ended.stdout)))
+        let output = String::from_utf8_lossy(&ended.stderr).into_owned();
+        Ok((ended.status.code(), output + &String::from_utf8_lossy(&ended.stdout)))
     }
 
     fn counted(&self) -> Result<u64> {

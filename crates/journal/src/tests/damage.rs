@@ -8,7 +8,7 @@ use stdx::RealDisk;
 use tempfile::tempdir;
 
 use super::*;
-use crate::{Cause, Displaced};
+use crate::{Change, Displaced};
 
 fn disk() -> Arc<dyn Disk> {
     Arc::new(RealDisk)
@@ -128,7 +128,7 @@ fn a_removed_journal_is_read_from_its_new_beginning() {
     let (found, displaced) = after(|dir, _| fs::remove_dir_all(dir).unwrap());
     assert_eq!(found.len(), 10);
     let displaced = displaced.unwrap();
-    assert_eq!((displaced.goes_on, displaced.cause), (0, Cause::Replaced));
+    assert_eq!((displaced.goes_on, displaced.change), (0, Change::Replaced));
 }
 
 #[test]
@@ -138,7 +138,7 @@ fn an_older_copy_is_read_from_what_was_written_after_it_came_back() {
         copy(older, dir);
     });
     assert_eq!(found.len(), 10);
-    assert_eq!(displaced.unwrap().cause, Cause::Replaced);
+    assert_eq!(displaced.unwrap().change, Change::Replaced);
     // It has grown past the place by then, and has a line that ends there, perhaps.
     let (found, displaced) = after(|dir, older| {
         fs::remove_dir_all(dir).unwrap();
@@ -146,7 +146,7 @@ fn an_older_copy_is_read_from_what_was_written_after_it_came_back() {
         ["d", "e", "f"].iter().for_each(|name| write(dir, name));
     });
     assert_eq!(found.len(), 40, "{found:?}");
-    assert_eq!(displaced.unwrap().cause, Cause::Replaced);
+    assert_eq!(displaced.unwrap().change, Change::Replaced);
 }
 
 #[test]

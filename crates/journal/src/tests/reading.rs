@@ -3,7 +3,7 @@
 use stdx::RealDisk;
 
 use super::*;
-use crate::{Cause, Displaced};
+use crate::{Change, Displaced};
 
 fn filled(disk: &FaultyDisk, lines: usize) -> Vec<(String, u64)> {
     let mut options = options(disk);
@@ -65,7 +65,7 @@ fn a_place_of_an_older_version_that_is_not_here_leads_to_the_next_line_or_sessio
         let goes_on = written[line - 1].1;
         assert_eq!(
             displaced,
-            Displaced { read_to: offset, goes_on, lost_to: Some(goes_on), cause: Cause::Damaged }
+            Displaced { read_to: offset, goes_on, lost_to: Some(goes_on), change: Change::Damaged }
         );
         assert_eq!(found, lines[line..]);
     }
@@ -74,7 +74,7 @@ fn a_place_of_an_older_version_that_is_not_here_leads_to_the_next_line_or_sessio
         let (displaced, found) = resume(offset);
         assert_eq!(
             displaced,
-            Displaced { read_to: offset, goes_on: 0, lost_to: None, cause: Cause::Replaced }
+            Displaced { read_to: offset, goes_on: 0, lost_to: None, change: Change::Replaced }
         );
         assert_eq!(found, lines);
     }

@@ -4,10 +4,10 @@ use std::fs;
 
 use tempfile::tempdir;
 
-use super::{Loss, LossBook};
+use super::{LogLoss, LossBook};
 
-fn loss(what: &str) -> Loss {
-    Loss {
+fn loss(what: &str) -> LogLoss {
+    LogLoss {
         id: String::new(),
         time_us: stdx::unix_micros(),
         node: "web1".to_owned(),

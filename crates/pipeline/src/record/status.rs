@@ -4,14 +4,13 @@
 //! It holds the last document that the record process wrote of itself, and how its last run ended.
 //! Alarms follow from these, by monotonic time alone: an end, silence of 10 s, a pipeline with a
 //! `last_error`, also one that stands by. Lines that were lost within a day are one, too, and each
-//! file that cannot be read.
-//! Invariant: a document counts only if the process that runs wrote it, by its process id. A line
-//! that is no JSON, or longer than 4 MiB, is passed over. Before the first document there is no
-//! alarm of silence.
-//! It relies on keys of `board`: `pid`, `pipelines` with `source`, `sink`, `last_error`,
-//! `lost_bytes` and `lost_s_ago`, `unreadable`, and `learned`. What `status` makes is `record` on `/status`;
-//! `tidegate/src/events/status.rs` reads `document` in it. `tidegate/src/profile_build.rs` reads
-//! what is under `learned`. Never here: starting and stopping (`supervisor`).
+//! file that cannot be read. Invariant: a document counts only if the process that runs wrote it,
+//! by its process id. A line that is no JSON, or longer than 4 MiB, is passed over. Before the
+//! first document there is no alarm of silence. It relies on keys of `board`: `pid`, `pipelines`
+//! with `source`, `sink`, `last_error`, `lost_bytes` and `lost_s_ago`, `unreadable`, and `learned`.
+//! What `status` makes is `record` on `/status`; `tidegate/src/events/status.rs` reads `document`
+//! in it. `tidegate/src/profile_build.rs` reads what is under `learned`. Never here: starting and
+//! stopping (`supervisor`).
 
 use std::io::{BufRead, BufReader, Read};
 use std::time::{Duration, Instant};

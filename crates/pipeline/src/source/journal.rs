@@ -1,12 +1,12 @@
 //! Reads the journal of the edge process as a source.
 //!
-//! Its position is the text of a `journal::Place`, which begins with the offset. Sinks store it, and
-//! `recount` reads it, so it must stay. A consumer file holds segments back that were not committed yet; an onlooker writes none.
-//! Invariant: what `journal::Reader` gives comes through unchanged, and a gap comes as lost bytes.
-//! A position that the journal does not have comes as `Displaced`, before the first lines. One that
-//! is no text of a place is an error.
-//! Every line is of the file `journal`, as rows of single events and the quarantine show it.
-//! Never here: retention and durability of the journal (the crate `journal`).
+//! Its position is the text of a `journal::Place`, which begins with the offset. Sinks store it,
+//! and `recount` reads it, so it must stay. A consumer file holds segments back that were not
+//! committed yet; an onlooker writes none. Invariant: what `journal::Reader` gives comes through
+//! unchanged, and a gap comes as lost bytes. A position that the journal does not have comes as
+//! `Displaced`, before the first lines. One that is no text of a place is an error. Every line is
+//! of the file `journal`, as rows of single events and the quarantine show it. Never here:
+//! retention and durability of the journal (the crate `journal`).
 
 use std::path::PathBuf;
 use std::sync::Arc;

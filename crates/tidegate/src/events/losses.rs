@@ -7,7 +7,7 @@
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
-use pipeline::{Loss, LossBook};
+use pipeline::{LogLoss, LossBook};
 
 use crate::commands;
 
@@ -52,19 +52,19 @@ pub(crate) fn alarms(book: &LossBook) -> Vec<String> {
     }
 }
 
-fn alarm(loss: &Loss) -> String {
-    let Loss { source, sink, what, id, .. } = loss;
+fn alarm(loss: &LogLoss) -> String {
+    let LogLoss { source, sink, what, id, .. } = loss;
     format!("{source} to {sink}: {what}. To end this alarm: tidegate events losses --ack {id}")
 }
 
-fn text(loss: &Loss) -> String {
+fn text(loss: &LogLoss) -> String {
     let mut time = Vec::new();
     exchange::write_rfc3339(loss.time_us, &mut time);
     let bytes = match loss.bytes {
         Some(bytes) => format!("{bytes} bytes that were not read are lost"),
         None => "how many bytes are lost is not known".to_owned(),
     };
-    let Loss { id, node, source, sink, what, .. } = loss;
+    let LogLoss { id, node, source, sink, what, .. } = loss;
     let time = String::from_utf8_lossy(&time);
     format!("{id}  {time}  {source} to {sink} on {node}\n  {what}\n  {bytes}\n")
 }

@@ -1,5 +1,5 @@
-//! Claims about log files that `tidegate events` must tell apart or must not trust, told by the
-//! real program: its exit code, its sink, `verify` and `status`.
+//! Claims about log files that `tidegate events` must tell apart or must not trust, by the real
+//! program: exit code, sink, `verify`, `status`.
 
 use std::fs;
 use std::io::Write;

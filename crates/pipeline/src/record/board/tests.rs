@@ -31,7 +31,7 @@ fn the_document_says_where_each_pipeline_stands() {
     assert_eq!(board.document()["pipelines"][0]["state"], "behind");
     *status.last_error.lock() = Some("the disk is full".to_owned());
     assert_eq!(board.document()["pipelines"][0]["state"], "failing");
-    status.stands_by.store(true, std::sync::atomic::Ordering::Relaxed);
+    status.fence.stands_by.store(true, std::sync::atomic::Ordering::Relaxed);
     assert_eq!(board.document()["pipelines"][0]["state"], "standing by");
 }
 

@@ -1,12 +1,12 @@
 //! Keeps how far other nodes have read the same logs, by their positions in the sink.
 //!
 //! Two nodes may have logs that begin alike, and each counts its own. So what another node has read
-//! is passed over in two cases only. Either the source declares its logs as moved here
-//! (`moved_from`), or it is the very file, by inode and time of creation, under another node's name.
-//! Invariant: such a log begins at the furthest place that the other node committed and that its
-//! content confirms; any other at 0. `scan` takes up a new log only while the positions are fresh.
-//! For a log that comes up after a scan has ended, positions are wanted again.
-//! Never here: asking the sink (`run`), and reading positions (`position`).
+//! is passed over in two cases only. The source declares its logs as moved here (`moved_from`). Or
+//! it is the very file, by inode and time of creation. Invariant: such a log begins at the furthest
+//! place that the other node committed and that its content confirms; any other at 0. `scan` takes
+//! up a new log only while the positions are fresh. For a log that comes up after a scan has ended,
+//! positions are wanted again. Never here: asking the sink (`run`), and reading positions
+//! (`position`).
 
 use stdx::FileIdentity;
 

@@ -3,12 +3,11 @@
 //! A file that was recognised, and neither renamed nor changed since, is not opened, but for a copy
 //! whose log has lost its file. Any other is recognised by its content ([`identify`]), unless it is
 //! the open file of a log. A copy of a log is left alone while the log's own file is whole. It goes
-//! on with the log when that file is gone or emptied.
-//! Invariant: a log is dropped only when no listed file has it. The listing must be complete and
-//! unchanged since, with at least one file, and without a damaged pack. Its unread bytes are reported as lost. Whatever cannot
-//! be decided yet is looked at again.
-//! Under `strict` a log that was emptied or changed ends the scan with an error (`scanner`).
-//! Never here: when to scan (`schedule`), reading lines (`reader`).
+//! on with the log when that file is gone or emptied. Invariant: a log is dropped only when no
+//! listed file has it. The listing must be complete and unchanged since, with at least one file,
+//! and without a damaged pack. Its unread bytes are reported as lost. Whatever cannot be decided
+//! yet is looked at again. Under `strict` a log that was emptied or changed ends the scan with an
+//! error (`scanner`). Never here: when to scan (`schedule`), reading lines (`reader`).
 
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
@@ -60,7 +59,7 @@ pub(super) struct ScanTime {
 
 impl Scan<'_> {
     pub(super) fn run(mut self) -> Result<(), SourceError> {
-        let listing = self.list();
+        let listing = list(&self);
         self.progress.is_incomplete = !listing.troubles.is_empty();
         for (path, error) in listing.troubles {
             self.reports.unreadable(&path, error.to_string());
@@ -68,7 +67,7 @@ impl Scan<'_> {
         let (seen, gone) = self.catalogue.files.observe(listing.files, self.now.monotonic);
         let fresh = self.note(seen);
         gone.iter().for_each(|record| self.note_gone(record));
-        for file in self.in_order(fresh) {
+        for file in in_order(&self, fresh) {
             self.look(&file, false)?;
         }
         // These may be what is left of a log, which is certain once each log's file is known.
@@ -83,14 +82,6 @@ impl Scan<'_> {
         self.turns.sort_by_key(|id| logs.get(id).map_or(0, |log| log.file.order_us));
         self.scanner.others.scanned();
         Ok(())
-    }
-
-    fn list(&self) -> Listing {
-        let mut listing = Listing::default();
-        for pattern in &self.options.files {
-            pattern.list(&*self.catalogue.disk, &mut listing);
-        }
-        listing
     }
 
     /// Notes what is there; returns what has to be looked at.
@@ -141,20 +132,6 @@ impl Scan<'_> {
             log.file.carrier = None;
             self.catalogue.close(id);
         }
-    }
-
-    /// Puts files first that carried a log when it was read last, then the longer before the
-    /// shorter. So of two files with the same content the one that goes on carries the log.
-    fn in_order(&self, mut files: Vec<ListedFile>) -> Vec<ListedFile> {
-        let logs = self.catalogue.logs.iter();
-        let lost = logs.filter(|(_, log)| log.file.carrier.is_none());
-        let hints: HashSet<_> = lost.filter_map(|(_, log)| log.file.hint).collect();
-        files.sort_by_cached_key(|file| {
-            let is_packed = file.path.extension().is_some_and(|end| end == "gz" || end == "zst");
-            let is_hinted = hints.contains(&file.metadata.identity);
-            (!is_hinted, is_packed, Reverse(file.metadata.len), file.path.clone())
-        });
-        files
     }
 
     /// Finds out what a file is; `is_second_look` when all other files are known.
@@ -211,7 +188,7 @@ impl Scan<'_> {
 
     /// A packed file is damaged before its first byte.
     fn broken(&mut self, file: &ListedFile, damage: &str) {
-        if self.is_young(file) {
+        if is_young(self, file) {
             self.reports.unfinished(&file.path, damage);
             return self.undecided(file);
         }
@@ -268,7 +245,7 @@ impl Scan<'_> {
     /// Finds the log that a file has, and what becomes of the file.
     fn recognise(&mut self, mut new: Candidate, is_second_look: bool) -> Result<(), SourceError> {
         self.refuse(&mut new)?;
-        if new.opened.damage().is_some() && new.head.len() < WINDOW && self.is_young(&new.listed())
+        if new.opened.damage().is_some() && new.head.len() < WINDOW && is_young(self, &new.listed())
         {
             // It is being packed still, and what is there says too little.
             self.reports.unfinished(&new.path, new.opened.damage().unwrap_or_default());
@@ -281,7 +258,7 @@ impl Scan<'_> {
                 self.carry(id, new, false);
                 return Ok(());
             }
-            Some(id) if self.may_copy(id, &new) => {
+            Some(id) if may_copy(self, id, &new) => {
                 self.copy(id, &new);
                 return Ok(());
             }
@@ -307,16 +284,6 @@ impl Scan<'_> {
         let Some(log) = refused.and_then(|id| self.catalogue.logs.get(id)) else { return Ok(()) };
         let has_it = new.has_all_of(log).map_err(disk(&new.path))?;
         if has_it { Ok(()) } else { Err(changed(log)) }
-    }
-
-    /// Whether a file may still be written: its date is near, and it was seen to change lately. So
-    /// a date in the future, as after a clock was set back, holds nothing up for long.
-    fn is_young(&self, new: &ListedFile) -> bool {
-        let idle_timeout = self.options.idle_timeout;
-        let age = Duration::from_micros(self.now.unix_us.saturating_sub(new.metadata.modified_us));
-        let record = self.catalogue.files.get(new.key);
-        let rested = record.map(|record| self.now.monotonic - record.changed);
-        age < idle_timeout && rested.is_none_or(|rested| rested < idle_timeout)
     }
 
     /// Whether a log has no file that it can be read from. One whose file does not hold it any
@@ -421,22 +388,6 @@ impl Scan<'_> {
         self.turns.wake(id);
     }
 
-    /// Whether a file may be a copy of a log's own, by their names and by what was seen of it.
-    fn may_copy(&self, id: LogId, new: &Candidate) -> bool {
-        let Some(log) = self.catalogue.logs.get(id) else { return false };
-        // Positions have no names of logs that were read to their end.
-        if log.file.name.is_empty() {
-            return true;
-        }
-        let is_packed = new.packing != Packing::Plain;
-        let record = self.catalogue.files.get(new.key);
-        if !is_packed && record.is_some_and(|record| record.grew_again) {
-            return false;
-        }
-        let old = NamedFile { path: Path::new(&log.file.name) };
-        NamedFile { path: &new.path }.may_copy(old, &*self.catalogue.disk)
-    }
-
     /// A file has nothing that the log's own file does not have. That is said, since it is not
     /// counted.
     fn copy(&mut self, id: LogId, new: &Candidate) {
@@ -470,24 +421,12 @@ impl Scan<'_> {
         Ok(())
     }
 
-    /// Whether the directories still are as they were listed, but for the files that logs are read
-    /// from. Otherwise a log may be in a file that got its name or its content while we looked.
-    fn is_settled(&self) -> bool {
-        let listing = self.list();
-        let is_known = |meta: &stdx::Metadata| {
-            self.catalogue.files.get(key_of(&meta.identity)).is_some_and(|known| {
-                matches!(known.role, FileRole::Carrier(_)) || known.metadata == *meta
-            })
-        };
-        listing.troubles.is_empty() && listing.files.iter().all(|(_, meta)| is_known(meta))
-    }
-
     /// Drops logs that no file has, once it is certain that none has them.
     fn drop_orphans(&mut self) {
         // What is in a damaged pack may be one of them, and the pack may be mended.
         let is_certain = !self.progress.is_incomplete
             && !self.reports.has_broken()
-            && self.is_settled()
+            && is_settled(self)
             && !self.catalogue.files.is_empty()
             && !self.scanner.schedule.is_requested();
         if !is_certain {
@@ -508,6 +447,66 @@ impl Scan<'_> {
             }
         }
     }
+}
+
+fn list(scan: &Scan<'_>) -> Listing {
+    let mut listing = Listing::default();
+    for pattern in &scan.options.files {
+        pattern.list(&*scan.catalogue.disk, &mut listing);
+    }
+    listing
+}
+
+/// Puts files first that carried a log when it was read last, then the longer before the
+/// shorter. So of two files with the same content the one that goes on carries the log.
+fn in_order(scan: &Scan<'_>, mut files: Vec<ListedFile>) -> Vec<ListedFile> {
+    let logs = scan.catalogue.logs.iter();
+    let lost = logs.filter(|(_, log)| log.file.carrier.is_none());
+    let hints: HashSet<_> = lost.filter_map(|(_, log)| log.file.hint).collect();
+    files.sort_by_cached_key(|file| {
+        let is_packed = file.path.extension().is_some_and(|end| end == "gz" || end == "zst");
+        let is_hinted = hints.contains(&file.metadata.identity);
+        (!is_hinted, is_packed, Reverse(file.metadata.len), file.path.clone())
+    });
+    files
+}
+
+/// Whether a file may still be written: its date is near, and it was seen to change lately. So
+/// a date in the future, as after a clock was set back, holds nothing up for long.
+fn is_young(scan: &Scan<'_>, new: &ListedFile) -> bool {
+    let idle_timeout = scan.options.idle_timeout;
+    let age = Duration::from_micros(scan.now.unix_us.saturating_sub(new.metadata.modified_us));
+    let record = scan.catalogue.files.get(new.key);
+    let rested = record.map(|record| scan.now.monotonic - record.changed);
+    age < idle_timeout && rested.is_none_or(|rested| rested < idle_timeout)
+}
+
+/// Whether a file may be a copy of a log's own, by their names and by what was seen of it.
+fn may_copy(scan: &Scan<'_>, id: LogId, new: &Candidate) -> bool {
+    let Some(log) = scan.catalogue.logs.get(id) else { return false };
+    // Positions have no names of logs that were read to their end.
+    if log.file.name.is_empty() {
+        return true;
+    }
+    let is_packed = new.packing != Packing::Plain;
+    let record = scan.catalogue.files.get(new.key);
+    if !is_packed && record.is_some_and(|record| record.grew_again) {
+        return false;
+    }
+    let old = NamedFile { path: Path::new(&log.file.name) };
+    NamedFile { path: &new.path }.may_copy(old, &*scan.catalogue.disk)
+}
+
+/// Whether the directories still are as they were listed, but for the files that logs are read
+/// from. Otherwise a log may be in a file that got its name or its content while we looked.
+fn is_settled(scan: &Scan<'_>) -> bool {
+    let listing = list(scan);
+    let is_known = |meta: &stdx::Metadata| {
+        scan.catalogue.files.get(key_of(&meta.identity)).is_some_and(|known| {
+            matches!(known.role, FileRole::Carrier(_)) || known.metadata == *meta
+        })
+    };
+    listing.troubles.is_empty() && listing.files.iter().all(|(_, meta)| is_known(meta))
 }
 
 /// A file beside the logs that it may have: reads only what the decision depends on.
@@ -534,7 +533,7 @@ impl Evidence for FileEvidence<'_, '_> {
     }
 
     fn may_copy(&self, log: LogId) -> bool {
-        self.scan.may_copy(log, self.new)
+        may_copy(self.scan, log, self.new)
     }
 
     fn is_damaged(&self) -> bool {
