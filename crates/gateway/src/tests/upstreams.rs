@@ -206,6 +206,19 @@ fn nobody_listening_is_502_and_another_server_is_tried() {
 }
 
 #[test]
+fn what_cannot_be_repeated_takes_no_connection_that_the_server_may_be_closing() {
+    let origin = Origin::start(|request| OriginReply::ok(request.connection.to_string()));
+    let served = serve(&route_to(&[&origin], "", ""));
+    let first = served.get("/").text().to_owned();
+    // Longer than a connection may have been idle for a POST.
+    std::thread::sleep(std::time::Duration::from_millis(1_100));
+    let posted = Client::post(served.address, "/", "x").send().text().to_owned();
+    assert_ne!(posted, first);
+    let read = served.get("/").text().to_owned();
+    assert!(read == first || read == posted, "{read} is a third one");
+}
+
+#[test]
 fn connections_to_a_server_are_bounded_and_more_requests_are_shed() {
     let gate = Gate::new();
     let own = gate.clone();

@@ -3,17 +3,16 @@
 //! A connection for each flush (for each part from the spool), closed behind it, as both references
 //! do. Names and their order are those of `backends/graphite.js` in statsd 0.9 and of
 //! `Backend/Graphite.pm` in Perl. Carbon stores by these names, so another name is a new series.
-//! Pickle uses protocol 0, a message of some [`PART_BYTES`]: carbon takes no more than 1 MB.
-//! Carbon confirms nothing but by closing a connection that it has read to its end. One that is
-//! reset is an error, and so is one that stays open although others were closed. After some of
-//! these a carbon counts as one that never closes, and 100 ms without a reset are enough. On an
-//! error the whole flush is spooled, or lost without a spool (`worker.rs`).
-//! The server's own figures come last. `last_flush`, `last_exception`, `flush_time` and
-//! `flush_length` have the time of writing. All else has that of the flush, or that at which an
-//! interval was due that was broken off.
-//! Also here: `series`, the names of what came in, for `eval.rs`. It reads the lines of text back,
-//! so it must change with them. Not sent: events and checks, and sets in the Perl flavour, as in
-//! the port. Never here: statistics.
+//! Pickle uses protocol 0, a message of some [`PART_BYTES`]: carbon takes no more than 1 MB. Carbon
+//! confirms nothing but by closing a connection that it has read to its end. One that is reset is
+//! an error, and so is one that stays open although others were closed. Some receivers never close.
+//! Until one has, and again after some open ones, 100 ms without a reset are enough. On an error
+//! the whole flush is spooled, or lost without a spool (`worker.rs`). The server's own figures come
+//! last. `last_flush`, `last_exception`, `flush_time` and `flush_length` have the time of writing.
+//! All else has that of the flush, or that at which an interval was due that was broken off. Also
+//! here: `series`, the names of what came in, for `eval.rs`. It reads the lines of text back, so it
+//! must change with them. Not sent: events and checks, and sets in the Perl flavour, as in the
+//! port. Never here: statistics.
 
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, TcpStream, ToSocketAddrs};
@@ -28,9 +27,9 @@ use crate::status::BackendStatus;
 
 /// How long a carbon that never closes may take to say that it is gone.
 const FAREWELL: Duration = Duration::from_millis(100);
-/// Connections in a row that a carbon may leave open before it counts as one that never closes.
-/// First for one that is not known, then for one that closed before.
-const OPEN_MAX: (u32, u32) = (1, 8);
+/// Connections in a row that a carbon may leave open, once it has closed one, before it counts as
+/// one that never closes.
+const OPEN_MAX: u32 = 8;
 const PART_BYTES: usize = 512 * 1024;
 
 /// A connection to carbon, while a flush is under way.
@@ -39,14 +38,14 @@ pub(crate) struct Carbon {
     to: String,
     timeout: Duration,
     stream: Option<TcpStream>,
-    /// Connections that may stay open from here on; 0 when it never closes.
+    /// Connections that may stay open from here on; 0 while it never closes.
     open_left: u32,
 }
 
 impl Carbon {
     /// Carbon at `host:port`, which is looked up for each flush; each step may take so long.
     pub(crate) fn new(to: String, timeout: Duration) -> Self {
-        Self { to, timeout, stream: None, open_left: OPEN_MAX.0 }
+        Self { to, timeout, stream: None, open_left: 0 }
     }
 }
 
@@ -66,7 +65,7 @@ impl Transport for Carbon {
         stream.set_read_timeout(Some(wait))?;
         match stream.read(&mut [0; 64]) {
             Ok(0) => {
-                self.open_left = OPEN_MAX.1;
+                self.open_left = OPEN_MAX;
                 Ok(())
             }
             Err(error) if error.kind() == io::ErrorKind::ConnectionReset => Err(error),

@@ -246,9 +246,9 @@ fn flushes_wait_on_disk_while_graphite_is_away_and_over_a_restart() {
     send(udp, &["a:42|c"]);
     let spool = statsd.folder.path().join("data/statsd-spool/graphite");
     until("a flush with it to wait", || {
-        let files = std::fs::read_dir(&spool).unwrap().map(|file| file.unwrap().path());
-        let texts = files.map(|file| std::fs::read_to_string(file).unwrap_or_default());
-        texts.into_iter().any(|text| text.contains("stats.counters.a.count 42 "))
+        let files = std::fs::read_dir(&spool).into_iter().flatten();
+        let texts = files.map(|file| std::fs::read_to_string(file.unwrap().path()));
+        texts.flatten().any(|text| text.contains("stats.counters.a.count 42 "))
     });
     let folder = statsd.stop();
     let carbon = Carbon::start(away);
