@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
 
 use testkit::{Client, Gate, Origin, OriginReply, free_port};
 
@@ -210,8 +211,10 @@ fn what_cannot_be_repeated_takes_no_connection_that_the_server_may_be_closing() 
     let origin = Origin::start(|request| OriginReply::ok(request.connection.to_string()));
     let served = serve(&route_to(&[&origin], "", ""));
     let first = served.get("/").text().to_owned();
-    // Longer than a connection may have been idle for a POST.
-    std::thread::sleep(std::time::Duration::from_millis(1_100));
+    let answered = Instant::now();
+    eventually("the connection to be idle for too long", || {
+        answered.elapsed() > Duration::from_millis(1_100)
+    });
     let posted = Client::post(served.address, "/", "x").send().text().to_owned();
     assert_ne!(posted, first);
     let read = served.get("/").text().to_owned();
