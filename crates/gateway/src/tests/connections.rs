@@ -52,6 +52,23 @@ fn a_kept_connection_that_ends_is_replaced_before_it_is_used() {
 }
 
 #[test]
+fn a_server_that_closes_what_it_has_just_used_gets_each_post_on_a_new_connection() {
+    let origin = RawOrigin::start(|head, line| {
+        say(line, OK);
+        !head.starts_with("GET /hasty")
+    });
+    let served = before_raw(&origin, "");
+    let post = || Client::call(served.address, "POST", "/").send().status;
+    assert_eq!((post(), post(), origin.connections()), (200, 200, 1));
+    served.get("/hasty");
+    origin.wait_for_ends(1);
+    // A request that can be repeated finds out, whether the end is seen before it or by it.
+    assert_eq!((served.get("/").status, origin.connections()), (200, 2));
+    assert_eq!((post(), post(), origin.connections()), (200, 200, 4));
+    assert_eq!((served.get("/").status, origin.connections()), (200, 4));
+}
+
+#[test]
 fn an_answer_byte_by_byte_is_the_same_answer() {
     let interim = "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n";
     let chunks = "1;a=b\r\no\r\n1\r\nk\r\n0\r\nX: y\r\n\r\n";

@@ -3,11 +3,12 @@
 //! Invariants: a connection carries one request at a time. It is kept only if its last response was
 //! read to its end and no byte follows (RFC 9112 §6.3, §9.2). `response` says whether it is
 //! reusable. A kept connection is watched. It is closed when the server closes it or sends a byte,
-//! and after `idle_timeout`. Bound: `connections_max` in use; one more is refused as `Busy`.
-//! Uploads get half of these, and tunnels do not count (`server`). Of both, one client gets its
-//! share; one more is refused as `ClientShare`. A connection is kept only if it fits that bound
-//! with those in use. Workers have no bound here. `Lent` ends the loan of a worker: as done, as
-//! lost, or after a timeout without a verdict. Never here: which server is asked (`servers`),
+//! and after `idle_timeout`. A request that cannot be repeated gets a new connection where the
+//! server may be closing the kept one. Bound: `connections_max` in use; one more is refused as
+//! `Busy`. Uploads get half of these, and tunnels do not count (`server`). Of both, one client
+//! gets its share; one more is refused as `ClientShare`. A connection is kept only if it fits that
+//! bound with those in use. Workers have no bound here. `Lent` ends the loan of a worker: as done,
+//! as lost, or after a timeout without a verdict. Never here: which server is asked (`servers`),
 //! connecting.
 
 use std::cell::{Cell, RefCell};
@@ -32,6 +33,8 @@ use crate::ports::Loan;
 /// How long a connection may have been idle for a request that cannot be repeated. Servers close
 /// idle ones after 2 s (gunicorn), 5 s (Node, uvicorn) or more.
 const UNREPEATABLE_IDLE_MAX: Duration = Duration::from_secs(1);
+/// How long a server counts as hasty after it closed a connection sooner than that.
+const HASTY_FOR: Duration = Duration::from_secs(60);
 
 /// One core's connections to one server, or one worker.
 #[derive(Debug)]
@@ -46,6 +49,8 @@ pub(super) struct KeptConnections {
     uploads_of: ClientCounts,
     /// Wakes the task that watches the kept connections, if it runs.
     watcher: RefCell<Option<Waker>>,
+    /// When the server no longer counts as hasty: it closes connections just after it used them.
+    hasty_end: Cell<Option<Instant>>,
     idle_timeout: Duration,
     connections_max: usize,
 }
@@ -110,6 +115,7 @@ impl KeptConnections {
             uploads: Cell::new(0),
             uploads_of: ClientCounts::default(),
             watcher: RefCell::default(),
+            hasty_end: Cell::new(None),
             idle_timeout: plan.idle_timeout,
             connections_max: plan.connections_max,
         })
@@ -183,23 +189,36 @@ impl KeptConnections {
 
     /// Takes the kept connection that was used last and can be reused.
     ///
-    /// The server may be closing one that has been idle for longer. A request that cannot be
-    /// repeated does not risk that.
+    /// The server may be closing one that has been idle for longer, and a hasty server any. A
+    /// request that cannot be repeated does not risk that.
     pub(super) fn take_kept(
         &self,
         now: Instant,
         request: &UpstreamRequest,
     ) -> Option<UpstreamConnection> {
-        let idle_max = if request.is_idempotent() { Duration::MAX } else { UNREPEATABLE_IDLE_MAX };
         let mut kept = self.kept.borrow_mut();
         loop {
-            if now.duration_since(kept.back()?.0) > idle_max {
+            let idle = now.duration_since(kept.back()?.0);
+            if !request.is_idempotent() && (self.is_hasty(now) || idle > UNREPEATABLE_IDLE_MAX) {
                 return None;
             }
-            let (since, connection) = kept.pop_back()?;
-            if connection.is_quiet() && now.duration_since(since) < self.idle_timeout {
+            let (_, connection) = kept.pop_back()?;
+            if !connection.is_quiet() {
+                self.server_closed(now, idle);
+            } else if idle < self.idle_timeout {
                 return Some(connection);
             }
+        }
+    }
+
+    fn is_hasty(&self, now: Instant) -> bool {
+        self.hasty_end.get().is_some_and(|end| now < end)
+    }
+
+    /// Notes that the server closed a connection that had been idle for so long.
+    pub(super) fn server_closed(&self, now: Instant, idle: Duration) {
+        if idle <= UNREPEATABLE_IDLE_MAX {
+            self.hasty_end.set(Some(now + HASTY_FOR));
         }
     }
 
@@ -217,9 +236,14 @@ impl KeptConnections {
             Waker::noop().clone()
         });
         let is_quiet = connection.poll_quiet(&mut Context::from_waker(waker));
+        let now = Instant::now();
+        if !is_quiet {
+            self.server_closed(now, Duration::ZERO);
+            return;
+        }
         let mut kept = self.kept.borrow_mut();
-        if is_quiet && kept.len() + self.busy() < self.connections_max {
-            kept.push_back((Instant::now(), connection));
+        if kept.len() + self.busy() < self.connections_max {
+            kept.push_back((now, connection));
         }
     }
 
@@ -229,7 +253,12 @@ impl KeptConnections {
         let mut kept = self.kept.borrow_mut();
         let now = Instant::now();
         kept.retain(|(since, connection)| {
-            now.duration_since(*since) < self.idle_timeout && connection.poll_quiet(cx)
+            let idle = now.duration_since(*since);
+            let is_quiet = connection.poll_quiet(cx);
+            if !is_quiet {
+                self.server_closed(now, idle);
+            }
+            is_quiet && idle < self.idle_timeout
         });
         kept.front().map(|(since, _)| *since + self.idle_timeout)
     }

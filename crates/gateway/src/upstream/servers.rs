@@ -17,6 +17,7 @@ use std::cell::{Cell, RefCell};
 use std::hash::BuildHasher;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::time::Duration;
 
 use http1::response::Head;
 use tokio::net::TcpStream;
@@ -196,6 +197,9 @@ impl Servers {
             // The server may have closed it while the request was under way.
             let may_repeat = dispatch.request.is_idempotent() || connection.sent() == 0;
             let is_lost = head.as_ref().is_err_and(|error| *error == FetchError::Closed);
+            if is_lost {
+                permit.connections().server_closed(Instant::now(), Duration::ZERO);
+            }
             if !(is_lost && may_repeat && !connection.has_heard()) {
                 return self.response(dispatch, head?, connection, permit).await;
             }
