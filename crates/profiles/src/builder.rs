@@ -1,37 +1,44 @@
-//! Collects reads in memory and writes one profile file from them at the end.
+//! Collects reads, and makes a profile file of them: a whole one, or changes to the last.
 //!
 //! Only users with at least `items_min` distinct items within the window get a profile. A read
 //! before the window, with an empty id, or with an id or category that is too long, is counted as
 //! skipped. A user's id is measured as it was recorded, and a recorded hash has 32 bytes. One from
 //! the future counts as read now.
-//! Invariant: reads may come in any order, and their order decides only ties and an item's category
-//! (`builder/catalogue.rs`). The file appears complete or not at all (`builder/unfinished.rs`).
-//! Memory, beside the ids themselves: a user's list takes up to 256 bytes below eight distinct
-//! items. Beyond that it takes up to 64 bytes for each, and 32 KiB at most
-//! (`history::USER_ITEMS_MAX`). Each user and each item takes about 100 bytes more. The number of
-//! users and items is not bounded.
+//! `Builder` makes a whole file from rows of a query. `rebuild.rs` collects from the journal, keeps
+//! the tables, and decides between `fold` and `update`.
+//! Invariant: reads may come in any order. Only an item's category depends on it: the last added
+//! read names it, even an empty one. The file appears complete or not at all
+//! (`builder/unfinished.rs`).
+//! Memory: 128 MiB of reads (`batch.rs`), the items with their categories, and a few megabytes for
+//! sorting. It does not grow with the number of users.
 //! The defaults of `BuildOptions` stand in `config.rs` again.
 //! Never here: where reads come from, and whether a build is too small to replace the file
 //! (`rebuild.rs`).
 
-mod catalogue;
+mod batch;
 mod data;
-mod history;
+mod expiry;
+mod fold;
+mod reads;
 mod unfinished;
+mod update;
 mod write;
 
 use std::collections::HashMap;
-use std::path::Path;
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
-
-use foldhash::fast::RandomState;
 
 use crate::error::ProfilesError;
 use crate::key::UserKey;
-use catalogue::{Catalogue, ITEM_BYTES_MAX};
-use history::{History, ItemRead};
-use unfinished::Unfinished;
-use write::Contents;
+use crate::state::{self, TableFile};
+use batch::Batch;
+use data::DataOptions;
+use reads::{ITEM_BYTES_MAX, ItemRead};
+
+pub(crate) use fold::fold;
+pub(crate) use unfinished::Unfinished;
+pub(crate) use update::{changes_anything, is_fold_due, update};
 
 /// What counts and for how long.
 #[derive(Debug, Clone)]
@@ -84,100 +91,225 @@ pub struct BuildSummary {
     pub rows: u64,
     /// Users seen within the window, with a profile or without.
     pub users: u64,
-    /// Distinct items read within the window.
-    pub items: u64,
+    /// Distinct items read within the window; none when only changes were written.
+    pub items: Option<u64>,
     /// Reads left out: before the window, with an empty id, or with an id or category too long.
     pub skipped: u64,
     /// Size of the file.
     pub bytes: u64,
+    /// Lines of the journal that were read; 0 when reads came from a query.
+    pub lines: u64,
 }
 
-/// Collects reads and writes a profile file.
-pub struct Builder {
+/// What every step of a build needs.
+pub(crate) struct BuildContext<'c> {
+    pub options: &'c BuildOptions,
+    /// Category by item.
+    pub categories: &'c HashMap<String, String>,
+    /// When the window ends.
+    pub now_unix_ms: u64,
+    /// Where tables are.
+    pub dir: &'c Path,
+}
+
+impl BuildContext<'_> {
+    /// When the window begins: the earliest time that counts.
+    pub(crate) fn begin_unix_ms(&self) -> u64 {
+        self.begin_of(self.now_unix_ms)
+    }
+
+    /// When the window of a build at `unix_ms` began.
+    pub(crate) fn begin_of(&self, unix_ms: u64) -> u64 {
+        self.options.begin_of(unix_ms)
+    }
+
+    fn data_options(&self) -> DataOptions<'_> {
+        let Self { options, categories, now_unix_ms, .. } = *self;
+        DataOptions { categories, half_life: options.half_life, now_unix_ms }
+    }
+}
+
+impl BuildOptions {
+    fn begin_of(&self, unix_ms: u64) -> u64 {
+        let window_ms = u64::try_from(self.window.as_millis()).unwrap_or(u64::MAX);
+        unix_ms.saturating_sub(window_ms)
+    }
+}
+
+/// Collects reads into tables.
+pub(crate) struct Collector {
     options: BuildOptions,
+    begin_unix_ms: u64,
+    dir: PathBuf,
+    batch: Batch,
+    collected: Collected,
+    next_table: u64,
+    error: Option<ProfilesError>,
+}
+
+/// Reads that were collected.
+#[derive(Debug, Default)]
+pub(crate) struct Collected {
+    /// The tables that hold them; none when there are none.
+    pub tables: Vec<TableFile>,
+    /// The number of the next table.
+    pub next_table: u64,
+    /// Reads left out.
+    pub skipped: u64,
+}
+
+impl Collector {
+    /// Returns a collector without reads, for a window that ends at `now_unix_ms`. Its tables are
+    /// in `dir` and numbered from `next_table` on.
+    pub(crate) fn new(
+        options: BuildOptions,
+        now_unix_ms: u64,
+        dir: PathBuf,
+        next_table: u64,
+    ) -> Self {
+        let begin_unix_ms = options.begin_of(now_unix_ms);
+        let (batch, collected) = (Batch::default(), Collected::default());
+        Self { options, begin_unix_ms, dir, batch, collected, next_table, error: None }
+    }
+
+    /// Counts one read, and returns whether it did. Once a table could not be written, nothing
+    /// counts any more.
+    pub(crate) fn add(&mut self, user: &[u8], item: &str, unix_ms: u64) -> bool {
+        if self.error.is_some() {
+            return false;
+        }
+        if unix_ms < self.begin_unix_ms
+            || user.is_empty()
+            || user.len() > self.options.id_bytes_max
+            || item.is_empty()
+            || item.len() > ITEM_BYTES_MAX
+        {
+            self.collected.skipped += 1;
+            return false;
+        }
+        let read = ItemRead { unix_ms, item };
+        if self.options.keyed {
+            self.batch.add(user, read);
+        } else {
+            self.batch.add(&self.options.user_key.of(user), read);
+        }
+        if self.batch.is_full() {
+            self.error = self.write().err();
+        }
+        true
+    }
+
+    /// Writes what is left, and returns all.
+    ///
+    /// # Errors
+    /// When a table could not be written, now or before.
+    pub(crate) fn finish(mut self) -> Result<Collected, ProfilesError> {
+        if !self.batch.is_empty() && self.error.is_none() {
+            self.error = self.write().err();
+        }
+        self.collected.next_table = self.next_table;
+        self.error.map_or(Ok(self.collected), Err)
+    }
+
+    fn write(&mut self) -> Result<(), ProfilesError> {
+        self.next_table += 1;
+        let name = format!("{}.reads", self.next_table);
+        let write = || {
+            fs::create_dir_all(&self.dir)?;
+            self.batch.write(&self.dir.join(&name))?;
+            TableFile::of(&self.dir, name)
+        };
+        self.collected.tables.push(write().map_err(ProfilesError::io(&self.dir))?);
+        Ok(())
+    }
+}
+
+/// Collects reads and writes a profile file, without a state for the next build.
+pub struct Builder {
+    path: PathBuf,
     now_unix_ms: u64,
-    users: HashMap<Box<[u8]>, History, RandomState>,
-    catalogue: Catalogue,
+    collector: Collector,
+    categories: HashMap<String, String>,
     skipped: u64,
+    unfinished: Unfinished,
 }
 
 impl Builder {
-    /// Returns a builder without reads, whose window ends at `now_unix_ms`.
-    pub fn new(options: BuildOptions, now_unix_ms: u64) -> Self {
-        let (users, catalogue) = (HashMap::default(), Catalogue::default());
-        Self { options, now_unix_ms, users, catalogue, skipped: 0 }
+    /// Returns a builder of the file at `path` without reads, whose window ends at `now_unix_ms`.
+    ///
+    /// # Errors
+    /// When the directory cannot be written to, or another build of the same file is under way.
+    pub fn new(
+        path: &Path,
+        options: BuildOptions,
+        now_unix_ms: u64,
+    ) -> Result<Self, ProfilesError> {
+        let unfinished = Unfinished::create(path)?;
+        let dir = unfinished.path().with_extension("building.tables");
+        let collector = Collector::new(options, now_unix_ms, dir, 0);
+        let categories = HashMap::new();
+        Ok(Self {
+            path: path.to_owned(),
+            now_unix_ms,
+            collector,
+            categories,
+            skipped: 0,
+            unfinished,
+        })
     }
 
     /// Counts one read. Reads may come in any order. Reads from the future, by a clock that is
     /// ahead, count as read at the end of the window.
     pub fn add(&mut self, read: UserRead<'_>) {
-        let window_ms = u64::try_from(self.options.window.as_millis()).unwrap_or(u64::MAX);
-        let unix_ms = read.unix_ms.min(self.now_unix_ms);
-        let fits = |text: &str, bytes_max| !text.is_empty() && text.len() <= bytes_max;
-        if self.now_unix_ms - unix_ms > window_ms
-            || read.user.is_empty()
-            || read.user.len() > self.options.id_bytes_max
-            || !fits(read.item, ITEM_BYTES_MAX)
-            || read.category.len() > ITEM_BYTES_MAX
-        {
+        if read.category.len() > ITEM_BYTES_MAX {
             self.skipped += 1;
             return;
         }
-        let item = self.catalogue.item(read.item, read.category);
-        self.history(read.user).push(ItemRead { unix_ms, item });
+        if !self.collector.add(read.user, read.item, read.unix_ms) {
+            return;
+        }
+        match self.categories.get_mut(read.item) {
+            Some(known) if known == read.category => {}
+            Some(known) => read.category.clone_into(known),
+            None => drop(self.categories.insert(read.item.to_owned(), read.category.to_owned())),
+        }
     }
 
-    /// Returns how many users have read enough for a profile, so far.
-    pub fn rows(&mut self) -> u64 {
-        self.users.values_mut().for_each(History::compact);
-        let items_min = self.options.items_min;
-        self.users.values().filter(|history| history.distinct() >= items_min).count() as u64
-    }
-
-    /// Writes the file at `path`: complete, synchronised to the disk, put in place by one rename.
+    /// Writes the file: complete, synchronised to the disk, put in place by one rename. The state
+    /// of other builds is removed. `check` may refuse the number of its rows.
     ///
     /// # Errors
-    /// When the directory cannot be written to, or another build of the same file is under way.
-    /// The file at `path` is then as it was, unless only the last sync of its directory failed.
-    pub fn finish(mut self, path: &Path) -> Result<BuildSummary, ProfilesError> {
-        let unfinished = Unfinished::create(path)?;
-        let (users, items) = (self.users.len() as u64, self.catalogue.items());
-        let profiles = self.profiles();
-        let contents = Contents {
-            profiles: &profiles,
-            catalogue: &self.catalogue,
-            half_life: self.options.half_life,
-            users: self.options.user_key.mark(),
-            built_unix_ms: self.now_unix_ms,
-        };
-        write::write(&contents, unfinished.path()).map_err(ProfilesError::sqlite(path))?;
-        let bytes = unfinished.publish(path).map_err(ProfilesError::io(path))?;
-        let rows = profiles.len() as u64;
-        Ok(BuildSummary { rows, users, items, skipped: self.skipped, bytes })
-    }
-
-    fn history(&mut self, user: &[u8]) -> &mut History {
-        // Looked up first: a key is copied once per user and not once per read.
-        if !self.users.contains_key(user) {
-            self.users.insert(user.into(), History::default());
-        }
-        self.users.get_mut(user).expect("the user was inserted above")
-    }
-
-    /// Takes the users that have read enough, in the order of their keys.
-    fn profiles(&mut self) -> Vec<(Box<[u8]>, History)> {
-        let options = &self.options;
-        let mut profiles = Vec::new();
-        for (user, mut history) in std::mem::take(&mut self.users) {
-            history.compact();
-            if history.distinct() < options.items_min {
-                continue;
-            }
-            let key = if options.keyed { user } else { options.user_key.of(&user).into() };
-            profiles.push((key, history));
-        }
-        profiles.sort_unstable_by(|(a, _), (b, _)| a.cmp(b));
-        profiles
+    /// What `check` returns; when the directory cannot be written to. The file is then as it was,
+    /// unless only the last sync of its directory failed.
+    pub fn finish(
+        self,
+        check: impl FnOnce(u64) -> Result<(), ProfilesError>,
+    ) -> Result<BuildSummary, ProfilesError> {
+        let (dir, options) = (self.collector.dir.clone(), self.collector.options.clone());
+        let made = self.collector.finish().and_then(|collected| {
+            let (options, categories) = (&options, &self.categories);
+            let now_unix_ms = self.now_unix_ms;
+            let context = BuildContext { options, categories, now_unix_ms, dir: &dir };
+            let tables = state::open_all(&dir, &collected.tables);
+            let tables = tables.map_err(ProfilesError::state(&dir))?;
+            let folded = fold(&context, &tables, self.unfinished.path(), None)?;
+            check(folded.rows)?;
+            Ok((folded, collected.skipped))
+        });
+        // Nothing was there to remove if there were no reads.
+        fs::remove_dir_all(&dir).ok();
+        let (folded, skipped) = made?;
+        let path = &self.path;
+        let bytes = self.unfinished.publish(path).map_err(ProfilesError::io(path))?;
+        fs::remove_dir_all(state::dir_of(path)).ok();
+        Ok(BuildSummary {
+            rows: folded.rows,
+            users: folded.users,
+            items: Some(folded.items),
+            skipped: skipped + self.skipped,
+            bytes,
+            lines: 0,
+        })
     }
 }
 

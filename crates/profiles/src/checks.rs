@@ -27,13 +27,16 @@ use crate::key_text::stored_text;
 use crate::meta::{Checksum, FORMAT, Meta};
 use crate::options::FileOptions;
 use crate::profile::Profile;
-use crate::schema::{Layout, is_set};
+use crate::schema::{Layout, Schema, is_set, quoted};
 
 /// Longest time that counting the rows of a foreign file may take before it is put off.
 const COUNT_TIME_MAX: Duration = Duration::from_millis(400);
 
 /// Virtual machine steps of SQLite between two looks at the clock or the stop.
 const STEPS_PER_LOOK: i32 = 10_000;
+
+/// Rows that a check names.
+const NAMED_MAX: usize = 10;
 
 /// Below this many rows, losing most of them says nothing.
 const SHRINK_ROWS_MIN: u64 = 100;
@@ -188,6 +191,51 @@ pub(crate) fn bad_data(
         let more = if bad > 1 { format!(" and {} more", bad - 1) } else { String::new() };
         format!("row `{key}`{more}: a model cannot read `data`: {reason}")
     }))
+}
+
+/// Returns what is wrong with keys that SQLite may have changed when they were written. None if the
+/// column keeps texts as they are, or is declared for whole numbers, or holds no number.
+///
+/// A type such as `string` has numeric affinity (<https://sqlite.org/datatype3.html>, 3.1). It
+/// keeps 007 as 7, 1e3 as 1000, and what is longer than 18 digits as a fraction.
+pub(crate) fn changed_keys(
+    connection: &Connection,
+    layout: &Layout,
+    schema: &Schema,
+) -> rusqlite::Result<Option<String>> {
+    let sql = "SELECT name, type FROM pragma_table_info(?1)";
+    let mut columns = connection.prepare(sql)?;
+    let columns = columns.query_map([&schema.table], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let columns: Vec<(String, String)> = columns.collect::<rusqlite::Result<_>>()?;
+    let is_key = |name: &str| quoted(name).eq_ignore_ascii_case(&layout.key);
+    let declared = columns.into_iter().find(|(name, _)| is_key(name));
+    let Some((name, declared)) = declared.filter(|(_, declared)| is_numeric(declared)) else {
+        return Ok(None);
+    };
+    let (key, table) = (&layout.key, &layout.table);
+    let numbers = format!("FROM {table} WHERE typeof({key}) IN ('integer', 'real')");
+    let count: u64 = connection.query_row(&format!("SELECT count(*) {numbers}"), [], |row| {
+        row.get::<_, i64>(0).map(i64::cast_unsigned)
+    })?;
+    if count == 0 {
+        return Ok(None);
+    }
+    let sql = format!("SELECT CAST({key} AS text) {numbers} LIMIT {NAMED_MAX}");
+    let mut named = connection.prepare(&sql)?;
+    let named = named.query_map([], |row| row.get::<_, String>(0))?;
+    let named = named.collect::<rusqlite::Result<Vec<_>>>()?.join("`, `");
+    Ok(Some(format!(
+        "column `{name}` is declared `{declared}`, which SQLite takes for numbers: ids such as 007 \
+         or 1e3 were changed when they were written; rows with numbers: {count}, such as \
+         `{named}`; declare it `text` and write them again"
+    )))
+}
+
+/// Whether a declared type has numeric affinity.
+fn is_numeric(declared: &str) -> bool {
+    let declared = declared.to_ascii_uppercase();
+    let others = ["INT", "CHAR", "CLOB", "TEXT", "BLOB", "REAL", "FLOA", "DOUB"];
+    !declared.is_empty() && !others.iter().any(|other| declared.contains(other))
 }
 
 /// What keeps a data column from being a profile.

@@ -1,7 +1,7 @@
 //! Lists why a profile file could not be read, was refused, or could not be built, by who must act.
 //!
-//! `Shrunk` is matched on by the binary, `Query` by `scheduler.rs`; the others are printed. What is
-//! wrong with one user's data is `ProfileError` in `profile.rs`.
+//! `Shrunk` is matched on by the binary, `Query` by `scheduler.rs`, `State` by `rebuild.rs`; the
+//! others are printed. What is wrong with one user's data is `ProfileError` in `profile.rs`.
 //! Invariant: a variant names the file, directory or query it is about, and never prints its own
 //! source.
 
@@ -71,6 +71,14 @@ pub enum ProfilesError {
         /// What is wrong, with a hint.
         reason: String,
     },
+    /// The state beside the file fails, or does not go on: a whole build makes another.
+    #[error("read the state `{dir}`", dir = dir.display())]
+    State {
+        /// The directory of the state.
+        dir: PathBuf,
+        /// What is wrong with it.
+        source: std::io::Error,
+    },
     /// Another build of the same file is under way: wait for it.
     #[error("build `{path}`: another build of it is under way", path = path.display())]
     Busy {
@@ -82,6 +90,10 @@ pub enum ProfilesError {
 impl ProfilesError {
     pub(crate) fn io(path: &Path) -> impl FnOnce(std::io::Error) -> Self + '_ {
         move |source| Self::Io { path: path.to_owned(), source }
+    }
+
+    pub(crate) fn state(dir: &Path) -> impl FnOnce(std::io::Error) -> Self + '_ {
+        move |source| Self::State { dir: dir.to_owned(), source }
     }
 
     pub(crate) fn sqlite(path: &Path) -> impl FnOnce(rusqlite::Error) -> Self + '_ {

@@ -4,6 +4,8 @@
 //! and after the last. An answer read from SQLite counts only if the file still has this identity
 //! afterwards. So an overwrite in place gives `Broken`, as far as `generation::FileVersion` notices
 //! it.
+//! A file of our builder may have changes in the state beside it (`changes.rs`). They are answered
+//! from first, and only ever replaced by newer changes to the same file.
 //! A key is compared byte for byte, and a row counts only with its flag set. Once the full check
 //! has passed, the keys are in memory. Presence then needs neither SQLite nor this look; data still
 //! does.
@@ -18,14 +20,16 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
+use arc_swap::ArcSwapOption;
 use generation::{FileVersion, Stop};
 use parking_lot::Mutex;
 use rusqlite::Connection;
 
 use crate::Lookup;
+use crate::changes::ProfileChanges;
 use crate::checks;
 use crate::connections::{self, ReadOnlyConnections};
 use crate::error::ProfilesError;
@@ -37,6 +41,7 @@ use crate::options::FileOptions;
 use crate::profile::Profile;
 use crate::samples::{self, StoredKey};
 use crate::schema::{Layout, is_set};
+use crate::state::{self, Manifest};
 
 /// What an operator asks about a file in use.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -65,6 +70,14 @@ struct RowCounts {
     profiles: Option<u64>,
 }
 
+/// What builds changed since the file was written. Look-ups see all of a manifest, or none of it.
+#[derive(Default)]
+struct NewestChanges {
+    changes: ArcSwapOption<ProfileChanges>,
+    /// The manifest of the last changes that were looked at.
+    manifest: Mutex<Option<FileVersion>>,
+}
+
 /// A profile file that passed the quick checks.
 pub struct ProfileFile {
     path: PathBuf,
@@ -79,6 +92,7 @@ pub struct ProfileFile {
     connections: ReadOnlyConnections,
     checker: Mutex<Option<Connection>>,
     filter: OnceLock<KeyFilter>,
+    newest: NewestChanges,
     broken: AtomicU64,
     bad_data: AtomicU64,
     complained: AtomicBool,
@@ -139,17 +153,60 @@ impl ProfileFile {
             connections,
             checker: Mutex::new(Some(checker)),
             filter: OnceLock::new(),
+            newest: NewestChanges::default(),
             broken: AtomicU64::new(0),
             bad_data: AtomicU64::new(0),
             complained: AtomicBool::new(false),
         };
         opened.check_samples()?;
+        opened.refresh();
         Ok(opened)
+    }
+
+    /// Looks for newer changes to the file, and returns whether there were any. What fails is
+    /// logged, and those in use stay.
+    pub(crate) fn refresh(&self) -> bool {
+        let Some(meta) = &self.meta else { return false };
+        let dir = state::dir_of(&self.path);
+        let mut looked_at = self.newest.manifest.lock();
+        let source = FileVersion::at(&state::manifest_path(&dir)).ok();
+        if source.is_none() || *looked_at == source {
+            return false;
+        }
+        *looked_at = source;
+        let last = self.newest.changes.load_full();
+        let read = Manifest::read(&dir).and_then(|manifest| match manifest {
+            Some(manifest) if manifest.file == meta.identity() => {
+                ProfileChanges::read(&dir, &manifest, last.as_deref()).map(Some)
+            }
+            _ => Ok(None),
+        });
+        match read {
+            Ok(Some(changes)) if !changes.is_empty() => {
+                let newer = last.is_none_or(|last| !last.equals(&changes));
+                self.newest.changes.store(Some(Arc::new(changes)));
+                newer
+            }
+            Ok(_) => false,
+            Err(error) => {
+                // The next build may have removed a table between two looks.
+                if error.kind() == std::io::ErrorKind::NotFound {
+                    *looked_at = None;
+                }
+                tracing::warn!(dir = %dir.display(), %error, "changes to profiles not read");
+                false
+            }
+        }
     }
 
     /// Returns whether `user` has a profile. Never `NoGeneration`.
     pub fn lookup(&self, user: &[u8]) -> Lookup {
         let Some(key) = self.key(user) else { return Lookup::Absent };
+        if let Some(changes) = &*self.newest.changes.load()
+            && let Some(changed) = changes.lookup(&key)
+        {
+            return changed;
+        }
         match self.filter.get() {
             Some(filter) if filter.holds(&key) => Lookup::Present,
             Some(_) => Lookup::Absent,
@@ -172,6 +229,12 @@ impl ProfileFile {
     /// fails to answer.
     pub(crate) fn fetch<R>(&self, user: &[u8], read: impl Fn(Option<&[u8]>) -> R) -> Option<R> {
         let key = self.key(user)?;
+        if let Some(changes) = &*self.newest.changes.load()
+            && changes.lookup(&key).is_some()
+        {
+            let data = changes.data(&key).map_err(|error| self.complain(&error.to_string()));
+            return data.ok()?.map(|data| read(Some(&data)));
+        }
         if self.filter.get().is_some_and(|filter| !filter.holds(&key)) {
             return None;
         }
@@ -203,40 +266,54 @@ impl ProfileFile {
         Ok(())
     }
 
-    /// Checks that models can read what each row holds. The files of our builder need no look:
-    /// their checksum says that they hold what it wrote.
+    /// Checks that ids stand as they were written, and that models can read what each row holds.
+    /// The files of our builder need no look: their checksum says that they hold what it wrote.
     ///
     /// # Errors
-    /// When a profile is neither empty nor a JSON object; the first is named.
+    /// When ids may have become numbers, or a profile is neither empty nor a JSON object. Rows are
+    /// named.
     pub(crate) fn check_data(&self) -> Result<(), ProfilesError> {
         if self.meta.is_some() {
             return Ok(());
         }
-        let bad = self.connections.with(|connection| checks::bad_data(connection, &self.layout));
+        let (layout, schema) = (&self.layout, &self.options.schema);
+        let bad = self.connections.with(|connection| {
+            match checks::changed_keys(connection, layout, schema)? {
+                None => checks::bad_data(connection, layout),
+                changed => Ok(changed),
+            }
+        });
         match bad.map_err(ProfilesError::sqlite(&self.path))? {
             Some(reason) => Err(ProfilesError::unfit(&self.path, reason)),
             None => Ok(()),
         }
     }
 
-    /// Whether our builder wrote it.
-    pub(crate) fn is_ours(&self) -> bool {
-        self.meta.is_some()
+    /// Which build of ours wrote it; none when another program did.
+    pub(crate) fn identity(&self) -> Option<String> {
+        self.meta.as_ref().map(Meta::identity)
     }
 
-    /// Returns the number of rows as far as it is known.
+    /// Returns the number of rows as far as it is known, changes included.
     pub fn rows(&self) -> Option<u64> {
-        self.counts.lock().rows
+        match &*self.newest.changes.load() {
+            Some(changes) => Some(changes.rows()),
+            None => self.counts.lock().rows,
+        }
     }
 
     /// Returns where the file stands.
     pub fn status(&self) -> FileStatus {
-        let counts = *self.counts.lock();
+        let profiles = self.counts.lock().profiles;
+        let changes = self.newest.changes.load();
+        let changes = changes.as_ref();
+        let built_unix_ms = self.meta.as_ref().map(|meta| meta.built_unix_ms);
+        let changes_bytes = changes.map_or(0, |changes| changes.resident_bytes());
         FileStatus {
-            rows: counts.rows,
-            profiles: counts.profiles,
-            resident_bytes: self.filter.get().map(KeyFilter::bytes),
-            built_unix_ms: self.meta.as_ref().map(|meta| meta.built_unix_ms),
+            rows: self.rows(),
+            profiles: profiles.map(|profiles| changes.map_or(profiles, |changes| changes.rows())),
+            resident_bytes: self.filter.get().map(|filter| filter.bytes() + changes_bytes),
+            built_unix_ms: changes.map(|changes| changes.built_unix_ms()).or(built_unix_ms),
             users: self.meta.as_ref().map(|meta| meta.users.clone()),
             broken: self.broken.load(Ordering::Relaxed),
             bad_data: self.bad_data.load(Ordering::Relaxed),
@@ -276,11 +353,15 @@ impl ProfileFile {
             Ok(_) => "it was written to where it stands".to_owned(),
             Err(error) => error.to_string(),
         };
+        self.complain(&reason);
+        None
+    }
+
+    fn complain(&self, reason: &str) {
         self.broken.fetch_add(1, Ordering::Relaxed);
         if !self.complained.swap(true, Ordering::Relaxed) {
             tracing::error!(path = %self.path.display(), error = reason, "profile look-ups fail");
         }
-        None
     }
 
     fn is_untouched(&self) -> bool {

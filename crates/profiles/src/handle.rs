@@ -6,6 +6,7 @@
 //! without a profile, without a file, and when the file fails.
 
 use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use generation::{Failure, Load, Poll, Stop, Watched};
 
@@ -17,6 +18,8 @@ use crate::profile::Profile;
 /// The profiles in use.
 pub struct Profiles {
     watched: Watched<ProfileFile>,
+    /// How often changes to a file were put to use.
+    updates: AtomicU64,
 }
 
 /// What an operator asks about the profiles.
@@ -34,7 +37,7 @@ impl Profiles {
     /// Returns the handle after a first look at `path`; the file may come later. Whoever owns the
     /// handle keeps it fresh with a [`generation::Watcher`].
     pub fn open(path: &Path, options: FileOptions) -> Self {
-        Self { watched: Watched::open(path, Loader(options)) }
+        Self { watched: Watched::open(path, Loader(options)), updates: AtomicU64::new(0) }
     }
 
     /// Returns whether `user` has a profile. Once the full check of the file has passed, this takes
@@ -52,24 +55,29 @@ impl Profiles {
         self.watched.peek().as_ref()?.value.data(user)
     }
 
-    /// Returns the number of the generation in use.
+    /// Returns the number of the generation in use. It rises with every file and with every build
+    /// that changed profiles of a file.
     pub fn generation(&self) -> Option<u64> {
-        self.watched.peek().as_ref().map(|generation| generation.number)
+        let number = self.watched.peek().as_ref().map(|generation| generation.number)?;
+        Some(number + self.updates.load(Ordering::Relaxed))
     }
 
     /// Returns where file and generation stand.
     pub fn status(&self) -> Status {
         let current = self.watched.current();
-        Status {
-            watched: self.watched.status(),
-            file: current.map(|generation| generation.value.status()),
-        }
+        let watched = generation::Status { generation: self.generation(), ..self.watched.status() };
+        Status { watched, file: current.map(|generation| generation.value.status()) }
     }
 }
 
 impl Poll for Profiles {
     fn poll(&self) {
         self.watched.poll();
+        if let Some(generation) = self.watched.current()
+            && generation.value.refresh()
+        {
+            self.updates.fetch_add(1, Ordering::Relaxed);
+        }
     }
 
     fn verify(&self, stop: &Stop) {

@@ -13,6 +13,7 @@
 //! mapping kills the process. Refuses tokio and HTTP.
 
 mod builder;
+mod changes;
 mod checks;
 pub mod config;
 mod connections;
@@ -32,6 +33,8 @@ mod rebuild;
 mod samples;
 mod scheduler;
 mod schema;
+mod state;
+mod table;
 
 pub use builder::{BuildOptions, BuildSummary, Builder, UserRead};
 pub use error::ProfilesError;
@@ -42,7 +45,9 @@ pub use key::UserKey;
 pub use options::FileOptions;
 pub use profile::{Profile, ProfileError};
 pub use query::{TakeRow, rebuild_from_query};
-pub use rebuild::{forget_journal, rebuild_from_journal};
+pub use rebuild::{
+    BuildComparison, Output, compare_with_whole, forget_journal, rebuild_from_journal,
+};
 pub use scheduler::{BuildOutcome, BuildScheduler, LastBuild};
 pub use schema::Schema;
 

@@ -30,6 +30,11 @@ pub(crate) struct Meta {
 }
 
 impl Meta {
+    /// Returns a text that tells this build of a file from every other.
+    pub(crate) fn identity(&self) -> String {
+        format!("{} {} {} {}", self.checksum, self.rows, self.built_unix_ms, self.users)
+    }
+
     /// Returns the meta table; none when the file has no such table of our builder.
     pub(crate) fn read(connection: &Connection) -> rusqlite::Result<Option<Self>> {
         let mut columns = connection.prepare("PRAGMA table_info(meta)")?;

@@ -20,7 +20,7 @@ use crate::builder::{BuildSummary, Builder, UserRead};
 use crate::config::Plan;
 use crate::error::ProfilesError;
 use crate::key::UserKey;
-use crate::rebuild::{self, Categories};
+use crate::rebuild::{self, Categories, Items};
 
 /// Takes the names of the columns and the texts of a row; `None` is NULL.
 pub type TakeRow<'t> = dyn FnMut(&[String], &[Option<&[u8]>]) -> ControlFlow<()> + 't;
@@ -40,9 +40,10 @@ pub fn rebuild_from_query<E: Error + Send + Sync + 'static>(
     user_key: &UserKey,
     run: impl FnOnce(&mut TakeRow<'_>) -> Result<(), E>,
 ) -> Result<BuildSummary, ProfilesError> {
-    let categories = rebuild::categories(plan)?;
+    let categories = Items::read(plan)?.categories;
     let now_unix_ms = stdx::unix_micros() / 1_000;
-    let builder = Builder::new(plan.build_options(user_key.clone()), now_unix_ms);
+    let options = plan.build_options(user_key.clone());
+    let builder = Builder::new(&plan.file, options, now_unix_ms)?;
     let mut rows = QueryRows { builder, categories, now_unix_ms, columns: None };
     let mut wrong = None;
     let ran = run(&mut |names, cells| match rows.add(names, cells) {

@@ -15,7 +15,9 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result};
 use pipeline::RecordStatus;
-use profiles::{BuildScheduler, BuildSummary, LastBuild, ProfilesError, UserKey};
+use profiles::{
+    BuildComparison, BuildScheduler, BuildSummary, LastBuild, Output, ProfilesError, UserKey,
+};
 use serde_json::{Value, json};
 
 use crate::config::Plan;
@@ -55,14 +57,14 @@ impl ProfileBuild {
         matches!(self.reads, ReadSource::Journal(_))
     }
 
-    /// Builds the file.
+    /// Builds the file, or the changes to it. A query always makes a whole file.
     ///
     /// # Errors
     /// When it could not be built; it is then as it was.
-    pub(crate) fn run(&self) -> Result<BuildSummary, ProfilesError> {
+    pub(crate) fn run(&self, output: Output) -> Result<BuildSummary, ProfilesError> {
         match &self.reads {
             ReadSource::Journal(dir) => {
-                profiles::rebuild_from_journal(dir, &self.profiles, &self.key)
+                profiles::rebuild_from_journal(dir, &self.profiles, &self.key, output)
             }
             ReadSource::Query { url, root, text } => {
                 profiles::rebuild_from_query(&self.profiles, &self.key, |take| {
@@ -70,6 +72,12 @@ impl ProfileBuild {
                 })
             }
         }
+    }
+
+    /// Compares what is served with a build from the whole journal; none if builds do not read it.
+    pub(crate) fn compare(&self) -> Option<Result<BuildComparison, ProfilesError>> {
+        let ReadSource::Journal(dir) = &self.reads else { return None };
+        Some(profiles::compare_with_whole(dir, &self.profiles, &self.key))
     }
 }
 
@@ -87,7 +95,7 @@ pub(crate) fn schedule(plan: &Plan) -> Result<Option<BuildScheduler>> {
     }
     let Some((interval, build)) = scheduled else { return Ok(None) };
     let has_file = build.profiles.file.exists();
-    let scheduler = BuildScheduler::start(interval, has_file, move || build.run());
+    let scheduler = BuildScheduler::start(interval, has_file, move || build.run(Output::Changes));
     scheduler.map(Some).context("start to build profiles")
 }
 

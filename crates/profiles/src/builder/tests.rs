@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use rusqlite::Connection;
 
 use super::data::RECENT_MAX;
-use super::history::USER_ITEMS_MAX;
+use super::reads::USER_ITEMS_MAX;
 use super::*;
 use crate::{FileOptions, Lookup, ProfileFile, inspect};
 
@@ -25,6 +25,11 @@ impl Fixture {
         Self { folder, path }
     }
 
+    fn builder(&self, items_min: usize) -> Builder {
+        let options = BuildOptions { items_min, ..BuildOptions::default() };
+        Builder::new(&self.path, options, NOW).unwrap()
+    }
+
     fn data(&self, user: &str) -> Option<String> {
         inspect(&self.path, Some(user.as_bytes())).unwrap().user.unwrap().data
     }
@@ -40,20 +45,20 @@ fn read<'r>(user: &'r str, item: &'r str, category: &'r str, days_ago: u64) -> U
     UserRead { user: user.as_bytes(), item, category, unix_ms: NOW - days_ago * DAY_MS }
 }
 
-fn builder(items_min: usize) -> Builder {
-    Builder::new(BuildOptions { items_min, ..BuildOptions::default() }, NOW)
+fn any(_: u64) -> Result<(), ProfilesError> {
+    Ok(())
 }
 
 #[test]
 fn profile_says_shares_count_and_the_latest_first() {
     let fixture = Fixture::new();
-    let mut builder = builder(2);
+    let mut builder = fixture.builder(2);
     builder.add(read("ann", "1", "b", 7));
     builder.add(read("ann", "2", "b", 0));
     builder.add(read("ann", "3", "t", 0));
     builder.add(read("ann", "4", "", 1));
-    let built = builder.finish(&fixture.path).unwrap();
-    assert_eq!((built.rows, built.users, built.items, built.skipped), (1, 1, 4, 0));
+    let built = builder.finish(any).unwrap();
+    assert_eq!((built.rows, built.users, built.items, built.skipped), (1, 1, Some(4), 0));
     assert_eq!(built.bytes, fs::metadata(&fixture.path).unwrap().len());
     let data = r#"{"affinity":{"b":0.6,"t":0.4},"reads":4,"recent":["2","3","4","1"]}"#;
     assert_eq!(fixture.data("ann").unwrap(), data);
@@ -62,12 +67,12 @@ fn profile_says_shares_count_and_the_latest_first() {
 #[test]
 fn item_read_again_counts_once_at_its_latest_read() {
     let fixture = Fixture::new();
-    let mut builder = builder(1);
+    let mut builder = fixture.builder(1);
     for days_ago in (0..30).rev() {
         builder.add(read("ann", "again", "b", days_ago));
     }
     builder.add(read("ann", "once", "t", 0));
-    builder.finish(&fixture.path).unwrap();
+    builder.finish(any).unwrap();
     let data = r#"{"affinity":{"b":0.5,"t":0.5},"reads":2,"recent":["again","once"]}"#;
     assert_eq!(fixture.data("ann").unwrap(), data);
 }
@@ -75,14 +80,14 @@ fn item_read_again_counts_once_at_its_latest_read() {
 #[test]
 fn too_few_distinct_items_make_no_profile() {
     let fixture = Fixture::new();
-    let mut builder = builder(5);
+    let mut builder = fixture.builder(5);
     for item in ["1", "2", "3", "4", "4", "4"] {
         builder.add(read("few", item, "b", 0));
     }
     for item in ["1", "2", "3", "4", "5"] {
         builder.add(read("enough", item, "b", 0));
     }
-    let built = builder.finish(&fixture.path).unwrap();
+    let built = builder.finish(any).unwrap();
     assert_eq!((built.rows, built.users), (1, 2));
     assert!(fixture.data("few").is_none() && fixture.data("enough").is_some());
 }
@@ -90,14 +95,14 @@ fn too_few_distinct_items_make_no_profile() {
 #[test]
 fn reads_outside_the_window_or_with_unfit_ids_are_left_out() {
     let fixture = Fixture::new();
-    let mut builder = builder(1);
+    let mut builder = fixture.builder(1);
     builder.add(read("old", "1", "b", 31));
     builder.add(read("", "1", "b", 0));
     builder.add(read(&"u".repeat(101), "1", "b", 0));
     builder.add(read("ann", "", "b", 0));
     builder.add(read("ann", &"i".repeat(ITEM_BYTES_MAX + 1), "b", 0));
     builder.add(UserRead { unix_ms: NOW + DAY_MS, ..read("ahead", "1", "b", 0) });
-    let built = builder.finish(&fixture.path).unwrap();
+    let built = builder.finish(any).unwrap();
     assert_eq!((built.rows, built.users, built.skipped), (1, 1, 5));
     assert!(fixture.data("ahead").is_some());
 }
@@ -105,13 +110,12 @@ fn reads_outside_the_window_or_with_unfit_ids_are_left_out() {
 #[test]
 fn history_of_one_user_is_bounded_to_the_latest_items() {
     let fixture = Fixture::new();
-    let mut builder = builder(1);
+    let mut builder = fixture.builder(1);
     for number in 0..5_000 {
         let unix_ms = NOW - 10_000 + number;
         builder.add(UserRead { unix_ms, ..read("robot", &number.to_string(), "b", 0) });
-        assert!(builder.users[b"robot".as_slice()].reads().len() < 2 * USER_ITEMS_MAX);
     }
-    builder.finish(&fixture.path).unwrap();
+    builder.finish(any).unwrap();
     let profile = crate::Profile::parse(fixture.data("robot").unwrap().as_bytes()).unwrap();
     assert_eq!(profile.feature("reads"), Some(USER_ITEMS_MAX as f64));
     let recent: Vec<_> = profile.recent().collect();
@@ -121,12 +125,12 @@ fn history_of_one_user_is_bounded_to_the_latest_items() {
 #[test]
 fn ids_that_need_quoting_survive() {
     let fixture = Fixture::new();
-    let mut builder = builder(1);
+    let mut builder = fixture.builder(1);
     let users: [&[u8]; 4] = [b"o'hara\"; --", b"nul\0inside", b"\xff\xfe", "ünï".as_bytes()];
     for user in users {
         builder.add(UserRead { user, ..read("", "it\"em\\", "c\"at", 0) });
     }
-    builder.finish(&fixture.path).unwrap();
+    builder.finish(any).unwrap();
     let file = ProfileFile::open(&fixture.path, &FileOptions::default(), None).unwrap();
     for user in users {
         let profile = file.data(user).unwrap();
@@ -139,9 +143,9 @@ fn ids_that_need_quoting_survive() {
 #[test]
 fn build_answers_a_query_put_together_as_text() {
     let fixture = Fixture::new();
-    let mut builder = builder(1);
+    let mut builder = fixture.builder(1);
     builder.add(read("ann", "1", "b", 0));
-    builder.finish(&fixture.path).unwrap();
+    builder.finish(any).unwrap();
     let connection = Connection::open(&fixture.path).unwrap();
     let ask = |user: &str| {
         let sql = "SELECT 1 FROM user_profiles WHERE profile_id='".to_owned() + user + "'";
@@ -153,7 +157,7 @@ fn build_answers_a_query_put_together_as_text() {
 #[test]
 fn build_needs_no_sqlite_newer_than_3_13() {
     let fixture = Fixture::new();
-    builder(1).finish(&fixture.path).unwrap();
+    fixture.builder(1).finish(any).unwrap();
     let bytes = fs::read(&fixture.path).unwrap();
     assert_eq!(bytes[18..20], [1, 1], "a rollback journal, no write-ahead log");
     assert_eq!(bytes[44..48], [0, 0, 0, 4], "schema format of 3.3.0");
@@ -168,7 +172,7 @@ fn build_needs_no_sqlite_newer_than_3_13() {
 #[test]
 fn build_leaves_nothing_but_its_file() {
     let fixture = Fixture::new();
-    builder(1).finish(&fixture.path).unwrap();
+    fixture.builder(1).finish(any).unwrap();
     assert_eq!(fixture.listing(), ["profiles.db"]);
 }
 
@@ -176,9 +180,9 @@ fn build_leaves_nothing_but_its_file() {
 fn failed_build_leaves_the_old_file_and_nothing_else() {
     let fixture = Fixture::new();
     fs::create_dir(&fixture.path).unwrap();
-    let mut builder = builder(1);
+    let mut builder = fixture.builder(1);
     builder.add(read("ann", "1", "b", 0));
-    assert!(builder.finish(&fixture.path).is_err(), "a folder is in the way of the rename");
+    assert!(builder.finish(any).is_err(), "a folder is in the way of the rename");
     assert_eq!(fixture.listing(), ["profiles.db"]);
 }
 
@@ -186,7 +190,7 @@ fn failed_build_leaves_the_old_file_and_nothing_else() {
 fn build_takes_over_what_a_dead_build_left() {
     let fixture = Fixture::new();
     fs::write(fixture.folder.path().join(".profiles.db.building"), "half a file").unwrap();
-    builder(1).finish(&fixture.path).unwrap();
+    fixture.builder(1).finish(any).unwrap();
     assert_eq!(fixture.listing(), ["profiles.db"]);
     ProfileFile::open(&fixture.path, &FileOptions::default(), None).unwrap();
 }
@@ -197,11 +201,11 @@ fn second_build_at_the_same_time_is_refused() {
     let path = fixture.folder.path().join(".profiles.db.building");
     let held = fs::File::create(&path).unwrap();
     held.lock().unwrap();
-    let refused = builder(1).finish(&fixture.path);
-    assert!(matches!(refused, Err(ProfilesError::Busy { .. })), "{refused:?}");
+    let refused = Builder::new(&fixture.path, BuildOptions::default(), NOW).err().unwrap();
+    assert!(matches!(refused, ProfilesError::Busy { .. }), "{refused:?}");
     assert!(path.exists(), "the other build's file stays");
     drop(held);
-    builder(1).finish(&fixture.path).unwrap();
+    fixture.builder(1).finish(any).unwrap();
 }
 
 #[test]
@@ -209,17 +213,18 @@ fn hashed_users_are_found_under_the_same_salt_only() {
     let fixture = Fixture::new();
     let user_key = UserKey::hash("2026");
     let options = BuildOptions { items_min: 1, user_key: user_key.clone(), ..Default::default() };
-    let mut hashing = Builder::new(options.clone(), NOW);
+    let mut hashing = Builder::new(&fixture.path, options.clone(), NOW).unwrap();
     hashing.add(read("ann", "1", "b", 0));
-    hashing.finish(&fixture.path).unwrap();
+    hashing.finish(any).unwrap();
     let salted = FileOptions { user_key: user_key.clone(), ..FileOptions::default() };
     let file = ProfileFile::open(&fixture.path, &salted, None).unwrap();
     assert_eq!(file.lookup(b"ann"), Lookup::Present);
     assert!(ProfileFile::open(&fixture.path, &FileOptions::default(), None).is_err());
 
-    let mut keyed = Builder::new(BuildOptions { keyed: true, ..options }, NOW);
+    let mut keyed =
+        Builder::new(&fixture.path, BuildOptions { keyed: true, ..options }, NOW).unwrap();
     keyed.add(UserRead { user: &user_key.of(b"ann"), ..read("", "1", "b", 0) });
-    keyed.finish(&fixture.path).unwrap();
+    keyed.finish(any).unwrap();
     let file = ProfileFile::open(&fixture.path, &salted, None).unwrap();
     assert_eq!(file.lookup(b"ann"), Lookup::Present);
 }
@@ -227,11 +232,11 @@ fn hashed_users_are_found_under_the_same_salt_only() {
 #[test]
 fn build_passes_its_own_full_check() {
     let fixture = Fixture::new();
-    let mut builder = builder(1);
+    let mut builder = fixture.builder(1);
     for user in 0..2_000 {
         builder.add(read(&format!("user-{user}"), "1", "b", 0));
     }
-    builder.finish(&fixture.path).unwrap();
+    builder.finish(any).unwrap();
     let report = crate::check(&fixture.path).unwrap();
     assert_eq!((report.file.rows, report.file.profiles), (Some(2_000), Some(2_000)));
     assert_eq!(report.file.built_unix_ms, Some(NOW));

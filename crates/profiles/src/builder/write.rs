@@ -1,4 +1,4 @@
-//! Writes profiles as an SQLite file.
+//! Writes profiles as an SQLite file, one after the other.
 //!
 //! The Varnish module reads the file too, and may be linked with an old SQLite. So the file uses
 //! nothing newer than SQLite 3.13: two plain tables, keys as text.
@@ -15,15 +15,11 @@
 //! docs/operating/profiles.md promises. `builder/unfinished.rs` makes the file durable.
 
 use std::path::Path;
-use std::time::Duration;
 
 use rusqlite::Connection;
 
-use super::catalogue::Catalogue;
-use super::data::write_data;
-use super::history::History;
 use crate::key_text::TextKey;
-use crate::meta::{Checksum, FORMAT};
+use crate::meta::{Checksum, FORMAT, Meta};
 
 const SETTINGS: &str = "
     PRAGMA page_size = 4096;
@@ -31,50 +27,51 @@ const SETTINGS: &str = "
     PRAGMA synchronous = OFF;
     PRAGMA cache_size = -65536;
     CREATE TABLE user_profiles (profile_id char(100) PRIMARY KEY NOT NULL, data text);
-    CREATE TABLE meta (key text PRIMARY KEY NOT NULL, value text);";
+    CREATE TABLE meta (key text PRIMARY KEY NOT NULL, value text);
+    BEGIN;";
 
-/// What goes into a file.
-pub(super) struct Contents<'c> {
-    /// Key and compact history of each profile, in the order of the keys.
-    pub profiles: &'c [(Box<[u8]>, History)],
-    /// Items and categories of the histories.
-    pub catalogue: &'c Catalogue,
-    /// Time in which a read loses half its weight.
-    pub half_life: Duration,
-    /// How users are keyed, as [`crate::UserKey::mark`] says.
-    pub users: String,
-    /// When the window ends, in milliseconds since the Unix epoch.
-    pub built_unix_ms: u64,
+/// A file that profiles are written to.
+pub(super) struct FileWriter {
+    connection: Connection,
+    checksum: Checksum,
+    rows: u64,
 }
 
-/// Writes `contents` into the empty file at `path`.
-///
-/// # Errors
-/// When SQLite fails.
-pub(super) fn write(contents: &Contents<'_>, path: &Path) -> rusqlite::Result<()> {
-    let mut connection = Connection::open(path)?;
-    connection.execute_batch(SETTINGS)?;
-    let transaction = connection.transaction()?;
-    let mut checksum = Checksum::new();
-    let mut data = String::new();
-    let mut insert = transaction.prepare("INSERT INTO user_profiles VALUES (?1, ?2)")?;
-    for (key, history) in contents.profiles {
-        data.clear();
-        write_data(contents.catalogue, contents.half_life, history, &mut data);
-        checksum.add(key, data.as_bytes());
-        insert.execute((TextKey(key), &data))?;
+impl FileWriter {
+    /// Begins in the empty file at `path`.
+    pub(super) fn create(path: &Path) -> rusqlite::Result<Self> {
+        let connection = Connection::open(path)?;
+        connection.execute_batch(SETTINGS)?;
+        Ok(Self { connection, checksum: Checksum::new(), rows: 0 })
     }
-    drop(insert);
-    let meta = [
-        ("format", FORMAT.to_owned()),
-        ("rows", contents.profiles.len().to_string()),
-        ("users", contents.users.clone()),
-        ("checksum", checksum.hex()),
-        ("built_unix_ms", contents.built_unix_ms.to_string()),
-    ];
-    for row in meta {
-        transaction.execute("INSERT INTO meta VALUES (?1, ?2)", row)?;
+
+    /// Adds a profile, whose key is above all before it.
+    pub(super) fn add(&mut self, key: &[u8], data: &str) -> rusqlite::Result<()> {
+        let sql = "INSERT INTO user_profiles VALUES (?1, ?2)";
+        self.connection.prepare_cached(sql)?.execute((TextKey(key), data))?;
+        self.checksum.add(key, data.as_bytes());
+        self.rows += 1;
+        Ok(())
     }
-    transaction.commit()?;
-    connection.close().map_err(|(_, error)| error)
+
+    /// Ends the file, whose users are keyed as `users` says.
+    pub(super) fn finish(self, users: String, built_unix_ms: u64) -> rusqlite::Result<Meta> {
+        let checksum = self.checksum.hex();
+        let meta =
+            Meta { format: FORMAT.to_owned(), rows: self.rows, users, checksum, built_unix_ms };
+        let rows = [
+            ("format", meta.format.clone()),
+            ("rows", meta.rows.to_string()),
+            ("users", meta.users.clone()),
+            ("checksum", meta.checksum.clone()),
+            ("built_unix_ms", meta.built_unix_ms.to_string()),
+        ];
+        for row in rows {
+            self.connection.execute("INSERT INTO meta VALUES (?1, ?2)", row)?;
+        }
+        self.connection.execute_batch("COMMIT")?;
+        self.connection.flush_prepared_statement_cache();
+        self.connection.close().map_err(|(_, error)| error)?;
+        Ok(meta)
+    }
 }

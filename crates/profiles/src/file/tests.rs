@@ -29,13 +29,13 @@ impl Fixture {
     fn built(users: u64) -> Self {
         let fixture = Self::empty();
         let options = BuildOptions { items_min: 1, ..BuildOptions::default() };
-        let mut builder = Builder::new(options, 1_000);
+        let mut builder = Builder::new(&fixture.path, options, 1_000).unwrap();
         for user in 0..users {
             let (user, item) = (format!("user-{user}"), user.to_string());
             let (user, item) = (user.as_bytes(), item.as_str());
             builder.add(UserRead { user, item, category: "b", unix_ms: 1_000 });
         }
-        builder.finish(&fixture.path).unwrap();
+        builder.finish(|_| Ok(())).unwrap();
         fixture
     }
 

@@ -23,7 +23,7 @@ impl Fixture {
     /// Publishes a build with the users `PREFIX-0` to `PREFIX-999`.
     fn publish(&self, prefix: &str) {
         let options = BuildOptions { items_min: 1, ..BuildOptions::default() };
-        let mut builder = Builder::new(options, 1_000);
+        let mut builder = Builder::new(&self.path, options, 1_000).unwrap();
         for user in 0..1_000 {
             let user = format!("{prefix}-{user}");
             builder.add(UserRead {
@@ -33,7 +33,7 @@ impl Fixture {
                 unix_ms: 9,
             });
         }
-        builder.finish(&self.path).unwrap();
+        builder.finish(|_| Ok(())).unwrap();
     }
 
     fn open(&self) -> Profiles {

@@ -7,9 +7,9 @@ fn built(user_key: UserKey) -> (tempfile::TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("profiles.db");
     let options = BuildOptions { items_min: 1, user_key, ..BuildOptions::default() };
-    let mut builder = Builder::new(options, 1_000);
+    let mut builder = Builder::new(&path, options, 1_000).unwrap();
     builder.add(UserRead { user: b"ann", item: "1", category: "b", unix_ms: 1_000 });
-    builder.finish(&path).unwrap();
+    builder.finish(|_| Ok(())).unwrap();
     (folder, path)
 }
 
@@ -84,4 +84,36 @@ fn data_may_be_empty() {
     let file = ProfileFile::open(&path, &FileOptions::default(), None).unwrap();
     assert_eq!(file.data(b"ann"), Some(Profile::default()));
     assert_eq!(file.status().bad_data, 0);
+}
+
+/// What `check` says of a table of flags whose ids are declared so.
+fn checked(declared: &str, ids: &[&str]) -> Result<String, String> {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("profiles.db");
+    let connection = rusqlite::Connection::open(&path).unwrap();
+    let table = format!("CREATE TABLE user_profiles (user_id {declared}, has_profile boolean)");
+    connection.execute_batch(&table).unwrap();
+    for id in ids {
+        connection.execute("INSERT INTO user_profiles VALUES (?1, 1)", [id]).unwrap();
+    }
+    connection.close().unwrap();
+    let checked = check(&path).map(|report| report.to_string());
+    checked.map_err(|error| error.to_string())
+}
+
+#[test]
+fn ids_that_sqlite_changed_are_named_by_the_check() {
+    let ids = ["ann", "007", "1e3"];
+    let refused = checked("string PRIMARY KEY", &ids).unwrap_err();
+    assert!(refused.contains("column `user_id` is declared `string`"), "{refused}");
+    assert!(refused.contains("rows with numbers: 2, such as `7`, `1000`"), "{refused}");
+    for declared in ["text PRIMARY KEY", "char(100) PRIMARY KEY NOT NULL", "PRIMARY KEY"] {
+        assert!(checked(declared, &ids).unwrap().contains("profiles: 3"), "{declared}");
+    }
+    assert!(checked("string PRIMARY KEY", &["ann", "bob"]).is_ok(), "nothing was changed");
+    assert!(checked("integer PRIMARY KEY", &["7", "1000"]).is_ok(), "these are meant");
+    let unfindable = checked("string PRIMARY KEY", &["123456789012345678901234"]).unwrap_err();
+    assert!(unfindable.contains("write keys as text"), "{unfindable}");
+    let slow = checked("string", &ids).unwrap_err();
+    assert!(slow.contains("no index on"), "{slow}");
 }

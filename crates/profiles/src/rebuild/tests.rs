@@ -1,5 +1,7 @@
 //! From exchanges in a real journal to look-ups in the file.
 
+mod incremental;
+
 use std::fs;
 use std::path::PathBuf;
 
@@ -50,7 +52,7 @@ impl Fixture {
     }
 
     fn rebuild(&self) -> Result<BuildSummary, ProfilesError> {
-        rebuild_from_journal(&self.journal(), &self.plan, &UserKey::Plain)
+        rebuild_from_journal(&self.journal(), &self.plan, &UserKey::Plain, Output::WholeFile)
     }
 
     fn profile(&self, user: &str) -> Option<Profile> {
@@ -156,7 +158,7 @@ fn users_recorded_as_hashes_are_found_by_their_ids() {
     let user_key = UserKey::hash("salt");
     let recorded = String::from_utf8(user_key.of(b"ann").into_owned()).unwrap();
     fixture.record([read(&recorded, "1")]);
-    rebuild_from_journal(&fixture.journal(), &fixture.plan, &user_key).unwrap();
+    rebuild_from_journal(&fixture.journal(), &fixture.plan, &user_key, Output::WholeFile).unwrap();
     let options = fixture.plan.file_options(user_key);
     let file = ProfileFile::open(&fixture.plan.file, &options, None).unwrap();
     assert_eq!(file.lookup(b"ann"), Lookup::Present);

@@ -5,7 +5,8 @@ use std::sync::mpsc::{SyncSender, sync_channel};
 use super::*;
 
 const HOUR: Duration = Duration::from_secs(3600);
-const BUILT: BuildSummary = BuildSummary { rows: 3, users: 5, items: 7, skipped: 0, bytes: 4096 };
+const BUILT: BuildSummary =
+    BuildSummary { rows: 3, users: 5, items: Some(7), skipped: 0, bytes: 4096, lines: 9 };
 
 fn query_failed() -> ProfilesError {
     ProfilesError::Query { source: "the engine is down".into() }
