@@ -59,6 +59,9 @@ enum Command {
         /// Only attacks of these names.
         #[arg(long, value_name = "NAME", value_delimiter = ',', requires = "attacks")]
         only: Vec<String>,
+        /// File descriptors that the gateway may have (`RLIMIT_NOFILE`); default: as this program.
+        #[arg(long, value_name = "COUNT", requires = "attacks")]
+        descriptors: Option<u64>,
     },
     /// The record process: exactly once, from a log file into a database.
     Events {
@@ -132,9 +135,9 @@ fn main() -> ExitCode {
     let clock = || SystemTime::UNIX_EPOCH.elapsed().map_or(1, |time| time.as_secs());
     let span = |minutes: f64| Duration::from_secs_f64((minutes * 60.0).clamp(1.0, 7.0 * 86_400.0));
     let done = match Cli::parse().command {
-        Command::Gateway { binary, minutes, seed, attacks: true, only, .. } => {
+        Command::Gateway { binary, minutes, seed, attacks: true, only, descriptors, .. } => {
             let (time, seed) = (span(minutes), seed.unwrap_or_else(clock));
-            siege::run(&siege::Options { binary, time, seed, only })
+            siege::run(&siege::Options { binary, time, seed, only, descriptors })
         }
         Command::Gateway { binary, minutes, seed, clients, faults, .. } => {
             let time = span(minutes);

@@ -6,7 +6,8 @@
 //! - memory stayed bounded at any moment;
 //! - what attackers opened is closed when they have gone;
 //! - entries on disk answer as hits after a restart;
-//! - the journal has no id of a hashed route in clear, and others can read no file;
+//! - the journal still has the lines from before the siege, and no id of a hashed route in clear;
+//! - others can read no file;
 //! - no line of the log is a client's.
 
 mod account;
@@ -30,7 +31,7 @@ use testkit::free_port;
 
 use self::account::{Account, Failure};
 use self::attacks::ATTACKS;
-use self::edge::{Edge, Listen, Open};
+use self::edge::{Edge, Listen, Open, Program};
 use self::honest::{DISK_KEYS, Honest, Kind, Scene};
 use self::origin::Careless;
 use self::turns::Turns;
@@ -56,6 +57,14 @@ pub(crate) struct Options {
     pub seed: u64,
     /// Only attacks of these names; empty: all.
     pub only: Vec<String>,
+    /// File descriptors that the gateway may have; none: as many as this process.
+    pub descriptors: Option<u64>,
+}
+
+impl Options {
+    fn program(&self) -> Program {
+        Program { binary: self.binary.clone(), descriptors: self.descriptors }
+    }
 }
 
 /// What was found when the attackers had gone.
@@ -65,6 +74,7 @@ struct Findings {
     open: Open,
     sockets: (usize, usize),
     not_hits: Vec<String>,
+    lost_lines: Vec<String>,
     in_clear: Vec<String>,
     readable: Vec<PathBuf>,
     forged: Vec<String>,
@@ -82,7 +92,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let listen = Listen { public: on_loopback(), admin: on_loopback() };
     let origin = Careless::start(listen.public).context("starting the origin")?;
     let users: Vec<String> = (0..honest::USERS).map(honest::user).collect();
-    let mut edge = Edge::start(&options.binary, listen, origin.address, &users)?;
+    let mut edge = Edge::start(options.program(), listen, origin.address, &users)?;
     let scene = Scene {
         public: listen.public,
         admin: listen.admin,
@@ -192,6 +202,8 @@ fn look_back(scene: &Scene, edge: &Edge, seed: u64, findings: &mut Findings) -> 
     let recorded = edge.recorded().context("reading the journal")?;
     let recorded = String::from_utf8_lossy(&recorded);
     ensure!(recorded.contains("/s/key/"), "the journal has nothing of the siege");
+    let learned = (0..honest::USERS).map(edge::learned_path);
+    findings.lost_lines = learned.filter(|path| !recorded.contains(&**path)).collect();
     let secrets = [attacks::SECRET_ID, attacks::SECRET_TOKEN, "honest-user-"];
     let is_secret = |line: &&str| secrets.iter().any(|secret| line.contains(secret));
     findings.in_clear = recorded.lines().filter(is_secret).map(str::to_owned).collect();
@@ -222,6 +234,7 @@ fn print(account: &Account, findings: &Findings) {
     println!("bytes in flight: {inflight_bytes}");
     println!("open sockets: {} before, {} after", findings.sockets.0, findings.sockets.1);
     println!("entries on disk: {DISK_KEYS}, not hits: {}", findings.not_hits.len());
+    println!("old lines of the journal: {}, lost: {}", honest::USERS, findings.lost_lines.len());
     println!("ids and tokens in clear: {}", findings.in_clear.len());
     println!("files that others can read: {}", findings.readable.len());
     println!("forged lines of the log: {}", findings.forged.len());
@@ -248,6 +261,7 @@ fn verdict(account: &Account, findings: &Findings) -> Result<()> {
         (findings.open == Open::default(), "what stayed open"),
         (findings.sockets.1 <= findings.sockets.0 + SOCKETS_SPARE, "leaked connections"),
         (findings.not_hits.is_empty(), "entries on disk"),
+        (findings.lost_lines.is_empty(), "old lines of the journal"),
         (findings.in_clear.is_empty(), "ids in clear"),
         (findings.readable.is_empty(), "files that others can read"),
         (findings.forged.is_empty(), "forged lines of the log"),

@@ -131,8 +131,17 @@ pub(super) struct Edge {
     pub names: NameServer,
     /// Its process.
     pub server: Server,
-    binary: PathBuf,
+    program: Program,
     dir: TempDir,
+}
+
+/// What is started.
+#[derive(Debug)]
+pub(super) struct Program {
+    /// The program.
+    pub binary: PathBuf,
+    /// File descriptors that it may have; none: as many as this process.
+    pub descriptors: Option<u64>,
 }
 
 /// What is open in it.
@@ -158,12 +167,12 @@ pub(super) struct Listen {
 }
 
 impl Edge {
-    /// Starts `binary` before the origin, in a directory of its own; `users` have profiles.
+    /// Starts `program` before the origin, in a directory of its own; `users` have profiles.
     ///
     /// # Errors
     /// When it does not listen; the error has what it wrote.
     pub(super) fn start(
-        binary: &Path,
+        program: Program,
         listen: Listen,
         origin: SocketAddr,
         users: &[String],
@@ -183,8 +192,8 @@ impl Edge {
             origin.port(),
         );
         fs::write(dir.path().join("tidegate.toml"), config).context("writing the configuration")?;
-        let server = spawn(binary, dir.path(), public)?;
-        let mut edge = Self { public, admin, names, server, binary: binary.to_owned(), dir };
+        let server = program.spawn(dir.path(), public)?;
+        let mut edge = Self { public, admin, names, server, program, dir };
         edge.learn(users)?;
         edge.wait("loaded the profiles", |edge| Ok(edge.alarms()?.is_empty()))?;
         Ok(edge)
@@ -193,14 +202,14 @@ impl Edge {
     /// Gives each user a profile. Profiles stand under hashed ids, which the journal has.
     fn learn(&mut self, users: &[String]) -> Result<()> {
         for (number, user) in users.iter().enumerate() {
-            let target = format!("/q/learn-{number}-?uid={user}");
+            let target = format!("{}?uid={user}", learned_path(number as u64));
             let reply = Client::get(self.public, &target).try_send().context("naming a user")?;
             ensure!(reply.status == 200, "`{target}` was answered {}", reply.status);
         }
         self.stop()?;
         let recorded = String::from_utf8_lossy(&self.recorded()?).into_owned();
         let hash = |number: usize| {
-            let mark = format!("/q/learn-{number}-");
+            let mark = learned_path(number as u64);
             let line = recorded.lines().find(|line| line.contains(&mark));
             let rest = line?.split_once("\"user\":\"")?.1;
             rest.split_once('"').map(|(hash, _)| hash.to_owned())
@@ -228,7 +237,7 @@ impl Edge {
     }
 
     fn resume(&mut self) -> Result<()> {
-        self.server = spawn(&self.binary, self.dir.path(), self.public)?;
+        self.server = self.program.spawn(self.dir.path(), self.public)?;
         Ok(())
     }
 
@@ -341,15 +350,23 @@ impl Edge {
     }
 }
 
+/// The path by which a user was named before the siege; its end keeps it apart from others.
+pub(super) fn learned_path(number: u64) -> String {
+    format!("/q/learn-{number}-")
+}
+
 /// The operator's credentials.
 pub(super) fn bearer() -> String {
     format!("Bearer {TOKEN}")
 }
 
-fn spawn(binary: &Path, dir: &Path, public: SocketAddr) -> Result<Server> {
-    let mut command = Command::new(binary);
-    command.arg("serve").arg("-c").arg(dir.join("tidegate.toml"));
-    Server::spawn(command, public).context("starting the gateway")
+impl Program {
+    fn spawn(&self, dir: &Path, public: SocketAddr) -> Result<Server> {
+        let mut command = Command::new("prlimit");
+        command.args(self.descriptors.map(|count| format!("--nofile={count}")));
+        command.arg(&self.binary).arg("serve").arg("-c").arg(dir.join("tidegate.toml"));
+        Server::spawn(command, public).context("starting the gateway")
+    }
 }
 
 fn write_profiles(path: &Path, users: &[String]) -> Result<()> {
