@@ -18,6 +18,7 @@ mod no_profile;
 mod overload;
 mod pass;
 mod personalised;
+mod profile_builds;
 mod rank;
 mod rollout;
 mod row;
@@ -45,6 +46,7 @@ pub(crate) const ROWS: &[Row] = &[
     events::ROW,
     beside::ROW,
     catch_up::ROW,
+    profile_builds::ROW,
     statsd::source::ROW,
     statsd::blaster::ROW,
     statsd::lines::ROW,
