@@ -23,7 +23,7 @@ use stdx::calendar::{CivilDate, TimeOfDay, unix_seconds};
 
 use crate::exchange::Exchange;
 use crate::line::{DecodeError, DecodeReason};
-use crate::time::number;
+use crate::time::{number, offset_seconds};
 
 /// Reads one line, with or without its line feed.
 ///
@@ -110,7 +110,7 @@ pub fn parse_time(text: &[u8]) -> Option<u64> {
     let date = CivilDate { year: number(&text[7..11])?, month, day: number(&text[0..2])? };
     let (hour, minute) = (number(&text[12..14])?, number(&text[15..17])?);
     let clock = TimeOfDay { hour, minute, second: number(&text[18..20])? };
-    let east = i64::from(number(&text[22..24])? * 3600 + number(&text[24..26])? * 60);
+    let east = offset_seconds(&text[22..24], &text[24..26])?;
     let east = match text[21] {
         b'+' => east,
         b'-' => -east,

@@ -284,6 +284,13 @@ fn unknown(name: &str) -> UnknownField {
     UnknownField { name: name.to_owned(), near }
 }
 
+/// Returns the known name that `name` most likely misspells: at most two edits away, and by fewer
+/// than half of its bytes.
+pub fn nearest_name<'k>(name: &str, known: &[&'k str]) -> Option<&'k str> {
+    let best = known.iter().map(|one| (distance(name.as_bytes(), one.as_bytes()), *one)).min()?;
+    (best.0 <= 2 && best.0 * 2 < best.1.len()).then_some(best.1)
+}
+
 /// The edit distance with swaps of neighbours (optimal string alignment; Boytsov 2011, §2.2).
 fn distance(left: &[u8], right: &[u8]) -> usize {
     let left = &left[..left.len().min(64)];

@@ -28,7 +28,9 @@ pub use combined::{
     decode as decode_combined, parse_time as parse_log_time, unescaped as unescape_log,
 };
 pub use exchange::{Exchange, ExchangeRef};
-pub use field::{DefinedField, DefinedKind, FieldName, FieldValue, Fields, UnknownField};
+pub use field::{
+    DefinedField, DefinedKind, FieldName, FieldValue, Fields, UnknownField, nearest_name,
+};
 pub use filter::{Filter, FilterError, Resolve};
 pub use ip::truncate_ip;
 pub use line::{DecodeError, DecodeReason, decode, encode, encode_brief};

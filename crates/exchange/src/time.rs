@@ -97,8 +97,13 @@ fn zone_seconds(zone: &[u8]) -> Option<i64> {
         [b'-', _, _, b':', _, _] => -1,
         _ => return None,
     };
-    let (hours, minutes) = (number(&zone[1..3])?, number(&zone[4..6])?);
-    Some(sign * i64::from(hours * 3600 + minutes * 60))
+    Some(sign * offset_seconds(&zone[1..3], &zone[4..6])?)
+}
+
+/// Seconds of an offset from UTC: hours up to 23, minutes up to 59, as RFC 3339 has it.
+pub(crate) fn offset_seconds(hours: &[u8], minutes: &[u8]) -> Option<i64> {
+    let (hours, minutes) = (number(hours)?, number(minutes)?);
+    (hours < 24 && minutes < 60).then_some(i64::from(hours * 3600 + minutes * 60))
 }
 
 fn date_and_time(second: u64) -> [u8; 19] {

@@ -13,6 +13,9 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+/// The key of a source, and what is wrong with it.
+pub(crate) type KeyError = (&'static str, String);
+
 /// Log files that are read as a queue. The journal of this process is the source `journal`, which
 /// needs no section.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
@@ -39,15 +42,29 @@ pub struct SourceConfig {
     /// a node has read, into the same sink, goes on here where it ended there. Otherwise each node
     /// counts its own logs, also where they begin with the same lines.
     pub moved_from: Vec<String>,
-    /// `combined` (default), `common`, `ltsv`, `json`, `tidegate`, or a `log_format` of nginx such
-    /// as `'$remote_addr [$time_local] "$request" $status $request_time'`. Variables that are no
-    /// field of ours are `var.NAME`.
+    /// `combined` (default), `common`, `vhost_combined`, `ingress-nginx`, `haproxy`, `traefik`,
+    /// `traefik-json`, `envoy`, `squid`, `caddy`, `alb`, `s3`, `cloudfront`, `iis`, `w3c`, `ltsv`,
+    /// `logfmt`, `json`, `docker`, `cri`, `syslog`, `tidegate`. Or a `log_format` of nginx such as
+    /// `'$remote_addr [$time_local] "$request" $status $request_time'`. Variables that are no field
+    /// of ours are `var.NAME`.
     pub format: Option<String>,
     /// How nginx escapes in that `log_format`: `default`, `json` or `none`.
     pub escape: Option<String>,
-    /// With `format = "json"`: which key holds a field, such as `{ path = "url", time = "when" }`.
-    /// Our names and those of nginx's variables are known; other keys are `var.KEY`.
+    /// With JSON and `logfmt`: which key holds a field, such as `{ path = "request.uri" }`. Dots
+    /// lead into objects. Our names and those of nginx's variables are known; other keys are
+    /// `var.KEY`. `total_seconds`, `total_ms` and `total_ns` are `total` in another unit.
     pub keys: BTreeMap<String, String>,
+    /// What each line is wrapped in, with `format` inside: `docker`, `cri` or `syslog`.
+    pub wrapper: Option<String>,
+    /// How times are written, in the words of strftime, such as `"%Y-%m-%d %H:%M:%S.%f"`; or
+    /// `rfc3339`, `epoch`, `epoch_ms`, `epoch_us`, `epoch_ns`. Default: as logs mostly write them.
+    pub time_format: Option<String>,
+    /// The offset of times that say none, such as `"+01:00"`. Default UTC.
+    pub zone: Option<String>,
+    /// What is taken of nginx's lists of upstream values, such as
+    /// `{ upstream_status = "all" }`: `last`, `sum` or `all`. Default: sums of times and sizes, the
+    /// last of addresses and states.
+    pub lists: BTreeMap<String, String>,
 }
 
 /// A field over others: what a line must hold, and what is taken out of it.

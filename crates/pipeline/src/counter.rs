@@ -13,10 +13,10 @@ use std::sync::atomic::Ordering;
 use stdx::DiskFile;
 
 use crate::batch::TableRows;
+use crate::chunk::LogChunk;
 use crate::decode::Decoder;
 use crate::error::LineError;
 use crate::quarantine::Quarantine;
-use crate::source::LogChunk;
 use crate::status::Status;
 use crate::window::Window;
 
@@ -35,6 +35,7 @@ impl LineCounter {
     pub(crate) fn count(&mut self, chunk: LogChunk<'_>) {
         let Self { decoder, windows, quarantine, .. } = self;
         let (mut lines, mut last_us) = (0, None);
+        decoder.enter(&chunk);
         decoder.each(chunk.bytes, |start, line, outcome| {
             lines += 1;
             match outcome {

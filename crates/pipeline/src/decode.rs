@@ -1,48 +1,70 @@
 //! Decodes the bytes of lines to events: one scanner per format, all with the same outcome.
 //!
-//! It also reads the keys `format`, `escape` and `keys` of a source ([`Format::parse`]), and
-//! refuses records of the journal without method, path or status. A variable of nginx that is to be
-//! a key of JSON lines must stand in `VARIABLES` too. `known_key` in `recount/src/variable.rs`
+//! It refuses records of the journal without method, path or status. A variable of nginx that is to
+//! be a key of JSON lines must stand in `VARIABLES` too. `known_key` in `recount/src/variable.rs`
 //! lists the variables that are no keys; change both.
 //! Lines are taken in regions of about 32 KiB that fit the nearest cache. For `combined` and JSON
 //! the structural bytes of a whole region are found first, then its lines are cut at them.
 //! Invariant: every line that ends with a line feed is seen once, in order, as an event or as
-//! refused. Bytes behind the last line feed are passed over. No input may make a scanner panic;
-//! `fuzz` looks for one.
+//! refused. Directives of a file and pieces of lines are passed over (`context`), and so are bytes
+//! behind the last line feed. No input may make a scanner panic; `fuzz` looks for one.
 //! Crate `recount` reads each format a second time, by other code. Both must take and refuse the
 //! same lines, or `events verify` finds differences. CONTRIBUTING.md lists what a new format needs.
+//! A carriage return before the line feed belongs to neither. A line with a NUL is refused.
 //! Refuses: to repair a line.
 
+mod columns;
 mod combined;
+mod context;
 mod define;
 mod event;
+mod format;
 mod json;
+mod lists;
+mod logfmt;
 mod ltsv;
 mod marks;
 mod meaning;
 mod number;
+mod presets;
 mod span;
+mod syslog;
 mod template;
+mod time_format;
 mod times;
 mod walk;
+mod wrapper;
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use exchange::{DecodeError, DecodeReason, FieldName};
 
+pub use columns::{Directed, LogColumns};
 pub use define::FieldRule;
 pub use event::Event;
+pub use format::{Format, LineFormat, NamedKeys};
+pub use lists::{ListChoice, ListChoices};
+#[cfg(test)]
+pub(crate) use presets::tests::DOCUMENTED;
 pub use template::LogTemplate;
+pub use time_format::TimeFormat;
+pub use wrapper::Wrapper;
 
+use crate::chunk::LogChunk;
 use crate::error::LineError;
 use combined::CombinedReader;
+use context::{ContextKind, FileContexts};
 use define::define;
 use event::{Escape, FieldSlot, Layout};
 use json::{JsonKeys, ObjectReader};
+use logfmt::KeyMeanings;
 use marks::MarkedRegion;
 use meaning::Meaning;
+use span::without_return;
 use times::TimeCache;
+
+/// Takes each line in order: where it begins, its bytes, and the event or why it is refused.
+type SeenLine<'s> = &'s mut dyn FnMut(usize, &[u8], Result<&Event<'_>, LineError>);
 
 /// Bytes whose structure is looked up at once.
 const REGION: usize = 32 << 10;
@@ -72,71 +94,6 @@ const VARIABLES: [&str; 20] = [
     "upstream_cache_status",
 ];
 
-/// How lines are read.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Format {
-    /// nginx's, Apache's and varnishncsa's `combined`.
-    Combined,
-    /// `common`: `combined` without referer and user agent, which may follow.
-    Common,
-    /// Labelled tab-separated values.
-    Ltsv,
-    /// The journal's own JSON lines.
-    Tidegate,
-    /// JSON lines of others: fields of ours by the keys that hold them, besides the usual ones.
-    Json(BTreeMap<String, String>),
-    /// A `log_format` of nginx.
-    Template(Arc<LogTemplate>),
-}
-
-impl Format {
-    /// Reads the keys `format`, `escape` and `keys` of a source.
-    ///
-    /// # Errors
-    /// The key and what is wrong with it.
-    pub fn parse(
-        name: &str,
-        escape: Option<&str>,
-        keys: &BTreeMap<String, String>,
-    ) -> Result<Self, (&'static str, String)> {
-        let is_template = name.contains('$');
-        let escape = match escape {
-            None | Some("default") => Escape::Log,
-            Some("json") => Escape::Json,
-            Some("none") => Escape::None,
-            Some(other) => {
-                return Err(("escape", format!("`{other}` is none of default, json, none")));
-            }
-        };
-        if escape != Escape::Log && !is_template {
-            return Err(("escape", "goes with a `log_format` of nginx".to_owned()));
-        }
-        if !keys.is_empty() && name != "json" {
-            return Err(("keys", "go with `format = \"json\"`".to_owned()));
-        }
-        for field in keys.keys() {
-            field.parse::<FieldName>().map_err(|error| ("keys", error.to_string()))?;
-        }
-        match name {
-            "combined" => Ok(Self::Combined),
-            "common" => Ok(Self::Common),
-            "ltsv" => Ok(Self::Ltsv),
-            "tidegate" => Ok(Self::Tidegate),
-            "json" => Ok(Self::Json(keys.clone())),
-            template if is_template => LogTemplate::compile(template, escape)
-                .map(|template| Self::Template(Arc::new(template)))
-                .map_err(|reason| ("format", reason)),
-            other => Err((
-                "format",
-                format!(
-                    "`{other}` is none of combined, common, ltsv, json, tidegate, nor a \
-                     `log_format` of nginx with its $variables"
-                ),
-            )),
-        }
-    }
-}
-
 /// Reads lines of one format, with the fields defined over them.
 #[derive(Debug)]
 pub struct Decoder {
@@ -145,6 +102,10 @@ pub struct Decoder {
     rules: Arc<[FieldRule]>,
     times: TimeCache,
     marks: Vec<u32>,
+    contexts: FileContexts,
+    wrapper: Option<Wrapper>,
+    /// Lines without what wrapped them.
+    inside: Vec<u8>,
 }
 
 #[derive(Debug)]
@@ -152,45 +113,64 @@ enum Scanner {
     Combined { is_common: bool },
     Ltsv,
     Json(JsonKeys),
+    Logfmt(KeyMeanings),
     Template(Arc<LogTemplate>),
+    Columns(Arc<LogColumns>),
+    Directed,
+    Syslog,
 }
 
 impl Decoder {
     /// A decoder for `format`, with `rules` over its fields.
     pub fn new(format: &Format, rules: Arc<[FieldRule]>) -> Self {
-        let mut layout = Layout { escape: Escape::Log, is_journal: false, extra: Vec::new() };
-        let scanner = match format {
-            Format::Combined => Scanner::Combined { is_common: false },
-            Format::Common => Scanner::Combined { is_common: true },
-            Format::Ltsv => Scanner::Ltsv,
-            Format::Tidegate => {
-                layout.escape = Escape::Json;
-                layout.is_journal = true;
-                let names = meaning::JOURNAL.iter().filter(|(name, _)| !name.ends_with("stamp"));
-                Scanner::Json(JsonKeys::new(names.map(key).collect(), false))
-            }
-            Format::Json(keys) => {
-                layout.escape = Escape::Json;
-                Scanner::Json(json_keys(keys, &mut layout.extra))
-            }
-            Format::Template(template) => {
-                layout.escape = template.escape;
-                layout.extra = template.extra.clone();
-                Scanner::Template(Arc::clone(template))
-            }
+        let mut layout = Layout {
+            escape: Escape::Log,
+            is_journal: false,
+            extra: Vec::new(),
+            lists: format.lists.clone(),
         };
-        let layout = Arc::new(layout);
-        Self { scanner, layout, rules, times: TimeCache::default(), marks: Vec::new() }
+        let scanner = scanner(&format.lines, &mut layout);
+        let kind = ContextKind::of(format);
+        Self {
+            scanner,
+            contexts: FileContexts::new(kind, layout.clone()),
+            layout: Arc::new(layout),
+            rules,
+            times: TimeCache::new(format.time.clone()),
+            marks: Vec::new(),
+            wrapper: format.wrapper,
+            inside: Vec::new(),
+        }
+    }
+
+    /// Says where the lines stand that are read next. What lines before them say is looked up in
+    /// the file, where the format has such lines.
+    pub fn enter(&mut self, chunk: &LogChunk<'_>) {
+        self.contexts.enter(chunk);
     }
 
     /// Reads every line of `bytes` that ends with a line feed. `seen` gets where it starts, the
     /// line, and what became of it.
-    pub fn each<'l>(
+    pub fn each(
+        &mut self,
+        bytes: &[u8],
+        mut seen: impl FnMut(usize, &[u8], Result<&Event<'_>, LineError>),
+    ) {
+        match (self.wrapper, &self.scanner) {
+            (Some(wrapper), _) => self.each_wrapped(wrapper, bytes, &mut seen),
+            (None, Scanner::Directed) => self.each_directed(bytes, &mut seen),
+            (None, _) => self.each_plain(bytes, seen),
+        }
+        self.contexts.pass(bytes.len());
+    }
+
+    /// Reads lines that are not wrapped.
+    fn each_plain<'l>(
         &mut self,
         bytes: &'l [u8],
-        mut seen: impl FnMut(usize, &'l [u8], Result<&Event<'l>, LineError>),
+        mut seen: impl FnMut(usize, &[u8], Result<&Event<'_>, LineError>),
     ) {
-        let mut event = Event::new(Arc::clone(&self.layout));
+        let mut event: Event<'l> = Event::new(Arc::clone(&self.layout));
         let mut start = 0;
         while let Some(length) = region(&bytes[start..]) {
             let end = start + length;
@@ -201,6 +181,65 @@ impl Decoder {
         }
     }
 
+    /// Reads lines whose columns the file itself names.
+    fn each_directed(&mut self, bytes: &[u8], seen: SeenLine<'_>) {
+        let mut event = Event::new(self.contexts.layout());
+        let mut start = 0;
+        for end in memchr::memchr_iter(b'\n', bytes) {
+            let (at, line) = (start, without_return(&bytes[start..end]));
+            start = end + 1;
+            if self.contexts.observe(line) {
+                event = Event::new(self.contexts.layout());
+                continue;
+            }
+            event.begin(line, false);
+            let outcome = match self.contexts.columns() {
+                Some(columns) => columns.read(line, &mut self.times, &mut event),
+                None => {
+                    let reason = DecodeReason::Missing("#Fields");
+                    Err(DecodeError { offset: 0, reason })
+                }
+            };
+            let outcome = outcome.and_then(|()| without_nul(line)).map_err(LineError::Decode);
+            let outcome = outcome.and_then(|()| define(&self.rules, &mut event));
+            seen(at, line, outcome.map(|()| &event));
+        }
+    }
+
+    /// Reads lines that are wrapped, each of which is seen with its wrapper.
+    fn each_wrapped(&mut self, wrapper: Wrapper, bytes: &[u8], seen: SeenLine<'_>) {
+        let mut inside = std::mem::take(&mut self.inside);
+        inside.clear();
+        let (mut start, mut places) = (0, Vec::new());
+        for end in memchr::memchr_iter(b'\n', bytes) {
+            let line = without_return(&bytes[start..end]);
+            match self.contexts.pieces().unwrap(wrapper, line, &mut inside) {
+                Ok(true) => {
+                    inside.push(b'\n');
+                    places.push((start, line, None));
+                }
+                Ok(false) => {}
+                Err(error) => places.push((start, line, Some(LineError::Decode(error)))),
+            }
+            start = end + 1;
+        }
+        let mut places = places.into_iter();
+        self.each_plain(&inside, |_, _, outcome| {
+            for (start, line, error) in places.by_ref() {
+                match error {
+                    Some(error) => seen(start, line, Err(error)),
+                    None => return seen(start, line, outcome),
+                }
+            }
+        });
+        for (start, line, error) in places {
+            if let Some(error) = error {
+                seen(start, line, Err(error));
+            }
+        }
+        self.inside = inside;
+    }
+
     #[inline]
     fn region<'l>(
         &mut self,
@@ -208,12 +247,18 @@ impl Decoder {
         event: &mut Event<'l>,
         mut seen: impl FnMut(usize, &mut Event<'l>, Result<(), LineError>),
     ) {
-        let Self { scanner, rules, times, marks, layout } = self;
+        let Self { scanner, rules, times, marks, layout, .. } = self;
         let is_journal = layout.is_journal;
+        // One look at all lines costs less than one at each.
+        let has_nul = memchr::memchr(0, region).is_some();
         let seen = |at, event: &mut Event<'l>, outcome: Result<(), DecodeError>| {
             let outcome = match outcome {
-                Ok(()) if is_journal => whole_record(event).map_err(LineError::Decode),
+                Ok(()) if has_nul => without_nul(event.line()).map_err(LineError::Decode),
                 outcome => outcome.map_err(LineError::Decode),
+            };
+            let outcome = match outcome {
+                Ok(()) if is_journal => whole_record(event).map_err(LineError::Decode),
+                outcome => outcome,
             };
             let outcome = match outcome {
                 Ok(()) if !rules.is_empty() => define(rules, event),
@@ -236,9 +281,63 @@ impl Decoder {
             Scanner::Ltsv => {
                 lines(region, event, |line, event| ltsv::read(line, times, event), seen);
             }
+            Scanner::Logfmt(keys) => {
+                lines(region, event, |line, event| logfmt::read(line, keys, times, event), seen);
+            }
             Scanner::Template(template) => {
                 lines(region, event, |line, event| template.read(line, times, event), seen);
             }
+            Scanner::Columns(columns) => {
+                lines(region, event, |line, event| columns.read(line, times, event), seen);
+            }
+            Scanner::Syslog => {
+                lines(region, event, |line, event| syslog::read(line, times, event), seen);
+            }
+            Scanner::Directed => unreachable!("lines of directives are read one by one"),
+        }
+    }
+}
+
+/// How lines of a format are cut; fills the layout of their events.
+fn scanner(lines: &LineFormat, layout: &mut Layout) -> Scanner {
+    match lines {
+        LineFormat::Combined => Scanner::Combined { is_common: false },
+        LineFormat::Common => Scanner::Combined { is_common: true },
+        LineFormat::Ltsv => Scanner::Ltsv,
+        LineFormat::Tidegate => {
+            layout.escape = Escape::Json;
+            layout.is_journal = true;
+            let names = meaning::JOURNAL.iter().filter(|(name, _)| !name.ends_with("stamp"));
+            Scanner::Json(JsonKeys::new(names.map(key).collect(), false))
+        }
+        LineFormat::Json(keys) => {
+            layout.escape = Escape::Json;
+            Scanner::Json(JsonKeys::new(key_meanings(keys, &mut layout.extra), true))
+        }
+        LineFormat::Logfmt(keys) => {
+            layout.escape = Escape::Json;
+            let mut meanings = key_meanings(keys, &mut layout.extra);
+            meanings.push((b"ts".as_slice().into(), Meaning::Time));
+            Scanner::Logfmt(meanings)
+        }
+        LineFormat::Template(template) => {
+            layout.escape = template.escape;
+            layout.extra = template.extra.clone();
+            Scanner::Template(Arc::clone(template))
+        }
+        LineFormat::Columns(columns) => {
+            layout.escape = Escape::None;
+            layout.extra = columns.extra.clone();
+            Scanner::Columns(Arc::clone(columns))
+        }
+        LineFormat::Directed(_) => {
+            layout.escape = Escape::None;
+            Scanner::Directed
+        }
+        LineFormat::Syslog => {
+            layout.escape = Escape::None;
+            layout.extra = syslog::extra();
+            Scanner::Syslog
         }
     }
 }
@@ -252,7 +351,7 @@ fn lines<'l>(
 ) {
     let mut start = 0;
     for end in memchr::memchr_iter(b'\n', region) {
-        let line = &region[start..end];
+        let line = without_return(&region[start..end]);
         event.begin(line, memchr::memchr(b'\\', line).is_some());
         let outcome = read(line, event);
         seen(start, event, outcome);
@@ -270,6 +369,17 @@ fn region(bytes: &[u8]) -> Option<usize> {
     last.map(|last| last + 1)
 }
 
+/// Refuses a line with a NUL: a file that was extended before a power cut, but not written, has
+/// such bytes before its next line.
+fn without_nul(line: &[u8]) -> Result<(), DecodeError> {
+    match memchr::memchr(0, line) {
+        None => Ok(()),
+        Some(offset) => {
+            Err(DecodeError { offset, reason: DecodeReason::Expected("text, not a NUL byte") })
+        }
+    }
+}
+
 fn whole_record(event: &Event<'_>) -> Result<(), DecodeError> {
     let required =
         [(FieldSlot::Method, "method"), (FieldSlot::Path, "path"), (FieldSlot::Status, "status")];
@@ -282,19 +392,21 @@ fn whole_record(event: &Event<'_>) -> Result<(), DecodeError> {
     }
 }
 
-fn json_keys(keys: &BTreeMap<String, String>, extra: &mut Vec<FieldName>) -> JsonKeys {
-    let configured = keys.iter().filter_map(|(field, name)| {
-        let field: FieldName = field.parse().ok()?;
-        Some((name.as_bytes().into(), meaning::of_field(&field, extra)))
-    });
-    let mut all: Vec<_> = configured.collect();
-    all.extend(TARGETS.iter().chain(&meaning::JOURNAL).map(key));
-    all.extend(
-        VARIABLES
-            .iter()
-            .filter_map(|name| Some((name.as_bytes().into(), meaning::known_variable(name)?))),
-    );
-    JsonKeys::new(all, true)
+fn key_meanings(keys: &NamedKeys, extra: &mut Vec<FieldName>) -> KeyMeanings {
+    let configured = keys
+        .keys
+        .iter()
+        .filter_map(|(field, name)| Some((name.as_bytes().into(), meaning::of_key(field, extra)?)));
+    let mut all: KeyMeanings = configured.collect();
+    if !keys.is_exact {
+        all.extend(TARGETS.iter().chain(&meaning::JOURNAL).map(key));
+        all.extend(
+            VARIABLES
+                .iter()
+                .filter_map(|name| Some((name.as_bytes().into(), meaning::known_variable(name)?))),
+        );
+    }
+    all
 }
 
 fn key((name, meaning): &(&str, Meaning)) -> (Box<[u8]>, Meaning) {

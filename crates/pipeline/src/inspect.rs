@@ -14,9 +14,9 @@ use exchange::{FieldName, FieldValue, Fields, Phase};
 use serde_json::{Map, Value as Json, json};
 
 use crate::batch::{CellValue, TableRows};
+use crate::chunk::LineLocation;
 use crate::decode::{Decoder, FieldRule, Format};
 use crate::rollup::{Rollup, SketchOf};
-use crate::source::LineLocation;
 use crate::window::Window;
 
 /// Fields that every line may have; parameters of the query come on top.
@@ -62,12 +62,12 @@ impl Inspector {
     }
 
     /// Shows a line, given without its line feed, as one JSON object: `fields` and `counts`, or
-    /// `refused`.
+    /// `refused`. A line that only says something of later ones is `passed`.
     pub fn show(&mut self, line: &[u8]) -> Json {
         let mut whole = line.to_vec();
         whole.push(b'\n');
         let Self { decoder, defined, rollups } = self;
-        let mut shown = Json::Null;
+        let mut shown = json!({ "passed": "a directive, or a piece of a line" });
         decoder.each(&whole, |_, _, outcome| {
             shown = match outcome {
                 Err(error) => json!({ "refused": error.to_string() }),

@@ -14,12 +14,14 @@
 
 mod batch;
 mod binlog;
+mod chunk;
 pub mod config;
 mod counter;
 mod decode;
 mod delivery;
 mod error;
 mod fields;
+mod guess;
 mod inspect;
 mod losses;
 mod plan;
@@ -37,8 +39,14 @@ pub use batch::{
     Batch, CellValue, Checkpoint, Column, ColumnRole, KEY_TEXT_BYTES_MAX, Kind, Table, TableRows,
 };
 pub use binlog::{Binlog, Note};
-pub use decode::{Decoder, Event, FieldRule, Format, LogTemplate};
+pub use chunk::LogChunk;
+pub use config::SourceConfig;
+pub use decode::{
+    Decoder, Directed, Event, FieldRule, Format, LineFormat, ListChoice, ListChoices, LogColumns,
+    LogTemplate, NamedKeys, TimeFormat, Wrapper,
+};
 pub use error::{LineError, RunError, SinkError, SourceError};
+pub use guess::{FormatGuess, guess_format};
 pub use inspect::Inspector;
 pub use losses::{LogLoss, LossBook};
 pub use plan::{JOURNAL, Plan, RollupPlan, Sections, SinkPlan, SourcePlan, plan};
@@ -49,7 +57,7 @@ pub use run::{Pipeline, StopSignal};
 pub use sink::Sink;
 pub use source::{
     Extent, FileNotices, FileOptions, FilePattern, FileRange, FileSource, JournalSource,
-    LineSource, LogChunk, NodePosition, RangedSource, ReadOutcome, TimeOf, time_in,
+    LineSource, NodePosition, RangedSource, ReadOutcome, TimeOf, time_in,
 };
 pub use status::{Status, StatusReport};
 pub use supervise::supervise;

@@ -26,7 +26,7 @@ use stdx::Span;
 
 use crate::batch::{Column, ColumnRole, Kind, Table};
 use crate::config::{FieldConfig, RollupConfig, SinkConfig, SourceConfig};
-use crate::decode::{FieldRule, Format};
+use crate::decode::{FieldRule, Format, LineFormat};
 use crate::fields::{self, resolve};
 use crate::rollup::{self, KeyPart, Measure, Rollup, RollupColumns, SketchOf, column_name};
 use crate::source::FilePattern;
@@ -145,7 +145,7 @@ pub fn plan(
     let mut plan = Plan::default();
     if has_journal {
         let name = JOURNAL.to_owned();
-        let (files, format) = (Vec::new(), Format::Tidegate);
+        let (files, format) = (Vec::new(), Format::from(LineFormat::Tidegate));
         let (strict, sync, idle_timeout) = (false, false, IDLE_TIMEOUT);
         let moved_from = Vec::new();
         plan.sources.push(SourcePlan {
@@ -195,11 +195,9 @@ fn source(
     if config.files.is_empty() {
         wrong(&format!("{key}.files"), "name files, such as `[\"access.log\"]`".into());
     }
-    let format = config.format.as_deref().unwrap_or("combined");
-    let format = Format::parse(format, config.escape.as_deref(), &config.keys);
-    let format = format.unwrap_or_else(|(part, reason)| {
+    let format = Format::parse(config).unwrap_or_else(|(part, reason)| {
         wrong(&format!("{key}.{part}"), reason);
-        Format::Combined
+        Format::from(LineFormat::Combined)
     });
     let mut files = Vec::with_capacity(config.files.len());
     for (at, file) in config.files.iter().enumerate() {

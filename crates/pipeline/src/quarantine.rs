@@ -20,8 +20,8 @@ use std::sync::atomic::Ordering;
 
 use stdx::{Disk, DiskFile};
 
+use crate::chunk::LineLocation;
 use crate::error::LineError;
-use crate::source::LineLocation;
 use crate::status::Status;
 
 /// Bytes that wait to be written together.

@@ -29,8 +29,8 @@ use hashbrown::HashTable;
 use metrics::{Quantiles, Uniques};
 
 use crate::batch::{CellValue, Flat, Kind, Table, TableRows};
+use crate::chunk::LineLocation;
 use crate::rollup::{Measure, Rollup, SketchOf};
-use crate::source::LineLocation;
 use measure::{LastCell, text_of};
 use raw::EventRows;
 

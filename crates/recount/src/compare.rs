@@ -15,7 +15,7 @@
 //! not compared.
 //! Elsewhere: what a cell should be (`expected.rs`), sketches (`sketch.rs`), words (`shown.rs`).
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
 use std::path::Path;
 
@@ -30,13 +30,15 @@ use crate::sketch::same_sketch;
 /// What came of comparing a rollup.
 #[derive(Debug, Default)]
 pub(crate) struct Comparison {
-    /// Rows that the log has.
+    /// Rows that the log or the sink has. What a row has in two tables is one.
     pub rows: u64,
-    /// Rows of either side that differ.
+    /// How many of them differ.
     pub different: u64,
     /// Rows that were passed over, since several machines add to them.
     pub shared: u64,
     first: Option<(Vec<CellKey>, String)>,
+    /// Keys that only the sink has.
+    only_in_sink: HashSet<Vec<CellKey>>,
 }
 
 impl Comparison {
@@ -45,11 +47,19 @@ impl Comparison {
         self.first.as_ref().map(|(_, words)| words.as_str())
     }
 
-    fn differs(&mut self, key: Vec<CellKey>, words: impl FnOnce() -> String) {
-        self.different += 1;
+    /// Notes a row that differs; `is_known` says that it was counted before.
+    fn differs(&mut self, is_known: bool, key: Vec<CellKey>, words: impl FnOnce() -> String) {
+        self.different += u64::from(!is_known);
         if self.first.as_ref().is_none_or(|(first, _)| key < *first) {
             self.first = Some((key, words()));
         }
+    }
+
+    /// Notes a row that the log has not. One of sketches under the same key is the same.
+    fn is_only_in_sink(&mut self, key: Vec<CellKey>, words: String) {
+        let is_new = self.only_in_sink.insert(key.clone());
+        self.rows += u64::from(is_new);
+        self.differs(!is_new, key, || words);
     }
 }
 
@@ -124,8 +134,8 @@ impl Comparer<'_> {
         let (keys, columns) = table.columns.split_at(table.keys());
         let shown = || shown_key(keys, &key);
         let Some(row) = self.count.rows.get_mut(&key) else {
-            let words = || format!("{}: the log has no line of it", shown());
-            return self.compared.differs(key.clone(), words);
+            let words = format!("{}: the log has no line of it", shown());
+            return self.compared.is_only_in_sink(key, words);
         };
         row.is_met = true;
         let pairs = columns.iter().zip(cells).zip(&row.kept);
@@ -140,7 +150,8 @@ impl Comparer<'_> {
                 "{}: `{column}` should be {wanted} and is {stored}; its first line is {first}",
                 shown()
             );
-            self.compared.differs(key.clone(), || words);
+            let is_known = std::mem::replace(&mut row.differs, true);
+            self.compared.differs(is_known, key.clone(), || words);
         }
     }
 
@@ -155,8 +166,8 @@ impl Comparer<'_> {
         let Some(table) = &rollup.sketch_table else { return };
         let shown = || shown_key(&table.columns[..keys], &key);
         let Some(row) = self.count.rows.get_mut(&key) else {
-            let words = || format!("{}: the log has no line of the sketch", shown());
-            return self.compared.differs(key.clone(), words);
+            let words = format!("{}: the log has no line of the sketch", shown());
+            return self.compared.is_only_in_sink(key, words);
         };
         // The cell after the key is the node.
         let columns = table.columns[keys + 1..].iter().zip(&cells[1..]);
@@ -170,7 +181,8 @@ impl Comparer<'_> {
         if let Some(reason) = wrong {
             let first = (self.place)(row.first);
             let words = || format!("{}: {reason}; its first line is {first}", shown());
-            self.compared.differs(key.clone(), words);
+            let is_known = std::mem::replace(&mut row.differs, true);
+            self.compared.differs(is_known, key.clone(), words);
         }
     }
 
@@ -198,7 +210,8 @@ impl Comparer<'_> {
                     .map(|(column, stored)| format!("{} {}", column.name, shown_cell(stored)))
                     .collect();
                 let words = || format!("({}): the log has no such line", all.join(", "));
-                self.compared.differs(vec![key[2].clone()], words);
+                self.compared.rows += 1;
+                self.compared.differs(false, vec![key[2].clone()], words);
             }
         }
     }
@@ -216,7 +229,7 @@ impl Comparer<'_> {
                 let words = || {
                     format!("{}: the sink has no row of it; its first line is {}", shown(), first())
                 };
-                compared.differs(key.clone(), words);
+                compared.differs(row.differs, key.clone(), words);
             } else if !is_sketched {
                 let words = || {
                     format!(
@@ -225,13 +238,13 @@ impl Comparer<'_> {
                         first()
                     )
                 };
-                compared.differs(key.clone(), words);
+                compared.differs(row.differs, key.clone(), words);
             }
         }
         for (left, at) in count.events.values().filter(|(left, _)| *left > 0) {
             compared.rows += left;
             let words = || format!("the line {}: the sink has no row of it", place(*at));
-            compared.differs(vec![CellKey::Integer(at.offset.cast_signed())], words);
+            compared.differs(false, vec![CellKey::Integer(at.offset.cast_signed())], words);
         }
     }
 

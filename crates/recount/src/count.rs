@@ -69,6 +69,8 @@ pub(crate) struct KeyRow {
     pub values: Vec<SketchValues>,
     /// The sink has a row of this key.
     pub is_met: bool,
+    /// It differs, in one table or in both.
+    pub differs: bool,
 }
 
 /// The value of one measure.
@@ -175,6 +177,7 @@ impl RollupCount {
             kept: rollup.measures.iter().map(nothing).collect(),
             values: rollup.sketches.iter().map(no_values).collect(),
             is_met: false,
+            differs: false,
         });
         for (measure, kept) in rollup.measures.iter().zip(&mut row.kept) {
             keep(kept, measure, line, time);

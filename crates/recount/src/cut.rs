@@ -4,8 +4,9 @@
 //! `None` means that the line is refused, for one of these reasons:
 //!
 //! - A literal is not there.
-//! - A status or a number of bytes is none.
-//! - An address holds a space, or a user holds ` - ` or ends with ` -`.
+//! - A number is none, or a list of nginx is none.
+//! - A column between spaces has a space itself, and is no free text.
+//! - An address is empty or holds a space, or a user holds ` - ` or ends with ` -`.
 //! - A value outside quotes holds a time in brackets: that is the start of another line.
 //!
 //! The delivery must refuse the same lines (`pipeline/src/decode/template.rs`, `marks.rs` beside
@@ -15,7 +16,8 @@
 use exchange::FieldName;
 
 use crate::scalar::whole;
-use crate::variable::{Meaning, variable};
+use crate::several::{is_list, list};
+use crate::variable::{Meaning, is_bytes, may_be, variable};
 
 /// The length of `21/Nov/2026:03:54:12 +0000`.
 const LOG_TIME: usize = 26;
@@ -31,22 +33,61 @@ pub(crate) fn cut<'t, 'l>(
 ) -> Option<(Vec<Cut<'t, 'l>>, &'l [u8])> {
     let (mut found, mut rest) = (Vec::new(), line);
     for (at, (before, name)) in parts.iter().enumerate() {
-        rest = rest.strip_prefix(*before)?;
+        rest = literal(rest, before)?;
         let Some(name) = name else { break };
         let next = parts.get(at + 1).map_or(&b""[..], |(next, _)| *next);
         let is_quoted = is_escaped && next.first() == Some(&b'"');
         let end = match next {
             _ if *name == "time_local" && rest.len() >= LOG_TIME => LOG_TIME,
+            _ if is_list(name) => list(rest, to_run(next), name)?.len(),
             b"" => rest.len(),
             _ if is_quoted => end_of_quoted(rest)?,
-            next => rest.windows(next.len()).position(|window| window == next)?,
+            next => {
+                let next = to_run(next);
+                rest.windows(next.len()).position(|window| window == next)?
+            }
         };
         let (value, after) = rest.split_at(end);
+        let is_column = (before.is_empty() || before.ends_with(b" "))
+            && (next.is_empty() || next.starts_with(b" "));
+        if is_column && !is_free(name) && value.contains(&b' ') {
+            return None;
+        }
         sound(name, value, after.first() == Some(&b'"'))?;
         found.push((*name, value));
         rest = after;
     }
     Some((found, rest))
+}
+
+/// What follows a literal, in which two spaces stand for one or more.
+fn literal<'l>(line: &'l [u8], literal: &[u8]) -> Option<&'l [u8]> {
+    let (mut rest, mut at) = (line, 0);
+    while at < literal.len() {
+        rest = rest.strip_prefix(&literal[at..=at])?;
+        at += 1;
+        if literal[..at].ends_with(b"  ") || literal[at - 1..].starts_with(b"  ") {
+            at += literal[at..].iter().take_while(|byte| **byte == b' ').count();
+            rest = &rest[rest.iter().take_while(|byte| **byte == b' ').count()..];
+        }
+    }
+    Some(rest)
+}
+
+/// A literal up to its first run of spaces, of which one is left.
+fn to_run(literal: &[u8]) -> &[u8] {
+    let run = literal.windows(2).position(|two| two == b"  ");
+    run.map_or(literal, |run| &literal[..=run])
+}
+
+/// Whether a value may have spaces where spaces part the columns.
+fn is_free(name: &str) -> bool {
+    let texts = "request request_uri uri document_uri args query_string remote_user request_body \
+                 content_type message msg log";
+    let heads = "http_ sent_http_ upstream_http_ cookie_ arg_ ssl_ time";
+    texts.split(' ').any(|text| text == name)
+        || is_list(name)
+        || heads.split(' ').any(|head| name.starts_with(head))
 }
 
 /// The first quote that no backslash stands before.
@@ -65,15 +106,17 @@ fn end_of_quoted(text: &[u8]) -> Option<usize> {
 fn sound(name: &str, value: &[u8], is_quoted: bool) -> Option<()> {
     let is_sound = match variable(name) {
         Meaning::Time => true,
-        Meaning::Field(FieldName::Status) => whole(value).is_some() && !value.is_empty(),
-        Meaning::Field(FieldName::BytesIn | FieldName::BytesOut) => {
-            value == b"-" || (whole(value).is_some() && !value.is_empty())
+        Meaning::Field(FieldName::Status) => {
+            value == b"-" || value == b"-1" || (whole(value).is_some() && !value.is_empty())
         }
-        Meaning::Field(FieldName::ClientIp) => !value.contains(&b' '),
+        what if is_bytes(&what) => value == b"-" || (whole(value).is_some() && !value.is_empty()),
+        Meaning::Field(FieldName::ClientIp) | Meaning::Endpoint => {
+            !value.contains(&b' ') && !value.is_empty()
+        }
         Meaning::Field(FieldName::User) => {
             !value.ends_with(b" -") && !value.windows(3).any(|window| window == b" - ")
         }
-        _ => is_quoted || !has_time(value),
+        what => may_be(&what, value) && (is_quoted || !has_time(value)),
     };
     is_sound.then_some(())
 }

@@ -8,15 +8,13 @@
 //! code is not used. `plain/tests.rs` compares both. A new format is a function here, an arm in
 //! `plain.rs`, and lines in that test (CONTRIBUTING.md).
 
-use std::collections::BTreeMap;
-
 use exchange::FieldName;
+use pipeline::NamedKeys;
 
 use crate::cut::{cut, has_time};
-use crate::object::members;
-use crate::scalar::whole;
+use crate::object::{first_value, member, members};
 use crate::texts::{LineTexts, unescape_json, unescape_log};
-use crate::variable::{Meaning, is_number, known_key, variable, variable_only};
+use crate::variable::{Meaning, configured, is_bytes, known_key, may_be, variable, variable_only};
 
 /// `combined` and `common` up to the bytes, and what `combined` has behind them.
 const COMMON: [(&str, &str); 7] = [
@@ -50,8 +48,6 @@ pub(crate) fn combined(line: &[u8], is_common: bool) -> Option<LineTexts> {
     is_whole.then_some(())?;
     found.retain(|(name, _)| *name != "identity");
     texts.put_all(&found, unescape_log)?;
-    // No bytes are written as `-` there.
-    texts.fields.entry(FieldName::BytesOut).or_insert_with(|| b"0".to_vec());
     // Behind the bytes, from the space on, as the line has it.
     let mut rest = &line[(line.len() - rest.len()).min(line.len())..];
     if !is_common || rest.starts_with(b" \"") {
@@ -66,18 +62,15 @@ pub(crate) fn combined(line: &[u8], is_common: bool) -> Option<LineTexts> {
 }
 
 /// A line of labelled tab-separated values.
-pub(crate) fn labelled(line: &[u8]) -> Option<LineTexts> {
-    let mut texts = LineTexts::default();
+pub(crate) fn labelled(line: &[u8], mut texts: LineTexts) -> Option<LineTexts> {
     for part in line.split(|byte| *byte == b'\t').filter(|part| !part.is_empty()) {
         let colon = part.iter().position(|byte| *byte == b':')?;
         let (label, raw) = (String::from_utf8_lossy(&part[..colon]), &part[colon + 1..]);
-        if raw.is_empty() || raw == b"-" {
+        let what = label_of(&label);
+        if raw.is_empty() || (raw == b"-" && !is_bytes(&what)) {
             continue;
         }
-        let what = label_of(&label);
-        if (is_number(&what) && whole(raw).is_none())
-            || (what == Meaning::Time && texts.time_us.is_some())
-        {
+        if !may_be(&what, raw) || (what == Meaning::Time && texts.time_us.is_some()) {
             return None;
         }
         match what {
@@ -120,35 +113,120 @@ fn label_of(label: &str) -> Meaning {
 }
 
 /// A line of JSON of others; `keys` are the configured names of our fields.
-pub(crate) fn object(line: &[u8], keys: &BTreeMap<String, String>) -> Option<LineTexts> {
-    let mut texts = LineTexts::default();
+pub(crate) fn object(line: &[u8], keys: &NamedKeys, mut texts: LineTexts) -> Option<LineTexts> {
+    texts.name(keys);
     for found in members(line)?.into_iter().filter(|found| found.is_text || found.value != b"null")
     {
         let key = String::from_utf8_lossy(found.key).into_owned();
-        let configured = keys.iter().find(|(_, name)| **name == key);
-        let configured = configured.and_then(|(field, _)| field.parse().ok());
-        let configured = configured.map(|field| match field {
-            FieldName::Time => Meaning::Time,
-            FieldName::Path => Meaning::Target,
-            FieldName::Version => Meaning::Protocol,
-            field => Meaning::Field(field),
+        let is_open = !found.is_text && matches!(found.value.first(), Some(b'{' | b'['));
+        let paths = keys.keys.iter().filter_map(|(field, path)| {
+            let (first, rest) = path.split_once('.')?;
+            (is_open && first == key).then_some((field, rest))
         });
-        if let Some(Meaning::Field(field @ (FieldName::QueryValue(_) | FieldName::Header(_)))) =
-            &configured
-        {
-            texts.named.insert(field.clone());
-        }
-        match configured.or_else(|| known_key(&key)) {
-            Some(what) => texts.put_json(what, found.value)?,
-            None if key == "phases" => texts.phases = Some(found.value.to_vec()),
-            None if key == "impression" => texts.impression = Some(found.value.to_vec()),
-            None if found.value.is_empty() || found.value == b"-" => {}
-            None => {
-                texts.others.entry(key).or_insert_with(|| unescape_json(found.value));
+        for (field, path) in paths {
+            if let Some(value) = inner(found.value, Some(path)) {
+                texts.put_json(configured(field)?, value)?;
             }
+        }
+        let what = meaning_of(&key, keys);
+        let is_ours = what.is_none() && !keys.is_exact;
+        match what {
+            Some(what) if is_open => match inner(found.value, None) {
+                Some(value) => texts.put_json(what, value)?,
+                None if what == Meaning::Time || !may_be(&what, found.value) => return None,
+                None => texts.other(key, found.value),
+            },
+            Some(what) => texts.put_json(what, found.value)?,
+            None if is_ours && key == "phases" => texts.phases = Some(found.value.to_vec()),
+            None if is_ours && key == "impression" => texts.impression = Some(found.value.to_vec()),
+            None => texts.other(key, found.value),
         }
     }
     Some(texts)
+}
+
+/// A line of `key=value`.
+pub(crate) fn pairs(line: &[u8], keys: &NamedKeys, mut texts: LineTexts) -> Option<LineTexts> {
+    texts.name(keys);
+    let mut rest = unpadded(line);
+    while !rest.is_empty() {
+        let end = rest.iter().position(|byte| matches!(byte, b'=' | b' ')).unwrap_or(rest.len());
+        let (key, after) = rest.split_at(end);
+        rest = after;
+        if let Some(after) = after.strip_prefix(b"=") {
+            let key =
+                Some(String::from_utf8_lossy(key).into_owned()).filter(|key| !key.is_empty())?;
+            let (value, after) = pair_value(after)?;
+            rest = after;
+            let what = meaning_of(&key, keys).or((key == "ts").then_some(Meaning::Time));
+            match what {
+                Some(what) => texts.put_json(what, value)?,
+                None if key == "phases" && !keys.is_exact => texts.phases = present(value),
+                None if key == "impression" && !keys.is_exact => texts.impression = present(value),
+                None => texts.other(key, value),
+            }
+        }
+        rest = unpadded(rest);
+    }
+    Some(texts)
+}
+
+/// A text from its first byte on that is no space.
+fn unpadded(text: &[u8]) -> &[u8] {
+    &text[text.iter().take_while(|byte| **byte == b' ').count()..]
+}
+
+fn present(value: &[u8]) -> Option<Vec<u8>> {
+    (!value.is_empty() && value != b"-").then(|| value.to_vec())
+}
+
+/// The inside of a value, and what follows it.
+fn pair_value(text: &[u8]) -> Option<(&[u8], &[u8])> {
+    let Some(inside) = text.strip_prefix(b"\"") else {
+        let end = text.iter().position(|byte| *byte == b' ').unwrap_or(text.len());
+        let (value, rest) = text.split_at(end);
+        return (!value.contains(&b'"')).then_some((value, rest));
+    };
+    let mut end = 0;
+    while *inside.get(end)? != b'"' {
+        end += if inside[end] == b'\\' { 2 } else { 1 };
+    }
+    let (value, rest) = (&inside[..end], &inside[end + 1..]);
+    exchange::unescape_json(value).ok()?;
+    (rest.is_empty() || rest[0] == b' ').then_some((value, rest))
+}
+
+/// What a key means: by the configuration, or by its name.
+fn meaning_of(key: &str, keys: &NamedKeys) -> Option<Meaning> {
+    let field = keys.keys.iter().find(|(_, name)| **name == *key).map(|(field, _)| field);
+    match field {
+        Some(field) => configured(field),
+        None if keys.is_exact => None,
+        None => known_key(key),
+    }
+}
+
+/// The value that a path leads to; of a list the first value counts. None for `null`, and where an
+/// object or nothing is there.
+fn inner<'l>(value: &'l [u8], path: Option<&str>) -> Option<&'l [u8]> {
+    match value.first()? {
+        b'[' => {
+            // A list reads as the member of an object does.
+            let wrapped = first_value(value)?;
+            inner(wrapped, path)
+        }
+        b'{' => {
+            let path = path?;
+            let (first, rest) = path.split_once('.').map_or((path, None), |(a, b)| (a, Some(b)));
+            let found = member(value, first)?;
+            match found.is_text {
+                true => rest.is_none().then_some(found.value),
+                false => inner(found.value, rest),
+            }
+        }
+        _ if path.is_some() || value == b"null" => None,
+        _ => Some(value.strip_prefix(b"\"").and_then(|v| v.strip_suffix(b"\"")).unwrap_or(value)),
+    }
 }
 
 /// A line of our own journal: texts are what they are, and nothing else is known.

@@ -18,6 +18,7 @@
 //! to the checkpoints handed over.
 //! Refuses: to use a decoder of `pipeline` outside tests, to print, and to mend what differs.
 
+mod columns;
 mod compare;
 mod count;
 mod cut;
@@ -25,14 +26,17 @@ mod error;
 mod expected;
 mod formats;
 mod lines;
+mod moment;
 mod object;
 mod plain;
 mod scalar;
+mod several;
 mod shown;
 mod sink;
 mod sketch;
 mod texts;
 mod variable;
+mod wrapped;
 
 pub use error::RecountError;
 pub use sink::{RollupComparison, SinkContents, SinkRecount, SourceCount};

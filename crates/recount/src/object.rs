@@ -39,6 +39,16 @@ pub(crate) fn member<'l>(object: &'l [u8], name: &str) -> Option<JsonMember<'l>>
     members(object)?.into_iter().find(|member| member.key == name.as_bytes())
 }
 
+/// The first value of the list that `text` is, as it is written.
+pub(crate) fn first_value(text: &[u8]) -> Option<&[u8]> {
+    let mut reader = ObjectReader { text, at: 0 };
+    reader.take(b'[')?;
+    reader.white();
+    let start = reader.at;
+    reader.value(0)?;
+    Some(&text[start..reader.at])
+}
+
 struct ObjectReader<'l> {
     text: &'l [u8],
     at: usize,

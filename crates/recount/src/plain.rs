@@ -15,13 +15,16 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use exchange::{DefinedField, DefinedKind, FieldName, FieldValue, Fields};
-use pipeline::{FieldRule, Format};
+use pipeline::{FieldRule, Format, LineFormat};
 
+use crate::columns::{directed, directive, named};
 use crate::cut::cut;
-use crate::formats::{combined, journal, labelled, object};
+use crate::formats::{combined, journal, labelled, object, pairs};
+use crate::moment::time;
 use crate::scalar::{bytes_of, parsed};
 use crate::texts::{LineTexts, Unescape, unescape_json, unescape_log};
 use crate::variable::variable;
+use crate::wrapped::{Pieces, Syslog, Unwrapped};
 
 /// Reads lines of one format.
 pub(crate) struct PlainReader {
@@ -29,6 +32,19 @@ pub(crate) struct PlainReader {
     rules: Arc<[FieldRule]>,
     /// Fields that the format itself names.
     named: HashSet<FieldName>,
+    /// The columns that the file named last.
+    columns: Option<Vec<String>>,
+    pieces: Pieces,
+}
+
+/// What becomes of a line.
+pub(crate) enum PlainOutcome {
+    /// It counts.
+    Event(Box<PlainLine>),
+    /// It is no event.
+    Refused,
+    /// It is a directive, or a piece of a line.
+    Passed,
 }
 
 /// One line that counts.
@@ -43,22 +59,74 @@ impl PlainReader {
     /// Lines of `format`, with `rules` over their fields.
     pub(crate) fn new(format: &Format, rules: Arc<[FieldRule]>) -> Self {
         let mut named = HashSet::new();
-        if let Format::Template(template) = format {
+        if let LineFormat::Template(template) = &format.lines {
             let fields = template.parts().filter_map(|(_, name)| variable(name?).field());
             named.extend(fields);
         }
-        Self { format: format.clone(), rules, named }
+        let (columns, pieces) = (None, Pieces::default());
+        Self { format: format.clone(), rules, named, columns, pieces }
     }
 
-    /// Reads a line without its line feed; none when it is refused.
-    pub(crate) fn read(&self, line: &[u8]) -> Option<PlainLine> {
-        let texts = match &self.format {
-            Format::Tidegate => journal(line)?,
-            Format::Combined => combined(line, false)?,
-            Format::Common => combined(line, true)?,
-            Format::Ltsv => labelled(line)?,
-            Format::Json(keys) => object(line, keys)?,
-            Format::Template(template) => {
+    /// Begins with another file.
+    pub(crate) fn begin(&mut self) {
+        self.columns = None;
+        self.pieces = Pieces::default();
+    }
+
+    /// Reads the next line of a file without its line feed.
+    pub(crate) fn next(&mut self, line: &[u8]) -> PlainOutcome {
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        if matches!(self.format.lines, LineFormat::Directed(_)) && line.first() == Some(&b'#') {
+            if line.starts_with(b"#Fields:") {
+                self.columns = directive(line);
+            }
+            return PlainOutcome::Passed;
+        }
+        let unwrapped = match self.format.wrapper {
+            None => return self.read(line),
+            Some(wrapper) => self.pieces.unwrap(wrapper, line),
+        };
+        match unwrapped {
+            Some(Unwrapped::Piece) => PlainOutcome::Passed,
+            Some(Unwrapped::Line(line)) => self.read(&line),
+            None => PlainOutcome::Refused,
+        }
+    }
+
+    /// Reads a line without its wrapper.
+    fn read(&self, line: &[u8]) -> PlainOutcome {
+        match self.event(line) {
+            Some(event) => PlainOutcome::Event(Box::new(event)),
+            None => PlainOutcome::Refused,
+        }
+    }
+
+    fn event(&self, line: &[u8]) -> Option<PlainLine> {
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        if line.contains(&0) {
+            return None;
+        }
+        let empty = LineTexts {
+            format: self.format.time.clone(),
+            lists: self.format.lists.clone(),
+            ..LineTexts::default()
+        };
+        let texts = match &self.format.lines {
+            LineFormat::Tidegate => journal(line)?,
+            LineFormat::Combined => combined(line, false)?,
+            LineFormat::Common => combined(line, true)?,
+            LineFormat::Ltsv => labelled(line, empty)?,
+            LineFormat::Json(keys) => object(line, keys, empty)?,
+            LineFormat::Logfmt(keys) => pairs(line, keys, empty)?,
+            LineFormat::Columns(columns) => named(line, columns.names(), empty)?,
+            LineFormat::Directed(unit) => directed(line, self.columns.as_ref()?, *unit, empty)?,
+            LineFormat::Syslog => {
+                let found = Syslog::of(line)?;
+                let dated = || time(found.time, self.format.time.as_deref());
+                let time = exchange::parse_rfc3339(found.time).or_else(dated)?;
+                found.texts(empty, time)
+            }
+            LineFormat::Template(template) => {
                 let parts: Vec<_> = template.parts().collect();
                 let (is_json, is_escaped) = template.escapes();
                 let unescape: Unescape = match (is_json, is_escaped) {
@@ -67,7 +135,7 @@ impl PlainReader {
                     _ => |raw| raw.to_vec(),
                 };
                 let (cut, rest) = cut(line, &parts, is_escaped)?;
-                let mut texts = LineTexts { named: self.named.clone(), ..LineTexts::default() };
+                let mut texts = LineTexts { named: self.named.clone(), ..empty };
                 texts.put_all(&cut, unescape)?;
                 rest.is_empty().then_some(texts)?
             }

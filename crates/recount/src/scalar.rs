@@ -1,10 +1,7 @@
-//! Reads single texts of a line as numbers and times, and writes a value as its text.
+//! Reads single texts of a line as numbers, and writes a value as its text.
 //!
-//! `None` means that a text is no such thing. Two forms of time are read by `exchange` (RFC 3339,
-//! nginx's log time); seconds and 13 digits of milliseconds are read here.
-//! What is a time, and in which order the forms are tried, must be as in
-//! `pipeline/src/decode/times.rs`. `bytes_of` gives the text of keys and of unique values: it must
-//! be that of `text_of` in `pipeline/src/window/measure.rs`.
+//! `None` means that a text is no such thing. `bytes_of` gives the text of keys and of unique
+//! values: it must be that of `text_of` in `pipeline/src/window/measure.rs`.
 
 use exchange::FieldValue;
 
@@ -21,19 +18,10 @@ pub(crate) fn parsed<T: std::str::FromStr>(text: &[u8]) -> Option<T> {
     std::str::from_utf8(text).ok()?.parse().ok()
 }
 
-/// Reads digits; nothing else may stand there.
+/// Reads digits up to 2^63 - 1; nothing else may stand there.
 pub(crate) fn whole(text: &[u8]) -> Option<u64> {
-    text.iter().all(u8::is_ascii_digit).then(|| parsed(text)).flatten()
-}
-
-/// A time in any way that logs write it, as microseconds since the Unix epoch.
-pub(crate) fn time(text: &[u8]) -> Option<u64> {
-    let text = text.strip_prefix(b"[").and_then(|text| text.strip_suffix(b"]")).unwrap_or(text);
-    let milliseconds = || whole(text).filter(|_| text.len() == 13)?.checked_mul(1000);
-    exchange::parse_log_time(text)
-        .or_else(milliseconds)
-        .or_else(|| exchange::parse_rfc3339(text))
-        .or_else(|| seconds(text))
+    let number: i64 = text.iter().all(u8::is_ascii_digit).then(|| parsed(text)).flatten()?;
+    u64::try_from(number).ok()
 }
 
 /// Seconds with or without a fraction, as microseconds.

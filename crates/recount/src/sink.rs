@@ -27,7 +27,9 @@ use crate::compare::{Machine, compare};
 use crate::count::{LinePlace, Origin, RollupCount};
 use crate::error::RecountError;
 use crate::lines::{self, DeliveredLog};
-use crate::plain::PlainReader;
+use crate::object::member;
+use crate::plain::{PlainOutcome, PlainReader};
+use crate::scalar::whole;
 
 /// Bytes between two reports of progress.
 const PROGRESS_BYTES: u64 = 1 << 20;
@@ -78,9 +80,9 @@ pub struct SourceCount {
 pub struct RollupComparison {
     /// The rollup's table.
     pub name: String,
-    /// Rows that the log has.
+    /// Rows that the log or the sink has.
     pub rows: u64,
-    /// Rows of either side that differ.
+    /// How many of them differ.
     pub different: u64,
     /// The first difference in the order of keys, in words; none when all agree.
     pub first: Option<String>,
@@ -142,6 +144,7 @@ impl<'p> SinkRecount<'p> {
             let file = u32::try_from(self.files.len()).unwrap_or(u32::MAX);
             self.files.push(part.path.display().to_string());
             let before = total.bytes;
+            pass.plain.begin();
             let (counts, mut shown) = (&mut self.counts, 0);
             let read = part.each(|line| {
                 let done = line.offset - part.start;
@@ -279,11 +282,21 @@ impl<'p> Pass<'p> {
         total: &mut SourceCount,
     ) {
         total.lines += 1;
-        let line = found.is_whole.then(|| self.plain.read(found.bytes)).flatten();
-        let Some(line) = line else {
-            total.refused += 1;
-            total.quarantined += u64::from(self.quarantined.contains(&found.offset));
-            return;
+        let read = match found.is_whole {
+            true => self.plain.next(found.bytes),
+            false => PlainOutcome::Refused,
+        };
+        let line = match read {
+            PlainOutcome::Event(line) => line,
+            PlainOutcome::Refused => {
+                total.refused += 1;
+                total.quarantined += u64::from(self.quarantined.contains(&found.offset));
+                return;
+            }
+            PlainOutcome::Passed => {
+                total.lines -= 1;
+                return;
+            }
         };
         let place = LinePlace { file, offset: found.offset };
         for (count, _) in counts.iter_mut().zip(&self.is_counted).filter(|(_, is)| **is) {
@@ -296,6 +309,9 @@ impl<'p> Pass<'p> {
 fn quarantined(file: &Path) -> HashSet<u64> {
     let file = std::fs::File::open(file);
     let lines = file.into_iter().flat_map(|file| BufReader::new(file).split(b'\n').flatten());
-    let entries = lines.filter_map(|line| serde_json::from_slice(&line).ok());
-    entries.filter_map(|entry: serde_json::Value| entry["offset"].as_u64()).collect()
+    // Lone surrogates stand for bytes that are no UTF-8 there; other readers of JSON refuse them.
+    lines.filter_map(|line| whole(member(&line, "offset")?.value)).collect()
 }
+
+#[cfg(test)]
+mod tests;

@@ -52,8 +52,7 @@ pub(crate) fn same_sketch(values: &SketchValues, stored: &OwnedCell) -> Result<(
             let mut again = Quantiles::default();
             values.iter().for_each(|(at, times)| again.add_times(real_of(*at), *times));
             for q in QUANTILES {
-                let rank = (q * (exact.saturating_sub(1)) as f64) as u64;
-                let wanted = ranked(values, rank);
+                let wanted = ranked(values, q * exact as f64);
                 let is = stored.quantile(q).unwrap_or(f64::NAN);
                 // What is nearer to zero than 10⁻⁹ counts as zero.
                 let is_near = (is - wanted).abs() <= QUANTILE_ERROR * wanted.abs() + 1e-9;
@@ -70,11 +69,12 @@ pub(crate) fn same_sketch(values: &SketchValues, stored: &OwnedCell) -> Result<(
     }
 }
 
-fn ranked(values: &std::collections::BTreeMap<i64, u64>, rank: u64) -> f64 {
+/// The smallest value that as many values as `wanted` do not exceed, but for rounding.
+fn ranked(values: &std::collections::BTreeMap<i64, u64>, wanted: f64) -> f64 {
     let mut seen = 0;
     let found = values.iter().find(|(_, times)| {
         seen += **times;
-        seen > rank
+        seen as f64 * (1.0 + 1e-12) >= wanted
     });
     found.map_or(f64::NAN, |(at, _)| real_of(*at))
 }

@@ -3,7 +3,7 @@
 //! Also here: parting a request line and a target, and how escapes are undone.
 //! Invariant: a field that the line leaves out is absent. Lines of our own journal have defaults
 //! instead: 0 for status, bytes and total time, `none` for the cache, `generic` for the decision.
-//! `-` and the empty text mean absent in all other lines.
+//! `-` and the empty text mean absent in all other lines, but for bytes, where `-` is 0.
 //! Written a second time here, so that a mistake shows: the fields of
 //! `pipeline/src/decode/event.rs`, and the names of nginx's cache results (`cache`). A changed
 //! default, number or name changes in both. `plain/tests.rs` compares them.
@@ -12,13 +12,17 @@
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 use exchange::{FieldName, FieldValue, Fields, Phase};
+use pipeline::{ListChoices, NamedKeys, TimeFormat};
 
 use crate::cut::Cut;
+use crate::moment::time;
 use crate::object::{JsonMember, member};
-use crate::scalar::{parsed, seconds, time, whole};
-use crate::variable::{Meaning, is_number, variable};
+use crate::scalar::{parsed, whole};
+use crate::several::taken;
+use crate::variable::{Meaning, Unit, is_bytes, may_be, variable};
 
 const ZERO: Option<FieldValue<'static>> = Some(FieldValue::Integer(0));
 
@@ -33,6 +37,12 @@ pub(crate) struct LineTexts {
     pub phases: Option<Vec<u8>>,
     pub impression: Option<Vec<u8>>,
     pub total_us: Option<u64>,
+    /// Parts of the total.
+    pub parts: Vec<Option<u64>>,
+    /// How times are written, if in none of the usual ways.
+    pub format: Option<Arc<TimeFormat>>,
+    /// What is taken of lists.
+    pub lists: ListChoices,
     pub named: HashSet<FieldName>,
     /// The line is of our own journal: what it leaves out has a default, and `-` is text.
     pub is_ours: bool,
@@ -51,7 +61,7 @@ impl Fields for LineTexts {
                 let digits = self.fields.get(name);
                 digits.map(|digits| FieldValue::Integer(whole(digits).unwrap_or(0))).or(or(ZERO))
             }
-            FieldName::Total => self.total_us.map(FieldValue::Integer).or(or(ZERO)),
+            FieldName::Total => self.total().map(FieldValue::Integer).or(or(ZERO)),
             FieldName::QueryValue(_) if self.named.contains(name) => {
                 let raw = self.fields.get(name)?;
                 Some(FieldValue::Text(exchange::decode_query(raw)))
@@ -63,7 +73,11 @@ impl Fields for LineTexts {
             FieldName::Header(header) => {
                 text(name).or_else(|| other(&format!("http_{}", header.replace('-', "_"))))
             }
-            FieldName::Variable(variable) => text(name).or_else(|| other(variable)),
+            FieldName::Variable(variable) => {
+                let value = text(name).or_else(|| other(variable))?;
+                self.taken(variable, value)
+            }
+            FieldName::Upstream if !self.is_ours => self.taken("upstream_addr", text(name)?),
             FieldName::Phase(phase) => self.phase(*phase),
             FieldName::Model => Some(shown_text(shown("model")?)),
             FieldName::ModelVersion => Some(shown_text(shown("version")?)),
@@ -98,7 +112,7 @@ pub(crate) fn unescape_log(raw: &[u8]) -> Vec<u8> {
 fn cache(text: &[u8]) -> &'static str {
     match text.to_ascii_lowercase().as_slice() {
         b"hit" => "hit",
-        b"miss" | b"expired" | b"revalidated" => "miss",
+        b"miss" | b"expired" | b"revalidated" | b"refreshhit" => "miss",
         b"stale" | b"updating" => "stale",
         b"bypass" | b"pass" => "pass",
         b"collapsed" => "collapsed",
@@ -110,9 +124,38 @@ fn cache(text: &[u8]) -> &'static str {
 pub(crate) type Unescape = fn(&[u8]) -> Vec<u8>;
 
 impl LineTexts {
+    /// What is taken of a value, where it is a list.
+    fn taken<'t>(&self, name: &str, value: FieldValue<'t>) -> Option<FieldValue<'t>> {
+        match (self.lists.of(name), value) {
+            (Some(choice), FieldValue::Text(text)) => {
+                taken(&text, choice).map(|text| FieldValue::Text(Cow::Owned(text)))
+            }
+            (_, value) => Some(value),
+        }
+    }
+
+    fn total(&self) -> Option<u64> {
+        match self.parts.is_empty() {
+            true => self.total_us,
+            false => self.parts.iter().copied().try_fold(0_u64, |sum, us| sum.checked_add(us?)),
+        }
+    }
+
     fn phase(&self, phase: Phase) -> Option<FieldValue<'_>> {
         let us = whole(member(self.phases.as_ref()?, phase.name())?.value)?;
         (us > 0).then_some(FieldValue::Integer(us))
+    }
+
+    /// Notes which parameters have a key of their own.
+    pub(crate) fn name(&mut self, keys: &NamedKeys) {
+        self.named.extend(keys.keys.keys().filter_map(|field| field.parse().ok()));
+    }
+
+    /// Notes the value of a key that is no field; the first one counts.
+    pub(crate) fn other(&mut self, key: String, raw: &[u8]) {
+        if !raw.is_empty() && raw != b"-" {
+            self.others.entry(key).or_insert_with(|| unescape_json(raw));
+        }
     }
 
     pub(crate) fn put_all(&mut self, cut: &[Cut<'_, '_>], unescape: Unescape) -> Option<()> {
@@ -125,10 +168,15 @@ impl LineTexts {
     /// Notes what a text means; none when it cannot be that.
     pub(crate) fn put(&mut self, what: Meaning, raw: &[u8], unescape: Unescape) -> Option<()> {
         if what == Meaning::Time {
-            self.time_us = Some(time(raw)?);
+            self.time_us = Some(time(raw, self.format.as_deref())?);
             return Some(());
         }
-        if !self.is_ours && (raw.is_empty() || raw == b"-") {
+        let is_none = raw.is_empty() || (raw == b"-" && !is_bytes(&what));
+        let is_as_it_stands = matches!(what, Meaning::Request | Meaning::Target | Meaning::Path);
+        if !self.is_ours && is_none && !is_as_it_stands {
+            if what == Meaning::Took(Unit::Part) && !self.parts.is_empty() {
+                self.parts.push(None);
+            }
             return Some(());
         }
         match what {
@@ -142,7 +190,18 @@ impl LineTexts {
                 let version = raw.strip_prefix(b"HTTP/").unwrap_or(raw);
                 self.fields.insert(FieldName::Version, unescape(version));
             }
-            Meaning::Seconds => self.total_us = seconds(raw),
+            Meaning::Took(Unit::Part) => self.parts.push(Unit::Part.micros(raw)?),
+            Meaning::Took(unit) => self.total_us = unit.micros(raw)?,
+            Meaning::Endpoint => {
+                let end = raw.iter().rposition(|byte| *byte == b':').unwrap_or(raw.len());
+                let address = &raw[..end];
+                let bare = address.strip_prefix(b"[").and_then(|text| text.strip_suffix(b"]"));
+                let address = bare.unwrap_or(address);
+                if !address.is_empty() && address != b"-" {
+                    self.fields.insert(FieldName::ClientIp, unescape(address));
+                }
+            }
+            Meaning::Field(FieldName::Status) if raw == b"-1" => {}
             Meaning::Field(FieldName::Total) => self.total_us = Some(whole(raw).unwrap_or(0)),
             Meaning::Field(name) => drop(self.fields.insert(name, unescape(raw))),
             Meaning::Weak(name) => {
@@ -154,8 +213,7 @@ impl LineTexts {
 
     /// Notes a value of JSON; none when it should be a whole number and is none.
     pub(crate) fn put_json(&mut self, what: Meaning, raw: &[u8]) -> Option<()> {
-        let is_sound = !is_number(&what) || raw.is_empty() || raw == b"-" || whole(raw).is_some();
-        is_sound.then_some(())?;
+        may_be(&what, raw).then_some(())?;
         self.put(what, raw, unescape_json)
     }
 

@@ -10,6 +10,8 @@
 
 use exchange::FieldName;
 
+use crate::scalar::{parsed, seconds, whole};
+
 /// What the text of a name is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Meaning {
@@ -23,12 +25,53 @@ pub(crate) enum Meaning {
     Path,
     /// `HTTP/1.1`, or `1.1`.
     Protocol,
-    /// How long it took, in seconds.
-    Seconds,
+    /// How long it took.
+    Took(Unit),
+    /// The client's address with its port.
+    Endpoint,
     /// A field.
     Field(FieldName),
     /// A field, unless another name tells it too.
     Weak(FieldName),
+}
+
+/// How a length of time is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Unit {
+    /// Seconds.
+    Seconds,
+    /// Milliseconds.
+    Milliseconds,
+    /// Nanoseconds.
+    Nanoseconds,
+    /// Seconds that are added to those before.
+    Part,
+}
+
+impl Unit {
+    /// Microseconds; none inside for -1, which says that there was none.
+    pub(crate) fn micros(self, text: &[u8]) -> Option<Option<u64>> {
+        let text = text.strip_prefix(b"+").unwrap_or(text);
+        if text == b"-1" {
+            return Some(None);
+        }
+        Some(Some(match self {
+            Self::Seconds | Self::Part => {
+                let text = text.strip_suffix(b"s").unwrap_or(text);
+                match seconds(text) {
+                    Some(us) => us,
+                    None => (real_seconds(text)? * 1e6) as u64,
+                }
+            }
+            Self::Milliseconds => seconds(text.strip_suffix(b"ms").unwrap_or(text))? / 1000,
+            Self::Nanoseconds => whole(text).filter(|_| !text.is_empty())? / 1000,
+        }))
+    }
+}
+
+/// Seconds with an exponent.
+fn real_seconds(text: &[u8]) -> Option<f64> {
+    parsed::<f64>(text).filter(|seconds| *seconds >= 0.0 && *seconds < 1e12)
 }
 
 impl Meaning {
@@ -68,24 +111,44 @@ pub(crate) fn known_key(key: &str) -> Option<Meaning> {
         | "client_ip" | "user" | "route" | "decision" | "cache" | "upstream" | "ranked_by" => {
             Meaning::Field(key.parse().ok()?)
         }
-        "http_host" | "request_id" | "upstream_addr" | "document_uri" => return None,
+        "http_host" | "request_id" | "req_id" | "upstream_addr" | "document_uri" => return None,
+        "total_seconds" | "total_ms" | "total_ns" | "total_part" | "client_endpoint" => {
+            return None;
+        }
         other => return known(other),
+    })
+}
+
+/// What a configured key means: a field of ours, or the total time in a unit of its own.
+pub(crate) fn configured(name: &str) -> Option<Meaning> {
+    if let "total_seconds" | "total_ms" | "total_ns" = name {
+        return known(name);
+    }
+    Some(match name.parse().ok()? {
+        FieldName::Time => Meaning::Time,
+        FieldName::Path => Meaning::Target,
+        FieldName::Version => Meaning::Protocol,
+        field => Meaning::Field(field),
     })
 }
 
 /// Whether a key has its meaning as a variable of nginx only, which our own lines do not have.
 pub(crate) fn variable_only(key: &str) -> bool {
-    known(key).is_some() && !matches!(key, "host" | "scheme" | "status")
+    known(key).is_some() && !matches!(key, "time" | "host" | "scheme" | "status")
 }
 
 fn known(name: &str) -> Option<Meaning> {
     Some(match name {
-        "time_local" | "time_iso8601" | "msec" => Meaning::Time,
+        "time" | "time_local" | "time_iso8601" | "msec" => Meaning::Time,
         "request" => Meaning::Request,
         "request_uri" => Meaning::Target,
         "uri" | "document_uri" => Meaning::Path,
         "server_protocol" => Meaning::Protocol,
-        "request_time" => Meaning::Seconds,
+        "request_time" | "total_seconds" => Meaning::Took(Unit::Seconds),
+        "total_ms" => Meaning::Took(Unit::Milliseconds),
+        "total_ns" => Meaning::Took(Unit::Nanoseconds),
+        "total_part" => Meaning::Took(Unit::Part),
+        "client_endpoint" => Meaning::Endpoint,
         "remote_addr" => Meaning::Field(FieldName::ClientIp),
         "remote_user" => Meaning::Field(FieldName::User),
         "request_method" => Meaning::Field(FieldName::Method),
@@ -99,15 +162,30 @@ fn known(name: &str) -> Option<Meaning> {
         "host" => Meaning::Field(FieldName::Host),
         "http_host" | "server_name" => Meaning::Weak(FieldName::Host),
         "scheme" => Meaning::Field(FieldName::Scheme),
-        "request_id" => Meaning::Field(FieldName::Id),
+        "request_id" | "req_id" => Meaning::Field(FieldName::Id),
         "upstream_addr" => Meaning::Field(FieldName::Upstream),
         "upstream_cache_status" => Meaning::Field(FieldName::Cache),
         _ => return None,
     })
 }
 
-/// Whether the text must be a whole number.
-pub(crate) fn is_number(what: &Meaning) -> bool {
-    use FieldName::{BytesIn, BytesOut, Status, Total};
-    matches!(what, Meaning::Field(Status | BytesIn | BytesOut | Total))
+/// Whether it is a number of bytes, of which `-` says that there are none.
+pub(crate) fn is_bytes(what: &Meaning) -> bool {
+    use FieldName::{BytesIn, BytesOut};
+    matches!(what, Meaning::Field(BytesIn | BytesOut) | Meaning::Weak(BytesIn | BytesOut))
+}
+
+/// Whether the text may have this meaning: numbers must be numbers.
+pub(crate) fn may_be(what: &Meaning, text: &[u8]) -> bool {
+    use FieldName::{Status, Total};
+    let is_whole = is_bytes(what) || matches!(what, Meaning::Field(Status | Total));
+    match text {
+        b"" | b"-" => true,
+        b"-1" if *what == Meaning::Field(Status) => true,
+        text if is_whole => whole(text).is_some(),
+        text => match what {
+            Meaning::Took(unit) => unit.micros(text).is_some(),
+            _ => true,
+        },
+    }
 }

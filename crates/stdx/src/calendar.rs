@@ -3,8 +3,8 @@
 //!
 //! Source: Howard Hinnant's `civil_from_days` and `days_from_civil` (chrono-compatible low-level
 //! date algorithms, 2013).
-//! Invariant: for dates that exist, from year 0 on, both directions agree. The way back takes day 1
-//! to 31 of every month, so 31 February becomes a day in March. Second 60 becomes the next second.
+//! Invariant: for dates that exist, from year 0 on, both directions agree. The way back refuses
+//! dates that do not exist, such as 29 February 2025. Second 60 becomes the next second.
 //! Readers of logs and of HTTP's dates rely on both.
 //! Who calls `unix_seconds` must be listed in `xtask/tidy/wall-clock.txt`. Refuses: text
 //! (`exchange` and `http1` parse it), time zones, and the present time, which is in `clock.rs`.
@@ -49,19 +49,29 @@ pub fn civil_from_days(days: i64) -> CivilDate {
 
 /// Returns the seconds since the Unix epoch of a date and a time of day in UTC.
 ///
-/// None when a part is out of its range, where every month has 31 days.
+/// None when there is no such day, or no such time of day.
 ///
 /// A leap second is taken as the second after.
 pub fn unix_seconds(date: CivilDate, time: TimeOfDay) -> Option<i64> {
     let CivilDate { month, day, .. } = date;
     let TimeOfDay { hour, minute, second } = time;
     let is_sound = (1..=12).contains(&month)
-        && (1..=31).contains(&day)
+        && (1..=month_days(date.year, month)).contains(&day)
         && hour < 24
         && minute < 60
         && second <= 60;
     let time = i64::from(hour) * 3600 + i64::from(minute) * 60 + i64::from(second);
     is_sound.then(|| days_from_civil(date) * DAY_SECONDS + time)
+}
+
+/// The days of a month.
+fn month_days(year: u32, month: u32) -> u32 {
+    let is_leap = year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
+    match month {
+        2 => 28 + u32::from(is_leap),
+        4 | 6 | 9 | 11 => 30,
+        _ => 31,
+    }
 }
 
 fn days_from_civil(date: CivilDate) -> i64 {

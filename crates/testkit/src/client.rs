@@ -77,11 +77,6 @@ impl Client {
         Ok(Client { address: stream.peer_addr()?, stream: BufReader::new(stream) })
     }
 
-    /// Returns the connection; what was read ahead of it is lost.
-    pub fn into_stream(self) -> TcpStream {
-        self.stream.into_inner()
-    }
-
     /// Returns a request over this connection.
     pub fn request(&mut self, method: &str, target: &str) -> Call<'_> {
         Call::new(Over::Open(self), method, target)

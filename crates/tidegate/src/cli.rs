@@ -458,6 +458,9 @@ pub(crate) struct InspectArgs {
     /// The source whose format they have; may be left out when there is one.
     #[arg(long, value_name = "NAME")]
     pub source: Option<String>,
+    /// Propose the format from the first lines, as a `[[source]]` section; needs no configuration.
+    #[arg(long, conflicts_with = "source")]
+    pub guess: bool,
     /// The file; stdin without it, or with `-`.
     pub file: Option<PathBuf>,
 }
@@ -485,7 +488,15 @@ pub(crate) enum ProfilesCommand {
     /// Check a profile file thoroughly, with what each row says; exit code 1 when it is not fit.
     Check {
         /// The profile file.
-        file: PathBuf,
+        #[arg(required_unless_present = "rebuild", conflicts_with = "rebuild")]
+        file: Option<PathBuf>,
+        /// Compare what scheduled builds made of the configuration's file with a build from the
+        /// whole journal; exit code 1 when they differ.
+        #[arg(long)]
+        rebuild: bool,
+        /// Which configuration, for `--rebuild`.
+        #[command(flatten)]
+        config: ConfigArgs,
     },
 }
 

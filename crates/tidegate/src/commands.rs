@@ -118,11 +118,12 @@ pub(crate) fn profiles(command: ProfilesCommand) -> Result<()> {
             println!("{inspection}");
             Ok(())
         }
-        ProfilesCommand::Check { file } => {
+        ProfilesCommand::Check { file: Some(file), .. } => {
             let report = profiles::check(&file)?;
             println!("{report}");
             Ok(())
         }
+        ProfilesCommand::Check { file: None, config, .. } => compare_profiles(&config.config),
     }
 }
 
@@ -175,7 +176,7 @@ fn build_profiles(plan: &Plan, file: &Path) -> Result<()> {
     let lacks = |section| format!("build profiles by `{}`: it has no [{section}]", file.display());
     let profiles = plan.profiles.as_ref().with_context(|| lacks("profiles"))?;
     let build = ProfileBuild::of(plan).with_context(|| lacks("journal"))?;
-    let built = build.run().map_err(|error| match error {
+    let built = build.run(profiles::Output::WholeFile).map_err(|error| match error {
         ProfilesError::Shrunk { .. } => anyhow::Error::new(error).context(FORCE),
         _ => error.into(),
     })?;
@@ -186,6 +187,21 @@ fn build_profiles(plan: &Plan, file: &Path) -> Result<()> {
         counted(built.users, "user"),
         counted(built.bytes, "byte"),
     );
+    Ok(())
+}
+
+/// Compares the profiles that are served with those of a build from nothing.
+fn compare_profiles(file: &Path) -> Result<()> {
+    let plan = load(file)?;
+    let build = ProfileBuild::of(&plan);
+    let compared = build.as_ref().and_then(ProfileBuild::compare);
+    let lacks = || {
+        let file = file.display();
+        format!("compare profiles by `{file}`: it builds none from a journal")
+    };
+    let comparison = compared.with_context(lacks)??;
+    println!("{comparison}");
+    anyhow::ensure!(comparison.differences == 0, "the profiles are not those of a whole build");
     Ok(())
 }
 

@@ -3,11 +3,10 @@
 //! Each line is seen once, where it stands. The structure of a piece does not depend on what else
 //! is in it.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use exchange::Fields;
-use pipeline::{Decoder, Format};
+use pipeline::{Decoder, Format, SourceConfig};
 
 pub(super) const TOKENS: &[&str] = &[
     "\n",
@@ -26,11 +25,31 @@ pub(super) const TOKENS: &[&str] = &[
     "\tstatus:200",
     "}",
     "[",
+    "]",
+    "<134>",
+    "<134>1 2026-11-21T07:00:00Z web1 app 7 - - ",
+    "Nov 21 07:00:00 web1 haproxy[7]: ",
+    "1.2.3.4:5 [21/Nov/2026:03:54:12.123] in out/s1 0/0/1/2/3 200 12 - - ---- 1/1/0/0/0 0/0 ",
+    "10.0.0.1:80, 10.0.0.2:80 502, 200 0.001, 0.002 ",
+    " level=info msg=\"a b\"",
+    "1763697252.123    456 1.2.3.4 TCP_MISS/200 12 GET http://a/b - HIER_DIRECT/1.2.3.4 text/html",
 ];
 
-const FORMATS: [&str; 7] = [
+/// Formats whose lines do not depend on each other: no directives, and no pieces of lines.
+const FORMATS: [&str; 18] = [
     "combined",
     "common",
+    "vhost_combined",
+    "ingress-nginx",
+    "haproxy",
+    "traefik",
+    "envoy",
+    "squid",
+    "caddy",
+    "alb",
+    "s3",
+    "syslog",
+    "logfmt",
     "ltsv",
     "tidegate",
     "json",
@@ -54,8 +73,9 @@ const FIELDS: [&str; 12] = [
 ];
 
 pub(super) fn run(input: &[u8]) {
-    for name in FORMATS {
-        let format = Format::parse(name, None, &BTreeMap::new()).expect("a known format");
+    for name in &FORMATS {
+        let config = SourceConfig { format: Some((*name).to_owned()), ..SourceConfig::default() };
+        let format = Format::parse(&config).expect("a known format");
         let mut decoder = Decoder::new(&format, Arc::new([]));
         let whole = read(&mut decoder, input);
         let mut alone = Vec::new();
@@ -73,7 +93,9 @@ fn read(decoder: &mut Decoder, input: &[u8]) -> Vec<Result<Vec<String>, String>>
     decoder.each(input, |start, line, outcome| {
         assert_eq!(start, next, "a line was passed over, or seen twice");
         assert_eq!(&input[start..start + line.len()], line, "a line is not where it is said to be");
-        next = start + line.len() + 1;
+        // A carriage return before the line feed is no part of the line.
+        let end = start + line.len();
+        next = end + 1 + usize::from(input[end] == b'\r');
         seen.push(outcome.map_err(|error| error.to_string()).map(|event| {
             let shown = |name: &&str| {
                 let field = name.parse().expect("a known field");

@@ -84,18 +84,19 @@ impl Quantiles {
         self.zeros.saturating_add(self.positive.count()).saturating_add(self.negative.count())
     }
 
-    /// Returns the value below which a share `q` (0 to 1) of the values lie.
+    /// Returns the smallest value that at least a share `q` (0 to 1) of the values do not exceed.
+    /// This is the nearest rank (Hyndman and Fan's type 1): with few values a high quantile is the
+    /// largest of them.
     ///
     /// It is within 1 % of the value of that rank; `None` when nothing was added.
     pub fn quantile(&self, q: f64) -> Option<f64> {
         let (least, most) = self.range?;
         let count = self.count();
-        // The paper's rank, q·(n − 1), from 0.
-        let rank = (q.clamp(0.0, 1.0) * (count - 1) as f64) as u64;
+        let rank = nearest_rank(q, count);
         if rank == 0 {
             return Some(least);
         }
-        if rank == count - 1 {
+        if rank >= count - 1 {
             return Some(most);
         }
         let mut seen = 0u64;
@@ -174,6 +175,14 @@ impl Quantiles {
             ),
         });
     }
+}
+
+/// Returns the nearest rank of `q` among `count` values, from 0. A product that is a whole number
+/// but for rounding, such as 0.07 · 100, counts as that number.
+fn nearest_rank(q: f64, count: u64) -> u64 {
+    let values = q.clamp(0.0, 1.0) * count as f64;
+    let rank = (values - values * 1e-12).ceil() as u64;
+    rank.clamp(1, count.max(1)) - 1
 }
 
 impl Bins {

@@ -15,7 +15,7 @@ use exchange::{DecodeError, DecodeReason};
 use super::event::{Event, FieldSlot};
 use super::marks::{self, ByteSet, MarkedRegion};
 use super::number::whole;
-use super::span::LineSpan;
+use super::span::{LineSpan, without_return};
 use super::times::{LOG_TIME, TimeCache};
 
 /// What gives a line its structure.
@@ -46,11 +46,12 @@ pub(super) fn each<'l>(
             marks = &marks[first.len()..];
             continue;
         }
-        let Some(line) = marks::next_line(bytes, start, &mut marks) else { return };
+        let Some(whole) = marks::next_line(bytes, start, &mut marks) else { return };
+        let line = without_return(whole);
         event.begin(line, memchr::memchr(b'\\', line).is_some());
         let outcome = read(line, reader, event);
         seen(start, event, outcome);
-        start += line.len() + 1;
+        start += whole.len() + 1;
     }
 }
 
@@ -103,7 +104,12 @@ fn numbers(text: &[u8]) -> Option<usize> {
 
 #[inline]
 fn is_size(bytes: &[u8]) -> bool {
-    !bytes.is_empty() && (bytes == b"-" || bytes.iter().all(u8::is_ascii_digit))
+    match bytes {
+        b"-" => true,
+        // What has fewer digits fits.
+        _ if bytes.len() < 19 => !bytes.is_empty() && bytes.iter().all(u8::is_ascii_digit),
+        _ => whole(bytes).is_some(),
+    }
 }
 
 /// Reads address, identity and user before the bracket: the length of the address, and the user

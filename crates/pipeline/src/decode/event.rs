@@ -3,13 +3,13 @@
 //! It takes request lines and targets apart, and gives fields by name ([`Fields`]).
 //! Invariant: text is copied only when it is asked for, and then only to undo escapes of the line
 //! or of a query. A field that the line does not have is absent, with these exceptions. Lines of
-//! the journal have defaults: 0 for numbers, `generic` for the decision, `none` for the cache. What
-//! is no number in a slot of whole numbers, such as `-` for the bytes, is 0. A total in seconds, a
-//! phase or a propensity that is no number is absent, and so is a phase of 0. An impression without
+//! the journal have defaults: 0 for numbers, `generic` for the decision, `none` for the cache. For
+//! bytes `-` is 0, as web servers write it (Apache, `%b`). A total in seconds, a phase or a
+//! propensity that is no number is absent, and so is a phase of 0. An impression without
 //! a model or version has empty text there; without a propensity it has NaN.
-//! `-` and empty text mean absent in every format but the journal's; request lines, targets and
-//! paths are taken as they stand. Results of nginx's cache get our names, unknown ones `none`. A
-//! new result of ours also goes into `cache_result`, and into `cache` in `recount/src/texts.rs`.
+//! Else `-` and empty text mean absent in every format but the journal's; request lines, targets
+//! and paths are taken as they stand. Results of nginx's cache get our names, unknown ones `none`.
+//! A new result of ours also goes into `cache_result`, and into `cache` in `recount/src/texts.rs`.
 //! A new slot stands before `Impression`, because `SLOTS` counts up to it. It also goes into
 //! `meaning`, `inspect` (`FIELDS`), `rollup` (`kind_of`) and `recount/src/texts.rs`.
 //! Never here: cutting a line into fields (`combined`, `json`, `ltsv`, `template`), and fields that
@@ -20,7 +20,8 @@ use std::sync::Arc;
 
 use exchange::{DefinedField, FieldName, FieldValue, Fields, Phase, decode_query, query_value};
 
-use super::number::{real, whole};
+use super::lists::{ListChoices, chosen};
+use super::number::{real, seconds_us, whole};
 use super::span::{ABSENT, LineSpan};
 use super::walk;
 
@@ -54,6 +55,50 @@ pub(super) enum FieldSlot {
 
 const SLOTS: usize = FieldSlot::Impression as usize + 1;
 
+/// How the total time of a request is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum TotalUnit {
+    /// Whole microseconds.
+    Microseconds,
+    /// Seconds with a fraction.
+    Seconds,
+    /// Milliseconds with a fraction.
+    Milliseconds,
+    /// Whole nanoseconds.
+    Nanoseconds,
+    /// Several numbers of seconds, to be added up.
+    Parts,
+}
+
+/// Reads a total as microseconds; `None` inside for -1, which says that there was none.
+pub(super) fn total_us(text: &[u8], unit: TotalUnit) -> Option<Option<u64>> {
+    // HAProxy marks a time with a plus that was taken before the end.
+    let text = text.strip_prefix(b"+").unwrap_or(text);
+    let number = |text: &[u8]| match unit {
+        TotalUnit::Microseconds => whole(text),
+        TotalUnit::Nanoseconds => Some(whole(text)? / 1000),
+        TotalUnit::Milliseconds => {
+            let text = text.strip_suffix(b"ms").unwrap_or(text);
+            Some(seconds_us(text)? / 1000)
+        }
+        TotalUnit::Seconds | TotalUnit::Parts => {
+            let text = text.strip_suffix(b"s").unwrap_or(text);
+            seconds_us(text).or_else(|| {
+                let seconds = real(text).filter(|seconds| (0.0..1e12).contains(seconds))?;
+                Some((seconds * 1e6) as u64)
+            })
+        }
+    };
+    let mut sum = Some(0_u64);
+    for part in text.split(|byte| *byte == b' ' && unit == TotalUnit::Parts) {
+        sum = match part == b"-1" {
+            true => None,
+            false => sum.zip(Some(number(part)?)).and_then(|(sum, us)| sum.checked_add(us)),
+        };
+    }
+    Some(sum)
+}
+
 /// How text is escaped in a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Escape {
@@ -74,6 +119,8 @@ pub(super) struct Layout {
     pub is_journal: bool,
     /// Fields beyond the slots, by the order of their spans.
     pub extra: Vec<FieldName>,
+    /// What is taken of lists.
+    pub lists: ListChoices,
 }
 
 /// One line, decoded. It borrows the line.
@@ -83,8 +130,8 @@ pub struct Event<'l> {
     time_us: u64,
     /// Whether a backslash stands in the line.
     escaped: bool,
-    /// Whether the total is written in seconds, such as `0.042`, not in microseconds.
-    total_in_seconds: bool,
+    /// How the total is written.
+    total_unit: TotalUnit,
     slots: [LineSpan; SLOTS],
     extra: Vec<LineSpan>,
     /// Names and values that no field is known for.
@@ -119,7 +166,7 @@ impl<'l> Event<'l> {
             line: b"",
             time_us: 0,
             escaped: false,
-            total_in_seconds: false,
+            total_unit: TotalUnit::Microseconds,
             slots: [ABSENT; SLOTS],
             extra: vec![ABSENT; layout.extra.len()],
             others: Vec::new(),
@@ -152,7 +199,7 @@ impl<'l> Event<'l> {
     pub(super) fn begin(&mut self, line: &'l [u8], escaped: bool) {
         self.line = line;
         self.escaped = escaped;
-        self.total_in_seconds = false;
+        self.total_unit = TotalUnit::Microseconds;
         self.slots = [ABSENT; SLOTS];
         self.extra.fill(ABSENT);
         self.others.clear();
@@ -169,9 +216,23 @@ impl<'l> Event<'l> {
         self.time_us = time_us;
     }
 
-    pub(super) fn set_total_seconds(&mut self, span: LineSpan) {
-        self.total_in_seconds = true;
-        self.set_present(FieldSlot::Total, span);
+    pub(super) fn set_total(&mut self, span: LineSpan, unit: TotalUnit) {
+        let first = self.slots[FieldSlot::Total as usize];
+        self.total_unit = unit;
+        match unit == TotalUnit::Parts && first != ABSENT {
+            true => self.set(FieldSlot::Total, LineSpan::new(first.start(), span.end())),
+            false => self.set_present(FieldSlot::Total, span),
+        }
+    }
+
+    /// Sets the client's address without its port.
+    pub(super) fn set_endpoint(&mut self, span: LineSpan) {
+        let text = span.of(self.line).unwrap_or_default();
+        let end = memchr::memrchr(b':', text).unwrap_or(text.len());
+        let is_bracketed = text.first() == Some(&b'[') && end > 1 && text[end - 1] == b']';
+        let (from, to) = if is_bracketed { (1, end - 1) } else { (0, end) };
+        let start = span.start();
+        self.set_present(FieldSlot::ClientIp, LineSpan::new(start + from, start + to));
     }
 
     #[inline]
@@ -183,6 +244,13 @@ impl<'l> Event<'l> {
     #[inline]
     pub(super) fn set_present(&mut self, slot: FieldSlot, span: LineSpan) {
         if self.is_present(span) {
+            self.set(slot, span);
+        }
+    }
+
+    /// Sets a number of bytes, for which `-` means none.
+    pub(super) fn set_bytes(&mut self, slot: FieldSlot, span: LineSpan) {
+        if span.length() > 0 {
             self.set(slot, span);
         }
     }
@@ -312,8 +380,8 @@ impl<'l> Event<'l> {
 
     fn total(&self) -> Option<FieldValue<'l>> {
         match self.raw(FieldSlot::Total) {
-            Some(text) if self.total_in_seconds => {
-                super::times::seconds_us(text).map(FieldValue::Integer)
+            Some(text) if self.total_unit != TotalUnit::Microseconds => {
+                total_us(text, self.total_unit)?.map(FieldValue::Integer)
             }
             _ => self.number(FieldSlot::Total),
         }
@@ -361,6 +429,23 @@ impl<'l> Event<'l> {
         }
     }
 
+    /// A value that the line names, or what is chosen of it where it is a list.
+    fn variable(&self, field: &FieldName, name: &str) -> Option<FieldValue<'l>> {
+        let value = self.extra(field).or_else(|| self.other(name))?;
+        match (self.layout.lists.of(name), value) {
+            (Some(choice), FieldValue::Text(text)) => chosen(text, choice).map(FieldValue::Text),
+            (_, value) => Some(value),
+        }
+    }
+
+    fn upstream(&self) -> Option<FieldValue<'l>> {
+        let text = self.text(FieldSlot::Upstream)?;
+        match self.layout.lists.of("upstream_addr").filter(|_| !self.is_journal) {
+            Some(choice) => chosen(text, choice).map(FieldValue::Text),
+            None => Some(FieldValue::Text(text)),
+        }
+    }
+
     fn phase(&self, phase: Phase) -> Option<FieldValue<'l>> {
         let found = walk::member(self.raw(FieldSlot::Phases)?, phase.name().as_bytes())?;
         whole(found).filter(|us| *us > 0).map(FieldValue::Integer)
@@ -404,7 +489,7 @@ impl<'l> Event<'l> {
             FieldName::QueryValue(name) => return self.query_value(name),
             FieldName::Decision => return self.named(FieldSlot::Decision, "generic"),
             FieldName::Cache => return self.named(FieldSlot::Cache, "none"),
-            FieldName::Variable(name) => return self.extra(field).or_else(|| self.other(name)),
+            FieldName::Variable(name) => return self.variable(field, name),
             FieldName::Phase(phase) => return self.phase(*phase),
             FieldName::Model => return self.shown("model"),
             FieldName::ModelVersion => return self.shown("version"),
@@ -421,7 +506,7 @@ impl<'l> Event<'l> {
             FieldName::UserAgent => FieldSlot::UserAgent,
             FieldName::Referer => FieldSlot::Referer,
             FieldName::Route => FieldSlot::Route,
-            FieldName::Upstream => FieldSlot::Upstream,
+            FieldName::Upstream => return self.upstream(),
             FieldName::RankedBy => FieldSlot::RankedBy,
             FieldName::Header(_) | FieldName::Defined(_) => return self.extra(field),
         };
@@ -437,11 +522,12 @@ fn unescape(raw: &[u8], escape: Escape) -> Cow<'_, [u8]> {
     }
 }
 
-/// What our cache would call what nginx's did (nginx.org, `$upstream_cache_status`).
+/// What our cache would call what another's did (nginx.org, `$upstream_cache_status`; AWS,
+/// `x-edge-result-type` of CloudFront).
 fn cache_result(text: &[u8]) -> &'static str {
     match text {
-        b"HIT" | b"hit" => "hit",
-        b"MISS" | b"EXPIRED" | b"REVALIDATED" | b"miss" => "miss",
+        b"HIT" | b"hit" | b"Hit" => "hit",
+        b"MISS" | b"EXPIRED" | b"REVALIDATED" | b"miss" | b"Miss" | b"RefreshHit" => "miss",
         b"STALE" | b"UPDATING" | b"stale" => "stale",
         b"BYPASS" | b"pass" => "pass",
         b"collapsed" => "collapsed",

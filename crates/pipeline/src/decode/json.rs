@@ -2,17 +2,16 @@
 //! configured keys.
 //!
 //! One object is one line. The fields of most lines stand in one order. So after each key the one
-//! that followed it last time is compared first, with its quotes and colon, which was measured
-//! (docs/decisions/events.md). Objects and arrays inside are skipped; a field of theirs is looked
-//! for only when it is asked for.
+//! that followed it last time is compared first, with its quotes and colon. That was measured
+//! (docs/decisions/events.md). Objects and arrays inside are skipped. A field of theirs is looked
+//! for only when it is asked for, or where a configured key has dots: they lead into objects.
 //! Invariant: the order of keys changes the speed, not the fields, unless two members mean one
 //! field. Then the last that is not absent counts; of weak ones (`meaning`) and of unknown keys,
 //! the first. `null` is an absent field. Values that are no field are kept by their key where the
 //! format says so.
-//! Refuses: whatever is no object, more than one object in a line, and no time. In a slot of whole
-//! numbers, only digits, `-` and empty text pass, unless its meaning is weak; `ltsv` lists these
-//! slots, too. Bare words are not checked, nor is UTF-8. `recount/src/formats.rs` takes the same
-//! lines.
+//! Refuses: whatever is no object, more than one object in a line, and no time. Where a number is
+//! meant, only a number, `-` and empty text pass. Bare words are not checked, nor is UTF-8.
+//! `recount/src/formats.rs` takes the same lines.
 //! Never here: the syntax of objects (`walk`), and what keys mean (`meaning`).
 
 use exchange::{DecodeError, DecodeReason};
@@ -20,10 +19,9 @@ use exchange::{DecodeError, DecodeReason};
 use super::event::{Event, FieldSlot};
 use super::marks::{self, MarkedRegion};
 use super::meaning::Meaning;
-use super::number::whole;
 use super::span::LineSpan;
 use super::times::TimeCache;
-use super::walk::{ObjectMember, ObjectWalk, digits};
+use super::walk::{self, ObjectMember, ObjectWalk, digits};
 
 /// The keys of a format, and what they mean.
 #[derive(Debug, Clone, Default)]
@@ -31,8 +29,18 @@ pub(super) struct JsonKeys {
     keys: Vec<JsonKey>,
     /// The key that the last line began with.
     first: usize,
+    /// Keys that lie in objects.
+    nested: Vec<NestedKey>,
     /// Whether other keys are kept for `var.NAME`.
     keeps_others: bool,
+}
+
+/// A key that lies in an object.
+#[derive(Debug, Clone)]
+struct NestedKey {
+    /// The keys that lead to it, from the outside.
+    path: Vec<Box<[u8]>>,
+    meaning: Meaning,
 }
 
 #[derive(Debug, Clone)]
@@ -59,13 +67,17 @@ impl JsonKeys {
     /// Keys with their meanings; of two with one name the first counts.
     pub(super) fn new(keys: Vec<(Box<[u8]>, Meaning)>, keeps_others: bool) -> Self {
         let key = |(name, meaning): (Box<[u8]>, Meaning)| {
-            let numbers =
-                [FieldSlot::Status, FieldSlot::Total, FieldSlot::BytesIn, FieldSlot::BytesOut];
-            let is_number = matches!(meaning, Meaning::FieldSlot(slot) if numbers.contains(&slot));
+            let is_number = meaning.is_whole();
             let (word, head) = (word(&name), MemberHead::of(&name));
             JsonKey { name, word, head, meaning, is_number, next: 0 }
         };
-        Self { keys: keys.into_iter().map(key).collect(), first: 0, keeps_others }
+        let nested = keys.iter().filter(|(name, _)| memchr::memchr(b'.', name).is_some());
+        let nested = nested.map(|(name, meaning)| NestedKey {
+            path: name.split(|byte| *byte == b'.').map(Box::from).collect(),
+            meaning: *meaning,
+        });
+        let nested = nested.collect();
+        Self { keys: keys.into_iter().map(key).collect(), first: 0, nested, keeps_others }
     }
 
     /// The place of the key that followed `last` the last time; of the first one without it.
@@ -288,21 +300,81 @@ impl<'r> ObjectReader<'r> {
             return Ok(());
         }
         let keeps_others = self.keys.keeps_others;
-        match self.keys.find(name, &mut self.last).map(|key| (key.meaning, key.is_number)) {
+        let is_open = matches!(text.first(), Some(b'{' | b'['))
+            && line.get(value.start().wrapping_sub(1)) != Some(&b'"');
+        if is_open && !self.keys.nested.is_empty() {
+            self.nested(name, value, line, event)?;
+        }
+        let found = self.keys.find(name, &mut self.last).map(|key| key.meaning);
+        match found {
             None if keeps_others => event.push_other(key, value),
             None => {}
-            Some((Meaning::Time, _)) => {
-                let Some(time) = self.times.any(text) else { return wrong("a time") };
-                event.set_time(time);
-                self.has_time = true;
+            // An object is no field of ours: only what lies in it may be.
+            Some(meaning) if is_open && !is_object_field(meaning) => {
+                match walk::lookup(line, value, &[]) {
+                    Some(first) => self.note(meaning, first, event)?,
+                    None if meaning == Meaning::Time => return wrong("a time"),
+                    None if meaning.is_whole() => return wrong("a whole number"),
+                    None if keeps_others => event.push_other(key, value),
+                    None => {}
+                }
             }
-            Some((_, true)) if whole(text).is_none() && text != b"-" && !text.is_empty() => {
-                return wrong("a whole number");
-            }
-            Some((meaning, _)) => meaning.set(event, value),
+            Some(meaning) => self.note(meaning, value, event)?,
         }
         Ok(())
     }
+
+    /// Notes the keys that lie in an object or a list; of a list the first value counts.
+    fn nested<'l>(
+        &mut self,
+        name: &[u8],
+        object: LineSpan,
+        line: &'l [u8],
+        event: &mut Event<'l>,
+    ) -> Result<(), DecodeError> {
+        for at in 0..self.keys.nested.len() {
+            let NestedKey { path, meaning } = &self.keys.nested[at];
+            if *path[0] != *name {
+                continue;
+            }
+            let meaning = *meaning;
+            if let Some(found) = walk::lookup(line, object, &path[1..]) {
+                self.note(meaning, found, event)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Notes a value of a known meaning.
+    #[inline]
+    fn note<'l>(
+        &mut self,
+        meaning: Meaning,
+        value: LineSpan,
+        event: &mut Event<'l>,
+    ) -> Result<(), DecodeError> {
+        let text = value.of(event.line()).unwrap_or_default();
+        let wrong = |what| {
+            let offset = value.start();
+            Err(DecodeError { offset, reason: DecodeReason::Expected(what) })
+        };
+        if meaning == Meaning::Time {
+            let Some(time) = self.times.any(text) else { return wrong("a time") };
+            event.set_time(time);
+            self.has_time = true;
+            return Ok(());
+        }
+        if let Some(what) = meaning.refuses(text) {
+            return wrong(what);
+        }
+        meaning.set(event, value);
+        Ok(())
+    }
+}
+
+/// Whether the field is an object by its nature.
+fn is_object_field(meaning: Meaning) -> bool {
+    matches!(meaning, Meaning::FieldSlot(FieldSlot::Phases | FieldSlot::Impression))
 }
 
 #[cfg(test)]

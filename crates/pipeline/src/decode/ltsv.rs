@@ -1,18 +1,17 @@
 //! Reads lines of labelled tab-separated values (ltsv.org) with the labels recommended there, and
 //! any others as `var.LABEL`.
 //!
-//! Variables of nginx are known as labels too. An empty value and `-` are absent.
-//! Refuses: a part without a colon, and a line without a time, a status or a path. A slot of whole
-//! numbers that holds none is refused, unless its meaning is weak; `json` lists these slots, too. A
-//! line with two times is two lines in one, and is refused too.
+//! Variables of nginx are known as labels too. An empty value and `-` are absent,
+//! but for bytes, where `-` is 0.
+//! Refuses: a part without a colon, and a line without a time, a status or a path. A number that
+//! is none is refused, and so is a line with two times, which is two lines in one.
 //! A label that is added here also goes into `label_of` in `recount/src/formats.rs`.
 //! Never here: what meanings do to an event (`meaning`).
 
 use exchange::{DecodeError, DecodeReason};
 
-use super::event::{Event, FieldSlot};
+use super::event::{Event, FieldSlot, TotalUnit};
 use super::meaning::{Meaning, known_variable};
-use super::number::whole;
 use super::span::LineSpan;
 use super::times::TimeCache;
 
@@ -35,6 +34,7 @@ pub(super) fn read(
         let value = LineSpan::new(start + colon + 1, start + part.len());
         let text = &part[colon + 1..];
         match meaning(&part[..colon]) {
+            Some(meaning) if meaning.is_bytes() && text == b"-" => meaning.set(event, value),
             _ if text.is_empty() || text == b"-" => {}
             None => event.push_other(LineSpan::new(start, start + colon), value),
             Some(Meaning::Time) if has_time => return Err(expected("one time, not two")),
@@ -43,17 +43,8 @@ pub(super) fn read(
                 has_time = true;
             }
             Some(meaning) => {
-                let is_number = matches!(
-                    meaning,
-                    Meaning::FieldSlot(
-                        FieldSlot::Status
-                            | FieldSlot::BytesOut
-                            | FieldSlot::BytesIn
-                            | FieldSlot::Total
-                    )
-                );
-                if is_number && whole(text).is_none() {
-                    return Err(expected("a whole number"));
+                if let Some(what) = meaning.refuses(text) {
+                    return Err(expected(what));
                 }
                 meaning.set(event, value);
             }
@@ -87,7 +78,7 @@ fn meaning(label: &[u8]) -> Option<Meaning> {
         b"reqsize" => Meaning::FieldSlot(FieldSlot::BytesIn),
         b"referer" => Meaning::FieldSlot(FieldSlot::Referer),
         b"ua" => Meaning::FieldSlot(FieldSlot::UserAgent),
-        b"reqtime" => Meaning::TotalSeconds,
+        b"reqtime" => Meaning::Total(TotalUnit::Seconds),
         b"reqtime_microsec" => Meaning::FieldSlot(FieldSlot::Total),
         b"id" => Meaning::FieldSlot(FieldSlot::Id),
         other => return known_variable(std::str::from_utf8(other).ok()?),

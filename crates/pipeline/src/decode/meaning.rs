@@ -12,7 +12,8 @@
 
 use exchange::FieldName;
 
-use super::event::{Event, FieldSlot};
+use super::event::{Event, FieldSlot, TotalUnit, total_us};
+use super::number::whole;
 use super::span::LineSpan;
 
 /// What is done with the text of a variable, a label or a key.
@@ -28,8 +29,10 @@ pub(super) enum Meaning {
     Path,
     /// It is `HTTP/1.1`.
     Protocol,
-    /// It is the total time in seconds.
-    TotalSeconds,
+    /// It is the total time in this unit.
+    Total(TotalUnit),
+    /// It is the address of the client with its port.
+    Endpoint,
     /// It is a field.
     FieldSlot(FieldSlot),
     /// It is a field, unless something better tells it.
@@ -39,20 +42,60 @@ pub(super) enum Meaning {
 }
 
 impl Meaning {
+    /// Whether its text must be a whole number.
+    pub(super) fn is_whole(self) -> bool {
+        let slot = match self {
+            Self::FieldSlot(slot) | Self::Weak(slot) => slot,
+            _ => return false,
+        };
+        matches!(slot, FieldSlot::Status | FieldSlot::Total) || self.is_bytes()
+    }
+
+    /// Whether it is a number of bytes, of which `-` says that there are none.
+    pub(super) fn is_bytes(self) -> bool {
+        matches!(
+            self,
+            Self::FieldSlot(FieldSlot::BytesIn | FieldSlot::BytesOut)
+                | Self::Weak(FieldSlot::BytesIn | FieldSlot::BytesOut)
+        )
+    }
+
+    /// Whether text cannot be what it means. Empty text and `-` are no values.
+    #[inline]
+    pub(super) fn refuses(self, text: &[u8]) -> Option<&'static str> {
+        let is_none = || text.is_empty() || text == b"-";
+        match self {
+            Self::Total(unit) => {
+                let is_whole = matches!(unit, TotalUnit::Microseconds | TotalUnit::Nanoseconds);
+                let is_usual = !is_whole && is_decimal(text);
+                let is_total = is_usual || is_none() || total_us(text, unit).is_some();
+                (!is_total).then_some("a length of time")
+            }
+            _ if !self.is_whole() || whole(text).is_some() || is_none() => None,
+            // HAProxy writes -1 for the status of an answer that was never begun.
+            Self::FieldSlot(FieldSlot::Status) if text == b"-1" => None,
+            _ => Some("a whole number"),
+        }
+    }
+
     /// Notes the text in the event; [`Meaning::Time`] is the caller's.
     #[inline]
     pub(super) fn set(self, event: &mut Event<'_>, span: LineSpan) {
         match self {
             Self::Time => {}
-            Self::FieldSlot(slot) => event.set_present(slot, span),
             Self::Weak(slot) if event.has(slot) => {}
-            Self::Weak(slot) => event.set_present(slot, span),
+            Self::FieldSlot(FieldSlot::Status) if span.of(event.line()) == Some(b"-1") => {}
+            Self::FieldSlot(slot) | Self::Weak(slot) if self.is_bytes() => {
+                event.set_bytes(slot, span);
+            }
+            Self::FieldSlot(slot) | Self::Weak(slot) => event.set_present(slot, span),
             Self::Request => event.set_request(span),
             Self::Target => event.set_target(span),
             Self::Path if event.has(FieldSlot::Path) => {}
             Self::Path => event.set(FieldSlot::Path, span),
             Self::Protocol => event.set_protocol(span),
-            Self::TotalSeconds => event.set_total_seconds(span),
+            Self::Total(unit) => event.set_total(span, unit),
+            Self::Endpoint => event.set_endpoint(span),
             Self::Extra(at) => event.set_extra(at, span),
         }
     }
@@ -77,15 +120,26 @@ pub(super) fn of_variable(name: &str, extra: &mut Vec<FieldName>) -> Meaning {
     Meaning::Extra(extra.len() - 1)
 }
 
+/// Whether it is a total as nginx writes it, such as `0.004`.
+#[inline]
+fn is_decimal(text: &[u8]) -> bool {
+    let [whole @ .., b'.', a, b, c] = text else { return false };
+    (1..=9).contains(&whole.len()) && whole.iter().chain([a, b, c]).all(u8::is_ascii_digit)
+}
+
 /// The meaning of a variable that is one of our fields by another name.
 pub(super) fn known_variable(name: &str) -> Option<Meaning> {
     Some(match name {
-        "time_local" | "time_iso8601" | "msec" => Meaning::Time,
+        "time" | "time_local" | "time_iso8601" | "msec" => Meaning::Time,
         "request" => Meaning::Request,
         "request_uri" => Meaning::Target,
         "uri" | "document_uri" => Meaning::Path,
         "server_protocol" => Meaning::Protocol,
-        "request_time" => Meaning::TotalSeconds,
+        "request_time" | "total_seconds" => Meaning::Total(TotalUnit::Seconds),
+        "total_ms" => Meaning::Total(TotalUnit::Milliseconds),
+        "total_ns" => Meaning::Total(TotalUnit::Nanoseconds),
+        "total_part" => Meaning::Total(TotalUnit::Parts),
+        "client_endpoint" => Meaning::Endpoint,
         "remote_addr" => Meaning::FieldSlot(FieldSlot::ClientIp),
         "remote_user" => Meaning::FieldSlot(FieldSlot::User),
         "request_method" => Meaning::FieldSlot(FieldSlot::Method),
@@ -99,15 +153,28 @@ pub(super) fn known_variable(name: &str) -> Option<Meaning> {
         "host" => Meaning::FieldSlot(FieldSlot::Host),
         "http_host" | "server_name" => Meaning::Weak(FieldSlot::Host),
         "scheme" => Meaning::FieldSlot(FieldSlot::Scheme),
-        "request_id" => Meaning::FieldSlot(FieldSlot::Id),
+        "request_id" | "req_id" => Meaning::FieldSlot(FieldSlot::Id),
         "upstream_addr" => Meaning::FieldSlot(FieldSlot::Upstream),
         "upstream_cache_status" => Meaning::FieldSlot(FieldSlot::Cache),
         _ => return None,
     })
 }
 
+/// Whether a configured key is the total time in a unit of its own.
+pub(super) fn is_total(name: &str) -> bool {
+    matches!(name, "total_seconds" | "total_ms" | "total_ns")
+}
+
+/// The meaning of a configured key: a field of ours, or the total time in a unit.
+pub(super) fn of_key(name: &str, extra: &mut Vec<FieldName>) -> Option<Meaning> {
+    match is_total(name) {
+        true => known_variable(name),
+        false => Some(of_field(&name.parse().ok()?, extra)),
+    }
+}
+
 /// The meaning of one of our own fields under its own name.
-pub(super) fn of_field(field: &FieldName, extra: &mut Vec<FieldName>) -> Meaning {
+fn of_field(field: &FieldName, extra: &mut Vec<FieldName>) -> Meaning {
     let slot = match field {
         FieldName::Time => return Meaning::Time,
         FieldName::Path => return Meaning::Target,

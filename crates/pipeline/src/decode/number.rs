@@ -1,6 +1,7 @@
 //! Reads numbers as log lines write them.
 //!
-//! Invariant: `whole` takes 1 to 20 digits and nothing else, and gives none where they overflow.
+//! Invariant: `whole` takes 1 to 20 digits and nothing else, and gives none past `i64::MAX`, which
+//! is what sinks can hold.
 //! `real` takes what Rust takes for a real number, with a sign and an exponent, and gives none
 //! where that is not finite.
 //! Spaces are no part of either. Never here: text of a field that is added up, which may have
@@ -12,16 +13,37 @@ pub(super) fn whole(digits: &[u8]) -> Option<u64> {
     if digits.is_empty() || digits.len() > 20 {
         return None;
     }
-    digits.iter().try_fold(0_u64, |sum, digit| {
+    let number = digits.iter().try_fold(0_u64, |sum, digit| {
         let digit = digit.wrapping_sub(b'0');
         if digit > 9 {
             return None;
         }
         sum.checked_mul(10)?.checked_add(u64::from(digit))
-    })
+    });
+    number.filter(|number| *number <= i64::MAX.unsigned_abs())
 }
 
 /// Reads a finite real number.
 pub(super) fn real(text: &[u8]) -> Option<f64> {
     std::str::from_utf8(text).ok()?.parse().ok().filter(|number: &f64| number.is_finite())
+}
+
+/// Reads seconds with or without a fraction as microseconds; digits past the sixth are cut.
+pub(super) fn seconds_us(text: &[u8]) -> Option<u64> {
+    let (whole, fraction) = match memchr::memchr(b'.', text) {
+        Some(dot) => (&text[..dot], &text[dot + 1..]),
+        None => (text, &b""[..]),
+    };
+    let whole = self::whole(whole)?;
+    let mut micros = 0;
+    for place in 0..6 {
+        micros = micros * 10 + u64::from(digit(fraction.get(place).copied().unwrap_or(b'0'))?);
+    }
+    fraction.iter().all(u8::is_ascii_digit).then_some(())?;
+    whole.checked_mul(1_000_000)?.checked_add(micros)
+}
+
+/// Reads a digit.
+pub(super) fn digit(byte: u8) -> Option<u8> {
+    byte.is_ascii_digit().then(|| byte - b'0')
 }

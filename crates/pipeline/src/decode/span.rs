@@ -41,3 +41,9 @@ impl LineSpan {
         line.get(self.start as usize..self.end as usize)
     }
 }
+
+/// The line without the carriage return that stands before the line feed in logs of Windows.
+#[inline]
+pub(super) fn without_return(line: &[u8]) -> &[u8] {
+    line.strip_suffix(b"\r").unwrap_or(line)
+}

@@ -3,13 +3,14 @@
 //!
 //! A variable ends where the literal after it begins. Inside quotes an escaped quote does not end
 //! it: nginx escapes quotes unless the format says `escape=none`. `$time_local` ends after its
-//! known length.
+//! known length. Two spaces stand for one or more, as in columns that are padded. Lists of nginx's
+//! upstream variables are one variable (`lists`).
 //! A format is refused that has no time, a `$` without a name, or two variables with nothing
 //! between them.
 //! A line is refused that differs from a literal, goes on after its end, has no time, or no number
-//! for status or bytes. For bytes `-` passes, and `$bytes_sent` is not checked at all. Two lines in
-//! one are refused, too. Their signs: a time group in a value outside quotes, a space in the
-//! address, ` - ` in the user.
+//! where one is meant. For bytes `-` passes. Two lines in one are refused, too.
+//! Their signs: a time group in a value outside quotes, a space in the address, ` - ` in the user.
+//! A column between spaces has none itself, unless it is free text.
 //! `recount/src/plain.rs` takes the parts from here, and cuts lines by code of its own
 //! (`recount/src/cut.rs`). Both must refuse the same lines.
 //! Never here: what variables mean (`meaning`).
@@ -17,6 +18,7 @@
 use exchange::{DecodeError, DecodeReason, FieldName};
 
 use super::event::{Escape, Event, FieldSlot};
+use super::lists;
 use super::marks;
 use super::meaning::{Meaning, of_variable};
 use super::number::whole;
@@ -39,6 +41,10 @@ struct TemplatePart {
     before: Box<[u8]>,
     /// The variable; none after the last literal.
     variable: Option<(Box<str>, Meaning)>,
+    /// What the variable ends before: what stands after it, up to its first run of spaces.
+    end: Box<[u8]>,
+    /// It is a column between spaces, and so has none itself.
+    is_column: bool,
 }
 
 impl LogTemplate {
@@ -60,10 +66,11 @@ impl LogTemplate {
             }
             let meaning = of_variable(name, &mut template.extra);
             let variable = Some((name.into(), meaning));
-            template.parts.push(TemplatePart { before: before.as_bytes().into(), variable });
+            template.push(before, variable);
             rest = tail;
         }
-        template.parts.push(TemplatePart { before: rest.as_bytes().into(), variable: None });
+        template.push(rest, None);
+        template.complete()?;
         let has_time =
             template.parts.iter().any(|part| matches!(part.variable, Some((_, Meaning::Time))));
         match has_time {
@@ -73,6 +80,33 @@ impl LogTemplate {
                     .to_owned())
             }
         }
+    }
+
+    fn push(&mut self, before: &str, variable: Option<(Box<str>, Meaning)>) {
+        let (before, end) = (before.as_bytes().into(), Box::default());
+        self.parts.push(TemplatePart { before, variable, end, is_column: false });
+    }
+
+    /// Notes where each variable ends.
+    fn complete(&mut self) -> Result<(), String> {
+        for at in 0..self.parts.len() - 1 {
+            let next = self.parts[at + 1].before.clone();
+            let run = memchr::memmem::find(&next, b"  ").map_or(next.len(), |run| run + 1);
+            let part = &mut self.parts[at];
+            let Some((name, _)) = &part.variable else { continue };
+            if lists::is_list(name) && (*next == *b", " || *next == *b" : ") {
+                return Err(format!(
+                    "`${name}` is a list with such text between its values: it \
+                     cannot be told where it ends"
+                ));
+            }
+            let is_between = |text: &[u8]| text.first().is_none_or(|byte| *byte == b' ');
+            part.is_column = (part.before.is_empty() || part.before.ends_with(b" "))
+                && is_between(&next)
+                && !is_free(name);
+            part.end = next[..run].into();
+        }
+        Ok(())
     }
 
     /// What stands before each variable, and its name; none after the last text.
@@ -95,16 +129,14 @@ impl LogTemplate {
         event: &mut Event<'_>,
     ) -> Result<(), DecodeError> {
         let mut at = 0;
-        for (index, part) in self.parts.iter().enumerate() {
-            if !line[at..].starts_with(&part.before) {
-                return Err(differs(line, at, &part.before));
-            }
-            at += part.before.len();
+        for part in &self.parts {
+            at = literal(line, at, &part.before)?;
             let Some((name, meaning)) = &part.variable else { break };
-            let next = &*self.parts[index + 1].before;
-            let end = self
-                .end(line, at, next, name)
-                .ok_or(DecodeError { offset: line.len(), reason: DecodeReason::Torn })?;
+            let end = self.end(line, at, part, name)?;
+            if part.is_column && memchr::memchr(b' ', &line[at..end]).is_some() {
+                let reason = DecodeReason::Expected("a value without spaces");
+                return Err(DecodeError { offset: at, reason });
+            }
             self.take((at, end), *meaning, times, event)?;
             at = end;
         }
@@ -118,16 +150,37 @@ impl LogTemplate {
     }
 
     /// Finds where the variable that starts at `at` ends.
-    fn end(&self, line: &[u8], at: usize, next: &[u8], name: &str) -> Option<usize> {
+    fn end(
+        &self,
+        line: &[u8],
+        at: usize,
+        part: &TemplatePart,
+        name: &str,
+    ) -> Result<usize, DecodeError> {
+        let next = &*part.end;
+        let torn = DecodeError { offset: line.len(), reason: DecodeReason::Torn };
         if name == "time_local" && line.len() >= at + LOG_TIME {
-            return Some(at + LOG_TIME);
+            return Ok(at + LOG_TIME);
+        }
+        if lists::is_list(name) {
+            let wrong = DecodeError {
+                offset: at,
+                reason: DecodeReason::Expected("values of upstream servers"),
+            };
+            return lists::length(&line[at..], next, name).map(|length| at + length).ok_or(wrong);
         }
         if next.is_empty() {
-            return Some(line.len());
+            return Ok(line.len());
         }
         if next[0] != b'"' || self.escape == Escape::None {
-            return memchr::memmem::find(&line[at..], next).map(|length| at + length);
+            let found = memchr::memmem::find(&line[at..], next).map(|length| at + length);
+            return found.ok_or(torn);
         }
+        self.end_of_quoted(line, at).ok_or(torn)
+    }
+
+    /// Finds the quote that ends a value.
+    fn end_of_quoted(&self, line: &[u8], at: usize) -> Option<usize> {
         // The quote before the value may belong to the literal or not; its inside is what counts.
         let mut end = at;
         loop {
@@ -153,15 +206,21 @@ impl LogTemplate {
             Meaning::Time => {
                 event.set_time(times.any(text).ok_or_else(|| expected("a time"))?);
             }
+            Meaning::FieldSlot(FieldSlot::Status) if text == b"-" || text == b"-1" => {}
             Meaning::FieldSlot(FieldSlot::Status) if whole(text).is_none() => {
                 return Err(expected("a status"));
             }
-            Meaning::FieldSlot(FieldSlot::BytesOut | FieldSlot::BytesIn) if !is_size(text) => {
+            meaning if meaning.is_bytes() && !is_size(text) => {
                 return Err(expected("a number of bytes"));
             }
             meaning => {
+                if let Some(what) = meaning.refuses(text) {
+                    return Err(expected(what));
+                }
                 let is_glued = match meaning {
-                    Meaning::FieldSlot(FieldSlot::ClientIp) => memchr::memchr(b' ', text).is_some(),
+                    Meaning::FieldSlot(FieldSlot::ClientIp) | Meaning::Endpoint => {
+                        text.is_empty() || memchr::memchr(b' ', text).is_some()
+                    }
                     Meaning::FieldSlot(FieldSlot::User) => marks::is_glued_user(text),
                     _ => line.get(end) != Some(&b'"') && marks::has_time_group(text),
                 };
@@ -177,6 +236,48 @@ impl LogTemplate {
 
 fn is_size(text: &[u8]) -> bool {
     text == b"-" || whole(text).is_some()
+}
+
+/// Matches a literal; two spaces in it stand for one or more. Returns the place behind it.
+fn literal(line: &[u8], at: usize, literal: &[u8]) -> Result<usize, DecodeError> {
+    if line[at..].starts_with(literal) && !literal.ends_with(b"  ") {
+        return Ok(at + literal.len());
+    }
+    let (mut place, mut rest) = (at, literal);
+    while let Some(run) = memchr::memmem::find(rest, b"  ") {
+        if !line[place..].starts_with(&rest[..=run]) {
+            return Err(differs(line, place, rest));
+        }
+        place += run;
+        place += line[place..].iter().take_while(|byte| **byte == b' ').count();
+        let spaces = rest[run..].iter().take_while(|byte| **byte == b' ').count();
+        rest = &rest[run + spaces..];
+    }
+    match line[place..].starts_with(rest) {
+        true => Ok(place + rest.len()),
+        false => Err(differs(line, place, rest)),
+    }
+}
+
+/// Whether the text of a variable may have spaces, also where it is a column between spaces.
+fn is_free(name: &str) -> bool {
+    let is_named = matches!(
+        name,
+        "request"
+            | "request_uri"
+            | "uri"
+            | "document_uri"
+            | "args"
+            | "query_string"
+            | "remote_user"
+            | "request_body"
+            | "content_type"
+            | "message"
+            | "msg"
+            | "log"
+    );
+    let heads = ["http_", "sent_http_", "upstream_http_", "cookie_", "arg_", "ssl_", "time"];
+    is_named || lists::is_list(name) || heads.iter().any(|head| name.starts_with(head))
 }
 
 /// Splits `name` or `{name}` off.

@@ -1,15 +1,20 @@
 //! The scanners beside the plain readers of `exchange`, on random and on hostile lines.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use exchange::{DecodeError, Exchange, FieldName, FieldValue, Fields};
 use stdx::Random;
 
 use super::{Decoder, Format};
+use crate::config::SourceConfig;
+
+/// The keys of a source with this format.
+pub(super) fn named(format: &str) -> SourceConfig {
+    SourceConfig { format: Some(format.to_owned()), ..SourceConfig::default() }
+}
 
 pub(super) fn format(name: &str) -> Format {
-    Format::parse(name, None, &BTreeMap::new()).unwrap()
+    Format::parse(&named(name)).unwrap()
 }
 
 pub(super) fn decoder(name: &str) -> Decoder {
@@ -207,7 +212,7 @@ fn journal_line(random: &mut Random) -> Vec<u8> {
         version: "1.1",
         status: random.up_to(599) as u16,
         bytes_in: random.up_to(10),
-        bytes_out: random.bits(),
+        bytes_out: random.bits() >> 1,
         client_ip: Some("10.1.2.3".parse().unwrap()),
         user: [None, Some(&b""[..]), Some(b"u\xff"), Some(b"-")][random.up_to(3) as usize],
         user_agent: Some(b"curl"),
@@ -296,5 +301,92 @@ fn agrees_with_the_plain_reader_on_damaged_lines_that_both_take() {
             assert_eq!(event.time_us(), exchange.time_us, "{}", line.escape_ascii());
             assert_eq!(own, plain, "{}", line.escape_ascii());
         });
+    }
+}
+
+/// A line of each format that people write by a server; the journal's own is not among them.
+const LINES: [(&str, &str); 4] = [
+    ("combined", LINE),
+    (
+        "ltsv",
+        "time:21/Nov/2026:03:54:12 +0000\thost:1.2.3.4\treq:GET /a HTTP/1.1\tstatus:200\tsize:12",
+    ),
+    (
+        "json",
+        concat!(
+            r#"{"time":"2026-11-21T03:54:12Z","remote_addr":"1.2.3.4","path":"/a","#,
+            r#""status":200,"bytes_out":12}"#
+        ),
+    ),
+    (
+        "$remote_addr [$time_local] \"$request\" $status $body_bytes_sent",
+        "1.2.3.4 [21/Nov/2026:03:54:12 +0000] \"GET /a HTTP/1.1\" 200 12",
+    ),
+];
+
+#[test]
+fn a_carriage_return_before_the_line_feed_is_no_part_of_a_line() {
+    for (name, line) in LINES {
+        let text = format!("{line}\r\n{line}\n{line}\r\n");
+        let seen = fields(&mut decoder(name), text.as_bytes(), &NAMES);
+        assert_eq!(seen.len(), 3, "{name}");
+        assert!(seen[0].is_ok() && seen.iter().all(|one| *one == seen[1]), "{name}: {seen:?}");
+    }
+}
+
+#[test]
+fn a_line_behind_nul_bytes_is_refused_in_each_format() {
+    for (name, line) in LINES {
+        let text = format!("{}{line}\n{line}\n", "\0".repeat(100));
+        let seen = fields(&mut decoder(name), text.as_bytes(), &["client_ip"]);
+        assert!(seen[0].is_err(), "{name}: {seen:?}");
+        assert_eq!(seen[1], Ok(vec!["1.2.3.4".to_owned()]), "{name}");
+    }
+}
+
+#[test]
+fn bytes_that_are_not_said_are_0_in_each_format_and_other_absent_values_are_absent() {
+    for (name, line) in LINES {
+        let line = line.replace("12 \"http", "- \"-").replace("size:12", "size:-");
+        let line =
+            line.replace("200 12", "200 -").replace("\"bytes_out\":12", "\"bytes_out\":\"-\"");
+        let text = format!("{line}\n");
+        let seen = fields(&mut decoder(name), text.as_bytes(), &["bytes_out", "user"]);
+        assert_eq!(seen, [Ok(vec!["0".to_owned(), "-".to_owned()])], "{name}: {line}");
+    }
+}
+
+#[test]
+fn bytes_that_no_sink_can_hold_are_refused_in_each_format() {
+    let largest = i64::MAX.unsigned_abs();
+    for (name, line) in LINES {
+        for (bytes, is_sound) in [(largest, true), (largest + 1, false), (u64::MAX, false)] {
+            let line = line.replace("12 \"http", &format!("{bytes} \"http"));
+            let line = line.replace("size:12", &format!("size:{bytes}"));
+            let line = line.replace("\"bytes_out\":12", &format!("\"bytes_out\":{bytes}"));
+            let line = line.strip_suffix(" 12").map_or(line.clone(), |l| format!("{l} {bytes}"));
+            let text = format!("{line}\n");
+            let seen = fields(&mut decoder(name), text.as_bytes(), &["bytes_out"]);
+            let wanted = is_sound.then(|| vec![bytes.to_string()]);
+            assert_eq!(seen[0].clone().ok(), wanted, "{name}: {line}");
+        }
+    }
+}
+
+#[test]
+fn dates_and_zones_that_do_not_exist_are_refused() {
+    for (time, is_one) in [
+        ("29/Feb/2024:03:54:12 +0000", true),
+        ("29/Feb/2025:03:54:12 +0000", false),
+        ("31/Apr/2025:03:54:12 +0000", false),
+        ("29/Feb/2000:03:54:12 +0000", true),
+        ("29/Feb/2100:03:54:12 +0000", false),
+        ("21/Nov/2026:03:54:12 +2359", true),
+        ("21/Nov/2026:03:54:12 +2500", false),
+        ("21/Nov/2026:03:54:12 -0060", false),
+    ] {
+        let text = LINE.replace("21/Nov/2026:03:54:12 +0000", time) + "\n";
+        let seen = fields(&mut decoder("combined"), text.as_bytes(), &["status"]);
+        assert_eq!(seen[0].is_ok(), is_one, "{time}");
     }
 }

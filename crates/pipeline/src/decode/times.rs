@@ -5,12 +5,16 @@
 //! time that differs only in the seconds costs two digits.
 //! Invariant: a time that was kept gives the same as reading it anew. Times are microseconds since
 //! the Unix epoch; what is no time, or lies before it, is none.
-//! Just 13 digits are milliseconds, any other number of digits are seconds. `recount/src/scalar.rs`
+//! Just 13 digits are milliseconds, 16 microseconds, 19 nanoseconds, any other number of digits
+//! are seconds. A configured format takes the place of all of these. `recount/src/moment.rs`
 //! says the same a second time. Calendars are in `exchange` and `stdx`.
+
+use std::sync::Arc;
 
 use exchange::{parse_log_time, parse_rfc3339};
 
-use super::number::whole;
+use super::number::{digit, seconds_us, whole};
+use super::time_format::TimeFormat;
 
 /// The length of `21/Nov/2026:03:54:12 +0000`.
 pub(super) const LOG_TIME: usize = 26;
@@ -22,9 +26,16 @@ const MICROS: u64 = 1_000_000;
 pub struct TimeCache {
     log: Option<([u8; LOG_TIME], u64)>,
     second: Option<([u8; 19], u64)>,
+    /// How times are written, where it is in none of the usual ways.
+    format: Option<Arc<TimeFormat>>,
 }
 
 impl TimeCache {
+    /// A cache for times of such a format, or of the usual ones.
+    pub(super) fn new(format: Option<Arc<TimeFormat>>) -> Self {
+        Self { format, ..Self::default() }
+    }
+
     /// Reads `21/Nov/2026:03:54:12 +0000` as microseconds since the Unix epoch.
     #[inline]
     pub fn log(&mut self, text: &[u8; LOG_TIME]) -> Option<u64> {
@@ -49,19 +60,30 @@ impl TimeCache {
         Some(us)
     }
 
-    /// Reads a time in any way that logs write it: as above, in milliseconds, or in seconds since
-    /// the Unix epoch. The seconds may have a fraction.
+    /// Reads a time by the configured format.
+    pub(super) fn configured(&self, text: &[u8]) -> Option<u64> {
+        self.format.as_ref()?.read(text)
+    }
+
+    /// Reads a time in the way that is configured. Without one, in any way that logs write it: as
+    /// above, or as a number since the Unix epoch. Seconds may have a fraction.
     pub fn any(&mut self, text: &[u8]) -> Option<u64> {
+        if let Some(format) = &self.format {
+            return format.read(text);
+        }
         let text = text.strip_prefix(b"[").and_then(|t| t.strip_suffix(b"]")).unwrap_or(text);
         if let Ok(log) = text.try_into()
             && let Some(us) = self.log(log)
         {
             return Some(us);
         }
-        if text.len() == 13
-            && let Some(ms) = whole(text)
-        {
-            return ms.checked_mul(1000);
+        if let Some(number) = whole(text).filter(|_| text.len() >= 13) {
+            return match text.len() {
+                13 => number.checked_mul(1000),
+                16 => Some(number),
+                19 => Some(number / 1000),
+                _ => number.checked_mul(MICROS),
+            };
         }
         self.rfc3339(text).or_else(|| seconds_us(text))
     }
@@ -82,21 +104,6 @@ impl TimeCache {
     }
 }
 
-/// Reads seconds with or without a fraction as microseconds; digits past the sixth are cut.
-pub(super) fn seconds_us(text: &[u8]) -> Option<u64> {
-    let (whole, fraction) = match memchr::memchr(b'.', text) {
-        Some(dot) => (&text[..dot], &text[dot + 1..]),
-        None => (text, &b""[..]),
-    };
-    let whole = self::whole(whole)?;
-    let mut micros = 0;
-    for place in 0..6 {
-        micros = micros * 10 + u64::from(digit(fraction.get(place).copied().unwrap_or(b'0'))?);
-    }
-    fraction.iter().all(u8::is_ascii_digit).then_some(())?;
-    whole.checked_mul(MICROS)?.checked_add(micros)
-}
-
 /// Reads `.123456Z`.
 fn utc_micros(text: &[u8]) -> Option<u64> {
     let [b'.', digits @ .., b'Z'] = text else { return None };
@@ -108,8 +115,4 @@ fn utc_micros(text: &[u8]) -> Option<u64> {
 
 fn two_digits(text: &[u8]) -> Option<u64> {
     Some(u64::from(digit(text[0])?) * 10 + u64::from(digit(text[1])?))
-}
-
-fn digit(byte: u8) -> Option<u8> {
-    byte.is_ascii_digit().then(|| byte - b'0')
 }

@@ -294,11 +294,81 @@ pub(super) fn digits(line: &[u8], start: usize) -> Option<usize> {
     while line.get(end)?.is_ascii_digit() {
         end += 1;
     }
-    ((1..20).contains(&(end - start)) && matches!(line[end], b',' | b'}')).then_some(end)
+    ((1..19).contains(&(end - start)) && matches!(line[end], b',' | b'}')).then_some(end)
+}
+
+/// Finds the value that `path` leads to from the object or list at `span` of a line. Of a list the
+/// first value counts. None where there is no such, and for `null`.
+pub(super) fn lookup(line: &[u8], span: LineSpan, path: &[Box<[u8]>]) -> Option<LineSpan> {
+    let (mut start, mut end) = (span.start(), span.end());
+    let mut path = path.iter();
+    loop {
+        let value = &line[start..end];
+        let (from, to) = match value.first()? {
+            b'[' => first_of_list(value)?,
+            b'{' => member_place(value, path.next()?)?,
+            _ => break,
+        };
+        (start, end) = (start + from, start + to);
+    }
+    let value = &line[start..end];
+    if path.next().is_some() || value == b"null" {
+        return None;
+    }
+    match inside(value) {
+        Some(_) => Some(LineSpan::new(start + 1, end - 1)),
+        None => Some(LineSpan::new(start, end)),
+    }
+}
+
+/// The place of the first value of a list.
+fn first_of_list(list: &[u8]) -> Option<(usize, usize)> {
+    let mut marks = Vec::new();
+    marks::find(list, SET, &mut marks);
+    let mut walk = ObjectWalk::new(list, 0, &marks);
+    walk.take(b'[', "").ok()?;
+    walk.white();
+    let start = walk.at;
+    walk.value().ok()?;
+    Some((start, walk.at))
 }
 
 /// Returns the value of a member of an object, as it is written.
 pub(super) fn member<'l>(object: &'l [u8], name: &[u8]) -> Option<&'l [u8]> {
+    let (start, end) = member_place(object, name)?;
+    object.get(start..end)
+}
+
+/// Hands out the members of the object that `text` is, keys and values as they are written; `None`
+/// where it is no whole object.
+pub(super) fn each_member<'l>(
+    text: &'l [u8],
+    mut seen: impl FnMut(&'l [u8], &'l [u8]),
+) -> Option<()> {
+    let mut marks = Vec::new();
+    marks::find(text, SET, &mut marks);
+    let mut walk = ObjectWalk::new(text, 0, &marks);
+    walk.take(b'{', "").ok()?;
+    loop {
+        walk.white();
+        let key = walk.text().ok()?;
+        walk.take(b':', "").ok()?;
+        walk.white();
+        let start = walk.at;
+        walk.value().ok()?;
+        seen(key.of(text)?, &text[start..walk.at]);
+        walk.white();
+        if walk.peek() == b'}' {
+            walk.at += 1;
+            walk.white();
+            return (walk.at == text.len()).then_some(());
+        }
+        walk.take(b',', "").ok()?;
+    }
+}
+
+/// The place of the value of a member of an object.
+fn member_place(object: &[u8], name: &[u8]) -> Option<(usize, usize)> {
     let mut marks = Vec::new();
     marks::find(object, SET, &mut marks);
     let mut walk = ObjectWalk::new(object, 0, &marks);
@@ -311,7 +381,7 @@ pub(super) fn member<'l>(object: &'l [u8], name: &[u8]) -> Option<&'l [u8]> {
         let start = walk.at;
         walk.value().ok()?;
         if key.of(object)? == name {
-            return object.get(start..walk.at);
+            return Some((start, walk.at));
         }
         walk.take(b',', "").ok()?;
     }

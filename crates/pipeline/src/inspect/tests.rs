@@ -1,10 +1,13 @@
 //! Tests of what is shown of a line.
 
 use super::*;
+use crate::config::SourceConfig;
+use crate::decode::LineFormat;
 
 #[test]
 fn a_line_shows_its_fields_or_why_it_is_refused() {
-    let mut inspector = Inspector::new(&Format::Combined, Arc::default(), Vec::new());
+    let mut inspector =
+        Inspector::new(&Format::from(LineFormat::Combined), Arc::default(), Vec::new());
     let line = b"192.0.2.7 - ann [21/Nov/2026:10:00:00 +0000] \"GET /a?item=7%20x&n= HTTP/1.1\" \
                  200 12 \"-\" \"curl\"";
     let shown = inspector.show(line);
@@ -24,12 +27,14 @@ fn a_line_shows_its_fields_or_why_it_is_refused() {
 #[test]
 fn a_line_shows_what_its_own_format_names() {
     let text = "$remote_addr [$time_iso8601] \"$request\" $status $http_x_tenant $took";
-    let format = Format::parse(text, None, &std::collections::BTreeMap::new()).unwrap();
+    let format =
+        Format::parse(&SourceConfig { format: Some(text.to_owned()), ..SourceConfig::default() })
+            .unwrap();
     let mut inspector = Inspector::new(&format, Arc::default(), Vec::new());
     let shown = inspector.show(b"::1 [2026-11-21T10:00:00Z] \"GET / HTTP/1.1\" 200 t1 17");
     assert_eq!(shown["fields"]["header.x-tenant"], "t1");
     assert_eq!(shown["fields"]["var.took"], "17");
-    let mut inspector = Inspector::new(&Format::Ltsv, Arc::default(), Vec::new());
+    let mut inspector = Inspector::new(&Format::from(LineFormat::Ltsv), Arc::default(), Vec::new());
     let shown = inspector.show(b"time:2026-11-21T10:00:00Z\turi:/\tstatus:200\ttenant:t2");
     assert_eq!(shown["fields"]["var.tenant"], "t2");
 }

@@ -7,8 +7,8 @@ use std::sync::atomic::Ordering;
 use stdx::{Disk, FaultyDisk, Lasting};
 
 use super::Quarantine;
+use crate::chunk::LineLocation;
 use crate::error::LineError;
-use crate::source::LineLocation;
 use crate::status::Status;
 
 const PATH: &str = "/data/quarantine/web-main.ndjson";

@@ -58,7 +58,8 @@ use self::scanner::Scanner;
 use self::sync_list::SyncList;
 use self::turns::{Remainder, RemainderDecision, TurnQueue};
 use self::unpack::OpenLog;
-use super::{FileNotices, LineSource, LogChunk, NodePosition, ReadOutcome};
+use super::{FileNotices, LineSource, NodePosition, ReadOutcome};
+use crate::chunk::LogChunk;
 use crate::error::SourceError;
 
 /// Reads log files.

@@ -14,7 +14,8 @@ use std::sync::Arc;
 use journal::{Consumer, Displaced, JournalRead, Place, Reader};
 use stdx::Disk;
 
-use super::{LineSource, LogChunk, ReadOutcome};
+use super::{LineSource, ReadOutcome};
+use crate::chunk::LogChunk;
 use crate::error::SourceError;
 
 const FILE: &str = "journal";

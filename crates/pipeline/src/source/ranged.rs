@@ -18,7 +18,8 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use stdx::DiskFile;
 
-use super::{FileNotices, LineSource, LogChunk, NodePosition, ReadOutcome};
+use super::{FileNotices, LineSource, NodePosition, ReadOutcome};
+use crate::chunk::LogChunk;
 use crate::error::SourceError;
 
 /// Bytes of one file.

@@ -11,7 +11,7 @@ use exchange::{FieldName, FieldValue, Fields};
 
 use super::measure;
 use crate::batch::{Flat, Kind, TableRows, fit};
-use crate::source::LineLocation;
+use crate::chunk::LineLocation;
 
 /// Writes rows of single events.
 #[derive(Debug)]

@@ -9,10 +9,10 @@ use metrics::{Quantiles, Uniques};
 
 use super::Window;
 use crate::batch::{CellValue, KEY_TEXT_BYTES_MAX, TableRows};
+use crate::chunk::LineLocation;
 use crate::config::{RollupConfig, SinkConfig};
 use crate::plan::{Sections, plan};
 use crate::rollup::Rollup;
-use crate::source::LineLocation;
 
 const MINUTE: i64 = 60_000_000;
 

@@ -66,7 +66,7 @@ pub enum QueryError {
         reason: Refusal,
     },
     /// SQLite refuses the condition.
-    #[error("{reason}; `{rollup}` has `{}`", .known.join("`, `"))]
+    #[error("{reason}; a condition on `{rollup}` names `{}`", .known.join("`, `"))]
     Condition {
         /// What SQLite says.
         reason: String,
@@ -98,12 +98,33 @@ pub enum QueryError {
 /// # Errors
 /// When a column is not one of the key, the condition is wrong, or the database cannot be read.
 pub fn ask(path: &Path, rollup: &Rollup, query: &Query) -> Result<QueryAnswer, QueryError> {
+    if let (Some(filter), true) = (&query.filter, rollup.raw.is_empty()) {
+        check_condition(path, rollup, filter)?;
+    }
     let text = if rollup.raw.is_empty() {
         RollupSelect::new(rollup, query)?.select()
     } else {
         select_events(rollup, query)?
     };
-    read(path, &text, &times(query)).map_err(|error| match error {
+    read(path, &text, &times(query)).map_err(|error| condition_error(error, rollup, query))
+}
+
+/// Refuses a condition on anything but the key. It is applied before rows are merged, and to
+/// sketches too. There a measure is another number than the one that is shown, or is absent.
+fn check_condition(path: &Path, rollup: &Rollup, filter: &str) -> Result<(), QueryError> {
+    let table = &rollup.table;
+    let keys = table.columns[..table.keys()].iter().map(|column| DIALECT.quoted(&column.name));
+    let keys: Vec<String> = keys.collect();
+    let (keys, name) = (keys.join(", "), DIALECT.quoted(&table.name));
+    let text = format!("SELECT 1 FROM (SELECT {keys} FROM {name} LIMIT 0) WHERE ({filter})");
+    let query = Query { filter: Some(filter.to_owned()), ..Query::default() };
+    read(path, &text, &[]).map_err(|error| condition_error(error, rollup, &query))?;
+    Ok(())
+}
+
+/// Blames the condition for what SQLite cannot read, if there is one.
+fn condition_error(error: QueryError, rollup: &Rollup, query: &Query) -> QueryError {
+    match error {
         QueryError::Engine { reason: Refusal::SqlInputError { msg, .. }, .. }
             if query.filter.is_some() =>
         {
@@ -113,7 +134,7 @@ pub fn ask(path: &Path, rollup: &Rollup, query: &Query) -> Result<QueryAnswer, Q
             QueryError::Condition { reason: msg, rollup: rollup.table.name.clone(), known }
         }
         other => other,
-    })
+    }
 }
 
 /// What SQLite says, without the whole text that it was given.

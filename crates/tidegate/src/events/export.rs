@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
 use exchange::{FieldName, Filter};
-use pipeline::{Format, LineSource, ReadOutcome, SourcePlan};
+use pipeline::{LineFormat, LineSource, ReadOutcome, SourcePlan};
 use sinks::{CsvExamples, ParquetExamples};
 use training::{Collector, Example, Join, JoinCounts, JoinError};
 
@@ -139,15 +139,19 @@ fn join(args: &ExportArgs) -> Result<Join> {
 
 /// The journal, or a log in its format.
 fn opened(plan: &Plan, name: Option<&str>) -> Result<Box<dyn LineSource>> {
-    let of_ours: Vec<&SourcePlan> =
-        plan.events.sources.iter().filter(|source| source.format == Format::Tidegate).collect();
+    let of_ours: Vec<&SourcePlan> = plan
+        .events
+        .sources
+        .iter()
+        .filter(|source| source.format.lines == LineFormat::Tidegate)
+        .collect();
     let source = match (name, of_ours.as_slice()) {
         (Some(name), _) => inspect::source(plan, Some(name))?,
         (None, []) => bail!("the configuration has no [journal], and no log in its format"),
         (None, [first, ..]) => first,
     };
     ensure!(
-        source.format == Format::Tidegate,
+        source.format.lines == LineFormat::Tidegate,
         "source `{}` has no impressions: its format is not `tidegate`",
         source.name
     );

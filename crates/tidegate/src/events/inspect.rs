@@ -8,7 +8,7 @@
 //! a line becomes is the business of `pipeline::Inspector`.
 
 use std::fs::File;
-use std::io::{BufRead, BufReader, BufWriter, ErrorKind, Write};
+use std::io::{BufRead, BufReader, BufWriter, ErrorKind, Read, Write};
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
@@ -18,11 +18,17 @@ use crate::cli::InspectArgs;
 use crate::commands;
 use crate::config::Plan;
 
-/// Prints one JSON object a line.
+/// How much is read to propose a format.
+const GUESS_BYTES: u64 = 256 << 10;
+
+/// Prints one JSON object a line, or a proposed format.
 ///
 /// # Errors
 /// When the source is not clear, or the lines cannot be read.
 pub(super) fn command(args: &InspectArgs) -> Result<()> {
+    if args.guess {
+        return guess(args);
+    }
     let plan = commands::load(&args.config.config)?;
     let source = source(&plan, args.source.as_deref())?;
     let rollups = plan.events.rollups.iter();
@@ -30,13 +36,7 @@ pub(super) fn command(args: &InspectArgs) -> Result<()> {
     let rollups = rollups.map(|rollup| rollup.rollup.clone()).collect();
     let fields = plan.events.fields_of(&source.name);
     let mut inspector = Inspector::new(&source.format, fields, rollups);
-    let mut input: Box<dyn BufRead> = match args.file.as_deref() {
-        Some(file) if file != Path::new("-") => {
-            let opened = File::open(file).with_context(|| format!("open `{}`", file.display()))?;
-            Box::new(BufReader::new(opened))
-        }
-        _ => Box::new(std::io::stdin().lock()),
-    };
+    let mut input = input(args)?;
     let name = args.file.as_deref().unwrap_or(Path::new("-")).display();
     let mut out = BufWriter::new(std::io::stdout().lock());
     let mut line = Vec::new();
@@ -55,6 +55,53 @@ pub(super) fn command(args: &InspectArgs) -> Result<()> {
         }
     }
     Ok(out.flush()?)
+}
+
+/// Prints the section of a source in the format that the first lines have.
+///
+/// # Errors
+/// When none fits, or the lines cannot be read.
+fn guess(args: &InspectArgs) -> Result<()> {
+    let file = args.file.as_deref().unwrap_or(Path::new("-"));
+    let mut text = Vec::new();
+    let mut lines = input(args)?.take(GUESS_BYTES);
+    lines.read_to_end(&mut text).with_context(|| format!("read `{}`", file.display()))?;
+    if !text.ends_with(b"\n") && (text.len() as u64) < GUESS_BYTES {
+        text.push(b'\n');
+    }
+    let Some(guess) = pipeline::guess_format(&text) else {
+        let count = text.iter().filter(|byte| **byte == b'\n').count();
+        bail!(
+            "no format reads half of the first {count} lines of `{}`\nhint: write them as a \
+             `log_format` of nginx, or name `keys` of JSON and logfmt \
+             (docs/operating/log-formats.md)",
+            file.display()
+        );
+    };
+    let stem = file.file_stem().map_or("log".into(), |stem| stem.to_string_lossy());
+    let letter = |c: char| if c.is_ascii_alphanumeric() || c == '_' { c } else { '-' };
+    let name: String = stem.chars().map(letter).collect();
+    let name = Some(name.trim_matches('-')).filter(|name| !name.is_empty()).unwrap_or("log");
+    let path = std::path::absolute(file).unwrap_or_else(|_| file.to_owned());
+    let files = toml::Value::String(format!("{}*", path.display()));
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "# reads {} of the first {} lines", guess.read, guess.lines)?;
+    writeln!(out, "[[source]]\nname = \"{name}\"\nfiles = [{files}]")?;
+    writeln!(out, "format = \"{}\"", guess.format)?;
+    if let Some(wrapper) = guess.wrapper {
+        writeln!(out, "wrapper = \"{wrapper}\"")?;
+    }
+    Ok(out.flush()?)
+}
+
+fn input(args: &InspectArgs) -> Result<Box<dyn BufRead>> {
+    Ok(match args.file.as_deref() {
+        Some(file) if file != Path::new("-") => {
+            let opened = File::open(file).with_context(|| format!("open `{}`", file.display()))?;
+            Box::new(BufReader::new(opened))
+        }
+        _ => Box::new(std::io::stdin().lock()),
+    })
 }
 
 /// The source of a name; the one there is without a name.

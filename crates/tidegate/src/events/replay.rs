@@ -36,6 +36,8 @@ use crate::signals::{EndSignals, Hangup};
 const FLUSH: Duration = Duration::from_secs(1);
 const OTHER_TABLES: Hint =
     Hint("`--prefix again_` delivers into tables whose names begin with it, `--to` elsewhere");
+const ONLY: Hint =
+    Hint("`--only` takes FILE, FILE:FROM-TO or FROM-TO of the journal; `--rollup` takes a rollup");
 const OTHER_NAME: Hint = Hint(
     "the same part goes on where it stopped; another one needs `--prefix` for tables of its own, \
      or `--name` to add it to the same ones",
@@ -59,6 +61,8 @@ struct Replay {
     plan: Arc<Plan>,
     source: SourcePlan,
     ranges: Vec<FileRange>,
+    /// The ranges as they were written.
+    only: Vec<String>,
     rollups: Vec<Arc<Rollup>>,
     prefix: String,
     /// Under which name its checkpoint stands.
@@ -90,7 +94,8 @@ impl Replay {
         }
         let name = name.trim_end_matches('.').to_owned();
         let (plan, prefix) = (Arc::clone(plan), args.prefix.clone());
-        Ok(Self { plan, source, ranges, rollups, prefix, name, part: words })
+        let only = args.only.clone();
+        Ok(Self { plan, source, ranges, only, rollups, prefix, name, part: words })
     }
 
     fn count(&self) -> Result<()> {
@@ -108,6 +113,7 @@ impl Replay {
                 ReadOutcome::Unfamiliar => source.others(&[]),
                 ReadOutcome::Lines(piece) => {
                     bytes += piece.bytes.len() as u64;
+                    decoder.enter(&piece);
                     decoder.each(piece.bytes, |_, _, outcome| {
                         lines += 1;
                         let Ok(event) = outcome else { return refused += 1 };
@@ -129,6 +135,7 @@ impl Replay {
             progress.set(done - behind, done);
         }
         drop(progress);
+        self.ensure_lines(lines)?;
         println!("{}: {lines} lines, {bytes} bytes, {refused} lines refused", self.source.name);
         for (count, rollup) in counts.iter().zip(&self.rollups) {
             println!("{}: {count} lines", rollup.table.name);
@@ -138,13 +145,15 @@ impl Replay {
 
     fn deliver(self, to: &str, give_up_after: Duration) -> Result<()> {
         let (url, flush) = self.sink(to)?;
-        self.check(&url)?;
+        let goes_on = self.check(&url)?;
         let mut signals = EndSignals::install(Hangup::Ends)?;
         let status = Arc::<Status>::default();
         let (counted, source) = (Arc::clone(&status), self.source.name.clone());
         let name = format!("{} to {to}", self.name);
         let label = shown(to);
-        let make = move || self.pipeline(&url, flush, &label, &counted);
+        let replay = Arc::new(self);
+        let delivered = Arc::clone(&replay);
+        let make = move || delivered.pipeline(&url, flush, &label, &counted);
         let running = RunningPipeline::start(name, Arc::clone(&status), make)?;
         let stop = running.stop();
         let stop_on_signal = stop.clone();
@@ -157,6 +166,10 @@ impl Replay {
         drop(progress);
         let report = status.report(0);
         let (lines, rows, batches) = (report.lines, report.rows, report.batches);
+        // What was interrupted at the very end has no line left.
+        if !goes_on && !stop.is_requested() {
+            replay.ensure_lines(lines)?;
+        }
         println!(
             "{source}: {} delivered again, {} in {}, {} refused",
             commands::counted(lines, "line"),
@@ -186,8 +199,22 @@ impl Replay {
         )
     }
 
-    /// Looks whether the lines may go there.
-    fn check(&self, url: &str) -> Result<()> {
+    /// Refuses a part that names something and holds nothing: most often a name is misspelt.
+    fn ensure_lines(&self, lines: u64) -> Result<()> {
+        if lines > 0 || self.only.is_empty() {
+            return Ok(());
+        }
+        let (only, source) = (self.only.join(", "), &self.source.name);
+        let rollups = self.plan.events.rollups.iter().filter(|rollup| rollup.counts(source));
+        let rollups: Vec<_> = rollups.map(|rollup| rollup.rollup.table.name.as_str()).collect();
+        let rollups = rollups.join(", ");
+        let error =
+            anyhow!("`--only {only}` chooses no line of source `{source}`, counted by: {rollups}");
+        Err(error.context(ONLY))
+    }
+
+    /// Looks whether the lines may go there. Returns whether some of them did.
+    fn check(&self, url: &str) -> Result<bool> {
         let is_there = |sink: &str| {
             self.plan.events.sinks.iter().any(|known| known.name == sink && known.url == url)
         };
@@ -216,8 +243,9 @@ impl Replay {
         let checkpoints = sink.checkpoints(&self.name)?;
         if let Some(ours) = checkpoints.iter().find(|one| one.node == self.plan.events.node) {
             self.opened().inner(&ours.position).context(OTHER_NAME)?;
+            return Ok(true);
         }
-        Ok(())
+        Ok(false)
     }
 
     fn pipeline(&self, url: &str, flush: Duration, to: &str, status: &Arc<Status>) -> Pipeline {

@@ -124,6 +124,9 @@ fn what_would_count_twice_is_refused() {
     };
     refused(&["--to", "main"], "`by_id` is what `events run` fills");
     refused(&["--to", "main"], "hint: `--prefix again_`");
+    let nothing = "`--only nosuch` chooses no line of source `web`, counted by: by_id";
+    refused(&["--only", "nosuch", "--dry-run"], nothing);
+    refused(&["--only", "nosuch", "--to", "sqlite:nothing.db"], nothing);
     assert_eq!(run(&["events", "run", "--once"], folder).0, 0);
     // The same database by another name.
     refused(&["--to", "sqlite:./sink.db"], "gets the lines of `web` already");

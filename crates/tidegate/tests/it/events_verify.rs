@@ -319,3 +319,75 @@ fn a_log_that_is_rotated_while_it_is_read_is_never_said_to_differ() {
     });
     assert_eq!(verify(folder).0, 0);
 }
+
+/// Lines of programs, with `~` for a number, and how many of four and half a line are refused.
+const OF_PROGRAMS: [(&str, &str, usize); 7] = [
+    (
+        "haproxy",
+        "Nov 21 03:54:1~ web1 haproxy[9]: 10.0.1.2:33317 [21/Nov/2026:03:54:1~.655] in s/s1 \
+         10/0/30/-1/10~ 200 275~ - - ---- 1/1/1/1/0 0/0 \"GET /~ HTTP/1.1\"",
+        1,
+    ),
+    (
+        "ingress-nginx",
+        "10.0.1.2 - - [21/Nov/2026:03:54:1~ +0000] \"GET /~ HTTP/1.1\" 200 1~ \"-\" \"curl\" \
+         300 0.01~ [default-web-80] [] 10.1.0.1:80, 10.1.0.2:80 0, 12 0.001, 0.020 502, 200 \
+         abcdef0~",
+        1,
+    ),
+    (
+        "squid",
+        "176369725~.123    45~ 1.2.3.4 TCP_MISS/200 1~ GET http://a.example/~ - \
+         HIER_DIRECT/1.2.3.4 text/html",
+        1,
+    ),
+    (
+        "caddy",
+        concat!(
+            r#"{"ts":176369725~.5,"request":{"method":"GET","uri":"/~"},"#,
+            r#""duration":0.00~,"size":1~,"status":200}"#
+        ),
+        1,
+    ),
+    ("logfmt", "time=2026-11-21T03:54:1~Z method=GET path=/~ status=200 bytes_out=1~ flag", 0),
+    (
+        "iis",
+        "#Software: Microsoft Internet Information Services 10.0\r\n\
+         #Fields: date time cs-method cs-uri-stem sc-status sc-bytes time-taken\r\n\
+         2026-11-21 03:54:1~ GET /~ 200 1~ 3~\r",
+        0,
+    ),
+    ("s3", "o b [06/Feb/2019:00:01:0~ +0000] 1.2.3.4 - 8C96 S3.GET k \"GET /~ HTTP/1.1\" 200", 5),
+];
+
+#[test]
+fn both_readers_agree_on_lines_of_each_program_and_on_lines_that_are_cut() {
+    for (format, line, refused) in OF_PROGRAMS {
+        let folder = TempDir::new().unwrap();
+        let folder = folder.path();
+        let config = format!(
+            "[[source]]\nname = \"log\"\nfiles = [\"a.log\"]\nformat = \"{format}\"\n\n\
+             [[rollup]]\nname = \"reads\"\nby = [\"path\", \"status\"]\nsum = [\"bytes_out\"]\n\
+             max = [\"total\"]\n\n[[sink]]\nname = \"main\"\nurl = \"sqlite:out.db\"\n"
+        );
+        std::fs::write(folder.join("tidegate.toml"), config).unwrap();
+        let lines: Vec<String> =
+            ["1", "2", "3", "3"].map(|number| line.replace('~', number)).into();
+        let cut = &lines[0][..lines[0].len() / 2];
+        std::fs::write(folder.join("a.log"), format!("{}\n{cut}\n", lines.join("\n"))).unwrap();
+        deliver(folder);
+        let (code, out, err) = verify(folder);
+        assert_eq!(code, 0, "{format}: {out}{err}");
+        let says_refused = match refused {
+            0 => !out.contains("refused"),
+            _ => out.contains(&format!("{refused} of them are refused, {refused} of those are")),
+        };
+        assert!(says_refused, "{format}: {out}");
+        if refused < 5 {
+            let (_, rows, _) = run(&["events", "query", "reads", "--by", "path"], folder);
+            assert!(rows.contains("/3") && rows.contains("/1"), "{format}: {rows}");
+            let (code, guess, _) = run(&["events", "inspect", "--guess", "a.log"], folder);
+            assert!(code == 0 && guess.contains(&format!("format = \"{format}\"")), "{guess}");
+        }
+    }
+}

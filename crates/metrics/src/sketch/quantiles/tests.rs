@@ -60,13 +60,34 @@ fn quantiles_are_within_one_percent_of_the_value_of_that_rank() {
         let sketch = of(&values);
         values.sort_by(f64::total_cmp);
         for q in [0.0, 0.01, 0.1, 0.25, 0.5, 0.9, 0.99, 0.999, 1.0] {
-            let truth = values[(q * (count - 1) as f64) as usize];
+            let at_least = |at: &usize| (at + 1) as f64 >= q * count as f64 - 1e-6;
+            let truth = values[(0..count).find(at_least).unwrap()];
             let got = sketch.quantile(q).unwrap();
             assert!((got - truth).abs() <= ALPHA * truth.abs() + 1e-9, "{q}: {got}, {truth}");
         }
         assert_eq!(sketch.count(), count as u64);
     }
     assert_eq!(Quantiles::default().quantile(0.5), None);
+}
+
+#[test]
+fn a_high_quantile_of_few_values_is_the_largest_of_them() {
+    let sketch = of(&[1.0, 2.0, 3.0, 4.0, 100.0]);
+    let near = |q: f64, truth: f64| {
+        let got = sketch.quantile(q).unwrap();
+        assert!((got / truth - 1.0).abs() <= ALPHA, "{q}: {got}, not {truth}");
+    };
+    for (q, truth) in
+        [(0.2, 1.0), (0.21, 2.0), (0.5, 3.0), (0.8, 4.0), (0.81, 100.0), (0.99, 100.0)]
+    {
+        near(q, truth);
+    }
+    let hundred: Vec<f64> = (1..=100).map(f64::from).collect();
+    let sketch = of(&hundred);
+    for percent in 1..=100_u32 {
+        let got = sketch.quantile(f64::from(percent) / 100.0).unwrap();
+        assert!((got / f64::from(percent) - 1.0).abs() <= ALPHA, "{percent}: {got}");
+    }
 }
 
 #[test]

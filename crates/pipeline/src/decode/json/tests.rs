@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::decode::tests::fields;
+use crate::config::SourceConfig;
+use crate::decode::tests::{fields, named};
 use crate::decode::{Decoder, Format};
 
 fn read(keys: &[(&str, &str)], line: &str, names: &[&str]) -> Result<Vec<String>, String> {
     let keys: BTreeMap<_, _> =
         keys.iter().map(|(field, key)| ((*field).to_owned(), (*key).to_owned())).collect();
-    let format = Format::parse("json", None, &keys).unwrap();
+    let format = Format::parse(&SourceConfig { keys, ..named("json") }).unwrap();
     let mut decoder = Decoder::new(&format, Arc::new([]));
     fields(&mut decoder, format!("{line}\n").as_bytes(), names).remove(0)
 }
@@ -88,7 +89,7 @@ fn white_space_stands_wherever_json_has_it() {
     for line in [plain.to_owned(), plain.replace(',', " \t, "), plain.replace("\":", "\" :\t ")] {
         // The second time each key is foretold.
         let both = format!("{line}\n{line} \n");
-        let format = Format::parse("json", None, &BTreeMap::new()).unwrap();
+        let format = Format::parse(&named("json")).unwrap();
         let mut decoder = Decoder::new(&format, Arc::new([]));
         for read in fields(&mut decoder, both.as_bytes(), &["status", "path"]) {
             assert_eq!(read.unwrap(), ["200", "/a"], "{line}");

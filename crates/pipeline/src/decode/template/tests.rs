@@ -5,11 +5,11 @@ use std::sync::Arc;
 use super::LogTemplate;
 use crate::decode::event::Escape;
 use crate::decode::tests::fields;
-use crate::decode::{Decoder, Format};
+use crate::decode::{Decoder, Format, LineFormat};
 
 fn decoder(format: &str, escape: Escape) -> Decoder {
     let template = LogTemplate::compile(format, escape).unwrap();
-    Decoder::new(&Format::Template(Arc::new(template)), Arc::new([]))
+    Decoder::new(&Format::from(LineFormat::Template(Arc::new(template))), Arc::new([]))
 }
 
 const MAIN: &str = "$remote_addr - $remote_user [$time_local] \"$request\" $status \

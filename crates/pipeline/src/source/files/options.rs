@@ -21,7 +21,7 @@ pub fn time_in(format: &Format) -> TimeOf {
     let decoder = Mutex::new(Decoder::new(format, Arc::default()));
     Arc::new(move |line| {
         let mut time = None;
-        decoder.lock().each(line, |_, _, outcome| time = outcome.ok().map(Event::time_us));
+        decoder.lock().each(line, |_, _, outcome| time = time.or(outcome.ok().map(Event::time_us)));
         time
     })
 }

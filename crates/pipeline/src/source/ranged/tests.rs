@@ -3,8 +3,9 @@
 use stdx::Random;
 
 use super::{FileRange, RangedSource};
+use crate::chunk::LogChunk;
 use crate::error::SourceError;
-use crate::source::{LineSource, LogChunk, ReadOutcome};
+use crate::source::{LineSource, ReadOutcome};
 
 /// Hands out a text of file `dir/a.log` in pieces of whole lines.
 struct Pieces {

@@ -211,7 +211,13 @@ fn a_wrong_condition_is_told_with_the_columns_and_without_our_sql() {
     let file = filled(&dir);
     let filter = |text: &str| Query { filter: Some(text.to_owned()), ..Query::default() };
     let error = ask(&file, &reads(), &filter("statuss > 3")).unwrap_err().to_string();
-    assert_eq!(error, "no such column: statuss; `reads` has `path`, `minute`");
+    assert_eq!(error, "no such column: statuss; a condition on `reads` names `path`, `minute`");
+    // A row is the sum of others: a condition on it would choose by what is not shown.
+    for measure in ["count > 5", "path = '/a' AND count > 5", "unique_user > 1"] {
+        let error = ask(&file, &reads(), &filter(measure)).unwrap_err().to_string();
+        assert!(error.ends_with("; a condition on `reads` names `path`, `minute`"), "{error}");
+        assert!(error.len() < 100 && error.starts_with("no such column: "), "{error}");
+    }
     let error = ask_sql(&file, "SELECT absent FROM reads").unwrap_err().to_string();
     assert!(error.ends_with(": no such column: absent"), "{error}");
 }

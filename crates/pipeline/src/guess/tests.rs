@@ -1,0 +1,54 @@
+//! Claims about formats proposed for the lines that their programs document.
+
+use super::*;
+use crate::decode::DOCUMENTED;
+
+#[test]
+fn the_documented_lines_of_each_program_lead_to_its_format() {
+    for (name, text) in DOCUMENTED {
+        let guess = guess_format(format!("{text}\n").as_bytes());
+        let (format, read) = guess.map(|guess| (guess.format, guess.read)).unwrap_or_default();
+        assert_eq!((format, read > 0), (name, true), "{text}");
+    }
+}
+
+#[test]
+fn a_wrapper_is_proposed_with_the_format_inside() {
+    let line = "192.0.2.7 - - [21/Nov/2026:03:54:12 +0000] \"GET /a HTTP/1.1\" 200 1 \"-\" \"x\"";
+    for (wrapper, text) in [
+        ("cri", format!("2016-10-06T00:17:09.669794202Z stdout F {line}\n")),
+        ("syslog", format!("<134>Feb  6 12:14:14 web nginx: {line}\n")),
+        (
+            "docker",
+            format!(
+                "{{\"log\":\"{}\\n\",\"stream\":\"stdout\",\"time\":\"2019-01-01T11:11:11Z\"}}\n",
+                line.replace('"', "\\\"")
+            ),
+        ),
+    ] {
+        let guess = guess_format(text.as_bytes()).unwrap();
+        assert_eq!((guess.format, guess.wrapper), ("combined", Some(wrapper)), "{text}");
+    }
+}
+
+#[test]
+fn a_format_that_finds_less_does_not_win_by_reading_a_line_that_was_cut() {
+    let haproxy = "Feb  6 12:14:14 web haproxy[9]: 10.0.1.2:33317 [06/Feb/2009:12:14:14.655] \
+                   in s/s1 10/0/30/69/109 200 2750 - - ---- 1/1/1/1/0 0/0 \"GET / HTTP/1.1\"";
+    let ingress = "10.0.1.2 - - [21/Nov/2026:03:54:11 +0000] \"GET /a HTTP/1.1\" 200 1 \"-\" \
+                   \"curl\" 300 0.011 [default-web-80] [] 10.1.0.1:80 0 0.001 200 abcdef";
+    for (format, line, cut) in [("haproxy", haproxy, 70), ("ingress-nginx", ingress, 90)] {
+        let guess = guess_format(format!("{line}\n{line}\n{}\n", &line[..cut]).as_bytes());
+        let guess = guess.unwrap();
+        assert_eq!((guess.format, guess.read, guess.lines), (format, 2, 3));
+    }
+}
+
+#[test]
+fn lines_of_no_format_lead_to_none_and_few_bad_ones_do_not_matter() {
+    assert_eq!(guess_format(b"hello\nworld\n"), None);
+    assert_eq!(guess_format(b""), None);
+    let line = "192.0.2.7 - - [21/Nov/2026:03:54:12 +0000] \"GET /a HTTP/1.1\" 200 1\n";
+    let guess = guess_format(format!("{line}nonsense\n{line}").as_bytes()).unwrap();
+    assert_eq!((guess.format, guess.read, guess.lines), ("common", 2, 3));
+}
