@@ -3,7 +3,8 @@
 //!
 //! Invariants: lines come in the order of their offsets, each once, and none beyond the limit
 //! (`limit`). Offsets for which no line comes are reported as a gap: deleted by retention, lost by
-//! the disk, or in a damaged compressed segment. A line is whatever stands before a line feed.
+//! the disk, or in a compressed segment that is damaged anywhere, for it has one checksum. A line
+//! is whatever stands before a line feed.
 //! After a failed fsync it may be garbage or not durable; the caller's decoder must tell. A journal
 //! may have lost a place, because it was damaged, cut, removed or replaced (`resume`). Then reading
 //! goes on with the next lines that nobody can have read, and the caller learns of it. Where two
@@ -372,10 +373,11 @@ impl Reader {
         let Some(segment) = after.checked_sub(1).map(|at| segments[at]) else {
             return Ok(next.map_or(ReadStep::CaughtUp, ReadStep::Gap));
         };
-        match self.source(segment, next, self.offset) {
+        let sound = self.prove(segment).and_then(|()| self.source(segment, next, self.offset));
+        match sound {
             Ok(source) => self.source = Some(source),
-            // What stands before the offset in a compressed segment cannot be unpacked.
-            Err(JournalError::Disk { source, .. }) if is_damage(&source) && next.is_some() => {
+            // Its end is known as soon as there is a later segment.
+            Err(JournalError::Disk { source, .. }) if is_damage(&source) => {
                 tracing::error!(%segment, error = %source, "a compressed segment is damaged");
                 return Ok(next.map_or(ReadStep::CaughtUp, ReadStep::Gap));
             }
@@ -431,6 +433,19 @@ impl Reader {
             }
         }
         Ok(ReadStep::CaughtUp)
+    }
+
+    /// Unpacks all of a compressed segment once: a damaged one may unpack to other lines, and only
+    /// the checksum at its end tells.
+    fn prove(&self, segment: Segment) -> Result<(), JournalError> {
+        if segment.form == Form::Plain {
+            return Ok(());
+        }
+        let path = segment.path(&self.dir);
+        let file = self.disk.open_read(&path).map_err(JournalError::disk("open", &path))?;
+        let failed = JournalError::disk("decompress", &path);
+        decompressed(FileReader { file, at: 0 }, u64::MAX).map_err(failed)?;
+        Ok(())
     }
 
     fn source(

@@ -175,3 +175,40 @@ fn a_damaged_compressed_segment_at_the_end_does_not_keep_the_journal_from_openin
     assert!(names("b").iter().all(|word| found.contains(word)), "{found:?}");
     assert!(!found.contains(&"a0".to_owned()) && displaced.is_some(), "{found:?}");
 }
+
+/// What a reader gives, by first words; and its offset then.
+fn found_by(reader: &mut Reader) -> (Vec<String>, u64) {
+    let mut found = Vec::new();
+    drain(reader, &mut found);
+    let word = |line: &String| match line.starts_with(char::is_uppercase) {
+        true => line.clone(),
+        false => line.split(' ').next().unwrap_or_default().to_owned(),
+    };
+    (found.iter().map(word).collect(), reader.offset())
+}
+
+#[test]
+fn of_a_compressed_segment_with_a_flipped_bit_nothing_is_handed_out() {
+    let home = tempdir().unwrap();
+    let dir = home.path().join("journal");
+    fs::create_dir_all(&dir).unwrap();
+    let mut random = stdx::Random::new(1);
+    // Several blocks, of which zstd hands out the first before it sees the rest.
+    let line = |n: usize| format!("line{n} {:016x}{:016x}\n", random.bits(), random.bits());
+    let text: String = (0..12_000).map(line).collect();
+    let packed = zstd::encode_all(text.as_bytes(), 3).unwrap();
+    let mut with_checksum = zstd::Encoder::new(Vec::new(), 3).unwrap();
+    with_checksum.include_checksum(true).unwrap();
+    std::io::Write::write_all(&mut with_checksum, text.as_bytes()).unwrap();
+    let good = with_checksum.finish().unwrap();
+    assert!(good.len() > packed.len() && text.len() > 3 * (128 << 10));
+    let next = dir.join(format!("{:020}.log", text.len()));
+    fs::write(next, "after 1\n").unwrap();
+    for at in (good.len() / 40..good.len()).step_by(good.len() / 20) {
+        let mut bad = good.clone();
+        bad[at] ^= 4;
+        fs::write(dir.join(format!("{:020}.log.zst", 0)), bad).unwrap();
+        let (found, _) = found_by(&mut Reader::open(&dir, disk()).unwrap());
+        assert_eq!(found, [format!("GAP 0 {}", text.len()), "after".to_owned()], "at {at}");
+    }
+}
