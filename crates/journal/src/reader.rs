@@ -4,13 +4,12 @@
 //! Invariants: lines come in the order of their offsets, each once, and none beyond the limit
 //! (`limit`). Offsets for which no line comes are reported as a gap: deleted by retention, lost by
 //! the disk, or in a compressed segment that is damaged anywhere, for it has one checksum. A line
-//! is whatever stands before a line feed.
-//! After a failed fsync it may be garbage or not durable; the caller's decoder must tell. A journal
-//! may have lost a place, because it was damaged, cut, removed or replaced (`resume`). Then reading
-//! goes on with the next lines that nobody can have read, and the caller learns of it. Where two
-//! journals could be meant, lines that were read do not come again. A read takes up to 256 KiB
-//! more; memory is that and the longest line, which has no bound here. Sinks store places as
-//! checkpoints (`pipeline/src/source/journal.rs`), so what these mean must stay.
+//! is whatever stands before a line feed. After a failed fsync it may be garbage or not durable;
+//! the caller's decoder must tell. A journal may have lost a place, because it was damaged, cut,
+//! removed or replaced (`resume`). Then reading goes on with the next lines that nobody can have
+//! read, and the caller learns of it. Where two journals could be meant, lines that were read do not come again. A read takes up to
+//! 256 KiB more; memory is that and the longest line, which has no bound here. Sinks store places
+//! as checkpoints (`pipeline/src/source/journal.rs`), so what these mean must stay.
 //! `recount/src/lines.rs` reads the same files by its own code. `profiles/src/rebuild.rs` and
 //! `lab/src/import/exchanges.rs` begin at the first line that is left, and go on over gaps.
 //! Refuses: to write anything. Keeping segments from deletion is the work of `consumer`.
@@ -40,6 +39,8 @@ pub struct Reader {
     sessions: Vec<Session>,
     /// The session before which the caller knows that lines are lost.
     reported_session: u64,
+    /// Up to where the caller knows what became of lines that stood behind the offset.
+    reported_to: u64,
     /// Up to where lines are known to be durable.
     limit: u64,
     source: Option<OpenSegment>,
@@ -135,6 +136,7 @@ impl Reader {
             mark: None,
             sessions: Vec::new(),
             reported_session: 0,
+            reported_to: 0,
             limit: 0,
             source: None,
             buffer: Vec::new(),
@@ -152,6 +154,12 @@ impl Reader {
     /// `Disk`.
     pub fn resume(mut self, place: Place) -> Result<(Self, Option<Displaced>), JournalError> {
         self.refresh_sessions()?;
+        let displaced = self.go_to(place)?;
+        Ok((self, displaced))
+    }
+
+    /// Goes to a place, or where reading goes on if the journal does not have it any more.
+    fn go_to(&mut self, place: Place) -> Result<Option<Displaced>, JournalError> {
         let segments = self.segments()?;
         let end = match segments.last() {
             Some(last) if place.offset > last.start => last.start + self.complete_length(*last)?,
@@ -160,22 +168,39 @@ impl Reader {
         };
         (self.offset, self.mark) = (place.offset, place.mark);
         if place.offset <= end && self.is_here(place, &segments)? {
-            return Ok((self, None));
+            return Ok(None);
         }
         let displaced = self.next_unread(place, &segments, end)?;
         let first = segments.first().map_or(0, |first| first.start);
         self.offset = displaced.goes_on.max(first);
         self.mark = None;
-        let begun = self.sessions.iter().find(|session| session.start == self.offset);
-        let lost_to = match displaced.change {
-            Change::Damaged => Some(self.offset),
-            Change::Shorter => begun.map(|session| session.durable),
-            Change::Replaced => None,
-        };
         let goes_on = self.offset;
-        self.reported_session = begun.map_or(0, |session| session.id);
-        let displaced = Displaced { goes_on, lost_to, ..displaced };
-        Ok((self, Some(displaced)))
+        let lost_to = match displaced.change {
+            Change::Damaged => Some(goes_on),
+            Change::Shorter => self.lost_with_the_end(place)?,
+            Change::Replaced => {
+                let begun = sessions::lost_at(&self.sessions, goes_on, 0);
+                self.reported_session = begun.map_or(0, |(_, session)| session);
+                None
+            }
+        };
+        Ok(Some(Displaced { goes_on, lost_to, ..displaced }))
+    }
+
+    /// Returns up to where lines had stood in a journal that has become shorter than a place, if
+    /// that is known. What comes of them from then on is no news.
+    fn lost_with_the_end(&mut self, place: Place) -> Result<Option<u64>, JournalError> {
+        let known = place.mark.map_or(0, |mark| mark.session);
+        self.reported_to = place.offset;
+        if let Some((lost_to, session)) = sessions::lost_at(&self.sessions, self.offset, known) {
+            self.reported_session = session;
+            return Ok(Some(lost_to));
+        }
+        // Nobody has opened it for writing since: the limit is still that of the lines before.
+        self.refresh_limit()?;
+        let lost_to = Some(self.limit).filter(|limit| *limit < u64::MAX);
+        self.reported_to = self.reported_to.max(lost_to.unwrap_or(0));
+        Ok(lost_to)
     }
 
     /// Whether what stands before a place is what stood there. Where nothing is left of it, that
@@ -213,6 +238,7 @@ impl Reader {
             // Its session is still here.
             (Some(_), Some(at)) => {
                 let next = self.sessions.get(at + 1).map_or(end_of_all, |next| next.start);
+                let next = next.min(end_of_all);
                 match read_to <= next {
                     true => (self.next_line(read_to, segments)?, Change::Damaged),
                     false => (next, Change::Shorter),
@@ -323,10 +349,11 @@ impl Reader {
     pub fn read(&mut self) -> Result<JournalRead<'_>, JournalError> {
         self.buffer.drain(..std::mem::take(&mut self.delivered));
         loop {
-            if self.source.is_none()
-                && let Some((from, to)) = self.lost_before_session()?
-            {
-                return Ok(JournalRead::Lost { from, to });
+            if self.source.is_none() {
+                self.refresh_sessions()?;
+                if let Some((from, to)) = self.lost_before_session() {
+                    return Ok(JournalRead::Lost { from, to });
+                }
             }
             let step = match self.source.take() {
                 None => self.next_source()?,
@@ -345,6 +372,8 @@ impl Reader {
                     let offset = self.offset;
                     self.offset += length as u64;
                     self.delivered = length;
+                    // The offsets from here on are those of other lines.
+                    self.reported_to = 0;
                     self.mark(length);
                     return Ok(JournalRead::Lines(JournalLines {
                         bytes: &self.buffer[..length],
@@ -356,13 +385,12 @@ impl Reader {
     }
 
     /// Returns what was lost before the session that begins here, unless the caller knows that.
-    fn lost_before_session(&mut self) -> Result<Option<(u64, u64)>, JournalError> {
-        self.refresh_sessions()?;
+    fn lost_before_session(&mut self) -> Option<(u64, u64)> {
         let known = self.mark.map_or(0, |mark| mark.session).max(self.reported_session);
-        let begins = |session: &&Session| session.start == self.offset && session.id > known;
-        let Some(session) = self.sessions.iter().find(begins).copied() else { return Ok(None) };
-        self.reported_session = session.id;
-        Ok((session.durable > session.start).then_some((session.start, session.durable)))
+        let (lost_to, session) = sessions::lost_at(&self.sessions, self.offset, known)?;
+        self.reported_session = session;
+        let from = self.offset.max(self.reported_to);
+        (lost_to > from).then_some((from, lost_to))
     }
 
     fn next_source(&mut self) -> Result<ReadStep, JournalError> {

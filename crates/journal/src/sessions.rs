@@ -6,10 +6,12 @@
 //! for each session, of three numbers in 20 digits. They are its first offset, its id, and up to
 //! where lines had been durable before. Where the last is greater than the first, the lines between
 //! are lost. The id is the time of the opening in microseconds, but greater than the ids before it.
-//! Invariant: sessions come in the order of their offsets. A session without a line is forgotten.
-//! So is one whose lines are all deleted, or gone with the end of the journal. The file is replaced
-//! whole and synced before the first line of the session can be read. A file that is missing or
-//! garbage costs little: a reader whose place is gone then goes on at the newest session.
+//! Invariant: sessions come in the order of their offsets. A session without a line is forgotten,
+//! unless it says a loss. So is one whose lines are all deleted. One whose lines are gone with the
+//! end of the journal begins at the new end from then on, as a loss: a place in it is known to have
+//! been of this journal. The file is replaced whole and synced before the first line of the session
+//! can be read. A file that is missing or garbage costs little: a reader whose place is gone then
+//! goes on at the newest session.
 
 use std::io::{self, ErrorKind};
 use std::path::Path;
@@ -41,14 +43,28 @@ pub(crate) struct Extent {
     pub durable: u64,
 }
 
+impl Session {
+    /// What is left of it in a journal that ends at `end`; its lines had ended at `ended`.
+    fn cut_to(self, end: u64, ended: u64) -> Self {
+        if self.start < end {
+            return self;
+        }
+        Self { start: end, id: self.id, durable: self.durable.max(ended) }
+    }
+}
+
 /// Begins a session at the end of a journal.
 pub(crate) fn begin(disk: &dyn Disk, dir: &Path, extent: Extent, now_us: u64) -> io::Result<()> {
     let Extent { first, end, durable } = extent;
     let known = read(disk, dir)?;
     let id = known.iter().map(|session| session.id + 1).fold(now_us, u64::max);
-    let ends = known.iter().skip(1).map(|next| next.start).chain([u64::MAX]);
-    let has_lines = |(session, next): &(&Session, u64)| session.start < end && *next > first;
-    let kept = known.iter().zip(ends).filter(has_lines).map(|(session, _)| *session);
+    let end_before = end.max(durable);
+    let ends = known.iter().skip(1).map(|next| next.start).chain([end_before]);
+    let kept = known.iter().zip(ends).filter_map(|(session, ended)| {
+        let has_lines = session.start < ended && ended > first;
+        let has_loss = session.durable > session.start && session.start >= first;
+        (has_lines || has_loss).then(|| session.cut_to(end, ended))
+    });
     let text: String = kept
         .chain([Session { start: end, id, durable }])
         .map(|it| format!("{:020} {:020} {:020}\n", it.start, it.id, it.durable))
@@ -81,6 +97,16 @@ fn parse(line: &[u8]) -> Option<Session> {
     let mut numbers = text.split(' ').map(|number| number.parse().ok());
     let mut next = || numbers.next().flatten();
     Some(Session { start: next()?, id: next()?, durable: next()? })
+}
+
+/// Returns up to where lines are lost that had stood behind an offset, if sessions after `known`
+/// that begin there say so; and the last of these.
+pub(crate) fn lost_at(sessions: &[Session], offset: u64, known: u64) -> Option<(u64, u64)> {
+    let begun = sessions.iter().filter(|it| it.start == offset && it.id > known);
+    begun.fold(None, |lost, it| {
+        let (durable, id) = lost.unwrap_or((0, 0));
+        Some((durable.max(it.durable), id.max(it.id)))
+    })
 }
 
 /// Returns the session in which the byte before an offset was written.

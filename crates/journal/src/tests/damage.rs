@@ -176,6 +176,11 @@ fn a_damaged_compressed_segment_at_the_end_does_not_keep_the_journal_from_openin
     assert!(!found.contains(&"a0".to_owned()) && displaced.is_some(), "{found:?}");
 }
 
+/// Opens and closes a journal, without a line.
+fn open_idly(dir: &Path) {
+    drop(Journal::open(Options::new(dir), disk()).unwrap());
+}
+
 /// What a reader gives, by first words; and its offset then.
 fn found_by(reader: &mut Reader) -> (Vec<String>, u64) {
     let mut found = Vec::new();
@@ -185,6 +190,71 @@ fn found_by(reader: &mut Reader) -> (Vec<String>, u64) {
         false => line.split(' ').next().unwrap_or_default().to_owned(),
     };
     (found.iter().map(word).collect(), reader.offset())
+}
+
+/// A journal with the lines `old`, `a` and `b`, read to the end of `a`: its directory, the place,
+/// and the end of `b`.
+fn read_to_a(home: &Path) -> (PathBuf, Place, u64) {
+    let dir = home.join("journal");
+    write(&dir, "old");
+    write(&dir, "a");
+    let (_, place, _) = read(&dir, None);
+    write(&dir, "b");
+    let (_, end, _) = read(&dir, None);
+    (dir, place, end.offset)
+}
+
+fn lines_of(name: &str) -> Vec<String> {
+    (0..10).map(|n| format!("{name}{n}")).collect()
+}
+
+#[test]
+fn what_is_lost_with_the_end_is_known_to_the_byte_however_often_the_journal_is_opened_meanwhile() {
+    for openings in 0..3 {
+        // The lines that were read are gone, too.
+        for gone in 1..3 {
+            let home = tempdir().unwrap();
+            let (dir, place, end) = read_to_a(home.path());
+            segments(&dir).iter().rev().take(gone).for_each(|file| fs::remove_file(file).unwrap());
+            (0..openings).for_each(|_| open_idly(&dir));
+            write(&dir, "c");
+            let reader = Reader::open(&dir, disk()).unwrap();
+            let (mut reader, displaced) = reader.resume(place).unwrap();
+            let (found, _) = found_by(&mut reader);
+            if gone == 1 {
+                assert_eq!(displaced, None);
+                assert_eq!(found[0], format!("LOST {} {end}", place.offset));
+                assert_eq!(found[1..], lines_of("c"));
+            } else {
+                let displaced = displaced.unwrap();
+                assert_eq!((displaced.change, displaced.lost_to), (Change::Shorter, Some(end)));
+                assert_eq!(found, lines_of("c"));
+            }
+        }
+    }
+}
+
+#[test]
+fn a_lost_end_is_named_also_where_the_line_is_damaged_that_was_read_last() {
+    let home = tempdir().unwrap();
+    let (dir, place, end) = read_to_a(home.path());
+    let files = segments(&dir);
+    let mut lines = fs::read(&files[1]).unwrap();
+    if files[1].extension().is_some_and(|end| end == "zst") {
+        lines = zstd::decode_all(&*lines).unwrap();
+        fs::remove_file(&files[1]).unwrap();
+    }
+    let length = lines.len();
+    lines[length - 9..length - 1].fill(0);
+    fs::write(dir.join(format!("{:020}.log", place.offset - length as u64)), lines).unwrap();
+    fs::remove_file(&files[2]).unwrap();
+    write(&dir, "c");
+    let (mut reader, displaced) = Reader::open(&dir, disk()).unwrap().resume(place).unwrap();
+    let displaced = displaced.unwrap();
+    assert_eq!((displaced.change, displaced.lost_to), (Change::Damaged, Some(place.offset)));
+    let (found, _) = found_by(&mut reader);
+    assert_eq!(found[0], format!("LOST {} {end}", place.offset));
+    assert_eq!(found[1..], lines_of("c"));
 }
 
 #[test]
