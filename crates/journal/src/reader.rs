@@ -6,8 +6,9 @@
 //! the disk, or in a compressed segment that is damaged anywhere, for it has one checksum. A line
 //! is whatever stands before a line feed. After a failed fsync it may be garbage or not durable;
 //! the caller's decoder must tell. A journal may have lost a place, because it was damaged, cut,
-//! removed or replaced (`resume`). Then reading goes on with the next lines that nobody can have
-//! read, and the caller learns of it. Where two journals could be meant, lines that were read do not come again. A read takes up to
+//! removed or replaced. Then reading goes on with the next lines that nobody can have read, and the
+//! caller learns of it. That is looked for at `resume`, and whenever a session has begun since.
+//! Where two journals could be meant, lines that were read do not come again. A read takes up to
 //! 256 KiB more; memory is that and the longest line, which has no bound here. Sinks store places
 //! as checkpoints (`pipeline/src/source/journal.rs`), so what these mean must stay.
 //! `recount/src/lines.rs` reads the same files by its own code. `profiles/src/rebuild.rs` and
@@ -37,6 +38,8 @@ pub struct Reader {
     /// What stands before it.
     mark: Option<Mark>,
     sessions: Vec<Session>,
+    /// The newest session when the place was looked for.
+    checked_session: Option<u64>,
     /// The session before which the caller knows that lines are lost.
     reported_session: u64,
     /// Up to where the caller knows what became of lines that stood behind the offset.
@@ -68,6 +71,9 @@ pub enum JournalRead<'a> {
         /// The end of the last one.
         to: u64,
     },
+    /// The journal does not have the place any more to which it was read: somebody has opened it
+    /// for writing meanwhile, and it was damaged, cut, removed or replaced before.
+    Displaced(Displaced),
     /// Nothing more at present; ask again later.
     CaughtUp,
 }
@@ -135,6 +141,7 @@ impl Reader {
             offset: 0,
             mark: None,
             sessions: Vec::new(),
+            checked_session: None,
             reported_session: 0,
             reported_to: 0,
             limit: 0,
@@ -160,6 +167,7 @@ impl Reader {
 
     /// Goes to a place, or where reading goes on if the journal does not have it any more.
     fn go_to(&mut self, place: Place) -> Result<Option<Displaced>, JournalError> {
+        self.checked_session = self.sessions.last().map(|session| session.id);
         let segments = self.segments()?;
         let end = match segments.last() {
             Some(last) if place.offset > last.start => last.start + self.complete_length(*last)?,
@@ -185,6 +193,21 @@ impl Reader {
             }
         };
         Ok(Some(Displaced { goes_on, lost_to, ..displaced }))
+    }
+
+    /// Looks whether the place is still here, once after somebody has opened the journal for
+    /// writing: it may be another one, and an open file may have been removed.
+    fn check_after_opening(&mut self) -> Result<Option<Displaced>, JournalError> {
+        self.source = None;
+        self.buffer.clear();
+        self.go_to(self.place())
+    }
+
+    /// Whether somebody has opened the journal for writing since the place was looked for.
+    fn is_opened_anew(&mut self) -> Result<bool, JournalError> {
+        self.refresh_sessions()?;
+        let newest = self.sessions.last().map(|session| session.id);
+        Ok(newest.is_some() && newest != self.checked_session)
     }
 
     /// Returns up to where lines had stood in a journal that has become shorter than a place, if
@@ -246,9 +269,10 @@ impl Reader {
             }
             // Another journal, or an older copy: what came since is of later sessions.
             (Some(id), None) => {
-                let later = self.sessions.iter().find(|known| known.id > id);
-                match later.or(self.sessions.last()) {
+                match self.sessions.iter().find(|known| known.id > id) {
                     Some(session) => (session.start, Change::Replaced),
+                    // Nobody has written since it came.
+                    None if !self.sessions.is_empty() => (end_of_all, Change::Replaced),
                     None if read_to <= end => (self.next_line(read_to, segments)?, Change::Damaged),
                     None => (end_of_all, Change::Shorter),
                 }
@@ -350,7 +374,11 @@ impl Reader {
         self.buffer.drain(..std::mem::take(&mut self.delivered));
         loop {
             if self.source.is_none() {
-                self.refresh_sessions()?;
+                if self.is_opened_anew()?
+                    && let Some(displaced) = self.check_after_opening()?
+                {
+                    return Ok(JournalRead::Displaced(displaced));
+                }
                 if let Some((from, to)) = self.lost_before_session() {
                     return Ok(JournalRead::Lost { from, to });
                 }
@@ -439,6 +467,10 @@ impl Reader {
             read => read.map_err(JournalError::disk("read", source.segment.path(&self.dir)))?,
         };
         source.at += taken as u64;
+        if taken == 0 && self.is_opened_anew()? {
+            // The file may be gone, and another one may have its name.
+            return Ok(ReadStep::Again);
+        }
         let step = match memchr::memrchr(b'\n', &self.buffer[filled..]) {
             Some(last) => ReadStep::Lines(filled + last + 1),
             None if taken > 0 => ReadStep::Again,

@@ -54,6 +54,7 @@ fn drain(reader: &mut Reader, found: &mut Vec<String>) {
             }
             JournalRead::Gap { from, to } => found.push(format!("GAP {from} {to}")),
             JournalRead::Lost { from, to } => found.push(format!("LOST {from} {to}")),
+            JournalRead::Displaced(displaced) => found.push(format!("{displaced:?}")),
             JournalRead::CaughtUp => return,
         }
     }

@@ -209,6 +209,59 @@ fn lines_of(name: &str) -> Vec<String> {
 }
 
 #[test]
+fn a_running_reader_goes_on_in_a_segment_that_was_removed_and_made_again() {
+    let home = tempdir().unwrap();
+    let (dir, _, end) = read_to_a(home.path());
+    // What a kill leaves between making a segment and its first line.
+    fs::write(dir.join(format!("{end:020}.log")), "").unwrap();
+    let mut reader = Reader::open(&dir, disk()).unwrap();
+    assert_eq!(found_by(&mut reader).0.len(), 30);
+    write(&dir, "c");
+    write(&dir, "d");
+    assert_eq!(found_by(&mut reader).0, [lines_of("c"), lines_of("d")].concat());
+}
+
+#[test]
+fn a_running_reader_notices_that_the_journal_was_replaced() {
+    for is_copy in [false, true] {
+        let home = tempdir().unwrap();
+        let older = home.path().join("older");
+        let dir = home.path().join("journal");
+        write(&dir, "old");
+        copy(&dir, &older);
+        write(&dir, "a");
+        let mut reader = Reader::open(&dir, disk()).unwrap();
+        assert_eq!(found_by(&mut reader).0.len(), 20);
+        fs::remove_dir_all(&dir).unwrap();
+        if is_copy {
+            copy(&older, &dir);
+        }
+        write(&dir, "c");
+        let (found, _) = found_by(&mut reader);
+        assert!(found[0].starts_with("Displaced"), "{found:?}");
+        assert_eq!(found[1..], lines_of("c"));
+    }
+}
+
+#[test]
+fn an_older_copy_is_not_read_again_before_somebody_writes_to_it() {
+    let home = tempdir().unwrap();
+    let (dir, older) = (home.path().join("journal"), home.path().join("older"));
+    write(&dir, "old");
+    write(&dir, "a");
+    copy(&dir, &older);
+    write(&dir, "b");
+    let (_, place, _) = read(&dir, None);
+    fs::remove_dir_all(&dir).unwrap();
+    copy(&older, &dir);
+    let (mut reader, displaced) = Reader::open(&dir, disk()).unwrap().resume(place).unwrap();
+    assert_eq!(displaced.unwrap().change, Change::Replaced);
+    assert_eq!(found_by(&mut reader).0, [""; 0]);
+    write(&dir, "c");
+    assert_eq!(found_by(&mut reader).0, lines_of("c"));
+}
+
+#[test]
 fn what_is_lost_with_the_end_is_known_to_the_byte_however_often_the_journal_is_opened_meanwhile() {
     for openings in 0..3 {
         // The lines that were read are gone, too.
@@ -232,6 +285,19 @@ fn what_is_lost_with_the_end_is_known_to_the_byte_however_often_the_journal_is_o
             }
         }
     }
+}
+
+#[test]
+fn a_reader_that_comes_before_the_writer_names_what_is_lost_with_the_end_once() {
+    let home = tempdir().unwrap();
+    let (dir, place, end) = read_to_a(home.path());
+    segments(&dir)[1..].iter().for_each(|file| fs::remove_file(file).unwrap());
+    let (mut reader, displaced) = Reader::open(&dir, disk()).unwrap().resume(place).unwrap();
+    let displaced = displaced.unwrap();
+    assert_eq!((displaced.change, displaced.lost_to), (Change::Shorter, Some(end)));
+    assert_eq!(found_by(&mut reader).0, [""; 0]);
+    write(&dir, "c");
+    assert_eq!(found_by(&mut reader).0, lines_of("c"));
 }
 
 #[test]

@@ -66,6 +66,9 @@ pub fn journal(dir: &Path, disk: Arc<dyn Disk>, options: &ReadOptions) -> Result
             JournalRead::Gap { from, to } | JournalRead::Lost { from, to } => {
                 rows.note(format!("no lines are kept between offsets {from} and {to}"));
             }
+            JournalRead::Displaced(_) => {
+                rows.note("the journal was damaged or replaced while it was read".to_owned());
+            }
             JournalRead::Lines(lines) => {
                 for (line, _) in lines {
                     number += 1;

@@ -4,7 +4,7 @@
 //! and `recount` reads it, so it must stay. A consumer file holds segments back that were not
 //! committed yet; an onlooker writes none. Invariant: what `journal::Reader` gives comes through
 //! unchanged, and a gap comes as lost bytes. A position that the journal does not have comes as
-//! `Displaced`, before the first lines. One that is no text of a place is an error. Every line is
+//! `Displaced`, before the next lines. One that is no text of a place is an error. Every line is
 //! of the file `journal`, as rows of single events and the quarantine show it. Never here:
 //! retention and durability of the journal (the crate `journal`).
 
@@ -85,6 +85,10 @@ impl LineSource for JournalSource {
                 ReadOutcome::Lost { file: FILE, from, to }
             }
             JournalRead::Lost { from, to } => ReadOutcome::Lost { file: FILE, from, to },
+            JournalRead::Displaced(displaced) => {
+                self.offset = displaced.goes_on;
+                ReadOutcome::Displaced { file: FILE, displaced }
+            }
             JournalRead::CaughtUp => ReadOutcome::CaughtUp,
         })
     }

@@ -110,7 +110,7 @@ impl NewLines {
                         }
                     }
                 }
-                JournalRead::Gap { .. } | JournalRead::Lost { .. } => {}
+                JournalRead::Gap { .. } | JournalRead::Lost { .. } | JournalRead::Displaced(_) => {}
                 JournalRead::CaughtUp => break,
             }
         }

@@ -132,7 +132,7 @@ fn kept(server: &Running) -> Vec<String> {
             JournalRead::Lines(lines) => {
                 kept.extend(lines.map(|(line, _)| String::from_utf8(line.to_vec()).unwrap()));
             }
-            JournalRead::Gap { .. } | JournalRead::Lost { .. } => {}
+            JournalRead::Gap { .. } | JournalRead::Lost { .. } | JournalRead::Displaced(_) => {}
             JournalRead::CaughtUp => return kept,
         }
     }
