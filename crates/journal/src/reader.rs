@@ -2,9 +2,9 @@
 //! process.
 //!
 //! Invariants: lines come in the order of their offsets, each once, and none beyond the limit
-//! (`limit`). Offsets for which no line comes are reported as a gap: deleted by retention, lost by
-//! the disk, or in a compressed segment that is damaged anywhere, for it has one checksum. A line
-//! is whatever stands before a line feed. After a failed fsync it may be garbage or not durable;
+//! (`limit`). Offsets for which no line comes are reported as a gap. They were deleted by retention,
+//! lost by the disk, or are in a compressed segment that is damaged anywhere (`files`). A line is
+//! whatever stands before a line feed. After a failed fsync it may be garbage or not durable;
 //! the caller's decoder must tell. A journal may have lost a place, because it was damaged, cut,
 //! removed or replaced. Then reading goes on with the next lines that nobody can have read, and the
 //! caller learns of it. That is looked for at `resume`, and whenever a session has begun since.
@@ -15,24 +15,26 @@
 //! `lab/src/import/exchanges.rs` begin at the first line that is left, and go on over gaps.
 //! Refuses: to write anything. Keeping segments from deletion is the work of `consumer`.
 
-use std::io::{self, Read as _};
-use std::path::{Path, PathBuf};
+mod files;
+
+use std::io;
+use std::path::Path;
 use std::sync::Arc;
 
 use stdx::Disk;
 
+use self::files::{OpenSegment, SegmentFiles};
 use crate::error::JournalError;
 use crate::limit::Limit;
 use crate::place::{Mark, Place};
-use crate::segment::{self, FileReader, Form, Segment, is_damage};
+use crate::segment::{Segment, is_damage};
 use crate::sessions::{self, Session};
 
 const CHUNK_BYTES: usize = 256 << 10;
 
 /// Reads lines from a journal.
 pub struct Reader {
-    disk: Arc<dyn Disk>,
-    dir: PathBuf,
+    files: SegmentFiles,
     /// The end of the last line or gap delivered.
     offset: u64,
     /// What stands before it.
@@ -71,7 +73,7 @@ pub enum JournalRead<'a> {
         /// The end of the last one.
         to: u64,
     },
-    /// The journal does not have the place any more to which it was read: somebody has opened it
+    /// The journal does not have the place any more to which it was read. Somebody has opened it
     /// for writing meanwhile, and it was damaged, cut, removed or replaced before.
     Displaced(Displaced),
     /// Nothing more at present; ask again later.
@@ -136,8 +138,7 @@ impl Reader {
     /// `Disk`.
     pub fn open(dir: &Path, disk: Arc<dyn Disk>) -> Result<Self, JournalError> {
         let mut reader = Self {
-            disk,
-            dir: dir.to_owned(),
+            files: SegmentFiles { disk, dir: dir.to_owned() },
             offset: 0,
             mark: None,
             sessions: Vec::new(),
@@ -149,7 +150,7 @@ impl Reader {
             buffer: Vec::new(),
             delivered: 0,
         };
-        reader.offset = reader.segments()?.first().map_or(0, |segment| segment.start);
+        reader.offset = reader.files.list()?.first().map_or(0, |segment| segment.start);
         Ok(reader)
     }
 
@@ -168,9 +169,11 @@ impl Reader {
     /// Goes to a place, or where reading goes on if the journal does not have it any more.
     fn go_to(&mut self, place: Place) -> Result<Option<Displaced>, JournalError> {
         self.checked_session = self.sessions.last().map(|session| session.id);
-        let segments = self.segments()?;
+        let segments = self.files.list()?;
         let end = match segments.last() {
-            Some(last) if place.offset > last.start => last.start + self.complete_length(*last)?,
+            Some(last) if place.offset > last.start => {
+                last.start + self.files.complete_length(*last)?
+            }
             Some(_) => u64::MAX,
             None => 0,
         };
@@ -196,7 +199,7 @@ impl Reader {
     }
 
     /// Looks whether the place is still here, once after somebody has opened the journal for
-    /// writing: it may be another one, and an open file may have been removed.
+    /// writing. It may be another one, and the open file may have been removed.
     fn check_after_opening(&mut self) -> Result<Option<Displaced>, JournalError> {
         self.source = None;
         self.buffer.clear();
@@ -234,7 +237,7 @@ impl Reader {
         let Some(segment) = within else { return Ok(true) };
         let length = place.mark.map_or(1, |mark| u64::from(mark.length.max(1)));
         let from = place.offset.saturating_sub(length).max(segment.start);
-        let tail = self.bytes_at(*segment, from, (place.offset - from) as usize)?;
+        let tail = self.files.bytes_at(*segment, from, (place.offset - from) as usize)?;
         Ok(match place.mark {
             // It fell into a gap, which is still there.
             _ if tail.len() < (place.offset - from) as usize => true,
@@ -252,7 +255,7 @@ impl Reader {
     ) -> Result<Displaced, JournalError> {
         let read_to = place.offset;
         let end_of_all = match segments.last() {
-            Some(last) => last.start + self.complete_length(*last)?,
+            Some(last) => last.start + self.files.complete_length(*last)?,
             None => 0,
         };
         let session = place.mark.map(|mark| mark.session).filter(|session| *session > 0);
@@ -297,7 +300,7 @@ impl Reader {
         let end = next.unwrap_or(u64::MAX);
         let mut at = offset - 1;
         while at < end {
-            let bytes = self.bytes_at(segment, at, CHUNK_BYTES)?;
+            let bytes = self.files.bytes_at(segment, at, CHUNK_BYTES)?;
             match memchr::memchr(b'\n', &bytes) {
                 Some(found) => return Ok((at + found as u64 + 1).min(end)),
                 None if bytes.is_empty() => break,
@@ -307,35 +310,15 @@ impl Reader {
         Ok(next.unwrap_or(at))
     }
 
-    /// Returns up to `length` bytes of a segment; fewer at its end, or where it is damaged.
-    fn bytes_at(&self, segment: Segment, at: u64, length: usize) -> Result<Vec<u8>, JournalError> {
-        let mut bytes = vec![0; length];
-        let mut filled = 0;
-        let failed = || JournalError::disk("read", segment.path(&self.dir));
-        let mut source = match self.source(segment, None, at) {
-            Err(JournalError::Disk { source, .. }) if is_damage(&source) => return Ok(Vec::new()),
-            source => source?,
-        };
-        while filled < length {
-            match source.input.read(&mut bytes[filled..]) {
-                Ok(0) => break,
-                Ok(taken) => filled += taken,
-                Err(error) if source.is_damaged_by(&error) => break,
-                Err(error) => return Err(failed()(error)),
-            }
-        }
-        bytes.truncate(filled);
-        Ok(bytes)
-    }
-
     /// Returns the place just after what was delivered.
     pub fn place(&self) -> Place {
         Place { offset: self.offset, mark: self.mark }
     }
 
     fn refresh_sessions(&mut self) -> Result<(), JournalError> {
-        let sessions = sessions::read(&*self.disk, &self.dir);
-        self.sessions = sessions.map_err(JournalError::disk("read the sessions of", &self.dir))?;
+        let sessions = sessions::read(&*self.files.disk, &self.files.dir);
+        self.sessions =
+            sessions.map_err(JournalError::disk("read the sessions of", &self.files.dir))?;
         Ok(())
     }
 
@@ -360,8 +343,8 @@ impl Reader {
         if self.limit < u64::MAX {
             return Ok(self.limit);
         }
-        match self.segments()?.last() {
-            Some(last) => Ok(last.start + self.complete_length(*last)?),
+        match self.files.list()?.last() {
+            Some(last) => Ok(last.start + self.files.complete_length(*last)?),
             None => Ok(0),
         }
     }
@@ -423,13 +406,13 @@ impl Reader {
 
     fn next_source(&mut self) -> Result<ReadStep, JournalError> {
         self.buffer.clear();
-        let segments = self.segments()?;
+        let segments = self.files.list()?;
         let after = segments.partition_point(|segment| segment.start <= self.offset);
         let next = segments.get(after).map(|segment| segment.start);
         let Some(segment) = after.checked_sub(1).map(|at| segments[at]) else {
             return Ok(next.map_or(ReadStep::CaughtUp, ReadStep::Gap));
         };
-        let sound = self.prove(segment).and_then(|()| self.source(segment, next, self.offset));
+        let sound = self.files.open_proved(segment, next, self.offset);
         match sound {
             Ok(source) => self.source = Some(source),
             // Its end is known as soon as there is a later segment.
@@ -464,7 +447,9 @@ impl Reader {
                 tracing::error!(%segment, %error, "a compressed segment is damaged");
                 0
             }
-            read => read.map_err(JournalError::disk("read", source.segment.path(&self.dir)))?,
+            read => {
+                read.map_err(JournalError::disk("read", source.segment.path(&self.files.dir)))?
+            }
         };
         source.at += taken as u64;
         if taken == 0 && self.is_opened_anew()? {
@@ -484,7 +469,7 @@ impl Reader {
     /// At the end of what a segment holds: whether the writer has left it.
     fn look_for_end(&self, source: &mut OpenSegment) -> Result<ReadStep, JournalError> {
         if source.end.is_none() {
-            let segments = self.segments()?;
+            let segments = self.files.list()?;
             let next = segments.iter().find(|segment| segment.start > source.segment.start);
             source.end = next.map(|segment| segment.start);
             if source.end.is_some() {
@@ -495,84 +480,10 @@ impl Reader {
         Ok(ReadStep::CaughtUp)
     }
 
-    /// Unpacks all of a compressed segment once: a damaged one may unpack to other lines, and only
-    /// the checksum at its end tells.
-    fn prove(&self, segment: Segment) -> Result<(), JournalError> {
-        if segment.form == Form::Plain {
-            return Ok(());
-        }
-        let path = segment.path(&self.dir);
-        let file = self.disk.open_read(&path).map_err(JournalError::disk("open", &path))?;
-        let failed = JournalError::disk("decompress", &path);
-        decompressed(FileReader { file, at: 0 }, u64::MAX).map_err(failed)?;
-        Ok(())
-    }
-
-    fn source(
-        &self,
-        segment: Segment,
-        end: Option<u64>,
-        at: u64,
-    ) -> Result<OpenSegment, JournalError> {
-        let path = segment.path(&self.dir);
-        let file = self.disk.open_read(&path).map_err(JournalError::disk("open", &path))?;
-        let skipped = at - segment.start;
-        let input = match segment.form {
-            Form::Plain => SegmentInput::Plain(FileReader { file, at: skipped }),
-            Form::Compressed => {
-                let failed = JournalError::disk("decompress", &path);
-                let plain = decompressed(FileReader { file, at: 0 }, skipped).map_err(failed)?;
-                SegmentInput::Compressed(Box::new(plain))
-            }
-        };
-        Ok(OpenSegment { segment, end, input, at })
-    }
-
-    /// Returns the length of a segment up to the end of its last complete line.
-    fn complete_length(&self, segment: Segment) -> Result<u64, JournalError> {
-        segment::complete_length(&*self.disk, &self.dir, segment)
-    }
-
     fn refresh_limit(&mut self) -> Result<(), JournalError> {
-        let limit = Limit::read(&*self.disk, &self.dir);
-        self.limit = limit.map_err(JournalError::disk("read the limit of", &self.dir))?;
+        let limit = Limit::read(&*self.files.disk, &self.files.dir);
+        self.limit = limit.map_err(JournalError::disk("read the limit of", &self.files.dir))?;
         Ok(())
-    }
-
-    fn segments(&self) -> Result<Vec<Segment>, JournalError> {
-        match segment::list(&*self.disk, &self.dir) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
-            listed => listed.map_err(JournalError::disk("list", &self.dir)),
-        }
-    }
-}
-
-struct OpenSegment {
-    segment: Segment,
-    /// The start of the next segment, when there is one.
-    end: Option<u64>,
-    input: SegmentInput,
-    /// The offset of the next byte of `input`.
-    at: u64,
-}
-
-impl OpenSegment {
-    fn is_damaged_by(&self, error: &io::Error) -> bool {
-        self.segment.form == Form::Compressed && is_damage(error)
-    }
-}
-
-enum SegmentInput {
-    Plain(FileReader),
-    Compressed(Box<zstd::Decoder<'static, io::BufReader<FileReader>>>),
-}
-
-impl SegmentInput {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        match self {
-            Self::Plain(file) => file.read(buffer),
-            Self::Compressed(decoder) => decoder.read(buffer),
-        }
     }
 }
 
@@ -583,13 +494,4 @@ enum ReadStep {
     Gap(u64),
     /// This many bytes of the buffer are complete lines.
     Lines(usize),
-}
-
-fn decompressed(
-    file: FileReader,
-    skip: u64,
-) -> io::Result<zstd::Decoder<'static, io::BufReader<FileReader>>> {
-    let mut decoder = zstd::Decoder::new(file)?;
-    io::copy(&mut decoder.by_ref().take(skip), &mut io::sink())?;
-    Ok(decoder)
 }

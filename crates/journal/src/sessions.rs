@@ -8,10 +8,10 @@
 //! are lost. The id is the time of the opening in microseconds, but greater than the ids before it.
 //! Invariant: sessions come in the order of their offsets. A session without a line is forgotten,
 //! unless it says a loss. So is one whose lines are all deleted. One whose lines are gone with the
-//! end of the journal begins at the new end from then on, as a loss: a place in it is known to have
-//! been of this journal. The file is replaced whole and synced before the first line of the session
+//! end of the journal begins at the new end from then on, and says a loss. So a place in it is known
+//! to be of this journal. The file is replaced whole and synced before the first line of the session
 //! can be read. A file that is missing or garbage costs little: a reader whose place is gone then
-//! goes on at the newest session.
+//! goes on at the first session that began since.
 
 use std::io::{self, ErrorKind};
 use std::path::Path;
@@ -99,8 +99,8 @@ fn parse(line: &[u8]) -> Option<Session> {
     Some(Session { start: next()?, id: next()?, durable: next()? })
 }
 
-/// Returns up to where lines are lost that had stood behind an offset, if sessions after `known`
-/// that begin there say so; and the last of these.
+/// Returns up to where lines had stood behind an offset that are lost, as sessions after `known`
+/// say that begin there. Also returns the last of these.
 pub(crate) fn lost_at(sessions: &[Session], offset: u64, known: u64) -> Option<(u64, u64)> {
     let begun = sessions.iter().filter(|it| it.start == offset && it.id > known);
     begun.fold(None, |lost, it| {
