@@ -2,17 +2,17 @@
 //! process.
 //!
 //! Invariants: lines come in the order of their offsets, each once, and none beyond the limit
-//! (`limit`). Offsets for which no line comes are reported as a gap. They were deleted by retention,
-//! lost by the disk, or are in a compressed segment that is damaged anywhere (`files`). A line is
-//! whatever stands before a line feed. After a failed fsync it may be garbage or not durable;
-//! the caller's decoder must tell. A journal may have lost a place, because it was damaged, cut,
-//! removed or replaced. Then reading goes on with the next lines that nobody can have read, and the
-//! caller learns of it. That is looked for at `resume`, and whenever a session has begun since.
-//! Where two journals could be meant, lines that were read do not come again. A read takes up to
-//! 256 KiB more; memory is that and the longest line, which has no bound here. Sinks store places
-//! as checkpoints (`pipeline/src/source/journal.rs`), so what these mean must stay.
-//! `recount/src/lines.rs` reads the same files by its own code. `profiles/src/rebuild.rs` and
-//! `lab/src/import/exchanges.rs` begin at the first line that is left, and go on over gaps.
+//! (`limit`). Offsets for which no line comes are reported as a gap. They were deleted by
+//! retention, lost by the disk, or are in a compressed segment that is damaged anywhere (`files`).
+//! A line is whatever stands before a line feed. After a failed fsync it may be garbage or not
+//! durable; the caller's decoder must tell. A journal may have lost a place, because it was
+//! damaged, cut, removed or replaced. Then reading goes on with the next lines that nobody can
+//! have read, and the caller learns of it. That is looked for at `resume`, and whenever a session
+//! has begun since. Where two journals could be meant, lines that were read do not come again. A
+//! read takes up to 256 KiB more; memory is that and the longest line, which has no bound here.
+//! Sinks store places as checkpoints (`pipeline/src/source/journal.rs`), so what these mean must
+//! stay. `recount/src/lines.rs` reads the same files by its own code. `profiles/src/rebuild.rs`
+//! and `lab/src/import/exchanges.rs` begin at the first line that is left, and go on over gaps.
 //! Refuses: to write anything. Keeping segments from deletion is the work of `consumer`.
 
 mod files;

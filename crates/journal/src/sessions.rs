@@ -1,17 +1,18 @@
-//! Writes and reads the file `sessions`: at which offset each process that wrote the journal began.
+//! Writes and reads the file `sessions`: at which offset each process that wrote the journal
+//! began.
 //!
 //! An offset does not say of which journal it is. A directory that was removed, or replaced by an
 //! older copy, has the same offsets again, with other lines. So each opening is a session of its
 //! own, and whoever stores an offset stores its session beside it (`place`). The file has a line
 //! for each session, of three numbers in 20 digits. They are its first offset, its id, and up to
-//! where lines had been durable before. Where the last is greater than the first, the lines between
-//! are lost. The id is the time of the opening in microseconds, but greater than the ids before it.
-//! Invariant: sessions come in the order of their offsets. A session without a line is forgotten,
-//! unless it says a loss. So is one whose lines are all deleted. One whose lines are gone with the
-//! end of the journal begins at the new end from then on, and says a loss. So a place in it is known
-//! to be of this journal. The file is replaced whole and synced before the first line of the session
-//! can be read. A file that is missing or garbage costs little: a reader whose place is gone then
-//! goes on at the first session that began since.
+//! where lines had been durable before. Where the last is greater than the first, the lines
+//! between are lost. The id is the time of the opening in microseconds, but greater than the ids
+//! before it. Invariant: sessions come in the order of their offsets. A session without a line is
+//! forgotten, unless it says a loss. So is one whose lines are all deleted. One whose lines are
+//! gone with the end of the journal begins at the new end from then on, and says a loss. So a
+//! place in it is known to be of this journal. The file is replaced whole and synced before the
+//! first line of the session can be read. A file that is missing or garbage costs little: a reader
+//! whose place is gone then goes on at the first session that began since.
 
 use std::io::{self, ErrorKind};
 use std::path::Path;

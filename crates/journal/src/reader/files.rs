@@ -1,9 +1,9 @@
 //! Opens the segments of a journal for reading, plain or compressed.
 //!
-//! Invariant: of a compressed segment that is damaged anywhere, no line is handed out. It may unpack
-//! to other lines before the damage shows, and has one checksum, at its end. So all of it is
-//! unpacked once before (`open_proved`). `bytes_at` does without, for who compares them with a hash.
-//! Refuses: to know what is lost, and to write.
+//! Invariant: of a compressed segment that is damaged anywhere, no line is handed out. It may
+//! unpack to other lines before the damage shows, and has one checksum, at its end. So all of it
+//! is unpacked once before (`open_proved`). `bytes_at` does without, for who compares them with a
+//! hash. Refuses: to know what is lost, and to write.
 
 use std::io::{self, Read as _};
 use std::path::PathBuf;
