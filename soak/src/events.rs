@@ -5,18 +5,24 @@
 //! - system calls that fail;
 //! - spoilt files of its own beside the log;
 //! - a second process on the same log;
-//! - logs that are the same on one node and on two, and damaged packs of them.
+//! - logs that are the same on one node and on two, and damaged packs of them;
+//! - journals of `tidegate serve` that are overwritten, cut, removed or replaced by an older copy;
+//! - a clock that is set back and forward.
 //!
 //! Invariant held against it: at every moment the sink holds no id twice, and none that was never
 //! written. The process that starts last delivers all ids, with every sum as it must be.
 
 mod alike;
 mod calls;
+mod clocks;
+mod damages;
 mod kills;
+mod ledger;
 mod lines;
 mod options;
 mod oracle;
 mod scratch;
+mod served;
 mod sink;
 mod world;
 
@@ -25,7 +31,7 @@ use std::time::Instant;
 
 use anyhow::Result;
 
-pub(crate) use options::Options;
+pub(crate) use options::{Options, Part};
 pub(crate) use sink::Engine;
 use sink::Server;
 
@@ -41,11 +47,26 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         println!("{tally} ({:.0} s)", begun.elapsed().as_secs_f64());
         begun = Instant::now();
     };
-    done(&kills::run(options, &server)?);
-    done(&calls::run(options, &server)?);
-    if options.engine == Engine::Sqlite {
+    if options.wants(Part::Kills) {
+        done(&kills::run(options, &server)?);
+    }
+    if options.wants(Part::Calls) {
+        done(&calls::run(options, &server)?);
+    }
+    if options.engine != Engine::Sqlite {
+        return Ok(());
+    }
+    if options.wants(Part::Scratch) {
         done(&scratch::run(options, &server)?);
+    }
+    if options.wants(Part::Alike) {
         done(&alike::run(options)?);
+    }
+    if options.wants(Part::Damages) {
+        done(&damages::run(options)?);
+    }
+    if options.wants(Part::Clocks) {
+        done(&clocks::run(options)?);
     }
     Ok(())
 }

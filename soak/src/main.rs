@@ -71,6 +71,15 @@ enum Command {
         /// How often it is killed at random moments.
         #[arg(long, default_value_t = 1000)]
         kills: u64,
+        /// How many journals are damaged.
+        #[arg(long, default_value_t = 40)]
+        damages: u64,
+        /// Worlds whose clock is set back and forward.
+        #[arg(long, default_value_t = 10)]
+        clocks: u64,
+        /// Only these parts.
+        #[arg(long, value_enum, value_name = "PART", value_delimiter = ',')]
+        only: Vec<events::Part>,
         /// Of all chance; default: the clock.
         #[arg(long)]
         seed: Option<u64>,
@@ -144,11 +153,27 @@ fn main() -> ExitCode {
             let seed = seed.unwrap_or_else(clock);
             gateway::run(&gateway::Options { binary, time, seed, clients, faults_percent: faults })
         }
-        Command::Events { binary, kills, seed, sink: engine, lanes, thorough } => {
-            let seed = seed.unwrap_or_else(clock);
-            let options = events::Options { binary, kills, seed, engine, lanes, thorough };
-            events::run(&options)
-        }
+        Command::Events {
+            binary,
+            kills,
+            damages,
+            clocks,
+            only,
+            seed,
+            sink: engine,
+            lanes,
+            thorough,
+        } => events::run(&events::Options {
+            binary,
+            kills,
+            damages,
+            clocks,
+            only,
+            seed: seed.unwrap_or_else(clock),
+            engine,
+            lanes,
+            thorough,
+        }),
         Command::Lab { binary, short, only, seed, keep } => {
             lab::run(&lab::Options { binary, short, only, seed, keep })
         }

@@ -49,8 +49,10 @@ usage: cargo xtask COMMAND
                           random faults on both sides of the real binary
     soak gateway --attacks [--minutes N] [--seed S] [--only NAME,...] [--descriptors N]
                           [--release] attacks by single clients beside honest ones
-    soak events [--kills N] [--seed S] [--sink E] [--thorough] [--release]
-                          kills, failing calls and spoilt files around `events run`
+    soak events [--kills N] [--damages N] [--clocks N] [--only PART,...] [--seed S]
+                [--sink E] [--thorough] [--release]
+                          kills, failing calls and spoilt files around `events run`, damaged
+                          journals, and clocks that are set back and forward
     soak statsd [--minutes N] [--seed S] [--release]
                           ends and kills of statsd, and a Graphite that comes and goes
     soak workers [--minutes N] [--seed S] [--release]

@@ -25,6 +25,9 @@ const SHORT_SEED: &str = "1";
 /// How often the record process is killed at random in `make test`, by sink.
 const SHORT_KILLS: [(&str, &str); 3] = [("sqlite", "200"), ("postgres", "40"), ("mariadb", "40")];
 
+/// Damaged journals and steps of the clock in `make test`, in the run on SQLite.
+const SHORT_JOURNALS: [&str; 4] = ["--damages", "12", "--clocks", "1"];
+
 /// Soaks what `arguments` name: `gateway`, `events`, `statsd`, `workers` or `lab`, then options of
 /// `soak`; with `--release`, the release binary.
 pub(crate) fn run(arguments: &[&str]) -> Result<()> {
@@ -65,7 +68,10 @@ pub(crate) fn whole_lab(arguments: &[&str]) -> Result<()> {
 pub(crate) fn short() -> Vec<Job> {
     let mut jobs = Vec::new();
     for (sink, kills) in SHORT_KILLS {
-        let words = ["events", "--sink", sink, "--kills", kills, "--seed", SHORT_SEED];
+        let mut words = vec!["events", "--sink", sink, "--kills", kills, "--seed", SHORT_SEED];
+        if sink == "sqlite" {
+            words.extend(SHORT_JOURNALS);
+        }
         jobs.push(job(&format!("soak events {sink}"), &words));
     }
     for what in ["gateway", "statsd", "workers"] {

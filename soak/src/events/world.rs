@@ -212,7 +212,11 @@ impl Drop for Process {
     }
 }
 
-fn copy_all(from: &Path, to: &Path) -> Result<()> {
+/// Copies a directory with all that is in it, into one that is there.
+///
+/// # Errors
+/// When the disk says no.
+pub(super) fn copy_all(from: &Path, to: &Path) -> Result<()> {
     for entry in fs::read_dir(from)? {
         let entry = entry?;
         let target = to.join(entry.file_name());
