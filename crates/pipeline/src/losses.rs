@@ -1,12 +1,13 @@
 //! Keeps what was lost of the logs until an operator has taken note of it.
 //!
 //! The file has a line of JSON for each loss, and one for each acknowledgement, which names the
-//! loss by its id. Both the edge process and `tidegate events losses` read it. So an alarm outlives
-//! a restart, and needs no process to be ended. Invariant: a loss that is found again, as after a
-//! restart, is noted once. It is known by where it was found, and by its words. A line that is
-//! neither is passed over. Several processes append to one file. Bound: 1 MiB; further losses are
-//! only in the log of the process and in its counts. Never here: finding losses (`source`), and
-//! counting them (`status`).
+//! loss by its id. Both the edge process and `tidegate events losses` read it. So an alarm
+//! outlives a restart, and needs no process to be ended. Invariant: a loss that is found again, as
+//! after a restart, is noted once. It is known by its source, its sink and its words, as long as
+//! the batch behind it is not committed. The same words after that are another loss. A line that
+//! is neither is passed over. Several processes append to one file. Bound: 1 MiB; further losses
+//! are only in the log of the process and in its counts. Never here: finding losses (`source`),
+//! and counting them (`status`).
 
 use std::collections::HashSet;
 use std::fs::{self, File, OpenOptions};
@@ -36,11 +37,18 @@ pub struct LogLoss {
     pub what: String,
     /// Bytes that are lost; null where that is not known.
     pub bytes: Option<u64>,
+    /// The number of the batch before it; none in files of older versions.
+    #[serde(default)]
+    pub batch: Option<u64>,
 }
 
 impl LogLoss {
-    fn place(&self) -> [&str; 4] {
-        [&self.node, &self.source, &self.sink, &self.what]
+    /// Whether this is `found`, met by a pipeline that went on after batch `resumed`.
+    fn is_again(&self, found: &Self, resumed: u64) -> bool {
+        let Self { node, source, sink, what, .. } = self;
+        let place = [node, source, sink, what];
+        place == [&found.node, &found.source, &found.sink, &found.what]
+            && self.batch.is_none_or(|batch| batch >= resumed)
     }
 }
 
@@ -98,15 +106,16 @@ impl LossBook {
         Ok(losses)
     }
 
-    /// Notes a loss, unless it is noted already; returns whether it is in the file.
-    pub(crate) fn note(&self, mut loss: LogLoss) -> bool {
+    /// Notes a loss, unless it is noted already; returns whether it is in the file. The pipeline
+    /// that found it went on after batch `resumed`.
+    pub(crate) fn note(&self, mut loss: LogLoss, resumed: u64) -> bool {
         let _noting = self.noting.lock();
         let bytes = self.read().unwrap_or_default();
         let mut noted = bytes.split(|byte| *byte == b'\n').filter_map(|line| {
             let noted: LogLoss = serde_json::from_slice(line).ok()?;
             Some(noted)
         });
-        if noted.any(|noted| noted.place() == loss.place()) {
+        if noted.any(|noted| noted.is_again(&loss, resumed)) {
             return true;
         }
         loss.id = format!("{:08x}", loss.time_us as u32);

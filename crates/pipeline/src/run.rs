@@ -132,6 +132,7 @@ impl Pipeline {
             sink_name: self.sink_name,
             ask_others: None,
             sequence,
+            resumed: sequence,
             flush: self.flush,
             next_flush: Instant::now() + self.flush,
             window_bytes_max: self.window_bytes_max,
@@ -177,6 +178,8 @@ struct Run {
     ask_others: Option<Instant>,
     /// Batches committed or under way.
     sequence: u64,
+    /// Batches that were committed when it began.
+    resumed: u64,
     flush: Duration,
     next_flush: Instant,
     window_bytes_max: usize,
@@ -285,7 +288,7 @@ impl Run {
     /// Has an operator know what was lost, and how many bytes of it were not read.
     fn lose(&mut self, what: String, bytes: Option<u64>) {
         tracing::error!(source = self.source_name, sink = self.sink_name, bytes, "{what}");
-        let is_noted = self.losses.note(LogLoss {
+        let loss = LogLoss {
             id: String::new(),
             time_us: stdx::unix_micros(),
             node: self.node.clone(),
@@ -293,7 +296,9 @@ impl Run {
             sink: self.sink_name.clone(),
             what,
             bytes,
-        });
+            batch: Some(self.sequence),
+        };
+        let is_noted = self.losses.note(loss, self.resumed);
         self.status.lost.lock().add(bytes.unwrap_or(0), is_noted);
     }
 

@@ -15,6 +15,7 @@ fn loss(what: &str) -> LogLoss {
         sink: "main".to_owned(),
         what: what.to_owned(),
         bytes: Some(7),
+        batch: Some(3),
     }
 }
 
@@ -28,17 +29,41 @@ fn a_loss_stands_over_restarts_until_it_is_acknowledged_and_is_noted_once() {
     let path = dir.path().join("data/losses");
     for _ in 0..3 {
         let book = LossBook::new(&path);
-        assert!(book.note(loss("a")) && book.note(loss("b")) && book.note(loss("a")));
+        assert!(book.note(loss("a"), 3) && book.note(loss("b"), 3) && book.note(loss("a"), 3));
         assert_eq!(open(&book), ["a", "b"]);
     }
     let book = LossBook::new(&path);
     let ids = [book.open().unwrap()[0].id.clone(), "unknown".to_owned()];
     assert_eq!(book.acknowledge(Some(&ids)).unwrap().len(), 1);
     assert_eq!(open(&book), ["b"]);
-    assert!(book.note(loss("a")), "what is found again after a restart stays acknowledged");
+    assert!(book.note(loss("a"), 3), "what is found again after a restart stays acknowledged");
     assert_eq!(open(&LossBook::new(&path)), ["b"]);
     assert_eq!(book.acknowledge(None).unwrap().len(), 1);
     assert_eq!(open(&book), [""; 0]);
+}
+
+#[test]
+fn the_same_words_are_another_loss_once_the_batch_behind_the_first_is_committed() {
+    let dir = tempdir().unwrap();
+    let book = LossBook::new(&dir.path().join("losses"));
+    assert!(book.note(loss("a"), 2) && book.note(loss("a"), 3));
+    assert_eq!(open(&book), ["a"]);
+    book.acknowledge(None).unwrap();
+    let later = LogLoss { batch: Some(9), time_us: loss("a").time_us + 1, ..loss("a") };
+    assert!(book.note(later.clone(), 4) && book.note(later, 9));
+    assert_eq!(open(&book), ["a"], "an alarm again, and once");
+}
+
+#[test]
+fn losses_of_older_versions_are_known_by_their_words() {
+    let dir = tempdir().unwrap();
+    let path = dir.path().join("losses");
+    let mut noted = serde_json::to_value(loss("a")).unwrap();
+    noted.as_object_mut().unwrap().remove("batch");
+    fs::write(&path, noted.to_string()).unwrap();
+    let book = LossBook::new(&path);
+    assert!(book.note(loss("a"), 4));
+    assert_eq!(book.open().unwrap().len(), 1);
 }
 
 #[test]
@@ -47,10 +72,10 @@ fn torn_and_foreign_lines_cost_nothing_and_a_file_that_takes_nothing_says_so() {
     let path = dir.path().join("losses");
     fs::write(&path, "garbage\n{\"id\":\"x\"").unwrap();
     let book = LossBook::new(&path);
-    assert!(book.note(loss("a")));
+    assert!(book.note(loss("a"), 3));
     assert_eq!(open(&LossBook::new(&path)), ["a"]);
     fs::write(&path, vec![b'x'; 2 << 20]).unwrap();
-    assert!(!LossBook::new(&path).note(loss("b")));
+    assert!(!LossBook::new(&path).note(loss("b"), 3));
     let nowhere = dir.path().join("losses/below");
-    assert!(!LossBook::new(&nowhere).note(loss("b")));
+    assert!(!LossBook::new(&nowhere).note(loss("b"), 3));
 }
