@@ -334,6 +334,14 @@ impl Reader {
         self.offset
     }
 
+    /// Returns the first offset of each segment that is there.
+    ///
+    /// # Errors
+    /// `Disk`.
+    pub fn segment_starts(&self) -> Result<Vec<u64>, JournalError> {
+        Ok(self.files.list()?.iter().map(|segment| segment.start).collect())
+    }
+
     /// Returns the offset up to which there is something to read at present.
     ///
     /// # Errors

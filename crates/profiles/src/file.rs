@@ -58,6 +58,8 @@ pub struct FileStatus {
     /// How users are keyed in it, as [`crate::UserKey::mark`] says. None for files of other
     /// builders.
     pub users: Option<String>,
+    /// Why the newest changes to it could not be read; none when they could.
+    pub changes_error: Option<String>,
     /// Look-ups that failed since it was loaded.
     pub broken: u64,
     /// Profiles whose data was no JSON object; they count as present without data.
@@ -76,6 +78,8 @@ struct NewestChanges {
     changes: ArcSwapOption<ProfileChanges>,
     /// The manifest of the last changes that were looked at.
     manifest: Mutex<Option<FileVersion>>,
+    /// Why they could not be read; none when they could.
+    error: Mutex<Option<String>>,
 }
 
 /// A profile file that passed the quick checks.
@@ -181,6 +185,7 @@ impl ProfileFile {
             }
             _ => Ok(None),
         });
+        *self.newest.error.lock() = read.as_ref().err().map(ToString::to_string);
         match read {
             Ok(Some(changes)) if !changes.is_empty() => {
                 let newer = last.is_none_or(|last| !last.equals(&changes));
@@ -315,6 +320,7 @@ impl ProfileFile {
             resident_bytes: self.filter.get().map(|filter| filter.bytes() + changes_bytes),
             built_unix_ms: changes.map(|changes| changes.built_unix_ms()).or(built_unix_ms),
             users: self.meta.as_ref().map(|meta| meta.users.clone()),
+            changes_error: self.newest.error.lock().clone(),
             broken: self.broken.load(Ordering::Relaxed),
             bad_data: self.bad_data.load(Ordering::Relaxed),
         }

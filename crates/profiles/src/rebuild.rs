@@ -235,6 +235,9 @@ impl<'b> JournalBuild<'b> {
         unfinished: &Unfinished,
     ) -> Result<Result<Made, String>, ProfilesError> {
         let context = self.context();
+        // No build needs the changes, but those who serve do: cut ones are made anew.
+        let changes = state::open_all(&self.dir, &manifest.changes);
+        drop(changes.map_err(ProfilesError::state(&self.dir))?);
         let mut position = std::mem::take(&mut manifest.journal);
         let lines = lines::open(self.journal, &mut position, context.begin_unix_ms())?;
         let lines = match lines {

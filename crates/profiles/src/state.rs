@@ -70,6 +70,9 @@ pub(crate) struct JournalPosition {
     pub latest_unix_ms: u64,
     /// The same at earlier offsets, which rise.
     pub marks: Vec<(u64, u64)>,
+    /// The first offsets of the segments that were read.
+    #[serde(default)]
+    pub segments: Vec<u64>,
 }
 
 /// A table that a manifest lists.
@@ -164,14 +167,14 @@ impl TableFile {
     /// # Errors
     /// When it is missing, damaged where looked at, or of another length.
     pub(crate) fn open(&self, dir: &Path) -> io::Result<Table> {
-        let table = Table::open(&dir.join(&self.name))?;
+        let named = |error: io::Error| {
+            io::Error::new(error.kind(), format!("table `{}`: {error}", self.name))
+        };
+        let table = Table::open(&dir.join(&self.name)).map_err(named)?;
         if table.bytes() == self.bytes {
             return Ok(table);
         }
-        Err(io::Error::new(
-            io::ErrorKind::InvalidData,
-            format!("`{}` has another length", self.name),
-        ))
+        Err(named(io::Error::new(io::ErrorKind::InvalidData, "it has another length")))
     }
 }
 

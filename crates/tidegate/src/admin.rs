@@ -196,8 +196,11 @@ fn alarms(parts: &Parts) -> Vec<String> {
         if profiles.generation().is_none() {
             alarms.push("profiles: no good file yet, everybody is `fallback`".to_owned());
         }
-        let problem = problem(&profiles.status().watched);
+        let status = profiles.status();
+        let problem = problem(&status.watched);
         alarms.extend(problem.map(|problem| format!("profiles: {problem}")));
+        let error = status.file.and_then(|file| file.changes_error);
+        alarms.extend(error.map(|error| format!("profiles: changes are not read: {error}")));
     }
     if let Some(journal) = &parts.journal {
         let unread = journal.unread().into_iter().flat_map(|unread| unread.alarms());

@@ -2,7 +2,7 @@
 //!
 //! A position is valid while the journal has its place (`journal::Place`). Reads that retention has
 //! deleted must not count, as they would not in a build from nothing. So a position ends where a
-//! segment goes that has a read within the window.
+//! segment goes that has a read within the window, or where one is missing between others.
 //! `marks` say how late the reads up to an offset are, for each 16 MiB and for each build. A
 //! deleted range is judged by the next mark after it. Only every second is kept once they are 1024.
 //! Lines that are no exchanges are counted and passed over; gaps are passed over.
@@ -61,6 +61,11 @@ pub(super) fn open(
             "the journal lost reads that still counted, before offset {first}"
         )));
     }
+    let starts = reader.segment_starts().map_err(failed)?;
+    let missing = |start: &&u64| **start >= first && starts.binary_search(start).is_err();
+    if let Some(start) = position.segments.iter().find(missing) {
+        return Ok(Err(format!("the journal lost its segment at offset {start}, which was read")));
+    }
     position.first = first;
     let Ok(place) = position.place.parse::<Place>() else {
         return Ok(Ok(NewLines { reader, end, last: u64::MAX }));
@@ -115,6 +120,8 @@ impl NewLines {
             }
         }
         position.offset = self.reader.offset();
+        position.segments = self.reader.segment_starts()?;
+        position.segments.retain(|start| *start < position.offset);
         position.place = self.reader.place().to_string();
         mark(position, position.offset);
         Ok(counts)

@@ -241,9 +241,7 @@ fn a_damaged_or_missing_state_costs_a_whole_build_and_nothing_else() {
                 }
                 fs::write(&path, bytes).unwrap();
             });
-            // Damage in changes that no build needs is for those who serve to see.
-            let is_changes = name.to_string_lossy().ends_with("changes");
-            assert!(lines == 906 || is_changes, "{harm} {name:?}: {lines} lines");
+            assert_eq!(lines, 906, "{harm} {name:?}");
         }
     }
 }
@@ -324,35 +322,70 @@ fn another_or_a_shorter_journal_costs_a_whole_build() {
     assert_eq!(lines, 1_200);
 }
 
+/// Records reads in a journal of many short segments.
+fn record_in_segments(steps: &Steps, reads: &[(&str, &str, f64)]) {
+    let options = Options { segment_bytes_max: 4 << 10, ..Options::new(steps.fixture.journal()) };
+    let journal = Journal::open(options, Arc::new(RealDisk)).unwrap();
+    let lane = journal.lane();
+    for (user, item, days) in reads {
+        let line = read_at(user, item, at(*days));
+        lane.append(|buffer| buffer.extend_from_slice(&line)).unwrap();
+    }
+}
+
+/// The files of a journal's segments, by offset.
+fn segments(steps: &Steps) -> Vec<PathBuf> {
+    let paths = fs::read_dir(steps.fixture.journal()).unwrap().map(|entry| entry.unwrap().path());
+    let mut paths: Vec<_> =
+        paths.filter(|path| path.to_string_lossy().contains(".log")).collect();
+    paths.sort();
+    assert!(paths.len() > 2, "{paths:?}");
+    paths
+}
+
+#[test]
+fn a_segment_that_is_missing_between_others_costs_a_whole_build() {
+    for from_the_end in [2, 4] {
+        let steps = Steps::new(Config::default());
+        record_in_segments(&steps, &borrowed(&many(0..300)));
+        steps.build(0.0);
+        let lines = lines_after(&steps, |steps| {
+            let segments = segments(steps);
+            fs::remove_file(&segments[segments.len() - from_the_end]).unwrap();
+            record_in_segments(steps, &[("user-0001", "more", 0.5)]);
+        });
+        assert!(lines > 100 && lines < 901, "{lines} lines");
+    }
+}
+
+#[test]
+fn changes_that_cannot_be_read_are_said_until_they_can() {
+    let steps = three_builds();
+    let dir = state::dir_of(&steps.fixture.plan.file);
+    let changes = dir.join(&steps.manifest().changes[0].name);
+    let good = fs::read(&changes).unwrap();
+    fs::write(&changes, &good[..good.len() - 1]).unwrap();
+    let profiles = Profiles::open(&steps.fixture.plan.file, FileOptions::default());
+    let error = || profiles.status().file.unwrap().changes_error;
+    assert!(error().is_some_and(|error| error.contains(".changes")), "{:?}", error());
+    steps.record(&[("ann", "more", 0.5)]);
+    steps.build(0.5);
+    profiles.poll();
+    assert_eq!(error(), None);
+    steps.assert_as_whole();
+}
+
 #[test]
 fn a_deleted_segment_matters_until_its_reads_have_expired() {
     let shrink_max = Some("100%".into());
     let steps = Steps::new(Config { items_min: Some(1), shrink_max, ..Config::default() });
-    let record = |reads: &[(&str, &str, f64)]| {
-        let options =
-            Options { segment_bytes_max: 4 << 10, ..Options::new(steps.fixture.journal()) };
-        let journal = Journal::open(options, Arc::new(RealDisk)).unwrap();
-        let lane = journal.lane();
-        for (user, item, days) in reads {
-            let line = read_at(user, item, at(*days));
-            lane.append(|buffer| buffer.extend_from_slice(&line)).unwrap();
-        }
-    };
+    let record = |reads: &[(&str, &str, f64)]| record_in_segments(&steps, reads);
     let old: Vec<(String, String, f64)> =
         (0..100).map(|user| (format!("old-{user}"), "1".to_owned(), -29.0)).collect();
     record(&borrowed(&old));
     record(&borrowed(&many(0..200)));
     steps.build(0.0);
-    let delete_first = || {
-        let mut names: Vec<_> = fs::read_dir(steps.fixture.journal())
-            .unwrap()
-            .map(|entry| entry.unwrap().path())
-            .filter(|path| path.to_string_lossy().contains(".log"))
-            .collect();
-        names.sort();
-        assert!(names.len() > 2, "{names:?}");
-        fs::remove_file(&names[0]).unwrap();
-    };
+    let delete_first = || fs::remove_file(&segments(&steps)[0]).unwrap();
     delete_first();
     let whole = steps.build(0.1).lines;
     assert!(whole > 0 && whole < 700, "a read of it still counted: {whole}");
