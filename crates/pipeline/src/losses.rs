@@ -13,6 +13,7 @@ use std::collections::HashSet;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
@@ -66,6 +67,20 @@ pub struct LossBook {
     noting: Mutex<()>,
 }
 
+/// What one run of a pipeline notes.
+pub(crate) struct LossNotes {
+    pub book: Arc<LossBook>,
+    /// Batches that were committed when the run began.
+    pub resumed: u64,
+}
+
+impl LossNotes {
+    /// Notes a loss, unless it is noted already; returns whether it is in the file.
+    pub(crate) fn note(&self, loss: LogLoss) -> bool {
+        self.book.note(loss, self.resumed)
+    }
+}
+
 impl LossBook {
     /// Keeps losses in the file `path`, which is made with the first one.
     pub fn new(path: &Path) -> Self {
@@ -108,7 +123,7 @@ impl LossBook {
 
     /// Notes a loss, unless it is noted already; returns whether it is in the file. The pipeline
     /// that found it went on after batch `resumed`.
-    pub(crate) fn note(&self, mut loss: LogLoss, resumed: u64) -> bool {
+    fn note(&self, mut loss: LogLoss, resumed: u64) -> bool {
         let _noting = self.noting.lock();
         let bytes = self.read().unwrap_or_default();
         let mut noted = bytes.split(|byte| *byte == b'\n').filter_map(|line| {

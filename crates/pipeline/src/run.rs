@@ -25,7 +25,7 @@ use crate::counter::LineCounter;
 use crate::decode::{Decoder, FieldRule, Format};
 use crate::delivery::{Delivery, DeliveryOutcome, DeliveryTask};
 use crate::error::{LineError, RunError};
-use crate::losses::{LogLoss, LossBook};
+use crate::losses::{LogLoss, LossBook, LossNotes};
 use crate::quarantine::Quarantine;
 use crate::rollup::Rollup;
 use crate::sink::Sink;
@@ -132,13 +132,12 @@ impl Pipeline {
             sink_name: self.sink_name,
             ask_others: None,
             sequence,
-            resumed: sequence,
             flush: self.flush,
             next_flush: Instant::now() + self.flush,
             window_bytes_max: self.window_bytes_max,
             status: self.status,
             binlog: self.binlog,
-            losses: self.losses,
+            losses: LossNotes { book: self.losses, resumed: sequence },
             uncommitted: Uncommitted::default(),
         };
         run.show_behind(0);
@@ -178,14 +177,12 @@ struct Run {
     ask_others: Option<Instant>,
     /// Batches committed or under way.
     sequence: u64,
-    /// Batches that were committed when it began.
-    resumed: u64,
     flush: Duration,
     next_flush: Instant,
     window_bytes_max: usize,
     status: Arc<Status>,
     binlog: Arc<Binlog>,
-    losses: Arc<LossBook>,
+    losses: LossNotes,
     uncommitted: Uncommitted,
 }
 
@@ -298,7 +295,7 @@ impl Run {
             bytes,
             batch: Some(self.sequence),
         };
-        let is_noted = self.losses.note(loss, self.resumed);
+        let is_noted = self.losses.note(loss);
         self.status.lost.lock().add(bytes.unwrap_or(0), is_noted);
     }
 
