@@ -124,6 +124,8 @@ struct World {
     known: BTreeMap<u64, Vec<u8>>,
     /// Events that must be counted.
     expected: BTreeSet<u64>,
+    /// Events that were destroyed before they were counted.
+    gone: BTreeSet<u64>,
     /// Copies of the directory, oldest first.
     copies: Vec<PathBuf>,
     /// What was named before the present damage, and what was not acknowledged of it.
@@ -143,6 +145,7 @@ impl World {
             next: 0,
             known: BTreeMap::new(),
             expected: BTreeSet::new(),
+            gone: BTreeSet::new(),
             copies: Vec::new(),
             named: Vec::new(),
             quarantined: 0,
@@ -298,10 +301,12 @@ impl World {
             let is_before = line.at.end <= place;
             ensure!(is_before == delivered.contains(&id), "event {id} at {:?}, {place}", line.at);
         }
-        let known = &self.known;
-        let kind = damage.kind;
-        let case = Case { before, after, place, known, delivered: &delivered, kind };
+        let (known, gone, kind) = (&self.known, &self.gone, damage.kind);
+        let case = Case { before, after, place, known, delivered: &delivered, gone, kind };
         let expected = case.expected();
+        let counts = |id: &u64| delivered.contains(id) || expected.to_come.contains(id);
+        let gone: Vec<u64> = before.lines.iter().filter_map(Line::event).collect();
+        self.gone.extend(gone.into_iter().filter(|id| !counts(id)));
         self.expected = delivered.union(&expected.to_come).copied().collect();
         let served = self.come_back(comeback)?;
         self.write(&served)?;

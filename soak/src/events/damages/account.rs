@@ -60,6 +60,9 @@ pub(super) struct Case<'c> {
     /// Each event's line as it was written.
     pub known: &'c BTreeMap<u64, Vec<u8>>,
     pub delivered: &'c BTreeSet<u64>,
+    /// Events that an earlier damage destroyed. An older copy may have them again, which does not
+    /// bring them back: nobody can know then that they were not delivered.
+    pub gone: &'c BTreeSet<u64>,
     pub kind: Kind,
 }
 
@@ -75,12 +78,16 @@ impl Case<'_> {
         };
         let (good, bad): (Vec<_>, Vec<_>) = self.after.lines.iter().partition(|line| is_good(line));
         let to_come = good.iter().filter_map(|line| line.event());
-        let to_come = to_come.filter(|id| !self.delivered.contains(id)).collect();
+        let to_come = to_come.filter(|id| !self.delivered.contains(id) && !self.gone.contains(id));
         let refused = bad.iter().filter(|line| line.at.start >= place);
         let refused = refused.map(|line| (line.at.start, line.at.clone())).collect();
         let place_stands = self.after.lines.iter().any(|it| it.at.end == place && stands(it));
         let kept = self.after.lines.iter().filter(|line| line.at.start >= place);
-        let lost = without(place..durable.max(place), kept.map(|it| it.at.clone()).collect());
+        let mut lost = without(place..durable.max(place), kept.map(|it| it.at.clone()).collect());
+        // The rest of a line counts as lost even where it lies behind all that was written.
+        let torn = self.after.lines.iter().find(|it| it.at.start < place && place < it.at.end);
+        lost.extend(torn.map(|line| place..line.at.end));
+        let (lost, to_come) = (joined(lost), to_come.collect());
         let knows = match self.kind {
             Kind::Lines | Kind::Beside => Knows::Bytes,
             Kind::LinesAndSessions if place_stands => Knows::Bytes,

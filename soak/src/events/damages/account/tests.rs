@@ -24,6 +24,7 @@ fn case(change: impl Fn(&mut Vec<Line>)) -> Expected {
         place: before.lines[0].at.end,
         known: &known.collect(),
         delivered: &BTreeSet::from([0]),
+        gone: &BTreeSet::new(),
         kind: Kind::Lines,
     }
     .expected()
