@@ -190,6 +190,12 @@ impl TableRows {
         self.text.clear();
     }
 
+    /// Gives up memory beyond what the rows take.
+    pub(crate) fn shrink(&mut self) {
+        self.cells.shrink_to_fit();
+        self.text.shrink_to_fit();
+    }
+
     /// Whether there is no row.
     pub fn is_empty(&self) -> bool {
         self.cells.is_empty()

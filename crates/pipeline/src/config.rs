@@ -144,8 +144,9 @@ pub struct EventsConfig {
     /// Where the process says how it is, as `IP:PORT` on loopback. Whoever connects gets one JSON
     /// document. Default: nowhere; `tidegate serve` shows it on its status page all the same.
     pub status: Option<String>,
-    /// Memory for the running values of one source on its way to one sink. What exceeds it is
-    /// delivered at once. While a batch is under way it is taken twice. Default `32MB`.
+    /// Memory for the running values of all sources on their way to all sinks. What exceeds it is
+    /// delivered at once. While batches are under way it is taken twice. Each source and sink may
+    /// always use its share: this, divided by their number. Default `32MB`.
     pub window_bytes_max: Option<String>,
     /// Lines that are no events.
     pub quarantine: Option<QuarantineConfig>,

@@ -5,6 +5,7 @@
 //! to the batch that is taken next. A rollup does not count a line that fails its filter, or lacks
 //! a number of its key; the latter are counted as `without_key`.
 //! It also hands the memory of delivered rows back to their windows, but for rows of sketches.
+//! Windows keep no more of it than they are allowed, and none when a flush found no line.
 //! Never here: when a batch is taken (`run`), rows (`window`), and what a line is (`decode`).
 
 use std::sync::Arc;
@@ -65,17 +66,34 @@ impl LineCounter {
         self.windows.iter().map(Window::bytes).sum()
     }
 
-    /// Takes the rows of the batch, and what must be durable before it is committed.
-    pub(crate) fn take(&mut self) -> (Vec<TableRows>, Option<Arc<dyn DiskFile>>) {
+    /// Takes the rows of the batch, and what must be durable before it is committed. Windows that
+    /// had more than `kept_bytes_max` keep no memory.
+    pub(crate) fn take(
+        &mut self,
+        kept_bytes_max: usize,
+    ) -> (Vec<TableRows>, Option<Arc<dyn DiskFile>>) {
         self.lines = 0;
         let without_key = self.windows.iter_mut().map(Window::take_without_key).sum();
         Status::count(&self.status.without_key, without_key);
-        let rows = self.windows.iter_mut().flat_map(Window::take).collect();
+        let is_much = self.bytes() > kept_bytes_max;
+        let mut rows: Vec<_> = self.windows.iter_mut().flat_map(Window::take).collect();
+        if is_much {
+            rows.iter_mut().for_each(TableRows::shrink);
+            self.release();
+        }
         (rows, self.quarantine.close_batch())
     }
 
-    /// Gives the windows the memory of a batch back.
-    pub(crate) fn recycle(&mut self, delivered: Vec<TableRows>) {
+    /// Gives up the memory of windows that are empty.
+    pub(crate) fn release(&mut self) {
+        self.windows.iter_mut().for_each(Window::release);
+    }
+
+    /// Gives the windows the memory of a batch back, if it is at most `kept_bytes_max`.
+    pub(crate) fn recycle(&mut self, delivered: Vec<TableRows>, kept_bytes_max: usize) {
+        if delivered.iter().map(TableRows::bytes).sum::<usize>() > kept_bytes_max {
+            return;
+        }
         for rows in delivered {
             let table = Arc::clone(&rows.table);
             if let Some(window) = self.windows.iter_mut().find(|window| window.fills(&table)) {

@@ -129,7 +129,4 @@ pub enum RunError {
     /// The sink does not take what is delivered.
     #[error(transparent)]
     Sink(#[from] SinkError),
-    /// The system gives no thread.
-    #[error("start a thread for `delivery`: {0}")]
-    Thread(io::Error),
 }

@@ -1,6 +1,6 @@
 //! Delivers log lines as rows to a database, exactly once.
 //!
-//! The life of an event is [`Pipeline::run`]: tail → decode → window → deliver → checkpoint →
+//! The life of an event is `run`: tail → decode → window → deliver → checkpoint →
 //! retire. A log file is the queue. What lies beside it decides nothing: the quarantine and the
 //! [`Binlog`] are for people.
 //!
@@ -14,6 +14,7 @@
 
 mod batch;
 mod binlog;
+mod budget;
 mod chunk;
 pub mod config;
 mod counter;
@@ -31,14 +32,18 @@ mod rollup;
 mod run;
 mod sink;
 mod source;
+mod stand_by;
 mod status;
+mod stop;
 mod supervise;
 mod window;
+mod worker_threads;
 
 pub use batch::{
     Batch, CellValue, Checkpoint, Column, ColumnRole, KEY_TEXT_BYTES_MAX, Kind, Table, TableRows,
 };
 pub use binlog::{Binlog, Note};
+pub use budget::WindowBudget;
 pub use chunk::LogChunk;
 pub use config::SourceConfig;
 pub use decode::{
@@ -53,11 +58,12 @@ pub use plan::{JOURNAL, Plan, RollupPlan, Sections, SinkPlan, SourcePlan, plan};
 pub use quarantine::Quarantine;
 pub use record::{BoardEntry, RecordStatus, RecordSupervisor, StatusBoard, SupervisorOptions};
 pub use rollup::{KeyPart, Measure, Rollup, SketchOf};
-pub use run::{Pipeline, StopSignal};
+pub use run::Pipeline;
 pub use sink::Sink;
 pub use source::{
     Extent, FileNotices, FileOptions, FilePattern, FileRange, FileSource, JournalSource,
     LineSource, NodePosition, RangedSource, ReadOutcome, TimeOf, time_in,
 };
 pub use status::{Status, StatusReport};
-pub use supervise::supervise;
+pub use stop::StopSignal;
+pub use supervise::{PipelineHandle, PipelineSetup, supervise};

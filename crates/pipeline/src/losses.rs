@@ -15,6 +15,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use journal::{Change, Displaced};
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 
@@ -154,6 +155,27 @@ impl LossBook {
         file.write_all(&[b"\n", line, b"\n"].concat())?;
         file.sync_all()
     }
+}
+
+/// Says what became of a log, and how many bytes of it are lost unread, if that is known.
+pub(crate) fn displacement(file: &str, displaced: Displaced) -> (String, Option<u64>) {
+    let Displaced { read_to, goes_on, lost_to, change } = displaced;
+    let what = match change {
+        Change::Damaged => format!(
+            "`{file}` is damaged at {read_to}, up to where it was read; reading goes on at \
+             {goes_on}, behind the rest of a line"
+        ),
+        Change::Shorter => format!(
+            "`{file}` came back shorter than it was read: from {read_to} to {goes_on}, where \
+             reading goes on; what was read stays counted"
+        ),
+        Change::Replaced => format!(
+            "`{file}` is not the log that was read to {read_to}: it was removed, or replaced by an \
+             older copy. Reading goes on at {goes_on}, with what was written since. What had not \
+             been read of the other one is lost"
+        ),
+    };
+    (what, lost_to.map(|lost_to| lost_to.saturating_sub(read_to)))
 }
 
 #[cfg(test)]

@@ -103,7 +103,7 @@ pub struct Plan {
     pub sinks: Vec<SinkPlan>,
     /// Where the process says how it is.
     pub status: Option<SocketAddr>,
-    /// Memory for the running values of one pipeline, in bytes.
+    /// Memory for the running values of all pipelines, in bytes.
     pub window_bytes_max: usize,
     /// The directory for lines that are no events.
     pub quarantine_dir: PathBuf,

@@ -1,61 +1,61 @@
 //! Runs one pipeline, the life of an event: tail → decode → window → deliver → checkpoint → retire.
 //!
+//! It goes in steps, each at most a chunk of lines, and says when the next is due. No step waits:
+//! the sink has threads of its own (`delivery`), and wakes the pipeline.
 //! It begins with `prepare`, `claim` and `checkpoints` of the sink, then `others` and `resume` of
 //! the source, then `resume` of the quarantine. Sinks and sources rely on this order.
-//! One thread reads and counts, another commits. While a batch is on its way, the next window
-//! fills. When that is full too, reading waits. A pipeline that was fenced off can also watch the
-//! checkpoint (`stand_by`).
+//! While a batch is on its way, the next window fills. When that may not grow any more, nothing is
+//! read until the batch is there. A caught-up source is read again after 50 ms, after twice as long
+//! each time that nothing came, and before each flush. So a quiet source costs little, and its
+//! lines are in no later batch for that.
 //! Invariant: a position is committed together with all lines before it and none behind it. One
 //! batch is under way at a time, and their numbers have no gaps.
-//! Bound: rows take about twice `window_bytes_max`, each window exceeding it by what one chunk
-//! adds. Without a line there is no batch, so a gap alone moves no checkpoint.
+//! Bound: rows take what `budget` allows. Without a line there is no batch, so a gap alone moves no
+//! checkpoint.
 //! An error ends the run, but for one in asking after other nodes, which is asked again. If the
 //! source failed, what was read is delivered first. Never here: starting again (`supervise`),
 //! trying a sink again (`delivery`).
 
+mod notes;
+
+use std::cell::RefCell;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use journal::{Change, Displaced};
-
-use crate::batch::{Batch, Checkpoint};
-use crate::binlog::{Binlog, Note};
+use self::notes::PipelineNotes;
+use crate::batch::{Batch, Checkpoint, Table};
+use crate::binlog::Binlog;
+use crate::budget::{BudgetUse, WindowBudget};
 use crate::counter::LineCounter;
 use crate::decode::{Decoder, FieldRule, Format};
 use crate::delivery::{Delivery, DeliveryOutcome, DeliveryTask};
 use crate::error::{LineError, RunError};
-use crate::losses::{LogLoss, LossBook, LossNotes};
+use crate::losses::{LossBook, LossNotes, displacement};
 use crate::quarantine::Quarantine;
 use crate::rollup::Rollup;
 use crate::sink::Sink;
 use crate::source::{LineSource, NodePosition, ReadOutcome};
 use crate::status::Status;
+use crate::stop::StopSignal;
 use crate::window::Window;
+use crate::worker_threads::NextStep;
 
-/// How long a caught-up source is left alone.
+/// How long a caught-up source is left alone at first.
 const POLL: Duration = Duration::from_millis(50);
 
-/// How often a process that stands by looks at the checkpoint.
-const STAND_BY_POLL: Duration = Duration::from_millis(250);
+/// How long a source is left alone that has been quiet for a while.
+const LONGEST_POLL: Duration = Duration::from_millis(400);
 
 /// When to ask again what other nodes have committed.
 const ASK_AGAIN: Duration = Duration::from_secs(1);
 
-/// Tells pipelines to end.
-#[derive(Debug, Clone, Default)]
-pub struct StopSignal(Arc<AtomicBool>);
+/// How often a pipeline that waits for its sink looks whether others cannot reach it.
+const OUTAGE_POLL: Duration = Duration::from_secs(1);
 
-impl StopSignal {
-    /// Has every pipeline with a clone of this deliver what it has, and end.
-    pub fn request(&self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
-
-    /// Whether that was requested.
-    pub fn is_requested(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
-    }
+thread_local! {
+    /// The memory that each thread lends to the source that it reads.
+    static BUFFER: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
 /// One source on its way to one sink.
@@ -80,8 +80,8 @@ pub struct Pipeline {
     pub sink: Box<dyn Sink>,
     /// How often it goes there.
     pub flush: Duration,
-    /// Memory for running values; what exceeds it is delivered at once.
-    pub window_bytes_max: usize,
+    /// Memory for running values, of all pipelines; what exceeds it is delivered at once.
+    pub windows: Arc<WindowBudget>,
     /// Whether to end when the source is caught up and everything is delivered.
     pub until_caught_up: bool,
     /// What an operator is shown of it.
@@ -94,96 +94,37 @@ pub struct Pipeline {
     pub sink_name: String,
 }
 
-impl Pipeline {
-    /// Runs until it is stopped, or until it has to be started again from the checkpoint.
-    ///
-    /// # Errors
-    /// When the source cannot be read, or another process delivers it too. Nothing is lost: a new
-    /// pipeline goes on from the checkpoint.
-    pub fn run(mut self, stop: &StopSignal) -> Result<(), RunError> {
-        let tables = self.rollups.iter().flat_map(|rollup| rollup.tables());
-        let tables: Vec<_> = tables.map(Arc::clone).collect();
-        self.sink.prepare(&tables)?;
-        self.sink.claim(&self.node, &self.source_name)?;
-        let checkpoints = self.sink.checkpoints(&self.source_name)?;
-        let (ours, others): (Vec<_>, Vec<_>) =
-            checkpoints.into_iter().partition(|checkpoint| checkpoint.node == self.node);
-        let last = ours.into_iter().next();
-        self.source.others(&positions(others));
-        self.source.resume(last.as_ref().map(|last| last.position.as_str()))?;
-        let sequence = last.map_or(0, |last| last.sequence);
-        self.quarantine.resume(sequence);
-        let delivery = Delivery::start(self.sink, tables, Arc::clone(&self.status));
-        let delivery = delivery.map_err(RunError::Thread)?;
-        let windows = self.rollups.into_iter();
-        let windows = windows.map(|rollup| Window::new(rollup, &self.node, &self.lines_of));
-        let mut run = Run {
-            source: self.source,
-            counter: LineCounter {
-                decoder: Decoder::new(&self.format, self.fields),
-                windows: windows.collect(),
-                quarantine: self.quarantine,
-                status: Arc::clone(&self.status),
-                lines: 0,
-            },
-            delivery,
-            node: self.node,
-            source_name: self.source_name,
-            sink_name: self.sink_name,
-            ask_others: None,
-            sequence,
-            flush: self.flush,
-            next_flush: Instant::now() + self.flush,
-            window_bytes_max: self.window_bytes_max,
-            status: self.status,
-            binlog: self.binlog,
-            losses: LossNotes { book: self.losses, resumed: sequence },
-            uncommitted: Uncommitted::default(),
-        };
-        run.show_behind(0);
-        run.run(stop, self.until_caught_up)
-    }
-
-    /// Waits while another process moves the checkpoint, until it has stood still for `quiet` or a
-    /// stop is requested. A sink that does not answer says nothing about the other process.
-    pub fn stand_by(mut self, quiet: Duration, stop: &StopSignal) {
-        let mut seen = None;
-        let mut since = Instant::now();
-        while since.elapsed() < quiet && !stop.is_requested() {
-            match self.sink.checkpoints(&self.source_name) {
-                Ok(checkpoints) => {
-                    let ours = checkpoints.iter().find(|checkpoint| checkpoint.node == self.node);
-                    let sequence = ours.map(|checkpoint| checkpoint.sequence);
-                    if seen != Some(sequence) {
-                        (seen, since) = (Some(sequence), Instant::now());
-                    }
-                }
-                Err(_) => since = Instant::now(),
-            }
-            std::thread::sleep(STAND_BY_POLL);
-        }
-    }
-}
-
 /// A pipeline that runs.
-struct Run {
+pub(crate) struct Run {
+    stage: RunStage,
     source: Box<dyn LineSource>,
     counter: LineCounter,
     delivery: Delivery,
-    node: String,
-    source_name: String,
-    sink_name: String,
+    budget: BudgetUse,
+    notes: PipelineNotes,
     /// When to ask what other nodes have committed, which the source wants to know.
     ask_others: Option<Instant>,
     /// Batches committed or under way.
     sequence: u64,
     flush: Duration,
     next_flush: Instant,
-    window_bytes_max: usize,
+    /// How long the source is left alone when it is caught up.
+    poll: Duration,
+    until_caught_up: bool,
     status: Arc<Status>,
-    binlog: Arc<Binlog>,
-    losses: LossNotes,
     uncommitted: Uncommitted,
+    /// What is shown of others that cannot reach the sink.
+    shown_outage: Option<String>,
+}
+
+/// How far a run is.
+enum RunStage {
+    /// The sink is to say where to go on.
+    Starting,
+    /// Lines are read.
+    Reading,
+    /// What was read is delivered; then it ends, with an error if there is one.
+    Finishing { error: Option<RunError>, is_last_under_way: bool },
 }
 
 /// What was read and is not known to be in the sink.
@@ -203,41 +144,200 @@ struct ReadBytes {
 }
 
 impl Run {
-    fn run(&mut self, stop: &StopSignal, until_caught_up: bool) -> Result<(), RunError> {
-        loop {
-            let is_caught_up = match self.tail() {
-                Ok(has_more) => !has_more,
-                Err(error) => {
-                    // What was read before stays good, and may not be there the next time.
-                    self.finish(stop)?;
-                    return Err(error);
-                }
+    /// Begins a run of a pipeline, with `deliver` giving its sink to threads.
+    pub(crate) fn begin(
+        pipeline: Pipeline,
+        deliver: impl FnOnce(Box<dyn Sink>, Vec<Arc<Table>>) -> Delivery,
+    ) -> Self {
+        let tables = pipeline.rollups.iter().flat_map(|rollup| rollup.tables());
+        let mut delivery = deliver(pipeline.sink, tables.map(Arc::clone).collect());
+        let (node, source) = (pipeline.node.clone(), pipeline.source_name.clone());
+        delivery.hand_over(DeliveryTask::Claim { node, source });
+        let budget = BudgetUse::new(pipeline.windows);
+        let windows = pipeline.rollups.into_iter();
+        let windows = windows.map(|rollup| Window::new(rollup, &pipeline.node, &pipeline.lines_of));
+        Self {
+            stage: RunStage::Starting,
+            source: pipeline.source,
+            counter: LineCounter {
+                decoder: Decoder::new(&pipeline.format, pipeline.fields),
+                windows: windows.collect(),
+                quarantine: pipeline.quarantine,
+                status: Arc::clone(&pipeline.status),
+                lines: 0,
+            },
+            delivery,
+            budget,
+            notes: PipelineNotes {
+                node: pipeline.node,
+                source_name: pipeline.source_name,
+                sink_name: pipeline.sink_name,
+                status: Arc::clone(&pipeline.status),
+                binlog: pipeline.binlog,
+                losses: LossNotes { book: pipeline.losses, resumed: 0 },
+            },
+            ask_others: None,
+            sequence: 0,
+            flush: pipeline.flush,
+            next_flush: Instant::now() + pipeline.flush,
+            poll: POLL,
+            until_caught_up: pipeline.until_caught_up,
+            status: pipeline.status,
+            uncommitted: Uncommitted::default(),
+            shown_outage: None,
+        }
+    }
+
+    /// Does the next step; [`NextStep::Ended`] when it has ended in order.
+    ///
+    /// # Errors
+    /// When the source cannot be read, or another process delivers it too. Nothing is lost: a new
+    /// run goes on from the checkpoint.
+    pub(crate) fn step(&mut self, stop: &StopSignal) -> Result<NextStep, RunError> {
+        match &self.stage {
+            RunStage::Starting => self.start(stop),
+            RunStage::Reading => self.read_and_deliver(stop),
+            RunStage::Finishing { .. } => self.finish(stop),
+        }
+    }
+
+    /// Its sink, to be closed.
+    pub(crate) fn into_delivery(self) -> Delivery {
+        self.delivery
+    }
+
+    /// Takes up the reading where the sink says.
+    fn start(&mut self, stop: &StopSignal) -> Result<NextStep, RunError> {
+        let Some(DeliveryOutcome::Checkpoints(checkpoints)) = self.delivery.poll()? else {
+            return Ok(self.await_sink(stop));
+        };
+        let (ours, others): (Vec<_>, Vec<_>) =
+            checkpoints?.into_iter().partition(|checkpoint| checkpoint.node == self.notes.node);
+        let last = ours.into_iter().next();
+        self.source.others(&positions(others));
+        self.source.resume(last.as_ref().map(|last| last.position.as_str()))?;
+        self.sequence = last.map_or(0, |last| last.sequence);
+        self.notes.losses.resumed = self.sequence;
+        self.counter.quarantine.resume(self.sequence);
+        self.next_flush = Instant::now() + self.flush;
+        self.hide_outage();
+        self.show_behind(0);
+        self.stage = RunStage::Reading;
+        Ok(NextStep::Ready)
+    }
+
+    /// Reads and counts a chunk, and hands the window over when that is due.
+    fn read_and_deliver(&mut self, stop: &StopSignal) -> Result<NextStep, RunError> {
+        if let Some(outcome) = self.delivery.poll()? {
+            self.retire(outcome)?;
+        }
+        if self.budget.is_full() && self.delivery.is_busy() {
+            return match stop.is_requested() {
+                true => self.finish_with(None, stop),
+                false => Ok(self.await_sink(stop)),
             };
-            if let Some(outcome) = self.delivery.poll() {
-                self.retire(outcome)?;
+        }
+        let is_caught_up = match self.tail() {
+            Ok(has_more) => !has_more,
+            // What was read before stays good, and may not be there the next time.
+            Err(error) => return self.finish_with(Some(error), stop),
+        };
+        self.budget.window(self.counter.bytes());
+        if self.ask_others.is_some_and(|at| at <= Instant::now()) && !self.delivery.is_busy() {
+            self.delivery.hand_over(DeliveryTask::Checkpoints(self.notes.source_name.clone()));
+        }
+        if self.budget.is_full() || Instant::now() >= self.next_flush {
+            self.deliver();
+        }
+        let is_through = is_caught_up && self.ask_others.is_none();
+        if stop.is_requested() || (self.until_caught_up && is_through) {
+            return self.finish_with(None, stop);
+        }
+        if is_caught_up {
+            return Ok(self.rest());
+        }
+        self.poll = POLL;
+        Ok(NextStep::Ready)
+    }
+
+    /// Says when a source is read again that has nothing at present.
+    fn rest(&mut self) -> NextStep {
+        let mut due = Instant::now() + self.poll.min(self.flush);
+        self.poll = LONGEST_POLL.min(self.poll * 2);
+        if self.delivery.is_busy() {
+            self.show_outage();
+        } else {
+            due = due.min(self.next_flush).min(self.ask_others.unwrap_or(due));
+        }
+        NextStep::At(due)
+    }
+
+    /// Waits for the sink, which wakes it. When that is down, a stop ends the run: what is under
+    /// way is read again from the checkpoint.
+    fn await_sink(&mut self, stop: &StopSignal) -> NextStep {
+        self.show_outage();
+        if stop.is_requested() && self.status.last_error.lock().is_some() {
+            return NextStep::Ended;
+        }
+        NextStep::At(Instant::now() + OUTAGE_POLL)
+    }
+
+    /// Says why the sink cannot be reached, while this pipeline waits behind others that tried.
+    fn show_outage(&mut self) {
+        match self.delivery.outage() {
+            None => self.hide_outage(),
+            outage => {
+                self.shown_outage.clone_from(&outage);
+                *self.status.last_error.lock() = outage;
             }
-            if self.ask_others.is_some_and(|at| at <= Instant::now()) && !self.delivery.is_busy() {
-                self.delivery.hand_over(DeliveryTask::Others(self.source_name.clone()));
-            }
-            if self.is_full() && self.delivery.is_busy() {
-                self.settle(stop)?;
-            }
-            if self.is_full() || Instant::now() >= self.next_flush {
-                self.deliver();
-            }
-            let is_through = is_caught_up && self.ask_others.is_none();
-            if stop.is_requested() || (until_caught_up && is_through) {
-                return self.finish(stop);
-            }
-            if is_caught_up {
-                std::thread::sleep(POLL.min(self.flush));
-            }
+        }
+    }
+
+    fn hide_outage(&mut self) {
+        let shown = self.shown_outage.take();
+        let mut last_error = self.status.last_error.lock();
+        if shown.is_some() && *last_error == shown {
+            *last_error = None;
+        }
+    }
+
+    fn finish_with(
+        &mut self,
+        error: Option<RunError>,
+        stop: &StopSignal,
+    ) -> Result<NextStep, RunError> {
+        self.stage = RunStage::Finishing { error, is_last_under_way: false };
+        self.finish(stop)
+    }
+
+    /// Delivers the batch on its way, then the rest.
+    fn finish(&mut self, stop: &StopSignal) -> Result<NextStep, RunError> {
+        if let Some(outcome) = self.delivery.poll()? {
+            self.retire(outcome)?;
+        }
+        if let RunStage::Finishing { is_last_under_way, .. } = &mut self.stage
+            && !*is_last_under_way
+            && !self.delivery.is_busy()
+        {
+            *is_last_under_way = true;
+            self.deliver();
+        }
+        if self.delivery.is_busy() {
+            return Ok(self.await_sink(stop));
+        }
+        match &mut self.stage {
+            RunStage::Finishing { error, .. } => error.take().map_or(Ok(NextStep::Ended), Err),
+            _ => Ok(NextStep::Ended),
         }
     }
 
     /// Reads what comes next and counts it; false when there is nothing at present.
     fn tail(&mut self) -> Result<bool, RunError> {
-        match self.source.read()? {
+        BUFFER.with_borrow_mut(|buffer| self.read(buffer))
+    }
+
+    fn read(&mut self, buffer: &mut Vec<u8>) -> Result<bool, RunError> {
+        match self.source.read(buffer)? {
             ReadOutcome::CaughtUp => {
                 // Where a log is unfamiliar, the sink has to say first where to begin in it.
                 let waits = self.ask_others.is_some();
@@ -259,21 +359,22 @@ impl Run {
                 self.counter.refuse(beginning, &LineError::Oversized { length }, length);
                 self.uncommitted.read(length, &self.status);
             }
+            ReadOutcome::Unfinished => {}
             ReadOutcome::Unfamiliar => self.ask_others = Some(Instant::now()),
             ReadOutcome::Lost { file, from, to } => {
                 let what = format!("lines of `{file}` from {from} to {to} were lost unread");
-                self.lose(what, Some(to - from));
+                self.notes.lost(what, Some(to - from), self.sequence);
             }
             ReadOutcome::Receded { file, from, to } => {
                 let what = format!(
                     "`{file}` came back shorter than it was read: from {to} to {from} bytes; \
                      what was read stays counted"
                 );
-                self.lose(what, Some(0));
+                self.notes.lost(what, Some(0), self.sequence);
             }
             ReadOutcome::Displaced { file, displaced } => {
-                let (what, bytes) = message(file, displaced);
-                self.lose(what, bytes);
+                let (what, bytes) = displacement(file, displaced);
+                self.notes.lost(what, bytes, self.sequence);
             }
             ReadOutcome::Unreadable { file, reason } => {
                 tracing::warn!(file, reason, "a file cannot be read, the others go on");
@@ -282,33 +383,12 @@ impl Run {
         Ok(true)
     }
 
-    /// Has an operator know what was lost, and how many bytes of it were not read.
-    fn lose(&mut self, what: String, bytes: Option<u64>) {
-        tracing::error!(source = self.source_name, sink = self.sink_name, bytes, "{what}");
-        let loss = LogLoss {
-            id: String::new(),
-            time_us: stdx::unix_micros(),
-            node: self.node.clone(),
-            source: self.source_name.clone(),
-            sink: self.sink_name.clone(),
-            what,
-            bytes,
-            batch: Some(self.sequence),
-        };
-        let is_noted = self.losses.note(loss);
-        self.status.lost.lock().add(bytes.unwrap_or(0), is_noted);
-    }
-
     /// Shows how far the sink is behind the log: what is unread, and what is read and not
     /// committed.
     fn show_behind(&self, unread: u64) {
         let Uncommitted { window, batch } = self.uncommitted;
         let since_us = if batch.bytes > 0 { batch.since_us } else { window.since_us };
         self.status.behind(unread + window.bytes + batch.bytes, since_us);
-    }
-
-    fn is_full(&self) -> bool {
-        self.counter.bytes() > self.window_bytes_max
     }
 
     /// Hands the window over, unless there is nothing in it or a batch is on its way.
@@ -321,76 +401,48 @@ impl Run {
         self.show_behind(unread);
         *self.status.notices.lock() = self.source.notices();
         if self.counter.lines == 0 {
-            return;
+            return self.counter.release();
         }
         self.sequence += 1;
         let checkpoint = Checkpoint {
-            node: self.node.clone(),
-            source: self.source_name.clone(),
+            node: self.notes.node.clone(),
+            source: self.notes.source_name.clone(),
             sequence: self.sequence,
             position: self.source.position(),
         };
         let mut to_sync = self.source.to_sync();
-        let (rows, quarantine) = self.counter.take();
+        let (rows, quarantine) = self.counter.take(self.budget.kept_bytes_max());
         to_sync.extend(quarantine);
+        self.budget.hand_over();
         self.uncommitted.batch = std::mem::take(&mut self.uncommitted.window);
         self.delivery.hand_over(DeliveryTask::Deliver(Batch { checkpoint, rows }, to_sync));
-    }
-
-    /// Waits for the batch on its way.
-    fn settle(&mut self, stop: &StopSignal) -> Result<(), RunError> {
-        while self.delivery.is_busy() {
-            if let Some(outcome) = self.delivery.wait(POLL) {
-                self.retire(outcome)?;
-            } else if stop.is_requested() && self.status.last_error.lock().is_some() {
-                // The sink is down: what is under way is read again from the checkpoint.
-                break;
-            }
-        }
-        Ok(())
     }
 
     fn retire(&mut self, outcome: DeliveryOutcome) -> Result<(), RunError> {
         match outcome {
             DeliveryOutcome::Delivered(batch) => {
                 let batch = batch?;
+                self.budget.retire();
                 self.uncommitted.batch = ReadBytes::default();
                 let unread = self.source.bytes_behind();
                 self.show_behind(unread);
                 self.source.committed(&batch.checkpoint.position)?;
-                self.note(&batch);
-                self.counter.recycle(batch.rows);
+                self.notes.committed(&batch);
+                self.counter.recycle(batch.rows, self.budget.kept_bytes_max());
             }
-            DeliveryOutcome::Others(Ok(mut checkpoints)) => {
-                checkpoints.retain(|checkpoint| checkpoint.node != self.node);
+            DeliveryOutcome::Checkpoints(Ok(mut checkpoints)) => {
+                checkpoints.retain(|checkpoint| checkpoint.node != self.notes.node);
                 self.ask_others = None;
                 *self.status.last_error.lock() = None;
                 self.source.others(&positions(checkpoints));
             }
-            DeliveryOutcome::Others(Err(error)) => {
+            DeliveryOutcome::Checkpoints(Err(error)) => {
                 tracing::warn!(%error, "what other nodes have read is not known");
                 *self.status.last_error.lock() = Some(error.to_string());
                 self.ask_others = Some(Instant::now() + ASK_AGAIN);
             }
         }
         Ok(())
-    }
-
-    fn note(&self, batch: &Batch) {
-        let time_us = stdx::unix_micros();
-        let rows = batch.rows.iter().map(crate::batch::TableRows::len).sum::<usize>() as u64;
-        Status::count(&self.status.batches, 1);
-        Status::count(&self.status.rows, rows);
-        *self.status.committed.lock() = Some(Instant::now());
-        let Checkpoint { node, source, sequence, position } = batch.checkpoint.clone();
-        let sink = self.sink_name.clone();
-        self.binlog.note(&Note { time_us, node, source, sink, sequence, rows, position });
-    }
-
-    fn finish(&mut self, stop: &StopSignal) -> Result<(), RunError> {
-        self.settle(stop)?;
-        self.deliver();
-        self.settle(stop)
     }
 }
 
@@ -402,27 +454,6 @@ impl Uncommitted {
         }
         self.window.bytes += bytes;
     }
-}
-
-/// Says what became of a log, and how many bytes of it are lost unread, if that is known.
-fn message(file: &str, displaced: Displaced) -> (String, Option<u64>) {
-    let Displaced { read_to, goes_on, lost_to, change } = displaced;
-    let what = match change {
-        Change::Damaged => format!(
-            "`{file}` is damaged at {read_to}, up to where it was read; reading goes on at \
-             {goes_on}, behind the rest of a line"
-        ),
-        Change::Shorter => format!(
-            "`{file}` came back shorter than it was read: from {read_to} to {goes_on}, where \
-             reading goes on; what was read stays counted"
-        ),
-        Change::Replaced => format!(
-            "`{file}` is not the log that was read to {read_to}: it was removed, or replaced by an \
-             older copy. Reading goes on at {goes_on}, with what was written since. What had not \
-             been read of the other one is lost"
-        ),
-    };
-    (what, lost_to.map(|lost_to| lost_to.saturating_sub(read_to)))
 }
 
 fn positions(checkpoints: Vec<Checkpoint>) -> Vec<NodePosition> {

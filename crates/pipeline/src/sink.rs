@@ -4,8 +4,8 @@
 //! The contract: [`Sink::deliver`] commits rows and checkpoint together, or neither, and only when
 //! the sink holds the checkpoint before. `Fenced` and `Refused` promise that nothing was committed;
 //! `Unreachable` promises nothing.
-//! A trait; only `claim` has a default, which does nothing. Callers are `run`, `delivery`, and in
-//! `tidegate` `events/replay.rs` and `events/copy.rs`. Of these only the first two claim a source.
+//! A trait; only `claim` has a default, which does nothing. Callers are `delivery`, and in
+//! `tidegate` `events/replay.rs` and `events/copy.rs`. Of these only the first claims a source.
 //! `events/replay.rs` also prepares no table at all, for the place of checkpoints alone. The
 //! drivers are in `sinks`. ClickHouse and MongoDB finish an interrupted batch at the next `claim`.
 //! How each keeps the contract is in docs/operating/sinks.md, what a new one needs is in
@@ -19,7 +19,8 @@ use crate::error::SinkError;
 
 /// An engine that rows are delivered to.
 ///
-/// Calls may block; they come from a thread that does nothing else.
+/// Calls may block. They come one at a time, from threads that only this engine's sinks use. They
+/// need not come from the same one.
 pub trait Sink: Send {
     /// Creates what is missing of the tables, and of the place where checkpoints live.
     ///

@@ -82,6 +82,9 @@ pub enum ReadOutcome<'s> {
     /// A file came up that another node may have read before. The source wants
     /// [`LineSource::others`] anew.
     Unfamiliar,
+    /// Work that takes long is under way, such as the check of a packed file: ask again at once.
+    /// So callers can do something else in between.
+    Unfinished,
     /// Nothing more at present.
     CaughtUp,
 }
@@ -117,12 +120,13 @@ pub trait LineSource: Send {
     /// called before `resume`, and whenever [`ReadOutcome::Unfamiliar`] asks for it.
     fn others(&mut self, _positions: &[NodePosition]) {}
 
-    /// Returns the next lines.
+    /// Returns the next lines. They may lie in `buffer`, whatever that held before; a caller may
+    /// lend one buffer to many sources. A source that keeps a part of a line has memory of its own.
     ///
     /// # Errors
     /// When files cannot be read; asking again tries again. What was handed out before stays
     /// good, and can be committed with [`LineSource::position`].
-    fn read(&mut self) -> Result<ReadOutcome<'_>, SourceError>;
+    fn read<'s>(&'s mut self, buffer: &'s mut Vec<u8>) -> Result<ReadOutcome<'s>, SourceError>;
 
     /// The position just after everything handed out.
     fn position(&self) -> String;

@@ -13,7 +13,8 @@
 //! only.
 //! Single events (`raw`) have a row each, and no key. Sketches go to a table of their own.
 //! `recount/src/count.rs` adds up by other code, and must come to the same rows.
-//! Never here: a bound; `run` asks for the bytes in use and takes the rows.
+//! Never here: a bound (`budget`); `run` asks for the bytes in use and takes the rows, and
+//! `counter` says what memory an empty window keeps.
 
 mod key;
 mod measure;
@@ -166,6 +167,16 @@ impl Window {
     /// Whether `table` is what the window's rows go into.
     pub(crate) fn fills(&self, table: &Arc<Table>) -> bool {
         Arc::ptr_eq(&self.rollup.table, table)
+    }
+
+    /// Gives up the memory of a window that is empty.
+    pub(crate) fn release(&mut self) {
+        debug_assert!(self.rows.is_empty(), "lines in a window are not given up");
+        self.rows = TableRows::new(Arc::clone(&self.rollup.table));
+        self.index = HashTable::new();
+        self.waiting = WaitingLines::default();
+        self.sketches = Vec::new();
+        self.spare = None;
     }
 
     /// Takes the memory of rows back that were delivered.

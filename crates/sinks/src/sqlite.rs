@@ -8,6 +8,8 @@
 //! is one, elsewhere always with six digits. Keys of whole seconds sort by time, as all other times
 //! do. Files of users hold such keys: a key that is written otherwise gets a second row.
 //! `sqlite/query.rs` cuts and compares times as text.
+//! A connection keeps pages in memory, up to 2 MB. Where others write the same file, these are out
+//! of date at the next batch, so they are given up after each one.
 //! Also here: which columns and unique indexes a table that exists has. Elsewhere: queries
 //! (`sqlite/query.rs`, `sqlite/rows.rs`), statements (`sql.rs`), how values are bound
 //! (`sqlite/dialect.rs`).
@@ -42,12 +44,14 @@ const ENGINE: &str = "sqlite";
 pub struct SqliteSink {
     path: PathBuf,
     connection: Option<Connection>,
+    /// What SQLite counts commits of other connections by, as it was after the last batch.
+    data_version: Option<i64>,
 }
 
 impl SqliteSink {
     /// A sink for the database `path`, which is created when it is first used.
     pub fn new(path: &Path) -> Self {
-        Self { path: path.to_owned(), connection: None }
+        Self { path: path.to_owned(), connection: None, data_version: None }
     }
 
     fn connected(&mut self) -> Result<&mut Connection, SinkError> {
@@ -55,6 +59,16 @@ impl SqliteSink {
             self.connection = Some(self.connect().map_err(|error| self.failed(&error))?);
         }
         Ok(self.connection.as_mut().expect("it was just made"))
+    }
+
+    /// Gives up pages in memory that others have made out of date.
+    fn release_stale_pages(&mut self) {
+        let Some(connection) = &self.connection else { return };
+        let version = connection.pragma_query_value(None, "data_version", |row| row.get(0)).ok();
+        if std::mem::replace(&mut self.data_version, version) != version {
+            // Where this fails, the pages only stay.
+            let _ = connection.execute_batch("PRAGMA shrink_memory");
+        }
     }
 
     fn connect(&self) -> rusqlite::Result<Connection> {
@@ -162,7 +176,9 @@ impl Sink for SqliteSink {
                 merge(&transaction, rows)?;
             }
             Ok(transaction.commit()?)
-        })
+        })?;
+        self.release_stale_pages();
+        Ok(())
     }
 }
 

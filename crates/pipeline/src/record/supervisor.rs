@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 use stdx::Backoff;
 
 use super::status::RecordStatus;
-use crate::run::StopSignal;
+use crate::stop::StopSignal;
 
 /// How often the child and the stop are looked at.
 const LOOK_INTERVAL: Duration = Duration::from_millis(20);

@@ -9,8 +9,9 @@
 //! reported as lost. Nothing of a packed file is handed out before all of it was unpacked without
 //! damage. Of a damaged one only the damage is known.
 //! Reading is by chunks of 512 KiB, oldest log first, each up to where it ended when its turn
-//! began, if others wait. Memory is one chunk, some hundred bytes for each file that is there, and
-//! up to 128 open files. Of these a packed one takes 1 MiB and its decoder.
+//! began, if others wait. Memory is some hundred bytes for each file that is there, and up to 128
+//! open files. Of these a packed one takes 1 MiB and its decoder. The chunk is in memory that the
+//! caller lends. What takes longer than a chunk is done in parts, with `Unfinished` between them.
 //! `recount` asks [`FileSource::extents`] which file holds which log. Its rules for users are in
 //! docs/operating/log-formats.md.
 //! Refuses: to wait for anything but the disk, and to guess what a file held that was never read.
@@ -57,7 +58,7 @@ use self::scan::{Scan, ScanProgress, ScanTime};
 use self::scanner::Scanner;
 use self::sync_list::SyncList;
 use self::turns::{Remainder, RemainderDecision, TurnQueue};
-use self::unpack::OpenLog;
+use self::unpack::{OpenLog, Proof};
 use super::{FileNotices, LineSource, NodePosition, ReadOutcome};
 use crate::chunk::LogChunk;
 use crate::error::SourceError;
@@ -70,7 +71,6 @@ pub struct FileSource {
     catalogue: Catalogue,
     scanner: Scanner,
     turns: TurnQueue,
-    reader: LogReader,
     unsynced: SyncList,
     reports: Reports,
 }
@@ -97,7 +97,6 @@ impl FileSource {
             catalogue: Catalogue::new(disk),
             scanner: Scanner::new(options.strict),
             turns: TurnQueue::default(),
-            reader: LogReader::default(),
             unsynced: SyncList::default(),
             reports: Reports::default(),
             options,
@@ -146,7 +145,8 @@ impl LineSource for FileSource {
         self.scanner.schedule.request();
     }
 
-    fn read(&mut self) -> Result<ReadOutcome<'_>, SourceError> {
+    fn read<'s>(&'s mut self, buffer: &'s mut Vec<u8>) -> Result<ReadOutcome<'s>, SourceError> {
+        let mut reader = LogReader::new(buffer);
         let taken = loop {
             if !self.reports.is_empty() {
                 return Ok(self.reports.next().unwrap_or(ReadOutcome::CaughtUp));
@@ -158,20 +158,19 @@ impl LineSource for FileSource {
                 continue;
             }
             let Some(id) = self.whose_turn() else {
-                match self.give_up_rests()? {
+                match self.give_up_rests(&mut reader)? {
                     Some(taken) => break taken,
                     None if self.has_news() => continue,
                     None => return Ok(ReadOutcome::CaughtUp),
                 }
             };
-            match self.take(id)? {
+            match self.take(id, &mut reader)? {
                 LogRead::End => self.end_turn(id),
                 LogRead::Cut => self.cut(id)?,
-                LogRead::Searched => {}
                 taken => break taken,
             }
         };
-        Ok(self.outcome(&taken))
+        Ok(self.outcome(&taken, buffer))
     }
 
     fn position(&self) -> String {
@@ -307,30 +306,32 @@ impl FileSource {
     }
 
     /// Reads a chunk of a log.
-    fn take(&mut self, id: LogId) -> Result<LogRead, SourceError> {
-        self.with_open(id, LogReader::take).map(|taken| taken.unwrap_or(LogRead::End))
+    fn take(&mut self, id: LogId, reader: &mut LogReader<'_>) -> Result<LogRead, SourceError> {
+        self.with_open(id, |log, opened| reader.take(id, log, opened))
+            .map(|taken| taken.unwrap_or(LogRead::End))
     }
 
     /// Has the reader look into a log's file; none when that is not there under its last name.
     fn with_open(
         &mut self,
         id: LogId,
-        look: fn(&mut LogReader, LogId, &mut log::Log, &mut OpenLog) -> std::io::Result<LogRead>,
+        look: impl FnOnce(&mut log::Log, &mut OpenLog) -> std::io::Result<LogRead>,
     ) -> Result<Option<LogRead>, SourceError> {
         if !self.catalogue.open(id, &mut self.reports)? {
             return Ok(None);
         }
-        if !self.proves(id)? {
-            return Ok(Some(LogRead::End));
+        match self.proves(id)? {
+            Proof::Sound => {}
+            Proof::Broken => return Ok(Some(LogRead::End)),
+            Proof::Unfinished => return Ok(Some(LogRead::Unfinished)),
         }
         let Some(opened) = self.catalogue.open.get_mut(id) else { return Ok(None) };
-        let reader = &mut self.reader;
         let taken = self.catalogue.logs.change(id, |log| {
-            let taken = look(reader, id, log, opened);
+            let taken = look(log, opened);
             taken.map_err(SourceError::disk("read", Path::new(&log.file.name)))
         });
         let Some(taken) = taken.transpose()? else { return Ok(None) };
-        let is_handed_out = !matches!(taken, LogRead::Searched | LogRead::End | LogRead::Cut);
+        let is_handed_out = !matches!(taken, LogRead::Unfinished | LogRead::End | LogRead::Cut);
         if self.options.sync && is_handed_out {
             self.unsynced.note(id, opened);
         }
@@ -338,21 +339,23 @@ impl FileSource {
     }
 
     /// Whether an open log may be handed out: a packed one only when all of it can be unpacked.
-    fn proves(&mut self, id: LogId) -> Result<bool, SourceError> {
-        let Some((log, opened)) = self.catalogue.opened(id) else { return Ok(true) };
+    fn proves(&mut self, id: LogId) -> Result<Proof, SourceError> {
+        let Some((log, opened)) = self.catalogue.opened(id) else { return Ok(Proof::Sound) };
         let path = Path::new(&log.file.name);
-        if opened.prove().map_err(SourceError::disk("read", path))? {
-            if log.is_packed() {
-                self.reports.settle(path);
-            }
-            return Ok(true);
+        let proof = opened.prove().map_err(SourceError::disk("read", path))?;
+        match proof {
+            Proof::Sound if log.is_packed() => self.reports.settle(path),
+            Proof::Broken => self.reports.broken(path, opened.damage().unwrap_or_default()),
+            Proof::Sound | Proof::Unfinished => {}
         }
-        self.reports.broken(path, opened.damage().unwrap_or_default());
-        Ok(false)
+        Ok(proof)
     }
 
     /// Hands out rests of lines that nobody will complete, and closes what has been read.
-    fn give_up_rests(&mut self) -> Result<Option<LogRead>, SourceError> {
+    fn give_up_rests(
+        &mut self,
+        reader: &mut LogReader<'_>,
+    ) -> Result<Option<LogRead>, SourceError> {
         let now = self.clock.now();
         for id in self.turns.lingering() {
             let Some(log) = self.catalogue.logs.get(id) else {
@@ -371,7 +374,7 @@ impl FileSource {
                     self.turns.forget_rest(id);
                     self.retire(id);
                 }
-                RemainderDecision::GiveUp => match self.give_up_rest(id)? {
+                RemainderDecision::GiveUp => match self.give_up_rest(id, reader)? {
                     Some(taken) => return Ok(Some(taken)),
                     None => self.turns.forget_rest(id),
                 },
@@ -380,8 +383,12 @@ impl FileSource {
         Ok(None)
     }
 
-    fn give_up_rest(&mut self, id: LogId) -> Result<Option<LogRead>, SourceError> {
-        match self.with_open(id, LogReader::give_up_rest)? {
+    fn give_up_rest(
+        &mut self,
+        id: LogId,
+        reader: &mut LogReader<'_>,
+    ) -> Result<Option<LogRead>, SourceError> {
+        match self.with_open(id, |log, opened| reader.give_up_rest(id, log, opened))? {
             Some(LogRead::Cut) => {
                 self.cut(id)?;
                 Ok(None)
@@ -414,10 +421,10 @@ impl FileSource {
         self.scanner.cut(id, &mut self.catalogue)
     }
 
-    fn outcome(&self, taken: &LogRead) -> ReadOutcome<'_> {
+    fn outcome<'s>(&'s self, taken: &LogRead, buffer: &'s [u8]) -> ReadOutcome<'s> {
         let chunk = |stretch: &BufferedBytes| LogChunk {
             file: self.catalogue.logs.get(stretch.log).map_or("", |log| &log.file.name),
-            bytes: self.reader.bytes(stretch),
+            bytes: &buffer[stretch.range.clone()],
             start: stretch.start,
         };
         match taken {
@@ -426,7 +433,8 @@ impl FileSource {
             LogRead::Oversized(beginning, length) => {
                 ReadOutcome::Oversized { beginning: chunk(beginning), length: *length }
             }
-            LogRead::Searched | LogRead::End | LogRead::Cut => ReadOutcome::CaughtUp,
+            LogRead::Unfinished => ReadOutcome::Unfinished,
+            LogRead::End | LogRead::Cut => ReadOutcome::CaughtUp,
         }
     }
 }

@@ -69,7 +69,7 @@ impl LineSource for JournalSource {
         Ok(())
     }
 
-    fn read(&mut self) -> Result<ReadOutcome<'_>, SourceError> {
+    fn read<'s>(&'s mut self, _: &'s mut Vec<u8>) -> Result<ReadOutcome<'s>, SourceError> {
         if let Some(displaced) = self.displaced.take() {
             return Ok(ReadOutcome::Displaced { file: FILE, displaced });
         }

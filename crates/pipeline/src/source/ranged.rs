@@ -117,10 +117,10 @@ impl LineSource for RangedSource {
         self.source.others(&positions);
     }
 
-    fn read(&mut self) -> Result<ReadOutcome<'_>, SourceError> {
+    fn read<'s>(&'s mut self, buffer: &'s mut Vec<u8>) -> Result<ReadOutcome<'s>, SourceError> {
         let Self { source, ranges, .. } = self;
         let of = |piece| Self::of(ranges, piece);
-        Ok(match source.read()? {
+        Ok(match source.read(buffer)? {
             ReadOutcome::Lines(piece) => ReadOutcome::Lines(of(piece)),
             ReadOutcome::Torn(piece) if !of(piece).bytes.is_empty() => ReadOutcome::Torn(piece),
             ReadOutcome::Oversized { beginning, length } if !of(beginning).bytes.is_empty() => {

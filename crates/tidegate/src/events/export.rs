@@ -85,11 +85,11 @@ pub(super) fn command(args: &ExportArgs) -> Result<()> {
 /// Reads the log to its end.
 fn collect(source: &mut dyn LineSource, collector: &mut Collector) -> Result<()> {
     let progress = Progress::new("reading");
-    let mut all = 0;
+    let (mut all, mut buffer) = (0, Vec::new());
     source.others(&[]);
     source.resume(None)?;
     loop {
-        match source.read()? {
+        match source.read(&mut buffer)? {
             ReadOutcome::CaughtUp => return Ok(()),
             ReadOutcome::Lines(piece) => {
                 let lines = piece.bytes.split(|byte| *byte == b'\n');
@@ -103,7 +103,8 @@ fn collect(source: &mut dyn LineSource, collector: &mut Collector) -> Result<()>
             ReadOutcome::Lost { .. }
             | ReadOutcome::Receded { .. }
             | ReadOutcome::Displaced { .. }
-            | ReadOutcome::Unreadable { .. } => {}
+            | ReadOutcome::Unreadable { .. }
+            | ReadOutcome::Unfinished => {}
         }
         let behind = source.bytes_behind();
         all = all.max(behind);

@@ -20,8 +20,8 @@ use std::time::Duration;
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use exchange::Filter;
 use pipeline::{
-    Binlog, Decoder, FileRange, JOURNAL, LineSource, LossBook, Pipeline, Quarantine, RangedSource,
-    ReadOutcome, Rollup, RollupPlan, SourcePlan, Status,
+    Binlog, Decoder, FileRange, JOURNAL, LineSource, LossBook, Pipeline, PipelineSetup, Quarantine,
+    RangedSource, ReadOutcome, Rollup, RollupPlan, SourcePlan, Status, WindowBudget,
 };
 
 use super::running::{self, RunningPipeline};
@@ -104,11 +104,11 @@ impl Replay {
         let (mut lines, mut bytes, mut refused, mut done) = (0_u64, 0_u64, 0_u64, 0_u64);
         let mut counts = vec![0_u64; self.rollups.len()];
         let progress = Progress::new("counting");
-        let mut source = self.opened();
+        let (mut source, mut buffer) = (self.opened(), Vec::new());
         source.others(&[]);
         source.resume(None)?;
         loop {
-            match source.read()? {
+            match source.read(&mut buffer)? {
                 ReadOutcome::CaughtUp => break,
                 ReadOutcome::Unfamiliar => source.others(&[]),
                 ReadOutcome::Lines(piece) => {
@@ -153,16 +153,21 @@ impl Replay {
         let label = shown(to);
         let replay = Arc::new(self);
         let delivered = Arc::clone(&replay);
-        let make = move || delivered.pipeline(&url, flush, &label, &counted);
-        let running = RunningPipeline::start(name, Arc::clone(&status), make)?;
-        let stop = running.stop();
+        let setup = PipelineSetup {
+            name,
+            sink_name: label.clone(),
+            status: Arc::clone(&status),
+            make: Box::new(move || delivered.pipeline(&url, flush, &label, &counted)),
+        };
+        let running = running::start(vec![setup])?;
+        let stop = running.first().map(RunningPipeline::stop).unwrap_or_default();
         let stop_on_signal = stop.clone();
         std::thread::spawn(move || {
             signals.wait();
             stop_on_signal.request();
         });
         let progress = Progress::new("replaying");
-        running::wait_for_all(vec![running], Some(give_up_after), Some(&progress))?;
+        running::wait_for_all(running, Some(give_up_after), Some(&progress))?;
         drop(progress);
         let report = status.report(0);
         let (lines, rows, batches) = (report.lines, report.rows, report.batches);
@@ -261,7 +266,7 @@ impl Replay {
             rollups: self.rollups.clone(),
             sink: sinks::open(url, &self.plan.root).expect("it was opened before"),
             flush,
-            window_bytes_max: events.window_bytes_max,
+            windows: WindowBudget::new(events.window_bytes_max, 1),
             until_caught_up: true,
             status: Arc::clone(status),
             binlog: Arc::new(Binlog::new(&self.plan.binlog())),

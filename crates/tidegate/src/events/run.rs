@@ -1,9 +1,10 @@
 //! Runs `tidegate events run`, the record process: delivers every source into every sink that wants
 //! it.
 //!
-//! There is one pipeline for each pair of a source and a sink that a rollup joins. So a sink that
-//! is down delays no other. Beside them it builds profiles on schedule, unless `--once`. It also
-//! gives its status at the address of `[events] status`.
+//! There is one pipeline for each pair of a source and a sink that a rollup joins. Each sink has
+//! threads of its own, so one that is down delays no other. All pipelines share the memory for
+//! windows. Beside them it builds profiles on schedule, unless `--once`. It also gives its status
+//! at the address of `[events] status`.
 //! It ends with SIGINT or SIGTERM, under `--once` when everything is delivered, and under
 //! `--supervised` with its stdin. Only `--once` gives up, on a pipeline that failed for
 //! `--give-up-after`. Under `--supervised`, stdout is for the status alone, which the edge process
@@ -24,8 +25,8 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use pipeline::{
-    Binlog, BoardEntry, LossBook, Pipeline, Rollup, SinkPlan, SourcePlan, Status, StatusBoard,
-    StopSignal,
+    Binlog, BoardEntry, LossBook, Pipeline, PipelineSetup, Rollup, SinkPlan, SourcePlan, Status,
+    StatusBoard, StopSignal, WindowBudget,
 };
 use profiles::BuildScheduler;
 use serde_json::{Value, json};
@@ -83,7 +84,9 @@ pub(super) fn command(
     for BoardEntry { source, sink, .. } in &logged {
         tracing::info!(source, sink, "delivering");
     }
-    let running = specs.into_iter().map(PipelineSpec::start).collect::<Result<Vec<_>>>()?;
+    let windows = WindowBudget::new(plan.events.window_bytes_max, specs.len());
+    let setups = specs.into_iter().map(|spec| spec.setup(Arc::clone(&windows))).collect();
+    let running = running::start(setups)?;
     let stops: Vec<_> = running.iter().map(RunningPipeline::stop).collect();
     let stop_all = stops.clone();
     std::thread::spawn(move || {
@@ -187,12 +190,16 @@ impl PipelineSpec {
         BoardEntry { source, sink, status: Arc::clone(&self.status) }
     }
 
-    fn start(self) -> Result<RunningPipeline> {
-        let name = format!("{} to {}", self.source.name, self.sink.name);
-        RunningPipeline::start(name, Arc::clone(&self.status), move || self.pipeline())
+    fn setup(self, windows: Arc<WindowBudget>) -> PipelineSetup {
+        PipelineSetup {
+            name: format!("{} to {}", self.source.name, self.sink.name),
+            sink_name: self.sink.name.clone(),
+            status: Arc::clone(&self.status),
+            make: Box::new(move || self.pipeline(Arc::clone(&windows))),
+        }
     }
 
-    fn pipeline(&self) -> Pipeline {
+    fn pipeline(&self, windows: Arc<WindowBudget>) -> Pipeline {
         let consumer = format!("events-{}", self.sink.name);
         let quarantine = format!("{}-{}.ndjson", self.source.name, self.sink.name);
         Pipeline {
@@ -206,7 +213,7 @@ impl PipelineSpec {
             rollups: self.rollups.clone(),
             sink: sinks::open(&self.sink.url, &self.plan.root).expect("the address was checked"),
             flush: self.sink.flush,
-            window_bytes_max: self.plan.events.window_bytes_max,
+            windows,
             until_caught_up: self.once,
             status: Arc::clone(&self.status),
             binlog: Arc::clone(&self.binlog),

@@ -1,19 +1,17 @@
-//! Runs pipelines, each in a thread: starts them, waits for them, and ends one that fails for too
-//! long.
+//! Runs pipelines: starts them, waits for them, and ends one that fails for too long.
 //!
 //! "Fails" means that errors come without a batch in between; one batch starts the time anew. While
 //! it waits, it shows how many bytes are done, if it is given a bar. A pipeline that fails is
-//! started again by `pipeline::supervise`.
+//! started again by `pipeline::supervise`, which also has the threads.
 //! Invariant: giving up on one pipeline ends none of the others, and `wait_for_all` returns only
 //! when all have ended. Without `give_up_after` it gives up none.
 //! Never here: signals; callers request a stop of each pipeline.
 
 use std::sync::Arc;
-use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
-use pipeline::{Pipeline, Status, StopSignal};
+use pipeline::{PipelineHandle, PipelineSetup, Status, StopSignal};
 use stdx::Span;
 
 use crate::progress::Progress;
@@ -21,39 +19,39 @@ use crate::progress::Progress;
 /// How often pipelines are looked at.
 const LOOK_INTERVAL: Duration = Duration::from_millis(50);
 
-/// A pipeline in its thread.
+/// A pipeline that runs.
 pub(super) struct RunningPipeline {
     name: String,
     status: Arc<Status>,
-    stop: StopSignal,
-    thread: JoinHandle<()>,
+    handle: PipelineHandle,
     /// Since when it fails without a batch in between, and how many it had then.
     failing: Option<(Instant, u64)>,
     /// The most bytes that it was seen to be behind.
     behind_max: u64,
 }
 
-impl RunningPipeline {
-    /// Starts a pipeline, and starts what `make` makes whenever it fails.
-    ///
-    /// # Errors
-    /// When the system gives no thread.
-    pub(super) fn start(
-        name: String,
-        status: Arc<Status>,
-        make: impl Fn() -> Pipeline + Send + 'static,
-    ) -> Result<Self> {
-        let stop = StopSignal::default();
-        let shared = (name.clone(), Arc::clone(&status), stop.clone());
-        let work = move || pipeline::supervise(&shared.0, make, &shared.1, &shared.2);
-        let thread = std::thread::Builder::new().name("line".to_owned()).spawn(work);
-        let thread = thread.context("start a thread")?;
-        Ok(Self { name, status, stop, thread, failing: None, behind_max: 0 })
-    }
+/// Starts pipelines, and each again whenever it fails.
+///
+/// # Errors
+/// When the system gives no thread.
+pub(super) fn start(setups: Vec<PipelineSetup>) -> Result<Vec<RunningPipeline>> {
+    let names = setups.iter().map(|setup| (setup.name.clone(), Arc::clone(&setup.status)));
+    let names: Vec<_> = names.collect();
+    let handles = pipeline::supervise(setups).context("start threads for pipelines")?;
+    let running = names.into_iter().zip(handles).map(|((name, status), handle)| RunningPipeline {
+        name,
+        status,
+        handle,
+        failing: None,
+        behind_max: 0,
+    });
+    Ok(running.collect())
+}
 
+impl RunningPipeline {
     /// What makes it end.
     pub(super) fn stop(&self) -> StopSignal {
-        self.stop.clone()
+        self.handle.stop().clone()
     }
 
     /// How long it has failed, and why.
@@ -87,28 +85,27 @@ pub(super) fn wait_for_all(
     progress: Option<&Progress>,
 ) -> Result<()> {
     let mut given_up = Vec::new();
-    while all.iter().any(|one| !one.thread.is_finished()) {
+    while all.iter().any(|one| !one.handle.has_ended()) {
         if let Some(progress) = progress {
             let done = all.iter_mut().map(RunningPipeline::done);
             let (done, total) = done.fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
             progress.set(done, total);
         }
-        let at_work =
-            |one: &&mut RunningPipeline| !one.thread.is_finished() && !one.stop.is_requested();
+        let at_work = |one: &&mut RunningPipeline| {
+            !one.handle.has_ended() && !one.handle.stop().is_requested()
+        };
         for one in all.iter_mut().filter(at_work) {
             if let (Some((so_long, error)), Some(bound)) = (one.failing(), give_up_after)
                 && so_long >= bound
             {
-                one.stop.request();
+                one.handle.stop().request();
                 given_up.push(format!("{} after {}: {error}", one.name, Span(bound)));
             }
         }
         std::thread::sleep(LOOK_INTERVAL);
     }
-    for one in all {
-        if one.thread.join().is_err() {
-            bail!("a pipeline's supervisor panicked; its message is above");
-        }
+    if all.iter().any(|one| one.handle.has_panicked()) {
+        bail!("a pipeline's supervisor panicked; its message is above");
     }
     match given_up.as_slice() {
         [] => Ok(()),

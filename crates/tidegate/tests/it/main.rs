@@ -11,6 +11,7 @@ mod events;
 mod events_engines;
 mod events_export;
 mod events_files;
+mod events_many;
 mod events_nginx;
 mod events_replay;
 mod events_served;

@@ -2,7 +2,7 @@
 //!
 //! It also passes over lines that are too long, and gives up a last line that nobody will complete.
 //! Invariant: what is handed out is marked as read before anybody sees it, so nothing is handed out
-//! twice. Memory is one chunk of 512 KiB. A line that does not fit into it beside the up to 1,024
+//! twice. A chunk is 512 KiB. A line that does not fit into it beside the up to 1,024
 //! bytes before it is too long. Its first 1,024 bytes are handed out, with its length.
 //! `recount/src/lines.rs` repeats both sizes, and docs/operating/events.md names them. Chunks of
 //! 128 KiB and `mmap` were rejected (docs/decisions/events.md).
@@ -23,10 +23,10 @@ pub(super) const CHUNK_BYTES: usize = 512 << 10;
 /// What is handed out of a line that is too long.
 const BEGINNING_BYTES: usize = 1024;
 
-/// The memory that logs are read into.
-#[derive(Debug, Default)]
-pub(super) struct LogReader {
-    buffer: Vec<u8>,
+/// Reads logs into memory that is lent, of which one chunk is used.
+#[derive(Debug)]
+pub(super) struct LogReader<'b> {
+    buffer: &'b mut [u8],
 }
 
 /// What a look into a log gave.
@@ -37,8 +37,8 @@ pub(super) enum LogRead {
     Torn(BufferedBytes),
     /// The beginning of a line that is too long, and how long that is.
     Oversized(BufferedBytes, u64),
-    /// A part of a line that is too long was passed over.
-    Searched,
+    /// A part of a line that is too long was passed over, or a part of a packed file was checked.
+    Unfinished,
     /// No complete line is there at present.
     End,
     /// The log's bytes are not in its file any more.
@@ -53,10 +53,13 @@ pub(super) struct BufferedBytes {
     pub start: u64,
 }
 
-impl LogReader {
-    /// The bytes of what was taken last.
-    pub(super) fn bytes(&self, stretch: &BufferedBytes) -> &[u8] {
-        &self.buffer[stretch.range.clone()]
+impl<'b> LogReader<'b> {
+    /// Lets memory grow to a chunk, and reads into it.
+    pub(super) fn new(memory: &'b mut Vec<u8>) -> Self {
+        if memory.len() < CHUNK_BYTES {
+            memory.resize(CHUNK_BYTES, 0);
+        }
+        Self { buffer: &mut memory[..CHUNK_BYTES] }
     }
 
     /// Reads a chunk of a log and marks what is handed out of it.
@@ -66,10 +69,9 @@ impl LogReader {
         log: &mut Log,
         opened: &mut OpenLog,
     ) -> io::Result<LogRead> {
-        self.buffer.resize(CHUNK_BYTES, 0);
         let cursor = log.searched.map_or(log.mark.offset, |searched| searched.to);
         let back = Chunk::back(cursor);
-        let read = opened.read_at(&mut self.buffer, cursor - back as u64)?;
+        let read = opened.read_at(self.buffer, cursor - back as u64)?;
         let is_full = read == self.buffer.len();
         let chunk = Chunk { bytes: &self.buffer[..read], cursor, is_full };
         let decision = chunk.decide(log);
@@ -86,7 +88,7 @@ impl LogReader {
             ChunkDecision::Search => {
                 let hash = mark::hash(&self.buffer[read - WINDOW..read]);
                 log.searched = Some(Searched { to: chunk.end(), hash });
-                Ok(LogRead::Searched)
+                Ok(LogRead::Unfinished)
             }
             ChunkDecision::Skip { to } => self.skip(id, log, opened, to),
             ChunkDecision::Lines { length } => {
@@ -120,13 +122,12 @@ impl LogReader {
         log: &mut Log,
         opened: &mut OpenLog,
     ) -> io::Result<LogRead> {
-        self.buffer.resize(CHUNK_BYTES, 0);
         if log.searched.is_some() {
             let end = log.seen;
             return self.skip(id, log, opened, end);
         }
         let (start, back) = (log.mark.offset, log.mark.back());
-        let read = opened.read_at(&mut self.buffer, start - back as u64)?;
+        let read = opened.read_at(self.buffer, start - back as u64)?;
         if read <= back || !log.mark.fits(&self.buffer[..back]) {
             return Ok(LogRead::Cut);
         }

@@ -347,7 +347,7 @@ impl Scan<'_> {
     /// A file with the content of no log that is known here.
     fn unfamiliar(&mut self, mut new: Candidate) -> Result<(), SourceError> {
         let is_any_free = self.catalogue.logs.iter().any(|(_, log)| log.file.carrier.is_none());
-        if is_any_free && !new.opened.prove().map_err(disk(&new.path))? {
+        if is_any_free && !new.opened.is_sound().map_err(disk(&new.path))? {
             // It may have one of these, and says something else.
             self.reports.broken(&new.path, new.opened.damage().unwrap_or_default());
             self.catalogue.files.set_role(new.key, FileRole::Nothing);

@@ -6,8 +6,8 @@
 //! Invariant: a content that ends early gives what there is, and `damage` says why. Only an error
 //! of the operating system is an error. A read that comes back shorter ends there.
 //! The length of a packed content is known only by unpacking all of it, and so are its checksums.
-//! `prove` does that, and again when the file has changed. What is only recognised by its content
-//! need not be proved; what is handed out must be.
+//! `prove` does that in parts, and again when the file has changed. What is only recognised by its
+//! content need not be proved; what is handed out must be.
 //! A new packing also goes into `unpacked` in `recount/src/lines.rs`, into `in_order` in `scan` by
 //! its ending, and into docs/operating/log-formats.md.
 //! Refuses: to tell a file that is being written from a damaged one (`scan` waits).
@@ -22,6 +22,8 @@ use super::mark::{WINDOW, WindowedContent};
 
 /// Bytes that can be read again from a packed file without beginning anew.
 const HISTORY: usize = 512 << 10;
+/// What is unpacked of a content at once to prove it; some milliseconds.
+const PROVED_AT_ONCE: u64 = 4 << 20;
 
 /// How the bytes of a file are packed, by its first bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -91,12 +93,22 @@ impl OpenLog {
         }
     }
 
-    /// Unpacks all of a packed file, so that its checksums and its end are known; false when it is
-    /// damaged or not whole. The outcome is kept until the file changes.
-    pub(super) fn prove(&mut self) -> io::Result<bool> {
+    /// Unpacks the next part of a packed file, until its checksums and its end are known. The
+    /// outcome is kept until the file changes.
+    pub(super) fn prove(&mut self) -> io::Result<Proof> {
         match self {
-            Self::Plain(_) => Ok(true),
+            Self::Plain(_) => Ok(Proof::Sound),
             Self::Packed(unpacked) => unpacked.prove(),
+        }
+    }
+
+    /// Whether all of it can be unpacked, which takes long.
+    pub(super) fn is_sound(&mut self) -> io::Result<bool> {
+        loop {
+            match self.prove()? {
+                Proof::Unfinished => {}
+                proof => return Ok(proof == Proof::Sound),
+            }
         }
     }
 
@@ -112,6 +124,17 @@ impl OpenLog {
             Self::Packed(unpacked) => unpacked.damage.as_deref(),
         }
     }
+}
+
+/// What is known of all of a packed file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Proof {
+    /// It can be unpacked.
+    Sound,
+    /// It is damaged, or not whole.
+    Broken,
+    /// A part was unpacked, and more is to be.
+    Unfinished,
 }
 
 /// Length and last change of a file.
@@ -138,33 +161,43 @@ pub(super) struct UnpackedFile {
     damage: Option<String>,
     /// The file that was unpacked whole without damage.
     proved: Option<FileVersion>,
+    /// The file that is being unpacked for that. It has a decoder of its own, because reads in
+    /// between begin anew.
+    proving: Option<(FileVersion, Box<UnpackedFile>)>,
 }
 
 impl UnpackedFile {
     fn new(file: Arc<dyn DiskFile>, packing: Packing) -> io::Result<Self> {
         let decoder = decoder(&file, packing)?;
         let history = Vec::with_capacity(2 * HISTORY);
-        let (at, ended, damage, proved) = (0, false, None, None);
-        Ok(Self { file, packing, decoder, history, at, ended, damage, proved })
+        let (at, ended, damage, proved, proving) = (0, false, None, None, None);
+        Ok(Self { file, packing, decoder, history, at, ended, damage, proved, proving })
     }
 
-    fn prove(&mut self) -> io::Result<bool> {
+    fn prove(&mut self) -> io::Result<Proof> {
         let found = self.file.metadata()?;
         let version = (found.len, found.modified_us);
         if self.proved == Some(version) {
-            return Ok(true);
+            return Ok(Proof::Sound);
         }
-        // What was unpacked so far may be of another version.
-        self.begin_anew()?;
-        self.decode_to(u64::MAX)?;
+        let mut unpacked = match self.proving.take() {
+            Some((begun, unpacked)) if begun == version => unpacked,
+            _ => Box::new(Self::new(Arc::clone(&self.file), self.packing)?),
+        };
+        unpacked.decode_to(unpacked.at + PROVED_AT_ONCE)?;
+        if !unpacked.ended {
+            self.proving = Some((version, unpacked));
+            return Ok(Proof::Unfinished);
+        }
+        *self = *unpacked;
         self.proved = self.damage.is_none().then_some(version);
-        Ok(self.proved.is_some())
+        Ok(if self.proved.is_some() { Proof::Sound } else { Proof::Broken })
     }
 
     fn begin_anew(&mut self) -> io::Result<()> {
-        let proved = self.proved;
+        let (proved, proving) = (self.proved, self.proving.take());
         *self = Self::new(Arc::clone(&self.file), self.packing)?;
-        self.proved = proved;
+        (self.proved, self.proving) = (proved, proving);
         Ok(())
     }
 

@@ -20,7 +20,7 @@ impl LineSource for Pieces {
         Ok(())
     }
 
-    fn read(&mut self) -> Result<ReadOutcome<'_>, SourceError> {
+    fn read<'s>(&'s mut self, _: &'s mut Vec<u8>) -> Result<ReadOutcome<'s>, SourceError> {
         let start = self.at;
         for _ in 0..=self.random.up_to(3) {
             let rest = &self.text[self.at..];
@@ -47,8 +47,8 @@ impl LineSource for Pieces {
 }
 
 fn handed_out(source: &mut RangedSource) -> Vec<(u64, Vec<u8>)> {
-    let mut all = Vec::new();
-    while let ReadOutcome::Lines(piece) = source.read().unwrap() {
+    let (mut all, mut buffer) = (Vec::new(), Vec::new());
+    while let ReadOutcome::Lines(piece) = source.read(&mut buffer).unwrap() {
         let mut start = piece.start;
         for line in piece.bytes.split_inclusive(|byte| *byte == b'\n') {
             all.push((start, line.to_vec()));

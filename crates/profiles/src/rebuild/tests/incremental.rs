@@ -336,8 +336,7 @@ fn record_in_segments(steps: &Steps, reads: &[(&str, &str, f64)]) {
 /// The files of a journal's segments, by offset.
 fn segments(steps: &Steps) -> Vec<PathBuf> {
     let paths = fs::read_dir(steps.fixture.journal()).unwrap().map(|entry| entry.unwrap().path());
-    let mut paths: Vec<_> =
-        paths.filter(|path| path.to_string_lossy().contains(".log")).collect();
+    let mut paths: Vec<_> = paths.filter(|path| path.to_string_lossy().contains(".log")).collect();
     paths.sort();
     assert!(paths.len() > 2, "{paths:?}");
     paths

@@ -37,6 +37,8 @@ pub(super) struct Seen {
     pub torn: Vec<Vec<u8>>,
     pub oversized: Vec<(u64, u64)>,
     pub unreadable: Vec<String>,
+    /// How often long work was interrupted.
+    pub unfinished: usize,
 }
 
 pub(super) fn line(id: &str) -> String {
@@ -199,9 +201,9 @@ impl Tail {
     /// With an error comes what was seen before it.
     fn try_drain(&mut self) -> Result<Seen, Box<(Seen, SourceError)>> {
         self.clock.advance(Duration::from_secs(10));
-        let mut seen = Seen::default();
+        let (mut seen, mut buffer) = (Seen::default(), Vec::new());
         loop {
-            let step = match self.source.read() {
+            let step = match self.source.read(&mut buffer) {
                 Ok(step) => step,
                 Err(error) => return Err(Box::new((seen, error))),
             };
@@ -237,6 +239,7 @@ impl Seen {
             ReadOutcome::Receded { from, to, .. } => self.receded.push((*from, *to)),
             ReadOutcome::Displaced { .. } => panic!("only a journal is displaced"),
             ReadOutcome::Unreadable { file, .. } => self.unreadable.push((*file).to_owned()),
+            ReadOutcome::Unfinished => self.unfinished += 1,
             ReadOutcome::Unfamiliar | ReadOutcome::CaughtUp => {}
         }
     }

@@ -1,0 +1,125 @@
+//! Claims about pipelines that share threads and memory.
+
+mod world;
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use super::{PipelineHandle, supervise};
+use crate::status::Status;
+use world::{CHUNK_LINES, Call, Fault, Log, World, until_all_ended};
+
+/// The budget of most tests: never full.
+const PLENTY: usize = 1 << 30;
+
+type Logs = Vec<(String, Arc<Log>)>;
+
+/// Runs a pipeline for each log.
+fn run(world: &World, logs: &Logs) -> (Vec<PipelineHandle>, Vec<Arc<Status>>) {
+    let setups = logs.iter().map(|(name, log)| world.setup(name, log));
+    let (setups, statuses) = setups.unzip::<_, _, Vec<_>, Vec<_>>();
+    (supervise(setups).unwrap(), statuses)
+}
+
+fn logs(count: usize, lines: u64) -> Logs {
+    (0..count).map(|at| (format!("log{at}"), Log::new(lines, []))).collect()
+}
+
+fn restarts(status: &Status) -> u64 {
+    status.restarts.load(Ordering::Relaxed)
+}
+
+#[test]
+fn two_hundred_pipelines_deliver_each_line_once_with_a_thread_a_core() {
+    let (world, logs) = (World::new(PLENTY, 200), logs(200, 5 * CHUNK_LINES + 3));
+    let (handles, _) = run(&world, &logs);
+    until_all_ended(&handles);
+    assert!(world.has_each_line_once(&logs));
+    let cores = std::thread::available_parallelism().unwrap().get();
+    assert!(world.engine.readers.lock().len() <= cores);
+    assert!(world.engine.deliverers.lock().len() <= cores);
+}
+
+#[test]
+fn a_source_that_panics_or_fails_starts_again_alone() {
+    for fault in [Fault::Panic, Fault::Fail] {
+        let world = World::new(PLENTY, 3);
+        let mut logs = logs(3, 10 * CHUNK_LINES);
+        let faults = [0, 3 * CHUNK_LINES, 3 * CHUNK_LINES + 7].map(|at| (at, fault));
+        logs[1].1 = Log::new(10 * CHUNK_LINES, faults);
+        let (handles, statuses) = run(&world, &logs);
+        until_all_ended(&handles);
+        assert!(world.has_each_line_once(&logs));
+        let restarts: Vec<u64> = statuses.iter().map(|status| restarts(status)).collect();
+        assert_eq!(restarts, [0, 3, 0], "{fault:?}");
+    }
+}
+
+#[test]
+fn what_was_read_before_a_source_failed_is_delivered_first() {
+    let world = World::new(PLENTY, 1);
+    let log = Log::new(100, [(33, Fault::Fail)]);
+    let logs = vec![("log".to_owned(), Arc::clone(&log))];
+    let (handles, _) = run(&world, &logs);
+    until_all_ended(&handles);
+    assert_eq!(*log.resumed.lock(), [None, Some("33".to_owned())]);
+    assert!(world.has_each_line_once(&logs));
+}
+
+/// Waits until no pipeline reads any more; returns the lines that were read.
+fn until_reading_rests(statuses: &[Arc<Status>]) -> u64 {
+    let lines = || statuses.iter().map(|one| one.lines.load(Ordering::Relaxed)).sum::<u64>();
+    let (mut before, mut looks) = (0, 0);
+    while before == 0 || looks < 1000 {
+        std::thread::yield_now();
+        let now = lines();
+        looks = if now == before { looks + 1 } else { 0 };
+        before = now;
+    }
+    before
+}
+
+#[test]
+fn windows_of_all_pipelines_keep_to_one_budget_while_their_sink_hangs() {
+    const MAX: usize = 100_000;
+    const COUNT: usize = 10;
+    const LINES: u64 = 2_000;
+    // Bytes of the rows of a chunk, all of them new.
+    const CHUNK_BYTES: usize = CHUNK_LINES as usize * 100;
+    let (world, logs) = (World::new(MAX, COUNT), logs(COUNT, LINES));
+    world.engine.shut(Call::Deliver);
+    let (handles, statuses) = run(&world, &logs);
+    let read = until_reading_rests(&statuses);
+    assert!(read < LINES * COUNT as u64, "reading waits");
+    assert!(world.budget.used() > MAX);
+    world.engine.open();
+    until_all_ended(&handles);
+    let most = *world.engine.most_used.lock();
+    assert!(most <= 3 * MAX + (COUNT + 1) * 2 * CHUNK_BYTES, "{most}");
+    assert!(world.has_each_line_once(&logs));
+    assert_eq!(world.budget.used(), 0);
+}
+
+#[test]
+fn a_stop_before_the_sink_has_answered_still_has_what_is_there_delivered() {
+    let (world, logs) = (World::new(PLENTY, 3), logs(3, CHUNK_LINES));
+    world.engine.shut(Call::Prepare);
+    let (handles, _) = run(&world, &logs);
+    handles.iter().for_each(|handle| handle.stop().request());
+    world.engine.open();
+    until_all_ended(&handles);
+    assert!(world.has_each_line_once(&logs));
+}
+
+#[test]
+fn a_stop_ends_a_pipeline_that_pauses() {
+    let world = World::new(PLENTY, 1);
+    let faults: Vec<_> = (0..10_000).map(|_| (0, Fault::Fail)).collect();
+    let failing = vec![("failing".to_owned(), Log::new(10, faults))];
+    let (handles, statuses) = run(&world, &failing);
+    while restarts(&statuses[0]) < 2 {
+        std::thread::yield_now();
+    }
+    handles[0].stop().request();
+    until_all_ended(&handles);
+}
