@@ -23,7 +23,7 @@ use stdx::calendar::{CivilDate, TimeOfDay, unix_seconds};
 
 use crate::exchange::Exchange;
 use crate::line::{DecodeError, DecodeReason};
-use crate::time::{number, offset_seconds};
+use crate::time::{epoch_seconds, number, offset_seconds};
 
 /// Reads one line, with or without its line feed.
 ///
@@ -116,7 +116,7 @@ pub fn parse_time(text: &[u8]) -> Option<u64> {
         b'-' => -east,
         _ => return None,
     };
-    u64::try_from(unix_seconds(date, clock)? - east).ok()?.checked_mul(1_000_000)
+    epoch_seconds(unix_seconds(date, clock)? - east)?.checked_mul(1_000_000)
 }
 
 /// Returns text, or nothing for `-` and for the empty text.
@@ -124,7 +124,8 @@ pub(crate) fn present(text: Cow<'_, [u8]>) -> Option<Cow<'_, [u8]>> {
     (!text.is_empty() && *text != *b"-").then_some(text)
 }
 
-/// Undoes `\xXX`, `\"` and `\\`; any other backslash stands for itself.
+/// Undoes `\xXX`, `\"` and `\\`, and Apache's `\t`, `\n`, `\r`, `\b` and `\v`; any other backslash
+/// stands for itself.
 pub fn unescaped(text: &[u8]) -> Cow<'_, [u8]> {
     if memchr(b'\\', text).is_none() {
         return Cow::Borrowed(text);
@@ -138,6 +139,11 @@ pub fn unescaped(text: &[u8]) -> Cow<'_, [u8]> {
                 _ => (first, 1),
             },
             (b'\\', [escaped @ (b'"' | b'\\'), ..]) => (*escaped, 2),
+            (b'\\', [b't', ..]) => (b'\t', 2),
+            (b'\\', [b'n', ..]) => (b'\n', 2),
+            (b'\\', [b'r', ..]) => (b'\r', 2),
+            (b'\\', [b'b', ..]) => (8, 2),
+            (b'\\', [b'v', ..]) => (11, 2),
             _ => (first, 1),
         };
         out.push(byte);

@@ -2,8 +2,9 @@
 //! any offset.
 //!
 //! Written times past the year 9999 stand at its last second. Reading takes `T`, `t` or a space
-//! between date and time, and drops digits after the sixth of a fraction. A leap second counts as
-//! the second after it. Times before the Unix epoch and all other text give `None`.
+//! between date and time, and drops digits after the sixth of a fraction. It takes an offset with
+//! or without its colon (ISO 8601 has both). A leap second counts as the second after it. Times
+//! outside of 1970 to 9999, offsets of more than 14 hours and all other text give `None`.
 //! Each thread keeps the text of the last second that it wrote. So times that follow each other
 //! convert a date once a second.
 //! The written form, always 27 bytes, must not change. Journals hold it. Sinks keep it in keys
@@ -52,7 +53,7 @@ pub fn write(micros: u64, out: &mut Vec<u8>) {
 /// Reads an RFC 3339 timestamp with any offset and any number of fractional digits.
 ///
 /// Returns microseconds since the Unix epoch, or nothing when the text is no timestamp or lies
-/// before the epoch.
+/// before the epoch or past the year 9999.
 pub fn parse(text: &[u8]) -> Option<u64> {
     let separators = (text.get(4)?, text.get(7)?, text.get(10)?, text.get(13)?, text.get(16)?);
     if !matches!(separators, (b'-', b'-', b'T' | b't' | b' ', b':', b':')) {
@@ -63,8 +64,13 @@ pub fn parse(text: &[u8]) -> Option<u64> {
     let (hour, minute) = (number(&text[11..13])?, number(&text[14..16])?);
     let clock = TimeOfDay { hour, minute, second: number(text.get(17..19)?)? };
     let (micros, zone) = fraction(&text[19..])?;
-    let seconds = unix_seconds(date, clock)? - zone_seconds(zone)?;
-    u64::try_from(seconds).ok()?.checked_mul(MICROS)?.checked_add(micros)
+    let seconds = epoch_seconds(unix_seconds(date, clock)? - zone_seconds(zone)?)?;
+    seconds.checked_mul(MICROS)?.checked_add(micros)
+}
+
+/// Seconds since the Unix epoch, unless they lie before it or past the year 9999.
+pub(crate) fn epoch_seconds(seconds: i64) -> Option<u64> {
+    u64::try_from(seconds).ok().filter(|seconds| *seconds <= LAST_SECOND)
 }
 
 /// Reads digits only.
@@ -95,15 +101,18 @@ fn zone_seconds(zone: &[u8]) -> Option<i64> {
         b"Z" | b"z" => return Some(0),
         [b'+', _, _, b':', _, _] => 1,
         [b'-', _, _, b':', _, _] => -1,
+        [b'+', _, _, _, _] => 1,
+        [b'-', _, _, _, _] => -1,
         _ => return None,
     };
-    Some(sign * offset_seconds(&zone[1..3], &zone[4..6])?)
+    Some(sign * offset_seconds(&zone[1..3], &zone[zone.len() - 2..])?)
 }
 
-/// Seconds of an offset from UTC: hours up to 23, minutes up to 59, as RFC 3339 has it.
+/// Seconds of an offset from UTC, which no clock has beyond 14 hours.
 pub(crate) fn offset_seconds(hours: &[u8], minutes: &[u8]) -> Option<i64> {
     let (hours, minutes) = (number(hours)?, number(minutes)?);
-    (hours < 24 && minutes < 60).then_some(i64::from(hours * 3600 + minutes * 60))
+    let is_one = minutes < 60 && hours * 60 + minutes <= 14 * 60;
+    is_one.then_some(i64::from(hours * 3600 + minutes * 60))
 }
 
 fn date_and_time(second: u64) -> [u8; 19] {

@@ -1,8 +1,6 @@
 //! Decodes the bytes of lines to events: one scanner per format, all with the same outcome.
 //!
-//! It refuses records of the journal without method, path or status. A variable of nginx that is to
-//! be a key of JSON lines must stand in `VARIABLES` too. `known_key` in `recount/src/variable.rs`
-//! lists the variables that are no keys; change both.
+//! It refuses records of the journal without method, path or status.
 //! Lines are taken in regions of about 32 KiB that fit the nearest cache. For `combined` and JSON
 //! the structural bytes of a whole region are found first, then its lines are cut at them.
 //! Invariant: every line that ends with a line feed is seen once, in order, as an event or as
@@ -10,13 +8,14 @@
 //! behind the last line feed. No input may make a scanner panic; `fuzz` looks for one.
 //! Crate `recount` reads each format a second time, by other code. Both must take and refuse the
 //! same lines, or `events verify` finds differences. CONTRIBUTING.md lists what a new format needs.
-//! A carriage return before the line feed belongs to neither. A line with a NUL is refused.
+//! One carriage return before the line feed belongs to neither. A line with a NUL is refused.
 //! Refuses: to repair a line.
 
 mod columns;
 mod combined;
 mod context;
 mod define;
+mod escape;
 mod event;
 mod format;
 mod json;
@@ -41,6 +40,7 @@ use exchange::{DecodeError, DecodeReason, FieldName};
 
 pub use columns::{Directed, LogColumns};
 pub use define::FieldRule;
+pub use escape::Escape;
 pub use event::Event;
 pub use format::{Format, LineFormat, NamedKeys};
 pub use lists::{ListChoice, ListChoices};
@@ -55,7 +55,7 @@ use crate::error::LineError;
 use combined::CombinedReader;
 use context::{ContextKind, FileContexts};
 use define::define;
-use event::{Escape, FieldSlot, Layout};
+use event::{FieldSlot, Layout};
 use json::{JsonKeys, ObjectReader};
 use logfmt::KeyMeanings;
 use marks::MarkedRegion;
@@ -68,32 +68,6 @@ type SeenLine<'s> = &'s mut dyn FnMut(usize, &[u8], Result<&Event<'_>, LineError
 
 /// Bytes whose structure is looked up at once.
 const REGION: usize = 32 << 10;
-/// Keys of the journal that stand for the whole request target in other JSON lines.
-const TARGETS: [(&str, Meaning); 2] = [("path", Meaning::Target), ("version", Meaning::Protocol)];
-/// Variables of nginx that lines of JSON are likely to have as keys.
-const VARIABLES: [&str; 20] = [
-    "time_local",
-    "time_iso8601",
-    "msec",
-    "remote_addr",
-    "remote_user",
-    "request",
-    "request_method",
-    "request_uri",
-    "uri",
-    "args",
-    "query_string",
-    "server_protocol",
-    "body_bytes_sent",
-    "bytes_sent",
-    "request_length",
-    "request_time",
-    "http_user_agent",
-    "http_referer",
-    "server_name",
-    "upstream_cache_status",
-];
-
 /// Reads lines of one format, with the fields defined over them.
 #[derive(Debug)]
 pub struct Decoder {
@@ -307,16 +281,17 @@ fn scanner(lines: &LineFormat, layout: &mut Layout) -> Scanner {
         LineFormat::Tidegate => {
             layout.escape = Escape::Json;
             layout.is_journal = true;
-            let names = meaning::JOURNAL.iter().filter(|(name, _)| !name.ends_with("stamp"));
-            Scanner::Json(JsonKeys::new(names.map(key).collect(), false))
+            Scanner::Json(JsonKeys::new(Vec::new(), meaning::JOURNAL.iter().map(key).collect()))
         }
         LineFormat::Json(keys) => {
             layout.escape = Escape::Json;
-            Scanner::Json(JsonKeys::new(key_meanings(keys, &mut layout.extra), true))
+            let (configured, known) = key_meanings(keys, &mut layout.extra);
+            Scanner::Json(JsonKeys::new(configured, known).keeping_others(keys.is_of_docker))
         }
         LineFormat::Logfmt(keys) => {
-            layout.escape = Escape::Json;
-            let mut meanings = key_meanings(keys, &mut layout.extra);
+            layout.escape = Escape::Logfmt;
+            let (mut meanings, known) = key_meanings(keys, &mut layout.extra);
+            meanings.extend(known);
             meanings.push((b"ts".as_slice().into(), Meaning::Time));
             Scanner::Logfmt(meanings)
         }
@@ -330,8 +305,8 @@ fn scanner(lines: &LineFormat, layout: &mut Layout) -> Scanner {
             layout.extra = columns.extra.clone();
             Scanner::Columns(Arc::clone(columns))
         }
-        LineFormat::Directed(_) => {
-            layout.escape = Escape::None;
+        LineFormat::Directed(kind) => {
+            layout.escape = kind.escape();
             Scanner::Directed
         }
         LineFormat::Syslog => {
@@ -352,7 +327,7 @@ fn lines<'l>(
     let mut start = 0;
     for end in memchr::memchr_iter(b'\n', region) {
         let line = without_return(&region[start..end]);
-        event.begin(line, memchr::memchr(b'\\', line).is_some());
+        event.begin_escaped(line);
         let outcome = read(line, event);
         seen(start, event, outcome);
         start = end + 1;
@@ -392,21 +367,15 @@ fn whole_record(event: &Event<'_>) -> Result<(), DecodeError> {
     }
 }
 
-fn key_meanings(keys: &NamedKeys, extra: &mut Vec<FieldName>) -> KeyMeanings {
+/// What the keys mean that are configured, and those that are known.
+fn key_meanings(keys: &NamedKeys, extra: &mut Vec<FieldName>) -> (KeyMeanings, KeyMeanings) {
     let configured = keys
         .keys
         .iter()
         .filter_map(|(field, name)| Some((name.as_bytes().into(), meaning::of_key(field, extra)?)));
-    let mut all: KeyMeanings = configured.collect();
-    if !keys.is_exact {
-        all.extend(TARGETS.iter().chain(&meaning::JOURNAL).map(key));
-        all.extend(
-            VARIABLES
-                .iter()
-                .filter_map(|name| Some((name.as_bytes().into(), meaning::known_variable(name)?))),
-        );
-    }
-    all
+    let configured = configured.collect();
+    let known = if keys.is_exact { Vec::new() } else { meaning::key_names().map(key).collect() };
+    (configured, known)
 }
 
 fn key((name, meaning): &(&str, Meaning)) -> (Box<[u8]>, Meaning) {

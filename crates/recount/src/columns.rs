@@ -9,12 +9,13 @@
 
 use pipeline::Directed;
 
+use crate::escapes::{percent, plus};
 use crate::texts::LineTexts;
-use crate::variable::{Meaning, may_be, variable};
+use crate::variable::{Meaning, is_in_form, may_be, variable};
 
 /// The columns that a directive names; none when it is another directive.
 pub(crate) fn directive(line: &[u8]) -> Option<Vec<String>> {
-    let names = String::from_utf8_lossy(line.strip_prefix(b"#Fields:")?).into_owned();
+    let names = std::str::from_utf8(line.strip_prefix(b"#Fields:")?).ok()?;
     Some(names.split_ascii_whitespace().map(str::to_owned).collect())
 }
 
@@ -26,30 +27,38 @@ pub(crate) fn directed(
     mut texts: LineTexts,
 ) -> Option<LineTexts> {
     let (columns, rest) = cut(line, names.len())?;
+    (columns.len() == names.len() && rest.is_none()).then_some(())?;
+    let columns: Vec<&[u8]> = columns.into_iter().map(|(_, value)| value).collect();
     let of = |wanted: &str| {
         let at = names.iter().rposition(|name| name == wanted)?;
         Some(columns[at])
     };
     let time = [of("date")?, b"T", of("time")?, b"Z"].concat();
     texts.time_us = Some(exchange::parse_rfc3339(&time)?);
+    texts.header = Some(if unit == Directed::CloudFront { percent } else { plus });
     for (name, value) in names.iter().zip(&columns) {
         if name != "date" && name != "time" {
             put(&mut texts, &nginx_name(name, unit), value)?;
         }
     }
-    rest.is_none().then_some(texts)
+    Some(texts)
 }
 
-/// A line of columns in the order of `names`; more may follow.
+/// A line of columns in the order of `names`; more may follow. Each name stands in what its column
+/// stands in; with it comes whether a line may end there.
 pub(crate) fn named<'n>(
     line: &[u8],
-    names: impl Iterator<Item = &'n str>,
+    names: impl Iterator<Item = (&'n str, bool)>,
     mut texts: LineTexts,
 ) -> Option<LineTexts> {
-    let names: Vec<&str> = names.collect();
+    let names: Vec<_> = names.collect();
     let (columns, _) = cut(line, names.len())?;
-    for (name, value) in names.iter().zip(columns) {
-        put(&mut texts, name, value)?;
+    names[columns.len() - 1].1.then_some(())?;
+    for ((name, _), (around, value)) in names.iter().zip(columns) {
+        let wanted = name.bytes().next().filter(|first| b"\"[".contains(first));
+        let is_bare_dash = around.is_none() && value == b"-";
+        (wanted == around || is_bare_dash).then_some(())?;
+        put(&mut texts, name.trim_matches(['"', '[', ']']), value)?;
     }
     texts.time_us.is_some().then_some(texts)
 }
@@ -57,23 +66,26 @@ pub(crate) fn named<'n>(
 fn put(texts: &mut LineTexts, name: &str, value: &[u8]) -> Option<()> {
     let what = variable(name);
     if what != Meaning::Time {
-        may_be(&what, value).then_some(())?;
+        (may_be(&what, value) && is_in_form(name, value)).then_some(())?;
     }
     texts.put(what, value, <[u8]>::to_vec)
 }
 
-/// Columns without quotes and brackets, and what follows them.
-type CutLine<'l> = (Vec<&'l [u8]>, Option<&'l [u8]>);
+/// Columns by what they stand in, without it; and what follows them.
+type CutLine<'l> = (Vec<(Option<u8>, &'l [u8])>, Option<&'l [u8]>);
 
-/// The first columns of a line.
+/// The first columns of a line, or all of it where it has fewer.
 fn cut(line: &[u8], count: usize) -> Option<CutLine<'_>> {
     let separator = if line.contains(&b'\t') { b'\t' } else { b' ' };
     let (mut columns, mut rest) = (Vec::new(), Some(line));
     for _ in 0..count {
-        let text = rest.filter(|text| !text.is_empty())?;
-        let close = match text[0] {
+        let Some(text) = rest else { break };
+        let first = *text.first()?;
+        let word = text.split(|byte| *byte == separator).next()?;
+        let close = match first {
             b'"' => Some(b'"'),
-            b'[' => Some(b']'),
+            // An address of IPv6 with its port is a word.
+            b'[' if !word.windows(2).any(|two| two == b"]:") => Some(b']'),
             _ => None,
         };
         let ends = |at: &usize| *at == text.len() || text[*at] == separator;
@@ -85,7 +97,7 @@ fn cut(line: &[u8], count: usize) -> Option<CutLine<'_>> {
         if close.is_none() && (inside.is_empty() || inside.contains(&b'"')) {
             return None;
         }
-        columns.push(inside);
+        columns.push((close.map(|_| first), inside));
         rest = text.get(end + 1..).filter(|_| end < text.len());
     }
     Some((columns, rest))
@@ -116,7 +128,7 @@ fn nginx_name(name: &str, unit: Directed) -> String {
         return (*known).to_owned();
     }
     match (name, unit) {
-        ("time-taken", Directed::Seconds) => "total_seconds".to_owned(),
+        ("time-taken", Directed::Seconds | Directed::CloudFront) => "total_seconds".to_owned(),
         ("time-taken", Directed::Milliseconds) => "total_ms".to_owned(),
         _ => {
             let is_header = name.starts_with("cs(") && name.ends_with(')');

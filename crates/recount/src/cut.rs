@@ -7,6 +7,7 @@
 //! - A number is none, or a list of nginx is none.
 //! - A column between spaces has a space itself, and is no free text.
 //! - An address is empty or holds a space, or a user holds ` - ` or ends with ` -`.
+//! - A column of a known program has another form than the program writes.
 //! - A value outside quotes holds a time in brackets: that is the start of another line.
 //!
 //! The delivery must refuse the same lines (`pipeline/src/decode/template.rs`, `marks.rs` beside
@@ -14,10 +15,11 @@
 //! Elsewhere: the formats (`formats.rs`, `plain.rs`), the meaning of names (`variable.rs`).
 
 use exchange::FieldName;
+use pipeline::Escape;
 
 use crate::scalar::whole;
 use crate::several::{is_list, list};
-use crate::variable::{Meaning, is_bytes, may_be, variable};
+use crate::variable::{Meaning, is_bytes, is_in_form, may_be, variable};
 
 /// The length of `21/Nov/2026:03:54:12 +0000`.
 const LOG_TIME: usize = 26;
@@ -25,37 +27,78 @@ const LOG_TIME: usize = 26;
 /// A variable with its text.
 pub(crate) type Cut<'t, 'l> = (&'t str, &'l [u8]);
 
+/// What differs between the programs that write lines of texts and variables.
+#[derive(Clone, Copy)]
+pub(crate) struct CutRules {
+    /// How they escape.
+    pub escape: Escape,
+    /// The last variable ends before a space.
+    pub has_tail: bool,
+}
+
+/// A line of HAProxy of so many bytes may have been cut.
+const CUT_BYTES_MIN: usize = 800;
+
+impl CutRules {
+    /// Where a variable ends that no rule of its name ends.
+    fn end(self, text: &[u8], next: &[u8]) -> Option<usize> {
+        if next.is_empty() {
+            let space = text.iter().position(|byte| *byte == b' ').filter(|_| self.has_tail);
+            return Some(space.unwrap_or(text.len()));
+        }
+        if next[0] == b'"' && matches!(self.escape, Escape::Log | Escape::Json) {
+            return end_of_quoted(text);
+        }
+        let next = to_run(next);
+        let is_escaped = |at: usize| {
+            self.escape == Escape::Quotes && next[0] == b'"' && at > 0 && text[at - 1] == b'\\'
+        };
+        (0..text.len()).find(|at| text[*at..].starts_with(next) && !is_escaped(*at))
+    }
+}
+
 /// Cuts a line into the variables of a format; returns them, and what follows the last text.
 pub(crate) fn cut<'t, 'l>(
     line: &'l [u8],
     parts: &[(&[u8], Option<&'t str>)],
-    is_escaped: bool,
+    rules: CutRules,
 ) -> Option<(Vec<Cut<'t, 'l>>, &'l [u8])> {
     let (mut found, mut rest) = (Vec::new(), line);
+    let is_of_haproxy = rules.escape == Escape::Hash;
+    let may_be_cut = is_of_haproxy && line.len() >= CUT_BYTES_MIN;
     for (at, (before, name)) in parts.iter().enumerate() {
+        if may_be_cut && name.is_none() && rest.is_empty() {
+            break;
+        }
         rest = literal(rest, before)?;
         let Some(name) = name else { break };
         let next = parts.get(at + 1).map_or(&b""[..], |(next, _)| *next);
-        let is_quoted = is_escaped && next.first() == Some(&b'"');
         let end = match next {
             _ if *name == "time_local" && rest.len() >= LOG_TIME => LOG_TIME,
             _ if is_list(name) => list(rest, to_run(next), name)?.len(),
-            b"" => rest.len(),
-            _ if is_quoted => end_of_quoted(rest)?,
-            next => {
-                let next = to_run(next);
-                rest.windows(next.len()).position(|window| window == next)?
-            }
+            next => match rules.end(rest, next) {
+                None if *name == "request" && may_be_cut => rest.len(),
+                end => end?,
+            },
         };
-        let (value, after) = rest.split_at(end);
+        let (mut value, after) = rest.split_at(end);
         let is_column = (before.is_empty() || before.ends_with(b" "))
             && (next.is_empty() || next.starts_with(b" "));
         if is_column && !is_free(name) && value.contains(&b' ') {
             return None;
         }
+        if before.ends_with(b" ") && next.starts_with(b"\"") {
+            value = value.strip_suffix(b" ").unwrap_or(value);
+        }
+        if is_of_haproxy && is_bytes(&variable(name)) {
+            value = value.strip_prefix(b"+").unwrap_or(value);
+        }
+        rest = after;
+        if is_of_haproxy && matches!(value, b"<NOSRV>" | b"<BADREQ>") {
+            continue;
+        }
         sound(name, value, after.first() == Some(&b'"'))?;
         found.push((*name, value));
-        rest = after;
     }
     Some((found, rest))
 }
@@ -107,7 +150,8 @@ fn sound(name: &str, value: &[u8], is_quoted: bool) -> Option<()> {
     let is_sound = match variable(name) {
         Meaning::Time => true,
         Meaning::Field(FieldName::Status) => {
-            value == b"-" || value == b"-1" || (whole(value).is_some() && !value.is_empty())
+            let what = Meaning::Field(FieldName::Status);
+            value == b"-1" || (may_be(&what, value) && !value.is_empty())
         }
         what if is_bytes(&what) => value == b"-" || (whole(value).is_some() && !value.is_empty()),
         Meaning::Field(FieldName::ClientIp) | Meaning::Endpoint => {
@@ -116,7 +160,7 @@ fn sound(name: &str, value: &[u8], is_quoted: bool) -> Option<()> {
         Meaning::Field(FieldName::User) => {
             !value.ends_with(b" -") && !value.windows(3).any(|window| window == b" - ")
         }
-        what => may_be(&what, value) && (is_quoted || !has_time(value)),
+        what => may_be(&what, value) && is_in_form(name, value) && (is_quoted || !has_time(value)),
     };
     is_sound.then_some(())
 }

@@ -9,12 +9,13 @@
 //! `plain.rs`, and lines in that test (CONTRIBUTING.md).
 
 use exchange::FieldName;
-use pipeline::NamedKeys;
+use pipeline::{Escape, NamedKeys};
 
-use crate::cut::{cut, has_time};
+use crate::cut::{CutRules, cut, has_time};
+use crate::escapes::{go, json, log, quoted_by_go};
 use crate::object::{first_value, member, members};
-use crate::texts::{LineTexts, unescape_json, unescape_log};
-use crate::variable::{Meaning, configured, is_bytes, known_key, may_be, variable, variable_only};
+use crate::texts::LineTexts;
+use crate::variable::{Meaning, Unit, configured, is_bytes, known_key, may_be, variable_only};
 
 /// `combined` and `common` up to the bytes, and what `combined` has behind them.
 const COMMON: [(&str, &str); 7] = [
@@ -28,6 +29,9 @@ const COMMON: [(&str, &str); 7] = [
 ];
 const QUOTED: [(&str, &str); 2] = [(" \"", "http_referer"), ("\" \"", "http_user_agent")];
 
+/// nginx and Apache escape alike.
+const NGINX: CutRules = CutRules { escape: Escape::Log, has_tail: false };
+
 /// A line of nginx's or Apache's `combined`, or of `common`.
 pub(crate) fn combined(line: &[u8], is_common: bool) -> Option<LineTexts> {
     let part = |(before, name): &(&'static str, &'static str)| (before.as_bytes(), Some(*name));
@@ -35,7 +39,7 @@ pub(crate) fn combined(line: &[u8], is_common: bool) -> Option<LineTexts> {
     // What the bytes end before.
     parts.push((b" ", None));
     let spaced = [line, b" "].concat();
-    let (mut found, rest) = cut(&spaced, &parts, true)?;
+    let (mut found, rest) = cut(&spaced, &parts, NGINX)?;
     let mut texts = LineTexts::default();
     let of = |name: &str| found.iter().find(|(known, _)| *known == name).map(|(_, text)| *text);
     let address = of("remote_addr")?;
@@ -47,14 +51,14 @@ pub(crate) fn combined(line: &[u8], is_common: bool) -> Option<LineTexts> {
     let is_whole = of("status")?.len() == 3 && is_sound;
     is_whole.then_some(())?;
     found.retain(|(name, _)| *name != "identity");
-    texts.put_all(&found, unescape_log)?;
+    texts.put_all(&found, log)?;
     // Behind the bytes, from the space on, as the line has it.
     let mut rest = &line[(line.len() - rest.len()).min(line.len())..];
     if !is_common || rest.starts_with(b" \"") {
         let mut parts: Vec<_> = QUOTED.iter().map(part).collect();
         parts.push((b"\"", None));
-        let (found, after) = cut(rest, &parts, true)?;
-        texts.put_all(&found, unescape_log)?;
+        let (found, after) = cut(rest, &parts, NGINX)?;
+        texts.put_all(&found, log)?;
         rest = after;
     }
     let is_end = rest.is_empty() || (rest[0] == b' ' && !has_time(rest));
@@ -67,49 +71,39 @@ pub(crate) fn labelled(line: &[u8], mut texts: LineTexts) -> Option<LineTexts> {
         let colon = part.iter().position(|byte| *byte == b':')?;
         let (label, raw) = (String::from_utf8_lossy(&part[..colon]), &part[colon + 1..]);
         let what = label_of(&label);
-        if raw.is_empty() || (raw == b"-" && !is_bytes(&what)) {
+        if raw.is_empty() || (raw == b"-" && !what.as_ref().is_some_and(is_bytes)) {
             continue;
         }
-        if !may_be(&what, raw) || (what == Meaning::Time && texts.time_us.is_some()) {
+        if what == Some(Meaning::Time) && texts.time_us.is_some() {
             return None;
         }
         match what {
-            Meaning::Field(FieldName::Variable(name)) => {
-                let text = exchange::unescape_log(raw).into_owned();
-                texts.others.entry(name.into()).or_insert(text);
+            None => drop(texts.others.entry(label.into_owned()).or_insert_with(|| log(raw))),
+            Some(what) => {
+                may_be(&what, raw).then_some(())?;
+                texts.put(what, raw, log)?;
             }
-            Meaning::Field(FieldName::Header(_)) => {
-                let text = exchange::unescape_log(raw).into_owned();
-                texts.others.entry(label.into_owned()).or_insert(text);
-            }
-            what => texts.put(what, raw, unescape_log)?,
         }
     }
-    let has = |name| texts.fields.contains_key(&name);
-    (has(FieldName::Status) && has(FieldName::Path)).then_some(texts)
+    texts.fields.contains_key(&FieldName::Status).then_some(texts)
 }
 
-/// The labels that ltsv.org recommends; any other is a variable.
-fn label_of(label: &str) -> Meaning {
+/// The labels that ltsv.org recommends, our names, and those of nginx; any other is a variable.
+fn label_of(label: &str) -> Option<Meaning> {
     let name = match label {
-        "time" => return Meaning::Time,
         "host" => "remote_addr",
-        "user" => "remote_user",
         "req" => "request",
-        "method" => "request_method",
         "uri" => "request_uri",
         "protocol" => "server_protocol",
         "vhost" => "host",
         "size" => "body_bytes_sent",
         "reqsize" => "request_length",
-        "referer" => "http_referer",
         "ua" => "http_user_agent",
         "reqtime" => "request_time",
-        "reqtime_microsec" => return Meaning::Field(FieldName::Total),
-        "id" => "request_id",
+        "reqtime_microsec" => return Some(Meaning::Took(Unit::Microseconds)),
         other => other,
     };
-    variable(name)
+    known_key(name)
 }
 
 /// A line of JSON of others; `keys` are the configured names of our fields.
@@ -139,10 +133,26 @@ pub(crate) fn object(line: &[u8], keys: &NamedKeys, mut texts: LineTexts) -> Opt
             Some(what) => texts.put_json(what, found.value)?,
             None if is_ours && key == "phases" => texts.phases = Some(found.value.to_vec()),
             None if is_ours && key == "impression" => texts.impression = Some(found.value.to_vec()),
+            None if keys.is_of_docker => texts.other(key, without_feed(found.value)),
             None => texts.other(key, found.value),
         }
     }
     Some(texts)
+}
+
+/// A text of JSON without the line feed at its end, and the carriage return before it.
+fn without_feed(raw: &[u8]) -> &[u8] {
+    let without = |raw: &mut &[u8], end: &[u8]| {
+        let head = raw.strip_suffix(end)?;
+        let slashes =
+            head.len() - head.iter().rposition(|byte| *byte != b'\\').map_or(0, |at| at + 1);
+        slashes.is_multiple_of(2).then(|| *raw = head)
+    };
+    let mut text = raw;
+    if without(&mut text, b"\\n").is_some() {
+        without(&mut text, b"\\r");
+    }
+    text
 }
 
 /// A line of `key=value`.
@@ -160,10 +170,13 @@ pub(crate) fn pairs(line: &[u8], keys: &NamedKeys, mut texts: LineTexts) -> Opti
             rest = after;
             let what = meaning_of(&key, keys).or((key == "ts").then_some(Meaning::Time));
             match what {
-                Some(what) => texts.put_json(what, value)?,
+                Some(what) => {
+                    may_be(&what, value).then_some(())?;
+                    texts.put(what, value, quoted_by_go)?;
+                }
                 None if key == "phases" && !keys.is_exact => texts.phases = present(value),
                 None if key == "impression" && !keys.is_exact => texts.impression = present(value),
-                None => texts.other(key, value),
+                None => texts.other_escaped(key, value, quoted_by_go),
             }
         }
         rest = unpadded(rest);
@@ -192,7 +205,7 @@ fn pair_value(text: &[u8]) -> Option<(&[u8], &[u8])> {
         end += if inside[end] == b'\\' { 2 } else { 1 };
     }
     let (value, rest) = (&inside[..end], &inside[end + 1..]);
-    exchange::unescape_json(value).ok()?;
+    go(value)?;
     (rest.is_empty() || rest[0] == b' ').then_some((value, rest))
 }
 
@@ -237,11 +250,11 @@ pub(crate) fn journal(line: &[u8]) -> Option<LineTexts> {
         match String::from_utf8_lossy(found.key).as_ref() {
             "phases" => texts.phases = Some(found.value.to_vec()),
             "impression" => texts.impression = Some(found.value.to_vec()),
-            "path" => texts.put(Meaning::Field(FieldName::Path), found.value, unescape_json)?,
-            "version" => {
-                texts.put(Meaning::Field(FieldName::Version), found.value, unescape_json)?
-            }
+            "path" => texts.put(Meaning::Field(FieldName::Path), found.value, json)?,
+            "version" => texts.put(Meaning::Field(FieldName::Version), found.value, json)?,
             "timestamp" | "@timestamp" => {}
+            "total_us" => texts.put_json(Meaning::Field(FieldName::Total), found.value)?,
+            key if key.starts_with("header.") => {}
             key => {
                 if let Some(what) = known_key(key).filter(|_| !variable_only(key)) {
                     texts.put_json(what, found.value)?;

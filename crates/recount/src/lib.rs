@@ -23,6 +23,7 @@ mod compare;
 mod count;
 mod cut;
 mod error;
+mod escapes;
 mod expected;
 mod formats;
 mod lines;

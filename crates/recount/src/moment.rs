@@ -18,9 +18,15 @@ const DAYS: &str = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday";
 
 /// A time in any way that logs write it, as microseconds since the Unix epoch.
 pub(crate) fn time(text: &[u8], format: Option<&TimeFormat>) -> Option<u64> {
-    if let Some(format) = format {
-        return read(format, text);
-    }
+    let us = match format {
+        Some(format) => read(format, text),
+        None => usual(text),
+    };
+    // The year 9999 is the last.
+    us.filter(|us| us / 1_000_000 < 253_402_300_800)
+}
+
+fn usual(text: &[u8]) -> Option<u64> {
     let text = text.strip_prefix(b"[").and_then(|text| text.strip_suffix(b"]")).unwrap_or(text);
     let counted = || {
         let number = whole(text)?;
@@ -56,6 +62,11 @@ struct CivilTime {
 /// A time as microseconds since the Unix epoch.
 pub(crate) fn read(format: &TimeFormat, text: &[u8]) -> Option<u64> {
     match format.text.as_str() {
+        "rfc3339" if format.has_zone && exchange::parse_rfc3339(text).is_none() => {
+            let utc = exchange::parse_rfc3339(&[text, b"Z"].concat())?;
+            let zone = i128::from(format.zone_seconds) * 1_000_000;
+            return u64::try_from(i128::from(utc) - zone).ok();
+        }
         "rfc3339" => return exchange::parse_rfc3339(text),
         "epoch" => return seconds(text),
         "epoch_ms" => return whole(text).filter(|_| !text.is_empty())?.checked_mul(1000),
@@ -220,5 +231,6 @@ fn zone(text: &str) -> Option<(i64, &str)> {
     let rest = &text[3..];
     let rest = rest.strip_prefix(':').unwrap_or(rest);
     let minutes = two(rest)?;
-    (hours < 24 && minutes < 60).then_some((sign * (hours * 3600 + minutes * 60), &rest[2..]))
+    let is_one = minutes < 60 && (hours < 14 || (hours == 14 && minutes == 0));
+    is_one.then_some((sign * (hours * 3600 + minutes * 60), &rest[2..]))
 }

@@ -83,7 +83,7 @@ impl<'l> ObjectReader<'l> {
             b'{' if depth < DEPTH_MAX => drop(self.object(depth + 1)?),
             b'[' if depth < DEPTH_MAX => self.array(depth + 1)?,
             _ => {
-                let is_end = |byte: &u8| b",:}]\" \t\n{[".contains(byte);
+                let is_end = |byte: &u8| b",:}]\" \t\n{[\\".contains(byte);
                 let rest = &self.text[start..];
                 self.at += rest.iter().position(is_end).unwrap_or(rest.len());
             }

@@ -18,11 +18,12 @@ use exchange::{DefinedField, DefinedKind, FieldName, FieldValue, Fields};
 use pipeline::{FieldRule, Format, LineFormat};
 
 use crate::columns::{directed, directive, named};
-use crate::cut::cut;
+use crate::cut::{CutRules, cut};
+use crate::escapes::way;
 use crate::formats::{combined, journal, labelled, object, pairs};
 use crate::moment::time;
 use crate::scalar::{bytes_of, parsed};
-use crate::texts::{LineTexts, Unescape, unescape_json, unescape_log};
+use crate::texts::LineTexts;
 use crate::variable::variable;
 use crate::wrapped::{Pieces, Syslog, Unwrapped};
 
@@ -53,6 +54,13 @@ pub(crate) struct PlainLine {
     pub time_us: u64,
     texts: LineTexts,
     defined: Vec<(Arc<DefinedField>, Option<FieldValue<'static>>)>,
+}
+
+impl PlainLine {
+    /// A line without fields of rules; none where it has no time.
+    fn of(texts: LineTexts) -> Option<Self> {
+        Some(Self { time_us: texts.time_us?, texts, defined: Vec::new() })
+    }
 }
 
 impl PlainReader {
@@ -102,7 +110,6 @@ impl PlainReader {
     }
 
     fn event(&self, line: &[u8]) -> Option<PlainLine> {
-        let line = line.strip_suffix(b"\r").unwrap_or(line);
         if line.contains(&0) {
             return None;
         }
@@ -128,19 +135,21 @@ impl PlainReader {
             }
             LineFormat::Template(template) => {
                 let parts: Vec<_> = template.parts().collect();
-                let (is_json, is_escaped) = template.escapes();
-                let unescape: Unescape = match (is_json, is_escaped) {
-                    (true, _) => unescape_json,
-                    (_, true) => unescape_log,
-                    _ => |raw| raw.to_vec(),
-                };
-                let (cut, rest) = cut(line, &parts, is_escaped)?;
+                let has_tail = template.tail().is_some();
+                let rules = CutRules { escape: template.escape, has_tail };
+                let (cut, rest) = cut(line, &parts, rules)?;
                 let mut texts = LineTexts { named: self.named.clone(), ..empty };
-                texts.put_all(&cut, unescape)?;
+                texts.put_all(&cut, way(template.escape))?;
+                let tail = rest.strip_prefix(b" [").filter(|tail| tail.ends_with(b"]"));
+                if let (Some(name), Some(_)) = (template.tail(), tail) {
+                    let name = FieldName::Variable(name.into());
+                    texts.fields.insert(name, rest[1..].to_vec());
+                    return self.defined(PlainLine::of(texts)?);
+                }
                 rest.is_empty().then_some(texts)?
             }
         };
-        self.defined(PlainLine { time_us: texts.time_us?, texts, defined: Vec::new() })
+        self.defined(PlainLine::of(texts)?)
     }
 
     /// Adds what rules say; none when the line lacks what one requires.

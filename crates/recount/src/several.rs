@@ -41,48 +41,50 @@ pub(crate) fn list<'l>(text: &'l [u8], next: &[u8], name: &str) -> Option<&'l [u
 }
 
 fn are_values(text: &[u8], name: &str) -> bool {
-    if text.is_empty() {
-        return true;
+    text.is_empty()
+        || parts(text).iter().all(|part| match name {
+            "upstream_addr" => !part.is_empty() && !part.iter().any(|byte| b" ,\"".contains(byte)),
+            _ => *part == b"-" || (part.iter().any(u8::is_ascii_digit) && is_plain(part)),
+        })
+}
+
+/// Digits, with at most one point.
+fn is_plain(text: &[u8]) -> bool {
+    let points = text.iter().filter(|byte| **byte == b'.').count();
+    points < 2 && text.iter().all(|byte| byte.is_ascii_digit() || *byte == b'.')
+}
+
+fn parts(text: &[u8]) -> Vec<&[u8]> {
+    let (mut parts, mut start, mut at) = (Vec::new(), 0, 0);
+    while at < text.len() {
+        let separator = [&b", "[..], b" : "].into_iter().find(|part| text[at..].starts_with(part));
+        match separator {
+            Some(separator) => {
+                parts.push(&text[start..at]);
+                at += separator.len();
+                start = at;
+            }
+            None => at += 1,
+        }
     }
-    let is_number = |text: &str| text.parse::<f64>().is_ok() && is_plain(text);
-    let Ok(text) = std::str::from_utf8(text) else {
-        return name == "upstream_addr" && !text.contains(&b'"');
-    };
-    parts(text).iter().all(|part| match name {
-        "upstream_addr" => !part.is_empty() && !part.contains([' ', ',', '"']),
-        _ => *part == "-" || is_number(part),
-    })
-}
-
-fn is_plain(text: &str) -> bool {
-    text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.')
-}
-
-fn parts(text: &str) -> Vec<&str> {
-    text.split(", ").flat_map(|part| part.split(" : ")).collect()
+    parts.push(&text[start..]);
+    parts
 }
 
 /// What is taken of a list.
 pub(crate) fn taken(text: &[u8], choice: ListChoice) -> Option<Vec<u8>> {
-    let Ok(read) = std::str::from_utf8(text) else {
-        let last = text.split(|byte| matches!(byte, b' ' | b',')).next_back();
-        return if choice == ListChoice::Last {
-            last.map(<[u8]>::to_vec)
-        } else {
-            Some(text.to_vec())
-        };
-    };
-    let all = parts(read);
+    let all = parts(text);
     if all.len() == 1 || choice == ListChoice::All {
         return Some(text.to_vec());
     }
     if choice == ListChoice::Last {
         let last = *all.last()?;
-        return (last != "-" && !last.is_empty()).then(|| last.as_bytes().to_vec());
+        return (last != b"-" && !last.is_empty()).then(|| last.to_vec());
     }
-    let numbers = all.into_iter().filter(|part| *part != "-");
+    let numbers = all.into_iter().filter(|part| *part != b"-");
     let (mut billionths, mut places, mut has_one) = (0_u128, 0, false);
     for number in numbers {
+        let number = std::str::from_utf8(number).ok().filter(|text| is_plain(text.as_bytes()))?;
         let mut halves = number.split('.');
         let (whole, fraction) = (halves.next()?, halves.next().unwrap_or_default());
         let fraction = &fraction[..fraction.len().min(9)];

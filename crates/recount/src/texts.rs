@@ -1,9 +1,10 @@
 //! Holds what one line says: the texts of its fields, and the values that they are read as.
 //!
-//! Also here: parting a request line and a target, and how escapes are undone.
+//! Also here: parting a request line and a target. How escapes are undone is in `escapes.rs`.
 //! Invariant: a field that the line leaves out is absent. Lines of our own journal have defaults
 //! instead: 0 for status, bytes and total time, `none` for the cache, `generic` for the decision.
-//! `-` and the empty text mean absent in all other lines, but for bytes, where `-` is 0.
+//! `-` and the empty text mean absent in all other lines, but for bytes, where `-` is 0. A query
+//! behind a `?` is taken as it stands.
 //! Written a second time here, so that a mistake shows: the fields of
 //! `pipeline/src/decode/event.rs`, and the names of nginx's cache results (`cache`). A changed
 //! default, number or name changes in both. `plain/tests.rs` compares them.
@@ -18,6 +19,7 @@ use exchange::{FieldName, FieldValue, Fields, Phase};
 use pipeline::{ListChoices, NamedKeys, TimeFormat};
 
 use crate::cut::Cut;
+use crate::escapes::{Unescape, json};
 use crate::moment::time;
 use crate::object::{JsonMember, member};
 use crate::scalar::{parsed, whole};
@@ -44,6 +46,8 @@ pub(crate) struct LineTexts {
     /// What is taken of lists.
     pub lists: ListChoices,
     pub named: HashSet<FieldName>,
+    /// How headers are written, where in a way of their own.
+    pub header: Option<Unescape>,
     /// The line is of our own journal: what it leaves out has a default, and `-` is text.
     pub is_ours: bool,
 }
@@ -67,12 +71,16 @@ impl Fields for LineTexts {
                 Some(FieldValue::Text(exchange::decode_query(raw)))
             }
             FieldName::QueryValue(parameter) => {
+                let names = ["arg_", "query."].map(|head| format!("{head}{parameter}"));
+                if let Some(raw) = names.iter().find_map(|name| self.others.get(name)) {
+                    return Some(FieldValue::Text(exchange::decode_query(raw)));
+                }
                 let query = self.fields.get(&FieldName::Query)?;
                 exchange::query_value(query, parameter).map(FieldValue::Text)
             }
-            FieldName::Header(header) => {
-                text(name).or_else(|| other(&format!("http_{}", header.replace('-', "_"))))
-            }
+            FieldName::Header(header) => text(name)
+                .or_else(|| other(&format!("http_{}", header.replace('-', "_"))))
+                .or_else(|| other(&format!("header.{header}"))),
             FieldName::Variable(variable) => {
                 let value = text(name).or_else(|| other(variable))?;
                 self.taken(variable, value)
@@ -96,16 +104,8 @@ impl Fields for LineTexts {
 }
 
 fn shown_text(member: Option<JsonMember<'_>>) -> FieldValue<'static> {
-    let text = member.filter(|member| member.is_text).map(|member| unescape_json(member.value));
+    let text = member.filter(|member| member.is_text).map(|member| json(member.value));
     FieldValue::Text(Cow::Owned(text.unwrap_or_default()))
-}
-
-pub(crate) fn unescape_json(raw: &[u8]) -> Vec<u8> {
-    exchange::unescape_json(raw).map_or_else(|_| raw.to_vec(), Cow::into_owned)
-}
-
-pub(crate) fn unescape_log(raw: &[u8]) -> Vec<u8> {
-    exchange::unescape_log(raw).into_owned()
 }
 
 /// What our cache would call what nginx's did.
@@ -119,9 +119,6 @@ fn cache(text: &[u8]) -> &'static str {
         _ => "none",
     }
 }
-
-/// Undoes how texts are escaped.
-pub(crate) type Unescape = fn(&[u8]) -> Vec<u8>;
 
 impl LineTexts {
     /// What is taken of a value, where it is a list.
@@ -153,8 +150,12 @@ impl LineTexts {
 
     /// Notes the value of a key that is no field; the first one counts.
     pub(crate) fn other(&mut self, key: String, raw: &[u8]) {
+        self.other_escaped(key, raw, json);
+    }
+
+    pub(crate) fn other_escaped(&mut self, key: String, raw: &[u8], unescape: Unescape) {
         if !raw.is_empty() && raw != b"-" {
-            self.others.entry(key).or_insert_with(|| unescape_json(raw));
+            self.others.entry(key).or_insert_with(|| unescape(raw));
         }
     }
 
@@ -172,9 +173,8 @@ impl LineTexts {
             return Some(());
         }
         let is_none = raw.is_empty() || (raw == b"-" && !is_bytes(&what));
-        let is_as_it_stands = matches!(what, Meaning::Request | Meaning::Target | Meaning::Path);
-        if !self.is_ours && is_none && !is_as_it_stands {
-            if what == Meaning::Took(Unit::Part) && !self.parts.is_empty() {
+        if !self.is_ours && is_none {
+            if what == Meaning::Took(Unit::Part) {
                 self.parts.push(None);
             }
             return Some(());
@@ -191,7 +191,10 @@ impl LineTexts {
                 self.fields.insert(FieldName::Version, unescape(version));
             }
             Meaning::Took(Unit::Part) => self.parts.push(Unit::Part.micros(raw)?),
-            Meaning::Took(unit) => self.total_us = unit.micros(raw)?,
+            Meaning::Took(unit) => {
+                self.parts.clear();
+                self.total_us = unit.micros(raw)?;
+            }
             Meaning::Endpoint => {
                 let end = raw.iter().rposition(|byte| *byte == b':').unwrap_or(raw.len());
                 let address = &raw[..end];
@@ -203,7 +206,15 @@ impl LineTexts {
             }
             Meaning::Field(FieldName::Status) if raw == b"-1" => {}
             Meaning::Field(FieldName::Total) => self.total_us = Some(whole(raw).unwrap_or(0)),
-            Meaning::Field(name) => drop(self.fields.insert(name, unescape(raw))),
+            Meaning::Field(FieldName::Scheme) if !self.is_ours => {
+                self.fields.insert(FieldName::Scheme, unescape(raw).to_ascii_lowercase());
+            }
+            Meaning::Field(name) => {
+                use FieldName::{Header, Referer, UserAgent};
+                let is_header = matches!(name, Header(_) | Referer | UserAgent);
+                let unescape = self.header.filter(|_| is_header).unwrap_or(unescape);
+                self.fields.insert(name, unescape(raw));
+            }
             Meaning::Weak(name) => {
                 self.fields.entry(name).or_insert_with(|| unescape(raw));
             }
@@ -214,7 +225,7 @@ impl LineTexts {
     /// Notes a value of JSON; none when it should be a whole number and is none.
     pub(crate) fn put_json(&mut self, what: Meaning, raw: &[u8]) -> Option<()> {
         may_be(&what, raw).then_some(())?;
-        self.put(what, raw, unescape_json)
+        self.put(what, raw, json)
     }
 
     /// `METHOD TARGET HTTP/VERSION`; what is none is a target.
@@ -222,7 +233,7 @@ impl LineTexts {
         let Some(space) = raw.iter().position(|byte| *byte == b' ') else {
             return self.target(raw, unescape);
         };
-        if space > 0 {
+        if space > 0 && raw[..space] != *b"-" {
             self.fields.insert(FieldName::Method, unescape(&raw[..space]));
         }
         let rest = &raw[space + 1..];
@@ -230,26 +241,40 @@ impl LineTexts {
         if let Some(end) = end {
             self.fields.insert(FieldName::Version, unescape(&rest[end + 6..]));
         }
-        self.target(&rest[..end.unwrap_or(rest.len())], unescape);
+        let target = match end {
+            Some(end) => &rest[..end],
+            // As load balancers of AWS write it where no request was read.
+            None => rest.strip_suffix(b" -").unwrap_or(rest),
+        };
+        self.target(target, unescape);
     }
 
     /// Path and query, with scheme and host before them if need be.
     fn target(&mut self, raw: &[u8], unescape: Unescape) {
         let mut raw = raw;
         for scheme in ["http", "https"] {
-            let after = raw.strip_prefix(scheme.as_bytes()).and_then(|r| r.strip_prefix(b"://"));
-            let slash = after.and_then(|after| after.iter().position(|byte| *byte == b'/'));
-            if let (Some(after), Some(slash)) = (after, slash) {
-                self.fields.insert(FieldName::Scheme, scheme.into());
-                if slash > 0 && after[..slash] != *b"-" {
-                    self.fields.insert(FieldName::Host, unescape(&after[..slash]));
-                }
-                raw = &after[slash..];
-                break;
+            let (head, after) = raw.split_at((scheme.len() + 3).min(raw.len()));
+            if head.to_ascii_lowercase() != format!("{scheme}://").as_bytes() {
+                continue;
             }
+            self.fields.insert(FieldName::Scheme, scheme.into());
+            let end = after.iter().position(|byte| matches!(byte, b'/' | b'?'));
+            let (authority, rest) = after.split_at(end.unwrap_or(after.len()));
+            let host = authority.rsplit(|byte| *byte == b'@').next().unwrap_or_default();
+            // AWS writes the path that it did not see behind the port.
+            let is_cut = end.is_none() && authority.len() > 1;
+            let host = host.strip_suffix(b"-").filter(|_| is_cut).unwrap_or(host);
+            if !host.is_empty() && host != b"-" {
+                self.fields.insert(FieldName::Host, unescape(host));
+            }
+            raw = rest;
+            break;
         }
         let mut parts = raw.splitn(2, |byte| *byte == b'?');
-        self.fields.insert(FieldName::Path, unescape(parts.next().unwrap_or_default()));
+        let path = parts.next().unwrap_or_default();
+        if !matches!(path, b"" | b"-") {
+            self.fields.insert(FieldName::Path, unescape(path));
+        }
         if let Some(query) = parts.next() {
             self.fields.insert(FieldName::Query, unescape(query));
         }

@@ -2,7 +2,7 @@
 //!
 //! The names are those of docs/operating/log-formats.md and nginx's index of variables. A name that
 //! is not known is a variable of that name; `http_…` is a header, `arg_…` a parameter.
-//! `known_key` has the keys of the journal, too. `variable_only` keeps names out of journal lines
+//! `known_key` has the names of our fields, too. `variable_only` keeps names out of journal lines
 //! that only nginx has.
 //! Written again here, so that a mistake in the delivery's table shows: a new name also goes into
 //! `pipeline/src/decode/meaning.rs`. `plain/tests.rs` compares both. Elsewhere: labels of LTSV and
@@ -10,7 +10,7 @@
 
 use exchange::FieldName;
 
-use crate::scalar::{parsed, seconds, whole};
+use crate::scalar::{duration, is_number, parsed, seconds, whole};
 
 /// What the text of a name is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,6 +42,8 @@ pub(crate) enum Unit {
     Seconds,
     /// Milliseconds.
     Milliseconds,
+    /// Whole microseconds.
+    Microseconds,
     /// Nanoseconds.
     Nanoseconds,
     /// Seconds that are added to those before.
@@ -51,20 +53,20 @@ pub(crate) enum Unit {
 impl Unit {
     /// Microseconds; none inside for -1, which says that there was none.
     pub(crate) fn micros(self, text: &[u8]) -> Option<Option<u64>> {
-        let text = text.strip_prefix(b"+").unwrap_or(text);
         if text == b"-1" {
             return Some(None);
         }
+        let number = || whole(text).filter(|_| !text.is_empty());
+        let is_of_go = text.last().is_some_and(|last| b"smh".contains(last));
         Some(Some(match self {
-            Self::Seconds | Self::Part => {
-                let text = text.strip_suffix(b"s").unwrap_or(text);
-                match seconds(text) {
-                    Some(us) => us,
-                    None => (real_seconds(text)? * 1e6) as u64,
-                }
-            }
-            Self::Milliseconds => seconds(text.strip_suffix(b"ms").unwrap_or(text))? / 1000,
-            Self::Nanoseconds => whole(text).filter(|_| !text.is_empty())? / 1000,
+            Self::Microseconds => number()?,
+            Self::Nanoseconds => number()? / 1000,
+            _ if is_of_go => duration(text)?,
+            Self::Seconds | Self::Part => match seconds(text) {
+                Some(us) => us,
+                None => (real_seconds(text)? * 1e6) as u64,
+            },
+            Self::Milliseconds => seconds(text.strip_prefix(b"+").unwrap_or(text))? / 1000,
         }))
     }
 }
@@ -104,16 +106,13 @@ pub(crate) fn known_key(key: &str) -> Option<Meaning> {
         "path" => Meaning::Target,
         "version" => Meaning::Protocol,
         "time" | "timestamp" | "@timestamp" => Meaning::Time,
-        "total_us" => Meaning::Field(FieldName::Total),
-        "user_agent" => Meaning::Field(FieldName::UserAgent),
-        "referer" => Meaning::Field(FieldName::Referer),
+        "total_us" => Meaning::Took(Unit::Microseconds),
+        "user_agent" | "header.user-agent" => Meaning::Field(FieldName::UserAgent),
+        "referer" | "header.referer" => Meaning::Field(FieldName::Referer),
+        "header.host" => Meaning::Weak(FieldName::Host),
         "id" | "method" | "scheme" | "host" | "query" | "status" | "bytes_in" | "bytes_out"
         | "client_ip" | "user" | "route" | "decision" | "cache" | "upstream" | "ranked_by" => {
             Meaning::Field(key.parse().ok()?)
-        }
-        "http_host" | "request_id" | "req_id" | "upstream_addr" | "document_uri" => return None,
-        "total_seconds" | "total_ms" | "total_ns" | "total_part" | "client_endpoint" => {
-            return None;
         }
         other => return known(other),
     })
@@ -128,6 +127,7 @@ pub(crate) fn configured(name: &str) -> Option<Meaning> {
         FieldName::Time => Meaning::Time,
         FieldName::Path => Meaning::Target,
         FieldName::Version => Meaning::Protocol,
+        FieldName::Total => Meaning::Took(Unit::Microseconds),
         field => Meaning::Field(field),
     })
 }
@@ -145,6 +145,7 @@ fn known(name: &str) -> Option<Meaning> {
         "uri" | "document_uri" => Meaning::Path,
         "server_protocol" => Meaning::Protocol,
         "request_time" | "total_seconds" => Meaning::Took(Unit::Seconds),
+        "total" => Meaning::Took(Unit::Microseconds),
         "total_ms" => Meaning::Took(Unit::Milliseconds),
         "total_ns" => Meaning::Took(Unit::Nanoseconds),
         "total_part" => Meaning::Took(Unit::Part),
@@ -181,11 +182,32 @@ pub(crate) fn may_be(what: &Meaning, text: &[u8]) -> bool {
     let is_whole = is_bytes(what) || matches!(what, Meaning::Field(Status | Total));
     match text {
         b"" | b"-" => true,
-        b"-1" if *what == Meaning::Field(Status) => true,
+        text if *what == Meaning::Field(Status) && text.len() > 3 => false,
         text if is_whole => whole(text).is_some(),
         text => match what {
             Meaning::Took(unit) => unit.micros(text).is_some(),
             _ => true,
         },
+    }
+}
+
+/// Whether a column of a known program looks like what the program writes there.
+pub(crate) fn is_in_form(name: &str, text: &[u8]) -> bool {
+    match name {
+        _ if matches!(text, b"" | b"-") => true,
+        "time_request"
+        | "time_queue"
+        | "time_connect"
+        | "time_response"
+        | "request_count"
+        | "upstream_service_time"
+        | "object_size"
+        | "turn_around_ms"
+        | "rule_priority" => is_number(text),
+        "connections" | "queues" => text.split(|byte| *byte == b'/').all(is_number),
+        "signature_version" => text == b"SigV2" || text == b"SigV4",
+        "authentication_type" => text == b"AuthHeader" || text == b"QueryString",
+        "request_creation_time" => exchange::parse_rfc3339(text).is_some(),
+        _ => true,
     }
 }

@@ -12,8 +12,10 @@ use std::collections::HashMap;
 use exchange::FieldName;
 use pipeline::Wrapper;
 
+use crate::escapes::json;
 use crate::object::members;
-use crate::texts::{LineTexts, unescape_json};
+use crate::scalar::whole;
+use crate::texts::LineTexts;
 
 const PIECES_BYTES_MAX: usize = 512 << 10;
 
@@ -47,7 +49,8 @@ impl Pieces {
         }
         let mut whole = self.0.remove(&stream).unwrap_or_default();
         whole.extend(text);
-        let is_sound = whole.len() <= PIECES_BYTES_MAX && !whole.contains(&b'\n');
+        let is_line = !whole.contains(&b'\n') && !whole.ends_with(b"\r");
+        let is_sound = whole.len() <= PIECES_BYTES_MAX && is_line;
         is_sound.then_some(Unwrapped::Line(whole))
     }
 }
@@ -60,7 +63,7 @@ fn docker(line: &[u8]) -> Option<Piece> {
     let of = |name: &[u8]| members.iter().rfind(|member| member.key == name);
     let stream = of(b"stream").filter(|member| member.is_text);
     let stream = stream.map(|member| member.value.to_vec()).unwrap_or_default();
-    let mut text = unescape_json(of(b"log").filter(|member| member.is_text)?.value);
+    let mut text = json(of(b"log").filter(|member| member.is_text)?.value);
     let is_last = text.ends_with(b"\n");
     for end in [b"\n", b"\r"] {
         if is_last && text.ends_with(end) {
@@ -105,8 +108,7 @@ impl<'l> Syslog<'l> {
         if let Some(inside) = line.strip_prefix(b"<") {
             let close = inside.iter().take(4).position(|byte| *byte == b'>')?;
             (priority, rest) = (&inside[..close], &inside[close + 1..]);
-            let is_number = !priority.is_empty() && priority.iter().all(u8::is_ascii_digit);
-            is_number.then_some(())?;
+            whole(priority).filter(|number| *number <= 191)?;
         }
         match rest.strip_prefix(b"1 ").filter(|_| !priority.is_empty()) {
             Some(rest) => Self::of_5424(priority, rest),
@@ -128,6 +130,7 @@ impl<'l> Syslog<'l> {
             Some(_) => return None,
         };
         let message = message.strip_prefix("\u{feff}".as_bytes()).unwrap_or(message);
+        let message = message.strip_prefix(b" ").unwrap_or(message);
         Some(Self { time, host, program, pid, priority, message })
     }
 

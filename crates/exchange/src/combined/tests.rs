@@ -55,3 +55,9 @@ fn every_prefix_is_refused_or_read_without_panic() {
         drop(decode(&line[..length]));
     }
 }
+
+#[test]
+fn undoes_the_escapes_of_apache_and_of_nginx() {
+    let text = unescaped(br#"\x22 \t\n\r\b\v \\ \" \q \x2"#);
+    assert_eq!(*text, *b"\" \t\n\r\x08\x0b \\ \" \\q \\x2");
+}

@@ -4,7 +4,9 @@
 //! Columns stand between spaces, or between tabs in a line that has one. One in quotes or brackets
 //! may have spaces; a quote ends it only before a space or the end.
 //! Invariant: a line has as many columns as were named. Those of a program may be followed by more,
-//! since AWS adds some from time to time. A line is refused with an empty column, a quote inside
+//! since AWS adds some from time to time; older lines end at places that are known. A column of
+//! theirs stands in quotes or brackets as documented, or is a bare `-`. So none is taken for
+//! another where one is missing. A line is refused with an empty column, a quote inside
 //! one, or what is no number where one is meant.
 //! `-` is absent. Date and time of a directive are one field, in UTC.
 //! `recount/src/columns.rs` cuts lines by code of its own. What a name means is in `meaning`; the
@@ -12,18 +14,31 @@
 
 use exchange::{DecodeError, DecodeReason, FieldName};
 
+use super::escape::Escape;
 use super::event::Event;
 use super::meaning::{Meaning, of_variable};
 use super::span::LineSpan;
 use super::times::TimeCache;
 
-/// How a file with directives says how long a request took.
+/// How a file with directives says how long a request took, and writes headers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Directed {
-    /// In seconds, as the W3C and CloudFront do.
+    /// In seconds, as the W3C does.
     Seconds,
+    /// In seconds; headers have `%XX`, as CloudFront writes them.
+    CloudFront,
     /// In milliseconds, as IIS does.
     Milliseconds,
+}
+
+impl Directed {
+    /// How headers are written.
+    pub(super) fn escape(self) -> Escape {
+        match self {
+            Self::Seconds | Self::Milliseconds => Escape::Plus,
+            Self::CloudFront => Escape::Percent,
+        }
+    }
 }
 
 /// What a line of a directive begins with.
@@ -32,11 +47,22 @@ pub(super) const DIRECTIVE: &[u8] = b"#Fields:";
 /// Columns in a known order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LogColumns {
-    columns: Vec<(Box<str>, ColumnMeaning)>,
+    columns: Vec<LogColumn>,
     /// Fields beyond the slots.
     pub extra: Vec<FieldName>,
     /// More columns may follow.
     is_open: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct LogColumn {
+    /// Its name, as it was given.
+    name: Box<str>,
+    meaning: ColumnMeaning,
+    /// What it must stand in, if that is known: quotes, a bracket, or a space for neither.
+    around: Option<u8>,
+    /// The line may end with it.
+    may_end: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,11 +75,22 @@ enum ColumnMeaning {
 }
 
 impl LogColumns {
-    /// Columns by the names of variables; more may follow.
+    /// Columns by the names of variables. What a name stands in, the column stands in; at a bar the
+    /// line may end. More columns may follow.
     pub(super) fn named(names: &str) -> Self {
-        let mut extra = Vec::new();
-        let column = |name: &str| (name.into(), ColumnMeaning::Is(of_variable(name, &mut extra)));
-        let columns = names.split_ascii_whitespace().map(column).collect();
+        let (mut extra, mut columns) = (Vec::new(), Vec::<LogColumn>::new());
+        for word in names.split_ascii_whitespace() {
+            if word == "|" {
+                columns.last_mut().expect("a bar follows a column").may_end = true;
+                continue;
+            }
+            let name = word.trim_matches(['"', '[', ']']);
+            let meaning = ColumnMeaning::Is(of_variable(name, &mut extra));
+            let first = word.as_bytes()[0];
+            let around = Some(if matches!(first, b'"' | b'[') { first } else { b' ' });
+            columns.push(LogColumn { name: word.into(), meaning, around, may_end: false });
+        }
+        columns.last_mut().expect("there are columns").may_end = true;
         Self { columns, extra, is_open: true }
     }
 
@@ -61,7 +98,7 @@ impl LogColumns {
     pub(super) fn directed(directive: &[u8], unit: Directed) -> Option<Self> {
         let names = std::str::from_utf8(directive.strip_prefix(DIRECTIVE)?).ok()?;
         let mut extra = Vec::new();
-        let columns: Vec<_> = names
+        let mut columns: Vec<_> = names
             .split_ascii_whitespace()
             .map(|name| {
                 let meaning = match name {
@@ -69,17 +106,21 @@ impl LogColumns {
                     "time" => ColumnMeaning::Clock,
                     name => ColumnMeaning::Is(of_variable(&translated(name, unit), &mut extra)),
                 };
-                (name.into(), meaning)
+                LogColumn { name: name.into(), meaning, around: None, may_end: false }
             })
             .collect();
-        let has = |wanted| columns.iter().any(|(_, meaning)| *meaning == wanted);
+        let has = |wanted| columns.iter().any(|column| column.meaning == wanted);
         let is_timed = has(ColumnMeaning::Date) && has(ColumnMeaning::Clock);
-        is_timed.then_some(Self { columns, extra, is_open: false })
+        is_timed.then(|| {
+            columns.last_mut().expect("it has a date").may_end = true;
+            Self { columns, extra, is_open: false }
+        })
     }
 
-    /// The names of the columns, in their order.
-    pub fn names(&self) -> impl Iterator<Item = &str> {
-        self.columns.iter().map(|(name, _)| &**name)
+    /// The names of the columns, in their order, in quotes or brackets where the column is; and
+    /// whether a line may end there.
+    pub fn names(&self) -> impl Iterator<Item = (&str, bool)> {
+        self.columns.iter().map(|column| (&*column.name, column.may_end))
     }
 
     /// Reads one line.
@@ -92,20 +133,24 @@ impl LogColumns {
         let separator = if memchr::memchr(b'\t', line).is_some() { b'\t' } else { b' ' };
         let (mut date, mut clock, mut has_time) = (None, None, false);
         let mut at = 0;
-        for (index, (_, meaning)) in self.columns.iter().enumerate() {
+        for (index, LogColumn { meaning, around, may_end, .. }) in self.columns.iter().enumerate() {
             let is_last = index + 1 == self.columns.len();
             let (value, end) = column(line, at, separator)?;
             let is_end = end == line.len();
-            if is_end != is_last && !(is_last && self.is_open) {
+            if (is_end && !may_end) || (is_last && !is_end && !self.is_open) {
                 let reason = if is_end { DecodeReason::Torn } else { TOO_MANY };
                 return Err(DecodeError { offset: end, reason });
             }
-            at = end + 1;
             let text = value.of(line).unwrap_or_default();
             let expected = |what| {
                 let offset = value.start();
                 DecodeError { offset, reason: DecodeReason::Expected(what) }
             };
+            let found = if value.start() == at { b' ' } else { line[at] };
+            if around.is_some_and(|around| around != found && line[at..end] != *b"-") {
+                return Err(expected("quotes and brackets where the format has them"));
+            }
+            at = end + 1;
             match meaning {
                 ColumnMeaning::Date => date = Some(text),
                 ColumnMeaning::Clock => clock = Some(text),
@@ -117,6 +162,9 @@ impl LogColumns {
                     Some(what) => return Err(expected(what)),
                     None => meaning.set(event, value),
                 },
+            }
+            if is_end {
+                break;
             }
         }
         if let (Some(date), Some(clock)) = (date, clock) {
@@ -141,7 +189,7 @@ fn column(line: &[u8], at: usize, separator: u8) -> Result<(LineSpan, usize), De
     let rest = line.get(at..).filter(|rest| !rest.is_empty()).ok_or_else(|| torn.clone())?;
     let close = match rest[0] {
         b'"' => b'"',
-        b'[' => b']',
+        b'[' if !is_address(rest, separator) => b']',
         _ => {
             let length = memchr::memchr(separator, rest).unwrap_or(rest.len());
             let is_sound = length > 0 && memchr::memchr(b'"', &rest[..length]).is_none();
@@ -156,6 +204,12 @@ fn column(line: &[u8], at: usize, separator: u8) -> Result<(LineSpan, usize), De
     let end = memchr::memchr_iter(close, &rest[1..]).map(|place| place + 1).find(is_end);
     let end = end.ok_or(torn)?;
     Ok((LineSpan::new(at + 1, at + end), at + end + 1))
+}
+
+/// Whether an address of IPv6 in brackets stands there, which its port follows.
+fn is_address(text: &[u8], separator: u8) -> bool {
+    let length = memchr::memchr(separator, text).unwrap_or(text.len());
+    memchr::memmem::find(&text[..length], b"]:").is_some()
 }
 
 /// The variable that a name of a directive is.
@@ -175,7 +229,7 @@ fn translated(name: &str, unit: Directed) -> String {
         "sc-bytes" => "body_bytes_sent",
         "cs-bytes" => "request_length",
         "time-taken" => match unit {
-            Directed::Seconds => "total_seconds",
+            Directed::Seconds | Directed::CloudFront => "total_seconds",
             Directed::Milliseconds => "total_ms",
         },
         "x-edge-result-type" => "upstream_cache_status",

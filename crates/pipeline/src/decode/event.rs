@@ -7,8 +7,9 @@
 //! bytes `-` is 0, as web servers write it (Apache, `%b`). A total in seconds, a phase or a
 //! propensity that is no number is absent, and so is a phase of 0. An impression without
 //! a model or version has empty text there; without a propensity it has NaN.
-//! Else `-` and empty text mean absent in every format but the journal's; request lines, targets
-//! and paths are taken as they stand. Results of nginx's cache get our names, unknown ones `none`.
+//! Else `-` and empty text mean absent in every format but the journal's, also as a request line, a
+//! method or a path. Only a query behind a `?` is taken as it stands. Results of nginx's cache get
+//! our names, unknown ones `none`.
 //! A new result of ours also goes into `cache_result`, and into `cache` in `recount/src/texts.rs`.
 //! A new slot stands before `Impression`, because `SLOTS` counts up to it. It also goes into
 //! `meaning`, `inspect` (`FIELDS`), `rollup` (`kind_of`) and `recount/src/texts.rs`.
@@ -20,8 +21,9 @@ use std::sync::Arc;
 
 use exchange::{DefinedField, FieldName, FieldValue, Fields, Phase, decode_query, query_value};
 
+use super::escape::Escape;
 use super::lists::{ListChoices, chosen};
-use super::number::{real, seconds_us, whole};
+use super::number::{duration_us, real, seconds_us, whole};
 use super::span::{ABSENT, LineSpan};
 use super::walk;
 
@@ -72,42 +74,24 @@ pub(super) enum TotalUnit {
 
 /// Reads a total as microseconds; `None` inside for -1, which says that there was none.
 pub(super) fn total_us(text: &[u8], unit: TotalUnit) -> Option<Option<u64>> {
-    // HAProxy marks a time with a plus that was taken before the end.
-    let text = text.strip_prefix(b"+").unwrap_or(text);
-    let number = |text: &[u8]| match unit {
-        TotalUnit::Microseconds => whole(text),
-        TotalUnit::Nanoseconds => Some(whole(text)? / 1000),
-        TotalUnit::Milliseconds => {
-            let text = text.strip_suffix(b"ms").unwrap_or(text);
-            Some(seconds_us(text)? / 1000)
-        }
-        TotalUnit::Seconds | TotalUnit::Parts => {
-            let text = text.strip_suffix(b"s").unwrap_or(text);
-            seconds_us(text).or_else(|| {
-                let seconds = real(text).filter(|seconds| (0.0..1e12).contains(seconds))?;
-                Some((seconds * 1e6) as u64)
-            })
-        }
-    };
-    let mut sum = Some(0_u64);
-    for part in text.split(|byte| *byte == b' ' && unit == TotalUnit::Parts) {
-        sum = match part == b"-1" {
-            true => None,
-            false => sum.zip(Some(number(part)?)).and_then(|(sum, us)| sum.checked_add(us)),
-        };
+    if text == b"-1" {
+        return Some(None);
     }
-    Some(sum)
-}
-
-/// How text is escaped in a line.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Escape {
-    /// Not at all.
-    None,
-    /// `\xXX`, `\"` and `\\`, as nginx and Apache do.
-    Log,
-    /// As JSON does.
-    Json,
+    let is_counted = matches!(unit, TotalUnit::Microseconds | TotalUnit::Nanoseconds);
+    if !is_counted && text.last().is_some_and(|last| matches!(last, b's' | b'm' | b'h')) {
+        return duration_us(text).map(Some);
+    }
+    let us = match unit {
+        TotalUnit::Microseconds => whole(text)?,
+        TotalUnit::Nanoseconds => whole(text)? / 1000,
+        // HAProxy marks a time with a plus that was taken before the end.
+        TotalUnit::Milliseconds => seconds_us(text.strip_prefix(b"+").unwrap_or(text))? / 1000,
+        TotalUnit::Seconds | TotalUnit::Parts => match seconds_us(text) {
+            Some(us) => us,
+            None => (real(text).filter(|seconds| (0.0..1e12).contains(seconds))? * 1e6) as u64,
+        },
+    };
+    Some(Some(us))
 }
 
 /// What is the same for all lines of a format.
@@ -132,6 +116,8 @@ pub struct Event<'l> {
     escaped: bool,
     /// How the total is written.
     total_unit: TotalUnit,
+    /// The sum of the parts of the total, where it is written in parts.
+    total_parts: Option<u64>,
     slots: [LineSpan; SLOTS],
     extra: Vec<LineSpan>,
     /// Names and values that no field is known for.
@@ -167,6 +153,7 @@ impl<'l> Event<'l> {
             time_us: 0,
             escaped: false,
             total_unit: TotalUnit::Microseconds,
+            total_parts: None,
             slots: [ABSENT; SLOTS],
             extra: vec![ABSENT; layout.extra.len()],
             others: Vec::new(),
@@ -205,6 +192,13 @@ impl<'l> Event<'l> {
         self.others.clear();
     }
 
+    /// Begins with the next line, and looks for escapes in it.
+    #[inline]
+    pub(super) fn begin_escaped(&mut self, line: &'l [u8]) {
+        let mark = self.layout.escape.mark();
+        self.begin(line, memchr::memchr(mark, line).is_some());
+    }
+
     /// Says what was not known at the beginning: where the line ends, and whether it is escaped.
     #[inline]
     pub(super) fn end(&mut self, line: &'l [u8], escaped: bool) {
@@ -217,20 +211,23 @@ impl<'l> Event<'l> {
     }
 
     pub(super) fn set_total(&mut self, span: LineSpan, unit: TotalUnit) {
-        let first = self.slots[FieldSlot::Total as usize];
-        self.total_unit = unit;
-        match unit == TotalUnit::Parts && first != ABSENT {
-            true => self.set(FieldSlot::Total, LineSpan::new(first.start(), span.end())),
-            false => self.set_present(FieldSlot::Total, span),
+        if unit == TotalUnit::Parts {
+            let part = total_us(span.of(self.line).unwrap_or_default(), unit).flatten();
+            self.total_parts = match self.total_unit {
+                // A part that is absent leaves no sum.
+                TotalUnit::Parts => self.total_parts.zip(part).and_then(|(a, b)| a.checked_add(b)),
+                _ => part,
+            };
+        }
+        if unit == TotalUnit::Parts || self.is_present(span) {
+            self.total_unit = unit;
+            self.set(FieldSlot::Total, span);
         }
     }
 
     /// Sets the client's address without its port.
     pub(super) fn set_endpoint(&mut self, span: LineSpan) {
-        let text = span.of(self.line).unwrap_or_default();
-        let end = memchr::memrchr(b':', text).unwrap_or(text.len());
-        let is_bracketed = text.first() == Some(&b'[') && end > 1 && text[end - 1] == b']';
-        let (from, to) = if is_bracketed { (1, end - 1) } else { (0, end) };
+        let (from, to) = address(span.of(self.line).unwrap_or_default());
         let start = span.start();
         self.set_present(FieldSlot::ClientIp, LineSpan::new(start + from, start + to));
     }
@@ -283,9 +280,7 @@ impl<'l> Event<'l> {
         let Some(method) = method else {
             return self.set_target(span);
         };
-        if method > 0 {
-            self.set(FieldSlot::Method, LineSpan::new(start, start + method));
-        }
+        self.set_present(FieldSlot::Method, LineSpan::new(start, start + method));
         let rest = &text[method + 1..];
         let version = match rest.last_chunk::<9>() {
             Some([b' ', b'H', b'T', b'T', b'P', b'/', ..]) => Some(rest.len() - 9),
@@ -293,6 +288,8 @@ impl<'l> Event<'l> {
         };
         let target = start + method + 1;
         let Some(version) = version else {
+            // Where no request was read, load balancers of AWS write `- http://HOST:80- -`.
+            let end = if rest.ends_with(b" -") { end - 2 } else { end };
             return self.set_target(LineSpan::new(target, end));
         };
         self.set(FieldSlot::Version, LineSpan::new(target + version + 6, end));
@@ -314,9 +311,9 @@ impl<'l> Event<'l> {
             start = self.set_authority(start, end);
         }
         match memchr::memchr(b'?', &self.line[start..end]) {
-            None => self.set(FieldSlot::Path, LineSpan::new(start, end)),
+            None => self.set_present(FieldSlot::Path, LineSpan::new(start, end)),
             Some(mark) => {
-                self.set(FieldSlot::Path, LineSpan::new(start, start + mark));
+                self.set_present(FieldSlot::Path, LineSpan::new(start, start + mark));
                 self.set(FieldSlot::Query, LineSpan::new(start + mark + 1, end));
             }
         }
@@ -325,18 +322,26 @@ impl<'l> Event<'l> {
     /// Returns where the path starts.
     fn set_authority(&mut self, start: usize, end: usize) -> usize {
         let text = &self.line[start..end];
-        let scheme = if text.starts_with(b"http://") {
-            4
-        } else if text.starts_with(b"https://") {
-            5
-        } else {
+        let is_scheme = |scheme: &str| {
+            let head = text.get(..scheme.len());
+            head.is_some_and(|head| head.eq_ignore_ascii_case(scheme.as_bytes()))
+        };
+        let Some(scheme) = ["http://", "https://"].into_iter().find(|scheme| is_scheme(scheme))
+        else {
             return start;
         };
-        let host = start + scheme + 3;
-        let Some(length) = memchr::memchr(b'/', &self.line[host..end]) else { return start };
-        self.set(FieldSlot::Scheme, LineSpan::new(start, start + scheme));
-        self.set_present(FieldSlot::Host, LineSpan::new(host, host + length));
-        host + length
+        let from = start + scheme.len();
+        let text = &self.line[from..end];
+        let length = memchr::memchr2(b'/', b'?', text).unwrap_or(text.len());
+        let authority = &text[..length];
+        let user = memchr::memrchr(b'@', authority).map_or(0, |at| at + 1);
+        // No name ends so: it is the path that AWS did not see.
+        let host =
+            authority.strip_suffix(b"-").filter(|host| length == text.len() && !host.is_empty());
+        let host = LineSpan::new(from + user, from + host.map_or(length, <[u8]>::len).max(user));
+        self.set(FieldSlot::Scheme, LineSpan::new(start, from - 3));
+        self.set_present(FieldSlot::Host, host);
+        from + length
     }
 
     #[inline]
@@ -357,7 +362,7 @@ impl<'l> Event<'l> {
 
     #[inline]
     fn unescaped(&self, raw: &'l [u8]) -> Cow<'l, [u8]> {
-        if self.escaped { unescape(raw, self.layout.escape) } else { Cow::Borrowed(raw) }
+        if self.escaped { self.layout.escape.undone(raw) } else { Cow::Borrowed(raw) }
     }
 
     /// A text of our own journal that has a default when it is left out.
@@ -380,6 +385,9 @@ impl<'l> Event<'l> {
 
     fn total(&self) -> Option<FieldValue<'l>> {
         match self.raw(FieldSlot::Total) {
+            Some(_) if self.total_unit == TotalUnit::Parts => {
+                self.total_parts.map(FieldValue::Integer)
+            }
             Some(text) if self.total_unit != TotalUnit::Microseconds => {
                 total_us(text, self.total_unit)?.map(FieldValue::Integer)
             }
@@ -396,6 +404,12 @@ impl<'l> Event<'l> {
                 Cow::Owned(raw) => FieldValue::Text(Cow::Owned(decode_query(&raw).into_owned())),
             });
         }
+        if let Some(value) = self.other("arg_", name).or_else(|| self.other("query.", name)) {
+            return Some(match value {
+                Cow::Borrowed(raw) => FieldValue::Text(decode_query(raw)),
+                Cow::Owned(raw) => FieldValue::Text(Cow::Owned(decode_query(&raw).into_owned())),
+            });
+        }
         match self.text(FieldSlot::Query)? {
             Cow::Borrowed(query) => query_value(query, name).map(FieldValue::Text),
             Cow::Owned(query) => query_value(&query, name)
@@ -407,31 +421,41 @@ impl<'l> Event<'l> {
         self.layout.extra.iter().position(is_it)
     }
 
-    fn other(&self, name: &str) -> Option<FieldValue<'l>> {
-        let found = self
-            .others
-            .iter()
-            .find(|(known, _)| known.of(self.line).is_some_and(|known| known == name.as_bytes()));
-        found
-            .and_then(|(_, value)| value.of(self.line))
-            .map(|raw| FieldValue::Text(self.unescaped(raw)))
+    /// The value that the line gives a name of this head.
+    fn other(&self, head: &str, name: &str) -> Option<Cow<'l, [u8]>> {
+        let is_name = |known: &[u8]| known.strip_suffix(name.as_bytes()) == Some(head.as_bytes());
+        let is_it = |(known, _): &&(LineSpan, LineSpan)| known.of(self.line).is_some_and(is_name);
+        let (_, value) = self.others.iter().find(is_it)?;
+        value.of(self.line).map(|raw| self.unescaped(raw))
     }
 
     fn extra(&self, name: &FieldName) -> Option<FieldValue<'l>> {
         match (self.extra_place(|field| field == name), name) {
+            (Some(at), FieldName::Header(_)) => {
+                self.extra[at].of(self.line).map(|raw| FieldValue::Text(self.header(raw)))
+            }
             (Some(at), _) => {
                 self.extra[at].of(self.line).map(|raw| FieldValue::Text(self.unescaped(raw)))
             }
             (None, FieldName::Header(header)) if !self.others.is_empty() => {
-                self.other(&format!("http_{}", header.replace('-', "_")))
+                let value = self.other("http_", &header.replace('-', "_"));
+                value.or_else(|| self.other("header.", header)).map(FieldValue::Text)
             }
             _ => None,
         }
     }
 
+    /// The text of a header, which some programs write in another way than other columns.
+    fn header(&self, raw: &'l [u8]) -> Cow<'l, [u8]> {
+        match self.layout.escape {
+            escape @ (Escape::Plus | Escape::Percent) => escape.undone_in_header(raw),
+            _ => self.unescaped(raw),
+        }
+    }
+
     /// A value that the line names, or what is chosen of it where it is a list.
     fn variable(&self, field: &FieldName, name: &str) -> Option<FieldValue<'l>> {
-        let value = self.extra(field).or_else(|| self.other(name))?;
+        let value = self.extra(field).or_else(|| self.other("", name).map(FieldValue::Text))?;
         match (self.layout.lists.of(name), value) {
             (Some(choice), FieldValue::Text(text)) => chosen(text, choice).map(FieldValue::Text),
             (_, value) => Some(value),
@@ -446,6 +470,17 @@ impl<'l> Event<'l> {
         }
     }
 
+    /// The scheme in lower case, as all compare it (RFC 3986, 3.1).
+    fn scheme(&self) -> Option<FieldValue<'l>> {
+        let text = self.text(FieldSlot::Scheme)?;
+        let is_lower = self.is_journal || !text.iter().any(u8::is_ascii_uppercase);
+        Some(FieldValue::Text(if is_lower { text } else { text.to_ascii_lowercase().into() }))
+    }
+
+    fn slot_header(&self, slot: FieldSlot) -> Option<FieldValue<'l>> {
+        Some(FieldValue::Text(self.header(self.raw(slot)?)))
+    }
+
     fn phase(&self, phase: Phase) -> Option<FieldValue<'l>> {
         let found = walk::member(self.raw(FieldSlot::Phases)?, phase.name().as_bytes())?;
         whole(found).filter(|us| *us > 0).map(FieldValue::Integer)
@@ -458,7 +493,7 @@ impl<'l> Event<'l> {
             (None, "propensity") => Some(FieldValue::Real(f64::NAN)),
             (text, _) => {
                 let text = text.and_then(walk::inside).unwrap_or_default();
-                Some(FieldValue::Text(unescape(text, Escape::Json)))
+                Some(FieldValue::Text(Escape::Json.undone(text)))
             }
         }
     }
@@ -496,15 +531,15 @@ impl<'l> Event<'l> {
             FieldName::Propensity => return self.shown("propensity"),
             FieldName::Id => FieldSlot::Id,
             FieldName::Method => FieldSlot::Method,
-            FieldName::Scheme => FieldSlot::Scheme,
+            FieldName::Scheme => return self.scheme(),
             FieldName::Host => FieldSlot::Host,
             FieldName::Path => FieldSlot::Path,
             FieldName::Query => FieldSlot::Query,
             FieldName::Version => FieldSlot::Version,
             FieldName::ClientIp => FieldSlot::ClientIp,
             FieldName::User => FieldSlot::User,
-            FieldName::UserAgent => FieldSlot::UserAgent,
-            FieldName::Referer => FieldSlot::Referer,
+            FieldName::UserAgent => return self.slot_header(FieldSlot::UserAgent),
+            FieldName::Referer => return self.slot_header(FieldSlot::Referer),
             FieldName::Route => FieldSlot::Route,
             FieldName::Upstream => return self.upstream(),
             FieldName::RankedBy => FieldSlot::RankedBy,
@@ -514,12 +549,11 @@ impl<'l> Event<'l> {
     }
 }
 
-fn unescape(raw: &[u8], escape: Escape) -> Cow<'_, [u8]> {
-    match escape {
-        Escape::None => Cow::Borrowed(raw),
-        Escape::Log => exchange::unescape_log(raw),
-        Escape::Json => exchange::unescape_json(raw).unwrap_or(Cow::Borrowed(raw)),
-    }
+/// The place of the address in an address with its port.
+fn address(text: &[u8]) -> (usize, usize) {
+    let end = memchr::memrchr(b':', text).unwrap_or(text.len());
+    let is_bracketed = text.first() == Some(&b'[') && end > 1 && text[end - 1] == b']';
+    if is_bracketed { (1, end - 1) } else { (0, end) }
 }
 
 /// What our cache would call what another's did (nginx.org, `$upstream_cache_status`; AWS,

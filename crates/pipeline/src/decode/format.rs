@@ -13,7 +13,7 @@ use std::sync::Arc;
 use exchange::{FieldName, nearest_name};
 
 use super::columns::{Directed, LogColumns};
-use super::event::Escape;
+use super::escape::Escape;
 use super::lists::ListChoices;
 use super::meaning;
 use super::presets;
@@ -67,6 +67,8 @@ pub struct NamedKeys {
     pub keys: BTreeMap<String, String>,
     /// No key but these is a field of ours.
     pub is_exact: bool,
+    /// The line feed at the end of a text ends the line that a program wrote.
+    pub is_of_docker: bool,
 }
 
 impl From<LineFormat> for Format {
@@ -87,7 +89,16 @@ impl Format {
         }
         let preset = presets::TEMPLATES.iter().find(|preset| preset.name == name);
         let text = preset.map_or(name, |preset| preset.text);
-        let lines = named(text, escape(config, name)?, &config.keys)?;
+        let escape = match preset {
+            Some(preset) => escape(config, name).map(|_| preset.escape)?,
+            None => escape(config, name)?,
+        };
+        let mut lines = named(text, escape, &config.keys)?;
+        if let (LineFormat::Template(template), Some(tail)) =
+            (&mut lines, preset.and_then(|preset| preset.tail))
+        {
+            Arc::make_mut(template).allow_tail(tail);
+        }
         if !config.keys.is_empty() && !lines.takes_keys() {
             return Err(("keys", "go with JSON and `logfmt`".to_owned()));
         }
@@ -116,9 +127,9 @@ fn named(
         let mut all: BTreeMap<String, String> = BTreeMap::new();
         all.extend(preset.iter().map(|(field, key)| ((*field).to_owned(), (*key).to_owned())));
         all.extend(keys.clone());
-        NamedKeys { keys: all, is_exact: true }
+        NamedKeys { keys: all, is_exact: true, is_of_docker: name == "docker" }
     };
-    let usual = || NamedKeys { keys: keys.clone(), is_exact: false };
+    let usual = || NamedKeys { keys: keys.clone(), ..NamedKeys::default() };
     Ok(match name {
         "combined" => LineFormat::Combined,
         "common" => LineFormat::Common,
@@ -132,7 +143,8 @@ fn named(
         "syslog" => LineFormat::Syslog,
         "s3" => LineFormat::Columns(Arc::new(LogColumns::named(presets::S3))),
         "alb" => LineFormat::Columns(Arc::new(LogColumns::named(presets::ALB))),
-        "w3c" | "cloudfront" => LineFormat::Directed(Directed::Seconds),
+        "w3c" => LineFormat::Directed(Directed::Seconds),
+        "cloudfront" => LineFormat::Directed(Directed::CloudFront),
         "iis" => LineFormat::Directed(Directed::Milliseconds),
         template if template.contains('$') => LogTemplate::compile(template, escape)
             .map(|template| LineFormat::Template(Arc::new(template)))

@@ -17,6 +17,7 @@
 use exchange::{DecodeError, DecodeReason};
 
 use super::event::{Event, FieldSlot};
+use super::logfmt::KeyMeanings;
 use super::marks::{self, MarkedRegion};
 use super::meaning::Meaning;
 use super::span::LineSpan;
@@ -33,6 +34,8 @@ pub(super) struct JsonKeys {
     nested: Vec<NestedKey>,
     /// Whether other keys are kept for `var.NAME`.
     keeps_others: bool,
+    /// Whether a line feed at the end of their text ends a line, as in logs of Docker.
+    ends_lines: bool,
 }
 
 /// A key that lies in an object.
@@ -51,6 +54,8 @@ struct JsonKey {
     meaning: Meaning,
     /// Its value is a whole number.
     is_number: bool,
+    /// The digits that such a number may have.
+    digits_max: usize,
     /// The key that followed it last.
     next: usize,
 }
@@ -64,20 +69,29 @@ struct MemberHead {
 }
 
 impl JsonKeys {
-    /// Keys with their meanings; of two with one name the first counts.
-    pub(super) fn new(keys: Vec<(Box<[u8]>, Meaning)>, keeps_others: bool) -> Self {
-        let key = |(name, meaning): (Box<[u8]>, Meaning)| {
-            let is_number = meaning.is_whole();
-            let (word, head) = (word(&name), MemberHead::of(&name));
-            JsonKey { name, word, head, meaning, is_number, next: 0 }
-        };
-        let nested = keys.iter().filter(|(name, _)| memchr::memchr(b'.', name).is_some());
+    /// Keys with their meanings; of two with one name the first counts. Dots of the configured ones
+    /// lead into objects.
+    pub(super) fn new(configured: KeyMeanings, known: KeyMeanings) -> Self {
+        let nested = configured.iter().filter(|(name, _)| memchr::memchr(b'.', name).is_some());
         let nested = nested.map(|(name, meaning)| NestedKey {
             path: name.split(|byte| *byte == b'.').map(Box::from).collect(),
             meaning: *meaning,
         });
         let nested = nested.collect();
-        Self { keys: keys.into_iter().map(key).collect(), first: 0, nested, keeps_others }
+        let key = |(name, meaning): (Box<[u8]>, Meaning)| {
+            let (is_number, digits_max) = (meaning.is_whole(), meaning.digits_max());
+            let (word, head) = (word(&name), MemberHead::of(&name));
+            JsonKey { name, word, head, meaning, is_number, digits_max, next: 0 }
+        };
+        let mut keys: Vec<JsonKey> = configured.into_iter().chain(known).map(key).collect();
+        // The order stays where two have one name.
+        keys.sort_by_key(|key| key.word);
+        Self { keys, first: 0, nested, keeps_others: false, ends_lines: false }
+    }
+
+    /// The same, but other keys are kept; with `ends_lines` without the line feed that ends them.
+    pub(super) fn keeping_others(self, ends_lines: bool) -> Self {
+        Self { keeps_others: true, ends_lines, ..self }
     }
 
     /// The place of the key that followed `last` the last time; of the first one without it.
@@ -91,7 +105,11 @@ impl JsonKeys {
         let word = word(name);
         let is_it = |at: &usize| self.keys.get(*at).is_some_and(|key| key.is(name, word));
         let guess = Some(self.guess(*last)).filter(is_it);
-        let at = guess.or_else(|| (0..self.keys.len()).find(is_it))?;
+        let at = guess.or_else(|| {
+            let first = self.keys.partition_point(|key| key.word < word);
+            let same = self.keys[first..].iter().take_while(|key| key.word == word).count();
+            (first..first + same).find(is_it)
+        })?;
         match last.replace(at) {
             None => self.first = at,
             Some(last) => self.keys[last].next = at,
@@ -270,7 +288,7 @@ impl<'r> ObjectReader<'r> {
                 (LineSpan::new(start, end), end, marks)
             }
             _ => {
-                let end = digits(line, start)?;
+                let end = digits(line, start).filter(|end| end - start <= key.digits_max)?;
                 (LineSpan::new(start, end), end, after)
             }
         };
@@ -307,6 +325,7 @@ impl<'r> ObjectReader<'r> {
         }
         let found = self.keys.find(name, &mut self.last).map(|key| key.meaning);
         match found {
+            None if self.keys.ends_lines => event.push_other(key, without_feed(value, line)),
             None if keeps_others => event.push_other(key, value),
             None => {}
             // An object is no field of ours: only what lies in it may be.
@@ -370,6 +389,20 @@ impl<'r> ObjectReader<'r> {
         meaning.set(event, value);
         Ok(())
     }
+}
+
+/// A text without the escaped line feed at its end, and the carriage return before it.
+fn without_feed(value: LineSpan, line: &[u8]) -> LineSpan {
+    let mut end = value.end();
+    for escape in [b"\\n", b"\\r"] {
+        let text = line.get(value.start()..end).unwrap_or_default();
+        let slashes = text.iter().rev().skip(1).take_while(|byte| **byte == b'\\').count();
+        match text.ends_with(escape) && slashes % 2 == 1 {
+            true => end -= 2,
+            false => break,
+        }
+    }
+    LineSpan::new(value.start(), end)
 }
 
 /// Whether the field is an object by its nature.

@@ -127,7 +127,8 @@ fn is_value(text: &[u8], name: &str) -> bool {
 
 /// What is chosen of a list; none where it has no such value.
 pub(super) fn chosen(text: Cow<'_, [u8]>, choice: ListChoice) -> Option<Cow<'_, [u8]>> {
-    if memchr::memchr2(b',', b':', &text).is_none() || choice == ListChoice::All {
+    let is_list = SEPARATORS.iter().any(|part| memchr::memmem::find(&text, part).is_some());
+    if !is_list || choice == ListChoice::All {
         return Some(text);
     }
     let value = match choice {
@@ -157,7 +158,9 @@ fn sum(text: &[u8]) -> Option<Vec<u8>> {
     let (mut sum, mut decimals) = (0_u128, None);
     for value in values(text).filter(|value| *value != b"-") {
         let value = std::str::from_utf8(value).ok()?;
+        let is_plain = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
         let (whole, fraction) = value.split_once('.').unwrap_or((value, ""));
+        (is_plain(whole) && is_plain(fraction)).then_some(())?;
         let places: String = format!("{fraction:0<9}").chars().take(9).collect();
         sum = sum.checked_add(format!("{whole}{places}").parse().ok()?)?;
         decimals = decimals.max(Some(fraction.len().min(9)));

@@ -1,7 +1,8 @@
 //! Reads lines of `key=value` (logfmt), as Go's slog and go-kit, Heroku and Grafana write them.
 //!
-//! A value with spaces stands in quotes, with escapes as in JSON. A key alone is passed over. Keys
-//! have the meanings that they have in JSON lines, `ts` is the time too, and others are `var.KEY`.
+//! A value with spaces stands in quotes, with the escapes of JSON, of Go and of nginx (`escape`).
+//! A key alone is passed over. Keys have the meanings that they have in JSON lines, `ts` is the time
+//! too, and others are `var.KEY`.
 //! Of two values of one field the last counts that is not absent; of unknown keys, the first.
 //! Refuses: an open quote, text behind one, a wrong escape, no time, and what is no number where
 //! one is meant. `recount/src/formats.rs` takes the same lines.
@@ -9,6 +10,7 @@
 
 use exchange::{DecodeError, DecodeReason};
 
+use super::escape;
 use super::event::Event;
 use super::marks;
 use super::meaning::Meaning;
@@ -76,7 +78,7 @@ fn value(line: &[u8], at: usize) -> Result<(LineSpan, usize), DecodeError> {
     }
     let torn = DecodeError { offset: line.len(), reason: DecodeReason::Torn };
     let (from, to) = marks::quoted(line, at).ok_or(torn)?;
-    if let Err(place) = exchange::unescape_json(&line[from..to]) {
+    if let Err(place) = escape::logfmt(&line[from..to]) {
         let reason = DecodeReason::Expected("an escape");
         return Err(DecodeError { offset: from + place, reason });
     }

@@ -1,19 +1,33 @@
 //! Reads lines of labelled tab-separated values (ltsv.org) with the labels recommended there, and
 //! any others as `var.LABEL`.
 //!
-//! Variables of nginx are known as labels too. An empty value and `-` are absent,
+//! Our names and the variables of nginx are known as labels too. An empty value and `-` are absent,
 //! but for bytes, where `-` is 0.
-//! Refuses: a part without a colon, and a line without a time, a status or a path. A number that
+//! Refuses: a part without a colon, and a line without a time or a status. A number that
 //! is none is refused, and so is a line with two times, which is two lines in one.
-//! A label that is added here also goes into `label_of` in `recount/src/formats.rs`.
+//! A label that is added to `LABELS` also goes into `label_of` in `recount/src/formats.rs`.
 //! Never here: what meanings do to an event (`meaning`).
 
 use exchange::{DecodeError, DecodeReason};
 
 use super::event::{Event, FieldSlot, TotalUnit};
-use super::meaning::{Meaning, known_variable};
+use super::meaning::{Meaning, key_names};
 use super::span::LineSpan;
 use super::times::TimeCache;
+
+/// The labels of ltsv.org that mean something else as a name of ours or of nginx, or nothing.
+const LABELS: [(&str, Meaning); 10] = [
+    ("host", Meaning::FieldSlot(FieldSlot::ClientIp)),
+    ("req", Meaning::Request),
+    ("uri", Meaning::Target),
+    ("protocol", Meaning::Protocol),
+    ("vhost", Meaning::FieldSlot(FieldSlot::Host)),
+    ("size", Meaning::FieldSlot(FieldSlot::BytesOut)),
+    ("reqsize", Meaning::FieldSlot(FieldSlot::BytesIn)),
+    ("ua", Meaning::FieldSlot(FieldSlot::UserAgent)),
+    ("reqtime", Meaning::Total(TotalUnit::Seconds)),
+    ("reqtime_microsec", Meaning::Total(TotalUnit::Microseconds)),
+];
 
 /// Reads one line.
 pub(super) fn read(
@@ -50,11 +64,7 @@ pub(super) fn read(
             }
         }
     }
-    let missing = [
-        ("time", has_time),
-        ("status", event.has(FieldSlot::Status)),
-        ("uri", event.has(FieldSlot::Path)),
-    ];
+    let missing = [("time", has_time), ("status", event.has(FieldSlot::Status))];
     match missing.into_iter().find(|(_, has)| !has) {
         Some((name, _)) => {
             Err(DecodeError { offset: line.len(), reason: DecodeReason::Missing(name) })
@@ -64,25 +74,9 @@ pub(super) fn read(
 }
 
 fn meaning(label: &[u8]) -> Option<Meaning> {
-    Some(match label {
-        b"time" => Meaning::Time,
-        b"host" => Meaning::FieldSlot(FieldSlot::ClientIp),
-        b"user" => Meaning::FieldSlot(FieldSlot::User),
-        b"req" => Meaning::Request,
-        b"method" => Meaning::FieldSlot(FieldSlot::Method),
-        b"uri" => Meaning::Target,
-        b"protocol" => Meaning::Protocol,
-        b"vhost" => Meaning::FieldSlot(FieldSlot::Host),
-        b"status" => Meaning::FieldSlot(FieldSlot::Status),
-        b"size" => Meaning::FieldSlot(FieldSlot::BytesOut),
-        b"reqsize" => Meaning::FieldSlot(FieldSlot::BytesIn),
-        b"referer" => Meaning::FieldSlot(FieldSlot::Referer),
-        b"ua" => Meaning::FieldSlot(FieldSlot::UserAgent),
-        b"reqtime" => Meaning::Total(TotalUnit::Seconds),
-        b"reqtime_microsec" => Meaning::FieldSlot(FieldSlot::Total),
-        b"id" => Meaning::FieldSlot(FieldSlot::Id),
-        other => return known_variable(std::str::from_utf8(other).ok()?),
-    })
+    let label = std::str::from_utf8(label).ok()?;
+    let mut names = LABELS.iter().chain(key_names());
+    names.find(|(known, _)| *known == label).map(|(_, meaning)| *meaning)
 }
 
 #[cfg(test)]

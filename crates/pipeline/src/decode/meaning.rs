@@ -4,17 +4,20 @@
 //! Tables map names to meanings; a name that is no slot becomes a field of the layout. A weak
 //! meaning gives way to what the line says before or after it. Invariant: [`Meaning::set`] sets
 //! only what the meaning names, and nothing for the time, which the caller reads.
-//! Labels of LTSV are in `ltsv`, the keys of other JSON lines in `decode`. A journal key that is
-//! not here is passed over; `exchange/src/line/encode.rs` writes them. `JOURNAL` serves other JSON
-//! lines, too: for the journal's own `decode` leaves out names that end in `stamp`.
-//! A new name also goes into `recount/src/variable.rs`; a variable of nginx also into `VARIABLES`
-//! of `decode` and the table of docs/operating/log-formats.md.
+//! All names are here but the labels that only LTSV has (`ltsv`). A template knows `VARIABLES`, our
+//! own journal `JOURNAL`, and JSON, logfmt and LTSV of others all of them (`key_names`). A journal
+//! key that is not here is passed over; `exchange/src/line/encode.rs` writes them.
+//! A new name also goes into `recount/src/variable.rs` and the table of
+//! docs/operating/log-formats.md.
 
 use exchange::FieldName;
 
 use super::event::{Event, FieldSlot, TotalUnit, total_us};
 use super::number::whole;
 use super::span::LineSpan;
+
+/// The digits of a status (RFC 9110, 15).
+const STATUS_DIGITS: usize = 3;
 
 /// What is done with the text of a variable, a label or a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,6 +42,21 @@ pub(super) enum Meaning {
     Weak(FieldSlot),
     /// It is the field of that place in the layout's `extra`.
     Extra(usize),
+    /// The same, and the text has a form that is known.
+    Checked(usize, Form),
+}
+
+/// What the text of a column of a known program looks like, so that columns cannot shift.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Form {
+    /// A number, perhaps with a sign or a fraction.
+    Number,
+    /// Numbers with slashes between them.
+    Numbers,
+    /// A time of RFC 3339.
+    Moment,
+    /// One of these words.
+    Word(&'static [&'static str]),
 }
 
 impl Meaning {
@@ -49,6 +67,11 @@ impl Meaning {
             _ => return false,
         };
         matches!(slot, FieldSlot::Status | FieldSlot::Total) || self.is_bytes()
+    }
+
+    /// How many digits its number may have.
+    pub(super) fn digits_max(self) -> usize {
+        if self == Self::FieldSlot(FieldSlot::Status) { STATUS_DIGITS } else { usize::MAX }
     }
 
     /// Whether it is a number of bytes, of which `-` says that there are none.
@@ -71,9 +94,10 @@ impl Meaning {
                 let is_total = is_usual || is_none() || total_us(text, unit).is_some();
                 (!is_total).then_some("a length of time")
             }
-            _ if !self.is_whole() || whole(text).is_some() || is_none() => None,
-            // HAProxy writes -1 for the status of an answer that was never begun.
-            Self::FieldSlot(FieldSlot::Status) if text == b"-1" => None,
+            Self::Checked(_, form) => (!form.is_of(text) && !is_none()).then_some(form.words()),
+            _ if !self.is_whole() || is_none() => None,
+            _ if text.len() > self.digits_max() => Some("a status of three digits"),
+            _ if whole(text).is_some() => None,
             _ => Some("a whole number"),
         }
     }
@@ -84,7 +108,6 @@ impl Meaning {
         match self {
             Self::Time => {}
             Self::Weak(slot) if event.has(slot) => {}
-            Self::FieldSlot(FieldSlot::Status) if span.of(event.line()) == Some(b"-1") => {}
             Self::FieldSlot(slot) | Self::Weak(slot) if self.is_bytes() => {
                 event.set_bytes(slot, span);
             }
@@ -92,13 +115,64 @@ impl Meaning {
             Self::Request => event.set_request(span),
             Self::Target => event.set_target(span),
             Self::Path if event.has(FieldSlot::Path) => {}
-            Self::Path => event.set(FieldSlot::Path, span),
+            Self::Path => event.set_present(FieldSlot::Path, span),
             Self::Protocol => event.set_protocol(span),
             Self::Total(unit) => event.set_total(span, unit),
             Self::Endpoint => event.set_endpoint(span),
-            Self::Extra(at) => event.set_extra(at, span),
+            Self::Extra(at) | Self::Checked(at, _) => event.set_extra(at, span),
         }
     }
+}
+
+impl Form {
+    /// Whether the text has this form.
+    fn is_of(self, text: &[u8]) -> bool {
+        match self {
+            Self::Number => is_number(text),
+            Self::Numbers => text.split(|byte| *byte == b'/').all(is_number),
+            Self::Moment => exchange::parse_rfc3339(text).is_some(),
+            Self::Word(words) => words.iter().any(|word| word.as_bytes() == text),
+        }
+    }
+
+    fn words(self) -> &'static str {
+        match self {
+            Self::Number => "a number",
+            Self::Numbers => "numbers",
+            Self::Moment => "a time",
+            Self::Word(_) => "a word that the program writes",
+        }
+    }
+
+    /// The form of a variable that only known programs write.
+    fn of(name: &str) -> Option<Self> {
+        Some(match name {
+            "time_request"
+            | "time_queue"
+            | "time_connect"
+            | "time_response"
+            | "request_count"
+            | "upstream_service_time"
+            | "object_size"
+            | "turn_around_ms"
+            | "rule_priority" => Self::Number,
+            "connections" | "queues" => Self::Numbers,
+            "request_creation_time" => Self::Moment,
+            "signature_version" => Self::Word(&["SigV2", "SigV4"]),
+            "authentication_type" => Self::Word(&["AuthHeader", "QueryString"]),
+            _ => return None,
+        })
+    }
+}
+
+/// Digits with a sign before them, and a point between them.
+fn is_number(text: &[u8]) -> bool {
+    let text = text.strip_prefix(b"-").or(text.strip_prefix(b"+")).unwrap_or(text);
+    let mut halves = text.split(|byte| *byte == b'.');
+    let is_digits = |half: &[u8]| !half.is_empty() && half.iter().all(u8::is_ascii_digit);
+    halves.next().is_some_and(is_digits)
+        && halves.next().is_none_or(is_digits)
+        && halves.next().is_none()
 }
 
 /// The meaning of a variable of nginx (nginx.org, "Alphabetical index of variables"); `extra`
@@ -117,7 +191,10 @@ pub(super) fn of_variable(name: &str, extra: &mut Vec<FieldName>) -> Meaning {
         _ => FieldName::Variable(name.into()),
     };
     extra.push(field);
-    Meaning::Extra(extra.len() - 1)
+    match Form::of(name) {
+        Some(form) => Meaning::Checked(extra.len() - 1, form),
+        None => Meaning::Extra(extra.len() - 1),
+    }
 }
 
 /// Whether it is a total as nginx writes it, such as `0.004`.
@@ -129,36 +206,64 @@ fn is_decimal(text: &[u8]) -> bool {
 
 /// The meaning of a variable that is one of our fields by another name.
 pub(super) fn known_variable(name: &str) -> Option<Meaning> {
-    Some(match name {
-        "time" | "time_local" | "time_iso8601" | "msec" => Meaning::Time,
-        "request" => Meaning::Request,
-        "request_uri" => Meaning::Target,
-        "uri" | "document_uri" => Meaning::Path,
-        "server_protocol" => Meaning::Protocol,
-        "request_time" | "total_seconds" => Meaning::Total(TotalUnit::Seconds),
-        "total_ms" => Meaning::Total(TotalUnit::Milliseconds),
-        "total_ns" => Meaning::Total(TotalUnit::Nanoseconds),
-        "total_part" => Meaning::Total(TotalUnit::Parts),
-        "client_endpoint" => Meaning::Endpoint,
-        "remote_addr" => Meaning::FieldSlot(FieldSlot::ClientIp),
-        "remote_user" => Meaning::FieldSlot(FieldSlot::User),
-        "request_method" => Meaning::FieldSlot(FieldSlot::Method),
-        "args" | "query_string" => Meaning::Weak(FieldSlot::Query),
-        "status" => Meaning::FieldSlot(FieldSlot::Status),
-        "body_bytes_sent" => Meaning::FieldSlot(FieldSlot::BytesOut),
-        "bytes_sent" => Meaning::Weak(FieldSlot::BytesOut),
-        "request_length" => Meaning::FieldSlot(FieldSlot::BytesIn),
-        "http_user_agent" => Meaning::FieldSlot(FieldSlot::UserAgent),
-        "http_referer" => Meaning::FieldSlot(FieldSlot::Referer),
-        "host" => Meaning::FieldSlot(FieldSlot::Host),
-        "http_host" | "server_name" => Meaning::Weak(FieldSlot::Host),
-        "scheme" => Meaning::FieldSlot(FieldSlot::Scheme),
-        "request_id" | "req_id" => Meaning::FieldSlot(FieldSlot::Id),
-        "upstream_addr" => Meaning::FieldSlot(FieldSlot::Upstream),
-        "upstream_cache_status" => Meaning::FieldSlot(FieldSlot::Cache),
-        _ => return None,
-    })
+    VARIABLES.iter().find(|(known, _)| *known == name).map(|(_, meaning)| *meaning)
 }
+
+/// The names that keys and labels of others may have: those of our fields, and those of nginx.
+pub(super) fn key_names() -> impl Iterator<Item = &'static (&'static str, Meaning)> {
+    KEYS.iter().chain(&VARIABLES).chain(&JOURNAL)
+}
+
+/// The variables that are fields of ours; of two with one name the first counts.
+const VARIABLES: [(&str, Meaning); 35] = [
+    ("time", Meaning::Time),
+    ("time_local", Meaning::Time),
+    ("time_iso8601", Meaning::Time),
+    ("msec", Meaning::Time),
+    ("request", Meaning::Request),
+    ("request_uri", Meaning::Target),
+    ("uri", Meaning::Path),
+    ("document_uri", Meaning::Path),
+    ("server_protocol", Meaning::Protocol),
+    ("request_time", Meaning::Total(TotalUnit::Seconds)),
+    ("total_seconds", Meaning::Total(TotalUnit::Seconds)),
+    ("total", Meaning::Total(TotalUnit::Microseconds)),
+    ("total_ms", Meaning::Total(TotalUnit::Milliseconds)),
+    ("total_ns", Meaning::Total(TotalUnit::Nanoseconds)),
+    ("total_part", Meaning::Total(TotalUnit::Parts)),
+    ("client_endpoint", Meaning::Endpoint),
+    ("remote_addr", Meaning::FieldSlot(FieldSlot::ClientIp)),
+    ("remote_user", Meaning::FieldSlot(FieldSlot::User)),
+    ("request_method", Meaning::FieldSlot(FieldSlot::Method)),
+    ("args", Meaning::Weak(FieldSlot::Query)),
+    ("query_string", Meaning::Weak(FieldSlot::Query)),
+    ("status", Meaning::FieldSlot(FieldSlot::Status)),
+    ("body_bytes_sent", Meaning::FieldSlot(FieldSlot::BytesOut)),
+    ("bytes_sent", Meaning::Weak(FieldSlot::BytesOut)),
+    ("request_length", Meaning::FieldSlot(FieldSlot::BytesIn)),
+    ("http_user_agent", Meaning::FieldSlot(FieldSlot::UserAgent)),
+    ("http_referer", Meaning::FieldSlot(FieldSlot::Referer)),
+    ("host", Meaning::FieldSlot(FieldSlot::Host)),
+    ("http_host", Meaning::Weak(FieldSlot::Host)),
+    ("server_name", Meaning::Weak(FieldSlot::Host)),
+    ("scheme", Meaning::FieldSlot(FieldSlot::Scheme)),
+    ("request_id", Meaning::FieldSlot(FieldSlot::Id)),
+    ("req_id", Meaning::FieldSlot(FieldSlot::Id)),
+    ("upstream_addr", Meaning::FieldSlot(FieldSlot::Upstream)),
+    ("upstream_cache_status", Meaning::FieldSlot(FieldSlot::Cache)),
+];
+
+/// Names of our fields that mean something else, or stand nowhere, in our own journal.
+const KEYS: [(&str, Meaning); 8] = [
+    ("path", Meaning::Target),
+    ("version", Meaning::Protocol),
+    ("total_us", Meaning::Total(TotalUnit::Microseconds)),
+    ("header.host", Meaning::Weak(FieldSlot::Host)),
+    ("header.user-agent", Meaning::FieldSlot(FieldSlot::UserAgent)),
+    ("header.referer", Meaning::FieldSlot(FieldSlot::Referer)),
+    ("timestamp", Meaning::Time),
+    ("@timestamp", Meaning::Time),
+];
 
 /// Whether a configured key is the total time in a unit of its own.
 pub(super) fn is_total(name: &str) -> bool {
@@ -196,7 +301,7 @@ fn of_field(field: &FieldName, extra: &mut Vec<FieldName>) -> Meaning {
         FieldName::Cache => FieldSlot::Cache,
         FieldName::Upstream => FieldSlot::Upstream,
         FieldName::RankedBy => FieldSlot::RankedBy,
-        FieldName::Total => FieldSlot::Total,
+        FieldName::Total => return Meaning::Total(TotalUnit::Microseconds),
         other => {
             extra.push(other.clone());
             return Meaning::Extra(extra.len() - 1);
@@ -206,7 +311,7 @@ fn of_field(field: &FieldName, extra: &mut Vec<FieldName>) -> Meaning {
 }
 
 /// The keys of our own journal's lines.
-pub(super) const JOURNAL: [(&str, Meaning); 25] = [
+pub(super) const JOURNAL: [(&str, Meaning); 23] = [
     ("time", Meaning::Time),
     ("id", Meaning::FieldSlot(FieldSlot::Id)),
     ("method", Meaning::FieldSlot(FieldSlot::Method)),
@@ -230,6 +335,4 @@ pub(super) const JOURNAL: [(&str, Meaning); 25] = [
     ("total_us", Meaning::FieldSlot(FieldSlot::Total)),
     ("phases", Meaning::FieldSlot(FieldSlot::Phases)),
     ("impression", Meaning::FieldSlot(FieldSlot::Impression)),
-    ("timestamp", Meaning::Time),
-    ("@timestamp", Meaning::Time),
 ];

@@ -43,6 +43,32 @@ pub(super) fn seconds_us(text: &[u8]) -> Option<u64> {
     whole.checked_mul(1_000_000)?.checked_add(micros)
 }
 
+/// Reads a length of time as Go writes it, such as `1m2.5s`, `411.487µs` or `3ms`, as microseconds.
+pub(super) fn duration_us(text: &[u8]) -> Option<u64> {
+    const UNITS: [(&str, u128); 8] = [
+        ("ns", 1),
+        ("us", 1_000),
+        ("\u{b5}s", 1_000),
+        ("\u{3bc}s", 1_000),
+        ("ms", 1_000_000),
+        ("s", 1_000_000_000),
+        ("m", 60_000_000_000),
+        ("h", 3_600_000_000_000),
+    ];
+    let (mut rest, mut nanos) = (text, 0_u128);
+    while !rest.is_empty() {
+        let end = rest.iter().position(|byte| !byte.is_ascii_digit() && *byte != b'.')?;
+        let micros = u128::from(seconds_us(&rest[..end])?);
+        rest = &rest[end..];
+        let unit = UNITS.iter().find(|(name, _)| rest.starts_with(name.as_bytes()));
+        let (name, unit) = *unit?;
+        // Of a number six decimals count.
+        nanos = nanos.checked_add(micros.checked_mul(unit)? / 1_000_000)?;
+        rest = &rest[name.len()..];
+    }
+    u64::try_from(nanos / 1000).ok()
+}
+
 /// Reads a digit.
 pub(super) fn digit(byte: u8) -> Option<u8> {
     byte.is_ascii_digit().then(|| byte - b'0')

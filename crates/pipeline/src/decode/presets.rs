@@ -16,12 +16,18 @@
 //! Invariant: plain data. `recount` reads the same texts by its own code.
 //! Never here: what a variable means (`meaning`), and columns that a file itself names (`columns`).
 
+use super::escape::Escape;
+
 /// A format that is a `log_format` of variables.
 pub(super) struct TemplatePreset {
     pub name: &'static str,
     pub text: &'static str,
     /// How its time is written, if in none of the usual ways.
     pub time: Option<&'static str>,
+    /// How it escapes.
+    pub escape: Escape,
+    /// What may follow in brackets.
+    pub tail: Option<&'static str>,
 }
 
 /// Names of formats.
@@ -58,12 +64,16 @@ pub(super) const TEMPLATES: [TemplatePreset; 7] = [
                [$proxy_upstream_name] [$proxy_alternative_upstream_name] $upstream_addr \
                $upstream_response_length $upstream_response_time $upstream_status $req_id",
         time: None,
+        escape: Escape::Log,
+        tail: None,
     },
     TemplatePreset {
         name: "vhost_combined",
         text: "$host:$server_port $remote_addr $ident $remote_user [$time_local] \"$request\" \
                $status $body_bytes_sent \"$http_referer\" \"$http_user_agent\"",
         time: None,
+        escape: Escape::Log,
+        tail: None,
     },
     TemplatePreset {
         name: "haproxy",
@@ -72,6 +82,8 @@ pub(super) const TEMPLATES: [TemplatePreset; 7] = [
                $body_bytes_sent $request_cookie $response_cookie $termination_state \
                $connections $queues $captures\"$request\"",
         time: Some("%d/%b/%Y:%H:%M:%S.%f"),
+        escape: Escape::Hash,
+        tail: None,
     },
     TemplatePreset {
         name: "traefik",
@@ -79,6 +91,8 @@ pub(super) const TEMPLATES: [TemplatePreset; 7] = [
                \"$http_referer\" \"$http_user_agent\" $request_count \"$router\" \
                \"$upstream_addr\" ${total_ms}ms",
         time: None,
+        escape: Escape::Quotes,
+        tail: None,
     },
     TemplatePreset {
         name: "envoy",
@@ -86,14 +100,24 @@ pub(super) const TEMPLATES: [TemplatePreset; 7] = [
                $body_bytes_sent $total_ms $upstream_service_time \"$http_x_forwarded_for\" \
                \"$http_user_agent\" \"$request_id\" \"$host\" \"$upstream_addr\"",
         time: None,
+        escape: Escape::None,
+        tail: None,
     },
     TemplatePreset {
         name: "squid",
         text: "$msec  $total_ms $remote_addr $result/$status $body_bytes_sent $request_method \
                $request_uri $remote_user $hierarchy/$upstream_addr $content_type",
         time: None,
+        escape: Escape::None,
+        tail: Some("mime_headers"),
     },
-    TemplatePreset { name: "cri", text: "$time_iso8601 $stream $tag $message", time: None },
+    TemplatePreset {
+        name: "cri",
+        text: "$time_iso8601 $stream $tag $message",
+        time: None,
+        escape: Escape::None,
+        tail: None,
+    },
 ];
 
 /// How syslog of RFC 3164 writes times; the year is not said.
@@ -140,16 +164,19 @@ pub(super) const TRAEFIK: [(&str, &str); 16] = [
 /// The log of Docker's driver `json-file`; the message is `var.log`.
 pub(super) const DOCKER: [(&str, &str); 1] = [("time", "time")];
 
-/// S3's server access log; more columns may follow.
-pub(super) const S3: &str = "bucket_owner bucket time remote_addr remote_user request_id \
-    operation key request status error_code body_bytes_sent object_size total_ms turn_around_ms \
-    http_referer http_user_agent version_id host_id signature_version cipher_suite \
-    authentication_type host";
+/// S3's server access log. Quotes and brackets are those of the columns, and a line may end at a
+/// bar; more columns may follow the last.
+pub(super) const S3: &str = "bucket_owner bucket [time] remote_addr remote_user request_id \
+    operation key \"request\" status error_code body_bytes_sent object_size total_ms \
+    turn_around_ms \"http_referer\" \"http_user_agent\" version_id host_id | signature_version \
+    cipher_suite authentication_type host";
 
-/// The access log of an Application Load Balancer; more columns may follow.
+/// The access log of an Application Load Balancer, written in the same way.
 pub(super) const ALB: &str = "type time elb client_endpoint upstream_addr total_part total_part \
-    total_part status upstream_status request_length body_bytes_sent request http_user_agent \
-    ssl_cipher ssl_protocol target_group trace_id host";
+    total_part status upstream_status request_length body_bytes_sent \"request\" \
+    \"http_user_agent\" ssl_cipher ssl_protocol target_group \"trace_id\" \"host\" | \
+    \"chosen_cert_arn\" | rule_priority | request_creation_time | \"actions_executed\" | \
+    \"redirect_url\" | \"error_reason\"";
 
 #[cfg(test)]
 pub(super) mod tests;

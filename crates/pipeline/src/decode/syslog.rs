@@ -2,14 +2,15 @@
 //! the priority out, and may have a time of RFC 3339.
 //!
 //! `<PRI>1 TIME HOST PROGRAM PID ID DATA MESSAGE`, or `<PRI>TIME HOST PROGRAM[PID]: MESSAGE`.
-//! Invariant: the message is the end of the line, without the space or the byte order mark before
-//! it. A tag has no spaces; without one, all behind the host is the message.
+//! Invariant: the message is the end of the line, without the byte order mark and the spaces that
+//! rsyslog writes before it. A tag has no spaces; without one, all behind the host is the message.
 //! Refuses: a line without a time or a host, and structured data that does not close.
 //! `recount/src/wrapped.rs` does the same by code of its own. Never here: what a message means.
 
 use exchange::{DecodeError, DecodeReason, FieldName};
 
 use super::event::{Event, FieldSlot};
+use super::number::whole;
 use super::span::LineSpan;
 use super::times::TimeCache;
 
@@ -17,6 +18,9 @@ use super::times::TimeCache;
 pub(super) fn extra() -> Vec<FieldName> {
     ["program", "pid", "priority", "message"].map(|name| FieldName::Variable(name.into())).into()
 }
+
+/// The highest priority: facility 23, severity 7 (RFC 5424, 6.2.1).
+const PRIORITY_MAX: u64 = 191;
 
 /// Where the parts of a line lie.
 #[derive(Debug, Clone, Copy)]
@@ -37,7 +41,7 @@ impl SyslogLine {
             b'<' => {
                 let close = memchr::memchr(b'>', line.get(..5).unwrap_or(line))?;
                 let digits = &line[1..close];
-                let is_sound = !digits.is_empty() && digits.iter().all(u8::is_ascii_digit);
+                let is_sound = whole(digits).is_some_and(|priority| priority <= PRIORITY_MAX);
                 is_sound.then_some((Some(LineSpan::new(1, close)), close + 1))?
             }
             _ => (None, 0),
@@ -63,6 +67,8 @@ impl SyslogLine {
         };
         let mark = b"\xef\xbb\xbf";
         let message = message + if line[message..].starts_with(mark) { mark.len() } else { 0 };
+        // rsyslog's own template leaves the space in that RFC 3164 has behind the tag.
+        let message = message + usize::from(line.get(message) == Some(&b' '));
         let (program, pid) = (Some(program), Some(pid));
         Some(Self { priority, time, host, program, pid, message })
     }

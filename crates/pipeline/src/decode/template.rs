@@ -11,13 +11,16 @@
 //! where one is meant. For bytes `-` passes. Two lines in one are refused, too.
 //! Their signs: a time group in a value outside quotes, a space in the address, ` - ` in the user.
 //! A column between spaces has none itself, unless it is free text.
+//! Lines of HAProxy may lack the end of the request (`CUT_BYTES_MIN`), and those of Squid may have
+//! headers behind them (`tail`).
 //! `recount/src/plain.rs` takes the parts from here, and cuts lines by code of its own
 //! (`recount/src/cut.rs`). Both must refuse the same lines.
 //! Never here: what variables mean (`meaning`).
 
 use exchange::{DecodeError, DecodeReason, FieldName};
 
-use super::event::{Escape, Event, FieldSlot};
+use super::escape::Escape;
+use super::event::{Event, FieldSlot};
 use super::lists;
 use super::marks;
 use super::meaning::{Meaning, of_variable};
@@ -33,7 +36,15 @@ pub struct LogTemplate {
     pub escape: Escape,
     /// Fields beyond the slots.
     pub extra: Vec<FieldName>,
+    /// What may follow the last variable in brackets, by its name and its place in `extra`.
+    tail: Option<(&'static str, usize)>,
 }
+
+/// A line of HAProxy of at least so many bytes may have been cut at the `len` of its `log`. That is
+/// 1,024 by default, and counts the head of syslog.
+const CUT_BYTES_MIN: usize = 800;
+/// What HAProxy writes where there is no server, and where there is no request.
+const HAPROXY_ABSENT: [&[u8]; 2] = [b"<NOSRV>", b"<BADREQ>"];
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct TemplatePart {
@@ -45,6 +56,8 @@ struct TemplatePart {
     end: Box<[u8]>,
     /// It is a column between spaces, and so has none itself.
     is_column: bool,
+    /// A quote follows, so that the space at its end is none of its own.
+    is_padded: bool,
 }
 
 impl LogTemplate {
@@ -53,7 +66,7 @@ impl LogTemplate {
     /// # Errors
     /// What is wrong with it, in words.
     pub fn compile(format: &str, escape: Escape) -> Result<Self, String> {
-        let mut template = Self { parts: Vec::new(), escape, extra: Vec::new() };
+        let mut template = Self { parts: Vec::new(), escape, extra: Vec::new(), tail: None };
         let mut rest = format;
         while let Some((before, after)) = rest.split_once('$') {
             let (name, tail) = variable(after)
@@ -84,7 +97,8 @@ impl LogTemplate {
 
     fn push(&mut self, before: &str, variable: Option<(Box<str>, Meaning)>) {
         let (before, end) = (before.as_bytes().into(), Box::default());
-        self.parts.push(TemplatePart { before, variable, end, is_column: false });
+        let (is_column, is_padded) = (false, false);
+        self.parts.push(TemplatePart { before, variable, end, is_column, is_padded });
     }
 
     /// Notes where each variable ends.
@@ -104,9 +118,21 @@ impl LogTemplate {
             part.is_column = (part.before.is_empty() || part.before.ends_with(b" "))
                 && is_between(&next)
                 && !is_free(name);
+            part.is_padded = part.before.ends_with(b" ") && next.starts_with(b"\"");
             part.end = next[..run].into();
         }
         Ok(())
+    }
+
+    /// Lets `name` follow the last variable, after a space and in brackets.
+    pub(super) fn allow_tail(&mut self, name: &'static str) {
+        self.tail = Some((name, self.extra.len()));
+        self.extra.push(FieldName::Variable(name.into()));
+    }
+
+    /// The name of what may follow the last variable.
+    pub fn tail(&self) -> Option<&'static str> {
+        self.tail.map(|(name, _)| name)
     }
 
     /// What stands before each variable, and its name; none after the last text.
@@ -114,11 +140,6 @@ impl LogTemplate {
         self.parts
             .iter()
             .map(|part| (&*part.before, part.variable.as_ref().map(|(name, _)| &**name)))
-    }
-
-    /// Whether text is escaped as in JSON, and whether it is escaped at all.
-    pub fn escapes(&self) -> (bool, bool) {
-        (self.escape == Escape::Json, self.escape != Escape::None)
     }
 
     /// Reads one line.
@@ -130,6 +151,9 @@ impl LogTemplate {
     ) -> Result<(), DecodeError> {
         let mut at = 0;
         for part in &self.parts {
+            if part.variable.is_none() && at == line.len() && self.may_be_cut(line) {
+                return Ok(());
+            }
             at = literal(line, at, &part.before)?;
             let Some((name, meaning)) = &part.variable else { break };
             let end = self.end(line, at, part, name)?;
@@ -137,8 +161,14 @@ impl LogTemplate {
                 let reason = DecodeReason::Expected("a value without spaces");
                 return Err(DecodeError { offset: at, reason });
             }
-            self.take((at, end), *meaning, times, event)?;
+            let is_padded = part.is_padded && line[at..end].ends_with(b" ");
+            self.take((at, end - usize::from(is_padded)), *meaning, times, event)?;
             at = end;
+        }
+        let rest = &line[at..];
+        if let Some((_, extra)) = self.tail.filter(|_| is_bracketed(rest)) {
+            event.set_extra(extra, LineSpan::new(at + 1, line.len()));
+            at = line.len();
         }
         match at == line.len() {
             true => Ok(()),
@@ -169,14 +199,25 @@ impl LogTemplate {
             };
             return lists::length(&line[at..], next, name).map(|length| at + length).ok_or(wrong);
         }
+        let space = self.tail.and_then(|_| memchr::memchr(b' ', &line[at..]));
         if next.is_empty() {
-            return Ok(line.len());
+            return Ok(space.map_or(line.len(), |length| at + length));
         }
-        if next[0] != b'"' || self.escape == Escape::None {
-            let found = memchr::memmem::find(&line[at..], next).map(|length| at + length);
-            return found.ok_or(torn);
+        let mut found = memchr::memmem::find_iter(&line[at..], next).map(|length| at + length);
+        let end = match (next[0], self.escape) {
+            (b'"', Escape::Quotes) => found.find(|end| line[end - 1] != b'\\'),
+            (b'"', Escape::Log | Escape::Json) => self.end_of_quoted(line, at),
+            _ => found.next(),
+        };
+        match end {
+            None if name == "request" && self.may_be_cut(line) => Ok(line.len()),
+            end => end.ok_or(torn),
         }
-        self.end_of_quoted(line, at).ok_or(torn)
+    }
+
+    /// Whether the program may have cut the line before its last quote.
+    fn may_be_cut(&self, line: &[u8]) -> bool {
+        self.escape == Escape::Hash && line.len() >= CUT_BYTES_MIN
     }
 
     /// Finds the quote that ends a value.
@@ -200,6 +241,10 @@ impl LogTemplate {
         event: &mut Event<'_>,
     ) -> Result<(), DecodeError> {
         let line = event.line();
+        let is_of_haproxy = self.escape == Escape::Hash;
+        // With `option logasap` bytes have a plus.
+        let has_plus = is_of_haproxy && meaning.is_bytes() && line[start..end].starts_with(b"+");
+        let start = start + usize::from(has_plus);
         let text = &line[start..end];
         let expected = |what| DecodeError { offset: start, reason: DecodeReason::Expected(what) };
         match meaning {
@@ -207,9 +252,10 @@ impl LogTemplate {
                 event.set_time(times.any(text).ok_or_else(|| expected("a time"))?);
             }
             Meaning::FieldSlot(FieldSlot::Status) if text == b"-" || text == b"-1" => {}
-            Meaning::FieldSlot(FieldSlot::Status) if whole(text).is_none() => {
+            Meaning::FieldSlot(FieldSlot::Status) if text.is_empty() => {
                 return Err(expected("a status"));
             }
+            _ if is_of_haproxy && HAPROXY_ABSENT.contains(&text) => {}
             meaning if meaning.is_bytes() && !is_size(text) => {
                 return Err(expected("a number of bytes"));
             }
@@ -232,6 +278,11 @@ impl LogTemplate {
         }
         Ok(())
     }
+}
+
+/// Whether a space and something in brackets stand there.
+fn is_bracketed(text: &[u8]) -> bool {
+    text.starts_with(b" [") && text.ends_with(b"]")
 }
 
 fn is_size(text: &[u8]) -> bool {

@@ -110,7 +110,8 @@ fn same_fields(name: &str, line: &[u8], read: fn(&[u8]) -> Result<Exchange<'_>, 
         for field in NAMES {
             let field: FieldName = field.parse().unwrap();
             let (own, plain) = (event.field(&field), exchange.field(&field));
-            // A record has zeros where a log has nothing.
+            // A record has zeros where a log has nothing, and the path as it stands.
+            let plain = plain.filter(|v| field != FieldName::Path || *v != FieldValue::from("-"));
             let plain = plain.filter(|v| own.is_some() || *v != FieldValue::Integer(0));
             assert_eq!(own, plain, "{field} of {}", line.escape_ascii());
         }
@@ -381,7 +382,8 @@ fn dates_and_zones_that_do_not_exist_are_refused() {
         ("31/Apr/2025:03:54:12 +0000", false),
         ("29/Feb/2000:03:54:12 +0000", true),
         ("29/Feb/2100:03:54:12 +0000", false),
-        ("21/Nov/2026:03:54:12 +2359", true),
+        ("21/Nov/2026:03:54:12 +1400", true),
+        ("21/Nov/2026:03:54:12 -1401", false),
         ("21/Nov/2026:03:54:12 +2500", false),
         ("21/Nov/2026:03:54:12 -0060", false),
     ] {

@@ -46,6 +46,8 @@ pub struct TimeFormat {
     pub text: String,
     /// Seconds east of UTC where a time does not say it.
     pub zone_seconds: i64,
+    /// Whether the zone was configured.
+    pub has_zone: bool,
     parts: Vec<TimePart>,
 }
 
@@ -109,13 +111,13 @@ impl TimeFormat {
             let reason = format!("`{text}` has no day and hour, such as `%Y-%m-%d %H:%M:%S`");
             return Err(("time_format", reason));
         }
-        Ok(Self { text: text.to_owned(), zone_seconds, parts })
+        Ok(Self { text: text.to_owned(), zone_seconds, has_zone: zone.is_some(), parts })
     }
 
     /// Reads a time as microseconds since the Unix epoch.
     pub(super) fn read(&self, text: &[u8]) -> Option<u64> {
         match self.text.as_str() {
-            "rfc3339" => return parse_rfc3339(text),
+            "rfc3339" => return parse_rfc3339(text).or_else(|| self.in_zone(text)),
             "epoch" => return seconds_us(text),
             "epoch_ms" => return whole(text)?.checked_mul(1000),
             "epoch_us" => return whole(text),
@@ -130,6 +132,14 @@ impl TimeFormat {
             };
         }
         rest.is_empty().then(|| parts.micros(self.zone_seconds)).flatten()
+    }
+}
+
+impl TimeFormat {
+    /// Reads a time of RFC 3339 without an offset, where the zone is configured.
+    fn in_zone(&self, text: &[u8]) -> Option<u64> {
+        let us = parse_rfc3339(&[text, b"Z"].concat()).filter(|_| self.has_zone)?;
+        us.checked_add_signed(-self.zone_seconds * 1_000_000)
     }
 }
 
@@ -298,7 +308,8 @@ fn zone_of(text: &[u8]) -> Option<(i64, &[u8])> {
     let (hours, rest) = digits(rest, 2..=2)?;
     let (minutes, rest) = digits(rest.strip_prefix(b":").unwrap_or(rest), 2..=2)?;
     let seconds = (hours * 3600 + minutes * 60).cast_signed();
-    (hours < 24 && minutes < 60).then_some((sign * seconds, rest))
+    // No clock is more than 14 hours from UTC.
+    (minutes < 60 && seconds <= 14 * 3600).then_some((sign * seconds, rest))
 }
 
 #[cfg(test)]

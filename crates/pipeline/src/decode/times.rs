@@ -4,7 +4,7 @@
 //! Neighbouring lines mostly share their second. So the last text is kept with what it means, and a
 //! time that differs only in the seconds costs two digits.
 //! Invariant: a time that was kept gives the same as reading it anew. Times are microseconds since
-//! the Unix epoch; what is no time, or lies before it, is none.
+//! the Unix epoch; what is no time, or lies before it or past the year 9999, is none.
 //! Just 13 digits are milliseconds, 16 microseconds, 19 nanoseconds, any other number of digits
 //! are seconds. A configured format takes the place of all of these. `recount/src/moment.rs`
 //! says the same a second time. Calendars are in `exchange` and `stdx`.
@@ -20,6 +20,8 @@ use super::time_format::TimeFormat;
 pub(super) const LOG_TIME: usize = 26;
 const SECONDS: std::ops::Range<usize> = 18..20;
 const MICROS: u64 = 1_000_000;
+/// The end of the year 9999, in microseconds since the Unix epoch.
+const END_US: u64 = 253_402_300_800 * MICROS;
 
 /// The last times read.
 #[derive(Debug, Default, Clone)]
@@ -62,15 +64,20 @@ impl TimeCache {
 
     /// Reads a time by the configured format.
     pub(super) fn configured(&self, text: &[u8]) -> Option<u64> {
-        self.format.as_ref()?.read(text)
+        self.format.as_ref()?.read(text).filter(|us| *us < END_US)
     }
 
     /// Reads a time in the way that is configured. Without one, in any way that logs write it: as
     /// above, or as a number since the Unix epoch. Seconds may have a fraction.
     pub fn any(&mut self, text: &[u8]) -> Option<u64> {
-        if let Some(format) = &self.format {
-            return format.read(text);
-        }
+        let us = match &self.format {
+            Some(format) => format.read(text),
+            None => self.usual(text),
+        };
+        us.filter(|us| *us < END_US)
+    }
+
+    fn usual(&mut self, text: &[u8]) -> Option<u64> {
         let text = text.strip_prefix(b"[").and_then(|t| t.strip_suffix(b"]")).unwrap_or(text);
         if let Ok(log) = text.try_into()
             && let Some(us) = self.log(log)
@@ -95,7 +102,8 @@ impl TimeCache {
                     && last[SECONDS.end..] == text[SECONDS.end..] =>
             {
                 let seconds = two_digits(&text[SECONDS]).filter(|seconds| *seconds <= 60)?;
-                us - two_digits(&last[SECONDS])? * MICROS + seconds * MICROS
+                let us = us - two_digits(&last[SECONDS])? * MICROS + seconds * MICROS;
+                Some(us).filter(|us| *us < END_US)?
             }
             _ => parse_log_time(text)?,
         };

@@ -2,7 +2,7 @@
 //!
 //! Invariant: recursion never follows the input, and more than 64 levels are refused. Texts stay
 //! escaped, but their escapes are checked. Bare words are taken as they stand, without a check that
-//! they are numbers, `true`, `false` or `null`.
+//! they are numbers, `true`, `false` or `null`; but none has a backslash.
 //! `member` finds one member of an object that was skipped; of two with one name, the first.
 //! `recount/src/object.rs` must take and refuse the same, 64 levels included. Never here: which
 //! keys are fields (`json`).
@@ -133,7 +133,10 @@ impl<'l, 'm> ObjectWalk<'l, 'm> {
     fn scalar(&mut self) -> Result<LineSpan, DecodeError> {
         let rest = &self.line[self.at..];
         let is_end = |byte: &u8| {
-            matches!(byte, b',' | b':' | b'}' | b']' | b'"' | b' ' | b'\t' | b'\n' | b'{' | b'[')
+            matches!(
+                byte,
+                b',' | b':' | b'}' | b']' | b'"' | b' ' | b'\t' | b'\n' | b'{' | b'[' | b'\\'
+            )
         };
         let length = rest.iter().position(is_end).unwrap_or(rest.len());
         if length == 0 {

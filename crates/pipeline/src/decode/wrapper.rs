@@ -102,7 +102,7 @@ impl OpenPieces {
         let whole = &out[start..];
         let reason = if whole.len() > WHOLE_BYTES_MAX {
             "pieces of at most 512 KiB together"
-        } else if memchr::memchr(b'\n', whole).is_some() {
+        } else if memchr::memchr(b'\n', whole).is_some() || whole.ends_with(b"\r") {
             "one line inside"
         } else {
             return Ok(true);

@@ -85,7 +85,8 @@ const CADDY: &str = concat!(
 const ALB: &str = concat!(
     "https 2018-07-02T22:23:00.186641Z app/lb/50dc 192.168.131.39:2817 10.0.0.1:80 0.086 0.048 ",
     r#"0.037 200 200 0 57 "GET https://www.example.com:443/a?b=1 HTTP/1.1" "curl/7.46.0" "#,
-    r#"ECDHE TLSv1.2 arn:aws "Root=1" "www.example.com" "arn:aws" 1 x "forward" "-""#,
+    r#"ECDHE TLSv1.2 arn:aws "Root=1" "www.example.com" "arn:aws" 1 "#,
+    r#"2018-07-02T22:22:48.364000Z "forward" "-""#,
 );
 const S3: &str = concat!(
     "79a5 bucket1 [06/Feb/2019:00:00:38 +0000] 192.0.2.3 79a5 3E57 REST.GET.VERSIONING - ",
@@ -113,7 +114,54 @@ const CRI_COMBINED: &str = concat!(
     r#""GET /a HTTP/1.1" 200 1234 "-" "x""#,
 );
 
-const FIELDS: [&str; 42] = [
+const HAPROXY_ASAP: &str = concat!(
+    "::1:41584 [26/Nov/2026:11:34:24.516] fe_main be/s1 0/0/11/6/+96 200 +111 - - ",
+    r#"---- 1/1/0/0/0 0/0 {Mozilla #22q#22 \x41|e:80} {a b#22c} "HEAD /a#23b HTTP/1.1""#,
+);
+const TRAEFIK_QUOTES: &str = concat!(
+    r#"127.0.0.1 - ann [26/Nov/2026:11:34:23 +0000] "GET /ok HTTP/1.1" 200 6 "#,
+    r#""http://r.test/?q=\"a b\"" "Mozilla \"q\" \back\x22 end" 1 "all@file" "-" 1ms"#,
+);
+const ENVOY_ABSENT: &str = concat!(
+    r#"[2026-11-26T11:34:24.841Z] "- - HTTP/1.1" 400 DPE 0 11 0 - "-" "a "q" \x41" "-" "#,
+    r#""-" "-""#,
+);
+const SQUID_HEADERS: &str = concat!(
+    "1795692864.869      1 ::1 TCP_MISS/200 252 CONNECT e.org:443 ann HIER_NONE/- ",
+    r"text/plain [User-Agent: x\r\n] [HTTP/1.1 200 OK\r\n\r\n]",
+);
+const CADDY_STRING: &str = concat!(
+    r#"{"level":"info","ts":"2026-11-26T11:34:35.303+0000","request":{"remote_ip":"::1","#,
+    r#""uri":"HTTP://a@e.org?b=1","headers":{"User-Agent":["x"]}},"duration":"1m0.5µs","#,
+    r#""size":6,"status":200}"#,
+);
+const ALB_ABSENT: &str = concat!(
+    "http 2018-11-30T22:23:00.186641Z app/my-lb/50dc [::1]:2817 - -1 -1 -1 400 - 34 366 ",
+    r#""- http://e.org:80- -" "-" - - - "-" "-" "-" 0 2018-11-30T22:22:48.364000Z "-" "-" "-""#,
+);
+const S3_OLD: &str = concat!(
+    "79a5 b [06/Feb/2019:00:00:38 +0000] - AmazonS3 3E57 S3.EXPIRE.OBJECT k - - - - 4406 7 6 ",
+    r#"- "x" - s9lz="#,
+);
+const LTSV_400: &str = concat!(
+    "time:26/Nov/2026:11:34:27 +0000\thost:::1\treq:\tmethod:-\turi:-\tstatus:400\tsize:0\t",
+    "reqtime:3.000\tcache:HIT\tapptime:-\tvhost:srv.test\tua:a\\x22\\t\targ_q:x%20y\ttotal:7",
+);
+const LOGFMT_NGINX: &str = concat!(
+    "time=2026-11-26T11:34:24+00:00 remote_addr=::1 method=GET request_uri=\"/ok?b=2\" ",
+    r#"status=200 body_bytes_sent=6 request_time=0.010 msg="\x22q\x22 \x5Cb\a\u00e9" "#,
+    "upstream_addr=\"a:1, b:2\" request_id=5f total_ms=1.5 http_x_tenant=t",
+);
+const JSON_NAMES: &str = concat!(
+    r#"{"time":"2026-11-26T11:34:24.604740+0000","total":1500,"request_id":"7f","total_part":1,"#,
+    r#""upstream_addr":"a:1, b:2","header.user-agent":"ua","header.x-tenant":"A","arg_q":"x%20y","#,
+    r#""query.b":"z","http_host":"e.org","upstream_response_time":"0.1, 2","#,
+    r#""request":"GET - HTTP/1","#,
+    r#""scheme":"HTTPS","upstream_status":"502 : 200","status":200}"#,
+);
+const RSYSLOG: &str = "<190>1 2026-11-26T11:34:24+00:00 vm nginx - - -  ::1 - - x";
+
+const FIELDS: [&str; 56] = [
     "time",
     "id",
     "method",
@@ -156,6 +204,20 @@ const FIELDS: [&str; 42] = [
     "var.pid",
     "var.stream",
     "var.cs_bytes",
+    "var.captures",
+    "var.time_queue",
+    "var.queues",
+    "var.mime_headers",
+    "var.content_type",
+    "var.hierarchy",
+    "var.router",
+    "var.request_count",
+    "var.rule_priority",
+    "var.request_creation_time",
+    "var.host_id",
+    "var.priority",
+    "header.host",
+    "header.accept",
 ];
 
 fn formats() -> Vec<(Format, Vec<&'static str>)> {
@@ -171,24 +233,24 @@ fn formats() -> Vec<(Format, Vec<&'static str>)> {
     vec![
         (format("combined"), vec![COMBINED, ODD]),
         (format("common"), vec![COMBINED, common, ODD]),
-        (format("ltsv"), vec![LTSV]),
+        (format("ltsv"), vec![LTSV, LTSV_400]),
         (format("tidegate"), vec![JOURNAL]),
-        (Format::parse(&SourceConfig { keys, ..named("json") }).unwrap(), vec![JSON]),
+        (Format::parse(&SourceConfig { keys, ..named("json") }).unwrap(), vec![JSON, JSON_NAMES]),
         (format(TIMED_FORMAT), vec![TIMED]),
         (format("ingress-nginx"), vec![INGRESS]),
         (format("vhost_combined"), vec![VHOST]),
-        (format("haproxy"), vec![HAPROXY, HAPROXY_SYSLOG]),
-        (format("traefik"), vec![TRAEFIK]),
+        (format("haproxy"), vec![HAPROXY, HAPROXY_SYSLOG, HAPROXY_ASAP]),
+        (format("traefik"), vec![TRAEFIK, TRAEFIK_QUOTES]),
         (format("traefik-json"), vec![TRAEFIK_JSON]),
-        (format("envoy"), vec![ENVOY]),
-        (format("squid"), vec![SQUID]),
-        (format("caddy"), vec![CADDY]),
-        (format("alb"), vec![ALB]),
-        (format("s3"), vec![S3]),
-        (format("logfmt"), vec![LOGFMT]),
+        (format("envoy"), vec![ENVOY, ENVOY_ABSENT]),
+        (format("squid"), vec![SQUID, SQUID_HEADERS]),
+        (format("caddy"), vec![CADDY, CADDY_STRING]),
+        (format("alb"), vec![ALB, ALB_ABSENT]),
+        (format("s3"), vec![S3, S3_OLD]),
+        (format("logfmt"), vec![LOGFMT, LOGFMT_NGINX]),
         (format("docker"), vec![DOCKER]),
         (format("cri"), vec![CRI]),
-        (format("syslog"), vec![RFC_3164, RFC_5424]),
+        (format("syslog"), vec![RFC_3164, RFC_5424, RSYSLOG]),
         (wrapped("docker", "logfmt"), vec![DOCKER_LOGFMT]),
         (wrapped("cri", "combined"), vec![CRI_COMBINED]),
         (wrapped("syslog", "haproxy"), vec![HAPROXY_SYSLOG]),
@@ -242,34 +304,93 @@ fn sound_lines_have_the_same_fields() {
     }
 }
 
+/// What damages put into lines: signs of structure, numbers at their limits, and no UTF-8.
+const BITS: [&[u8]; 40] = [
+    b" ",
+    b"\"",
+    b"\\",
+    b"[",
+    b"]",
+    b"-",
+    b":",
+    b"?",
+    b"x",
+    b"0",
+    b"\t",
+    b"{",
+    b"}",
+    b",",
+    b"\r",
+    b"\xfe",
+    b"\xc3\xa9",
+    b"#",
+    b"%",
+    b"+",
+    b"/",
+    b".",
+    b"@",
+    b"=",
+    b"|",
+    b"'",
+    b"-1",
+    b"99999999999999999999",
+    b"9223372036854775807",
+    b"9223372036854775808",
+    b"253402300800",
+    b"\\x22",
+    b"#22",
+    b"\\n",
+    b", ",
+    b" : ",
+    b"HTTP://",
+    b"<NOSRV>",
+    b"+1401",
+    b"\0",
+];
+
+/// Damages a text in one place or two.
+fn damage(text: &[u8], random: &mut Random) -> Vec<u8> {
+    let mut line = text.to_vec();
+    for _ in 0..=random.up_to(2) {
+        let at = random.up_to(line.len().max(1) as u64 - 1) as usize;
+        let bit = BITS[random.up_to(BITS.len() as u64 - 1) as usize];
+        let end = (at + random.up_to(12) as usize).min(line.len());
+        match random.up_to(6) {
+            0 if at > 0 => line.truncate(at),
+            1 => drop(line.splice(at..end, bit.iter().copied())),
+            2 => drop(line.splice(at..at, bit.iter().copied())),
+            3 => drop(line.drain(at..end)),
+            4 if at < line.len() => line[at] = random.up_to(255) as u8,
+            5 => {
+                // A number takes the place of another.
+                let is_digit = |byte: &u8| byte.is_ascii_digit();
+                let from = at + line[at..].iter().take_while(|byte| !is_digit(byte)).count();
+                let to = from + line[from..].iter().take_while(|byte| is_digit(byte)).count();
+                line.splice(from..to, bit.iter().copied());
+            }
+            // Two lines in one.
+            _ => {
+                line.truncate(at.max(1));
+                line.extend_from_slice(text);
+            }
+        }
+    }
+    line
+}
+
+/// How often each format is damaged.
+const TURNS: u64 = 2000;
+
 #[test]
 fn damaged_lines_are_refused_by_both_or_neither() {
-    let mut random = Random::new(7);
-    let mut wrong = Vec::new();
+    let (mut random, mut wrong) = (Random::new(7), Vec::new());
     for (format, lines) in formats() {
-        for turn in 0..2000 {
-            let mut line = lines[turn % lines.len()].as_bytes().to_vec();
-            for _ in 0..=random.up_to(1) {
-                let at = random.up_to(line.len() as u64 - 1) as usize;
-                match random.up_to(4) {
-                    0 => line.truncate(at.max(1)),
-                    1 => line[at] = b" \"\\[]-:?x0\t{},"[random.up_to(13) as usize],
-                    2 => drop(line.remove(at)),
-                    3 => line.insert(at, b" \"\\[]-:?x0\t{},"[random.up_to(13) as usize]),
-                    _ => {
-                        // Two lines in one.
-                        let other = lines[0].as_bytes();
-                        line.truncate(at.max(1));
-                        line.extend_from_slice(other);
-                    }
-                }
+        for turn in 0..TURNS as usize {
+            let line = damage(lines[turn % lines.len()].as_bytes(), &mut random);
+            if !line.contains(&b'\n') && !line.is_empty() {
+                let new = differences(&format, &line).into_iter();
+                wrong.extend(new.map(|what| format!("{what} in {}", line.escape_ascii())));
             }
-            if line.contains(&b'\n') || line.is_empty() {
-                continue;
-            }
-            let text = String::from_utf8_lossy(&line).into_owned();
-            let new = differences(&format, &line);
-            wrong.extend(new.into_iter().map(|what| format!("{what} in {text}")));
         }
     }
     assert_eq!(wrong, [""; 0]);
@@ -279,6 +400,11 @@ const IIS: &str = "#Version: 1.0\r\n#Fields: date time cs-method cs-uri-stem cs-
     cs-username c-ip cs(User-Agent) sc-status time-taken\r\n2020-05-01 00:00:02 GET /a b=7 - \
     192.168.0.2 Mozilla/5.0+(Windows) 200 62\r\n#Fields: date time sc-status cs-bytes\r\n\
     2020-05-01 00:00:03 404 9\r\n2020-05-01 00:00:03 404\r\n";
+const CLOUDFRONT: &str = "#Fields: date time x-edge-location sc-bytes c-ip cs-method cs(Host) \
+    cs-uri-stem sc-status cs(Referer) cs(User-Agent) cs(Accept) cs-uri-query x-edge-result-type \
+    x-host-header cs-protocol time-taken\n2019-12-04\t21:02:31\tLAX1\t392\t192.0.2.100\tGET\t\
+    d.net\t/index.html\t200\t-\tMozilla/5.0%20(X11)+%25\ta%2Fb\tb=1\tHit\twww.e.org\thttps\t0.001\n\
+    2019-12-04\t21:02:31\tLAX1\t392\t::1\t-\td\t-\t000\t-\t-\t-\t-\tMiss\t-\t-\t0.001\n";
 const PIECES: &str = "2016-10-06T00:17:09Z stdout P time=2026-11-21T03:54:12Z pa\n\
     2016-10-06T00:17:09Z stderr F time=2026-11-21T03:54:13Z path=/b\n\
     2016-10-06T00:17:09Z stdout F th=/a status=200\n";
@@ -289,18 +415,21 @@ fn lines_that_say_something_of_later_ones_are_read_alike() {
     config.wrapper = Some("cri".to_owned());
     let pieces = Format::parse(&config).unwrap();
     let named = |name: &str| SourceConfig { format: Some(name.to_owned()), ..Default::default() };
-    let (iis, w3c) = (Format::parse(&named("iis")), Format::parse(&named("w3c")));
-    let cases = [(iis.unwrap(), IIS), (w3c.unwrap(), IIS), (pieces, PIECES)];
+    let [iis, w3c, cloudfront] =
+        ["iis", "w3c", "cloudfront"].map(|name| Format::parse(&named(name)).unwrap());
+    let cases = [(iis, IIS), (w3c, IIS), (cloudfront, CLOUDFRONT), (pieces, PIECES)];
     let mut random = Random::new(9);
     for (format, text) in cases {
         let text = text.strip_suffix('\n').unwrap();
         assert_eq!(differences(&format, text.as_bytes()), [""; 0]);
-        for _ in 0..2000 {
-            let mut damaged = text.as_bytes().to_vec();
+        for _ in 0..TURNS {
+            let mut damaged = damage(text.as_bytes(), &mut random);
+            if damaged.is_empty() {
+                continue;
+            }
             let at = random.up_to(damaged.len() as u64 - 1) as usize;
-            damaged[at] = b" \"\\[]-:?x0\t#FP\n"[random.up_to(14) as usize];
-            let shown = String::from_utf8_lossy(&damaged);
-            assert_eq!(differences(&format, &damaged), [""; 0], "{shown}");
+            damaged[at] = b" \"\\[]-:?x0\t#FP\n\r\xfe"[random.up_to(16) as usize];
+            assert_eq!(differences(&format, &damaged), [""; 0], "{}", damaged.escape_ascii());
         }
     }
 }

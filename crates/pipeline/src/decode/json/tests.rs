@@ -96,3 +96,74 @@ fn white_space_stands_wherever_json_has_it() {
         }
     }
 }
+
+#[test]
+fn all_names_of_ours_and_of_nginx_are_keys() {
+    let line = concat!(
+        r#"{"time":"2026-11-26T11:34:24.604740+0000","total":1500,"request_id":"7f","#,
+        r#""upstream_addr":"a:1, b:2","header.user-agent":"ua","header.x-a":"A","arg_q":"x%20y","#,
+        r#""query.r":"z","http_host":"e.org"}"#
+    );
+    let names = [
+        "time",
+        "total",
+        "id",
+        "upstream",
+        "header.user-agent",
+        "header.x-a",
+        "query.q",
+        "query.r",
+        "host",
+    ];
+    let expected = ["1795692864604740", "1500", "7f", "b:2", "ua", "A", "x y", "z", "e.org"];
+    assert_eq!(read(&[], line, &names).unwrap(), expected);
+    for (key, value, total) in [
+        ("total", "1500", "1500"),
+        ("total_us", "1500", "1500"),
+        ("total_ms", "1.5", "1500"),
+        ("total_ns", "1500000", "1500"),
+        ("total_seconds", "0.0015", "1500"),
+        ("request_time", "0.0015", "1500"),
+        ("total_seconds", "\"1m0.5s\"", "60500000"),
+        ("total_seconds", "\"411.487µs\"", "411"),
+    ] {
+        let line = format!(r#"{{"time":"2026-11-21T03:54:12Z","{key}":{value}}}"#);
+        assert_eq!(read(&[], &line, &["total"]).unwrap(), [total], "{line}");
+    }
+}
+
+#[test]
+fn the_total_that_counts_is_read_in_its_own_unit() {
+    let time = r#""time":"2026-11-21T03:54:12Z""#;
+    for (members, total) in [
+        (r#""total_ms":5,"total":1500"#, "1500"),
+        (r#""total":1500,"total_ms":5"#, "5000"),
+        (r#""total_ms":5,"total_seconds":"-""#, "5000"),
+        (r#""total_part":0.5,"x":1,"total_part":0.25"#, "750000"),
+        (r#""total_part":0.5,"total_part":"-""#, "-"),
+    ] {
+        let line = format!("{{{time},{members}}}");
+        assert_eq!(read(&[], &line, &["total"]).unwrap(), [total], "{line}");
+    }
+}
+
+#[test]
+fn a_status_has_three_digits_and_no_sign() {
+    // The second line's keys are foretold.
+    for (status, is_one) in [("200", true), ("0", true), ("2000", false), ("-1", false)] {
+        let line = format!(r#"{{"time":"2026-11-21T03:54:12Z","path":"/","status":{status}}}"#);
+        for name in ["json", "logfmt", "tidegate"] {
+            let line = match name {
+                "json" => line.clone(),
+                "logfmt" => format!("time=2026-11-21T03:54:12Z path=/ status={status}"),
+                _ => line.replace("{", "{\"method\":\"GET\","),
+            };
+            let format = Format::parse(&named(name)).unwrap();
+            let mut decoder = Decoder::new(&format, Arc::new([]));
+            let both = format!("{line}\n{line}\n");
+            for seen in fields(&mut decoder, both.as_bytes(), &["status"]) {
+                assert_eq!(seen.is_ok(), is_one, "{line}");
+            }
+        }
+    }
+}

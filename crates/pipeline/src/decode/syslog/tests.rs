@@ -36,3 +36,23 @@ fn data_that_does_not_close_and_lines_without_time_or_host_are_refused() {
         assert!(read(line).is_err(), "{line}");
     }
 }
+
+#[test]
+fn the_space_that_rsyslog_leaves_before_a_message_is_none_of_it() {
+    for spaces in ["", " ", "  "] {
+        let line = format!("<190>1 2026-11-26T11:34:24+00:00 vm nginx - - -{spaces}");
+        let message = if spaces.is_empty() { "" } else { "::1 - -" };
+        let seen = read(&format!("{line}{message}"));
+        assert_eq!(
+            seen,
+            parts(["vm", "nginx", "-", if message.is_empty() { "-" } else { message }])
+        );
+    }
+}
+
+#[test]
+fn no_priority_is_above_191() {
+    assert!(read("<191>Oct 11 22:14:15 host su: x").is_ok());
+    assert!(read("<192>Oct 11 22:14:15 host su: x").is_err());
+    assert!(read("<999>1 2003-10-11T22:14:15.003Z host app 7 id - text").is_err());
+}

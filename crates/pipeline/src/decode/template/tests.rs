@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::LogTemplate;
-use crate::decode::event::Escape;
+use crate::decode::escape::Escape;
 use crate::decode::tests::fields;
 use crate::decode::{Decoder, Format, LineFormat};
 
