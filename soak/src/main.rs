@@ -111,7 +111,7 @@ enum Command {
         #[arg(long, value_name = "DIR")]
         keep: Option<PathBuf>,
     },
-    /// statsd: counts over ends, kills and a Graphite that comes and goes.
+    /// statsd: counts over ends, kills and a Graphite that comes, goes and hangs.
     Statsd {
         /// The program to test.
         #[arg(long, default_value = "target/debug/tidegate")]

@@ -1,5 +1,5 @@
-//! The soak of statsd: ends and kills of the server, and a carbon that comes and goes; then the
-//! account.
+//! The soak of statsd: ends and kills of the server, and a carbon that comes, goes and hangs, also
+//! while the server is started again; then the account.
 //!
 //! Each name is sent once, with 1, by TCP. A burst is confirmed when the server's management port
 //! shows its last name. It passes when all of this holds:
@@ -181,7 +181,13 @@ fn make_faults(
         thread::sleep(Duration::from_millis(50 + dice.below(1200)));
         let signal = match dice.below(5) {
             0 | 1 => {
-                carbon.set(dice.pick(&[Mode::There, Mode::Away, Mode::Resets]));
+                carbon.set(dice.pick(&[
+                    Mode::There,
+                    Mode::Away,
+                    Mode::Resets,
+                    Mode::Hangs,
+                    Mode::Hangs,
+                ]));
                 faults.modes += 1;
                 continue;
             }
@@ -257,6 +263,7 @@ fn account(
     let doubled: Vec<_> = stored.iter().filter(|(_, sum)| **sum > 1.0).collect();
     let Faults { ends, kills, modes } = faults;
     println!("ends {ends}, kills {kills}, changes of carbon {modes}");
+    println!("connections while carbon hung: {}", carbon.hung());
     println!("names sent: {}, confirmed: {}", bursts.len() as u64 * BURST, confirmed.len());
     println!("stored: {}", stored.len());
     println!("lost and named by the program: {}", absent - silent.len());

@@ -54,7 +54,7 @@ usage: cargo xtask COMMAND
                           kills, failing calls and spoilt files around `events run`, damaged
                           journals, and clocks that are set back and forward
     soak statsd [--minutes N] [--seed S] [--release]
-                          ends and kills of statsd, and a Graphite that comes and goes
+                          ends and kills of statsd, and a Graphite that comes, goes and hangs
     soak workers [--minutes N] [--seed S] [--release]
                           killed, stopped, hung and leaking Python workers, changing code
     test-engines          set up Kafka, ClickHouse and FerretDB, and run the long tests on them

@@ -11,6 +11,7 @@
 //! Errors of the start: a taken address of the page, no thread for a repeater. A backend that
 //! cannot be reached is no error; its status says so. Never here: what a flush holds (`flush.rs`).
 
+mod carbon;
 pub(crate) mod console;
 mod delivery;
 mod file;
@@ -163,7 +164,7 @@ fn delivery(
     Some(match plan {
         BackendPlan::Graphite(graphite) => {
             // Without a host flushes go nowhere, as in statsd.
-            let carbon = graphite::Carbon::new(graphite.to.clone()?, timeout);
+            let carbon = carbon::Carbon::new(graphite.to.clone()?, timeout, graphite.closing);
             ("graphite", Delivery::new(graphite::GraphiteNames::new(graphite, whole), carbon))
         }
         BackendPlan::Console { is_pretty } => {

@@ -28,8 +28,8 @@ use stdx::{ByteSize, Network, NetworkError, SizeError, Span};
 
 use crate::flavour::Flavour;
 use crate::plan::{
-    self, BackendPlan, Graphite, Histogram, INTERVAL_MAX, Idle, InputPlan, Keep, Management,
-    NAMES_BYTES_MAX, Plan, RECEIVE_BUFFER_BYTES, Web,
+    self, BackendPlan, Closing, Graphite, Histogram, INTERVAL_MAX, Idle, InputPlan, Keep,
+    Management, NAMES_BYTES_MAX, Plan, RECEIVE_BUFFER_BYTES, Web,
 };
 use crate::statistics::NAMES;
 
@@ -143,6 +143,10 @@ pub struct BackendConfig {
     /// Graphite: names as statsd had them before 0.6, `stats_counts.KEY` and so on; default
     /// `false`.
     pub legacy_names: bool,
+    /// Graphite: whether it closes a connection that it has read to its end, as carbon does. A flush counts as delivered when it does, and waits on disk until then. With
+    /// `false` a flush counts as delivered when the receiver's system has taken it, so what a
+    /// receiver does not read is lost; default `true`.
+    pub closes: Option<bool>,
     /// Header fields to send along, such as `{ authorization = "Token …" }`.
     pub headers: std::collections::BTreeMap<String, String>,
 }
@@ -413,6 +417,10 @@ impl Reader<'_> {
                 is_legacy: config.legacy_names,
                 global_prefix: config.global_prefix.clone().unwrap_or_else(|| "stats".to_owned()),
                 suffix: config.suffix.clone().unwrap_or_default(),
+                closing: match config.closes {
+                    Some(false) => Closing::Never,
+                    _ => Closing::Always,
+                },
                 ..Graphite::default()
             }),
             "console" => BackendPlan::Console { is_pretty: true },

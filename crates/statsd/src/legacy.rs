@@ -25,8 +25,8 @@ use serde_json::Value;
 
 use crate::flavour::Flavour;
 use crate::plan::{
-    BackendPlan, Graphite, Histogram, INTERVAL_MAX, Idle, InputPlan, Keep, KeyFlush, Management,
-    Plan,
+    BackendPlan, Closing, Graphite, Histogram, INTERVAL_MAX, Idle, InputPlan, Keep, KeyFlush,
+    Management, Plan,
 };
 
 /// How deep objects and lists may be nested: statsd's own are three deep.
@@ -359,6 +359,7 @@ impl Reader {
             sets: part("prefixSet", defaults.sets),
             suffix: suffix.to_owned(),
             sends_counts: self.is("flush_counts", true),
+            closing: Closing::Learned,
         })
     }
 

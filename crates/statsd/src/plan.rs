@@ -261,6 +261,21 @@ pub struct Graphite {
     pub suffix: String,
     /// Whether sums of counters are sent beside their rates.
     pub sends_counts: bool,
+    /// What it does with a connection that it has read to its end.
+    pub closing: Closing,
+}
+
+/// What a Graphite does with a connection that it has read to its end, and so when a flush counts
+/// as delivered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Closing {
+    /// It closes it, as carbon does: then, and no sooner.
+    Always,
+    /// It leaves it open: when its system has taken everything.
+    Never,
+    /// Not known: as `Never` until it has closed one, then as `Always`. It is for flavours that
+    /// keep no flush, and so could not send it again.
+    Learned,
 }
 
 impl Default for Graphite {
@@ -276,6 +291,7 @@ impl Default for Graphite {
             sets: "sets".to_owned(),
             suffix: String::new(),
             sends_counts: true,
+            closing: Closing::Always,
         }
     }
 }

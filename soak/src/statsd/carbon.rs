@@ -1,11 +1,13 @@
-//! A carbon that is there, away, or resets every connection.
+//! A carbon that is there, away, resets every connection, or hangs.
 //!
 //! It keeps the last value of each name and time, as whisper does. What comes by a connection is
-//! kept when that ends well, and none of it otherwise.
+//! kept when that ends well, and none of it otherwise. While it hangs it takes connections and
+//! reads none. When that is over, every second one is reset, and the others are read late.
 
 use std::collections::HashMap;
 use std::io::Read;
 use std::net::{TcpListener, TcpStream};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
@@ -21,6 +23,8 @@ pub(super) enum Mode {
     Away,
     /// It resets them when something has come.
     Resets,
+    /// It takes them and does not read.
+    Hangs,
 }
 
 /// A running carbon.
@@ -35,6 +39,8 @@ pub(super) struct Carbon {
 struct Shared {
     mode: Mutex<Mode>,
     stored: Mutex<HashMap<(u64, u64), f64>>,
+    /// Connections that came while it hung.
+    hung: AtomicU64,
 }
 
 impl Carbon {
@@ -45,7 +51,11 @@ impl Carbon {
     pub(super) fn start() -> Result<Self> {
         let listener = TcpListener::bind("127.0.0.1:0").context("listening as carbon")?;
         let port = listener.local_addr()?.port();
-        let shared = Arc::new(Shared { mode: Mutex::new(Mode::There), stored: Mutex::default() });
+        let shared = Arc::new(Shared {
+            mode: Mutex::new(Mode::There),
+            stored: Mutex::default(),
+            hung: AtomicU64::new(0),
+        });
         let serving = Arc::clone(&shared);
         thread::spawn(move || serving.serve(port, listener));
         Ok(Self { port, shared })
@@ -54,6 +64,11 @@ impl Carbon {
     /// Changes what it does with the next connection.
     pub(super) fn set(&self, mode: Mode) {
         *locked(&self.shared.mode) = mode;
+    }
+
+    /// Connections that came while it hung.
+    pub(super) fn hung(&self) -> u64 {
+        self.shared.hung.load(Ordering::Relaxed)
     }
 
     /// The sum of each name over all times.
@@ -70,9 +85,12 @@ impl Carbon {
 
 impl Shared {
     fn serve(&self, port: u16, listener: TcpListener) {
-        let mut listener = Some(listener);
+        let (mut listener, mut held) = (Some(listener), Vec::new());
         loop {
             let mode = *locked(&self.mode);
+            if mode != Mode::Hangs {
+                self.let_go(&mut held);
+            }
             if mode == Mode::Away {
                 listener = None;
             } else if listener.is_none() {
@@ -84,9 +102,20 @@ impl Shared {
                 listener.accept().ok()
             });
             match accepted {
+                Some((stream, _)) if mode == Mode::Hangs => {
+                    self.hung.fetch_add(1, Ordering::Relaxed);
+                    held.push(stream);
+                }
                 Some((stream, _)) => self.take(stream, mode),
                 None => thread::sleep(Duration::from_millis(5)),
             }
+        }
+    }
+
+    /// Ends the connections that were held: by turns with a reset, and as if it had only been slow.
+    fn let_go(&self, held: &mut Vec<TcpStream>) {
+        for (at, stream) in held.drain(..).enumerate() {
+            self.take(stream, if at % 2 == 0 { Mode::Resets } else { Mode::There });
         }
     }
 

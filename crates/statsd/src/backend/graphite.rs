@@ -1,93 +1,25 @@
-//! Writes flushes for Graphite's carbon, as lines of text or as pickle, and sends them over TCP.
+//! Writes flushes for Graphite's carbon, as lines of text or as pickle.
 //!
-//! A connection for each flush (for each part from the spool), closed behind it, as both references
-//! do. Names and their order are those of `backends/graphite.js` in statsd 0.9 and of
+//! Names and their order are those of `backends/graphite.js` in statsd 0.9 and of
 //! `Backend/Graphite.pm` in Perl. Carbon stores by these names, so another name is a new series.
-//! Pickle uses protocol 0, a message of some [`PART_BYTES`]: carbon takes no more than 1 MB. Carbon
-//! confirms nothing but by closing a connection that it has read to its end. One that is reset is
-//! an error, and so is one that stays open although others were closed. Some receivers never close.
-//! Until one has, and again after some open ones, 100 ms without a reset are enough. On an error
-//! the whole flush is spooled, or lost without a spool (`worker.rs`). The server's own figures come
-//! last. `last_flush`, `last_exception`, `flush_time` and `flush_length` have the time of writing.
-//! All else has that of the flush, or that at which an interval was due that was broken off. Also
-//! here: `series`, the names of what came in, for `eval.rs`. It reads the lines of text back, so it
-//! must change with them. Not sent: events and checks, and sets in the Perl flavour, as in the
-//! port. Never here: statistics.
+//! Pickle uses protocol 0, a message of some [`PART_BYTES`]: carbon takes no more than 1 MB. The
+//! server's own figures come last. `last_flush`, `last_exception`, `flush_time` and `flush_length`
+//! have the time of writing. All else has that of the flush, or that at which an interval was due
+//! that was broken off. Also here: `series`, the names of what came in, for `eval.rs`. It reads the
+//! lines of text back, so it must change with them. Not sent: events and checks, and sets in the
+//! Perl flavour, as in the port. Never here: statistics, and the way to carbon (`carbon.rs`).
 
-use std::io::{self, Read, Write};
-use std::net::{Shutdown, TcpStream, ToSocketAddrs};
-use std::time::{Duration, Instant};
+use std::io::{self, Write};
+use std::time::Instant;
 
-use super::delivery::{PartSink, Render, Transport};
+use super::delivery::{PartSink, Render};
 use crate::figures;
 use crate::flavour::Flavour;
 use crate::flush::Flush;
 use crate::plan::{Graphite, Plan};
 use crate::status::BackendStatus;
 
-/// How long a carbon that never closes may take to say that it is gone.
-const FAREWELL: Duration = Duration::from_millis(100);
-/// Connections in a row that a carbon may leave open, once it has closed one, before it counts as
-/// one that never closes.
-const OPEN_MAX: u32 = 8;
 const PART_BYTES: usize = 512 * 1024;
-
-/// A connection to carbon, while a flush is under way.
-#[derive(Debug)]
-pub(crate) struct Carbon {
-    to: String,
-    timeout: Duration,
-    stream: Option<TcpStream>,
-    /// Connections that may stay open from here on; 0 while it never closes.
-    open_left: u32,
-}
-
-impl Carbon {
-    /// Carbon at `host:port`, which is looked up for each flush; each step may take so long.
-    pub(crate) fn new(to: String, timeout: Duration) -> Self {
-        Self { to, timeout, stream: None, open_left: 0 }
-    }
-}
-
-impl Transport for Carbon {
-    fn send(&mut self, part: &[u8]) -> io::Result<()> {
-        if self.stream.is_none() {
-            self.stream = Some(connect(&self.to, self.timeout)?);
-        }
-        self.stream.as_mut().map_or(Ok(()), |stream| stream.write_all(part))
-    }
-
-    /// Closes, and waits until carbon has closed, too.
-    fn end(&mut self) -> io::Result<()> {
-        let Some(mut stream) = self.stream.take() else { return Ok(()) };
-        stream.shutdown(Shutdown::Write)?;
-        let wait = if self.open_left > 0 { self.timeout } else { FAREWELL };
-        stream.set_read_timeout(Some(wait))?;
-        match stream.read(&mut [0; 64]) {
-            Ok(0) => {
-                self.open_left = OPEN_MAX;
-                Ok(())
-            }
-            Err(error) if error.kind() == io::ErrorKind::ConnectionReset => Err(error),
-            Err(error) if is_timeout(&error) && self.open_left > 0 => {
-                self.open_left -= 1;
-                if self.open_left == 0 {
-                    tracing::warn!(
-                        to = self.to,
-                        "it never closes connections, so what it took counts as delivered"
-                    );
-                }
-                let reason = "it left the connection open, so it may not have read all of it";
-                Err(io::Error::new(io::ErrorKind::TimedOut, reason))
-            }
-            _ => Ok(()),
-        }
-    }
-}
-
-fn is_timeout(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut)
-}
 
 /// How names are made.
 #[derive(Debug)]
@@ -119,20 +51,6 @@ impl Render for GraphiteNames {
         self.write(flush, status, &mut lines)?;
         lines.end()
     }
-}
-
-fn connect(to: &str, timeout: Duration) -> io::Result<TcpStream> {
-    let mut last = io::Error::new(io::ErrorKind::NotFound, format!("`{to}` has no address"));
-    for address in to.to_socket_addrs()? {
-        match TcpStream::connect_timeout(&address, timeout) {
-            Ok(stream) => {
-                stream.set_write_timeout(Some(timeout))?;
-                return Ok(stream);
-            }
-            Err(error) => last = error,
-        }
-    }
-    Err(last)
 }
 
 impl GraphiteNames {

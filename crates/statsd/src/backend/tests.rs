@@ -3,6 +3,7 @@
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpListener;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
@@ -182,6 +183,89 @@ fn spooled(folder: &TempDir, name: &str) -> Vec<u64> {
         digits.and_then(|digits| digits.parse().ok()).expect("a number")
     };
     files.iter().map(number).collect()
+}
+
+/// A plan for one Graphite on loopback, each step of which may take a second.
+fn graphite_plan(folder: &TempDir, port: u16) -> Plan {
+    let to = Some(format!("127.0.0.1:{port}"));
+    let backend = BackendPlan::Graphite(Graphite { to, ..Graphite::default() });
+    Plan { interval: Duration::from_secs(1), ..plan(folder, vec![backend]) }
+}
+
+fn numbered(number: u64) -> Arc<Flush> {
+    let counters = vec![(format!("flush{number}").into(), 1.0)];
+    Arc::new(Flush { counters, unix_s: number, ..Flush::default() })
+}
+
+#[test]
+fn what_a_graphite_that_hangs_has_not_read_stays_on_disk_over_restarts_and_is_said() {
+    let folder = TempDir::new().expect("a folder");
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = listener.local_addr().expect("one").port();
+    let is_hung = Arc::new(AtomicBool::new(true));
+    let (sender, texts) = channel();
+    let hangs = Arc::clone(&is_hung);
+    std::thread::spawn(move || {
+        for mut stream in listener.incoming().map_while(Result::ok) {
+            if hangs.load(Ordering::SeqCst) {
+                std::mem::forget(stream);
+                continue;
+            }
+            let mut text = String::new();
+            drop(stream.read_to_string(&mut text));
+            drop(sender.send(text));
+        }
+    });
+    let all = 0..6;
+    for start in 0..3 {
+        let workers = start_all(&graphite_plan(&folder, port), None);
+        all.clone().skip(2 * start).take(2).for_each(|number| workers[0].push(&numbered(number)));
+        while workers[0].status().last_error.is_none() {
+            std::thread::yield_now();
+        }
+        workers[0].end();
+        let status = workers[0].status();
+        assert_eq!((status.delivered, status.lost), (0, 0), "{status:?}");
+        let error = status.last_error.expect("it is said");
+        assert!(error.contains("left the connection open"), "{error}");
+        let waits = all.clone().take(2 * start + 2).collect::<Vec<_>>();
+        assert_eq!(spooled(&folder, "graphite"), waits);
+    }
+    is_hung.store(false, Ordering::SeqCst);
+    let workers = start_all(&graphite_plan(&folder, port), None);
+    let text = texts.recv_timeout(Duration::from_secs(20)).expect("they are sent again");
+    let places = all.map(|number| text.find(&format!("flush{number} ")));
+    let places = places.map(|place| place.expect("each flush")).collect::<Vec<_>>();
+    assert!(places.is_sorted(), "{places:?}");
+    workers[0].end();
+    assert_eq!(spooled(&folder, "graphite"), [0; 0]);
+}
+
+#[test]
+fn a_graphite_that_is_too_slow_for_a_large_batch_gets_small_ones() {
+    const LIKED_BYTES: usize = 600_000;
+    let folder = TempDir::new().expect("a folder");
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = listener.local_addr().expect("one").port();
+    std::thread::spawn(move || {
+        for mut stream in listener.incoming().map_while(Result::ok) {
+            let mut bytes = Vec::new();
+            // More is not read by the time that it has: the connection stays open.
+            if stream.read_to_end(&mut bytes).is_ok() && bytes.len() > LIKED_BYTES {
+                std::mem::forget(stream);
+            }
+        }
+    });
+    let workers = start_all(&graphite_plan(&folder, port), None);
+    workers[0].push(&flush(20_000));
+    while workers[0].status().spooled_bytes == 0 {
+        std::thread::yield_now();
+    }
+    while workers[0].status().spooled_bytes > 0 {
+        std::thread::yield_now();
+    }
+    workers[0].end();
+    assert_eq!(workers[0].status().lost, 0);
 }
 
 #[test]

@@ -32,8 +32,10 @@ use crate::status::{BackendStatus, DatedInstant};
 
 /// Flushes that wait for one backend.
 const QUEUE_MAX: usize = 2;
-/// Bytes from the spool that are sent before their end is waited for.
-const BATCH_BYTES: usize = 8 << 20;
+/// Bytes from the spool that are sent before their end is waited for, at least and at most.
+const BATCH_BYTES: (usize, usize) = (64 << 10, 8 << 20);
+/// How much smaller a batch becomes after one that did not arrive, and larger after one that did.
+const BATCH_STEP: usize = 8;
 /// How soon a backend that is away is asked again, at first and at last.
 const RETRY: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(30));
 
@@ -100,7 +102,8 @@ impl BackendWorker {
             }),
             spool: spool.map(Mutex::new),
         });
-        let run = DeliveryLoop { shared: Arc::clone(&shared), transport, backoff };
+        let batch_bytes = BATCH_BYTES.1;
+        let run = DeliveryLoop { shared: Arc::clone(&shared), transport, backoff, batch_bytes };
         let thread = std::thread::Builder::new().name(format!("statsd {}", shared.name));
         let thread = thread.spawn(move || run.run());
         let thread =
@@ -159,6 +162,9 @@ struct DeliveryLoop {
     shared: Arc<SharedBackend>,
     transport: Box<dyn Transport>,
     backoff: Backoff,
+    /// Bytes of the next batch from the spool: a backend that reads too slowly for a large one
+    /// still gets on by small ones.
+    batch_bytes: usize,
 }
 
 /// What the thread does next.
@@ -241,7 +247,12 @@ impl DeliveryLoop {
         let shared = Arc::clone(&self.shared);
         let Some(spool) = &shared.spool else { return };
         let outcome = loop {
-            match self.send_batch(spool) {
+            let sent = self.send_batch(spool);
+            self.batch_bytes = match sent {
+                Ok(()) => (self.batch_bytes * BATCH_STEP).min(BATCH_BYTES.1),
+                Err(_) => (self.batch_bytes / BATCH_STEP).max(BATCH_BYTES.0),
+            };
+            match sent {
                 Ok(()) if shared.waits() && !shared.queue.lock().is_ending => {}
                 outcome => break outcome,
             }
@@ -262,13 +273,15 @@ impl DeliveryLoop {
         }
     }
 
-    /// Sends the oldest parts, up to [`BATCH_BYTES`], in one connection. They leave the spool when
+    /// Sends the oldest parts, up to `batch_bytes`, in one connection. They leave the spool when
     /// they have arrived: each one where the transport confirms, else all at the end.
     fn send_batch(&mut self, spool: &Mutex<Spool>) -> io::Result<()> {
         let (mut unconfirmed, mut bytes) = (Vec::new(), 0);
         let sent = loop {
             let next = spool.lock().next(unconfirmed.last().copied());
-            let Some((number, file)) = next.filter(|_| bytes < BATCH_BYTES) else { break Ok(()) };
+            let Some((number, file)) = next.filter(|_| bytes < self.batch_bytes) else {
+                break Ok(());
+            };
             let part = match std::fs::read(file) {
                 Ok(part) => part,
                 // Somebody took it away: there is nothing left to deliver.
@@ -408,10 +421,11 @@ fn is_final(error: &io::Error) -> bool {
 }
 
 fn note(name: &str, status: &mut BackendStatus, error: &io::Error, is_lost: bool) {
-    if status.last_error.is_none() {
+    let reason = error.to_string();
+    if status.last_error.as_ref() != Some(&reason) {
         tracing::warn!(backend = name, %error, is_lost, "a flush is not delivered");
     }
     status.last_exception = Some(DatedInstant::now());
     status.lost += u64::from(is_lost);
-    status.last_error = Some(error.to_string());
+    status.last_error = Some(reason);
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::{Config, plan};
 use crate::plan::Idle;
-use crate::plan::{BackendPlan, InputPlan, Plan};
+use crate::plan::{BackendPlan, Closing, InputPlan, Plan};
 
 fn read(text: &str) -> (Plan, Vec<String>) {
     let config: Config = serde_json::from_str(text).expect("the shape fits");
@@ -35,7 +35,8 @@ fn everything_can_be_said() {
             "idle_timeout": "never",
             "histogram": [{"part": "", "bins": [1, 2.5, "inf"]}],
             "prefix_bytes_max": {"app.": "10MB"},
-            "backend": [{"kind": "graphite", "to": "g:2003", "protocol": "pickle"},
+            "backend": [{"kind": "graphite", "to": "g:2003", "protocol": "pickle",
+                         "closes": false},
                         {"kind": "repeater", "to": ["a:1", "b:2"], "protocol": "tcp"},
                         {"kind": "file", "to": "out.tsv"}, {"kind": "console"},
                         {"kind": "influx", "to": "http://i/write"},
@@ -46,6 +47,8 @@ fn everything_can_be_said() {
     assert!(plan.management.is_none() && plan.keep.counters == Idle::Kept);
     assert_eq!(plan.prefix_bytes_max, [("app.".to_owned(), 10_000_000)]);
     assert_eq!(plan.backends.len(), 6);
+    let BackendPlan::Graphite(graphite) = &plan.backends[0] else { panic!("{:?}", plan.backends) };
+    assert_eq!(graphite.closing, Closing::Never);
     assert_eq!(plan.backends[2], BackendPlan::File("/etc/t/out.tsv".into()));
 }
 
