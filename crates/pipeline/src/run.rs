@@ -367,10 +367,19 @@ impl Run {
             }
             ReadOutcome::Receded { file, from, to } => {
                 let what = format!(
-                    "`{file}` came back shorter than it was read: from {to} to {from} bytes; \
-                     what was read stays counted"
+                    "`{file}` came back shorter than it was read: from {to} to {from} bytes, where \
+                     reading goes on. What was read stays counted; what was written since it was \
+                     cut, if anything, is not read"
                 );
-                self.notes.lost(what, Some(0), self.sequence);
+                self.notes.lost(what, None, self.sequence);
+            }
+            ReadOutcome::Changed { file, from, to } => {
+                let what = format!(
+                    "`{file}` does not hold what was read of it, from {from} on or somewhat \
+                     later; reading goes on at {to}. What was read stays counted; what stands \
+                     there now is not read"
+                );
+                self.notes.lost(what, None, self.sequence);
             }
             ReadOutcome::Displaced { file, displaced } => {
                 let (what, bytes) = displacement(file, displaced);

@@ -55,13 +55,24 @@ pub enum ReadOutcome<'s> {
         to: u64,
     },
     /// A file has less than what was handed out of it, as after a power cut. The missing bytes were
-    /// counted, and the file no longer has them. Reading goes on at its end.
+    /// counted, and the file no longer has them. Reading goes on at its end, so that what was
+    /// written since it was cut, if anything, is not read.
     Receded {
         /// The file's name.
         file: &'s str,
         /// Where the file ends.
         from: u64,
         /// How far it had been read.
+        to: u64,
+    },
+    /// A file has other bytes than those that were handed out of it. What they were was counted;
+    /// what stands there now is not read. Where the change begins is known up to a few windows.
+    Changed {
+        /// The file's name.
+        file: &'s str,
+        /// Up to here it is as it was, and perhaps some bytes further.
+        from: u64,
+        /// Where reading goes on.
         to: u64,
     },
     /// The log does not have the place any more to which it was read: it was damaged, cut, removed

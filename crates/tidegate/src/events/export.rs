@@ -102,6 +102,7 @@ fn collect(source: &mut dyn LineSource, collector: &mut Collector) -> Result<()>
             ReadOutcome::Torn(_) | ReadOutcome::Oversized { .. } => collector.refuse(),
             ReadOutcome::Lost { .. }
             | ReadOutcome::Receded { .. }
+            | ReadOutcome::Changed { .. }
             | ReadOutcome::Displaced { .. }
             | ReadOutcome::Unreadable { .. }
             | ReadOutcome::Unfinished => {}

@@ -46,6 +46,9 @@ pub(super) enum Opening {
     NotRead(&'static str),
 }
 
+/// A file that was cut and begins as its log does, for so many bytes, was shortened.
+const SHORTENED_MIN: usize = 256;
+
 impl Candidate {
     /// Opens a file that was listed.
     pub(super) fn open(disk: &dyn Disk, listed: &ListedFile) -> io::Result<Opening> {
@@ -91,9 +94,11 @@ impl Candidate {
         let mut suspects = Vec::new();
         for id in logs.like(&self.head) {
             let Some(log) = logs.get(id) else { continue };
-            let is_emptied = log.file.was_cut && log.file.hint == Some(self.metadata.identity);
-            if !is_emptied {
-                let relation = log.mark.relation(&mut self.opened)?;
+            let relation = log.mark.relation(&mut self.opened)?;
+            let was_cut = log.file.was_cut && log.file.hint == Some(self.metadata.identity);
+            // Emptied, and begun anew with a few lines that are the same; or shortened.
+            let is_emptied = relation != Relation::Beginning || self.head.len() < SHORTENED_MIN;
+            if !(was_cut && is_emptied) {
                 suspects.push(Suspect { log: id, offset: log.mark.offset, relation });
             }
         }

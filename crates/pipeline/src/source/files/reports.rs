@@ -28,6 +28,7 @@ pub(super) struct Reports {
 enum Report {
     Lost { file: String, from: u64, to: u64 },
     Receded { file: String, from: u64, to: u64 },
+    Changed { file: String, from: u64, to: u64 },
     Unreadable { file: String, reason: String },
 }
 
@@ -44,6 +45,12 @@ impl Reports {
     pub(super) fn receded(&mut self, file: &str, from: u64, to: u64) {
         let file = file.to_owned();
         self.waiting.push_back(Report::Receded { file, from, to });
+    }
+
+    /// A file has other bytes than those that were read, from `from` on; it is read from `to` on.
+    pub(super) fn changed(&mut self, file: &str, from: u64, to: u64) {
+        let file = file.to_owned();
+        self.waiting.push_back(Report::Changed { file, from, to });
     }
 
     /// A packed file is damaged, or is being packed still.
@@ -105,6 +112,9 @@ impl Reports {
             Report::Lost { file, from, to } => ReadOutcome::Lost { file, from: *from, to: *to },
             Report::Receded { file, from, to } => {
                 ReadOutcome::Receded { file, from: *from, to: *to }
+            }
+            Report::Changed { file, from, to } => {
+                ReadOutcome::Changed { file, from: *from, to: *to }
             }
             Report::Unreadable { file, reason } => ReadOutcome::Unreadable { file, reason },
         })

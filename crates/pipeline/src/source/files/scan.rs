@@ -335,11 +335,14 @@ impl Scan<'_> {
         let name = new.path.display().to_string();
         match changed_from {
             None => self.reports.receded(&name, to, offset),
-            Some(from) => self.reports.lost(&name, from, offset.max(to)),
+            Some(from) => self.reports.changed(&name, from, to),
         }
         self.reports.lost(&name, offset, seen);
         self.catalogue.files.set_role(new.key, FileRole::Unknown);
-        self.catalogue.logs.change(id, |log| (log.seen, log.mark) = (marked.offset, marked));
+        self.catalogue.logs.change(id, |log| {
+            log.file.was_cut = false;
+            (log.seen, log.mark) = (marked.offset, marked);
+        });
         // It is the log's again; recognised by what it has by now.
         self.look(&listed, false)
     }

@@ -318,6 +318,27 @@ fn a_log_that_came_back_shorter_is_reported_and_goes_on_at_its_end() {
 }
 
 #[test]
+fn a_log_that_is_shortened_while_it_is_read_is_not_read_again() {
+    for kept in [300, 5_000] {
+        let world = World::new(&["access.log"]);
+        let ids: Vec<String> = (0..1000).map(|n| format!("a{n:04}")).collect();
+        world.write("access.log", &ids.join(" "));
+        let mut tail = world.tail();
+        assert_eq!(tail.drain().ids.len(), 1000);
+        let (full, line) = (world.len("access.log"), line("a0000").len() as u64);
+        let kept = kept / line * line;
+        world.truncate("access.log", kept);
+        let seen = tail.drain();
+        assert_eq!((&seen.receded[..], &seen.ids[..]), (&[(kept, full)][..], &[][..]));
+        world.write("access.log", "b1 b2");
+        assert_eq!(tail.drain().ids, ["b1", "b2"]);
+        world.truncate("access.log", 0);
+        world.write("access.log", "c1 c2");
+        assert_eq!(tail.drain().ids, ["c1", "c2"], "it was emptied, and begun anew");
+    }
+}
+
+#[test]
 fn a_log_that_changed_near_its_end_is_never_counted_twice() {
     let world = World::new(&["access.log"]);
     let ids: Vec<String> = (0..9000).map(|n| format!("a{n}")).collect();
@@ -334,8 +355,9 @@ fn a_log_that_changed_near_its_end_is_never_counted_twice() {
     let mut again = world.resume(&tail);
     let seen = again.drain();
     assert_eq!(seen.ids, more[10..], "those in place of counted lines are in the reported range");
-    let [(from, to)] = seen.lost[..] else { panic!("{:?}", seen.lost) };
+    let [(from, to)] = seen.changed[..] else { panic!("{:?}", seen.changed) };
     assert!(from <= shorter && from > full / 2 && to == full, "{from} {shorter} {to} {full}");
+    assert!(seen.lost.is_empty(), "what was read is not lost");
 }
 
 #[test]

@@ -34,6 +34,7 @@ pub(super) struct Seen {
     pub ids: Vec<String>,
     pub lost: Vec<(u64, u64)>,
     pub receded: Vec<(u64, u64)>,
+    pub changed: Vec<(u64, u64)>,
     pub torn: Vec<Vec<u8>>,
     pub oversized: Vec<(u64, u64)>,
     pub unreadable: Vec<String>,
@@ -237,6 +238,7 @@ impl Seen {
             }
             ReadOutcome::Lost { from, to, .. } => self.lost.push((*from, *to)),
             ReadOutcome::Receded { from, to, .. } => self.receded.push((*from, *to)),
+            ReadOutcome::Changed { from, to, .. } => self.changed.push((*from, *to)),
             ReadOutcome::Displaced { .. } => panic!("only a journal is displaced"),
             ReadOutcome::Unreadable { file, .. } => self.unreadable.push((*file).to_owned()),
             ReadOutcome::Unfinished => self.unfinished += 1,
@@ -251,7 +253,8 @@ impl Seen {
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        let lists = [self.lost.len(), self.receded.len(), self.torn.len(), self.oversized.len()];
+        let changes = self.receded.len() + self.changed.len();
+        let lists = [self.lost.len(), changes, self.torn.len(), self.oversized.len()];
         self.ids.is_empty() && lists == [0; 4] && self.unreadable.is_empty()
     }
 }
