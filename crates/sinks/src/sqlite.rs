@@ -2,7 +2,8 @@
 //!
 //! Invariant: rows and checkpoint are committed together, and are on disk when `deliver` returns
 //! (`synchronous = full`, write-ahead log). The write lock is taken before the checkpoint is
-//! compared. Another process may hold it for 5 s, then we are `Unreachable`.
+//! compared. Another process may hold it for 5 s, then we are `Unreachable`. What is committed is in
+//! the file that has the name: where that was replaced, the caller reads its checkpoint.
 //! Rows with keys are written in the order of their keys, which was measured
 //! (docs/decisions/events.md). Times are RFC 3339 text: in a key with a fraction only where there
 //! is one, elsewhere always with six digits. Keys of whole seconds sort by time, as all other times
@@ -23,6 +24,7 @@ mod read_only;
 mod rows;
 mod sketches;
 
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -44,6 +46,8 @@ const ENGINE: &str = "sqlite";
 pub struct SqliteSink {
     path: PathBuf,
     connection: Option<Connection>,
+    /// Device and inode of the file that the connection has open.
+    file: Option<(u64, u64)>,
     /// What SQLite counts commits of other connections by, as it was after the last batch.
     data_version: Option<i64>,
 }
@@ -51,14 +55,34 @@ pub struct SqliteSink {
 impl SqliteSink {
     /// A sink for the database `path`, which is created when it is first used.
     pub fn new(path: &Path) -> Self {
-        Self { path: path.to_owned(), connection: None, data_version: None }
+        Self { path: path.to_owned(), connection: None, file: None, data_version: None }
     }
 
     fn connected(&mut self) -> Result<&mut Connection, SinkError> {
         if self.connection.is_none() {
             self.connection = Some(self.connect().map_err(|error| self.failed(&error))?);
+            self.file = self.file_there();
         }
         Ok(self.connection.as_mut().expect("it was just made"))
+    }
+
+    /// Device and inode of the file that has the name now.
+    fn file_there(&self) -> Option<(u64, u64)> {
+        let metadata = std::fs::metadata(&self.path).ok()?;
+        Some((metadata.dev(), metadata.ino()))
+    }
+
+    /// Gives the connection up if another file has the name of its own, or none has.
+    fn check_file(&mut self) -> Result<(), SinkError> {
+        if self.connection.is_none() || self.file == self.file_there() {
+            return Ok(());
+        }
+        self.connection = None;
+        Err(SinkError::Unreachable {
+            engine: ENGINE,
+            place: self.path.display().to_string(),
+            reason: "the file was replaced or removed while it was open".to_owned(),
+        })
     }
 
     /// Gives up pages in memory that others have made out of date.
@@ -167,6 +191,7 @@ impl Sink for SqliteSink {
     }
 
     fn deliver(&mut self, batch: &Batch) -> Result<(), SinkError> {
+        self.check_file()?;
         self.attempt(|connection| {
             // Immediate: the write lock is taken before the checkpoint is compared.
             let transaction =
@@ -178,7 +203,7 @@ impl Sink for SqliteSink {
             Ok(transaction.commit()?)
         })?;
         self.release_stale_pages();
-        Ok(())
+        self.check_file()
     }
 }
 

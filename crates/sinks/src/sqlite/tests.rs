@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use pipeline::{Batch, CellValue, Checkpoint, Column, ColumnRole, Kind, Sink, Table, TableRows};
+use pipeline::{
+    Batch, CellValue, Checkpoint, Column, ColumnRole, Kind, Sink, SinkError, Table, TableRows,
+};
 use rusqlite::Connection;
 
 use super::SqliteSink;
@@ -83,5 +85,27 @@ fn every_role_is_merged_with_the_row_held() {
     for (at, (given, expected)) in given.into_iter().enumerate() {
         sink.deliver(&batch(at as u64 + 1, given)).unwrap();
         assert_eq!(stored(), format!("[\"/a\",\"1970-01-01T00:00:00Z\",{expected}]"), "{at}");
+    }
+}
+
+#[test]
+fn nothing_is_delivered_into_a_file_that_has_lost_its_name() {
+    let dir = tempfile::tempdir().unwrap();
+    let (file, away) = (dir.path().join("x.db"), dir.path().join("away.db"));
+    let mut sink = SqliteSink::new(&file);
+    sink.prepare(&[table()]).unwrap();
+    sink.deliver(&batch(1, (1, 1, None, None, None))).unwrap();
+    for is_replaced in [false, true] {
+        std::fs::rename(&file, &away).unwrap();
+        if is_replaced {
+            Connection::open(&file).unwrap();
+            std::fs::write(&file, b"").unwrap();
+        }
+        let error = sink.deliver(&batch(2, (1, 1, None, None, None))).unwrap_err();
+        assert!(matches!(error, SinkError::Unreachable { .. }), "{error}");
+        // The caller prepares again, and reads the checkpoint of the file that is there now.
+        sink.prepare(&[table()]).unwrap();
+        assert_eq!(sink.checkpoints("s").unwrap(), []);
+        sink.deliver(&batch(1, (1, 1, None, None, None))).unwrap();
     }
 }
