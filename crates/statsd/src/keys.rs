@@ -8,10 +8,10 @@
 //! (`table.rs`).
 
 use std::collections::HashMap;
-use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::time::{Duration, UNIX_EPOCH};
 
+use crate::plain_file;
 use crate::plan::KeyFlush;
 use crate::state::ServerState;
 use crate::tally::Tally;
@@ -48,7 +48,7 @@ fn write(tally: &Tally, plan: &KeyFlush) -> io::Result<()> {
         writeln!(text, "{date} count={count} key={}", String::from_utf8_lossy(key))?;
     }
     match &plan.log {
-        Some(path) => OpenOptions::new().create(true).append(true).open(path)?.write_all(&text),
+        Some(path) => plain_file::append(path)?.write_all(&text),
         None => io::stdout().lock().write_all(&text),
     }
 }

@@ -33,6 +33,7 @@ pub mod munin;
 mod name_costs;
 mod names;
 mod number;
+mod plain_file;
 pub mod plan;
 mod receive;
 mod reload;

@@ -2,27 +2,28 @@
 //!
 //! A command is a line. Except in Perl, what comes without a line feed counts as one too, because
 //! statsd reads it so. What each command answers is in `manage/commands.rs`.
-//! Bounds: [`CONNECTIONS_MAX`] connections; one more is closed and logged. [`LINE_BYTES_MAX`] bytes
-//! of a line that does not end (in Perl), beyond which the connection is closed. Silent connections
-//! are kept. A connection from an address that is not in `allow` is closed at once and logged; a
+//! Bounds: 64 connections; for one more the one that is idle longest is closed
+//! (`manage/connections.rs`). [`LINE_BYTES_MAX`] bytes of a line that does not end (in Perl), beyond
+//! which the connection is closed. A connection from an address that is not in `allow` is closed at once and logged; a
 //! reload changes `allow` for new connections.
 //! The port is open until the process ends, not only until the server does. There is no password:
 //! whoever reaches it may delete names.
 
 mod commands;
+mod connections;
 
 use std::io::{self, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::error::StatsdError;
 use crate::flavour::Flavour;
 use crate::plan::Plan;
 use crate::state::ServerState;
 pub(crate) use commands::{deleted, matching};
+use connections::ManagementConnection;
+pub(crate) use connections::ManagementConnections;
 
-const CONNECTIONS_MAX: usize = 64;
 const LINE_BYTES_MAX: usize = 65_536;
 
 /// Binds the management port, when there is to be one.
@@ -43,10 +44,9 @@ pub(crate) fn start(listener: TcpListener, state: &Arc<ServerState>) -> Result<(
     let state = Arc::clone(state);
     let name = "statsd management";
     let thread = std::thread::Builder::new().name(name.to_owned()).spawn(move || {
-        let open = Arc::new(AtomicUsize::new(0));
         for stream in listener.incoming() {
             match stream {
-                Ok(stream) => serve(stream, &state, &open),
+                Ok(stream) => serve(stream, &state),
                 Err(error) => tracing::warn!(%error, "a connection to the management port failed"),
             }
         }
@@ -54,30 +54,32 @@ pub(crate) fn start(listener: TcpListener, state: &Arc<ServerState>) -> Result<(
     thread.map(drop).map_err(|source| StatsdError::Thread { name, source })
 }
 
-fn serve(stream: TcpStream, state: &Arc<ServerState>, open: &Arc<AtomicUsize>) {
+fn serve(stream: TcpStream, state: &Arc<ServerState>) {
     let plan = state.plan();
     let allow = plan.management.as_ref().map_or(&[][..], |m| &m.allow);
     let peer = stream.peer_addr().map(|peer| peer.ip());
     let is_allowed = allow.is_empty()
         || peer.as_ref().is_ok_and(|peer| allow.iter().any(|network| network.has(*peer)));
-    if !is_allowed || open.load(Ordering::Relaxed) >= CONNECTIONS_MAX {
-        tracing::warn!(?peer, is_allowed, "a connection to the management port was refused");
+    if !is_allowed {
+        tracing::warn!(?peer, "a connection to the management port was refused");
         return;
     }
-    open.fetch_add(1, Ordering::Relaxed);
-    let (state, counted) = (Arc::clone(state), Arc::clone(open));
+    let connection = state.management.admit(stream);
+    let (shared, served) = (Arc::clone(state), Arc::clone(&connection));
     let thread = std::thread::Builder::new().name("statsd management".to_owned());
     let started = thread.spawn(move || {
         // A client that went away needs no answer.
-        let _ = answer(stream, &state);
-        counted.fetch_sub(1, Ordering::Relaxed);
+        let _ = answer(&served, &shared);
+        shared.management.leave(&served);
     });
-    if started.is_err() {
-        open.fetch_sub(1, Ordering::Relaxed);
+    if let Err(error) = started {
+        tracing::warn!(?peer, %error, "no thread for a connection to the management port");
+        state.management.leave(&connection);
     }
 }
 
-fn answer(mut stream: TcpStream, state: &ServerState) -> io::Result<()> {
+fn answer(connection: &ManagementConnection, state: &ServerState) -> io::Result<()> {
+    let mut stream = &connection.stream;
     let mut waiting = Vec::new();
     let mut buffer = [0; 4096];
     loop {
@@ -85,6 +87,7 @@ fn answer(mut stream: TcpStream, state: &ServerState) -> io::Result<()> {
         if length == 0 {
             return Ok(());
         }
+        connection.note(true);
         waiting.extend_from_slice(&buffer[..length]);
         while let Some(line) = next_line(&mut waiting, state.plan().flavour) {
             let Some(reply) = commands::answer(state, &line) else {
@@ -92,6 +95,7 @@ fn answer(mut stream: TcpStream, state: &ServerState) -> io::Result<()> {
             };
             stream.write_all(reply.as_bytes())?;
         }
+        connection.note(false);
         if waiting.len() > LINE_BYTES_MAX {
             return Ok(());
         }
@@ -108,3 +112,6 @@ fn next_line(waiting: &mut Vec<u8>, flavour: Flavour) -> Option<String> {
     let line: Vec<u8> = waiting.drain(..end).collect();
     Some(String::from_utf8_lossy(&line).trim().to_owned())
 }
+
+#[cfg(test)]
+mod tests;

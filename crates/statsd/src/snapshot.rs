@@ -17,7 +17,7 @@
 mod format;
 
 use std::borrow::Cow;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
@@ -29,6 +29,7 @@ use serde_json::{Value, json};
 use crate::clock::rounded_s;
 use crate::figures;
 use crate::names::{NameMap, SharedName};
+use crate::plain_file;
 use crate::shutdown::Shutdown;
 use crate::table::Table;
 use crate::tally::Tally;
@@ -288,6 +289,7 @@ impl SnapshotStore {
         encode(&Record::End(went_on), &mut end);
         writer.write(&end)?;
         let bytes = writer.end()?;
+        plain_file::make_way(&self.path)?;
         fs::rename(&aside, &self.path)?;
         File::open(dir)?.sync_all()?;
         Ok(bytes)
@@ -455,7 +457,11 @@ fn set_aside(path: &Path, reason: &Refused) -> String {
 ///
 /// For a file that cannot be used it is the highest number, so that nothing is counted twice.
 fn flushed(path: &Path) -> Option<u64> {
-    match fs::read_to_string(path) {
+    let read = plain_file::open(path).and_then(|file| match file {
+        Some(file) => io::read_to_string(file),
+        None => Err(io::Error::other("it is no regular file")),
+    });
+    match read {
         Ok(text) => Some(text.trim_end().parse().unwrap_or(NUMBER_MAX).min(NUMBER_MAX)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => None,
         Err(_) => Some(NUMBER_MAX),
@@ -463,7 +469,7 @@ fn flushed(path: &Path) -> Option<u64> {
 }
 
 fn mark(path: &Path, interval: u64) -> io::Result<()> {
-    let file = OpenOptions::new().create(true).truncate(false).write(true).open(path)?;
+    let file = plain_file::write_in_place(path)?;
     let text = format!("{interval:0width$}\n", width = MARK_BYTES - 1);
     file.write_all_at(text.as_bytes(), 0)?;
     file.sync_data()

@@ -22,6 +22,7 @@ use crate::active_config::ActiveConfig;
 use crate::backend::{Backends, Format};
 use crate::error::StatsdError;
 use crate::flush::Flush;
+use crate::manage::ManagementConnections;
 use crate::plan::Plan;
 use crate::receive::Inputs;
 use crate::reload;
@@ -43,6 +44,7 @@ pub struct ServerState {
     pub(crate) backends: Backends,
     pub(crate) snapshot: Option<SnapshotStore>,
     pub(crate) shutdown: Shutdown,
+    pub(crate) management: ManagementConnections,
     started: Instant,
     /// What `health` answers.
     is_healthy: AtomicBool,
@@ -75,6 +77,7 @@ impl ServerState {
             backends: Backends::start(&plan)?,
             snapshot,
             shutdown: Shutdown::default(),
+            management: ManagementConnections::default(),
             started: Instant::now(),
             is_healthy: AtomicBool::new(plan.is_healthy),
             self_metrics: self_metrics.map(|(registry, prefix)| SelfMetrics::new(registry, prefix)),
@@ -179,6 +182,7 @@ impl ServerState {
             totals: self.tally.totals(),
             sockets: self.inputs.sockets(),
             connections: self.inputs.connections(),
+            management_displaced: self.management.displaced(),
             repeated_dropped: self.backends.repeated_dropped(),
             repeated_failed: self.backends.repeated_failed(),
             names: bounds.budget.usage(),

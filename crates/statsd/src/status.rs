@@ -29,6 +29,8 @@ pub(crate) struct ServerStatus {
     pub sockets: Vec<SocketStatus>,
     /// What happened to connections.
     pub connections: ConnectionCounts,
+    /// Connections to the management port that were closed to make room for others.
+    pub management_displaced: u64,
     /// Datagrams that were not repeated for want of room.
     pub repeated_dropped: u64,
     /// Datagrams that a server could not be sent.
@@ -80,6 +82,8 @@ pub(crate) struct BackendStatus {
     pub lost: u64,
     /// Bytes that wait on disk.
     pub spooled_bytes: u64,
+    /// Things in its folder of the spool that are no parts of flushes.
+    pub foreign_files: u64,
     /// What it last failed of, until it delivers again.
     pub last_error: Option<String>,
 }
@@ -116,6 +120,7 @@ impl BackendStatus {
             delivered: 0,
             lost: 0,
             spooled_bytes: 0,
+            foreign_files: 0,
             last_error: None,
         }
     }
@@ -129,6 +134,7 @@ impl BackendStatus {
             "delivered": self.delivered,
             "lost": self.lost,
             "spooled_bytes": self.spooled_bytes,
+            "foreign_files": self.foreign_files,
             "last_error": self.last_error,
         })
     }
@@ -170,6 +176,7 @@ impl ServerStatus {
             "connections": self.connections.open,
             "connections_displaced": self.connections.displaced,
             "connections_endless": self.connections.endless,
+            "management_displaced": self.management_displaced,
             "repeated_dropped": self.repeated_dropped,
             "repeated_failed": self.repeated_failed,
             "backends": backends.collect::<Vec<_>>(),

@@ -12,13 +12,13 @@
 //! The file is opened for each flush, so it may be moved away. A flush that cannot be written is
 //! lost and counted (`worker.rs`).
 
-use std::fs::OpenOptions;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use super::delivery::{PartSink, Render, Transport};
 use crate::figures;
 use crate::flush::Flush;
+use crate::plain_file;
 use crate::plan::Plan;
 use crate::status::BackendStatus;
 
@@ -72,6 +72,6 @@ impl Render for Appender {
 
 impl Transport for Appender {
     fn send(&mut self, part: &[u8]) -> io::Result<()> {
-        OpenOptions::new().create(true).append(true).open(&self.path)?.write_all(part)
+        plain_file::append(&self.path)?.write_all(part)
     }
 }

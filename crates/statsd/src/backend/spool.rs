@@ -8,12 +8,21 @@
 //! Invariant: parts leave oldest first, and each is delivered at least once, refused for good, or
 //! displaced. The last two are counted. Bound: `bytes_max`; beyond it the oldest parts go. A part
 //! that is larger alone is an error. Nothing locks the directory: it belongs to one server.
+//! What is there and is no part is counted and said, and never opened: a fifo would block. Where it
+//! has the name of a part it is set aside (`plain_file.rs`), else it is left alone.
 //! Never here: sending, when to try again (`worker.rs`), the directory's name (`backend.rs`).
 
 use std::collections::VecDeque;
 use std::fs;
-use std::io;
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
+
+use crate::plain_file;
+
+/// Digits of a part's name.
+const DIGITS: usize = 20;
+/// What no server counts parts up to: a larger number is none of a part.
+const NUMBER_MAX: u64 = 1 << 60;
 
 /// Parts in a folder of their own.
 #[derive(Debug)]
@@ -25,6 +34,18 @@ pub(super) struct Spool {
     bytes: u64,
     next: u64,
     displaced: u64,
+    foreign: u64,
+}
+
+/// What there is to be said of a spool.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct SpoolFigures {
+    /// Parts that had to go undelivered, since this was last asked.
+    pub displaced: u64,
+    /// Bytes that wait.
+    pub bytes: u64,
+    /// Things in the folder that are no parts.
+    pub foreign: u64,
 }
 
 impl Spool {
@@ -34,24 +55,37 @@ impl Spool {
     /// When the folder cannot be made or read.
     pub(super) fn open(dir: &Path, bytes_max: u64) -> io::Result<Self> {
         fs::create_dir_all(dir)?;
-        let mut parts = Vec::new();
+        let (mut parts, mut next, mut foreign) = (Vec::new(), 0, 0);
         for entry in fs::read_dir(dir)? {
             let entry = entry?;
-            let name = entry.file_name();
-            match name.to_str().and_then(|name| name.parse::<u64>().ok()) {
-                Some(number) => parts.push((number, entry.metadata()?.len())),
+            let (name, is_file) = (entry.file_name(), entry.file_type()?.is_file());
+            let name = name.to_str().unwrap_or_default();
+            match part_number(name) {
+                Some(number) if is_file => parts.push((number, entry.metadata()?.len())),
+                Some(number) => {
+                    foreign += 1;
+                    // Its name is not used again, whether it can be set aside or not.
+                    next = next.max(number + 1);
+                    if let Err(error) = plain_file::set_aside(&entry.path()) {
+                        let path = entry.path();
+                        tracing::error!(path = %path.display(), %error, "it stays, and is skipped");
+                    }
+                }
                 // Left by a crash while it was written.
-                None if name.to_str().is_some_and(|name| name.ends_with(".new")) => {
+                None if is_file && name.strip_suffix(".new").is_some_and(is_part) => {
                     fs::remove_file(entry.path())?;
                 }
-                None => {}
+                None => foreign += 1,
             }
+        }
+        if foreign > 0 {
+            tracing::warn!(dir = %dir.display(), foreign, "not all that is in the spool is a part");
         }
         parts.sort_unstable();
         let bytes = parts.iter().map(|(_, bytes)| bytes).sum();
-        let next = parts.last().map_or(0, |(number, _)| number + 1);
-        let dir = dir.to_owned();
-        Ok(Self { dir, bytes_max, parts: parts.into(), bytes, next, displaced: 0 })
+        let next = parts.last().map_or(next, |(number, _)| next.max(number + 1));
+        let (dir, parts) = (dir.to_owned(), parts.into());
+        Ok(Self { dir, bytes_max, parts, bytes, next, displaced: 0, foreign })
     }
 
     /// Whether nothing waits.
@@ -59,14 +93,10 @@ impl Spool {
         self.parts.is_empty()
     }
 
-    /// Bytes that wait.
-    pub(super) fn bytes(&self) -> u64 {
-        self.bytes
-    }
-
-    /// Parts that had to go for newer ones, since this was last asked.
-    pub(super) fn take_displaced(&mut self) -> u64 {
-        std::mem::take(&mut self.displaced)
+    /// How it does, since this was last asked.
+    pub(super) fn take_figures(&mut self) -> SpoolFigures {
+        let displaced = std::mem::take(&mut self.displaced);
+        SpoolFigures { displaced, bytes: self.bytes, foreign: self.foreign }
     }
 
     /// Adds a part; the oldest go where there is no room.
@@ -84,7 +114,10 @@ impl Spool {
         }
         let number = self.next;
         let aside = self.dir.join(format!("{number:020}.new"));
-        let written = fs::write(&aside, part).and_then(|()| fs::rename(&aside, self.path(number)));
+        let written = plain_file::make(&aside)
+            .and_then(|mut file| file.write_all(part))
+            .and_then(|()| self.make_way(number))
+            .and_then(|()| fs::rename(&aside, self.path(number)));
         if let Err(error) = written {
             // A file that could not be written may not be there to remove.
             let _ = fs::remove_file(&aside);
@@ -102,6 +135,17 @@ impl Spool {
         self.parts.get(at).map(|(number, _)| (*number, self.path(*number)))
     }
 
+    /// Reads the file of a part; none where something else is in its place by now.
+    ///
+    /// # Errors
+    /// When it is not there, or cannot be read.
+    pub(super) fn read(file: &Path) -> io::Result<Option<Vec<u8>>> {
+        let Some(mut opened) = plain_file::open(file)? else { return Ok(None) };
+        let mut part = Vec::new();
+        opened.read_to_end(&mut part)?;
+        Ok(Some(part))
+    }
+
     /// Removes a part that was delivered, unless it had to go meanwhile.
     ///
     /// # Errors
@@ -110,7 +154,7 @@ impl Spool {
         let Ok(at) = self.parts.binary_search_by_key(&number, |(other, _)| *other) else {
             return Ok(());
         };
-        match fs::remove_file(self.path(number)) {
+        match self.make_way(number).and_then(|()| fs::remove_file(self.path(number))) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             _ => {}
         }
@@ -132,7 +176,25 @@ impl Spool {
         self.parts.front().copied().map_or(Ok(()), |(number, _)| self.remove(number))
     }
 
-    fn path(&self, number: u64) -> PathBuf {
-        self.dir.join(format!("{number:020}"))
+    /// Sets aside what is in the place of a part, unless it is a file.
+    fn make_way(&mut self, number: u64) -> io::Result<()> {
+        let set_aside = plain_file::make_way(&self.path(number))?;
+        self.foreign += u64::from(set_aside.is_some());
+        Ok(())
     }
+
+    fn path(&self, number: u64) -> PathBuf {
+        self.dir.join(format!("{number:0DIGITS$}"))
+    }
+}
+
+/// The number that a part of this name has.
+fn part_number(name: &str) -> Option<u64> {
+    let is_number = name.len() == DIGITS && name.bytes().all(|byte| byte.is_ascii_digit());
+    let number = is_number.then(|| name.parse().ok()).flatten();
+    number.filter(|number| *number < NUMBER_MAX)
+}
+
+fn is_part(name: &str) -> bool {
+    part_number(name).is_some()
 }

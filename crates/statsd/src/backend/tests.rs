@@ -13,6 +13,7 @@ use tempfile::TempDir;
 use super::{BackendWorker, start_all};
 use crate::config;
 use crate::flush::Flush;
+use crate::plain_file::tests::make_fifo;
 use crate::plan::{BackendPlan, Graphite, Plan, Web};
 
 /// A plan with these backends, that spools in a folder.
@@ -239,6 +240,81 @@ fn what_a_graphite_that_hangs_has_not_read_stays_on_disk_over_restarts_and_is_sa
     assert!(places.is_sorted(), "{places:?}");
     workers[0].end();
     assert_eq!(spooled(&folder, "graphite"), [0; 0]);
+}
+
+#[test]
+fn what_is_no_part_in_the_spool_blocks_no_part_and_is_counted() {
+    let folder = TempDir::new().expect("a folder");
+    let taker = Taker::start(&[(503, "")]);
+    let influx = || vec![BackendPlan::Influx(taker.web())];
+    let dir = folder.path().join("data/statsd-spool/influx");
+    let workers = start_all(&plan(&folder, influx()), None);
+    workers[0].push(&numbered(0));
+    while workers[0].status().spooled_bytes == 0 {
+        std::thread::yield_now();
+    }
+    (1..6).for_each(|number| workers[0].push(&numbered(number)));
+    workers[0].end();
+    assert_eq!(spooled(&folder, "influx"), (0..6).collect::<Vec<_>>());
+    taker.next();
+    let at = |number: u64| dir.join(format!("{number:020}"));
+    [at(1), at(2)].iter().for_each(|part| std::fs::remove_file(part).expect("a part"));
+    make_fifo(&at(1));
+    std::fs::create_dir(at(2)).expect("a directory");
+    make_fifo(&at(99));
+    make_fifo(&dir.join(format!("{:020}.new", 100)));
+    make_fifo(&dir.join("18446744073709551615"));
+    std::fs::write(dir.join("notes"), "of somebody").expect("a file");
+    let workers = start_all(&plan(&folder, influx()), None);
+    for number in [0, 3, 4, 5] {
+        let body = String::from_utf8(taker.next()).expect("text");
+        assert!(body.contains(&format!("flush{number},")), "{number}: {body}");
+    }
+    while workers[0].status().spooled_bytes > 0 {
+        std::thread::yield_now();
+    }
+    let status = workers[0].status();
+    assert_eq!((status.lost, status.foreign_files), (0, 6), "{status:?}");
+    workers[0].end();
+    let kept = [at(1), at(2), at(99)].map(|path| path.with_extension("refused").exists());
+    assert_eq!((kept, dir.join("notes").exists()), ([true; 3], true));
+}
+
+#[test]
+fn a_part_that_becomes_a_fifo_while_it_waits_is_lost_and_said() {
+    let folder = TempDir::new().expect("a folder");
+    let port = TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("one").port();
+    let workers = start_all(&graphite_plan(&folder, port), None);
+    workers[0].push(&numbered(0));
+    while workers[0].status().spooled_bytes == 0 {
+        std::thread::yield_now();
+    }
+    (1..3).for_each(|number| workers[0].push(&numbered(number)));
+    let dir = folder.path().join("data/statsd-spool/graphite");
+    let part = dir.join(format!("{:020}", 1));
+    std::fs::remove_file(&part).expect("a part");
+    make_fifo(&part);
+    // In the way of the next part, before and after it is renamed.
+    make_fifo(&dir.join(format!("{:020}.new", 3)));
+    std::fs::create_dir(dir.join(format!("{:020}", 3))).expect("a directory");
+    workers[0].push(&numbered(3));
+    let (sender, texts) = channel();
+    let listener = TcpListener::bind(("127.0.0.1", port)).expect("the port");
+    std::thread::spawn(move || {
+        for mut stream in listener.incoming().map_while(Result::ok) {
+            let mut text = String::new();
+            drop(stream.read_to_string(&mut text));
+            drop(sender.send(text));
+        }
+    });
+    let mut text = String::new();
+    while !text.contains("flush3 ") {
+        text += &texts.recv_timeout(Duration::from_secs(60)).expect("the others are sent");
+    }
+    assert!(!text.contains("flush1 ") && text.contains("flush2 "), "{text}");
+    workers[0].end();
+    let status = workers[0].status();
+    assert_eq!((status.lost, status.foreign_files), (1, 2), "{status:?}");
 }
 
 #[test]

@@ -26,7 +26,7 @@ use parking_lot::{Condvar, Mutex};
 use stdx::Backoff;
 
 use super::delivery::{Render, Transport};
-use super::spool::Spool;
+use super::spool::{Spool, SpoolFigures};
 use crate::flush::Flush;
 use crate::status::{BackendStatus, DatedInstant};
 
@@ -85,19 +85,21 @@ struct FlushQueue {
 impl BackendWorker {
     /// Starts a backend of this name; with a spool where it may deliver later.
     pub(super) fn start(name: String, delivery: Delivery, spool: Option<&(PathBuf, u64)>) -> Self {
-        let spool = spool.and_then(|(dir, bytes_max)| {
+        let mut spool = spool.and_then(|(dir, bytes_max)| {
             let opened = Spool::open(&dir.join(&name), *bytes_max);
             opened.map_err(|error| tracing::error!(backend = name, %error, "no spool")).ok()
         });
         let backoff = Backoff::new(RETRY.0, RETRY.1, stdx::unix_micros());
         let Delivery { render, transport } = delivery;
+        let figures = spool.as_mut().map(Spool::take_figures).unwrap_or_default();
         let shared = Arc::new(SharedBackend {
             name,
             render,
             queue: Mutex::default(),
             changed: Condvar::new(),
             status: Mutex::new(BackendStatus {
-                spooled_bytes: spool.as_ref().map_or(0, Spool::bytes),
+                spooled_bytes: figures.bytes,
+                foreign_files: figures.foreign,
                 ..BackendStatus::started()
             }),
             spool: spool.map(Mutex::new),
@@ -257,12 +259,11 @@ impl DeliveryLoop {
                 outcome => break outcome,
             }
         };
-        let (displaced, bytes) = shared.spooled();
+        let figures = shared.spooled();
         let mut status = shared.status.lock();
-        status.lost += displaced;
-        status.spooled_bytes = bytes;
+        figures.add_to(&mut status);
         match outcome {
-            Ok(()) if bytes == 0 => {
+            Ok(()) if figures.bytes == 0 => {
                 status.last_flush = DatedInstant::now();
                 status.last_error = None;
                 tracing::info!(backend = shared.name, "what was spooled is delivered");
@@ -282,14 +283,23 @@ impl DeliveryLoop {
             let Some((number, file)) = next.filter(|_| bytes < self.batch_bytes) else {
                 break Ok(());
             };
-            let part = match std::fs::read(file) {
-                Ok(part) => part,
+            let part = match Spool::read(&file) {
+                Ok(Some(part)) => part,
+                Ok(None) => {
+                    spool.lock().give_up(number)?;
+                    let file = file.display();
+                    let reason = format!("`{file}` was no file, so it is set aside and lost");
+                    break Err(io::Error::other(reason));
+                }
                 // Somebody took it away: there is nothing left to deliver.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {
                     spool.lock().remove(number)?;
                     continue;
                 }
-                Err(error) => break Err(error),
+                Err(error) => {
+                    let reason = format!("reading `{}`: {error}", file.display());
+                    break Err(io::Error::new(error.kind(), reason));
+                }
             };
             bytes += part.len();
             match self.transport.send(&part) {
@@ -395,17 +405,22 @@ impl SharedBackend {
             parts += 1;
             if parts > arrived { spool.lock().push(part) } else { Ok(()) }
         });
-        let (displaced, spooled_bytes) = self.spooled();
-        let mut status = self.status.lock();
-        status.lost += displaced;
-        status.spooled_bytes = spooled_bytes;
+        self.spooled().add_to(&mut self.status.lock());
         outcome
     }
 
-    /// Parts that had to go since this was last asked, and bytes that are spooled.
-    fn spooled(&self) -> (u64, u64) {
+    /// What there is to be said of the spool, since this was last asked.
+    fn spooled(&self) -> SpoolFigures {
         let spool = self.spool.as_ref().map(Mutex::lock);
-        spool.map_or((0, 0), |mut spool| (spool.take_displaced(), spool.bytes()))
+        spool.map_or_else(SpoolFigures::default, |mut spool| spool.take_figures())
+    }
+}
+
+impl SpoolFigures {
+    fn add_to(self, status: &mut BackendStatus) {
+        status.lost += self.displaced;
+        status.spooled_bytes = self.bytes;
+        status.foreign_files = self.foreign;
     }
 }
 

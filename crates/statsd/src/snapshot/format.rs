@@ -25,6 +25,7 @@ use twox_hash::XxHash3_64;
 
 use crate::line::Notice;
 use crate::members::Members;
+use crate::plain_file;
 use crate::samples::{Samples, Summary};
 
 const NAME: &str = "tidegate statsd snapshot ";
@@ -105,6 +106,9 @@ pub(super) struct SetRecord {
 /// Why a file is no snapshot.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Refused {
+    /// It is a fifo, a directory or the like.
+    #[error("it is no regular file")]
+    NoFile,
     /// It does not begin like one.
     #[error("it is no snapshot of statsd")]
     Foreign,
@@ -153,7 +157,7 @@ impl Writer {
     /// # Errors
     /// Those of the disk.
     pub(super) fn begin(path: &Path, head: &SnapshotHead) -> io::Result<Self> {
-        let inner = File::create(path)?;
+        let inner = plain_file::make(path)?;
         let hashing = Hashing { inner, hasher: XxHash3_64::new(), bytes: 0 };
         let mut out = BufWriter::with_capacity(1 << 16, hashing);
         writeln!(out, "{NAME}{VERSION}")?;
@@ -198,7 +202,7 @@ pub(super) fn read(
     path: &Path,
     mut show: impl FnMut(Record<'static>) -> Result<(), String>,
 ) -> Result<(SnapshotHead, bool), Refused> {
-    let mut file = File::open(path)?;
+    let mut file = plain_file::open(path)?.ok_or(Refused::NoFile)?;
     let body = checked(&mut file)?;
     file.seek(SeekFrom::Start((NAME.len() + VERSION.len() + 1) as u64))?;
     let mut rest = BufReader::with_capacity(1 << 16, file.take(body));

@@ -14,6 +14,7 @@ use super::{
 use crate::config::{self, Config};
 use crate::flavour::Flavour;
 use crate::line::LineReader;
+use crate::plain_file::tests::make_fifo;
 use crate::server::StatsdServer;
 use crate::table::TableWriter;
 use crate::tally::Tally;
@@ -307,7 +308,28 @@ fn a_folder_in_its_place_keeps_no_server_from_starting() {
     fs::create_dir_all(path(&folder).join("something")).expect("a folder");
     let server = start(folder.path());
     let alarms = server.state().alarms();
-    assert!(alarms.len() == 1 && alarms[0].contains("statsd-snapshot"), "{alarms:?}");
+    assert!(alarms.len() == 1 && alarms[0].contains("no regular file"), "{alarms:?}");
     server.end();
-    assert!(path(&folder).join("something").exists());
+    assert!(refused(&path(&folder)).join("something").exists(), "it is kept");
+    assert!(path(&folder).is_file());
+}
+
+#[test]
+fn fifos_in_its_place_hold_up_neither_the_start_nor_the_end() {
+    let folder = TempDir::new().expect("a folder");
+    fs::create_dir_all(folder.path().join("data")).expect("a folder");
+    let places = [path(&folder), aside(&path(&folder)), mark_path(&path(&folder))];
+    places.iter().for_each(|place| make_fifo(place));
+    let server = start(folder.path());
+    let alarms = server.state().alarms();
+    assert!(alarms.len() == 1 && alarms[0].contains("no regular file"), "{alarms:?}");
+    let store = server.state().snapshot.as_ref().expect("it has one");
+    store.flushed(server.state().tally.interval.next().0);
+    receive(&server, 0, "g:7|g");
+    server.end();
+    for place in &places {
+        assert!(fs::symlink_metadata(refused(place)).is_ok(), "{} is kept", place.display());
+    }
+    assert!(mark_path(&path(&folder)).is_file());
+    assert_eq!(taken_over(&path(&folder)).0, ["g g 0 7"]);
 }

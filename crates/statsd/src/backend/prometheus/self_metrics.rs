@@ -57,6 +57,8 @@ fn intake(status: &ServerStatus, page: &mut TextPage) {
     counter(page, "connections_displaced_total", text, status.connections.displaced);
     let text = "Connections that were closed because a line did not end.";
     counter(page, "connections_endless_total", text, status.connections.endless);
+    let text = "Connections to the management port that were closed to make room.";
+    counter(page, "management_displaced_total", text, status.management_displaced);
     let text = "Datagrams that were not repeated for want of room.";
     counter(page, "repeated_dropped_total", text, status.repeated_dropped);
     let text = "Datagrams that a server could not be sent.";
@@ -116,6 +118,11 @@ fn backends(status: &ServerStatus, page: &mut TextPage) {
     page.head(&name, "gauge", "Bytes that wait on disk, by backend.");
     for (backend, status) in &status.backends {
         page.sample((&name, ""), "", Some(("backend", backend)), status.spooled_bytes as f64);
+    }
+    let name = prefixed("foreign_files");
+    page.head(&name, "gauge", "Things in the spool that are no parts of flushes, by backend.");
+    for (backend, status) in &status.backends {
+        page.sample((&name, ""), "", Some(("backend", backend)), status.foreign_files as f64);
     }
 }
 
