@@ -379,7 +379,7 @@ fn damage(text: &[u8], random: &mut Random) -> Vec<u8> {
 }
 
 /// How often each format is damaged.
-const TURNS: u64 = 2000;
+const TURNS: u64 = 800;
 
 #[test]
 fn damaged_lines_are_refused_by_both_or_neither() {

@@ -4,7 +4,7 @@
 //! commands.
 //! Invariant: nothing is delivered, and nothing is noted anywhere. Each line gives one object, also
 //! a refused one.
-//! Unlike a delivery, it does not unpack a packed file, and the length of a line has no bound. What
+//! Unlike a delivery, it unpacks a packed file only to propose its format, and the length of a line has no bound. What
 //! a line becomes is the business of `pipeline::Inspector`.
 
 use std::fs::File;
@@ -64,7 +64,7 @@ pub(super) fn command(args: &InspectArgs) -> Result<()> {
 fn guess(args: &InspectArgs) -> Result<()> {
     let file = args.file.as_deref().unwrap_or(Path::new("-"));
     let mut text = Vec::new();
-    let mut lines = input(args)?.take(GUESS_BYTES);
+    let mut lines = unpacked(input(args)?)?.take(GUESS_BYTES);
     lines.read_to_end(&mut text).with_context(|| format!("read `{}`", file.display()))?;
     if !text.ends_with(b"\n") && (text.len() as u64) < GUESS_BYTES {
         text.push(b'\n');
@@ -78,6 +78,9 @@ fn guess(args: &InspectArgs) -> Result<()> {
             file.display()
         );
     };
+    // A packed file is a rotated one of the log without the ending.
+    let is_packed = file.extension().is_some_and(|end| end == "gz" || end == "zst");
+    let file = if is_packed { &file.with_extension("") } else { file };
     let stem = file.file_stem().map_or("log".into(), |stem| stem.to_string_lossy());
     let letter = |c: char| if c.is_ascii_alphanumeric() || c == '_' { c } else { '-' };
     let name: String = stem.chars().map(letter).collect();
@@ -86,12 +89,25 @@ fn guess(args: &InspectArgs) -> Result<()> {
     let files = toml::Value::String(format!("{}*", path.display()));
     let mut out = std::io::stdout().lock();
     writeln!(out, "# reads {} of the first {} lines", guess.read, guess.lines)?;
+    if guess.longer > 0 {
+        let tail = if guess.tail.is_empty() { String::new() } else { format!(": {}", guess.tail) };
+        writeln!(out, "# {} of {} lines go on behind it{tail}", guess.longer, guess.read)?;
+    }
     writeln!(out, "[[source]]\nname = \"{name}\"\nfiles = [{files}]")?;
     writeln!(out, "format = \"{}\"", guess.format)?;
     if let Some(wrapper) = guess.wrapper {
         writeln!(out, "wrapper = \"{wrapper}\"")?;
     }
     Ok(out.flush()?)
+}
+
+/// What a packed file has inside; any other as it is.
+fn unpacked(mut input: Box<dyn BufRead>) -> Result<Box<dyn Read>> {
+    Ok(match input.fill_buf().context("read the beginning")? {
+        [0x1f, 0x8b, ..] => Box::new(flate2::bufread::MultiGzDecoder::new(input)),
+        [0x28, 0xb5, 0x2f, 0xfd, ..] => Box::new(zstd::Decoder::with_buffer(input)?),
+        _ => Box::new(input),
+    })
 }
 
 fn input(args: &InspectArgs) -> Result<Box<dyn BufRead>> {

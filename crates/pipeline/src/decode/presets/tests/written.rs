@@ -244,3 +244,18 @@ fn exactly_one_carriage_return_ends_a_line() {
         assert!(seen[0].is_ok() && seen[1].is_err(), "{seen:?}");
     }
 }
+
+#[test]
+fn the_durations_of_caddy_are_seconds_text_or_what_a_key_says() {
+    let line = r#"{"ts":1646861401.5,"request":{"uri":"/"},"duration":D,"status":200}"#;
+    for (duration, total) in [("0.0015", "1500"), ("\"411.487µs\"", "411"), ("\"1.5s\"", "1500000")]
+    {
+        claim("caddy", &line.replace('D', duration), &[("total", total)]);
+    }
+    let keys = [("total_ms".to_owned(), "duration".to_owned())].into();
+    let config = SourceConfig { keys, ..named("caddy") };
+    let mut decoder = Decoder::new(&Format::parse(&config).unwrap(), [].into());
+    let text = line.replace('D', "1.5") + "\n";
+    let seen = fields(&mut decoder, text.as_bytes(), &["total"]);
+    assert_eq!(seen, [Ok(vec!["1500".to_owned()])]);
+}
