@@ -4,8 +4,8 @@
 //! in all lines wins: `combined` also reads lines that have more, and one that a full disk cut. Of
 //! such lines it is told how many have more, and what.
 //! Invariant: nothing is proposed that reads less than half of the lines. A line of a web server
-//! counts as read only if it has a path, and one of syslog if a program has a name there. Markers
-//! are looked for as the wrapper writes them.
+//! counts as read only if it has a path. One of syslog does only if a program has a name there.
+//! Markers are looked for as the wrapper writes them.
 //! A new name in `presets` also goes into `CANDIDATES`. Never here: reading lines.
 
 use std::sync::Arc;

@@ -388,7 +388,7 @@ impl<'l> Event<'l> {
             Some(_) if self.total_unit == TotalUnit::Parts => {
                 self.total_parts.map(FieldValue::Integer)
             }
-            Some(text) if self.total_unit != TotalUnit::Microseconds => {
+            Some(text) if !self.is_journal => {
                 total_us(text, self.total_unit)?.map(FieldValue::Integer)
             }
             _ => self.number(FieldSlot::Total),

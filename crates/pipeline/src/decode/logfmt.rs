@@ -1,8 +1,8 @@
 //! Reads lines of `key=value` (logfmt), as Go's slog and go-kit, Heroku and Grafana write them.
 //!
 //! A value with spaces stands in quotes, with the escapes of JSON, of Go and of nginx (`escape`).
-//! A key alone is passed over. Keys have the meanings that they have in JSON lines, `ts` is the time
-//! too, and others are `var.KEY`.
+//! A key alone is passed over. Keys have the meanings that they have in JSON lines, `ts` is the
+//! time too, and others are `var.KEY`.
 //! Of two values of one field the last counts that is not absent; of unknown keys, the first.
 //! Refuses: an open quote, text behind one, a wrong escape, no time, and what is no number where
 //! one is meant. `recount/src/formats.rs` takes the same lines.

@@ -61,7 +61,8 @@ fn markers_are_found_in_the_text_that_a_wrapper_escapes() {
         }
         let inside = text.replace('\\', "\\\\").replace('"', "\\\"");
         let docker = format!(
-            "{{\"log\":\"{inside}\\n\",\"stream\":\"stdout\",\"time\":\"2019-01-01T11:11:11Z\"}}\n"
+            "{{\"log\":\"{inside}\\n\",\"stream\":\"stdout\",\
+             \"time\":\"2019-01-01T11:11:11Z\"}}\n"
         );
         let cri = format!("2016-10-06T00:17:09.669794202Z stdout F {text}\n");
         for (wrapper, text) in [("docker", docker), ("cri", cri)] {
@@ -75,8 +76,8 @@ fn markers_are_found_in_the_text_that_a_wrapper_escapes() {
 fn syslog_needs_the_name_of_a_program() {
     let format = |text: &str| guess_format(text.as_bytes()).map(|guess| guess.format);
     assert_eq!(format("2026-11-26T11:34:24.123456789Z stdout F hello world\n"), Some("cri"));
-    let elb = "2015-05-13T23:39:43.945958Z my-loadbalancer 192.168.131.39:2817 10.0.0.1:80 0.000073 \
-               0.001048 0.000057 200 200 0 29 \"GET http://www.example.com:80/ HTTP/1.1\" \
+    let elb = "2015-05-13T23:39:43.945958Z my-loadbalancer 192.168.131.39:2817 10.0.0.1:80 \
+               0.000073 0.001048 0.000057 200 200 0 29 \"GET http://www.example.com:80/ HTTP/1.1\" \
                \"curl/7.38.0\" - -\n";
     assert_eq!(format(elb), None);
     assert_eq!(format("Nov 26 11:34:24 web sshd[7]: closed\n"), Some("syslog"));
@@ -99,7 +100,8 @@ fn what_lines_have_behind_the_format_is_told() {
 
 #[test]
 fn iis_is_known_by_its_columns_too() {
-    let text = "#Fields: date time s-ip cs-method cs-uri-stem sc-status sc-win32-status time-taken\n\
+    let text = "#Fields: date time s-ip cs-method cs-uri-stem sc-status sc-win32-status \
+                time-taken\n\
                 2020-05-01 00:00:02 192.168.0.1 GET /a 200 0 62\n";
     assert_eq!(guess_format(text.as_bytes()).unwrap().format, "iis");
 }

@@ -4,8 +4,8 @@
 //! commands.
 //! Invariant: nothing is delivered, and nothing is noted anywhere. Each line gives one object, also
 //! a refused one.
-//! Unlike a delivery, it unpacks a packed file only to propose its format, and the length of a line has no bound. What
-//! a line becomes is the business of `pipeline::Inspector`.
+//! Unlike a delivery, it unpacks a packed file only to propose its format, and the length of a line
+//! has no bound. What a line becomes is the business of `pipeline::Inspector`.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, BufWriter, ErrorKind, Read, Write};

@@ -139,6 +139,7 @@ fn the_total_that_counts_is_read_in_its_own_unit() {
         (r#""total_ms":5,"total":1500"#, "1500"),
         (r#""total":1500,"total_ms":5"#, "5000"),
         (r#""total_ms":5,"total_seconds":"-""#, "5000"),
+        (r#""total":-1"#, "-"),
         (r#""total_part":0.5,"x":1,"total_part":0.25"#, "750000"),
         (r#""total_part":0.5,"total_part":"-""#, "-"),
     ] {
