@@ -83,7 +83,7 @@ impl fmt::Display for Tally {
             f,
             "  {damages} damages to {worlds} journals {:?}: {events} events, {destroyed} destroyed \
              undelivered, {lost_bytes} bytes named, {unmeasured} losses of unknown length, \
-             {untold} copies with every delivered line; 0 lost, 0 doubled, 0 silent",
+             {untold} older copies that cannot be told from the journal; 0 lost, 0 doubled, 0 silent",
             self.damages
         )
     }
