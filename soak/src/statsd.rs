@@ -1,5 +1,5 @@
-//! The soak of statsd: ends and kills of the server, and a carbon that comes, goes and hangs, also
-//! while the server is started again; then the account.
+//! The soak of statsd: ends and kills of the server, and a carbon that comes, goes and hangs; then
+//! the account. The carbon also hangs while the server is started again.
 //!
 //! Each name is sent once, with 1, by TCP. A burst is confirmed when the server's management port
 //! shows its last name. It passes when all of this holds:

@@ -2,8 +2,8 @@
 //!
 //! Invariant: rows and checkpoint are committed together, and are on disk when `deliver` returns
 //! (`synchronous = full`, write-ahead log). The write lock is taken before the checkpoint is
-//! compared. Another process may hold it for 5 s, then we are `Unreachable`. What is committed is in
-//! the file that has the name: where that was replaced, the caller reads its checkpoint.
+//! compared. Another process may hold it for 5 s, then we are `Unreachable`. What is committed is
+//! in the file that has the name: where that was replaced, the caller reads its checkpoint.
 //! Rows with keys are written in the order of their keys, which was measured
 //! (docs/decisions/events.md). Times are RFC 3339 text: in a key with a fraction only where there
 //! is one, elsewhere always with six digits. Keys of whole seconds sort by time, as all other times

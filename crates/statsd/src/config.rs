@@ -143,9 +143,10 @@ pub struct BackendConfig {
     /// Graphite: names as statsd had them before 0.6, `stats_counts.KEY` and so on; default
     /// `false`.
     pub legacy_names: bool,
-    /// Graphite: whether it closes a connection that it has read to its end, as carbon does. A flush counts as delivered when it does, and waits on disk until then. With
-    /// `false` a flush counts as delivered when the receiver's system has taken it, so what a
-    /// receiver does not read is lost; default `true`.
+    /// Graphite: whether it closes a connection that it has read to its end, as carbon does. A
+    /// flush counts as delivered when it does, and waits on disk until then. With `false` a flush
+    /// counts as delivered when the receiver's system has taken it, so what a receiver does not
+    /// read is lost; default `true`.
     pub closes: Option<bool>,
     /// Header fields to send along, such as `{ authorization = "Token …" }`.
     pub headers: std::collections::BTreeMap<String, String>,

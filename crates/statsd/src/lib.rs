@@ -28,6 +28,7 @@ mod keys;
 mod legacy;
 mod line;
 mod manage;
+mod management_connections;
 mod members;
 pub mod munin;
 mod name_costs;

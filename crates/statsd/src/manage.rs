@@ -3,14 +3,13 @@
 //! A command is a line. Except in Perl, what comes without a line feed counts as one too, because
 //! statsd reads it so. What each command answers is in `manage/commands.rs`.
 //! Bounds: 64 connections; for one more the one that is idle longest is closed
-//! (`manage/connections.rs`). [`LINE_BYTES_MAX`] bytes of a line that does not end (in Perl), beyond
-//! which the connection is closed. A connection from an address that is not in `allow` is closed at once and logged; a
-//! reload changes `allow` for new connections.
+//! (`management_connections.rs`). [`LINE_BYTES_MAX`] bytes of a line that does not end (in Perl),
+//! beyond which the connection is closed. A connection from an address that is not in `allow` is
+//! closed at once and logged; a reload changes `allow` for new connections.
 //! The port is open until the process ends, not only until the server does. There is no password:
 //! whoever reaches it may delete names.
 
 mod commands;
-mod connections;
 
 use std::io::{self, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -18,11 +17,10 @@ use std::sync::Arc;
 
 use crate::error::StatsdError;
 use crate::flavour::Flavour;
+use crate::management_connections::ManagementConnection;
 use crate::plan::Plan;
 use crate::state::ServerState;
 pub(crate) use commands::{deleted, matching};
-use connections::ManagementConnection;
-pub(crate) use connections::ManagementConnections;
 
 const LINE_BYTES_MAX: usize = 65_536;
 

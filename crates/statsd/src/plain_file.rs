@@ -1,9 +1,9 @@
 //! Opens files whose place may have been taken by something else: a fifo, a directory, a socket.
 //!
 //! Invariant: nothing here waits for another process, as opening a fifo would. What is read is a
-//! regular file. What stands in the way of one that is written is renamed to `NAME.refused`, or to
-//! `NAME.refused-2` and so on, and logged; it is never removed. Only devices are written as they
-//! are: they are nobody's accident. A link counts as what it points to.
+//! regular file. What stands in the way of one that is written is renamed, and logged. The new
+//! name is `NAME.refused`, or `NAME.refused-2` and so on; it is never removed. Only devices are
+//! written as they are: they are nobody's accident. A link counts as what it points to.
 //! `append` is for files that operators name: a fifo is written while somebody reads it, and is an
 //! error otherwise.
 //! Never here: what the files hold (`snapshot.rs`, `backend/spool.rs`).

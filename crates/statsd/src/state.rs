@@ -22,7 +22,7 @@ use crate::active_config::ActiveConfig;
 use crate::backend::{Backends, Format};
 use crate::error::StatsdError;
 use crate::flush::Flush;
-use crate::manage::ManagementConnections;
+use crate::management_connections::ManagementConnections;
 use crate::plan::Plan;
 use crate::receive::Inputs;
 use crate::reload;

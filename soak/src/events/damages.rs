@@ -83,7 +83,8 @@ impl fmt::Display for Tally {
             f,
             "  {damages} damages to {worlds} journals {:?}: {events} events, {destroyed} destroyed \
              undelivered, {lost_bytes} bytes named, {unmeasured} losses of unknown length, \
-             {untold} older copies that cannot be told from the journal; 0 lost, 0 doubled, 0 silent",
+             {untold} older copies that cannot be told from the journal; 0 lost, 0 doubled, \
+             0 silent",
             self.damages
         )
     }

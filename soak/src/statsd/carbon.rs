@@ -85,11 +85,11 @@ impl Carbon {
 
 impl Shared {
     fn serve(&self, port: u16, listener: TcpListener) {
-        let (mut listener, mut held) = (Some(listener), Vec::new());
+        let (mut listener, mut hanging) = (Some(listener), Vec::new());
         loop {
             let mode = *locked(&self.mode);
             if mode != Mode::Hangs {
-                self.let_go(&mut held);
+                self.let_go(&mut hanging);
             }
             if mode == Mode::Away {
                 listener = None;
@@ -104,7 +104,7 @@ impl Shared {
             match accepted {
                 Some((stream, _)) if mode == Mode::Hangs => {
                     self.hung.fetch_add(1, Ordering::Relaxed);
-                    held.push(stream);
+                    hanging.push(stream);
                 }
                 Some((stream, _)) => self.take(stream, mode),
                 None => thread::sleep(Duration::from_millis(5)),
@@ -112,9 +112,9 @@ impl Shared {
         }
     }
 
-    /// Ends the connections that were held: by turns with a reset, and as if it had only been slow.
-    fn let_go(&self, held: &mut Vec<TcpStream>) {
-        for (at, stream) in held.drain(..).enumerate() {
+    /// Ends the connections that hang: by turns with a reset, and as if it had only been slow.
+    fn let_go(&self, hanging: &mut Vec<TcpStream>) {
+        for (at, stream) in hanging.drain(..).enumerate() {
             self.take(stream, if at % 2 == 0 { Mode::Resets } else { Mode::There });
         }
     }

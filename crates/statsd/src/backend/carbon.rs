@@ -65,7 +65,7 @@ impl Transport for Carbon {
 
 impl Carbon {
     fn wait(&mut self, mut stream: TcpStream) -> io::Result<()> {
-        let deadline = Instant::now() + self.patience();
+        let deadline = Instant::now() + self.confirm_timeout();
         let mut answer = [0; ANSWER_BYTES_MAX];
         while let Some(left) = deadline.checked_duration_since(Instant::now()) {
             // No wait of zero: that would be one for ever.
@@ -95,7 +95,7 @@ impl Carbon {
     }
 
     /// How long to wait for a confirmation. Where nothing is kept, the next flush must not be late.
-    fn patience(&self) -> Duration {
+    fn confirm_timeout(&self) -> Duration {
         if self.closing == Closing::Learned { self.timeout / 2 } else { self.timeout }
     }
 

@@ -5,9 +5,8 @@ use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
 
-use super::ManagementConnections;
-use super::connections::CONNECTIONS_MAX;
 use crate::config::{self, Config};
+use crate::management_connections::{CONNECTIONS_MAX, ManagementConnections};
 use crate::server::StatsdServer;
 
 /// A server with a management port.

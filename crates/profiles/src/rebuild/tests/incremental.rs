@@ -346,7 +346,7 @@ fn segments(steps: &Steps) -> Vec<PathBuf> {
 fn a_segment_that_is_missing_between_others_costs_a_whole_build() {
     for from_the_end in [2, 4] {
         let steps = Steps::new(Config::default());
-        // Each opening begins with what is there: so the segments are many, however they are written.
+        // A new opening seals what is long enough, so the segments are many.
         for users in 0..10 {
             record_in_segments(&steps, &borrowed(&many(users * 30..(users + 1) * 30)));
         }

@@ -15,7 +15,7 @@ use parking_lot::Mutex;
 use socket2::SockRef;
 
 /// Connections that are open at once.
-pub(super) const CONNECTIONS_MAX: usize = 64;
+pub(crate) const CONNECTIONS_MAX: usize = 64;
 /// What a client is told whose connection is closed.
 const TOO_MANY: &[u8] = b"ERROR: too many connections\n";
 
@@ -28,8 +28,8 @@ pub(crate) struct ManagementConnections {
 
 /// One connection, which its thread reads and anybody may close.
 #[derive(Debug)]
-pub(super) struct ManagementConnection {
-    pub(super) stream: TcpStream,
+pub(crate) struct ManagementConnection {
+    pub(crate) stream: TcpStream,
     activity: Mutex<Activity>,
 }
 
@@ -42,7 +42,7 @@ struct Activity {
 
 impl ManagementConnections {
     /// Lets a connection in; where there is no room, another one is closed.
-    pub(super) fn admit(&self, stream: TcpStream) -> Arc<ManagementConnection> {
+    pub(crate) fn admit(&self, stream: TcpStream) -> Arc<ManagementConnection> {
         let activity = Activity { is_answered: false, since: Instant::now() };
         let activity = Mutex::new(activity);
         let connection = Arc::new(ManagementConnection { stream, activity });
@@ -59,7 +59,7 @@ impl ManagementConnections {
     }
 
     /// Notes that a connection has ended.
-    pub(super) fn leave(&self, connection: &Arc<ManagementConnection>) {
+    pub(crate) fn leave(&self, connection: &Arc<ManagementConnection>) {
         self.open.lock().retain(|other| !Arc::ptr_eq(other, connection));
     }
 
@@ -71,7 +71,7 @@ impl ManagementConnections {
 
 impl ManagementConnection {
     /// Notes that it is being answered from now on, or idle.
-    pub(super) fn note(&self, is_answered: bool) {
+    pub(crate) fn note(&self, is_answered: bool) {
         *self.activity.lock() = Activity { is_answered, since: Instant::now() };
     }
 
