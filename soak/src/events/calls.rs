@@ -30,6 +30,8 @@ const BROKEN: [&str; 2] = ["error=ECONNRESET", "error=ETIMEDOUT"];
 const OTHER: [&str; 8] =
     ["openat", "close", "pread64", "read", "fcntl", "futex", "newfstatat", "lseek"];
 const KILL: &str = "signal=SIGKILL";
+/// What strace writes of each thread of a process that is killed.
+const KILLED: &str = "+++ killed by SIGKILL +++";
 /// Lines that are delivered before, and lines that are there.
 const BEFORE: u64 = 20;
 const LINES: u64 = 40;
@@ -163,12 +165,21 @@ fn meet(template: &Template<'_>, call: &str, what: &str, number: u32) -> Result<
     let (filter, inject) = (format!("trace={call}"), format!("inject={call}:{what}:when={number}"));
     let strace = ["strace", "-f", "-qq", "-o", trace, "-e", &filter, "-e", &inject];
     let mut process = world.start(&strace, true)?;
-    let status = process.wait(LIMIT)?;
-    let injected = std::fs::read_to_string(trace)?.contains("(INJECTED)");
+    let ended = process.wait(LIMIT);
+    let traced = std::fs::read_to_string(trace)?;
+    let status = match ended {
+        // strace may wait for ever for a thread that died with the others.
+        Err(_) if what == KILL && traced.contains(KILLED) => None,
+        ended => Some(ended?),
+    };
+    drop(process);
     world.settle(LINES)?;
-    Ok(match (what, status.signal(), injected) {
-        (KILL, Some(9), _) => CallOutcome::Killed,
-        (KILL, _, _) | (_, _, false) => CallOutcome::Nothing,
-        _ => CallOutcome::Failed { overcome: status.success() },
+    Ok(match (what, status) {
+        (KILL, None) => CallOutcome::Killed,
+        (KILL, Some(status)) if status.signal() == Some(9) => CallOutcome::Killed,
+        (_, Some(status)) if what != KILL && traced.contains("(INJECTED)") => {
+            CallOutcome::Failed { overcome: status.success() }
+        }
+        _ => CallOutcome::Nothing,
     })
 }
