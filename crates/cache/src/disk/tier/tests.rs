@@ -353,7 +353,8 @@ fn no_number_of_purges_of_other_things_takes_an_entry_from_disk() {
             (0..1000).map(|number| resource(&format!("/quiet/{round}/{number}"))).collect();
         tier.state.purges.record(&areas, false, |number| tier.purged(&areas, false, number));
     }
-    assert!(tier.flush_purges());
+    // Each try waits for some time only, and a busy machine may need more.
+    assert!((0..60).any(|_| tier.flush_purges()));
     drop(tier);
     let tier = start(&disk, &clock);
     let left = (0..100).filter(|number| judged(&tier, &format!("/kept/{number}")).is_some());
