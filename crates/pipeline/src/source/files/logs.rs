@@ -71,10 +71,20 @@ impl Logs {
     /// Notes which packed file carries it whole.
     pub(super) fn packed(&mut self, id: LogId, packed: (u64, u64)) {
         if let Some(log) = self.logs.get_mut(&id) {
-            if let Some(old) = log.packed.replace(packed) {
+            let old = log.packed.replace(packed);
+            // Of two logs with the same content the other may be found by it.
+            if let Some(old) = old.filter(|old| self.find_packed(*old) == Some(id)) {
                 self.by_packed.remove(&old);
             }
             self.by_packed.insert(packed, id);
+        }
+    }
+
+    /// Notes that another packed file carries it, of which it is not known how much was read.
+    pub(super) fn repacked(&mut self, id: LogId) {
+        let old = self.logs.get_mut(&id).and_then(|log| log.packed.take());
+        if let Some(old) = old.filter(|old| self.find_packed(*old) == Some(id)) {
+            self.by_packed.remove(&old);
         }
     }
 

@@ -267,7 +267,13 @@ impl Scan<'_> {
         let suspects = new.suspects(&self.catalogue.logs).map_err(disk(&new.path))?;
         let mut evidence = FileEvidence { scan: self, new: &mut new };
         match identify(&suspects, is_second_look, &mut evidence)? {
-            Identification::Carrier(id) => self.carry(id, new, false),
+            Identification::Carrier(id) => {
+                // It was not known by its own bytes, so it may have more than was read.
+                if new.packing != Packing::Plain {
+                    self.catalogue.logs.repacked(id);
+                }
+                self.carry(id, new, false);
+            }
             Identification::Copy(id) => self.copy(id, &new),
             Identification::Receded(id) => self.go_on_behind_loss(id, new, None)?,
             Identification::Changed(id, from) => self.go_on_behind_loss(id, new, Some(from))?,

@@ -115,3 +115,37 @@ fn a_log_whose_pack_is_damaged_is_not_counted_again_when_that_is_mended() {
         assert!(seen.is_empty(), "{at}: {seen:?}");
     }
 }
+
+#[test]
+fn of_three_packed_logs_that_begin_alike_each_goes_on_when_a_damaged_pack_is_mended() {
+    let world = World::new(&["*.log*", "*/*.log*"]);
+    let alike = vec!["same"; 30].join(" ");
+    let logs = ["b.log", "c/access.log", "a.log"];
+    let pack = |log: &str, content: &dyn Fn(Vec<u8>) -> Vec<u8>| {
+        let packed = content(gzip(&fs::read(world.path(log)).unwrap()));
+        fs::write(world.path(&format!("{log}.1.gz")), packed).unwrap();
+    };
+    let mut tail = world.tail();
+    for log in logs {
+        world.write(log, &alike);
+        assert_eq!(tail.drain().ids.len(), 30);
+    }
+    pack("a.log", &|packed| packed);
+    world.remove("a.log");
+    let mut tail = world.resume(&tail);
+    assert!(tail.drain().is_empty());
+    for log in &logs[..2] {
+        world.write(log, &alike);
+    }
+    pack("b.log", &|packed| flipped(&packed, packed.len() - 6));
+    pack("c/access.log", &|packed| packed);
+    let good = gzip(&fs::read(world.path("b.log")).unwrap());
+    world.remove("b.log");
+    world.remove("c/access.log");
+    let mut again = world.resume(&tail);
+    assert_eq!(again.drain().ids.len(), 30);
+    fs::write(world.path("b.log.1.gz"), good).unwrap();
+    let mut last = world.resume(&again);
+    assert_eq!(last.drain().ids.len(), 30);
+    assert!(world.resume(&last).drain().is_empty());
+}
