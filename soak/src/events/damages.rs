@@ -82,9 +82,9 @@ impl fmt::Display for Tally {
         write!(
             f,
             "  {damages} damages to {worlds} journals {:?}: {events} events, {destroyed} destroyed \
-             undelivered, {lost_bytes} bytes named, {unmeasured} losses of unknown length, \
-             {untold} older copies that cannot be told from the journal; 0 lost, 0 doubled, \
-             0 silent",
+             undelivered, {lost_bytes} bytes named, {unmeasured} losses of unknown length; \
+             otherwise 0 lost, 0 doubled; silent: {untold}, older copies that cannot be told \
+             from the journal",
             self.damages
         )
     }
