@@ -195,8 +195,10 @@ fn source(
     if config.files.is_empty() {
         wrong(&format!("{key}.files"), "name files, such as `[\"access.log\"]`".into());
     }
-    let format = Format::parse(config).unwrap_or_else(|(part, reason)| {
-        wrong(&format!("{key}.{part}"), reason);
+    let format = Format::parse(config).unwrap_or_else(|errors| {
+        for (part, reason) in errors {
+            wrong(&format!("{key}.{part}"), reason);
+        }
         Format::from(LineFormat::Combined)
     });
     let mut files = Vec::with_capacity(config.files.len());

@@ -16,7 +16,7 @@ use super::columns::{Directed, LogColumns};
 use super::escape::Escape;
 use super::lists::ListChoices;
 use super::meaning;
-use super::presets;
+use super::presets::{self, TemplatePreset};
 use super::template::LogTemplate;
 use super::time_format::TimeFormat;
 use super::wrapper::Wrapper;
@@ -81,34 +81,54 @@ impl Format {
     /// Reads the keys of a source.
     ///
     /// # Errors
-    /// The key and what is wrong with it.
-    pub fn parse(config: &SourceConfig) -> Result<Self, KeyError> {
+    /// Each key that is wrong, and what is wrong with it.
+    pub fn parse(config: &SourceConfig) -> Result<Self, Vec<KeyError>> {
+        let mut errors = Vec::new();
         let name = config.format.as_deref().unwrap_or("combined");
         for field in config.keys.keys().filter(|field| !meaning::is_total(field)) {
-            field.parse::<FieldName>().map_err(|error| ("keys", error.to_string()))?;
+            keep(
+                field.parse::<FieldName>().map_err(|error| ("keys", error.to_string())),
+                &mut errors,
+            );
         }
         let preset = presets::TEMPLATES.iter().find(|preset| preset.name == name);
-        let text = preset.map_or(name, |preset| preset.text);
-        let escape = match preset {
-            Some(preset) => escape(config, name).map(|_| preset.escape)?,
-            None => escape(config, name)?,
-        };
-        let mut lines = named(text, escape, &config.keys)?;
-        if let (LineFormat::Template(template), Some(tail)) =
-            (&mut lines, preset.and_then(|preset| preset.tail))
-        {
-            Arc::make_mut(template).allow_tail(tail);
-        }
+        let lines = keep(lines(config, name, preset), &mut errors);
+        // Everything goes with JSON, so the other keys are still checked by themselves.
+        let lines = lines.unwrap_or_else(|| LineFormat::Json(NamedKeys::default()));
         if !config.keys.is_empty() && !lines.takes_keys() {
-            return Err(("keys", "go with JSON and `logfmt`".to_owned()));
+            errors.push(("keys", "go with JSON and `logfmt`".to_owned()));
         }
-        Ok(Self {
-            wrapper: wrapper(config, &lines, name)?,
-            time: time(config, &lines, preset.and_then(|preset| preset.time))?,
-            lists: ListChoices::parse(&config.lists).map_err(|reason| ("lists", reason))?,
-            lines,
-        })
+        let wrapper = keep(wrapper(config, &lines, name), &mut errors);
+        let time = time(config, &lines, preset.and_then(|preset| preset.time));
+        let time = keep(time, &mut errors);
+        let lists = ListChoices::parse(&config.lists).map_err(|reason| ("lists", reason));
+        match (wrapper, time, keep(lists, &mut errors)) {
+            (Some(wrapper), Some(time), Some(lists)) if errors.is_empty() => {
+                Ok(Self { lines, wrapper, time, lists })
+            }
+            _ => Err(errors),
+        }
     }
+}
+
+/// The value, or none and one error more.
+fn keep<T>(result: Result<T, KeyError>, errors: &mut Vec<KeyError>) -> Option<T> {
+    result.map_err(|error| errors.push(error)).ok()
+}
+
+/// How the lines of the format `name` are read.
+fn lines(
+    config: &SourceConfig,
+    name: &str,
+    preset: Option<&TemplatePreset>,
+) -> Result<LineFormat, KeyError> {
+    let escape = escape(config, name)?;
+    let Some(preset) = preset else { return named(name, escape, &config.keys) };
+    let mut lines = named(preset.text, preset.escape, &config.keys)?;
+    if let (LineFormat::Template(template), Some(tail)) = (&mut lines, preset.tail) {
+        Arc::make_mut(template).allow_tail(tail);
+    }
+    Ok(lines)
 }
 
 impl LineFormat {

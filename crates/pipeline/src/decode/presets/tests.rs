@@ -81,7 +81,8 @@ fn what_is_taken_of_a_list_is_the_choice_of_the_configuration() {
     assert_eq!(seen, [Ok(expected.map(str::to_owned).to_vec())]);
     for (name, choice) in [("upstream_addr", "sum"), ("upstream_status", "first"), ("x", "last")] {
         let lists = [(name.to_owned(), choice.to_owned())].into();
-        let error = Format::parse(&SourceConfig { lists, ..named("ingress-nginx") }).unwrap_err();
+        let error =
+            Format::parse(&SourceConfig { lists, ..named("ingress-nginx") }).unwrap_err().remove(0);
         assert_eq!(error.0, "lists");
     }
 }
@@ -577,11 +578,26 @@ pub(crate) const DOCUMENTED: [(&str, &str); 7] = [
 #[test]
 fn a_misspelt_name_gets_the_name_that_was_meant() {
     for (name, meant) in [("combind", "combined"), ("ingres-nginx", "ingress-nginx")] {
-        let (key, reason) = Format::parse(&named(name)).unwrap_err();
-        assert_eq!(key, "format");
+        let [(key, reason)] = &Format::parse(&named(name)).unwrap_err()[..] else {
+            panic!("{name}")
+        };
+        assert_eq!(*key, "format");
         assert!(reason.contains(&format!("did you mean `{meant}`?")), "{reason}");
     }
     let config = SourceConfig { wrapper: Some("dokcer".to_owned()), ..named("combined") };
-    let (key, reason) = Format::parse(&config).unwrap_err();
-    assert!(key == "wrapper" && reason.contains("did you mean `docker`?"), "{reason}");
+    let [(key, reason)] = &Format::parse(&config).unwrap_err()[..] else { panic!("one") };
+    assert!(*key == "wrapper" && reason.contains("did you mean `docker`?"), "{reason}");
+}
+
+#[test]
+fn every_key_of_a_source_that_is_wrong_is_reported() {
+    let config = SourceConfig {
+        wrapper: Some("dockr".to_owned()),
+        time_format: Some("%Q".to_owned()),
+        lists: [("upstream_addr".to_owned(), "sum".to_owned())].into(),
+        ..named("haproxi")
+    };
+    let errors = Format::parse(&config).unwrap_err();
+    let keys: Vec<&str> = errors.iter().map(|(key, _)| *key).collect();
+    assert_eq!(keys, ["format", "wrapper", "time_format", "lists"]);
 }

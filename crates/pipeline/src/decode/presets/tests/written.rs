@@ -215,7 +215,7 @@ fn a_zone_serves_times_of_rfc_3339_that_say_none() {
     let time = || Ok(vec!["1795233252000000".to_owned()]);
     assert_eq!(seen, [time(), time()]);
     let config = SourceConfig { zone: Some("+14:30".to_owned()), ..config };
-    assert_eq!(Format::parse(&config).unwrap_err().0, "zone");
+    assert_eq!(Format::parse(&config).unwrap_err()[0].0, "zone");
 }
 
 #[test]
