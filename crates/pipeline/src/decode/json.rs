@@ -296,8 +296,8 @@ impl<'r> ObjectReader<'r> {
         Some((slot, value))
     }
 
-    /// Notes what a member means.
-    #[inline]
+    /// Notes what a member means. Apart from `object`, whose loop has better registers so.
+    #[inline(never)]
     fn field<'l>(
         &mut self,
         member: ObjectMember,
@@ -307,40 +307,37 @@ impl<'r> ObjectReader<'r> {
         let ObjectMember { key, value } = member;
         let name = key.of(line).unwrap_or_default();
         let text = value.of(line).unwrap_or_default();
-        let wrong = |what| {
-            let offset = value.start();
-            Err(DecodeError { offset, reason: DecodeReason::Expected(what) })
-        };
-        if text.len() == 4
-            && text == b"null"
-            && line.get(value.start().wrapping_sub(1)) != Some(&b'"')
-        {
+        let is_quoted = line.get(value.start().wrapping_sub(1)) == Some(&b'"');
+        if text.len() == 4 && text == b"null" && !is_quoted {
             return Ok(());
         }
-        let keeps_others = self.keys.keeps_others;
-        let is_open = matches!(text.first(), Some(b'{' | b'['))
-            && line.get(value.start().wrapping_sub(1)) != Some(&b'"');
+        let is_open = !is_quoted && matches!(text.first(), Some(b'{' | b'['));
         if is_open && !self.keys.nested.is_empty() {
             self.nested(name, value, line, event)?;
         }
-        let found = self.keys.find(name, &mut self.last).map(|key| key.meaning);
-        match found {
-            None if self.keys.ends_lines => event.push_other(key, without_feed(value, line)),
-            None if keeps_others => event.push_other(key, value),
-            None => {}
+        match self.keys.find(name, &mut self.last).map(|key| key.meaning) {
             // An object is no field of ours: only what lies in it may be.
             Some(meaning) if is_open && !is_object_field(meaning) => {
                 match walk::lookup(line, value, &[]) {
                     Some(first) => self.note(meaning, first, event)?,
-                    None if meaning == Meaning::Time => return wrong("a time"),
-                    None if meaning.is_whole() => return wrong("a whole number"),
-                    None if keeps_others => event.push_other(key, value),
-                    None => {}
+                    None if meaning == Meaning::Time => return wrong(value, "a time"),
+                    None if meaning.is_whole() => return wrong(value, "a whole number"),
+                    None => self.other(key, value, event),
                 }
             }
             Some(meaning) => self.note(meaning, value, event)?,
+            None => self.other(key, value, event),
         }
         Ok(())
+    }
+
+    /// Keeps a value that is no field, where the format wants it.
+    fn other(&self, key: LineSpan, value: LineSpan, event: &mut Event<'_>) {
+        if self.keys.ends_lines {
+            event.push_other(key, without_feed(value, event.line()));
+        } else if self.keys.keeps_others {
+            event.push_other(key, value);
+        }
     }
 
     /// Notes the keys that lie in an object or a list; of a list the first value counts.
@@ -373,22 +370,23 @@ impl<'r> ObjectReader<'r> {
         event: &mut Event<'l>,
     ) -> Result<(), DecodeError> {
         let text = value.of(event.line()).unwrap_or_default();
-        let wrong = |what| {
-            let offset = value.start();
-            Err(DecodeError { offset, reason: DecodeReason::Expected(what) })
-        };
         if meaning == Meaning::Time {
-            let Some(time) = self.times.any(text) else { return wrong("a time") };
+            let Some(time) = self.times.any(text) else { return wrong(value, "a time") };
             event.set_time(time);
             self.has_time = true;
             return Ok(());
         }
         if let Some(what) = meaning.refuses(text) {
-            return wrong(what);
+            return wrong(value, what);
         }
         meaning.set(event, value);
         Ok(())
     }
+}
+
+/// The refusal of a value where `what` belongs.
+fn wrong(value: LineSpan, what: &'static str) -> Result<(), DecodeError> {
+    Err(DecodeError { offset: value.start(), reason: DecodeReason::Expected(what) })
 }
 
 /// A text without the escaped line feed at its end, and the carriage return before it.
