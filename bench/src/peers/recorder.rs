@@ -44,10 +44,9 @@ pub(crate) struct PipelineStatus {
 }
 
 impl PipelineStatus {
-    /// The age of the oldest line that may not be delivered, in seconds; none before the first
-    /// batch.
+    /// The age of the oldest line that is not committed, in seconds; none before the first batch.
     pub(crate) fn behind(&self) -> Option<f64> {
-        Some(self.committed_s_ago? + self.seconds_behind)
+        self.committed_s_ago.map(|_| self.seconds_behind)
     }
 }
 

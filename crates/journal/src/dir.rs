@@ -7,14 +7,15 @@
 //! Sizes decide the byte cap (`retention`) and are shown as `disk_bytes` (`journal`). They leave
 //! out a segment that is gone between listing and looking. Temporary files do not count, nor does a
 //! plain form beside its compressed one.
+//! A segment that somebody removed, replaced or cut is noticed here, for `syncer`.
 //! Never here: which segments go (`retention`), and the names of segment files (`segment`).
 
-use std::io;
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use parking_lot::{Mutex, MutexGuard};
-use stdx::{Disk, Metadata};
+use stdx::{Disk, DiskFile, Metadata};
 
 use crate::segment::{self, Segment};
 
@@ -42,6 +43,31 @@ impl JournalDir {
     /// Makes the names of files in it durable.
     pub(crate) fn sync(&self) -> io::Result<()> {
         self.disk.sync_dir(&self.path)
+    }
+
+    /// Fails unless readers find at least `length` bytes of this file under its segment's name.
+    pub(crate) fn expect_segment(
+        &self,
+        start: u64,
+        file: &dyn DiskFile,
+        length: u64,
+    ) -> io::Result<()> {
+        let written = file.metadata()?;
+        if written.len < length {
+            let text = format!("it was cut to {} of {length} bytes", written.len);
+            return Err(io::Error::other(text));
+        }
+        match self.disk.metadata(&Segment::plain(start).path(&self.path)) {
+            Ok(found) if found.identity == written.identity => Ok(()),
+            Ok(_) => Err(io::Error::other("another file has its name")),
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                // `sealer` does not wait for a sync: its own copy is durable.
+                let compressed = Segment::compressed(start).path(&self.path);
+                let found = self.disk.metadata(&compressed).map(drop);
+                found.map_err(|error| io::Error::new(error.kind(), "it was removed"))
+            }
+            Err(error) => Err(error),
+        }
     }
 
     /// Returns the segments by offset.

@@ -23,6 +23,7 @@ use crate::dir::JournalDir;
 use crate::durable::Durable;
 use crate::error::JournalError;
 use crate::health::{Alarms, Counters};
+use crate::hold::Hold;
 use crate::intake::Intake;
 use crate::lane::Lane;
 use crate::limit::Limit;
@@ -30,7 +31,7 @@ use crate::open::recover;
 use crate::options::Options;
 use crate::retention::Retention;
 use crate::sealer::Sealer;
-use crate::sessions::{self, Extent};
+use crate::sessions::Extent;
 use crate::syncer::Syncer;
 use crate::writer::{Writer, WriterParts};
 
@@ -48,7 +49,7 @@ pub struct Journal {
     /// Bytes of a torn line that were cut off when it was opened.
     repaired_bytes: u64,
     threads: Threads,
-    _lock: Box<dyn Send + Sync>,
+    hold: Arc<Hold>,
 }
 
 /// The threads of a journal; each ends once it is told to.
@@ -100,23 +101,14 @@ impl Journal {
     /// `Locked` when another process writes it; `Disk` when it cannot be read or repaired.
     pub fn open(options: Options, disk: Arc<dyn Disk>) -> Result<Self, JournalError> {
         let dir = options.dir.clone();
-        disk.create_dir_all(&dir).map_err(JournalError::disk("create", &dir))?;
-        let lock = disk.lock(&dir.join("lock")).map_err(|error| match error.kind() {
-            std::io::ErrorKind::WouldBlock => JournalError::Locked { dir: dir.clone() },
-            _ => JournalError::disk("lock", &dir)(error),
-        })?;
+        let hold = Hold::take(disk.clone(), &dir)?;
         let recovered = recover(&*disk, &dir)?;
         let durable = Limit::read(&*disk, &dir).ok().filter(|durable| *durable < u64::MAX);
         let durable = durable.unwrap_or(0).max(recovered.end);
         let extent = Extent { first: recovered.first, end: recovered.end, durable };
-        if let Err(error) = sessions::begin(&*disk, &dir, extent, stdx::unix_micros()) {
-            tracing::warn!(%error, dir = %dir.display(), "a session of the journal is not noted");
-        }
-        let limit = Limit::open(&*disk, &dir).and_then(|limit| {
-            limit.set(recovered.end)?;
-            Ok(limit)
-        });
-        let limit = limit.map_err(JournalError::disk("set the limit of", &dir))?;
+        hold.begin(&dir, extent);
+        let limit = Limit::new(disk.clone(), &dir);
+        limit.set(recovered.end).map_err(JournalError::disk("set the limit of", &dir))?;
         let dir = Arc::new(JournalDir::new(disk, dir));
         let counters = Arc::new(Counters::from_offset(recovered.end));
         let backlog = Backlog::new(dir.clone(), counters.clone(), &options);
@@ -130,7 +122,7 @@ impl Journal {
             backlog: Arc::new(backlog),
             repaired_bytes: recovered.dropped_bytes,
             threads: Threads::default(),
-            _lock: lock,
+            hold: Arc::new(hold),
         };
         journal.start_threads(&options, limit, recovered.end)?;
         Ok(journal)
@@ -172,6 +164,7 @@ impl Journal {
             bell: self.bell.clone(),
             counters: self.counters.clone(),
             alarms: self.alarms.clone(),
+            hold: self.hold.clone(),
         };
         let writer = Writer::new(parts, options, end);
         let failed = |error| JournalError::disk("start threads for", &options.dir)(error);

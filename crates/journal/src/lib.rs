@@ -31,6 +31,7 @@ mod dir;
 mod durable;
 mod error;
 mod health;
+mod hold;
 mod intake;
 mod journal;
 mod lane;

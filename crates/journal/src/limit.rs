@@ -10,26 +10,30 @@
 //! too short or no number, there is no limit.
 
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use stdx::{Disk, DiskFile};
+use stdx::Disk;
 
 use crate::segment::read_exact_at;
 
 const NAME: &str = "synced";
 const LENGTH: usize = 42;
 
-pub(crate) struct Limit(Arc<dyn DiskFile>);
+/// The file is opened for each offset: somebody may have replaced the directory.
+pub(crate) struct Limit {
+    disk: Arc<dyn Disk>,
+    path: PathBuf,
+}
 
 impl Limit {
-    pub(crate) fn open(disk: &dyn Disk, dir: &Path) -> io::Result<Self> {
-        Ok(Self(disk.open_write(&dir.join(NAME))?))
+    pub(crate) fn new(disk: Arc<dyn Disk>, dir: &Path) -> Self {
+        Self { disk, path: dir.join(NAME) }
     }
 
     pub(crate) fn set(&self, offset: u64) -> io::Result<()> {
         let text = format!("{offset:020}\n{offset:020}\n");
-        self.0.write_at(text.as_bytes(), 0)
+        self.disk.open_write(&self.path)?.write_at(text.as_bytes(), 0)
     }
 
     /// Returns the offset that may be read up to; without a sound file there is no limit.

@@ -54,8 +54,8 @@ impl Session {
     }
 }
 
-/// Begins a session at the end of a journal.
-pub(crate) fn begin(disk: &dyn Disk, dir: &Path, extent: Extent, now_us: u64) -> io::Result<()> {
+/// Begins a session at the end of a journal; returns its id.
+pub(crate) fn begin(disk: &dyn Disk, dir: &Path, extent: Extent, now_us: u64) -> io::Result<u64> {
     let Extent { first, end, durable } = extent;
     let known = read(disk, dir)?;
     let id = known.iter().map(|session| session.id + 1).fold(now_us, u64::max);
@@ -76,7 +76,8 @@ pub(crate) fn begin(disk: &dyn Disk, dir: &Path, extent: Extent, now_us: u64) ->
     file.write_at(text.as_bytes(), 0)?;
     file.sync()?;
     disk.rename(&temporary, &dir.join(NAME))?;
-    disk.sync_dir(dir)
+    disk.sync_dir(dir)?;
+    Ok(id)
 }
 
 /// Returns the sessions, by their offsets; none where the file is missing. Lines that are no

@@ -7,6 +7,8 @@
 //! covered. So it passes lines of a segment that was given up without their being durable.
 //! If the limit cannot be written, lines count as durable all the same, and readers lag until the
 //! next sync.
+//! A segment that was removed, replaced or cut by somebody else counts as a sync that failed, since
+//! no reader would find its lines.
 //! Refuses: to sync a file again after a failure; see [`crate::durable`].
 
 use std::io;
@@ -64,6 +66,6 @@ impl Syncer {
         if !job.named {
             self.dir.sync()?;
         }
-        Ok(())
+        self.dir.expect_segment(job.start, &*job.file, job.end - job.start)
     }
 }

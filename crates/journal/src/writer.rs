@@ -26,6 +26,7 @@ use crate::buffer::LaneLines;
 use crate::durable::{Durable, Written};
 use crate::error::Unrecorded;
 use crate::health::{Alarms, Counters};
+use crate::hold::Hold;
 use crate::intake::Intake;
 use crate::options::Options;
 use crate::retention::Retention;
@@ -47,6 +48,7 @@ pub(crate) struct WriterParts {
     pub bell: Arc<Bell>,
     pub counters: Arc<Counters>,
     pub alarms: Arc<Alarms>,
+    pub hold: Arc<Hold>,
 }
 
 /// Appends lines to segments.
@@ -250,6 +252,7 @@ impl Writer {
 
     fn create(&self) -> Result<ActiveSegment, String> {
         let retention = &self.parts.retention;
+        self.parts.hold.renew(retention.dir.path(), self.offset)?;
         retention.make_room(self.rotation.bytes_max)?;
         let segment = Segment::plain(self.offset);
         let disk = &retention.dir.disk;

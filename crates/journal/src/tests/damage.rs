@@ -348,3 +348,96 @@ fn of_a_compressed_segment_with_a_flipped_bit_nothing_is_handed_out() {
         assert_eq!(found, [format!("GAP 0 {}", text.len()), "after".to_owned()], "at {at}");
     }
 }
+
+/// What somebody does to a journal that a process is writing.
+type Replacement = fn(&Path, &Path);
+
+/// Writes lines `a`, has a reader take them, writes `b`, replaces, and writes `c` until some are
+/// durable. Returns what the running reader and a resumed one found, and the alarms.
+fn replaced_while_written(replace: Replacement) -> ([Vec<String>; 2], Vec<String>) {
+    let home = tempdir().unwrap();
+    let (dir, older) = (home.path().join("journal"), home.path().join("older"));
+    write(&dir, "old");
+    copy(&dir, &older);
+    let mut options = Options::new(&dir);
+    options.sync = Sync::Always;
+    let journal = Journal::open(options, disk()).unwrap();
+    let lane = journal.lane();
+    let append = |name: &str| {
+        let line = format!("{name} {}", "x".repeat(100));
+        lane.append_durable(|out| out.extend_from_slice(line.as_bytes())).wait().is_ok()
+    };
+    assert!((0..10).all(|n| append(&format!("a{n}"))));
+    let mut running = Reader::open(&dir, disk()).unwrap();
+    assert_eq!(found_by(&mut running).0.len(), 20);
+    let place = running.place();
+    assert!((0..10).all(|n| append(&format!("b{n}"))));
+    replace(&dir, &older);
+    let mut alarms = Vec::new();
+    let mut n = 0;
+    let durable = loop {
+        let name = format!("c{n}");
+        if append(&name) {
+            break name;
+        }
+        alarms.extend(journal.health().alarm);
+        n += 1;
+    };
+    let (mut resumed, displaced) =
+        Reader::open(&dir, disk()).unwrap().resume(place).expect("the journal opens");
+    let mut found = [found_by(&mut running).0, found_by(&mut resumed).0];
+    found[1].splice(0..0, displaced.map(|it| format!("Displaced {it:?}")));
+    for found in &found {
+        assert!(found.contains(&durable), "{durable} was acknowledged: {found:?}");
+    }
+    (found, alarms)
+}
+
+#[test]
+fn a_journal_that_is_replaced_while_it_is_written_says_so_and_goes_on() {
+    let replacements: [(&str, Replacement); 5] = [
+        ("its segment removed", |dir, _| fs::remove_file(segments(dir).last().unwrap()).unwrap()),
+        ("its segment cut", |dir, _| fs::write(segments(dir).last().unwrap(), "").unwrap()),
+        ("removed", |dir, _| fs::remove_dir_all(dir).unwrap()),
+        ("an older copy", |dir, older| {
+            fs::remove_dir_all(dir).unwrap();
+            copy(older, dir);
+        }),
+        ("moved away", |dir, _| fs::rename(dir, dir.with_extension("away")).unwrap()),
+    ];
+    for (name, replace) in replacements {
+        let (found, alarms) = replaced_while_written(replace);
+        println!("{name}: {found:?}, {alarms:?}");
+        assert!(alarms.iter().any(|alarm| alarm.contains("segment")), "{name}: {alarms:?}");
+        for found in found {
+            let words = ["GAP", "LOST", "Displaced"];
+            let is_told = found.iter().any(|it| words.iter().any(|word| it.starts_with(word)));
+            let has_all = (0..10).all(|n| found.contains(&format!("b{n}")));
+            assert!(is_told || has_all, "{name}: lines are lost in silence: {found:?}");
+            assert!(found.iter().all(|it| !it.starts_with("old") && !it.starts_with('a')));
+        }
+    }
+}
+
+#[test]
+fn a_writer_does_not_write_to_a_directory_that_another_has_taken_meanwhile() {
+    let home = tempdir().unwrap();
+    let dir = home.path().join("journal");
+    let mut options = Options::new(&dir);
+    options.sync = Sync::Always;
+    let journal = Journal::open(options.clone(), disk()).unwrap();
+    let lane = journal.lane();
+    let append = || lane.append_durable(|out| out.extend_from_slice(b"first")).wait();
+    append().unwrap();
+    fs::rename(&dir, home.path().join("away")).unwrap();
+    let other = Journal::open(options, disk()).unwrap();
+    for _ in 0..3 {
+        append().unwrap_err();
+    }
+    let other_lane = other.lane();
+    other_lane.append_durable(|out| out.extend_from_slice(b"second")).wait().unwrap();
+    let (found, ..) = read(&dir, None);
+    assert_eq!(found, ["second"]);
+    let alarm = journal.health().alarm.unwrap();
+    assert!(alarm.contains("another process has locked"), "{alarm}");
+}

@@ -1,0 +1,109 @@
+//! Holds the directory of a journal for the one process that writes it: its lock, and its session.
+//!
+//! Somebody may remove the directory or replace it under a running writer. The lock is then that of
+//! a file nobody sees, and the session is unknown to readers. So both are looked for before each
+//! segment is created. Where they are gone, the directory is made and locked again, and a session
+//! begins there (`sessions`). Readers learn by it that what they knew is gone.
+//! Invariant: no segment is created in a directory that another process has locked.
+//! Never here: that a segment being written is gone; `syncer` asks `dir` for that.
+
+use std::io::{self, ErrorKind};
+use std::path::Path;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use stdx::{Disk, FileIdentity};
+
+use crate::error::JournalError;
+use crate::limit::Limit;
+use crate::segment;
+use crate::sessions::{self, Extent};
+
+const LOCK: &str = "lock";
+
+/// The right to write a journal.
+pub(crate) struct Hold {
+    disk: Arc<dyn Disk>,
+    locked: Mutex<LockedDir>,
+}
+
+struct LockedDir {
+    /// Which file is locked; none where the disk shows no file for a lock.
+    file: Option<FileIdentity>,
+    /// Kept for its drop.
+    _lock: Box<dyn Send + Sync>,
+    /// The id of the session; 0 where it could not be noted.
+    session: u64,
+}
+
+impl Hold {
+    /// Makes the directory if it is missing, and locks it.
+    ///
+    /// # Errors
+    /// `Locked` when another process holds it.
+    pub(crate) fn take(disk: Arc<dyn Disk>, dir: &Path) -> Result<Self, JournalError> {
+        disk.create_dir_all(dir).map_err(JournalError::disk("create", dir))?;
+        let taken = lock(&*disk, dir).map_err(|error| match error.kind() {
+            ErrorKind::WouldBlock => JournalError::Locked { dir: dir.to_owned() },
+            _ => JournalError::disk("lock", dir)(error),
+        });
+        let (file, lock) = taken?;
+        Ok(Self { disk, locked: Mutex::new(LockedDir { file, _lock: lock, session: 0 }) })
+    }
+
+    /// Begins the session of this process.
+    pub(crate) fn begin(&self, dir: &Path, extent: Extent) {
+        match sessions::begin(&*self.disk, dir, extent, stdx::unix_micros()) {
+            Ok(id) => self.locked.lock().session = id,
+            Err(error) => {
+                let dir = dir.display();
+                tracing::warn!(%error, %dir, "a session of the journal is not noted");
+            }
+        }
+    }
+
+    /// Takes the directory anew if it is not the one that is held; lines come from `offset` on.
+    ///
+    /// # Errors
+    /// Why it is not held, in words.
+    pub(crate) fn renew(&self, dir: &Path, offset: u64) -> Result<(), String> {
+        let mut locked = self.locked.lock();
+        let disk = &*self.disk;
+        let failed = |error: io::Error| match error.kind() {
+            ErrorKind::WouldBlock => "another process has locked the directory".to_owned(),
+            _ => format!("take the directory again: {error}"),
+        };
+        if identity(disk, dir).map_err(failed)? != locked.file {
+            disk.create_dir_all(dir).map_err(failed)?;
+            let (file, lock) = lock(disk, dir).map_err(failed)?;
+            *locked = LockedDir { file, _lock: lock, session: 0 };
+            let dir = dir.display();
+            tracing::error!(%dir, "the directory of the journal was removed or replaced");
+        }
+        let is_ours = |known: &sessions::Session| known.id == locked.session;
+        if sessions::read(disk, dir).map_err(failed)?.iter().any(is_ours) {
+            return Ok(());
+        }
+        let segments = segment::list(disk, dir).map_err(failed)?;
+        let first = segments.first().map_or(offset, |segment| segment.start.min(offset));
+        // Without its file, readers would take lines that are not durable.
+        Limit::new(self.disk.clone(), dir).set(offset).map_err(failed)?;
+        let extent = Extent { first, end: offset, durable: offset };
+        locked.session = sessions::begin(disk, dir, extent, stdx::unix_micros()).map_err(failed)?;
+        Ok(())
+    }
+}
+
+fn lock(disk: &dyn Disk, dir: &Path) -> io::Result<(Option<FileIdentity>, Box<dyn Send + Sync>)> {
+    let lock = disk.lock(&dir.join(LOCK))?;
+    Ok((identity(disk, dir)?, lock))
+}
+
+/// Which file is the lock by now.
+fn identity(disk: &dyn Disk, dir: &Path) -> io::Result<Option<FileIdentity>> {
+    match disk.metadata(&dir.join(LOCK)) {
+        Ok(found) => Ok(Some(found.identity)),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
