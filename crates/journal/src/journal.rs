@@ -10,6 +10,7 @@
 //! (docs/operating/status.md). Never here: writing, syncing and sealing. `writer`, `syncer` and
 //! `sealer` do that on threads of their own.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::{self, JoinHandle};
@@ -103,12 +104,17 @@ impl Journal {
         let dir = options.dir.clone();
         let hold = Hold::take(disk.clone(), &dir)?;
         let recovered = recover(&*disk, &dir)?;
-        let durable = Limit::read(&*disk, &dir).ok().filter(|durable| *durable < u64::MAX);
-        let durable = durable.unwrap_or(0).max(recovered.end);
+        let limit = Limit::new(disk.clone(), &dir);
+        let witness = Limit::witness(disk.clone(), &dir);
+        let known = [limit.get(), witness.as_ref().and_then(Limit::get)];
+        let durable = known.into_iter().flatten().fold(recovered.end, u64::max);
         let extent = Extent { first: recovered.first, end: recovered.end, durable };
         hold.begin(&dir, extent);
-        let limit = Limit::new(disk.clone(), &dir);
         limit.set(recovered.end).map_err(JournalError::disk("set the limit of", &dir))?;
+        let witness = witness.filter(|witness| {
+            let outcome = witness.set(recovered.end);
+            outcome.inspect_err(|error| no_witness(&dir, error)).is_ok()
+        });
         let dir = Arc::new(JournalDir::new(disk, dir));
         let counters = Arc::new(Counters::from_offset(recovered.end));
         let backlog = Backlog::new(dir.clone(), counters.clone(), &options);
@@ -124,7 +130,7 @@ impl Journal {
             threads: Threads::default(),
             hold: Arc::new(hold),
         };
-        journal.start_threads(&options, limit, recovered.end)?;
+        journal.start_threads(&options, (limit, witness), recovered.end)?;
         Ok(journal)
     }
 
@@ -132,7 +138,7 @@ impl Journal {
     fn start_threads(
         &mut self,
         options: &Options,
-        limit: Limit,
+        (limit, witness): (Limit, Option<Limit>),
         end: u64,
     ) -> Result<(), JournalError> {
         let retention = Arc::new(Retention {
@@ -146,6 +152,7 @@ impl Journal {
             durable: self.durable.clone(),
             dir: self.dir.clone(),
             limit,
+            witness,
             intake: self.intake.clone(),
             counters: self.counters.clone(),
             alarms: self.alarms.clone(),
@@ -224,6 +231,12 @@ impl Drop for Journal {
         join(&mut self.threads.syncer);
         join(&mut self.threads.sealer);
     }
+}
+
+fn no_witness(dir: &Path, error: &std::io::Error) {
+    let dir = dir.display();
+    let what = "nothing can be written beside the journal: an older copy of it is not noticed";
+    tracing::warn!(%error, %dir, "{what}");
 }
 
 fn spawn(name: &str, run: impl FnOnce() + Send + 'static) -> std::io::Result<JoinHandle<()>> {

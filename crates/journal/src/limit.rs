@@ -6,6 +6,9 @@
 //! after each sync that succeeds. Invariant: while the offset only grows, a reader that meets a
 //! half-written number gets one from the offset before up to the one being written. Which offset
 //! that is, `syncer` decides, and `journal` when it opens.
+//! A witness has the same form: `DIR.synced` beside the directory. Whoever removes the directory,
+//! or puts an older copy in its place, seldom touches it too. So opening the journal learns how far
+//! lines had been durable, and says what is lost (`sessions`). It may lag behind, never run ahead.
 //! Refuses: to be durable itself. Opening the journal writes it anew. Where the file is missing,
 //! too short or no number, there is no limit.
 
@@ -31,6 +34,13 @@ impl Limit {
         Self { disk, path: dir.join(NAME) }
     }
 
+    /// The witness of a journal; none for a directory without a name, such as `.`.
+    pub(crate) fn witness(disk: Arc<dyn Disk>, dir: &Path) -> Option<Self> {
+        let mut name = dir.file_name()?.to_owned();
+        name.push(".synced");
+        Some(Self { disk, path: dir.with_file_name(name) })
+    }
+
     pub(crate) fn set(&self, offset: u64) -> io::Result<()> {
         let text = format!("{offset:020}\n{offset:020}\n");
         self.disk.open_write(&self.path)?.write_at(text.as_bytes(), 0)
@@ -38,17 +48,26 @@ impl Limit {
 
     /// Returns the offset that may be read up to; without a sound file there is no limit.
     pub(crate) fn read(disk: &dyn Disk, dir: &Path) -> io::Result<u64> {
-        let file = match disk.open_read(&dir.join(NAME)) {
-            Ok(file) => file,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(u64::MAX),
-            Err(error) => return Err(error),
-        };
-        let mut text = [0; LENGTH];
-        match read_exact_at(&*file, &mut text, 0) {
-            Ok(()) => Ok(parse(&text[..20]).min(parse(&text[21..41]))),
-            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(u64::MAX),
-            Err(error) => Err(error),
-        }
+        read(disk, &dir.join(NAME))
+    }
+
+    /// Returns the offset that it says, if its file is sound.
+    pub(crate) fn get(&self) -> Option<u64> {
+        read(&*self.disk, &self.path).ok().filter(|offset| *offset < u64::MAX)
+    }
+}
+
+fn read(disk: &dyn Disk, path: &Path) -> io::Result<u64> {
+    let file = match disk.open_read(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(u64::MAX),
+        Err(error) => return Err(error),
+    };
+    let mut text = [0; LENGTH];
+    match read_exact_at(&*file, &mut text, 0) {
+        Ok(()) => Ok(parse(&text[..20]).min(parse(&text[21..41]))),
+        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(u64::MAX),
+        Err(error) => Err(error),
     }
 }
 

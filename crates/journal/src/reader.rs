@@ -192,7 +192,8 @@ impl Reader {
             Change::Replaced => {
                 let begun = sessions::lost_at(&self.sessions, goes_on, 0);
                 self.reported_session = begun.map_or(0, |(_, session)| session);
-                None
+                self.reported_to = place.offset;
+                begun.map(|(lost_to, _)| lost_to).filter(|to| *to > goes_on && *to >= place.offset)
             }
         };
         Ok(Some(Displaced { goes_on, lost_to, ..displaced }))

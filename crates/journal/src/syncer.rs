@@ -29,6 +29,7 @@ pub(crate) struct Syncer {
     pub durable: Arc<Durable>,
     pub dir: Arc<JournalDir>,
     pub limit: Limit,
+    pub witness: Option<Limit>,
     pub intake: Arc<Intake>,
     pub counters: Arc<Counters>,
     pub alarms: Arc<Alarms>,
@@ -42,6 +43,8 @@ impl Syncer {
             match self.sync(&job) {
                 Ok(()) => {
                     let limited = self.limit.set(job.end);
+                    // Where it fails, as on a full disk, it lags, which its readers expect.
+                    let _ = self.witness.as_ref().map(|witness| witness.set(job.end));
                     self.durable.succeeded(&job);
                     backoff.reset();
                     let failed = limited.err();

@@ -171,8 +171,8 @@ pub(crate) fn displacement(file: &str, displaced: Displaced) -> (String, Option<
         ),
         Change::Replaced => format!(
             "`{file}` is not the log that was read to {read_to}: it was removed, or replaced by an \
-             older copy. Reading goes on at {goes_on}, with what was written since. What had not \
-             been read of the other one is lost"
+             older copy. What stood there from {read_to} on is lost; reading goes on at {goes_on}, \
+             with what was written since"
         ),
     };
     (what, lost_to.map(|lost_to| lost_to.saturating_sub(read_to)))

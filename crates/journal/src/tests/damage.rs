@@ -437,7 +437,45 @@ fn a_writer_does_not_write_to_a_directory_that_another_has_taken_meanwhile() {
     let other_lane = other.lane();
     other_lane.append_durable(|out| out.extend_from_slice(b"second")).wait().unwrap();
     let (found, ..) = read(&dir, None);
-    assert_eq!(found, ["second"]);
+    assert_eq!(found, ["LOST", "second"]);
     let alarm = journal.health().alarm.unwrap();
     assert!(alarm.contains("another process has locked"), "{alarm}");
+}
+
+#[test]
+fn an_older_copy_that_has_all_that_was_read_is_told_by_the_witness_beside_the_journal() {
+    let home = tempdir().unwrap();
+    let (dir, older) = (home.path().join("journal"), home.path().join("older"));
+    write(&dir, "old");
+    write(&dir, "a");
+    let (_, place, _) = read(&dir, None);
+    copy(&dir, &older);
+    write(&dir, "b");
+    let (_, end, _) = read(&dir, None);
+    fs::remove_dir_all(&dir).unwrap();
+    copy(&older, &dir);
+    write(&dir, "c");
+    let (found, _, displaced) = read(&dir, Some(place));
+    assert_eq!(displaced, None);
+    assert_eq!(found[0], "LOST");
+    assert_eq!(found[1..], lines_of("c"));
+    let mut reader = Reader::open(&dir, disk()).unwrap().resume(place).unwrap().0;
+    let lost = found_by(&mut reader).0[0].clone();
+    assert_eq!(lost, format!("LOST {} {}", place.offset, end.offset));
+}
+
+#[test]
+fn of_a_removed_journal_the_lines_that_were_not_read_are_named_to_the_byte() {
+    let home = tempdir().unwrap();
+    let dir = home.path().join("journal");
+    write(&dir, "a");
+    let (_, place, _) = read(&dir, None);
+    write(&dir, "b");
+    let (_, end, _) = read(&dir, None);
+    fs::remove_dir_all(&dir).unwrap();
+    write(&dir, "c");
+    let (found, _, displaced) = read(&dir, Some(place));
+    let displaced = displaced.unwrap();
+    assert_eq!((displaced.change, displaced.lost_to), (Change::Replaced, Some(end.offset)));
+    assert_eq!(found, lines_of("c"));
 }
