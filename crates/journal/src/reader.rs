@@ -192,8 +192,11 @@ impl Reader {
             Change::Replaced => {
                 let begun = sessions::lost_at(&self.sessions, goes_on, 0);
                 self.reported_session = begun.map_or(0, |(_, session)| session);
-                self.reported_to = place.offset;
-                begun.map(|(lost_to, _)| lost_to).filter(|to| *to > goes_on && *to >= place.offset)
+                // Where nobody has opened it since, the witness is that of the lines before.
+                let durable = begun.map(|(lost_to, _)| lost_to).or_else(|| self.witness());
+                let lost_to = durable.filter(|to| *to > goes_on && *to >= place.offset);
+                self.reported_to = place.offset.max(lost_to.unwrap_or(0));
+                lost_to
             }
         };
         Ok(Some(Displaced { goes_on, lost_to, ..displaced }))
@@ -228,6 +231,10 @@ impl Reader {
         let lost_to = Some(self.limit).filter(|limit| *limit < u64::MAX);
         self.reported_to = self.reported_to.max(lost_to.unwrap_or(0));
         Ok(lost_to)
+    }
+
+    fn witness(&self) -> Option<u64> {
+        Limit::witness(Arc::clone(&self.files.disk), &self.files.dir)?.get()
     }
 
     /// Whether what stands before a place is what stood there. Where nothing is left of it, that

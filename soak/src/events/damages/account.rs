@@ -135,7 +135,7 @@ pub(super) fn losses(text: &str) -> Result<Vec<Loss>> {
     let mut losses = Vec::new();
     let mut lines = text.lines();
     while let Some(head) = lines.next() {
-        if head.starts_with("nothing was lost") {
+        if head == "all losses are acknowledged" || head.starts_with("no loss is noted") {
             continue;
         }
         let id = head.split(' ').next().unwrap_or_default().to_owned();
