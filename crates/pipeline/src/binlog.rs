@@ -10,8 +10,9 @@
 //! Bound: a new file is begun at 1 MiB and one old one is kept, as docs/operating/events.md says.
 //! `last` reads the last 64 KiB of both.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use parking_lot::Mutex;
@@ -81,7 +82,7 @@ impl Binlog {
         let mut line = serde_json::to_vec(note)?;
         line.push(b'\n');
         let mut open = self.file.lock();
-        let file = match open.take() {
+        let file = match open.take().filter(|file| has_name(file, &self.path)) {
             Some(file) => file,
             None => self.open()?,
         };
@@ -101,6 +102,12 @@ impl Binlog {
         file.write_all(b"\n")?;
         Ok(file)
     }
+}
+
+/// Whether the file is still the one with this name.
+fn has_name(file: &File, path: &Path) -> bool {
+    let identity = |found: io::Result<Metadata>| found.ok().map(|it| (it.dev(), it.ino()));
+    identity(file.metadata()) == identity(fs::metadata(path))
 }
 
 fn old(path: &Path) -> PathBuf {

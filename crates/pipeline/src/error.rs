@@ -17,8 +17,8 @@ use std::path::{Path, PathBuf};
 pub enum SinkError {
     /// Another writer has moved the checkpoint.
     #[error(
-        "`{source_name}` is delivered by another process too: its checkpoint is at batch {stored}, \
-         not {expected}"
+        "the checkpoint of `{source_name}` is at batch {stored}, not {expected}: another process \
+         delivers it too, or somebody has changed it"
     )]
     Fenced {
         /// The source.

@@ -53,7 +53,7 @@ pub use decode::{
 pub use error::{LineError, RunError, SinkError, SourceError};
 pub use guess::{FormatGuess, guess_format};
 pub use inspect::Inspector;
-pub use losses::{LogLoss, LossBook};
+pub use losses::{LogLoss, LossBook, OpenLosses};
 pub use plan::{JOURNAL, Plan, RollupPlan, Sections, SinkPlan, SourcePlan, plan};
 pub use quarantine::Quarantine;
 pub use record::{BoardEntry, RecordStatus, RecordSupervisor, StatusBoard, SupervisorOptions};

@@ -5,9 +5,9 @@
 //! outlives a restart, and needs no process to be ended. Invariant: a loss that is found again, as
 //! after a restart, is noted once. It is known by its source, its sink and its words, as long as
 //! the batch behind it is not committed. The same words after that are another loss. A line that
-//! is neither is passed over. Several processes append to one file. Bound: 1 MiB; further losses
-//! are only in the log of the process and in its counts. Never here: finding losses (`source`),
-//! and counting them (`status`).
+//! is neither is counted, so that nobody takes the file for whole. Several processes append to one
+//! file. Bound: 1 MiB; further losses are only in the log of the process and in its counts. Never
+//! here: finding losses (`source`), and counting them (`status`).
 
 use std::collections::HashSet;
 use std::fs::{self, File, OpenOptions};
@@ -60,6 +60,18 @@ struct Acknowledgement {
     time_us: u64,
 }
 
+/// The losses that are not acknowledged.
+#[derive(Debug, Default)]
+pub struct OpenLosses {
+    /// In the order in which they were found.
+    pub losses: Vec<LogLoss>,
+    /// Lines of the file that are no losses: something may have been lost that is not known any
+    /// more.
+    pub broken_lines: usize,
+    /// Whether there is a file, which the first loss makes.
+    pub has_file: bool,
+}
+
 /// A file of losses.
 #[derive(Debug)]
 pub struct LossBook {
@@ -88,23 +100,32 @@ impl LossBook {
         Self { path: path.to_owned(), noting: Mutex::default() }
     }
 
-    /// Returns the losses that are not acknowledged, in the order in which they were found.
+    /// The file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Returns the losses that are not acknowledged.
     ///
     /// # Errors
     /// When the file cannot be read.
-    pub fn open(&self) -> io::Result<Vec<LogLoss>> {
-        let mut losses: Vec<LogLoss> = Vec::new();
+    pub fn open(&self) -> io::Result<OpenLosses> {
+        let Some(bytes) = self.read()? else { return Ok(OpenLosses::default()) };
+        let mut open = OpenLosses { has_file: true, ..OpenLosses::default() };
         let mut acknowledged = HashSet::new();
-        for line in self.read()?.split(|byte| *byte == b'\n') {
+        for line in bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
             if let Ok(loss) = serde_json::from_slice::<LogLoss>(line) {
-                losses.push(loss);
+                open.losses.push(loss);
             } else if let Ok(one) = serde_json::from_slice::<Acknowledgement>(line) {
                 acknowledged.insert(one.acknowledged);
+            } else {
+                open.broken_lines += 1;
             }
         }
         let mut seen = HashSet::new();
-        losses.retain(|loss| !acknowledged.contains(&loss.id) && seen.insert(loss.id.clone()));
-        Ok(losses)
+        let is_open = |it: &LogLoss| !acknowledged.contains(&it.id) && seen.insert(it.id.clone());
+        open.losses.retain(is_open);
+        Ok(open)
     }
 
     /// Acknowledges losses by their ids, or all; returns those that were open.
@@ -112,7 +133,7 @@ impl LossBook {
     /// # Errors
     /// When the file cannot be read or written.
     pub fn acknowledge(&self, ids: Option<&[String]>) -> io::Result<Vec<LogLoss>> {
-        let mut losses = self.open()?;
+        let mut losses = self.open()?.losses;
         losses.retain(|loss| ids.is_none_or(|ids| ids.contains(&loss.id)));
         let time_us = stdx::unix_micros();
         for loss in &losses {
@@ -126,7 +147,7 @@ impl LossBook {
     /// that found it went on after batch `resumed`.
     fn note(&self, mut loss: LogLoss, resumed: u64) -> bool {
         let _noting = self.noting.lock();
-        let bytes = self.read().unwrap_or_default();
+        let bytes = self.read().ok().flatten().unwrap_or_default();
         let mut noted = bytes.split(|byte| *byte == b'\n').filter_map(|line| {
             let noted: LogLoss = serde_json::from_slice(line).ok()?;
             Some(noted)
@@ -139,10 +160,10 @@ impl LossBook {
         (bytes.len() as u64) < BYTES_MAX && self.append(&line).is_ok()
     }
 
-    fn read(&self) -> io::Result<Vec<u8>> {
+    fn read(&self) -> io::Result<Option<Vec<u8>>> {
         match fs::read(&self.path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
-            read => read,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            read => read.map(Some),
         }
     }
 

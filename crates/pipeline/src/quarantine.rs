@@ -10,6 +10,7 @@
 //! is missing was counted as dropped.
 //! This ends where the disk fails. If the file cannot be read at a resume, nothing is cut. If it
 //! cannot be synced, the batch goes all the same. Both are logged.
+//! Whoever moves the file away, removes or empties it has its lines; the next one begins it anew.
 //! Past the bound entries are dropped and counted. The pipeline never ends because of this file,
 //! and never waits for room in it; a slow disk slows it. Never here: the file's name (`tidegate`).
 
@@ -157,8 +158,16 @@ impl Quarantine {
     }
 
     fn open(&mut self) -> io::Result<Arc<dyn DiskFile>> {
-        if let Some(file) = &self.file {
-            return Ok(Arc::clone(file));
+        if let Some(file) = self.file.take() {
+            // Operators take the file away, or empty it, once they have dealt with its lines.
+            let written = file.metadata()?;
+            let named = self.disk.metadata(&self.path);
+            if named.is_ok_and(|named| named.identity == written.identity) {
+                self.length = self.length.min(written.len);
+                self.file = Some(Arc::clone(&file));
+                return Ok(file);
+            }
+            self.is_torn = false;
         }
         let dir = self.path.parent().unwrap_or(Path::new("."));
         self.disk.create_dir_all(dir)?;

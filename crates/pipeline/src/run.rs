@@ -217,7 +217,7 @@ impl Run {
         self.source.others(&positions(others));
         self.source.resume(last.as_ref().map(|last| last.position.as_str()))?;
         self.sequence = last.map_or(0, |last| last.sequence);
-        self.notes.losses.resumed = self.sequence;
+        self.notes.resumed(self.sequence);
         self.counter.quarantine.resume(self.sequence);
         self.next_flush = Instant::now() + self.flush;
         self.hide_outage();

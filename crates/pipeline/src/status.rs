@@ -43,8 +43,15 @@ pub struct Status {
     pub(crate) last_line_us: AtomicU64,
     pub(crate) last_error: Mutex<Option<String>>,
     pub(crate) fence: Fence,
-    /// When a batch was last committed.
-    pub(crate) committed: Mutex<Option<Instant>>,
+    pub(crate) committed: Mutex<LastCommit>,
+}
+
+/// The last batch that a sink was known to have.
+#[derive(Debug, Default)]
+pub(crate) struct LastCommit {
+    /// When it was committed; nothing before the first one of this process.
+    pub at: Option<Instant>,
+    pub sequence: u64,
 }
 
 /// What a sink does not have of a log.
@@ -155,7 +162,7 @@ impl Status {
             restarts: get(&self.restarts),
             bytes_behind,
             seconds_behind: if bytes_behind > Some(0) { seconds } else { 0.0 },
-            committed_s_ago: self.committed.lock().map(|then| then.elapsed().as_secs_f64()),
+            committed_s_ago: self.committed.lock().at.map(|then| then.elapsed().as_secs_f64()),
             stands_by: self.fence.stands_by.load(Ordering::Relaxed),
             fenced: get(&self.fence.count),
             last_error: self.last_error.lock().clone(),

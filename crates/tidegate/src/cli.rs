@@ -426,6 +426,10 @@ pub(crate) struct QueryArgs {
     /// The time after the latest.
     #[arg(long, value_name = "TIME", conflicts_with = "sql")]
     pub until: Option<String>,
+    /// Quantiles to show of `quantiles`, such as 0.5,0.95,0.999; 0.5,0.9,0.99 by default.
+    #[arg(long, value_name = "LIST", value_delimiter = ',', conflicts_with = "sql",
+        value_parser = quantile)]
+    pub quantiles: Vec<f64>,
     /// Any query instead, in the SQL of the sink's engine. In SQLite tidegate_unique(BLOB) and
     /// tidegate_quantile(BLOB, Q) merge the sketches of a group.
     #[arg(long, value_name = "SQL")]
@@ -436,6 +440,11 @@ pub(crate) struct QueryArgs {
     /// How it is printed.
     #[arg(long, value_enum, default_value_t = AnswerFormat::Table)]
     pub format: AnswerFormat,
+}
+
+fn quantile(text: &str) -> Result<f64, String> {
+    let q = text.trim().parse().ok().filter(|q| (0.0..=1.0).contains(q));
+    q.ok_or_else(|| "a quantile is a number from 0 to 1, such as 0.95".to_owned())
 }
 
 /// How an answer is printed.

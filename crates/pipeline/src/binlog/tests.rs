@@ -50,3 +50,17 @@ fn a_spoilt_file_costs_only_the_notes_in_it() {
         }
     }
 }
+
+#[test]
+fn a_file_that_was_removed_or_moved_away_is_begun_anew() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("data/binlog");
+    let binlog = Binlog::new(&path);
+    binlog.note(&note("a", 1));
+    fs::remove_dir_all(folder.path().join("data")).unwrap();
+    binlog.note(&note("a", 2));
+    fs::rename(&path, folder.path().join("moved")).unwrap();
+    binlog.note(&note("a", 3));
+    assert_eq!(fs::read(&path).unwrap().iter().filter(|byte| **byte == b'{').count(), 1);
+    assert_eq!(binlog.last(), [note("a", 3)]);
+}

@@ -20,7 +20,7 @@ fn loss(what: &str) -> LogLoss {
 }
 
 fn open(book: &LossBook) -> Vec<String> {
-    book.open().unwrap().into_iter().map(|loss| loss.what).collect()
+    book.open().unwrap().losses.into_iter().map(|loss| loss.what).collect()
 }
 
 #[test]
@@ -33,7 +33,7 @@ fn a_loss_stands_over_restarts_until_it_is_acknowledged_and_is_noted_once() {
         assert_eq!(open(&book), ["a", "b"]);
     }
     let book = LossBook::new(&path);
-    let ids = [book.open().unwrap()[0].id.clone(), "unknown".to_owned()];
+    let ids = [book.open().unwrap().losses[0].id.clone(), "unknown".to_owned()];
     assert_eq!(book.acknowledge(Some(&ids)).unwrap().len(), 1);
     assert_eq!(open(&book), ["b"]);
     assert!(book.note(loss("a"), 3), "what is found again after a restart stays acknowledged");
@@ -63,7 +63,7 @@ fn losses_of_older_versions_are_known_by_their_words() {
     fs::write(&path, noted.to_string()).unwrap();
     let book = LossBook::new(&path);
     assert!(book.note(loss("a"), 4));
-    assert_eq!(book.open().unwrap().len(), 1);
+    assert_eq!(book.open().unwrap().losses.len(), 1);
 }
 
 #[test]
@@ -78,4 +78,16 @@ fn torn_and_foreign_lines_cost_nothing_and_a_file_that_takes_nothing_says_so() {
     assert!(!LossBook::new(&path).note(loss("b"), 3));
     let nowhere = dir.path().join("losses/below");
     assert!(!LossBook::new(&nowhere).note(loss("b"), 3));
+}
+
+#[test]
+fn a_broken_line_is_counted_so_that_nobody_takes_the_file_for_whole() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("losses");
+    let book = LossBook::new(&file);
+    let open = book.open().unwrap();
+    assert_eq!((open.has_file, open.broken_lines), (false, 0));
+    std::fs::write(&file, b"\n{\"id\":5\"\n\n").unwrap();
+    let open = book.open().unwrap();
+    assert_eq!((open.has_file, open.broken_lines, open.losses.len()), (true, 1, 0));
 }

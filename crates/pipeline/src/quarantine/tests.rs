@@ -138,3 +138,22 @@ fn a_failing_disk_costs_entries_that_are_counted_and_no_half_entry_stays() {
     let dropped = status.quarantine_dropped.load(Ordering::Relaxed);
     assert_eq!((dropped, offsets(&disk)), (1, vec![0, 2]));
 }
+
+#[test]
+fn a_file_that_was_moved_away_or_emptied_is_begun_anew_with_the_next_line() {
+    let disk = FaultyDisk::new(1);
+    let (mut quarantine, status) = quarantine(&disk, 1 << 20);
+    quarantine.resume(0);
+    keep(&mut quarantine, 1, b"first");
+    disk.rename(Path::new(PATH), Path::new("/data/quarantine/handled")).unwrap();
+    keep(&mut quarantine, 2, b"second");
+    assert_eq!(offsets(&disk), [2]);
+    disk.remove(Path::new(PATH)).unwrap();
+    keep(&mut quarantine, 3, b"third");
+    assert_eq!(offsets(&disk), [3]);
+    disk.open_append(Path::new(PATH)).unwrap().truncate(0).unwrap();
+    keep(&mut quarantine, 4, b"fourth");
+    keep(&mut quarantine, 5, b"fifth");
+    assert_eq!(offsets(&disk), [4, 5]);
+    assert_eq!(status.quarantine_dropped.load(Ordering::Relaxed), 0);
+}

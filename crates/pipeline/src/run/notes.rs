@@ -11,7 +11,7 @@ use std::time::Instant;
 use crate::batch::{Batch, Checkpoint, TableRows};
 use crate::binlog::{Binlog, Note};
 use crate::losses::{LogLoss, LossNotes};
-use crate::status::Status;
+use crate::status::{LastCommit, Status};
 
 /// The names of a pipeline, and where it is noted what it does.
 pub(super) struct PipelineNotes {
@@ -30,10 +30,26 @@ impl PipelineNotes {
         let rows = batch.rows.iter().map(TableRows::len).sum::<usize>() as u64;
         Status::count(&self.status.batches, 1);
         Status::count(&self.status.rows, rows);
-        *self.status.committed.lock() = Some(Instant::now());
+        let at = Some(Instant::now());
+        *self.status.committed.lock() = LastCommit { at, sequence: batch.checkpoint.sequence };
         let Checkpoint { node, source, sequence, position } = batch.checkpoint.clone();
         let sink = self.sink_name.clone();
         self.binlog.note(&Note { time_us, node, source, sink, sequence, rows, position });
+    }
+
+    /// Takes note of the batch that the sink has at the start of a run. Where that is an older one
+    /// than it had, an operator must know: rows may count twice.
+    pub(super) fn resumed(&mut self, batch: u64) {
+        self.losses.resumed = batch;
+        let before = std::mem::replace(&mut self.status.committed.lock().sequence, batch);
+        if batch < before {
+            let what = format!(
+                "the checkpoint went back from batch {before} to {batch}: it was deleted, or the \
+                 database was restored. Lines are read again from there; rows that the database \
+                 kept count twice"
+            );
+            self.lost(what, Some(0), batch);
+        }
     }
 
     /// Has an operator know what was lost behind batch `batch`, and how many bytes of it were not

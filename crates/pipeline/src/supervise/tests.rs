@@ -89,9 +89,12 @@ fn windows_of_all_pipelines_keep_to_one_budget_while_their_sink_hangs() {
     let (world, logs) = (World::new(MAX, COUNT), logs(COUNT, LINES));
     world.engine.shut(Call::Deliver);
     let (handles, statuses) = run(&world, &logs);
+    // On a busy machine reading may rest long before.
+    while world.budget.used() <= MAX {
+        std::thread::yield_now();
+    }
     let read = until_reading_rests(&statuses);
     assert!(read < LINES * COUNT as u64, "reading waits");
-    assert!(world.budget.used() > MAX);
     world.engine.open();
     until_all_ended(&handles);
     let most = *world.engine.most_used.lock();

@@ -21,8 +21,8 @@ use serde_json::Value;
 use super::dialect::DIALECT;
 use super::read_only;
 
-/// Quantiles that are shown.
-const QUANTILES: [(&str, f64); 3] = [("p50", 0.5), ("p90", 0.9), ("p99", 0.99)];
+/// Quantiles that are shown unless others are asked for.
+const QUANTILES: [f64; 3] = [0.5, 0.9, 0.99];
 
 /// Buckets of time, how many characters of a time tell them apart, and what follows those.
 const BUCKETS: [(&str, usize, &str); 4] = [
@@ -43,6 +43,8 @@ pub struct Query {
     pub since: Option<String>,
     /// The time after the latest, likewise.
     pub until: Option<String>,
+    /// Quantiles to show, 0 to 1; where there is none: 0.5, 0.9 and 0.99.
+    pub quantiles: Vec<f64>,
 }
 
 /// Rows as they were asked for. Blobs are shown in hexadecimal.
@@ -238,6 +240,8 @@ struct RollupSelect<'r> {
     /// Names of what is grouped by, and how each is computed.
     by: Vec<(String, String)>,
     condition: String,
+    /// Names of quantiles, and what each is.
+    quantiles: Vec<(String, f64)>,
 }
 
 impl<'r> RollupSelect<'r> {
@@ -255,7 +259,12 @@ impl<'r> RollupSelect<'r> {
         });
         let by = by.collect::<Result<_, _>>()?;
         let condition = condition(query, time.map(|column| column.name.as_str()), rollup)?;
-        Ok(Self { rollup, by, condition })
+        let quantiles = match query.quantiles.as_slice() {
+            [] => &QUANTILES,
+            quantiles => quantiles,
+        };
+        let quantiles = quantiles.iter().map(|q| (quantile_name(*q), *q)).collect();
+        Ok(Self { rollup, by, condition, quantiles })
     }
 
     fn select(&self) -> String {
@@ -327,7 +336,7 @@ impl<'r> RollupSelect<'r> {
                 }
                 SketchOf::Quantiles(_) => {
                     let field = column.name.trim_start_matches("quantiles_");
-                    sketches.extend(QUANTILES.map(|(prefix, q)| {
+                    sketches.extend(self.quantiles.iter().map(|(prefix, q)| {
                         let shown = DIALECT.quoted(&format!("{prefix}_{field}"));
                         (shown, format!("tidegate_quantile({name}, {q})"))
                     }));
@@ -336,6 +345,13 @@ impl<'r> RollupSelect<'r> {
         }
         sketches
     }
+}
+
+/// The name of a quantile: `p95` for 0.95, `p99.9` for 0.999.
+fn quantile_name(q: f64) -> String {
+    // 0.999 * 100 is no whole tenth in binary.
+    let percent = format!("{:.6}", q * 100.0);
+    format!("p{}", percent.trim_end_matches('0').trim_end_matches('.'))
 }
 
 /// How a column of the key, or a longer bucket of its time, is computed.

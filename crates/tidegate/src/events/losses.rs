@@ -7,7 +7,7 @@
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
-use pipeline::{LogLoss, LossBook};
+use pipeline::{LogLoss, LossBook, OpenLosses};
 
 use crate::commands;
 
@@ -22,24 +22,32 @@ pub(super) fn command(file: &Path, acknowledge: &[String]) -> Result<()> {
     let plan = commands::load(file)?;
     let book = LossBook::new(&plan.losses());
     let read = || format!("read `{}`", plan.losses().display());
-    let open = book.open().with_context(read)?;
+    let found = book.open().with_context(read)?;
+    let open = &found.losses;
     let is_all = acknowledge.iter().any(|id| id == ALL);
     let is_open = |id: &&String| open.iter().any(|loss| loss.id == **id);
     if let Some(unknown) = acknowledge.iter().find(|id| !is_all && !is_open(id)) {
         bail!("no open loss has the id `{unknown}`; `tidegate events losses` lists them");
     }
     if acknowledge.is_empty() {
-        if open.is_empty() {
-            println!("nothing was lost, or all of it is acknowledged");
-        }
         open.iter().for_each(|loss| print!("{}", text(loss)));
+        if found.broken_lines > 0 {
+            bail!(broken(&found, &plan.losses()));
+        }
+        match (open.is_empty(), found.has_file) {
+            (false, _) => {}
+            (true, true) => println!("all losses are acknowledged"),
+            (true, false) => {
+                println!("no loss is noted: there is no `{}`", plan.losses().display())
+            }
+        }
         return Ok(());
     }
     let ids = (!is_all).then_some(acknowledge);
     let done = book.acknowledge(ids).with_context(read)?;
     done.iter().for_each(|loss| println!("acknowledged {}: {}", loss.id, loss.what));
     if done.is_empty() {
-        println!("nothing was lost, or all of it is acknowledged");
+        println!("no loss is open");
     }
     Ok(())
 }
@@ -47,9 +55,20 @@ pub(super) fn command(file: &Path, acknowledge: &[String]) -> Result<()> {
 /// What `/status` says of the losses that are open.
 pub(crate) fn alarms(book: &LossBook) -> Vec<String> {
     match book.open() {
-        Ok(open) => open.iter().map(alarm).collect(),
+        Ok(found) => {
+            let broken = (found.broken_lines > 0).then(|| broken(&found, book.path()));
+            found.losses.iter().map(alarm).chain(broken).collect()
+        }
         Err(error) => vec![format!("the losses cannot be read: {error}")],
     }
+}
+
+fn broken(found: &OpenLosses, file: &Path) -> String {
+    format!(
+        "{} of `{}` cannot be read as losses: mend or remove them once you know what was lost",
+        commands::counted(found.broken_lines as u64, "line"),
+        file.display()
+    )
 }
 
 fn alarm(loss: &LogLoss) -> String {

@@ -6,6 +6,7 @@
 //! Never here: sinks, which `sinks::open` makes, and what to read and the names of consumers and
 //! quarantines, which each command decides.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use pipeline::{
@@ -42,9 +43,13 @@ pub(super) fn line_source(
     })
 }
 
-/// The quarantine in the file `name`.
-pub(super) fn quarantine(plan: &Plan, name: &str, status: &Arc<Status>) -> Quarantine {
-    let path = plan.events.quarantine_dir.join(name);
+/// Where lines of a source go that are refused on the way to a sink.
+pub(super) fn quarantine_file(plan: &Plan, source: &str, sink: &str) -> PathBuf {
+    plan.events.quarantine_dir.join(format!("{source}-{sink}.ndjson"))
+}
+
+/// The quarantine in this file.
+pub(super) fn quarantine(plan: &Plan, path: PathBuf, status: &Arc<Status>) -> Quarantine {
     let bytes_max = plan.events.quarantine_bytes_max;
     Quarantine::new(path, Arc::new(RealDisk), bytes_max, Arc::clone(status))
 }

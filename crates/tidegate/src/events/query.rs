@@ -67,6 +67,7 @@ fn ask(plan: &Plan, name: &str, args: &QueryArgs) -> Result<QueryAnswer> {
         filter: args.filter.clone(),
         since: args.since.as_deref().map(time).transpose()?,
         until: args.until.as_deref().map(time).transpose()?,
+        quantiles: args.quantiles.clone(),
     };
     if let Some(file) = sink_file(plan, sink) {
         return answer(&delivered(file)?, &rollup.rollup, &query);

@@ -277,7 +277,7 @@ impl Replay {
 
     fn quarantine(&self, to: &str, status: &Arc<Status>) -> Quarantine {
         let to = to.replace(|c: char| !c.is_ascii_alphanumeric() && c != '-' && c != '_', "_");
-        open::quarantine(&self.plan, &format!("{}-{to}.ndjson", self.name), status)
+        open::quarantine(&self.plan, open::quarantine_file(&self.plan, &self.name, &to), status)
     }
 
     fn opened(&self) -> RangedSource {

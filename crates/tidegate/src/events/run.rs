@@ -201,14 +201,14 @@ impl PipelineSpec {
 
     fn pipeline(&self, windows: Arc<WindowBudget>) -> Pipeline {
         let consumer = format!("events-{}", self.sink.name);
-        let quarantine = format!("{}-{}.ndjson", self.source.name, self.sink.name);
+        let quarantine = open::quarantine_file(&self.plan, &self.source.name, &self.sink.name);
         Pipeline {
             node: self.plan.events.node.clone(),
             source_name: self.source.name.clone(),
             lines_of: self.source.name.clone(),
             source: open::line_source(&self.plan, &self.source, &self.source.name, Some(&consumer)),
             format: self.source.format.clone(),
-            quarantine: open::quarantine(&self.plan, &quarantine, &self.status),
+            quarantine: open::quarantine(&self.plan, quarantine, &self.status),
             fields: self.plan.events.fields_of(&self.source.name),
             rollups: self.rollups.clone(),
             sink: sinks::open(&self.sink.url, &self.plan.root).expect("the address was checked"),

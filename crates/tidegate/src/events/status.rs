@@ -8,6 +8,7 @@
 //! Invariant: nothing is started or changed. A part of the document that is missing is shown as
 //! nothing, null or 0, never as an error. So is a key that `pipeline::StatusReport` or its board
 //! has renamed: change it here, too.
+//! What stands in files is added to the document: open losses, and where the quarantine is.
 //! Never here: what the document says, which is `pipeline`'s.
 
 use std::io::Read;
@@ -16,13 +17,14 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
-use pipeline::{Binlog, Note};
+use pipeline::{Binlog, LogLoss, LossBook, Note};
 use serde_json::Value;
 
 use crate::client::{Client, ClientRequest};
 use crate::commands::{self, counted};
 use crate::config::Plan;
 use crate::environment;
+use crate::events::open;
 use crate::exit::Exit;
 use crate::hint::Hint;
 
@@ -39,14 +41,23 @@ const NOT_RUNNING: Hint = Hint(
 pub(super) fn command(file: &Path, json: bool) -> Result<()> {
     let plan = commands::load(file)?;
     match ask(&plan) {
-        Ok(document) if json => println!("{document:#}"),
-        Ok(document) => print!("{}", text(&document)),
+        Ok(mut document) => {
+            add_files(&mut document, &plan);
+            match json {
+                true => println!("{document:#}"),
+                false => print!("{}", text(&document)),
+            }
+        }
         Err(error) => {
             let notes = Binlog::new(&plan.binlog()).last();
             if notes.is_empty() {
                 return Err(error.context(NOT_RUNNING));
             }
-            notes.iter().for_each(|note| println!("{}", noted(note)));
+            let state = match plan.events.status {
+                Some(_) => "not running",
+                None => "no answer, and `[events] status` is not set, so it may run",
+            };
+            notes.iter().for_each(|note| println!("{}", noted(note, state)));
             return Err(Exit(1).into());
         }
     }
@@ -82,6 +93,23 @@ fn ask_edge(plan: &Plan) -> Result<Value> {
     match &record["document"] {
         Value::Object(_) => Ok(record["document"].clone()),
         _ => bail!("the record process behind `{}` has not reported yet", plan.admin),
+    }
+}
+
+/// Adds to each pipeline what stands in files: losses that nobody has acknowledged, and where
+/// refused lines are.
+fn add_files(document: &mut Value, plan: &Plan) {
+    let open = LossBook::new(&plan.losses()).open();
+    for line in document["pipelines"].as_array_mut().into_iter().flatten() {
+        let word = |name: &str| line[name].as_str().unwrap_or_default().to_owned();
+        let (source, sink) = (word("source"), word("sink"));
+        let is_its = |loss: &&LogLoss| (&loss.source, &loss.sink) == (&source, &sink);
+        line["open_losses"] = match &open {
+            Ok(open) => open.losses.iter().filter(is_its).count().into(),
+            Err(_) => Value::Null,
+        };
+        let file = open::quarantine_file(plan, &source, &sink);
+        line["quarantine_file"] = file.display().to_string().into();
     }
 }
 
@@ -129,9 +157,17 @@ fn one(line: &Value) -> String {
         None | Some(0) => String::new(),
         Some(dropped) => format!(", {dropped} of them not kept: the file is full or not writable"),
     };
-    row("quarantined", format!("{}{dropped}", counted(number("quarantined"), "line")));
+    let place = match (number("quarantined"), line["quarantine_file"].as_str()) {
+        (1.., Some(file)) => format!(", kept in `{file}`"),
+        _ => String::new(),
+    };
+    row("quarantined", format!("{}{place}{dropped}", counted(number("quarantined"), "line")));
     row("without key", format!("{} times a line lacked a number in `by`", line["without_key"]));
-    row("lost", format!("{} bytes", line["lost_bytes"]));
+    let open = match number("open_losses") {
+        0 => String::new(),
+        open => format!("; open losses: {open}, see `tidegate events losses`"),
+    };
+    row("lost", format!("{} bytes since the start{open}", line["lost_bytes"]));
     row("restarts", format!("{}, fenced {} times", line["restarts"], line["fenced"]));
     files(line, "copies").for_each(|(file, of)| {
         row("copy", format!("`{file}` has nothing that `{of}` does not have, and is not counted"));
@@ -151,11 +187,11 @@ fn files<'l>(line: &'l Value, names: &str) -> impl Iterator<Item = (&'l str, &'l
     files.map(|(file, what)| (file.as_str(), what.as_str().unwrap_or_default()))
 }
 
-fn noted(note: &Note) -> String {
+fn noted(note: &Note, state: &str) -> String {
     let mut time = Vec::new();
     exchange::write_rfc3339(note.time_us, &mut time);
     format!(
-        "{} to {}: not running; batch {} with {} was committed at {}, from where it will go on",
+        "{} to {}: {state}; batch {} with {} was committed at {}, from where it will go on",
         note.source,
         note.sink,
         note.sequence,

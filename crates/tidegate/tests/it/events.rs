@@ -162,8 +162,37 @@ fn refused_lines_and_lines_without_a_key_are_counted_and_kept_where_the_configur
     let kept = std::fs::read_to_string(folder.join("refused/web-main.ndjson")).unwrap();
     assert_eq!(kept.lines().count(), 2, "{kept}");
     let (_, text, _) = run(&["events", "status"], folder);
-    assert!(text.contains("3 lines, 1 of them not kept"), "{text}");
+    assert!(text.contains("3 lines, kept in `"), "{text}");
+    assert!(text.contains("refused/web-main.ndjson`, 1 of them not kept"), "{text}");
     assert!(text.contains("10 times a line lacked a number in `by`"), "{text}");
+}
+
+#[test]
+fn a_checkpoint_that_goes_back_under_its_process_is_named_until_somebody_acknowledges_it() {
+    let folder = TempDir::new().unwrap();
+    let folder = folder.path();
+    append(folder, 0..10);
+    let server = start(folder, CONFIG, "tidegate.toml");
+    until("the delivery", || held(folder) == (10, 10));
+    let database = rusqlite::Connection::open(folder.join("sink.db")).unwrap();
+    database.busy_timeout(std::time::Duration::from_secs(30)).unwrap();
+    database.execute("DELETE FROM tidegate_checkpoints", []).unwrap();
+    append(folder, 10..11);
+    until("the second reading", || held(folder) == (11, 21));
+    let (code, text, _) = run(&["events", "losses"], folder);
+    assert_eq!(code, 0);
+    assert!(text.contains("the checkpoint went back from batch"), "{text}");
+    let (_, text, _) = run(&["events", "status"], folder);
+    assert!(text.contains("open losses: 1"), "{text}");
+    drop(server);
+    std::fs::write(folder.join("data/losses"), "{\"id\":5").unwrap();
+    let (code, _, said) = run(&["events", "losses"], folder);
+    assert_eq!(code, 1);
+    assert!(said.contains("1 line of `"), "{said}");
+    std::fs::remove_file(folder.join("data/losses")).unwrap();
+    let (code, text, _) = run(&["events", "losses"], folder);
+    assert_eq!(code, 0);
+    assert!(text.starts_with("no loss is noted: there is no `"), "{text}");
 }
 
 #[test]
@@ -193,7 +222,12 @@ fn status_of_a_process_that_is_gone_is_what_it_noted_last() {
     assert_eq!(code, 0, "{said}");
     let (code, text, said) = run(&["events", "status"], folder);
     assert_eq!(code, 1);
-    assert!(text.contains("web to main: not running; batch 1 with 10 rows"), "{text}");
+    assert!(
+        text.contains(
+            "web to main: no answer, and `[events] status` is not set, so it may run; batch 1 with"
+        ),
+        "{text}"
+    );
     assert_eq!(said, "", "one note is enough");
     std::fs::remove_dir_all(folder.join("data")).unwrap();
     let (code, text, said) = run(&["events", "status"], folder);

@@ -142,7 +142,10 @@ fn conditions_and_times_choose_rows() {
         let owned = |text: Option<&str>| text.map(str::to_owned);
         let by = Some(Vec::new());
         let (since, until, filter) = (owned(since), owned(until), owned(filter));
-        objects(&ask(&file, &reads(), &Query { by, filter, since, until }).unwrap())[0].clone()
+        objects(
+            &ask(&file, &reads(), &Query { by, filter, since, until, ..Query::default() }).unwrap(),
+        )[0]
+        .clone()
     };
     assert_eq!(query(Some("1970-01-01T01:01"), None, None)["count"], 1_000);
     assert_eq!(query(None, Some("1970-01-01T01:01"), None)["count"], 1_002);
@@ -220,4 +223,17 @@ fn a_wrong_condition_is_told_with_the_columns_and_without_our_sql() {
     }
     let error = ask_sql(&file, "SELECT absent FROM reads").unwrap_err().to_string();
     assert!(error.ends_with(": no such column: absent"), "{error}");
+}
+
+#[test]
+fn quantiles_that_are_asked_for_are_named_by_their_percent() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = filled(&folder);
+    let query = Query { quantiles: vec![0.0, 0.95, 0.999], ..by(&[]) };
+    let answer = ask(&file, &reads(), &query).unwrap();
+    let names = |prefix: &str| answer.columns.iter().any(|name| name == prefix);
+    assert!(["p0_total", "p95_total", "p99.9_total"].map(names).iter().all(|is_there| *is_there));
+    assert!(!names("p50_total"));
+    let p95 = objects(&answer)[0]["p95_total"].as_f64().unwrap();
+    assert!((p95 / 949.0 - 1.0).abs() < 0.01, "{p95}");
 }
