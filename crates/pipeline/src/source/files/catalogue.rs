@@ -136,11 +136,13 @@ impl Catalogue {
         self.logs.get(id).is_none_or(|log| log.file.carrier.is_none())
     }
 
-    /// The files that count as copies, each with the file that is read in its place.
+    /// The files that count as copies, each with the file that is read in its place. A log whose
+    /// file has left has no name any more: another file may have it by now.
     pub(super) fn copies(&self) -> BTreeMap<String, String> {
         let copies = self.files.iter().filter_map(|(_, record)| {
             let FileRole::Copy(id) = record.role else { return None };
-            Some((record.path.display().to_string(), self.logs.get(id)?.file.name.clone()))
+            let log = self.logs.get(id).filter(|log| !log.file.has_left)?;
+            Some((record.path.display().to_string(), log.file.name.clone()))
         });
         copies.collect()
     }
