@@ -171,7 +171,11 @@ pub fn plan(
     }
     for (at, config) in sections.rollups.iter().enumerate() {
         let key = format!("rollup[{at}]");
-        RollupCheck { key, fields: plan.fields.clone(), wrong }.rollup(config, &mut plan);
+        let is_read = |name: &String| config.source.is_empty() || config.source.contains(name);
+        let sources = plan.sources.iter().filter(|source| is_read(&source.name));
+        let formats = sources.map(|source| source.format.clone()).collect();
+        let mut check = RollupCheck { key, fields: plan.fields.clone(), formats, wrong };
+        check.rollup(config, &mut plan);
     }
     if !plan.rollups.is_empty() && plan.sources.is_empty() {
         wrong("rollup", "there is nothing to count: add `[journal]` or a `[[source]]`".into());
@@ -242,6 +246,8 @@ fn sink(config: &SinkConfig, key: &str, plan: &mut Plan, wrong: &mut dyn FnMut(&
 struct RollupCheck<'w> {
     key: String,
     fields: Vec<FieldRule>,
+    /// Of the sources that it counts.
+    formats: Vec<Format>,
     wrong: &'w mut dyn FnMut(&str, String),
 }
 
@@ -357,6 +363,7 @@ impl RollupCheck<'_> {
             } else {
                 match resolve(name, &self.fields) {
                     Ok(field) => {
+                        self.expect_in_lines("by", name, &field);
                         let kind = rollup::kind_of(&field);
                         columns.key(column, kind, KeyPart::Field(field, kind));
                     }
@@ -436,6 +443,10 @@ impl RollupCheck<'_> {
                 self.wrong(key, format!("there are two columns `{column}`"));
                 continue;
             }
+            if key == "quantiles" && rollup::is_never_number(&field) {
+                self.wrong(key, format!("`{name}` is no number"));
+                continue;
+            }
             columns.push(Column { name: column, kind: Kind::Blob, role: ColumnRole::Sketch });
             sketches.push(match key {
                 "unique" => SketchOf::Unique(field),
@@ -454,6 +465,10 @@ impl RollupCheck<'_> {
                 self.wrong(key, "`time` cannot be added up".into());
                 return None;
             }
+            if rollup::is_never_number(&field) {
+                self.wrong(key, format!("`{name}` is no number"));
+                return None;
+            }
             let kind = rollup::number_of(&field);
             Some((field, column_name(name), kind))
         });
@@ -461,7 +476,31 @@ impl RollupCheck<'_> {
     }
 
     fn field(&mut self, key: &str, name: &str) -> Option<FieldName> {
-        resolve(name, &self.fields).map_err(|error| self.wrong(key, error.to_string())).ok()
+        let resolved = resolve(name, &self.fields);
+        let field = resolved.map_err(|error| self.wrong(key, error.to_string())).ok()?;
+        self.expect_in_lines(key, name, &field);
+        Some(field)
+    }
+
+    /// Refuses a header or a variable that no line of the sources has.
+    fn expect_in_lines(&mut self, key: &str, name: &str, field: &FieldName) {
+        let Some(known) = self.lacks(field) else { return };
+        let known: Vec<String> = known.iter().map(|field| format!("`{field}`")).collect();
+        let known = match known.as_slice() {
+            [] => "no header or variable of its own".to_owned(),
+            known => known.join(", "),
+        };
+        self.wrong(key, format!("no line has `{name}`: its format has {known}"));
+    }
+
+    /// The headers and variables that there are, where no line of the sources has this one.
+    fn lacks(&self, field: &FieldName) -> Option<Vec<FieldName>> {
+        if !matches!(field, FieldName::Header(_) | FieldName::Variable(_)) {
+            return None;
+        }
+        let known: Option<Vec<&[FieldName]>> = self.formats.iter().map(Format::further).collect();
+        let known = known.filter(|known| !known.is_empty())?.concat();
+        (!known.contains(field)).then_some(known)
     }
 
     fn wrong(&mut self, key: &str, message: String) {

@@ -198,6 +198,16 @@ pub(crate) fn kind_of(field: &FieldName) -> Kind {
     }
 }
 
+/// Whether a field is text that never reads as a number.
+pub(crate) fn is_never_number(field: &FieldName) -> bool {
+    use FieldName::*;
+    match field {
+        Method | Scheme | Host | Path | Query | ClientIp | User | UserAgent | Referer => true,
+        Id | Route | Decision | Cache | Upstream | RankedBy | Model => true,
+        _ => false,
+    }
+}
+
 /// The type of a field that is added up or compared: text is read as a real number.
 pub(crate) fn number_of(field: &FieldName) -> Kind {
     match kind_of(field) {

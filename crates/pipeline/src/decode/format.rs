@@ -78,6 +78,16 @@ impl From<LineFormat> for Format {
 }
 
 impl Format {
+    /// The headers and variables of its lines; none where lines may have any.
+    pub(crate) fn further(&self) -> Option<&[FieldName]> {
+        match (&self.lines, self.wrapper) {
+            (LineFormat::Combined | LineFormat::Common | LineFormat::Tidegate, None) => Some(&[]),
+            (LineFormat::Template(template), None) => Some(&template.extra),
+            (LineFormat::Columns(columns), None) => Some(&columns.extra),
+            _ => None,
+        }
+    }
+
     /// Reads the keys of a source.
     ///
     /// # Errors

@@ -459,6 +459,41 @@ fn a_misspelt_bucket_of_time_is_told_the_right_one() {
 }
 
 #[test]
+fn a_rollup_of_what_no_line_has_or_what_is_no_number_is_an_error() {
+    let folder = testkit::TempDir::new().unwrap();
+    let check = |format: &str, rollup: &str| {
+        let text = format!(
+            "[[source]]\nname = \"web\"\nfiles = [\"access.log\"]\n{format}\n\
+             [[sink]]\nname = \"db\"\nurl = \"sqlite:events.db\"\n\
+             [[rollup]]\nname = \"r\"\n{rollup}\n"
+        );
+        std::fs::write(folder.path().join("tidegate.toml"), text).unwrap();
+        let (code, _, err) = run(&["config", "check"], folder.path());
+        (code, err)
+    };
+    let nginx = "format = '$remote_addr [$time_local] \"$request\" $http_x_user $rt_x'";
+    let wrong = [
+        (nginx, "by = [\"header.x_user\"]", "has `header.x-user`, `var.rt_x`"),
+        (nginx, "by = [\"var.nosuch\"]", "no line has `var.nosuch`"),
+        ("", "by = [\"header.x-user\"]", "no header or variable of its own"),
+        (nginx, "by = [\"host\"]\nsum = [\"path\"]", "`path` is no number"),
+        (nginx, "by = [\"host\"]\nquantiles = [\"user\"]", "`user` is no number"),
+    ];
+    for (format, rollup, reason) in wrong {
+        let (code, err) = check(format, rollup);
+        assert_eq!(code, 78, "{rollup}: {err}");
+        assert!(err.contains(reason), "{rollup}: {err}");
+    }
+    for (format, rollup) in [
+        (nginx, "by = [\"header.x-user\", \"query.a\"]\nsum = [\"var.rt_x\"]"),
+        ("format = \"json\"", "by = [\"header.x-user\", \"var.any\"]"),
+    ] {
+        let (code, err) = check(format, rollup);
+        assert_eq!(code, 0, "{rollup}: {err}");
+    }
+}
+
+#[test]
 fn sections_that_cannot_both_have_their_way_are_errors() {
     let folder = testkit::TempDir::new().unwrap();
     let file = folder.path().join("tidegate.toml");
