@@ -17,6 +17,7 @@ use std::time::Instant;
 use serde_json::{Map, Value, json};
 
 use crate::budget::Usage;
+use crate::flavour::Flavour;
 use crate::line::BadReason;
 use crate::table::Totals;
 
@@ -68,6 +69,8 @@ pub(crate) struct ConnectionCounts {
 /// How a backend does, as it says itself.
 #[derive(Debug, Clone)]
 pub(crate) struct BackendStatus {
+    /// When it was started.
+    pub started: DatedInstant,
     /// When it last delivered; at first when it was started.
     pub last_flush: DatedInstant,
     /// When it last failed.
@@ -112,8 +115,10 @@ impl DatedInstant {
 impl BackendStatus {
     /// A backend that has just been started.
     pub(crate) fn started() -> Self {
+        let started = DatedInstant::now();
         Self {
-            last_flush: DatedInstant::now(),
+            started,
+            last_flush: started,
             last_exception: None,
             flush_time_ms: 0,
             flush_length: 0,
@@ -123,6 +128,13 @@ impl BackendStatus {
             foreign_files: 0,
             last_error: None,
         }
+    }
+
+    /// Returns when it last failed, as it is shown. Until it fails, that is when it was started, as
+    /// in statsd, and none in Perl, which begins with 0.
+    pub(crate) fn shown_exception(&self, flavour: Flavour) -> Option<DatedInstant> {
+        let at_first = (flavour != Flavour::Perl).then_some(self.started);
+        self.last_exception.or(at_first)
     }
 
     fn to_json(&self, name: &str) -> Value {

@@ -165,8 +165,9 @@ impl GraphiteNames {
         out.line(&global, "", &[".graphiteStats.calculationtime", end], calculation)?;
         out.line(&global, "", &[".processing_time", end], processing)?;
         out.unix_s = stdx::unix_micros() / 1_000_000;
+        let exception = status.shown_exception(self.flavour);
         for (name, number) in [
-            ("last_exception", status.last_exception.map_or(0, |moment| moment.unix_s)),
+            ("last_exception", exception.map_or(0, |moment| moment.unix_s)),
             ("last_flush", status.last_flush.unix_s),
             ("flush_time", status.flush_time_ms),
             ("flush_length", status.flush_length),
@@ -267,3 +268,6 @@ impl<'s> CarbonLines<'s> {
         self.end_part(1)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -75,12 +75,10 @@ fn stats(state: &ServerState) -> String {
         totals.bad.iter().sum::<u64>(),
     );
     for (name, status) in state.backends.statuses() {
+        let exception = status.shown_exception(state.plan().flavour);
         let pairs = [
             ("last_flush", status.last_flush.age_s()),
-            (
-                "last_exception",
-                status.last_exception.map_or_else(seconds_since_1970, |at| at.age_s()),
-            ),
+            ("last_exception", exception.map_or_else(seconds_since_1970, |at| at.age_s())),
             ("flush_time", status.flush_time_ms),
             ("flush_length", status.flush_length),
         ];
@@ -96,7 +94,7 @@ fn stats(state: &ServerState) -> String {
     text + "END\n\n"
 }
 
-/// How long ago a backend failed that never did: it counts as failed when Unix time began.
+/// How long ago a backend failed that never did, in Perl: when Unix time began.
 fn seconds_since_1970() -> u64 {
     stdx::unix_micros() / 1_000_000
 }

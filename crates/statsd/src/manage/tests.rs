@@ -6,6 +6,8 @@ use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
 
 use crate::config::{self, Config};
+use crate::flavour::Flavour;
+use crate::legacy;
 use crate::management_connections::{CONNECTIONS_MAX, ManagementConnections};
 use crate::server::StatsdServer;
 
@@ -20,6 +22,25 @@ fn server(folder: &Path) -> (StatsdServer, SocketAddr) {
     };
     let plan = config::plan(&config, folder, &mut |key, reason| panic!("{key}: {reason}"));
     (StatsdServer::start(plan, None).expect("it starts"), management)
+}
+
+/// A server of another flavour, whose file has this text behind its addresses.
+fn legacy_server(flavour: Flavour, more: &str) -> (StatsdServer, SocketAddr) {
+    let management = SocketAddr::from(([127, 0, 0, 1], testkit::free_port()));
+    let text = format!(
+        "{{ address: '127.0.0.1', port: 0, mgmt_address: '127.0.0.1', mgmt_port: {}, {more} }}",
+        management.port()
+    );
+    let plan = legacy::read(&text, flavour).expect("the file can be used");
+    (StatsdServer::start(plan, None).expect("it starts"), management)
+}
+
+/// Everything that is answered to a command.
+fn ask(management: SocketAddr, command: &str) -> String {
+    let mut stream = TcpStream::connect(management).expect("it listens");
+    stream.write_all(format!("{command}\n").as_bytes()).expect("it is open");
+    stream.shutdown(Shutdown::Write).expect("it is open");
+    rest(&stream)
 }
 
 /// Says a command on a connection that stays open; returns the first line of the answer.
@@ -104,5 +125,17 @@ fn connections_that_end_give_their_room_back() {
     }
     assert_eq!(say(&kept, "health"), "health: up");
     assert_eq!(server.state().management.displaced(), 0);
+    server.end();
+}
+
+#[test]
+fn stats_of_a_backend_that_never_failed_count_from_its_start() {
+    let graphite = format!("graphiteHost: '127.0.0.1', graphitePort: {}", testkit::free_port());
+    let (server, management) = legacy_server(Flavour::Statsd, &graphite);
+    let stats = ask(management, "stats");
+    let age = stats.lines().find_map(|line| line.strip_prefix("graphite.last_exception: "));
+    let age: u64 = age.and_then(|age| age.parse().ok()).expect("it is shown");
+    let uptime = server.state().uptime().as_secs();
+    assert!(age <= uptime + 1, "{age} seconds ago, and up for {uptime}");
     server.end();
 }
