@@ -5,8 +5,8 @@
 //! both.
 //! The JSON's keys are a promise: they are `statsd` of `/status`, and natively the lines of `stats`
 //! (`manage/commands.rs`), which `bench/src/peers/statsd.rs` reads. In a list, `stats` calls an
-//! item by its `name`, `address` or `prefix`, else by its place. Graphite is sent parts of
-//! [`BackendStatus`], under the references' names.
+//! item by its `name`, `address` or `prefix`, else by its place; where two have one name, by both.
+//! Graphite is sent parts of [`BackendStatus`], under the references' names.
 //! Invariant: plain data. Each part is read at its own moment, so sums of several need not agree to
 //! the sample.
 //! Never here: counting itself (`table.rs`, `receive`, `backend`), the page

@@ -100,7 +100,8 @@ fn seconds_since_1970() -> u64 {
 }
 
 /// A document as lines, its members' names between points; a list's items are called by the name,
-/// address or prefix that comes first in them.
+/// address or prefix that comes first in them. Of one address there may be several sockets: then
+/// their places in the list stand behind it.
 fn flatten(path: &str, value: &Value, text: &mut String) {
     match value {
         Value::Object(members) => {
@@ -109,15 +110,27 @@ fn flatten(path: &str, value: &Value, text: &mut String) {
             }
         }
         Value::Array(items) => {
+            let names: Vec<Option<&str>> = items.iter().map(called).collect();
             for (at, item) in items.iter().enumerate() {
-                let mut keys = ["name", "address", "prefix"].into_iter();
-                let called = keys.find_map(|key| item[key].as_str().filter(|n| !n.is_empty()));
-                let called = called.map_or_else(|| at.to_string(), str::to_owned);
-                flatten(&format!("{path}.{called}"), item, text);
+                let shown = match names[at] {
+                    Some(name)
+                        if names.iter().filter(|other| **other == Some(name)).count() > 1 =>
+                    {
+                        format!("{name}.{at}")
+                    }
+                    Some(name) => name.to_owned(),
+                    None => at.to_string(),
+                };
+                flatten(&format!("{path}.{shown}"), item, text);
             }
         }
         value => drop(writeln!(text, "{path}: {}", plain(value))),
     }
+}
+
+fn called(item: &Value) -> Option<&str> {
+    let mut keys = ["name", "address", "prefix"].into_iter();
+    keys.find_map(|key| item[key].as_str().filter(|name| !name.is_empty()))
 }
 
 fn plain(value: &Value) -> String {

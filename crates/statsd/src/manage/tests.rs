@@ -1,6 +1,7 @@
 //! Who gets through to the management port, and what the others are told.
 
 use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
@@ -13,11 +14,17 @@ use crate::server::StatsdServer;
 
 /// A server with a management port.
 fn server(folder: &Path) -> (StatsdServer, SocketAddr) {
+    server_with(folder, None)
+}
+
+/// The same, with so many receivers.
+fn server_with(folder: &Path, receivers: Option<usize>) -> (StatsdServer, SocketAddr) {
     let management = SocketAddr::from(([127, 0, 0, 1], testkit::free_port()));
     let config = Config {
         listen: Some(vec!["udp:127.0.0.1:0".to_owned()]),
         management: Some(management.to_string()),
         flush: Some("1h".to_owned()),
+        receivers,
         ..Config::default()
     };
     let plan = config::plan(&config, folder, &mut |key, reason| panic!("{key}: {reason}"));
@@ -137,5 +144,22 @@ fn stats_of_a_backend_that_never_failed_count_from_its_start() {
     let age: u64 = age.and_then(|age| age.parse().ok()).expect("it is shown");
     let uptime = server.state().uptime().as_secs();
     assert!(age <= uptime + 1, "{age} seconds ago, and up for {uptime}");
+    server.end();
+}
+
+#[test]
+fn no_two_lines_of_stats_have_one_key_however_many_receivers_there_are() {
+    let folder = tempfile::TempDir::new().expect("a folder");
+    let (server, management) = server_with(folder.path(), Some(2));
+    let stats = ask(management, "stats");
+    let keys: Vec<&str> =
+        stats.lines().filter_map(|line| line.split_once(": ")).map(|l| l.0).collect();
+    let distinct: BTreeSet<&str> = keys.iter().copied().collect();
+    assert_eq!(keys.len(), distinct.len(), "{stats}");
+    let address = &server.state().sockets()[0].address;
+    for at in 0..2 {
+        let key = format!("statsd.sockets.{address}.{at}.dropped_by_kernel");
+        assert!(distinct.contains(&*key), "no {key} in {stats}");
+    }
     server.end();
 }
