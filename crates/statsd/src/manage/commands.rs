@@ -1,10 +1,10 @@
 //! Answers each command of the management port, as the flavour does.
 //!
-//! Dumps are JSON in every flavour, with a space behind `:` and `,`. `top` is ours in every
-//! flavour, `delsets` and `last` only natively. `sets` is there natively and in Perl, `health` and
-//! `config` not in Perl. `help` leaves out `top` in both references, and `sets` in Perl. Except in
-//! Perl, deletions also take `folder.*`. Timers and sets that became sketches show sums or a number
-//! instead of values or members.
+//! Dumps are JSON in every flavour, with a space behind `:` and `,`. `last` and `top` are ours in
+//! every flavour, `delsets` only natively. `sets` is there natively and in Perl, `health` and
+//! `config` not in Perl. `help` names all that the flavour answers, first those that the help of a
+//! reference has, as it has them. Except in Perl, deletions also take `folder.*`. Timers and sets
+//! that became sketches show sums or a number instead of values or members.
 //! Invariant: an unknown command answers `ERROR`, and none but `quit` ends the connection. A dump
 //! holds the lock of one table at a time. Each command first takes what the metrics of the process
 //! have gained.
@@ -50,7 +50,7 @@ pub(super) fn answer(state: &ServerState, line: &str) -> Option<String> {
         "delgauges" => delete_gauges(state, &words),
         "health" if !is_perl => health(state, words.first().copied()),
         "config" if !is_perl => config(state),
-        "last" if flavour == Flavour::Native => last(state, words.first().copied()),
+        "last" => last(state, words.first().copied()),
         "top" => top(state, words.first().and_then(|count| count.parse().ok()).unwrap_or(TOP)),
         "quit" => return None,
         _ => "ERROR\n".to_owned(),
@@ -59,10 +59,11 @@ pub(super) fn answer(state: &ServerState, line: &str) -> Option<String> {
 
 fn help(flavour: Flavour) -> String {
     let names = "Commands: stats, counters, timers, gauges, delcounters, deltimers, delgauges";
+    let ours = "last [PART], top [N]";
     match flavour {
-        Flavour::Statsd => format!("{names}, health, config, quit\n\n"),
-        Flavour::Perl => format!("{names}, quit\r\n\r\n"),
-        Flavour::Native => format!("{names}, delsets, sets, last, top, health, config, quit\n\n"),
+        Flavour::Statsd => format!("{names}, health, config, quit, {ours}\n\n"),
+        Flavour::Perl => format!("{names}, quit, sets, {ours}\r\n\r\n"),
+        Flavour::Native => format!("{names}, delsets, sets, {ours}, health, config, quit\n\n"),
     }
 }
 

@@ -163,3 +163,43 @@ fn no_two_lines_of_stats_have_one_key_however_many_receivers_there_are() {
     }
     server.end();
 }
+
+#[test]
+fn help_names_what_each_flavour_answers_and_nothing_else() {
+    const ALL: [&str; 14] = [
+        "stats",
+        "counters",
+        "timers",
+        "gauges",
+        "sets",
+        "delcounters",
+        "deltimers",
+        "delgauges",
+        "delsets",
+        "health",
+        "config",
+        "last [PART]",
+        "top [N]",
+        "quit",
+    ];
+    let folder = tempfile::TempDir::new().expect("a folder");
+    let servers = [
+        server(folder.path()),
+        legacy_server(Flavour::Statsd, "backends: []"),
+        legacy_server(Flavour::Perl, "backends: []"),
+    ];
+    for (server, management) in servers {
+        let flavour = server.state().plan().flavour;
+        let help = ask(management, "help");
+        let named = help.trim_end().strip_prefix("Commands: ").expect("a list");
+        let named: BTreeSet<&str> = named.split(", ").collect();
+        for command in ALL {
+            let word = command.split(' ').next().expect("a word");
+            let is_there = ask(management, word) != "ERROR\n";
+            assert_eq!(is_there, named.contains(command), "{flavour:?}, {command}: {help}");
+        }
+        assert!(named.iter().all(|name| ALL.contains(name)), "{flavour:?}: {help}");
+        assert!(named.contains("last [PART]") && named.contains("top [N]"), "{flavour:?}: {help}");
+        server.end();
+    }
+}
