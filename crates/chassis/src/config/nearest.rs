@@ -1,13 +1,15 @@
 //! Finds the known name that an unknown name is most likely a misspelling of.
 //!
-//! Invariant: a guess differs by at most two edits, and by fewer edits than the name has bytes. Of
-//! equally near names the first in alphabetical order wins; without a near one it is `None`. Case
-//! counts. Never here: what the names stand for, names that were renamed (`renamed`).
+//! Invariant: a guess differs by at most two edits, and by one for every two bytes of the name.
+//! With more, any short word would be near. Of equally near names the first in alphabetical order
+//! wins; without a near one it is `None`. Case counts.
+//! Never here: what the names stand for, names that were renamed (`renamed`).
 
-/// Returns the known name with the least distance, if that is at most two edits.
+/// Returns the known name with the least distance, if that is at most two edits, and at most one
+/// for every two bytes.
 pub fn nearest<'k>(name: &str, known: &[&'k str]) -> Option<&'k str> {
     let best = known.iter().map(|k| (distance(name, k), *k)).min()?;
-    (best.0 <= 2 && best.0 < name.len()).then_some(best.1)
+    (best.0 <= 2 && 2 * best.0 <= name.len()).then_some(best.1)
 }
 
 /// Levenshtein distance.

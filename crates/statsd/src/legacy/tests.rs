@@ -90,6 +90,15 @@ fn what_a_file_says_without_effect_is_noted() {
 }
 
 #[test]
+fn a_key_that_is_near_no_other_is_not_answered_by_a_guess() {
+    assert_eq!(statsd("{ foo: 1 }").notes, ["`foo`: not a key of this file"]);
+    assert_eq!(
+        statsd("{ prot: 1 }").notes,
+        ["`prot`: not a key of this file; did you mean `port`?"]
+    );
+}
+
+#[test]
 fn gauges_live_for_so_many_flushes_as_the_file_says() {
     let plan = statsd("{ deleteGauges: true, gaugesMaxTTL: 3 }");
     assert_eq!(plan.keep.gauges, Idle::Flushes(3));
