@@ -14,6 +14,7 @@
 //! Never here: our own section (`config.rs`), numbers as JavaScript reads them (`number.rs`).
 
 mod notes;
+mod syntax;
 
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 use std::path::{Path, PathBuf};
@@ -62,7 +63,8 @@ pub(crate) fn read_with(
 ) -> Result<Plan, LegacyError> {
     let plain = without_hash_comments(text)?;
     let plain = plain.trim_end().trim_end_matches(';');
-    let settings: Settings = json5::from_str(plain).map_err(|error| not_read(plain, &error))?;
+    let settings: Settings =
+        json5::from_str(plain).map_err(|error| syntax::not_read(plain, &error))?;
     let reader = Reader { settings, flavour, look_up };
     reader.plan().map_err(|reason| LegacyError { line: 0, reason })
 }
@@ -485,42 +487,6 @@ fn string_length(text: &[u8], quote: u8) -> usize {
         at += if text[at] == b'\\' { 2 } else { 1 };
     }
     (at + 1).min(text.len())
-}
-
-/// What is wrong, in the words of one who wrote the file.
-fn not_read(text: &str, error: &json5::Error) -> LegacyError {
-    let Some(position) = error.position() else {
-        return LegacyError { line: 0, reason: error.to_string() };
-    };
-    let (before, rest) = text.split_at(offset_of(text, position));
-    let line = 1 + memchr::memchr_iter(b'\n', before.as_bytes()).count();
-    let rest = rest.lines().next().unwrap_or_default().trim().trim_end_matches(',');
-    let is_expression = rest.starts_with(|letter: char| letter.is_alphabetic() || letter == '`')
-        || rest.starts_with(['(', '.', '+', '*']);
-    let reason = if is_expression {
-        format!("`{rest}`: JavaScript is not run here; write the value itself")
-    } else {
-        error.to_string()
-    };
-    LegacyError { line, reason }
-}
-
-/// Where a position is: JSON5 has more ends of lines than editors have (its section 8).
-fn offset_of(text: &str, position: json5::Position) -> usize {
-    let (mut line, mut column) = (0, 0);
-    let mut letters = text.char_indices().peekable();
-    while let Some((at, letter)) = letters.next() {
-        if (line, column) == (position.line, position.column) {
-            return at;
-        }
-        if matches!(letter, '\n' | '\r' | '\u{2028}' | '\u{2029}') {
-            letters.next_if(|(_, next)| letter == '\r' && *next == '\n');
-            (line, column) = (line + 1, 0);
-        } else {
-            column += 1;
-        }
-    }
-    text.len()
 }
 
 #[cfg(test)]
