@@ -63,8 +63,10 @@ pub(crate) fn read_with(
 ) -> Result<Plan, LegacyError> {
     let plain = without_hash_comments(text)?;
     let plain = plain.trim_end().trim_end_matches(';');
-    let settings: Settings =
-        json5::from_str(plain).map_err(|error| syntax::not_read(plain, &error))?;
+    let settings: Settings = json5::from_str(plain).map_err(|error| {
+        let (line, reason) = syntax::not_read(plain, &error);
+        LegacyError { line, reason }
+    })?;
     let reader = Reader { settings, flavour, look_up };
     reader.plan().map_err(|reason| LegacyError { line: 0, reason })
 }

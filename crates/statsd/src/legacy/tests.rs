@@ -114,6 +114,45 @@ fn an_expression_is_refused_with_its_line() {
     let error = wrong("{\n  flushInterval: 10 * 1000\n}");
     assert_eq!(error.line, 2);
     assert!(error.reason.contains("JavaScript is not run"), "{error}");
+    for value in ["'a' + b", "1 / 2", "-x", "c ? 1 : 2", "[1 - x]", "true || y", "`x`", "!z"] {
+        let error = wrong(&format!("{{ port: {value} }}"));
+        assert!(error.reason.contains("JavaScript is not run"), "{value}: {error}");
+    }
+}
+
+#[test]
+fn a_sign_that_is_missing_is_named_with_what_stands_in_its_place() {
+    for (text, said) in [
+        ("{\n  mgmt_port: 18126\n  port: 18125,\n}", "line 3: expected `,` before `port: 18125`"),
+        ("{\n  'a': 1\n  'b': 2 }", "line 3: expected `,` before `'b': 2 }`"),
+        ("{ a: { b: true } c: 2 }", "line 1: expected `,` before `c: 2 }`"),
+        ("{ backends: ['a'\n 'b'] }", "line 2: expected `,` before `'b'] }`"),
+        ("{ backends: ['a' }", "line 1: expected `]` before `}`"),
+        ("{ port: 1 ]", "line 1: expected `}` before `]`"),
+        ("{ port 1 }", "line 1: expected `:` before `1 }`"),
+        ("{ port: }", "line 1: expected a value before `}`"),
+        ("{ port: 1\n,\n,\n}", "line 3: expected a key before `,`"),
+        ("{}\n{}", "line 2: expected the end of the file before `{}`"),
+        ("broken", "line 1: expected `{` before `broken`"),
+        ("{ a: 1e }", "line 1: invalid float literal"),
+        ("{ a: 'x\n' }", "line 1: the line ends within a string"),
+    ] {
+        assert_eq!(wrong(text).to_string(), said, "`{text}`");
+    }
+}
+
+/// As a reload finds it that comes between two writes.
+#[test]
+fn a_file_that_ends_too_early_is_refused_at_its_end() {
+    for (text, said) in [
+        ("{\n  port: 8125,\n", "line 2: the file ends within an object or a list"),
+        ("{\n  backends: ['a',", "line 2: the file ends within an object or a list"),
+        ("{\n  a: 'x }", "line 2: the file ends within a string"),
+        ("{\n\n /* x }", "line 3: the file ends within a comment"),
+        ("// nothing yet", "it has no object, such as `{ port: 8125 }`"),
+    ] {
+        assert_eq!(wrong(text).to_string(), said, "`{text}`");
+    }
 }
 
 #[test]
@@ -128,8 +167,8 @@ fn values_that_cannot_be_used_are_named() {
         ("{ backends: ['prometheus', './backends/prometheus'] }", "twice"),
         ("{ backends: ['prometheus'], prometheus: { port: -1 } }", "`port`"),
         ("{ server: './servers/quic' }", "no server"),
-        ("[]", "opening brace"),
-        ("", "EOF"),
+        ("[]", "line 1: expected `{` before `[]`"),
+        ("", "it has no object"),
     ] {
         let error = wrong(text).to_string();
         assert!(error.contains(part), "`{text}`: {error}");
