@@ -13,12 +13,10 @@
 //! Never here: the other commands, which have modules such as `model.rs` and `events.rs`. The work
 //! is in `serve.rs` and the crates of the roles.
 
-use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::{Context, Result, anyhow, bail};
-use chassis::config::Problem;
 use profiles::ProfilesError;
 use serde_json::{Value, json};
 
@@ -31,6 +29,7 @@ use crate::overrides;
 use crate::profile_build::ProfileBuild;
 use crate::serve;
 use crate::signals::{EndSignals, Hangup};
+use crate::wrong_config::WrongConfig;
 
 mod notes;
 mod redact;
@@ -47,31 +46,6 @@ const NO_TOKEN: Hint = Hint(
     "set `TIDEGATE_ADMIN_TOKEN` to the server's token, or name its configuration (`-c FILE`), and \
      ask on the server's own machine",
 );
-
-/// A configuration with errors.
-#[derive(Debug)]
-pub(crate) struct WrongConfig {
-    file: PathBuf,
-    problems: Vec<Problem>,
-}
-
-impl WrongConfig {
-    /// The problems of a file.
-    pub(crate) fn new(file: PathBuf, problems: Vec<Problem>) -> Self {
-        Self { file, problems }
-    }
-}
-
-impl fmt::Display for WrongConfig {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let count = self.problems.len();
-        let plural = if count == 1 { "error" } else { "errors" };
-        writeln!(f, "{}: {count} {plural}", self.file.display())?;
-        self.problems.iter().try_for_each(|problem| writeln!(f, "  {problem}"))
-    }
-}
-
-impl std::error::Error for WrongConfig {}
 
 /// `tidegate serve`
 pub(crate) fn serve(file: &Path) -> Result<()> {
@@ -149,7 +123,7 @@ pub(crate) fn rollout(command: RolloutCommand) -> Result<()> {
 /// # Errors
 /// [`WrongConfig`] with every problem in it.
 pub(crate) fn load(file: &Path) -> Result<Plan> {
-    let wrong = |problems| WrongConfig { file: file.to_owned(), problems };
+    let wrong = |problems| WrongConfig::new(file.to_owned(), problems);
     let plan = config::load(file).map_err(wrong)?;
     plan.umask.set();
     Ok(plan)

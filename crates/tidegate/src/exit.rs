@@ -3,7 +3,7 @@
 //! `Exit` is for a command that has printed everything already; nothing more is printed. `Misuse`
 //! is wrong usage that clap cannot see, exit code 2. `main.rs` finds both by their types, so a
 //! caller may not wrap them as text.
-//! Never here: `WrongConfig`, exit code 78, which is in `commands.rs`.
+//! Never here: `WrongConfig`, exit code 78, which is in `wrong_config.rs`.
 
 use std::fmt;
 

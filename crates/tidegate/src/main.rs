@@ -41,6 +41,7 @@ mod signals;
 mod statsd;
 mod umask;
 mod workers;
+mod wrong_config;
 
 use std::process::ExitCode;
 
@@ -108,7 +109,7 @@ fn report(error: &anyhow::Error) -> ExitCode {
     if let Some(exit) = error.downcast_ref::<exit::Exit>() {
         return ExitCode::from(exit.0);
     }
-    if let Some(wrong) = error.downcast_ref::<commands::WrongConfig>() {
+    if let Some(wrong) = error.downcast_ref::<wrong_config::WrongConfig>() {
         eprint!("{wrong}");
         return ExitCode::from(EXIT_CONFIG);
     }

@@ -13,9 +13,9 @@ use anyhow::{Context, Result};
 use chassis::config::Problem;
 use statsd::{Flavour, plan::Plan};
 
-use crate::commands::WrongConfig;
 use crate::config;
 use crate::umask::Umask;
+use crate::wrong_config::WrongConfig;
 
 /// The plan of a file of ours.
 ///
