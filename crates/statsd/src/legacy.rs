@@ -71,6 +71,14 @@ pub(crate) fn read_with(
     reader.plan().map_err(|reason| LegacyError { line: 0, reason })
 }
 
+/// Whether a text is one of these files, by its first sign behind comments: TOML begins with none
+/// of theirs.
+pub fn is_legacy(text: &str) -> bool {
+    let mut lines = text.lines().map(str::trim_start);
+    let first = lines.find(|line| !line.is_empty() && !line.starts_with('#'));
+    first.is_some_and(|line| ["{", "//", "/*"].iter().any(|sign| line.starts_with(sign)))
+}
+
 /// Keys with their values, in the order in which they are written.
 #[derive(Debug, Default)]
 struct Settings(Vec<(String, Value)>);

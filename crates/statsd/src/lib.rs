@@ -53,7 +53,7 @@ mod tally;
 pub use error::StatsdError;
 pub use flavour::Flavour;
 pub use flush::{Flush, FlushedTimer};
-pub use legacy::{LegacyError, read as read_legacy};
+pub use legacy::{LegacyError, is_legacy, read as read_legacy};
 pub use server::StatsdServer;
 pub use state::ServerState;
 pub use status::SocketStatus;

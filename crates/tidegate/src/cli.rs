@@ -248,7 +248,8 @@ pub(crate) struct DemoArgs {
 /// What to do with the configuration.
 #[derive(Debug, Subcommand)]
 pub(crate) enum ConfigCommand {
-    /// Report every error at once, with line and key; exit code 78 when there is one.
+    /// Report every error at once, with line and key; exit code 78 when there is one. A file of
+    /// statsd's is checked as one, up to its first error.
     Check(FileArgs),
     /// Print the configuration as it stands, live changes included.
     Print(FileArgs),

@@ -8,8 +8,8 @@
 //! it, too.
 //! `profiles build --force` lifts `shrink_max`, and not `rows_min`. Shares of `rollout set` are
 //! read here, by the form that `gateway` and `profiles` read in a file.
-//! `config print` prints the file without its secrets (`commands/redact.rs`), and behind it
-//! `data/live.toml` as comments.
+//! `config check` reads a file of statsd's as `tidegate statsd` does. `config print` prints the
+//! file without its secrets (`commands/redact.rs`), and behind it `data/live.toml` as comments.
 //! Never here: the other commands, which have modules such as `model.rs` and `events.rs`. The work
 //! is in `serve.rs` and the crates of the roles.
 
@@ -63,14 +63,7 @@ pub(crate) fn serve(file: &Path) -> Result<()> {
 /// `tidegate config …`
 pub(crate) fn config(command: ConfigCommand) -> Result<()> {
     match command {
-        ConfigCommand::Check(args) => {
-            let file = args.config();
-            let plan = load(&file)?;
-            for note in notes::of(&plan) {
-                println!("note: {note}");
-            }
-            println!("{}: no errors", file.display());
-        }
+        ConfigCommand::Check(args) => check_config(&args.config())?,
         ConfigCommand::Print(args) => print_config(&args.config())?,
         ConfigCommand::Reference => print!("{}", reference::text()),
     }
@@ -127,6 +120,20 @@ pub(crate) fn load(file: &Path) -> Result<Plan> {
     let plan = config::load(file).map_err(wrong)?;
     plan.umask.set();
     Ok(plan)
+}
+
+/// Checks a configuration; a file of statsd's as what it is.
+fn check_config(file: &Path) -> Result<()> {
+    let is_legacy = crate::statsd::is_legacy(file);
+    let notes = if is_legacy {
+        crate::statsd::of_file(file, Some(statsd::Flavour::Statsd))?.0.notes
+    } else {
+        notes::of(&load(file)?)
+    };
+    notes.iter().for_each(|note| println!("note: {note}"));
+    let ending = if is_legacy { ", read as a file of statsd's" } else { "" };
+    println!("{}: no errors{ending}", file.display());
+    Ok(())
 }
 
 fn print_config(file: &Path) -> Result<()> {

@@ -26,7 +26,7 @@ use crate::cli::{StatsdArgs, StatsdCommand};
 use crate::hint::TAKEN;
 use crate::holders;
 use crate::signals::{EndSignals, Hangup};
-pub(crate) use plan::of_tidegate_file;
+pub(crate) use plan::{is_legacy, of_file, of_tidegate_file};
 pub(crate) use reload::ConfigFile;
 
 /// A server with what reads its configuration again.

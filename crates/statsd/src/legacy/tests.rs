@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{LegacyError, read};
+use super::{LegacyError, is_legacy, read};
 use crate::flavour::Flavour;
 use crate::plan::Idle;
 use crate::plan::{BackendPlan, InputPlan, Plan};
@@ -138,6 +138,16 @@ fn a_sign_that_is_missing_is_named_with_what_stands_in_its_place() {
         ("{ a: 'x\n' }", "line 1: the line ends within a string"),
     ] {
         assert_eq!(wrong(text).to_string(), said, "`{text}`");
+    }
+}
+
+#[test]
+fn a_file_of_these_is_known_by_its_first_sign_and_no_toml_is_taken_for_one() {
+    for text in ["{}", "\n  {\n", "/* a\n * b */\n{}", "// a\n{}", "# a\n\n # b\n { }"] {
+        assert!(is_legacy(text), "{text}");
+    }
+    for text in ["", "# { a comment }\n[statsd]\n", "[statsd]\n", "cores = { edge = 2 }\n"] {
+        assert!(!is_legacy(text), "{text}");
     }
 }
 

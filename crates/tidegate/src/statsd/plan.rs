@@ -32,12 +32,18 @@ fn with_umask(file: &Path) -> Result<(Plan, Umask)> {
     Ok((plan.statsd.with_context(lacks)?, plan.umask))
 }
 
+/// Whether a file is one of a server that is replaced, by its name or by what it begins with.
+pub(crate) fn is_legacy(file: &Path) -> bool {
+    let has_name = file.extension().is_some_and(|extension| extension == "js");
+    has_name || std::fs::read_to_string(file).is_ok_and(|text| statsd::is_legacy(&text))
+}
+
 /// The plan of a file: ours, or one of a server that is replaced. The umask is the usual one where
 /// the file is none of ours.
 ///
 /// # Errors
 /// As [`of_tidegate_file`]; when the file cannot be read.
-pub(super) fn of_file(file: &Path, flavour: Option<Flavour>) -> Result<(Plan, Umask)> {
+pub(crate) fn of_file(file: &Path, flavour: Option<Flavour>) -> Result<(Plan, Umask)> {
     let is_toml = file.extension().is_some_and(|extension| extension == "toml");
     if is_toml && flavour.is_none() {
         let is_default = file == Path::new("tidegate.toml") && !file.exists();

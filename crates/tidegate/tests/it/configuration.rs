@@ -29,6 +29,28 @@ personalise = { user = "userId", rollout = "5" }
 "#;
 
 #[test]
+fn a_file_of_statsd_is_checked_as_one_and_not_as_toml() {
+    let folder = testkit::TempDir::new().unwrap();
+    let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
+    write("config.js", "{\n  mgmt_port: 8126\n  port: 8125\n}");
+    let (code, out, err) = run(&["config", "check", "config.js"], folder.path());
+    assert_eq!((code, out.as_str()), (78, ""));
+    assert_eq!(err, "config.js: 1 error\n  line 3: expected `,` before `port: 8125`\n");
+    write("exact", "// statsd's\n{ port: 8125, prot: 1 }");
+    let (code, out, err) = run(&["config", "check", "exact"], folder.path());
+    assert_eq!((code, err.as_str()), (0, ""));
+    assert_eq!(
+        out,
+        "note: `prot`: not a key of this file; did you mean `port`?\n\
+         exact: no errors, read as a file of statsd's\n"
+    );
+    let (code, _, err) = run(&["serve", "exact"], folder.path());
+    assert_eq!(code, 78);
+    assert!(err.contains("`tidegate statsd --compat statsd -c exact` runs by it"), "{err}");
+    assert_eq!(err.lines().count(), 2, "{err}");
+}
+
+#[test]
 fn a_dozen_errors_come_out_at_once_with_line_and_key() {
     let folder = testkit::TempDir::new().unwrap();
     std::fs::write(folder.path().join("tidegate.toml"), WRONG).unwrap();
