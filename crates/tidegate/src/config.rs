@@ -257,11 +257,7 @@ pub(crate) struct JournalPlan {
 /// # Errors
 /// Every problem found, in the order of the lines; only one, if it is a file of statsd's.
 pub(crate) fn load(path: &Path) -> Result<Plan, Vec<Problem>> {
-    let text = std::fs::read_to_string(path).map_err(|error| {
-        let hint = "`-c FILE` says which to read; `tidegate demo` runs without one";
-        let message = format!("read the configuration `{}`: {error}; {hint}", path.display());
-        vec![Problem { line: 0, key: String::new(), message }]
-    })?;
+    let text = read(path).map_err(|problem| vec![problem])?;
     if statsd::is_legacy(&text) {
         let runs = format!("`tidegate statsd --compat statsd -c {}` runs by it", path.display());
         let message = format!("it is a file of statsd's and no TOML; {runs}");
@@ -270,6 +266,18 @@ pub(crate) fn load(path: &Path) -> Result<Plan, Vec<Problem>> {
     let root = path.parent().filter(|dir| !dir.as_os_str().is_empty());
     let plan = check(&text, root.unwrap_or(Path::new(".")))?;
     Ok(Plan { file: path.to_owned(), ..plan })
+}
+
+/// Reads the text of a configuration file, of whatever format.
+///
+/// # Errors
+/// Why it cannot be read, and how to name another one.
+pub(crate) fn read(path: &Path) -> Result<String, Problem> {
+    std::fs::read_to_string(path).map_err(|error| {
+        let hint = "`-c FILE` says which to read; `tidegate demo` runs without one";
+        let message = format!("read the configuration `{}`: {error}; {hint}", path.display());
+        Problem { line: 0, key: String::new(), message }
+    })
 }
 
 /// Checks the text of a configuration.

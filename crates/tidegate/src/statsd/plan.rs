@@ -1,9 +1,8 @@
 //! Finds the plan of a statsd server in a file: ours, or one of a server that is replaced.
 //!
 //! Invariant: without `--compat`, a file is ours if its name ends in `.toml`. Every other file is
-//! one of statsd's; with `--compat` any file is one of the server named. Only where the name is
-//! `tidegate.toml`, without a directory, a missing file is no error: the server then has the
-//! defaults and keeps no snapshot.
+//! one of statsd's; with `--compat` any file is one of the server named. A missing file is an error
+//! of the configuration, also where nobody named it.
 //! A file of ours is checked as a whole, so an error of another section is an error here.
 //! Never here: the formats, which are in `statsd::config` and `statsd::read_legacy`.
 
@@ -42,25 +41,22 @@ pub(crate) fn is_legacy(file: &Path) -> bool {
 /// the file is none of ours.
 ///
 /// # Errors
-/// As [`of_tidegate_file`]; when the file cannot be read.
+/// As [`of_tidegate_file`]; [`WrongConfig`], too, when the file cannot be read.
 pub(crate) fn of_file(file: &Path, flavour: Option<Flavour>) -> Result<(Plan, Umask)> {
     let is_toml = file.extension().is_some_and(|extension| extension == "toml");
     if is_toml && flavour.is_none() {
-        let is_default = file == Path::new("tidegate.toml") && !file.exists();
-        let usual = || (without_file(), Umask::default());
-        return if is_default { Ok(usual()) } else { with_umask(file) };
+        return with_umask(file);
     }
-    let text = std::fs::read_to_string(file)
-        .with_context(|| format!("read the configuration `{}`", file.display()))?;
+    let wrong = |problem| WrongConfig::new(file.to_owned(), vec![problem]);
+    let text = config::read(file).map_err(wrong)?;
     let plan = statsd::read_legacy(&text, flavour.unwrap_or(Flavour::Statsd));
     let plan = plan.map_err(|error| {
-        let problem = Problem { line: error.line, key: String::new(), message: error.reason };
-        WrongConfig::new(file.to_owned(), vec![problem])
+        wrong(Problem { line: error.line, key: String::new(), message: error.reason })
     })?;
     Ok((plan, Umask::default()))
 }
 
-/// A server that only shows what came, on its management port, and keeps nothing.
+/// What lines mean where no file says anything; nothing is kept.
 pub(super) fn without_file() -> Plan {
     let config = statsd::config::Config { snapshot: Some("off".to_owned()), ..Default::default() };
     let problems = &mut |key: &str, reason: String| unreachable!("defaults fit: {key}: {reason}");

@@ -1,8 +1,8 @@
 //! Reads the configuration of a statsd server again: when its file changes, or on SIGHUP.
 //!
 //! The file is looked at every 200 ms, and read as a whole, as at a start. Changes count only where
-//! the plan says `follows_file`; SIGHUP always does. A server that began without a file reads none
-//! later, and SIGHUP ends it.
+//! the plan says `follows_file`; SIGHUP always does. A server whose file is gone before it is
+//! looked at reads none later, and SIGHUP ends it.
 //! Invariant: a file with errors changes nothing, and its errors are logged. A file that is missing
 //! for a moment has not changed.
 //! Never here: what a running server can change, which `ServerState::reload` decides and logs.
@@ -23,7 +23,7 @@ type ReadPlan = Box<dyn Fn() -> Result<Plan> + Send + Sync>;
 /// The file by which a server goes.
 pub(crate) struct ConfigFile {
     pub(crate) path: PathBuf,
-    /// What the file was before it was read; none where there is no file.
+    /// What the file was before it was read; none where it is gone.
     pub(crate) source: Option<FileVersion>,
     /// Reads it.
     pub(crate) read: ReadPlan,

@@ -12,7 +12,7 @@ use std::sync::mpsc::{Receiver, channel};
 
 use testkit::{FIXTURE_TIMEOUT, Server, TempDir, free_port};
 
-use crate::running::{BINARY, until};
+use crate::running::{BINARY, run, until};
 
 /// Names with their values of one flush.
 pub(crate) type Lines = BTreeMap<String, f64>;
@@ -372,21 +372,36 @@ fn a_repeater_hands_on_what_came() {
 }
 
 #[test]
+fn without_a_configuration_nothing_is_received_and_the_missing_file_is_named() {
+    let folder = TempDir::new().unwrap();
+    for (arguments, file) in [
+        (&["statsd"][..], "tidegate.toml"),
+        (&["statsd", "--compat", "statsd"], "localConfig.js"),
+        (&["statsd", "-c", "absent.js"], "absent.js"),
+    ] {
+        let (code, out, err) = run(arguments, folder.path());
+        assert_eq!((code, out.as_str()), (78, ""), "{arguments:?}: {err}");
+        assert!(err.contains(&format!("read the configuration `{file}`: No such")), "{err}");
+    }
+}
+
+#[test]
 fn a_file_that_cannot_be_used_is_refused_with_its_line() {
     let folder = TempDir::new().unwrap();
-    let run = |file: &str, text: &str| {
+    let run_by = |file: &str, text: &str| {
         let path = folder.path().join(file);
         std::fs::write(&path, text).unwrap();
         let output = Command::new(BINARY).arg("statsd").arg("-c").arg(path).output().unwrap();
         (output.status.code(), String::from_utf8(output.stderr).unwrap())
     };
-    let (code, text) = run("a.js", "{\n  port: 8125,\n  prefixStats: require('os').hostname()\n}");
+    let (code, text) =
+        run_by("a.js", "{\n  port: 8125,\n  prefixStats: require('os').hostname()\n}");
     assert_eq!(code, Some(78));
     assert!(text.contains("line 3: `require('os').hostname()`"), "{text}");
-    let (code, text) = run("b.toml", "[statsd]\nflush = \"soon\"\nlisten = [\"8125\"]\n");
+    let (code, text) = run_by("b.toml", "[statsd]\nflush = \"soon\"\nlisten = [\"8125\"]\n");
     assert_eq!(code, Some(78));
     assert!(text.contains("line 2: `statsd.flush`") && text.contains("`statsd.listen`"), "{text}");
-    let (code, text) = run("c.toml", "[journal]\n");
+    let (code, text) = run_by("c.toml", "[journal]\n");
     assert_eq!(code, Some(1));
     assert!(text.contains("it has no [statsd]"), "{text}");
 }
