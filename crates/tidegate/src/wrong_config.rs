@@ -22,6 +22,13 @@ impl WrongConfig {
     pub(crate) fn new(file: PathBuf, problems: Vec<Problem>) -> Self {
         Self { file, problems }
     }
+
+    /// The same on one line, for the log.
+    pub(crate) fn on_one_line(&self) -> String {
+        let text = self.to_string();
+        let lines: Vec<&str> = text.lines().map(str::trim).collect();
+        lines.join("; ")
+    }
 }
 
 impl fmt::Display for WrongConfig {

@@ -17,6 +17,8 @@ use parking_lot::Mutex;
 use signal_hook::consts::SIGHUP;
 use statsd::{ServerState, plan::Plan};
 
+use crate::wrong_config::WrongConfig;
+
 /// Makes a plan of what the file says by now.
 type ReadPlan = Box<dyn Fn() -> Result<Plan> + Send + Sync>;
 
@@ -62,7 +64,9 @@ impl Poll for Reload {
         match (self.read)() {
             Ok(plan) => self.state.reload(plan),
             Err(error) => {
-                tracing::error!("the configuration was read again and stays as it was: {error:#}")
+                let wrong = error.downcast_ref::<WrongConfig>();
+                let error = wrong.map_or_else(|| format!("{error:#}"), WrongConfig::on_one_line);
+                tracing::error!("the configuration was read again and stays as it was: {error}");
             }
         }
     }

@@ -383,6 +383,20 @@ fn the_references_files_are_read_again_as_they_do_it() {
 }
 
 #[test]
+fn a_file_that_is_broken_when_it_is_read_again_is_refused_on_one_line_of_the_log() {
+    let statsd = Statsd::start("l.js", &[], |port, _| {
+        format!("{{ port: {}, mgmt_port: {port}, backends: [] }}", free_port())
+    });
+    replace(&statsd.folder.path().join("l.js"), "{\n  port: 8125,\n");
+    statsd.server.wait_for_stderr("stays as it was");
+    let log = statsd.server.stderr();
+    let line = log.lines().find(|line| line.contains("stays as it was")).unwrap();
+    let said = "l.js: 1 error; line 2: the file ends within an object or a list";
+    assert!(line.ends_with(said), "{line}");
+    statsd.stop();
+}
+
+#[test]
 fn serve_reads_its_statsd_section_again_and_shows_its_alarms() {
     let (udp, management) = (free_port(), free_port());
     let config = format!(
