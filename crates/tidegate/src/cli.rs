@@ -73,7 +73,7 @@ Examples: tidegate events query requests --by hour,status --since 6h
 const STATSD_EXAMPLE: &str = "\
 Examples: tidegate statsd                                   as tidegate.toml says
           tidegate statsd --compat statsd -c /etc/statsd/localConfig.js
-          echo 'jobs.done:1|c' | nc -u -w0 127.0.0.1 8125; echo counters | nc 127.0.0.1 8126
+          echo 'jobs.done:1|c' | nc -u -w0 127.0.0.1 8125; echo counters | nc -N 127.0.0.1 8126
           echo 'a:320|ms|@0.1' | tidegate statsd eval --compat statsd
 docs/STATSD.md has every option, and how to move from statsd and Net::Statsd::Server.";
 

@@ -147,6 +147,20 @@ fn a_command_that_prints_ends_silently_when_its_reader_leaves() {
 }
 
 #[test]
+fn every_example_that_asks_the_management_port_ends_its_side_of_the_connection() {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let files = ["README.md", "docs/STATSD.md", "examples/news/tidegate.toml"];
+    let mut texts = files.map(|file| std::fs::read_to_string(root.join(file)).unwrap()).to_vec();
+    texts.push(run(&["statsd", "--help"], &root).1);
+    for text in texts {
+        let asks = |line: &&str| line.contains("8126") && line.contains("echo ");
+        let lines: Vec<&str> = text.lines().filter(asks).collect();
+        assert!(!lines.is_empty(), "no example in {text}");
+        lines.iter().for_each(|line| assert!(line.contains("nc -N 127.0.0.1 8126"), "{line}"));
+    }
+}
+
+#[test]
 fn a_running_server_is_found_by_its_configuration() {
     let route = "[[route]]\npath = \"/\"\nto = \"models\"\n";
     let running = Running::start(route, |_| {});
