@@ -6,6 +6,8 @@
 //! Invariant: every line that ends with a line feed is seen once, in order, as an event or as
 //! refused. Directives of a file and pieces of lines are passed over (`context`), and so are bytes
 //! behind the last line feed. No input may make a scanner panic; `fuzz` looks for one.
+//! A decoder keeps what such lines say. Where lines depend on each other, a caller must `enter` a
+//! chunk before `each` of it. Else its lines are taken to go on behind those read last.
 //! Crate `recount` reads each format a second time, by other code. Both must take and refuse the
 //! same lines, or `events verify` finds differences. CONTRIBUTING.md lists what a new format needs.
 //! One carriage return before the line feed belongs to neither. A line with a NUL is refused.
@@ -125,6 +127,9 @@ impl Decoder {
 
     /// Reads every line of `bytes` that ends with a line feed. `seen` gets where it starts, the
     /// line, and what became of it.
+    ///
+    /// Where lines depend on each other (`#Fields`, pieces of Docker and CRI), a caller must first
+    /// [`Self::enter`]. Else the lines are taken to go on behind those of the last call.
     pub fn each(
         &mut self,
         bytes: &[u8],
