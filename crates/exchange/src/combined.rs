@@ -6,15 +6,17 @@
 //! Quoted parts and the user have nginx's escapes `\xXX` or Apache's `\"` and `\\`; another
 //! backslash stands for itself. User, referer and user agent are absent where they are `-` or
 //! empty, and so is a host name in place of the address. Bytes that are no number are 0, and so is
-//! the id, which the format lacks. A request that is no request line becomes the path. The
-//! identity, and what follows the last known part, are ignored.
+//! the id, which the format lacks. A request that is no request line becomes the path; two spaces
+//! are none. The identity, and what follows the last known part, are ignored.
 //! Refuses: a line without address, identity, time, request or status, and a quote that does not
 //! close. The error names the byte, or the end of the line.
 //! Only `lab`, tests and fuzzing call `decode`. `lab` takes a log for an access log if its first
 //! line decodes, here or in `ltsv.rs`. The delivery reads the format in
 //! `pipeline/src/decode/combined.rs`, `events verify` in `recount/src/formats.rs`. All three
-//! readers use `unescaped` and `parse_time`, so `events verify` sees no mistake in these. `ltsv.rs`
-//! uses what is `pub(crate)`.
+//! readers use `unescaped` and `parse_time`, so `events verify` sees no mistake in these. They cut
+//! a request alike, each by its own code: here `split_request`, there `set_request` of
+//! `pipeline/src/decode/event.rs` and `request` of `recount/src/texts.rs`. `ltsv.rs` uses what is
+//! `pub(crate)`.
 
 use std::borrow::Cow;
 
@@ -165,12 +167,14 @@ pub(crate) fn lossy(text: Cow<'_, [u8]>) -> Cow<'_, str> {
     }
 }
 
+/// Without a request lighttpd writes two spaces, and AWS `- http://HOST:80- -`.
 fn split_request(text: &[u8]) -> (&[u8], &[u8], &[u8]) {
     let Some(first) = memchr(b' ', text) else { return (b"", text, b"") };
     let (method, rest) = (&text[..first], &text[first + 1..]);
     match memchr::memmem::rfind(rest, b" HTTP/") {
         Some(last) => (method, &rest[..last], &rest[last + 6..]),
-        None => (method, rest, b""),
+        None if rest == b" " => (method, b"", b""),
+        None => (method, rest.strip_suffix(b" -").unwrap_or(rest), b""),
     }
 }
 

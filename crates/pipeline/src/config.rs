@@ -42,11 +42,11 @@ pub struct SourceConfig {
     /// a node has read, into the same sink, goes on here where it ended there. Otherwise each node
     /// counts its own logs, also where they begin with the same lines.
     pub moved_from: Vec<String>,
-    /// `combined` (default), `common`, `vhost_combined`, `ingress-nginx`, `haproxy`, `traefik`,
-    /// `traefik-json`, `envoy`, `squid`, `caddy`, `alb`, `s3`, `cloudfront`, `iis`, `w3c`, `ltsv`,
-    /// `logfmt`, `json`, `docker`, `cri`, `syslog`, `tidegate`. Or a `log_format` of nginx such as
-    /// `'$remote_addr [$time_local] "$request" $status $request_time'`. Variables that are no field
-    /// of ours are `var.NAME`.
+    /// `combined` (default), `common`, `vhost_combined`, `ingress-nginx`, `lighttpd`, `haproxy`,
+    /// `traefik`, `traefik-json`, `envoy`, `squid`, `caddy`, `alb`, `s3`, `cloudfront`, `iis`,
+    /// `w3c`, `ltsv`, `logfmt`, `json`, `docker`, `cri`, `syslog`, `tidegate`. Or a `log_format` of
+    /// nginx such as `'$remote_addr [$time_local] "$request" $status $request_time'`. Variables
+    /// that are no field of ours are `var.NAME`.
     pub format: Option<String>,
     /// How nginx escapes in that `log_format`: `default`, `json` or `none`.
     pub escape: Option<String>,

@@ -26,12 +26,14 @@ struct Candidate {
 }
 
 /// The formats, the more special ones first.
-const CANDIDATES: [Candidate; 21] = [
+const CANDIDATES: [Candidate; 22] = [
     access("ingress-nginx", &[""]),
     access("traefik", &[""]),
     access("vhost_combined", &[""]),
     access("combined", &[""]),
     access("common", &[""]),
+    // Behind `combined`, which finds as much in a line without a host.
+    access("lighttpd", &[""]),
     access("haproxy", &[""]),
     access("envoy", &[""]),
     access("squid", &[""]),

@@ -243,7 +243,8 @@ impl LineTexts {
         }
         let target = match end {
             Some(end) => &rest[..end],
-            // As load balancers of AWS write it where no request was read.
+            // As lighttpd and load balancers of AWS write it where no request was read.
+            None if *rest == *b" " => &[],
             None => rest.strip_suffix(b" -").unwrap_or(rest),
         };
         self.target(target, unescape);

@@ -11,6 +11,7 @@ use pipeline::{Decoder, Format, SourceConfig};
 pub(super) const TOKENS: &[&str] = &[
     "\n",
     "1.2.3.4 - - ",
+    "1.2.3.4 e.org:80 - ",
     "[21/Nov/2026:03:54:12 +0000] ",
     "\"GET /a?b=1 HTTP/1.1\" ",
     "200 12 ",
@@ -36,11 +37,12 @@ pub(super) const TOKENS: &[&str] = &[
 ];
 
 /// Formats whose lines do not depend on each other: no directives, and no pieces of lines.
-const FORMATS: [&str; 18] = [
+const FORMATS: [&str; 19] = [
     "combined",
     "common",
     "vhost_combined",
     "ingress-nginx",
+    "lighttpd",
     "haproxy",
     "traefik",
     "envoy",

@@ -46,6 +46,19 @@ fn a_request_that_is_none_becomes_the_path() {
 }
 
 #[test]
+fn what_programs_write_without_a_request_is_no_path() {
+    for (request, method, path) in [
+        ("  ", "", ""),
+        ("- http://e.org:80- -", "-", "http://e.org:80-"),
+        ("GET /a ", "GET", "/a "),
+    ] {
+        let line = format!("::1 - - [01/Jan/1970:00:00:01 +0000] \"{request}\" 400 5 \"-\" \"-\"");
+        let exchange = decode(line.as_bytes()).unwrap();
+        assert_eq!((&*exchange.method, &*exchange.path), (method, path.as_bytes()), "{request}");
+    }
+}
+
+#[test]
 fn every_prefix_is_refused_or_read_without_panic() {
     let line = b"1.2.3.4 - - [01/Jan/1970:00:00:01 +0000] \"GET / HTTP/1.0\" 200 5 \"-\" \"\\x22\"";
     for length in 0..57 {

@@ -2,7 +2,7 @@
 //!
 //! | way | written by |
 //! |---|---|
-//! | `Log` | nginx (`escape=default`), Apache (`ap_escape_logitem`), varnishncsa |
+//! | `Log` | nginx (`escape=default`), Apache (`ap_escape_logitem`), lighttpd, varnishncsa |
 //! | `Json` | the journal, JSON of others, nginx (`escape=json`) |
 //! | `Logfmt` | Go's `strconv.Quote` and JSON, nginx's `\xHH` in a `log_format` of this kind |
 //! | `Hash` | HAProxy: `#XX` (configuration manual, "Non-printable characters") |

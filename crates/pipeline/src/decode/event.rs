@@ -288,9 +288,9 @@ impl<'l> Event<'l> {
         };
         let target = start + method + 1;
         let Some(version) = version else {
-            // Where no request was read, load balancers of AWS write `- http://HOST:80- -`.
-            let end = if rest.ends_with(b" -") { end - 2 } else { end };
-            return self.set_target(LineSpan::new(target, end));
+            // Without a request AWS writes `- http://HOST:80- -`, and lighttpd two spaces.
+            let spare = if rest == b" " { 1 } else { 2 * usize::from(rest.ends_with(b" -")) };
+            return self.set_target(LineSpan::new(target, end - spare));
         };
         self.set(FieldSlot::Version, LineSpan::new(target + version + 6, end));
         self.set_target(LineSpan::new(target, target + version));

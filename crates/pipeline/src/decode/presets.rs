@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `ingress-nginx` | ingress-nginx, "Log format" |
 //! | `vhost_combined` | Debian's `apache2.conf`, Apache's mod_log_config |
+//! | `lighttpd` | lighttpd's wiki, "Docs ModAccessLog", `accesslog.format` by default |
 //! | `haproxy` | HAProxy's configuration manual, 8.2.3 "HTTP log format" |
 //! | `traefik`, `traefik-json` | Traefik, "Access logs" |
 //! | `envoy` | Envoy, "Access logging", "Default format string" |
@@ -31,11 +32,12 @@ pub(super) struct TemplatePreset {
 }
 
 /// Names of formats.
-pub(super) const NAMES: [&str; 22] = [
+pub(super) const NAMES: [&str; 23] = [
     "combined",
     "common",
     "vhost_combined",
     "ingress-nginx",
+    "lighttpd",
     "haproxy",
     "traefik",
     "traefik-json",
@@ -56,7 +58,7 @@ pub(super) const NAMES: [&str; 22] = [
     "tidegate",
 ];
 
-pub(super) const TEMPLATES: [TemplatePreset; 7] = [
+pub(super) const TEMPLATES: [TemplatePreset; 8] = [
     TemplatePreset {
         name: "ingress-nginx",
         text: "$remote_addr - $remote_user [$time_local] \"$request\" $status $body_bytes_sent \
@@ -71,6 +73,14 @@ pub(super) const TEMPLATES: [TemplatePreset; 7] = [
         name: "vhost_combined",
         text: "$host:$server_port $remote_addr $ident $remote_user [$time_local] \"$request\" \
                $status $body_bytes_sent \"$http_referer\" \"$http_user_agent\"",
+        time: None,
+        escape: Escape::Log,
+        tail: None,
+    },
+    TemplatePreset {
+        name: "lighttpd",
+        text: "$remote_addr $host $remote_user [$time_local] \"$request\" $status \
+               $body_bytes_sent \"$http_referer\" \"$http_user_agent\"",
         time: None,
         escape: Escape::Log,
         tail: None,

@@ -73,6 +73,18 @@ fn markers_are_found_in_the_text_that_a_wrapper_escapes() {
 }
 
 #[test]
+fn a_line_without_a_host_is_combined_and_one_with_it_is_of_lighttpd() {
+    let line = "192.0.2.7 - - [21/Nov/2026:03:54:12 +0000] \"GET /a HTTP/1.1\" 200 1 \"-\" \"x\"\n";
+    let host = line.replace("7 -", "7 e.org");
+    let vhost = format!("e.org:80 {}", line.replace("- -", "- ann"));
+    for (text, format) in
+        [(line, "combined"), (host.as_str(), "lighttpd"), (vhost.as_str(), "vhost_combined")]
+    {
+        assert_eq!(guess_format(text.as_bytes()).unwrap().format, format, "{text}");
+    }
+}
+
+#[test]
 fn syslog_needs_the_name_of_a_program() {
     let format = |text: &str| guess_format(text.as_bytes()).map(|guess| guess.format);
     assert_eq!(format("2026-11-26T11:34:24.123456789Z stdout F hello world\n"), Some("cri"));

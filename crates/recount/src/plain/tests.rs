@@ -49,6 +49,11 @@ const VHOST: &str = concat!(
     "www.e.org:443 192.0.2.7 - ann [21/Nov/2026:03:54:12 +0000] ",
     r#""GET /a HTTP/1.1" 304 - "-" "Mozilla/5.0 (X11)""#,
 );
+const LIGHTTPD: &str = concat!(
+    r#"192.0.2.7 www.e.org:8080 ann [26/Nov/2026:15:43:07 +0000] "GET /a?b=1&item=7 HTTP/1.1" "#,
+    r#"200 6 "http://r.test/?q=\"a b\"" "Mozilla \"q\" \\back""#,
+);
+const LIGHTTPD_400: &str = r#"127.0.0.1 - - [26/Nov/2026:15:43:07 +0000] "  " 400 345 "-" "-""#;
 const HAPROXY: &str = concat!(
     "10.0.1.2:33317 [06/Feb/2009:12:14:14.655] http-in static/srv1 10/0/30/69/109 200 2750 - - ",
     r#"---- 1/1/1/1/0 0/0 {1wt.eu} {} "GET /index.html HTTP/1.1""#,
@@ -239,6 +244,7 @@ fn formats() -> Vec<(Format, Vec<&'static str>)> {
         (format(TIMED_FORMAT), vec![TIMED]),
         (format("ingress-nginx"), vec![INGRESS]),
         (format("vhost_combined"), vec![VHOST]),
+        (format("lighttpd"), vec![LIGHTTPD, LIGHTTPD_400]),
         (format("haproxy"), vec![HAPROXY, HAPROXY_SYSLOG, HAPROXY_ASAP]),
         (format("traefik"), vec![TRAEFIK, TRAEFIK_QUOTES]),
         (format("traefik-json"), vec![TRAEFIK_JSON]),

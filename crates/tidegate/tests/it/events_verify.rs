@@ -321,7 +321,7 @@ fn a_log_that_is_rotated_while_it_is_read_is_never_said_to_differ() {
 }
 
 /// Lines of programs, with `~` for a number, and how many of four and half a line are refused.
-const OF_PROGRAMS: [(&str, &str, usize); 7] = [
+const OF_PROGRAMS: [(&str, &str, usize); 8] = [
     (
         "haproxy",
         "Nov 21 03:54:1~ web1 haproxy[9]: 10.0.1.2:33317 [21/Nov/2026:03:54:1~.655] in s/s1 \
@@ -333,6 +333,11 @@ const OF_PROGRAMS: [(&str, &str, usize); 7] = [
         "10.0.1.2 - - [21/Nov/2026:03:54:1~ +0000] \"GET /~ HTTP/1.1\" 200 1~ \"-\" \"curl\" \
          300 0.01~ [default-web-80] [] 10.1.0.1:80, 10.1.0.2:80 0, 12 0.001, 0.020 502, 200 \
          abcdef0~",
+        1,
+    ),
+    (
+        "lighttpd",
+        "10.0.1.2 e.org:80 - [21/Nov/2026:03:54:1~ +0000] \"GET /~ HTTP/1.1\" 200 1~ \"-\" \"x\"",
         1,
     ),
     (

@@ -123,6 +123,31 @@ fn apache_with_virtual_hosts() {
     );
 }
 
+const LIGHTTPD: &str = "192.0.2.7 www.e.org:8080 ann [26/Nov/2026:15:43:07 +0000] \"GET \
+     /a?b=1&item=7 HTTP/1.1\" 200 6 \"http://r.test/?q=\\\"a b\\\"\" \"Mozilla \\\"q\\\" \\\\back\"";
+
+#[test]
+fn lighttpd_by_its_default_format() {
+    claim(
+        "lighttpd",
+        LIGHTTPD,
+        &[
+            ("time", "1795707787000000"),
+            ("client_ip", "192.0.2.7"),
+            ("host", "www.e.org:8080"),
+            ("user", "ann"),
+            ("method", "GET"),
+            ("path", "/a"),
+            ("query.item", "7"),
+            ("version", "1.1"),
+            ("status", "200"),
+            ("bytes_out", "6"),
+            ("header.referer", "http://r.test/?q=\"a b\""),
+            ("header.user-agent", "Mozilla \"q\" \\back"),
+        ],
+    );
+}
+
 #[test]
 fn haproxy_with_and_without_syslog() {
     let line = "10.0.1.2:33317 [06/Feb/2009:12:14:14.655] http-in static/srv1 10/0/30/69/109 200 \
@@ -551,8 +576,9 @@ fn logfmt_with_quotes_and_keys_of_its_own() {
 }
 
 /// A line of each program, for the test of what is proposed.
-pub(crate) const DOCUMENTED: [(&str, &str); 7] = [
+pub(crate) const DOCUMENTED: [(&str, &str); 8] = [
     ("ingress-nginx", RETRIED),
+    ("lighttpd", LIGHTTPD),
     ("caddy", CADDY_LINE),
     ("cloudfront", CLOUDFRONT),
     ("iis", IIS),

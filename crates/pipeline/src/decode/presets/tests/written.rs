@@ -129,6 +129,29 @@ fn programs_that_do_not_escape_are_not_unescaped() {
 }
 
 #[test]
+fn lighttpd_writes_spaces_for_a_request_that_it_did_not_understand() {
+    // TLS on a plain port, and names with a space, as lighttpd 1.4.69 wrote them.
+    let line = "127.0.0.1 - - [26/Nov/2026:15:43:07 +0000] \"  \" 400 345 \"-\" \"-\"";
+    claim(
+        "lighttpd",
+        line,
+        &[("host", "-"), ("method", "-"), ("path", "-"), ("version", "-"), ("status", "400")],
+    );
+    let named = "127.0.0.1 [::1]:48391 ann lee [26/Nov/2026:15:43:07 +0000] \"GET \
+                 /a[0]?b[]=\\\"1\\\" HTTP/1.1\" 404 341 \"-\" \"-\"";
+    let expected = [("host", "[::1]:48391"), ("user", "ann lee"), ("query", "b[]=\"1\"")];
+    claim("lighttpd", named, &expected);
+    for wrong in [
+        line.replace("127.0.0.1 - - [", "127.0.0.1 - ["),
+        line.replace("\"-\" \"-\"", "\"-\""),
+        format!("{line} x"),
+        format!("{}{line}", line.strip_suffix('"').unwrap()),
+    ] {
+        assert!(read("lighttpd", &wrong, &["status"])[0].is_err(), "{wrong}");
+    }
+}
+
+#[test]
 fn squid_may_have_headers_behind_the_type_and_nothing_else() {
     let line = "1795692864.869      1 127.0.0.1 TCP_MISS/200 252 GET http://e.org/ok - \
                 HIER_DIRECT/127.0.0.1 text/plain";
