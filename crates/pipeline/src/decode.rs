@@ -46,6 +46,7 @@ pub use escape::Escape;
 pub use event::Event;
 pub use format::{Format, LineFormat, NamedKeys};
 pub use lists::{ListChoice, ListChoices};
+pub use presets::NAMES as FORMAT_NAMES;
 #[cfg(test)]
 pub(crate) use presets::tests::DOCUMENTED;
 pub use template::LogTemplate;

@@ -47,8 +47,8 @@ pub use budget::WindowBudget;
 pub use chunk::LogChunk;
 pub use config::SourceConfig;
 pub use decode::{
-    Decoder, Directed, Escape, Event, FieldRule, Format, LineFormat, ListChoice, ListChoices,
-    LogColumns, LogTemplate, NamedKeys, TimeFormat, Wrapper,
+    Decoder, Directed, Escape, Event, FORMAT_NAMES, FieldRule, Format, LineFormat, ListChoice,
+    ListChoices, LogColumns, LogTemplate, NamedKeys, TimeFormat, Wrapper,
 };
 pub use error::{LineError, RunError, SinkError, SourceError};
 pub use guess::{FormatGuess, guess_format};

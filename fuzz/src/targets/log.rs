@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use exchange::Fields;
-use pipeline::{Decoder, Format, SourceConfig};
+use pipeline::{Decoder, FORMAT_NAMES, Format, SourceConfig};
 
 pub(super) const TOKENS: &[&str] = &[
     "\n",
@@ -31,30 +31,19 @@ pub(super) const TOKENS: &[&str] = &[
     "<134>1 2026-11-21T07:00:00Z web1 app 7 - - ",
     "Nov 21 07:00:00 web1 haproxy[7]: ",
     "1.2.3.4:5 [21/Nov/2026:03:54:12.123] in out/s1 0/0/1/2/3 200 12 - - ---- 1/1/0/0/0 0/0 ",
+    "2026-11-21T07:00:00Z stdout F ",
+    "{\"log\":\"a\\n\",\"stream\":\"stdout\",\"time\":\"2026-11-21T07:00:00Z\"}",
+    "\"StartUTC\":\"2026-11-21T07:00:00Z\",\"RequestPath\":\"/a?b=1\",\"Duration\":7",
     "10.0.0.1:80, 10.0.0.2:80 502, 200 0.001, 0.002 ",
     " level=info msg=\"a b\"",
     "1763697252.123    456 1.2.3.4 TCP_MISS/200 12 GET http://a/b - HIER_DIRECT/1.2.3.4 text/html",
 ];
 
-/// Formats whose lines do not depend on each other: no directives, and no pieces of lines.
-const FORMATS: [&str; 19] = [
-    "combined",
-    "common",
-    "vhost_combined",
-    "ingress-nginx",
-    "lighttpd",
-    "haproxy",
-    "traefik",
-    "envoy",
-    "squid",
-    "caddy",
-    "alb",
-    "s3",
-    "syslog",
-    "logfmt",
-    "ltsv",
-    "tidegate",
-    "json",
+/// Formats by name whose lines depend on each other, by their directives. Wrappers of pieces are
+/// left out for the same reason; as formats, `docker` and `cri` take each line alone.
+const DEPENDENT: [&str; 3] = ["iis", "w3c", "cloudfront"];
+/// What formats may also be.
+const TEMPLATES: [&str; 2] = [
     "$remote_addr - $remote_user [$time_local] \"$request\" $status $body_bytes_sent",
     "{\"t\":\"$time_iso8601\",\"u\":\"$request_uri\",\"s\":$status}",
 ];
@@ -75,7 +64,8 @@ const FIELDS: [&str; 12] = [
 ];
 
 pub(super) fn run(input: &[u8]) {
-    for name in &FORMATS {
+    let names = FORMAT_NAMES.iter().filter(|name| !DEPENDENT.contains(name));
+    for name in names.chain(&TEMPLATES) {
         let config = SourceConfig { format: Some((*name).to_owned()), ..SourceConfig::default() };
         let format = Format::parse(&config).expect("a known format");
         let mut decoder = Decoder::new(&format, Arc::new([]));

@@ -3,8 +3,8 @@
 //!
 //! Invariant: what is returned can be read; a key that does not go with the others is an error.
 //! `recount` takes a [`Format`] too, and reads lines of it by code of its own.
-//! A new name goes into `named`, or into `presets` where it is made of others. It also goes into
-//! `pipeline/src/config.rs`, docs/operating/log-formats.md and, if it can be told, into `guess`.
+//! A new name goes into `named`, or into `presets` where it is made of others. CONTRIBUTING.md
+//! lists where else; `presets/tests/names.rs` asks for most of these places.
 //! Never here: reading lines (`decode`), and the formats of known programs (`presets`).
 
 use std::collections::BTreeMap;

@@ -3,6 +3,11 @@
 use super::*;
 use crate::decode::DOCUMENTED;
 
+/// The names of formats that are tried alone and inside each wrapper.
+pub(crate) fn tried_inside_wrappers() -> impl Iterator<Item = &'static str> {
+    CANDIDATES.iter().map(|candidate| candidate.name)
+}
+
 #[test]
 fn the_documented_lines_of_each_program_lead_to_its_format() {
     for (name, text) in DOCUMENTED {

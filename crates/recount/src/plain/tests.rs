@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use exchange::{FieldName, Fields};
-use pipeline::{Decoder, Format, SourceConfig};
+use pipeline::{Decoder, FORMAT_NAMES, Format, SourceConfig};
 use stdx::Random;
 
 use super::{PlainOutcome, PlainReader, bytes_of};
@@ -225,9 +225,16 @@ const FIELDS: [&str; 56] = [
     "header.accept",
 ];
 
+fn named(format: &str) -> SourceConfig {
+    SourceConfig { format: Some(format.to_owned()), ..Default::default() }
+}
+
+fn format(name: &str) -> Format {
+    Format::parse(&named(name)).unwrap()
+}
+
+/// Formats whose lines do not depend on each other, with sound lines.
 fn formats() -> Vec<(Format, Vec<&'static str>)> {
-    let named = |text: &str| SourceConfig { format: Some(text.to_owned()), ..Default::default() };
-    let format = |text: &str| Format::parse(&named(text)).unwrap();
     let keys = [("path", "url"), ("bytes_out", "bytes")];
     let keys = keys.map(|(field, key)| (field.to_owned(), key.to_owned())).into();
     let wrapped = |wrapper: &str, inside: &str| {
@@ -240,6 +247,7 @@ fn formats() -> Vec<(Format, Vec<&'static str>)> {
         (format("common"), vec![COMBINED, common, ODD]),
         (format("ltsv"), vec![LTSV, LTSV_400]),
         (format("tidegate"), vec![JOURNAL]),
+        (format("json"), vec![JSON_NAMES]),
         (Format::parse(&SourceConfig { keys, ..named("json") }).unwrap(), vec![JSON, JSON_NAMES]),
         (format(TIMED_FORMAT), vec![TIMED]),
         (format("ingress-nginx"), vec![INGRESS]),
@@ -415,17 +423,29 @@ const PIECES: &str = "2016-10-06T00:17:09Z stdout P time=2026-11-21T03:54:12Z pa
     2016-10-06T00:17:09Z stderr F time=2026-11-21T03:54:13Z path=/b\n\
     2016-10-06T00:17:09Z stdout F th=/a status=200\n";
 
+/// Formats whose lines say something of later ones, with a sound text.
+fn dependent() -> [(Format, &'static str); 4] {
+    let pieces = SourceConfig { wrapper: Some("cri".to_owned()), ..named("logfmt") };
+    [
+        (format("iis"), IIS),
+        (format("w3c"), IIS),
+        (format("cloudfront"), CLOUDFRONT),
+        (Format::parse(&pieces).unwrap(), PIECES),
+    ]
+}
+
+#[test]
+fn both_readers_are_compared_on_each_format_that_has_a_name() {
+    let compared = formats().into_iter().map(|(format, _)| format);
+    let compared: Vec<Format> = compared.chain(dependent().map(|(format, _)| format)).collect();
+    let lacking = FORMAT_NAMES.iter().filter(|name| !compared.contains(&format(name)));
+    assert_eq!(lacking.collect::<Vec<_>>(), [&""; 0]);
+}
+
 #[test]
 fn lines_that_say_something_of_later_ones_are_read_alike() {
-    let mut config = SourceConfig { format: Some("logfmt".to_owned()), ..Default::default() };
-    config.wrapper = Some("cri".to_owned());
-    let pieces = Format::parse(&config).unwrap();
-    let named = |name: &str| SourceConfig { format: Some(name.to_owned()), ..Default::default() };
-    let [iis, w3c, cloudfront] =
-        ["iis", "w3c", "cloudfront"].map(|name| Format::parse(&named(name)).unwrap());
-    let cases = [(iis, IIS), (w3c, IIS), (cloudfront, CLOUDFRONT), (pieces, PIECES)];
     let mut random = Random::new(9);
-    for (format, text) in cases {
+    for (format, text) in dependent() {
         let text = text.strip_suffix('\n').unwrap();
         assert_eq!(differences(&format, text.as_bytes()), [""; 0]);
         for _ in 0..TURNS {

@@ -1,10 +1,14 @@
 //! Lines from the documentation of the programs that write them, and what they become.
 
+mod documented;
+mod names;
 mod written;
 
 use crate::config::SourceConfig;
 use crate::decode::tests::{decoder, fields, named};
 use crate::decode::{Decoder, Format};
+
+pub(crate) use documented::DOCUMENTED;
 
 /// Reads `text` by a format; gives each field of each line, or the reason.
 fn read(name: &str, text: &str, names: &[&str]) -> Vec<Result<Vec<String>, String>> {
@@ -574,32 +578,6 @@ fn logfmt_with_quotes_and_keys_of_its_own() {
     let seen = fields(&mut decoder, line.as_bytes(), &["client_ip", "total", "bytes_out"]);
     assert_eq!(seen, [Ok(["1.2.3.4", "2000", "13"].map(str::to_owned).to_vec())]);
 }
-
-/// A line of each program, for the test of what is proposed.
-pub(crate) const DOCUMENTED: [(&str, &str); 8] = [
-    ("ingress-nginx", RETRIED),
-    ("lighttpd", LIGHTTPD),
-    ("caddy", CADDY_LINE),
-    ("cloudfront", CLOUDFRONT),
-    ("iis", IIS),
-    (
-        "envoy",
-        "[2016-04-15T20:17:00.310Z] \"POST /api/v1/locations HTTP/2\" 204 - 154 0 226 100 \
-         \"10.0.35.28\" \"nsq2http\" \"cc21d9b0-cf5c-432b-8c7e-98aeb7988cd2\" \"locations\" \
-         \"tcp://10.0.2.1:80\"",
-    ),
-    (
-        "haproxy",
-        "Feb  6 12:14:14 localhost haproxy[14389]: 10.0.1.2:33317 [06/Feb/2009:12:14:14.655] \
-         http-in static/srv1 10/0/30/69/109 200 2750 - - ---- 1/1/1/1/0 0/0 {1wt.eu} {} \
-         \"GET /index.html HTTP/1.1\"",
-    ),
-    (
-        "squid",
-        "1286536309.450    120 192.168.0.68 TCP_MISS/200 507 POST http://clients.e.org/search - \
-         HIER_DIRECT/74.125.19.100 text/xml",
-    ),
-];
 
 #[test]
 fn a_misspelt_name_gets_the_name_that_was_meant() {

@@ -169,11 +169,12 @@ fn squid_may_have_headers_behind_the_type_and_nothing_else() {
     assert!(read("squid", &late, &["time"])[0].is_err(), "beyond the year 9999");
 }
 
-const ALB: &str = "https 2018-07-02T22:23:00.186641Z app/lb/50dc [2001:db8::7]:2817 10.0.0.1:80 \
-    0.086 0.048 0.037 200 200 0 57 \"GET https://www.example.com:443/a?b=1 HTTP/1.1\" \
+pub(super) const ALB: &str = "https 2018-07-02T22:23:00.186641Z app/lb/50dc \
+    [2001:db8::7]:2817 10.0.0.1:80 0.086 0.048 0.037 200 200 0 57 \
+    \"GET https://www.example.com:443/a?b=1 HTTP/1.1\" \
     \"curl/7.46.0\" ECDHE TLSv1.2 arn:aws \"Root=1\" \"www.example.com\" \"arn:aws\" 1 \
     2018-07-02T22:22:48.364000Z \"forward\" \"-\" \"-\"";
-const S3: &str = "79a5 bucket1 [06/Feb/2019:00:00:38 +0000] 192.0.2.3 79a5 3E57 \
+pub(super) const S3: &str = "79a5 bucket1 [06/Feb/2019:00:00:38 +0000] 192.0.2.3 79a5 3E57 \
     REST.GET.VERSIONING - \"GET /bucket1?versioning HTTP/1.1\" 200 - 113 - 7 - \"-\" \
     \"S3Console/0.4\" - s9lz= SigV4 ECDHE AuthHeader bucket1.s3.amazonaws.com TLSV1.2";
 
