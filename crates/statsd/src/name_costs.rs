@@ -12,7 +12,7 @@ use crate::members::Members;
 use crate::names::SharedName;
 use crate::plan::{BackendPlan, Plan};
 use crate::samples::Samples;
-use crate::statistics::Statistic;
+use crate::statistics::{Statistic, TOTALS};
 
 /// Flushes that may be in memory at a time: one that is made, one under way, two that wait.
 const FLUSHES: usize = 4;
@@ -31,7 +31,7 @@ pub(crate) fn of(plan: &Plan) -> NameCosts {
     let flushes = if plan.backends.iter().any(is_flushed) { FLUSHES } else { 1 };
     let bins = plan.histograms.iter().map(|histogram| histogram.bins.len()).max();
     let (bins, percentiles) = (bins.unwrap_or(0), plan.percentiles.len() * 5);
-    let statistics = 9 + percentiles + bins;
+    let statistics = TOTALS + percentiles + bins;
     // A list grows by doubling.
     let listed = statistics.next_power_of_two() * size_of::<Statistic>();
     let named = (percentiles + bins) * SMALL_BYTES;

@@ -98,7 +98,7 @@ impl TimerStatistics {
 
     /// The statistics of one timer.
     pub(crate) fn of(&self, name: &str, samples: &mut Samples) -> Vec<Statistic> {
-        let mut out = Vec::with_capacity(9 + self.percentiles.len() * 5);
+        let mut out = Vec::with_capacity(TOTALS + self.percentiles.len() * 5);
         if samples.is_empty() {
             out.extend([("count".into(), 0.0), ("count_ps".into(), 0.0)]);
         } else if let Some(summary) = samples.summary() {
@@ -221,10 +221,13 @@ struct TimerTotals {
     median: f64,
 }
 
+/// How many statistics a timer has beside those of percentiles and bins.
+pub(crate) const TOTALS: usize = 9;
+
 impl TimerTotals {
     /// Adds them under statsd's names and in its order.
     fn push(&self, interval_s: f64, out: &mut Vec<Statistic>) {
-        out.extend([
+        let totals: [Statistic; TOTALS] = [
             ("std".into(), self.std),
             ("upper".into(), self.upper),
             ("lower".into(), self.lower),
@@ -234,7 +237,8 @@ impl TimerTotals {
             ("sum_squares".into(), self.sum_squares),
             ("mean".into(), self.mean),
             ("median".into(), self.median),
-        ]);
+        ];
+        out.extend(totals);
     }
 }
 
