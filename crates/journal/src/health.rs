@@ -4,7 +4,7 @@
 //! told; sealed segments are not compressed or deleted. Invariant: an alarm stands until its setter
 //! clears it, and is logged when its text changes, not each time it is set.
 //! The setters are `writer`, `syncer` and `sealer`, one alarm each; each clears its own when the
-//! work succeeds.
+//! work succeeds. Alarms about readers that fall behind are made in `backlog`, not here.
 //! A new alarm also goes into `Journal::health`, a new counter into `Stats` and `Journal::stats`.
 //! Pages show only what `tidegate/src/admin.rs` names.
 //! Never here: the count of unrecorded lines (`intake`), and any decision.
@@ -52,7 +52,9 @@ pub(crate) struct Alarms {
 pub(crate) struct Counters {
     /// The end of the last line written.
     pub offset: AtomicU64,
+    /// Lines taken from lanes, written or not.
     pub lines: AtomicU64,
+    /// Bytes of lines that were written.
     pub bytes: AtomicU64,
     pub sync_failures: AtomicU64,
 }

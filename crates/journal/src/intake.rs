@@ -6,7 +6,8 @@
 //! under `OnFull::Serve`.
 //! Invariants: a closed journal stays closed. Taking a line touches only atomics here; the list of
 //! lanes has a lock, taken when a lane is added and by the writer. Once a lane's buffer is drained
-//! after the close, it takes nothing.
+//! after the close, it takes nothing. So `lane` must ask `accepts` under its buffer's lock, and
+//! hold the lock until the line is in.
 //! The count of unrecorded lines holds what `lane` was refused and what `writer` lost at the close.
 //! Refuses: to hold lines (`buffer`) and to write.
 

@@ -6,8 +6,9 @@
 //! no other.
 //! Invariant: the sum is of what pipelines said last, and nothing of one that is gone.
 //! Bound: windows that grow into the room of others take at most the budget, and their batches
-//! as much again. Each pipeline may exceed that by its share and what one chunk adds. That is what
-//! lets it go on when others hold everything.
+//! as much again. Each pipeline may exceed that by its share and what two chunks add: the last of
+//! its batch, and the last of its window. That is what lets it go on when others hold everything.
+//! `budget/tests.rs` claims this bound with a copy of the rule of `run.rs`: change both.
 //! Refuses: to take memory from anybody. A pipeline that may not grow delivers, and then waits for
 //! its batch (`run`).
 

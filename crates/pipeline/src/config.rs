@@ -5,8 +5,11 @@
 //! schema's descriptions, so they state units and defaults. The defaults themselves are in `plan`,
 //! `fields`, `decode`, `rollup` and `tidegate`: change both.
 //! What is required and what fits together, [`crate::plan()`] checks; of `[[field]]`, `fields`
-//! does. `tidegate/src/config.rs` checks `[events]` and the addresses of sinks.
+//! does. Of `[[source]]`, `decode/format.rs` checks the seven keys that say how lines are read.
+//! `tidegate/src/config.rs` checks `[events]` and the addresses of sinks.
 //! A new key does nothing until one of these reads it. Pages of docs/operating describe the keys.
+//! A key that is renamed also has a row in `chassis/src/config/renamed.rs`, and one whose value is
+//! a secret in `tidegate/src/commands/redact.rs`.
 
 use std::collections::BTreeMap;
 

@@ -2,7 +2,7 @@
 //! directive in the file names (W3C).
 //!
 //! `None` means that the line is refused. It has too few columns, too many where a directive says
-//! how many, an empty one, or a quote inside one.
+//! how many, an empty one, or a quote inside a bare one.
 //! Invariant: what `pipeline/src/decode/columns.rs` takes or refuses, by other code. The names of a
 //! program's columns come from there, those of a directive from the file. What is a time, date and
 //! time of day are put together here; other names are variables (`variable.rs`).

@@ -3,7 +3,9 @@
 //! JavaScript's form, Perl's `%.6f` and `%d`, and JSON. `%d` drops the fraction; what 64 bits do
 //! not hold becomes the nearest that they do. In JSON, whole numbers below 9e15 have no point, and
 //! what is not finite is `null`.
-//! `finite` makes of an infinite sum the largest number of its sign, and 0 of NaN.
+//! `finite` makes of an infinite sum the largest number of its sign, and 0 of NaN. Whoever adds up
+//! counters or gauges must call it: `table` for a gauge, `flush` and `snapshot` for a counter.
+//! A snapshot with another number cannot be read. `statistics` leaves such numbers of timers out.
 //! Never here: reading numbers (`number.rs`).
 
 use std::io::Write as _;

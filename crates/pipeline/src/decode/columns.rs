@@ -6,11 +6,11 @@
 //! Invariant: a line has as many columns as were named. Those of a program may be followed by more,
 //! since AWS adds some from time to time; older lines end at places that are known. A column of
 //! theirs stands in quotes or brackets as documented, or is a bare `-`. So none is taken for
-//! another where one is missing. A line is refused with an empty column, a quote inside
-//! one, or what is no number where one is meant.
+//! another where one is missing. A line is refused with an empty column, a quote inside a bare
+//! column, or what is no number where one is meant.
 //! `-` is absent. Date and time of a directive are one field, in UTC.
 //! `recount/src/columns.rs` cuts lines by code of its own. What a name means is in `meaning`; the
-//! names of directives are translated here.
+//! names of directives are `translated` here, and there by `nginx_name`: change both.
 
 use exchange::{DecodeError, DecodeReason, FieldName};
 

@@ -10,7 +10,7 @@
 //! | `Plus`, `Percent` | headers of IIS, of CloudFront |
 //!
 //! Invariant: what is no escape stands for itself. Envoy, Squid and containers escape nothing.
-//! `recount/src/texts.rs` does the same by code of its own. Never here: which field has which.
+//! `recount/src/escapes.rs` does the same by code of its own. Never here: which field has which.
 
 use std::borrow::Cow;
 
