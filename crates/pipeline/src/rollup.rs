@@ -201,11 +201,9 @@ pub(crate) fn kind_of(field: &FieldName) -> Kind {
 /// Whether a field is text that never reads as a number.
 pub(crate) fn is_never_number(field: &FieldName) -> bool {
     use FieldName::*;
-    match field {
-        Method | Scheme | Host | Path | Query | ClientIp | User | UserAgent | Referer => true,
-        Id | Route | Decision | Cache | Upstream | RankedBy | Model => true,
-        _ => false,
-    }
+    let of_request = matches!(field, Method | Scheme | Host | Path | Query | UserAgent | Referer);
+    let of_us = matches!(field, Id | Route | Decision | Cache | Upstream | RankedBy | Model);
+    of_request || of_us || matches!(field, ClientIp | User)
 }
 
 /// The type of a field that is added up or compared: text is read as a real number.

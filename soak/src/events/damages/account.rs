@@ -76,14 +76,20 @@ impl Case<'_> {
         let to_come = good.iter().filter_map(|line| line.event());
         let to_come = to_come.filter(|id| !self.delivered.contains(id) && !self.gone.contains(id));
         let refused = bad.iter().filter(|line| line.at.start >= place);
-        let refused = refused.map(|line| (line.at.start, line.at.clone())).collect();
+        let mut refused: BTreeMap<u64, Range<u64>> =
+            refused.map(|line| (line.at.start, line.at.clone())).collect();
         let place_stands = self.after.lines.iter().any(|it| it.at.end == place && stands(it));
         let kept = self.after.lines.iter().filter(|line| line.at.start >= place);
         let mut lost = without(place..durable.max(place), kept.map(|it| it.at.clone()).collect());
         // The rest of a line counts as lost even where it lies behind all that was written.
         let torn = self.after.lines.iter().find(|it| it.at.start < place && place < it.at.end);
         lost.extend(torn.map(|line| place..line.at.end));
-        let (lost, to_come) = (joined(lost), to_come.collect());
+        let (mut lost, to_come) = (joined(lost), to_come.collect());
+        if matches!(self.kind, Kind::Removed | Kind::Older) && !place_stands {
+            // Nothing of another journal is read, whatever stands where lines had been.
+            refused.clear();
+            lost = (place < durable).then_some(place..durable).into_iter().collect();
+        }
         let knows = match self.kind {
             Kind::LinesAndSessions if !place_stands => Knows::Perhaps,
             _ => Knows::Bytes,
