@@ -226,9 +226,11 @@ impl Reader {
             self.reported_session = session;
             return Ok(Some(lost_to));
         }
-        // Nobody has opened it for writing since: the limit is still that of the lines before.
+        // Nobody has opened it for writing since: the limit is still that of the lines before, or
+        // the witness, where the directory is gone.
         self.refresh_limit()?;
-        let lost_to = Some(self.limit).filter(|limit| *limit < u64::MAX);
+        let witness = || self.witness().filter(|durable| *durable >= place.offset);
+        let lost_to = Some(self.limit).filter(|limit| *limit < u64::MAX).or_else(witness);
         self.reported_to = self.reported_to.max(lost_to.unwrap_or(0));
         Ok(lost_to)
     }

@@ -479,3 +479,19 @@ fn of_a_removed_journal_the_lines_that_were_not_read_are_named_to_the_byte() {
     assert_eq!((displaced.change, displaced.lost_to), (Change::Replaced, Some(end.offset)));
     assert_eq!(found, lines_of("c"));
 }
+
+#[test]
+fn a_reader_that_comes_before_the_writer_names_what_is_lost_of_a_removed_journal_once() {
+    let home = tempdir().unwrap();
+    let dir = home.path().join("journal");
+    write(&dir, "a");
+    let (_, place, _) = read(&dir, None);
+    write(&dir, "b");
+    let (_, end, _) = read(&dir, None);
+    fs::remove_dir_all(&dir).unwrap();
+    let (mut reader, displaced) = Reader::open(&dir, disk()).unwrap().resume(place).unwrap();
+    assert_eq!(displaced.unwrap().lost_to, Some(end.offset));
+    assert_eq!(found_by(&mut reader).0, [""; 0]);
+    write(&dir, "c");
+    assert_eq!(found_by(&mut reader).0, lines_of("c"));
+}
