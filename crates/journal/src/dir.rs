@@ -54,17 +54,17 @@ impl JournalDir {
     ) -> io::Result<()> {
         let written = file.metadata()?;
         if written.len < length {
-            let text = format!("it was cut to {} of {length} bytes", written.len);
+            let text = format!("somebody cut it to {} of {length} bytes", written.len);
             return Err(io::Error::other(text));
         }
         match self.disk.metadata(&Segment::plain(start).path(&self.path)) {
             Ok(found) if found.identity == written.identity => Ok(()),
-            Ok(_) => Err(io::Error::other("another file has its name")),
+            Ok(_) => Err(io::Error::other("somebody put another file in its place")),
             Err(error) if error.kind() == ErrorKind::NotFound => {
                 // `sealer` does not wait for a sync: its own copy is durable.
                 let compressed = Segment::compressed(start).path(&self.path);
                 let found = self.disk.metadata(&compressed).map(drop);
-                found.map_err(|error| io::Error::new(error.kind(), "it was removed"))
+                found.map_err(|error| io::Error::new(error.kind(), "somebody removed it"))
             }
             Err(error) => Err(error),
         }

@@ -2,9 +2,11 @@
 //!
 //! Somebody may remove the directory or replace it under a running writer. The lock is then that of
 //! a file nobody sees, and the session is unknown to readers. So both are looked for before each
-//! segment is created. Where they are gone, the directory is made and locked again, and a session
-//! begins there (`sessions`). Readers learn by it that what they knew is gone.
-//! Invariant: no segment is created in a directory that another process has locked.
+//! segment is created, and the lock at each sync. Where they are gone, the directory is made and
+//! locked again, and a session begins there (`sessions`). Readers learn by it that what they knew
+//! is gone. What was lost before an opening is in the first session that can be noted.
+//! Invariant: no segment is created in a directory that another process has locked. Nor is one
+//! where lines stand beyond the offset, which readers would take for ours.
 //! Never here: that a segment being written is gone; `syncer` asks `dir` for that.
 
 use std::io::{self, ErrorKind};
@@ -16,7 +18,7 @@ use stdx::{Disk, FileIdentity};
 
 use crate::error::JournalError;
 use crate::limit::Limit;
-use crate::segment;
+use crate::segment::{self, complete_length};
 use crate::sessions::{self, Extent};
 
 const LOCK: &str = "lock";
@@ -32,8 +34,10 @@ struct LockedDir {
     file: Option<FileIdentity>,
     /// Kept for its drop.
     _lock: Box<dyn Send + Sync>,
-    /// The id of the session; 0 where it could not be noted.
+    /// The id of the session; 0 where it is not noted yet.
     session: u64,
+    /// Up to where lines had been durable when it was opened.
+    durable: u64,
 }
 
 impl Hold {
@@ -48,17 +52,27 @@ impl Hold {
             _ => JournalError::disk("lock", dir)(error),
         });
         let (file, lock) = taken?;
-        Ok(Self { disk, locked: Mutex::new(LockedDir { file, _lock: lock, session: 0 }) })
+        let locked = LockedDir { file, _lock: lock, session: 0, durable: 0 };
+        Ok(Self { disk, locked: Mutex::new(locked) })
     }
 
-    /// Begins the session of this process.
+    /// Begins the session of this process, or leaves that to [`Hold::renew`].
     pub(crate) fn begin(&self, dir: &Path, extent: Extent) {
+        self.locked.lock().durable = extent.durable;
         match sessions::begin(&*self.disk, dir, extent, stdx::unix_micros()) {
             Ok(id) => self.locked.lock().session = id,
             Err(error) => {
                 let dir = dir.display();
                 tracing::warn!(%error, %dir, "a session of the journal is not noted");
             }
+        }
+    }
+
+    /// Fails unless the lock is still the one that was taken.
+    pub(crate) fn expect_lock(&self, dir: &Path) -> io::Result<()> {
+        match identity(&*self.disk, dir)? == self.locked.lock().file {
+            true => Ok(()),
+            false => Err(io::Error::other("somebody replaced the directory, or its file `lock`")),
         }
     }
 
@@ -70,13 +84,15 @@ impl Hold {
         let mut locked = self.locked.lock();
         let disk = &*self.disk;
         let failed = |error: io::Error| match error.kind() {
-            ErrorKind::WouldBlock => "another process has locked the directory".to_owned(),
-            _ => format!("take the directory again: {error}"),
+            ErrorKind::WouldBlock => {
+                format!("another process has locked `{}`: end one of the two", dir.display())
+            }
+            _ => format!("take `{}` again: {error}", dir.display()),
         };
         if identity(disk, dir).map_err(failed)? != locked.file {
             disk.create_dir_all(dir).map_err(failed)?;
             let (file, lock) = lock(disk, dir).map_err(failed)?;
-            *locked = LockedDir { file, _lock: lock, session: 0 };
+            (locked.file, locked._lock, locked.session) = (file, lock, 0);
             let dir = dir.display();
             tracing::error!(%dir, "the directory of the journal was removed or replaced");
         }
@@ -86,9 +102,22 @@ impl Hold {
         }
         let segments = segment::list(disk, dir).map_err(failed)?;
         let first = segments.first().map_or(offset, |segment| segment.start.min(offset));
+        let end = match segments.last() {
+            Some(last) => {
+                last.start + complete_length(disk, dir, *last).map_err(|it| it.to_string())?
+            }
+            None => 0,
+        };
+        if end > offset {
+            return Err(format!(
+                "`{}` holds another journal, of {end} bytes where this one has {offset}: move it \
+                 away, or start again to go on behind it",
+                dir.display()
+            ));
+        }
         // Without its file, readers would take lines that are not durable.
         Limit::new(self.disk.clone(), dir).set(offset).map_err(failed)?;
-        let extent = Extent { first, end: offset, durable: offset };
+        let extent = Extent { first, end: offset, durable: offset.max(locked.durable) };
         locked.session = sessions::begin(disk, dir, extent, stdx::unix_micros()).map_err(failed)?;
         Ok(())
     }

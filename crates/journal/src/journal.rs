@@ -153,6 +153,7 @@ impl Journal {
             dir: self.dir.clone(),
             limit,
             witness,
+            hold: self.hold.clone(),
             intake: self.intake.clone(),
             counters: self.counters.clone(),
             alarms: self.alarms.clone(),

@@ -6,9 +6,9 @@
 //! Invariant: the limit moves only after a sync that succeeded, to the end of what that sync
 //! covered. So it passes lines of a segment that was given up without their being durable.
 //! If the limit cannot be written, lines count as durable all the same, and readers lag until the
-//! next sync.
-//! A segment that was removed, replaced or cut by somebody else counts as a sync that failed, since
-//! no reader would find its lines.
+//! next sync. That its witness cannot be written is an alarm, too.
+//! A segment or directory that somebody removed, replaced or cut counts as a sync that failed,
+//! since no reader would find its lines.
 //! Refuses: to sync a file again after a failure; see [`crate::durable`].
 
 use std::io;
@@ -21,8 +21,10 @@ use stdx::Backoff;
 use crate::dir::JournalDir;
 use crate::durable::{Durable, SyncJob};
 use crate::health::{Alarms, Counters};
+use crate::hold::Hold;
 use crate::intake::Intake;
 use crate::limit::Limit;
+use crate::segment::Segment;
 
 /// What the syncer works on, and whom it tells.
 pub(crate) struct Syncer {
@@ -30,6 +32,7 @@ pub(crate) struct Syncer {
     pub dir: Arc<JournalDir>,
     pub limit: Limit,
     pub witness: Option<Limit>,
+    pub hold: Arc<Hold>,
     pub intake: Arc<Intake>,
     pub counters: Arc<Counters>,
     pub alarms: Arc<Alarms>,
@@ -43,17 +46,21 @@ impl Syncer {
             match self.sync(&job) {
                 Ok(()) => {
                     let limited = self.limit.set(job.end);
-                    // Where it fails, as on a full disk, it lags, which its readers expect.
-                    let _ = self.witness.as_ref().map(|witness| witness.set(job.end));
+                    let noted = self.witness.as_ref().map_or(Ok(()), |it| it.set(job.end));
                     self.durable.succeeded(&job);
                     backoff.reset();
-                    let failed = limited.err();
-                    let alarm = failed.map(|error| format!("tell readers the end: {error}"));
+                    let untold =
+                        limited.err().map(|error| format!("tell readers the end: {error}"));
+                    let unnoted = noted.err().map(|error| {
+                        format!("note beside the journal how far it is durable: {error}")
+                    });
+                    let alarm = untold.or(unnoted);
                     self.alarms.sync.set(alarm);
                 }
                 Err(error) => {
                     self.counters.sync_failures.fetch_add(1, Ordering::Relaxed);
-                    let alarm = format!("sync segment {}: {error}", job.start);
+                    let segment = Segment::plain(job.start);
+                    let alarm = format!("sync segment `{segment}`: {error}");
                     self.alarms.sync.set(Some(alarm));
                     self.durable.failed(&job);
                     self.intake.signal.wake();
@@ -69,6 +76,7 @@ impl Syncer {
         if !job.named {
             self.dir.sync()?;
         }
-        self.dir.expect_segment(job.start, &*job.file, job.end - job.start)
+        self.dir.expect_segment(job.start, &*job.file, job.end - job.start)?;
+        self.hold.expect_lock(self.dir.path())
     }
 }

@@ -445,53 +445,76 @@ fn a_writer_does_not_write_to_a_directory_that_another_has_taken_meanwhile() {
 #[test]
 fn an_older_copy_that_has_all_that_was_read_is_told_by_the_witness_beside_the_journal() {
     let home = tempdir().unwrap();
-    let (dir, older) = (home.path().join("journal"), home.path().join("older"));
-    write(&dir, "old");
-    write(&dir, "a");
-    let (_, place, _) = read(&dir, None);
-    copy(&dir, &older);
-    write(&dir, "b");
-    let (_, end, _) = read(&dir, None);
+    let older = home.path().join("older");
+    write(&home.path().join("journal"), "old");
+    copy(&home.path().join("journal"), &older);
+    let (dir, place, end) = read_to_a(home.path());
     fs::remove_dir_all(&dir).unwrap();
     copy(&older, &dir);
+    // The copy has the place: only the newest lines are gone.
+    let (_, old, _) = read(&dir, None);
     write(&dir, "c");
-    let (found, _, displaced) = read(&dir, Some(place));
+    let (mut reader, displaced) = Reader::open(&dir, disk()).unwrap().resume(old).unwrap();
     assert_eq!(displaced, None);
-    assert_eq!(found[0], "LOST");
+    let (found, _) = found_by(&mut reader);
+    assert_eq!(found[0], format!("LOST {} {end}", old.offset));
     assert_eq!(found[1..], lines_of("c"));
-    let mut reader = Reader::open(&dir, disk()).unwrap().resume(place).unwrap().0;
-    let lost = found_by(&mut reader).0[0].clone();
-    assert_eq!(lost, format!("LOST {} {}", place.offset, end.offset));
+    let (_, displaced) = Reader::open(&dir, disk()).unwrap().resume(place).unwrap();
+    assert_eq!(displaced.unwrap().lost_to, Some(end));
 }
 
 #[test]
-fn of_a_removed_journal_the_lines_that_were_not_read_are_named_to_the_byte() {
-    let home = tempdir().unwrap();
-    let dir = home.path().join("journal");
-    write(&dir, "a");
-    let (_, place, _) = read(&dir, None);
-    write(&dir, "b");
-    let (_, end, _) = read(&dir, None);
-    fs::remove_dir_all(&dir).unwrap();
-    write(&dir, "c");
-    let (found, _, displaced) = read(&dir, Some(place));
-    let displaced = displaced.unwrap();
-    assert_eq!((displaced.change, displaced.lost_to), (Change::Replaced, Some(end.offset)));
-    assert_eq!(found, lines_of("c"));
+fn of_a_removed_journal_the_lines_that_were_not_read_are_named_to_the_byte_once() {
+    for is_reader_first in [false, true] {
+        let home = tempdir().unwrap();
+        let (dir, place, end) = read_to_a(home.path());
+        fs::remove_dir_all(&dir).unwrap();
+        if !is_reader_first {
+            write(&dir, "c");
+        }
+        let (mut reader, displaced) = Reader::open(&dir, disk()).unwrap().resume(place).unwrap();
+        assert_eq!(displaced.unwrap().lost_to, Some(end));
+        if is_reader_first {
+            assert_eq!(found_by(&mut reader).0, [""; 0]);
+            write(&dir, "c");
+        }
+        assert_eq!(found_by(&mut reader).0, lines_of("c"));
+    }
 }
 
 #[test]
-fn a_reader_that_comes_before_the_writer_names_what_is_lost_of_a_removed_journal_once() {
+fn a_writer_does_not_write_among_the_lines_of_a_longer_journal() {
     let home = tempdir().unwrap();
-    let dir = home.path().join("journal");
-    write(&dir, "a");
-    let (_, place, _) = read(&dir, None);
-    write(&dir, "b");
-    let (_, end, _) = read(&dir, None);
+    let (dir, longer) = (home.path().join("journal"), home.path().join("longer"));
+    ["x", "y", "z"].iter().for_each(|name| write(&longer, name));
+    let mut options = Options::new(&dir);
+    options.sync = Sync::Always;
+    let journal = Journal::open(options, disk()).unwrap();
+    let lane = journal.lane();
+    let append = || lane.append_durable(|out| out.extend_from_slice(b"ours")).wait();
+    append().unwrap();
     fs::remove_dir_all(&dir).unwrap();
+    fs::rename(&longer, &dir).unwrap();
+    for _ in 0..3 {
+        append().unwrap_err();
+    }
+    let alarm = journal.health().alarm.unwrap();
+    assert!(alarm.contains("holds another journal"), "{alarm}");
+    assert_eq!(read(&dir, None).0, ["x", "y", "z"].map(lines_of).concat());
+}
+
+#[test]
+fn a_loss_is_in_the_first_session_that_can_be_noted() {
+    let home = tempdir().unwrap();
+    let (dir, place, end) = read_to_a(home.path());
+    fs::remove_dir_all(&dir).unwrap();
+    // A directory in its place keeps the session from being noted.
+    fs::create_dir_all(dir.join("sessions.tmp")).unwrap();
+    let journal = Journal::open(Options::new(&dir), disk()).unwrap();
+    fs::remove_dir(dir.join("sessions.tmp")).unwrap();
+    let line = |out: &mut Vec<u8>| out.extend_from_slice(b"c0 later");
+    journal.lane().append_durable(line).wait().unwrap();
     let (mut reader, displaced) = Reader::open(&dir, disk()).unwrap().resume(place).unwrap();
-    assert_eq!(displaced.unwrap().lost_to, Some(end.offset));
-    assert_eq!(found_by(&mut reader).0, [""; 0]);
-    write(&dir, "c");
-    assert_eq!(found_by(&mut reader).0, lines_of("c"));
+    assert_eq!(displaced.unwrap().lost_to, Some(end));
+    assert_eq!(found_by(&mut reader).0, ["c0"]);
 }

@@ -26,7 +26,8 @@ fn acknowledged_lines_survive_kill_9() {
         child.wait().unwrap();
     }
     assert!(acknowledged.len() > 200);
-    let journal = Journal::open(Options::new(temp.path()), Arc::new(RealDisk)).unwrap();
+    let journal =
+        Journal::open(Options::new(temp.path().join("journal")), Arc::new(RealDisk)).unwrap();
     drop(journal);
     let found = read_all(temp.path(), Arc::new(RealDisk));
     for line in &acknowledged {
