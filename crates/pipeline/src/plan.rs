@@ -16,6 +16,7 @@
 //! Never here: addresses of sinks (`sinks`), formats (`decode`), `[[field]]` (`fields`), the limits
 //! of `[events]` (`tidegate`).
 
+use std::cell::RefCell;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -266,7 +267,15 @@ impl RollupCheck<'_> {
         }
         let sink = self.sink(config, plan);
         let filter = config.filter.as_deref().and_then(|text| {
-            let filter = Filter::parse_with(text, &|name| resolve(name, &plan.fields));
+            let named = RefCell::new(Vec::new());
+            let filter = Filter::parse_with(text, &|name| {
+                let field = resolve(name, &plan.fields)?;
+                named.borrow_mut().push(field.clone());
+                Ok(field)
+            });
+            for field in named.into_inner() {
+                self.expect_in_lines("where", &field);
+            }
             filter.map_err(|error| self.wrong("where", error.to_string())).ok()
         });
         let rollup = if config.raw == Some(true) {
@@ -363,7 +372,7 @@ impl RollupCheck<'_> {
             } else {
                 match resolve(name, &self.fields) {
                     Ok(field) => {
-                        self.expect_in_lines("by", name, &field);
+                        self.expect_in_lines("by", &field);
                         let kind = rollup::kind_of(&field);
                         columns.key(column, kind, KeyPart::Field(field, kind));
                     }
@@ -478,19 +487,28 @@ impl RollupCheck<'_> {
     fn field(&mut self, key: &str, name: &str) -> Option<FieldName> {
         let resolved = resolve(name, &self.fields);
         let field = resolved.map_err(|error| self.wrong(key, error.to_string())).ok()?;
-        self.expect_in_lines(key, name, &field);
+        self.expect_in_lines(key, &field);
         Some(field)
     }
 
     /// Refuses a header or a variable that no line of the sources has.
-    fn expect_in_lines(&mut self, key: &str, name: &str, field: &FieldName) {
+    fn expect_in_lines(&mut self, key: &str, field: &FieldName) {
+        let field = self.origin(field);
         let Some(known) = self.lacks(field) else { return };
         let known: Vec<String> = known.iter().map(|field| format!("`{field}`")).collect();
         let known = match known.as_slice() {
             [] => "no header or variable of its own".to_owned(),
             known => known.join(", "),
         };
-        self.wrong(key, format!("no line has `{name}`: its format has {known}"));
+        let message = format!("no line has `{field}`: its format has {known}");
+        self.wrong(key, message);
+    }
+
+    /// What a field is read from: itself, unless it is defined over others.
+    fn origin<'f>(&'f self, field: &'f FieldName) -> &'f FieldName {
+        let FieldName::Defined(defined) = field else { return field };
+        let rule = self.fields.iter().find(|rule| *rule.field == *defined);
+        rule.map_or(field, |rule| self.origin(&rule.from))
     }
 
     /// The headers and variables that there are, where no line of the sources has this one.

@@ -31,17 +31,15 @@ pub(super) fn command(file: &Path, acknowledge: &[String]) -> Result<()> {
     }
     if acknowledge.is_empty() {
         open.iter().for_each(|loss| print!("{}", text(loss)));
-        if found.broken_lines > 0 {
-            bail!(broken(&found, &plan.losses()));
-        }
         match (open.is_empty(), found.has_file) {
+            _ if found.broken_lines > 0 => {}
             (false, _) => {}
             (true, true) => println!("all losses are acknowledged"),
             (true, false) => {
                 println!("no loss is noted: there is no `{}`", plan.losses().display())
             }
         }
-        return Ok(());
+        return expect_whole(&found, &book);
     }
     let ids = (!is_all).then_some(acknowledge);
     let done = book.acknowledge(ids).with_context(read)?;
@@ -49,6 +47,11 @@ pub(super) fn command(file: &Path, acknowledge: &[String]) -> Result<()> {
     if done.is_empty() {
         println!("no loss is open");
     }
+    expect_whole(&found, &book)
+}
+
+fn expect_whole(found: &OpenLosses, book: &LossBook) -> Result<()> {
+    anyhow::ensure!(found.broken_lines == 0, broken(found, book.path()));
     Ok(())
 }
 

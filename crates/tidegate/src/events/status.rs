@@ -105,8 +105,9 @@ fn add_files(document: &mut Value, plan: &Plan) {
         let (source, sink) = (word("source"), word("sink"));
         let is_its = |loss: &&LogLoss| (&loss.source, &loss.sink) == (&source, &sink);
         line["open_losses"] = match &open {
-            Ok(open) => open.losses.iter().filter(is_its).count().into(),
-            Err(_) => Value::Null,
+            Ok(open) if open.broken_lines == 0 => open.losses.iter().filter(is_its).count().into(),
+            // Nobody knows what a broken line said.
+            _ => Value::Null,
         };
         let file = open::quarantine_file(plan, &source, &sink);
         line["quarantine_file"] = file.display().to_string().into();
@@ -163,9 +164,10 @@ fn one(line: &Value) -> String {
     };
     row("quarantined", format!("{}{place}{dropped}", counted(number("quarantined"), "line")));
     row("without key", format!("{} times a line lacked a number in `by`", line["without_key"]));
-    let open = match number("open_losses") {
-        0 => String::new(),
-        open => format!("; open losses: {open}, see `tidegate events losses`"),
+    let open = match line["open_losses"].as_u64() {
+        Some(0) => String::new(),
+        Some(open) => format!("; open losses: {open}, see `tidegate events losses`"),
+        None => "; the open losses cannot be read, see `tidegate events losses`".to_owned(),
     };
     row("lost", format!("{} bytes since the start{open}", line["lost_bytes"]));
     row("restarts", format!("{}, fenced {} times", line["restarts"], line["fenced"]));

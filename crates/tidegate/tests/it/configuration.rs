@@ -498,6 +498,12 @@ fn a_rollup_of_what_no_line_has_or_what_is_no_number_is_an_error() {
         (nginx, "by = [\"header.x_user\"]", "has `header.x-user`, `var.rt_x`"),
         (nginx, "by = [\"var.nosuch\"]", "no line has `var.nosuch`"),
         ("", "by = [\"header.x-user\"]", "no header or variable of its own"),
+        (nginx, "by = [\"host\"]\nwhere = 'var.nosuch == \"a\"'", "no line has `var.nosuch`"),
+        (
+            nginx,
+            "by = [\"mine\"]\n[[field]]\nname = \"mine\"\nfrom = \"header.x_user\"",
+            "no line has `header.x_user`",
+        ),
         (nginx, "by = [\"host\"]\nsum = [\"path\"]", "`path` is no number"),
         (nginx, "by = [\"host\"]\nquantiles = [\"user\"]", "`user` is no number"),
     ];

@@ -184,8 +184,11 @@ fn a_checkpoint_that_goes_back_under_its_process_is_named_until_somebody_acknowl
     assert!(text.contains("the checkpoint went back from batch"), "{text}");
     let (_, text, _) = run(&["events", "status"], folder);
     assert!(text.contains("open losses: 1"), "{text}");
-    drop(server);
     std::fs::write(folder.join("data/losses"), "{\"id\":5").unwrap();
+    let (_, text, _) = run(&["events", "status"], folder);
+    assert!(text.contains("the open losses cannot be read"), "{text}");
+    drop(server);
+    assert_eq!(run(&["events", "losses", "--ack", "all"], folder).0, 1);
     let (code, _, said) = run(&["events", "losses"], folder);
     assert_eq!(code, 1);
     assert!(said.contains("1 line of `"), "{said}");
