@@ -60,7 +60,10 @@ impl Syncer {
                 Err(error) => {
                     self.counters.sync_failures.fetch_add(1, Ordering::Relaxed);
                     let segment = Segment::plain(job.start);
-                    let alarm = format!("sync segment `{segment}`: {error}");
+                    let alarm = format!(
+                        "sync segment `{segment}`: {error}; readers may lack its last lines, and \
+                         recording goes on in a new one"
+                    );
                     self.alarms.sync.set(Some(alarm));
                     self.durable.failed(&job);
                     self.intake.signal.wake();
