@@ -47,6 +47,11 @@ impl JournalError {
         let path = path.into();
         move |source| Self::Disk { operation, path, source }
     }
+
+    /// Whether the file is not there.
+    pub(crate) fn is_not_found(&self) -> bool {
+        matches!(self, Self::Disk { source, .. } if source.kind() == io::ErrorKind::NotFound)
+    }
 }
 
 /// Why a line is not in the journal, or not known to be.

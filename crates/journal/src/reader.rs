@@ -17,7 +17,6 @@
 
 mod files;
 
-use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -31,6 +30,8 @@ use crate::segment::{Segment, is_damage};
 use crate::sessions::{self, Session};
 
 const CHUNK_BYTES: usize = 256 << 10;
+/// How often a place is looked for while segments go away.
+const LOOKS_MAX: usize = 100;
 
 /// Reads lines from a journal.
 pub struct Reader {
@@ -168,7 +169,29 @@ impl Reader {
 
     /// Goes to a place, or where reading goes on if the journal does not have it any more.
     fn go_to(&mut self, place: Place) -> Result<Option<Displaced>, JournalError> {
-        self.checked_session = self.sessions.last().map(|session| session.id);
+        let reported = (self.reported_session, self.reported_to);
+        let mut looks = 0;
+        loop {
+            looks += 1;
+            (self.reported_session, self.reported_to) = reported;
+            self.checked_session = self.newest_session();
+            let displaced = match self.look_for(place) {
+                // Compressed or deleted since it was listed.
+                Err(error) if error.is_not_found() && looks < LOOKS_MAX => None,
+                found => Some(found?),
+            };
+            // A writer notes its session before it moves the limit and the witness. Without a new
+            // one, both were still those of the lines before.
+            self.refresh_sessions()?;
+            if let Some(displaced) = displaced
+                && self.newest_session() == self.checked_session
+            {
+                return Ok(displaced);
+            }
+        }
+    }
+
+    fn look_for(&mut self, place: Place) -> Result<Option<Displaced>, JournalError> {
         let segments = self.files.list()?;
         let end = match segments.last() {
             Some(last) if place.offset > last.start => {
@@ -213,7 +236,7 @@ impl Reader {
     /// Whether somebody has opened the journal for writing since the place was looked for.
     fn is_opened_anew(&mut self) -> Result<bool, JournalError> {
         self.refresh_sessions()?;
-        let newest = self.sessions.last().map(|session| session.id);
+        let newest = self.newest_session();
         Ok(newest.is_some() && newest != self.checked_session)
     }
 
@@ -323,6 +346,10 @@ impl Reader {
     /// Returns the place just after what was delivered.
     pub fn place(&self) -> Place {
         Place { offset: self.offset, mark: self.mark }
+    }
+
+    fn newest_session(&self) -> Option<u64> {
+        self.sessions.last().map(|session| session.id)
     }
 
     fn refresh_sessions(&mut self) -> Result<(), JournalError> {
@@ -439,7 +466,7 @@ impl Reader {
                 return Ok(next.map_or(ReadStep::CaughtUp, ReadStep::Gap));
             }
             // Compressed or deleted since it was listed.
-            Err(JournalError::Disk { source, .. }) if source.kind() == io::ErrorKind::NotFound => {}
+            Err(error) if error.is_not_found() => {}
             Err(error) => return Err(error),
         }
         Ok(ReadStep::Again)

@@ -4,6 +4,7 @@ mod damage;
 mod faults;
 mod full;
 mod killed;
+mod races;
 mod reading;
 
 use std::path::{Path, PathBuf};

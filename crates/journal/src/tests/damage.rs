@@ -15,7 +15,7 @@ fn disk() -> Arc<dyn Disk> {
 }
 
 /// Writes ten lines that begin with `name`, in a session of their own.
-fn write(dir: &Path, name: &str) {
+pub(super) fn write(dir: &Path, name: &str) {
     let mut options = Options::new(dir);
     options.sync = Sync::Always;
     let journal = Journal::open(options, disk()).unwrap();
@@ -56,7 +56,7 @@ fn overwrite(file: &Path, byte: impl Fn(usize) -> u8) {
     fs::write(file, (0..length).map(byte).collect::<Vec<_>>()).unwrap();
 }
 
-fn copy(from: &Path, to: &Path) {
+pub(super) fn copy(from: &Path, to: &Path) {
     fs::create_dir_all(to).unwrap();
     for file in fs::read_dir(from).unwrap().map(Result::unwrap) {
         match file.file_type().unwrap().is_dir() {
@@ -182,7 +182,7 @@ fn open_idly(dir: &Path) {
 }
 
 /// What a reader gives, by first words; and its offset then.
-fn found_by(reader: &mut Reader) -> (Vec<String>, u64) {
+pub(super) fn found_by(reader: &mut Reader) -> (Vec<String>, u64) {
     let mut found = Vec::new();
     drain(reader, &mut found);
     let word = |line: &String| match line.starts_with(char::is_uppercase) {
@@ -194,7 +194,7 @@ fn found_by(reader: &mut Reader) -> (Vec<String>, u64) {
 
 /// A journal with the lines `old`, `a` and `b`, read to the end of `a`: its directory, the place,
 /// and the end of `b`.
-fn read_to_a(home: &Path) -> (PathBuf, Place, u64) {
+pub(super) fn read_to_a(home: &Path) -> (PathBuf, Place, u64) {
     let dir = home.join("journal");
     write(&dir, "old");
     write(&dir, "a");
@@ -204,7 +204,7 @@ fn read_to_a(home: &Path) -> (PathBuf, Place, u64) {
     (dir, place, end.offset)
 }
 
-fn lines_of(name: &str) -> Vec<String> {
+pub(super) fn lines_of(name: &str) -> Vec<String> {
     (0..10).map(|n| format!("{name}{n}")).collect()
 }
 
