@@ -90,7 +90,10 @@ impl Case<'_> {
             refused.clear();
             lost = (place < durable).then_some(place..durable).into_iter().collect();
         }
+        let copied_to = self.after.lines.last().map_or(0, |line| line.at.end);
         let knows = match self.kind {
+            // It is of offsets before a removal: they go on behind those of the journal.
+            Kind::Older if !place_stands && copied_to > durable => Knows::Perhaps,
             Kind::LinesAndSessions if !place_stands => Knows::Perhaps,
             _ => Knows::Bytes,
         };
