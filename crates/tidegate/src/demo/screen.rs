@@ -99,7 +99,7 @@ impl Screen {
                 format!("'http://{public}/1/feedback/read?item=1'"),
             ],
             vec![format!("curl 'http://{admin}/status'")],
-            vec![format!("echo 'last phase' | nc {} {}", management.ip(), management.port())],
+            vec![format!("echo 'last phase' | nc -N {} {}", management.ip(), management.port())],
             vec!["tidegate events query requests".to_owned(), file.clone()],
             vec!["tidegate events verify".to_owned(), file],
         ];
