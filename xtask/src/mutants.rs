@@ -1,7 +1,7 @@
 //! Asks whether the tests of a crate notice changes to its code, with cargo-mutants.
 //!
-//! cargo-mutants changes one function or operator at a time and runs the crate's tests. A mutant
-//! survives if they pass. `--sample` tries so many, drawn by `--seed`; the same names are drawn
+//! cargo-mutants changes one function or operator at a time and runs the crate's unit tests. A
+//! mutant survives if they pass. `--sample` tries so many, drawn by `--seed`; the same names are drawn
 //! again from the same code. Not viable are those that do not compile; they do not count.
 //! Mutants that cannot be told from the code stand in `EQUAL`, each with the reason; they are not
 //! tried. `--file` tries only those of matching files, also when another crate's tests are the
@@ -24,6 +24,10 @@ use crate::checkout::{execute, root};
 const KILLED_MIN: usize = 92;
 const VERSION: &str = "27.1.0";
 const TOOLS: &str = "target/tools";
+/// Where mutants are built: dependencies once for all of them.
+const BUILD: &str = "target/mutants/build";
+/// Mutants at a time: their tests wait more than they compute, above all those that never end.
+const JOBS: &str = "4";
 /// Mutants that do what the code does: where each is, a part of its name, and why.
 const EQUAL: &str = include_str!("mutants/equal.txt");
 
@@ -61,12 +65,15 @@ pub(crate) fn run(arguments: &[&str]) -> Result<()> {
     let dir = root().join("target/mutants").join(options.package);
     fs::create_dir_all(&dir)?;
     let mut command = mutants(&program, &options);
-    command.args(["--no-shuffle", "--minimum-test-timeout", "60"]).arg("--output").arg(&dir);
+    command.args(["--no-shuffle", "--minimum-test-timeout", "60", "--jobs", JOBS]);
+    command.arg("--output").arg(&dir).env("CARGO_TARGET_DIR", root().join(BUILD));
+    command.env("CARGO_PROFILE_DEV_DEBUG", "0");
     // cargo-mutants takes expressions, so each name becomes one that matches only itself.
     for name in &tried {
         command.arg("--re").arg(format!("^{}$", escaped(name)));
     }
     // It fails when a mutant survives; how many may is decided below.
+    command.args(["--", "--lib"]);
     let status = command.status().context("starting cargo-mutants")?;
     let outcomes = outcomes(&dir.join("mutants.out")).with_context(|| format!("{status}"))?;
     judge(&outcomes)

@@ -60,8 +60,13 @@ impl Dialect {
         format!("CREATE TABLE IF NOT EXISTS {name} ({})", parts.join(", "))
     }
 
-    /// Adds a column that is no key to a table that is there.
+    /// Adds a column that is no key to a table that is there, and logs what rows have in it.
     pub(crate) fn add_column(&self, table: &Table, column: &Column) -> String {
+        tracing::warn!(
+            table = table.name,
+            column = column.name,
+            "a column is added: rows that are there lack what came before"
+        );
         let definition = self.definition(table, column, "");
         format!("ALTER TABLE {} ADD COLUMN {definition}", self.quoted(&table.name))
     }

@@ -53,7 +53,7 @@ pub(crate) fn serve(file: &Path) -> Result<()> {
     for note in notes::of(&plan) {
         tracing::warn!("{note}");
     }
-    let mut signals = EndSignals::install(Hangup::Ignored)?;
+    let mut signals = EndSignals::install(Hangup::ReadsNothing)?;
     let server = serve::start(plan)?;
     tracing::info!(public = %server.public, admin = %server.admin, "serving");
     signals.wait();

@@ -27,6 +27,8 @@ pub(crate) enum WaitResult {
 pub(crate) enum Hangup {
     /// Nothing: the process outlives the terminal that it was started from.
     Ignored,
+    /// Nothing either, and the log says that no file is read again.
+    ReadsNothing,
     /// It ends the process, as SIGTERM does.
     Ends,
 }
@@ -73,9 +75,15 @@ impl EndSignals {
 }
 
 fn ends(signal: i32, hangup: Hangup) -> bool {
-    let is_ignored = signal == SIGHUP && hangup == Hangup::Ignored;
-    if is_ignored {
-        tracing::debug!("SIGHUP does not end this process");
+    if signal != SIGHUP {
+        return true;
     }
-    !is_ignored
+    match hangup {
+        Hangup::Ignored => tracing::debug!("SIGHUP does not end this process"),
+        Hangup::ReadsNothing => {
+            tracing::warn!("SIGHUP reads no file again: restart for a changed configuration");
+        }
+        Hangup::Ends => return true,
+    }
+    false
 }

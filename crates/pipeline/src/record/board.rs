@@ -3,7 +3,7 @@
 //!
 //! The document goes to whoever connects to the status port. It also goes to stdout once a second,
 //! for the edge process that started this one. There it must be one line; `record/status.rs` takes
-//! 10 s without one for an alarm.
+//! 10 s without one for an alarm. Only the port's has `alarms`: the edge process makes its own.
 //! Invariant: a reader that is slow, or does not read at all, holds no pipeline up. It holds up
 //! others on the port for at most 1 s a write, and stdout only the samples.
 //! Rates are taken over up to the last ten samples. A port that is taken is tried again every 2 s.
@@ -21,6 +21,7 @@ use std::time::{Duration, Instant};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 
+use super::status::document_alarms;
 use crate::status::{Status, StatusReport};
 
 /// How often counts are sampled for rates, and the document is written to stdout.
@@ -49,6 +50,8 @@ pub struct StatusBoard {
     pipelines: Vec<BoardEntry>,
     /// How the last build of profiles went, where that is done in this process.
     profile_build: Box<dyn Fn() -> Value + Send + Sync>,
+    /// Alarms beside those that follow from the counts.
+    more_alarms: Box<dyn Fn() -> Vec<String> + Send + Sync>,
     samples: Mutex<VecDeque<RateSample>>,
 }
 
@@ -60,17 +63,19 @@ struct RateSample {
 
 impl StatusBoard {
     /// A board for these pipelines of `node`; `profile_build` gives what is said of the last build
-    /// of profiles.
+    /// of profiles, and `more_alarms` those beside what the counts say.
     pub fn new(
         node: &str,
         pipelines: Vec<BoardEntry>,
         profile_build: impl Fn() -> Value + Send + Sync + 'static,
+        more_alarms: impl Fn() -> Vec<String> + Send + Sync + 'static,
     ) -> Arc<Self> {
         Arc::new(Self {
             node: node.to_owned(),
             started: Instant::now(),
             pipelines,
             profile_build: Box::new(profile_build),
+            more_alarms: Box::new(more_alarms),
             samples: Mutex::default(),
         })
     }
@@ -154,7 +159,9 @@ impl StatusBoard {
     fn answer(&self, mut stream: TcpStream) {
         // A client that has gone, or does not read, is its own loss.
         let _ = stream.set_write_timeout(Some(WRITE_TIMEOUT));
-        let _ = stream.write_all(format!("{:#}\n", self.document()).as_bytes());
+        let mut document = self.document();
+        document["alarms"] = json!([document_alarms(&document), (self.more_alarms)()].concat());
+        let _ = stream.write_all(format!("{document:#}\n").as_bytes());
     }
 }
 

@@ -125,11 +125,16 @@ impl RecordState {
                 let seconds = age(at).as_secs();
                 alarms.push(format!("the record process has said nothing for {seconds} s"));
             }
-            let pipelines = document["pipelines"].as_array().into_iter().flatten();
-            alarms.extend(pipelines.flat_map(pipeline_alarms));
+            alarms.extend(document_alarms(document));
         }
         alarms
     }
+}
+
+/// What a document of the record process gives cause for.
+pub(super) fn document_alarms(document: &Value) -> Vec<String> {
+    let pipelines = document["pipelines"].as_array().into_iter().flatten();
+    pipelines.flat_map(pipeline_alarms).collect()
 }
 
 fn pipeline_alarms(pipeline: &Value) -> Vec<String> {

@@ -32,7 +32,7 @@ use profiles::BuildScheduler;
 use serde_json::{Value, json};
 use stdx::RealDisk;
 
-use super::open;
+use super::{losses, open};
 use super::running::{self, RunningPipeline};
 use crate::commands;
 use crate::config::Plan;
@@ -66,14 +66,16 @@ pub(super) fn command(
         let wider = plan.umask.wider(&holders::of(&plan));
         wider.iter().for_each(|note| tracing::warn!("{note}"));
     }
-    let mut signals = EndSignals::install(Hangup::Ignored)?;
+    let mut signals = EndSignals::install(Hangup::ReadsNothing)?;
     let specs = specs(&plan, once.is_some());
     // Not waited for at the end: a build that dies leaves nothing behind.
     let builds = if once.is_some() { None } else { profile_build::schedule(&plan)? };
     let last_build = builds.as_ref().map(BuildScheduler::last_build);
     let last_build = move || last_build.as_ref().map_or(Value::Null, |last| json!(last.outcome()));
     let entries = specs.iter().map(PipelineSpec::entry).collect();
-    let board = StatusBoard::new(&plan.events.node, entries, last_build);
+    let losses = LossBook::new(&plan.losses());
+    let open_losses = move || losses::alarms(&losses);
+    let board = StatusBoard::new(&plan.events.node, entries, last_build, open_losses);
     board.sample_for_ever(supervised).context("start a thread")?;
     if let Some(address) = plan.events.status {
         board.serve(address).context("start a thread")?;

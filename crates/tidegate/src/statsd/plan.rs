@@ -8,7 +8,7 @@
 
 use std::path::Path;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use chassis::config::Problem;
 use statsd::{Flavour, plan::Plan};
 
@@ -27,8 +27,15 @@ pub(crate) fn of_tidegate_file(file: &Path) -> Result<Plan> {
 fn with_umask(file: &Path) -> Result<(Plan, Umask)> {
     let wrong = |problems| WrongConfig::new(file.to_owned(), problems);
     let plan = config::load(file).map_err(wrong)?;
-    let lacks = || format!("run statsd by `{}`: it has no [statsd]", file.display());
-    Ok((plan.statsd.with_context(lacks)?, plan.umask))
+    match plan.statsd {
+        Some(statsd) => Ok((statsd, plan.umask)),
+        None => Err(wrong(vec![Problem {
+            line: 0,
+            key: "statsd".to_owned(),
+            message: "statsd wants this section; an empty one has every default".to_owned(),
+        }])
+        .into()),
+    }
 }
 
 /// Whether a file is one of a server that is replaced, by its name or by what it begins with.

@@ -402,6 +402,6 @@ fn a_file_that_cannot_be_used_is_refused_with_its_line() {
     assert_eq!(code, Some(78));
     assert!(text.contains("line 2: `statsd.flush`") && text.contains("`statsd.listen`"), "{text}");
     let (code, text) = run_by("c.toml", "[journal]\n");
-    assert_eq!(code, Some(1));
-    assert!(text.contains("it has no [statsd]"), "{text}");
+    assert_eq!(code, Some(78));
+    assert!(text.contains("`statsd`: statsd wants this section"), "{text}");
 }

@@ -12,7 +12,7 @@ fn board() -> (Arc<StatusBoard>, Arc<Status>) {
         status: Arc::clone(&status),
     };
     let built = || json!({ "profiles": 3 });
-    (StatusBoard::new("node-1", vec![entry("web")], built), status)
+    (StatusBoard::new("node-1", vec![entry("web")], built, || vec!["a loss".to_owned()]), status)
 }
 
 #[test]
@@ -55,7 +55,8 @@ fn rates_are_taken_since_the_oldest_sample_that_is_kept() {
 
 #[test]
 fn whoever_connects_is_sent_the_document() {
-    let (board, _) = board();
+    let (board, status) = board();
+    *status.last_error.lock() = Some("the disk is full".to_owned());
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let mut client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
     board.answer(listener.accept().unwrap().0);
@@ -63,4 +64,5 @@ fn whoever_connects_is_sent_the_document() {
     client.read_to_string(&mut text).unwrap();
     let document: Value = serde_json::from_str(&text).unwrap();
     assert_eq!(document["node"], "node-1");
+    assert_eq!(document["alarms"], json!(["web to main: the disk is full", "a loss"]));
 }
