@@ -1,8 +1,8 @@
 //! Asks whether the tests of a crate notice changes to its code, with cargo-mutants.
 //!
 //! cargo-mutants changes one function or operator at a time and runs the crate's unit tests. A
-//! mutant survives if they pass. `--sample` tries so many, drawn by `--seed`; the same names are drawn
-//! again from the same code. Not viable are those that do not compile; they do not count.
+//! mutant survives if they pass. `--sample` tries so many, drawn by `--seed`; the same names are
+//! drawn again from the same code. Not viable are those that do not compile; they do not count.
 //! Mutants that cannot be told from the code stand in `EQUAL`, each with the reason; they are not
 //! tried. `--file` tries only those of matching files, also when another crate's tests are the
 //! ones that matter.

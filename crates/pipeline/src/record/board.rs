@@ -62,7 +62,7 @@ struct RateSample {
 }
 
 impl StatusBoard {
-    /// A board for these pipelines of `node`; `profile_build` gives what is said of the last build
+    /// A board for these pipelines of `node`. `profile_build` gives what is said of the last build
     /// of profiles, and `more_alarms` those beside what the counts say.
     pub fn new(
         node: &str,
