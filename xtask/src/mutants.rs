@@ -3,6 +3,7 @@
 //! cargo-mutants changes one function or operator at a time and runs the crate's unit tests. A
 //! mutant survives if they pass. `--sample` tries so many, drawn by `--seed`; the same names are
 //! drawn again from the same code. Not viable are those that do not compile; they do not count.
+//! Tests that take seconds are left out at first, and tried on those that survive.
 //! Mutants that cannot be told from the code stand in `EQUAL`, each with the reason; they are not
 //! tried. `--file` tries only those of matching files, also when another crate's tests are the
 //! ones that matter.
@@ -30,6 +31,8 @@ const BUILD: &str = "target/mutants/build";
 const JOBS: &str = "4";
 /// Mutants that do what the code does: where each is, a part of its name, and why.
 const EQUAL: &str = include_str!("mutants/equal.txt");
+/// Tests that take seconds.
+const SLOW: &str = include_str!("mutants/slow.txt");
 
 /// What was asked for.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -62,21 +65,40 @@ pub(crate) fn run(arguments: &[&str]) -> Result<()> {
         options.package,
         options.seed
     );
+    let mut outcomes = attempt(&program, &options, &tried, true)?;
+    if !outcomes.survived.is_empty() {
+        let again = attempt(&program, &options, &outcomes.survived, false)?;
+        outcomes.killed += again.killed;
+        outcomes.survived = again.survived;
+    }
+    judge(&outcomes)
+}
+
+/// Builds and tests each of these mutants; without the tests in `SLOW` if `quickly`.
+fn attempt(
+    program: &Path,
+    options: &Options<'_>,
+    names: &[String],
+    quickly: bool,
+) -> Result<Outcomes> {
     let dir = root().join("target/mutants").join(options.package);
     fs::create_dir_all(&dir)?;
-    let mut command = mutants(&program, &options);
+    let mut command = mutants(program, options);
     command.args(["--no-shuffle", "--minimum-test-timeout", "60", "--jobs", JOBS]);
     command.arg("--output").arg(&dir).env("CARGO_TARGET_DIR", root().join(BUILD));
     command.env("CARGO_PROFILE_DEV_DEBUG", "0");
     // cargo-mutants takes expressions, so each name becomes one that matches only itself.
-    for name in &tried {
+    for name in names {
         command.arg("--re").arg(format!("^{}$", escaped(name)));
     }
-    // It fails when a mutant survives; how many may is decided below.
-    command.args(["--", "--lib"]);
+    command.args(["--", "--lib", "--"]);
+    if quickly {
+        let slow = SLOW.lines().filter(|line| !line.starts_with('#'));
+        command.args(slow.flat_map(|test| ["--skip", test]));
+    }
+    // It fails when a mutant survives; how many may is decided in `judge`.
     let status = command.status().context("starting cargo-mutants")?;
-    let outcomes = outcomes(&dir.join("mutants.out")).with_context(|| format!("{status}"))?;
-    judge(&outcomes)
+    outcomes(&dir.join("mutants.out")).with_context(|| format!("{status}"))
 }
 
 fn parse<'a>(arguments: &[&'a str]) -> Result<Options<'a>> {
@@ -140,8 +162,8 @@ fn is_equal(name: &str, equal: &str) -> bool {
 }
 
 /// Draws the mutants to try: those whose names have the least hashes.
-fn sample<'n>(all: &'n [String], options: &Options<'_>) -> Vec<&'n String> {
-    let mut tried: Vec<&String> = all.iter().collect();
+fn sample(all: &[String], options: &Options<'_>) -> Vec<String> {
+    let mut tried = all.to_vec();
     if let Some(sample) = options.sample {
         tried.sort_by_cached_key(|name| {
             let mut hasher = DefaultHasher::new();
