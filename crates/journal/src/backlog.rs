@@ -233,7 +233,8 @@ impl Backlog {
         }
     }
 
-    fn end(&self) -> u64 {
+    /// Where the last line written ends.
+    pub(crate) fn end(&self) -> u64 {
         self.counters.offset.load(Ordering::Relaxed)
     }
 

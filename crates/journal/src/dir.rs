@@ -45,25 +45,26 @@ impl JournalDir {
         self.disk.sync_dir(&self.path)
     }
 
-    /// Fails unless readers find at least `length` bytes of this file under its segment's name.
+    /// Returns the length of this file, unless readers do not find `length` bytes of it under its
+    /// segment's name.
     pub(crate) fn expect_segment(
         &self,
         start: u64,
         file: &dyn DiskFile,
         length: u64,
-    ) -> io::Result<()> {
+    ) -> io::Result<u64> {
         let written = file.metadata()?;
         if written.len < length {
             let text = format!("somebody cut it to {} of {length} bytes", written.len);
             return Err(io::Error::other(text));
         }
         match self.disk.metadata(&Segment::plain(start).path(&self.path)) {
-            Ok(found) if found.identity == written.identity => Ok(()),
+            Ok(found) if found.identity == written.identity => Ok(written.len),
             Ok(_) => Err(io::Error::other("somebody put another file in its place")),
             Err(error) if error.kind() == ErrorKind::NotFound => {
                 // `sealer` does not wait for a sync: its own copy is durable.
                 let compressed = Segment::compressed(start).path(&self.path);
-                let found = self.disk.metadata(&compressed).map(drop);
+                let found = self.disk.metadata(&compressed).map(|_| written.len);
                 found.map_err(|error| io::Error::new(error.kind(), "somebody removed it"))
             }
             Err(error) => Err(error),

@@ -65,6 +65,11 @@ impl Intake {
         self.lanes.lock().iter().all(|lane| lane.is_empty())
     }
 
+    /// Returns how many lines the lanes hold.
+    pub(crate) fn waiting(&self) -> u64 {
+        self.lanes.lock().iter().map(|lane| lane.lock().count).sum()
+    }
+
     /// Returns whether a lane that holds so many bytes takes a line. One that wants a ticket is not
     /// taken while lines cannot be written, since its ticket could not be settled soon.
     #[inline]

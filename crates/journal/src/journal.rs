@@ -78,6 +78,8 @@ pub struct Stats {
     pub unrecorded: u64,
     /// Syncs that failed.
     pub sync_failures: u64,
+    /// Lines that were taken and are not written yet.
+    pub waiting: u64,
     /// Bytes of a torn line that were cut off when the journal was opened.
     pub repaired_bytes: u64,
     /// Segment files.
@@ -201,10 +203,17 @@ impl Journal {
             bytes: read(&counters.bytes),
             unrecorded: self.intake.unrecorded(),
             sync_failures: read(&counters.sync_failures),
+            waiting: self.intake.waiting() + read(&counters.pending),
             repaired_bytes: self.repaired_bytes,
             segments: sizes.len() as u64,
             disk_bytes: sizes.iter().map(|(_, size)| size.len).sum(),
         }
+    }
+
+    /// Returns what tells, once the journal is dropped, how many lines could not be written.
+    pub fn lost_at_close(&self) -> impl Fn() -> u64 + use<> {
+        let counters = Arc::clone(&self.counters);
+        move || counters.lost_at_close.load(Ordering::Relaxed)
     }
 
     /// Returns who has not read how much, by name; nothing while the directory cannot be read.
@@ -215,7 +224,8 @@ impl Journal {
     /// Returns whether all is well.
     pub fn health(&self) -> Health {
         let alarms = [&self.alarms.write, &self.alarms.sync, &self.alarms.upkeep];
-        let texts: Vec<_> = alarms.iter().filter_map(|alarm| alarm.text()).collect();
+        let texts = alarms.iter().filter_map(|alarm| alarm.text());
+        let texts: Vec<_> = texts.chain(self.alarms.intrusion.text()).collect();
         Health {
             recording: self.intake.is_recording(),
             alarm: (!texts.is_empty()).then(|| texts.join("; ")),

@@ -4,8 +4,9 @@
 //! stays also while no later line is durable: else a crash could leave no segment that says where
 //! the journal ends. The newest segment always stays.
 //! The first segment that may stay, or must, ends the round. If the byte cap is exceeded then, the
-//! result is an error in words, and the writer creates no segment. What is deleted beyond a
-//! bookmark is counted (`backlog`).
+//! result is an error in words, and the writer creates no segment. But where nobody needs the
+//! newest one any more, the writer may create one after it, so that it can go. What is deleted
+//! beyond a bookmark is counted (`backlog`).
 //! Age is the time since the file was last written; for a compressed segment that is when it was
 //! compressed. Which consumers are known: `consumer`.
 
@@ -14,7 +15,7 @@ use std::sync::Arc;
 use stdx::Clock;
 
 use crate::backlog::Backlog;
-use crate::consumer;
+use crate::consumer::{self, ReadPosition};
 use crate::dir::JournalDir;
 use crate::durable::Durable;
 use crate::options::Keep;
@@ -76,7 +77,28 @@ impl Retention {
         if total <= self.keep.bytes {
             return Ok(());
         }
-        let reason = kept_for.unwrap_or_else(|| "the newest segment fills it".to_owned());
-        Err(format!("the byte cap of {} is reached: {reason}", self.keep.bytes))
+        let Some(reason) = kept_for else {
+            // Only the newest is left. Once there is a newer one, it can go.
+            return self.expect_finished(slowest);
+        };
+        Err(self.full(&reason))
+    }
+
+    /// Fails while the journal has lines that are still needed.
+    fn expect_finished(&self, slowest: Option<&ReadPosition>) -> Result<(), String> {
+        let end = self.backlog.end();
+        match slowest.filter(|slowest| slowest.offset < end) {
+            Some(ReadPosition { name, offset, .. }) => {
+                Err(self.full(&format!("consumer `{name}` has not read past offset {offset}")))
+            }
+            None if self.durable.synced() < end => {
+                Err(self.full("the newest segment fills it, and is not durable yet"))
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn full(&self, reason: &str) -> String {
+        format!("the byte cap of {} is reached: {reason}", self.keep.bytes)
     }
 }

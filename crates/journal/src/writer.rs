@@ -2,7 +2,8 @@
 //!
 //! A round takes the lines of all lanes and writes them with one append, or more when the disk
 //! takes less at once. A segment that is too big, too old or given up by `durable` is left, and
-//! `retention` makes room before the next one is created.
+//! `retention` makes room before the next one is created. So is one that somebody else removed, cut
+//! or wrote to, before anything is appended; what was written to it keeps its place.
 //! When an append fails, a torn line is cut away and the rest stays in memory. The lanes fill up to
 //! their bound, and the writer tries again after 10 ms to 2 s. Tickets of lines not written fail,
 //! though such a line may still be written later.
@@ -142,14 +143,20 @@ impl Writer {
             Ok(()) => self.recovered(),
             Err(reason) => self.failing(reason),
         }
+        self.parts.counters.pending.store(self.pending_lines(), Ordering::Relaxed);
+    }
+
+    fn pending_lines(&self) -> u64 {
+        memchr::memchr_iter(b'\n', &self.pending).count() as u64
     }
 
     fn finish(&mut self) {
         self.leave_if_due();
         self.drain();
         if !self.pending.is_empty() && self.write().is_err() {
-            let lost = memchr::memchr_iter(b'\n', &self.pending).count() as u64;
+            let lost = self.pending_lines();
             self.parts.intake.count_unrecorded(lost);
+            self.parts.counters.lost_at_close.store(lost, Ordering::Relaxed);
             self.fail_waiting_promises();
             tracing::error!(lines = lost, "lines were lost as the journal closed");
         }
@@ -195,6 +202,57 @@ impl Writer {
 
     /// Appends all pending lines, or as many as the disk takes.
     fn write(&mut self) -> Result<(), String> {
+        self.leave_if_changed();
+        while !self.pending.is_empty() {
+            self.write_to_segment()?;
+        }
+        Ok(())
+    }
+
+    /// Leaves a segment that is not as this thread left it: lines must not follow what is missing
+    /// or foreign there.
+    fn leave_if_changed(&mut self) {
+        let Some(active) = &self.active else { return };
+        let (segment, length) = (Segment::plain(active.start), self.offset - active.start);
+        let dir = &self.parts.retention.dir;
+        let found = match dir.expect_segment(active.start, &*active.file, length) {
+            Ok(found) if found == length => return,
+            found => found,
+        };
+        let what = match &found {
+            Ok(found) => format!(
+                "another program wrote {} bytes to segment `{segment}`; lines among them count",
+                found - length
+            ),
+            Err(error) => format!(
+                "segment `{segment}`: {error}; readers may lack its last lines, and recording goes \
+                 on in a new one"
+            ),
+        };
+        self.parts.alarms.intrusion.set(what);
+        if let Ok(found) = found {
+            self.adopt(found);
+        }
+        self.leave();
+    }
+
+    /// Gives what somebody else appended its place in the journal, as lines.
+    fn adopt(&mut self, mut length: u64) {
+        let Some(active) = self.active.take() else { return };
+        let mut last = [0];
+        let is_read = active.file.read_at(&mut last, length - 1).is_ok_and(|read| read == 1);
+        if is_read && last != *b"\n" {
+            length += active.file.append(b"\n").unwrap_or(0) as u64;
+        }
+        self.offset = active.start + length;
+        self.parts.counters.offset.store(self.offset, Ordering::Relaxed);
+        let written = Written { file: &active.file, start: active.start, end: self.offset };
+        self.parts.durable.wrote(&written, std::iter::empty());
+        self.active = Some(active);
+    }
+
+    /// Appends what one segment takes of the pending lines.
+    fn write_to_segment(&mut self) -> Result<(), String> {
         if let Some(active) = &self.active {
             let length = self.offset - active.start + self.pending.len() as u64;
             if length > self.rotation.bytes_max && self.offset > active.start {
@@ -206,10 +264,11 @@ impl Writer {
             None => self.create()?,
         };
         let start = active.start;
+        let length = fitting(&self.pending, self.rotation.bytes_max);
         let mut written = 0;
         let mut failure = None;
-        while written < self.pending.len() && failure.is_none() {
-            match active.file.append(&self.pending[written..]) {
+        while written < length && failure.is_none() {
+            match active.file.append(&self.pending[written..length]) {
                 Ok(0) => failure = Some(io::ErrorKind::WriteZero.into()),
                 Ok(taken) => written += taken,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -297,4 +356,14 @@ impl Writer {
             }
         }
     }
+}
+
+/// The length of the lines, the first at least, that fit in `bytes_max`.
+fn fitting(lines: &[u8], bytes_max: u64) -> usize {
+    if lines.len() as u64 <= bytes_max {
+        return lines.len();
+    }
+    let first = memchr::memchr(b'\n', lines).map_or(lines.len(), |at| at + 1);
+    let fitting = memchr::memrchr(b'\n', &lines[..bytes_max as usize]).map_or(0, |at| at + 1);
+    fitting.max(first)
 }

@@ -108,6 +108,7 @@ pub(crate) fn refresh(parts: &Parts, registry: &Registry) {
         let stats = journal.stats();
         gauge("tidegate_journal_bytes", "Bytes of the journal's end.", stats.offset);
         gauge("tidegate_journal_unrecorded_lines", "Lines lost.", stats.unrecorded);
+        gauge("tidegate_journal_waiting_lines", "Lines not written yet.", stats.waiting);
         gauge("tidegate_journal_sync_failures", "Syncs that failed.", stats.sync_failures);
         for unread in journal.unread() {
             let gauge = |name: &str, help: &str, value: u64| {
@@ -296,7 +297,7 @@ fn journal(journal: &journal::Journal) -> Value {
         "offset": stats.offset, "lines": stats.lines, "segments": stats.segments,
         "unsynced_s": stats.unsynced_age.as_secs_f64(),
         "synced": stats.synced, "sync_failures": stats.sync_failures,
-        "unrecorded": stats.unrecorded,
+        "waiting": stats.waiting, "unrecorded": stats.unrecorded,
         "disk_bytes": stats.disk_bytes, "repaired_bytes": stats.repaired_bytes,
         "recording": health.recording, "alarm": health.alarm,
         "consumers": journal.unread().iter().map(unread).collect::<Vec<_>>(),

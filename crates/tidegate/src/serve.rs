@@ -217,6 +217,7 @@ impl Server {
         if let Some(statsd) = self.statsd {
             statsd.end();
         }
+        let lost = self.parts.journal.as_ref().map(Journal::lost_at_close);
         // The last holder's drop writes and syncs what is left of the journal.
         drop(self.parts);
         // Last, so that it finds what was recorded last.
@@ -224,6 +225,8 @@ impl Server {
             record.stop();
         }
         anyhow::ensure!(all_ended_well, "an edge thread ended by a panic; its message is above");
+        let lost = lost.map_or(0, |lost| lost());
+        anyhow::ensure!(lost == 0, "{lost} lines are lost: the journal could not be written");
         tracing::info!("stopped");
         Ok(())
     }

@@ -377,10 +377,11 @@ fn replaced_while_written(replace: Replacement) -> ([Vec<String>; 2], Vec<String
     let mut n = 0;
     let durable = loop {
         let name = format!("c{n}");
-        if append(&name) {
+        let is_durable = append(&name);
+        alarms.extend(journal.health().alarm);
+        if is_durable {
             break name;
         }
-        alarms.extend(journal.health().alarm);
         n += 1;
     };
     let (mut resumed, displaced) =
@@ -417,6 +418,40 @@ fn a_journal_that_is_replaced_while_it_is_written_says_so_and_goes_on() {
             assert!(found.iter().all(|it| !it.starts_with("old") && !it.starts_with('a')));
         }
     }
+}
+
+#[test]
+fn what_another_program_appends_keeps_its_place_and_costs_no_line() {
+    use std::io::Write;
+
+    let home = tempdir().unwrap();
+    let dir = home.path().join("journal");
+    let mut options = Options::new(&dir);
+    options.sync = Sync::Always;
+    options.segment_bytes_max = 1000;
+    let journal = Journal::open(options, disk()).unwrap();
+    let lane = journal.lane();
+    let mut running = Reader::open(&dir, disk()).unwrap();
+    let mut found = Vec::new();
+    let mut expected = Vec::new();
+    for n in 0..30 {
+        let line = format!("line{n} {}", "x".repeat(100));
+        lane.append_durable(|out| out.extend_from_slice(line.as_bytes())).wait().unwrap();
+        expected.push(format!("line{n}"));
+        found.extend(found_by(&mut running).0);
+        assert_eq!(found, expected, "what is acknowledged is found at once");
+        if n % 4 == 1 {
+            let foreign = if n % 8 == 1 { "no line" } else { "line" };
+            let file = fs::OpenOptions::new().append(true).open(segments(&dir).last().unwrap());
+            let end = if foreign == "line" { "\n" } else { "" };
+            write!(file.unwrap(), "{foreign}{end}").unwrap();
+            expected.push(foreign.split(' ').next().unwrap().to_owned());
+        }
+    }
+    let alarm = journal.health().alarm.unwrap();
+    assert!(alarm.contains("another program wrote"), "{alarm}");
+    drop(journal);
+    assert_eq!(read(&dir, None).0, found);
 }
 
 #[test]

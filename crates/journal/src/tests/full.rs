@@ -128,6 +128,52 @@ fn keeps_what_a_slow_consumer_needs_and_is_full_instead() {
 }
 
 #[test]
+fn a_backlog_longer_than_the_cap_is_written_as_its_consumer_reads() {
+    let disk = FaultyDisk::new(1);
+    let mut options = capped(&disk);
+    options.on_full = OnFull::Serve;
+    let journal = Journal::open(options, shared(&disk)).unwrap();
+    let lane = journal.lane();
+    let consumer = Consumer::register(&dir(), "main", 0, shared(&disk)).unwrap();
+    let lines: Vec<_> = (0..40).map(noise).collect();
+    lines.iter().for_each(|line| put(&lane, line));
+    wait_for_recording(&journal, false);
+    until(&journal, "the rest waits, and is counted", |stats| stats.waiting > 20);
+    let mut reader = Reader::open(&dir(), shared(&disk)).unwrap();
+    let mut found = Vec::new();
+    while found.len() < lines.len() {
+        drain(&mut reader, &mut found);
+        consumer.commit(reader.offset()).unwrap();
+    }
+    assert_eq!(found, lines);
+    for n in 0..20 {
+        wait_for_recording(&journal, true);
+        consumer.commit(durable(&lane, &noise(n)).unwrap()).unwrap();
+    }
+    assert_eq!(journal.stats().waiting, 0);
+}
+
+#[test]
+fn one_segment_that_fills_the_cap_can_go_once_it_is_read() {
+    let disk = FaultyDisk::new(1);
+    shared(&disk).create_dir_all(&dir()).unwrap();
+    let long = disk.create(&dir().join("00000000000000000000.log")).unwrap();
+    long.append(format!("{}\n", "x".repeat(8000)).as_bytes()).unwrap();
+    let consumer = Consumer::register(&dir(), "main", 0, shared(&disk)).unwrap();
+    let journal = Journal::open(capped(&disk), shared(&disk)).unwrap();
+    let lane = journal.lane();
+    durable(&lane, "too early").unwrap_err();
+    let alarm = journal.health().alarm.unwrap();
+    assert!(alarm.contains("consumer `main` has not read past offset 0"), "{alarm}");
+    consumer.commit(8001).unwrap();
+    wait_for_recording(&journal, true);
+    for n in 0..8 {
+        durable(&lane, &noise(n)).unwrap();
+    }
+    until(&journal, "it is gone", |stats| stats.disk_bytes <= 4000);
+}
+
+#[test]
 fn a_slow_consumer_is_an_alarm_before_a_line_is_refused() {
     let disk = FaultyDisk::new(1);
     let journal = Journal::open(capped(&disk), shared(&disk)).unwrap();

@@ -32,8 +32,8 @@ use profiles::BuildScheduler;
 use serde_json::{Value, json};
 use stdx::RealDisk;
 
-use super::{losses, open};
 use super::running::{self, RunningPipeline};
+use super::{losses, open};
 use crate::commands;
 use crate::config::Plan;
 use crate::holders;
