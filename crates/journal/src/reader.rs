@@ -8,7 +8,9 @@
 //! durable; the caller's decoder must tell. A journal may have lost a place, because it was
 //! damaged, cut, removed or replaced. Then reading goes on with the next lines that nobody can
 //! have read, and the caller learns of it. That is looked for at `resume`, and whenever a session
-//! has begun since. Where two journals could be meant, lines that were read do not come again. A
+//! has begun since. Bytes of a segment behind the start of the next one are nobody's lines: a writer
+//! whose lock was removed may have left them. So the next segment, and a new session, are looked for
+//! after each look at the limit, and before bytes up to it are read. Where two journals could be meant, lines that were read do not come again. A
 //! read takes up to 256 KiB more; memory is that and the longest line, which has no bound here.
 //! Sinks store places as checkpoints (`pipeline/src/source/journal.rs`), so what these mean must
 //! stay. `recount/src/lines.rs` reads the same files by its own code. `profiles/src/rebuild.rs`
@@ -474,12 +476,16 @@ impl Reader {
 
     /// Reads on in a source, and puts it back unless it is finished.
     fn next_bytes(&mut self, mut source: OpenSegment) -> Result<ReadStep, JournalError> {
+        if source.at >= self.limit || self.limit == u64::MAX {
+            self.refresh_limit()?;
+            if self.is_opened_anew()? {
+                return Ok(ReadStep::Again);
+            }
+            self.look_for_next(&mut source)?;
+        }
         let end = source.end.unwrap_or(u64::MAX);
         if source.at >= end {
             return Ok(if self.offset < end { ReadStep::Gap(end) } else { ReadStep::Again });
-        }
-        if source.at >= self.limit {
-            self.refresh_limit()?;
         }
         let room = end.min(self.limit).saturating_sub(source.at).min(CHUNK_BYTES as u64) as usize;
         let filled = self.buffer.len();
@@ -513,16 +519,20 @@ impl Reader {
 
     /// At the end of what a segment holds: whether the writer has left it.
     fn look_for_end(&self, source: &mut OpenSegment) -> Result<ReadStep, JournalError> {
+        let had_end = source.end.is_some();
+        self.look_for_next(source)?;
+        // Lines may have come between the last read and the writer's leaving.
+        Ok(if source.end.is_some() && !had_end { ReadStep::Again } else { ReadStep::CaughtUp })
+    }
+
+    /// Looks where the next segment begins, if there is one by now.
+    fn look_for_next(&self, source: &mut OpenSegment) -> Result<(), JournalError> {
         if source.end.is_none() {
             let segments = self.files.list()?;
             let next = segments.iter().find(|segment| segment.start > source.segment.start);
             source.end = next.map(|segment| segment.start);
-            if source.end.is_some() {
-                // Lines may have come between the last read and the writer's leaving.
-                return Ok(ReadStep::Again);
-            }
         }
-        Ok(ReadStep::CaughtUp)
+        Ok(())
     }
 
     fn refresh_limit(&mut self) -> Result<(), JournalError> {

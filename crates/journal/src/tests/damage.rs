@@ -477,6 +477,47 @@ fn a_writer_does_not_write_to_a_directory_that_another_has_taken_meanwhile() {
     assert!(alarm.contains("another process has locked"), "{alarm}");
 }
 
+/// A reader that follows a journal whose lock is removed: what it gives once a second process
+/// writes there, and has written more than the first one left in its segment.
+fn found_behind_a_removed_lock(has_limit: bool) -> Vec<String> {
+    let home = tempdir().unwrap();
+    let dir = home.path().join("journal");
+    let mut options = Options::new(&dir);
+    options.sync = Sync::Always;
+    let first = Journal::open(options.clone(), disk()).unwrap();
+    let lane = first.lane();
+    let refused = |name: &str| {
+        let line = format!("{name} {}", "x".repeat(300));
+        lane.append_durable(|out| out.extend_from_slice(line.as_bytes())).wait()
+    };
+    refused("before").unwrap();
+    let mut reader = Reader::open(&dir, disk()).unwrap();
+    assert_eq!(found_by(&mut reader).0, ["before"]);
+    fs::remove_file(dir.join("lock")).unwrap();
+    let second = Journal::open(options, disk()).unwrap();
+    // It gets into the segment of the first one, behind the lines of the journal.
+    refused("refused").unwrap_err();
+    let lane = second.lane();
+    for n in 0..10 {
+        let line = format!("b{n} {}", "x".repeat(100));
+        lane.append_durable(|out| out.extend_from_slice(line.as_bytes())).wait().unwrap();
+    }
+    if !has_limit {
+        fs::remove_file(dir.join("synced")).unwrap();
+    }
+    let (found, _) = found_by(&mut reader);
+    let place = reader.place();
+    assert_eq!(read(&dir, Some(place)), (Vec::new(), place, None), "the journal has the place");
+    found
+}
+
+#[test]
+fn lines_that_a_writer_without_its_lock_left_behind_the_next_segment_are_nobodys() {
+    for has_limit in [true, false] {
+        assert_eq!(found_behind_a_removed_lock(has_limit), lines_of("b"), "{has_limit}");
+    }
+}
+
 #[test]
 fn an_older_copy_that_has_all_that_was_read_is_told_by_the_witness_beside_the_journal() {
     let home = tempdir().unwrap();
