@@ -8,7 +8,7 @@
 //! durable; the caller's decoder must tell. A journal may have lost a place, because it was
 //! damaged, cut, removed or replaced. Then reading goes on with the next lines that nobody can
 //! have read, and the caller learns of it. That is looked for at `resume`, and whenever a session
-//! has begun since. Bytes of a segment behind the start of the next one are nobody's lines: a writer
+//! has begun since. What is lost behind the end is said there, before a line comes. Bytes of a segment behind the start of the next one are nobody's lines: a writer
 //! whose lock was removed may have left them. So the next segment, and a new session, are looked for
 //! after each look at the limit, and before bytes up to it are read. Where two journals could be meant, lines that were read do not come again. A
 //! read takes up to 256 KiB more; memory is that and the longest line, which has no bound here.
@@ -174,6 +174,8 @@ impl Reader {
         let reported = (self.reported_session, self.reported_to);
         let mut looks = 0;
         loop {
+            // It may be that of another journal.
+            self.limit = 0;
             looks += 1;
             (self.reported_session, self.reported_to) = reported;
             self.checked_session = self.newest_session();
@@ -254,8 +256,9 @@ impl Reader {
         // Nobody has opened it for writing since: the limit is still that of the lines before, or
         // the witness, where the directory is gone.
         self.refresh_limit()?;
+        let limit = std::mem::take(&mut self.limit);
         let witness = || self.witness().filter(|durable| *durable >= place.offset);
-        let lost_to = Some(self.limit).filter(|limit| *limit < u64::MAX).or_else(witness);
+        let lost_to = Some(limit).filter(|limit| *limit < u64::MAX).or_else(witness);
         self.reported_to = self.reported_to.max(lost_to.unwrap_or(0));
         Ok(lost_to)
     }
@@ -419,7 +422,14 @@ impl Reader {
             };
             match step {
                 ReadStep::Again => {}
-                ReadStep::CaughtUp => return Ok(JournalRead::CaughtUp),
+                // A session says it at once, and its first line may be long in coming.
+                ReadStep::CaughtUp => {
+                    let lost = self.lost_before_session();
+                    return Ok(match lost {
+                        Some((from, to)) => JournalRead::Lost { from, to },
+                        None => JournalRead::CaughtUp,
+                    });
+                }
                 ReadStep::Gap(to) => {
                     let from = std::mem::replace(&mut self.offset, to);
                     self.buffer.clear();
@@ -443,12 +453,26 @@ impl Reader {
     }
 
     /// Returns what was lost before the session that begins here, unless the caller knows that.
+    /// The place is of that session from then on, so that whoever resumes there knows it, too.
     fn lost_before_session(&mut self) -> Option<(u64, u64)> {
         let known = self.mark.map_or(0, |mark| mark.session).max(self.reported_session);
         let (lost_to, session) = sessions::lost_at(&self.sessions, self.offset, known)?;
         self.reported_session = session;
         let from = self.offset.max(self.reported_to);
-        (lost_to > from).then_some((from, lost_to))
+        if lost_to <= from {
+            return None;
+        }
+        if let Some(mark) = &mut self.mark {
+            mark.session = session;
+        }
+        Some((from, lost_to))
+    }
+
+    /// Returns where lines end that were durable, are not there, and were not reported yet. Asked
+    /// when there is nothing more to read: somebody has cut the journal, and nobody opened it since.
+    pub fn missing_to(&self) -> Option<u64> {
+        let is_news = |limit: &u64| *limit > self.offset.max(self.reported_to);
+        Some(self.limit).filter(|limit| *limit < u64::MAX).filter(is_news)
     }
 
     fn next_source(&mut self) -> Result<ReadStep, JournalError> {

@@ -287,6 +287,59 @@ fn what_is_lost_with_the_end_is_known_to_the_byte_however_often_the_journal_is_o
     }
 }
 
+/// Cuts the newest segment behind half of its lines; returns where it ends then.
+fn cut_in_half(dir: &Path) -> u64 {
+    let last = segments(dir).pop().unwrap();
+    let lines = fs::read_to_string(&last).unwrap();
+    let half: String = lines.split_inclusive('\n').take(5).collect();
+    fs::write(&last, &half).unwrap();
+    let start: u64 = last.file_stem().unwrap().to_str().unwrap().parse().unwrap();
+    start + half.len() as u64
+}
+
+#[test]
+fn a_lost_end_is_named_before_the_next_line_comes_and_once() {
+    for is_reader_first in [false, true] {
+        let home = tempdir().unwrap();
+        let (dir, place, end) = read_to_a(home.path());
+        let cut = cut_in_half(&dir);
+        let mut reader = Reader::open(&dir, disk()).unwrap();
+        let mut expected = lines_of("b")[..5].to_vec();
+        if is_reader_first {
+            reader = reader.resume(place).unwrap().0;
+            assert_eq!(found_by(&mut reader), (expected.clone(), cut));
+            assert_eq!(reader.missing_to(), Some(end), "it does not pass for caught up");
+            expected.clear();
+        }
+        open_idly(&dir);
+        if !is_reader_first {
+            reader = reader.resume(place).unwrap().0;
+        }
+        expected.push(format!("LOST {cut} {end}"));
+        assert_eq!(found_by(&mut reader), (expected, cut));
+        assert_eq!(reader.missing_to(), None);
+        let known = reader.place().to_string().parse().unwrap();
+        open_idly(&dir);
+        assert_eq!(read(&dir, Some(known)), (Vec::new(), known, None));
+        write(&dir, "c");
+        assert_eq!(read(&dir, Some(known)).0, lines_of("c"));
+        assert_eq!(found_by(&mut reader).0, lines_of("c"));
+    }
+}
+
+#[test]
+fn nothing_is_missing_where_a_journal_is_whole_or_was_removed_for_a_new_one() {
+    let home = tempdir().unwrap();
+    let (dir, place, _) = read_to_a(home.path());
+    let (mut reader, _) = Reader::open(&dir, disk()).unwrap().resume(place).unwrap();
+    assert_eq!((found_by(&mut reader).0, reader.missing_to()), (lines_of("b"), None));
+    fs::remove_dir_all(&dir).unwrap();
+    open_idly(&dir);
+    let (found, _) = found_by(&mut reader);
+    assert!(found.len() == 1 && found[0].starts_with("Displaced"), "{found:?}");
+    assert_eq!(reader.missing_to(), None);
+}
+
 #[test]
 fn a_reader_that_comes_before_the_writer_names_what_is_lost_with_the_end_once() {
     let home = tempdir().unwrap();

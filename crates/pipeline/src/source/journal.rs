@@ -4,7 +4,8 @@
 //! and `recount` reads it, so it must stay. A consumer file holds segments back that were not
 //! committed yet; an onlooker writes none. Invariant: what `journal::Reader` gives comes through
 //! unchanged, and a gap comes as lost bytes. A position that the journal does not have comes as
-//! `Displaced`, before the next lines. One that is no text of a place is an error. Every line is
+//! `Displaced`, before the next lines. A journal that ends before what was durable is a file that
+//! cannot be read. One that is no text of a place is an error. Every line is
 //! of the file `journal`, as rows of single events and the quarantine show it. Never here:
 //! retention and durability of the journal (the crate `journal`).
 
@@ -14,7 +15,7 @@ use std::sync::Arc;
 use journal::{Consumer, Displaced, JournalRead, Place, Reader};
 use stdx::Disk;
 
-use super::{LineSource, ReadOutcome};
+use super::{FileNotices, LineSource, ReadOutcome};
 use crate::chunk::LogChunk;
 use crate::error::SourceError;
 
@@ -31,6 +32,7 @@ pub struct JournalSource {
     offset: u64,
     /// What is to be said before the first lines.
     displaced: Option<Displaced>,
+    is_caught_up: bool,
 }
 
 impl JournalSource {
@@ -42,7 +44,16 @@ impl JournalSource {
     /// The same for a reader that only looks: nothing is written, and no segment held back.
     pub fn onlooker(dir: PathBuf, disk: Arc<dyn Disk>) -> Self {
         let (consumer_name, consumer, reader) = (None, None, None);
-        Self { dir, disk, consumer_name, consumer, reader, offset: 0, displaced: None }
+        Self {
+            dir,
+            disk,
+            consumer_name,
+            consumer,
+            reader,
+            offset: 0,
+            displaced: None,
+            is_caught_up: false,
+        }
     }
 }
 
@@ -74,6 +85,7 @@ impl LineSource for JournalSource {
             return Ok(ReadOutcome::Displaced { file: FILE, displaced });
         }
         let Some(reader) = &mut self.reader else { return Ok(ReadOutcome::CaughtUp) };
+        self.is_caught_up = false;
         Ok(match reader.read()? {
             JournalRead::Lines(lines) => {
                 let (start, bytes) = (self.offset, lines.bytes());
@@ -89,7 +101,10 @@ impl LineSource for JournalSource {
                 self.offset = displaced.goes_on;
                 ReadOutcome::Displaced { file: FILE, displaced }
             }
-            JournalRead::CaughtUp => ReadOutcome::CaughtUp,
+            JournalRead::CaughtUp => {
+                self.is_caught_up = true;
+                ReadOutcome::CaughtUp
+            }
         })
     }
 
@@ -108,4 +123,16 @@ impl LineSource for JournalSource {
         let end = self.reader.as_mut().and_then(|reader| reader.end().ok());
         end.unwrap_or(0).saturating_sub(self.offset)
     }
+
+    fn notices(&self) -> FileNotices {
+        let reader = self.reader.as_ref().filter(|_| self.is_caught_up);
+        let missing = reader.and_then(Reader::missing_to).map(|to| {
+            let at = self.offset;
+            (FILE.to_owned(), format!("it ends at {at}, and lines up to {to} had been durable"))
+        });
+        FileNotices { unreadable: missing.into_iter().collect(), ..FileNotices::default() }
+    }
 }
+
+#[cfg(test)]
+mod tests;
