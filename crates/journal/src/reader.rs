@@ -169,6 +169,78 @@ impl Reader {
         Ok((self, displaced))
     }
 
+    /// Does the same with the furthest place of this journal: the caller's, if there is one, or one
+    /// of `others`. These may be of any journal, such as all nodes that deliver into a sink. One
+    /// counts where the line before it is here. To a caller without a place, one also counts in a
+    /// session of this journal, as long as the journal was once. That line may be lost or damaged.
+    ///
+    /// # Errors
+    /// `Disk`.
+    pub fn resume_furthest(
+        mut self,
+        place: Option<Place>,
+        others: &[Place],
+    ) -> Result<(Self, Option<Displaced>), JournalError> {
+        self.refresh_sessions()?;
+        let rank = |reader: &Self, place: Place| (reader.session_of(place), place.offset);
+        let mut furthest = None;
+        for other in others {
+            let belongs = self.belonging(*other)?;
+            let counts =
+                belongs == Belonging::Certain || belongs == Belonging::Likely && place.is_none();
+            if counts && furthest.is_none_or(|it| rank(&self, it) < rank(&self, *other)) {
+                furthest = Some(*other);
+            }
+        }
+        let Some(other) = furthest else {
+            let displaced = place.map_or(Ok(None), |place| self.go_to(place))?;
+            return Ok((self, displaced));
+        };
+        let Some(place) = place else {
+            let displaced = self.go_to(other)?;
+            return Ok((self, displaced));
+        };
+        let is_here = self.belonging(place)? != Belonging::Foreign;
+        if is_here && rank(&self, place) < rank(&self, other) {
+            let displaced = self.go_to(other)?;
+            return Ok((self, displaced));
+        }
+        let mut displaced = self.go_to(place)?;
+        if !is_here && self.offset < other.offset {
+            self.go_to(other)?;
+            displaced = displaced.map(|it| Displaced { goes_on: self.offset, ..it });
+        }
+        Ok((self, displaced))
+    }
+
+    /// The id of the session of a place, if this journal has it; else 0.
+    fn session_of(&self, place: Place) -> u64 {
+        let session = place.mark.map_or(0, |mark| mark.session);
+        if self.sessions.iter().any(|known| known.id == session) { session } else { 0 }
+    }
+
+    /// Whether a place is one of this journal. Of two journals that were opened in the same
+    /// microsecond, the sessions have the same id.
+    fn belonging(&self, place: Place) -> Result<Belonging, JournalError> {
+        let Some(mark) = place.mark else { return Ok(Belonging::Foreign) };
+        let has_session = self.session_of(place) > 0;
+        // Where a line is known to be of another session, it need not be looked at.
+        if !has_session
+            && (mark.session > 0 && sessions::before(&self.sessions, place.offset).is_some())
+        {
+            return Ok(Belonging::Foreign);
+        }
+        let tail = self.tail_before(place, &self.files.list()?)?;
+        if mark.length > 0 && tail.is_some_and(|tail| Mark::of(mark.session, &tail) == mark) {
+            return Ok(Belonging::Certain);
+        }
+        let limit = Limit::new(Arc::clone(&self.files.disk), &self.files.dir).get();
+        let durable = self.sessions.iter().map(|session| session.durable);
+        let durable = durable.chain(limit).chain(self.witness()).max();
+        let was_as_long = durable >= Some(place.offset);
+        Ok(if has_session && was_as_long { Belonging::Likely } else { Belonging::Foreign })
+    }
+
     /// Goes to a place, or where reading goes on if the journal does not have it any more.
     fn go_to(&mut self, place: Place) -> Result<Option<Displaced>, JournalError> {
         let reported = (self.reported_session, self.reported_to);
@@ -271,17 +343,28 @@ impl Reader {
     /// cannot be known, and counts as yes: a gap follows.
     fn is_here(&self, place: Place, segments: &[Segment]) -> Result<bool, JournalError> {
         let starts = segments.iter().any(|segment| segment.start == place.offset);
+        Ok(match (self.tail_before(place, segments)?, place.mark) {
+            // It fell into a gap, which is still there.
+            (None, _) => true,
+            (Some(tail), Some(mark)) if mark.length > 0 => Mark::of(mark.session, &tail) == mark,
+            (Some(tail), _) => starts || tail.ends_with(b"\n"),
+        })
+    }
+
+    /// Returns the bytes before a place that its mark is of, or one byte; none where they are not
+    /// here.
+    fn tail_before(
+        &self,
+        place: Place,
+        segments: &[Segment],
+    ) -> Result<Option<Vec<u8>>, JournalError> {
         let within = segments.iter().rev().find(|segment| segment.start < place.offset);
-        let Some(segment) = within else { return Ok(true) };
+        let Some(segment) = within else { return Ok(None) };
         let length = place.mark.map_or(1, |mark| u64::from(mark.length.max(1)));
         let from = place.offset.saturating_sub(length).max(segment.start);
-        let tail = self.files.bytes_at(*segment, from, (place.offset - from) as usize)?;
-        Ok(match place.mark {
-            // It fell into a gap, which is still there.
-            _ if tail.len() < (place.offset - from) as usize => true,
-            Some(mark) if mark.length > 0 => Mark::of(mark.session, &tail) == mark,
-            _ => starts || tail.ends_with(b"\n"),
-        })
+        let length = (place.offset - from) as usize;
+        let tail = self.files.bytes_at(*segment, from, length)?;
+        Ok(Some(tail).filter(|tail| tail.len() == length))
     }
 
     /// Finds the first line behind a place that is not here, which nobody can have read.
@@ -564,6 +647,16 @@ impl Reader {
         self.limit = limit.map_err(JournalError::disk("read the limit of", &self.files.dir))?;
         Ok(())
     }
+}
+
+/// Whether a place is one of this journal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Belonging {
+    /// The line before it is here.
+    Certain,
+    /// Its session is here, and the journal was as long, or longer.
+    Likely,
+    Foreign,
 }
 
 enum ReadStep {

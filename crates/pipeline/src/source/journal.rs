@@ -1,7 +1,8 @@
 //! Reads the journal of the edge process as a source.
 //!
 //! Its position is the text of a `journal::Place`, which begins with the offset. Sinks store it,
-//! and `recount` reads it, so it must stay. A consumer file holds segments back that were not
+//! and `recount` reads it, so it must stay. A journal is one, whatever the node is called that reads
+//! it: so a place of this journal counts that another node has committed, if it is further. A consumer file holds segments back that were not
 //! committed yet; an onlooker writes none. Invariant: what `journal::Reader` gives comes through
 //! unchanged, and a gap comes as lost bytes. A position that the journal does not have comes as
 //! `Displaced`, before the next lines. A journal that ends before what was durable is a file that
@@ -15,7 +16,7 @@ use std::sync::Arc;
 use journal::{Consumer, Displaced, JournalRead, Place, Reader};
 use stdx::Disk;
 
-use super::{FileNotices, LineSource, ReadOutcome};
+use super::{FileNotices, LineSource, NodePosition, ReadOutcome};
 use crate::chunk::LogChunk;
 use crate::error::SourceError;
 
@@ -33,6 +34,8 @@ pub struct JournalSource {
     /// What is to be said before the first lines.
     displaced: Option<Displaced>,
     is_caught_up: bool,
+    /// The places of other nodes, each with its node.
+    others: Vec<(Place, String)>,
 }
 
 impl JournalSource {
@@ -53,23 +56,27 @@ impl JournalSource {
             offset: 0,
             displaced: None,
             is_caught_up: false,
+            others: Vec::new(),
         }
     }
 }
 
 impl LineSource for JournalSource {
     fn resume(&mut self, position: Option<&str>) -> Result<(), SourceError> {
+        let place = position.map(|text| {
+            text.parse::<Place>().map_err(|error| SourceError::Position {
+                source_name: FILE.to_owned(),
+                reason: format!("`{text}`: {error}"),
+            })
+        });
+        let place = place.transpose()?;
+        let others: Vec<_> = self.others.iter().map(|(place, _)| *place).collect();
         let reader = Reader::open(&self.dir, Arc::clone(&self.disk))?;
-        let (reader, displaced) = match position {
-            None => (reader, None),
-            Some(text) => {
-                let place: Place = text.parse().map_err(|error| SourceError::Position {
-                    source_name: FILE.to_owned(),
-                    reason: format!("`{text}`: {error}"),
-                })?;
-                reader.resume(place)?
-            }
-        };
+        let (reader, displaced) = reader.resume_furthest(place, &others)?;
+        let goes_on = Some(reader.place()).filter(|it| Some(*it) != place);
+        if let Some((_, node)) = self.others.iter().find(|(other, _)| Some(*other) == goes_on) {
+            tracing::info!(node, "the journal goes on behind another node, which had read it");
+        }
         self.displaced = displaced;
         self.offset = reader.offset();
         self.reader = Some(reader);
@@ -78,6 +85,11 @@ impl LineSource for JournalSource {
             self.consumer = Some(Consumer::register(&self.dir, name, self.offset, disk)?);
         }
         Ok(())
+    }
+
+    fn others(&mut self, positions: &[NodePosition]) {
+        let place = |other: &NodePosition| Some((other.position.parse().ok()?, other.node.clone()));
+        self.others = positions.iter().filter_map(place).collect();
     }
 
     fn read<'s>(&'s mut self, _: &'s mut Vec<u8>) -> Result<ReadOutcome<'s>, SourceError> {

@@ -10,7 +10,8 @@
 //! `--give-up-after`. Under `--supervised`, stdout is for the status alone, which the edge process
 //! reads.
 //! Invariant: the journal knows a pipeline as `events-SINK`, the sink knows it by node and source,
-//! and its quarantine is `SOURCE-SINK.ndjson`. With another node or source it begins again. With
+//! and its quarantine is `SOURCE-SINK.ndjson`. With another source it begins again; with another
+//! node it goes on where a source finds that the other one has read the very same log. With
 //! another consumer the old one holds back segments until its file is deleted. A consumer's name
 //! has 64 bytes at most, so the name of a sink that reads the journal has 57. The configuration
 //! allows 64: a longer name fails only when `journal/src/consumer.rs` refuses it, at each resume.

@@ -76,3 +76,77 @@ fn a_journal_that_was_cut_and_not_opened_since_is_named_as_a_file_that_cannot_be
     assert!(found(&mut source)[0].starts_with("LOST "));
     assert_eq!(source.notices(), FileNotices::default(), "it is a loss by now");
 }
+
+/// A source of the journal under another name of the node, where these nodes have committed.
+fn resumed(dir: &Path, position: Option<&str>, others: &[&str]) -> JournalSource {
+    let mut source = JournalSource::onlooker(dir.to_owned(), disk());
+    let node = |position: &&str| NodePosition {
+        node: "web1".to_owned(),
+        position: (*position).to_owned(),
+    };
+    source.others(&others.iter().map(node).collect::<Vec<_>>());
+    source.resume(position).unwrap();
+    source
+}
+
+/// Reads on, and returns what was found, and the position.
+fn read(mut source: JournalSource) -> (Vec<String>, String) {
+    (found(&mut source), source.position())
+}
+
+#[test]
+fn a_node_with_a_new_name_goes_on_in_the_journal_where_the_old_name_had_read_to() {
+    let (_home, dir) = home();
+    write(&dir, "a");
+    let (_, web1) = read(resumed(&dir, None, &[]));
+    assert_eq!(read(resumed(&dir, None, &[&web1])).0, [""; 0]);
+    write(&dir, "b");
+    let (lines, web2) = read(resumed(&dir, None, &[&web1]));
+    assert_eq!(lines, lines_of(&["b"]));
+    // It gets its first name back, under which it had read less.
+    write(&dir, "c");
+    let (lines, again) = read(resumed(&dir, Some(&web1), &[&web2]));
+    assert_eq!(lines, lines_of(&["c"]));
+    assert_eq!(read(resumed(&dir, Some(&again), &[&web2, &web1])).0, [""; 0]);
+}
+
+#[test]
+fn a_new_name_goes_on_also_where_the_file_of_sessions_is_gone() {
+    let (_home, dir) = home();
+    write(&dir, "a");
+    let (_, web1) = read(resumed(&dir, None, &[]));
+    fs::remove_file(dir.join("sessions")).unwrap();
+    write(&dir, "b");
+    assert_eq!(read(resumed(&dir, None, &[&web1])).0, lines_of(&["b"]));
+}
+
+#[test]
+fn a_new_name_learns_what_was_lost_of_the_journal_that_the_old_name_had_read() {
+    let (_home, dir) = home();
+    write(&dir, "a");
+    let (_, web1) = read(resumed(&dir, None, &[]));
+    fs::write(newest_segment(&dir), "").unwrap();
+    write(&dir, "b");
+    let (lines, _) = read(resumed(&dir, None, &[&web1]));
+    assert!(lines[0].contains("change: Shorter"), "{lines:?}");
+    assert_eq!(lines[1..], lines_of(&["b"]));
+}
+
+#[test]
+fn what_another_machine_has_read_of_its_journal_says_nothing_of_this_one() {
+    let (_home, dir) = home();
+    let (_other_home, other) = home();
+    ["x", "y", "z"].iter().for_each(|name| write(&other, name));
+    let (_, far) = read(resumed(&other, None, &[]));
+    write(&dir, "a");
+    let (_, near) = read(resumed(&dir, None, &[]));
+    // Both were opened in the same microsecond.
+    let session = near.split('-').nth(1).unwrap();
+    let mut parts: Vec<_> = far.split('-').collect();
+    parts[1] = session;
+    let alike = parts.join("-");
+    for foreign in [far.as_str(), &alike, "77", "no place", "5-0-0-0"] {
+        assert_eq!(read(resumed(&dir, None, &[foreign])).0, lines_of(&["a"]), "{foreign}");
+        assert_eq!(read(resumed(&dir, Some(&near), &[foreign])), (Vec::new(), near.clone()));
+    }
+}
