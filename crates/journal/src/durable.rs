@@ -57,6 +57,13 @@ struct Unsynced {
     given_up: bool,
 }
 
+impl Unsynced {
+    /// Whether it has lines that are not durable and may become so.
+    fn is_behind(&self) -> bool {
+        !self.given_up && self.synced < self.end
+    }
+}
+
 /// A segment to sync, up to the end of its last line.
 pub(crate) struct SyncJob {
     pub file: Arc<dyn DiskFile>,
@@ -108,7 +115,8 @@ impl Durable {
         }
         state.promises.extend(promises);
         state.waiting_since.get_or_insert_with(Instant::now);
-        if first || self.sync == Sync::Always {
+        // Otherwise the syncer works, pauses, or waits for a time that it knows.
+        if first {
             self.changed.notify_one();
         }
     }
@@ -211,15 +219,19 @@ impl State {
         self.files.iter_mut().find(|file| file.start == start)
     }
 
+    /// The next segment to sync.
+    fn next_unsynced(&self) -> Option<&Unsynced> {
+        self.files.iter().find(|file| file.is_behind())
+    }
+
     /// What was written while the job ran has waited since it began, at most.
     fn wait_again(&mut self, job: &SyncJob) {
-        let behind = self.files.iter().any(|file| !file.given_up && file.synced < file.end);
-        self.waiting_since = behind.then_some(job.began);
+        self.waiting_since = self.next_unsynced().map(|_| job.began);
     }
 
     fn forget_finished(&mut self) {
         while let Some(first) = self.files.front() {
-            if !first.sealed || (!first.given_up && first.synced < first.end) {
+            if !first.sealed || first.is_behind() {
                 return;
             }
             let (given_up, end) = (first.given_up, first.end);
@@ -235,7 +247,7 @@ impl State {
 
     /// Returns when the next sync is due; nothing when there is nothing to sync.
     fn due(&self, sync: Sync) -> Option<Instant> {
-        let next = self.files.iter().find(|file| !file.given_up && file.synced < file.end)?;
+        let next = self.next_unsynced()?;
         let since = self.waiting_since.unwrap_or_else(Instant::now);
         Some(match sync {
             Sync::Interval(interval) if !self.closing && !next.sealed => since + interval,
@@ -244,8 +256,7 @@ impl State {
     }
 
     fn job(&self, began: Instant) -> Option<SyncJob> {
-        let next = self.files.iter().find(|file| !file.given_up && file.synced < file.end)?;
-        let Unsynced { file, start, end, named, .. } = next;
+        let Unsynced { file, start, end, named, .. } = self.next_unsynced()?;
         Some(SyncJob { file: file.clone(), start: *start, end: *end, named: *named, began })
     }
 

@@ -269,13 +269,7 @@ impl Reader {
 
     fn look_for(&mut self, place: Place) -> Result<Option<Displaced>, JournalError> {
         let segments = self.files.list()?;
-        let end = match segments.last() {
-            Some(last) if place.offset > last.start => {
-                last.start + self.files.complete_length(*last)?
-            }
-            Some(_) => u64::MAX,
-            None => 0,
-        };
+        let end = self.end_of(&segments)?;
         (self.offset, self.mark) = (place.offset, place.mark);
         if place.offset <= end && self.is_here(place, &segments)? {
             return Ok(None);
@@ -375,17 +369,13 @@ impl Reader {
         end: u64,
     ) -> Result<Displaced, JournalError> {
         let read_to = place.offset;
-        let end_of_all = match segments.last() {
-            Some(last) => last.start + self.files.complete_length(*last)?,
-            None => 0,
-        };
-        let session = place.mark.map(|mark| mark.session).filter(|session| *session > 0);
+        let session = place.mark.map(|mark| mark.session).filter(|session| *session != 0);
         let at = session.and_then(|id| self.sessions.iter().position(|known| known.id == id));
         let (goes_on, change) = match (session, at) {
             // Its session is still here.
             (Some(_), Some(at)) => {
-                let next = self.sessions.get(at + 1).map_or(end_of_all, |next| next.start);
-                let next = next.min(end_of_all);
+                let next = self.sessions.get(at + 1).map_or(end, |next| next.start);
+                let next = next.min(end);
                 match read_to <= next {
                     true => (self.next_line(read_to, segments)?, Change::Damaged),
                     false => (next, Change::Shorter),
@@ -396,15 +386,15 @@ impl Reader {
                 match self.sessions.iter().find(|known| known.id > id) {
                     Some(session) => (session.start, Change::Replaced),
                     // Nobody has written since it came.
-                    None if !self.sessions.is_empty() => (end_of_all, Change::Replaced),
+                    None if !self.sessions.is_empty() => (end, Change::Replaced),
                     None if read_to <= end => (self.next_line(read_to, segments)?, Change::Damaged),
-                    None => (end_of_all, Change::Shorter),
+                    None => (end, Change::Shorter),
                 }
             }
             (None, _) if read_to <= end => (self.next_line(read_to, segments)?, Change::Damaged),
             // Of a version that knew no sessions: what came since is of the first one.
             (None, _) => {
-                let first = self.sessions.first().map_or(end_of_all, |first| first.start);
+                let first = self.sessions.first().map_or(end, |first| first.start);
                 (first, Change::Replaced)
             }
         };
@@ -476,7 +466,12 @@ impl Reader {
         if self.limit < u64::MAX {
             return Ok(self.limit);
         }
-        match self.files.list()?.last() {
+        self.end_of(&self.files.list()?)
+    }
+
+    /// Returns the end of the last complete line in these segments.
+    fn end_of(&self, segments: &[Segment]) -> Result<u64, JournalError> {
+        match segments.last() {
             Some(last) => Ok(last.start + self.files.complete_length(*last)?),
             None => Ok(0),
         }

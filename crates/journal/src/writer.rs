@@ -189,7 +189,7 @@ impl Writer {
         let Some(active) = &self.active else { return };
         let age = self.rotation.clock.now().saturating_duration_since(active.created);
         let old = age >= self.rotation.age_max;
-        if (given_up || old) && self.offset > active.start {
+        if (given_up || old) && self.offset != active.start {
             self.leave();
         }
     }
@@ -255,7 +255,7 @@ impl Writer {
     fn write_to_segment(&mut self) -> Result<(), String> {
         if let Some(active) = &self.active {
             let length = self.offset - active.start + self.pending.len() as u64;
-            if length > self.rotation.bytes_max && self.offset > active.start {
+            if length > self.rotation.bytes_max && self.offset != active.start {
                 self.leave();
             }
         }
@@ -367,3 +367,6 @@ fn fitting(lines: &[u8], bytes_max: u64) -> usize {
     let fitting = memchr::memrchr(b'\n', &lines[..bytes_max as usize]).map_or(0, |at| at + 1);
     fitting.max(first)
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,75 @@
+//! Claims about the writer without its thread: each round is made by hand.
+
+use std::path::Path;
+
+use stdx::{Disk, FaultyDisk, Lasting};
+
+use super::*;
+use crate::backlog::Backlog;
+use crate::dir::JournalDir;
+use crate::lane::Lane;
+use crate::sessions::Extent;
+
+/// A writer at the beginning of an empty journal, and the disk.
+fn fixture() -> (FaultyDisk, Writer) {
+    let disk = FaultyDisk::new(1);
+    let shared: Arc<dyn Disk> = Arc::new(disk.clone());
+    let path = Path::new("/journal");
+    let mut options = Options::new(path);
+    options.clock = Arc::new(disk.clock());
+    let hold = Hold::take(shared.clone(), path).unwrap();
+    hold.begin(path, Extent { first: 0, end: 0, durable: 0 });
+    let dir = Arc::new(JournalDir::new(shared, path.to_owned()));
+    let counters = Arc::new(Counters::default());
+    let durable = Arc::new(Durable::new(options.sync, 0));
+    let retention = Retention {
+        dir: dir.clone(),
+        durable: durable.clone(),
+        keep: options.keep,
+        clock: options.clock.clone(),
+        backlog: Arc::new(Backlog::new(dir, counters.clone(), &options)),
+    };
+    let parts = WriterParts {
+        intake: Arc::new(Intake::new(&options)),
+        durable,
+        retention: Arc::new(retention),
+        bell: Arc::default(),
+        counters,
+        alarms: Arc::default(),
+        hold: Arc::new(hold),
+    };
+    (disk, Writer::new(parts, &options, 0))
+}
+
+#[test]
+fn whatever_keeps_a_segment_from_being_made_is_said_and_nothing_is_made_up() {
+    let (disk, writer) = fixture();
+    for nth in 1.. {
+        let begun = disk.operations();
+        disk.fail_nth(nth, Lasting::Once);
+        let made = writer.create().map(drop);
+        if disk.operations() < begun + nth {
+            assert!(made.is_ok() && nth > 5);
+            break;
+        }
+        let error = made.expect_err("the disk refused");
+        assert!(error.ends_with("(os error 5)"), "operation {nth}: {error}");
+    }
+}
+
+#[test]
+fn lanes_are_forgotten_once_they_are_dropped_and_written() {
+    let (_, mut writer) = fixture();
+    let [one, two] = [(); 2].map(|()| Lane::new(writer.parts.intake.clone()));
+    let count = |writer: &Writer| writer.parts.intake.lanes().len();
+    one.append(|out| out.extend_from_slice(b"last words")).unwrap();
+    writer.round();
+    assert_eq!((count(&writer), writer.offset), (2, 11));
+    one.append(|out| out.extend_from_slice(b"more")).unwrap();
+    drop(one);
+    writer.round();
+    assert_eq!((count(&writer), writer.offset), (1, 16));
+    two.append(|out| out.extend_from_slice(b"second")).unwrap();
+    writer.round();
+    assert_eq!((count(&writer), writer.offset), (1, 23));
+}
