@@ -91,3 +91,6 @@ impl JournalDir {
         Ok(sized)
     }
 }
+
+#[cfg(test)]
+mod tests;

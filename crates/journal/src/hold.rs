@@ -136,3 +136,6 @@ fn identity(disk: &dyn Disk, dir: &Path) -> io::Result<Option<FileIdentity>> {
         Err(error) => Err(error),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -116,3 +116,6 @@ pub(crate) fn before(sessions: &[Session], offset: u64) -> Option<Session> {
     let at = sessions.partition_point(|session| session.start < offset);
     at.checked_sub(1).map(|at| sessions[at])
 }
+
+#[cfg(test)]
+mod tests;

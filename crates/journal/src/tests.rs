@@ -4,8 +4,11 @@ mod damage;
 mod faults;
 mod full;
 mod killed;
+mod opening;
 mod races;
 mod reading;
+mod replaced;
+mod syncing;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -88,6 +91,20 @@ fn reads_back_what_lanes_append_in_their_order() {
         assert!(own.into_iter().eq(&expected));
     }
     assert_eq!(found.len(), 2000);
+}
+
+#[test]
+fn a_lane_that_is_dropped_is_written_and_the_others_go_on() {
+    let disk = FaultyDisk::new(1);
+    let journal = Journal::open(options(&disk), shared(&disk)).unwrap();
+    let (one, two) = (journal.lane(), journal.lane());
+    put(&one, "last words");
+    drop(one);
+    two.append_durable(|out| out.extend_from_slice(b"second")).wait().unwrap();
+    put(&two, "third");
+    until(&journal, "all are written", |stats| stats.lines == 3);
+    drop(journal);
+    assert_eq!(read_all(&dir(), shared(&disk)), ["last words", "second", "third"]);
 }
 
 #[test]

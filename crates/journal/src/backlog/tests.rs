@@ -136,3 +136,52 @@ fn the_age_of_unread_lines_is_an_alarm_too() {
     let alarm = fixture.unread().alarms().remove(0);
     assert!(alarm.contains("85 % of `keep.age`, and they are deleted in 15m"), "{alarm}");
 }
+
+#[test]
+fn the_time_left_is_said_to_the_second_then_to_the_minute_then_to_the_hour() {
+    let said = |seconds| {
+        let time_left = Some(Duration::from_secs(seconds));
+        let unread = Unread { time_left, of_bytes: 0.9, ..nobody() };
+        let alarm = unread.alarms().remove(0);
+        let (_, when) = alarm.split_once(" are not recorded in ").unwrap();
+        when.strip_suffix(" at the present rate").unwrap().to_owned()
+    };
+    assert_eq!([0, 59, 599].map(said), ["0s", "59s", "9m 59s"]);
+    assert_eq!([600, 659, 35_999].map(said), ["10m", "10m", "9h 59m"]);
+    assert_eq!([36_000, 39_599, 93_599].map(said), ["10h", "10h", "1day 1h"]);
+}
+
+/// A consumer that has nothing to read.
+fn nobody() -> Unread {
+    Unread {
+        name: "main".to_owned(),
+        keeps: true,
+        offset: 0,
+        bytes: 0,
+        of_bytes: 0.0,
+        of_age: 0.0,
+        time_left: None,
+        deleted_bytes: 0,
+        deleted_ago: None,
+    }
+}
+
+#[test]
+fn the_rate_is_that_of_the_last_ten_samples_ten_seconds_apart() {
+    let fixture = Fixture::new(Duration::MAX);
+    Bookmark::new(&path(), "profiles", fixture.shared()).unwrap().set(0).unwrap();
+    let rest = |by| {
+        fixture.disk.clock().advance(by);
+        fixture.backlog.watch();
+    };
+    // In the first minute one segment of the four for which there is room.
+    fixture.write(1);
+    (0..20).for_each(|_| rest(Duration::ZERO));
+    (0..8).for_each(|_| rest(MINUTE));
+    assert_eq!(fixture.unread().time_left, Some(3 * 9 * MINUTE));
+    rest(Duration::from_secs(9));
+    let left = fixture.unread().time_left;
+    assert_eq!(left, Some(3 * (9 * MINUTE + Duration::from_secs(9))), "too early for a sample");
+    rest(Duration::from_secs(1));
+    assert_eq!(fixture.unread().time_left, None, "nothing was written for ten samples");
+}

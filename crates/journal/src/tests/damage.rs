@@ -10,7 +10,7 @@ use tempfile::tempdir;
 use super::*;
 use crate::{Change, Displaced};
 
-fn disk() -> Arc<dyn Disk> {
+pub(super) fn disk() -> Arc<dyn Disk> {
     Arc::new(RealDisk)
 }
 
@@ -27,7 +27,7 @@ pub(super) fn write(dir: &Path, name: &str) {
 }
 
 /// Reads on from a place to the end: what came, by its first word, the place, what was said.
-fn read(dir: &Path, from: Option<Place>) -> (Vec<String>, Place, Option<Displaced>) {
+pub(super) fn read(dir: &Path, from: Option<Place>) -> (Vec<String>, Place, Option<Displaced>) {
     let reader = Reader::open(dir, disk()).unwrap();
     let (mut reader, displaced) = match from {
         Some(place) => reader.resume(place).unwrap(),
@@ -43,7 +43,7 @@ fn names(name: &str) -> BTreeSet<String> {
     (0..10).map(|n| format!("{name}{n}")).collect()
 }
 
-fn segments(dir: &Path) -> Vec<PathBuf> {
+pub(super) fn segments(dir: &Path) -> Vec<PathBuf> {
     let files = fs::read_dir(dir).unwrap().map(|file| file.unwrap().path());
     let mut segments: Vec<_> =
         files.filter(|file| file.to_string_lossy().contains(".log")).collect();

@@ -1,6 +1,6 @@
 //! Readers: from any offset, over sealed, compressed and live segments, while lines come.
 
-use stdx::RealDisk;
+use stdx::{Lasting, RealDisk};
 
 use super::*;
 use crate::{Change, Displaced};
@@ -40,25 +40,32 @@ fn gives_the_offset_of_each_line() {
     let written = filled(&disk, 20);
     let mut reader = Reader::open(&dir(), shared(&disk)).unwrap();
     let mut ends = Vec::new();
+    let mut bytes = Vec::new();
     while let JournalRead::Lines(lines) = reader.read().unwrap() {
+        bytes.extend_from_slice(lines.bytes());
         ends.extend(lines.map(|(_, end)| end));
     }
     assert!(ends.iter().eq(written.iter().map(|(_, end)| end)));
+    let text: String = written.iter().map(|(line, _)| format!("{line}\n")).collect();
+    assert_eq!(String::from_utf8(bytes).unwrap(), text);
     assert_eq!(reader.offset(), *ends.last().unwrap());
     assert_eq!(reader.end().unwrap(), reader.offset());
+}
+
+/// Resumes at a place that is not here: what was said, and what came then.
+fn resume(disk: &FaultyDisk, place: Place) -> (Displaced, Vec<String>) {
+    let reader = Reader::open(&dir(), shared(disk)).unwrap();
+    let (mut reader, displaced) = reader.resume(place).unwrap();
+    let mut found = Vec::new();
+    drain(&mut reader, &mut found);
+    (displaced.unwrap(), found)
 }
 
 #[test]
 fn a_place_of_an_older_version_that_is_not_here_leads_to_the_next_line_or_session() {
     let disk = FaultyDisk::new(1);
     let written = filled(&disk, 20);
-    let resume = |offset| {
-        let reader = Reader::open(&dir(), shared(&disk)).unwrap();
-        let (mut reader, displaced) = reader.resume(Place { offset, mark: None }).unwrap();
-        let mut found = Vec::new();
-        drain(&mut reader, &mut found);
-        (displaced.unwrap(), found)
-    };
+    let resume = |offset| resume(&disk, Place { offset, mark: None });
     let lines: Vec<_> = written.iter().map(|(line, _)| line.clone()).collect();
     for (offset, line) in [(1, 1), (written[3].1 + 1, 5), (written[19].1 - 1, 20)] {
         let (displaced, found) = resume(offset);
@@ -81,11 +88,78 @@ fn a_place_of_an_older_version_that_is_not_here_leads_to_the_next_line_or_sessio
 }
 
 #[test]
+fn a_damaged_line_of_no_known_session_leads_to_the_next_line() {
+    let disk = FaultyDisk::new(1);
+    let written = filled(&disk, 20);
+    // Where the file `sessions` was lost, places have session 0.
+    let place = format!("{}-0-1-00", written[3].1).parse().unwrap();
+    let (displaced, found) = resume(&disk, place);
+    assert_eq!((displaced.change, displaced.goes_on), (Change::Damaged, written[3].1));
+    assert_eq!(found[0], written[4].0);
+}
+
+#[test]
+fn a_place_within_a_torn_line_or_a_long_one_leads_behind_it() {
+    let disk = FaultyDisk::new(1);
+    disk.create_dir_all(&dir()).unwrap();
+    let long = "y".repeat(600_000);
+    for (start, text) in [(0, "whole\ntorn"), (100, &format!("{long}\nlast\n"))] {
+        let file = disk.create(&crate::segment::Segment::plain(start).path(&dir())).unwrap();
+        file.append(text.as_bytes()).unwrap();
+    }
+    let (displaced, found) = resume(&disk, Place { offset: 8, mark: None });
+    assert_eq!((displaced.change, displaced.goes_on), (Change::Damaged, 100));
+    assert_eq!(found, [&long, "last"]);
+    let (displaced, found) = resume(&disk, Place { offset: 107, mark: None });
+    assert_eq!((displaced.change, displaced.goes_on), (Change::Damaged, 600_101));
+    assert_eq!(found, ["last"]);
+}
+
+#[test]
+fn every_fault_of_the_disk_is_an_error_of_the_reader_and_costs_no_line() {
+    let disk = FaultyDisk::new(1);
+    let written = filled(&disk, 12);
+    let (line, end) = &written[3];
+    let mark = crate::place::Mark::of(0, format!("{line}\n").as_bytes());
+    let place = Place { offset: *end, mark: Some(mark) };
+    for nth in 1.. {
+        let begun = disk.operations();
+        disk.fail_nth(nth, Lasting::Once);
+        let mut errors = 0;
+        let open = || Reader::open(&dir(), shared(&disk))?.resume(place);
+        let resumed = open().or_else(|_| {
+            errors += 1;
+            open()
+        });
+        let (mut reader, displaced) = resumed.unwrap();
+        assert_eq!(displaced, None, "operation {nth}");
+        let mut found = Vec::new();
+        loop {
+            match reader.read() {
+                Ok(JournalRead::Lines(lines)) => found.extend(lines.map(|(_, end)| end)),
+                Ok(JournalRead::CaughtUp) => break,
+                Ok(other) => panic!("operation {nth}: {other:?}"),
+                Err(_) => errors += 1,
+            }
+        }
+        assert!(found.iter().eq(written[4..].iter().map(|(_, end)| end)), "operation {nth}");
+        let was_met = disk.operations() >= begun + nth;
+        assert_eq!(errors, u32::from(was_met), "operation {nth}");
+        if !was_met {
+            assert!(nth > 20, "the reader reads");
+            break;
+        }
+    }
+}
+
+#[test]
 fn reports_a_segment_that_is_gone_or_short_as_a_gap() {
     let disk = FaultyDisk::new(1);
     filled(&disk, 40);
     let segments = crate::segment::list(&disk, &dir()).unwrap();
     assert!(segments.len() > 4);
+    let reader = Reader::open(&dir(), shared(&disk)).unwrap();
+    assert!(reader.segment_starts().unwrap().iter().eq(segments.iter().map(|it| &it.start)));
     let (one, two) = (segments[1].start, segments[2].start);
     disk.remove(&segments[1].path(&dir())).unwrap();
     let found = read_all(&dir(), shared(&disk));
