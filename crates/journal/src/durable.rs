@@ -265,3 +265,6 @@ impl State {
         self.promises.drain(..count).collect()
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -72,3 +72,6 @@ impl Signal {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

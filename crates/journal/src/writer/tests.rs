@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use stdx::{Disk, FaultyDisk, Lasting};
+use parking_lot::Mutex;
+use stdx::{Disk, FaultyDisk, Lasting, Metadata};
 
 use super::*;
 use crate::backlog::Backlog;
@@ -72,4 +73,53 @@ fn lanes_are_forgotten_once_they_are_dropped_and_written() {
     two.append(|out| out.extend_from_slice(b"second")).unwrap();
     writer.round();
     assert_eq!((count(&writer), writer.offset), (1, 23));
+}
+
+/// A file that notes what the disk is told to begin with; nothing else is asked of it.
+#[derive(Default)]
+struct Noted(Mutex<Vec<[u64; 2]>>);
+
+impl DiskFile for Noted {
+    fn start_writing(&self, offset: u64, length: u64) {
+        self.0.lock().push([offset, length]);
+    }
+
+    fn append(&self, _: &[u8]) -> io::Result<usize> {
+        unreachable!()
+    }
+
+    fn write_at(&self, _: &[u8], _: u64) -> io::Result<()> {
+        unreachable!()
+    }
+
+    fn read_at(&self, _: &mut [u8], _: u64) -> io::Result<usize> {
+        unreachable!()
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        unreachable!()
+    }
+
+    fn len(&self) -> io::Result<u64> {
+        unreachable!()
+    }
+
+    fn metadata(&self) -> io::Result<Metadata> {
+        unreachable!()
+    }
+
+    fn truncate(&self, _: u64) -> io::Result<()> {
+        unreachable!()
+    }
+}
+
+#[test]
+fn the_disk_is_told_to_begin_with_each_byte_once_in_pieces_that_are_worth_it() {
+    let noted = Arc::new(Noted::default());
+    let created = Instant::now();
+    let mut active = ActiveSegment { file: noted.clone(), start: 0, created, writing: 0 };
+    for length in [100_000, 262_143, 262_144, 400_000, 524_287, 600_000] {
+        active.start_writing(length);
+    }
+    assert_eq!(*noted.0.lock(), [[0, 262_144], [262_144, 337_856]]);
 }
