@@ -410,7 +410,7 @@ impl Reader {
         };
         let end = next.unwrap_or(u64::MAX);
         let mut at = offset - 1;
-        while at < end {
+        loop {
             let bytes = self.files.bytes_at(segment, at, CHUNK_BYTES)?;
             match memchr::memchr(b'\n', &bytes) {
                 Some(found) => return Ok((at + found as u64 + 1).min(end)),

@@ -39,3 +39,24 @@ fn finds_the_last_complete_line_across_chunks() {
     file.append(&vec![b'y'; 200_000]).unwrap();
     assert_eq!(length_of_lines(&*file).unwrap(), 70_001);
 }
+
+#[test]
+fn a_compressed_segment_ends_after_its_last_complete_line_or_before_its_damage() {
+    let disk = FaultyDisk::new(1);
+    let dir = Path::new("/j");
+    disk.create_dir_all(dir).unwrap();
+    let mut random = stdx::Random::new(1);
+    let line = |_| format!("{:016x}{:016x}{:016x}\n", random.bits(), random.bits(), random.bits());
+    let text: String = (0..8000).map(line).collect();
+    let packed = zstd::encode_all(format!("{text}torn").as_bytes(), 3).unwrap();
+    let length = |start, bytes: &[u8]| {
+        let segment = Segment::compressed(start);
+        disk.create(&segment.path(dir)).unwrap().append(bytes).unwrap();
+        complete_length(&disk, dir, segment).unwrap()
+    };
+    assert_eq!(length(0, &packed), text.len() as u64);
+    let before = length(1, &packed[..packed.len() / 2]);
+    assert!((text.len() as u64 / 4..text.len() as u64 / 2).contains(&before), "{before}");
+    assert_eq!(before % 49, 0, "it is the end of a line");
+    assert_eq!(length(2, b"garbage"), 0);
+}

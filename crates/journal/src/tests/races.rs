@@ -1,4 +1,4 @@
-//! A writer that opens the journal between any two looks of a reader.
+//! A writer that opens the journal, or compresses a segment, between any two looks of a reader.
 
 use std::fs;
 use std::io;
@@ -12,17 +12,18 @@ use tempfile::tempdir;
 use super::damage::{copy, found_by, lines_of, read_to_a, write};
 use crate::Reader;
 
-/// The real disk, for a reader: before its look number `at`, a writer comes and goes.
+/// The real disk, for a reader: before its look number `at`, a writer does something in `dir`.
 struct DiskWithWriter {
     looks: AtomicUsize,
     at: usize,
     dir: PathBuf,
+    act: fn(&Path),
 }
 
 impl DiskWithWriter {
     fn look(&self) {
         if self.looks.fetch_add(1, Ordering::Relaxed) + 1 == self.at {
-            write(&self.dir, "c");
+            (self.act)(&self.dir);
         }
     }
 }
@@ -94,7 +95,8 @@ fn what_an_older_copy_has_lost_is_named_once_whenever_the_writer_comes() {
                 copy(&older, &dir);
             }
             let looks = AtomicUsize::new(0);
-            let meanwhile = Arc::new(DiskWithWriter { looks, at, dir: dir.clone() });
+            let act = |dir: &Path| write(dir, "c");
+            let meanwhile = Arc::new(DiskWithWriter { looks, at, dir: dir.clone(), act });
             let reader = Reader::open(&dir, meanwhile.clone()).unwrap();
             let (mut reader, displaced) = reader.resume(place).unwrap();
             let mut found = found_by(&mut reader).0;
@@ -112,6 +114,34 @@ fn what_an_older_copy_has_lost_is_named_once_whenever_the_writer_comes() {
                 assert!(at > 5, "the reader looks");
                 break;
             }
+        }
+    }
+}
+
+#[test]
+fn no_line_is_missed_or_comes_twice_whenever_a_segment_is_compressed() {
+    let act = |dir: &Path| {
+        let plain = dir.join(format!("{:020}.log", 0));
+        let packed = zstd::encode_all(&*fs::read(&plain).unwrap(), 3).unwrap();
+        fs::write(plain.with_extension("log.zst"), packed).unwrap();
+        fs::remove_file(plain).unwrap();
+    };
+    for at in 1.. {
+        let home = tempdir().unwrap();
+        let dir = home.path().to_owned();
+        // Two lines in each of two segments.
+        fs::write(dir.join(format!("{:020}.log", 0)), "a0 \na1 \n").unwrap();
+        fs::write(dir.join(format!("{:020}.log", 8)), "a2 \na3 \n").unwrap();
+        let disk = Arc::new(DiskWithWriter { looks: AtomicUsize::new(0), at, dir, act });
+        // Behind the first line, as a place of an older version.
+        let place = "4".parse().unwrap();
+        let (mut reader, displaced) =
+            Reader::open(&disk.dir, disk.clone()).unwrap().resume(place).unwrap();
+        assert_eq!(displaced, None, "look {at}");
+        assert_eq!(found_by(&mut reader).0, ["a1", "a2", "a3"], "look {at}");
+        if disk.looks.load(Ordering::Relaxed) < at {
+            assert!(at > 5, "the reader looks");
+            break;
         }
     }
 }

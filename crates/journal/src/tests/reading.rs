@@ -50,6 +50,8 @@ fn gives_the_offset_of_each_line() {
     assert_eq!(String::from_utf8(bytes).unwrap(), text);
     assert_eq!(reader.offset(), *ends.last().unwrap());
     assert_eq!(reader.end().unwrap(), reader.offset());
+    disk.remove(&dir().join("synced")).unwrap();
+    assert_eq!(reader.end().unwrap(), reader.offset(), "without a limit it is that of the lines");
 }
 
 /// Resumes at a place that is not here: what was said, and what came then.
@@ -187,6 +189,46 @@ fn reports_a_damaged_compressed_segment_as_a_gap_and_goes_on() {
 }
 
 #[test]
+fn a_place_of_which_nothing_is_left_is_followed_by_a_gap() {
+    let disk = FaultyDisk::new(1);
+    let written = filled(&disk, 40);
+    let segments = crate::segment::list(&disk, &dir()).unwrap();
+    let path = segments[0].path(&dir());
+    disk.open_write(&path).unwrap().write_at(b"garbage", 0).unwrap();
+    let (line, end) = &written[0];
+    let mark = crate::place::Mark::of(0, format!("{line}\n").as_bytes());
+    let place = Place { offset: *end, mark: Some(mark) };
+    let reader = Reader::open(&dir(), shared(&disk)).unwrap();
+    let (mut reader, displaced) = reader.resume(place).unwrap();
+    let mut found = Vec::new();
+    drain(&mut reader, &mut found);
+    assert_eq!(displaced, None);
+    assert_eq!(found[0], format!("GAP {end} {}", segments[1].start));
+}
+
+#[test]
+fn damage_that_comes_while_a_segment_is_read_is_a_gap_from_there() {
+    let disk = FaultyDisk::new(1);
+    disk.create_dir_all(&dir()).unwrap();
+    let mut random = stdx::Random::new(1);
+    let lines: Vec<_> = (0..40_000).map(|_| format!("{:016x}{:07x}", random.bits(), 0)).collect();
+    let text = lines.join("\n") + "\n";
+    let packed = zstd::encode_all(text.as_bytes(), 3).unwrap();
+    let path = crate::segment::Segment::compressed(0).path(&dir());
+    disk.create(&path).unwrap().append(&packed).unwrap();
+    let next = crate::segment::Segment::plain(text.len() as u64).path(&dir());
+    disk.create(&next).unwrap().append(b"after\n").unwrap();
+    let mut reader = Reader::open(&dir(), shared(&disk)).unwrap();
+    assert!(matches!(reader.read().unwrap(), JournalRead::Lines(_)));
+    disk.open_write(&path).unwrap().truncate(packed.len() as u64 - 9).unwrap();
+    let mut found = Vec::new();
+    drain(&mut reader, &mut found);
+    let gap = found.iter().position(|line| line.starts_with("GAP")).unwrap();
+    assert!(found[gap].ends_with(&format!(" {}", text.len())), "{}", found[gap]);
+    assert_eq!(found[gap + 1..], ["after"]);
+}
+
+#[test]
 fn follows_a_journal_that_rotates_and_compresses_under_it() {
     let disk = FaultyDisk::new(1);
     let mut options = options(&disk);
@@ -215,16 +257,25 @@ fn follows_a_journal_that_rotates_and_compresses_under_it() {
 #[test]
 fn shows_no_line_before_it_is_durable() {
     let disk = FaultyDisk::new(1);
-    let journal = Journal::open(options(&disk), shared(&disk)).unwrap();
+    let options = Options { segment_bytes_max: 10, ..options(&disk) };
+    let journal = Journal::open(options, shared(&disk)).unwrap();
     let lane = journal.lane();
     disk.hold_syncs();
-    put(&lane, "early");
-    until(&journal, "the line is written", |stats| stats.offset == 6);
     let mut reader = Reader::open(&dir(), shared(&disk)).unwrap();
-    assert!(matches!(reader.read().unwrap(), JournalRead::CaughtUp));
+    let mut ends = Vec::new();
+    let mut found = Vec::new();
+    // The second line leaves the first segment behind.
+    for (line, end) in [("early", 6), ("later on", 15)] {
+        put(&lane, line);
+        until(&journal, "the line is written", |stats| stats.offset == end);
+        drain(&mut reader, &mut found);
+        ends.push(reader.end().unwrap());
+    }
     disk.release_syncs();
-    until(&journal, "the line is durable", |stats| stats.synced == 6);
-    assert!(matches!(reader.read().unwrap(), JournalRead::Lines(_)));
+    assert_eq!((found.len(), ends), (0, vec![0; 2]));
+    until(&journal, "the lines are durable", |stats| stats.synced == 15);
+    drain(&mut reader, &mut found);
+    assert_eq!(found, ["early", "later on"]);
 }
 
 #[test]

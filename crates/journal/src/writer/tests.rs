@@ -59,6 +59,14 @@ fn whatever_keeps_a_segment_from_being_made_is_said_and_nothing_is_made_up() {
 }
 
 #[test]
+fn a_segment_that_was_left_without_a_complete_line_is_made_anew() {
+    let (disk, writer) = fixture();
+    let left = disk.create(Path::new("/journal/00000000000000000000.log")).unwrap();
+    left.append(b"torn").unwrap();
+    assert_eq!(writer.create().unwrap().file.len().unwrap(), 0);
+}
+
+#[test]
 fn lanes_are_forgotten_once_they_are_dropped_and_written() {
     let (_, mut writer) = fixture();
     let [one, two] = [(); 2].map(|()| Lane::new(writer.parts.intake.clone()));
