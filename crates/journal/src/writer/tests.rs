@@ -67,6 +67,31 @@ fn a_segment_that_was_left_without_a_complete_line_is_made_anew() {
 }
 
 #[test]
+fn a_torn_line_is_cut_away_and_written_again_once_it_is_time() {
+    let (disk, mut writer) = fixture();
+    let lane = Lane::new(writer.parts.intake.clone());
+    let put = |line: &[u8]| lane.append(|out| out.extend_from_slice(line)).unwrap();
+    put(b"first");
+    writer.round();
+    writer.leave();
+    // The session, both whole lines, and two bytes.
+    disk.set_capacity(Some(63 + 6 + 7 + 2));
+    put(b"second");
+    put(b"third");
+    writer.round();
+    let length = || disk.metadata(&Segment::plain(6).path(Path::new("/journal"))).unwrap().len;
+    assert_eq!((writer.offset, length()), (13, 7));
+    disk.set_capacity(None);
+    writer.retry_at = writer.retry_at.map(|at| at + Duration::from_secs(3600));
+    writer.round();
+    assert_eq!((writer.offset, length()), (13, 7), "it is not time yet");
+    writer.retry_at = Some(Instant::now());
+    writer.round();
+    assert_eq!((writer.offset, length()), (19, 13));
+    assert!(writer.retry_at.is_none() && writer.parts.intake.is_recording());
+}
+
+#[test]
 fn lanes_are_forgotten_once_they_are_dropped_and_written() {
     let (_, mut writer) = fixture();
     let [one, two] = [(); 2].map(|()| Lane::new(writer.parts.intake.clone()));
