@@ -22,6 +22,8 @@ use stdx::Disk;
 const NAME: &str = "sessions";
 /// Bytes of one line.
 const LINE_BYTES: usize = 63;
+/// What is read of the file at most: a quarter of a million sessions that all have lines.
+const BYTES_MAX: u64 = 16 << 20;
 
 /// One opening of the journal for writing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -87,8 +89,11 @@ pub(crate) fn read(disk: &dyn Disk, dir: &Path) -> io::Result<Vec<Session>> {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
         file => file?,
     };
-    let mut text = vec![0; usize::try_from(file.len()?).unwrap_or(0)];
-    crate::segment::read_exact_at(&*file, &mut text, 0)?;
+    let length = file.len()?;
+    // Of a file without end, the newest lines.
+    let skipped = length.saturating_sub(BYTES_MAX).next_multiple_of(LINE_BYTES as u64);
+    let mut text = vec![0; length.saturating_sub(skipped) as usize];
+    crate::segment::read_exact_at(&*file, &mut text, skipped)?;
     let mut sessions: Vec<Session> = text.chunks(LINE_BYTES).filter_map(parse).collect();
     sessions.sort_by_key(|session| (session.start, session.id));
     Ok(sessions)

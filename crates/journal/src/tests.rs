@@ -8,6 +8,7 @@ mod opening;
 mod races;
 mod reading;
 mod replaced;
+mod strangers;
 mod syncing;
 
 use std::path::{Path, PathBuf};

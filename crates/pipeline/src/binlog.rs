@@ -10,13 +10,14 @@
 //! Bound: a new file is begun at 1 MiB and one old one is kept, as docs/operating/events.md says.
 //! `last` reads the last 64 KiB of both.
 
-use std::fs::{self, File, Metadata, OpenOptions};
+use std::fs::{self, File, Metadata};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
+use stdx::plain_file;
 
 /// Size at which a new file is begun; one old one is kept.
 const BYTES_MAX: u64 = 1 << 20;
@@ -97,7 +98,7 @@ impl Binlog {
         if let Some(dir) = self.path.parent() {
             fs::create_dir_all(dir)?;
         }
-        let mut file = OpenOptions::new().create(true).append(true).open(&self.path)?;
+        let mut file = plain_file::append(&self.path)?;
         // A kill may have torn the last line.
         file.write_all(b"\n")?;
         Ok(file)
@@ -115,7 +116,7 @@ fn old(path: &Path) -> PathBuf {
 }
 
 fn tail(path: &Path) -> io::Result<Vec<u8>> {
-    let mut file = File::open(path)?;
+    let mut file = plain_file::open(path)?;
     let length = file.metadata()?.len();
     file.seek(SeekFrom::Start(length.saturating_sub(TAIL_BYTES)))?;
     let mut bytes = Vec::new();

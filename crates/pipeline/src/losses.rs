@@ -6,11 +6,12 @@
 //! after a restart, is noted once. It is known by its source, its sink and its words, as long as
 //! the batch behind it is not committed. The same words after that are another loss. A line that
 //! is neither is counted, so that nobody takes the file for whole. Several processes append to one
-//! file. Bound: 1 MiB; further losses are only in the log of the process and in its counts. Never
+//! file. Bound: 1 MiB; further losses are only in the log of the process and in its counts. What is
+//! longer than that and its acknowledgements, or no regular file, is an error and not read. Never
 //! here: finding losses (`source`), and counting them (`status`).
 
 use std::collections::HashSet;
-use std::fs::{self, File, OpenOptions};
+use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -18,9 +19,12 @@ use std::sync::Arc;
 use journal::{Change, Displaced};
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
+use stdx::plain_file;
 
-/// Bytes of the file at most.
+/// Bytes of the file from which on no loss is noted in it.
 const BYTES_MAX: u64 = 1 << 20;
+/// What is read of it at most: beyond the bound, each loss there can still be acknowledged.
+const READ_BYTES_MAX: u64 = 2 * BYTES_MAX;
 
 /// Something that was lost of a log.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -147,7 +151,8 @@ impl LossBook {
     /// that found it went on after batch `resumed`.
     fn note(&self, mut loss: LogLoss, resumed: u64) -> bool {
         let _noting = self.noting.lock();
-        let bytes = self.read().ok().flatten().unwrap_or_default();
+        let Ok(bytes) = self.read() else { return false };
+        let bytes = bytes.unwrap_or_default();
         let mut noted = bytes.split(|byte| *byte == b'\n').filter_map(|line| {
             let noted: LogLoss = serde_json::from_slice(line).ok()?;
             Some(noted)
@@ -161,7 +166,7 @@ impl LossBook {
     }
 
     fn read(&self) -> io::Result<Option<Vec<u8>>> {
-        match fs::read(&self.path) {
+        match plain_file::read(&self.path, READ_BYTES_MAX) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             read => read.map(Some),
         }
@@ -171,7 +176,7 @@ impl LossBook {
         if let Some(dir) = self.path.parent() {
             fs::create_dir_all(dir)?;
         }
-        let mut file: File = OpenOptions::new().create(true).append(true).open(&self.path)?;
+        let mut file = plain_file::append(&self.path)?;
         // A kill may have torn the last line.
         file.write_all(&[b"\n", line, b"\n"].concat())?;
         file.sync_all()

@@ -420,11 +420,10 @@ fn find<R>(
 
 /// Opening anything but a regular file could wait for ever.
 fn open_regular(path: &Path) -> Result<(File, FileVersion), ProfilesError> {
-    let metadata = std::fs::metadata(path).map_err(ProfilesError::io(path))?;
-    if !metadata.is_file() {
-        return Err(ProfilesError::unfit(path, "it is no regular file"));
-    }
-    let file = File::open(path).map_err(ProfilesError::io(path))?;
+    let file = stdx::plain_file::open(path).map_err(|error| match error.kind() {
+        std::io::ErrorKind::InvalidInput => ProfilesError::unfit(path, "it is no regular file"),
+        _ => ProfilesError::io(path)(error),
+    })?;
     let source = FileVersion::of(&file.metadata().map_err(ProfilesError::io(path))?);
     Ok((file, source))
 }

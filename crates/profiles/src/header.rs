@@ -14,6 +14,8 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
+use stdx::plain_file;
+
 use crate::error::ProfilesError;
 
 const MAGIC: &[u8; 16] = b"SQLite format 3\0";
@@ -109,7 +111,7 @@ fn beside(path: &Path, suffix: &str) -> PathBuf {
 }
 
 fn starts_with(path: &Path, magic: &[u8; 8]) -> io::Result<bool> {
-    let file = match File::open(path) {
+    let file = match plain_file::open(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
         opened => opened?,
     };

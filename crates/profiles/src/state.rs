@@ -21,12 +21,15 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
+use stdx::plain_file;
 use twox_hash::XxHash3_64;
 
 use crate::table::Table;
 
 const FORMAT: &str = "tidegate-profile-state-1";
 const MANIFEST: &str = "manifest";
+/// What is read of a manifest at most; a table takes some hundred bytes.
+const MANIFEST_BYTES_MAX: u64 = 64 << 20;
 
 /// What the last build left.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -102,7 +105,7 @@ impl Manifest {
     /// # Errors
     /// `InvalidData` when it is damaged, or of another version; those of the system.
     pub(crate) fn read(dir: &Path) -> io::Result<Option<Self>> {
-        let text = match fs::read_to_string(manifest_path(dir)) {
+        let text = match plain_file::read_text(&manifest_path(dir), MANIFEST_BYTES_MAX) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             read => read?,
         };
@@ -124,7 +127,7 @@ impl Manifest {
         FORMAT.clone_into(&mut self.format);
         let document = serde_json::to_string(self).map_err(io::Error::other)?;
         let beside = dir.join("manifest.new");
-        let mut file = File::create(&beside)?;
+        let mut file = plain_file::create(&beside)?;
         writeln!(file, "{document}\n{}", hex(document.as_bytes()))?;
         file.sync_all()?;
         fs::rename(&beside, manifest_path(dir))?;

@@ -42,7 +42,7 @@ pub(crate) struct TableWriter {
 impl TableWriter {
     /// Creates the file at `path`, or empties it.
     pub(crate) fn create(path: &Path) -> io::Result<Self> {
-        let mut file = BufWriter::with_capacity(256 << 10, File::create(path)?);
+        let mut file = BufWriter::with_capacity(256 << 10, stdx::plain_file::create(path)?);
         file.write_all(MAGIC)?;
         let bytes = MAGIC.len() as u64;
         let (block, first, index) = (Vec::new(), Vec::new(), Vec::new());
@@ -119,7 +119,7 @@ impl Table {
     /// # Errors
     /// `InvalidData` when it is no table, or its index is damaged; those of the system.
     pub(crate) fn open(path: &Path) -> io::Result<Self> {
-        let file = File::open(path)?;
+        let file = stdx::plain_file::open(path)?;
         let bytes = file.metadata()?.len();
         let footer_at = bytes.checked_sub(FOOTER_BYTES as u64).ok_or_else(damaged)?;
         let mut footer = [0; FOOTER_BYTES];

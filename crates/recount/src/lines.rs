@@ -12,7 +12,6 @@
 //! is `CHUNK_BYTES` in `pipeline/src/source/files/reader.rs`, less the 1,024 bytes before the line.
 //! Lines nearer to the start may be longer there, and the journal's have no limit there.
 
-use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
@@ -74,7 +73,7 @@ impl DeliveredLog {
 }
 
 fn unpacked(path: &Path) -> io::Result<BufReader<Box<dyn Read>>> {
-    let mut file = BufReader::new(File::open(path)?);
+    let mut file = BufReader::new(stdx::plain_file::open(path)?);
     let head = file.fill_buf()?;
     let plain: Box<dyn Read> = match head {
         [0x1f, 0x8b, ..] => Box::new(MultiGzDecoder::new(file)),

@@ -307,7 +307,7 @@ impl<'p> Pass<'p> {
 
 /// The offsets of lines in a quarantine; none when it is not there.
 fn quarantined(file: &Path) -> HashSet<u64> {
-    let file = std::fs::File::open(file);
+    let file = stdx::plain_file::open(file);
     let lines = file.into_iter().flat_map(|file| BufReader::new(file).split(b'\n').flatten());
     // Lone surrogates stand for bytes that are no UTF-8 there; other readers of JSON refuse them.
     lines.filter_map(|line| whole(member(&line, "offset")?.value)).collect()

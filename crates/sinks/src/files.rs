@@ -24,6 +24,7 @@ use std::time::{Duration, Instant};
 
 use pipeline::{Batch, Checkpoint, Sink, SinkError, Table};
 use serde::{Deserialize, Serialize};
+use stdx::plain_file;
 
 pub(crate) use encode::Format;
 
@@ -31,6 +32,8 @@ pub(crate) use encode::Format;
 const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
 const POLL: Duration = Duration::from_millis(10);
 const CHECKPOINTS: &str = "checkpoints.json";
+/// What is read of it at most; a place takes some hundred bytes.
+const CHECKPOINTS_BYTES_MAX: u64 = 64 << 20;
 
 /// Delivers into a directory of files.
 #[derive(Debug)]
@@ -92,7 +95,7 @@ impl FileSink {
     fn lock(&self) -> Result<File, FileSinkError> {
         fs::create_dir_all(&self.dir).map_err(disk("make", &self.dir))?;
         let path = self.dir.join("lock");
-        let file = OpenOptions::new().create(true).append(true).open(&path);
+        let file = plain_file::append(&path);
         let file = file.map_err(disk("open", &path))?;
         let deadline = Instant::now() + LOCK_TIMEOUT;
         loop {
@@ -112,7 +115,7 @@ impl FileSink {
 
     fn committed(&self) -> Result<Committed, FileSinkError> {
         let path = self.dir.join(CHECKPOINTS);
-        let text = match fs::read(&path) {
+        let text = match plain_file::read(&path, CHECKPOINTS_BYTES_MAX) {
             Ok(text) => text,
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 return Ok(Committed::default());
@@ -132,7 +135,7 @@ impl FileSink {
         let path = self.dir.join(CHECKPOINTS);
         let new = self.dir.join("checkpoints.json.new");
         let text = serde_json::to_vec(committed).expect("texts and numbers are JSON");
-        let mut file = File::create(&new).map_err(disk("create", &new))?;
+        let mut file = plain_file::create(&new).map_err(disk("create", &new))?;
         file.write_all(&text).map_err(disk("write", &new))?;
         file.sync_all().map_err(disk("sync", &new))?;
         fs::rename(&new, &path).map_err(disk("replace", &path))?;
@@ -153,8 +156,10 @@ impl FileSink {
         text: &[u8],
     ) -> Result<u64, FileSinkError> {
         let path = self.dir.join(name);
-        let options = OpenOptions::new().create(true).append(true).read(true).open(&path);
-        let mut file = options.map_err(disk("open", &path))?;
+        let mut options = OpenOptions::new();
+        options.create(true).append(true).read(true);
+        let file = plain_file::open_with(&path, &options, 0);
+        let mut file = file.map_err(disk("open", &path))?;
         let length = file.metadata().map_err(disk("look at", &path))?.len();
         if length != 0 && length < committed {
             return Err(FileSinkError::Refused(format!(
@@ -222,7 +227,7 @@ impl Sink for FileSink {
             for table in tables {
                 let path = self.dir.join(self.file(table));
                 let is_begun = committed.files.contains_key(&self.file(table));
-                if let (true, Ok(mut file)) = (is_begun, File::open(&path)) {
+                if let (true, Ok(mut file)) = (is_begun, plain_file::open(&path)) {
                     self.check_header(&path, &mut file, &self.format.header(table))?;
                 }
             }

@@ -6,7 +6,8 @@
 //! written as they are: they are nobody's accident. A link counts as what it points to.
 //! `append` is for files that operators name: a fifo is written while somebody reads it, and is an
 //! error otherwise.
-//! Never here: what the files hold (`snapshot.rs`, `backend/spool.rs`).
+//! Never here: opening where all else is an error (`stdx::plain_file`), and what the files hold
+//! (`snapshot.rs`, `backend/spool.rs`).
 
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
@@ -19,12 +20,10 @@ const REFUSED_MAX: usize = 9;
 
 /// Opens a file to be read; none where it is no regular one.
 pub(crate) fn open(path: &Path) -> io::Result<Option<File>> {
-    let file = match OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(path) {
-        // A socket, or a device that is not there.
-        Err(error) if error.raw_os_error() == Some(libc::ENXIO) => return Ok(None),
-        opened => opened?,
-    };
-    Ok(file.metadata()?.is_file().then_some(file))
+    match stdx::plain_file::open(path) {
+        Err(error) if error.kind() == io::ErrorKind::InvalidInput => Ok(None),
+        opened => opened.map(Some),
+    }
 }
 
 /// Opens a file to be written from its start; it is made when it is missing.

@@ -46,6 +46,8 @@ const NAMES_AT_ONCE: usize = 512;
 const LARGE_AT_ONCE: usize = 16;
 /// Digits of an interval's number and a line feed: within one sector, so written whole.
 const MARK_BYTES: usize = 21;
+/// What is read of it at most: a hand may have added a line feed.
+const FLUSHED_BYTES_MAX: u64 = 1024;
 /// What no server counts up to: a number beyond it was made by something else.
 const NUMBER_MAX: u64 = 1 << 60;
 
@@ -457,11 +459,7 @@ fn set_aside(path: &Path, reason: &Refused) -> String {
 ///
 /// For a file that cannot be used it is the highest number, so that nothing is counted twice.
 fn flushed(path: &Path) -> Option<u64> {
-    let read = plain_file::open(path).and_then(|file| match file {
-        Some(file) => io::read_to_string(file),
-        None => Err(io::Error::other("it is no regular file")),
-    });
-    match read {
+    match stdx::plain_file::read_text(path, FLUSHED_BYTES_MAX) {
         Ok(text) => Some(text.trim_end().parse().unwrap_or(NUMBER_MAX).min(NUMBER_MAX)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => None,
         Err(_) => Some(NUMBER_MAX),

@@ -24,6 +24,8 @@ pub use real::RealDisk;
 
 /// A file system, or part of one.
 ///
+/// What is opened is a regular file; anything else is an error of the kind `InvalidInput`, at once.
+///
 /// # Errors
 /// Every method passes on the operating system's error.
 pub trait Disk: Send + Sync {
@@ -36,7 +38,8 @@ pub trait Disk: Send + Sync {
     /// Opens an existing file for reading and appending.
     fn open_append(&self, path: &Path) -> io::Result<Arc<dyn DiskFile>>;
 
-    /// Opens a file for reading and overwriting in place, creating it when missing.
+    /// Opens a file for reading and overwriting in place, creating it when missing. A link is an
+    /// error.
     fn open_write(&self, path: &Path) -> io::Result<Arc<dyn DiskFile>>;
 
     /// Opens an existing file for reading.

@@ -1,6 +1,6 @@
 //! Holds what std lacks and several crates need, and nothing about the product.
 //!
-//! It has clocks, the trait for disks, byte sizes, durations, dates and retry delays. It has seeded
+//! It has clocks, the trait for disks, the opening of files that may be none, byte sizes, durations, dates and retry delays. It has seeded
 //! random numbers, networks of addresses, the limit of memory, the error chain, and five Linux
 //! system calls. Each private module is one of these; this file only names them.
 //! Invariant: this crate uses no other of the workspace. It brings few packages, because nearly
@@ -14,6 +14,7 @@ mod clock;
 mod disk;
 mod memory;
 mod network;
+pub mod plain_file;
 mod random;
 mod size;
 mod span;

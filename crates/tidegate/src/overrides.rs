@@ -15,7 +15,7 @@
 //! not checked.
 
 use std::collections::BTreeMap;
-use std::io::ErrorKind;
+use std::io::{ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -23,6 +23,10 @@ use anyhow::{Context, Result};
 use gateway::{Gateway, Rollout};
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
+use stdx::plain_file;
+
+/// What is read of the file at most; a change takes a hundred bytes.
+const BYTES_MAX: u64 = 1 << 20;
 
 /// The changes in force, and the gateway they apply to.
 pub(crate) struct Overrides {
@@ -141,8 +145,11 @@ impl Overrides {
         let dir = self.file.parent().context("the directory of the changes")?;
         std::fs::create_dir_all(dir).with_context(|| format!("make the directory of `{name}`"))?;
         let draft = self.file.with_extension("toml.new");
-        std::fs::write(&draft, text).with_context(|| format!("write `{name}`"))?;
-        std::fs::File::open(&draft)?.sync_all().with_context(|| format!("sync `{name}`"))?;
+        let written = plain_file::create(&draft).and_then(|mut file| {
+            file.write_all(text.as_bytes())?;
+            file.sync_all()
+        });
+        written.with_context(|| format!("write `{name}`"))?;
         std::fs::rename(&draft, &self.file).with_context(|| format!("replace `{name}`"))
     }
 
@@ -165,7 +172,7 @@ pub(crate) fn rollouts(gateway: &Gateway) -> impl Iterator<Item = (&str, &Rollou
 
 fn read(file: &Path) -> Result<State> {
     let name = file.display();
-    let error = match std::fs::read_to_string(file) {
+    let error = match plain_file::read_text(file, BYTES_MAX) {
         Ok(text) => match toml::from_str(&text) {
             Ok(changes) => return Ok(State { changes, alarm: None }),
             Err(error) => error.to_string(),

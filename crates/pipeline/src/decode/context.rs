@@ -10,8 +10,8 @@
 //! Never here: which bytes come next (`source`).
 
 use std::collections::HashMap;
-use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
+use std::path::Path;
 use std::sync::Arc;
 
 use flate2::bufread::MultiGzDecoder;
@@ -157,7 +157,7 @@ impl FileContexts {
 }
 
 fn unpacked(file: &str) -> io::Result<Box<dyn Read>> {
-    let mut file = BufReader::new(File::open(file)?);
+    let mut file = BufReader::new(stdx::plain_file::open(Path::new(file))?);
     Ok(match file.fill_buf()? {
         [0x1f, 0x8b, ..] => Box::new(MultiGzDecoder::new(file)),
         [0x28, 0xb5, 0x2f, 0xfd, ..] => Box::new(zstd::Decoder::with_buffer(file)?),

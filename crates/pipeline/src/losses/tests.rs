@@ -74,7 +74,7 @@ fn torn_and_foreign_lines_cost_nothing_and_a_file_that_takes_nothing_says_so() {
     let book = LossBook::new(&path);
     assert!(book.note(loss("a"), 3));
     assert_eq!(open(&LossBook::new(&path)), ["a"]);
-    fs::write(&path, vec![b'x'; 2 << 20]).unwrap();
+    fs::write(&path, vec![b'x'; 1 << 20]).unwrap();
     assert!(!LossBook::new(&path).note(loss("b"), 3));
     let nowhere = dir.path().join("losses/below");
     assert!(!LossBook::new(&nowhere).note(loss("b"), 3));
@@ -90,4 +90,20 @@ fn a_broken_line_is_counted_so_that_nobody_takes_the_file_for_whole() {
     std::fs::write(&file, b"\n{\"id\":5\"\n\n").unwrap();
     let open = book.open().unwrap();
     assert_eq!((open.has_file, open.broken_lines, open.losses.len()), (true, 1, 0));
+}
+
+#[test]
+fn a_fifo_or_a_file_without_end_in_its_place_is_an_error_at_once() {
+    let folder = tempdir().unwrap();
+    let fifo = folder.path().join("fifo");
+    assert!(std::process::Command::new("mkfifo").arg(&fifo).status().unwrap().success());
+    let sparse = folder.path().join("sparse");
+    fs::File::create(&sparse).unwrap().set_len(1 << 40).unwrap();
+    let device = folder.path().join("device");
+    std::os::unix::fs::symlink("/dev/zero", &device).unwrap();
+    for path in [fifo, sparse, device] {
+        let book = LossBook::new(&path);
+        assert!(book.open().is_err() && book.acknowledge(None).is_err(), "{}", path.display());
+        assert!(!book.note(loss("a"), 3));
+    }
 }

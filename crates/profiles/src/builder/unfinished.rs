@@ -8,7 +8,7 @@
 //! although the new file is in place.
 //! Never here: what is in the file (`builder/write.rs`).
 
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::{File, TryLockError};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -31,13 +31,7 @@ impl Unfinished {
         let path = target.with_file_name(format!(".{name}.building"));
         let io = |error| ProfilesError::io(&path)(error);
         std::fs::create_dir_all(dir_of(target)).map_err(io)?;
-        let file = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .open(&path)
-            .map_err(io)?;
+        let file = stdx::plain_file::overwrite(&path).map_err(io)?;
         let busy = || ProfilesError::Busy { path: target.to_owned() };
         match file.try_lock() {
             Ok(()) => {}

@@ -1,6 +1,6 @@
 //! Implements `Disk` and `DiskFile` by the operating system's files.
 //!
-//! Invariant: nothing is buffered or cached here, and the first error of a call is passed on. Two
+//! Invariant: what is opened is a regular file, and no open waits (`plain_file`). Nothing is buffered or cached here, and the first error of a call is passed on. Two
 //! things are no errors: a time that the file system does not have is 0, and `list` leaves out
 //! links that lead nowhere. The standard library repeats most calls that a signal interrupts, and
 //! `write_at` writes until everything is written. `sync` is `fdatasync`: it makes contents and
@@ -14,13 +14,13 @@
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Write};
-use std::os::unix::fs::{FileExt, MetadataExt};
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::{Disk, DiskFile, FileIdentity, Metadata};
-use crate::system;
+use crate::{plain_file, system};
 
 /// The operating system's files.
 #[derive(Debug, Clone, Copy, Default)]
@@ -32,26 +32,28 @@ impl Disk for RealDisk {
     }
 
     fn create(&self, path: &Path) -> io::Result<Arc<dyn DiskFile>> {
-        let file = OpenOptions::new().read(true).append(true).create_new(true).open(path)?;
-        Ok(Arc::new(RealFile(file)))
+        let mut options = OpenOptions::new();
+        options.read(true).append(true).create_new(true);
+        Ok(Arc::new(RealFile(plain_file::open_with(path, &options, 0)?)))
     }
 
     fn open_append(&self, path: &Path) -> io::Result<Arc<dyn DiskFile>> {
-        Ok(Arc::new(RealFile(OpenOptions::new().read(true).append(true).open(path)?)))
+        let mut options = OpenOptions::new();
+        options.read(true).append(true);
+        Ok(Arc::new(RealFile(plain_file::open_with(path, &options, 0)?)))
     }
 
     fn open_write(&self, path: &Path) -> io::Result<Arc<dyn DiskFile>> {
-        let mut options = OpenOptions::new();
-        let file = options.read(true).write(true).create(true).truncate(false).open(path)?;
-        Ok(Arc::new(RealFile(file)))
+        Ok(Arc::new(RealFile(plain_file::overwrite(path)?)))
     }
 
     fn open_read(&self, path: &Path) -> io::Result<Arc<dyn DiskFile>> {
-        Ok(Arc::new(RealFile(File::open(path)?)))
+        Ok(Arc::new(RealFile(plain_file::open(path)?)))
     }
 
     fn sync_dir(&self, dir: &Path) -> io::Result<()> {
-        File::open(dir)?.sync_all()
+        let mut options = OpenOptions::new();
+        options.read(true).custom_flags(libc::O_DIRECTORY).open(dir)?.sync_all()
     }
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
@@ -91,7 +93,9 @@ impl Disk for RealDisk {
     }
 
     fn lock(&self, path: &Path) -> io::Result<Box<dyn Send + Sync>> {
-        let file = OpenOptions::new().write(true).create(true).truncate(false).open(path)?;
+        let mut options = OpenOptions::new();
+        options.write(true).create(true).truncate(false);
+        let file = plain_file::open_with(path, &options, 0)?;
         match file.try_lock() {
             Ok(()) => Ok(Box::new(file)),
             Err(TryLockError::WouldBlock) => Err(io::ErrorKind::WouldBlock.into()),
