@@ -2,13 +2,18 @@
 //!
 //! The file has a line of JSON for each loss, and one for each acknowledgement, which names the
 //! loss by its id. Both the edge process and `tidegate events losses` read it. So an alarm
-//! outlives a restart, and needs no process to be ended. Invariant: a loss that is found again, as
+//! outlives a restart, and needs no process to be ended. Several processes append to one file.
+//! Invariant: only an acknowledgement ends a loss. What the file does not take, or does not have
+//! any more, stays in memory and is written as soon as it can be (`keep`). While there is such a
+//! loss, or the file could take none, `OpenLosses::problem` says so: nobody takes it for whole.
+//! The edge process takes over what the record process could not write, in case that dies.
+//! A line that is neither a loss nor an acknowledgement is counted. A loss that is found again, as
 //! after a restart, is noted once. It is known by its source, its sink and its words, as long as
-//! the batch behind it is not committed. The same words after that are another loss. A line that
-//! is neither is counted, so that nobody takes the file for whole. Several processes append to one
-//! file. Bound: 1 MiB; further losses are only in the log of the process and in its counts. What is
-//! longer than that and its acknowledgements, or no regular file, is an error and not read. Never
-//! here: finding losses (`source`), and counting them (`status`).
+//! the batch behind it is not committed. The same words after that are another loss.
+//! Bounds: 1 MiB of the file, and 1,000 losses in memory; further ones are only in the log of the
+//! process and in its counts. What is longer than that and its acknowledgements, or no regular
+//! file, is a problem and not read. Never here: finding losses (`source`), and counting them
+//! (`status`).
 
 use std::collections::HashSet;
 use std::fs;
@@ -25,6 +30,8 @@ use stdx::plain_file;
 const BYTES_MAX: u64 = 1 << 20;
 /// What is read of it at most: beyond the bound, each loss there can still be acknowledged.
 const READ_BYTES_MAX: u64 = 2 * BYTES_MAX;
+/// Losses in memory at most.
+const KNOWN_MAX: usize = 1000;
 
 /// Something that was lost of a log.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -74,14 +81,33 @@ pub struct OpenLosses {
     pub broken_lines: usize,
     /// Whether there is a file, which the first loss makes.
     pub has_file: bool,
+    /// Why the file cannot be read, or takes no losses: there may be others than these.
+    pub problem: Option<String>,
+}
+
+impl OpenLosses {
+    /// Whether there is no other open loss than these.
+    pub fn is_whole(&self) -> bool {
+        self.broken_lines == 0 && self.problem.is_none()
+    }
 }
 
 /// A file of losses.
 #[derive(Debug)]
 pub struct LossBook {
     path: PathBuf,
-    /// Held while a loss is looked for and noted.
-    noting: Mutex<()>,
+    /// Losses of which this process knows that they are open, in the file or not. Locked while a
+    /// loss is looked for and noted.
+    known: Mutex<Vec<LogLoss>>,
+}
+
+/// What the file holds.
+#[derive(Default)]
+struct BookFile {
+    losses: Vec<LogLoss>,
+    acknowledged: HashSet<String>,
+    broken_lines: usize,
+    bytes: u64,
 }
 
 /// What one run of a pipeline notes.
@@ -101,7 +127,7 @@ impl LossNotes {
 impl LossBook {
     /// Keeps losses in the file `path`, which is made with the first one.
     pub fn new(path: &Path) -> Self {
-        Self { path: path.to_owned(), noting: Mutex::default() }
+        Self { path: path.to_owned(), known: Mutex::default() }
     }
 
     /// The file.
@@ -110,26 +136,53 @@ impl LossBook {
     }
 
     /// Returns the losses that are not acknowledged.
-    ///
-    /// # Errors
-    /// When the file cannot be read.
-    pub fn open(&self) -> io::Result<OpenLosses> {
-        let Some(bytes) = self.read()? else { return Ok(OpenLosses::default()) };
-        let mut open = OpenLosses { has_file: true, ..OpenLosses::default() };
-        let mut acknowledged = HashSet::new();
-        for line in bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
-            if let Ok(loss) = serde_json::from_slice::<LogLoss>(line) {
-                open.losses.push(loss);
-            } else if let Ok(one) = serde_json::from_slice::<Acknowledgement>(line) {
-                acknowledged.insert(one.acknowledged);
-            } else {
-                open.broken_lines += 1;
+    pub fn open(&self) -> OpenLosses {
+        let mut known = self.known.lock();
+        let file = match self.read() {
+            Ok(file) => file,
+            Err(error) => {
+                let problem = Some(format!("it cannot be read: {error}"));
+                return OpenLosses { losses: known.clone(), problem, ..OpenLosses::default() };
             }
-        }
+        };
+        let has_file = file.is_some();
+        let file = file.unwrap_or_default();
+        let kept = self.keep_missing(&mut known, &file);
+        let missing: Vec<_> = known.iter().filter(|loss| !file.has(loss)).cloned().collect();
+        let lacks = if kept.is_err() { missing.len() } else { 0 };
+        let room = if file.bytes < BYTES_MAX { Ok(()) } else { Err(full()) };
+        let takes = kept.and(room).and_then(|()| plain_file::expect_appendable(&self.path));
+        let problem = takes.err().map(|error| match lacks {
+            0 => format!("it takes no losses: {error}"),
+            _ => format!("it takes no losses, and lacks {lacks} of these: {error}"),
+        });
+        let mut losses: Vec<LogLoss> = file.open().cloned().chain(missing).collect();
         let mut seen = HashSet::new();
-        let is_open = |it: &LogLoss| !acknowledged.contains(&it.id) && seen.insert(it.id.clone());
-        open.losses.retain(is_open);
-        Ok(open)
+        losses.retain(|loss| seen.insert(loss.id.clone()));
+        OpenLosses { losses, broken_lines: file.broken_lines, has_file, problem }
+    }
+
+    /// Returns the open losses that this process knows and the file still lacks, after another try
+    /// to write them. Reads nothing while this process knows of none.
+    pub(crate) fn keep(&self) -> Vec<LogLoss> {
+        let mut known = self.known.lock();
+        if known.is_empty() {
+            return Vec::new();
+        }
+        let Ok(file) = self.read() else { return known.clone() };
+        let file = file.unwrap_or_default();
+        match self.keep_missing(&mut known, &file) {
+            Ok(()) => Vec::new(),
+            Err(_) => known.iter().filter(|loss| !file.has(loss)).cloned().collect(),
+        }
+    }
+
+    /// Takes over what another process could not write.
+    pub fn adopt(&self, losses: Vec<LogLoss>) {
+        let mut known = self.known.lock();
+        for loss in losses {
+            add(&mut known, loss);
+        }
     }
 
     /// Acknowledges losses by their ids, or all; returns those that were open.
@@ -137,7 +190,8 @@ impl LossBook {
     /// # Errors
     /// When the file cannot be read or written.
     pub fn acknowledge(&self, ids: Option<&[String]>) -> io::Result<Vec<LogLoss>> {
-        let mut losses = self.open()?.losses;
+        self.read()?;
+        let mut losses = self.open().losses;
         losses.retain(|loss| ids.is_none_or(|ids| ids.contains(&loss.id)));
         let time_us = stdx::unix_micros();
         for loss in &losses {
@@ -150,26 +204,50 @@ impl LossBook {
     /// Notes a loss, unless it is noted already; returns whether it is in the file. The pipeline
     /// that found it went on after batch `resumed`.
     fn note(&self, mut loss: LogLoss, resumed: u64) -> bool {
-        let _noting = self.noting.lock();
-        let Ok(bytes) = self.read() else { return false };
-        let bytes = bytes.unwrap_or_default();
-        let mut noted = bytes.split(|byte| *byte == b'\n').filter_map(|line| {
-            let noted: LogLoss = serde_json::from_slice(line).ok()?;
-            Some(noted)
-        });
-        if noted.any(|noted| noted.is_again(&loss, resumed)) {
+        let mut known = self.known.lock();
+        let read = self.read();
+        let file = read.as_ref().ok().and_then(Option::as_ref);
+        let noted = file.map_or(&[][..], |file| &file.losses).iter();
+        if noted.clone().any(|noted| noted.is_again(&loss, resumed)) {
             return true;
         }
-        loss.id = format!("{:08x}", loss.time_us as u32);
-        let line = serde_json::to_vec(&loss).unwrap_or_default();
-        (bytes.len() as u64) < BYTES_MAX && self.append(&line).is_ok()
+        if !known.iter().any(|known| known.is_again(&loss, resumed)) {
+            loss.id = format!("{:08x}", loss.time_us as u32);
+            add(&mut known, loss);
+        }
+        read.and_then(|file| self.keep_missing(&mut known, &file.unwrap_or_default())).is_ok()
     }
 
-    fn read(&self) -> io::Result<Option<Vec<u8>>> {
-        match plain_file::read(&self.path, READ_BYTES_MAX) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            read => read.map(Some),
+    /// Takes up what the file holds, and writes what it lacks.
+    fn keep_missing(&self, known: &mut Vec<LogLoss>, file: &BookFile) -> io::Result<()> {
+        known.retain(|loss| !file.acknowledged.contains(&loss.id));
+        for loss in known.iter().filter(|loss| !file.has(loss)) {
+            if file.bytes >= BYTES_MAX {
+                return Err(full());
+            }
+            self.append(&serde_json::to_vec(loss)?)?;
         }
+        file.open().for_each(|loss| add(known, loss.clone()));
+        Ok(())
+    }
+
+    /// Reads the file; none where it is missing.
+    fn read(&self) -> io::Result<Option<BookFile>> {
+        let bytes = match plain_file::read(&self.path, READ_BYTES_MAX) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            read => read?,
+        };
+        let mut file = BookFile { bytes: bytes.len() as u64, ..BookFile::default() };
+        for line in bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
+            if let Ok(loss) = serde_json::from_slice::<LogLoss>(line) {
+                file.losses.push(loss);
+            } else if let Ok(one) = serde_json::from_slice::<Acknowledgement>(line) {
+                file.acknowledged.insert(one.acknowledged);
+            } else {
+                file.broken_lines += 1;
+            }
+        }
+        Ok(Some(file))
     }
 
     fn append(&self, line: &[u8]) -> io::Result<()> {
@@ -181,6 +259,28 @@ impl LossBook {
         file.write_all(&[b"\n", line, b"\n"].concat())?;
         file.sync_all()
     }
+}
+
+impl BookFile {
+    fn has(&self, loss: &LogLoss) -> bool {
+        self.losses.iter().any(|noted| noted.id == loss.id)
+    }
+
+    fn open(&self) -> impl Iterator<Item = &LogLoss> {
+        self.losses.iter().filter(|loss| !self.acknowledged.contains(&loss.id))
+    }
+}
+
+/// Adds a loss that is not known yet.
+fn add(known: &mut Vec<LogLoss>, loss: LogLoss) {
+    if known.len() < KNOWN_MAX && !known.iter().any(|known| known.id == loss.id) {
+        known.push(loss);
+    }
+}
+
+fn full() -> io::Error {
+    let what = "it has 1 MB: acknowledge its losses, then move it away";
+    io::Error::new(io::ErrorKind::FileTooLarge, what)
 }
 
 /// Says what became of a log, and how many bytes of it are lost unread, if that is known.

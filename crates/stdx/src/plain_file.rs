@@ -65,6 +65,26 @@ pub fn open_with(path: &Path, options: &OpenOptions, flags: i32) -> io::Result<F
     if file.metadata()?.is_file() { Ok(file) } else { Err(no_file()) }
 }
 
+/// Looks whether a file can be appended to, or made, without doing so. Of a directory that is
+/// missing, too, nothing is known, and that is no error.
+///
+/// # Errors
+/// As [`append`].
+pub fn expect_appendable(path: &Path) -> io::Result<()> {
+    match open_with(path, OpenOptions::new().append(true), 0) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        opened => return opened.map(drop),
+    }
+    let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty());
+    let mut options = OpenOptions::new();
+    // A file without a name, gone again at once. Some file systems have none.
+    let opened = options.write(true).custom_flags(libc::O_TMPFILE).open(dir.unwrap_or(Path::new(".")));
+    match opened.map_err(|error| (error.raw_os_error(), error)) {
+        Err((Some(libc::EACCES | libc::EPERM | libc::EROFS | libc::ENOSPC), error)) => Err(error),
+        _ => Ok(()),
+    }
+}
+
 /// Reads a file of at most `bytes_max`.
 ///
 /// # Errors

@@ -217,7 +217,10 @@ fn alarms(parts: &Parts) -> Vec<String> {
     alarms.extend(parts.statsd.iter().flat_map(|statsd| statsd.alarms()));
     alarms.extend(parts.workers.iter().flat_map(|pool| pool.alarms()));
     alarms.extend(parts.record.iter().flat_map(|record| record.alarms()));
-    alarms.extend(parts.losses.iter().flat_map(crate::events::loss_alarms));
+    alarms.extend(parts.losses.iter().flat_map(|book| {
+        book.adopt(parts.record.iter().flat_map(|it| it.take_unkept_losses()).collect());
+        crate::events::loss_alarms(book)
+    }));
     alarms
 }
 

@@ -20,7 +20,7 @@ fn loss(what: &str) -> LogLoss {
 }
 
 fn open(book: &LossBook) -> Vec<String> {
-    book.open().unwrap().losses.into_iter().map(|loss| loss.what).collect()
+    book.open().losses.into_iter().map(|loss| loss.what).collect()
 }
 
 #[test]
@@ -33,7 +33,7 @@ fn a_loss_stands_over_restarts_until_it_is_acknowledged_and_is_noted_once() {
         assert_eq!(open(&book), ["a", "b"]);
     }
     let book = LossBook::new(&path);
-    let ids = [book.open().unwrap().losses[0].id.clone(), "unknown".to_owned()];
+    let ids = [book.open().losses[0].id.clone(), "unknown".to_owned()];
     assert_eq!(book.acknowledge(Some(&ids)).unwrap().len(), 1);
     assert_eq!(open(&book), ["b"]);
     assert!(book.note(loss("a"), 3), "what is found again after a restart stays acknowledged");
@@ -63,7 +63,7 @@ fn losses_of_older_versions_are_known_by_their_words() {
     fs::write(&path, noted.to_string()).unwrap();
     let book = LossBook::new(&path);
     assert!(book.note(loss("a"), 4));
-    assert_eq!(book.open().unwrap().losses.len(), 1);
+    assert_eq!(book.open().losses.len(), 1);
 }
 
 #[test]
@@ -85,10 +85,10 @@ fn a_broken_line_is_counted_so_that_nobody_takes_the_file_for_whole() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("losses");
     let book = LossBook::new(&file);
-    let open = book.open().unwrap();
+    let open = book.open();
     assert_eq!((open.has_file, open.broken_lines), (false, 0));
     std::fs::write(&file, b"\n{\"id\":5\"\n\n").unwrap();
-    let open = book.open().unwrap();
+    let open = book.open();
     assert_eq!((open.has_file, open.broken_lines, open.losses.len()), (true, 1, 0));
 }
 
@@ -103,7 +103,72 @@ fn a_fifo_or_a_file_without_end_in_its_place_is_an_error_at_once() {
     std::os::unix::fs::symlink("/dev/zero", &device).unwrap();
     for path in [fifo, sparse, device] {
         let book = LossBook::new(&path);
-        assert!(book.open().is_err() && book.acknowledge(None).is_err(), "{}", path.display());
+        assert!(
+            book.open().problem.is_some() && book.acknowledge(None).is_err(),
+            "{}",
+            path.display()
+        );
         assert!(!book.note(loss("a"), 3));
     }
+}
+
+/// A file of losses that takes none: a directory has its place.
+fn taken(folder: &tempfile::TempDir) -> std::path::PathBuf {
+    let path = folder.path().join("losses");
+    fs::create_dir(&path).unwrap();
+    path
+}
+
+#[test]
+fn what_the_file_does_not_take_stays_open_and_is_written_once_it_can_be() {
+    let folder = tempdir().unwrap();
+    let path = taken(&folder);
+    let book = LossBook::new(&path);
+    assert!(!book.note(loss("a"), 3) && !book.note(loss("a"), 3));
+    assert_eq!((open(&book), book.keep().len()), (vec!["a".to_owned()], 1));
+    assert!(LossBook::new(&path).open().problem.is_some(), "also after a restart");
+    fs::remove_dir(&path).unwrap();
+    assert_eq!(book.keep(), []);
+    assert_eq!(open(&LossBook::new(&path)), ["a"], "now it is in the file");
+    assert!(book.open().is_whole());
+    assert_eq!(LossBook::new(&path).acknowledge(None).unwrap().len(), 1);
+    assert_eq!((open(&book), book.keep()), (Vec::new(), Vec::new()));
+}
+
+#[test]
+fn a_file_at_its_bound_is_a_problem_and_what_it_lacks_stays_open() {
+    let folder = tempdir().unwrap();
+    let path = folder.path().join("losses");
+    fs::write(&path, "\n".repeat(1 << 20)).unwrap();
+    let book = LossBook::new(&path);
+    assert!(!book.open().is_whole() && !book.note(loss("a"), 3));
+    let found = book.open();
+    assert!(found.problem.unwrap().contains("lacks 1"));
+    assert_eq!(found.losses.len(), 1);
+}
+
+#[test]
+fn a_file_that_is_removed_takes_no_loss_with_it() {
+    let folder = tempdir().unwrap();
+    let path = folder.path().join("losses");
+    let (noting, looking) = (LossBook::new(&path), LossBook::new(&path));
+    assert!(noting.note(loss("a"), 3));
+    assert_eq!(open(&looking), ["a"]);
+    fs::remove_file(&path).unwrap();
+    assert_eq!(open(&looking), ["a"]);
+    assert_eq!(open(&LossBook::new(&path)), ["a"], "it is in the file again");
+    assert_eq!(noting.keep(), []);
+    looking.acknowledge(None).unwrap();
+    assert_eq!([open(&looking), open(&noting)], [[""; 0]; 2], "only that ends it");
+}
+
+#[test]
+fn where_nothing_was_lost_there_is_no_problem() {
+    let folder = tempdir().unwrap();
+    let path = folder.path().join("data/losses");
+    assert!(LossBook::new(&path).open().is_whole(), "nothing is there yet");
+    fs::create_dir(path.parent().unwrap()).unwrap();
+    assert!(LossBook::new(&path).open().is_whole());
+    assert!(LossBook::new(std::path::Path::new("no-such-file-of-losses")).open().is_whole());
+    assert_eq!(fs::read_dir(path.parent().unwrap()).unwrap().count(), 0, "nothing was made");
 }

@@ -6,6 +6,7 @@
 //! 10 s without one for an alarm. Only the port's has `alarms`: the edge process makes its own.
 //! Invariant: a reader that is slow, or does not read at all, holds no pipeline up. It holds up
 //! others on the port for at most 1 s a write, and stdout only the samples.
+//! Each document has the losses whose file does not take them, after another try to write them.
 //! Rates are taken over up to the last ten samples. A port that is taken is tried again every 2 s.
 //! `record/status.rs`, `tidegate/src/events/status.rs`, `bench` and tools of operators read it by
 //! the names of its keys. The words for the state are shown to operators as they are. A field of
@@ -22,6 +23,7 @@ use parking_lot::Mutex;
 use serde_json::{Value, json};
 
 use super::status::document_alarms;
+use crate::losses::LossBook;
 use crate::status::{Status, StatusReport};
 
 /// How often counts are sampled for rates, and the document is written to stdout.
@@ -52,6 +54,7 @@ pub struct StatusBoard {
     profile_build: Box<dyn Fn() -> Value + Send + Sync>,
     /// Alarms beside those that follow from the counts.
     more_alarms: Box<dyn Fn() -> Vec<String> + Send + Sync>,
+    losses: Arc<LossBook>,
     samples: Mutex<VecDeque<RateSample>>,
 }
 
@@ -63,12 +66,14 @@ struct RateSample {
 
 impl StatusBoard {
     /// A board for these pipelines of `node`. `profile_build` gives what is said of the last build
-    /// of profiles, and `more_alarms` those beside what the counts say.
+    /// of profiles, and `more_alarms` those beside what the counts say. What `losses` cannot write
+    /// is told.
     pub fn new(
         node: &str,
         pipelines: Vec<BoardEntry>,
         profile_build: impl Fn() -> Value + Send + Sync + 'static,
         more_alarms: impl Fn() -> Vec<String> + Send + Sync + 'static,
+        losses: Arc<LossBook>,
     ) -> Arc<Self> {
         Arc::new(Self {
             node: node.to_owned(),
@@ -76,6 +81,7 @@ impl StatusBoard {
             pipelines,
             profile_build: Box::new(profile_build),
             more_alarms: Box::new(more_alarms),
+            losses,
             samples: Mutex::default(),
         })
     }
@@ -125,6 +131,7 @@ impl StatusBoard {
             "uptime_s": self.started.elapsed().as_secs(),
             "pipelines": pipelines.collect::<Vec<_>>(),
             "learned": (self.profile_build)(),
+            "unkept_losses": self.losses.keep(),
         })
     }
 

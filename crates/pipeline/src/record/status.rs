@@ -7,7 +7,8 @@
 //! file that cannot be read. Invariant: a document counts only if the process that runs wrote it,
 //! by its process id. A line that is no JSON, or longer than 4 MiB, is passed over. Before the
 //! first document there is no alarm of silence. It relies on keys of `board`: `pid`, `pipelines`
-//! with `source`, `sink`, `last_error`, `lost_bytes` and `lost_s_ago`, `unreadable`, and `learned`.
+//! with `source`, `sink`, `last_error`, `lost_bytes` and `lost_s_ago`, `unreadable`, `learned`
+//! and `unkept_losses`. The last outlive the process that found them.
 //! What `status` makes is `record` on `/status`; `tidegate/src/events/status.rs` reads `document`
 //! in it. `tidegate/src/profile_build.rs` reads what is under `learned`. Never here: starting and
 //! stopping (`supervisor`).
@@ -16,7 +17,10 @@ use std::io::{BufRead, BufReader, Read};
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
+use serde::Deserialize;
 use serde_json::{Value, json};
+
+use crate::losses::LogLoss;
 
 /// How long an end is an alarm when the next process lives.
 const END_ALARM_TIME: Duration = Duration::from_secs(60);
@@ -38,6 +42,8 @@ struct RecordState {
     end: Option<(String, Instant)>,
     /// The last document of the one that runs, and when it came.
     document: Option<(Value, Instant)>,
+    /// What earlier ones found and could not write, until it is taken.
+    unkept: Vec<LogLoss>,
 }
 
 impl RecordStatus {
@@ -57,6 +63,11 @@ impl RecordStatus {
         self.0.lock().alarms(Instant::now())
     }
 
+    /// Takes the losses that the processes found so far and could not write.
+    pub fn take_unkept_losses(&self) -> Vec<LogLoss> {
+        self.0.lock().take_unkept()
+    }
+
     /// A process runs from now on.
     pub(super) fn started(&self, pid: u32) {
         self.0.lock().pid = Some(pid);
@@ -65,7 +76,8 @@ impl RecordStatus {
     /// That process has ended, or cannot be waited for.
     pub(super) fn stopped(&self) {
         let mut state = self.0.lock();
-        (state.pid, state.document) = (None, None);
+        let unkept = state.take_unkept();
+        (state.pid, state.document, state.unkept) = (None, None, unkept);
     }
 
     /// It ended for `reason`, though nobody wanted that, and is started again.
@@ -98,6 +110,15 @@ impl RecordState {
         if self.pid.map(Value::from).as_ref() == Some(&document["pid"]) {
             self.document = Some((document, now));
         }
+    }
+
+    fn take_unkept(&mut self) -> Vec<LogLoss> {
+        let mut unkept = std::mem::take(&mut self.unkept);
+        if let Some((document, _)) = &self.document {
+            let losses = Vec::<LogLoss>::deserialize(&document["unkept_losses"]);
+            unkept.extend(losses.unwrap_or_default());
+        }
+        unkept
     }
 
     fn status(&self, now: Instant) -> Value {

@@ -21,8 +21,7 @@ const ALL: &str = "all";
 pub(super) fn command(file: &Path, acknowledge: &[String]) -> Result<()> {
     let plan = commands::load(file)?;
     let book = LossBook::new(&plan.losses());
-    let read = || format!("read `{}`", plan.losses().display());
-    let found = book.open().with_context(read)?;
+    let found = book.open();
     let open = &found.losses;
     let is_all = acknowledge.iter().any(|id| id == ALL);
     let is_open = |id: &&String| open.iter().any(|loss| loss.id == **id);
@@ -32,7 +31,7 @@ pub(super) fn command(file: &Path, acknowledge: &[String]) -> Result<()> {
     if acknowledge.is_empty() {
         open.iter().for_each(|loss| print!("{}", text(loss)));
         match (open.is_empty(), found.has_file) {
-            _ if found.broken_lines > 0 => {}
+            _ if !found.is_whole() => {}
             (false, _) => {}
             (true, true) => println!("all losses are acknowledged"),
             (true, false) => {
@@ -42,7 +41,8 @@ pub(super) fn command(file: &Path, acknowledge: &[String]) -> Result<()> {
         return expect_whole(&found, &book);
     }
     let ids = (!is_all).then_some(acknowledge);
-    let done = book.acknowledge(ids).with_context(read)?;
+    let done = book.acknowledge(ids);
+    let done = done.with_context(|| format!("acknowledge in `{}`", plan.losses().display()))?;
     done.iter().for_each(|loss| println!("acknowledged {}: {}", loss.id, loss.what));
     if done.is_empty() {
         println!("no loss is open");
@@ -51,27 +51,31 @@ pub(super) fn command(file: &Path, acknowledge: &[String]) -> Result<()> {
 }
 
 fn expect_whole(found: &OpenLosses, book: &LossBook) -> Result<()> {
-    anyhow::ensure!(found.broken_lines == 0, broken(found, book.path()));
+    let doubts = doubts(found, book.path());
+    anyhow::ensure!(doubts.is_empty(), doubts.join("\n"));
     Ok(())
 }
 
 /// What `/status` says of the losses that are open.
 pub(crate) fn alarms(book: &LossBook) -> Vec<String> {
-    match book.open() {
-        Ok(found) => {
-            let broken = (found.broken_lines > 0).then(|| broken(&found, book.path()));
-            found.losses.iter().map(alarm).chain(broken).collect()
-        }
-        Err(error) => vec![format!("the losses cannot be read: {error}")],
-    }
+    let found = book.open();
+    found.losses.iter().map(alarm).chain(doubts(&found, book.path())).collect()
 }
 
-fn broken(found: &OpenLosses, file: &Path) -> String {
-    format!(
-        "{} of `{}` cannot be read as losses: mend or remove them once you know what was lost",
-        commands::counted(found.broken_lines as u64, "line"),
-        file.display()
-    )
+/// Why there may be other losses than those that were found.
+fn doubts(found: &OpenLosses, file: &Path) -> Vec<String> {
+    let file = file.display();
+    let broken = (found.broken_lines > 0).then(|| {
+        let lines = commands::counted(found.broken_lines as u64, "line");
+        format!(
+            "{lines} of `{file}` cannot be read as losses: mend or remove them once you know what \
+             was lost"
+        )
+    });
+    let problem = found.problem.as_ref().map(|problem| {
+        format!("`{file}` may lack losses that were found, also after a restart: {problem}")
+    });
+    broken.into_iter().chain(problem).collect()
 }
 
 fn alarm(loss: &LogLoss) -> String {

@@ -68,15 +68,16 @@ pub(super) fn command(
         wider.iter().for_each(|note| tracing::warn!("{note}"));
     }
     let mut signals = EndSignals::install(Hangup::ReadsNothing)?;
-    let specs = specs(&plan, once.is_some());
+    let losses = Arc::new(LossBook::new(&plan.losses()));
+    let specs = specs(&plan, &losses, once.is_some());
     // Not waited for at the end: a build that dies leaves nothing behind.
     let builds = if once.is_some() { None } else { profile_build::schedule(&plan)? };
     let last_build = builds.as_ref().map(BuildScheduler::last_build);
     let last_build = move || last_build.as_ref().map_or(Value::Null, |last| json!(last.outcome()));
     let entries = specs.iter().map(PipelineSpec::entry).collect();
-    let losses = LossBook::new(&plan.losses());
-    let open_losses = move || losses::alarms(&losses);
-    let board = StatusBoard::new(&plan.events.node, entries, last_build, open_losses);
+    let book = Arc::clone(&losses);
+    let open_losses = move || losses::alarms(&book);
+    let board = StatusBoard::new(&plan.events.node, entries, last_build, open_losses, losses);
     board.sample_for_ever(supervised).context("start a thread")?;
     if let Some(address) = plan.events.status {
         board.serve(address).context("start a thread")?;
@@ -142,9 +143,8 @@ fn await_end_of_stdin() {
     while matches!(std::io::stdin().read(&mut byte), Ok(1)) {}
 }
 
-fn specs(plan: &Arc<Plan>, once: bool) -> Vec<PipelineSpec> {
+fn specs(plan: &Arc<Plan>, losses: &Arc<LossBook>, once: bool) -> Vec<PipelineSpec> {
     let binlog = Arc::new(Binlog::new(&plan.binlog()));
-    let losses = Arc::new(LossBook::new(&plan.losses()));
     let mut specs = Vec::new();
     for sink in &plan.events.sinks {
         for source in &plan.events.sources {
@@ -158,7 +158,7 @@ fn specs(plan: &Arc<Plan>, once: bool) -> Vec<PipelineSpec> {
                     once,
                     status: Arc::default(),
                     binlog: Arc::clone(&binlog),
-                    losses: Arc::clone(&losses),
+                    losses: Arc::clone(losses),
                 });
             }
         }

@@ -99,15 +99,17 @@ fn ask_edge(plan: &Plan) -> Result<Value> {
 /// Adds to each pipeline what stands in files: losses that nobody has acknowledged, and where
 /// refused lines are.
 fn add_files(document: &mut Value, plan: &Plan) {
-    let open = LossBook::new(&plan.losses()).open();
+    let book = LossBook::new(&plan.losses());
+    book.adopt(serde_json::from_value(document["unkept_losses"].clone()).unwrap_or_default());
+    let open = book.open();
     for line in document["pipelines"].as_array_mut().into_iter().flatten() {
         let word = |name: &str| line[name].as_str().unwrap_or_default().to_owned();
         let (source, sink) = (word("source"), word("sink"));
         let is_its = |loss: &&LogLoss| (&loss.source, &loss.sink) == (&source, &sink);
-        line["open_losses"] = match &open {
-            Ok(open) if open.broken_lines == 0 => open.losses.iter().filter(is_its).count().into(),
-            // Nobody knows what a broken line said.
-            _ => Value::Null,
+        line["open_losses"] = match open.is_whole() {
+            true => open.losses.iter().filter(is_its).count().into(),
+            // Nobody knows what a broken line said, or what the file did not take.
+            false => Value::Null,
         };
         let file = open::quarantine_file(plan, &source, &sink);
         line["quarantine_file"] = file.display().to_string().into();
@@ -167,7 +169,7 @@ fn one(line: &Value) -> String {
     let open = match line["open_losses"].as_u64() {
         Some(0) => String::new(),
         Some(open) => format!("; open losses: {open}, see `tidegate events losses`"),
-        None => "; the open losses cannot be read, see `tidegate events losses`".to_owned(),
+        None => "; it is not known what is lost, see `tidegate events losses`".to_owned(),
     };
     row("lost", format!("{} bytes since the start{open}", line["lost_bytes"]));
     row("restarts", format!("{}, fenced {} times", line["restarts"], line["fenced"]));

@@ -186,7 +186,7 @@ fn a_checkpoint_that_goes_back_under_its_process_is_named_until_somebody_acknowl
     assert!(text.contains("open losses: 1"), "{text}");
     std::fs::write(folder.join("data/losses"), "{\"id\":5").unwrap();
     let (_, text, _) = run(&["events", "status"], folder);
-    assert!(text.contains("the open losses cannot be read"), "{text}");
+    assert!(text.contains("it is not known what is lost"), "{text}");
     drop(server);
     assert_eq!(run(&["events", "losses", "--ack", "all"], folder).0, 1);
     let (code, _, said) = run(&["events", "losses"], folder);

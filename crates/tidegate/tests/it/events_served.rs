@@ -154,6 +154,34 @@ fn a_journal_that_is_removed_or_overwritten_stops_no_delivery_and_is_an_alarm_un
 }
 
 #[test]
+fn a_loss_that_cannot_be_written_outlives_the_record_process_and_is_written_once_it_can_be() {
+    let server = Running::start(CONFIG, |_| {});
+    read(&server, 0..20);
+    until("the rows", || held(server.folder.path()) == (20, 20));
+    let Running { mut server, folder, .. } = server;
+    server.signal("TERM").unwrap();
+    server.wait().unwrap();
+    std::fs::remove_dir_all(folder.path().join("data/journal")).unwrap();
+    let book = folder.path().join("data/losses");
+    std::fs::create_dir(&book).unwrap();
+    let server = Running::start_in(folder, CONFIG);
+    read(&server, 20..30);
+    until("the alarm", || losses(&server).len() == 1);
+    let pid = || server.status()["record"]["document"]["pid"].as_u64();
+    let first = pid().unwrap();
+    let killed = std::process::Command::new("kill").args(["-9", &first.to_string()]).status();
+    assert!(killed.unwrap().success());
+    until("another record process", || pid().is_some_and(|pid| pid != first));
+    let [id] = losses(&server).try_into().unwrap();
+    let listed = || crate::running::run(&["events", "losses"], server.folder.path());
+    let (code, _, said) = listed();
+    assert!(code == 1 && said.contains("it is no regular file"), "{said}");
+    std::fs::remove_dir(&book).unwrap();
+    until("the file to have it", || losses(&server) == [id.clone()] && listed().1.contains(&id));
+    assert_eq!(listed().0, 0);
+}
+
+#[test]
 fn what_was_read_and_not_committed_is_behind() {
     let folder = testkit::TempDir::new().unwrap();
     std::fs::create_dir(folder.path().join("data")).unwrap();

@@ -12,7 +12,9 @@ fn board() -> (Arc<StatusBoard>, Arc<Status>) {
         status: Arc::clone(&status),
     };
     let built = || json!({ "profiles": 3 });
-    (StatusBoard::new("node-1", vec![entry("web")], built, || vec!["a loss".to_owned()]), status)
+    let losses = Arc::new(LossBook::new(std::path::Path::new("/nowhere/losses")));
+    let more = || vec!["a loss".to_owned()];
+    (StatusBoard::new("node-1", vec![entry("web")], built, more, losses), status)
 }
 
 #[test]

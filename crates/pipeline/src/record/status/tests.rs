@@ -88,3 +88,19 @@ fn silence_and_pipelines_that_fail_are_alarms() {
     let silent = "the record process has said nothing for 11 s";
     assert_eq!(state.alarms(after(11, begun)), [silent, failing]);
 }
+
+#[test]
+fn losses_that_a_process_could_not_write_outlive_it() {
+    let status = RecordStatus::default();
+    let loss = json!({
+        "id": "a", "time_us": 1, "node": "n", "source": "s", "sink": "m", "what": "w", "bytes": 5,
+    });
+    status.started(PID);
+    status.follow(format!("{}\n", json!({ "pid": PID, "unkept_losses": [loss] })).as_bytes());
+    status.stopped();
+    status.started(PID + 1);
+    status.follow(format!("{}\n", json!({ "pid": PID + 1, "unkept_losses": [] })).as_bytes());
+    let taken = status.take_unkept_losses();
+    assert_eq!(taken.iter().map(|loss| &loss.id).collect::<Vec<_>>(), ["a"]);
+    assert!(status.take_unkept_losses().is_empty());
+}
