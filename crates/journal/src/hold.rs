@@ -17,6 +17,7 @@ use parking_lot::Mutex;
 use stdx::{Disk, FileIdentity};
 
 use crate::error::JournalError;
+use crate::evidence::Evidence;
 use crate::limit::Limit;
 use crate::segment::{self, complete_length};
 use crate::sessions::{self, Extent};
@@ -36,8 +37,8 @@ struct LockedDir {
     _lock: Box<dyn Send + Sync>,
     /// The id of the session; 0 where it is not noted yet.
     session: u64,
-    /// Up to where lines had been durable when it was opened.
-    durable: u64,
+    /// What was lost when it was opened, until a session says so.
+    evidence: Evidence,
 }
 
 impl Hold {
@@ -52,20 +53,26 @@ impl Hold {
             _ => JournalError::disk("lock", dir)(error),
         });
         let (file, lock) = taken?;
-        let locked = LockedDir { file, _lock: lock, session: 0, durable: 0 };
+        let locked = LockedDir { file, _lock: lock, session: 0, evidence: Evidence::default() };
         Ok(Self { disk, locked: Mutex::new(locked) })
     }
 
-    /// Begins the session of this process, or leaves that to [`Hold::renew`].
-    pub(crate) fn begin(&self, dir: &Path, extent: Extent) {
-        self.locked.lock().durable = extent.durable;
-        match sessions::begin(&*self.disk, dir, extent, stdx::unix_micros()) {
-            Ok(id) => self.locked.lock().session = id,
+    /// Begins the session `id` of this process, or leaves that to [`Hold::renew`].
+    pub(crate) fn begin(&self, dir: &Path, extent: &Extent, id: u64) {
+        let mut locked = self.locked.lock();
+        locked.evidence = extent.evidence.clone();
+        match sessions::begin(&*self.disk, dir, extent, id) {
+            Ok(()) => locked.session = id,
             Err(error) => {
                 let dir = dir.display();
                 tracing::warn!(%error, %dir, "a session of the journal is not noted");
             }
         }
+    }
+
+    /// Returns the session that writes; 0 where it is not noted yet.
+    pub(crate) fn session(&self) -> u64 {
+        self.locked.lock().session
     }
 
     /// Fails unless the lock is still the one that was taken.
@@ -96,8 +103,8 @@ impl Hold {
             let dir = dir.display();
             tracing::error!(%dir, "the directory of the journal was removed or replaced");
         }
-        let is_ours = |known: &sessions::Session| known.id == locked.session;
-        if sessions::read(disk, dir).map_err(failed)?.iter().any(is_ours) {
+        let known = sessions::read(disk, dir).map_err(failed)?;
+        if known.iter().any(|known| known.id == locked.session) {
             return Ok(());
         }
         let segments = segment::list(disk, dir).map_err(failed)?;
@@ -116,9 +123,16 @@ impl Hold {
             ));
         }
         // Without its file, readers would take lines that are not durable.
-        Limit::new(self.disk.clone(), dir).set(offset).map_err(failed)?;
-        let extent = Extent { first, end: offset, durable: offset.max(locked.durable) };
-        locked.session = sessions::begin(disk, dir, extent, stdx::unix_micros()).map_err(failed)?;
+        let id = sessions::next_id(&known, stdx::unix_micros());
+        let named = sessions::named(id, &known);
+        Limit::new(self.disk.clone(), dir).write(offset, &named).map_err(failed)?;
+        let extent = Extent { first, end: offset, evidence: locked.evidence.clone() };
+        sessions::begin(disk, dir, &extent, id).map_err(failed)?;
+        (locked.session, locked.evidence.in_doubt) = (id, false);
+        if let Some(witness) = Limit::witness(self.disk.clone(), dir) {
+            // The next sync tries it again, and says why not.
+            let _ = witness.begin(offset, &named);
+        }
         Ok(())
     }
 }

@@ -23,16 +23,17 @@ use crate::bell::Bell;
 use crate::dir::JournalDir;
 use crate::durable::Durable;
 use crate::error::JournalError;
+use crate::evidence;
 use crate::health::{Alarms, Counters};
 use crate::hold::Hold;
 use crate::intake::Intake;
 use crate::lane::Lane;
-use crate::limit::Limit;
-use crate::open::recover;
+use crate::limit::{Limit, Testimony};
+use crate::open::{Recovered, recover};
 use crate::options::Options;
 use crate::retention::Retention;
 use crate::sealer::Sealer;
-use crate::sessions::Extent;
+use crate::sessions::{self, Extent};
 use crate::syncer::Syncer;
 use crate::writer::{Writer, WriterParts};
 
@@ -108,13 +109,9 @@ impl Journal {
         let recovered = recover(&*disk, &dir)?;
         let limit = Limit::new(disk.clone(), &dir);
         let witness = Limit::witness(disk.clone(), &dir);
-        let known = [limit.get(), witness.as_ref().and_then(Limit::get)];
-        let durable = known.into_iter().flatten().fold(recovered.end, u64::max);
-        let extent = Extent { first: recovered.first, end: recovered.end, durable };
-        hold.begin(&dir, extent);
-        limit.set(recovered.end).map_err(JournalError::disk("set the limit of", &dir))?;
+        let named = begin_session(&hold, &disk, &dir, &recovered)?;
         let witness = witness.filter(|witness| {
-            let outcome = witness.set(recovered.end);
+            let outcome = witness.begin(recovered.end, &named);
             outcome.inspect_err(|error| no_witness(&dir, error)).is_ok()
         });
         let dir = Arc::new(JournalDir::new(disk, dir));
@@ -242,6 +239,34 @@ impl Drop for Journal {
         join(&mut self.threads.syncer);
         join(&mut self.threads.sealer);
     }
+}
+
+/// Begins a session, and sets the limit for readers; returns the ids that a witness is to name.
+fn begin_session(
+    hold: &Hold,
+    disk: &Arc<dyn Disk>,
+    dir: &Path,
+    recovered: &Recovered,
+) -> Result<Vec<u64>, JournalError> {
+    let limit = Limit::new(disk.clone(), dir);
+    let witness = Limit::witness(disk.clone(), dir);
+    let says = witness.as_ref().map_or(Testimony::Missing, Limit::look);
+    // That they cannot be read is said where the next one is noted.
+    let known = sessions::read(&**disk, dir).unwrap_or_default();
+    let evidence = evidence::weigh(&limit.look(), &says, &known, recovered.end > 0);
+    let id = sessions::next_id(&known, stdx::unix_micros());
+    let named = sessions::named(id, &known);
+    let failed = || JournalError::disk("set the limit of", dir);
+    if !evidence.in_doubt {
+        // After a kill between this and the next step both are known to be of this journal.
+        let durable = evidence.durable.max(recovered.end);
+        limit.write(durable, &named).map_err(failed())?;
+        let _ = witness.map(|witness| witness.begin(durable, &named));
+    }
+    let extent = Extent { first: recovered.first, end: recovered.end, evidence };
+    hold.begin(dir, &extent, id);
+    limit.write(recovered.end, &named).map_err(failed())?;
+    Ok(named)
 }
 
 fn no_witness(dir: &Path, error: &std::io::Error) {

@@ -30,6 +30,7 @@ mod consumer;
 mod dir;
 mod durable;
 mod error;
+mod evidence;
 mod health;
 mod hold;
 mod intake;

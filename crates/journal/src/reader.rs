@@ -4,13 +4,16 @@
 //! Invariants: lines come in the order of their offsets, each once, and none beyond the limit
 //! (`limit`). Offsets for which no line comes are reported as a gap. They were deleted by
 //! retention, lost by the disk, or are in a compressed segment that is damaged anywhere (`files`).
+//! How many were lost is told only where that is known (`evidence`).
 //! A line is whatever stands before a line feed. After a failed fsync it may be garbage or not
 //! durable; the caller's decoder must tell. A journal may have lost a place, because it was
 //! damaged, cut, removed or replaced. Then reading goes on with the next lines that nobody can
 //! have read, and the caller learns of it. That is looked for at `resume`, and whenever a session
-//! has begun since. What is lost behind the end is said there, before a line comes. Bytes of a segment behind the start of the next one are nobody's lines: a writer
-//! whose lock was removed may have left them. So the next segment, and a new session, are looked for
-//! after each look at the limit, and before bytes up to it are read. Where two journals could be meant, lines that were read do not come again. A
+//! has begun since. What is lost behind the end is said there, before a line comes. Bytes of a
+//! segment behind the start of the next one are nobody's lines: a writer whose lock was removed may
+//! have left them. So the next segment, and a new session, are looked for after each look at the
+//! limit, and before bytes up to it are read. Where two journals could be meant, lines that were
+//! read do not come again. A
 //! read takes up to 256 KiB more; memory is that and the longest line, which has no bound here.
 //! Sinks store places as checkpoints (`pipeline/src/source/journal.rs`), so what these mean must
 //! stay. `recount/src/lines.rs` reads the same files by its own code. `profiles/src/rebuild.rs`
@@ -47,6 +50,10 @@ pub struct Reader {
     checked_session: Option<u64>,
     /// The session before which the caller knows that lines are lost.
     reported_session: u64,
+    /// The session before which the caller knows that more may be lost.
+    doubted_session: u64,
+    /// The session of the last place that the journal did not have.
+    lost_session: Option<u64>,
     /// Up to where the caller knows what became of lines that stood behind the offset.
     reported_to: u64,
     /// Up to where lines are known to be durable.
@@ -106,6 +113,9 @@ pub enum Change {
     Shorter,
     /// It is another journal, or an older copy. What had not been read of the other one is gone.
     Replaced,
+    /// It has the place. Behind it lines may be gone: nothing says how far there were any, or what
+    /// says it is of another journal.
+    Unwitnessed,
 }
 
 /// Complete lines, without their line feeds, each with the offset of its end.
@@ -147,6 +157,8 @@ impl Reader {
             sessions: Vec::new(),
             checked_session: None,
             reported_session: 0,
+            doubted_session: 0,
+            lost_session: None,
             reported_to: 0,
             limit: 0,
             source: None,
@@ -234,22 +246,22 @@ impl Reader {
         if mark.length > 0 && tail.is_some_and(|tail| Mark::of(mark.session, &tail) == mark) {
             return Ok(Belonging::Certain);
         }
-        let limit = Limit::new(Arc::clone(&self.files.disk), &self.files.dir).get();
+        let limit = self.said_by(|disk, dir| Some(Limit::new(disk, dir)), place);
         let durable = self.sessions.iter().map(|session| session.durable);
-        let durable = durable.chain(limit).chain(self.witness()).max();
+        let durable = durable.chain(limit).chain(self.said_by(Limit::witness, place)).max();
         let was_as_long = durable >= Some(place.offset);
         Ok(if has_session && was_as_long { Belonging::Likely } else { Belonging::Foreign })
     }
 
     /// Goes to a place, or where reading goes on if the journal does not have it any more.
     fn go_to(&mut self, place: Place) -> Result<Option<Displaced>, JournalError> {
-        let reported = (self.reported_session, self.reported_to);
+        let reported = (self.reported_session, self.doubted_session, self.reported_to);
         let mut looks = 0;
         loop {
             // It may be that of another journal.
             self.limit = 0;
             looks += 1;
-            (self.reported_session, self.reported_to) = reported;
+            (self.reported_session, self.doubted_session, self.reported_to) = reported;
             self.checked_session = self.newest_session();
             let displaced = match self.look_for(place) {
                 // Compressed or deleted since it was listed.
@@ -279,14 +291,20 @@ impl Reader {
         self.offset = displaced.goes_on.max(first);
         self.mark = None;
         let goes_on = self.offset;
+        self.lost_session = place.mark.map(|mark| mark.session).or(self.lost_session);
         let lost_to = match displaced.change {
             Change::Damaged => Some(goes_on),
-            Change::Shorter => self.lost_with_the_end(place)?,
+            Change::Unwitnessed => None,
+            Change::Shorter => self.lost_with_the_end(place),
             Change::Replaced => {
                 let begun = sessions::lost_at(&self.sessions, goes_on, 0);
-                self.reported_session = begun.map_or(0, |(_, session)| session);
-                // Where nobody has opened it since, the witness is that of the lines before.
-                let durable = begun.map(|(lost_to, _)| lost_to).or_else(|| self.witness());
+                self.reported_session = begun.as_ref().map_or(0, |loss| loss.session);
+                self.doubted_session = self.reported_session;
+                let durable = match begun {
+                    Some(loss) => loss.to_for(place.mark.map(|mark| mark.session)),
+                    // Nobody has opened it since: the witness is that of the lines before.
+                    None => self.said_by(Limit::witness, place),
+                };
                 let lost_to = durable.filter(|to| *to > goes_on && *to >= place.offset);
                 self.reported_to = place.offset.max(lost_to.unwrap_or(0));
                 lost_to
@@ -312,25 +330,38 @@ impl Reader {
 
     /// Returns up to where lines had stood in a journal that has become shorter than a place, if
     /// that is known. What comes of them from then on is no news.
-    fn lost_with_the_end(&mut self, place: Place) -> Result<Option<u64>, JournalError> {
+    fn lost_with_the_end(&mut self, place: Place) -> Option<u64> {
         let known = place.mark.map_or(0, |mark| mark.session);
         self.reported_to = place.offset;
-        if let Some((lost_to, session)) = sessions::lost_at(&self.sessions, self.offset, known) {
-            self.reported_session = session;
-            return Ok(Some(lost_to));
+        if let Some(loss) = sessions::lost_at(&self.sessions, self.offset, known) {
+            (self.reported_session, self.doubted_session) = (loss.session, loss.session);
+            return (!loss.in_doubt).then_some(loss.to);
         }
         // Nobody has opened it for writing since: the limit is still that of the lines before, or
         // the witness, where the directory is gone.
-        self.refresh_limit()?;
-        let limit = std::mem::take(&mut self.limit);
-        let witness = || self.witness().filter(|durable| *durable >= place.offset);
-        let lost_to = Some(limit).filter(|limit| *limit < u64::MAX).or_else(witness);
+        let limit = self.said_by(|disk, dir| Some(Limit::new(disk, dir)), place);
+        let witness = || self.said_by(Limit::witness, place);
+        let lost_to = limit.or_else(|| witness().filter(|durable| *durable >= place.offset));
         self.reported_to = self.reported_to.max(lost_to.unwrap_or(0));
-        Ok(lost_to)
+        lost_to
     }
 
-    fn witness(&self) -> Option<u64> {
-        Limit::witness(Arc::clone(&self.files.disk), &self.files.dir)?.get()
+    /// Returns up to where lines had been durable, as a limit or a witness says. It must be of a
+    /// session of the journal that has the place, or all of an older version.
+    fn said_by(
+        &self,
+        file: impl Fn(Arc<dyn Disk>, &Path) -> Option<Limit>,
+        place: Place,
+    ) -> Option<u64> {
+        let said = file(Arc::clone(&self.files.disk), &self.files.dir)?.look();
+        let is_known = |id: &u64| {
+            place.mark.is_some_and(|mark| mark.session == *id)
+                || self.sessions.iter().any(|known| known.id == *id)
+        };
+        let is_old =
+            said.sessions().is_empty() && self.sessions.last().is_some_and(|last| !last.is_marked);
+        let is_ours = is_old || said.sessions().iter().any(is_known);
+        said.offset().filter(|_| is_ours)
     }
 
     /// Whether what stands before a place is what stood there. Where nothing is left of it, that
@@ -439,8 +470,7 @@ impl Reader {
 
     /// Marks the place behind the first bytes of the buffer, which end at the offset.
     fn mark(&mut self, length: usize) {
-        let session = sessions::before(&self.sessions, self.offset);
-        let session = session.map_or(0, |session| session.id);
+        let session = sessions::before(&self.sessions, self.offset).unwrap_or(0);
         self.mark = Some(Mark::behind(session, &self.buffer[..length]));
     }
 
@@ -490,8 +520,8 @@ impl Reader {
                 {
                     return Ok(JournalRead::Displaced(displaced));
                 }
-                if let Some((from, to)) = self.lost_before_session() {
-                    return Ok(JournalRead::Lost { from, to });
+                if let Some(said) = self.said_before_session() {
+                    return Ok(said);
                 }
             }
             let step = match self.source.take() {
@@ -502,11 +532,7 @@ impl Reader {
                 ReadStep::Again => {}
                 // A session says it at once, and its first line may be long in coming.
                 ReadStep::CaughtUp => {
-                    let lost = self.lost_before_session();
-                    return Ok(match lost {
-                        Some((from, to)) => JournalRead::Lost { from, to },
-                        None => JournalRead::CaughtUp,
-                    });
+                    return Ok(self.said_before_session().unwrap_or(JournalRead::CaughtUp));
                 }
                 ReadStep::Gap(to) => {
                     let from = std::mem::replace(&mut self.offset, to);
@@ -530,20 +556,41 @@ impl Reader {
         }
     }
 
+    fn said_before_session(&mut self) -> Option<JournalRead<'static>> {
+        let lost = self.lost_before_session().map(|(from, to)| JournalRead::Lost { from, to });
+        lost.or_else(|| self.doubt_before_session().map(JournalRead::Displaced))
+    }
+
     /// Returns what was lost before the session that begins here, unless the caller knows that.
     /// The place is of that session from then on, so that whoever resumes there knows it, too.
     fn lost_before_session(&mut self) -> Option<(u64, u64)> {
         let known = self.mark.map_or(0, |mark| mark.session).max(self.reported_session);
-        let (lost_to, session) = sessions::lost_at(&self.sessions, self.offset, known)?;
-        self.reported_session = session;
+        let loss = sessions::lost_at(&self.sessions, self.offset, known)?;
+        self.reported_session = loss.session;
         let from = self.offset.max(self.reported_to);
-        if lost_to <= from {
+        // The caller knows that lines are lost of another journal than these.
+        let is_other = self.lost_session.is_some_and(|id| !loss.is_of(id));
+        if loss.to <= from || is_other {
             return None;
         }
-        if let Some(mark) = &mut self.mark {
-            mark.session = session;
+        // What is in doubt is still to be said.
+        if let Some(mark) = self.mark.as_mut().filter(|_| !loss.in_doubt) {
+            mark.session = loss.session;
         }
-        Some((from, lost_to))
+        Some((from, loss.to))
+    }
+
+    /// Returns that nobody knows what was lost before the session that begins here, unless the
+    /// caller knows that.
+    fn doubt_before_session(&mut self) -> Option<Displaced> {
+        let known = self.mark.map_or(0, |mark| mark.session).max(self.doubted_session);
+        let loss = sessions::lost_at(&self.sessions, self.offset, known)?;
+        self.doubted_session = loss.session;
+        if let Some(mark) = self.mark.as_mut().filter(|_| loss.in_doubt) {
+            mark.session = loss.session;
+        }
+        let (read_to, change) = (self.offset, Change::Unwitnessed);
+        loss.in_doubt.then_some(Displaced { read_to, goes_on: read_to, lost_to: None, change })
     }
 
     /// Returns where lines end that were durable, are not there, and were not reported yet. Asked

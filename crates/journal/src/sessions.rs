@@ -6,7 +6,10 @@
 //! own, and whoever stores an offset stores its session beside it (`place`). The file has a line
 //! for each session, of three numbers in 20 digits. They are its first offset, its id, and up to
 //! where lines had been durable before. Where the last is greater than the first, the lines
-//! between are lost. The id is the time of the opening in microseconds, but greater than the ids
+//! between are lost. Behind it stand its marks, which are as long and which older versions pass
+//! over. `mark ID whole` or `mark ID doubt` says whether more may be lost, of a length that nobody
+//! knows (`evidence`). `mark ID after OTHER` names a session of the journal whose lines are lost,
+//! where that is not this one. The id is the time of the opening in microseconds, but greater than the ids
 //! before it. Invariant: sessions come in the order of their offsets. A session without a line is
 //! forgotten, unless it says a loss. So is one whose lines are all deleted. One whose lines are
 //! gone with the end of the journal begins at the new end from then on, and says a loss. So a
@@ -19,31 +22,42 @@ use std::path::Path;
 
 use stdx::Disk;
 
+use crate::evidence::Evidence;
+use crate::limit::SESSIONS_MAX;
+
 const NAME: &str = "sessions";
+const MARK: &str = "mark ";
+const AFTER: &str = "after ";
 /// Bytes of one line.
 const LINE_BYTES: usize = 63;
 /// What is read of the file at most: a quarter of a million sessions that all have lines.
 const BYTES_MAX: u64 = 16 << 20;
 
 /// One opening of the journal for writing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Session {
     /// The offset of its first line.
     pub start: u64,
     pub id: u64,
     /// Up to where there were lines before; they are lost behind the start.
     pub durable: u64,
+    /// A version wrote it that knows of doubt.
+    pub is_marked: bool,
+    /// More lines may be lost before it.
+    pub in_doubt: bool,
+    /// Sessions of the journal whose lines were lost before it, if it is another one.
+    pub former: Vec<u64>,
 }
 
 /// What a journal holds when it is opened.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(crate) struct Extent {
     /// The offset of its first line.
     pub first: u64,
     /// The end of its last line.
     pub end: u64,
     /// Up to where lines had been durable, which may lie behind the end.
-    pub durable: u64,
+    pub evidence: Evidence,
 }
 
 impl Session {
@@ -52,34 +66,59 @@ impl Session {
         if self.start < end {
             return self;
         }
-        Self { start: end, id: self.id, durable: self.durable.max(ended) }
+        Self { start: end, durable: self.durable.max(ended), ..self }
     }
 }
 
-/// Begins a session at the end of a journal; returns its id.
-pub(crate) fn begin(disk: &dyn Disk, dir: &Path, extent: Extent, now_us: u64) -> io::Result<u64> {
-    let Extent { first, end, durable } = extent;
+/// Returns the id of the next session.
+pub(crate) fn next_id(known: &[Session], now_us: u64) -> u64 {
+    known.iter().map(|session| session.id + 1).fold(now_us, u64::max)
+}
+
+/// Returns the ids that a limit names in a session: its own, and those before it.
+pub(crate) fn named(id: u64, known: &[Session]) -> Vec<u64> {
+    let mut ids: Vec<u64> = known.iter().map(|session| session.id).chain([id]).collect();
+    ids.sort_unstable_by(|one, other| other.cmp(one));
+    ids.truncate(SESSIONS_MAX);
+    ids
+}
+
+/// Begins the session `id` at the end of a journal.
+pub(crate) fn begin(disk: &dyn Disk, dir: &Path, extent: &Extent, id: u64) -> io::Result<()> {
+    let Extent { first, end, ref evidence } = *extent;
+    let Evidence { durable, in_doubt, ref former } = *evidence;
     let known = read(disk, dir)?;
-    let id = known.iter().map(|session| session.id + 1).fold(now_us, u64::max);
     let end_before = end.max(durable);
     let ends = known.iter().skip(1).map(|next| next.start).chain([end_before]);
     let kept = known.iter().zip(ends).filter_map(|(session, ended)| {
         let has_lines = session.start < ended && ended > first;
-        let has_loss = session.durable > session.start && session.start >= first;
-        (has_lines || has_loss).then(|| session.cut_to(end, ended))
+        let is_loss = session.durable > session.start || session.in_doubt;
+        let has_loss = is_loss && session.start >= first;
+        (has_lines || has_loss).then(|| session.clone().cut_to(end, ended))
     });
-    let text: String = kept
-        .chain([Session { start: end, id, durable }])
-        .map(|it| format!("{:020} {:020} {:020}\n", it.start, it.id, it.durable))
-        .collect();
+    let (former, durable) = (former.clone(), end_before);
+    let begun = Session { start: end, id, durable, is_marked: true, in_doubt, former };
+    let text: String = kept.chain([begun]).map(|session| lines(&session)).collect();
     let temporary = dir.join(format!("{NAME}.tmp"));
     let file = disk.open_write(&temporary)?;
     file.truncate(0)?;
     file.write_at(text.as_bytes(), 0)?;
     file.sync()?;
     disk.rename(&temporary, &dir.join(NAME))?;
-    disk.sync_dir(dir)?;
-    Ok(id)
+    disk.sync_dir(dir)
+}
+
+/// The lines of a session.
+fn lines(session: &Session) -> String {
+    let Session { start, id, durable, is_marked, in_doubt, former } = session;
+    let mut text = format!("{start:020} {id:020} {durable:020}\n");
+    let state = if *in_doubt { "doubt" } else { "whole" };
+    let state = is_marked.then(|| format!("{MARK}{id:020} {state}"));
+    let former = former.iter().map(|other| format!("{MARK}{id:020} {AFTER}{other:020}"));
+    for mark in state.into_iter().chain(former) {
+        text += &format!("{mark:<width$}\n", width = LINE_BYTES - 1);
+    }
+    text
 }
 
 /// Returns the sessions, by their offsets; none where the file is missing. Lines that are no
@@ -95,6 +134,14 @@ pub(crate) fn read(disk: &dyn Disk, dir: &Path) -> io::Result<Vec<Session>> {
     let mut text = vec![0; length.saturating_sub(skipped) as usize];
     crate::segment::read_exact_at(&*file, &mut text, skipped)?;
     let mut sessions: Vec<Session> = text.chunks(LINE_BYTES).filter_map(parse).collect();
+    for (id, mark) in text.chunks(LINE_BYTES).filter_map(parse_mark) {
+        for session in sessions.iter_mut().filter(|session| session.id == id) {
+            session.is_marked = true;
+            session.in_doubt |= mark == "doubt";
+            let former = mark.strip_prefix(AFTER).and_then(|other| other.parse::<u64>().ok());
+            session.former.extend(former);
+        }
+    }
     sessions.sort_by_key(|session| (session.start, session.id));
     Ok(sessions)
 }
@@ -103,23 +150,61 @@ fn parse(line: &[u8]) -> Option<Session> {
     let text = std::str::from_utf8(line).ok()?.strip_suffix('\n')?;
     let mut numbers = text.split(' ').map(|number| number.parse().ok());
     let mut next = || numbers.next().flatten();
-    Some(Session { start: next()?, id: next()?, durable: next()? })
+    let (start, id, durable) = (next()?, next()?, next()?);
+    Some(Session { start, id, durable, ..Session::default() })
 }
 
-/// Returns up to where lines had stood behind an offset that are lost, as sessions after `known`
-/// say that begin there. Also returns the last of these.
-pub(crate) fn lost_at(sessions: &[Session], offset: u64, known: u64) -> Option<(u64, u64)> {
+fn parse_mark(line: &[u8]) -> Option<(u64, &str)> {
+    let text = std::str::from_utf8(line).ok()?.strip_prefix(MARK)?;
+    let (id, mark) = text.trim_end().split_once(' ')?;
+    Some((id.parse().ok()?, mark))
+}
+
+/// What sessions that begin at an offset say of lines that had stood behind it.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct LossBefore {
+    /// Up to where they had stood.
+    pub to: u64,
+    /// The last of these sessions.
+    pub session: u64,
+    /// More may be lost.
+    pub in_doubt: bool,
+    /// Sessions of the journal whose lines are lost, if that is another one.
+    former: Vec<u64>,
+    is_marked: bool,
+}
+
+impl LossBefore {
+    /// Whether the lines may be of the journal that had the session.
+    pub(crate) fn is_of(&self, session: u64) -> bool {
+        self.former.is_empty() || self.former.contains(&session)
+    }
+
+    /// Returns up to where lines are lost of the journal that had the session, if that is known.
+    pub(crate) fn to_for(&self, session: Option<u64>) -> Option<u64> {
+        let is_its = session.is_some_and(|id| self.former.contains(&id));
+        (!self.in_doubt && (is_its || !self.is_marked)).then_some(self.to)
+    }
+}
+
+/// Returns what sessions after `known` that begin at an offset say of lines that had stood there.
+pub(crate) fn lost_at(sessions: &[Session], offset: u64, known: u64) -> Option<LossBefore> {
     let begun = sessions.iter().filter(|it| it.start == offset && it.id > known);
     begun.fold(None, |lost, it| {
-        let (durable, id) = lost.unwrap_or((0, 0));
-        Some((durable.max(it.durable), id.max(it.id)))
+        let mut lost: LossBefore = lost.unwrap_or_default();
+        lost.to = lost.to.max(it.durable);
+        lost.session = lost.session.max(it.id);
+        lost.in_doubt |= it.in_doubt;
+        lost.is_marked |= it.is_marked;
+        lost.former.extend(&it.former);
+        Some(lost)
     })
 }
 
 /// Returns the session in which the byte before an offset was written.
-pub(crate) fn before(sessions: &[Session], offset: u64) -> Option<Session> {
+pub(crate) fn before(sessions: &[Session], offset: u64) -> Option<u64> {
     let at = sessions.partition_point(|session| session.start < offset);
-    at.checked_sub(1).map(|at| sessions[at])
+    at.checked_sub(1).map(|at| sessions[at].id)
 }
 
 #[cfg(test)]

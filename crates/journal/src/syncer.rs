@@ -45,8 +45,9 @@ impl Syncer {
         while let Some(job) = self.durable.next_job() {
             match self.sync(&job) {
                 Ok(()) => {
-                    let limited = self.limit.set(job.end);
-                    let noted = self.witness.as_ref().map_or(Ok(()), |it| it.set(job.end));
+                    let session = self.hold.session();
+                    let limited = self.limit.set(job.end, session);
+                    let noted = self.witness.as_ref().map_or(Ok(()), |it| it.set(job.end, session));
                     self.durable.succeeded(&job);
                     backoff.reset();
                     let untold =

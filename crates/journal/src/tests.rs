@@ -10,6 +10,7 @@ mod reading;
 mod replaced;
 mod strangers;
 mod syncing;
+mod witnesses;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

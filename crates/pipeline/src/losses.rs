@@ -300,6 +300,10 @@ pub(crate) fn displacement(file: &str, displaced: Displaced) -> (String, Option<
              older copy. What stood there from {read_to} on is lost; reading goes on at {goes_on}, \
              with what was written since"
         ),
+        Change::Unwitnessed => format!(
+            "lines of `{file}` behind {read_to} may be lost: what says how far it was written is \
+             missing, damaged, or of another journal"
+        ),
     };
     (what, lost_to.map(|lost_to| lost_to.saturating_sub(read_to)))
 }

@@ -78,7 +78,8 @@ pub fn expect_appendable(path: &Path) -> io::Result<()> {
     let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty());
     let mut options = OpenOptions::new();
     // A file without a name, gone again at once. Some file systems have none.
-    let opened = options.write(true).custom_flags(libc::O_TMPFILE).open(dir.unwrap_or(Path::new(".")));
+    let opened =
+        options.write(true).custom_flags(libc::O_TMPFILE).open(dir.unwrap_or(Path::new(".")));
     match opened.map_err(|error| (error.raw_os_error(), error)) {
         Err((Some(libc::EACCES | libc::EPERM | libc::EROFS | libc::ENOSPC), error)) => Err(error),
         _ => Ok(()),

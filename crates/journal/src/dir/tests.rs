@@ -34,12 +34,12 @@ fn compressed(dir: &JournalDir) -> PathBuf {
 #[test]
 fn a_segment_is_expected_whole_and_under_its_name_or_compressed() {
     type Change = fn(&FaultyDisk, &JournalDir, &dyn DiskFile);
-    let cases: [(Change, Result<(), &str>); 6] = [
-        (|_, _, _| (), Ok(())),
-        (|_, _, file| drop(file.append(b"line2\n")), Ok(())),
+    let cases: [(Change, Result<u64, &str>); 6] = [
+        (|_, _, _| (), Ok(6)),
+        (|_, _, file| drop(file.append(b"line2\n")), Ok(12)),
         (|_, _, file| file.truncate(5).unwrap(), Err("somebody cut it to 5 of 6 bytes")),
         (|disk, dir, _| disk.remove(&plain(dir)).unwrap(), Err("somebody removed it")),
-        (|disk, dir, _| disk.rename(&plain(dir), &compressed(dir)).unwrap(), Ok(())),
+        (|disk, dir, _| disk.rename(&plain(dir), &compressed(dir)).unwrap(), Ok(6)),
         (
             |disk, dir, _| {
                 disk.remove(&plain(dir)).unwrap();

@@ -8,7 +8,9 @@ use super::*;
 fn begun(disk: &FaultyDisk, extent: [u64; 3], now_us: u64) -> Vec<[u64; 3]> {
     let dir = Path::new("/journal");
     let [first, end, durable] = extent;
-    let id = begin(disk, dir, Extent { first, end, durable }, now_us).unwrap();
+    let id = next_id(&read(disk, dir).unwrap(), now_us);
+    let evidence = Evidence { durable, ..Evidence::default() };
+    begin(disk, dir, &Extent { first, end, evidence }, id).unwrap();
     let sessions = read(disk, dir).unwrap();
     assert_eq!(sessions.last().unwrap().id, id);
     sessions.iter().map(|it| [it.start, it.id, it.durable]).collect()
@@ -45,13 +47,14 @@ fn a_session_whose_lines_are_gone_with_the_end_says_so_at_the_new_end() {
 
 #[test]
 fn the_loss_at_an_offset_is_the_longest_of_the_sessions_that_are_not_known_yet() {
-    let session = |start, id, durable| Session { start, id, durable };
+    let session = |start, id, durable| Session { start, id, durable, ..Session::default() };
     let sessions = [session(0, 1, 0), session(30, 2, 80), session(30, 3, 60), session(90, 4, 90)];
-    assert_eq!(lost_at(&sessions, 30, 0), Some((80, 3)));
-    assert_eq!(lost_at(&sessions, 30, 2), Some((60, 3)));
-    assert_eq!(lost_at(&sessions, 30, 3), None);
-    assert_eq!(lost_at(&sessions, 31, 0), None);
-    let before = |offset| before(&sessions, offset).map(|session| session.id);
+    let lost = |at, known| lost_at(&sessions, at, known).map(|lost| (lost.to, lost.session));
+    assert_eq!(lost(30, 0), Some((80, 3)));
+    assert_eq!(lost(30, 2), Some((60, 3)));
+    assert_eq!(lost(30, 3), None);
+    assert_eq!(lost(31, 0), None);
+    let before = |offset| before(&sessions, offset);
     assert_eq!(
         [0, 1, 30, 31, 90, 91].map(before),
         [None, Some(1), Some(1), Some(3), Some(3), Some(4)]

@@ -70,8 +70,8 @@ fn a_partly_written_line_is_cut_away_when_the_disk_fills() {
     let disk = FaultyDisk::new(1);
     let journal = Journal::open(options(&disk), shared(&disk)).unwrap();
     let lane = journal.lane();
-    // The limit and its witness, the session, and a line and a half.
-    disk.set_capacity(Some(42 + 42 + 63 + 9));
+    // The limit and its witness, the session with its mark, and a line and a half.
+    disk.set_capacity(Some(63 + 63 + 126 + 9));
     put(&lane, "12345");
     put(&lane, "67890");
     wait_for_recording(&journal, false);

@@ -8,6 +8,7 @@ use stdx::{Disk, FaultyDisk, Lasting, Metadata};
 use super::*;
 use crate::backlog::Backlog;
 use crate::dir::JournalDir;
+use crate::evidence::Evidence;
 use crate::lane::Lane;
 use crate::sessions::Extent;
 
@@ -19,7 +20,7 @@ fn fixture() -> (FaultyDisk, Writer) {
     let mut options = Options::new(path);
     options.clock = Arc::new(disk.clock());
     let hold = Hold::take(shared.clone(), path).unwrap();
-    hold.begin(path, Extent { first: 0, end: 0, durable: 0 });
+    hold.begin(path, &Extent { first: 0, end: 0, evidence: Evidence::default() }, 1);
     let dir = Arc::new(JournalDir::new(shared, path.to_owned()));
     let counters = Arc::new(Counters::default());
     let durable = Arc::new(Durable::new(options.sync, 0));
@@ -74,8 +75,8 @@ fn a_torn_line_is_cut_away_and_written_again_once_it_is_time() {
     put(b"first");
     writer.round();
     writer.leave();
-    // The session, both whole lines, and two bytes.
-    disk.set_capacity(Some(63 + 6 + 7 + 2));
+    // The session with its mark, both whole lines, and two bytes.
+    disk.set_capacity(Some(2 * 63 + 6 + 7 + 2));
     put(b"second");
     put(b"third");
     writer.round();
