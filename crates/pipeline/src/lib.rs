@@ -64,6 +64,6 @@ pub use source::{
     Extent, FileNotices, FileOptions, FilePattern, FileRange, FileSource, JournalSource,
     LineSource, NodePosition, RangedSource, ReadOutcome, TimeOf, time_in,
 };
-pub use status::{Status, StatusReport};
+pub use status::{LossReport, Status, StatusReport};
 pub use stop::StopSignal;
 pub use supervise::{PipelineHandle, PipelineSetup, supervise};

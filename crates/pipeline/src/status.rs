@@ -75,17 +75,45 @@ pub(crate) struct Fence {
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct LostLines {
     bytes: u64,
+    losses: u64,
+    /// How many among them are of a length that is not known.
+    unmeasured: u64,
     /// When that was last found, and could not be noted as a loss.
     last: Option<Instant>,
 }
 
 impl LostLines {
-    pub(crate) fn add(&mut self, bytes: u64, is_noted: bool) {
-        self.bytes += bytes;
+    /// Counts a loss of so many bytes, if that is known.
+    pub(crate) fn add(&mut self, bytes: Option<u64>, is_noted: bool) {
+        self.bytes += bytes.unwrap_or(0);
+        self.losses += 1;
+        self.unmeasured += u64::from(bytes.is_none());
         if !is_noted {
             self.last = Some(Instant::now());
         }
     }
+
+    fn report(self) -> LossReport {
+        LossReport {
+            lost_bytes: self.bytes,
+            losses: self.losses,
+            unmeasured_losses: self.unmeasured,
+            lost_s_ago: self.last.map(|then| then.elapsed().as_secs_f64()),
+        }
+    }
+}
+
+/// What is known to have been there and could not be read any more, in a document.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct LossReport {
+    /// Bytes of the losses whose length is known.
+    pub lost_bytes: u64,
+    /// Losses found since the start.
+    pub losses: u64,
+    /// Losses among them whose length is not known.
+    pub unmeasured_losses: u64,
+    /// Seconds since bytes were last found lost that could not be noted; null when none were.
+    pub lost_s_ago: Option<f64>,
 }
 
 /// [`Status`] as one document.
@@ -101,10 +129,9 @@ pub struct StatusReport {
     pub quarantine_dropped: u64,
     /// How often a line was not counted by a rollup, because it lacks a number in `by`.
     pub without_key: u64,
-    /// Bytes known to have been there that could not be read any more.
-    pub lost_bytes: u64,
-    /// Seconds since bytes were last found lost that could not be noted; null when none were.
-    pub lost_s_ago: Option<f64>,
+    /// What could not be read any more.
+    #[serde(flatten)]
+    pub lost: LossReport,
     /// Files that count as copies at present.
     pub copied_files: usize,
     /// The first of them by name, at most 20: each with the file that is read in its place.
@@ -151,8 +178,7 @@ impl Status {
             quarantined: get(&self.quarantined),
             quarantine_dropped: get(&self.quarantine_dropped),
             without_key: get(&self.without_key),
-            lost_bytes: lost.bytes,
-            lost_s_ago: lost.last.map(|then| then.elapsed().as_secs_f64()),
+            lost: lost.report(),
             copied_files: notices.copies.len(),
             copies: notices.copies.into_iter().take(FILES_SHOWN).collect(),
             unreadable_files: notices.unreadable.len(),

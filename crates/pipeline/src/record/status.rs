@@ -7,8 +7,8 @@
 //! file that cannot be read. Invariant: a document counts only if the process that runs wrote it,
 //! by its process id. A line that is no JSON, or longer than 4 MiB, is passed over. Before the
 //! first document there is no alarm of silence. It relies on keys of `board`: `pid`, `pipelines`
-//! with `source`, `sink`, `last_error`, `lost_bytes` and `lost_s_ago`, `unreadable`, `learned`
-//! and `unkept_losses`. The last outlive the process that found them.
+//! with `source`, `sink`, `last_error`, `lost_bytes`, `unmeasured_losses` and `lost_s_ago`,
+//! `unreadable`, `learned` and `unkept_losses`. The last outlive the process that found them.
 //! What `status` makes is `record` on `/status`; `tidegate/src/events/status.rs` reads `document`
 //! in it. `tidegate/src/profile_build.rs` reads what is under `learned`. Never here: starting and
 //! stopping (`supervisor`).
@@ -163,8 +163,13 @@ fn pipeline_alarms(pipeline: &Value) -> Vec<String> {
     let (Some(source), Some(sink)) = (word("source"), word("sink")) else { return Vec::new() };
     let error = word("last_error").map(str::to_owned);
     let is_recent = pipeline["lost_s_ago"].as_f64().is_some_and(|ago| ago < LOST_ALARM_S);
-    let bytes = pipeline["lost_bytes"].as_u64().unwrap_or(0);
-    let lost = is_recent.then(|| format!("{bytes} bytes were gone before they were read"));
+    let number = |name: &str| pipeline[name].as_u64().unwrap_or(0);
+    let bytes = match (number("lost_bytes"), number("unmeasured_losses")) {
+        (bytes, 0) => format!("{bytes} bytes"),
+        (0, _) => "bytes whose number is not known".to_owned(),
+        (bytes, _) => format!("more than {bytes} bytes"),
+    };
+    let lost = is_recent.then(|| format!("{bytes} were gone before they were read"));
     let unread = pipeline["unreadable"].as_object().into_iter().flatten();
     let unread =
         unread.map(|(file, reason)| format!("`{file}`: {}", reason.as_str().unwrap_or_default()));

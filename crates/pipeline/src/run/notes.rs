@@ -66,6 +66,6 @@ impl PipelineNotes {
             bytes,
             batch: Some(batch),
         });
-        self.status.lost.lock().add(bytes.unwrap_or(0), is_noted);
+        self.status.lost.lock().add(bytes, is_noted);
     }
 }

@@ -171,7 +171,7 @@ fn one(line: &Value) -> String {
         Some(open) => format!("; open losses: {open}, see `tidegate events losses`"),
         None => "; it is not known what is lost, see `tidegate events losses`".to_owned(),
     };
-    row("lost", format!("{} bytes since the start{open}", line["lost_bytes"]));
+    row("lost", lost(line) + &open);
     row("restarts", format!("{}, fenced {} times", line["restarts"], line["fenced"]));
     files(line, "copies").for_each(|(file, of)| {
         row("copy", format!("`{file}` has nothing that `{of}` does not have, and is not counted"));
@@ -183,6 +183,18 @@ fn one(line: &Value) -> String {
         row("error", error.to_owned());
     }
     text
+}
+
+/// How many bytes are lost, as far as that is known.
+fn lost(line: &Value) -> String {
+    let bytes = &line["lost_bytes"];
+    // A document of an older version does not say it.
+    let more = match line["unmeasured_losses"].as_u64() {
+        None | Some(0) => String::new(),
+        Some(1) => ", and more in a loss whose length is not known".to_owned(),
+        Some(losses) => format!(", and more in {losses} losses whose length is not known"),
+    };
+    format!("{bytes} bytes since the start{more}")
 }
 
 /// The files of one kind that the document names.

@@ -47,17 +47,23 @@ fn an_end_is_an_alarm_for_a_minute_once_it_runs_again() {
 #[test]
 fn lines_that_were_gone_unread_are_an_alarm_for_a_day() {
     let begun = Instant::now();
-    let alarms = |lost_s_ago: Value| {
+    let alarms_of = |bytes: u64, unmeasured: u64, lost_s_ago: Value| {
         let mut state = RecordState { pid: Some(PID), ..RecordState::default() };
         let pipeline = json!({
-            "source": "journal", "sink": "main", "lost_bytes": 7, "lost_s_ago": lost_s_ago,
+            "source": "journal", "sink": "main", "lost_bytes": bytes,
+            "unmeasured_losses": unmeasured, "lost_s_ago": lost_s_ago,
         });
         state.take(json!({ "pid": PID, "pipelines": [pipeline] }), begun);
         state.alarms(begun)
     };
+    let alarms = |lost_s_ago| alarms_of(7, 0, lost_s_ago);
     assert_eq!(alarms(json!(60.0)), ["journal to main: 7 bytes were gone before they were read"]);
     assert_eq!(alarms(json!(86_401.0)), [""; 0]);
     assert_eq!(alarms(Value::Null), [""; 0]);
+    for (bytes, says) in [(0, "bytes whose number is not known"), (7, "more than 7 bytes")] {
+        let said = format!("journal to main: {says} were gone before they were read");
+        assert_eq!(alarms_of(bytes, 1, json!(60.0)), [said]);
+    }
 }
 
 #[test]
