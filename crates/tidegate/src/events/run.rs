@@ -7,7 +7,7 @@
 //! at the address of `[events] status`.
 //! It ends with SIGINT or SIGTERM, under `--once` when everything is delivered, and under
 //! `--supervised` with its stdin. Only `--once` gives up, on a pipeline that failed for
-//! `--give-up-after`. Under `--supervised`, stdout is for the status alone, which the edge process
+//! `--give-up-after`, and it fails where a file was not read or something was found lost. Under `--supervised`, stdout is for the status alone, which the edge process
 //! reads.
 //! Invariant: the journal knows a pipeline as `events-SINK`, the sink knows it by node and source,
 //! and its quarantine is `SOURCE-SINK.ndjson`. With another source it begins again; with another
@@ -42,6 +42,7 @@ use crate::profile_build;
 use crate::progress::Progress;
 use crate::signals::{EndSignals, Hangup};
 
+const LOSSES_HINT: &str = "the rest is delivered; hint: `tidegate events losses` lists them";
 /// How long a sink may be down under `--once`.
 const GIVE_UP_AFTER: Duration = Duration::from_secs(60);
 
@@ -111,7 +112,8 @@ pub(super) fn command(
         let (lines, rows, quarantined) = (done.lines, done.rows, done.quarantined);
         tracing::info!(source, sink, lines, rows, quarantined, "ended");
     }
-    if once.is_some() { ended.and_then(|()| all_read(&reported)) } else { ended }
+    ended?;
+    if once.is_some() { all_read(&reported).and_then(|()| nothing_lost(&reported)) } else { Ok(()) }
 }
 
 /// Says which files were not read, when everything else is delivered.
@@ -124,6 +126,21 @@ fn all_read(pipelines: &[BoardEntry]) -> Result<()> {
     if let Some((file, reason)) = unread.first_key_value() {
         let files = commands::counted(unread.len() as u64, "file");
         bail!("{files} could not be read; the rest is delivered; first `{file}`: {reason}");
+    }
+    Ok(())
+}
+
+/// Says that something was lost, when everything else is delivered.
+///
+/// # Errors
+/// When this run has found a loss, or found one again behind which nothing was delivered since.
+fn nothing_lost(pipelines: &[BoardEntry]) -> Result<()> {
+    for BoardEntry { source, sink, status } in pipelines {
+        match status.report(0).lost.losses {
+            0 => {}
+            1 => bail!("{source} to {sink}: a loss was found; {LOSSES_HINT}"),
+            many => bail!("{source} to {sink}: {many} losses were found; {LOSSES_HINT}"),
+        }
     }
     Ok(())
 }
