@@ -182,6 +182,7 @@ fn pipeline_document(
         report if report.last_error.is_some() => "failing",
         report if report.bytes_behind.is_none() => "starting",
         report if report.bytes_behind > Some(0) => "behind",
+        report if report.unreadable_files > 0 => "caught up with what can be read",
         _ => "caught up",
     };
     let mut document = json!({

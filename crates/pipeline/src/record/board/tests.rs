@@ -29,6 +29,8 @@ fn the_document_says_where_each_pipeline_stands() {
     assert_eq!((&pipeline["state"], &pipeline["bytes_behind"]), (&"starting".into(), &Value::Null));
     status.behind(0, 0);
     assert_eq!(board.document()["pipelines"][0]["state"], "caught up");
+    status.notices.lock().unreadable.insert("a.gz".to_owned(), "it is damaged".to_owned());
+    assert_eq!(board.document()["pipelines"][0]["state"], "caught up with what can be read");
     status.behind(1, 0);
     assert_eq!(board.document()["pipelines"][0]["state"], "behind");
     *status.last_error.lock() = Some("the disk is full".to_owned());
