@@ -4,7 +4,7 @@ use std::path::Path;
 
 use rusqlite::Connection;
 use serde_json::Value;
-use testkit::Client;
+use testkit::{Client, TempDir};
 
 use crate::running::{Running, until};
 
@@ -151,6 +151,64 @@ fn a_journal_that_is_removed_or_overwritten_stops_no_delivery_and_is_an_alarm_un
         assert!(done.0 == 0 && done.1.contains("acknowledged"), "{}", done.1);
         assert_eq!(losses(&server), [""; 0]);
     }
+}
+
+/// A server that has delivered 20 reads and was ended, and what was done to its journal then.
+fn ended_and(damage: impl FnOnce(&Path)) -> TempDir {
+    let server = Running::start(CONFIG, |_| {});
+    read(&server, 0..20);
+    until("the rows", || held(server.folder.path()) == (20, 20));
+    let Running { mut server, folder, .. } = server;
+    server.signal("TERM").unwrap();
+    server.wait().unwrap();
+    damage(&folder.path().join("data/journal"));
+    folder
+}
+
+#[test]
+fn a_node_with_another_name_counts_nothing_of_its_journal_again() {
+    let folder = ended_and(|_| {});
+    let renamed = format!("node = \"another\"\n{CONFIG}");
+    let server = Running::start_in(folder, &renamed);
+    read(&server, 20..30);
+    until("what came since", || held(server.folder.path()).0 == 30);
+    assert_eq!(held(server.folder.path()), (30, 30));
+    assert_eq!(losses(&server), [""; 0]);
+    let (code, said, error) = crate::running::run(&["events", "verify"], server.folder.path());
+    assert_eq!(code, 0, "{said}{error}");
+}
+
+#[test]
+fn a_delivery_that_ends_when_it_is_done_fails_where_something_is_lost() {
+    let once = |folder: &Path| crate::running::run(&["events", "run", "--once"], folder);
+    let whole = ended_and(|_| {});
+    assert_eq!(once(whole.path()).0, 0);
+    let cut = ended_and(|journal| {
+        std::fs::write(journal.join("00000000000000000000.log"), "").unwrap();
+    });
+    let (code, _, said) = once(cut.path());
+    assert!(code == 1 && said.contains("a loss was found"), "{said}");
+}
+
+#[test]
+fn a_loss_whose_length_is_not_known_is_not_shown_as_no_bytes() {
+    let folder = ended_and(|journal| {
+        std::fs::remove_dir_all(journal).unwrap();
+        std::fs::remove_file(journal.with_extension("synced")).unwrap();
+    });
+    let server = Running::start_in(folder, CONFIG);
+    until("the alarm", || losses(&server).len() == 1);
+    let pipeline = || server.status()["record"]["document"]["pipelines"][0].clone();
+    until("the count", || pipeline()["losses"] == 1);
+    assert_eq!(
+        (&pipeline()["lost_bytes"], &pipeline()["unmeasured_losses"]),
+        (&0.into(), &1.into())
+    );
+    let (_, said, _) = crate::running::run(&["events", "status"], server.folder.path());
+    assert!(
+        said.contains("since the start, and more in a loss whose length is not known"),
+        "{said}"
+    );
 }
 
 #[test]
