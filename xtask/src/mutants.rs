@@ -25,10 +25,9 @@ use crate::checkout::{execute, root};
 const KILLED_MIN: usize = 92;
 const VERSION: &str = "27.1.0";
 const TOOLS: &str = "target/tools";
-/// Where mutants are built: dependencies once for all of them.
-const BUILD: &str = "target/mutants/build";
-/// Mutants at a time: their tests wait more than they compute, above all those that never end.
-const JOBS: &str = "4";
+/// Mutants at a time, each in a checkout and a target directory of its own: in a shared one, one
+/// would run the tests of another.
+const JOBS: &str = "3";
 /// Mutants that do what the code does: where each is, a part of its name, and why.
 const EQUAL: &str = include_str!("mutants/equal.txt");
 /// Tests that take seconds.
@@ -85,8 +84,7 @@ fn attempt(
     fs::create_dir_all(&dir)?;
     let mut command = mutants(program, options);
     command.args(["--no-shuffle", "--minimum-test-timeout", "60", "--jobs", JOBS]);
-    command.arg("--output").arg(&dir).env("CARGO_TARGET_DIR", root().join(BUILD));
-    command.env("CARGO_PROFILE_DEV_DEBUG", "0");
+    command.arg("--output").arg(&dir).env("CARGO_PROFILE_DEV_DEBUG", "0");
     // cargo-mutants takes expressions, so each name becomes one that matches only itself.
     for name in names {
         command.arg("--re").arg(format!("^{}$", escaped(name)));

@@ -2,9 +2,10 @@
 //!
 //! Two files say it, the limit in the directory and the witness beside it (`limit`), and each names
 //! the sessions that wrote it. Invariant: an offset counts only where the file is of the session
-//! that wrote last, or of a later one of the same journal, whose lines are then gone. Where no file
-//! is, or where the witness is foreign or garbage, the journal is in doubt: lines may be lost, and
-//! nobody knows how many. Versions that name no sessions are believed as long as no newer one has
+//! that wrote last, or of a later one of the same journal, whose lines are then gone. A witness may
+//! also be of sessions that followed another copy of the journal. Where no file is, or where the
+//! witness is foreign or garbage, the journal is in doubt: lines may be lost, and nobody knows how
+//! many. Versions that name no sessions are believed as long as no newer one has
 //! written. A witness that is missing, or lags behind, is no doubt while the limit is sound: the
 //! directory was moved, or nothing could be written beside it.
 //! Refuses: to read or to write.
@@ -38,14 +39,14 @@ pub(crate) fn weigh(
     match sessions.last() {
         Some(last) if last.is_marked => {
             let is_sound = |file: &Testimony| file.sessions().contains(&last.id);
-            let is_ours = |file: &Testimony| {
-                let is_known = |id: &u64| sessions.iter().any(|known| known.id == *id);
-                *file == Testimony::Missing || file.sessions().iter().any(is_known)
-            };
+            let is_known = |id: &u64| sessions.iter().any(|known| known.id == *id);
+            let is_related = witness.sessions().iter().any(is_known);
             let mut former = witness.sessions().to_vec();
-            former.retain(|id| is_sound(witness) && sessions.iter().all(|known| known.id != *id));
-            let in_doubt = !(files.into_iter().any(is_sound) && is_ours(witness));
-            Evidence { durable: believed(&is_sound), in_doubt, former }
+            former.retain(|id| is_related && !is_known(id));
+            let is_ours = is_related || *witness == Testimony::Missing;
+            let in_doubt = !(files.into_iter().any(is_sound) && is_ours);
+            let witnessed = witness.offset().filter(|_| is_related).unwrap_or(0);
+            Evidence { durable: believed(&is_sound).max(witnessed), in_doubt, former }
         }
         // An older version wrote last, or `sessions` is gone, and the lines are there.
         None if has_lines => {
@@ -71,3 +72,6 @@ pub(crate) fn weigh(
         },
     }
 }
+
+#[cfg(test)]
+mod tests;

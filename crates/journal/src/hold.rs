@@ -124,7 +124,7 @@ impl Hold {
         }
         // Without its file, readers would take lines that are not durable.
         let id = sessions::next_id(&known, stdx::unix_micros());
-        let named = sessions::named(id, &known);
+        let named = sessions::named(id, &known, &locked.evidence.former);
         Limit::new(self.disk.clone(), dir).write(offset, &named).map_err(failed)?;
         let extent = Extent { first, end: offset, evidence: locked.evidence.clone() };
         sessions::begin(disk, dir, &extent, id).map_err(failed)?;

@@ -255,7 +255,7 @@ fn begin_session(
     let known = sessions::read(&**disk, dir).unwrap_or_default();
     let evidence = evidence::weigh(&limit.look(), &says, &known, recovered.end > 0);
     let id = sessions::next_id(&known, stdx::unix_micros());
-    let named = sessions::named(id, &known);
+    let named = sessions::named(id, &known, &evidence.former);
     let failed = || JournalError::disk("set the limit of", dir);
     if !evidence.in_doubt {
         // After a kill between this and the next step both are known to be of this journal.

@@ -75,10 +75,13 @@ pub(crate) fn next_id(known: &[Session], now_us: u64) -> u64 {
     known.iter().map(|session| session.id + 1).fold(now_us, u64::max)
 }
 
-/// Returns the ids that a limit names in a session: its own, and those before it.
-pub(crate) fn named(id: u64, known: &[Session]) -> Vec<u64> {
-    let mut ids: Vec<u64> = known.iter().map(|session| session.id).chain([id]).collect();
+/// Returns the ids that a limit names in a session: its own, and those before it, also of a journal
+/// that it took the place of.
+pub(crate) fn named(id: u64, known: &[Session], former: &[u64]) -> Vec<u64> {
+    let others = known.iter().flat_map(|session| session.former.iter().chain([&session.id]));
+    let mut ids: Vec<u64> = others.chain(former).copied().chain([id]).collect();
     ids.sort_unstable_by(|one, other| other.cmp(one));
+    ids.dedup();
     ids.truncate(SESSIONS_MAX);
     ids
 }
