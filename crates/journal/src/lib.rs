@@ -42,6 +42,7 @@ mod options;
 mod place;
 mod reader;
 mod retention;
+mod seal;
 mod sealer;
 mod segment;
 mod sessions;

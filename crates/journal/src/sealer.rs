@@ -2,7 +2,8 @@
 //!
 //! A segment is compressed into a temporary file (`.zst.tmp`, which `open` removes after a crash),
 //! which is synced and then renamed. Only then is the plain one removed: at every point one of the
-//! two is complete. The frame has a checksum, by which `reader` notices damage.
+//! two is complete. The frame has a checksum, by which `reader` notices damage, and a
+//! seal behind it, by which it notices another place (`seal`).
 //! Compression runs on a thread that gets only what the other threads leave of a core, and holds no
 //! lock. Its stretches and rests were measured (docs/decisions/events.md).
 //! Invariant: the newest segment is left alone.
@@ -23,6 +24,7 @@ use crate::bell::Bell;
 use crate::dir::JournalDir;
 use crate::health::Alarms;
 use crate::retention::Retention;
+use crate::seal;
 use crate::segment::{FileReader, Form, Segment};
 
 /// Bytes compressed at a stretch, about a third of a millisecond; then the thread rests as long.
@@ -82,7 +84,10 @@ impl Sealer {
         };
         let input = FileReader { file: source, at: 0 }.take(end - start);
         let target = disk.create(&temporary);
-        let complete = target.and_then(|target| copy_when_idle(&self.bell, input, target));
+        let complete = target.and_then(|target| {
+            let seal = seal::frame(disk, self.dir.path(), start)?;
+            copy_when_idle(&self.bell, input, (target, seal))
+        });
         if !matches!(complete, Ok(true)) {
             // Unfinished, it only takes room, of which there may be none.
             let _ = disk.remove(&temporary);
@@ -104,7 +109,7 @@ impl Sealer {
 fn copy_when_idle(
     bell: &Bell,
     input: impl Read + Send,
-    target: Arc<dyn DiskFile>,
+    target: (Arc<dyn DiskFile>, Vec<u8>),
 ) -> io::Result<bool> {
     thread::scope(|scope| {
         let copying = thread::Builder::new().name("journal-compress".to_owned());
@@ -116,8 +121,12 @@ fn copy_when_idle(
     })
 }
 
-/// Returns whether all was copied and synced, which it is unless the journal closes.
-fn copy(bell: &Bell, mut input: impl Read, target: Arc<dyn DiskFile>) -> io::Result<bool> {
+/// Returns whether all was copied, sealed and synced, which it is unless the journal closes.
+fn copy(
+    bell: &Bell,
+    mut input: impl Read,
+    (target, seal): (Arc<dyn DiskFile>, Vec<u8>),
+) -> io::Result<bool> {
     let mut encoder = zstd::Encoder::new(Appending(target.clone()), LEVEL)?;
     encoder.include_checksum(true)?;
     let mut chunk = vec![0; CHUNK_BYTES];
@@ -135,7 +144,7 @@ fn copy(bell: &Bell, mut input: impl Read, target: Arc<dyn DiskFile>) -> io::Res
             thread::sleep(begun.elapsed());
         }
     }
-    encoder.finish()?;
+    encoder.finish()?.write_all(&seal)?;
     target.sync()?;
     Ok(true)
 }

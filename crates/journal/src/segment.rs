@@ -2,7 +2,7 @@
 //!
 //! A segment is called after the offset of its first byte, in 20 digits. So names sort by offset,
 //! and the offset of a byte is the name plus its place. `.log` holds plain lines. `.log.zst` holds
-//! the same bytes as one zstd frame, made after the segment was sealed. Other names are passed
+//! the same bytes as one zstd frame, made after the segment was sealed, and its seal (`seal`). Other names are passed
 //! over. `open`, `sealer` and `recount/src/lines.rs` know these endings by themselves.
 //! Invariant: a listing has each segment once, by offset; where both forms exist it is the
 //! compressed one. That rests on the order of the variants of `Form`.
@@ -18,6 +18,7 @@ use std::{fmt, io};
 use stdx::{Disk, DiskFile};
 
 use crate::error::JournalError;
+use crate::seal;
 
 /// Which of the two forms a segment file has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -113,7 +114,10 @@ pub(crate) fn complete_length(
     let path = segment.path(dir);
     let length = || match segment.form {
         Form::Plain => length_of_lines(&*disk.open_read(&path)?),
-        Form::Compressed => unpacked_length(disk.open_read(&path)?),
+        Form::Compressed => match seal::open(disk, dir, segment) {
+            Err(error) if is_damage(&error) => Ok(0),
+            file => unpacked_length(file?),
+        },
     };
     length().map_err(JournalError::disk("read", &path))
 }

@@ -72,7 +72,7 @@ impl Session {
 
 /// Returns the id of the next session.
 pub(crate) fn next_id(known: &[Session], now_us: u64) -> u64 {
-    known.iter().map(|session| session.id + 1).fold(now_us, u64::max)
+    known.iter().map(|session| session.id.saturating_add(1)).fold(now_us, u64::max)
 }
 
 /// Returns the ids that a limit names in a session: its own, and those before it, also of a journal
@@ -127,8 +127,19 @@ fn lines(session: &Session) -> String {
 /// Returns the sessions, by their offsets; none where the file is missing. Lines that are no
 /// sessions are passed over.
 pub(crate) fn read(disk: &dyn Disk, dir: &Path) -> io::Result<Vec<Session>> {
+    Ok(read_all(disk, dir)?.0)
+}
+
+/// Returns the session in which the byte at an offset was written, if that is known for certain.
+pub(crate) fn of_byte(disk: &dyn Disk, dir: &Path, offset: u64) -> io::Result<Option<u64>> {
+    let (sessions, is_whole) = read_all(disk, dir)?;
+    Ok(before(&sessions, offset.saturating_add(1)).filter(|_| is_whole))
+}
+
+/// Returns the sessions, and whether the file has nothing else.
+fn read_all(disk: &dyn Disk, dir: &Path) -> io::Result<(Vec<Session>, bool)> {
     let file = match disk.open_read(&dir.join(NAME)) {
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok((Vec::new(), true)),
         file => file?,
     };
     let length = file.len()?;
@@ -136,17 +147,23 @@ pub(crate) fn read(disk: &dyn Disk, dir: &Path) -> io::Result<Vec<Session>> {
     let skipped = length.saturating_sub(BYTES_MAX).next_multiple_of(LINE_BYTES as u64);
     let mut text = vec![0; length.saturating_sub(skipped) as usize];
     crate::segment::read_exact_at(&*file, &mut text, skipped)?;
-    let mut sessions: Vec<Session> = text.chunks(LINE_BYTES).filter_map(parse).collect();
-    for (id, mark) in text.chunks(LINE_BYTES).filter_map(parse_mark) {
-        for session in sessions.iter_mut().filter(|session| session.id == id) {
+    let (mut sessions, mut is_whole) = (Vec::<Session>::new(), true);
+    for line in text.chunks(LINE_BYTES) {
+        if let Some(session) = parse(line) {
+            sessions.push(session);
+        } else if let Some((id, mark)) = parse_mark(line)
+            && let Some(session) = sessions.last_mut().filter(|session| session.id == id)
+        {
             session.is_marked = true;
             session.in_doubt |= mark == "doubt";
             let former = mark.strip_prefix(AFTER).and_then(|other| other.parse::<u64>().ok());
             session.former.extend(former);
+        } else {
+            is_whole = false;
         }
     }
     sessions.sort_by_key(|session| (session.start, session.id));
-    Ok(sessions)
+    Ok((sessions, is_whole))
 }
 
 fn parse(line: &[u8]) -> Option<Session> {

@@ -8,6 +8,7 @@ mod opening;
 mod races;
 mod reading;
 mod replaced;
+mod seals;
 mod strangers;
 mod syncing;
 mod witnesses;

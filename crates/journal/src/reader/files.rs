@@ -3,7 +3,7 @@
 //! Invariant: of a compressed segment that is damaged anywhere, no line is handed out. It may
 //! unpack to other lines before the damage shows, and has one checksum, at its end. So all of it
 //! is unpacked once before (`open_proved`). `bytes_at` does without, for who compares them with a
-//! hash. Refuses: to know what is lost, and to write.
+//! hash. One that is of another place is as damaged (`seal`). Refuses: to know what is lost, and to write.
 
 use std::io::{self, Read as _};
 use std::path::PathBuf;
@@ -12,6 +12,7 @@ use std::sync::Arc;
 use stdx::Disk;
 
 use crate::error::JournalError;
+use crate::seal;
 use crate::segment::{self, FileReader, Form, Segment, is_damage};
 
 /// Where the segments are.
@@ -46,7 +47,8 @@ impl SegmentFiles {
     ) -> Result<OpenSegment, JournalError> {
         if segment.form == Form::Compressed {
             let path = segment.path(&self.dir);
-            let file = self.disk.open_read(&path).map_err(JournalError::disk("open", &path))?;
+            let file = seal::open(&*self.disk, &self.dir, segment);
+            let file = file.map_err(JournalError::disk("open", &path))?;
             let failed = JournalError::disk("decompress", &path);
             decompressed(FileReader { file, at: 0 }, u64::MAX).map_err(failed)?;
         }
@@ -86,7 +88,11 @@ impl SegmentFiles {
         at: u64,
     ) -> Result<OpenSegment, JournalError> {
         let path = segment.path(&self.dir);
-        let file = self.disk.open_read(&path).map_err(JournalError::disk("open", &path))?;
+        let file = match segment.form {
+            Form::Plain => self.disk.open_read(&path),
+            Form::Compressed => seal::open(&*self.disk, &self.dir, segment),
+        };
+        let file = file.map_err(JournalError::disk("open", &path))?;
         let skipped = at - segment.start;
         let input = match segment.form {
             Form::Plain => SegmentInput::Plain(FileReader { file, at: skipped }),
