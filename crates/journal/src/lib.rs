@@ -57,8 +57,8 @@ pub use error::{JournalError, Unrecorded};
 pub use journal::{Health, Journal, Stats};
 pub use lane::Lane;
 pub use options::{Keep, OnFull, Options, Sync};
-pub use place::{NoPlace, Place};
-pub use reader::{Change, Displaced, JournalLines, JournalRead, Reader};
+pub use place::{Change, Displaced, NoPlace, Place};
+pub use reader::{JournalLines, JournalRead, Reader};
 pub use ticket::Ticket;
 
 #[cfg(test)]

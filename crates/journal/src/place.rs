@@ -5,6 +5,7 @@
 //! before any line; both must stay readable. `recount/src/sink.rs` reads the offset by itself.
 //! The hash is FNV-1a of 64 bits (RFC 9923) over the last line, or its last 64 KiB. Lines hold the
 //! time and the id of their request, so other lines have another hash.
+//! Also here: what became of a place that a journal does not have any more.
 //! Never here: looking whether a journal has the place (`reader`).
 
 use std::fmt;
@@ -20,6 +21,34 @@ pub struct Place {
     pub offset: u64,
     /// What stands before it, where that is known.
     pub(crate) mark: Option<Mark>,
+}
+
+/// A place that the journal does not have any more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Displaced {
+    /// Up to where lines had been read.
+    pub read_to: u64,
+    /// Where reading goes on.
+    pub goes_on: u64,
+    /// Lines that had not been read and are gone: the end of the last one, if that is known.
+    pub lost_to: Option<u64>,
+    /// What became of the journal.
+    pub change: Change,
+}
+
+/// What became of a journal that does not have a place any more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Change {
+    /// What stands before the place is not what was read. Between the two offsets is the rest of a
+    /// line.
+    Damaged,
+    /// It is shorter than it was. What had been read is gone, and what came behind it, if anything.
+    Shorter,
+    /// It is another journal, or an older copy. What had not been read of the other one is gone.
+    Replaced,
+    /// It has the place. Behind it lines may be gone: nothing says how far there were any, or what
+    /// says it is of another journal.
+    Unwitnessed,
 }
 
 /// What stands before a place.

@@ -13,28 +13,28 @@
 //! segment behind the start of the next one are nobody's lines: a writer whose lock was removed may
 //! have left them. So the next segment, and a new session, are looked for after each look at the
 //! limit, and before bytes up to it are read. Where two journals could be meant, lines that were
-//! read do not come again. A
-//! read takes up to 256 KiB more; memory is that and the longest line, which has no bound here.
-//! Sinks store places as checkpoints (`pipeline/src/source/journal.rs`), so what these mean must
+//! read do not come again. A read takes up to 256 KiB more; memory is that and the longest line,
+//! which has no bound here. Sinks store places as checkpoints (`pipeline/src/source/journal.rs`), so what these mean must
 //! stay. `recount/src/lines.rs` reads the same files by its own code. `profiles/src/rebuild.rs`
 //! and `lab/src/import/exchanges.rs` begin at the first line that is left, and go on over gaps.
 //! Refuses: to write anything. Keeping segments from deletion is the work of `consumer`.
 
 mod files;
+mod places;
 
 use std::path::Path;
 use std::sync::Arc;
 
 use stdx::Disk;
 
-use self::files::{OpenSegment, SegmentFiles};
+use self::files::{CHUNK_BYTES, OpenSegment, SegmentFiles};
+use self::places::{Belonging, JournalPlaces};
 use crate::error::JournalError;
 use crate::limit::Limit;
-use crate::place::{Mark, Place};
+use crate::place::{Change, Displaced, Mark, Place};
 use crate::segment::{Segment, is_damage};
 use crate::sessions::{self, Session};
 
-const CHUNK_BYTES: usize = 256 << 10;
 /// How often a place is looked for while segments go away.
 const LOOKS_MAX: usize = 100;
 
@@ -88,34 +88,6 @@ pub enum JournalRead<'a> {
     Displaced(Displaced),
     /// Nothing more at present; ask again later.
     CaughtUp,
-}
-
-/// A place that the journal does not have any more.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Displaced {
-    /// Up to where lines had been read.
-    pub read_to: u64,
-    /// Where reading goes on.
-    pub goes_on: u64,
-    /// Lines that had not been read and are gone: the end of the last one, if that is known.
-    pub lost_to: Option<u64>,
-    /// What became of the journal.
-    pub change: Change,
-}
-
-/// What became of a journal that does not have a place any more.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Change {
-    /// What stands before the place is not what was read. Between the two offsets is the rest of a
-    /// line.
-    Damaged,
-    /// It is shorter than it was. What had been read is gone, and what came behind it, if anything.
-    Shorter,
-    /// It is another journal, or an older copy. What had not been read of the other one is gone.
-    Replaced,
-    /// It has the place. Behind it lines may be gone: nothing says how far there were any, or what
-    /// says it is of another journal.
-    Unwitnessed,
 }
 
 /// Complete lines, without their line feeds, each with the offset of its end.
@@ -194,16 +166,7 @@ impl Reader {
         others: &[Place],
     ) -> Result<(Self, Option<Displaced>), JournalError> {
         self.refresh_sessions()?;
-        let rank = |reader: &Self, place: Place| (reader.session_of(place), place.offset);
-        let mut furthest = None;
-        for other in others {
-            let belongs = self.belonging(*other)?;
-            let counts =
-                belongs == Belonging::Certain || belongs == Belonging::Likely && place.is_none();
-            if counts && furthest.is_none_or(|it| rank(&self, it) < rank(&self, *other)) {
-                furthest = Some(*other);
-            }
-        }
+        let furthest = self.places().furthest(others, place.is_none())?;
         let Some(other) = furthest else {
             let displaced = place.map_or(Ok(None), |place| self.go_to(place))?;
             return Ok((self, displaced));
@@ -212,8 +175,8 @@ impl Reader {
             let displaced = self.go_to(other)?;
             return Ok((self, displaced));
         };
-        let is_here = self.belonging(place)? != Belonging::Foreign;
-        if is_here && rank(&self, place) < rank(&self, other) {
+        let is_here = self.places().belonging(place)? != Belonging::Foreign;
+        if is_here && self.places().rank(place) < self.places().rank(other) {
             let displaced = self.go_to(other)?;
             return Ok((self, displaced));
         }
@@ -223,34 +186,6 @@ impl Reader {
             displaced = displaced.map(|it| Displaced { goes_on: self.offset, ..it });
         }
         Ok((self, displaced))
-    }
-
-    /// The id of the session of a place, if this journal has it; else 0.
-    fn session_of(&self, place: Place) -> u64 {
-        let session = place.mark.map_or(0, |mark| mark.session);
-        if self.sessions.iter().any(|known| known.id == session) { session } else { 0 }
-    }
-
-    /// Whether a place is one of this journal. Of two journals that were opened in the same
-    /// microsecond, the sessions have the same id.
-    fn belonging(&self, place: Place) -> Result<Belonging, JournalError> {
-        let Some(mark) = place.mark else { return Ok(Belonging::Foreign) };
-        let has_session = self.session_of(place) > 0;
-        // Where a line is known to be of another session, it need not be looked at.
-        if !has_session
-            && (mark.session > 0 && sessions::before(&self.sessions, place.offset).is_some())
-        {
-            return Ok(Belonging::Foreign);
-        }
-        let tail = self.tail_before(place, &self.files.list()?)?;
-        if mark.length > 0 && tail.is_some_and(|tail| Mark::of(mark.session, &tail) == mark) {
-            return Ok(Belonging::Certain);
-        }
-        let limit = self.said_by(|disk, dir| Some(Limit::new(disk, dir)), place);
-        let durable = self.sessions.iter().map(|session| session.durable);
-        let durable = durable.chain(limit).chain(self.said_by(Limit::witness, place)).max();
-        let was_as_long = durable >= Some(place.offset);
-        Ok(if has_session && was_as_long { Belonging::Likely } else { Belonging::Foreign })
     }
 
     /// Goes to a place, or where reading goes on if the journal does not have it any more.
@@ -283,10 +218,10 @@ impl Reader {
         let segments = self.files.list()?;
         let end = self.end_of(&segments)?;
         (self.offset, self.mark) = (place.offset, place.mark);
-        if place.offset <= end && self.is_here(place, &segments)? {
+        if place.offset <= end && self.places().is_here(place, &segments)? {
             return Ok(None);
         }
-        let displaced = self.next_unread(place, &segments, end)?;
+        let displaced = self.places().next_unread(place, &segments, end)?;
         let first = segments.first().map_or(0, |first| first.start);
         self.offset = displaced.goes_on.max(first);
         self.mark = None;
@@ -303,7 +238,7 @@ impl Reader {
                 let durable = match begun {
                     Some(loss) => loss.to_for(place.mark.map(|mark| mark.session)),
                     // Nobody has opened it since: the witness is that of the lines before.
-                    None => self.said_by(Limit::witness, place),
+                    None => self.places().durable_by(Limit::witness, place),
                 };
                 let lost_to = durable.filter(|to| *to > goes_on && *to >= place.offset);
                 self.reported_to = place.offset.max(lost_to.unwrap_or(0));
@@ -339,117 +274,15 @@ impl Reader {
         }
         // Nobody has opened it for writing since: the limit is still that of the lines before, or
         // the witness, where the directory is gone.
-        let limit = self.said_by(|disk, dir| Some(Limit::new(disk, dir)), place);
-        let witness = || self.said_by(Limit::witness, place);
+        let limit = self.places().durable_by(|disk, dir| Some(Limit::new(disk, dir)), place);
+        let witness = || self.places().durable_by(Limit::witness, place);
         let lost_to = limit.or_else(|| witness().filter(|durable| *durable >= place.offset));
         self.reported_to = self.reported_to.max(lost_to.unwrap_or(0));
         lost_to
     }
 
-    /// Returns up to where lines had been durable, as a limit or a witness says. It must be of a
-    /// session of the journal that has the place, or all of an older version.
-    fn said_by(
-        &self,
-        file: impl Fn(Arc<dyn Disk>, &Path) -> Option<Limit>,
-        place: Place,
-    ) -> Option<u64> {
-        let said = file(Arc::clone(&self.files.disk), &self.files.dir)?.look();
-        let is_known = |id: &u64| {
-            place.mark.is_some_and(|mark| mark.session == *id)
-                || self.sessions.iter().any(|known| known.id == *id)
-        };
-        let is_old =
-            said.sessions().is_empty() && self.sessions.last().is_some_and(|last| !last.is_marked);
-        let is_ours = is_old || said.sessions().iter().any(is_known);
-        said.offset().filter(|_| is_ours)
-    }
-
-    /// Whether what stands before a place is what stood there. Where nothing is left of it, that
-    /// cannot be known, and counts as yes: a gap follows.
-    fn is_here(&self, place: Place, segments: &[Segment]) -> Result<bool, JournalError> {
-        let starts = segments.iter().any(|segment| segment.start == place.offset);
-        Ok(match (self.tail_before(place, segments)?, place.mark) {
-            // It fell into a gap, which is still there.
-            (None, _) => true,
-            (Some(tail), Some(mark)) if mark.length > 0 => Mark::of(mark.session, &tail) == mark,
-            (Some(tail), _) => starts || tail.ends_with(b"\n"),
-        })
-    }
-
-    /// Returns the bytes before a place that its mark is of, or one byte; none where they are not
-    /// here.
-    fn tail_before(
-        &self,
-        place: Place,
-        segments: &[Segment],
-    ) -> Result<Option<Vec<u8>>, JournalError> {
-        let within = segments.iter().rev().find(|segment| segment.start < place.offset);
-        let Some(segment) = within else { return Ok(None) };
-        let length = place.mark.map_or(1, |mark| u64::from(mark.length.max(1)));
-        let from = place.offset.saturating_sub(length).max(segment.start);
-        let length = (place.offset - from) as usize;
-        let tail = self.files.bytes_at(*segment, from, length)?;
-        Ok(Some(tail).filter(|tail| tail.len() == length))
-    }
-
-    /// Finds the first line behind a place that is not here, which nobody can have read.
-    fn next_unread(
-        &self,
-        place: Place,
-        segments: &[Segment],
-        end: u64,
-    ) -> Result<Displaced, JournalError> {
-        let read_to = place.offset;
-        let session = place.mark.map(|mark| mark.session).filter(|session| *session != 0);
-        let at = session.and_then(|id| self.sessions.iter().position(|known| known.id == id));
-        let (goes_on, change) = match (session, at) {
-            // Its session is still here.
-            (Some(_), Some(at)) => {
-                let next = self.sessions.get(at + 1).map_or(end, |next| next.start);
-                let next = next.min(end);
-                match read_to <= next {
-                    true => (self.next_line(read_to, segments)?, Change::Damaged),
-                    false => (next, Change::Shorter),
-                }
-            }
-            // Another journal, or an older copy: what came since is of later sessions.
-            (Some(id), None) => {
-                match self.sessions.iter().find(|known| known.id > id) {
-                    Some(session) => (session.start, Change::Replaced),
-                    // Nobody has written since it came.
-                    None if !self.sessions.is_empty() => (end, Change::Replaced),
-                    None if read_to <= end => (self.next_line(read_to, segments)?, Change::Damaged),
-                    None => (end, Change::Shorter),
-                }
-            }
-            (None, _) if read_to <= end => (self.next_line(read_to, segments)?, Change::Damaged),
-            // Of a version that knew no sessions: what came since is of the first one.
-            (None, _) => {
-                let first = self.sessions.first().map_or(end, |first| first.start);
-                (first, Change::Replaced)
-            }
-        };
-        Ok(Displaced { read_to, goes_on, lost_to: None, change })
-    }
-
-    /// Returns the start of the first line at or behind an offset that may be within a line.
-    fn next_line(&self, offset: u64, segments: &[Segment]) -> Result<u64, JournalError> {
-        let after = segments.partition_point(|segment| segment.start < offset);
-        let next = segments.get(after).map(|segment| segment.start);
-        let Some(segment) = after.checked_sub(1).map(|at| segments[at]) else {
-            return Ok(next.unwrap_or(0));
-        };
-        let end = next.unwrap_or(u64::MAX);
-        let mut at = offset - 1;
-        loop {
-            let bytes = self.files.bytes_at(segment, at, CHUNK_BYTES)?;
-            match memchr::memchr(b'\n', &bytes) {
-                Some(found) => return Ok((at + found as u64 + 1).min(end)),
-                None if bytes.is_empty() => break,
-                None => at += bytes.len() as u64,
-            }
-        }
-        Ok(next.unwrap_or(at))
+    fn places(&self) -> JournalPlaces<'_> {
+        JournalPlaces { files: &self.files, sessions: &self.sessions }
     }
 
     /// Returns the place just after what was delivered.
@@ -520,7 +353,7 @@ impl Reader {
                 {
                     return Ok(JournalRead::Displaced(displaced));
                 }
-                if let Some(said) = self.said_before_session() {
+                if let Some(said) = self.news_before_session() {
                     return Ok(said);
                 }
             }
@@ -532,7 +365,7 @@ impl Reader {
                 ReadStep::Again => {}
                 // A session says it at once, and its first line may be long in coming.
                 ReadStep::CaughtUp => {
-                    return Ok(self.said_before_session().unwrap_or(JournalRead::CaughtUp));
+                    return Ok(self.news_before_session().unwrap_or(JournalRead::CaughtUp));
                 }
                 ReadStep::Gap(to) => {
                     let from = std::mem::replace(&mut self.offset, to);
@@ -556,7 +389,7 @@ impl Reader {
         }
     }
 
-    fn said_before_session(&mut self) -> Option<JournalRead<'static>> {
+    fn news_before_session(&mut self) -> Option<JournalRead<'static>> {
         let lost = self.lost_before_session().map(|(from, to)| JournalRead::Lost { from, to });
         lost.or_else(|| self.doubt_before_session().map(JournalRead::Displaced))
     }
@@ -689,16 +522,6 @@ impl Reader {
         self.limit = limit.map_err(JournalError::disk("read the limit of", &self.files.dir))?;
         Ok(())
     }
-}
-
-/// Whether a place is one of this journal.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Belonging {
-    /// The line before it is here.
-    Certain,
-    /// Its session is here, and the journal was as long, or longer.
-    Likely,
-    Foreign,
 }
 
 enum ReadStep {

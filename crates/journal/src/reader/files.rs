@@ -15,6 +15,8 @@ use crate::error::JournalError;
 use crate::seal;
 use crate::segment::{self, FileReader, Form, Segment, is_damage};
 
+pub(super) const CHUNK_BYTES: usize = 256 << 10;
+
 /// Where the segments are.
 pub(super) struct SegmentFiles {
     pub disk: Arc<dyn Disk>,

@@ -530,8 +530,8 @@ fn a_writer_does_not_write_to_a_directory_that_another_has_taken_meanwhile() {
     assert!(alarm.contains("another process has locked"), "{alarm}");
 }
 
-/// A reader that follows a journal whose lock is removed: what it gives once a second process
-/// writes there, and has written more than the first one left in its segment.
+/// What a running reader gives of a journal whose lock was removed. A second process has then
+/// written more than the first one left in its segment.
 fn found_behind_a_removed_lock(has_limit: bool) -> Vec<String> {
     let home = tempdir().unwrap();
     let dir = home.path().join("journal");

@@ -1,14 +1,14 @@
 //! Reads the journal of the edge process as a source.
 //!
 //! Its position is the text of a `journal::Place`, which begins with the offset. Sinks store it,
-//! and `recount` reads it, so it must stay. A journal is one, whatever the node is called that reads
-//! it: so a place of this journal counts that another node has committed, if it is further. A consumer file holds segments back that were not
-//! committed yet; an onlooker writes none. Invariant: what `journal::Reader` gives comes through
-//! unchanged, and a gap comes as lost bytes. A position that the journal does not have comes as
-//! `Displaced`, before the next lines. A journal that ends before what was durable is a file that
-//! cannot be read. One that is no text of a place is an error. Every line is
-//! of the file `journal`, as rows of single events and the quarantine show it. Never here:
-//! retention and durability of the journal (the crate `journal`).
+//! and `recount` reads it, so it must stay. A journal is one, whatever the node is called that
+//! reads it. So the furthest place of this journal counts, whichever node has committed it. A
+//! consumer file holds segments back that were not committed yet; an onlooker writes none.
+//! Invariant: what `journal::Reader` gives comes through unchanged, and a gap comes as lost bytes.
+//! A position that the journal does not have comes as `Displaced`, before the next lines. One that
+//! is no text of a place is an error. A journal that ends before what was durable counts as a file
+//! that cannot be read. Every line is of the file `journal`, as rows of single events and the
+//! quarantine show it. Never here: retention and durability of the journal (the crate `journal`).
 
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -4,19 +4,18 @@
 //! There is one pipeline for each pair of a source and a sink that a rollup joins. Each sink has
 //! threads of its own, so one that is down delays no other. All pipelines share the memory for
 //! windows. Beside them it builds profiles on schedule, unless `--once`. It also gives its status
-//! at the address of `[events] status`.
-//! It ends with SIGINT or SIGTERM, under `--once` when everything is delivered, and under
-//! `--supervised` with its stdin. Only `--once` gives up, on a pipeline that failed for
-//! `--give-up-after`, and it fails where a file was not read or something was found lost. Under `--supervised`, stdout is for the status alone, which the edge process
-//! reads.
+//! at the address of `[events] status`. It ends with SIGINT or SIGTERM, under `--once` when
+//! everything is delivered, and under `--supervised` with its stdin. Only `--once` gives up, on a
+//! pipeline that failed for `--give-up-after`. It also fails where a file was not read, or a loss
+//! was found. Under `--supervised`, stdout is for the status alone, which the edge process reads.
 //! Invariant: the journal knows a pipeline as `events-SINK`, the sink knows it by node and source,
-//! and its quarantine is `SOURCE-SINK.ndjson`. With another source it begins again; with another
-//! node it goes on where a source finds that the other one has read the very same log. With
-//! another consumer the old one holds back segments until its file is deleted. A consumer's name
-//! has 64 bytes at most, so the name of a sink that reads the journal has 57. The configuration
-//! allows 64: a longer name fails only when `journal/src/consumer.rs` refuses it, at each resume.
-//! `recount` makes the quarantine's name by itself, so change both.
-//! Never here: threads and giving up (`events/running.rs`), and delivery (`pipeline`).
+//! and its quarantine is `SOURCE-SINK.ndjson`. With another source it begins again. With another
+//! node it goes on where a source finds that the other one has read this very log. With another
+//! consumer the old one holds back segments until its file is deleted. A consumer's name has 64
+//! bytes at most, so the name of a sink that reads the journal has 57. The configuration allows 64:
+//! a longer name fails only when `journal/src/consumer.rs` refuses it, at each resume. `recount`
+//! makes the quarantine's name by itself, so change both. Never here: threads and giving up
+//! (`events/running.rs`), and delivery (`pipeline`).
 
 use std::collections::BTreeMap;
 use std::io::Read;
