@@ -25,8 +25,8 @@ use crate::checkout::{execute, root};
 const KILLED_MIN: usize = 92;
 const VERSION: &str = "27.1.0";
 const TOOLS: &str = "target/tools";
-/// Mutants at a time, each in a checkout and a target directory of its own: in a shared one, one
-/// would run the tests of another.
+/// Mutants at a time, each with a target directory of its own. In a shared one, one would run the
+/// tests of another.
 const JOBS: &str = "3";
 /// Mutants that do what the code does: where each is, a part of its name, and why.
 const EQUAL: &str = include_str!("mutants/equal.txt");

@@ -14,10 +14,11 @@
 //! have left them. So the next segment, and a new session, are looked for after each look at the
 //! limit, and before bytes up to it are read. Where two journals could be meant, lines that were
 //! read do not come again. A read takes up to 256 KiB more; memory is that and the longest line,
-//! which has no bound here. Sinks store places as checkpoints (`pipeline/src/source/journal.rs`), so what these mean must
-//! stay. `recount/src/lines.rs` reads the same files by its own code. `profiles/src/rebuild.rs`
-//! and `lab/src/import/exchanges.rs` begin at the first line that is left, and go on over gaps.
-//! Refuses: to write anything. Keeping segments from deletion is the work of `consumer`.
+//! which has no bound here. Sinks store places as checkpoints (`pipeline/src/source/journal.rs`),
+//! so what these mean must stay. `recount/src/lines.rs` reads the same files by its own code.
+//! `profiles/src/rebuild.rs` and `lab/src/import/exchanges.rs` begin at the first line that is
+//! left, and go on over gaps. Refuses: to write anything. Keeping segments from deletion is the
+//! work of `consumer`.
 
 mod files;
 mod places;
@@ -216,7 +217,7 @@ impl Reader {
 
     fn look_for(&mut self, place: Place) -> Result<Option<Displaced>, JournalError> {
         let segments = self.files.list()?;
-        let end = self.end_of(&segments)?;
+        let end = self.files.end_of(&segments)?;
         (self.offset, self.mark) = (place.offset, place.mark);
         if place.offset <= end && self.places().is_here(place, &segments)? {
             return Ok(None);
@@ -329,15 +330,7 @@ impl Reader {
         if self.limit < u64::MAX {
             return Ok(self.limit);
         }
-        self.end_of(&self.files.list()?)
-    }
-
-    /// Returns the end of the last complete line in these segments.
-    fn end_of(&self, segments: &[Segment]) -> Result<u64, JournalError> {
-        match segments.last() {
-            Some(last) => Ok(last.start + self.files.complete_length(*last)?),
-            None => Ok(0),
-        }
+        self.files.end_of(&self.files.list()?)
     }
 
     /// Returns the next lines, a gap, or that there is nothing more at present.
@@ -353,8 +346,8 @@ impl Reader {
                 {
                     return Ok(JournalRead::Displaced(displaced));
                 }
-                if let Some(said) = self.news_before_session() {
-                    return Ok(said);
+                if let Some(news) = self.news_before_session() {
+                    return Ok(news);
                 }
             }
             let step = match self.source.take() {
@@ -426,8 +419,9 @@ impl Reader {
         loss.in_doubt.then_some(Displaced { read_to, goes_on: read_to, lost_to: None, change })
     }
 
-    /// Returns where lines end that were durable, are not there, and were not reported yet. Asked
-    /// when there is nothing more to read: somebody has cut the journal, and nobody opened it since.
+    /// Returns where lines end that were durable, are not there, and were not reported yet. It is
+    /// asked when there is nothing more to read. Then somebody has cut the journal, and nobody has
+    /// opened it for writing since.
     pub fn missing_to(&self) -> Option<u64> {
         let is_news = |limit: &u64| *limit > self.offset.max(self.reported_to);
         Some(self.limit).filter(|limit| *limit < u64::MAX).filter(is_news)

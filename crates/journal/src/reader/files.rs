@@ -24,6 +24,14 @@ pub(super) struct SegmentFiles {
 }
 
 impl SegmentFiles {
+    /// Returns the end of the last complete line in these segments.
+    pub(super) fn end_of(&self, segments: &[Segment]) -> Result<u64, JournalError> {
+        match segments.last() {
+            Some(last) => Ok(last.start + self.complete_length(*last)?),
+            None => Ok(0),
+        }
+    }
+
     /// Returns the segments by offset; none where the directory is missing.
     pub(super) fn list(&self) -> Result<Vec<Segment>, JournalError> {
         match segment::list(&*self.disk, &self.dir) {

@@ -139,15 +139,15 @@ impl JournalPlaces<'_> {
         file: impl Fn(Arc<dyn Disk>, &Path) -> Option<Limit>,
         place: Place,
     ) -> Option<u64> {
-        let said = file(Arc::clone(&self.files.disk), &self.files.dir)?.look();
+        let found = file(Arc::clone(&self.files.disk), &self.files.dir)?.look();
         let is_known = |id: &u64| {
             place.mark.is_some_and(|mark| mark.session == *id)
                 || self.sessions.iter().any(|known| known.id == *id)
         };
         let is_old =
-            said.sessions().is_empty() && self.sessions.last().is_some_and(|last| !last.is_marked);
-        let is_ours = is_old || said.sessions().iter().any(is_known);
-        said.offset().filter(|_| is_ours)
+            found.sessions().is_empty() && self.sessions.last().is_some_and(|last| !last.is_marked);
+        let is_ours = is_old || found.sessions().iter().any(is_known);
+        found.offset().filter(|_| is_ours)
     }
 
     /// The id of the session of a place, if this journal has it; else 0.
