@@ -17,10 +17,9 @@ use parking_lot::Mutex;
 use stdx::{Disk, FileIdentity};
 
 use crate::error::JournalError;
-use crate::evidence::Evidence;
 use crate::limit::Limit;
 use crate::segment::{self, complete_length};
-use crate::sessions::{self, Extent};
+use crate::sessions::{self, Evidence, Extent, Session};
 
 const LOCK: &str = "lock";
 
@@ -68,6 +67,11 @@ impl Hold {
                 tracing::warn!(%error, %dir, "a session of the journal is not noted");
             }
         }
+    }
+
+    /// Returns the id of the next session.
+    pub(crate) fn next_id(known: &[Session]) -> u64 {
+        sessions::next_id(known, stdx::unix_micros())
     }
 
     /// Returns the session that writes; 0 where it is not noted yet.
@@ -122,18 +126,25 @@ impl Hold {
                 dir.display()
             ));
         }
-        // Without its file, readers would take lines that are not durable.
-        let id = sessions::next_id(&known, stdx::unix_micros());
-        let named = sessions::named(id, &known, &locked.evidence.former);
-        Limit::new(self.disk.clone(), dir).write(offset, &named).map_err(failed)?;
         let extent = Extent { first, end: offset, evidence: locked.evidence.clone() };
-        sessions::begin(disk, dir, &extent, id).map_err(failed)?;
-        (locked.session, locked.evidence.in_doubt) = (id, false);
-        if let Some(witness) = Limit::witness(self.disk.clone(), dir) {
+        locked.session = self.begin_anew(dir, &known, &extent).map_err(failed)?;
+        locked.evidence.in_doubt = false;
+        Ok(())
+    }
+
+    /// Begins another session of this process; returns its id.
+    fn begin_anew(&self, dir: &Path, known: &[Session], extent: &Extent) -> io::Result<u64> {
+        let (disk, offset) = (&self.disk, extent.end);
+        // Without its file, readers would take lines that are not durable.
+        let id = Self::next_id(known);
+        let named = sessions::named(id, known, &extent.evidence.former);
+        Limit::new(disk.clone(), dir).write(offset, &named)?;
+        sessions::begin(&**disk, dir, extent, id)?;
+        if let Some(witness) = Limit::witness(disk.clone(), dir) {
             // The next sync tries it again, and says why not.
             let _ = witness.begin(offset, &named);
         }
-        Ok(())
+        Ok(id)
     }
 }
 

@@ -254,7 +254,7 @@ fn begin_session(
     // That they cannot be read is said where the next one is noted.
     let known = sessions::read(&**disk, dir).unwrap_or_default();
     let evidence = evidence::weigh(&limit.look(), &says, &known, recovered.end > 0);
-    let id = sessions::next_id(&known, stdx::unix_micros());
+    let id = Hold::next_id(&known);
     let named = sessions::named(id, &known, &evidence.former);
     let failed = || JournalError::disk("set the limit of", dir);
     if !evidence.in_doubt {

@@ -31,6 +31,7 @@ mod dir;
 mod durable;
 mod error;
 mod evidence;
+mod file_reader;
 mod health;
 mod hold;
 mod intake;

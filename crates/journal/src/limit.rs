@@ -12,8 +12,8 @@
 //! or puts an older copy in its place, seldom touches it too. So opening the journal learns how far
 //! lines had been durable, and says what is lost (`evidence`, `sessions`). It may lag behind, never
 //! run ahead.
-//! Refuses: to be durable itself; only opening the journal makes the witness so. For readers there is
-//! no limit where the file is missing, too short or no number.
+//! Refuses: to be durable itself; only opening the journal makes the witness so. For readers there
+//! is no limit where the file is missing, too short or no number.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -21,7 +21,7 @@ use std::sync::Arc;
 
 use stdx::Disk;
 
-use crate::segment::read_exact_at;
+use crate::file_reader::read_exact_at;
 
 const NAME: &str = "synced";
 const LENGTH: usize = 42;

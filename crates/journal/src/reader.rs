@@ -33,7 +33,7 @@ use self::places::{Belonging, JournalPlaces};
 use crate::error::JournalError;
 use crate::limit::Limit;
 use crate::place::{Change, Displaced, Mark, Place};
-use crate::segment::{Segment, is_damage};
+use crate::segment::is_damage;
 use crate::sessions::{self, Session};
 
 /// How often a place is looked for while segments go away.

@@ -2,13 +2,13 @@
 //!
 //! A segment is called after the offset of its first byte, in 20 digits. So names sort by offset,
 //! and the offset of a byte is the name plus its place. `.log` holds plain lines. `.log.zst` holds
-//! the same bytes as one zstd frame, made after the segment was sealed, and its seal (`seal`). Other names are passed
-//! over. `open`, `sealer` and `recount/src/lines.rs` know these endings by themselves.
-//! Invariant: a listing has each segment once, by offset; where both forms exist it is the
-//! compressed one. That rests on the order of the variants of `Form`.
-//! The bytes of a segment count only up to the start of the next one; `reader`, `sealer` and
-//! `recount` keep to that. What lies beyond is a torn line that could not be cut away.
-//! `FileReader` and `read_exact_at` read a file at offsets. Refuses: to change a file.
+//! the same bytes as one zstd frame, made after the segment was sealed, and its seal (`seal`).
+//! Other names are passed over. `open`, `sealer` and `recount/src/lines.rs` know these endings by
+//! themselves. Invariant: a listing has each segment once, by offset; where both forms exist it is
+//! the compressed one. That rests on the order of the variants of `Form`. The bytes of a segment
+//! count only up to the start of the next one; `reader`, `sealer` and `recount` keep to that. What
+//! lies beyond is a torn line that could not be cut away. Refuses: to change a
+//! file, and to read one (`file_reader`).
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -18,6 +18,7 @@ use std::{fmt, io};
 use stdx::{Disk, DiskFile};
 
 use crate::error::JournalError;
+pub(crate) use crate::file_reader::{FileReader, read_exact_at};
 use crate::seal;
 
 /// Which of the two forms a segment file has.
@@ -91,20 +92,6 @@ fn length_of_lines(file: &dyn DiskFile) -> io::Result<u64> {
     Ok(0)
 }
 
-/// Reads a file from a place on.
-pub(crate) struct FileReader {
-    pub file: Arc<dyn DiskFile>,
-    pub at: u64,
-}
-
-impl Read for FileReader {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let taken = self.file.read_at(buffer, self.at)?;
-        self.at += taken as u64;
-        Ok(taken)
-    }
-}
-
 /// Returns the length of a segment, in plain bytes, up to the end of its last complete line.
 pub(crate) fn complete_length(
     disk: &dyn Disk,
@@ -114,7 +101,7 @@ pub(crate) fn complete_length(
     let path = segment.path(dir);
     let length = || match segment.form {
         Form::Plain => length_of_lines(&*disk.open_read(&path)?),
-        Form::Compressed => match seal::open(disk, dir, segment) {
+        Form::Compressed => match seal::open(disk, &path, segment.start) {
             Err(error) if is_damage(&error) => Ok(0),
             file => unpacked_length(file?),
         },
@@ -146,18 +133,6 @@ fn unpacked_length(file: Arc<dyn DiskFile>) -> io::Result<u64> {
 /// carry a number of the operating system.
 pub(crate) fn is_damage(error: &io::Error) -> bool {
     error.raw_os_error().is_none() && error.kind() != io::ErrorKind::NotFound
-}
-
-/// Fills `buffer` from `offset`.
-pub(crate) fn read_exact_at(file: &dyn DiskFile, buffer: &mut [u8], offset: u64) -> io::Result<()> {
-    let mut filled = 0;
-    while filled < buffer.len() {
-        match file.read_at(&mut buffer[filled..], offset + filled as u64)? {
-            0 => return Err(io::ErrorKind::UnexpectedEof.into()),
-            taken => filled += taken,
-        }
-    }
-    Ok(())
 }
 
 #[cfg(test)]

@@ -1,28 +1,27 @@
-//! Writes and reads the file `sessions`: at which offset each process that wrote the journal
-//! began.
+//! Writes and reads the file `sessions`: at which offset each process that wrote the journal began.
 //!
 //! An offset does not say of which journal it is. A directory that was removed, or replaced by an
 //! older copy, has the same offsets again, with other lines. So each opening is a session of its
 //! own, and whoever stores an offset stores its session beside it (`place`). The file has a line
 //! for each session, of three numbers in 20 digits. They are its first offset, its id, and up to
-//! where lines had been durable before. Where the last is greater than the first, the lines
-//! between are lost. Behind it stand its marks, which are as long and which older versions pass
-//! over. `mark ID whole` or `mark ID doubt` says whether more may be lost, of a length that nobody
-//! knows (`evidence`). `mark ID after OTHER` names a session of the journal whose lines are lost,
-//! where that is not this one. The id is the time of the opening in microseconds, but greater than the ids
-//! before it. Invariant: sessions come in the order of their offsets. A session without a line is
-//! forgotten, unless it says a loss. So is one whose lines are all deleted. One whose lines are
-//! gone with the end of the journal begins at the new end from then on, and says a loss. So a
-//! place in it is known to be of this journal. The file is replaced whole and synced before the
-//! first line of the session can be read. A file that is missing or garbage costs little: a reader
-//! whose place is gone then goes on at the first session that began since.
+//! where lines had been durable before. Where the last is greater than the first, the lines between
+//! are lost. Behind it stand its marks, which are as long and which older versions pass over. `mark
+//! ID whole` or `mark ID doubt` says whether more may be lost, of a length that nobody knows
+//! (`evidence`). `mark ID after OTHER` names a session of the journal whose lines are lost, where
+//! that is not this one. The id is the time of the opening in microseconds, but greater than the
+//! ids before it. Invariant: sessions come in the order of their offsets. A session without a line
+//! is forgotten, unless it says a loss. So is one whose lines are all deleted. One whose lines are
+//! gone with the end of the journal begins at the new end from then on, and says a loss. So a place
+//! in it is known to be of this journal. The file is replaced whole and synced before the first
+//! line of the session can be read. A file that is missing or garbage costs little: a reader whose
+//! place is gone then goes on at the first session that began since.
 
 use std::io::{self, ErrorKind};
 use std::path::Path;
 
 use stdx::Disk;
 
-use crate::evidence::Evidence;
+use crate::file_reader::read_exact_at;
 use crate::limit::SESSIONS_MAX;
 
 const NAME: &str = "sessions";
@@ -46,6 +45,17 @@ pub(crate) struct Session {
     /// More lines may be lost before it.
     pub in_doubt: bool,
     /// Sessions of the journal whose lines were lost before it, if it is another one.
+    pub former: Vec<u64>,
+}
+
+/// What is known of the lines that had been durable.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Evidence {
+    /// Up to where there had been lines; 0 if nothing says it.
+    pub durable: u64,
+    /// There may have been more.
+    pub in_doubt: bool,
+    /// Sessions of the journal whose lines these were, where it is not the one that is there now.
     pub former: Vec<u64>,
 }
 
@@ -75,8 +85,8 @@ pub(crate) fn next_id(known: &[Session], now_us: u64) -> u64 {
     known.iter().map(|session| session.id.saturating_add(1)).fold(now_us, u64::max)
 }
 
-/// Returns the ids that a limit names in a session: its own, and those before it, also of a journal
-/// that it took the place of.
+/// Returns the ids that a limit names in a session: its id, and those before it. These may be of a
+/// journal whose place this one took.
 pub(crate) fn named(id: u64, known: &[Session], former: &[u64]) -> Vec<u64> {
     let others = known.iter().flat_map(|session| session.former.iter().chain([&session.id]));
     let mut ids: Vec<u64> = others.chain(former).copied().chain([id]).collect();
@@ -146,7 +156,7 @@ fn read_all(disk: &dyn Disk, dir: &Path) -> io::Result<(Vec<Session>, bool)> {
     // Of a file without end, the newest lines.
     let skipped = length.saturating_sub(BYTES_MAX).next_multiple_of(LINE_BYTES as u64);
     let mut text = vec![0; length.saturating_sub(skipped) as usize];
-    crate::segment::read_exact_at(&*file, &mut text, skipped)?;
+    read_exact_at(&*file, &mut text, skipped)?;
     let (mut sessions, mut is_whole) = (Vec::<Session>::new(), true);
     for line in text.chunks(LINE_BYTES) {
         if let Some(session) = parse(line) {

@@ -1,11 +1,11 @@
 //! Holds what std lacks and several crates need, and nothing about the product.
 //!
-//! It has clocks, the trait for disks, the opening of files that may be none, byte sizes, durations, dates and retry delays. It has seeded
-//! random numbers, networks of addresses, the limit of memory, the error chain, and five Linux
-//! system calls. Each private module is one of these; this file only names them.
-//! Invariant: this crate uses no other of the workspace. It brings few packages, because nearly
-//! every crate builds it.
-//! Refuses: product nouns, tokio, the environment, and I/O other than files and those calls.
+//! It has clocks, the trait for disks, the opening of files that may be none, byte sizes,
+//! durations, dates and retry delays. It has seeded random numbers, networks of addresses, the
+//! limit of memory, the error chain, and five Linux system calls. Each private module is one of
+//! these; this file only names them. Invariant: this crate uses no other of the workspace. It
+//! brings few packages, because nearly every crate builds it. Refuses: product nouns, tokio, the
+//! environment, and I/O other than files and those calls.
 
 mod backoff;
 pub mod calendar;

@@ -6,9 +6,9 @@
 //! process, as opening a fifo would. What is opened is a regular file, or an error of the kind
 //! `InvalidInput`. `read` takes a bound, so that no file fills memory. Reading and appending go
 //! through links, which operators use to move files. Overwriting does not: the file behind a link
-//! is perhaps not ours.
-//! Never here: setting aside what stands in the way (`statsd/src/plain_file.rs`), and what operators
-//! name and may be a pipe, such as a configuration.
+//! is perhaps not ours. Never here: setting aside what stands in the way
+//! (`statsd/src/plain_file.rs`), and what operators name and may be a pipe, such as a
+//! configuration.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read};
@@ -112,6 +112,3 @@ pub fn read_text(path: &Path, bytes_max: u64) -> io::Result<String> {
 fn no_file() -> io::Error {
     io::Error::new(io::ErrorKind::InvalidInput, "it is no regular file")
 }
-
-#[cfg(test)]
-mod tests;

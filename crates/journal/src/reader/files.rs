@@ -1,9 +1,10 @@
 //! Opens the segments of a journal for reading, plain or compressed.
 //!
 //! Invariant: of a compressed segment that is damaged anywhere, no line is handed out. It may
-//! unpack to other lines before the damage shows, and has one checksum, at its end. So all of it
-//! is unpacked once before (`open_proved`). `bytes_at` does without, for who compares them with a
-//! hash. One that is of another place is as damaged (`seal`). Refuses: to know what is lost, and to write.
+//! unpack to other lines before the damage shows, and has one checksum, at its end. So all of it is
+//! unpacked once before (`open_proved`). `bytes_at` does without, for who compares them with a
+//! hash. One that is of another place is as damaged (`seal`). Refuses: to know what is lost, and to
+//! write.
 
 use std::io::{self, Read as _};
 use std::path::PathBuf;
@@ -15,6 +16,7 @@ use crate::error::JournalError;
 use crate::seal;
 use crate::segment::{self, FileReader, Form, Segment, is_damage};
 
+/// Bytes that are read at a time.
 pub(super) const CHUNK_BYTES: usize = 256 << 10;
 
 /// Where the segments are.
@@ -57,7 +59,7 @@ impl SegmentFiles {
     ) -> Result<OpenSegment, JournalError> {
         if segment.form == Form::Compressed {
             let path = segment.path(&self.dir);
-            let file = seal::open(&*self.disk, &self.dir, segment);
+            let file = seal::open(&*self.disk, &path, segment.start);
             let file = file.map_err(JournalError::disk("open", &path))?;
             let failed = JournalError::disk("decompress", &path);
             decompressed(FileReader { file, at: 0 }, u64::MAX).map_err(failed)?;
@@ -100,7 +102,7 @@ impl SegmentFiles {
         let path = segment.path(&self.dir);
         let file = match segment.form {
             Form::Plain => self.disk.open_read(&path),
-            Form::Compressed => seal::open(&*self.disk, &self.dir, segment),
+            Form::Compressed => seal::open(&*self.disk, &path, segment.start),
         };
         let file = file.map_err(JournalError::disk("open", &path))?;
         let skipped = at - segment.start;

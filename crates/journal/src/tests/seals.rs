@@ -1,4 +1,4 @@
-//! A compressed segment that stands at another place than it was made for: it is a loss of exactly
+//! A compressed segment that stands at another place than it was made for. It is a loss of exactly
 //! its range, and none of its lines comes.
 
 use std::fs;
@@ -20,8 +20,8 @@ fn packed(dir: &Path) -> Vec<PathBuf> {
     packed
 }
 
-/// A journal with the lines `NAME0` to `NAME5`, of equal lengths, each in a segment of its own, of
-/// which all but the last are compressed.
+/// A journal with the lines `NAME0` to `NAME5`, of equal lengths, in a segment each. All but the
+/// last are compressed.
 fn sealed(home: &TempDir, name: &str) -> PathBuf {
     let dir = home.path().join(name);
     let mut options = Options::new(&dir);

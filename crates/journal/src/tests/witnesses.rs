@@ -1,5 +1,5 @@
-//! What says how far a journal was written is missing, old, damaged or of another journal: what is
-//! lost is then a loss without a length, and nothing that is not lost is called lost.
+//! What says how far a journal was written is missing, old, damaged or of another journal. What is
+//! lost is then a loss without a length, and nothing else is called lost.
 
 use std::fs;
 
@@ -43,7 +43,7 @@ fn witness(dir: &Path) -> PathBuf {
     dir.with_extension("synced")
 }
 
-/// A witness of a journal of its own, of the same length or longer.
+/// A witness of another journal, as long as this one.
 fn foreign() -> Vec<u8> {
     let home = tempdir().unwrap();
     let (dir, ..) = read_to_a(home.path());

@@ -8,9 +8,8 @@ use stdx::{Disk, FaultyDisk, Lasting, Metadata};
 use super::*;
 use crate::backlog::Backlog;
 use crate::dir::JournalDir;
-use crate::evidence::Evidence;
 use crate::lane::Lane;
-use crate::sessions::Extent;
+use crate::sessions::{Evidence, Extent};
 
 /// A writer at the beginning of an empty journal, and the disk.
 fn fixture() -> (FaultyDisk, Writer) {

@@ -1,16 +1,16 @@
 //! Implements `Disk` and `DiskFile` by the operating system's files.
 //!
-//! Invariant: what is opened is a regular file, and no open waits (`plain_file`). Nothing is buffered or cached here, and the first error of a call is passed on. Two
-//! things are no errors: a time that the file system does not have is 0, and `list` leaves out
-//! links that lead nowhere. The standard library repeats most calls that a signal interrupts, and
-//! `write_at` writes until everything is written. `sync` is `fdatasync`: it makes contents and
-//! length durable, not times. A test delays that call by its name (`events_stalls.rs`), and users
-//! read it in `crates/pipeline/src/config.rs`. `write_at` needs a file of `open_write`: Linux
-//! ignores the offset in one that is opened for appending.
-//! `list` and `list_dirs` leave out names that are not UTF-8. `list` takes a link if it leads to a
-//! file. The journal removes segments by `modified_us` (`retention.rs`).
-//! What changes for callers here must change in `faulty.rs`, too, or tests prove something else.
-//! Refuses: retries of ours. The hint behind `start_writing` is in `system.rs`.
+//! Invariant: what is opened is a regular file, and no open waits (`plain_file`). Nothing is
+//! buffered or cached here, and the first error of a call is passed on. Two things are no errors: a
+//! time that the file system does not have is 0, and `list` leaves out links that lead nowhere. The
+//! standard library repeats most calls that a signal interrupts, and `write_at` writes until
+//! everything is written. `sync` is `fdatasync`: it makes contents and length durable, not times. A
+//! test delays that call by its name (`events_stalls.rs`), and users read it in
+//! `crates/pipeline/src/config.rs`. `write_at` needs a file of `open_write`: Linux ignores the
+//! offset in one that is opened for appending. `list` and `list_dirs` leave out names that are not
+//! UTF-8. `list` takes a link if it leads to a file. The journal removes segments by `modified_us`
+//! (`retention.rs`). What changes for callers here must change in `faulty.rs`, too, or tests prove
+//! something else. Refuses: retries of ours. The hint behind `start_writing` is in `system.rs`.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Write};

@@ -1,4 +1,6 @@
 //! What stands in the place of a file neither blocks nor fills memory, and no link is overwritten.
+//!
+//! A process apart: the lock of a file is shared by a program that another thread starts meanwhile.
 
 use std::fs;
 use std::io::{ErrorKind, Write as _};
@@ -8,20 +10,20 @@ use std::process::Command;
 
 use tempfile::TempDir;
 
-use super::*;
-use crate::{Disk, RealDisk};
+use stdx::plain_file::{append, create, open, overwrite, read, read_text};
+use stdx::{Disk, RealDisk};
 
 fn make_fifo(path: &Path) {
-    assert!(Command::new("mkfifo").arg(path).status().unwrap().success());
+    assert!(Command::new("mkfifo").arg(path).status().expect("coreutils").success());
 }
 
 /// A fifo, a directory, a socket, and a link to a device, at names in a folder.
 fn strangers(folder: &TempDir) -> Vec<PathBuf> {
     let at = |name: &str| folder.path().join(name);
     make_fifo(&at("fifo"));
-    fs::create_dir(at("directory")).unwrap();
-    drop(UnixListener::bind(at("socket")).unwrap());
-    std::os::unix::fs::symlink("/dev/zero", at("device")).unwrap();
+    fs::create_dir(at("directory")).expect("a folder");
+    drop(UnixListener::bind(at("socket")).expect("a socket"));
+    std::os::unix::fs::symlink("/dev/zero", at("device")).expect("a link");
     ["fifo", "directory", "socket", "device"].map(at).into()
 }
 
