@@ -256,7 +256,7 @@ fn begin_session(
     let evidence = evidence::weigh(&limit.look(), &says, &known, recovered.end > 0);
     let id = Hold::next_id(&known);
     let named = sessions::named(id, &known, &evidence.former);
-    let failed = || JournalError::disk("set the limit of", dir);
+    let failed = || JournalError::disk("write", Limit::path(dir));
     if !evidence.in_doubt {
         // After a kill between this and the next step both are known to be of this journal.
         let durable = evidence.durable.max(recovered.end);

@@ -38,7 +38,12 @@ pub(crate) struct Limit {
 
 impl Limit {
     pub(crate) fn new(disk: Arc<dyn Disk>, dir: &Path) -> Self {
-        Self { disk, path: dir.join(NAME) }
+        Self { disk, path: Self::path(dir) }
+    }
+
+    /// Where the limit of a journal is.
+    pub(crate) fn path(dir: &Path) -> PathBuf {
+        dir.join(NAME)
     }
 
     /// The witness of a journal; none for a directory without a name, such as `.`.
@@ -75,7 +80,7 @@ impl Limit {
 
     /// Returns the offset that may be read up to; without a sound file there is no limit.
     pub(crate) fn read(disk: &dyn Disk, dir: &Path) -> io::Result<u64> {
-        read(disk, &dir.join(NAME))
+        read(disk, &Self::path(dir))
     }
 
     /// Returns what it says.

@@ -168,12 +168,8 @@ impl Reader {
     ) -> Result<(Self, Option<Displaced>), JournalError> {
         self.refresh_sessions()?;
         let furthest = self.places().furthest(others, place.is_none())?;
-        let Some(other) = furthest else {
-            let displaced = place.map_or(Ok(None), |place| self.go_to(place))?;
-            return Ok((self, displaced));
-        };
-        let Some(place) = place else {
-            let displaced = self.go_to(other)?;
+        let (Some(other), Some(place)) = (furthest, place) else {
+            let displaced = furthest.or(place).map_or(Ok(None), |place| self.go_to(place))?;
             return Ok((self, displaced));
         };
         let is_here = self.places().belonging(place)? != Belonging::Foreign;
@@ -513,7 +509,8 @@ impl Reader {
 
     fn refresh_limit(&mut self) -> Result<(), JournalError> {
         let limit = Limit::read(&*self.files.disk, &self.files.dir);
-        self.limit = limit.map_err(JournalError::disk("read the limit of", &self.files.dir))?;
+        let path = Limit::path(&self.files.dir);
+        self.limit = limit.map_err(JournalError::disk("read", path))?;
         Ok(())
     }
 }

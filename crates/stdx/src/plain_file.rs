@@ -110,5 +110,5 @@ pub fn read_text(path: &Path, bytes_max: u64) -> io::Result<String> {
 }
 
 fn no_file() -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidInput, "it is no regular file")
+    io::Error::new(io::ErrorKind::InvalidInput, "it is no regular file: move it away")
 }

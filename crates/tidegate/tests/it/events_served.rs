@@ -126,14 +126,7 @@ fn a_journal_that_is_removed_or_overwritten_stops_no_delivery_and_is_an_alarm_un
         |journal| std::fs::write(journal.join("00000000000000000000.log"), "").unwrap(),
     ];
     for damage in damages {
-        let server = Running::start(CONFIG, |_| {});
-        read(&server, 0..20);
-        until("the rows", || held(server.folder.path()) == (20, 20));
-        let Running { mut server, folder, .. } = server;
-        server.signal("TERM").unwrap();
-        server.wait().unwrap();
-        damage(&folder.path().join("data/journal"));
-        let server = Running::start_in(folder, CONFIG);
+        let server = Running::start_in(ended_and(damage), CONFIG);
         read(&server, 20..30);
         until("what came since", || held(server.folder.path()) == (30, 30));
         until("the alarm", || losses(&server).len() == 1);
