@@ -17,7 +17,6 @@ mod compile;
 mod cpu;
 mod engines;
 mod fuzz;
-mod mutants;
 mod packages;
 mod setup;
 mod soak;
@@ -43,7 +42,7 @@ usage: cargo xtask COMMAND
     bench [ARGUMENTS]     set up the peers, and run Tidegate and them side by side
     fuzz [TARGET] [--minutes N] [--keep]
                           run one fuzz target or all in turn, guided by coverage
-    mutants CRATE [--sample N] [--seed S] [--file PATTERN]
+    mutants CRATE [--sample N] [--seed S] [--file PATTERN] [--again]
                           change the code of a crate here and there: its tests must notice
     soak gateway [--minutes N] [--seed S] [--release]
                           random faults on both sides of the real binary
@@ -88,8 +87,7 @@ fn main() -> ExitCode {
 /// Returns whether there is such a command.
 fn dispatch(words: &[&str]) -> Result<bool> {
     match words {
-        ["--help" | "-h"]
-        | ["fuzz" | "mutants" | "cache-tests" | "setup" | "tidy" | "ci", "--help" | "-h"] => {
+        ["--help" | "-h"] | ["fuzz" | "cache-tests" | "setup" | "tidy" | "ci", "--help" | "-h"] => {
             print!("{USAGE}");
         }
         ["tidy", arguments @ ..] => tidy::run(arguments)?,
@@ -101,7 +99,7 @@ fn dispatch(words: &[&str]) -> Result<bool> {
         ["setup", "--bench"] => setup::run(setup::Stage::Bench)?,
         ["bench", arguments @ ..] => bench::run(arguments)?,
         ["fuzz", arguments @ ..] => fuzz::run(arguments)?,
-        ["mutants", arguments @ ..] => mutants::run(arguments)?,
+        ["mutants", arguments @ ..] => tidy::hand_over("mutants", arguments)?,
         ["test-engines"] => engines::run()?,
         ["soak", "lab"] => soak::whole_lab(&["lab"])?,
         ["soak", arguments @ ..] => soak::run(arguments)?,
