@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result, anyhow, bail, ensure};
 use rustix::process::{Pid, Signal, kill_process_group};
 
 use crate::mutant::Mutant;
@@ -27,6 +27,8 @@ const JOBS: usize = 3;
 /// What a run may take beyond what it takes without a mutant, which other runs slow down.
 const LIMIT_FACTOR: u32 = 5;
 const LIMIT_MIN: Duration = Duration::from_secs(20);
+/// Tests that may fail without a mutant because they read the sources, which are woven.
+const LEFT_OUT_MAX: usize = 3;
 /// Memory that a run may map, in KiB: some mutants ask for ever more.
 const MEMORY_KIB: u32 = 12 << 20;
 
@@ -60,6 +62,8 @@ struct Shared {
     results: PathBuf,
     /// How long the quick tests and the slow ones may take.
     limits: OnceLock<[Duration; 2]>,
+    /// Tests that fail in a woven source without a mutant.
+    left_out: Mutex<Vec<String>>,
     fates: Mutex<Vec<(String, Fate)>>,
 }
 
@@ -88,6 +92,7 @@ impl Trials {
             dir: workshop.dir(),
             results: results.to_owned(),
             limits: OnceLock::new(),
+            left_out: Mutex::default(),
             fates: Mutex::default(),
         });
         let (queue, jobs) = mpsc::sync_channel(JOBS);
@@ -106,20 +111,36 @@ impl Trials {
         let reached = tempfile::NamedTempFile::new()?;
         let mut limits = [LIMIT_MIN; 2];
         for (limit, tests) in limits.iter_mut().zip([quick(), slow()]) {
-            let begun = Instant::now();
-            let mut command = self.shared.command(binary, &tests);
-            command.env("TIDEGATE_MUTANTS_REACHED", reached.path());
-            match watch(&mut command, Duration::from_secs(1800))? {
-                Ended::Passed => {}
-                Ended::Failed(test) => bail!("without a mutant, `{test}` fails"),
-                Ended::TooLate => bail!("without a mutant, the tests take over half an hour"),
-            }
-            *limit = (begun.elapsed() * LIMIT_FACTOR).max(LIMIT_MIN);
+            let took = self.pass(binary, &tests, reached.path())?;
+            *limit = (took * LIMIT_FACTOR).max(LIMIT_MIN);
         }
         // Those of the first group hold for all.
         self.shared.limits.get_or_init(|| limits);
         let numbers = fs::read_to_string(reached.path())?;
         numbers.lines().map(|line| line.parse().context("a number that is none")).collect()
+    }
+
+    /// Runs tests without a mutant until they pass, and returns how long they take.
+    fn pass(&self, binary: &Binary, tests: &[&str], reached: &Path) -> Result<Duration> {
+        loop {
+            let begun = Instant::now();
+            let mut command = self.shared.command(binary, tests);
+            command.env("TIDEGATE_MUTANTS_REACHED", reached);
+            match watch(&mut command, Duration::from_secs(1800))? {
+                Ended::Passed => return Ok(begun.elapsed()),
+                Ended::Failed(test) => self.leave_out(test)?,
+                Ended::TooLate => bail!("without a mutant, the tests take over half an hour"),
+            }
+        }
+    }
+
+    fn leave_out(&self, test: String) -> Result<()> {
+        let mut left_out = self.shared.left_out.lock().unwrap_or_else(PoisonError::into_inner);
+        let (count, failure) = (left_out.len(), format!("without a mutant, `{test}` fails"));
+        ensure!(count < LEFT_OUT_MAX && !left_out.contains(&test), "{failure}");
+        println!("{failure}: it is left out");
+        left_out.push(test);
+        Ok(())
     }
 
     /// Runs the tests on a mutant when one of the jobs is free.
@@ -173,6 +194,8 @@ impl Shared {
         let mut command = Command::new("sh");
         command.arg("-c").arg(format!("ulimit -v {MEMORY_KIB}; exec \"$0\" \"$@\""));
         command.arg(binary.as_os_str()).args(tests);
+        let left_out = self.left_out.lock().unwrap_or_else(PoisonError::into_inner);
+        command.args(left_out.iter().flat_map(|test| ["--skip", test]));
         command.current_dir(&self.dir).env("CARGO_MANIFEST_DIR", &self.dir);
         command
     }
