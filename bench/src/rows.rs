@@ -61,6 +61,7 @@ pub(crate) const ROWS: &[Row] = &[
     models::minilm::ROW,
     models::static_table::ROW,
     models::clusters::ROW,
+    models::fairness::ROW,
     lab::load::ROW,
     lab::verdict::ROW,
     lab::probe::ROW,

@@ -1,6 +1,7 @@
 //! What the rows about models share: all-MiniLM-L6-v2, headlines, how near vectors are.
 
 pub(super) mod clusters;
+pub(super) mod fairness;
 pub(super) mod minilm;
 pub(super) mod oip;
 pub(super) mod static_table;

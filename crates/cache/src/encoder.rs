@@ -17,7 +17,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use chassis::WorkPool;
+use chassis::{Group, Length, WorkPool};
 use exchange::Decision;
 use http1::accept::{Coding, Codings};
 use metrics::{Counter, Registry};
@@ -34,6 +34,9 @@ const INLINE_TIME_MAX: Duration = Duration::from_micros(200);
 const WAIT_MAX: Duration = Duration::from_millis(20);
 /// Bodies in the work pool at once, running or queued. The pool serves models too.
 const JOBS_MAX: usize = 16;
+
+/// The turn of encodings on the pool: a large body takes long.
+const ENCODINGS: Group<'static> = Group { name: "encodings", length: Length::Long };
 
 /// Encodes the entries in memory.
 #[derive(Debug)]
@@ -94,7 +97,7 @@ impl Encoder {
             let work = self.work.clone();
             async move {
                 // If the pool refuses the job, the claim is released, and others may try again.
-                let _ = work.run(move || claim.make()).await;
+                let _ = work.run(ENCODINGS, move || claim.make()).await;
                 drop(job);
             }
         };

@@ -21,4 +21,4 @@ pub use drain::{Drain, Draining};
 pub use http::{ClientHeaders, Limits, TrustedProxies, Underscores};
 pub use inflight::{Charge, Inflight};
 pub use listen::{Listener, bind};
-pub use work::{Job, WorkPool, WorkRefused};
+pub use work::{Group, Job, Length, WorkPool, WorkRefused, give_way};

@@ -1,27 +1,40 @@
-//! Runs jobs that would block an I/O core on a fixed number of threads, in the order of arrival.
+//! Runs jobs that would block an I/O core on a fixed number of threads, by turns of their groups.
 //!
-//! Bound: at most `queue_max` jobs wait. The pool refuses the next one at once (`Full`), and the
-//! caller must shed it. Invariant: a job that panics does not end its thread; the caller of `run`
-//! gets `Broken`, that of `spawn` nothing. A job runs to its end even if nobody waits for it any
-//! more. The order is relied on: `serving` queues the job that embeds a batch behind the requests
-//! of the batch (`texts/batcher.rs`). One pool of the binary serves models and encodings alike, so
-//! a long job delays both; the cache on disk has its own. Never here: cancellation, priorities,
-//! timeouts.
+//! A group is what shares a turn, such as the jobs of one model. The next job is of the group that
+//! has had the least time (`work/turns.rs`). Within a group the order is that of arrival. `serving`
+//! relies on it: it queues the job that embeds a batch behind the requests of the batch
+//! (`texts/batcher.rs`). A long job calls [`give_way`] every few milliseconds. Short jobs of groups
+//! that have had less then run within it, on its thread. So a job of 1 ms does not wait for one of
+//! a second, also where there is one thread.
+//!
+//! Bound: at most `queue_max` jobs of a group wait, so one cannot take the room of others. The pool
+//! refuses the next one at once (`Full`), and the caller must shed it. Invariants: a job that
+//! panics does not end its thread, nor the job that it runs within. The caller of `run` gets
+//! `Broken`, that of `spawn` nothing. A job runs to its end even if nobody waits for it any more.
+//! No job runs within a job that runs within another.
+//! One pool of the binary serves models and encodings alike; the cache on disk has one to itself.
+//! Never here: cancellation, priorities, timeouts.
 
-use std::collections::VecDeque;
+mod group;
+mod turns;
+
+use std::cell::RefCell;
 use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex};
 use tokio::sync::oneshot;
 
-/// The work that a thread of the pool runs once.
-pub type Job = Box<dyn FnOnce() + Send>;
+pub use group::{Group, Job, Length};
+use turns::{GroupIndex, Started, Turns};
 
 /// The reason why a job has no result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum WorkRefused {
-    /// The queue is at its bound.
+    /// The queue of the group is at its bound.
     #[error("the work queue is full")]
     Full,
     /// The job panicked, which is a bug of ours. The panic itself is in the log.
@@ -29,21 +42,36 @@ pub enum WorkRefused {
     Broken,
 }
 
-/// Threads that take jobs in the order of their arrival.
+/// Threads that take the jobs of groups by turns.
 #[derive(Debug, Clone)]
 pub struct WorkPool {
     queue: Arc<Queue>,
 }
 
 struct Queue {
-    jobs: Mutex<VecDeque<Job>>,
+    turns: Mutex<Turns>,
     ready: Condvar,
-    queue_max: usize,
+    /// Whether a short job waits; long ones ask for it often.
+    has_short: AtomicBool,
+}
+
+/// The job that a thread of a pool runs, unless it runs within another.
+struct Running {
+    queue: Arc<Queue>,
+    group: GroupIndex,
+    charged: Duration,
+    since: Instant,
+    /// The time of jobs that ran within it.
+    given: Duration,
+}
+
+thread_local! {
+    static RUNNING: RefCell<Option<Running>> = const { RefCell::new(None) };
 }
 
 impl std::fmt::Debug for Queue {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Queue").field("waiting", &self.jobs.lock().len()).finish()
+        f.debug_struct("Queue").field("waiting", &self.turns.lock().waiting()).finish()
     }
 }
 
@@ -53,7 +81,11 @@ impl WorkPool {
     /// # Errors
     /// When a thread cannot be started.
     pub fn start(threads: usize, queue_max: usize) -> io::Result<Self> {
-        let queue = Arc::new(Queue { jobs: Mutex::default(), ready: Condvar::new(), queue_max });
+        let queue = Arc::new(Queue {
+            turns: Mutex::new(Turns::new(queue_max)),
+            ready: Condvar::new(),
+            has_short: AtomicBool::new(false),
+        });
         for number in 0..threads.max(1) {
             let queue = Arc::clone(&queue);
             std::thread::Builder::new()
@@ -63,19 +95,21 @@ impl WorkPool {
         Ok(Self { queue })
     }
 
-    /// Runs `job` on the pool and returns its result.
+    /// Runs `job` on the pool in a turn of its group, and returns its result.
     ///
     /// # Errors
     /// When too many jobs wait, or the job panicked.
     pub async fn run<T: Send + 'static>(
         &self,
+        group: Group<'_>,
         job: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, WorkRefused> {
         let (answer, result) = oneshot::channel();
-        self.spawn(Box::new(move || {
+        let job = move || {
             // If the client has left, nobody waits for the result, and it is dropped.
             let _ = answer.send(job());
-        }))?;
+        };
+        self.spawn(group, Box::new(job))?;
         result.await.map_err(|_| WorkRefused::Broken)
     }
 
@@ -83,33 +117,82 @@ impl WorkPool {
     ///
     /// # Errors
     /// When too many jobs wait.
-    pub fn spawn(&self, job: Job) -> Result<(), WorkRefused> {
-        {
-            let mut jobs = self.queue.jobs.lock();
-            if jobs.len() >= self.queue.queue_max {
-                return Err(WorkRefused::Full);
-            }
-            jobs.push_back(job);
+    pub fn spawn(&self, group: Group<'_>, job: Job) -> Result<(), WorkRefused> {
+        let refused = {
+            let mut turns = self.queue.turns.lock();
+            let refused = turns.push(group, job).err();
+            self.queue.note_short(&turns);
+            refused
+        };
+        // A job that is refused is dropped without the lock: it may queue another.
+        if refused.is_some() {
+            return Err(WorkRefused::Full);
         }
         self.queue.ready.notify_one();
         Ok(())
     }
 }
 
-fn run_jobs(queue: &Queue) {
+/// Lets short jobs that wait run within the long one that calls it. Nothing happens on threads of
+/// no pool.
+pub fn give_way() {
+    let wanted = |running: &Running| running.queue.has_short.load(Ordering::Relaxed);
+    let asked = RUNNING.with_borrow(|running| running.as_ref().is_some_and(wanted));
+    // While it is taken, what runs within does not give way itself.
+    let Some(mut running) = asked.then(|| RUNNING.take()).flatten() else { return };
+    while let Some(job) = running.shorter() {
+        let begun = Instant::now();
+        run_job(job.job);
+        let ran = begun.elapsed();
+        running.given += ran;
+        running.queue.turns.lock().end(job.group, job.charged, ran);
+    }
+    RUNNING.set(Some(running));
+}
+
+impl Queue {
+    fn note_short(&self, turns: &Turns) {
+        self.has_short.store(turns.has_short(), Ordering::Relaxed);
+    }
+}
+
+impl Running {
+    /// Starts a short job of a group that has had less than this one's.
+    fn shorter(&self) -> Option<Started> {
+        let mut turns = self.queue.turns.lock();
+        let started = turns.start_within(self.group, self.charged, self.ran());
+        self.queue.note_short(&turns);
+        started
+    }
+
+    fn ran(&self) -> Duration {
+        self.since.elapsed().saturating_sub(self.given)
+    }
+}
+
+fn run_jobs(queue: &Arc<Queue>) {
     loop {
-        let job = {
-            let mut jobs = queue.jobs.lock();
+        let Started { group, job, charged } = {
+            let mut turns = queue.turns.lock();
             loop {
-                if let Some(job) = jobs.pop_front() {
-                    break job;
+                if let Some(started) = turns.start() {
+                    queue.note_short(&turns);
+                    break started;
                 }
-                queue.ready.wait(&mut jobs);
+                queue.ready.wait(&mut turns);
             }
         };
-        // Without this, a job that panics would end its thread, and the pool would shrink.
-        let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(job));
+        let (queue, since, given) = (Arc::clone(queue), Instant::now(), Duration::ZERO);
+        RUNNING.set(Some(Running { queue, group, charged, since, given }));
+        run_job(job);
+        let Some(running) = RUNNING.take() else { continue };
+        running.queue.turns.lock().end(group, charged, running.ran());
     }
+}
+
+/// Without this, a job that panics would end its thread, and the pool would shrink.
+fn run_job(job: Job) {
+    let _ = catch_unwind(AssertUnwindSafe(job));
 }
 
 #[cfg(test)]

@@ -139,7 +139,19 @@ class Maker:
             "min_child_weight": 0.1,
         }
         rounds = params.pop("rounds", self.options.rounds)
-        booster = xgb.train(options | params, data, rounds)
+        stop = params.pop("stop", False)
+        # At some iteration, what is learnt makes scores on labels of which half are wrong worse.
+        wrong = np.array(y)
+        wrong[::2] = wrong[::2][::-1]
+        other = xgb.DMatrix(x, wrong, feature_types=types, enable_categorical=True)
+        booster = xgb.train(
+            options | params,
+            data,
+            rounds,
+            evals=[(other, "other")] if stop else [],
+            early_stopping_rounds=rounds if stop else None,
+            verbose_eval=False,
+        )
         path = self.folder / f"{name}.{kind}"
         booster.save_model(path)
         booster = xgb.Booster(model_file=path)
@@ -151,8 +163,9 @@ class Maker:
             kinds = rows[:, NUMBERS:]
             kinds[(kinds < 0) | (kinds >= 16777216)] = 50
         data = xgb.DMatrix(rows.astype(np.float32), feature_types=types)
-        margins = booster.predict(data, output_margin=True)
-        self.write(name, rows, margins, booster.predict(data))
+        used = (0, booster.best_iteration + 1 if stop else 0)
+        margins = booster.predict(data, output_margin=True, iteration_range=used)
+        self.write(name, rows, margins, booster.predict(data, iteration_range=used))
 
 
 def lightgbm_limits(path: Path) -> dict[int, list[float]]:
@@ -261,6 +274,12 @@ def xgboost_models(make: Maker) -> None:
     boost("xgb-forest", classes(3), objective="multi:softprob", num_class=3, **forest)
     boost("xgb-targets", lambda y: np.stack([y, -y * y, np.abs(y)], 1), **squared)
     boost("xgb-one-leaf", same, gamma=1e9, **squared)
+    stopped = {"stop": True, "rounds": 6, "eta": 0.4}
+    boost("xgb-stopped", two, objective="binary:logistic", **stopped)
+    boost("xgb-stopped-dart", same, booster="dart", rate_drop=0.3, **squared, **stopped)
+    forest = {"num_parallel_tree": 2, "subsample": 0.6, "kind": "ubj"}
+    boost("xgb-stopped-forest", classes(3), **forest, num_class=3, objective="multi:softprob",
+          **stopped)
     if make.options.rows >= 100:
         boost("xgb-large", same, max_leaves=0, max_depth=12, rounds=2, reg_lambda=0, **squared)
 

@@ -15,6 +15,7 @@
 //! [`EmbedScratch`]). Rankings and trees allocate nothing else once it is warm. Graphs, tokenizers
 //! and clusterings do.
 //!
+//! Long computations let other work in (`pause.rs`).
 //! Refuses: tokio, HTTP, threads, clocks, random results. Callers hand over bytes. Only a directory
 //! of embeddings is read here, so that its weights are packed part by part.
 //! A new kind of file for rows also goes into `predictor.rs` of crates/serving, which tells kinds
@@ -31,6 +32,7 @@ mod joined;
 mod linear;
 mod matrix;
 mod onnx;
+mod pause;
 mod rank;
 mod rows;
 mod top;
@@ -49,7 +51,8 @@ pub use onnx::{
     AboutOnnx, OnnxAnswer, OnnxInput, OnnxKind, OnnxModel, OnnxOutput, OnnxScratch, OnnxTexts,
     OnnxValues,
 };
+pub use pause::{on_pause, pause};
 pub use rank::{CandidateSet, Candidates, PROPENSITY, RankRequest, Ranker};
 pub use rows::LinearRows;
 pub use top::{Marks, Ranked, Scratch};
-pub use trees::{AboutTrees, Number, TreeFormat, TreeScratch, Trees};
+pub use trees::{AboutTrees, Iterations, Number, TreeFormat, TreeScratch, Trees};

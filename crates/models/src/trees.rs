@@ -33,7 +33,7 @@ pub(crate) mod transform;
 mod ubjson;
 mod xgboost;
 
-pub use about::{AboutTrees, TreeFormat};
+pub use about::{AboutTrees, Iterations, TreeFormat};
 pub use number::Number;
 pub use scratch::TreeScratch;
 
@@ -61,6 +61,14 @@ impl Trees {
     /// # Errors
     /// [`Error::Model`] with the first problem found and its place; train or save the model anew.
     pub fn read(bytes: &[u8]) -> Result<Self, Error> {
+        Self::read_iterations(bytes, Iterations::Best)
+    }
+
+    /// Reads a model file as [`Self::read`] does; `iterations` count of one that was stopped early.
+    ///
+    /// # Errors
+    /// As in `read`.
+    pub fn read_iterations(bytes: &[u8], iterations: Iterations) -> Result<Self, Error> {
         let read = || match TreeFormat::of(bytes)? {
             TreeFormat::LightGbm => lightgbm::read(bytes).and_then(|(about, forest)| {
                 let program = Precision::Double(build::compile(forest)?);
@@ -71,7 +79,7 @@ impl Trees {
                     TreeFormat::XgBoostUbjson => ubjson::read(bytes),
                     _ => json::read(bytes),
                 };
-                let (about, forest) = xgboost::read(format, &document?)?;
+                let (about, forest) = xgboost::read(format, &document?, iterations)?;
                 let program = Precision::Single(build::compile(forest)?);
                 Ok(Self { about, program })
             }

@@ -16,7 +16,7 @@ use std::sync::Arc;
 use exchange::Refusal;
 use parking_lot::Mutex;
 
-use crate::queued::{AnswerSender, JobPool};
+use crate::queued::{AnswerSender, JobGroup, JobPool};
 use crate::refusal;
 
 type MakeAnswer = Box<dyn FnOnce(Box<dyn AnswerSender>) + Send>;
@@ -26,6 +26,8 @@ type MakeAnswer = Box<dyn FnOnce(Box<dyn AnswerSender>) + Send>;
 pub(crate) struct PendingAnswer {
     sender: Option<Box<dyn AnswerSender>>,
     make: Option<MakeAnswer>,
+    /// Whether making it may take more than a few milliseconds.
+    pub(crate) is_long: bool,
 }
 
 /// What a model may take of the pool.
@@ -56,7 +58,7 @@ impl PendingAnswer {
         sender: Box<dyn AnswerSender>,
         make: impl FnOnce(Box<dyn AnswerSender>) + Send + 'static,
     ) -> Self {
-        Self { sender: Some(sender), make: Some(Box::new(make)) }
+        Self { sender: Some(sender), make: Some(Box::new(make)), is_long: false }
     }
 
     /// Makes the answer, unless nobody waits for it any more.
@@ -109,10 +111,12 @@ impl ConcurrencyLimit {
     /// Hands a request that counts as running to the pool; false when that takes no more.
     fn spawn(self: &Arc<Self>, pending: PendingAnswer) -> bool {
         let limit = Arc::clone(self);
-        self.pool.spawn(Box::new(move || {
+        let group = JobGroup { model: &self.model, is_long: pending.is_long };
+        let job = move || {
             let _running = RunningRequest(limit);
             pending.make();
-        }))
+        };
+        self.pool.spawn(group, Box::new(job))
     }
 
     /// Starts the request that has waited longest in place of one that is over.

@@ -10,8 +10,8 @@
 //! what is required. The doc comments are the reference manual, defaults included.
 //! Invariant: a key that its kind does not have is an error, and so is a name given twice. Plans
 //! hold every default. The keys of `COUNTS` may not be 0.
-//! A new key stands in `RANKS`, `PREDICTS`, `WAITS` or `EMBEDS`. Models of texts lack the first two
-//! rows of `PREDICTS`, so its order counts. A renamed key has a row in
+//! A new key stands in `RANKS`, `PREDICTS`, `WAITS` or `EMBEDS`. Models of texts lack the first
+//! two rows of `PREDICTS`, so its order counts. A renamed key has a row in
 //! `chassis/src/config/renamed.rs`. A default also stands in a doc comment, some in docs/MODELS.md,
 //! and those of `limit` and `exclude_recent` in `inspect.rs`. The 200 µs at `concurrency` are
 //! decided in the gateway's `fetch/origin.rs`, the two similarities and 5,000 rows in `models`.
@@ -22,7 +22,7 @@ use std::fmt::Display;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use models::{Method, Precision};
+use models::{Iterations, Method, Precision};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use stdx::{ByteSize, Span};
@@ -49,6 +49,10 @@ pub struct ModelConfig {
     /// How far a number of an output may be from the golden one, relative to numbers above 1;
     /// default 1e-6, for texts 1e-3.
     pub tolerance: Option<f64>,
+    /// Which trees count of a model that XGBoost stopped early: those up to its `best_iteration`
+    /// (`best`, the default), or `all`. XGBoost's interface of scikit-learn takes the best, its
+    /// `Booster.predict` all.
+    pub iterations: Option<IterationsConfig>,
     /// Rows that a body may bring; default 100000. More is 413.
     pub rows_max: Option<usize>,
     /// What vectors of texts are computed in: `f32` (default), `bf16`, `int8`.
@@ -56,15 +60,15 @@ pub struct ModelConfig {
     /// Texts that a body may bring; default 10000. More is 413.
     pub texts_max: Option<usize>,
     /// Tokens of the texts that are embedded at once; default 16384. Requests that wait are
-    /// embedded together up to this.
+    /// embedded together up to this; with an encoder, up to 256.
     pub batch_tokens_max: Option<usize>,
     /// How long the first text of a batch waits for others, such as `2ms`; default 0. With 0, texts
     /// that came while others were embedded go together.
     pub batch_timeout: Option<String>,
     /// Requests that may wait for the model; default 512. More is 429.
     pub queue_max: Option<usize>,
-    /// Threads of the work pool that may predict with the model at once; default: all. Requests
-    /// that are answered on an I/O core, within 200 µs, take no turn.
+    /// Threads of the work pool that may compute with the model at once; default: all. Requests
+    /// that are answered on an I/O core, within 200 µs, take no turn. Not for models that rank.
     pub concurrency: Option<usize>,
     /// Memory for vectors of texts that were embedded before, such as `64MB` (default); `0B`
     /// remembers none.
@@ -100,6 +104,16 @@ pub enum PrecisionConfig {
     Bf16,
     /// Weights and inputs of 8 bits.
     Int8,
+}
+
+/// Which trees of a model that was stopped early count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum IterationsConfig {
+    /// Those up to the best iteration.
+    Best,
+    /// All.
+    All,
 }
 
 /// A candidate set, computed when the items are loaded.
@@ -150,6 +164,7 @@ pub struct PredictorPlan {
     /// Instead of what the file says, or its digest.
     pub version: Option<String>,
     pub golden: Option<GoldenPlan>,
+    pub iterations: Iterations,
     pub rows_max: usize,
     /// Requests computed at once, off the I/O cores.
     pub concurrency: usize,
@@ -168,6 +183,8 @@ pub struct TextPlan {
     pub texts_max: usize,
     pub batch_tokens_max: usize,
     pub batch_timeout: Duration,
+    /// Batches computed at once.
+    pub concurrency: usize,
     pub queue_max: usize,
     /// 0 for no cache.
     pub cache_bytes: u64,
@@ -230,6 +247,10 @@ pub fn plan(models: &[ModelConfig], root: &Path, wrong: Wrong<'_>) -> ModelPlans
                 file,
                 version: model.version.clone(),
                 golden: plan_golden(model, (root, 1e-6), wrong),
+                iterations: match model.iterations {
+                    None | Some(IterationsConfig::Best) => Iterations::Best,
+                    Some(IterationsConfig::All) => Iterations::All,
+                },
                 rows_max: model.rows_max.unwrap_or(100_000),
                 concurrency: model.concurrency.unwrap_or(usize::MAX),
                 queue_max: model.queue_max.unwrap_or(QUEUE_MAX),
@@ -271,7 +292,8 @@ const RANKS: [KindKey; 7] = [
     ("exclude_recent", |model| model.exclude_recent.is_some()),
 ];
 
-const PREDICTS: [KindKey; 5] = [
+const PREDICTS: [KindKey; 6] = [
+    ("iterations", |model| model.iterations.is_some()),
     ("rows_max", |model| model.rows_max.is_some()),
     ("concurrency", |model| model.concurrency.is_some()),
     ("version", |model| model.version.is_some()),
@@ -352,6 +374,7 @@ fn plan_texts(
             wrong,
         )
         .unwrap_or(Duration::ZERO),
+        concurrency: model.concurrency.unwrap_or(usize::MAX),
         queue_max: model.queue_max.unwrap_or(QUEUE_MAX),
         cache_bytes: parsed(
             ("embedding_cache_bytes_max", model.embedding_cache_bytes_max.as_deref()),

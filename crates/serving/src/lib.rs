@@ -51,14 +51,15 @@ mod texts;
 
 pub use clusters::{ClusterOptions, Grouping};
 pub use config::{
-    CandidatesConfig, CandidatesPlan, GoldenPlan, ModelConfig, ModelPlan, ModelPlans,
-    PrecisionConfig, PredictorPlan, TextPlan, plan,
+    CandidatesConfig, CandidatesPlan, GoldenPlan, IterationsConfig, ModelConfig, ModelPlan,
+    ModelPlans, PrecisionConfig, PredictorPlan, TextPlan, plan,
 };
 pub use error::{InspectError, LinesError, LoadError, TableError};
 pub use inspect::{Inspection, ItemsInspection, inspect, score};
 pub use lines::{LinesDone, ModelDir, cluster_lines, embed_lines};
+pub use models::on_pause;
 pub use predictor::Predictor;
-pub use queued::{AnswerSender, JobPool, QueuedAnswer};
+pub use queued::{AnswerSender, JobGroup, JobPool, QueuedAnswer};
 pub use ranking::Ranking;
 pub use router::Models;
 pub use status::ModelStatus;

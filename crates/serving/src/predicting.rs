@@ -82,7 +82,7 @@ impl PredictingModel {
 pub(crate) fn load(plan: &PredictorPlan) -> Result<Predictor, LoadError> {
     let path = || plan.file.clone();
     let bytes = fs::read(&plan.file).map_err(|source| LoadError::Io { path: path(), source })?;
-    let predictor = Predictor::read(&bytes, plan.version.clone())
+    let predictor = Predictor::read(&bytes, plan.version.clone(), plan.iterations)
         .map_err(|source| LoadError::Invalid { path: path(), source })?;
     let unfit = |path: &Path, reason| LoadError::Check { path: path.to_owned(), reason };
     predictor.warm_up().map_err(|reason| unfit(&plan.file, reason))?;

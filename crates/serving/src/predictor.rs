@@ -18,8 +18,8 @@ use std::cell::Cell;
 use std::fmt;
 
 use models::{
-    Error, Linear, LinearRows, OnnxInput, OnnxKind, OnnxModel, OnnxOutput, OnnxScratch, OnnxValues,
-    TreeFormat, TreeScratch, Trees,
+    Error, Iterations, Linear, LinearRows, OnnxInput, OnnxKind, OnnxModel, OnnxOutput, OnnxScratch,
+    OnnxValues, TreeFormat, TreeScratch, Trees,
 };
 
 use crate::digest::digest;
@@ -67,7 +67,11 @@ impl Predictor {
     ///
     /// # Errors
     /// What is wrong with the file, and where.
-    pub fn read(bytes: &[u8], version: Option<String>) -> Result<Self, Error> {
+    pub fn read(
+        bytes: &[u8],
+        version: Option<String>,
+        iterations: Iterations,
+    ) -> Result<Self, Error> {
         if is_linear(bytes) {
             return Linear::parse(bytes).map(|linear| Self::of_linear(&linear, version));
         }
@@ -75,7 +79,7 @@ impl Predictor {
             let model = OnnxModel::read(bytes)?;
             return Ok(Self::of_onnx(model, version.unwrap_or_else(|| version_of(bytes))));
         }
-        let trees = Trees::read(bytes)?;
+        let trees = Trees::read_iterations(bytes, iterations)?;
         let version = version.unwrap_or_else(|| version_of(bytes));
         let about = trees.about();
         let (platform, datatype) = match about.format {
@@ -200,6 +204,11 @@ impl fmt::Display for Predictor {
         if let Evaluator::Trees(trees) = &self.evaluator {
             let about = trees.about();
             writeln!(f, "{:>12}  trees, objective {}", about.trees, about.objective)?;
+            if about.unused > 0 {
+                let unused = "trees after `best_iteration`, which do not count";
+                let key = "`iterations = \"all\"` counts them";
+                writeln!(f, "{:>12}  {unused}; {key}", about.unused)?;
+            }
         }
         for (what, tensors) in [("input", &self.inputs), ("output", &self.outputs)] {
             for TensorAbout { name, datatype, width } in tensors {

@@ -3,8 +3,8 @@
 //! Plain data and two traits, which the binary implements (`tidegate/src/ports.rs`);
 //! `answer_cache.rs` has a sender, too. `send` takes the sender, so it is used at most once. The
 //! gateway's `fetch/origin.rs` answers 500 for one that is dropped unused. For jobs that are never
-//! begun `concurrency_limit.rs` answers. `texts/batcher.rs` relies on a pool that begins jobs in
-//! order.
+//! begun `concurrency_limit.rs` answers. `texts/batcher.rs` relies on a pool that begins the
+//! jobs of a group in order.
 //! Refuses: to know what carries requests. A kept request has no query, user, decision or named
 //! model: routes to one model are never queued. A further field of `ModelRequest` that the model
 //! APIs need must be copied by hand, in `new` and in `request`.
@@ -29,8 +29,27 @@ pub trait AnswerSender: Send {
 
 /// Threads for work that is too long for an I/O core.
 pub trait JobPool: Send + Sync {
-    /// Queues a job behind those that wait; false when too many do.
-    fn spawn(&self, job: Box<dyn FnOnce() + Send>) -> bool;
+    /// Queues a job behind those of its group that wait; false when too many do.
+    fn spawn(&self, group: JobGroup<'_>, job: Box<dyn FnOnce() + Send>) -> bool;
+}
+
+/// Jobs that share a turn on the pool, so that no model waits for all that another has to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct JobGroup<'a> {
+    /// The model; empty for requests to none.
+    pub model: &'a str,
+    /// Whether the job may take more than a few milliseconds: then short ones run within it.
+    pub is_long: bool,
+}
+
+impl<'a> JobGroup<'a> {
+    pub(crate) fn short(model: &'a str) -> Self {
+        Self { model, is_long: false }
+    }
+
+    pub(crate) fn long(model: &'a str) -> Self {
+        Self { model, is_long: true }
+    }
 }
 
 /// A request to the model APIs that outlives the I/O core's hold on it.

@@ -20,6 +20,7 @@
 //! `queue`.
 
 mod path;
+mod share;
 mod texts;
 
 use std::sync::Arc;
@@ -32,7 +33,7 @@ use profiles::Profiles;
 use serde_json::{Value, json};
 
 use crate::answer_cache::AnswerCache;
-use crate::concurrency_limit::PendingAnswer;
+use crate::concurrency_limit::{ConcurrencyLimit, PendingAnswer};
 use crate::config::{ModelPlans, TextPlan};
 use crate::describe;
 use crate::golden;
@@ -40,7 +41,7 @@ use crate::hot_swap::{HotSwap, WatchedFiles};
 use crate::oip::{self, InferRequest, ModelPath, OipEndpoint};
 use crate::predicting::PredictingModel;
 use crate::predictor::Predictor;
-use crate::queued::{AnswerSender, JobPool, QueuedRequest};
+use crate::queued::{AnswerSender, JobGroup, JobPool, QueuedRequest};
 use crate::ranking::Ranking;
 use crate::refusal;
 use crate::status::{self, ModelStatus};
@@ -48,6 +49,7 @@ use crate::text_paths::answer_texts;
 use crate::texts::{EmbeddingModel, GoldenCheck};
 
 use path::Api;
+use share::{SHORT_MAX, TEXT_BYTES_SHORT, asked_model};
 use texts::{embed_tensor, text_input, text_key, text_output};
 
 /// What a request costs whatever it asks, in nanoseconds, and a byte of its body, in picoseconds.
@@ -230,21 +232,34 @@ impl Models {
         sender: Box<dyn AnswerSender>,
     ) {
         let request = QueuedRequest::new(request, body);
-        let limit = match Api::of(&request.path) {
-            Some(Api::Oip(OipEndpoint::Infer(model))) => {
-                let mut predictors = self.predictors.iter();
-                predictors.find(|one| one.plan.name == model.name).map(|one| Arc::clone(&one.limit))
-            }
-            _ => None,
-        };
+        let (limit, group) = self.share(&request);
         let models = Arc::clone(self);
-        let pending =
+        let mut pending =
             PendingAnswer::new(sender, move |sender| models.answer_queued(&request, sender));
+        pending.is_long = group.is_long;
         match limit {
             Some(limit) => limit.queue(pending),
             // A pool that is full drops the job, which refuses the request.
-            None => _ = self.pool.spawn(Box::new(|| pending.make())),
+            None => _ = self.pool.spawn(group, Box::new(|| pending.make())),
         }
+    }
+
+    /// Returns the limit that a request is under, and the jobs that it shares a turn with.
+    fn share(&self, request: &QueuedRequest) -> (Option<Arc<ConcurrencyLimit>>, JobGroup<'_>) {
+        let bytes = request.body.len();
+        let asked = match Api::of(&request.path) {
+            Some(Api::Oip(OipEndpoint::Infer(model))) => Some(model.name),
+            Some(Api::Texts(_)) => asked_model(&request.body),
+            _ => return (None, JobGroup::short("")),
+        };
+        if let Some(one) = self.predictors.iter().find(|one| Some(&*one.plan.name) == asked) {
+            let is_long = self.infer_cost(&one.plan.name, bytes) > SHORT_MAX;
+            let group = JobGroup { model: &one.plan.name, is_long };
+            return (Some(Arc::clone(&one.limit)), group);
+        }
+        let texts = self.texts.iter().find(|one| Some(&*one.name) == asked);
+        let model = texts.or(self.texts.first()).map_or("", |one| one.name.as_str());
+        (None, JobGroup { model, is_long: bytes > TEXT_BYTES_SHORT })
     }
 
     /// Answers on a thread of the pool.

@@ -15,6 +15,7 @@ use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
 use csv::{ReaderBuilder, StringRecord};
+use models::Iterations;
 
 use crate::config::PredictorPlan;
 use crate::error::{InspectError, TableError};
@@ -62,6 +63,7 @@ pub(crate) fn load(file: &Path) -> Result<Predictor, InspectError> {
         file: PathBuf::from(file),
         version: None,
         golden: None,
+        iterations: Iterations::Best,
         rows_max: usize::MAX,
         concurrency: 1,
         queue_max: 0,

@@ -167,6 +167,7 @@ impl EmbeddingModel {
         };
         let mut tokens = Tokens::default();
         for (_, row) in &lacking {
+            models::pause();
             rows.model
                 .embedder
                 .tokenize(&texts[*row], rows.options.truncate, &mut tokens)

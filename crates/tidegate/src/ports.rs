@@ -12,12 +12,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use chassis::WorkPool;
+use chassis::{Group, Length, WorkPool};
 use exchange::{ExchangeRef, ModelAnswer, ModelRequest, Refusal};
 use gateway::{AnswerSender, Compute, Durable, Profile, Profiles, QueuedAnswer, Recorder};
 use journal::Lane;
 use profiles::{Lookup, UserKey};
-use serving::{JobPool, Models};
+use serving::{JobGroup, JobPool, Models};
 
 use crate::config::JournalPlan;
 use crate::recorded::Redaction;
@@ -74,11 +74,20 @@ impl serving::AnswerSender for GatewaySender {
 }
 
 /// The work threads, as the models see them.
-pub(crate) struct WorkThreads(pub WorkPool);
+pub(crate) struct WorkThreads(WorkPool);
+
+impl WorkThreads {
+    /// Models let short jobs of each other in from now on.
+    pub(crate) fn new(pool: WorkPool) -> Self {
+        serving::on_pause(chassis::give_way);
+        Self(pool)
+    }
+}
 
 impl JobPool for WorkThreads {
-    fn spawn(&self, job: Box<dyn FnOnce() + Send>) -> bool {
-        self.0.spawn(job).is_ok()
+    fn spawn(&self, group: JobGroup<'_>, job: Box<dyn FnOnce() + Send>) -> bool {
+        let length = if group.is_long { Length::Long } else { Length::Short };
+        self.0.spawn(Group { name: group.model, length }, job).is_ok()
     }
 }
 

@@ -93,7 +93,7 @@ pub(crate) fn start(mut plan: Plan) -> Result<Server> {
     let (delivers, losses) = (!plan.events.rollups.is_empty(), LossBook::new(&plan.losses()));
     let profile_builds = if delivers { None } else { profile_build::schedule(&plan)? };
     let work = WorkPool::start(plan.work_threads, WORK_QUEUE_MAX).context("start work threads")?;
-    let pool = Arc::new(WorkThreads(work.clone()));
+    let pool = Arc::new(WorkThreads::new(work.clone()));
     let models = Arc::new(Models::open(plan.models, profiles.clone(), pool));
     let watcher = watch(&models, profiles.as_ref())?;
     let pools = Pools::start(plan.pools, &registry)?;

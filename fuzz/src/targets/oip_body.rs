@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 use exchange::ModelRequest;
-use serving::{JobPool, ModelConfig, Models, plan};
+use serving::{JobGroup, JobPool, ModelConfig, Models, plan};
 
 use super::{number, settings};
 
@@ -34,7 +34,7 @@ pub(super) const TOKENS: &[&str] = &[
 struct Never;
 
 impl JobPool for Never {
-    fn spawn(&self, _: Box<dyn FnOnce() + Send>) -> bool {
+    fn spawn(&self, _: JobGroup<'_>, _: Box<dyn FnOnce() + Send>) -> bool {
         false
     }
 }

@@ -21,7 +21,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use chassis::{WorkPool, WorkRefused};
+use chassis::{Group, Length, WorkPool, WorkRefused};
 use metrics::Registry;
 use parking_lot::Mutex;
 use stdx::{Clock, Disk, RealDisk, SystemClock};
@@ -39,6 +39,8 @@ use crate::purge::Purges;
 
 /// Threads that read.
 const READERS: usize = 2;
+/// All reads share a turn.
+const READS: Group<'static> = Group { name: "reads", length: Length::Short };
 /// Reads that may wait for a thread; one more is a miss.
 const READS_MAX: usize = 256;
 /// Time for which the disk is not read after a read was too slow.
@@ -161,7 +163,7 @@ impl DiskTier {
             return None;
         }
         let (state, key) = (Arc::clone(&self.state), Box::<[u8]>::from(key));
-        let read = self.readers.run(move || state.read(&opened, &key));
+        let read = self.readers.run(READS, move || state.read(&opened, &key));
         let metrics = &self.state.metrics;
         match timeout(self.state.plan.times.read_timeout, read).await {
             Ok(Ok(found)) => found,
@@ -220,7 +222,7 @@ impl DiskTier {
     pub(crate) fn hold_readers(&self, gate: &Arc<Mutex<()>>) {
         for _ in 0..READERS {
             let gate = Arc::clone(gate);
-            let job = self.readers.run(move || drop(gate.lock()));
+            let job = self.readers.run(READS, move || drop(gate.lock()));
             // The first poll queues the job.
             let mut job = Box::pin(job);
             let mut context = std::task::Context::from_waker(std::task::Waker::noop());

@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use cache::Tags;
-use chassis::WorkRefused;
+use chassis::{Group, Length, WorkRefused};
 use exchange::ModelAnswer;
 use http1::FieldLines;
 use tokio::time::Instant;
@@ -30,6 +30,9 @@ use crate::upstream::{Dispatch, Upload};
 
 /// Estimated time of a computation above which it leaves the I/O core.
 const INLINE_TIME_MAX: Duration = Duration::from_micros(200);
+
+/// What may run within longer work.
+const SHORT_MAX: Duration = Duration::from_millis(5);
 
 /// What a client has too many of when it is at its share of the connections to a server.
 const UPSTREAM_REQUESTS: &str = "requests under way at an upstream";
@@ -80,7 +83,8 @@ async fn ask_model(
     let unavailable = || Refusal::Model(exchange::Refusal::new(503, "no model is loaded"));
     let compute = edge.gateway.compute.as_ref().ok_or_else(unavailable)?;
     let asked = request.model_request(target);
-    let answered = if compute.cost(&asked) <= INLINE_TIME_MAX {
+    let cost = compute.cost(&asked);
+    let answered = if cost <= INLINE_TIME_MAX {
         let mut out = edge.scratch.borrow_mut();
         out.clear();
         let answer = compute.compute(&asked, &mut out);
@@ -90,13 +94,14 @@ async fn ask_model(
         compute.queue(&asked, request.body(), sender);
         answer.await.map_err(|_| model_failed())?
     } else {
+        let group = group(target, cost);
         let (compute, request, target) = (Arc::clone(compute), request.clone(), target.clone());
         let job = move || {
             let mut out = Vec::new();
             let answer = compute.compute(&request.model_request(&target), &mut out);
             answer.map(|answer| (answer, out.into()))
         };
-        let done = edge.gateway.work.run(job).await;
+        let done = edge.gateway.work.run(group, job).await;
         done.map_err(|refused| match refused {
             WorkRefused::Full => Refusal::Overloaded("model requests"),
             WorkRefused::Broken => model_failed(),
@@ -115,6 +120,15 @@ async fn ask_model(
         decision_at: answer.decision_at,
         tags: Tags::default(),
     })
+}
+
+/// Returns the turn that a ranking takes on the pool: that of the route's model.
+fn group(target: &Target, cost: Duration) -> Group<'_> {
+    let name = match target {
+        Target::Model(name) => name,
+        _ => "",
+    };
+    Group { name, length: if cost <= SHORT_MAX { Length::Short } else { Length::Long } }
 }
 
 /// Returns the fields of a model's response. Binary data behind JSON is an extension of Triton to

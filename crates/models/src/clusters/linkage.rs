@@ -16,6 +16,7 @@ use multiversion::multiversion;
 
 use super::graph::{NeighbourGraph, RowSet};
 use super::panels::{LANES, PanelLane, Panels, Products, multiply};
+use crate::pause::pause;
 
 /// Rows that are linked at once: their means take 96 MiB.
 pub(super) const ROWS_MAX: usize = 5_000;
@@ -94,6 +95,7 @@ impl Linkage {
         let mut chain: Vec<usize> = Vec::new();
         let mut start = 0;
         loop {
+            pause();
             let Some(tip) = chain.last().copied() else {
                 match self.gone[start..].iter().position(|gone| *gone == 0.0) {
                     Some(next) => start += next,
@@ -144,6 +146,7 @@ fn all_products(panels: &Panels) -> Vec<f32> {
     let mut means = vec![0.0; rows * width];
     let mut products: Products = [PanelLane::default(); LANES];
     for a in 0..panels.count() {
+        pause();
         for b in a..panels.count() {
             multiply(panels.panel(a), panels.panel(b), f32::NEG_INFINITY, &mut products);
             for (row, products) in (a * LANES..rows).zip(&products) {

@@ -9,6 +9,7 @@
 
 use super::graph::NeighbourGraph;
 use super::panels::{LANES, PanelLane, Panels, Products, multiply};
+use crate::pause::pause;
 
 /// Panels that stay in the second cache: 384 KiB of rows of 384 numbers.
 const BLOCK: usize = 16;
@@ -22,6 +23,7 @@ pub(super) fn similar(panels: &Panels, limit: f32) -> NeighbourGraph {
     for block in (0..panels.count()).step_by(BLOCK) {
         let block_end = (block + BLOCK).min(panels.count());
         for a in 0..block_end {
+            pause();
             for b in block.max(a)..block_end {
                 if multiply(panels.panel(a), panels.panel(b), floor, &mut products) {
                     link(&mut graph, &products, limit, [a, b]);

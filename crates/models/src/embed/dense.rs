@@ -27,6 +27,7 @@ pub(super) use rounded::Rounded;
 use rounded::{RowScale, WeightScale};
 
 use super::tile::{CacheLine, LINE, LINES, ROWS, Tile};
+use crate::pause::pause;
 
 /// In what numbers a model computes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -225,6 +226,7 @@ impl Dense {
         let (rows_max, lines) = (self.kernel.rows(), self.kernel.lines());
         let mut tile = Tile::new();
         for (number, panel) in self.panels.chunks_exact(depth * lines).enumerate() {
+            pause();
             let first = number * lines * LINE;
             let width = (self.outputs - first).min(lines * LINE);
             let bias = &self.bias[first..][..lines * LINE];

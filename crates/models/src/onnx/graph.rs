@@ -17,6 +17,7 @@ use super::file::{GraphNode, ModelFile, tensor};
 use super::operators;
 use super::tensor::{Tensor, TextInterner};
 use crate::error::Problem;
+use crate::pause::pause;
 use crate::trees::TreeScratch;
 
 #[derive(Debug)]
@@ -161,6 +162,7 @@ impl Graph {
         let mut budget = Budget::of(rows);
         let OnnxScratch { slots, trees } = scratch;
         for node in &self.nodes {
+            pause();
             node.run(&self.constants, slots, trees, &mut budget)?;
         }
         Ok(())

@@ -9,6 +9,7 @@
 //! (`call.rs`) before.
 
 use super::numeric::{ABREAST, Numeric};
+use crate::pause::pause;
 
 /// Numbers of a row that are made doubles at once.
 const INNER: usize = 64;
@@ -28,6 +29,7 @@ pub(super) fn product<A: Numeric, T: Numeric>(
     first: impl Fn(usize) -> f64,
     mut done: impl FnMut(usize, f64),
 ) {
+    pause();
     let [_, columns] = right.sizes;
     let mut start = 0;
     while start < columns {

@@ -28,7 +28,20 @@ pub struct AboutTrees {
     pub margins: usize,
     /// Scores per row: as many as margins, but 1 for `multi:softmax`, which gives a class.
     pub scores: usize,
+    /// Trees that count.
     pub trees: usize,
+    /// Trees after the best iteration, which do not.
+    pub unused: usize,
+}
+
+/// Which iterations of a model count that XGBoost stopped early.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Iterations {
+    /// Those up to `best_iteration`, as in XGBoost's interface of scikit-learn.
+    #[default]
+    Best,
+    /// All, as in `Booster.predict`.
+    All,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

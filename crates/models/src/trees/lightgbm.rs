@@ -49,6 +49,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<(AboutTrees, Forest<f64>), Problem> {
     }
     check_count(&header, trees.len(), shape.outputs)?;
     let about = AboutTrees {
+        unused: 0,
         format: TreeFormat::LightGbm,
         objective,
         features: shape.features,

@@ -19,6 +19,7 @@ use super::build::{BlockTest, CompiledTree, Program};
 use super::forest::Merge;
 use super::number::{Leaf, Number};
 use super::scratch::{Codes, TreeScratch};
+use crate::pause::pause;
 
 /// Rows that are cheaper walked one by one than as a block.
 const WALKED_MAX: usize = 8;
@@ -70,6 +71,7 @@ impl<L: Leaf> Program<L> {
         mut done: impl FnMut(&mut [L]),
     ) {
         for rows in rows.chunks(LANES * features) {
+            pause();
             if rows.len() / features <= WALKED_MAX {
                 let rows = rows.chunks_exact(features);
                 rows.for_each(|row| done(self.run_row(row, scratch)));

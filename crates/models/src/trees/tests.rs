@@ -133,6 +133,7 @@ fn a_model_says_what_it_is() {
     let text = lightgbm("binary sigmoid:1", 2, &[stump(0, "1", 0), stump(1, "1", 0)]);
     let about = Trees::read(text.as_bytes()).unwrap().about().clone();
     let wanted = AboutTrees {
+        unused: 0,
         format: TreeFormat::LightGbm,
         objective: "binary sigmoid:1".to_owned(),
         features: 2,

@@ -1,10 +1,10 @@
 //! Reads XGBoost's model out of a [`Document`] of JSON or UBJSON (files since 1.0).
 //!
 //! The leaves of a dart tree are multiplied by its weight here. XGBoost rounds that product to a
-//! float before it adds it, so nothing is lost. Base scores become margins here too. All trees
-//! count, as in `Booster.predict`. scikit-learn's wrapper of XGBoost stops at `best_iteration`:
-//! slice such a model before you save it. Categories are numbers; the names that XGBoost 3.1 keeps
-//! for data frames are not read.
+//! float before it adds it, so nothing is lost. Base scores become margins here too. Of a model
+//! that was stopped early, trees count up to its attribute `best_iteration`, as in XGBoost's
+//! interface of scikit-learn. [`Iterations::All`] counts all, as `Booster.predict` does. Categories
+//! are numbers; the names that XGBoost 3.1 keeps for data frames are not read.
 //!
 //! Invariant: children, features, outputs and sets exist, leaves are finite, and no limit is NaN.
 //! The first problem ends reading, with the path of its key.
@@ -15,7 +15,7 @@
 //! (`multi_output_tree`).
 //! Source: doc/model.schema and `RegTree::LoadModel` of XGBoost 3.
 
-use super::about::{AboutTrees, TreeFormat};
+use super::about::{AboutTrees, Iterations, TreeFormat};
 use super::document::{Document, ValueAt};
 use super::forest::{
     Branch, Child, FEATURES_MAX, Forest, Merge, Missing, OUTPUTS_MAX, Set, Split, Test, Tree,
@@ -33,6 +33,7 @@ const PROBABILITY_MIN: f32 = 1e-6;
 pub(super) fn read(
     format: TreeFormat,
     document: &Document,
+    iterations: Iterations,
 ) -> Result<(AboutTrees, Forest<f32>), Problem> {
     let model = ValueAt::root(document);
     let learner = model.get("learner")?;
@@ -53,7 +54,16 @@ pub(super) fn read(
     let objective = objective.get("name")?;
     let rule = Rule::of(&objective, version(&model)?)?;
     let base = base(&shape.get("base_score")?, rule.intercept, outputs)?;
-    let (trees, sets) = trees(&learner.get("gradient_booster")?, features, outputs)?;
+    let booster = learner.get("gradient_booster")?;
+    let inner = gbtree(&booster)?;
+    let model = inner.get("model")?;
+    let (mut trees, sets) = trees((&booster, &model), features, outputs)?;
+    let all = trees.len();
+    if iterations == Iterations::Best
+        && let Some(best) = best_iteration(&learner)?
+    {
+        trees.truncate(trees_up_to(&model, best, outputs)?);
+    }
     let about = AboutTrees {
         format,
         objective: objective.text()?.to_owned(),
@@ -62,6 +72,7 @@ pub(super) fn read(
         margins: outputs,
         scores: rule.transform.scores(outputs),
         trees: trees.len(),
+        unused: all - trees.len(),
     };
     Ok((
         about,
@@ -177,14 +188,44 @@ fn base(node: &ValueAt<'_>, intercept: Intercept, outputs: usize) -> Result<Vec<
 
 type TreesAndSets = (Vec<Tree<f32>>, Vec<Set>);
 
-fn trees(booster: &ValueAt<'_>, features: usize, outputs: usize) -> Result<TreesAndSets, Problem> {
+/// The iteration at which early stopping found the best score; training went on after it.
+fn best_iteration(learner: &ValueAt<'_>) -> Result<Option<usize>, Problem> {
+    let Some(attributes) = learner.find("attributes")? else { return Ok(None) };
+    attributes.find("best_iteration")?.map(|node| node.count()).transpose()
+}
+
+/// Returns how many trees there are up to an iteration and with it.
+fn trees_up_to(model: &ValueAt<'_>, last: usize, outputs: usize) -> Result<usize, Problem> {
+    // Since 2.0; before, each iteration has the same number of trees for each output.
+    if let Some(starts) = model.find("iteration_indptr")? {
+        let ends = starts.integers()?;
+        let end = last.checked_add(1).and_then(|at| ends.get(at)).copied();
+        return match end.map(usize::try_from) {
+            None => Ok(usize::MAX),
+            Some(end) => end.map_err(|_| starts.problem("holds a negative number")),
+        };
+    }
+    let param = model.get("gbtree_model_param")?;
+    let parallel = param.find("num_parallel_tree")?;
+    let parallel = parallel.map_or(Ok(1), |node| node.count())?.max(1);
+    Ok(last.saturating_add(1).saturating_mul(parallel).saturating_mul(outputs))
+}
+
+/// The part of a booster that has the trees.
+fn gbtree<'a>(booster: &'a ValueAt<'a>) -> Result<ValueAt<'a>, Problem> {
     let name = booster.get("name")?;
-    let inner = match name.text()? {
-        "gbtree" => *booster,
-        "dart" => booster.get("gbtree")?,
-        other => return Err(name.problem(format!("`{other}` is no booster of trees"))),
-    };
-    let model = inner.get("model")?;
+    match name.text()? {
+        "gbtree" => Ok(*booster),
+        "dart" => booster.get("gbtree"),
+        other => Err(name.problem(format!("`{other}` is no booster of trees"))),
+    }
+}
+
+fn trees(
+    (booster, model): (&ValueAt<'_>, &ValueAt<'_>),
+    features: usize,
+    outputs: usize,
+) -> Result<TreesAndSets, Problem> {
     // Beside the trees up to 3.3, among them since.
     let weights = match booster.find("weight_drop")? {
         Some(node) => node.floats()?,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 
 use super::{ConcurrencyLimit, Limits, PendingAnswer};
-use crate::queued::{AnswerSender, JobPool, QueuedAnswer, json};
+use crate::queued::{AnswerSender, JobGroup, JobPool, QueuedAnswer, json};
 
 type Job = Box<dyn FnOnce() + Send>;
 
@@ -17,7 +17,7 @@ struct ByHand {
 }
 
 impl JobPool for ByHand {
-    fn spawn(&self, job: Job) -> bool {
+    fn spawn(&self, _: JobGroup<'_>, job: Job) -> bool {
         let is_full = *self.is_full.lock();
         if !is_full {
             self.jobs.lock().push(job);

@@ -4,6 +4,8 @@ use std::fs;
 
 use testkit::TempDir;
 
+use models::Iterations;
+
 use super::*;
 
 const MODEL: &str = r#"{"format":"tidegate-linear-1","name":"m","version":"7","intercept":1.0,
@@ -13,7 +15,7 @@ fn checked(golden: &str, tolerance: f64) -> Result<(), String> {
     let dir = TempDir::new().unwrap();
     let file = dir.path().join("golden.json");
     fs::write(&file, golden).unwrap();
-    let predictor = Predictor::read(MODEL.as_bytes(), None).unwrap();
+    let predictor = Predictor::read(MODEL.as_bytes(), None, Iterations::Best).unwrap();
     check(&GoldenPlan { file, tolerance }, &predictor, tolerance)
 }
 

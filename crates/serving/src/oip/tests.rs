@@ -2,6 +2,8 @@
 
 use serde_json::{Value, json};
 
+use models::Iterations;
+
 use super::*;
 
 /// Two columns: 1 + 2 a - b.
@@ -9,7 +11,7 @@ fn model() -> Predictor {
     let text = r#"{"format":"tidegate-linear-1","name":"m","version":"7","intercept":1.0,
         "features":[{"name":"item.a","weight":2.0},
                     {"name":"item.b","weight":-1.0,"missing":4.0}]}"#;
-    Predictor::read(text.as_bytes(), None).unwrap()
+    Predictor::read(text.as_bytes(), None, Iterations::Best).unwrap()
 }
 
 fn infer_bytes(

@@ -1,5 +1,7 @@
 //! What a file is found to be.
 
+use models::Iterations;
+
 use super::*;
 
 const LINE: &str = r#"{"format":"tidegate-linear-1","name":"m","version":"7","intercept":1.0,
@@ -8,7 +10,9 @@ const LINE: &str = r#"{"format":"tidegate-linear-1","name":"m","version":"7","in
 #[test]
 fn a_linear_model_has_the_version_of_its_file_unless_told_otherwise() {
     let version = |given: Option<&str>| {
-        Predictor::read(LINE.as_bytes(), given.map(str::to_owned)).unwrap().version
+        Predictor::read(LINE.as_bytes(), given.map(str::to_owned), Iterations::Best)
+            .unwrap()
+            .version
     };
     assert_eq!(version(None), "7");
     assert_eq!(version(Some("8")), "8");
@@ -22,7 +26,7 @@ fn two_files_have_two_digests() {
 
 #[test]
 fn rows_are_predicted_into_the_tensor_that_is_announced() {
-    let predictor = Predictor::read(LINE.as_bytes(), None).unwrap();
+    let predictor = Predictor::read(LINE.as_bytes(), None, Iterations::Best).unwrap();
     let outputs = predictor.predict(&mut [1.0, 2.0, 3.0], false).unwrap();
     assert_eq!((outputs.len(), &outputs[0].name), (1, &predictor.outputs[0].name));
     assert_eq!(outputs[0].shape, [3, 1]);
@@ -32,6 +36,6 @@ fn rows_are_predicted_into_the_tensor_that_is_announced() {
 #[test]
 fn a_file_that_is_no_model_is_refused() {
     for bytes in [&b""[..], b"<html>", b"\x08\x09", b"{\"x\":1}", b"tree\nversion=v4\n"] {
-        assert!(Predictor::read(bytes, None).is_err(), "{bytes:?}");
+        assert!(Predictor::read(bytes, None, Iterations::Best).is_err(), "{bytes:?}");
     }
 }

@@ -8,14 +8,14 @@ use testkit::TempDir;
 
 use super::*;
 use crate::config::PredictorPlan;
-use crate::queued::QueuedAnswer;
+use crate::queued::{JobGroup, QueuedAnswer};
 
 /// Runs jobs when told to, and holds at most four.
 #[derive(Default)]
 struct ByHand(Mutex<VecDeque<Box<dyn FnOnce() + Send>>>);
 
 impl JobPool for ByHand {
-    fn spawn(&self, job: Box<dyn FnOnce() + Send>) -> bool {
+    fn spawn(&self, _: JobGroup<'_>, job: Box<dyn FnOnce() + Send>) -> bool {
         let mut jobs = self.0.lock();
         let has_room = jobs.len() < 4;
         if has_room {
@@ -69,6 +69,7 @@ impl Served {
             file,
             version: None,
             golden: None,
+            iterations: models::Iterations::Best,
             rows_max: 10,
             concurrency: usize::MAX,
             queue_max: 10,
@@ -147,4 +148,22 @@ fn a_model_that_was_unloaded_is_not_ready_and_not_unhealthy() {
     assert_eq!(served.asked("GET", "/v2/health/ready").0, 200);
     assert_eq!(served.models.index()[0]["state"], "UNAVAILABLE");
     assert_eq!(served.models.set_loaded("none", true).unwrap_err().status, 404);
+}
+
+#[test]
+fn a_request_shares_its_turn_with_those_of_its_model_that_are_about_as_long() {
+    let served = Served::new();
+    let share = |path: &str, bytes: usize| {
+        let body = vec![b' '; bytes].into();
+        let request = QueuedRequest::new(&ModelRequest { path, ..ModelRequest::default() }, body);
+        let (limit, group) = served.models.share(&request);
+        (limit.is_some(), group.model.to_owned(), group.is_long)
+    };
+    let line = "/v2/models/line/infer";
+    assert_eq!(share(line, 100), (true, "line".to_owned(), false));
+    assert_eq!(share(line, 10_000_000), (true, "line".to_owned(), true));
+    assert_eq!(share("/v2/models/none/infer", 100), (false, String::new(), false));
+    assert_eq!(share("/v1/embeddings", 100), (false, String::new(), false));
+    assert_eq!(share("/v1/embeddings", 100_000), (false, String::new(), true));
+    assert_eq!(share("/v2", 100), (false, String::new(), false));
 }

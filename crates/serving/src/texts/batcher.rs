@@ -1,16 +1,17 @@
 //! Takes texts that wait, embeds them together, and has their requests answered.
 //!
-//! A drain, a job that takes a batch, is put at the back of the pool's queue. Requests that came
-//! before it are read first, and their texts go together (docs/decisions/models.md, "Requests to
-//! models gather"). What is left is another drain at the back, so models that share the pool take
-//! turns. Where the pool takes no more jobs, the calling thread drains.
+//! A drain, a job that takes a batch, is put behind the model's jobs in the pool's queue. Requests
+//! that came before it are read first, and their texts go together (docs/decisions/models.md,
+//! "Requests to models gather"). What is left is another drain at the back, so models that share
+//! the pool take turns. Where the pool takes no more jobs, the calling thread drains. At most
+//! `concurrency` batches are computed at once.
 //!
 //! Invariant: every text of a batch gets its vector or a refusal, also where the model fails or
 //! panics. Then each text is embedded alone, so one that the model cannot do fails alone.
 //! Answers of 256 rows and more are written by jobs of their own, or here where the pool is full.
 //! Elsewhere: which texts go together (`texts/queue.rs`).
 
-use std::cell::RefCell;
+use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
@@ -24,14 +25,15 @@ use super::embedding_generation::EmbeddingGeneration;
 use super::queue::{MissingTexts, TextBatch, TextQueue};
 use super::request::{CompleteRequest, VectorRequest};
 use crate::config::TextPlan;
-use crate::queued::JobPool;
+use crate::queued::{JobGroup, JobPool};
 use crate::refusal;
 
 /// Rows of an answer from which writing it is a job of its own: others of the batch do not wait.
 const ROWS_ALONE: usize = 256;
 
 thread_local! {
-    static SCRATCH: RefCell<EmbedScratch> = RefCell::default();
+    /// Taken while a batch is computed, for another model's may be computed within it.
+    static SCRATCH: Cell<Option<Box<EmbedScratch>>> = const { Cell::new(None) };
 }
 
 /// The texts that wait for a model of texts, and who works them off.
@@ -44,7 +46,7 @@ pub(super) struct Batcher {
 
 impl Batcher {
     pub(super) fn new(plan: TextPlan, pool: Arc<dyn JobPool>) -> Arc<Self> {
-        let (queue, counters) = (TextQueue::new(), Counters::default());
+        let (queue, counters) = (TextQueue::new(plan.concurrency), Counters::default());
         Arc::new(Self { plan, queue, counters, pool })
     }
 
@@ -53,24 +55,27 @@ impl Batcher {
         let added = self.queue.add(missing, request);
         self.counters.joined.add(added.joined);
         // Where the pool takes no more jobs, the queue is worked off here.
-        if added.must_schedule && !self.schedule() {
+        if added.next.is_some_and(|next| !self.schedule(&next)) {
             self.drain();
         }
     }
 
     /// Schedules a drain; false where the pool takes no more jobs.
-    fn schedule(self: &Arc<Self>) -> bool {
+    fn schedule(self: &Arc<Self>, next: &EmbeddingGeneration) -> bool {
         let batcher = self.clone();
-        self.pool.spawn(Box::new(move || batcher.drain()))
+        let group = JobGroup { model: &self.plan.name, is_long: next.is_slow() };
+        self.pool.spawn(group, Box::new(move || batcher.drain()))
     }
 
     fn drain(self: &Arc<Self>) {
         loop {
             let step = self.queue.take(&self.plan);
             self.counters.abandoned.add(step.abandoned);
-            let is_done = !step.is_more || self.schedule();
+            let mut is_done = step.next.is_none_or(|next| self.schedule(&next));
             if let Some(batch) = step.batch {
-                self.run(&batch);
+                let complete = self.compute(&batch);
+                is_done &= self.queue.finish().is_none_or(|next| self.schedule(&next));
+                self.answer(complete);
             }
             if is_done {
                 return;
@@ -78,7 +83,8 @@ impl Batcher {
         }
     }
 
-    fn run(&self, batch: &TextBatch) {
+    /// Embeds a batch, and returns the requests that are whole with it.
+    fn compute(&self, batch: &TextBatch) -> Vec<CompleteRequest> {
         self.counters.batches.add(1);
         self.counters.texts.add(batch.keys.len());
         self.counters.tokens.add(batch.tokens.total());
@@ -88,7 +94,10 @@ impl Batcher {
                 batch.model.cache.put(*key, known);
             }
         }
-        let complete = self.queue.hand_out(&batch.keys, &outcomes);
+        self.queue.hand_out(&batch.keys, &outcomes)
+    }
+
+    fn answer(&self, complete: Vec<CompleteRequest>) {
         let (long, short): (Vec<_>, Vec<_>) =
             complete.into_iter().partition(|request| request.len() >= ROWS_ALONE);
         long.into_iter().for_each(|request| self.answer_apart(request));
@@ -102,7 +111,8 @@ impl Batcher {
             taken.into_iter().for_each(CompleteRequest::answer);
         };
         let apart = request.clone();
-        if !self.pool.spawn(Box::new(move || answer(&apart))) {
+        let group = JobGroup::long(&self.plan.name);
+        if !self.pool.spawn(group, Box::new(move || answer(&apart))) {
             answer(&request);
         }
     }
@@ -143,9 +153,10 @@ fn embed_into(
     numbers: &mut [f32],
 ) -> Result<(), String> {
     let embed = || {
-        SCRATCH.with_borrow_mut(|scratch| {
-            model.embedder.embed_tokens(tokens, Some(false), scratch, numbers)
-        })
+        let mut scratch = SCRATCH.take().unwrap_or_default();
+        let done = model.embedder.embed_tokens(tokens, Some(false), &mut scratch, numbers);
+        SCRATCH.set(Some(scratch));
+        done
     };
     match catch_unwind(AssertUnwindSafe(embed)) {
         Ok(result) => result.map_err(|error| error.to_string()),

@@ -37,7 +37,20 @@ pub(crate) struct EmbeddingGeneration {
     pub(super) cache: VectorCache,
 }
 
+/// Tokens of an encoder that are a batch: more at once are no faster, and others wait for it.
+const ENCODER_TOKENS_MAX: usize = 256;
+
 impl EmbeddingGeneration {
+    /// Whether a batch takes more than a few milliseconds.
+    pub(super) fn is_slow(&self) -> bool {
+        matches!(self.embedder.about().kind, EmbedderKind::Encoder { .. })
+    }
+
+    /// Returns how many tokens go together, of at most so many.
+    pub(super) fn batch_tokens(&self, most: usize) -> usize {
+        if self.is_slow() { most.min(ENCODER_TOKENS_MAX) } else { most }
+    }
+
     /// Reads and checks a plan's folder.
     ///
     /// # Errors

@@ -8,8 +8,8 @@
 //! may pass. More is refused before its tokens are made. A text alone may have more tokens than a
 //! batch.
 //! Invariants: `recipients` holds the key of a text exactly as long as it waits or is in a batch. A
-//! batch is of one generation. While texts wait, a drain is scheduled or runs; `texts/batcher.rs`
-//! does what `is_more` and `must_schedule` say.
+//! batch is of one generation. While texts wait, a drain is scheduled or runs, or as many batches
+//! as may are computed; `texts/batcher.rs` does what `next` says.
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
@@ -40,6 +40,8 @@ const WAIT_MAX: Duration = Duration::from_micros(250);
 
 pub(super) struct TextQueue {
     state: Mutex<State>,
+    /// Batches that are computed at once, at most.
+    concurrency: usize,
     grown: Condvar,
     /// Requests that wait.
     requests: Arc<AtomicUsize>,
@@ -54,6 +56,8 @@ struct State {
     tokens: usize,
     texts: usize,
     is_scheduled: bool,
+    /// Batches that are computed.
+    running: usize,
 }
 
 /// The texts of one request that were not wanted before.
@@ -89,23 +93,24 @@ pub(super) struct TextBatch {
 pub(super) struct DrainStep {
     /// `None` while more texts are waited for, and where nobody waits for those in line.
     pub(super) batch: Option<TextBatch>,
-    /// Whether texts are left: then the drain that took the batch must see to the next.
-    pub(super) is_more: bool,
+    /// The model of what is left, if a drain must be scheduled for it.
+    pub(super) next: Option<Arc<EmbeddingGeneration>>,
     /// Texts that nobody waits for any more.
     pub(super) abandoned: usize,
 }
 
 /// What came of adding a request.
 pub(super) struct Enqueued {
-    /// Whether a drain must be scheduled.
-    pub(super) must_schedule: bool,
+    /// The model of what waits, if a drain must be scheduled for it.
+    pub(super) next: Option<Arc<EmbeddingGeneration>>,
     /// Texts that others had asked for already.
     pub(super) joined: usize,
 }
 
 impl TextQueue {
-    pub(super) fn new() -> Self {
-        Self { state: Mutex::default(), grown: Condvar::new(), requests: Arc::default() }
+    pub(super) fn new(concurrency: usize) -> Self {
+        let (state, grown, requests) = (Mutex::default(), Condvar::new(), Arc::default());
+        Self { state, concurrency, grown, requests }
     }
 
     /// Takes a place among the requests that wait, unless as many do as may.
@@ -139,23 +144,35 @@ impl TextQueue {
             state.waiting.push_back(line);
             self.grown.notify_all();
         }
-        let must_schedule = !state.is_scheduled && !state.waiting.is_empty();
-        state.is_scheduled |= must_schedule;
-        Enqueued { must_schedule, joined }
+        Enqueued { next: state.schedule(self.concurrency), joined }
     }
 
-    /// Takes what is to be embedded next, once it is full or has waited long enough.
+    /// Takes what is to be embedded next, once it is full or has waited long enough. After a batch,
+    /// `finish` must be called.
     pub(super) fn take(&self, plan: &TextPlan) -> DrainStep {
         let mut state = self.state.lock();
+        if state.running >= self.concurrency {
+            state.is_scheduled = false;
+            return DrainStep { batch: None, next: None, abandoned: 0 };
+        }
         if !state.is_ripe(plan) {
             self.wait(&mut state, plan.batch_timeout);
         }
         let before = state.texts;
         let batch = state.is_ripe(plan).then(|| state.batch(plan.batch_tokens_max)).flatten();
         let taken = batch.as_ref().map_or(0, |batch| batch.keys.len());
-        state.is_scheduled = !state.waiting.is_empty();
+        state.running += usize::from(batch.is_some());
         let abandoned = before - state.texts - taken;
-        DrainStep { batch, is_more: state.is_scheduled, abandoned }
+        state.is_scheduled = false;
+        DrainStep { batch, next: state.schedule(self.concurrency), abandoned }
+    }
+
+    /// Notes that a batch is computed; returns the model of what waits, if a drain must be
+    /// scheduled for it.
+    pub(super) fn finish(&self) -> Option<Arc<EmbeddingGeneration>> {
+        let mut state = self.state.lock();
+        state.running -= 1;
+        state.schedule(self.concurrency)
     }
 
     /// Hands a batch's vectors to their recipients; returns the requests that are whole.
@@ -189,6 +206,17 @@ impl TextQueue {
 }
 
 impl State {
+    /// Returns the model of what waits, and counts a drain as scheduled for it. It is `None` if one
+    /// is scheduled, or as many batches as may are computed.
+    fn schedule(&mut self, concurrency: usize) -> Option<Arc<EmbeddingGeneration>> {
+        if self.is_scheduled || self.running >= concurrency {
+            return None;
+        }
+        let next = self.waiting.front().map(|line| line.model.clone());
+        self.is_scheduled = next.is_some();
+        next
+    }
+
     fn is_ripe(&self, plan: &TextPlan) -> bool {
         let now = Instant::now();
         let has_waited = |line: &WaitingTexts| now.duration_since(line.since) >= plan.batch_timeout;
@@ -200,6 +228,7 @@ impl State {
     fn batch(&mut self, tokens_max: usize) -> Option<TextBatch> {
         let mut batch: Option<TextBatch> = None;
         while let Some(mut line) = self.waiting.pop_front() {
+            let tokens_max = line.model.batch_tokens(tokens_max);
             let other = batch.as_ref().is_some_and(|batch| !Arc::ptr_eq(&batch.model, &line.model));
             let is_full = other || self.turn(&mut line, &mut batch, tokens_max);
             match (line.texts.is_empty(), is_full) {
@@ -258,3 +287,6 @@ impl TextBatch {
         Self { model, tokens: Tokens::default(), keys: Vec::new() }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -411,3 +411,13 @@ fn everyone_is_answered_whatever_threads_do() {
     let waiting = (counts.requests_waiting, counts.texts_waiting, counts.tokens_waiting);
     assert_eq!(waiting, (0, 0, 0));
 }
+
+#[test]
+fn batches_of_an_encoder_are_long_jobs_and_those_of_static_embeddings_short_ones() {
+    for (name, is_long) in [("mean", true), ("static", false)] {
+        let stand = Stand::open(name, |_| {});
+        stand.ask(&["the dog"], RAW);
+        stand.pool.run();
+        assert_eq!(stand.pool.groups(), [("texts".to_owned(), is_long)]);
+    }
+}

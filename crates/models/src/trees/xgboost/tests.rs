@@ -1,6 +1,6 @@
 //! XGBoost files that are cut short, changed or not for us.
 
-use crate::{Error, TreeScratch, Trees};
+use crate::{Error, Iterations, TreeScratch, Trees};
 
 const JSON: &str = include_str!("../../../golden/trees/xgb-one-hot.json");
 const UBJSON: &[u8] = include_bytes!("../../../golden/trees/xgb-partition.ubj");
@@ -179,4 +179,29 @@ fn a_file_with_a_byte_changed_is_read_or_refused() {
             }
         }
     }
+}
+
+/// How many trees count of this text, and how many do not, by default and where all do.
+fn counted(text: &str) -> [(usize, usize); 2] {
+    [Iterations::Best, Iterations::All].map(|iterations| {
+        let model = Trees::read_iterations(text.as_bytes(), iterations).unwrap();
+        (model.about().trees, model.about().unused)
+    })
+}
+
+#[test]
+fn trees_after_the_best_iteration_do_not_count_unless_told_to() {
+    let stopped = include_str!("../../../golden/trees/xgb-stopped.json");
+    assert_eq!(counted(stopped), [(2, 4), (6, 0)]);
+    // Before 2.0 a file did not say where iterations begin.
+    let old = stopped.replace("iteration_indptr", "something_else");
+    assert_eq!(counted(&old), [(2, 4), (6, 0)]);
+    let parallel = old.replace(r#""num_parallel_tree":"1""#, r#""num_parallel_tree":"2""#);
+    assert_eq!(counted(&parallel), [(4, 2), (6, 0)]);
+    let later = stopped.replace(r#""best_iteration":"1""#, r#""best_iteration":"17""#);
+    assert_eq!(counted(&later), [(6, 0), (6, 0)]);
+    let never = stopped.replace("best_iteration", "another_attribute");
+    assert_eq!(counted(&never), [(6, 0), (6, 0)]);
+    let wrong = stopped.replace(r#""best_iteration":"1""#, r#""best_iteration":"one""#);
+    assert!(refusal(wrong.as_bytes()).contains("best_iteration"));
 }

@@ -14,7 +14,7 @@ use parking_lot::Mutex;
 use tempfile::TempDir;
 
 use crate::config::TextPlan;
-use crate::queued::{AnswerSender, JobPool, QueuedAnswer, QueuedRequest, json};
+use crate::queued::{AnswerSender, JobGroup, JobPool, QueuedAnswer, QueuedRequest, json};
 use crate::text_paths::answer_texts;
 use crate::texts::{EmbeddingModel, VectorOptions, Vectors};
 
@@ -28,6 +28,8 @@ pub(crate) const RAW: VectorOptions =
 #[derive(Default)]
 pub(crate) struct HandPool {
     jobs: Mutex<VecDeque<Job>>,
+    /// Of each job, the model, and whether it is long.
+    groups: Mutex<Vec<(String, bool)>>,
     is_full: AtomicBool,
 }
 
@@ -38,6 +40,11 @@ impl HandPool {
 
     pub(crate) fn waiting(&self) -> usize {
         self.jobs.lock().len()
+    }
+
+    /// Returns the groups of all jobs so far.
+    pub(crate) fn groups(&self) -> Vec<(String, bool)> {
+        self.groups.lock().clone()
     }
 
     /// Runs the first job.
@@ -55,7 +62,8 @@ impl HandPool {
 }
 
 impl JobPool for HandPool {
-    fn spawn(&self, job: Job) -> bool {
+    fn spawn(&self, group: JobGroup<'_>, job: Job) -> bool {
+        self.groups.lock().push((group.model.to_owned(), group.is_long));
         let is_full = self.is_full.load(Ordering::Relaxed);
         if !is_full {
             self.jobs.lock().push_back(job);
@@ -179,6 +187,7 @@ pub(crate) fn plan(dir: &Path) -> TextPlan {
         texts_max: 100,
         batch_tokens_max: 1000,
         batch_timeout: Duration::ZERO,
+        concurrency: usize::MAX,
         queue_max: 8,
         cache_bytes: 1 << 20,
         linkage_similarity_min: 0.35,
