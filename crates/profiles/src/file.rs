@@ -134,7 +134,7 @@ impl ProfileFile {
         if let Some(meta) = &meta {
             checks::check_format(meta, path)?;
         }
-        let rows = checks::count_rows(&mut checker, &layout, meta.as_ref())
+        let rows = checks::count_rows(&mut checker, &layout, meta.as_ref(), checks::COUNT_TIME_MAX)
             .map_err(ProfilesError::sqlite(path))?;
         let last_rows = last.and_then(Self::rows);
         if let Some(rows) = rows {
