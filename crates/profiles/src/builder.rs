@@ -9,7 +9,7 @@
 //! Invariant: reads may come in any order. Only an item's category depends on it: the last added
 //! read names it, even an empty one. The file appears complete or not at all
 //! (`builder/unfinished.rs`).
-//! Memory: 128 MiB of reads (`batch.rs`), the items with their categories, and a few megabytes for
+//! Memory: 128 MiB of reads (estimated in `batch.rs`), the items with their categories, and a few megabytes for
 //! sorting. It does not grow with the number of users.
 //! The defaults of `BuildOptions` stand in `config.rs` again.
 //! Never here: where reads come from, and whether a build is too small to replace the file
@@ -39,6 +39,9 @@ use reads::{ITEM_BYTES_MAX, ItemRead};
 pub(crate) use fold::fold;
 pub(crate) use unfinished::Unfinished;
 pub(crate) use update::{changes_anything, is_fold_due, update};
+
+/// Memory that reads may take before they are written to a table.
+const BATCH_BYTES_MAX: usize = 128 << 20;
 
 /// What counts and for how long.
 #[derive(Debug, Clone)]
@@ -142,6 +145,8 @@ pub(crate) struct Collector {
     begin_unix_ms: u64,
     dir: PathBuf,
     batch: Batch,
+    /// A batch that takes more is written.
+    batch_bytes_max: usize,
     collected: Collected,
     next_table: u64,
     error: Option<ProfilesError>,
@@ -168,8 +173,16 @@ impl Collector {
         next_table: u64,
     ) -> Self {
         let begin_unix_ms = options.begin_of(now_unix_ms);
-        let (batch, collected) = (Batch::default(), Collected::default());
-        Self { options, begin_unix_ms, dir, batch, collected, next_table, error: None }
+        Self {
+            options,
+            begin_unix_ms,
+            dir,
+            batch: Batch::default(),
+            batch_bytes_max: BATCH_BYTES_MAX,
+            collected: Collected::default(),
+            next_table,
+            error: None,
+        }
     }
 
     /// Counts one read, and returns whether it did. Once a table could not be written, nothing
@@ -193,7 +206,7 @@ impl Collector {
         } else {
             self.batch.add(&self.options.user_key.of(user), read);
         }
-        if self.batch.is_full() {
+        if self.batch.bytes() >= self.batch_bytes_max {
             self.error = self.write().err();
         }
         true

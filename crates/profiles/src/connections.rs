@@ -87,3 +87,6 @@ fn thread_number() -> usize {
         })
     })
 }
+
+#[cfg(test)]
+mod tests;

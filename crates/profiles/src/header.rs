@@ -125,3 +125,6 @@ fn starts_with(path: &Path, magic: &[u8; 8]) -> io::Result<bool> {
 fn big_endian(header: &[u8; HEADER_BYTES], at: usize) -> u32 {
     u32::from_be_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]])
 }
+
+#[cfg(test)]
+mod tests;

@@ -35,6 +35,8 @@ mod scheduler;
 mod schema;
 mod state;
 mod table;
+#[cfg(test)]
+mod tests;
 
 pub use builder::{BuildOptions, BuildSummary, Builder, UserRead};
 pub use error::ProfilesError;

@@ -123,3 +123,6 @@ fn between(first: &StoredKey, last: &StoredKey) -> Vec<StoredKey> {
     probes.push(last.clone());
     probes
 }
+
+#[cfg(test)]
+mod tests;

@@ -138,3 +138,6 @@ fn columns(connection: &Connection, table: &str) -> rusqlite::Result<Vec<String>
     let names = statement.query_map([], |row| row.get("name"))?;
     names.collect()
 }
+
+#[cfg(test)]
+mod tests;

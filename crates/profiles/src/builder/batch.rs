@@ -1,10 +1,10 @@
 //! Collects reads in memory and writes them to tables, one each time a bound is reached.
 //!
-//! Memory is bounded by `BATCH_BYTES_MAX`, as estimated here, however many users and items there
-//! are. Reads may come in any order.
+//! Memory is estimated here and bounded by the caller, however many users and items there are. Reads
+//! may come in any order.
 //! Invariant: a user's list never holds more than twice `USER_ITEMS_MAX` reads. What it drops
 //! `reads::settle` would drop later, so where a table ends does not matter.
-//! Never here: which reads count (`builder.rs`).
+//! Never here: which reads count, and the bound (`builder.rs`).
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -15,9 +15,6 @@ use foldhash::fast::RandomState;
 
 use super::reads::{self, ItemRead, USER_ITEMS_MAX};
 use crate::table::TableWriter;
-
-/// Memory that reads may take before they are written to a table.
-const BATCH_BYTES_MAX: usize = 128 << 20;
 
 /// What a user or an item takes beside its id: its place in a table and an allocation or two.
 const NAME_BYTES: usize = 120;
@@ -64,9 +61,9 @@ impl Batch {
         }
     }
 
-    /// Whether it must be written before more is added.
-    pub(super) fn is_full(&self) -> bool {
-        self.bytes >= BATCH_BYTES_MAX
+    /// Memory that it takes, as estimated.
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes
     }
 
     /// Whether nothing was added since the last table.

@@ -42,18 +42,21 @@ pub(super) struct KeySorter {
     keys: Vec<u8>,
     ends: Vec<usize>,
     parts: Vec<PathBuf>,
+    /// Keys that take more are written as a part.
+    bytes_max: usize,
 }
 
 impl KeySorter {
     /// Sorts into a table at `path`, and uses names that begin with it.
     pub(super) fn new(path: PathBuf) -> Self {
-        Self { path, keys: Vec::new(), ends: Vec::new(), parts: Vec::new() }
+        let (keys, ends, parts) = (Vec::new(), Vec::new(), Vec::new());
+        Self { path, keys, ends, parts, bytes_max: BATCH_BYTES_MAX }
     }
 
     pub(super) fn add(&mut self, key: &[u8]) -> io::Result<()> {
         self.keys.extend_from_slice(key);
         self.ends.push(self.keys.len());
-        if self.keys.len() + self.ends.len() * size_of::<usize>() < BATCH_BYTES_MAX {
+        if self.keys.len() + self.ends.len() * size_of::<usize>() < self.bytes_max {
             return Ok(());
         }
         let part = self.path.with_extension(format!("part-{}", self.parts.len()));
@@ -101,3 +104,6 @@ pub(super) fn merge(tables: &[Table], begin_unix_ms: u64, path: &Path) -> io::Re
     }
     table.finish().map(drop)
 }
+
+#[cfg(test)]
+mod tests;

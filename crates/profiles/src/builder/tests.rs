@@ -101,10 +101,16 @@ fn reads_outside_the_window_or_with_unfit_ids_are_left_out() {
     builder.add(read(&"u".repeat(101), "1", "b", 0));
     builder.add(read("ann", "", "b", 0));
     builder.add(read("ann", &"i".repeat(ITEM_BYTES_MAX + 1), "b", 0));
+    builder.add(read("ann", "1", &"c".repeat(ITEM_BYTES_MAX + 1), 0));
+    builder.add(read("ann", "1", &"c".repeat(2 * ITEM_BYTES_MAX), 0));
     builder.add(UserRead { unix_ms: NOW + DAY_MS, ..read("ahead", "1", "b", 0) });
+    let longest = (&*"u".repeat(100), &*"i".repeat(ITEM_BYTES_MAX), &*"c".repeat(ITEM_BYTES_MAX));
+    builder.add(read(longest.0, longest.1, longest.2, 30));
     let built = builder.finish(any).unwrap();
-    assert_eq!((built.rows, built.users, built.skipped), (1, 1, 5));
+    assert_eq!((built.rows, built.users, built.skipped), (2, 2, 7));
     assert!(fixture.data("ahead").is_some());
+    let profile = crate::Profile::parse(fixture.data(longest.0).unwrap().as_bytes()).unwrap();
+    assert_eq!(profile.affinity().collect::<Vec<_>>(), [(longest.2, 1.0)]);
 }
 
 #[test]
@@ -240,4 +246,27 @@ fn build_passes_its_own_full_check() {
     let report = crate::check(&fixture.path).unwrap();
     assert_eq!((report.file.rows, report.file.profiles), (Some(2_000), Some(2_000)));
     assert_eq!(report.file.built_unix_ms, Some(NOW));
+}
+
+#[test]
+fn reads_that_do_not_fit_into_memory_make_the_same_file() {
+    let build = |batch_bytes_max: usize| {
+        let fixture = Fixture::new();
+        let mut builder = fixture.builder(2);
+        builder.collector.batch_bytes_max = batch_bytes_max;
+        for number in 0..600_u64 {
+            let (user, item) = (format!("user-{}", number % 50), (number * 7 % 90).to_string());
+            builder.add(read(&user, &item, "b", number % 29));
+            assert!(builder.collector.batch.bytes() < batch_bytes_max);
+        }
+        let tables = builder.collector.collected.tables.len();
+        let built = builder.finish(any).unwrap();
+        assert_eq!(fixture.listing(), ["profiles.db"]);
+        (tables, built, fs::read(&fixture.path).unwrap())
+    };
+    let (tables, at_once, file) = build(BATCH_BYTES_MAX);
+    assert_eq!((tables, at_once.rows), (0, 50));
+    let (tables, in_parts, same) = build(10_000);
+    assert!((5..50).contains(&tables), "{tables} tables");
+    assert!(in_parts == at_once && same == file);
 }

@@ -20,8 +20,11 @@ fn reads_affinity_reads_and_recent() {
 
 #[test]
 fn numbers_it_has_never_heard_of_become_features() {
-    let data = r#"{"age_days":3,"a":{"b":{"c":-1.5}},"name":"x","ok":true,"no":null,"l":[1,2]}"#;
-    assert_eq!(features(data), [("age_days".to_owned(), 3.0), ("a.b.c".to_owned(), -1.5)]);
+    let data = r#"{"age_days":3,"a":{"b":{"c":-1.5}},"name":"x","ok":true,"no":null,"l":[1,2],
+                   "trend":-2,"w":{"x":{"y":{"z":18446744073709551615}}},"deep":[{"a":{"b":1}}]}"#;
+    let expected =
+        [("age_days", 3.0), ("a.b.c", -1.5), ("trend", -2.0), ("w.x.y.z", 2_f64.powi(64))];
+    assert_eq!(features(data), expected.map(|(name, value)| (name.to_owned(), value)));
 }
 
 #[test]
@@ -48,5 +51,18 @@ fn refuses_what_is_no_object() {
     for data in bad {
         assert!(Profile::parse(data).is_err(), "{}", String::from_utf8_lossy(data));
     }
-    assert!(Profile::parse(" ".repeat(DATA_BYTES_MAX + 1).as_bytes()).is_err());
+}
+
+#[test]
+fn the_longest_data_is_parsed_and_what_is_longer_is_refused() {
+    let padded = |bytes: usize| {
+        let data = r#"{"reads":5}"#;
+        data.to_owned() + &" ".repeat(bytes - data.len())
+    };
+    let longest = Profile::parse(padded(DATA_BYTES_MAX).as_bytes()).unwrap();
+    assert_eq!(longest.feature("reads"), Some(5.0));
+    for bytes in [DATA_BYTES_MAX + 1, 2 * DATA_BYTES_MAX] {
+        let refused = Profile::parse(padded(bytes).as_bytes());
+        assert!(matches!(refused, Err(ProfileError::TooLong(refused)) if refused == bytes));
+    }
 }

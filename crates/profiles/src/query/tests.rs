@@ -49,9 +49,12 @@ fn users_with_enough_reads_get_a_profile() {
         &[Some("9"), Some(""), Some("b")],
         &[Some(""), bob, Some("b")],
     ];
+    let before = stdx::unix_micros() / 1_000;
     let built = build(&plan, &["ITEM", "user", "category"], rows).unwrap();
     assert_eq!((built.rows, built.users), (1, 2));
     let file = ProfileFile::open(&plan.file, &FileOptions::default(), None).unwrap();
+    let built_unix_ms = file.status().built_unix_ms.unwrap();
+    assert!((before..=stdx::unix_micros() / 1_000).contains(&built_unix_ms), "{built_unix_ms}");
     assert!(file.data(b"ann").is_some());
     assert_eq!(file.data(b"bob"), None);
 }

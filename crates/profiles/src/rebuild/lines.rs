@@ -110,9 +110,7 @@ impl NewLines {
                     for (line, end) in lines.filter(|(_, end)| *end <= self.last) {
                         counts.lines += 1;
                         counts.malformed += u64::from(!add_line(plan, collector, position, line));
-                        if end >= marked(position) + MARK_BYTES {
-                            mark(position, end);
-                        }
+                        mark_if_due(position, end);
                     }
                 }
                 JournalRead::Gap { .. } | JournalRead::Lost { .. } | JournalRead::Displaced(_) => {}
@@ -128,9 +126,12 @@ impl NewLines {
     }
 }
 
-/// Returns the offset of the last mark.
-fn marked(position: &JournalPosition) -> u64 {
-    position.marks.last().map_or(position.first, |(offset, _)| *offset)
+/// Marks `offset` when the last mark is far before it.
+fn mark_if_due(position: &mut JournalPosition, offset: u64) {
+    let marked = position.marks.last().map_or(position.first, |(offset, _)| *offset);
+    if offset >= marked + MARK_BYTES {
+        mark(position, offset);
+    }
 }
 
 fn mark(position: &mut JournalPosition, offset: u64) {
@@ -175,3 +176,6 @@ fn add_line(
     }
     true
 }
+
+#[cfg(test)]
+mod tests;

@@ -10,6 +10,7 @@ use journal::{Journal, Options};
 
 use super::*;
 use crate::config::{self, Config};
+use crate::tests::logged;
 use crate::{FileOptions, Lookup, Profile, inspect};
 
 struct Fixture {
@@ -109,8 +110,11 @@ fn reads_in_the_journal_become_profiles() {
         exchange("bob", "item=2", 200, "/1/feedback/seen"),
         exchange("bob", "other=2", 204, "/1/feedback/read"),
     ]);
+    let before = stdx::unix_micros() / 1_000;
     let built = fixture.rebuild().unwrap();
     assert_eq!((built.rows, built.users, built.skipped), (1, 2, 0));
+    let built_unix_ms = inspect(&fixture.plan.file, None).unwrap().file.built_unix_ms.unwrap();
+    assert!((before..=stdx::unix_micros() / 1_000).contains(&built_unix_ms), "{built_unix_ms}");
     let profile = fixture.profile("ann").unwrap();
     let mut categories: Vec<_> = profile.affinity().map(|(name, _)| name).collect();
     categories.sort_unstable();
@@ -132,10 +136,17 @@ fn later_reads_change_the_next_build() {
 }
 
 #[test]
-fn garbage_in_the_journal_is_passed_over() {
+fn garbage_in_the_journal_is_passed_over_and_said() {
     let fixture = Fixture::new(Config { items_min: Some(1), ..Config::default() });
-    fixture.record([b"garbage\n".to_vec(), read("ann", "1"), b"\xff{\n\n".to_vec()]);
-    assert_eq!(fixture.rebuild().unwrap().rows, 1);
+    let warned = |lines: Vec<Vec<u8>>| {
+        fixture.record(lines);
+        let logged = logged(|| assert_eq!(fixture.rebuild().unwrap().rows, 1));
+        logged.into_iter().filter(|line| line.starts_with("WARN")).collect::<Vec<_>>()
+    };
+    assert_eq!(warned(vec![read("ann", "1")]), [""; 0]);
+    let lines = vec![b"garbage\n".to_vec(), read("ann", "1"), b"\xff{\n\n".to_vec()];
+    assert_eq!(warned(lines), ["WARN message=lines of the journal are no exchanges malformed=3"]);
+    assert_eq!(warned(vec![read("ann", "1")]), [""; 0], "they were said");
 }
 
 #[test]

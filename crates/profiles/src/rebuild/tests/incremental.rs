@@ -1,5 +1,7 @@
 //! Claims about builds that go on from the last one: always what a build from nothing makes.
 
+mod served;
+
 use super::*;
 use crate::{Profiles, ProfilesError};
 use generation::Poll as _;
