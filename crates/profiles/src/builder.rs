@@ -9,8 +9,8 @@
 //! Invariant: reads may come in any order. Only an item's category depends on it: the last added
 //! read names it, even an empty one. The file appears complete or not at all
 //! (`builder/unfinished.rs`).
-//! Memory: 128 MiB of reads (estimated in `batch.rs`), the items with their categories, and a few megabytes for
-//! sorting. It does not grow with the number of users.
+//! Memory: 128 MiB of reads (estimated in `batch.rs`), the items with their categories, and a few
+//! megabytes for sorting. It does not grow with the number of users.
 //! The defaults of `BuildOptions` stand in `config.rs` again.
 //! Never here: where reads come from, and whether a build is too small to replace the file
 //! (`rebuild.rs`).
@@ -42,6 +42,9 @@ pub(crate) use update::{changes_anything, is_fold_due, update};
 
 /// Memory that reads may take before they are written to a table.
 const BATCH_BYTES_MAX: usize = 128 << 20;
+
+/// What [`BuildContext::expired_max`] is.
+pub(crate) const EXPIRED_MAX: usize = 1_000_000;
 
 /// What counts and for how long.
 #[derive(Debug, Clone)]
@@ -113,6 +116,8 @@ pub(crate) struct BuildContext<'c> {
     pub now_unix_ms: u64,
     /// Where tables are.
     pub dir: &'c Path,
+    /// Users that an update may look at for their age alone; more are left to a fold.
+    pub expired_max: usize,
 }
 
 impl BuildContext<'_> {
@@ -302,9 +307,10 @@ impl Builder {
         let made = self.collector.finish().and_then(|collected| {
             let (options, categories) = (&options, &self.categories);
             let now_unix_ms = self.now_unix_ms;
-            let context = BuildContext { options, categories, now_unix_ms, dir: &dir };
-            let tables = state::open_all(&dir, &collected.tables);
-            let tables = tables.map_err(ProfilesError::state(&dir))?;
+            let (dir, expired_max) = (&*dir, EXPIRED_MAX);
+            let context = BuildContext { options, categories, now_unix_ms, dir, expired_max };
+            let tables = state::open_all(dir, &collected.tables);
+            let tables = tables.map_err(ProfilesError::state(dir))?;
             let folded = fold(&context, &tables, self.unfinished.path(), None)?;
             check(folded.rows)?;
             Ok((folded, collected.skipped))

@@ -163,6 +163,8 @@ struct JournalBuild<'b> {
     existing: Existing,
     /// Reads up to this length are folded in every build.
     small_bytes: u64,
+    /// As in [`BuildContext`].
+    expired_max: usize,
 }
 
 impl<'b> JournalBuild<'b> {
@@ -182,6 +184,7 @@ impl<'b> JournalBuild<'b> {
             now_unix_ms,
             existing: Existing::of(plan, user_key),
             small_bytes: SMALL_BYTES,
+            expired_max: builder::EXPIRED_MAX,
         })
     }
 
@@ -330,6 +333,7 @@ impl<'b> JournalBuild<'b> {
             categories: &self.items.categories,
             now_unix_ms: self.now_unix_ms,
             dir: &self.dir,
+            expired_max: self.expired_max,
         }
     }
 

@@ -37,10 +37,8 @@ pub(crate) fn pick(
         connection.query_row(&sql, [], |row| row.get_ref(0).map(StoredKey::from))
     };
     let (first, last) = (end("min")?, end("max")?);
-    match (&first, &last) {
-        (StoredKey::Null, _) => return Ok(Vec::new()),
-        (StoredKey::Unfit, _) | (_, StoredKey::Unfit) => return Ok(vec![(StoredKey::Unfit, true)]),
-        _ => {}
+    if [&first, &last].contains(&&StoredKey::Unfit) {
+        return Ok(vec![(StoredKey::Unfit, true)]);
     }
     let next = format!(
         "SELECT {key}, {flag}, {data} FROM {table} WHERE {key} >= ?1 ORDER BY {key} LIMIT 1",

@@ -1,7 +1,7 @@
 //! Collects reads in memory and writes them to tables, one each time a bound is reached.
 //!
-//! Memory is estimated here and bounded by the caller, however many users and items there are. Reads
-//! may come in any order.
+//! Memory is estimated here and bounded by the caller, however many users and items there are.
+//! Reads may come in any order.
 //! Invariant: a user's list never holds more than twice `USER_ITEMS_MAX` reads. What it drops
 //! `reads::settle` would drop later, so where a table ends does not matter.
 //! Never here: which reads count, and the bound (`builder.rs`).

@@ -270,3 +270,19 @@ fn reads_that_do_not_fit_into_memory_make_the_same_file() {
     assert!((5..50).contains(&tables), "{tables} tables");
     assert!(in_parts == at_once && same == file);
 }
+
+#[test]
+fn a_table_that_could_not_be_written_fails_the_build_whatever_comes_later() {
+    let folder = tempfile::tempdir().unwrap();
+    let dir = folder.path().join("tables");
+    fs::write(&dir, "in the way").unwrap();
+    let options = BuildOptions { items_min: 1, ..BuildOptions::default() };
+    let mut collector = Collector::new(options, NOW, dir.clone(), 0);
+    collector.batch_bytes_max = 1_000;
+    let counted = (0..100).filter(|item| collector.add(b"ann", &item.to_string(), NOW)).count();
+    assert!((1..10).contains(&counted), "{counted}");
+    fs::remove_file(&dir).unwrap();
+    assert!(!collector.add(b"ann", "later", NOW), "nothing counts any more");
+    let failed = collector.finish().unwrap_err();
+    assert!(matches!(&failed, ProfilesError::Io { path, .. } if *path == dir), "{failed}");
+}

@@ -20,9 +20,6 @@ use crate::error::ProfilesError;
 use crate::state::{self, Manifest, TableFile};
 use crate::table::{Cursor, Merge, Table, TableWriter};
 
-/// Users that one update may look at for their age alone; more are left to a fold.
-const EXPIRED_MAX: usize = 1_000_000;
-
 /// A fold comes when what was added since the last is more than this part of what was there.
 const FOLD_SHARE: u64 = 4;
 
@@ -104,7 +101,7 @@ fn users_to_look_at(
         let mut more = cursor.seek(&context.begin_of(manifest.built_unix_ms).to_be_bytes())?;
         while more && cursor.key() < &end[..] {
             users.push(expiry::user(cursor.key()).into());
-            if users.len() > EXPIRED_MAX {
+            if users.len() > context.expired_max {
                 return Ok(None);
             }
             more = cursor.next()?;
@@ -271,3 +268,6 @@ fn merge_changes(tables: &[Table], path: &Path) -> io::Result<()> {
     }
     table.finish().map(drop)
 }
+
+#[cfg(test)]
+mod tests;

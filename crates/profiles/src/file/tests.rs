@@ -4,6 +4,7 @@ use std::fs;
 use std::os::unix::fs::FileExt;
 
 use super::*;
+use crate::tests::logged;
 use crate::{BuildOptions, Builder, Schema, UserRead};
 
 struct Fixture {
@@ -229,7 +230,8 @@ fn what_is_no_database_is_refused() {
     assert!(fixture.refusal().contains("it is no SQLite database"));
     fs::remove_file(&fixture.path).unwrap();
     fs::create_dir(&fixture.path).unwrap();
-    assert!(fixture.refusal().contains("no regular file"));
+    assert!(fixture.refusal().ends_with("%?#.db`: it is no regular file"));
+    assert!(fixture.refusal().starts_with("refuse `"), "its builder must mend that");
     let device = ProfileFile::open(Path::new("/dev/zero"), &FileOptions::default(), None);
     assert!(device.is_err());
 }
@@ -401,6 +403,22 @@ fn overwrite_in_place_under_use_gives_broken_and_never_a_wrong_answer() {
         assert_eq!(file.status().broken, 4_000);
         assert!(file.verify(&Stop::default()).is_err());
     }
+}
+
+#[test]
+fn look_ups_that_fail_are_counted_each_and_logged_once() {
+    let fixture = Fixture::built(10);
+    let file = fixture.open().unwrap();
+    fixture.writer().set_len(0).unwrap();
+    let logged = logged(|| {
+        for _ in 0..3 {
+            assert_eq!(file.lookup(b"user-1"), Lookup::Broken);
+        }
+    });
+    assert_eq!(file.status().broken, 3);
+    assert!(
+        logged.len() == 1 && logged[0].starts_with("ERROR message=profile look-ups fail path=")
+    );
 }
 
 #[test]

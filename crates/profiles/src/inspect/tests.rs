@@ -77,6 +77,32 @@ fn check_names_the_row_whose_data_no_model_can_read() {
 }
 
 #[test]
+fn check_counts_no_other_rows_where_one_is_wrong() {
+    let (_folder, path) = by_hand("('ann', '{}'), ('bob', '[1]'), ('eve', NULL)");
+    let refused = check(&path).unwrap_err().to_string();
+    assert!(refused.contains("row `bob`: a model cannot read `data`: "), "{refused}");
+}
+
+#[test]
+fn some_keys_are_shown_from_all_over_the_file() {
+    let rows: Vec<String> = (0..200).map(|user| format!("({}, NULL)", 1_000 + user)).collect();
+    let (_folder, path) = by_hand(&rows.join(", ").replace('(', "('").replace(", NULL", "', NULL"));
+    let keys = inspect(&path, None).unwrap().keys;
+    assert!((5..=KEYS_SHOWN).contains(&keys.len()), "{keys:?}");
+    let numbers: Vec<u32> = keys.iter().map(|key| key.parse().unwrap()).collect();
+    assert!(numbers[0] < 1_050 && *numbers.last().unwrap() >= 1_150, "{keys:?}");
+    assert!(numbers.is_sorted_by(|a, b| a < b), "{keys:?}");
+}
+
+#[test]
+fn the_time_of_the_checks_is_told_apart() {
+    let (_folder, path) = built(UserKey::Plain);
+    let begun = Instant::now();
+    let report = check(&path).unwrap();
+    assert!(report.quick + report.full <= begun.elapsed(), "{report}");
+}
+
+#[test]
 fn data_may_be_empty() {
     let (_folder, path) = by_hand("('ann', ''), ('bob', NULL), ('eve', '{\"reads\": 3}')");
     assert_eq!(check(&path).unwrap().file.profiles, Some(3));

@@ -54,14 +54,28 @@ fn refuses_what_is_no_object() {
 }
 
 #[test]
+fn a_refusal_says_what_was_expected() {
+    for (data, expected) in [
+        ("[1]", "invalid type: sequence, expected a JSON object"),
+        (r#"{"recent":5}"#, "invalid type: integer `5`, expected a list of ids"),
+        (r#"{"recent":["a",1.5]}"#, "invalid type: floating point `1.5`, expected an id"),
+        (r#"{"a":{"b":{"c":{"d":{"e":1}}}}}"#, "objects lie too deep"),
+    ] {
+        let refused = Profile::parse(data.as_bytes()).unwrap_err();
+        let text = stdx::Chain(&refused).to_string();
+        assert!(text.starts_with(&format!("read the profile: {expected}")), "{text}");
+    }
+}
+
+#[test]
 fn the_longest_data_is_parsed_and_what_is_longer_is_refused() {
     let padded = |bytes: usize| {
         let data = r#"{"reads":5}"#;
         data.to_owned() + &" ".repeat(bytes - data.len())
     };
-    let longest = Profile::parse(padded(DATA_BYTES_MAX).as_bytes()).unwrap();
+    let longest = Profile::parse(padded(65_536).as_bytes()).unwrap();
     assert_eq!(longest.feature("reads"), Some(5.0));
-    for bytes in [DATA_BYTES_MAX + 1, 2 * DATA_BYTES_MAX] {
+    for bytes in [65_537, 200_000] {
         let refused = Profile::parse(padded(bytes).as_bytes());
         assert!(matches!(refused, Err(ProfileError::TooLong(refused)) if refused == bytes));
     }

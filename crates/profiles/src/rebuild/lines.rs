@@ -118,12 +118,18 @@ impl NewLines {
             }
         }
         position.offset = self.reader.offset();
-        position.segments = self.reader.segment_starts()?;
-        position.segments.retain(|start| *start < position.offset);
+        position.segments = segments_read(&self.reader)?;
         position.place = self.reader.place().to_string();
         mark(position, position.offset);
         Ok(counts)
     }
+}
+
+/// Returns the first offsets of the segments of which a line was read.
+fn segments_read(reader: &Reader) -> Result<Vec<u64>, JournalError> {
+    let mut starts = reader.segment_starts()?;
+    starts.retain(|start| *start < reader.offset());
+    Ok(starts)
 }
 
 /// Marks `offset` when the last mark is far before it.

@@ -242,3 +242,39 @@ fn a_file_made_by_hand_is_replaced_by_one_with_as_many_rows() {
     fixture.record([read("ann", "1")]);
     assert_eq!(fixture.rebuild().unwrap().rows, 1);
 }
+
+#[test]
+fn scheduled_builds_note_in_the_journal_how_far_they_read() {
+    for every in [None, Some("1h".to_owned())] {
+        let scheduled = every.is_some();
+        let fixture = Fixture::new(Config { every, ..Config::default() });
+        fixture.record([read("ann", "1"), read("ann", "2")]);
+        let bookmark = fixture.journal().join("readers/profiles");
+        fixture.rebuild().unwrap();
+        assert_eq!(bookmark.exists(), scheduled);
+        if scheduled {
+            let manifest = Manifest::read(&state::dir_of(&fixture.plan.file)).unwrap().unwrap();
+            let offset: u64 = fs::read_to_string(&bookmark).unwrap().trim_end().parse().unwrap();
+            assert!(offset > 0 && offset == manifest.journal.offset, "{offset}");
+        }
+        forget_journal(&fixture.journal());
+        assert!(!bookmark.exists());
+    }
+}
+
+#[test]
+fn a_small_file_is_written_whole_and_only_when_something_changed() {
+    let fixture = Fixture::new(Config { items_min: Some(1), ..Config::default() });
+    let build = || {
+        let journal = fixture.journal();
+        rebuild_from_journal(&journal, &fixture.plan, &UserKey::Plain, Output::Changes).unwrap()
+    };
+    fixture.record([read("ann", "1")]);
+    assert_eq!(build().items, Some(1));
+    fixture.record([read("bob", "2")]);
+    let built = build();
+    assert_eq!((built.items, built.lines, built.rows), (Some(2), 1, 2));
+    assert_eq!(built.bytes, fs::metadata(&fixture.plan.file).unwrap().len());
+    let unchanged = build();
+    assert_eq!((unchanged.items, unchanged.rows, unchanged.bytes), (None, 2, built.bytes));
+}

@@ -87,3 +87,64 @@ fn no_changed_or_missing_byte_goes_unseen() {
     fs::write(&path, &whole).unwrap();
     assert_eq!(all(&path).unwrap(), right);
 }
+
+#[test]
+fn keys_and_values_of_any_length_come_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("table");
+    let lengths = [0, 1, 127, 128, 129, 255, 16_383, 16_384, 2_097_151, 2_097_152];
+    let value = |length: usize| vec![length as u8 | 1; length];
+    let mut writer = TableWriter::create(&path).unwrap();
+    for (at, length) in lengths.into_iter().enumerate() {
+        let key = [&[at as u8 + 1][..], &value(length.min(20_000))].concat();
+        writer.add(&key, &value(length)).unwrap();
+    }
+    assert_eq!(writer.finish().unwrap(), fs::metadata(&path).unwrap().len());
+    let table = Table::open(&path).unwrap();
+    assert_eq!((table.entries(), table.bytes()), (10, fs::metadata(&path).unwrap().len()));
+    let mut cursor = table.cursor();
+    for (at, length) in lengths.into_iter().enumerate() {
+        assert!(cursor.next().unwrap());
+        assert!(cursor.key()[0] == at as u8 + 1 && cursor.key()[1..] == value(length.min(20_000)));
+        assert!(cursor.value() == value(length), "{length}");
+    }
+    assert!(!cursor.next().unwrap());
+}
+
+#[test]
+fn a_cursor_goes_ahead_to_any_key_from_any_other_and_never_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("table");
+    write(&path, (0..2_000).step_by(2), "value");
+    let table = Table::open(&path).unwrap();
+    assert!((4..8).contains(&table.blocks.len()), "{} blocks", table.blocks.len());
+    let expected = |number: u32| (number <= 1_998).then(|| key(number.next_multiple_of(2)));
+    for from in (0..2_001).step_by(41) {
+        for to in (0..2_001).step_by(37) {
+            let mut cursor = table.cursor();
+            for (sought, found) in [(from, expected(from)), (to, expected(from.max(to)))] {
+                assert_eq!(cursor.seek(&key(sought)).unwrap(), found.is_some());
+                assert_eq!(cursor.key(), found.unwrap_or_default(), "from {from} to {to}");
+            }
+        }
+    }
+    let mut before = table.cursor();
+    assert!(before.seek(b"a").unwrap() && before.key() == key(0));
+}
+
+#[test]
+fn a_cursor_reads_no_block_that_it_goes_past() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("table");
+    write(&path, 0..2_000, "value");
+    let mut bytes = fs::read(&path).unwrap();
+    let blocks = Table::open(&path).unwrap().blocks;
+    let damaged = &blocks[1..blocks.len() - 1];
+    damaged.iter().for_each(|block| bytes[block.at as usize + BLOCK_HEAD_BYTES] ^= 1);
+    fs::write(&path, bytes).unwrap();
+    let table = Table::open(&path).unwrap();
+    let mut cursor = table.cursor();
+    assert!(cursor.seek(&key(3)).unwrap() && cursor.seek(&key(1_990)).unwrap());
+    assert_eq!(cursor.key(), key(1_990));
+    assert!(table.cursor().seek(&key(1_000)).is_err(), "it is damaged there");
+}

@@ -1,6 +1,9 @@
 //! Claims about builds that go on from the last one: always what a build from nothing makes.
 
+mod compared;
+mod reasons;
 mod served;
+mod steps;
 
 use super::*;
 use crate::{Profiles, ProfilesError};
@@ -13,11 +16,12 @@ const NOW: u64 = 1_700_000_000_000;
 struct Steps {
     fixture: Fixture,
     small_bytes: u64,
+    expired_max: usize,
 }
 
 impl Steps {
     fn new(config: Config) -> Self {
-        Self { fixture: Fixture::new(config), small_bytes: 0 }
+        Self { fixture: Fixture::new(config), small_bytes: 0, expired_max: usize::MAX }
     }
 
     /// Records reads of (user, item, days after `NOW`).
@@ -34,6 +38,7 @@ impl Steps {
         let unfinished = Unfinished::create(&plan.file)?;
         let mut build = JournalBuild::new(&journal, plan, &UserKey::Plain, at(days))?;
         build.small_bytes = self.small_bytes;
+        build.expired_max = self.expired_max;
         build.run(output, unfinished).map(|(built, _)| built)
     }
 
