@@ -72,6 +72,8 @@ pub struct Refusal {
     pub allowed_methods: Option<&'static str>,
     /// Seconds after which the client may try again, where that may help.
     pub retry_after_s: Option<u32>,
+    /// What the client is sent, in JSON; else `{"error": reason}`.
+    pub body: Option<Box<str>>,
 }
 
 /// The items that a ranked answer showed.
@@ -95,7 +97,14 @@ impl Refusal {
     /// Returns a refusal with a status; 429 and 503 tell the client to try again in a second.
     pub fn new(status: u16, reason: impl Into<String>) -> Self {
         let retry_after_s = matches!(status, 429 | 503).then_some(1);
-        Self { status, reason: reason.into(), position: None, allowed_methods: None, retry_after_s }
+        Self {
+            status,
+            reason: reason.into(),
+            position: None,
+            allowed_methods: None,
+            retry_after_s,
+            body: None,
+        }
     }
 
     /// Returns a 405 that names the methods a path has.

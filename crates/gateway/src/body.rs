@@ -5,8 +5,11 @@
 //! [`Upload`], which the server gets as it arrives. Invariants: the upstream gets the exact length
 //! of the body. What is read is charged to the budget of the client until it is dropped. Bound:
 //! `body_bytes_max` of the route; a longer body is refused with 413. The others are 400 for a
-//! malformed or cut body, 408 for a slow one, 503 for one beyond the budget. Never here: framing
+//! malformed or cut body, 408 for a slow one, 503 for one beyond the budget. A body for a model may
+//! be packed with gzip (`body/gzip.rs`). Never here: framing
 //! and pace (`chassis::http`), bodies of responses (`upstream`, `reply::streaming`).
+
+mod gzip;
 
 use bytes::Bytes;
 use chassis::Charge;
@@ -53,6 +56,13 @@ pub(crate) async fn begin_body<'b>(
         Target::Upstream(index) => edge.gateway.upstreams[*index].workers.is_none(),
         _ => false,
     };
+    if matches!(route.target(trace.arm), Target::Model(_) | Target::Models) {
+        let coded = read_body(exchange, body).await?;
+        let Some(coding) = exchange.head.get("content-encoding") else { return Ok((coded, None)) };
+        let bound = (route.body_bytes_max, budget(exchange)?);
+        let plain = gzip::plain(coding, coded.clone(), bound, &edge.gateway.work).await?;
+        return Ok((plain.map_or(coded, |(plain, charge)| charged(plain, charge)), None));
+    }
     let is_long = body.announced().is_some_and(|bytes| bytes > BEGINNING_BYTES as u64);
     if !is_for_servers || !is_long {
         return Ok((read_body(exchange, body).await?, None));

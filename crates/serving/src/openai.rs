@@ -10,6 +10,8 @@
 //! Elsewhere: embedding and its limits (`texts.rs`), choosing the model and refusing token ids
 //! (`text_body.rs`), the list of models (`status.rs`).
 
+pub(crate) mod error_form;
+
 use std::sync::Arc;
 
 use base64::Engine;

@@ -176,7 +176,8 @@ impl Predictor {
     fn output(&self, index: usize, rows: usize, data: impl Into<Data>) -> Tensor {
         let TensorAbout { name, datatype, .. } = &self.outputs[index];
         let data = data.into();
-        let shape = vec![rows, data.len() / rows.max(1)];
+        let width = data.len().checked_div(rows).unwrap_or(self.outputs[index].width);
+        let shape = vec![rows, width];
         Tensor { name: name.clone(), datatype: *datatype, shape, data }
     }
 

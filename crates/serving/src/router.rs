@@ -39,6 +39,7 @@ use crate::describe;
 use crate::golden;
 use crate::hot_swap::{HotSwap, WatchedFiles};
 use crate::oip::{self, InferRequest, ModelPath, OipEndpoint};
+use crate::openai::error_form::{OpenAiSender, as_openai, is_openai};
 use crate::predicting::PredictingModel;
 use crate::predictor::Predictor;
 use crate::queued::{AnswerSender, JobGroup, JobPool, QueuedRequest};
@@ -220,7 +221,10 @@ impl Models {
         if answer.is_err() {
             out.truncate(begun);
         }
-        answer
+        match is_openai(request.path) {
+            true => answer.map_err(as_openai),
+            false => answer,
+        }
     }
 
     /// Answers a request on the pool, once for all who ask the same at the same time; `body` is
@@ -232,6 +236,10 @@ impl Models {
         sender: Box<dyn AnswerSender>,
     ) {
         let request = QueuedRequest::new(request, body);
+        let sender = match is_openai(&request.path) {
+            true => Box::new(OpenAiSender(sender)),
+            false => sender,
+        };
         let (limit, group) = self.share(&request);
         let models = Arc::clone(self);
         let mut pending =

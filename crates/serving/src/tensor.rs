@@ -144,11 +144,6 @@ impl Data {
             Self::Texts(texts) => texts.len(),
         }
     }
-
-    /// Whether there is a number that is none.
-    pub(crate) fn has_nan(&self) -> bool {
-        matches!(self, Self::Numbers(numbers) if numbers.iter().any(|number| number.is_nan()))
-    }
 }
 
 impl From<Vec<f64>> for Data {

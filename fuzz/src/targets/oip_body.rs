@@ -53,9 +53,7 @@ pub(super) fn run(input: &[u8]) {
         }
         Err(refusal) => {
             assert_eq!(out, b"before", "a refusal wrote");
-            // Numbers may add up to more than there are: then the model has failed, and says so.
-            let is_clients = (400..500).contains(&refusal.status);
-            assert!(is_clients || refusal.reason.contains("not a number"), "{refusal:?}");
+            assert!((400..500).contains(&refusal.status), "{refusal:?}");
         }
     }
 }

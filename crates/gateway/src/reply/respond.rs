@@ -220,7 +220,14 @@ pub(crate) fn preflight(reply: &mut Reply, cors: &Cors, route: &Route) {
 
 /// Answers a refusal.
 pub(crate) fn refused(reply: &mut Reply, refusal: &Refusal) {
-    reply.error(refusal.status(), &refusal.message());
+    match refusal {
+        Refusal::Model(exchange::Refusal { status, body: Some(body), .. }) => {
+            reply.begin(*status);
+            reply.field("content-type", b"application/json");
+            reply.payload(Payload::Whole(Bytes::copy_from_slice(body.as_bytes())));
+        }
+        _ => reply.error(refusal.status(), &refusal.message()),
+    }
     reply.field("cache-control", b"no-store");
     if let Some(seconds) = refusal.retry_after() {
         reply.field("retry-after", seconds.to_string().as_bytes());

@@ -1,8 +1,8 @@
 //! Writes replies of `infer`: JSON, and behind it the tensors that were asked for in binary.
 //!
 //! Invariant: in JSON a number is the shortest text that gives it back; one that is not finite is
-//! null. Binary tensors keep infinite numbers. Outputs are BOOL, INT64, FP32, FP64 or BYTES; any
-//! other type would be written as FP64.
+//! null. Binary tensors keep infinite numbers and NaN. Outputs are BOOL, INT64, FP32, FP64 or
+//! BYTES; any other type would be written as FP64.
 //! Also here: one row of a tensor as text, which `tidegate model score --rows` prints (`table.rs`).
 //! `golden.rs` reads this JSON again, and `python/tidegate/tensors.py` writes the same form for
 //! worker pools. `fuzz/src/targets/oip_body.rs` expects `model_name` first. A new key goes into

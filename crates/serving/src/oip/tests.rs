@@ -96,6 +96,38 @@ fn binary_tensors_go_in_and_out() {
 }
 
 #[test]
+fn a_row_whose_answer_is_no_number_spoils_no_other() {
+    let head = |binary: bool| {
+        let head = json!({
+            "inputs": [{"name": "input", "shape": [2, 2], "datatype": "FP64",
+                        "parameters": {"binary_data_size": 32}}],
+            "outputs": [{"name": "predict", "parameters": {"binary_data": binary}}],
+        });
+        head.to_string()
+    };
+    let ask = |binary: bool| {
+        let head = head(binary);
+        let mut body = head.clone().into_bytes();
+        let rows = [f64::INFINITY, f64::INFINITY, 1.0, 2.0];
+        rows.iter().for_each(|number| body.extend_from_slice(&number.to_le_bytes()));
+        infer_bytes(&body, Some(head.len())).unwrap()
+    };
+    let json: Value = serde_json::from_slice(&ask(false).0).unwrap();
+    assert_eq!(json["outputs"][0]["data"], json!([null, 1.0]));
+    let (out, length) = ask(true);
+    let numbers = out[length.unwrap()..].as_chunks().0.iter().map(|b| f64::from_le_bytes(*b));
+    let numbers: Vec<f64> = numbers.collect();
+    assert!(numbers[0].is_nan() && numbers[1] == 1.0, "{numbers:?}");
+}
+
+#[test]
+fn no_rows_have_an_answer_of_no_rows_as_wide_as_any() {
+    let reply = infer_json(&input(&json!([0, 2]), "FP64", &json!([]))).unwrap();
+    assert_eq!(reply["outputs"][0]["shape"], json!([0, 1]));
+    assert_eq!(reply["outputs"][0]["data"], json!([]));
+}
+
+#[test]
 fn what_is_wrong_with_a_request_is_said() {
     let good = json!([1, 2]);
     let cases = [
