@@ -278,8 +278,14 @@ def xgboost_models(make: Maker) -> None:
     boost("xgb-stopped", two, objective="binary:logistic", **stopped)
     boost("xgb-stopped-dart", same, booster="dart", rate_drop=0.3, **squared, **stopped)
     forest = {"num_parallel_tree": 2, "subsample": 0.6, "kind": "ubj"}
-    boost("xgb-stopped-forest", classes(3), **forest, num_class=3, objective="multi:softprob",
-          **stopped)
+    boost(
+        "xgb-stopped-forest",
+        classes(3),
+        **forest,
+        num_class=3,
+        objective="multi:softprob",
+        **stopped,
+    )
     if make.options.rows >= 100:
         boost("xgb-large", same, max_leaves=0, max_depth=12, rounds=2, reg_lambda=0, **squared)
 
