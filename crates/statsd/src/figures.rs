@@ -39,3 +39,6 @@ pub(crate) fn json(number: f64) -> serde_json::Value {
     }
     number.into()
 }
+
+#[cfg(test)]
+mod tests;

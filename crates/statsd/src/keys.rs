@@ -52,3 +52,6 @@ fn write(tally: &Tally, plan: &KeyFlush) -> io::Result<()> {
         None => io::stdout().lock().write_all(&text),
     }
 }
+
+#[cfg(test)]
+mod tests;

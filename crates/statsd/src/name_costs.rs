@@ -32,8 +32,7 @@ pub(crate) fn of(plan: &Plan) -> NameCosts {
     let bins = plan.histograms.iter().map(|histogram| histogram.bins.len()).max();
     let (bins, percentiles) = (bins.unwrap_or(0), plan.percentiles.len() * 5);
     let statistics = TOTALS + percentiles + bins;
-    // A list grows by doubling.
-    let listed = statistics.next_power_of_two() * size_of::<Statistic>();
+    let listed = statistics * size_of::<Statistic>();
     let named = (percentiles + bins) * SMALL_BYTES;
     let entry = size_of::<(SharedName, f64)>();
     let timer_entry = size_of::<(SharedName, Samples, Vec<Statistic>)>();
@@ -76,3 +75,6 @@ fn sum(one: NameCosts, other: NameCosts) -> NameCosts {
         copies: one.copies + other.copies,
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -52,9 +52,7 @@ pub(crate) fn decimal(text: &[u8]) -> Option<f64> {
     if let Some(whole) = digits(text) {
         return Some(whole);
     }
-    if decimal_length(text) != text.len() || text.is_empty() {
-        return None;
-    }
+    // Rust reads the same, and what else it takes is not finite.
     let number: f64 = std::str::from_utf8(text).ok()?.parse().ok()?;
     number.is_finite().then_some(number)
 }
@@ -87,9 +85,7 @@ fn decimal_length(text: &[u8]) -> usize {
     let mut fraction = 0;
     if text.get(end) == Some(&b'.') {
         fraction = run(end + 1);
-        if whole + fraction > 0 {
-            end += 1 + fraction;
-        }
+        end += 1 + fraction;
     }
     if whole + fraction == 0 {
         return 0;

@@ -98,7 +98,10 @@ impl TimerStatistics {
 
     /// The statistics of one timer.
     pub(crate) fn of(&self, name: &str, samples: &mut Samples) -> Vec<Statistic> {
-        let mut out = Vec::with_capacity(TOTALS + self.percentiles.len() * 5);
+        // Room for all of them: a list that grows takes up to twice what `name_costs.rs` reckons.
+        let bins = self.histograms.iter().map(|histogram| histogram.bins.len()).max();
+        let mut out =
+            Vec::with_capacity(TOTALS + self.percentiles.len() * 5 + bins.unwrap_or_default());
         if samples.is_empty() {
             out.extend([("count".into(), 0.0), ("count_ps".into(), 0.0)]);
         } else if let Some(summary) = samples.summary() {

@@ -85,3 +85,6 @@ impl Tally {
         names
     }
 }
+
+#[cfg(test)]
+mod tests;

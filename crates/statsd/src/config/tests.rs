@@ -1,5 +1,7 @@
 //! What each key means, and what is said of values that mean nothing.
 
+mod values;
+
 use std::path::Path;
 use std::time::Duration;
 

@@ -64,3 +64,35 @@ fn too_many_values_are_still_told() {
 fn shares_are_in_order_and_each_once() {
     assert_eq!(shares(&[50.0, 99.9, -10.0, 90.0, 100.0]), [0.0, 0.5, 0.9, 0.999, 1.0]);
 }
+
+#[test]
+fn a_sketch_tells_its_ends_exactly_and_its_weights_in_buckets() {
+    let mut samples = Samples::default();
+    for at in 0..50 {
+        samples.add(f64::from(at) * 1.37 + 3.1, 2.0, 10);
+    }
+    let (lower, upper) = (3.1, 49.0 * 1.37 + 3.1);
+    let distribution = Distribution::of(&samples).expect("there are some");
+    assert_eq!((distribution.quantile(0.0), distribution.quantile(1.0)), (lower, upper));
+    assert_eq!(distribution.up_to(upper * 2.0), 100.0);
+    assert_eq!(distribution.up_to(lower / 2.0), 0.0);
+    let bins = samples.summary().expect("many").quantiles.values();
+    let bins: Vec<(f64, u64)> = bins.collect();
+    let below: u64 = bins[..=7].iter().map(|(_, count)| count).sum();
+    assert_eq!(distribution.up_to(bins[7].0), below as f64, "a bucket has its bound");
+}
+
+#[test]
+fn a_share_is_the_value_of_its_rank_among_the_values_written_out() {
+    let pairs: Vec<(f64, f64)> =
+        (0..9).map(|at| (f64::from(at) + 5.0, f64::from(at % 3 + 1))).collect();
+    let spread: Vec<f64> =
+        pairs.iter().flat_map(|(value, weight)| vec![*value; *weight as usize]).collect();
+    let samples = samples(&pairs, usize::MAX);
+    let distribution = Distribution::of(&samples).expect("there are some");
+    for percent in [0, 1, 3, 10, 25, 49, 51, 75, 90, 97, 99, 100] {
+        let share = f64::from(percent) / 100.0;
+        let rank = (share * spread.len() as f64 + 0.5).floor() as usize;
+        assert_eq!(distribution.quantile(share), spread[rank.max(1) - 1], "{percent}");
+    }
+}

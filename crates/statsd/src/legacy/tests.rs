@@ -1,5 +1,7 @@
 //! The files that both servers come with, and what is said of those that cannot be used.
 
+mod values;
+
 use std::time::Duration;
 
 use super::{LegacyError, is_legacy, read};

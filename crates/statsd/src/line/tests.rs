@@ -1,6 +1,7 @@
 //! What lines mean in each flavour, and that the short way means the same as the long one.
 
 mod malformed;
+mod notices;
 
 use super::{BadReason, GaugeChange, LineReader, Notice, SampleSink};
 use crate::flavour::Flavour;
@@ -177,6 +178,7 @@ fn native_cleans_names_and_tags() {
         &[
             ("a b/c:1|c", &["c a_b-c 1"]),
             ("k:1|c|#url:http://x/y?z,prod,~a:~b,;:1", &["c k;a=_b;prod=true;url=http://x/y?z 1"]),
+            ("k:1|c|#a:b~c,d:e f\u{2003}g,h:~", &["c k;a=b~c;d=e_f_g;h=_ 1"]),
             ("k:1|c|#ort:Köln Süd", &["c k;ort=Köln_Süd 1"]),
             // As statsd 0.9, which was run: `;` and `=` stay, and of `ünï` the `n`.
             ("a;env=x:1|c", &["c a;env=x 1"]),
@@ -272,7 +274,14 @@ fn lines_and_bad_pieces_are_counted() {
 #[test]
 fn the_short_way_means_what_the_long_way_means() {
     for flavour in [Flavour::Native, Flavour::Statsd, Flavour::Perl] {
-        for line in ["_:1|c", "_:0|c", "_:123456789012345|ms", "_:1234567890123456|g", "_:9|g\n"] {
+        for line in [
+            "_:1|c",
+            "_:0|c",
+            "_:123456789012345|ms",
+            "_:1234567890123456|g",
+            "_:9|g\n",
+            "_:123456789012345678901234567890|c",
+        ] {
             let short = read(flavour, line);
             let long = read(flavour, &line.replacen('_', "$_", 1));
             assert_eq!(short, long, "`{line}` in {}", flavour.name());

@@ -1,5 +1,7 @@
 //! The figures of statsd's own `test/process_metrics_tests.js`, and what native adds.
 
+mod expanded;
+
 use std::collections::BTreeMap;
 
 use super::{NAMES, TimerStatistics};

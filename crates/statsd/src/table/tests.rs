@@ -1,5 +1,7 @@
 //! That what is held stays within its bounds, counts all the same, and gives its bytes back.
 
+mod bounds;
+
 use std::sync::Arc;
 
 use parking_lot::Mutex;
