@@ -295,3 +295,6 @@ impl Default for Graphite {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

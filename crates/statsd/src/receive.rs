@@ -51,3 +51,6 @@ fn remove_stale(path: &Path, connect: impl FnOnce(&Path) -> io::Result<()>) {
         let _ = std::fs::remove_file(path);
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -132,3 +132,6 @@ pub(crate) fn fixed_keys(before: &Plan, next: &Plan) -> Vec<&'static str> {
     ];
     differing.into_iter().filter(|(differs, _)| *differs).map(|(_, name)| name).collect()
 }
+
+#[cfg(test)]
+mod tests;

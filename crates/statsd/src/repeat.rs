@@ -195,3 +195,6 @@ fn tcp(address: SocketAddr) -> Option<Way> {
     stream.set_write_timeout(Some(CONNECT)).ok()?;
     Some(Way::Tcp(stream))
 }
+
+#[cfg(test)]
+mod tests;

@@ -389,3 +389,6 @@ fn top(state: &ServerState, count: usize) -> String {
     show("bytes", &rows);
     text + "END\n\n"
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,5 +1,7 @@
 //! Who gets through to the management port, and what the others are told.
 
+mod lines;
+
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::io::{Read, Write};

@@ -1,5 +1,7 @@
 //! What Munin is told of a page.
 
+use std::io::{BufRead as _, BufReader, Write as _};
+
 use super::page::MetricsPage;
 use super::{Verb, answer};
 
@@ -87,4 +89,63 @@ fn every_value_is_configured_before() {
     ] {
         assert!(config.lines().any(|found| found == line), "{line}: {config}");
     }
+}
+
+#[test]
+fn a_graph_has_its_title_and_a_family_of_the_whole_name_its_field() {
+    let page = "# HELP other Gauge `o` of statsd.\n# TYPE root gauge\nroot 1\n\
+                root{a=\"b\"} 2 1700000000\nother 3\n# TYPE _ gauge\n_ 4\n";
+    let labelled = format!("root_{:08x}", super::fnv("a=\"b\""));
+    let config = format!(
+        "multigraph tidegate__gauges\ngraph_title statsd: gauges\n\
+         graph_vlabel as it was sent\ngraph_category statsd\ngraph_args --base 1000\n\
+         _root.label root\n{labelled}.label root a=b\n_.label _\n"
+    );
+    assert_eq!(answer(page, "tidegate_", Verb::Config), config);
+    let values = answer(page, "tidegate_", Verb::Fetch);
+    assert!(values.contains("_root.value 1\n") && values.contains("\n_.value 4\n"), "{values}");
+    assert_eq!(answer(page, "tidegate_", Verb::Suggest), "root\n", "`_` has no word");
+    let whole = answer(page, "tidegate_root", Verb::Fetch);
+    assert!(whole.starts_with("multigraph tidegate_root_gauges\n_root.value 1\n"), "{whole}");
+    assert_eq!(
+        answer(page, "tidegate", Verb::Fetch).lines().next(),
+        Some("multigraph tidegate_gauges")
+    );
+}
+
+#[test]
+fn the_hash_of_labels_is_fnv_1a() {
+    // The test vectors of its authors.
+    assert_eq!(
+        [super::fnv(""), super::fnv("a"), super::fnv("foobar")],
+        [0x811c_9dc5, 0xe40c_292c, 0xbf9c_f968]
+    );
+}
+
+/// A server that answers each connection with this.
+fn serves(answer: &'static str) -> String {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = listener.local_addr().expect("an address");
+    std::thread::spawn(move || {
+        for stream in listener.incoming().map_while(Result::ok) {
+            let mut reader = BufReader::new(&stream);
+            let mut line = String::new();
+            while reader.read_line(&mut line).is_ok_and(|bytes| bytes > 2) {
+                line.clear();
+            }
+            drop((&stream).write_all(answer.as_bytes()));
+        }
+    });
+    format!("http://{address}/metrics")
+}
+
+#[test]
+fn a_page_is_got_where_there_is_one_and_else_the_reason() {
+    let page = serves("HTTP/1.1 200 OK\r\ncontent-length: 4\r\nconnection: close\r\n\r\na 1\n");
+    assert_eq!(super::get(&page), Ok("a 1\n".to_owned()));
+    let none = serves("HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");
+    let reason = super::get(&none).expect_err("there is no page");
+    assert!(reason.contains("404"), "{reason}");
+    let away = format!("http://127.0.0.1:{}/metrics", testkit::free_port());
+    assert!(!super::get(&away).expect_err("nobody is there").is_empty());
 }

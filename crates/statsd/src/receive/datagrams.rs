@@ -207,3 +207,6 @@ fn is_passing(error: &io::Error) -> bool {
     matches!(error.kind(), ConnectionRefused | Interrupted | WouldBlock)
         || error.raw_os_error() == Some(libc::ENOMEM)
 }
+
+#[cfg(test)]
+mod tests;

@@ -141,3 +141,6 @@ impl CounterNames {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -29,7 +29,7 @@ use mio::{Events, Interest, Poll, Token, Waker};
 use super::{Intake, LAST, SocketFile};
 
 const CONNECTIONS_MAX: usize = 10_000;
-const LINE_BYTES_MAX: usize = 65_536;
+pub(super) const LINE_BYTES_MAX: usize = 65_536;
 const READ_BYTES: usize = 65_536;
 const WAKER: Token = Token(0);
 
