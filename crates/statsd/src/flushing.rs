@@ -118,3 +118,6 @@ fn make(state: &ServerState, plan: &Plan, (unix_s, slot): (u64, Option<u64>)) ->
     }
     flush
 }
+
+#[cfg(test)]
+mod tests;

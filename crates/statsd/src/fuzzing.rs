@@ -172,3 +172,6 @@ pub fn section(json: &str) -> Option<Result<Plan, Vec<String>>> {
     let plan = config::plan(&config, Path::new("/nowhere"), &mut wrong);
     Some(if problems.is_empty() { Ok(plan) } else { Err(problems) })
 }
+
+#[cfg(test)]
+mod tests;

@@ -43,3 +43,6 @@ impl Shutdown {
         *has_ended
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -407,7 +407,7 @@ fn restore(path: &Path, flushed: Option<u64>, tally: &Tally) -> Result<Restored,
     let (mut table, mut gauges) = (tally.tables[0].lock(), tally.gauges.lock());
     let mut names = 0;
     format::read(path, |record| {
-        names += 1;
+        names += u64::from(!matches!(record, Record::Notice(_) | Record::End(_)));
         match record {
             Record::Gauge(name, idle, value) => gauges.restore(&name, idle, value),
             Record::Counter(name, idle, sum) => {
@@ -428,7 +428,7 @@ fn restore(path: &Path, flushed: Option<u64>, tally: &Tally) -> Result<Restored,
                 );
             }
             Record::Notice(notice) if interval => table.notices.push(notice.into_owned()),
-            Record::Notice(_) | Record::End(_) => names -= 1,
+            Record::Notice(_) | Record::End(_) => {}
         }
         Ok(())
     })?;

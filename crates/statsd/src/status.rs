@@ -195,3 +195,6 @@ impl ServerStatus {
         })
     }
 }
+
+#[cfg(test)]
+mod tests;

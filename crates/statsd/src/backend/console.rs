@@ -139,3 +139,6 @@ fn by_name(statistics: &[Statistic]) -> Map<String, Value> {
     }
     by_name
 }
+
+#[cfg(test)]
+mod tests;

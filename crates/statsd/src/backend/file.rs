@@ -75,3 +75,6 @@ impl Transport for Appender {
         plain_file::append(&self.path)?.write_all(part)
     }
 }
+
+#[cfg(test)]
+mod tests;

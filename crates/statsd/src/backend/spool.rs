@@ -198,3 +198,6 @@ fn part_number(name: &str) -> Option<u64> {
 fn is_part(name: &str) -> bool {
     part_number(name).is_some()
 }
+
+#[cfg(test)]
+mod tests;

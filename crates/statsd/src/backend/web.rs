@@ -78,3 +78,6 @@ impl Transport for Post {
         true
     }
 }
+
+#[cfg(test)]
+mod tests;

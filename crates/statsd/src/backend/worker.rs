@@ -444,3 +444,6 @@ fn note(name: &str, status: &mut BackendStatus, error: &io::Error, is_lost: bool
     status.lost += u64::from(is_lost);
     status.last_error = Some(reason);
 }
+
+#[cfg(test)]
+mod tests;

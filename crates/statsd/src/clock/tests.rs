@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use stdx::{Clock as _, ManualClock};
 
-use super::{FlushClock, elapsed};
+use super::{FlushClock, Interval, elapsed, rounded_s};
 use crate::flavour::Flavour;
 
 const SECOND: u64 = 1_000_000;
@@ -122,4 +122,76 @@ fn rates_are_over_the_time_that_passed_but_for_jitter() {
     assert_eq!(elapsed(ms(3_000), INTERVAL), ms(3_000));
     assert_eq!(elapsed(ms(5), INTERVAL), ms(1_000));
     assert_eq!(elapsed(ms(5), ms(200)), ms(200));
+}
+
+#[test]
+fn what_was_left_is_due_then_if_that_is_to_come_within_two_and_a_half_intervals() {
+    let now = 1_018 * SECOND;
+    for (left_us, is_kept) in [(0, false), (1, true), (25_000_000, true), (25_000_005, false)] {
+        let mut clock = FlushClock::new(Flavour::Native, INTERVAL, now);
+        clock.go_on(now + left_us);
+        clock.until_next(now);
+        let due_us = if is_kept { now + left_us } else { 1_020 * SECOND };
+        assert_eq!(clock.due_us(), due_us, "{left_us}");
+    }
+    for flavour in [Flavour::Statsd, Flavour::Perl] {
+        let mut clock = FlushClock::new(flavour, INTERVAL, now);
+        assert_eq!(clock.due_us(), 0, "nothing was asked for");
+        clock.go_on(now + SECOND);
+        clock.skip_slot(now);
+        assert_eq!(clock.until_next(now), INTERVAL, "{flavour:?} begins anew");
+    }
+}
+
+#[test]
+fn a_wait_of_half_an_interval_is_no_early_flush() {
+    let mut clock = native();
+    clock.until_next(1_000 * SECOND);
+    assert_eq!(clock.until_next(1_015 * SECOND), Duration::from_secs(5));
+    assert_eq!(clock.until_next(1_025 * SECOND + 1), Duration::from_micros(14_999_999));
+}
+
+#[test]
+fn a_start_that_is_rounded_by_half_a_second_waits_for_the_whole_first_interval() {
+    let started = 1_003 * SECOND + 500_000;
+    let mut clock = FlushClock::new(Flavour::Statsd, INTERVAL, started);
+    assert_eq!(clock.until_next(started), Duration::from_millis(10_500));
+    // The clock is set back by more than rounding moves a start.
+    let mut clock = FlushClock::new(Flavour::Statsd, INTERVAL, started);
+    assert_eq!(clock.until_next(1_000 * SECOND), Duration::from_secs(4));
+}
+
+#[test]
+fn jitter_is_up_to_one_percent() {
+    let ms = Duration::from_millis;
+    for (real, wanted) in [(9_900, 10_000), (10_100, 10_000), (9_899, 9_899), (10_101, 10_101)] {
+        assert_eq!(elapsed(ms(real), INTERVAL), ms(wanted), "{real}");
+    }
+}
+
+#[test]
+fn seconds_are_rounded_as_javascript_rounds() {
+    for (us, s) in [(0, 0), (499_999, 0), (500_000, 1), (1_499_999, 1), (7_600_000, 8)] {
+        assert_eq!(rounded_s(us), s, "{us}");
+    }
+}
+
+#[test]
+fn an_interval_knows_its_number_its_due_time_and_whether_backends_have_the_one_before() {
+    let interval = Interval::first();
+    assert_eq!((interval.number(), interval.due_us(), interval.collecting_s()), (0, 0, None));
+    interval.resume(7, Duration::from_secs(3_600));
+    assert!(interval.passed() >= Duration::from_secs(3_600));
+    interval.set_due(1_500_000);
+    assert_eq!((interval.number(), interval.due_us()), (7, 1_500_000));
+    let (number, took) = interval.next();
+    assert!(number == 7 && took >= Duration::from_secs(3_600), "{number} took {took:?}");
+    assert!(interval.passed() < Duration::from_secs(3_600), "the next one has begun");
+    assert_eq!((interval.number(), interval.due_us()), (8, 0), "it is not known yet");
+    assert_eq!(interval.collecting_s(), Some(2));
+    interval.handed();
+    assert_eq!(interval.collecting_s(), None);
+    let (number, took) = interval.next();
+    assert!(number == 8 && took < Duration::from_secs(3_600), "{number} took {took:?}");
+    assert_eq!(interval.collecting_s(), Some(1), "one whose time is not known is on its way, too");
 }

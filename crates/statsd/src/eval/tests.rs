@@ -96,3 +96,81 @@ fn a_deletion_says_what_goes_and_what_is_left() {
     let wanted = json!({ "answer": answer, "deleted": ["a.b", "a.c"], "left": ["d"] });
     assert_eq!(told, wanted);
 }
+
+#[test]
+fn every_kind_of_sample_is_reported_as_it_is_counted() {
+    let lines = |text: &[u8]| lines(&native(), text)["lines"].clone();
+    let of = |text: &str| lines(text.as_bytes())[0]["samples"].clone();
+    assert_eq!(of("a:2|c|@0.5"), json!([{ "type": "counter", "key": "a", "value": 4 }]));
+    assert_eq!(of("a:2|g"), json!([{ "type": "gauge", "key": "a", "change": "set", "value": 2 }]));
+    assert_eq!(
+        of("a:-2|g"),
+        json!([{ "type": "gauge", "key": "a", "change": "add", "value": -2 }])
+    );
+    assert_eq!(of("a:m|s"), json!([{ "type": "set", "key": "a", "member": "m" }]));
+    assert_eq!(of("_e{1,1}:a|b")[0]["title"], "a");
+    assert_eq!(
+        lines(b"\n\na:1|c\n\n").as_array().map(Vec::len),
+        Some(1),
+        "empty lines say nothing"
+    );
+    let told = super::lines(&native(), b"c:1|c\nt:4|ms\ng:5|g\ns:m|s\n_sc|x|1");
+    assert_eq!(told["flavour"], "native");
+    assert_eq!(told["flush"]["counters"], json!({ "c": 1 }));
+    assert_eq!(told["flush"]["timers"], json!({ "t": [4] }));
+    assert_eq!(told["flush"]["gauges"], json!({ "g": 5 }));
+    assert_eq!(told["flush"]["sets"], json!({ "s": ["m"] }));
+    assert_eq!(told["flush"]["notices"][0]["name"], "x");
+    assert_eq!(told["flush"]["pctThreshold"], json!([90]));
+    let odd = super::lines(&plan(Flavour::Statsd), b"a:+2|g");
+    assert_eq!(odd["lines"][0]["samples"][0]["change"], "add_unless_zero");
+}
+
+#[test]
+fn names_are_those_of_the_plan() {
+    let names = |text: &str| {
+        let plan = legacy::read(text, Flavour::Statsd).expect("the file can be used");
+        lines(&plan, b"a b:1|c")["graphite"].clone()
+    };
+    assert_eq!(names("{}"), json!({ "stats.a_b": 0.1, "stats_counts.a_b": 1 }));
+    assert_eq!(
+        names("{ keyNameSanitize: false, flushInterval: 500 }"),
+        json!({ "stats.a b": 2, "stats_counts.a b": 1 })
+    );
+    let modern =
+        "{ graphite: { legacyNamespace: false, globalPrefix: 'all' }, flush_counts: false }";
+    assert_eq!(names(modern), json!({ "all.counters.a_b.rate": 0.1 }));
+    assert_eq!(names("{ backends: [] }"), names("{}"), "as the flavour has them");
+}
+
+#[test]
+fn a_count_weighs_each_value_alike_and_one_that_cannot_be_ends_nothing() {
+    let told = |values: Value| {
+        let request = json!({ "flush": { "percentiles": [90], "timers": { "t": values } } });
+        let told = ask(&native(), request).expect("it is answered");
+        told["flush"]["timer_data"]["t"].clone()
+    };
+    let weighed = told(json!({ "values": [1, 4], "count": 6 }));
+    assert_eq!(
+        (&weighed["count"], &weighed["sum"], &weighed["mean"]),
+        (&json!(6), &json!(15), &json!(2.5))
+    );
+    let plain = told(json!({ "values": [1, 4] }));
+    assert_eq!((&plain["count"], &plain["sum"]), (&json!(2), &json!(5)));
+    assert_eq!(told(json!({}))["count"], 0);
+    for count in [-2.0, 0.0, -1e308] {
+        for values in [json!([1]), json!([1, 2, 3])] {
+            let told = told(json!({ "values": values, "count": count }));
+            assert_eq!(told["lower"], 1, "{count}");
+        }
+    }
+}
+
+#[test]
+fn perl_deletes_what_is_named_and_knows_no_folders() {
+    let request = json!({ "names": ["a.b", "a.c"], "patterns": ["a.*", "a.c"] });
+    let told = ask(&plan(Flavour::Perl), json!({ "delete": request })).unwrap();
+    let answer = "deleted: a.*\ndeleted: a.c\n\nEND\n\n";
+    let wanted = json!({ "answer": answer, "deleted": ["a.*", "a.c"], "left": ["a.b"] });
+    assert_eq!(told, wanted);
+}

@@ -86,7 +86,7 @@ fn whether_there_are_members_is_known_of_both_forms() {
     let (room, full) = (Budget::new("statsd", 1 << 20, &[]), Budget::new("statsd", 0, &[]));
     for budget in [room, full] {
         let mut members = Members::default();
-        assert!(members.is_empty() && members.len() == 0);
+        assert!(members.is_empty());
         members.add(b"a", b"s", &budget, true);
         assert!(!members.is_empty() && members.len() == 1);
     }

@@ -95,8 +95,8 @@ fn what_backends_make_of_all_names_is_added_to_what_flushes_keep() {
         set: CONSOLE_BYTES,
         copies: 2,
     };
-    assert_eq!(more(reckoned(&[page.clone()])), of_page);
-    assert_eq!(more(reckoned(&[console.clone()])), of_console);
+    assert_eq!(more(reckoned(std::slice::from_ref(&page))), of_page);
+    assert_eq!(more(reckoned(std::slice::from_ref(&console))), of_console);
     let both = more(reckoned(&[page, console, file()]));
     assert_eq!((both.plain, both.set), (PAGE_BYTES + CONSOLE_BYTES, PAGE_BYTES + CONSOLE_BYTES));
     assert_eq!((both.timer, both.copies), (of_page.timer + of_console.timer, 3));

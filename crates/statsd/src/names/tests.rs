@@ -147,8 +147,8 @@ fn slots_stay_for_names_to_come_unless_most_of_many_are_free() {
     };
     assert_eq!(flood(FREE_MAX as u64, 0), FREE_MAX as u64, "few are free");
     assert_eq!(flood(FREE_MAX as u64 + 1, 0), 0);
-    assert_eq!(flood(40_000, 5_000), 40_000, "more than every eighth is taken");
-    assert_eq!(flood(40_000, 4_999), 4_999);
+    assert_eq!(flood(20_000, 2_500), 20_000, "more than every eighth is taken");
+    assert_eq!(flood(20_000, 2_499), 2_499);
 }
 
 /// Bytes of the allocation of a shared text: two counts before it, in steps of 16 bytes.

@@ -1,5 +1,7 @@
 //! That a start takes over what was held, once, and that no file keeps it from starting.
 
+mod heads;
+
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};

@@ -1,5 +1,7 @@
 //! That a plan that is read again is in force as far as it can be, and the rest is named.
 
+mod running;
+
 use std::path::Path;
 
 use serde_json::json;

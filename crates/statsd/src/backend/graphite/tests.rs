@@ -1,5 +1,7 @@
 //! What a Graphite is told of the server itself.
 
+mod names;
+
 use crate::backend::delivery::Render;
 use crate::backend::graphite::GraphiteNames;
 use crate::flavour::Flavour;

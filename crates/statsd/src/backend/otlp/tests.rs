@@ -1,5 +1,7 @@
 //! Documents that a collector takes, whatever is in a flush.
 
+mod requests;
+
 use serde_json::{Value, json};
 
 use super::super::delivery::Render;

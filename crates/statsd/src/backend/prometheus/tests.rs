@@ -1,5 +1,7 @@
 //! Names in Prometheus' alphabet, and which format is asked for.
 
+mod pages;
+
 use super::names::of;
 use super::text::{Format, bound};
 

@@ -59,7 +59,7 @@ fn every_key_changes_what_it_names() {
     let keep = [plan.keep.counters, plan.keep.timers, plan.keep.gauges, plan.keep.sets];
     assert_eq!(keep, [Idle::Flushes(1), Idle::Kept, Idle::Flushes(1), Idle::Flushes(1)]);
     assert_eq!(plan.interval, Duration::from_millis(2500));
-    assert_eq!(statsd("{ healthStatus: 'up' }").is_healthy, true);
+    assert!(statsd("{ healthStatus: 'up' }").is_healthy);
     assert_eq!(statsd("{ prefixStats: 7 }").self_prefix, "7");
     assert_eq!(statsd("{ prefixStats: '' }").self_prefix, "");
 }
@@ -133,7 +133,7 @@ fn servers_listen_where_each_says() {
         ("server: './servers/tcp', socket: '/run/s', socket_mod: 'rwx'", unix(None)),
         ("server: './servers/tcp', socket: '/run/s', socket_mod: true", unix(None)),
     ] {
-        assert_eq!(statsd(&format!("{{ {text} }}")).inputs, [input.clone()], "{text}");
+        assert_eq!(statsd(&format!("{{ {text} }}")).inputs, std::slice::from_ref(&input), "{text}");
         assert_eq!(statsd(&format!("{{ servers: [{{ {text} }}] }}")).inputs, [input], "{text}");
     }
     for text in ["port: 65536", "port: 1.5", "port: -1", "port: true"] {

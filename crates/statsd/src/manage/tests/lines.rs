@@ -62,7 +62,7 @@ fn only_allowed_networks_are_answered() {
     ] {
         let management = SocketAddr::from(([127, 0, 0, 1], testkit::free_port()));
         let config = Config {
-            listen: Some(vec!["udp:127.0.0.1:0".to_owned()]),
+            listen: Some(vec!["tcp:127.0.0.1:0".to_owned()]),
             management: Some(management.to_string()),
             management_allow: allow.iter().map(|&network| network.to_owned()).collect(),
             snapshot: Some("off".to_owned()),

@@ -1,5 +1,7 @@
 //! Names that meet on one page, sums over flushes, and what is forgotten.
 
+mod families;
+
 use super::super::text::{Format, TextPage};
 use super::PageSeries;
 use crate::flush::{Flush, FlushedTimer};
