@@ -202,3 +202,6 @@ impl Drop for EncodingJob {
         self.0.jobs.fetch_sub(1, Ordering::Relaxed);
     }
 }
+
+#[cfg(test)]
+mod tests;

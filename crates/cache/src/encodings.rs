@@ -244,3 +244,6 @@ pub fn encoded_fields(fields: &[u8], coding: Coding) -> Bytes {
     out.extend_from_slice(b"\r\n");
     out.into_boxed_slice().into()
 }
+
+#[cfg(test)]
+mod tests;

@@ -277,3 +277,6 @@ pub fn parse_fields(fields: &[u8]) -> FieldLines {
     }
     headers
 }
+
+#[cfg(test)]
+mod tests;

@@ -21,6 +21,8 @@ mod memory;
 mod purge;
 mod store;
 mod tags;
+#[cfg(test)]
+mod tests;
 mod tracked;
 
 pub use area::Area;

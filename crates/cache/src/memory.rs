@@ -303,3 +303,6 @@ impl Memory {
         self.hasher.hash_one(bytes)
     }
 }
+
+#[cfg(test)]
+mod tests;

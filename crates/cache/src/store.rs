@@ -291,3 +291,6 @@ fn offered(codings: Option<Codings>, kept: DiskEntry) -> Arc<Entry> {
 fn key_on_disk(namespace: u64, key: &[u8]) -> Vec<u8> {
     [key, b"\n", &namespace.to_le_bytes()].concat()
 }
+
+#[cfg(test)]
+mod tests;

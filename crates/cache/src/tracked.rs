@@ -73,3 +73,6 @@ pub(crate) fn track(bytes: Bytes) -> (Bytes, Option<Arc<TrackedBody>>) {
     let tracked = Arc::new(TrackedBody { bytes, state: Mutex::default() });
     (Bytes::from_owner(Owner(Arc::clone(&tracked))), Some(tracked))
 }
+
+#[cfg(test)]
+mod tests;

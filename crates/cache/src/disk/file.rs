@@ -49,3 +49,6 @@ impl StorageBackend for LogFile {
         self.0.write_at(bytes, offset)
     }
 }
+
+#[cfg(test)]
+mod tests;

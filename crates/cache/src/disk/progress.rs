@@ -54,3 +54,6 @@ impl PurgeProgress {
         true
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -242,3 +242,6 @@ fn stale_since(stale_us: u64, entry: &Entry, clocks: Clocks) -> Arc<Entry> {
     let at = clocks.now.checked_sub(Duration::from_micros(passed));
     entry.made_stale(at.unwrap_or(clocks.now))
 }
+
+#[cfg(test)]
+mod tests;

@@ -298,3 +298,6 @@ fn guarded<T>(
         Err(_) => Err(DiskError::Panicked(state.path())),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -55,3 +55,6 @@ fn entry_bytes(entry: &Arc<Entry>) -> usize {
 pub(super) fn allocated(bytes: usize) -> usize {
     bytes.next_multiple_of((bytes.next_power_of_two() / 8).max(16))
 }
+
+#[cfg(test)]
+mod tests;

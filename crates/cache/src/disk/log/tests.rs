@@ -1,4 +1,6 @@
-//! Claims about the log under power cuts and damage, and about its bound.
+//! Claims about the log under power cuts and damage, about purges, and about its bound.
+
+mod sums;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -26,6 +28,7 @@ struct Torn {
     dirty: BTreeSet<usize>,
     /// Pages ever written, which are those that a sparse file takes on disk.
     touched: BTreeSet<usize>,
+    syncs: usize,
 }
 
 const PAGE: usize = 4096;
@@ -54,6 +57,10 @@ impl TornFile {
         self.0.lock().unwrap().live.clone()
     }
 
+    fn syncs(&self) -> usize {
+        self.0.lock().unwrap().syncs
+    }
+
     fn taken(&self) -> usize {
         self.0.lock().unwrap().touched.len() * PAGE
     }
@@ -80,7 +87,8 @@ impl StorageBackend for TornFile {
 
     fn sync_data(&self) -> io::Result<()> {
         let mut torn = self.0.lock().unwrap();
-        let Torn { live, durable, dirty, .. } = &mut *torn;
+        let Torn { live, durable, dirty, syncs, .. } = &mut *torn;
+        *syncs += 1;
         durable.resize(live.len(), 0);
         for page in std::mem::take(dirty) {
             let range = page * PAGE..((page + 1) * PAGE).min(live.len());

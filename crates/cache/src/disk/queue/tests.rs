@@ -1,12 +1,18 @@
 //! Claims about waiting changes, and about the queue at its bounds.
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use super::{BYTES_MAX, KEYS_MAX, PURGE_BYTES_MAX, WriteQueue};
+use testkit::FIXTURE_TIMEOUT;
+
+use super::{
+    BATCH_BYTES, BYTES_MAX, KEYS_MAX, PURGE_BATCH_BYTES, PURGE_BYTES, PURGE_BYTES_MAX, WriteQueue,
+};
 use crate::area::Area;
 use crate::disk::log::AreaPurge;
-use crate::disk::record::DiskContent;
+use crate::disk::record::{DiskContent, DiskEntry};
+use crate::entry::Entry;
+use crate::tests::{MINUTE, response};
 
 fn names(length: usize) -> Option<DiskContent> {
     Some(DiskContent::Varies(Arc::from([Box::from("x".repeat(length))])))
@@ -104,4 +110,141 @@ fn beyond_its_bytes_of_purges_nothing_on_disk_is_trusted() {
     }
     assert!(queue.lost_count());
     assert_eq!((queue.clear(), queue.lost_count()), (many, false));
+}
+
+#[test]
+fn it_takes_as_many_bytes_as_it_may_and_not_one_more() {
+    let entry = |body: usize| {
+        // The field renders as `x: 12345` with the end of the line.
+        let new = response(&[("x", "12345")], vec![0; body]);
+        let entry = Entry::new(new, MINUTE, Instant::now());
+        Some(DiskContent::Entry(DiskEntry { entry, born_us: 0, has_encodings: false }))
+    };
+    let two = |one: usize, other: usize| {
+        let [one, other] = [one, other].map(|length| Box::from("x".repeat(length)));
+        Some(DiskContent::Varies(Arc::from([one, other])))
+    };
+    let fits = |content| WriteQueue::default().push(b"k"[..].into(), content);
+    assert_eq!([BYTES_MAX - 266, BYTES_MAX - 265].map(|n| fits(entry(n))), [true, false]);
+    assert_eq!([BYTES_MAX - 16, BYTES_MAX - 15].map(|n| fits(names(n))), [true, false]);
+    assert_eq!([10, 11].map(|n| fits(two(BYTES_MAX - 42, n))), [true, false]);
+    // What waits and what is being written count together, and what was replaced no more.
+    let queue = WriteQueue::default();
+    let push = |key: &str, length: usize| queue.push(key.as_bytes().into(), names(length - 16));
+    assert!(push("a", BYTES_MAX / 2));
+    queue.take(Instant::now(), 0);
+    for _ in 0..5 {
+        assert!(push("b", BYTES_MAX / 4));
+    }
+    assert!(!push("c", BYTES_MAX / 4 + 1) && push("c", BYTES_MAX / 4));
+    queue.written();
+    assert!(push("d", BYTES_MAX / 2) && !push("e", 17));
+}
+
+#[test]
+fn at_its_keys_it_loses_count_and_takes_the_next_change_all_the_same() {
+    let queue = WriteQueue::default();
+    for number in 0..KEYS_MAX {
+        queue.push(number.to_le_bytes()[..].into(), names(1));
+    }
+    assert!(!queue.lost_count() && queue.take(Instant::now(), 0).changes.len() == KEYS_MAX);
+    queue.written();
+    for number in 0..=KEYS_MAX {
+        queue.push(number.to_le_bytes()[..].into(), names(1));
+    }
+    assert!(queue.lost_count());
+    // The bytes that were dropped with the count no longer take room.
+    assert!(queue.push(b"large"[..].into(), names(BYTES_MAX - 100)));
+    assert_eq!(queue.take(Instant::now(), 0).changes.len(), 2);
+}
+
+/// Returns whether the writer would begin before its time.
+fn begins(queue: &WriteQueue) -> bool {
+    queue.state.lock().has_enough(0)
+}
+
+#[test]
+fn a_transaction_begins_before_its_time_once_enough_waits_for_it() {
+    let queue = WriteQueue::default();
+    assert!(!begins(&queue));
+    queue.push(b"a"[..].into(), names(BATCH_BYTES - 17));
+    assert!(!begins(&queue));
+    queue.push(b"a"[..].into(), names(BATCH_BYTES - 16));
+    assert!(begins(&queue));
+    let never = Instant::now() + FIXTURE_TIMEOUT;
+    assert_eq!(queue.take(never, 0).changes.len(), 1);
+    assert!(!begins(&queue));
+    let purged = |bytes: usize| [purge(&"x".repeat(bytes - PURGE_BYTES))].into_iter();
+    queue.push_purges(purged(PURGE_BATCH_BYTES - PURGE_BYTES - 3), 1);
+    assert!(!begins(&queue));
+    queue.push_purges(purged(PURGE_BYTES + 3), 2);
+    assert!(begins(&queue));
+    assert_eq!(queue.take(never, 0).purges.len(), 2);
+    assert!(!begins(&queue));
+    // Otherwise it waits to its deadline.
+    let deadline = Instant::now() + Duration::from_millis(5);
+    queue.push(b"a"[..].into(), names(1));
+    assert_eq!(queue.take(deadline, 0).changes.len(), 1);
+    assert!(Instant::now() >= deadline);
+}
+
+#[test]
+fn who_waits_for_work_is_woken_by_enough_of_it_and_by_the_end() {
+    let wakes: [fn(&WriteQueue); 4] = [
+        |queue| assert!(queue.push(b"a"[..].into(), names(BATCH_BYTES))),
+        |queue| queue.push_purges([purge(&"x".repeat(PURGE_BATCH_BYTES))].into_iter(), 1),
+        |queue| {
+            queue.push_purges([purge("/a")].into_iter(), 1);
+            assert_eq!(queue.hurry_purges(), 1);
+        },
+        WriteQueue::stop,
+    ];
+    for wake in wakes {
+        // More than once, because the thread may not have begun to wait.
+        for turn in 0..20 {
+            let queue = Arc::new(WriteQueue::default());
+            let taking = std::thread::spawn({
+                let queue = Arc::clone(&queue);
+                move || queue.take(Instant::now() + FIXTURE_TIMEOUT, 0)
+            });
+            (0..turn * 10).for_each(|_| std::thread::yield_now());
+            wake(&queue);
+            let work = taking.join().unwrap();
+            assert!(work.stopping || work.changes.len() + work.purges.len() == 1);
+        }
+    }
+}
+
+#[test]
+fn a_pause_lasts_its_time_unless_the_queue_stops() {
+    let queue = Arc::new(WriteQueue::default());
+    let (begun, span) = (Instant::now(), Duration::from_millis(5));
+    assert!(!queue.pause(span) && begun.elapsed() >= span);
+    let pausing = std::thread::spawn({
+        let queue = Arc::clone(&queue);
+        move || queue.pause(FIXTURE_TIMEOUT)
+    });
+    queue.stop();
+    assert!(pausing.join().unwrap() && queue.pause(FIXTURE_TIMEOUT));
+}
+
+#[test]
+fn the_log_that_was_removed_takes_its_changes_along_but_not_the_end_or_the_numbers_of_purges() {
+    let queue = WriteQueue::default();
+    queue.push_purges([purge("/a")].into_iter(), 7);
+    queue.hurry_purges();
+    queue.push(b"a"[..].into(), names(1));
+    queue.take(Instant::now(), 0);
+    queue.push(b"b"[..].into(), names(1));
+    queue.push_purges([purge("/b")].into_iter(), 8);
+    assert!(queue.count() == 2 && !queue.writing_for().is_zero());
+    queue.stop();
+    assert_eq!((queue.clear(), queue.count()), (8, 0));
+    assert!(queue.writing_for().is_zero());
+    let work = queue.take(Instant::now() + FIXTURE_TIMEOUT, 6);
+    assert_eq!((work.changes.len(), work.purges.len()), (0, 0));
+    assert_eq!((work.last_purge, work.is_awaited, work.stopping), (8, true, true));
+    assert!(!queue.take(Instant::now(), 7).is_awaited);
+    queue.written();
+    assert!(queue.writing_for().is_zero());
 }

@@ -65,3 +65,6 @@ impl Ghosts {
 pub(super) const fn table_bytes(content: usize) -> usize {
     (content + 1) * 2
 }
+
+#[cfg(test)]
+mod tests;

@@ -5,7 +5,7 @@ use std::hash::BuildHasher;
 
 use foldhash::fast::FixedState;
 
-use super::{S3Fifo, SPARED_MAX, SharedKey, shard_of};
+use super::{FifoNode, S3Fifo, SPARED_MAX, SharedKey, bytes_each, ghosts, shard_of, table_bytes};
 
 /// Numbers that look random, the same in every run (SplitMix64).
 struct Random(u64);
@@ -262,4 +262,27 @@ fn more_is_found_than_by_age_on_skewed_drifting_and_scanning_loads() {
             assert!(ours > by_age, "{name}, {entries} entries: {ours} hits, by age {by_age}");
         }
     }
+}
+
+#[test]
+fn a_value_is_charged_what_its_place_takes_on_average_while_the_engine_grows() {
+    let engine = engine(100_000);
+    let mut taken = 0.0;
+    for key in 0..20_000_u64 {
+        engine.add(key);
+        taken += match key {
+            // Small lists have more room to spare.
+            0..10_000 => 0.0,
+            _ => engine.shards[0].read().nodes.capacity() as f64 / (key + 1) as f64,
+        };
+    }
+    let node = taken / 10_000.0 * size_of::<FifoNode<u64>>() as f64;
+    let others = table_bytes(size_of::<u32>()) + ghosts::BYTES_EACH;
+    let charged = bytes_each::<u64>() as f64 - others as f64;
+    assert!((charged - node).abs() < 1.0, "{charged} charged, {node} taken");
+    // The list grows by an eighth only, and takes freed places before it grows.
+    let before = engine.shards[0].read().nodes.len();
+    (0..20_000).for_each(|key| _ = engine.remove(hash(key), &bytes(key)));
+    (0..20_000).for_each(|key| drop(engine.add(key)));
+    assert_eq!(engine.shards[0].read().nodes.len(), before);
 }
