@@ -32,6 +32,8 @@ const STREAM_WINDOW_LOG: u32 = 17;
 /// Smallest and largest window of whole bodies in brotli, as powers of two. Below 17 brotli uses
 /// another algorithm, which takes milliseconds even for short bodies.
 const BR_WINDOW_LOGS: (u32, u32) = (17, 22);
+/// Bytes of output that brotli hands over at once.
+const BR_BUFFER_BYTES: usize = 16_384;
 
 thread_local! {
     /// One context per thread, because making one costs as much as encoding 4 KB.
@@ -56,7 +58,7 @@ pub fn whole(coding: Coding, parts: &[&[u8]], kept: bool) -> io::Result<Vec<u8>>
         Coding::Br => {
             let window = usize::BITS - length.leading_zeros();
             let window = window.clamp(BR_WINDOW_LOGS.0, BR_WINDOW_LOGS.1);
-            let mut encoder = br(out, BR_LEVELS[usize::from(!kept)], window, length);
+            let mut encoder = br(out, BR_LEVELS[usize::from(!kept)], window);
             parts.iter().try_for_each(|part| encoder.write_all(part))?;
             Ok(encoder.into_inner())
         }
@@ -81,10 +83,10 @@ fn whole_zstd(parts: &[&[u8]]) -> io::Result<Vec<u8>> {
     })
 }
 
-fn br(out: Vec<u8>, quality: i32, window: u32, size_hint: usize) -> CompressorWriter<Vec<u8>> {
+fn br(out: Vec<u8>, quality: i32, window: u32) -> CompressorWriter<Vec<u8>> {
     let lgwin = window as i32;
-    let params = BrotliEncoderParams { quality, lgwin, size_hint, ..Default::default() };
-    CompressorWriter::with_params(out, 16 * 1024, &params)
+    let params = BrotliEncoderParams { quality, lgwin, ..Default::default() };
+    CompressorWriter::with_params(out, BR_BUFFER_BYTES, &params)
 }
 
 /// Encodes a body piece by piece.
@@ -110,10 +112,7 @@ impl StreamEncoder {
                 encoder.set_pledged_src_size(length)?;
                 Self::Zstd(encoder)
             }
-            Coding::Br => {
-                let hint = length.unwrap_or(0) as usize;
-                Self::Br(Box::new(br(Vec::new(), BR_LEVELS[1], STREAM_WINDOW_LOG, hint)))
-            }
+            Coding::Br => Self::Br(Box::new(br(Vec::new(), BR_LEVELS[1], STREAM_WINDOW_LOG))),
             Coding::Gzip => {
                 let level = flate2::Compression::new(GZIP_LEVELS[1]);
                 Self::Gzip(GzEncoder::new(Vec::new(), level))

@@ -1,7 +1,9 @@
 //! Claims about the encoders.
 
-use super::{StreamEncoder, whole};
 use http1::accept::Coding;
+use stdx::Random;
+
+use super::{StreamEncoder, whole};
 
 fn decoded(coding: Coding, bytes: &[u8]) -> std::io::Result<Vec<u8>> {
     let mut out = Vec::new();
@@ -46,4 +48,46 @@ fn a_body_shorter_than_was_said_has_no_end() {
     let mut encoder = StreamEncoder::new(Coding::Zstd, Some(10)).unwrap();
     encoder.feed(b"short").unwrap();
     assert!(encoder.finish().is_err());
+}
+
+/// Returns rows as an API answers them.
+fn rows(bytes: usize) -> Vec<u8> {
+    let mut random = Random::new(1);
+    let mut text = String::new();
+    while text.len() < bytes {
+        let (id, price) = (random.up_to(99_999), random.up_to(9999));
+        let name = ["lamp", "chair", "table", "shelf"][random.up_to(3) as usize];
+        text += &format!("{{\"id\":{id},\"name\":\"{name}\",\"price\":{price}}},");
+    }
+    text.truncate(bytes);
+    text.into_bytes()
+}
+
+#[test]
+fn what_is_kept_is_made_smaller_than_what_is_sent_once() {
+    let body = rows(50_000);
+    for coding in [Coding::Gzip, Coding::Br] {
+        let [kept, sent] = [true, false].map(|kept| whole(coding, &[&body], kept).unwrap().len());
+        assert!(kept < sent && sent < body.len() / 2, "{coding:?}: {kept} and {sent} bytes");
+    }
+}
+
+/// Returns the window that brotli names at its beginning, as a power of two (RFC 7932 §9.1).
+fn window(encoded: &[u8]) -> u8 {
+    match encoded[0] & 0b1111 {
+        0b0001 if encoded[0] & 0b111_1111 == 1 => 17,
+        bits if bits & 1 == 1 => 17 + (bits >> 1),
+        bits => panic!("another window: {bits:b}"),
+    }
+}
+
+#[test]
+fn a_client_needs_a_window_of_the_bodys_length_within_bounds() {
+    for (length, log) in [(1, 17), (131_071, 17), (131_072, 18), (600_000, 20), (5_000_000, 22)] {
+        let encoded = whole(Coding::Br, &[&vec![b'x'; length]], true).unwrap();
+        assert_eq!(window(&encoded), log, "{length}");
+    }
+    let mut stream = StreamEncoder::new(Coding::Br, Some(5_000_000)).unwrap();
+    stream.feed(&[b'x'; 9000]).unwrap();
+    assert_eq!(window(&stream.finish().unwrap()), 17);
 }

@@ -213,7 +213,8 @@ fn an_encoding_counts_as_soon_as_it_is_made_if_its_entry_is_still_there() {
 
 #[test]
 fn what_leaves_while_a_reply_needs_it_is_charged_however_it_leaves() {
-    let leaves: [(&str, fn(&Memory)); 5] = [
+    type Leave = (&'static str, fn(&Memory));
+    let leaves: [Leave; 5] = [
         ("removed", |memory| memory.remove(&key("/long"))),
         ("purged", |memory| assert_eq!(memory.purge(&[Area::tag("t")], false, |_| ()), 1)),
         ("replaced", |memory| _ = put(memory, "/long", entry("short"))),

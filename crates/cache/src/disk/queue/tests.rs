@@ -62,10 +62,15 @@ fn at_its_bytes_an_answer_is_dropped_and_its_key_forgotten() {
 #[test]
 fn beyond_its_keys_nothing_on_disk_is_trusted() {
     let queue = WriteQueue::default();
-    for number in 0..=KEYS_MAX {
+    assert!(queue.push(b"large"[..].into(), names(BYTES_MAX - 100)));
+    for number in 1..KEYS_MAX {
         queue.push(number.to_le_bytes()[..].into(), None);
     }
-    assert!(queue.lost_count());
+    assert!(!queue.lost_count() && queue.count() == KEYS_MAX);
+    queue.push(b"one more"[..].into(), None);
+    assert!(queue.lost_count() && queue.count() == 1);
+    // What was dropped takes no room.
+    assert!(queue.push(b"large"[..].into(), names(BYTES_MAX - 100)));
     assert_eq!(length(queue.get(b"never seen")), Some(None));
     queue.clear();
     assert!(!queue.lost_count());
@@ -110,6 +115,11 @@ fn beyond_its_bytes_of_purges_nothing_on_disk_is_trusted() {
     }
     assert!(queue.lost_count());
     assert_eq!((queue.clear(), queue.lost_count()), (many, false));
+    for (bytes, is_lost) in [(PURGE_BYTES_MAX, false), (PURGE_BYTES_MAX + 1, true)] {
+        let queue = WriteQueue::default();
+        queue.push_purges([purge(&"x".repeat(bytes - PURGE_BYTES))].into_iter(), 1);
+        assert_eq!(queue.lost_count(), is_lost);
+    }
 }
 
 #[test]
@@ -139,23 +149,6 @@ fn it_takes_as_many_bytes_as_it_may_and_not_one_more() {
     assert!(!push("c", BYTES_MAX / 4 + 1) && push("c", BYTES_MAX / 4));
     queue.written();
     assert!(push("d", BYTES_MAX / 2) && !push("e", 17));
-}
-
-#[test]
-fn at_its_keys_it_loses_count_and_takes_the_next_change_all_the_same() {
-    let queue = WriteQueue::default();
-    for number in 0..KEYS_MAX {
-        queue.push(number.to_le_bytes()[..].into(), names(1));
-    }
-    assert!(!queue.lost_count() && queue.take(Instant::now(), 0).changes.len() == KEYS_MAX);
-    queue.written();
-    for number in 0..=KEYS_MAX {
-        queue.push(number.to_le_bytes()[..].into(), names(1));
-    }
-    assert!(queue.lost_count());
-    // The bytes that were dropped with the count no longer take room.
-    assert!(queue.push(b"large"[..].into(), names(BYTES_MAX - 100)));
-    assert_eq!(queue.take(Instant::now(), 0).changes.len(), 2);
 }
 
 /// Returns whether the writer would begin before its time.
@@ -201,7 +194,7 @@ fn who_waits_for_work_is_woken_by_enough_of_it_and_by_the_end() {
     ];
     for wake in wakes {
         // More than once, because the thread may not have begun to wait.
-        for turn in 0..20 {
+        for turn in 0..8 {
             let queue = Arc::new(WriteQueue::default());
             let taking = std::thread::spawn({
                 let queue = Arc::clone(&queue);

@@ -1,5 +1,7 @@
 //! Claims about the tier under injected faults: a failing disk, a power cut, a clock set back.
 
+mod loads;
+
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -205,6 +207,7 @@ fn a_full_disk_takes_what_comes_a_second_time() {
     }
     let opened = tier.state.opened.read().clone().unwrap();
     assert!(opened.log.evicted() > 0);
+    assert!((8_000_000..=13_600_000).contains(&tier.status().bytes), "{:?}", tier.status());
     let before = tier.state.metrics.first.get();
     tier.keep(b"once", &entry("x"));
     assert!(find(&tier, b"once").is_none());

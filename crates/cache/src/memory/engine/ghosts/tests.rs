@@ -35,9 +35,8 @@ fn a_place_costs_more_than_on_average_and_less_than_at_worst() {
 
 #[test]
 fn the_oldest_is_forgotten_first_whether_it_was_taken_out_or_not() {
-    let mut ghosts = Ghosts::default();
     // The numbers of turns wrap around meanwhile.
-    ghosts.first = u32::MAX - 3;
+    let mut ghosts = Ghosts { first: u32::MAX - 3, ..Ghosts::default() };
     (0..10).for_each(|hash| ghosts.remember(hash));
     assert_eq!([ghosts.forget(0), ghosts.forget(0), ghosts.forget(7)], [true, false, true]);
     assert_eq!(ghosts.len(), 10, "each keeps its place in the order");
