@@ -3,11 +3,9 @@
 use redb::{ReadableDatabase, ReadableTable};
 use stdx::Random;
 
-use super::super::{BATCHES, INDEX, LOG, LOOSE_SHARE, PAGE_BYTES, TAGS};
-use super::super::{index_bytes, pages, row_bytes, tag_bytes};
-use super::{
-    AreaPurge, PLENTY, RecordChange, RecordLog, TornFile, forget, get, put, put_tagged, record,
-};
+use super::super::{AreaPurge, BATCHES, INDEX, LOG, LOOSE_SHARE, PAGE_BYTES, RecordChange};
+use super::super::{RecordLog, TAGS, index_bytes, pages, row_bytes, tag_bytes};
+use super::{PLENTY, TornFile, forget, get, put, put_tagged, record};
 use crate::area::Area;
 
 #[test]
