@@ -303,7 +303,7 @@ fn an_answer_that_changes_while_it_is_read_from_disk_is_not_brought_back() {
         let found = run(async {
             let future = store.recall(recall_of(&mut wanted), |_, _| (), is_fresh);
             let mut future: Pin<Box<dyn Future<Output = Recalled> + '_>> = Box::pin(future);
-            for _ in 0..50 {
+            for _ in 0..20 {
                 assert!(matches!(poll(&mut future), Poll::Pending), "readers wait at the gate");
                 std::thread::yield_now();
             }

@@ -194,13 +194,13 @@ fn who_waits_for_work_is_woken_by_enough_of_it_and_by_the_end() {
     ];
     for wake in wakes {
         // More than once, because the thread may not have begun to wait.
-        for turn in 0..8 {
+        for turn in 0..3 {
             let queue = Arc::new(WriteQueue::default());
             let taking = std::thread::spawn({
                 let queue = Arc::clone(&queue);
                 move || queue.take(Instant::now() + FIXTURE_TIMEOUT, 0)
             });
-            (0..turn * 10).for_each(|_| std::thread::yield_now());
+            (0..turn * 3).for_each(|_| std::thread::yield_now());
             wake(&queue);
             let work = taking.join().unwrap();
             assert!(work.stopping || work.changes.len() + work.purges.len() == 1);

@@ -50,7 +50,7 @@ fn its_sums_are_those_of_what_is_there_whatever_is_done() {
         let mut random = Random::new(seed);
         let file = TornFile::default();
         let mut log = RecordLog::open(file.clone(), 400_000).unwrap();
-        for _ in 0..60 {
+        for _ in 0..40 {
             let change = |random: &mut Random| {
                 let (number, length) = (random.up_to(30), random.up_to(9000) as usize);
                 let tags = [&[][..], &["a"], &["a", "b"]][random.up_to(2) as usize];
@@ -118,7 +118,7 @@ fn filled(batches: u64, records: u64) -> (u64, TornFile) {
 #[test]
 fn it_makes_room_only_when_the_next_record_and_its_copied_pages_do_not_fit() {
     // Few rows, of which all may be copied, and many, of which a share may.
-    for (batches, records) in [(3, 20), (2, 300)] {
+    for (batches, records) in [(3, 20), (2, 200)] {
         for (less, evicted) in [(0, 0), (1, records)] {
             let (least, file) = filled(batches, records);
             let log = RecordLog::open(file, least - less).unwrap();

@@ -154,7 +154,7 @@ fn changes_wait_for_their_flush_or_for_enough_of_them_and_the_end_writes_the_res
         DiskTimes { flush_interval, close_timeout: flush_interval, ..DiskTimes::for_tests() };
     let tier = start_with(times, &disk);
     tier.keep(b"a", &entry("a"));
-    for _ in 0..50 {
+    for _ in 0..20 {
         assert_eq!(tier.status().waiting, 1);
         std::thread::yield_now();
     }
