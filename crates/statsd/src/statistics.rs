@@ -199,9 +199,9 @@ impl TimerStatistics {
             // Such as `upper_99_9`, whose fraction statsd takes for the whole.
             trimmed = before.trim_end_matches(is_digit);
         }
-        let digits = whole.len() - trimmed.len();
+        // Only those of percentiles end so.
         let stem = trimmed.strip_suffix("top").unwrap_or(trimmed).strip_suffix('_');
-        match stem.filter(|_| digits > 0) {
+        match stem {
             Some(stem) => self.shown.iter().any(|shown| *shown == format!("{stem}_percent")),
             None => self.shown.iter().any(|shown| shown == whole),
         }

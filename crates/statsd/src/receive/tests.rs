@@ -17,7 +17,7 @@ use super::remove_stale;
 use crate::config::{self, Config};
 use crate::error::StatsdError;
 use crate::flush::Flush;
-use crate::plan::{InputPlan, Plan};
+use crate::plan::{BackendPlan, InputPlan, Plan};
 use crate::server::StatsdServer;
 
 /// A plan with these inputs, which flushes at its end.
@@ -161,4 +161,33 @@ fn what_waits_in_a_unix_stream_at_the_end_is_counted() {
         stream.write_all(b"a:1|c\na:2|c\na:4|c").expect("it is open");
     }
     assert_eq!(sum(&end(server), "a"), 21.0, "also lines that do not end");
+}
+
+#[test]
+fn a_server_repeats_what_it_receives_and_counts_what_it_could_not() {
+    let folder = TempDir::new().expect("a folder");
+    let (other, away) = (UdpSocket::bind("127.0.0.1:0").expect("a socket"), testkit::free_port());
+    other.set_read_timeout(Some(std::time::Duration::from_secs(20))).expect("a socket");
+    let backends = vec![
+        BackendPlan::Repeater {
+            to: vec![other.local_addr().expect("an address").to_string()],
+            is_tcp: false,
+        },
+        BackendPlan::Repeater { to: vec![format!("127.0.0.1:{away}")], is_tcp: true },
+    ];
+    let path = folder.path().join("d");
+    let listen = [format!("unixgram:{}", path.display())];
+    let plan = Plan { backends, ..plan(folder.path(), &listen, 1) };
+    let server = StatsdServer::start(plan, None).expect("it starts");
+    let sender = UnixDatagram::unbound().expect("a socket");
+    for datagram in ["a:1|c\nb:2|c", "a:3|c"] {
+        sender.send_to(datagram.as_bytes(), &path).expect("it is sent");
+        let mut buffer = [0; 100];
+        let length = other.recv(&mut buffer).expect("it is repeated");
+        assert_eq!(&buffer[..length], datagram.as_bytes());
+    }
+    let state = Arc::clone(server.state());
+    server.end();
+    let figures = state.figures();
+    assert_eq!((figures.repeated_failed, figures.repeated_dropped), (2, 0));
 }

@@ -131,7 +131,8 @@ fn settings_are_shown_as_they_were_written_one_level_deep() {
                 prefixStats: 'own', flush_counts: false";
     let server = server(Plan { backends: Vec::new(), ..of(Flavour::Statsd, text) });
     let shown = ask(server.state(), "config");
-    let wanted = "\naddress: 127.0.0.1\nport: 0\nserver: ./servers/tcp\nbackends > 0: ./backends/console\n\
+    let wanted = "\naddress: 127.0.0.1\nport: 0\nserver: ./servers/tcp\n\
+                  backends > 0: ./backends/console\n\
                   console > prettyprint: true\nconsole > x: [1]\nprefixStats: own\n\
                   flush_counts: false\n";
     assert_eq!(shown, wanted);

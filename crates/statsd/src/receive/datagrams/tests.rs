@@ -46,8 +46,8 @@ fn drops_only_grow_though_the_number_of_the_kernel_wraps_and_comes_out_of_order(
     }
 }
 
-#[test]
-fn a_thread_goes_on_when_nothing_comes_and_ends_when_it_is_told() {
+/// A thread for a socket that says at once that there is nothing, instead of after a while.
+fn receiver() -> (Arc<Socket>, Arc<Mutex<Table>>, Datagrams) {
     let plan = config::plan(&Config::default(), "/nowhere".as_ref(), &mut |key, reason| {
         panic!("{key}: {reason}")
     });
@@ -58,11 +58,27 @@ fn a_thread_goes_on_when_nothing_comes_and_ends_when_it_is_told() {
     let last_received = Arc::new(LastReceived::new());
     let intake = Intake::new(config, Arc::clone(&table), gauges, last_received);
     let socket = Arc::new(Socket { nap: None, ..socket() });
-    // It says at once that there is nothing, instead of after a while.
     SockRef::from(&socket.raw).set_nonblocking(true).expect("a socket");
+    (Arc::clone(&socket), table, Datagrams::new(socket, intake))
+}
+
+#[test]
+fn what_waits_in_the_socket_at_the_end_is_taken() {
+    let (socket, table, datagrams) = receiver();
+    let sender = UdpSocket::bind("127.0.0.1:0").expect("a socket");
+    for _ in 0..3 {
+        sender.send_to(b"a:1|c", ("127.0.0.1", socket.port())).expect("it is sent");
+    }
+    datagrams.run(&AtomicBool::new(true));
+    assert_eq!(table.lock().totals.packets, 3);
+}
+
+#[test]
+fn a_thread_goes_on_when_nothing_comes_and_ends_when_it_is_told() {
+    let (socket, table, datagrams) = receiver();
     let ends = Arc::new(AtomicBool::new(false));
-    let (thread, flag) = (Datagrams::new(Arc::clone(&socket), intake), Arc::clone(&ends));
-    let thread = std::thread::spawn(move || thread.run(&flag));
+    let flag = Arc::clone(&ends);
+    let thread = std::thread::spawn(move || datagrams.run(&flag));
     let sender = UdpSocket::bind("127.0.0.1:0").expect("a socket");
     for sent in 1..40 {
         sender.send_to(b"a:1|c", ("127.0.0.1", socket.port())).expect("it is sent");
@@ -71,7 +87,6 @@ fn a_thread_goes_on_when_nothing_comes_and_ends_when_it_is_told() {
             std::thread::yield_now();
         }
     }
-    // What waits in the socket is taken before it ends.
     ends.store(true, Ordering::Release);
     thread.join().expect("it ends");
     assert_eq!(table.lock().totals.packets, 39);

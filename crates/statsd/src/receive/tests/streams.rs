@@ -93,3 +93,22 @@ fn a_line_that_does_not_end_within_its_bound_is_read_and_ends_its_connection() {
     let flush = end(server);
     assert_eq!((sum(&flush, "a"), sum(&flush, "statsd.bad_lines_seen")), (3.0, 2.0));
 }
+
+#[test]
+fn a_connection_that_is_reset_is_closed_and_no_other_with_it() {
+    let folder = TempDir::new().expect("a folder");
+    let (server, address) = server(&folder);
+    let counts = || server.state().figures().connections;
+    let (mut reset, mut kept) = (connect(&address), connect(&address));
+    reset.write_all(b"a:1|c\na:2|c").expect("it is open");
+    wait_until(|| server.state().figures().totals.lines == 1);
+    // Closing without lingering is a reset.
+    socket2::SockRef::from(&reset).set_linger(Some(std::time::Duration::ZERO)).expect("a socket");
+    drop(reset);
+    wait_until(|| counts().open == 1);
+    kept.write_all(b"b:4|c\n").expect("it is open");
+    close(kept);
+    assert_eq!((counts().displaced, counts().endless), (0, 0));
+    let flush = end(server);
+    assert_eq!((sum(&flush, "a"), sum(&flush, "b")), (3.0, 4.0));
+}

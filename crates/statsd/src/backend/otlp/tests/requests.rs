@@ -38,7 +38,10 @@ fn a_request_says_who_sends_it_and_of_which_time_each_point_is() {
         members.extend(value.as_object().expect("it is one").clone());
         point
     };
-    let gauge = |name: &str, value: Value| json!({ "name": name, "gauge": { "dataPoints": [point(value, &[])] } });
+    let gauge = |name: &str, value: Value| {
+        let points = json!([point(value, &[])]);
+        json!({ "name": name, "gauge": { "dataPoints": points } })
+    };
     let sum = json!({
         "aggregationTemporality": 1, "isMonotonic": true,
         "dataPoints": [point(json!({ "asDouble": 2.0 }), &[("k", "v")])],
