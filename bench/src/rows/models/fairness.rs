@@ -87,7 +87,8 @@ fn start(setup: &Setup) -> Result<Tidegate> {
         "[[model]]\nname = \"line\"\nfile = \"{}\"\n\
          [[model]]\nname = \"mini\"\nfile = \"{}\"\nembedding_cache_bytes_max = \"0B\"\n\
          [limits]\nclient_share = \"100%\"\n\
-         [[route]]\npath = \"/{{*rest}}\"\nto = \"models\"\n",
+         [[route]]\npath = \"/{{*rest}}\"\nto = \"models\"\n\
+         lease = \"2m\"\nwait_timeout = \"2m\"\n",
         file.display(),
         minilm_dir(setup)?.display(),
     );

@@ -18,8 +18,8 @@ fn secs(seconds: u64) -> Duration {
     Duration::from_secs(seconds)
 }
 
-/// Returns until when a response that has age zero at `born` is fresh, and when it may be used
-/// stale and after an error: each to the nanosecond.
+/// Checks until when a response that has age zero at `born` is fresh. Also until when it may be
+/// used stale and after an error: each to the nanosecond.
 fn ends(entry: &Entry, born: Instant, expected: [Duration; 3]) -> [Duration; 3] {
     let may = [Entry::is_fresh, Entry::may_answer_stale, Entry::may_answer_error];
     for (may, end) in may.into_iter().zip(expected) {

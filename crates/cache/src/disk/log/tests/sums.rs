@@ -94,8 +94,8 @@ fn a_log_that_is_opened_again_goes_on_behind_what_it_has() {
     }
 }
 
-/// Returns the least size with which a log that has these batches of records takes one more record
-/// without making room, and a log of these batches.
+/// Returns a log of these batches of records, and the least size that it needs: with it, one more
+/// record goes in without making room.
 fn filled(batches: u64, records: u64) -> (u64, TornFile) {
     let fill = |log: &RecordLog| {
         for batch in 0..batches {
