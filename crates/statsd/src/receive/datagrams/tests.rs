@@ -40,6 +40,9 @@ fn drops_only_grow_though_the_number_of_the_kernel_wraps_and_comes_out_of_order(
         (5, (1 << 32) + 5),
         (u32::MAX, (1 << 32) + 5),
         (6, (1 << 32) + 6),
+        // So far ahead it is one that was read earlier.
+        (6 + u32::MAX / 2, (1 << 32) + 6),
+        (5 + u32::MAX / 2, (1 << 32) + 5 + u64::from(u32::MAX / 2)),
     ] {
         socket.note(count);
         assert_eq!(socket.dropped.lock().total, total, "after {count}");
