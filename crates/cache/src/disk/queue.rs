@@ -199,6 +199,12 @@ impl WriteQueue {
         self.state.lock().taken_at.map_or(Duration::ZERO, |at| at.elapsed())
     }
 
+    /// Makes the changes now being written look as if they had been taken earlier.
+    #[cfg(test)]
+    pub(super) fn writing_since(&self, span: Duration) {
+        self.state.lock().taken_at = Instant::now().checked_sub(span);
+    }
+
     /// Returns the number of changes that are not written yet.
     pub(super) fn count(&self) -> usize {
         let state = self.state.lock();

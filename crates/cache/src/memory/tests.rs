@@ -170,7 +170,7 @@ fn what_memory_holds_is_not_in_doubt_when_old_purges_are_forgotten() {
     let kept = entry("kept");
     put(&memory, "/kept", Arc::clone(&kept));
     let others: Vec<Area> =
-        (0..1025).map(|number| Area::prefix(Some("b"), &format!("/{number}"))).collect();
+        (0..1030).map(|number| Area::prefix(Some("b"), &format!("/{number}"))).collect();
     memory.purge(&others, false, |_| ());
     // One that is on its way is in doubt, as is one that was replaced.
     assert_eq!(memory.verdict(&key("/kept"), &entry("other")), PurgeVerdict::Gone);

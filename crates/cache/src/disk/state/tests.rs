@@ -165,6 +165,10 @@ fn an_alarm_for_a_slow_disk_lasts_as_long_as_its_rest() {
     state.push(b"a", None);
     state.queue.take(Instant::now(), 0);
     assert_eq!(state.slowness(), None);
+    state.queue.writing_since(Duration::from_secs(31));
+    assert_eq!(state.slowness().unwrap(), "a write takes longer than 30s");
+    state.queue.written();
+    assert_eq!(state.slowness(), None);
 }
 
 #[test]

@@ -286,3 +286,18 @@ fn a_value_is_charged_what_its_place_takes_on_average_while_the_engine_grows() {
     (0..20_000).for_each(|key| drop(engine.add(key)));
     assert_eq!(engine.shards[0].read().nodes.len(), before);
 }
+
+#[test]
+fn a_heavy_value_finds_room_whichever_queue_is_empty() {
+    for left in [10, 0] {
+        let engine = engine(100);
+        // Ten fill the small queue, so the last one stands in the main queue.
+        (0..11).for_each(|key| drop(engine.add(key)));
+        (0..11).filter(|key| *key != left).for_each(|key| {
+            assert_eq!(engine.remove(hash(key), &bytes(key)), Some(key));
+        });
+        let (evicted, _) = engine.insert(hash(30), bytes(30), 30, 100);
+        assert_eq!((evicted.len(), engine.holds(left), engine.holds(30)), (1, false, true));
+        assert_eq!((engine.len(), engine.weight()), (1, 100));
+    }
+}
