@@ -301,3 +301,15 @@ fn a_heavy_value_finds_room_whichever_queue_is_empty() {
         assert_eq!((engine.len(), engine.weight()), (1, 100));
     }
 }
+
+#[test]
+fn more_than_three_uses_keep_a_value_no_longer_than_three() {
+    let engine = engine(3);
+    // One fills the small queue, so the others stand in the main queue.
+    (0..3).for_each(|key| drop(engine.add(key)));
+    engine.remove(hash(0), &bytes(0));
+    (0..10).for_each(|_| assert!(engine.uses(1)));
+    (0..3).for_each(|_| assert!(engine.uses(2)));
+    let (evicted, _) = engine.insert(hash(9), bytes(9), 9, 2);
+    assert_eq!(evicted[..], [(hash(1), bytes(1), 1)], "they are judged in their order");
+}
