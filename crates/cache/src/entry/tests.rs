@@ -18,29 +18,28 @@ fn secs(seconds: u64) -> Duration {
     Duration::from_secs(seconds)
 }
 
-/// Checks until when a response that has age zero at `born` is fresh. Also until when it may be
-/// used stale and after an error: each to the nanosecond.
-fn ends(entry: &Entry, born: Instant, expected: [Duration; 3]) -> [Duration; 3] {
+/// Compares to the nanosecond how long a response is fresh, and may be used stale and after an
+/// error. Each time counts from `born`.
+fn check_ends(entry: &Entry, born: Instant, expected: [Duration; 3]) {
     let may = [Entry::is_fresh, Entry::may_answer_stale, Entry::may_answer_error];
     for (may, end) in may.into_iter().zip(expected) {
         assert!(may(entry, born + end - NS), "until {end:?}");
         assert!(!may(entry, born + end), "not from {end:?} on");
         assert!(!may(entry, born + end + NS));
     }
-    expected
 }
 
 #[test]
 fn it_is_of_use_until_each_of_its_periods_ends() {
     let now = Instant::now();
     let new = Entry::new(response(&[], ""), MINUTE, now);
-    ends(&new, now, [secs(60), secs(65), secs(69)]);
+    check_ends(&new, now, [secs(60), secs(65), secs(69)]);
     assert_eq!((new.age(now), new.age(now + secs(7))), (secs(0), secs(7)));
     // One that came with an age has used up a part of its time.
     let later = now + secs(100);
     let old = Entry::new(response(&[], ""), Lifetime { age: secs(40), ..MINUTE }, later);
     assert_eq!(old.age(later), secs(40));
-    ends(&old, now + secs(60), [secs(60), secs(65), secs(69)]);
+    check_ends(&old, now + secs(60), [secs(60), secs(65), secs(69)]);
     let over = Entry::new(response(&[], ""), Lifetime::OVER, now);
     assert!(!over.is_fresh(now) && !over.may_answer_stale(now) && !over.may_answer_error(now));
 }
@@ -60,9 +59,9 @@ fn one_that_is_made_stale_is_stale_from_then_on_and_its_stale_periods_count_from
     let now = Instant::now();
     let entry = Entry::new(response(&[], "x"), MINUTE, now);
     let stale = entry.made_stale(now + secs(10));
-    ends(&stale, now, [secs(10), secs(15), secs(19)]);
+    check_ends(&stale, now, [secs(10), secs(15), secs(19)]);
     // Stale already: nothing changes.
-    ends(&entry.made_stale(now + secs(62)), now, [secs(60), secs(65), secs(69)]);
+    check_ends(&entry.made_stale(now + secs(62)), now, [secs(60), secs(65), secs(69)]);
     // At age zero too it differs from one whose every use is revalidated.
     assert_eq!(entry.made_stale(now).fresh, NS);
     let never_fresh = Entry::new(response(&[], "x"), Lifetime::OVER, now);

@@ -94,8 +94,8 @@ fn a_log_that_is_opened_again_goes_on_behind_what_it_has() {
     }
 }
 
-/// Returns a log of these batches of records, and the least size that it needs: with it, one more
-/// record goes in without making room.
+/// Returns a log of these batches of records, and the least size with which it takes one record
+/// more without making room.
 fn filled(batches: u64, records: u64) -> (u64, TornFile) {
     let fill = |log: &RecordLog| {
         for batch in 0..batches {
