@@ -52,6 +52,9 @@ fn an_answer_is_found_under_its_key_and_no_other() {
         assert_eq!(memory.get(&key(&format!("/{number}"))).unwrap().body, format!("{number}"));
     }
     assert!(!has(&memory, "/100") && !has(&memory, "/"));
+    // They are spread over the parts, so that few wait for the same lock.
+    let used = memory.index.shards().filter(|shard| shard.lock().len() > 0).count();
+    assert!(used > 8, "{used} of {} parts", memory.engine.shards());
     put(&memory, "/7", entry("new"));
     assert_eq!(memory.get(&key("/7")).unwrap().body, "new");
     assert_eq!((memory.entries(), memory.indexed()), (100, 100));
