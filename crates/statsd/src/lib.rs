@@ -49,6 +49,8 @@ mod statistics;
 mod status;
 mod table;
 mod tally;
+#[cfg(test)]
+mod tests;
 
 pub use error::StatsdError;
 pub use flavour::Flavour;

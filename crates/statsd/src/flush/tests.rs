@@ -152,3 +152,45 @@ fn values_beyond_the_bound_are_summed_up_and_counted() {
     assert!(flush.timers.iter().all(|timer| timer.samples.weight() == 80.0));
     assert!(server.tables[0].lock().totals.values_summarised > 0);
 }
+
+#[test]
+fn a_flush_knows_its_names_of_every_kind_its_time_and_its_rates() {
+    let timer = |name: &str| super::FlushedTimer {
+        name: name.into(),
+        samples: Default::default(),
+        statistics: Vec::new(),
+    };
+    let flush = Flush {
+        counters: vec![("a".into(), 1.0)],
+        timers: ["b", "c"].map(timer).into(),
+        gauges: ["d", "e", "f", "g"].map(|name| (name.into(), 1.0)).into(),
+        sets: ["h", "i", "j", "k", "l", "m", "n", "o"]
+            .map(|name| (name.into(), Default::default()))
+            .into(),
+        interval: std::time::Duration::from_secs(4),
+        unix_s: 7,
+        ..Flush::default()
+    };
+    assert_eq!(flush.names(), 15);
+    assert_eq!((flush.rate(10.0), flush.stored_unix_s()), (2.5, 7));
+    assert_eq!(Flush { slot_unix_s: Some(5), ..flush }.stored_unix_s(), 5);
+}
+
+#[test]
+fn events_and_checks_of_all_receivers_are_in_one_flush() {
+    let server = Server::new(2, Idle::Kept);
+    server.receive(0, "_sc|a|0\n_e{1,1}:a|b");
+    server.receive(1, "_sc|b|0");
+    assert_eq!(server.flush().notices.len(), 3);
+    assert_eq!(server.flush().notices.len(), 0);
+}
+
+#[test]
+fn sums_beyond_all_numbers_are_flushed_as_the_largest() {
+    let server = Server::new(2, Idle::Kept);
+    server.receive(0, "a:1e308|c\na:1e308|c\nb:-1e308|c");
+    server.receive(1, "b:-1e308|c");
+    let flush = server.flush();
+    let sums: Vec<f64> = flush.counters.iter().map(|(_, sum)| sum.abs()).collect();
+    assert_eq!(sums, [f64::MAX; 2]);
+}

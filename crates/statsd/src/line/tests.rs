@@ -288,3 +288,34 @@ fn the_short_way_means_what_the_long_way_means() {
         }
     }
 }
+
+#[test]
+fn what_clients_send_most_takes_the_short_way_and_what_is_odd_the_long_one() {
+    for (line, length) in
+        [("web.hits-2_x:1|c", 16), ("a:123456789012345|ms\nb:1|c", 21), ("a:0|g\n", 6), (":1|c", 4)]
+    {
+        assert_eq!(super::plain(line.as_bytes()).map(|(_, found)| found), Some(length), "`{line}`");
+    }
+    for line in [
+        "",
+        "a",
+        "a:",
+        "a:1",
+        "a:1|",
+        "a:1|q",
+        "a:1|cx",
+        "a:|c",
+        "a:1.5|c",
+        "a|1|c",
+        "a b:1|c",
+        "a:1|c|@0.5",
+        "a:1234567890123456|c",
+        "a:1c",
+        "a:+1|g",
+        "a:1|m",
+        "a:1|s",
+        "a:1|c\r\n",
+    ] {
+        assert!(super::plain(line.as_bytes()).is_none(), "`{line}`");
+    }
+}

@@ -41,3 +41,12 @@ fn only_what_has_times_is_worth_sending_later() {
     }
     assert_eq!(INTERVAL_MAX.as_secs(), 366 * 24 * 60 * 60);
 }
+
+#[test]
+fn what_a_file_says_without_effect_is_logged_note_by_note() {
+    let text = "{ host: 'a', prot: 1 }";
+    let plan = crate::legacy::read(text, crate::flavour::Flavour::Statsd).expect("it is read");
+    let lines = crate::tests::logged(|| plan.say_notes());
+    assert_eq!(lines.len(), 2, "{lines:?}");
+    assert!(lines[0].contains("the configuration: `host`: "), "{lines:?}");
+}

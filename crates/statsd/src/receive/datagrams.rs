@@ -146,6 +146,11 @@ impl Socket {
         self.dropped.lock().total
     }
 
+    /// How long it is left alone after a batch of so many: not at all where more may wait.
+    fn nap_after(&self, filled: usize) -> Option<Duration> {
+        self.nap.filter(|_| filled < SLOTS / 4)
+    }
+
     fn note(&self, count: u32) {
         let mut dropped = self.dropped.lock();
         let more = count.wrapping_sub(dropped.count);
@@ -186,9 +191,7 @@ impl Datagrams {
                     if let Some(count) = batch.dropped() {
                         self.socket.note(count);
                     }
-                    if let Some(nap) = self.socket.nap.filter(|_| filled < SLOTS / 4) {
-                        thread::sleep(nap);
-                    }
+                    self.socket.nap_after(filled).into_iter().for_each(thread::sleep);
                 }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock && has_ended => return,
                 Err(error) if is_passing(&error) => {}

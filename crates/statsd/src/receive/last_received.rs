@@ -31,3 +31,6 @@ impl LastReceived {
         self.started.elapsed().saturating_sub(after)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -7,6 +7,7 @@ use std::sync::mpsc::sync_channel;
 use std::time::{Duration, Instant};
 
 use super::{DatagramBatch, RETRY, Repeat, RepeatTarget, Repeater};
+use crate::tests::logged;
 
 /// Hands datagrams over, in batches of two, and waits until they are sent.
 fn repeat(to: &[String], is_tcp: bool, datagrams: &[&[u8]]) -> Repeater {
@@ -90,4 +91,19 @@ fn a_server_that_is_away_is_tried_again_after_a_while_and_not_before() {
     assert!(!target.send_one(b"a"), "it is too early");
     target.retry = Some(Instant::now());
     assert!(target.send_one(b"a") && target.retry.is_none());
+}
+
+#[test]
+fn that_a_server_is_away_is_logged_once_until_it_is_back() {
+    let away = format!("127.0.0.1:{}", testkit::free_port());
+    let mut target = RepeatTarget::new(&away, true);
+    let mut said = |to: &str| {
+        target.to = to.to_owned();
+        target.way = None;
+        logged(|| target.open()).len()
+    };
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let there = listener.local_addr().expect("an address").to_string();
+    let steps = [&away, &away, &there, &there, &away];
+    assert_eq!(steps.map(|to| said(to)), [1, 0, 0, 0, 1]);
 }

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
 use super::{NUMBER_MAX, Spool, SpoolFigures, is_part, part_number};
+use crate::tests::logged;
 
 fn open(dir: &Path, bytes_max: u64) -> Spool {
     Spool::open(dir, bytes_max).expect("the folder can be read")
@@ -149,4 +150,13 @@ fn names_of_parts_have_twenty_digits_and_a_number_that_servers_reach() {
         assert_eq!(part_number(name), number, "{name}");
         assert_eq!(is_part(name), number.is_some(), "{name}");
     }
+}
+
+#[test]
+fn what_is_no_part_is_said_once_when_the_folder_is_opened() {
+    let folder = TempDir::new().expect("a folder");
+    let said = || logged(|| drop(open(folder.path(), 100))).len();
+    assert_eq!(said(), 0);
+    fs::write(folder.path().join("notes"), "").expect("a file");
+    assert_eq!(said(), 1);
 }

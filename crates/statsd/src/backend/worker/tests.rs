@@ -12,6 +12,7 @@ use crate::backend::delivery::{PartSink, Render, Transport};
 use crate::backend::spool::Spool;
 use crate::flush::Flush;
 use crate::status::BackendStatus;
+use crate::tests::logged;
 
 /// Makes a part of each counter's name.
 struct Names;
@@ -327,4 +328,12 @@ fn a_start_says_what_waits_and_what_is_none_of_its_parts() {
     worker.end();
     assert_eq!(worker.status().lost, 0);
     assert!(format!("{worker:?}").contains("\"test\""));
+}
+
+#[test]
+fn an_error_is_logged_when_it_changes_and_that_it_passed_once() {
+    let mut backend = backend(None, &Script::default());
+    let mut said = |names: &[&str]| logged(|| backend.deliver(&flush(1, names))).len();
+    let steps: [&[&str]; 6] = [&["a"], &["away.a"], &["away.a"], &["away.b"], &["a"], &["a"]];
+    assert_eq!(steps.map(&mut said), [0, 1, 0, 1, 1, 0]);
 }

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use parking_lot::Mutex;
 use socket2::SockRef;
 
-use super::{Datagrams, Socket};
+use super::{Datagrams, NAP, SLOTS, Socket};
 use crate::active_config::ActiveConfig;
 use crate::config::{self, Config};
 use crate::receive::Intake;
@@ -93,4 +93,23 @@ fn a_thread_goes_on_when_nothing_comes_and_ends_when_it_is_told() {
     ends.store(true, Ordering::Release);
     thread.join().expect("it ends");
     assert_eq!(table.lock().totals.packets, 39);
+}
+
+#[test]
+fn after_a_small_batch_over_udp_a_socket_is_left_alone_and_else_never() {
+    let udp = socket();
+    assert_eq!([0, 1, SLOTS / 4 - 1].map(|filled| udp.nap_after(filled)), [Some(NAP); 3]);
+    assert_eq!([SLOTS / 4, SLOTS].map(|filled| udp.nap_after(filled)), [None; 2]);
+    let folder = tempfile::TempDir::new().expect("a folder");
+    let unix = Socket::unix(&folder.path().join("s"), None, 8192).expect("a socket");
+    assert_eq!([0, SLOTS].map(|filled| unix.nap_after(filled)), [None; 2], "senders wait for it");
+}
+
+#[test]
+fn an_error_that_does_not_pass_ends_the_thread() {
+    let (_, table, mut datagrams) = receiver();
+    let file = std::fs::File::open("/dev/null").expect("it is there");
+    datagrams.socket = Arc::new(Socket { raw: file.into(), ..socket() });
+    datagrams.run(&AtomicBool::new(false));
+    assert_eq!(table.lock().totals.packets, 0);
 }

@@ -14,6 +14,7 @@ use crate::plan::Plan;
 use crate::receive::last_received::LastReceived;
 use crate::repeat::Repeater;
 use crate::table::{Bounds, Gauges, Table};
+use crate::tests::logged;
 
 struct Receiver {
     config: Arc<ActiveConfig>,
@@ -115,4 +116,12 @@ fn repeaters_get_every_piece_as_it_came_whatever_it_says() {
         let length = socket.recv(&mut buffer).expect("it was sent");
         assert_eq!(&buffer[..length], wanted.as_bytes());
     }
+}
+
+#[test]
+fn lines_are_logged_where_the_plan_says_so_from_the_next_batch_on() {
+    let mut receiver = Receiver::new(native());
+    assert_eq!(logged(|| receiver.take(&["a:1|c"])), [""; 0]);
+    receiver.config.set(Plan { shows_lines: true, ..native() });
+    assert_eq!(logged(|| receiver.take(&["a:1|c\n", "b"])), ["message=a:1|c;", "message=b;"]);
 }

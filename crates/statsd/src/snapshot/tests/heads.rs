@@ -13,6 +13,7 @@ use super::{
 use crate::shutdown::Shutdown;
 use crate::snapshot::{NUMBER_MAX, flushed};
 use crate::tally::Tally;
+use crate::tests::logged;
 
 /// Writes a snapshot with a gauge and a counter.
 fn written(path: &Path, head: &SnapshotHead, went_on: bool) {
@@ -143,7 +144,10 @@ fn what_was_lost_is_said_by_what_the_head_says() {
     ] {
         written(&path, &head, true);
         mark(&mark_path(&path), flushed).expect("a mark");
-        let status = taken_over(&path).1.status();
+        let mut status = json!(null);
+        let lines = logged(|| status = taken_over(&path).1.status());
+        let is_warned = lines.iter().any(|line| line.contains("the server before did not end"));
+        assert_eq!(is_warned, !flushes.is_null(), "{lines:?}");
         let said = (&status["lost_after_unix_s"], &status["doubtful_flushes_unix_s"]);
         assert_eq!(said, (&after, &flushes), "{head:?}");
     }
@@ -236,5 +240,17 @@ fn a_mark_that_can_neither_be_written_nor_made_up_for_says_both() {
     let alarms = store.alarms();
     assert!(alarms[0].contains("neither be bound to its interval nor removed"), "{alarms:?}");
     fs::remove_file(mark_path(&path(&folder))).expect("it is there");
+    server.end();
+}
+
+#[test]
+fn a_failure_is_logged_when_it_changes_and_that_it_passed_once() {
+    let folder = TempDir::new().expect("a folder");
+    let server = start(folder.path());
+    let store = server.state().snapshot.as_ref().expect("it has one");
+    let said = |reason: &str| logged(|| store.failed(reason)).len();
+    assert_eq!(["a", "a", "b", "b"].map(said), [1, 0, 1, 0]);
+    let passed = || logged(|| assert!(store.hand_over(&server.state().tally, &Vec::new))).len();
+    assert_eq!((passed(), passed()), (1, 0));
     server.end();
 }
