@@ -13,7 +13,7 @@ use parking_lot::Mutex;
 use testkit::FIXTURE_TIMEOUT;
 use tokio::task::LocalSet;
 
-use super::{Encoder, JOBS_MAX};
+use super::{ENCODINGS, Encoder, JOBS_MAX};
 use crate::codec;
 use crate::encodings::{Encodings, Variant};
 use crate::entry::{Entry, NewEntry};
@@ -35,7 +35,7 @@ fn encoder(queue_max: usize) -> Arc<Encoder> {
 /// Keeps the thread of the pool busy as long as the gate is locked.
 fn block(encoder: &Encoder, gate: &Arc<Mutex<()>>) {
     let gate = Arc::clone(gate);
-    encoder.work.spawn(Box::new(move || drop(gate.lock()))).unwrap();
+    encoder.work.spawn(ENCODINGS, Box::new(move || drop(gate.lock()))).unwrap();
 }
 
 fn encodable(body: Vec<u8>) -> Arc<Entry> {
