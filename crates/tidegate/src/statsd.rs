@@ -28,6 +28,7 @@ use crate::holders;
 use crate::signals::{EndSignals, Hangup};
 pub(crate) use plan::{is_legacy, of_file, of_tidegate_file};
 pub(crate) use reload::ConfigFile;
+use reload::Sighup;
 
 /// A server with what reads its configuration again.
 pub(crate) struct Running {
@@ -78,12 +79,12 @@ impl Running {
     /// # Errors
     /// When an address is taken, with a hint; when the system has no threads left.
     pub(crate) fn start(plan: Plan, registry: Option<&Registry>, file: ConfigFile) -> Result<Self> {
+        let sighup = file.source.map(|_| Sighup::take_over()).transpose()?;
         let server = StatsdServer::start(plan, registry).map_err(|error| match error {
             StatsdError::Bind { .. } => anyhow::Error::new(error).context(TAKEN),
             _ => error.into(),
         })?;
-        let is_there = file.source.is_some();
-        let reload = is_there.then(|| reload::watch(server.state(), file));
+        let reload = sighup.map(|sighup| reload::watch(server.state(), file, sighup));
         Ok(Self { reload: reload.transpose()?, server })
     }
 

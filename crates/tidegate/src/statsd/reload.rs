@@ -40,14 +40,31 @@ struct Reload {
     seen: Mutex<Option<FileVersion>>,
 }
 
+/// Whether SIGHUP came since this was last asked for.
+pub(super) struct Sighup(Arc<AtomicBool>);
+
+impl Sighup {
+    /// Takes the signal over: before the server's ports answer, so that none is missed.
+    ///
+    /// # Errors
+    /// When the system refuses the signal.
+    pub(super) fn take_over() -> Result<Self> {
+        let has_come = Arc::new(AtomicBool::new(false));
+        signal_hook::flag::register(SIGHUP, Arc::clone(&has_come)).context("take SIGHUP over")?;
+        Ok(Self(has_come))
+    }
+}
+
 /// Looks whether the file is another one than the one that was read, and for SIGHUP, until the
 /// watcher is stopped.
 ///
 /// # Errors
-/// When the system has no thread left, or refuses the signal.
-pub(super) fn watch(state: &Arc<ServerState>, file: ConfigFile) -> Result<Watcher> {
-    let has_sighup = Arc::new(AtomicBool::new(false));
-    signal_hook::flag::register(SIGHUP, Arc::clone(&has_sighup)).context("take SIGHUP over")?;
+/// When the system has no thread left.
+pub(super) fn watch(
+    state: &Arc<ServerState>,
+    file: ConfigFile,
+    Sighup(has_sighup): Sighup,
+) -> Result<Watcher> {
     let ConfigFile { path, source, read } = file;
     let seen = Mutex::new(source);
     let reload = Reload { state: Arc::clone(state), path, read, has_sighup, seen };
