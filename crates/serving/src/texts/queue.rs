@@ -1,8 +1,10 @@
 //! Queues texts that wait to be embedded, and decides which of them go together.
 //!
-//! The texts of a request wait together, and requests take turns of a quarter of a batch. So a
-//! request of one text does not wait for one of ten thousand. A text that two requests want waits
-//! with the first, and goes to both; keys of two generations differ (`texts/cache.rs`).
+//! The texts of a request wait together, and requests take turns of a quarter of the plan's tokens.
+//! A new request has a quarter of a batch before them, so one of one text does not wait for one of
+//! ten thousand. Large ones are done one after the other, not all at the end. A text that two
+//! requests want waits with the first, and goes to both; keys of two generations differ
+//! (`texts/cache.rs`).
 //!
 //! Bounds: the plan's requests, and the tokens of [`BATCHES_MAX`] batches, which the last request
 //! may pass. More is refused before its tokens are made. A text alone may have more tokens than a
@@ -67,6 +69,8 @@ struct WaitingTexts {
     /// Keys, and places in `tokens`.
     texts: VecDeque<(TextKey, usize)>,
     since: Instant,
+    /// Tokens that it has had of its turn; none before its first.
+    had: Option<usize>,
 }
 
 struct Recipient {
@@ -121,8 +125,13 @@ impl TextQueue {
 
     pub(super) fn add(&self, missing: MissingTexts, request: &Arc<VectorRequest>) -> Enqueued {
         let MissingTexts { model, tokens, texts } = missing;
-        let mut line =
-            WaitingTexts { model, tokens, texts: VecDeque::new(), since: Instant::now() };
+        let mut line = WaitingTexts {
+            model,
+            tokens,
+            texts: VecDeque::new(),
+            since: Instant::now(),
+            had: None,
+        };
         let mut state = self.state.lock();
         let mut joined = 0;
         for (index, (key, row)) in texts.into_iter().enumerate() {
@@ -141,7 +150,7 @@ impl TextQueue {
             }
         }
         if !line.texts.is_empty() {
-            state.waiting.push_back(line);
+            state.put_first(line);
             self.grown.notify_all();
         }
         Enqueued { next: state.schedule(self.concurrency), joined }
@@ -227,14 +236,22 @@ impl State {
 
     fn batch(&mut self, tokens_max: usize) -> Option<TextBatch> {
         let mut batch: Option<TextBatch> = None;
+        let whole_turn = tokens_max.div_ceil(SHARES);
         while let Some(mut line) = self.waiting.pop_front() {
             let tokens_max = line.model.batch_tokens(tokens_max);
             let other = batch.as_ref().is_some_and(|batch| !Arc::ptr_eq(&batch.model, &line.model));
-            let is_full = other || self.turn(&mut line, &mut batch, tokens_max);
+            let left = line
+                .had
+                .map_or(tokens_max.div_ceil(SHARES), |had| whole_turn.saturating_sub(had).max(1));
+            let is_full = other || self.turn(&mut line, &mut batch, (left, tokens_max));
             match (line.texts.is_empty(), is_full) {
                 (true, _) => (),
-                (false, true) => self.waiting.push_front(line),
-                (false, false) => self.waiting.push_back(line),
+                // It goes on with its turn once those that have had none have begun.
+                (false, true) => self.put_first(line),
+                (false, false) => {
+                    line.had = Some(0);
+                    self.waiting.push_back(line);
+                }
             }
             if is_full {
                 break;
@@ -243,15 +260,21 @@ impl State {
         batch
     }
 
-    /// Moves some texts of a line into a batch; returns whether it is full.
+    /// Puts a line before all that have begun, behind those that have not.
+    fn put_first(&mut self, line: WaitingTexts) {
+        let at = self.waiting.iter().take_while(|line| line.had.is_none()).count();
+        self.waiting.insert(at, line);
+    }
+
+    /// Moves some texts of a line into a batch, up to so many tokens; returns whether it is full.
     fn turn(
         &mut self,
         line: &mut WaitingTexts,
         batch: &mut Option<TextBatch>,
-        tokens_max: usize,
+        (left, tokens_max): (usize, usize),
     ) -> bool {
         let mut turn = 0;
-        while turn < tokens_max.div_ceil(SHARES) {
+        while turn < left {
             let Some((key, index)) = line.texts.front().copied() else { break };
             let tokens = line.tokens.of(index).len();
             let is_wanted = self.is_wanted(key);
@@ -263,6 +286,7 @@ impl State {
                 batch.tokens.add_from(&line.tokens, index);
                 batch.keys.push(key);
                 turn += tokens;
+                line.had = Some(line.had.unwrap_or(0) + tokens);
             }
             line.texts.pop_front();
             self.tokens -= tokens;

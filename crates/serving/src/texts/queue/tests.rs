@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{DrainStep, Enqueued, TextQueue, VectorRequest};
+use super::{CompleteRequest, DrainStep, Enqueued, KnownVector, TextQueue, VectorRequest};
 use crate::queued::json;
 use crate::texts::tests::by_hand::{Asked, RAW, Stand};
 
@@ -61,4 +61,42 @@ fn a_batch_of_an_encoder_is_small_and_one_of_static_embeddings_as_large_as_the_p
     let small = batches("mean");
     assert!(small.len() > 1 && small.iter().all(|tokens| *tokens <= 256), "{small:?}");
     assert_eq!(batches("static").len(), 1);
+}
+
+#[test]
+fn large_requests_are_done_one_after_the_other_and_a_small_one_before_them() {
+    let stand = Stand::open("mean", |plan| {
+        plan.batch_tokens_max = 4000;
+        plan.queue_max = 100;
+    });
+    let (queue, plan) = (TextQueue::new(usize::MAX), stand.texts.plan());
+    let add = |name: &str, count: usize| {
+        let texts: Vec<String> =
+            (0..count).map(|number| format!("{name} {number} {}", "dog ".repeat(15))).collect();
+        let (rows, lacking) = stand.texts.prepare(&texts, RAW).unwrap();
+        let (missing, permit) = lacking.expect("nothing is remembered");
+        let asked = Asked::default();
+        let make_answer = Box::new(|_| Ok(json("[]")));
+        let request = VectorRequest::new(rows, asked.sender(), make_answer, permit);
+        queue.add(missing, &Arc::new(request));
+        asked
+    };
+    let step = || {
+        let batch = queue.take(plan).batch.expect("texts wait");
+        assert!(batch.tokens.total() <= 256);
+        let known = KnownVector { numbers: vec![0.0; 8].into(), tokens: 1 };
+        let outcomes: Vec<_> = batch.keys.iter().map(|_| Ok(known.clone())).collect();
+        queue.hand_out(&batch.keys, &outcomes).into_iter().for_each(CompleteRequest::answer);
+    };
+    let large = [add("cat", 40), add("home", 40)];
+    step();
+    let small = add("walk", 1);
+    step();
+    assert!(small.is_answered(), "it has a share of the next batch");
+    while !large[0].is_answered() {
+        step();
+    }
+    assert!(!large[1].is_answered());
+    let (_, texts, _) = queue.lengths();
+    assert!(texts > 20, "{texts} texts of the second wait while the first is done");
 }
