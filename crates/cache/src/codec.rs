@@ -29,11 +29,11 @@ const GZIP_LEVELS: [u32; 2] = [6, 3];
 const BR_LEVELS: [i32; 2] = [5, 2];
 /// Window of streams, as a power of two.
 const STREAM_WINDOW_LOG: u32 = 17;
+/// Bytes of output that brotli hands over at once.
+const BR_BUFFER_BYTES: usize = 16_384;
 /// Smallest and largest window of whole bodies in brotli, as powers of two. Below 17 brotli uses
 /// another algorithm, which takes milliseconds even for short bodies.
 const BR_WINDOW_LOGS: (u32, u32) = (17, 22);
-/// Bytes of output that brotli hands over at once.
-const BR_BUFFER_BYTES: usize = 16_384;
 
 thread_local! {
     /// One context per thread, because making one costs as much as encoding 4 KB.
@@ -58,7 +58,7 @@ pub fn whole(coding: Coding, parts: &[&[u8]], kept: bool) -> io::Result<Vec<u8>>
         Coding::Br => {
             let window = usize::BITS - length.leading_zeros();
             let window = window.clamp(BR_WINDOW_LOGS.0, BR_WINDOW_LOGS.1);
-            let mut encoder = br(out, BR_LEVELS[usize::from(!kept)], window);
+            let mut encoder = br(out, BR_LEVELS[usize::from(!kept)], window, length);
             parts.iter().try_for_each(|part| encoder.write_all(part))?;
             Ok(encoder.into_inner())
         }
@@ -83,9 +83,9 @@ fn whole_zstd(parts: &[&[u8]]) -> io::Result<Vec<u8>> {
     })
 }
 
-fn br(out: Vec<u8>, quality: i32, window: u32) -> CompressorWriter<Vec<u8>> {
+fn br(out: Vec<u8>, quality: i32, window: u32, size_hint: usize) -> CompressorWriter<Vec<u8>> {
     let lgwin = window as i32;
-    let params = BrotliEncoderParams { quality, lgwin, ..Default::default() };
+    let params = BrotliEncoderParams { quality, lgwin, size_hint, ..Default::default() };
     CompressorWriter::with_params(out, BR_BUFFER_BYTES, &params)
 }
 
@@ -112,7 +112,10 @@ impl StreamEncoder {
                 encoder.set_pledged_src_size(length)?;
                 Self::Zstd(encoder)
             }
-            Coding::Br => Self::Br(Box::new(br(Vec::new(), BR_LEVELS[1], STREAM_WINDOW_LOG))),
+            Coding::Br => {
+                let hint = length.unwrap_or(0) as usize;
+                Self::Br(Box::new(br(Vec::new(), BR_LEVELS[1], STREAM_WINDOW_LOG, hint)))
+            }
             Coding::Gzip => {
                 let level = flate2::Compression::new(GZIP_LEVELS[1]);
                 Self::Gzip(GzEncoder::new(Vec::new(), level))

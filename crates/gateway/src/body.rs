@@ -6,8 +6,8 @@
 //! of the body. What is read is charged to the budget of the client until it is dropped. Bound:
 //! `body_bytes_max` of the route; a longer body is refused with 413. The others are 400 for a
 //! malformed or cut body, 408 for a slow one, 503 for one beyond the budget. A body for a model may
-//! be packed with gzip (`body/gzip.rs`). Never here: framing
-//! and pace (`chassis::http`), bodies of responses (`upstream`, `reply::streaming`).
+//! be packed with gzip (`body/gzip.rs`). Never here: framing and pace (`chassis::http`), bodies of
+//! responses (`upstream`, `reply::streaming`).
 
 mod gzip;
 

@@ -314,6 +314,10 @@ impl Compute for Scorer {
         let (path, json_length) = (request.path.to_owned(), request.json_length);
         std::thread::spawn(move || match &*body {
             b"drop" => drop(sender),
+            b"form" => {
+                let body = Some(r#"{"error":{"message":"no"}}"#.into());
+                sender.send(Err(Refusal { body, ..Refusal::new(404, "no") }));
+            }
             b"busy" => sender.send(Err(Refusal::new(429, "the model is busy"))),
             body => {
                 assert!(sender.is_waiting());

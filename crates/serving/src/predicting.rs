@@ -14,6 +14,7 @@ use std::sync::Arc;
 
 use exchange::{ModelAnswer, Refusal};
 use generation::{Generation, Watched};
+use models::Iterations;
 
 use crate::concurrency_limit::{ConcurrencyLimit, Limits};
 use crate::config::PredictorPlan;
@@ -85,6 +86,10 @@ pub(crate) fn load(plan: &PredictorPlan) -> Result<Predictor, LoadError> {
     let predictor = Predictor::read(&bytes, plan.version.clone(), plan.iterations)
         .map_err(|source| LoadError::Invalid { path: path(), source })?;
     let unfit = |path: &Path, reason| LoadError::Check { path: path.to_owned(), reason };
+    if plan.iterations == Iterations::All && !predictor.can_stop_early() {
+        let reason = "`iterations` is for models of XGBoost; leave it out".to_owned();
+        return Err(unfit(&plan.file, reason));
+    }
     predictor.warm_up().map_err(|reason| unfit(&plan.file, reason))?;
     if let Some(golden) = &plan.golden {
         let checked = golden::check(golden, &predictor, golden.tolerance);
@@ -92,3 +97,6 @@ pub(crate) fn load(plan: &PredictorPlan) -> Result<Predictor, LoadError> {
     }
     Ok(predictor)
 }
+
+#[cfg(test)]
+mod tests;

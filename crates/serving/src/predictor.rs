@@ -136,6 +136,12 @@ impl Predictor {
         matches!(self.evaluator, Evaluator::Trees(_))
     }
 
+    /// Whether its file may tell at which iteration training found the best score.
+    pub(crate) fn can_stop_early(&self) -> bool {
+        let Evaluator::Trees(trees) = &self.evaluator else { return false };
+        trees.about().format != TreeFormat::LightGbm
+    }
+
     /// Numbers per row: those of all inputs, side by side.
     pub fn width(&self) -> usize {
         self.inputs.iter().map(|input| input.width).sum()

@@ -29,6 +29,11 @@ const LIMIT_FACTOR: u32 = 5;
 const LIMIT_MIN: Duration = Duration::from_secs(20);
 /// Tests that may fail without a mutant because they read the sources, which are woven.
 const LEFT_OUT_MAX: usize = 3;
+/// Attempts to begin a run.
+const STARTS_MAX: usize = 5;
+/// How a shell ends that cannot run a program, or finds none (POSIX).
+const CANNOT_RUN: i32 = 126;
+const NOT_FOUND: i32 = 127;
 /// Memory that a run may map, in KiB: some mutants ask for ever more.
 const MEMORY_KIB: u32 = 12 << 20;
 
@@ -228,7 +233,21 @@ fn slow() -> Vec<&'static str> {
 }
 
 /// Runs tests until one fails or all have passed, and ends every process of the run.
+///
+/// # Errors
+/// When they do not begin: that is no sign of a mutant.
 fn watch(command: &mut Command, limit: Duration) -> Result<Ended> {
+    for _ in 0..STARTS_MAX {
+        if let Some(ended) = watch_once(command, limit)? {
+            return Ok(ended);
+        }
+    }
+    bail!("`{command:?}` cannot be run")
+}
+
+/// Returns `None` where the shell cannot run the program, such as a copy that another process which
+/// just forked has still open.
+fn watch_once(command: &mut Command, limit: Duration) -> Result<Option<Ended>> {
     let dir = tempfile::Builder::new().prefix("mutant-").tempdir()?;
     command.env("TMPDIR", dir.path()).process_group(0);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
@@ -238,8 +257,8 @@ fn watch(command: &mut Command, limit: Duration) -> Result<Ended> {
     if let Some(group) = group {
         kill_process_group(group, Signal::KILL).ok();
     }
-    child.wait()?;
-    Ok(ended)
+    let is_begun = !matches!(child.wait()?.code(), Some(CANNOT_RUN | NOT_FOUND));
+    Ok(is_begun.then_some(ended))
 }
 
 /// Reads what tests say, up to the first that fails, the end or the limit.

@@ -149,6 +149,7 @@ impl Writer {
             tracked: _,
             encodings,
         } = entry;
+        self.0.reserve(fields.len() + body.len() + 128);
         self.number(u64::from(*status));
         let marks = [*dated, *varies, *strict, *sets_cookie, *open, encodings.is_some()];
         self.0.extend(marks.map(u8::from));

@@ -232,6 +232,10 @@ pub(crate) fn refused(reply: &mut Reply, refusal: &Refusal) {
     if let Some(seconds) = refusal.retry_after() {
         reply.field("retry-after", seconds.to_string().as_bytes());
     }
+    if refusal.status() == 415 {
+        // RFC 9110 §12.5.3: what may be sent instead.
+        reply.field("accept-encoding", b"gzip");
+    }
     if let Refusal::Method(allowed) = refusal {
         reply.field("allow", allowed.as_bytes());
     }

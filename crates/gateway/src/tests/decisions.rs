@@ -1,5 +1,6 @@
 //! Claims about decisions: which requests get a personalised response.
 
+use std::io::Write;
 use std::sync::atomic::Ordering;
 
 use exchange::Decision;
@@ -190,6 +191,28 @@ fn long_questions_to_the_model_api_are_gathered() {
     assert_eq!((busy.status, busy.header("retry-after")), (429, Some("1")));
     assert!(busy.text().contains("the model is busy"));
     assert_eq!(ask("drop").status, 500);
+    let formed = ask("form");
+    assert_eq!((formed.status, formed.text()), (404, r#"{"error":{"message":"no"}}"#));
+}
+
+#[test]
+fn a_body_for_a_model_may_be_packed_with_gzip_and_with_nothing_else() {
+    let served = serve("[[route]]\npath = \"/{*rest}\"\nto = \"models\"\n");
+    let ask = |coding: &str, body: Vec<u8>| {
+        let call = Client::post(served.address, "/v2/infer?slow", body);
+        call.header("Content-Encoding", coding).send()
+    };
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    encoder.write_all(b"a body").unwrap();
+    let packed = encoder.finish().unwrap();
+    let reply = ask("gzip", packed.clone());
+    assert_eq!((reply.status, reply.text()), (200, "/v2/infer a body"));
+    let other = ask("br", packed.clone());
+    assert_eq!((other.status, other.header("accept-encoding")), (415, Some("gzip")));
+    assert!(other.text().contains("`content-encoding: br` is not supported here; send gzip"));
+    let damaged = ask("gzip", packed[..packed.len() - 3].to_vec());
+    assert_eq!(damaged.status, 400);
+    assert!(damaged.text().contains("the gzip body is damaged"), "{}", damaged.text());
 }
 
 #[test]

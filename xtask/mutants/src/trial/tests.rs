@@ -43,3 +43,10 @@ fn a_run_is_over_at_the_first_test_that_fails_and_its_processes_are_gone() {
 fn a_run_without_an_end_is_too_late() {
     assert_eq!(ended("sleep 3600", Duration::from_millis(1)), Ended::TooLate);
 }
+
+#[test]
+fn a_run_that_cannot_begin_kills_no_mutant() {
+    let mut missing = Command::new("sh");
+    missing.args(["-c", "exec /no/such/program"]);
+    assert!(watch(&mut missing, Duration::from_secs(60)).is_err());
+}

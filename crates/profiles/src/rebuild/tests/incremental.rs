@@ -180,14 +180,20 @@ fn many_small_builds_leave_few_tables_and_fold_in_time() {
     assert_eq!(tables, listed + 1, "the manifest and its tables");
 }
 
-#[test]
-fn a_server_sees_changes_without_another_file() {
+/// A build of many users, of whom bob is soon too old, and a server of its file.
+fn served() -> (Steps, Profiles) {
     let steps = Steps::new(Config::default());
     steps.record(&borrowed(&many(0..300)));
     steps.record(&[("bob", "1", -29.0), ("bob", "2", -28.0)]);
     steps.build(0.0);
     let profiles = Profiles::open(&steps.fixture.plan.file, FileOptions::default());
     profiles.verify(&Stop::default());
+    (steps, profiles)
+}
+
+#[test]
+fn a_server_sees_changes_without_another_file() {
+    let (steps, profiles) = served();
     assert_eq!(profiles.lookup(b"bob"), Lookup::Present);
     assert_eq!((profiles.lookup(b"ann"), profiles.generation()), (Lookup::Absent, Some(1)));
     steps.record(&[("ann", "1", 3.0), ("ann", "2", 3.0)]);

@@ -60,12 +60,7 @@ fn a_table_that_was_missing_is_read_once_it_is_there() {
 
 #[test]
 fn the_keys_of_changes_count_as_memory_and_their_rows_as_profiles() {
-    let steps = Steps::new(Config::default());
-    steps.record(&borrowed(&many(0..300)));
-    steps.record(&[("bob", "1", -29.0), ("bob", "2", -28.0)]);
-    steps.build(0.0);
-    let profiles = Profiles::open(&steps.fixture.plan.file, FileOptions::default());
-    profiles.verify(&Stop::default());
+    let (steps, profiles) = super::served();
     let status = || profiles.status().file.unwrap();
     let before = status();
     assert_eq!((before.rows, before.profiles), (Some(301), Some(301)));
