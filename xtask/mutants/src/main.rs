@@ -96,6 +96,8 @@ fn parse(words: &[String]) -> Result<Options> {
 /// Tries the mutants of one crate.
 fn run(options: &Options) -> Result<()> {
     let root = root();
+    let known = root.join("crates").join(&options.package).is_dir();
+    ensure!(known, "there is no crate `{}` in crates/", options.package);
     let results = root.join("target/mutants").join(&options.package);
     fs::create_dir_all(&results)?;
     let survivors = results.join("survived.txt");
@@ -103,7 +105,8 @@ fn run(options: &Options) -> Result<()> {
     let all = mutants.len();
     if options.again {
         let text = fs::read_to_string(&survivors);
-        let text = text.with_context(|| format!("`{}`", survivors.display()))?;
+        let hint = "no last time is known; leave `--again` out";
+        let text = text.with_context(|| format!("{hint}: `{}`", survivors.display()))?;
         mutants.retain(|mutant| text.lines().any(|name| mutant.is_called(name)));
     }
     if let Some(sample) = options.sample {

@@ -106,7 +106,6 @@ impl Workshop {
             fs::copy(root.join(name), &to).with_context(|| to.display().to_string())?;
         }
         let dir = format!("crates/{package}");
-        ensure!(tree.join(&dir).is_dir(), "there is no crate `{package}` in crates/");
         let package = package.to_owned();
         Ok(Self { tree, dir, package, originals: RefCell::default(), _lock: lock })
     }
