@@ -30,8 +30,25 @@ from onnx import helper
 from onnxmltools.convert import convert_lightgbm, convert_xgboost
 from onnxmltools.convert.common.data_types import FloatTensorType as MltoolsFloats
 from skl2onnx import to_onnx
-from skl2onnx.common.data_types import DoubleTensorType, FloatTensorType, Int64TensorType
-from sklearn import ensemble, linear_model, neural_network, preprocessing, svm, tree
+from skl2onnx.common.data_types import (
+    DoubleTensorType,
+    FloatTensorType,
+    Int64TensorType,
+    StringTensorType,
+)
+from sklearn import (
+    ensemble,
+    gaussian_process,
+    linear_model,
+    mixture,
+    multiclass,
+    naive_bayes,
+    neighbors,
+    neural_network,
+    preprocessing,
+    svm,
+    tree,
+)
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import ColumnTransformer
 from sklearn.impute import SimpleImputer
@@ -99,7 +116,11 @@ class Maker:
         session = onnxruntime.InferenceSession(str(path), options, providers=providers)
         start, feed = 0, {}
         for port in session.get_inputs():
-            kind = {"tensor(float)": np.float32, "tensor(double)": np.float64}
+            kind = {
+                "tensor(float)": np.float32,
+                "tensor(double)": np.float64,
+                "tensor(string)": object,
+            }
             part = rows[:, start : start + port.shape[1]]
             feed[port.name] = part.astype(kind.get(port.type, np.int64))
             start += port.shape[1]
@@ -566,6 +587,206 @@ def operators_alone(make: Maker) -> None:
         make.write(f"version-{name}", model, own)
 
 
+def vector_machines(make: Maker) -> None:
+    skl, two, calm = make.sklearn, classes(2), [0.0, 2.0, -2.0]
+    names = classes(3, "low middle high")
+    no_map = {"zipmap": False}
+    for kernel in ("linear", "poly", "rbf", "sigmoid"):
+        skl(f"svc-{kernel}-two", svm.SVC(kernel=kernel), two, calm)
+        skl(f"svc-{kernel}-names", svm.SVC(kernel=kernel), names, calm)
+        skl(f"svr-{kernel}", svm.SVR(kernel=kernel), same, calm)
+    for name, label in (("two", two), ("names", names)):
+        likely = svm.SVC(probability=True, random_state=1)
+        # LIBSVM computes in doubles, and ends its loop elsewhere.
+        skl(f"svc-likely-{name}", likely, label, calm, options=no_map, is_same=False)
+    skl("svc-doubles", svm.SVC(), classes(3), calm, doubles=True, options=no_map)
+    skl("svc-nu", svm.NuSVC(), classes(3), calm)
+    skl("svr-nu", svm.NuSVR(), same, calm)
+    skl("svm-one-class", svm.OneClassSVM(), same, calm, is_same=False)
+
+
+def neighbours_and_likelihoods(make: Maker) -> None:
+    skl, two, three, calm = make.sklearn, classes(2), classes(3), [0.0, 3.0, -3.0]
+    names, wide = classes(3, "low middle high"), {"doubles": True}
+    near = neighbors.KNeighborsClassifier
+    skl("near-two", near(), two, calm)
+    skl("near-names", near(3), names, calm)
+    skl("near-manhattan", near(metric="manhattan"), three, calm)
+    skl("near-minkowski", near(p=3), three, calm)
+    skl("near-doubles", near(), three, calm, options={"zipmap": False}, **wide)
+    own = {"optim": "cdist", "zipmap": False}
+    skl("near-microsoft", near(), three, calm, options=own)
+    skl("near", neighbors.KNeighborsRegressor(), same, calm)
+    weighed = neighbors.KNeighborsRegressor(weights="distance")
+    # The export weighs a row that is a neighbour itself differently.
+    skl("near-weighed", weighed, same, calm, is_same=False)
+    skl("near-outliers", neighbors.LocalOutlierFactor(novelty=True), same, calm, is_same=False)
+    process = gaussian_process.GaussianProcessRegressor(alpha=0.5)
+    skl("process-doubles", process, same, calm, **wide)
+    skl("bayes-gauss", naive_bayes.GaussianNB(), names, calm)
+    skl("bayes-bernoulli", naive_bayes.BernoulliNB(), three, calm)
+    skl("mixture", mixture.GaussianMixture(2, random_state=1), same, calm, is_same=False)
+    pairs = multiclass.OneVsOneClassifier(linear_model.LogisticRegression())
+    skl("one-by-one", pairs, three, calm)
+    quantiles = preprocessing.QuantileTransformer(n_quantiles=20)
+    skl("quantiles", make_pipeline(quantiles, linear_model.Ridge()), same, calm)
+
+
+def categories(make: Maker) -> None:
+    """Models of columns of texts beside columns of numbers, as data frames have them."""
+    rng, count = make.rng, make.options.rows
+    towns, sexes = ["Cork", "Queenstown", "Southampton"], ["female", "male"]
+
+    def passengers(number: int, more: list[str]) -> np.ndarray:
+        ages = rng.uniform(1, 80, (number, 2)).astype(np.float32)
+        names = [rng.choice([*kinds, *more], (number, 1)) for kinds in (sexes, towns)]
+        return np.hstack([ages.astype(object), *(name.astype(object) for name in names)])
+
+    train = passengers(200, [])
+    survived = (train[:, 2] == "female") ^ (train[:, 3] == "Cork") ^ (train[:, 0] < 20)
+    floats, texts = FloatTensorType([None, 1]), StringTensorType([None, 1])
+    types = [("age", floats), ("fare", floats), ("sex", texts), ("town", texts)]
+    ignore = preprocessing.OneHotEncoder(handle_unknown="ignore")
+    for name, encoder, model, more in (
+        ("one-hot", ignore, linear_model.LogisticRegression(), ["Paris"]),
+        ("one-hot-strict", preprocessing.OneHotEncoder(), tree.DecisionTreeClassifier(), []),
+        (
+            "ordinal",
+            preprocessing.OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=-1),
+            ensemble.RandomForestClassifier(make.options.trees, max_depth=4, random_state=1),
+            ["Paris"],
+        ),
+        (
+            "target",
+            preprocessing.TargetEncoder(random_state=1),
+            linear_model.LogisticRegression(),
+            ["Paris"],
+        ),
+    ):
+        columns = [("numbers", preprocessing.MinMaxScaler(), [0, 1]), ("texts", encoder, [2, 3])]
+        pipeline = make_pipeline(ColumnTransformer(columns), model).fit(train, survived)
+        exported = to_onnx(pipeline, initial_types=types)
+        rows = passengers(count, more)
+        # The export keeps the means of a target encoder as floats.
+        theirs = None if name == "target" else pipeline.predict_proba(rows)
+        make.write(f"texts-{name}", exported, rows, theirs)
+    numbers = rng.integers(0, 4, (200, 2))
+    types = [("x", Int64TensorType([None, 2]))]
+    for name, encoder in (("one-hot", ignore), ("ordinal", preprocessing.OrdinalEncoder())):
+        pipeline = make_pipeline(encoder, linear_model.LogisticRegression())
+        pipeline.fit(numbers, numbers.sum(1) > 3)
+        rows = rng.integers(0, 5 if name == "one-hot" else 4, (count, 2))
+        exported = to_onnx(pipeline, initial_types=types)
+        make.write(f"integers-{name}", exported, rows, pipeline.predict_proba(rows))
+
+
+KERNEL = "kernel_params = [0.3, 0.0, 3.0]"
+TABLE = f"coefficients = [1.0, -0.5, 0.25, -1.0, 0.5, 0.75], rho = [0.1], {KERNEL}"
+PAIR = f"""coefficients = [0.5, -1.0], rho = [0.25], support_vectors = [1.0, 0.0, 2.0, 0.5, 1.5, -1.0],
+    vectors_per_class = [1, 1], kernel_type = "RBF", {KERNEL},
+    classlabels_ints = [4, 6]"""
+LABELS = """keys_int64s = [1, 2, 1, 0], values_floats = [0.5, -2.0, 9.0, 4.0]"""
+
+# By name: the version of ONNX-ML's operators, and the nodes that make `y` of `x`.
+CLASSICAL = {
+    "svm-linear-labels": (
+        1,
+        f"""l, s = ai.onnx.ml.SVMClassifier <{TABLE}, classlabels_ints = [3, 5]> (x)
+        y = Cast <to = 1> (l)""",
+    ),
+    "svm-linear-scores": (
+        1,
+        f"l, y = ai.onnx.ml.SVMClassifier <{TABLE}, classlabels_ints = [3, 5]> (x)",
+    ),
+    "svm-linear-logistic": (
+        1,
+        f"""l, y = ai.onnx.ml.SVMClassifier
+        <{TABLE}, classlabels_ints = [3, 5], post_transform = "LOGISTIC"> (x)""",
+    ),
+    "svm-linear-regressor": (
+        1,
+        f"y = ai.onnx.ml.SVMRegressor <coefficients = [1.0, -0.5, 0.25], rho = [0.1], {KERNEL}> (x)",
+    ),
+    "svm-pair-none": (1, f"l, y = ai.onnx.ml.SVMClassifier <{PAIR}> (x)"),
+    "svm-pair-softmax": (
+        1,
+        f"""l, y = ai.onnx.ml.SVMClassifier <{PAIR}, post_transform = "SOFTMAX"> (x)""",
+    ),
+    "labels-floats-2": (
+        2,
+        f"i = Cast <to = 7> (x) y = ai.onnx.ml.LabelEncoder <{LABELS}, default_float = 7.5> (i)",
+    ),
+    "labels-floats-4": (
+        4,
+        f"i = Cast <to = 7> (x) y = ai.onnx.ml.LabelEncoder <{LABELS}> (i)",
+    ),
+    "labels-keys-2": (
+        2,
+        """i = ai.onnx.ml.LabelEncoder
+        <keys_floats = [0.0, 1.0, 2.5], values_int64s = [5, 6, 7]> (x) y = Cast <to = 1> (i)""",
+    ),
+    "labels-tensors-4": (
+        4,
+        """d = Cast <to = 11> (x) e = ai.onnx.ml.LabelEncoder <keys_tensor = double[3]
+        {0.0, 1.0, 2.5}, values_tensor = double[3] {-1.0, -2.0, -3.0},
+        default_tensor = double[1] {0.25}> (d) y = Cast <to = 1> (e)""",
+    ),
+    "labels-texts-2": (
+        2,
+        """i = Cast <to = 7> (x)
+        t = ai.onnx.ml.LabelEncoder <keys_int64s = [0, 1], values_strings = ["no", "yes"]> (i)
+        y = ai.onnx.ml.LabelEncoder
+        <keys_strings = ["yes", "_Unused"], values_floats = [1.0, 2.0]> (t)""",
+    ),
+    "labels-places-1": (
+        1,
+        """i = Cast <to = 7> (x) t = ai.onnx.ml.LabelEncoder
+        <classes_strings = ["a", "b", "c"], default_string = "d"> (i)
+        n = ai.onnx.ml.LabelEncoder
+        <classes_strings = ["c", "d"], default_int64 = 9> (t) y = Cast <to = 1> (n)""",
+    ),
+    "one-hot-floats": (
+        1,
+        "h = ai.onnx.ml.OneHotEncoder <cats_int64s = [0, 1, -2]> (x) y = Flatten(h)",
+    ),
+    "top-least": (
+        1,
+        """two = Constant <value_ints = [2]> () v, i = TopK <largest = 0> (x, two)
+        f = Cast <to = 1> (i) y = Concat <axis = 1> (v, f)""",
+    ),
+    "top-most": (
+        1,
+        """two = Constant <value_ints = [2]> () v, i = TopK(x, two)
+        f = Cast <to = 1> (i) y = Concat <axis = 1> (v, f)""",
+    ),
+    "sums": (
+        1,
+        """one = Constant <value_int = 1> () a = CumSum(x, one)
+        b = CumSum <exclusive = 1, reverse = 1> (x, one) y = Concat <axis = 1> (a, b)""",
+    ),
+    "logs": (
+        1,
+        """a = ReduceLogSumExp <axes = [1]> (x) s = Abs(x) b = ReduceLogSum <axes = [1]> (s)
+        y = Concat <axis = 1> (a, b)""",
+    ),
+    "reshape-computed": (
+        1,
+        """s = Shape(x) y = Reshape(x, s)""",
+    ),
+}
+
+
+def classical_alone(make: Maker) -> None:
+    """Operators of ONNX-ML and others that came with them, in versions that differ."""
+    wild = [0.0, -0.0, 0.5, 1.0, -1.0, 1.5, 2.5, -2.5, 3.0]
+    rows = make.rng.choice(np.array(wild, np.float32), (make.options.rows, 3))
+    for name, (version, nodes) in CLASSICAL.items():
+        head = f'<ir_version: 8, opset_import: ["": 15, "ai.onnx.ml": {version}]>'
+        model = onnx.parser.parse_model(f"{head} g (float[n,3] x) => (float[n,m] y) {{ {nodes} }}")
+        model.graph.output[0].type.tensor_type.ClearField("shape")
+        make.write(f"classical-{name}", model, rows)
+
+
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder")
@@ -581,3 +802,7 @@ if __name__ == "__main__":
     boosters(maker)
     made_by_hand(maker)
     operators_alone(maker)
+    vector_machines(maker)
+    neighbours_and_likelihoods(maker)
+    categories(maker)
+    classical_alone(maker)

@@ -15,6 +15,10 @@ use std::fmt;
 /// Problems printed before the rest is only counted.
 const PRINTED_MAX: usize = 20;
 
+/// What can be done with a graph that is not evaluated in this process.
+pub(crate) const IN_A_WORKER: &str = "hint: ONNX Runtime runs it in a worker pool, \
+    `python = \"tidegate.onnx:app\"` (docs/MODELS.md)";
+
 /// Why a model or its items cannot be used; the last good generation should keep serving.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {

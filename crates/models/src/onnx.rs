@@ -10,14 +10,18 @@
 //!
 //! Invariant: a graph that is read has been tried with three rows of zeros, then two. Its operators
 //! fit each other, and each output has one row for each row given. An answer whose outputs do not
-//! is an error. Once a scratch has run this model, and no other since, only outputs that nobody
-//! reads and `Sum`, `Min` and `Max` allocate.
-//! Refuses: operators that are not known, by name, and inputs of texts or without a stated width.
-//! Also files that ask for more memory or work for a row than `call.rs` allows.
+//! is an error. Once a scratch has run this model, and no other since, few operators allocate.
+//! These are `Sum`, `Min`, `Max`, `TopK`, those of support vectors, and outputs that nobody reads.
+//! A text of a row is the number of that text in the model. All texts that the model does not name
+//! have one number, so an output never holds a text of an input.
+//! Refuses: operators that are not known, by name, and inputs without a stated width. Also files
+//! that ask for more memory or work for a row than `call.rs` allows, and outputs that hold texts of
+//! an input.
 //! [`OnnxKind`] and [`OnnxValues`] are matched by `predictor.rs` of crates/serving, which names
 //! data types by them. What else a new kind of element needs is in `tensor.rs`.
 
 mod about;
+mod apart;
 mod attributes;
 mod call;
 mod elementwise;
@@ -37,12 +41,12 @@ pub use graph::OnnxScratch;
 use std::cell::RefCell;
 use std::collections::HashSet;
 
-use call::Operand;
+use call::{Budget, Operand};
 use file::{ModelFile, Port, kind};
 use graph::{Graph, Trial};
 use tensor::{Data, Element, Shape, Tensor, TextCode, TextInterner};
 
-use crate::error::{Error, Problem};
+use crate::error::{Error, IN_A_WORKER, Problem};
 use crate::trees::Number;
 
 /// Bytes of a model file.
@@ -61,7 +65,7 @@ pub struct OnnxModel {
     graph: Graph,
     /// Where each output stands.
     outputs: Vec<usize>,
-    texts: Vec<String>,
+    texts: TextInterner,
 }
 
 /// What a model gives for rows, until its scratch is used again.
@@ -104,16 +108,41 @@ impl OnnxModel {
         &self.about
     }
 
+    /// Returns the number that stands for a text in a row.
+    pub fn text_number(&self, text: &str) -> f64 {
+        self.texts.find(text).unwrap_or(TextCode::UNKNOWN).number()
+    }
+
+    /// Runs the model for so many rows that nobody asked for.
+    ///
+    /// # Errors
+    /// As in [`Self::run`], but no category is an error.
+    pub fn warm_up(&self, count: usize, scratch: &mut OnnxScratch) -> Result<(), Error> {
+        let rows = made_up(&self.about.inputs, count);
+        self.run_within(&rows, Budget::of_trial(count), scratch).map(drop)
+    }
+
     /// Runs the model for rows of `features` numbers each, the inputs' side by side.
     ///
-    /// Numbers are converted to what each input wants; an integer is cut off.
+    /// Numbers are converted to what each input wants; an integer is cut off. In place of a text
+    /// stands its [`Self::text_number`].
     ///
     /// # Errors
     /// [`Error::Rows`] where the length does not fit. Also where a node cannot go on with what the
-    /// graph computed, such as an index outside a table; the error names it.
+    /// graph computed, such as a category that it does not know; the error names it.
     pub fn run<'a, N: Number>(
         &'a self,
         rows: &[N],
+        scratch: &'a mut OnnxScratch,
+    ) -> Result<OnnxAnswer<'a>, Error> {
+        let budget = Budget::of(rows.len() / self.about.features);
+        self.run_within(rows, budget, scratch)
+    }
+
+    fn run_within<'a, N: Number>(
+        &'a self,
+        rows: &[N],
+        budget: Budget,
         scratch: &'a mut OnnxScratch,
     ) -> Result<OnnxAnswer<'a>, Error> {
         let features = self.about.features;
@@ -124,13 +153,17 @@ impl OnnxModel {
         let count = rows.len() / features;
         scratch.slots.resize_with(self.graph.slots, Tensor::default);
         fill_inputs(&self.about.inputs, rows, &mut scratch.slots);
-        let done = self.graph.run(count, scratch);
+        let done = self.graph.run(budget, scratch);
         let slots = &scratch.slots;
         done.map_err(|problem| Error::Rows(problem.to_string()))?;
         let answer = OnnxAnswer { model: self, slots };
         for (output, slot) in self.about.outputs.iter().zip(&self.outputs) {
             if slots[*slot].data.len() != count * output.width {
                 let reason = format!("output `{}` is not one row for each", output.name);
+                return Err(Error::Rows(reason));
+            }
+            if holds_unknown(&slots[*slot]) {
+                let reason = format!("output `{}` is a text of an input", output.name);
                 return Err(Error::Rows(reason));
             }
         }
@@ -149,7 +182,9 @@ impl<'a> OnnxAnswer<'a> {
             Data::Doubles(elements) => OnnxValues::Doubles(elements),
             Data::Integers(elements) => OnnxValues::Integers(elements),
             Data::Flags(elements) => OnnxValues::Flags(elements),
-            Data::Texts(codes) => OnnxValues::Texts(OnnxTexts { codes, texts: &self.model.texts }),
+            Data::Texts(codes) => {
+                OnnxValues::Texts(OnnxTexts { codes, texts: self.model.texts.list() })
+            }
         }
     }
 
@@ -181,7 +216,7 @@ fn read(bytes: &[u8]) -> Result<OnnxModel, Problem> {
     }
     let mut texts = TextInterner::default();
     let mut scratch = OnnxScratch::default();
-    let rows = [0.0_f32].repeat(TRIED[0] * features);
+    let rows = made_up(&inputs, TRIED[0]);
     scratch.slots.resize_with(inputs.len(), Tensor::default);
     fill_inputs(&inputs, &rows, &mut scratch.slots);
     let mut trial = Trial::new(TRIED[0], &mut scratch, &mut texts);
@@ -203,8 +238,8 @@ fn read(bytes: &[u8]) -> Result<OnnxModel, Problem> {
     }
     let producer = file.producer.to_owned();
     let about = AboutOnnx { producer, inputs, outputs: about, features };
-    let model = OnnxModel { about, graph, outputs: slots, texts: texts.into_list() };
-    let again = model.run(&rows[..TRIED[1] * features], &mut scratch).map(|_| ());
+    let model = OnnxModel { about, graph, outputs: slots, texts };
+    let again = model.warm_up(TRIED[1], &mut scratch);
     again.map_err(|error| {
         Problem::new("graph", format!("does not take any number of rows: {error}"))
     })?;
@@ -234,8 +269,10 @@ fn input_of(port: &Port<'_>) -> Result<OnnxInput, String> {
         kind::DOUBLE => OnnxKind::Double,
         kind::INT64 | kind::INT32 => OnnxKind::Integer,
         kind::BOOL => OnnxKind::Bool,
-        kind::TEXT => return Err("is of texts, which are not supported".to_owned()),
-        other => return Err(format!("is of data type {other}, which is not supported")),
+        kind::TEXT => OnnxKind::Text,
+        other => {
+            return Err(format!("is of data type {other}, which is not supported; {IN_A_WORKER}"));
+        }
     };
     let width = match port.sizes.as_deref() {
         Some([_, Some(width)]) => usize::try_from(*width).ok(),
@@ -244,8 +281,8 @@ fn input_of(port: &Port<'_>) -> Result<OnnxInput, String> {
     match width.filter(|width| (1..=FEATURES_MAX).contains(width)) {
         Some(width) => Ok(OnnxInput { name: port.name.to_owned(), kind, width }),
         None => Err(format!(
-            "must have two dimensions, the second of 1 to {FEATURES_MAX}; hint: state its width \
-             when you export"
+            "must have two dimensions, the second stated when you export, from 1 to \
+             {FEATURES_MAX}; for other inputs, {IN_A_WORKER}"
         )),
     }
 }
@@ -282,11 +319,28 @@ fn output_of(name: &str, value: &Tensor, columns: Vec<String>) -> Result<OnnxOut
     if !is_rows {
         return Err(format!("is not one row for each: {count} rows give {}", value.shape));
     }
+    if holds_unknown(value) {
+        return Err("is a text of an input, which is not supported".to_owned());
+    }
     let width = value.data.len() / count;
     if !columns.is_empty() && columns.len() != width {
         return Err(format!("has {width} columns, but {} classes", columns.len()));
     }
     Ok(OnnxOutput { name: name.to_owned(), kind: OnnxKind::of(&value.data), width, columns })
+}
+
+fn holds_unknown(value: &Tensor) -> bool {
+    matches!(&value.data, Data::Texts(codes) if codes.contains(&TextCode::UNKNOWN))
+}
+
+/// Returns rows of zeros, and of texts that no model names.
+fn made_up(inputs: &[OnnxInput], count: usize) -> Vec<f64> {
+    let number = |input: &OnnxInput| match input.kind {
+        OnnxKind::Text => TextCode::UNKNOWN.number(),
+        _ => 0.0,
+    };
+    let row: Vec<f64> = inputs.iter().flat_map(|input| vec![number(input); input.width]).collect();
+    row.repeat(count)
 }
 
 /// Puts the numbers of rows where the graph finds them.
@@ -304,7 +358,9 @@ fn fill_inputs<N: Number>(inputs: &[OnnxInput], rows: &[N], slots: &mut [Tensor]
             OnnxKind::Double => refill(f64::room(data), numbers.map(N::wide)),
             OnnxKind::Integer => refill(i64::room(data), numbers.map(|n| n.wide() as i64)),
             OnnxKind::Bool => refill(bool::room(data), numbers.map(|n| n.wide() != 0.0)),
-            OnnxKind::Text => unreachable!("a model with an input of texts is refused"),
+            OnnxKind::Text => {
+                refill(TextCode::room(data), numbers.map(|n| TextCode::of_number(n.wide())));
+            }
         }
         start = end;
     }

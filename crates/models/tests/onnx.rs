@@ -48,7 +48,12 @@ impl Case {
                 .collect();
             let last = parts.pop().unwrap();
             theirs.push(last.iter().map(|number| number.parse().unwrap()).collect());
-            rows.extend(parts.remove(0).iter().map(|number| number.parse::<f32>().unwrap()));
+            // What is no number is a text of the row.
+            let cell = |cell: &String| match cell.parse::<f32>() {
+                Ok(number) => number,
+                Err(_) => model.text_number(cell) as f32,
+            };
+            rows.extend(parts.remove(0).iter().map(cell));
             wanted.push(parts);
         }
         Self { name, model, rows, names, wanted, theirs }
@@ -75,8 +80,7 @@ impl Case {
                 for (row, wanted) in wanted.iter().enumerate() {
                     let place = format!("{}, row {}", self.name, part * at_once + row);
                     let own = row * output.width..(row + 1) * output.width;
-                    // Its formula loses digits, more of them than 1e-6 allows.
-                    let error_max = if place.contains("probit") { 1e-5 } else { ERROR_MAX };
+                    let error_max = error_max(&self.name);
                     compare(&place, values, own, (&wanted[index], error_max));
                 }
             }
@@ -99,6 +103,13 @@ impl Case {
             }
         }
     }
+}
+
+/// How far a number of a model may be from ONNX Runtime's.
+fn error_max(name: &str) -> f64 {
+    // Its formulas lose digits, more of them than 1e-6 allows: it adds kernels as floats.
+    let loses_digits = name.contains("probit") || name.starts_with("sv");
+    if loses_digits { 3e-5 } else { ERROR_MAX }
 }
 
 fn compare(
@@ -181,7 +192,7 @@ fn models_of_every_kind_answer_as_onnx_runtime_does() {
 fn models_of_every_kind_answer_as_the_libraries_that_trained_them() {
     let mut scratch = OnnxScratch::default();
     for case in Case::all_of(&golden().join("onnx")) {
-        case.check_theirs(&mut scratch, ERROR_MAX);
+        case.check_theirs(&mut scratch, error_max(&case.name));
     }
 }
 

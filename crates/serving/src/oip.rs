@@ -1,4 +1,4 @@
-//! Speaks the Open Inference Protocol 2 over REST, with Triton's binary tensors and index.
+//! Speaks the Open Inference Protocol 2 over REST, with Triton's binary tensors, classes and index.
 //!
 //! | request | answers |
 //! |---|---|
@@ -17,12 +17,15 @@
 //! docs/MODELS.md. `python/tidegate/onnx.py` speaks the protocol for worker pools.
 //! Source: github.com/kserve/open-inference-protocol.
 
+mod classes;
 mod reply;
 mod request;
 
+pub(crate) use classes::classes_of;
 pub(crate) use reply::write_reply;
 pub(crate) use request::InferRequest;
 
+use models::Error;
 use serde_json::{Value, json};
 
 use crate::predictor::Predictor;
@@ -107,7 +110,7 @@ impl ModelPath<'_> {
 
 /// What the server says of itself.
 pub(crate) fn server() -> Value {
-    let extensions = ["binary_tensor_data", "model_repository"];
+    let extensions = ["binary_tensor_data", "classification", "model_repository"];
     json!({"name": "tidegate", "version": env!("CARGO_PKG_VERSION"), "extensions": extensions})
 }
 
@@ -129,7 +132,7 @@ pub(crate) fn metadata(
 /// Returns the length of the JSON that stands before binary tensors, when there are any.
 ///
 /// # Errors
-/// 400 for what does not fit the model, 413 for too many rows.
+/// 400 for what does not fit the model, or for a value that it cannot use; 413 for too many rows.
 pub(crate) fn infer(
     (name, predictor): (&str, &Predictor),
     request: &mut InferRequest,
@@ -142,9 +145,19 @@ pub(crate) fn infer(
     if raw && !predictor.has_raw() {
         return Err(refusal::bad(format!("`raw_score` is for trees; `{name}` has none")));
     }
-    let mut outputs =
-        predictor.predict(&mut rows, raw).map_err(|error| refusal::failed(name, &error))?;
+    let mut outputs = predictor.predict(&mut rows, raw).map_err(|error| match error {
+        // They fit the model by their number, so one of their values does not.
+        Error::Rows(reason) => refusal::bad(format!("model `{name}`: {reason}")),
+        error => refusal::failed(name, &error),
+    })?;
     outputs.retain(|output| request.wants(&output.name));
+    for output in &mut outputs {
+        if let Some(count) = request.classes(&output.name)? {
+            let about = predictor.outputs.iter().find(|about| about.name == output.name);
+            let labels = about.map(|about| about.labels.as_slice()).unwrap_or_default();
+            *output = classes_of(output, count, labels)?;
+        }
+    }
     Ok(write_reply((name, &predictor.version), request, &outputs, out))
 }
 

@@ -31,6 +31,9 @@ const LINEAR: &str = "tidegate-linear-1";
 /// What a tree of a row costs, in picoseconds, rounded up as in `ranking.rs`.
 const TREE_PS: u64 = 2_500;
 
+/// Rows that a model predicts before it serves.
+const WARM_UP_ROWS: usize = 16;
+
 /// A model that predicts, ready to answer. Immutable.
 #[derive(Debug)]
 pub struct Predictor {
@@ -113,17 +116,37 @@ impl Predictor {
         let about = model.about();
         let input =
             |input: &OnnxInput| TensorAbout::rows(&input.name, datatype(input.kind), input.width);
-        let output = |output: &OnnxOutput| {
-            TensorAbout::rows(&output.name, datatype(output.kind), output.width)
+        let output = |output: &OnnxOutput| TensorAbout {
+            labels: output.columns.clone(),
+            ..TensorAbout::rows(&output.name, datatype(output.kind), output.width)
         };
+        // Several inputs of one value each are columns, which tables name.
+        let is_by_column = about.inputs.len() > 1 && about.inputs.iter().all(|one| one.width == 1);
+        let columns = about.inputs.iter().filter(|_| is_by_column);
         Self {
             platform: "onnx",
             version,
-            columns: Vec::new(),
+            columns: columns.map(|input| input.name.clone()).collect(),
             inputs: about.inputs.iter().map(input).collect(),
             outputs: about.outputs.iter().map(output).collect(),
             evaluator: Evaluator::Onnx(Box::new(model)),
         }
+    }
+
+    /// Returns the number that stands for a text in a row; NaN where no row has texts.
+    pub(crate) fn text_number(&self, text: &str) -> f64 {
+        match &self.evaluator {
+            Evaluator::Onnx(model) => model.text_number(text),
+            _ => f64::NAN,
+        }
+    }
+
+    /// Whether each number of a row stands for a text, in order.
+    pub(crate) fn are_texts(&self) -> impl Iterator<Item = bool> {
+        let is_text = |input: &TensorAbout| {
+            std::iter::repeat_n(input.datatype == Datatype::Bytes, input.width)
+        };
+        self.inputs.iter().flat_map(is_text)
     }
 
     /// Whether it is a linear model of our own format.
@@ -200,7 +223,13 @@ impl Predictor {
 
     /// Predicts for nobody: the first answers of a generation are not a client's.
     pub(crate) fn warm_up(&self) -> Result<(), String> {
-        let mut rows = vec![0.0; self.width() * 16];
+        if let Evaluator::Onnx(model) = &self.evaluator {
+            let mut scratch = SCRATCH.take().unwrap_or_default();
+            let done = model.warm_up(WARM_UP_ROWS, &mut scratch.onnx);
+            SCRATCH.set(Some(scratch));
+            return done.map_err(|error| error.to_string());
+        }
+        let mut rows = vec![0.0; self.width() * WARM_UP_ROWS];
         self.predict(&mut rows, false).map(drop).map_err(|error| error.to_string())
     }
 }
@@ -218,7 +247,7 @@ impl fmt::Display for Predictor {
             }
         }
         for (what, tensors) in [("input", &self.inputs), ("output", &self.outputs)] {
-            for TensorAbout { name, datatype, width } in tensors {
+            for TensorAbout { name, datatype, width, .. } in tensors {
                 let datatype = datatype.name();
                 writeln!(f, "{width:>12}  {datatype} per row of {what} `{name}`")?;
             }

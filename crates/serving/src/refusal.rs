@@ -10,7 +10,7 @@
 //! | 503 | no good generation yet, or no thread free |
 //!
 //! Invariant: each function has one status, and its text names the object and the reason, and the
-//! byte where there is one. At most ten models are named. Which function fits is the caller's
+//! byte where there is one. At most ten names are listed. Which function fits is the caller's
 //! choice. Some callers make their own by `Refusal::new`, which adds `Retry-After` to 429 and 503.
 //! Clients rely on the statuses: a changed one goes into docs/MODELS.md and
 //! `describe/openapi.json`. Errors for operators are in `error.rs`.
@@ -19,7 +19,7 @@ use std::fmt::Display;
 
 use exchange::Refusal;
 
-/// Names of models in a refusal, before the rest is only counted.
+/// Names in a refusal, before the rest is only counted.
 const NAMES_SHOWN: usize = 10;
 
 pub(crate) fn malformed(at: usize, reason: &str) -> Refusal {
@@ -65,16 +65,20 @@ pub(crate) fn failed(model: &str, reason: &dyn Display) -> Refusal {
 
 /// No model of this name; `known` are the names that there are.
 pub(crate) fn no_model<'k>(model: &str, known: impl Iterator<Item = &'k str>) -> Refusal {
-    let mut known: Vec<String> = known.map(|name| format!("`{name}`")).collect();
-    let more = known.len().saturating_sub(NAMES_SHOWN);
-    known.truncate(NAMES_SHOWN);
-    let shown = known.join(", ");
-    let known = match (known.is_empty(), more) {
-        (true, _) => "there is none".to_owned(),
-        (false, 0) => format!("there is {shown}"),
-        (false, more) => format!("there is {shown} and {more} more"),
-    };
-    Refusal::new(404, format!("no model `{model}`; {known}"))
+    Refusal::new(404, format!("no model `{model}`; there is {}", listed(known)))
+}
+
+/// Names one after the other, a few of them.
+pub(crate) fn listed<'n>(names: impl Iterator<Item = &'n str>) -> String {
+    let mut names: Vec<String> = names.map(|name| format!("`{name}`")).collect();
+    let more = names.len().saturating_sub(NAMES_SHOWN);
+    names.truncate(NAMES_SHOWN);
+    let shown = names.join(", ");
+    match (names.is_empty(), more) {
+        (true, _) => "none".to_owned(),
+        (false, 0) => shown,
+        (false, more) => format!("{shown} and {more} more"),
+    }
 }
 
 pub(crate) fn not_ready(model: &str) -> Refusal {

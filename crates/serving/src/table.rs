@@ -1,9 +1,10 @@
 //! Scores tables of rows (CSV, RFC 4180) with a model that predicts, 4,096 rows at a time.
 //!
 //! A first line with anything but numbers is taken for a header, also where it only has a typing
-//! error. Under a header, columns are taken by the model's names, in any order, and others are
-//! ignored. A model without names takes them by place. Without a header a line must be as wide as
-//! the model. An empty field, `nan`, `NaN` and `NA` are absent numbers. An empty line is no row.
+//! error. Of a model of texts and numbers, a first line that names all columns is one as well.
+//! Under a header, columns are taken by the model's names, in any order, and others are ignored. A
+//! model without names takes them by place. Without a header a line must be as wide as the model.
+//! An empty field, `nan`, `NaN` and `NA` are absent numbers. An empty line is no row.
 //!
 //! Invariant: the n-th line of the answer is the prediction of the n-th row, all outputs of the
 //! model one after the other. An error in a row names its line. One of scoring names the line at
@@ -12,6 +13,7 @@
 //! request (`oip/request.rs`), numbers as text (`oip/reply.rs`).
 
 use std::io::{Read, Write};
+use std::iter::repeat;
 use std::path::{Path, PathBuf};
 
 use csv::{ReaderBuilder, StringRecord};
@@ -75,6 +77,8 @@ struct Scoring<'p> {
     predictor: &'p Predictor,
     /// Where each column of the model stands in a line.
     places: Vec<usize>,
+    /// Whether each is a text.
+    texts: Vec<bool>,
     has_header: bool,
     rows: Vec<f64>,
     count: usize,
@@ -83,12 +87,18 @@ struct Scoring<'p> {
 impl<'p> Scoring<'p> {
     fn new(predictor: &'p Predictor) -> Self {
         let places = (0..predictor.width()).collect();
-        Self { predictor, places, has_header: false, rows: Vec::new(), count: 0 }
+        let texts = predictor.are_texts().collect();
+        Self { predictor, places, texts, has_header: false, rows: Vec::new(), count: 0 }
     }
 
     /// Takes the first line for a header, if it is one.
     fn take_header(&mut self, line: &StringRecord) -> Result<bool, TableError> {
-        if line.iter().all(|field| number(field).is_some()) {
+        let columns = &self.predictor.columns;
+        let names_columns = !columns.is_empty()
+            && columns.iter().all(|name| line.iter().any(|field| field.trim() == name));
+        let mut fields = line.iter().zip(self.texts.iter().copied().chain(repeat(false)));
+        let is_row = fields.all(|(field, is_text)| is_text || number(field).is_some());
+        if is_row && !names_columns {
             return Ok(false);
         }
         self.has_header = true;
@@ -104,8 +114,12 @@ impl<'p> Scoring<'p> {
         if !self.has_header && found != wanted {
             return Err(TableError::Width { line, found, wanted });
         }
-        for place in &self.places {
+        for (place, is_text) in self.places.iter().zip(&self.texts) {
             let field = record.get(*place).ok_or(TableError::Width { line, found, wanted })?;
+            if *is_text {
+                self.rows.push(self.predictor.text_number(field));
+                continue;
+            }
             let value = number(field).ok_or_else(|| TableError::Field {
                 line,
                 column: place + 1,

@@ -52,6 +52,8 @@ pub(crate) struct TensorAbout {
     pub(crate) datatype: Datatype,
     /// Values per row; 0 where a row is one value, not a list.
     pub(crate) width: usize,
+    /// The classes of its columns; none where the model does not say.
+    pub(crate) labels: Vec<String>,
 }
 
 /// A tensor of a request or reply.
@@ -155,7 +157,7 @@ impl From<Vec<f64>> for Data {
 impl TensorAbout {
     /// A tensor of rows.
     pub(crate) fn rows(name: &str, datatype: Datatype, width: usize) -> Self {
-        Self { name: name.to_owned(), datatype, width }
+        Self { name: name.to_owned(), datatype, width, labels: Vec::new() }
     }
 
     pub(crate) fn json(&self) -> Value {

@@ -23,7 +23,7 @@ pub struct AboutOnnx {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OnnxInput {
     pub name: String,
-    /// What a row's numbers become; never [`OnnxKind::Text`].
+    /// What a row's numbers become.
     pub kind: OnnxKind,
     /// Numbers per row.
     pub width: usize,

@@ -15,10 +15,10 @@
 use std::cell::RefCell;
 use std::collections::HashSet;
 
-use super::file::{GraphNode, tensor};
+use super::file::{GraphNode, ModelFile, tensor};
 use super::tensor::{Data, Tensor, TextCode, TextInterner};
 use super::wire::{Message, Wire};
-use crate::error::Problem;
+use crate::error::{IN_A_WORKER, Problem};
 
 /// Numbers of the fields of `AttributeProto`; a type's number is one less.
 mod field {
@@ -26,6 +26,7 @@ mod field {
     pub(super) const INTEGER: u64 = 3;
     pub(super) const TEXT: u64 = 4;
     pub(super) const TENSOR: u64 = 5;
+    pub(super) const GRAPH: u64 = 6;
     pub(super) const FLOATS: u64 = 7;
     pub(super) const INTEGERS: u64 = 8;
     pub(super) const TEXTS: u64 = 9;
@@ -130,6 +131,12 @@ impl<'a> Attributes<'a, '_> {
             .map_err(|problem| self.problem(name, &problem.reason))
     }
 
+    /// Returns the graph of an attribute.
+    pub(super) fn graph(&self, name: &str) -> Result<Option<ModelFile<'a>>, Problem> {
+        let message = self.last(name, field::GRAPH, |wire| wire.map(Wire::message).transpose())?;
+        message.flatten().map(ModelFile::of_graph).transpose()
+    }
+
     /// Returns integers of an attribute. From version `since` on they are the constant that is the
     /// input at `index`.
     pub(super) fn integers_or_input(
@@ -172,6 +179,12 @@ impl<'a> Attributes<'a, '_> {
 
     pub(super) fn problem(&self, attribute: &str, reason: &str) -> Problem {
         Problem::new(self.node.place(), format!("`{attribute}` {reason}"))
+    }
+
+    /// Says that nothing here runs the node.
+    pub(super) fn unsupported(&self) -> Problem {
+        let reason = format!("the operator is not supported; {IN_A_WORKER}");
+        Problem::new(self.node.place(), reason)
     }
 
     /// Ends the reading of a node.
@@ -218,6 +231,7 @@ impl<'a> Attributes<'a, '_> {
             field::INTEGER => "an integer",
             field::TEXT => "a text",
             field::TENSOR => "a tensor",
+            field::GRAPH => "a graph",
             field::FLOATS => "a list of floats",
             field::INTEGERS => "a list of integers",
             _ => "a list of texts",

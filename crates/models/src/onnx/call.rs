@@ -47,6 +47,7 @@ pub(super) struct OperatorCall<'a> {
 pub(super) struct Budget {
     written: usize,
     products: usize,
+    is_trial: bool,
 }
 
 impl Budget {
@@ -55,7 +56,12 @@ impl Budget {
         Self {
             written: WRITTEN_MAX.saturating_mul(rows),
             products: PRODUCTS_MAX.saturating_mul(rows),
+            is_trial: false,
         }
+    }
+
+    pub(super) fn of_trial(rows: usize) -> Self {
+        Self { is_trial: true, ..Self::of(rows) }
     }
 }
 
@@ -69,6 +75,16 @@ impl<'a> OperatorCall<'a> {
             Operand::Constant(index) => Some(&self.constants[index]),
             Operand::Slot(index) => Some(&self.slots[index]),
         }
+    }
+
+    /// Whether nobody asked: the rows are made up, and no value of theirs is an error.
+    pub(super) fn is_trial(&self) -> bool {
+        self.budget.is_trial
+    }
+
+    /// Whether an input is the same for all rows.
+    pub(super) fn is_constant(&self, index: usize) -> bool {
+        matches!(self.inputs.get(index), Some(Some(Operand::Constant(_))))
     }
 
     pub(super) fn count(&self) -> usize {

@@ -13,7 +13,7 @@
 
 use super::tensor::{Data, Shape, Tensor, TextCode, TextInterner};
 use super::wire::{Message, Wire};
-use crate::error::Problem;
+use crate::error::{IN_A_WORKER, Problem};
 
 /// Nodes of a graph.
 const NODES_MAX: usize = 1 << 16;
@@ -79,8 +79,10 @@ impl<'a> ModelFile<'a> {
                     graphs += 1;
                 }
                 (25, _) => {
-                    let hint = "export the model without them";
-                    return Err(Problem::new("functions", format!("are not supported; {hint}")));
+                    return Err(Problem::new(
+                        "functions",
+                        format!("are not supported; {IN_A_WORKER}"),
+                    ));
                 }
                 _ => {}
             }
@@ -89,6 +91,13 @@ impl<'a> ModelFile<'a> {
             1 => Ok(file),
             _ => Err(Problem::new("model", "is no ONNX file: it holds no graph")),
         }
+    }
+
+    /// Reads a graph within another, which has no versions of its own.
+    pub(super) fn of_graph(graph: Message<'a>) -> Result<Self, Problem> {
+        let mut file = Self::default();
+        file.read_graph(graph)?;
+        Ok(file)
     }
 
     /// Reads `GraphProto`.
@@ -288,7 +297,7 @@ impl<'a> TensorFields<'a> {
                 let codes = self.texts.iter().map(|text| texts.code(text));
                 Data::Texts(codes.collect::<Result<Vec<TextCode>, _>>()?)
             }
-            (kind, _) => return Err(format!("data type {kind} is not supported")),
+            (kind, _) => return Err(format!("data type {kind} is not supported; {IN_A_WORKER}")),
         };
         Tensor::new(shape, data)
     }

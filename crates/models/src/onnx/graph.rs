@@ -154,12 +154,11 @@ impl Graph {
         Ok(())
     }
 
-    /// Runs all nodes over slots of which the first ones hold the inputs, of so many rows.
+    /// Runs all nodes over slots of which the first ones hold the inputs.
     ///
     /// # Errors
     /// The node that cannot go on, and the reason.
-    pub(super) fn run(&self, rows: usize, scratch: &mut OnnxScratch) -> Result<(), Problem> {
-        let mut budget = Budget::of(rows);
+    pub(super) fn run(&self, mut budget: Budget, scratch: &mut OnnxScratch) -> Result<(), Problem> {
         let OnnxScratch { slots, trees } = scratch;
         for node in &self.nodes {
             pause();
@@ -177,7 +176,7 @@ impl<'a> Trial<'a> {
         texts: &'a mut TextInterner,
     ) -> Self {
         let OnnxScratch { slots, trees } = scratch;
-        Self { slots, texts, trees, budget: Budget::of(rows) }
+        Self { slots, texts, trees, budget: Budget::of_trial(rows) }
     }
 }
 

@@ -24,14 +24,18 @@ mod comparison;
 mod concat;
 mod constant;
 mod constant_of_shape;
+mod cum_sum;
+mod distances;
 mod flatten;
 mod gather;
 mod gemm;
 mod identity;
 mod imputer;
+mod label_encoder;
 mod linear;
 mod matmul;
 mod normalizer;
+mod one_hot;
 mod reduce;
 mod reshape;
 mod scaler;
@@ -40,6 +44,8 @@ mod shape;
 mod slice;
 mod softmax;
 mod squeeze;
+mod svm;
+mod top_k;
 mod transpose;
 mod tree_ensemble;
 mod unary;
@@ -54,14 +60,18 @@ use clip::Clip;
 use comparison::Comparison;
 use concat::Concat;
 use constant_of_shape::ConstantOfShape;
+use cum_sum::CumSum;
+use distances::{CDist, ScanDistances};
 use flatten::Flatten;
 use gather::Gather;
 use gemm::Gemm;
 use identity::{Dropout, Identity};
 use imputer::Imputer;
+use label_encoder::LabelEncoder;
 use linear::{LinearClassifier, LinearRegressor};
 use matmul::MatMul;
 use normalizer::Normalizer;
+use one_hot::OneHotEncoder;
 use reduce::{Reduce, Reduction};
 use reshape::Reshape;
 use scaler::Scaler;
@@ -70,6 +80,8 @@ use shape::ShapeOf;
 use slice::Slice;
 use softmax::Softmax;
 use squeeze::Squeeze;
+use svm::{SvmClassifier, SvmRegressor};
+use top_k::TopK;
 use transpose::Transpose;
 use unary::{IsNan, Not, Unary};
 
@@ -83,6 +95,9 @@ const OPSETS: std::ops::RangeInclusive<i64> = 7..=28;
 
 /// Versions of the operators of ONNX-ML.
 const ML_OPSETS: std::ops::RangeInclusive<i64> = 1..=5;
+
+/// The one version of Microsoft's operators.
+const MICROSOFT_OPSETS: std::ops::RangeInclusive<i64> = 1..=1;
 
 /// Reads an operator from its node.
 type ReadOperator = fn(&mut Attributes<'_, '_>) -> Result<Box<dyn Operator>, Problem>;
@@ -102,6 +117,7 @@ const OPERATORS: &[(&str, usize, ReadOperator)] = &[
     ("Clip", 3, |from| Clip::read(from).and_then(done)),
     ("Concat", ANY, |from| Concat::read(from).and_then(done)),
     ("ConstantOfShape", 1, |from| ConstantOfShape::read(from).and_then(done)),
+    ("CumSum", 2, |from| CumSum::read(from).and_then(done)),
     ("Div", 2, |_| done(Arithmetic::Div)),
     ("Dropout", 3, |from| Dropout::read(from).and_then(done)),
     ("Equal", 2, |_| done(Comparison::Equal)),
@@ -129,6 +145,8 @@ const OPERATORS: &[(&str, usize, ReadOperator)] = &[
     ("Reciprocal", 1, |_| done(Unary::Reciprocal)),
     ("ReduceL1", 2, |from| Reduce::read(from, Reduction::L1).and_then(done)),
     ("ReduceL2", 2, |from| Reduce::read(from, Reduction::L2).and_then(done)),
+    ("ReduceLogSum", 2, |from| Reduce::read(from, Reduction::LogSum).and_then(done)),
+    ("ReduceLogSumExp", 2, |from| Reduce::read(from, Reduction::LogSumExp).and_then(done)),
     ("ReduceMax", 2, |from| Reduce::read(from, Reduction::Max).and_then(done)),
     ("ReduceMean", 2, |from| Reduce::read(from, Reduction::Mean).and_then(done)),
     ("ReduceMin", 2, |from| Reduce::read(from, Reduction::Min).and_then(done)),
@@ -138,6 +156,7 @@ const OPERATORS: &[(&str, usize, ReadOperator)] = &[
     ("Relu", 1, |_| done(Unary::Relu)),
     ("Reshape", 2, |from| Reshape::read(from).and_then(done)),
     ("Round", 1, |_| done(Unary::Round)),
+    ("Scan", 2, |from| ScanDistances::read(from).and_then(done)),
     ("Shape", 1, |from| ShapeOf::read(from).and_then(done)),
     ("Sigmoid", 1, |_| done(Unary::Sigmoid)),
     ("Sign", 1, |_| done(Unary::Sign)),
@@ -149,6 +168,7 @@ const OPERATORS: &[(&str, usize, ReadOperator)] = &[
     ("Sub", 2, |_| done(Arithmetic::Sub)),
     ("Sum", ANY, |_| done(Fold(Arithmetic::Add))),
     ("Tanh", 1, |_| done(Unary::Tanh)),
+    ("TopK", 2, |from| TopK::read(from).and_then(done)),
     ("Transpose", 1, |from| Transpose::read(from).and_then(done)),
     ("Unsqueeze", 2, |from| Squeeze::read(from, true).and_then(done)),
     ("Where", 3, |_| done(Where)),
@@ -156,21 +176,30 @@ const OPERATORS: &[(&str, usize, ReadOperator)] = &[
 ];
 
 /// Operators with a second output; all others have one.
-const WRITES_TWO: [&str; 3] = ["Dropout", "LinearClassifier", "TreeEnsembleClassifier"];
+const WRITES_TWO: [&str; 6] =
+    ["Dropout", "LinearClassifier", "SVMClassifier", "Scan", "TopK", "TreeEnsembleClassifier"];
 
 /// The operators of ONNX-ML.
 const ML_OPERATORS: &[(&str, usize, ReadOperator)] = &[
     ("ArrayFeatureExtractor", 2, |_| done(Gather::of_features())),
     ("Binarizer", 1, |from| Binarizer::read(from).and_then(done)),
     ("Imputer", 1, |from| Imputer::read(from).and_then(done)),
+    ("LabelEncoder", 1, |from| LabelEncoder::read(from).and_then(done)),
     ("LinearClassifier", 1, |from| LinearClassifier::read(from).and_then(done)),
     ("LinearRegressor", 1, |from| LinearRegressor::read(from).and_then(done)),
     ("Normalizer", 1, |from| Normalizer::read(from).and_then(done)),
+    ("OneHotEncoder", 1, |from| OneHotEncoder::read(from).and_then(done)),
+    ("SVMClassifier", 1, |from| SvmClassifier::read(from).and_then(done)),
+    ("SVMRegressor", 1, |from| SvmRegressor::read(from).and_then(done)),
     ("Scaler", 1, |from| Scaler::read(from).and_then(done)),
     ("TreeEnsembleClassifier", 1, tree_ensemble::classifier),
     ("TreeEnsembleRegressor", 1, tree_ensemble::regressor),
     ("ZipMap", 1, |from| identity::zip_map(from).and_then(done)),
 ];
+
+/// The operators of Microsoft's domain, which skl2onnx writes where it is asked to.
+const MICROSOFT_OPERATORS: &[(&str, usize, ReadOperator)] =
+    &[("CDist", 2, |from| CDist::read(from).and_then(done))];
 
 /// Reads the operator of a node.
 ///
@@ -181,10 +210,11 @@ pub(super) fn of(from: &mut Attributes<'_, '_>) -> Result<Box<dyn Operator>, Pro
     let known = match from.node.domain {
         "" => OPERATORS,
         "ai.onnx.ml" => ML_OPERATORS,
-        _ => return Err(unknown(from)),
+        "com.microsoft" => MICROSOFT_OPERATORS,
+        _ => return Err(from.unsupported()),
     };
     let found = known.iter().find(|(name, ..)| *name == from.node.operator);
-    let Some((name, inputs, read)) = found else { return Err(unknown(from)) };
+    let Some((name, inputs, read)) = found else { return Err(from.unsupported()) };
     check_arity(from.node, *inputs, if WRITES_TWO.contains(name) { 2 } else { 1 })?;
     let operator = read(from)?;
     from.finish()?;
@@ -204,7 +234,11 @@ fn check_arity(node: &GraphNode<'_>, inputs: usize, outputs: usize) -> Result<()
 }
 
 fn check_opset(from: &Attributes<'_, '_>) -> Result<(), Problem> {
-    let known = if from.node.domain == "ai.onnx.ml" { ML_OPSETS } else { OPSETS };
+    let known = match from.node.domain {
+        "ai.onnx.ml" => ML_OPSETS,
+        "com.microsoft" => MICROSOFT_OPSETS,
+        _ => OPSETS,
+    };
     match known.contains(&from.opset) {
         true => Ok(()),
         false => Err(Problem::new(
@@ -219,12 +253,6 @@ fn check_opset(from: &Attributes<'_, '_>) -> Result<(), Problem> {
             ),
         )),
     }
-}
-
-fn unknown(from: &Attributes<'_, '_>) -> Problem {
-    let reason = "the operator is not supported; hint: ONNX Runtime runs it in a worker pool, \
-                 `python = \"tidegate.onnx:app\"` (docs/MODELS.md)";
-    Problem::new(from.node.place(), reason)
 }
 
 fn done(operator: impl Operator + 'static) -> Result<Box<dyn Operator>, Problem> {

@@ -40,7 +40,7 @@ pub(super) enum Data {
 }
 
 /// A text by its number.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub(super) struct TextCode(u32);
 
 /// All texts of a model, each once.
@@ -170,8 +170,22 @@ impl Data {
 }
 
 impl TextCode {
+    /// A text of a row that the model does not name: equal to none that it does.
+    pub(super) const UNKNOWN: Self = Self(u32::MAX);
+
+    /// # Panics
+    /// The text is not known.
     pub(super) fn of(self, texts: &[String]) -> &str {
         &texts[self.0 as usize]
+    }
+
+    /// Returns the number that stands for the text in a row of numbers.
+    pub(super) fn number(self) -> f64 {
+        self.0.into()
+    }
+
+    pub(super) fn of_number(number: f64) -> Self {
+        Self(number as u32)
     }
 }
 
@@ -189,8 +203,13 @@ impl TextInterner {
         Ok(code)
     }
 
-    pub(super) fn into_list(self) -> Vec<String> {
-        self.texts
+    /// Returns the code of a text that is there.
+    pub(super) fn find(&self, text: &str) -> Option<TextCode> {
+        self.codes.get(text).copied()
+    }
+
+    pub(super) fn list(&self) -> &[String] {
+        &self.texts
     }
 }
 

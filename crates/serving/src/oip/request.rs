@@ -160,6 +160,16 @@ impl InferRequest {
         }
     }
 
+    /// How many classes an output is asked for, where it is.
+    pub(crate) fn classes(&self, output: &str) -> Parsed<Option<usize>> {
+        let wished = self.outputs.iter().find(|wished| wished.name == output);
+        match wished.and_then(|wished| wished.parameters.get("classification")) {
+            None | Some(Parameter::Size(0)) => Ok(None),
+            Some(Parameter::Size(count)) => Ok(Some(count)),
+            Some(_) => Err(refusal::bad("parameter `classification` must be a whole number")),
+        }
+    }
+
     /// Returns a parameter of the request that is true or false.
     pub(crate) fn flag(&self, name: &str) -> Parsed<bool> {
         match self.parameters.get(name) {
@@ -171,15 +181,15 @@ impl InferRequest {
 
     /// Takes the rows of a model: its inputs side by side, or a tensor for each column.
     pub(crate) fn rows(&mut self, predictor: &Predictor, rows_max: usize) -> Parsed<Vec<f64>> {
-        let parts: Vec<(&str, usize)> = match self.are(&predictor.columns) {
+        let inputs = predictor.inputs.iter().map(|one| (one.name.as_str(), one.width));
+        let parts: Vec<(&str, usize)> = match self.is_by_column(predictor) {
             true => predictor.columns.iter().map(|column| (column.as_str(), 1)).collect(),
-            false => predictor.inputs.iter().map(|one| (one.name.as_str(), one.width)).collect(),
+            false => inputs.collect(),
         };
         let unknown = self.inputs.iter().find(|input| parts.iter().all(|p| p.0 != input.name));
         if let Some(Tensor { name, .. }) = unknown {
-            let known: Vec<&str> = parts.iter().map(|(name, _)| *name).collect();
-            let message = format!("no input `{name}`; the model has `{}`", known.join("`, `"));
-            return Err(refusal::bad(message));
+            let known = refusal::listed(parts.iter().map(|(name, _)| *name));
+            return Err(refusal::bad(format!("no input `{name}`; the model has {known}")));
         }
         let mut taken = Vec::with_capacity(parts.len());
         for (name, width) in &parts {
@@ -194,15 +204,26 @@ impl InferRequest {
                 return Err(misfit(input, &format!("[rows, {width}]")));
             }
             within(input.shape[0], rows_max)?;
-            taken.push((input.shape[0], *width, input.take_numbers()?));
+            let about = predictor.inputs.iter().find(|input| input.name == *name);
+            let numbers = match about.map(|about| about.datatype) {
+                Some(Datatype::Bytes) => {
+                    let texts = input.take_texts()?;
+                    texts.iter().map(|text| predictor.text_number(text)).collect()
+                }
+                _ => input.take_numbers()?,
+            };
+            taken.push((input.shape[0], *width, numbers));
         }
         side_by_side(taken)
     }
 
-    /// Whether the inputs are these, each once.
-    fn are(&self, names: &[String]) -> bool {
-        self.inputs.len() == names.len()
-            && names.iter().all(|name| self.inputs.iter().any(|input| input.name == *name))
+    /// Whether the inputs are columns rather than the model's inputs: they have names of columns.
+    fn is_by_column(&self, predictor: &Predictor) -> bool {
+        let count = |names: &mut dyn Iterator<Item = &String>| {
+            names.filter(|name| self.inputs.iter().any(|input| input.name == **name)).count()
+        };
+        let columns = count(&mut predictor.columns.iter());
+        columns > 0 && columns >= count(&mut predictor.inputs.iter().map(|input| &input.name))
     }
 
     /// Takes the texts of a model's one input.
@@ -219,10 +240,7 @@ impl InferRequest {
         if !matches!(input.shape[..], [_] | [_, 1]) {
             return Err(misfit(input, "[texts]"));
         }
-        match std::mem::replace(&mut input.data, Data::Texts(Vec::new())) {
-            Data::Texts(texts) => Ok(texts),
-            Data::Numbers(_) => Err(wrong_type(input, "texts, BYTES")),
-        }
+        input.take_texts()
     }
 }
 
@@ -268,6 +286,13 @@ impl Tensor {
         match std::mem::replace(&mut self.data, Data::Numbers(Vec::new())) {
             Data::Numbers(numbers) => Ok(numbers),
             Data::Texts(_) => Err(wrong_type(self, "numbers")),
+        }
+    }
+
+    fn take_texts(&mut self) -> Parsed<Vec<String>> {
+        match std::mem::replace(&mut self.data, Data::Texts(Vec::new())) {
+            Data::Texts(texts) => Ok(texts),
+            Data::Numbers(_) => Err(wrong_type(self, "texts, BYTES")),
         }
     }
 }

@@ -120,6 +120,104 @@ fn a_row_whose_answer_is_no_number_spoils_no_other() {
     assert!(numbers[0].is_nan() && numbers[1] == 1.0, "{numbers:?}");
 }
 
+/// Ages and fares beside sexes and towns, one-hot, as scikit-learn's pipelines are exported.
+fn passengers(name: &str) -> Predictor {
+    let golden = concat!(env!("CARGO_MANIFEST_DIR"), "/../models/golden/onnx");
+    let bytes = std::fs::read(format!("{golden}/texts-{name}.onnx")).unwrap();
+    Predictor::read(&bytes, None, Iterations::Best).unwrap()
+}
+
+fn passengers_body(towns: &[&str]) -> Value {
+    let count = towns.len();
+    let column = |name: &str, datatype: &str, data: Value| json!({"name": name, "shape": [count, 1], "datatype": datatype, "data": data});
+    json!({"inputs": [
+        column("town", "BYTES", json!(towns)),
+        column("age", "FP32", vec![30; count].into()),
+        column("fare", "FP32", vec![50; count].into()),
+        column("sex", "BYTES", vec!["female"; count].into()),
+    ]})
+}
+
+fn ask(predictor: &Predictor, body: &Value) -> Result<Value, Refusal> {
+    let mut request = InferRequest::read(body.to_string().as_bytes(), None)?;
+    let mut out = Vec::new();
+    infer(("m", predictor), &mut request, 1000, &mut out)?;
+    Ok(serde_json::from_slice(&out).unwrap())
+}
+
+#[test]
+fn columns_of_texts_are_taken_beside_columns_of_numbers() {
+    let predictor = passengers("one-hot");
+    let metadata = metadata(("m", "1", "onnx"), (&predictor.inputs, &predictor.outputs));
+    assert_eq!(
+        metadata["inputs"][3],
+        json!({"name": "town", "datatype": "BYTES", "shape": [-1, 1]})
+    );
+    let answer = ask(&predictor, &passengers_body(&["Cork", "Southampton", "Paris", "Rome"]));
+    let answer = answer.unwrap();
+    let chances = answer["outputs"][1]["data"].as_array().unwrap();
+    assert_ne!(chances[1], chances[3], "the towns differ");
+    assert_eq!(chances[5], chances[7], "neither is a town that the model knows");
+    let mut body = passengers_body(&["Cork"]);
+    body["inputs"][0]["datatype"] = "INT64".into();
+    body["inputs"][0]["data"] = json!([1]);
+    let refusal = ask(&predictor, &body).unwrap_err();
+    assert_eq!(refusal.status, 400);
+    assert_eq!(refusal.reason, "input `town` is INT64; the model takes texts, BYTES");
+}
+
+#[test]
+fn a_category_that_a_strict_model_does_not_know_is_the_clients_error_and_names_the_row() {
+    let predictor = passengers("one-hot-strict");
+    predictor.warm_up().unwrap();
+    ask(&predictor, &passengers_body(&["Cork", "Southampton"])).unwrap();
+    let refusal = ask(&predictor, &passengers_body(&["Cork", "Paris"])).unwrap_err();
+    assert_eq!(refusal.status, 400);
+    let reason = &refusal.reason;
+    assert!(reason.starts_with("model `m`: ") && reason.contains("row 1 holds"), "{reason}");
+}
+
+#[test]
+fn a_misspelt_column_is_the_one_that_is_named() {
+    let mut body = passengers_body(&["Cork"]);
+    body["inputs"][1]["name"] = "agee".into();
+    let refusal = ask(&passengers("one-hot"), &body).unwrap_err();
+    let wanted = "no input `agee`; the model has `age`, `fare`, `sex`, `town`";
+    assert_eq!(refusal.reason, wanted);
+    let column = |name: &str| json!({"name": name, "shape": [1], "datatype": "FP64", "data": [1]});
+    for (names, wanted) in [
+        (vec!["item.a", "item.c"], "no input `item.c`; the model has `item.a`, `item.b`"),
+        (vec!["item.a"], "input `item.b` is missing"),
+        (vec!["inputs"], "no input `inputs`; the model has `input`"),
+    ] {
+        let inputs: Vec<Value> = names.into_iter().map(column).collect();
+        assert_eq!(self::refusal(&json!({ "inputs": inputs })).1, wanted);
+    }
+}
+
+#[test]
+fn classes_are_the_largest_values_with_their_places_and_labels() {
+    let mut body = passengers_body(&["Cork", "Southampton"]);
+    body["outputs"] = json!([{"name": "output_probability", "parameters": {"classification": 1}}]);
+    let answer = ask(&passengers("one-hot"), &body).unwrap();
+    let output = &answer["outputs"][0];
+    assert_eq!((&output["datatype"], &output["shape"]), (&json!("BYTES"), &json!([2, 1])));
+    let class = output["data"][0].as_str().unwrap();
+    let parts: Vec<&str> = class.split(':').collect();
+    assert!(parts.len() == 3 && parts[0].len() == "0.000000".len(), "{class}");
+    assert!(["0", "1"].contains(&parts[1]), "{class}");
+    assert!(["False", "True", "0", "1"].contains(&parts[2]), "{class}");
+    let mut body = input(&json!([2, 2]), "FP64", &json!([1, 2, 3.5, -1]));
+    body["outputs"] = json!([{"name": "predict", "parameters": {"classification": 9}}]);
+    let reply = infer_json(&body).unwrap();
+    assert_eq!(reply["outputs"][0]["data"], json!(["1.000000:0", "9.000000:0"]));
+    body["outputs"][0]["parameters"]["classification"] = 0.into();
+    assert_eq!(infer_json(&body).unwrap()["outputs"][0]["data"], json!([1.0, 9.0]));
+    body["outputs"][0]["parameters"]["classification"] = true.into();
+    let wanted = "parameter `classification` must be a whole number";
+    assert_eq!(refusal(&body), (400, wanted.to_owned()));
+}
+
 #[test]
 fn no_rows_have_an_answer_of_no_rows_as_wide_as_any() {
     let reply = infer_json(&input(&json!([0, 2]), "FP64", &json!([]))).unwrap();

@@ -49,7 +49,10 @@ pub(super) fn embed_tensor(
         vectors.each(|_, row| numbers.extend(row.iter().map(|number| f64::from(*number))));
         let about = text_output(&vectors.model);
         let data = Data::Numbers(numbers);
-        let output = Tensor { name: about.name, datatype: about.datatype, shape, data };
+        let mut output = Tensor { name: about.name, datatype: about.datatype, shape, data };
+        if let Some(count) = request.classes(&output.name)? {
+            output = oip::classes_of(&output, count, &[])?;
+        }
         let mut out = Vec::new();
         let named = (name.as_str(), vectors.model.version.as_str());
         let json_length = oip::write_reply(named, &request, &[output], &mut out);

@@ -54,3 +54,17 @@ fn what_is_wrong_is_told_with_its_line() {
 fn an_empty_table_has_no_predictions() {
     assert_eq!(scored("").unwrap(), "");
 }
+
+#[test]
+fn columns_of_texts_are_taken_by_name_and_by_place() {
+    let golden = concat!(env!("CARGO_MANIFEST_DIR"), "/../models/golden/onnx");
+    let file = Path::new(golden).join("texts-one-hot.onnx");
+    let scored = |table: &str| {
+        let mut out = Vec::new();
+        score_table(&file, table.as_bytes(), &mut out, |_| {}).map(|()| out).unwrap()
+    };
+    let by_place = scored("30,50,female,Cork\n30,50,female,Paris\n");
+    assert_eq!(scored("town,sex,age,fare\nCork,female,30,50\nParis,female,30,50\n"), by_place);
+    let (first, second) = by_place.split_at(by_place.len() / 2);
+    assert_ne!(first, second);
+}

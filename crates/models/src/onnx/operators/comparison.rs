@@ -36,6 +36,9 @@ impl Operator for Comparison {
             (Self::Equal, Data::Flags(_)) => {
                 pairwise::<bool, bool>(call, (a, b), out, |a, b| a == b)
             }
+            (Self::Equal, Data::Texts(_)) if !call.is_constant(0) && !call.is_constant(1) => {
+                Err("two inputs of texts are not compared here".to_owned())
+            }
             (Self::Equal, Data::Texts(_)) => {
                 pairwise::<TextCode, bool>(call, (a, b), out, |a, b| a == b)
             }

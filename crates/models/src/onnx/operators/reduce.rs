@@ -1,5 +1,5 @@
 //! Computes `ReduceSum`, `ReduceMean`, `ReduceProd`, `ReduceMin`, `ReduceMax`, `ReduceSumSquare`,
-//! `ReduceL1` and `ReduceL2`.
+//! `ReduceL1`, `ReduceL2`, `ReduceLogSum` and `ReduceLogSumExp`.
 //!
 //! Floats are taken in double precision, in the order of elements, and rounded once. Integers are
 //! exact, cut towards 0, and held within 64 bits; ONNX Runtime loses digits beyond 2^53. NaN wins
@@ -31,6 +31,8 @@ pub(super) enum Reduction {
     SumSquare,
     L1,
     L2,
+    LogSum,
+    LogSumExp,
 }
 
 /// The elements that become one.
@@ -56,7 +58,9 @@ impl Reduction {
 
     fn step(self, so_far: f64, x: f64) -> f64 {
         match self {
-            Self::Sum | Self::Mean => so_far + x,
+            Self::Sum | Self::Mean | Self::LogSum => so_far + x,
+            // Less the largest one, which `of_floats` sees to.
+            Self::LogSumExp => so_far + x.exp(),
             Self::Prod => so_far * x,
             Self::Min => {
                 if x < so_far || x.is_nan() {
@@ -81,14 +85,21 @@ impl Reduction {
         match self {
             Self::Mean => result / count as f64,
             Self::L2 => result.sqrt(),
+            Self::LogSum | Self::LogSumExp => result.ln(),
             _ => result,
         }
     }
 
-    fn of_floats<T: Numeric>(self, numbers: impl ExactSizeIterator<Item = T>) -> T {
+    fn of_floats<T: Numeric>(self, numbers: impl ExactSizeIterator<Item = T> + Clone) -> T {
         let count = numbers.len();
-        let result = numbers.fold(self.start(), |so_far, x| self.step(so_far, x.double()));
-        T::rounded(self.end(result, count))
+        // Of exponents beyond those of doubles the sum would be infinite.
+        let most = match self {
+            Self::LogSumExp => numbers.clone().fold(f64::MIN, |most, x| most.max(x.double())),
+            _ => 0.0,
+        };
+        let most = if most.is_finite() { most } else { 0.0 };
+        let result = numbers.fold(self.start(), |so_far, x| self.step(so_far, x.double() - most));
+        T::rounded(self.end(result, count) + most)
     }
 
     fn of_integers(self, numbers: impl ExactSizeIterator<Item = i64>) -> i64 {
@@ -104,6 +115,10 @@ impl Reduction {
             Self::L1 => wide.map(i128::abs).sum(),
             Self::SumSquare => wide.fold(0, |sum: i128, x| sum.saturating_add(x * x)),
             Self::L2 => wide.fold(0, |sum: i128, x| sum.saturating_add(x * x)).isqrt(),
+            Self::LogSum | Self::LogSumExp => {
+                let doubles: Vec<f64> = wide.map(|x| x as f64).collect();
+                self.of_floats(doubles.into_iter()) as i128
+            }
         };
         result.clamp(i64::MIN.into(), i64::MAX.into()) as i64
     }
