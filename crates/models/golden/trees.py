@@ -101,6 +101,8 @@ class Maker:
             "cat_smooth": 1,
             "max_cat_to_onehot": 4,
         }
+        if params.get("linear_tree"):
+            data.params = {"linear_tree": True}
         rounds = params.pop("rounds", self.options.rounds)
         booster = lgb.train(options | params, data, rounds)
         path = self.folder / f"{name}.txt"
@@ -108,7 +110,8 @@ class Maker:
         booster = lgb.Booster(model_file=path)
         if self.options.rows < 100:
             path.write_text(path.read_text().partition("\nparameters:")[0])
-        rows = self.rows(lightgbm_limits(path), True)
+        # Infinities in a linear function give NaN of either sign.
+        rows = self.rows(lightgbm_limits(path), not params.get("linear_tree", False))
         margins = booster.predict(rows, raw_score=True, num_threads=1)
         self.write(name, rows, margins, booster.predict(rows, num_threads=1))
 
@@ -184,6 +187,8 @@ def lightgbm_limits(path: Path) -> dict[int, list[float]]:
 def xgboost_limits(booster: xgb.Booster) -> dict[int, list[float]]:
     learner = json.loads(booster.save_raw("json"))["learner"]["gradient_booster"]
     limits: dict[int, list[float]] = {}
+    if learner["name"] == "gblinear":
+        return limits
     for tree in (learner.get("gbtree") or learner)["model"]["trees"]:
         columns = (tree["split_indices"], tree["split_conditions"], tree["left_children"])
         for feature, limit, left in zip(*columns, strict=True):
@@ -290,6 +295,24 @@ def xgboost_models(make: Maker) -> None:
         boost("xgb-large", same, max_leaves=0, max_depth=12, rounds=2, reg_lambda=0, **squared)
 
 
+def leaves_of_several_kinds(make: Maker) -> None:
+    """Leaves that are vectors or linear functions, and a model without trees."""
+    lgbm, boost, two = make.lightgbm, make.xgboost, classes(2)
+    lgbm("lgb-linear", same, objective="regression", linear_tree=True)
+    lgbm("lgb-linear-binary", two, objective="binary", linear_tree=True, categorical=False)
+    lgbm("lgb-linear-classes", classes(3), objective="multiclass", num_class=3, linear_tree=True)
+    vectors = {"multi_strategy": "multi_output_tree", "max_leaves": 0, "max_depth": 3}
+    vectors |= {"grow_policy": "depthwise", "categorical": False}
+    squared = {"objective": "reg:squarederror"}
+    boost("xgb-vectors", lambda y: np.stack([y, -y * y, np.abs(y)], 1), **vectors, **squared)
+    soft = {"objective": "multi:softprob", "num_class": 3, "kind": "ubj"}
+    boost("xgb-vectors-classes", classes(3), **vectors, **soft)
+    linear = {"booster": "gblinear", "categorical": False}
+    boost("xgb-linear", two, objective="binary:logistic", **linear)
+    boost("xgb-linear-classes", classes(3), **linear, **soft)
+    boost("xgb-linear-targets", lambda y: np.stack([y, -y], 1), **linear, **squared)
+
+
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder")
@@ -299,3 +322,4 @@ if __name__ == "__main__":
     maker = Maker(parser.parse_args())
     lightgbm_models(maker)
     xgboost_models(maker)
+    leaves_of_several_kinds(maker)

@@ -12,10 +12,11 @@
 //! The readers (`lightgbm.rs`, `xgboost.rs`) make a `forest.rs`, `build.rs` compiles it, `score.rs`
 //! runs it. ONNX's tree ensembles use the last three too.
 //!
-//! Refuses, by name: linear leaves, leaves of several values (`multi_output_tree`), `gblinear`,
-//! unknown objectives. Reading stops at the first problem; rows that do not fit in number are
-//! [`Error::Rows`]. A file is bounded before anything is allocated for it, and recursion never goes
-//! deeper than a constant.
+//! XGBoost's linear booster is read and scored here as well (`gblinear.rs`).
+//!
+//! Refuses unknown objectives, by name. Reading stops at the first problem; rows that do not fit in
+//! number are [`Error::Rows`]. A file is bounded before anything is allocated for it, and recursion
+//! never goes deeper than a constant.
 
 mod about;
 mod block;
@@ -24,6 +25,7 @@ mod categories;
 mod columns;
 mod document;
 pub(crate) mod forest;
+mod gblinear;
 mod json;
 mod lightgbm;
 pub(crate) mod number;
@@ -38,7 +40,9 @@ pub use number::Number;
 pub use scratch::TreeScratch;
 
 use build::Program;
+use gblinear::LinearBooster;
 use score::TreeOutput;
+use xgboost::Booster;
 
 use crate::error::{Error, Problem};
 
@@ -53,6 +57,7 @@ pub struct Trees {
 enum Precision {
     Single(Program<f32>),
     Double(Program<f64>),
+    Linear(LinearBooster),
 }
 
 impl Trees {
@@ -79,12 +84,20 @@ impl Trees {
                     TreeFormat::XgBoostUbjson => ubjson::read(bytes),
                     _ => json::read(bytes),
                 };
-                let (about, forest) = xgboost::read(format, &document?, iterations)?;
-                let program = Precision::Single(build::compile(forest)?);
+                let (about, booster) = xgboost::read(format, &document?, iterations)?;
+                let program = match booster {
+                    Booster::Trees(forest) => Precision::Single(build::compile(forest)?),
+                    Booster::Linear(linear) => Precision::Linear(linear),
+                };
                 Ok(Self { about, program })
             }
         };
         read().map_err(|problem: Problem| Error::Model(vec![problem]))
+    }
+
+    /// Whether sums are of weighted features, not of leaves.
+    pub fn is_linear(&self) -> bool {
+        matches!(self.program, Precision::Linear(_))
     }
 
     /// Returns what the model says of itself.
@@ -147,6 +160,7 @@ impl Trees {
         match &self.program {
             Precision::Single(program) => program.run(wanted, rows, scratch, out),
             Precision::Double(program) => program.run(wanted, rows, scratch, out),
+            Precision::Linear(linear) => linear.run(wanted, rows, scratch, out),
         }
         Ok(())
     }

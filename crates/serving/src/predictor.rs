@@ -213,6 +213,9 @@ impl Predictor {
     /// Estimates what `rows` rows cost, in nanoseconds.
     pub(crate) fn cost_ns(&self, rows: usize) -> u64 {
         let per_row_ps = match &self.evaluator {
+            Evaluator::Trees(trees) if trees.is_linear() => {
+                (trees.about().features * trees.about().margins) as u64 * 1_000
+            }
             Evaluator::Trees(trees) => trees.about().trees as u64 * TREE_PS,
             Evaluator::Linear(linear) => linear.names().len() as u64 * 1_000,
             // Nobody knows what is in a graph: a row of it is taken for a long one.
@@ -239,7 +242,10 @@ impl fmt::Display for Predictor {
         writeln!(f, "{} version {}", self.platform, self.version)?;
         if let Evaluator::Trees(trees) = &self.evaluator {
             let about = trees.about();
-            writeln!(f, "{:>12}  trees, objective {}", about.trees, about.objective)?;
+            match trees.is_linear() {
+                true => writeln!(f, "{:>12}  linear booster, objective {}", "", about.objective)?,
+                false => writeln!(f, "{:>12}  trees, objective {}", about.trees, about.objective)?,
+            }
             if about.unused > 0 {
                 let unused = "trees after `best_iteration`, which do not count";
                 let key = "`iterations = \"all\"` counts them";

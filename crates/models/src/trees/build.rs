@@ -5,7 +5,7 @@
 //! is not reached gets no test and no step: XGBoost keeps pruned nodes. A test stands before those
 //! below it, and leaves stand from left to right, which `score.rs` relies on.
 //! `score.rs` reads 256 leaves at once, so `PADDING` values stand behind the last. A tree of more
-//! than 256 leaves gets steps only.
+//! than 256 leaves, or whose leaves are functions, gets steps only.
 //! A [`Problem`] names the tree where a node is reached twice, or where there are 2^32 steps or
 //! more. It names the model where there are 2^24 columns of tests or more.
 //! Codes of values are in `columns.rs`. Limits, leaves, features, and that children exist, are
@@ -15,7 +15,7 @@
 use std::ops::Range;
 
 use super::columns::{COLUMNS_MAX, CodeColumns, CodeTest, TestIndex};
-use super::forest::{Child, Forest, Merge, Tree};
+use super::forest::{Child, Forest, LeafFunction, Merge, Tree};
 use super::number::Leaf;
 use super::transform::OutputTransform;
 use crate::error::Problem;
@@ -34,6 +34,8 @@ pub(crate) struct Program<L> {
     pub(crate) transform: OutputTransform,
     pub(crate) divisor: usize,
     pub(crate) merge: Merge,
+    /// As in [`Forest`], for the functions of leaves.
+    pub(crate) zero_max: f64,
     pub(crate) columns: CodeColumns,
     pub(crate) trees: Vec<CompiledTree>,
     /// Tests of all trees that are evaluated by blocks.
@@ -43,7 +45,12 @@ pub(crate) struct Program<L> {
     pub(crate) steps: Vec<WalkStep>,
     /// The value that a walk ends with, for each step of a tree, once for each of its outputs.
     pub(crate) ends: Vec<L>,
+    /// Functions of leaves, of all trees that have them.
+    pub(crate) functions: Vec<LeafFunction>,
 }
+
+/// The function of a step that is no leaf.
+const NO_FUNCTION: u32 = u32::MAX;
 
 #[derive(Debug)]
 pub(crate) struct CompiledTree {
@@ -57,6 +64,8 @@ pub(crate) struct CompiledTree {
     pub(crate) root: u32,
     /// Ends of walks, those of its first output, one for each step from the root on.
     pub(crate) ends: Range<usize>,
+    /// By step, the function that its leaf adds; `None` where leaves are plain values.
+    pub(crate) functions: Option<Vec<u32>>,
 }
 
 /// A split of a tree whose leaves are numbered from left to right.
@@ -110,28 +119,32 @@ pub(crate) fn compile<L: Leaf>(forest: Forest<L>) -> Result<Program<L>, Problem>
         transform: forest.transform,
         divisor: forest.divisor,
         merge: forest.merge,
+        zero_max: forest.zero_max,
         columns,
         trees: Vec::with_capacity(forest.trees.len()),
         tests: Vec::new(),
         leaves: Vec::new(),
         steps: Vec::new(),
         ends: Vec::new(),
+        functions: Vec::new(),
     };
-    for (number, tree) in forest.trees.iter().enumerate() {
+    for (number, tree) in forest.trees.into_iter().enumerate() {
         let at = || format!("tree {number}");
-        check_tree(tree).map_err(|reason| Problem::new(at(), reason))?;
+        check_tree(&tree).map_err(|reason| Problem::new(at(), reason))?;
         let first_test = program.tests.len();
-        let leaves = program.add_tests(tree, &index);
-        let (root, ends) = program.add_steps(tree, &index);
+        let leaves = program.add_tests(&tree, &index);
+        let (root, order) = program.add_steps(&tree, &index);
+        let ends = program.add_ends(&tree, &order);
         let tests = first_test..program.tests.len();
-        let by_blocks = leaves.len() <= BLOCK_LEAVES_MAX;
+        let by_blocks = leaves.len() <= BLOCK_LEAVES_MAX && tree.functions.is_empty();
         if !by_blocks {
             program.tests.truncate(first_test);
             program.leaves.truncate(leaves.start);
         }
         let tests = by_blocks.then_some(tests);
         let outputs = tree.output as usize..(tree.output + tree.outputs) as usize;
-        program.trees.push(CompiledTree { outputs, leaves, tests, root, ends });
+        let functions = program.add_functions(tree.functions, &order);
+        program.trees.push(CompiledTree { outputs, leaves, tests, root, ends, functions });
         if u32::try_from(program.steps.len()).is_err() {
             return Err(Problem::new(at(), "is one too many: more than 4 billion nodes"));
         }
@@ -200,9 +213,8 @@ impl<L: Leaf> Program<L> {
         start..start + order.len()
     }
 
-    /// Adds the steps of walks, level by level; returns the first, and where the ends of the first
-    /// output stand.
-    fn add_steps(&mut self, tree: &Tree<L>, index: &TestIndex) -> (u32, Range<usize>) {
+    /// Adds the steps of walks, level by level; returns the first, and what each stands for.
+    fn add_steps(&mut self, tree: &Tree<L>, index: &TestIndex) -> (u32, Vec<Child>) {
         let root = self.steps.len();
         let mut order = vec![tree.root];
         let mut next = 0;
@@ -218,6 +230,11 @@ impl<L: Leaf> Program<L> {
             }
             next += 1;
         }
+        (root as u32, order)
+    }
+
+    /// Adds the values that walks end with; returns where those of the first output stand.
+    fn add_ends(&mut self, tree: &Tree<L>, order: &[Child]) -> Range<usize> {
         let (start, outputs) = (self.ends.len(), tree.outputs as usize);
         for output in 0..outputs {
             self.ends.extend(order.iter().map(|child| match child {
@@ -225,7 +242,21 @@ impl<L: Leaf> Program<L> {
                 Child::Split(_) => L::default(),
             }));
         }
-        (root as u32, start..start + order.len())
+        start..start + order.len()
+    }
+
+    /// Adds the functions of leaves; returns which one each step has.
+    fn add_functions(&mut self, functions: Vec<LeafFunction>, order: &[Child]) -> Option<Vec<u32>> {
+        let first = self.functions.len() as u32;
+        let by_step = (!functions.is_empty()).then(|| {
+            let function = |child: &Child| match child {
+                Child::Leaf(leaf) => first + leaf,
+                Child::Split(_) => NO_FUNCTION,
+            };
+            order.iter().map(function).collect()
+        });
+        self.functions.extend(functions);
+        by_step
     }
 }
 

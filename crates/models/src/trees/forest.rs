@@ -57,6 +57,17 @@ pub(crate) struct Tree<L> {
     pub(crate) splits: Vec<Split>,
     /// `outputs` values per leaf.
     pub(crate) leaves: Vec<L>,
+    /// One for each leaf, of a tree with one output; none where leaves are plain values.
+    pub(crate) functions: Vec<LeafFunction>,
+}
+
+/// The linear function of a row that a leaf of LightGBM's `linear_tree` adds. Where a value that it
+/// needs is missing, the leaf's plain value is added.
+#[derive(Debug)]
+pub(crate) struct LeafFunction {
+    pub(crate) constant: f64,
+    /// Features and their coefficients.
+    pub(crate) terms: Vec<(u32, f64)>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -106,7 +117,8 @@ impl<L: Leaf> Tree<L> {
     /// A tree of one leaf.
     pub(crate) fn of_leaf(output: u32, value: L) -> Self {
         let leaves = vec![value];
-        Self { output, outputs: 1, root: Child::Leaf(0), splits: Vec::new(), leaves }
+        let (root, splits, functions) = (Child::Leaf(0), Vec::new(), Vec::new());
+        Self { output, outputs: 1, root, splits, leaves, functions }
     }
 }
 

@@ -9,15 +9,16 @@
 //! that was cut short they may name `model` only.
 //! That splits form a tree is checked by `build.rs`; scores of margins are made in `transform.rs`.
 //! A new objective is an arm of `transform` here, with a model in `golden/trees.py`.
-//! Refuses: linear leaves, unknown objectives and versions, a number of trees other than that of
-//! `tree_sizes` in the header.
+//! Refuses: unknown objectives and versions, a number of trees other than that of `tree_sizes` in
+//! the header.
 
 use std::collections::HashMap;
 use std::str::FromStr;
 
 use super::about::{AboutTrees, TreeFormat};
 use super::forest::{
-    Branch, Child, FEATURES_MAX, Forest, Merge, Missing, OUTPUTS_MAX, Set, Split, Test, Tree,
+    Branch, Child, FEATURES_MAX, Forest, LeafFunction, Merge, Missing, OUTPUTS_MAX, Set, Split,
+    Test, Tree,
 };
 use super::transform::OutputTransform;
 use crate::error::Problem;
@@ -257,9 +258,7 @@ fn tree(
 ) -> Result<Tree<f64>, Problem> {
     let output = (number % shape.outputs) as u32;
     let count: usize = section.number("num_leaves")?;
-    if section.values.get("is_linear").is_some_and(|text| text.trim() != "0") {
-        return Err(section.problem("is_linear", "linear leaves are not supported"));
-    }
+    let is_linear = section.values.get("is_linear").is_some_and(|text| text.trim() != "0");
     let leaves: Vec<f64> = section.numbers("leaf_value", count)?;
     if let Some(leaf) = leaves.iter().position(|value| !value.is_finite()) {
         return Err(section.problem("leaf_value", format!("leaf {leaf} is not finite")));
@@ -267,13 +266,43 @@ fn tree(
     let Some(inner) = count.checked_sub(1) else {
         return Err(section.problem("num_leaves", "is 0"));
     };
+    let functions = match is_linear {
+        true => functions(section, count, shape.features)?,
+        false => Vec::new(),
+    };
     if inner == 0 {
-        return Ok(Tree::of_leaf(output, leaves[0]));
+        return Ok(Tree { functions, ..Tree::of_leaf(output, leaves[0]) });
     }
     let nodes = Nodes::of(section, inner, sets)?;
     let splits = (0..inner).map(|node| nodes.split(section, node, shape.features));
     let splits = splits.collect::<Result<_, _>>()?;
-    Ok(Tree { output, outputs: 1, root: Child::Split(0), splits, leaves })
+    Ok(Tree { output, outputs: 1, root: Child::Split(0), splits, leaves, functions })
+}
+
+/// Reads the linear functions of a tree's leaves (`linear_tree`).
+fn functions(
+    section: &Section<'_>,
+    leaves: usize,
+    features: usize,
+) -> Result<Vec<LeafFunction>, Problem> {
+    let constants: Vec<f64> = section.numbers("leaf_const", leaves)?;
+    let counts: Vec<usize> = section.numbers("num_features", leaves)?;
+    let all = counts.iter().fold(0, |sum: usize, count| sum.saturating_add(*count));
+    let used: Vec<u32> = section.numbers("leaf_features", all)?;
+    let coefficients: Vec<f64> = section.numbers("leaf_coeff", all)?;
+    if let Some(feature) = used.iter().find(|feature| **feature as usize >= features) {
+        let reason = format!("feature {feature} is none of {features}");
+        return Err(section.problem("leaf_features", reason));
+    }
+    if !constants.iter().chain(&coefficients).all(|number| number.is_finite()) {
+        return Err(section.problem("leaf_coeff", "or `leaf_const` holds what is not finite"));
+    }
+    let mut terms = used.into_iter().zip(coefficients);
+    let function = |(constant, count): (f64, usize)| LeafFunction {
+        constant,
+        terms: terms.by_ref().take(count).collect(),
+    };
+    Ok(constants.into_iter().zip(counts).map(function).collect())
 }
 
 /// The arrays of a tree's inner nodes.

@@ -38,6 +38,8 @@ pub(crate) trait Leaf: Copy + Debug + Default + PartialOrd + 'static {
     fn greatest(self, other: Self) -> Self;
     fn divided(self, by: usize) -> Self;
     fn wide(self) -> f64;
+    /// Returns the nearest one.
+    fn of(number: f64) -> Self;
     fn exp(self) -> Self;
     fn logistic(self, steepness: f64) -> f64;
     /// Writes the softmax of `margins`.
@@ -105,6 +107,10 @@ impl Leaf for f64 {
         self
     }
 
+    fn of(number: f64) -> Self {
+        number
+    }
+
     fn exp(self) -> Self {
         self.exp()
     }
@@ -167,6 +173,10 @@ impl Leaf for f32 {
 
     fn wide(self) -> f64 {
         f64::from(self)
+    }
+
+    fn of(number: f64) -> Self {
+        number as f32
     }
 
     fn exp(self) -> Self {

@@ -16,7 +16,7 @@ use multiversion::multiversion;
 
 use super::block::LANES;
 use super::build::{BlockTest, CompiledTree, Program};
-use super::forest::Merge;
+use super::forest::{LeafFunction, Merge};
 use super::number::{Leaf, Number};
 use super::scratch::{Codes, TreeScratch};
 use crate::pause::pause;
@@ -93,7 +93,13 @@ impl<L: Leaf> Program<L> {
             at.iter_mut().zip(plans).for_each(|(at, plan)| *at = plan.root);
             self.walk(&mut at, code);
             for (plan, end) in plans.iter().zip(at) {
-                let mut end = plan.ends.start + (end - plan.root) as usize;
+                let step = (end - plan.root) as usize;
+                let mut end = plan.ends.start + step;
+                if let Some(functions) = &plan.functions {
+                    let sum = &mut sums.row[plan.outputs.start];
+                    *sum = sum.plus(self.value(functions[step], row, self.ends[end]));
+                    continue;
+                }
                 for sum in &mut sums.row[plan.outputs.clone()] {
                     *sum = self.merged(*sum, self.ends[end]);
                     end += plan.ends.len();
@@ -116,7 +122,14 @@ impl<L: Leaf> Program<L> {
         sums.block.clear();
         sums.block.extend(self.base.iter().map(|base| [*base; LANES]));
         for plan in &self.trees {
-            self.add_tree(plan, codes, &mut sums.block[plan.outputs.clone()]);
+            let sums = &mut sums.block[plan.outputs.clone()];
+            match &plan.functions {
+                None => self.add_tree(plan, codes, sums),
+                Some(functions) => {
+                    let rows = rows.chunks_exact(features);
+                    self.add_function_values((plan, functions), codes, rows, &mut sums[0]);
+                }
+            }
         }
         for lane in 0..rows.len() / features {
             sums.row.clear();
@@ -160,6 +173,39 @@ impl<L: Leaf> Program<L> {
                 first += plan.ends.len();
             }
         }
+    }
+
+    /// Adds what the leaves' functions give for each row.
+    fn add_function_values<'r, N: Number + 'r>(
+        &self,
+        (plan, functions): (&CompiledTree, &[u32]),
+        codes: &Codes,
+        rows: impl Iterator<Item = &'r [N]>,
+        sums: &mut [L; LANES],
+    ) {
+        let mut ends = [plan.root; LANES];
+        for (part, at) in ends.as_chunks_mut::<ABREAST>().0.iter_mut().enumerate() {
+            self.walk(at, |column, lane| codes.block[column][part * ABREAST + lane]);
+        }
+        for ((row, end), sum) in rows.zip(ends).zip(sums) {
+            let step = (end - plan.root) as usize;
+            let plain = self.ends[plan.ends.start + step];
+            *sum = sum.plus(self.value(functions[step], row, plain));
+        }
+    }
+
+    /// Returns what a leaf's function gives for a row; `plain` where a value is missing.
+    fn value<N: Number>(&self, function: u32, row: &[N], plain: L) -> L {
+        let LeafFunction { constant, terms } = &self.functions[function as usize];
+        let mut sum = *constant;
+        for (feature, coefficient) in terms {
+            let value = L::value(row[*feature as usize]);
+            if value.is_nan() {
+                return plain;
+            }
+            sum += coefficient * if value.abs() <= self.zero_max { 0.0 } else { value };
+        }
+        L::of(sum)
     }
 
     fn merged(&self, sum: L, end: L) -> L {

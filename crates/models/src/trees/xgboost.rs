@@ -11,8 +11,9 @@
 //! Bytes are parsed in `json.rs` and `ubjson.rs`; that nodes form a tree is checked by `build.rs`.
 //! A new objective is an arm of `Rule::of`, with a model in `golden/trees.py`; formulas are in
 //! `transform.rs`.
-//! Refuses: unknown objectives, `gblinear`, and trees whose leaves hold several values
-//! (`multi_output_tree`).
+//! Leaves may hold a value for each output (`multi_output_tree`), in files since 3.2.
+//! Refuses: unknown objectives, and such leaves in older files. A linear booster is read in
+//! `gblinear.rs`.
 //! Source: doc/model.schema and `RegTree::LoadModel` of XGBoost 3.
 
 use super::about::{AboutTrees, Iterations, TreeFormat};
@@ -20,11 +21,18 @@ use super::document::{Document, ValueAt};
 use super::forest::{
     Branch, Child, FEATURES_MAX, Forest, Merge, Missing, OUTPUTS_MAX, Set, Split, Test, Tree,
 };
+use super::gblinear::LinearBooster;
 use super::transform::OutputTransform;
 use crate::error::Problem;
 
 /// XGBoost's bound of a probability (`kRtEps`, base.h).
 const PROBABILITY_MIN: f32 = 1e-6;
+
+/// What XGBoost trained.
+pub(super) enum Booster {
+    Trees(Forest<f32>),
+    Linear(LinearBooster),
+}
 
 /// Reads a model.
 ///
@@ -34,8 +42,13 @@ pub(super) fn read(
     format: TreeFormat,
     document: &Document,
     iterations: Iterations,
-) -> Result<(AboutTrees, Forest<f32>), Problem> {
+) -> Result<(AboutTrees, Booster), Problem> {
     let model = ValueAt::root(document);
+    if model.find("learner")?.is_none() && model.find("features_info")?.is_some() {
+        let reason = "is CatBoost's JSON, which is not supported; hint: save it with \
+                      `format=\"onnx\"`, or call it in a worker app (docs/WORKERS.md)";
+        return Err(model.problem(reason));
+    }
     let learner = model.get("learner")?;
     let shape = learner.get("learner_model_param")?;
     let features = shape.get("num_feature")?.count()?;
@@ -54,7 +67,21 @@ pub(super) fn read(
     let objective = objective.get("name")?;
     let rule = Rule::of(&objective, version(&model)?)?;
     let base = base(&shape.get("base_score")?, rule.intercept, outputs)?;
+    let mut about = AboutTrees {
+        format,
+        objective: objective.text()?.to_owned(),
+        features,
+        feature_names: feature_names(&learner, features)?,
+        margins: outputs,
+        scores: rule.transform.scores(outputs),
+        trees: 0,
+        unused: 0,
+    };
     let booster = learner.get("gradient_booster")?;
+    if booster.get("name")?.text()? == "gblinear" {
+        let linear = LinearBooster::read(&booster, features, base, rule.transform)?;
+        return Ok((about, Booster::Linear(linear)));
+    }
     let inner = gbtree(&booster)?;
     let model = inner.get("model")?;
     let (mut trees, sets) = trees((&booster, &model), features, outputs)?;
@@ -64,29 +91,18 @@ pub(super) fn read(
     {
         trees.truncate(trees_up_to(&model, best, outputs)?);
     }
-    let about = AboutTrees {
-        format,
-        objective: objective.text()?.to_owned(),
+    (about.trees, about.unused) = (trees.len(), all - trees.len());
+    let forest = Forest {
         features,
-        feature_names: feature_names(&learner, features)?,
-        margins: outputs,
-        scores: rule.transform.scores(outputs),
-        trees: trees.len(),
-        unused: all - trees.len(),
+        base,
+        trees,
+        sets,
+        transform: rule.transform,
+        divisor: 1,
+        merge: Merge::Sum,
+        zero_max: 0.0,
     };
-    Ok((
-        about,
-        Forest {
-            features,
-            base,
-            trees,
-            sets,
-            transform: rule.transform,
-            divisor: 1,
-            merge: Merge::Sum,
-            zero_max: 0.0,
-        },
-    ))
+    Ok((about, Booster::Trees(forest)))
 }
 
 /// What an objective does to base scores and to margins.
@@ -242,6 +258,9 @@ fn trees(
         };
         let weight = weights.get(number).copied().unwrap_or(1.0);
         let arrays = Arrays::of(&node, &mut sets)?;
+        if arrays.outputs > 1 && (output, arrays.outputs) != (0, outputs as u32) {
+            return Err(node.problem("has leaves of another number of values than of outputs"));
+        }
         trees.push(arrays.tree(&node, output, weight, features)?);
     }
     let param = model.get("gbtree_model_param")?;
@@ -259,6 +278,10 @@ struct Arrays {
     features: Vec<i64>,
     /// Limits of splits, values of leaves.
     numbers: Vec<f32>,
+    /// Values of a leaf.
+    outputs: u32,
+    /// Those of all leaves, where there are several for each.
+    vectors: Vec<f32>,
     default_left: Vec<i64>,
     /// The set of each categorical split.
     sets: Vec<Option<u32>>,
@@ -267,13 +290,24 @@ struct Arrays {
 impl Arrays {
     fn of(tree: &ValueAt<'_>, sets: &mut Vec<Set>) -> Result<Self, Problem> {
         let param = tree.get("tree_param")?;
-        if let Some(node) = param.find("size_leaf_vector")?
-            && node.count()? > 1
-        {
-            return Err(node.problem("leaves of several values are not supported"));
-        }
+        let size = param.find("size_leaf_vector")?.map_or(Ok(1), |node| node.count())?.max(1);
+        let outputs = u32::try_from(size).unwrap_or(u32::MAX);
+        let vectors = match (outputs, tree.find("leaf_weights")?) {
+            (1, _) => Vec::new(),
+            (_, Some(node)) => node.floats()?,
+            (_, None) => {
+                let hint = "hint: load and save the model with XGBoost 3.2 or newer";
+                return Err(tree.problem(format!("has leaves of several values; {hint}")));
+            }
+        };
         let left = tree.get("left_children")?.integers()?;
         let nodes = left.len();
+        let leaves = left.iter().filter(|left| **left < 0).count();
+        // So a small file does not become large in memory.
+        if outputs > 1 && vectors.len() != leaves.saturating_mul(size) {
+            let reason = format!("holds {} values for {leaves} leaves of {size}", vectors.len());
+            return Err(tree.problem(reason));
+        }
         let check = |key, length| match length == nodes && nodes > 0 {
             true => Ok(()),
             false => Err(tree.problem(format!("`{key}` holds {length} numbers for {nodes} nodes"))),
@@ -292,6 +326,8 @@ impl Arrays {
             sets: Self::sets(tree, nodes, sets)?,
             numbers,
             left,
+            outputs,
+            vectors,
         })
     }
 
@@ -340,18 +376,28 @@ impl Arrays {
         features: usize,
     ) -> Result<Tree<f32>, Problem> {
         let mut places = Vec::with_capacity(self.left.len());
-        let (mut inner, mut leaves) = (0, Vec::new());
-        for (left, number) in self.left.iter().zip(&self.numbers) {
+        let (mut inner, mut count, mut leaves) = (0, 0, Vec::new());
+        for (index, (left, number)) in self.left.iter().zip(&self.numbers).enumerate() {
             if *left < 0 {
-                places.push(Child::Leaf(leaves.len() as u32));
-                leaves.push(number * weight);
+                places.push(Child::Leaf(count));
+                count += 1;
+                match self.outputs {
+                    1 => leaves.push(number * weight),
+                    _ => {
+                        let vector = self.vector(index);
+                        let vector = vector.ok_or_else(|| {
+                            node.problem(format!("node {index}: its leaf does not exist"))
+                        })?;
+                        leaves.extend(vector.iter().map(|value| value * weight));
+                    }
+                }
             } else {
                 places.push(Child::Split(inner));
                 inner += 1;
             }
         }
         if leaves.iter().any(|leaf| !leaf.is_finite()) {
-            return Err(node.problem("`split_conditions` holds a leaf that is not finite"));
+            return Err(node.problem("holds a leaf that is not finite"));
         }
         let splits = (0..self.left.len()).filter(|index| self.left[*index] >= 0);
         let splits = splits.map(|index| {
@@ -359,7 +405,15 @@ impl Arrays {
             split.map_err(|reason| node.problem(format!("node {index}: {reason}")))
         });
         let splits = splits.collect::<Result<_, _>>()?;
-        Ok(Tree { output, outputs: 1, root: places[0], splits, leaves })
+        let (outputs, functions) = (self.outputs, Vec::new());
+        Ok(Tree { output, outputs, root: places[0], splits, leaves, functions })
+    }
+
+    /// The values of a leaf, whose number stands in place of its right child.
+    fn vector(&self, node: usize) -> Option<&[f32]> {
+        let (leaf, size) = (usize::try_from(self.right[node]).ok()?, self.outputs as usize);
+        let start = leaf.checked_mul(size)?;
+        self.vectors.get(start..start.checked_add(size)?)
     }
 
     fn split(&self, index: usize, places: &[Child], features: usize) -> Result<Split, String> {

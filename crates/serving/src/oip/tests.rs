@@ -129,7 +129,10 @@ fn passengers(name: &str) -> Predictor {
 
 fn passengers_body(towns: &[&str]) -> Value {
     let count = towns.len();
-    let column = |name: &str, datatype: &str, data: Value| json!({"name": name, "shape": [count, 1], "datatype": datatype, "data": data});
+    let column = |name: &str, datatype: &str, data: Value| {
+        let shape = [count, 1];
+        json!({"name": name, "shape": shape, "datatype": datatype, "data": data})
+    };
     json!({"inputs": [
         column("town", "BYTES", json!(towns)),
         column("age", "FP32", vec![30; count].into()),

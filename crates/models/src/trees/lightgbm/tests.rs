@@ -1,6 +1,6 @@
 //! LightGBM files that are cut short, changed or not for us.
 
-use crate::{Error, Trees};
+use crate::{Error, TreeScratch, Trees};
 
 const MODEL: &str = include_str!("../../../golden/trees/lgb-multiclass.txt");
 
@@ -53,11 +53,53 @@ fn each_mistake_is_named_with_its_place() {
         ("left_child", "1 2 3 4 9", "tree 0: `left_child`: node 4: child 9 does not exist"),
         ("right_child", "-7 2 3 4 0", "tree 0: `right_child`: node 0: child -7 does not exist"),
         ("right_child", "0 0 0 0 0", "tree 0: is no tree: split 0 is reached twice"),
-        ("is_linear", "1", "tree 0: `is_linear`: linear leaves are not supported"),
+        ("is_linear", "1", "tree 0: has no line `leaf_const=`"),
         ("cat_boundaries", "1 0", "tree 0: `cat_boundaries`: "),
     ] {
         let problem = refusal(&with(key, value));
         assert!(problem.starts_with(wanted), "{key}={value}: {problem}\nwanted {wanted}");
+    }
+}
+
+/// Two leaves: 1 + 2 a, and 3 + 4 a - b.
+const LINEAR: &str = "tree\nversion=v4\nnum_class=1\nnum_tree_per_iteration=1\n\
+    max_feature_idx=1\nobjective=regression\nfeature_names=a b\n\nTree=0\nnum_leaves=2\nnum_cat=0\n\
+    split_feature=0\nthreshold=0.5\ndecision_type=2\nleft_child=-1\nright_child=-2\n\
+    leaf_value=10 20\nis_linear=1\nleaf_const=1 3\nnum_features=1 2\nleaf_features=0  0 1  \n\
+    leaf_coeff=2  4 -1  \n\nend of trees\n";
+
+#[test]
+fn a_leaf_that_is_a_function_adds_its_plain_value_where_one_of_its_values_is_missing() {
+    let model = Trees::read(LINEAR.as_bytes()).unwrap();
+    let nan = f64::NAN;
+    let cases = [
+        ([0.25, nan], 1.5),
+        ([1.0, 2.0], 5.0),
+        ([1.0, nan], 20.0),
+        ([nan, 2.0], 10.0),
+        ([1.0, 1e-36], 7.0),
+    ];
+    for count in [1, 9] {
+        let rows: Vec<f64> = cases.iter().flat_map(|(row, _)| row.repeat(count)).collect();
+        let mut out = vec![0.0; cases.len() * count];
+        model.margins(&rows, &mut TreeScratch::default(), &mut out).unwrap();
+        let wanted: Vec<f64> = cases.iter().flat_map(|(_, sum)| [*sum].repeat(count)).collect();
+        assert_eq!(out, wanted);
+    }
+}
+
+#[test]
+fn each_mistake_in_the_function_of_a_leaf_is_named() {
+    for (from, to, wanted) in [
+        ("leaf_const=1 3", "leaf_const=1", "tree 0: `leaf_const`: holds 1 numbers, must hold 2"),
+        ("num_features=1 2", "num_features=1", "tree 0: `num_features`: holds 1 numbers"),
+        ("num_features=1 2", "num_features=1 9", "tree 0: `leaf_features`: holds 3 numbers, must"),
+        ("0  0 1  ", "0  0 2  ", "tree 0: `leaf_features`: feature 2 is none of 2"),
+        ("2  4 -1  ", "2  4  ", "tree 0: `leaf_coeff`: holds 2 numbers, must hold 3"),
+        ("2  4 -1  ", "2  4 inf", "tree 0: `leaf_coeff`: or `leaf_const` holds what is not"),
+    ] {
+        let problem = refusal(&LINEAR.replacen(from, to, 1));
+        assert!(problem.starts_with(wanted), "{from} to {to}: {problem}\nwanted {wanted}");
     }
 }
 

@@ -95,13 +95,14 @@ fn each_mistake_is_named_with_its_place() {
         ("[5E-1]", "[5E-1,1]", "`learner.learner_model_param.base_score`: holds 2 numbers for 1"),
         ("[5E-1]", "nan", "`learner.learner_model_param.base_score`: `nan` is no base score"),
         ("reg:squarederror", "x", "`learner.objective.name`: `x` is not known here"),
-        ("\"gbtree\"", "\"gblinear\"", "`learner.gradient_booster.name`: `gblinear` is no"),
+        ("\"gbtree\"", "\"other\"", "`learner.gradient_booster.name`: `other` is no booster"),
+        ("\"gbtree\"", "\"gblinear\"", "`learner.gradient_booster.model`: has no key `weights`"),
         ("\"tree_info\":[0]", "\"tree_info\":[1]", "`learner.gradient_booster.model.tree_info`: "),
         ("\"num_trees\":\"1\"", "\"num_trees\":\"2\"", "`learner.gradient_booster.model.trees`: "),
         (
             "vector\":\"1\"",
             "vector\":\"3\"",
-            "`learner.gradient_booster.model.trees[0].tree_param.size_leaf_vector`: leaves of",
+            &format!("{tree}has leaves of several values; hint: load and save the model with"),
         ),
         ("\"3\"", "\"4\"", &format!("{tree}`num_nodes` holds 4 numbers for 3 nodes")),
         ("[2,-1,-1]", "[2,-1]", &format!("{tree}`right_children` holds 2 numbers for 3")),
@@ -110,11 +111,44 @@ fn each_mistake_is_named_with_its_place() {
         ("[1,-1,-1]", "[0,-1,-1]", "tree 0: is no tree: split 0 is reached twice"),
         ("[0,0,0]", "[2,0,0]", &format!("{tree}node 0: feature 2 is none of 2")),
         ("[5E-1,1E0,2E0]", "[NaN,1,2]", &format!("{tree}node 0: `NaN` is no limit")),
-        ("2E0]", "Infinity]", &format!("{tree}`split_conditions` holds a leaf that is not")),
+        ("2E0]", "Infinity]", &format!("{tree}holds a leaf that is not")),
         ("[0,0,0]", "\"x\"", "`learner.gradient_booster.model.trees[0].split_indices`: must be"),
     ] {
         let problem = refusal(SMALL.replacen(from, to, 1).as_bytes());
         assert!(problem.starts_with(wanted), "{from} to {to}: {problem}\nwanted {wanted}");
+    }
+}
+
+#[test]
+fn json_of_catboost_is_told_from_a_damaged_file() {
+    let catboost =
+        r#"{"features_info":{"float_features":[]},"model_info":{},"oblivious_trees":[]}"#;
+    let problem = refusal(catboost.as_bytes());
+    assert!(problem.contains("CatBoost") && problem.contains("worker app"), "{problem}");
+}
+
+#[test]
+fn a_leaf_of_several_values_adds_to_each_output() {
+    let text = SMALL
+        .replace("\"num_target\":\"1\"", "\"num_target\":\"2\"")
+        .replace("vector\":\"1\"", "vector\":\"2\"")
+        .replace("[2,-1,-1]", "[2,1,0]")
+        .replace("\"left_children\"", "\"leaf_weights\":[1,2,3,4],\"left_children\"");
+    assert_eq!(score(&text, &[0.0, 0.0]), [3.5, 4.5]);
+    assert_eq!(score(&text, &[9.0, 9.0]), [1.5, 2.5]);
+    let tree = "`learner.gradient_booster.model.trees[0]`: ";
+    for (from, to, wanted) in [
+        ("[1,2,3,4]", "[1,2,3]", format!("{tree}holds 3 values for 2 leaves of 2")),
+        ("[2,1,0]", "[2,1,2]", format!("{tree}node 2: its leaf does not exist")),
+        ("[2,1,0]", "[2,-1,0]", format!("{tree}node 1: its leaf does not exist")),
+        (
+            "target\":\"2\"",
+            "target\":\"3\"",
+            format!("{tree}has leaves of another number of values than of outputs"),
+        ),
+    ] {
+        let problem = refusal(text.replacen(from, to, 1).as_bytes());
+        assert!(problem.starts_with(&wanted), "{from} to {to}: {problem}\nwanted {wanted}");
     }
 }
 

@@ -107,5 +107,5 @@ fn tree<L: TreeFloat>(
         values[at] = L::rounded(vote.value);
     }
     let (output, outputs) = (first as u32, outputs as u32);
-    Ok(Tree { output, outputs, root: children[0], splits, leaves: values })
+    Ok(Tree { output, outputs, root: children[0], splits, leaves: values, functions: Vec::new() })
 }
