@@ -10,6 +10,9 @@ use std::io::{self, Read};
 use twox_hash::XxHash3_128;
 use twox_hash::xxhash3_128::Hasher;
 
+/// Numbers whose bytes are hashed together.
+const NUMBERS_AT_ONCE: usize = 512;
+
 /// Returns sixteen hexadecimal digits of what is read, part by part: weights can be as large as the
 /// memory.
 ///
@@ -28,10 +31,38 @@ pub(crate) fn digest(mut content: impl Read) -> io::Result<String> {
 
 /// Hashes the parts of a request, canonical: two that mean the same have the same key.
 pub(crate) fn key_of(parts: &[Vec<u8>]) -> u128 {
-    let mut hasher = Hasher::new();
-    for part in parts {
-        hasher.write(&(part.len() as u64).to_le_bytes());
-        hasher.write(part);
+    let mut key = KeyHasher::default();
+    parts.iter().for_each(|part| key.part(part));
+    key.finish()
+}
+
+/// Makes a key of parts, one after the other.
+pub(crate) struct KeyHasher(Hasher);
+
+impl Default for KeyHasher {
+    fn default() -> Self {
+        Self(Hasher::new())
     }
-    hasher.finish_128()
+}
+
+impl KeyHasher {
+    pub(crate) fn part(&mut self, part: &[u8]) {
+        self.0.write(&(part.len() as u64).to_le_bytes());
+        self.0.write(part);
+    }
+
+    /// Takes the bits of numbers as one part.
+    pub(crate) fn numbers(&mut self, numbers: &[f64]) {
+        self.0.write(&(8 * numbers.len() as u64).to_le_bytes());
+        let mut bytes = [[0; 8]; NUMBERS_AT_ONCE];
+        for numbers in numbers.chunks(NUMBERS_AT_ONCE) {
+            let bytes = &mut bytes[..numbers.len()];
+            bytes.iter_mut().zip(numbers).for_each(|(bytes, number)| *bytes = number.to_le_bytes());
+            self.0.write(bytes.as_flattened());
+        }
+    }
+
+    pub(crate) fn finish(self) -> u128 {
+        self.0.finish_128()
+    }
 }

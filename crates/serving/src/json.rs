@@ -16,6 +16,8 @@
 
 mod numbers;
 
+pub(crate) use numbers::NumberTable;
+
 use exchange::Refusal;
 
 use crate::refusal;
@@ -185,6 +187,14 @@ impl<'a> Json<'a> {
                 None
             }
         }
+    }
+
+    /// Reads a table of nothing but numbers. At anything else it returns `None` and has read
+    /// nothing.
+    pub(crate) fn table(&mut self) -> Option<NumberTable> {
+        let (table, end) = numbers::read_table(self.text.as_bytes(), self.at)?;
+        self.at = end;
+        Some(table)
     }
 
     /// Returns how many values there can be at most in what is left to be read.

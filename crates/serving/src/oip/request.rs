@@ -16,8 +16,8 @@
 
 use exchange::Refusal;
 
-use crate::digest::key_of;
-use crate::json::{Json, Kind, Parsed};
+use crate::digest::KeyHasher;
+use crate::json::{Json, Kind, NumberTable, Parsed};
 use crate::predictor::Predictor;
 use crate::refusal;
 use crate::tensor::{Data, Datatype, Tensor, TensorAbout};
@@ -65,6 +65,8 @@ struct PartialTensor<'a> {
     data: Option<Data>,
     /// Where `data` begins, when it came too early.
     later: Option<Json<'a>>,
+    /// What it holds, where that is a table of numbers.
+    early: Option<NumberTable>,
 }
 
 impl InferRequest {
@@ -121,19 +123,17 @@ impl InferRequest {
     /// Returns what tells this request to a model's generation from others, whatever the order of
     /// its keys and the form of its data.
     pub(crate) fn key(&self, model: &str, version: &str) -> u128 {
-        let mut parts = vec![model.as_bytes().to_vec(), version.as_bytes().to_vec()];
-        parts.push(format!("{:?}{:?}{:?}", self.id, self.parameters, self.outputs).into());
+        let mut key = KeyHasher::default();
+        let asked = format!("{:?}{:?}{:?}", self.id, self.parameters, self.outputs);
+        [model, version, &asked].iter().for_each(|part| key.part(part.as_bytes()));
         for Tensor { name, datatype, shape, data } in &self.inputs {
-            parts.push(format!("{name:?}{datatype:?}{shape:?}").into());
+            key.part(format!("{name:?}{datatype:?}{shape:?}").as_bytes());
             match data {
-                Data::Numbers(numbers) => {
-                    let bytes = numbers.iter().flat_map(|number| number.to_bits().to_le_bytes());
-                    parts.push(bytes.collect());
-                }
-                Data::Texts(texts) => parts.extend(texts.iter().map(|text| text.clone().into())),
+                Data::Numbers(numbers) => key.numbers(numbers),
+                Data::Texts(texts) => texts.iter().for_each(|text| key.part(text.as_bytes())),
             }
         }
-        key_of(&parts)
+        key.finish()
     }
 
     /// Checks that no output is asked for that the model does not have.
@@ -390,7 +390,8 @@ impl<'a> PartialTensor<'a> {
             }
             _ => {
                 self.later = Some(json.clone());
-                json.skip()
+                self.early = json.table();
+                if self.early.is_some() { Ok(()) } else { json.skip() }
             }
         }
     }
@@ -414,7 +415,13 @@ impl<'a> PartialTensor<'a> {
                 decode(&name, bytes, datatype, &shape)?
             }
             (Some(data), _, None) => data,
-            (None, Some(mut json), None) => values(&mut json, datatype, &shape)?,
+            (None, Some(mut json), None) => {
+                match self.early.and_then(|table| fitting(table, datatype, &shape)) {
+                    Some(data) => data,
+                    // It is read anew to see what does not fit, and where.
+                    None => values(&mut json, datatype, &shape)?,
+                }
+            }
             (None, None, None) => return Err(missing("data")),
             (_, _, Some(_)) => {
                 let message = format!("input `{name}` has both `data` and `binary_data_size`");
@@ -480,6 +487,18 @@ fn values(json: &mut Json<'_>, datatype: Datatype, shape: &[usize]) -> Parsed<Da
             Err(refusal::wrong(at, "data", &reason))
         }
     }
+}
+
+/// Makes data of a table that has its shape and data type; `None` for any other.
+fn fitting(table: NumberTable, datatype: Datatype, shape: &[usize]) -> Option<Data> {
+    let NumberTable { mut numbers, sizes } = table;
+    let fits = match sizes {
+        Some(sizes) => shape == sizes,
+        None => numbers.len() == shape.iter().product::<usize>(),
+    };
+    let is_numeric = datatype != Datatype::Bytes;
+    (fits && is_numeric && convert(&mut numbers, datatype, 0).is_ok())
+        .then_some(Data::Numbers(numbers))
 }
 
 /// An array of `data`, somewhere within its shape.
@@ -560,6 +579,12 @@ fn value(
 
 /// Makes numbers what their data type holds.
 fn convert(numbers: &mut [f64], datatype: Datatype, at: usize) -> Parsed<()> {
+    // Loops without an exit, so that the CPU takes several numbers at once.
+    let fits = |number: &f64| number.is_nan() | (*number as f32).is_finite();
+    if datatype == Datatype::Fp32 && numbers.iter().fold(true, |all, number| all & fits(number)) {
+        numbers.iter_mut().for_each(|number| *number = f64::from(*number as f32));
+        return Ok(());
+    }
     for number in numbers {
         if number.is_nan() {
             continue;

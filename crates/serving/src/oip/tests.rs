@@ -60,6 +60,52 @@ fn keys_may_come_in_any_order_and_unknown_ones_are_left_alone() {
 }
 
 #[test]
+fn data_before_its_shape_means_the_same_as_data_behind_it() {
+    let shapes = [
+        json!([2, 2]),
+        json!([4, 1]),
+        json!([4]),
+        json!([1, 4]),
+        json!([2]),
+        json!([2, 0]),
+        json!([3, 2]),
+        json!([0]),
+    ];
+    let all = [
+        "[1,2,0.5,-1]",
+        "[[1,2],[0.5,-1]]",
+        "[[1],[2],[3],[4]]",
+        "[[1,2,3,4]]",
+        "[[1,2],[3]]",
+        "[1,null,2,3]",
+        "[[1,2],[3,1e400]]",
+        "[[1,2],[3,300]]",
+        "[]",
+        "[[],[]]",
+        "[true,false]",
+        "5",
+        "[\"a\",\"b\"]",
+    ];
+    for (shape, datatype, data) in shapes
+        .iter()
+        .flat_map(|shape| ["FP64", "FP32", "INT8", "BYTES"].map(|datatype| (shape, datatype)))
+        .flat_map(|(shape, datatype)| all.map(|data| (shape, datatype, data)))
+    {
+        let about = format!("\"name\":\"input\",\"shape\":{shape},\"datatype\":\"{datatype}\"");
+        let read = |tensor: String| {
+            let body = format!("{{\"inputs\":[{{{tensor}}}]}}");
+            let read = InferRequest::read(body.as_bytes(), None);
+            // The bytes that errors name differ.
+            let inputs = read.map(|request| format!("{:?}", request.inputs));
+            inputs.map_err(|refusal| refusal.reason.split(" at byte").next().unwrap().to_owned())
+        };
+        let behind = read(format!("{about},\"data\":{data}"));
+        let before = read(format!("\"data\":{data},{about}"));
+        assert_eq!(before, behind, "{shape} {datatype} {data}");
+    }
+}
+
+#[test]
 fn null_is_an_absent_number() {
     let reply = infer_json(&input(&json!([1, 2]), "FP64", &json!([1, null]))).unwrap();
     assert_eq!(reply["outputs"][0]["data"], json!([-1.0]));

@@ -98,3 +98,57 @@ fn digits_end_where_they_end_whatever_follows_and_wherever_the_text_ends() {
         assert_eq!((digits(run.as_bytes(), 0, &mut number), number), (count, expected));
     }
 }
+
+fn table(text: &str) -> Option<(Vec<f64>, Option<[usize; 2]>)> {
+    let (NumberTable { numbers, sizes }, end) = read_table(text.as_bytes(), 0)?;
+    assert_eq!(end, text.len());
+    Some((numbers, sizes))
+}
+
+#[test]
+fn a_table_is_one_list_or_lists_of_equal_length() {
+    assert_eq!(table(" [1, 2.5]"), Some((vec![1.0, 2.5], None)));
+    assert_eq!(table("[]"), Some((vec![], None)));
+    assert_eq!(table("[ [1,2] ,\n[3 , -0.25] ]"), Some((vec![1.0, 2.0, 3.0, -0.25], Some([2, 2]))));
+    assert_eq!(table("[[],[]]"), Some((vec![], Some([2, 0]))));
+    for text in [
+        "5",
+        "5 [[1]]",
+        "[[1],[2,3]]",
+        "[[1],2]",
+        "[1,[2]]",
+        "[[[1]]]",
+        "[[1],]",
+        "[[1]",
+        "[[null]]",
+        "[[1] [2]]",
+        "[\"a\"]",
+        "",
+        "[",
+        "{}",
+    ] {
+        assert_eq!(table(text), None, "{text}");
+    }
+}
+
+#[test]
+fn short_numbers_are_the_nearest_doubles_wherever_they_stand() {
+    let mut written = Vec::new();
+    for digits in ["0", "5", "05", "30", "1234567", "0000001", "12345678", "123456789"] {
+        for whole in ["0", "9", "-0", "-7", "10"] {
+            written.push(format!("{whole}.{digits}"));
+        }
+    }
+    let expected: Vec<u64> =
+        written.iter().map(|text| text.parse::<f64>().unwrap().to_bits()).collect();
+    for between in [",", " ,", ", "] {
+        let found = numbers(&format!("[{}]", written.join(between))).unwrap();
+        let found: Vec<u64> = found.into_iter().map(f64::to_bits).collect();
+        assert_eq!(found, expected);
+    }
+    for text in ["[0.5x]", "[0.5:1]", "[00.5]", "[-.5]", "[--0.5]", "[0.5,]", "[0.5e]", "[0..5]"] {
+        assert_eq!(numbers(text), None, "{text}");
+    }
+    let mut few = Vec::new();
+    assert_eq!(read(b"[0.25,0.75]           ", 0, &mut few, 1), None, "beyond the limit");
+}
