@@ -7,7 +7,10 @@ use std::io::{self, BufRead, Write};
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
-use models::{Clustering, EmbedOptions, EmbedScratch, Embedder, Precision, TreeScratch, Trees};
+use models::{
+    Clustering, EmbedOptions, EmbedScratch, Embedder, OnnxModel, OnnxScratch, OnnxValues,
+    Precision, TreeScratch, Trees,
+};
 use rustix::time::ClockId;
 use serde_json::json;
 
@@ -19,13 +22,15 @@ trait Contest {
     fn results(&mut self, what: &str) -> Result<Vec<u8>>;
 }
 
-/// Takes part until its input ends: `trees MODEL ROWS`, or `texts FOLDER PRECISION TEXTS`.
+/// Takes part until its input ends: `trees MODEL ROWS`, `onnx MODEL ROWS`, or
+/// `texts FOLDER PRECISION TEXTS`.
 pub(crate) fn run(words: &[String]) -> Result<()> {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let mut contest: Box<dyn Contest> = match words[..] {
         ["trees", model, rows] => Box::new(TreeContest::read(model, rows)?),
+        ["onnx", model, rows] => Box::new(OnnxContest::read(model, rows)?),
         ["texts", dir, precision, texts] => Box::new(TextContest::read(dir, precision, texts)?),
-        _ => bail!("usage: bench --evaluate trees MODEL ROWS | texts FOLDER PRECISION TEXTS"),
+        _ => bail!("usage: bench --evaluate trees|onnx MODEL ROWS | texts FOLDER PRECISION TEXTS"),
     };
     answer("{}")?;
     for line in io::stdin().lock().lines() {
@@ -73,8 +78,7 @@ struct TreeContest {
 impl TreeContest {
     fn read(model: &str, rows: &str) -> Result<Self> {
         let model = Trees::read(&fs::read(model)?)?;
-        let rows: Vec<f64> =
-            fs::read(rows)?.as_chunks().0.iter().map(|bytes| f64::from_le_bytes(*bytes)).collect();
+        let rows = doubles(rows)?;
         let scores = vec![0.0; rows.len() / model.about().features];
         Ok(Self { model, rows, scores, scratch: TreeScratch::default() })
     }
@@ -95,6 +99,45 @@ impl Contest for TreeContest {
         self.run("together")?;
         Ok(self.scores.iter().flat_map(|score| score.to_le_bytes()).collect())
     }
+}
+
+/// A graph whose second output has a score in its second column.
+struct OnnxContest {
+    model: OnnxModel,
+    rows: Vec<f32>,
+    scratch: OnnxScratch,
+}
+
+impl OnnxContest {
+    fn read(model: &str, rows: &str) -> Result<Self> {
+        let model = OnnxModel::read(&fs::read(model)?)?;
+        let rows = doubles(rows)?.into_iter().map(|number| number as f32).collect();
+        Ok(Self { model, rows, scratch: OnnxScratch::default() })
+    }
+}
+
+impl Contest for OnnxContest {
+    fn run(&mut self, task: &str) -> Result<usize> {
+        let features = self.model.about().features;
+        let together = if task == "alone" { features } else { self.rows.len() };
+        for rows in self.rows.chunks_exact(together) {
+            self.model.run(rows, &mut self.scratch)?;
+        }
+        Ok(self.rows.len() / features)
+    }
+
+    fn results(&mut self, _: &str) -> Result<Vec<u8>> {
+        let width = self.model.about().outputs[1].width;
+        let answer = self.model.run(&self.rows, &mut self.scratch)?;
+        let OnnxValues::Floats(scores) = answer.output(1) else { bail!("scores are no floats") };
+        let scores = scores.iter().skip(1).step_by(width);
+        Ok(scores.flat_map(|score| f64::from(*score).to_le_bytes()).collect())
+    }
+}
+
+/// Reads rows of little-endian doubles.
+fn doubles(file: &str) -> Result<Vec<f64>> {
+    Ok(fs::read(file)?.as_chunks().0.iter().map(|bytes| f64::from_le_bytes(*bytes)).collect())
 }
 
 /// Texts, their vectors as they are made, and groups of those.

@@ -59,6 +59,7 @@ pub(crate) const ROWS: &[Row] = &[
     models::trees::ROW,
     models::oip::ROW,
     models::minilm::ROW,
+    models::mlp::ROW,
     models::static_table::ROW,
     models::clusters::ROW,
     models::fairness::ROW,

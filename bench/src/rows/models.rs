@@ -3,6 +3,7 @@
 pub(super) mod clusters;
 pub(super) mod fairness;
 pub(super) mod minilm;
+pub(super) mod mlp;
 pub(super) mod oip;
 pub(super) mod static_table;
 pub(super) mod trees;
@@ -12,7 +13,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, ensure};
 
-use crate::contest;
+use crate::contest::{self, Contestant};
 use crate::setup::Setup;
 
 /// The folder of all-MiniLM-L6-v2.
@@ -30,6 +31,19 @@ fn headlines(setup: &Setup, count: usize) -> Result<(PathBuf, PathBuf)> {
     let words = [text(&archive), text(&titles), count.to_string(), text(&stories)];
     contest::script(setup, "headlines.py", &words.each_ref().map(String::as_str))?;
     Ok((titles, stories))
+}
+
+/// The scores that each contestant gives for its rows.
+fn scores(setup: &Setup, contestants: &mut [Contestant]) -> Result<Vec<Vec<f64>>> {
+    let dir = setup.dir("scores")?;
+    let mut all = Vec::new();
+    for contestant in contestants {
+        let file = dir.join(contestant.name.replace(' ', "-"));
+        contestant.write("scores", &file)?;
+        let bytes = fs::read(&file)?;
+        all.push(bytes.as_chunks().0.iter().map(|bytes| f64::from_le_bytes(*bytes)).collect());
+    }
+    Ok(all)
 }
 
 /// Least and mean cosine of the vectors in two files, row by row.

@@ -16,22 +16,18 @@
 //! crates/serving, and into the fuzz target `embed_dir`. A new kind or field of [`AboutEmbedder`]
 //! goes into `inspect.rs` and `tei.rs` there.
 
-mod activation;
 mod attention;
-mod dense;
 mod encoder;
 mod model_dir;
 mod norm;
 mod settings;
 mod tensors;
-mod tile;
 mod tokenizer;
 mod tokenizer_file;
 mod tokens;
 mod vector_table;
 mod word_piece;
 
-pub use dense::Precision;
 pub use norm::to_length_one;
 pub use settings::Pooling;
 pub use tensors::half;
@@ -46,6 +42,7 @@ use tensors::Tensors;
 use tokenizer::{TokenLimit, Tokenizer};
 use vector_table::VectorTable;
 
+use crate::dense::Precision;
 use crate::error::{Error, Problem};
 
 /// A model that makes vectors of texts.

@@ -23,6 +23,7 @@
 
 mod clusters;
 mod column;
+mod dense;
 mod embed;
 mod error;
 mod ids;
@@ -39,9 +40,10 @@ mod top;
 mod trees;
 
 pub use clusters::{Cluster, Clustering, Clusters, Method};
+pub use dense::Precision;
 pub use embed::{
-    AboutEmbedder, EmbedOptions, EmbedScratch, Embedder, EmbedderKind, Pooling, Precision, Token,
-    Tokens, half, to_length_one,
+    AboutEmbedder, EmbedOptions, EmbedScratch, Embedder, EmbedderKind, Pooling, Token, Tokens,
+    half, to_length_one,
 };
 pub use error::{Error, Problem};
 pub use inputs::{Inputs, RequestError};

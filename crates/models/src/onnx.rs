@@ -5,8 +5,9 @@
 //! many rows at once, one operator after another (`graph.rs`). An operator, or a family of them,
 //! has a file in `operators/`; `operators.rs` lists all but `Constant`. Trees are those of
 //! [`crate::Trees`].
-//! Products of matrices are summed in double precision. For the models of `golden/onnx`, labels are
-//! ONNX Runtime's, and scores within 1e-6 of its own; `PROBIT` has 1e-5.
+//! Layers of networks are summed in floats, other products in double precision. For the models of
+//! `golden/onnx`, labels are ONNX Runtime's, and scores within 1e-6 of its own. `PROBIT` and support
+//! vectors have 3e-5, because it loses digits there.
 //!
 //! Invariant: a graph that is read has been tried with three rows of zeros, then two. Its operators
 //! fit each other, and each output has one row for each row given. An answer whose outputs do not

@@ -1,11 +1,10 @@
 //! Rows scored by 500 trees: all at once and one by one.
 
-use std::fs;
 use std::path::Path;
 
 use anyhow::{Result, ensure};
 
-use super::text;
+use super::{scores, text};
 use crate::contest::{self, Contestant, alternate, ratio};
 use crate::measure::Measurement;
 use crate::rows::Row;
@@ -86,15 +85,7 @@ fn compare(
 
 /// Whether all give LightGBM's scores.
 fn check(setup: &Setup, contestants: &mut [Contestant]) -> Result<()> {
-    let dir = setup.dir("scores")?;
-    let mut all = Vec::new();
-    for contestant in &mut *contestants {
-        let file = dir.join(contestant.name.replace(' ', "-"));
-        contestant.write("scores", &file)?;
-        let bytes = fs::read(&file)?;
-        let scores = bytes.as_chunks().0.iter().map(|bytes| f64::from_le_bytes(*bytes));
-        all.push(scores.collect::<Vec<f64>>());
-    }
+    let all = scores(setup, contestants)?;
     for ((scores, contestant), (name, most)) in all.iter().zip(contestants).zip(APART) {
         let pairs = scores.iter().zip(&all[1]);
         let apart = pairs.map(|(one, other)| (one - other).abs()).fold(0.0, f64::max);

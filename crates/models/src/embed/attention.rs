@@ -9,9 +9,9 @@
 //! It takes mixed rows of queries, keys and values, which `embed/encoder.rs` makes. The softmax is
 //! in `embed/norm.rs`. Always in 32-bit floats, whatever the precision of dense layers.
 
-use super::dense::Kernel;
 use super::norm::softmax;
-use super::tile::{CacheLine, LINE, ROWS, Tile};
+use crate::dense::Kernel;
+use crate::dense::tile::{CacheLine, LINE, ROWS, Tile};
 
 /// How a row of queries, keys and values is parted.
 #[derive(Debug, Clone, Copy)]

@@ -13,13 +13,13 @@
 //! Length 1 is made in `embed.rs`, sums in `dense.rs`. A new pooling also goes into `settings.rs`,
 //! and into `tei.rs` of crates/serving.
 
-use super::activation::Activation;
 use super::attention::{AttentionScratch, Heads};
-use super::dense::{Dense, Finish, Kernel, Precision, Rounded};
 use super::norm::LayerNorm;
 use super::settings::{EncoderDims, Pooling};
 use super::tensors::Tensors;
 use super::tokens::Tokens;
+use crate::dense::Activation;
+use crate::dense::{Dense, Finish, Kernel, Precision, Rounded};
 use crate::error::Problem;
 
 /// Tokens that go together, unless one text has more.

@@ -6,13 +6,13 @@
 //! `to_length_one` is public: crates/serving normalises with it what it keeps or has cut, and gets
 //! the same bits as [`super::Embedder`].
 //! Softmax takes rows padded to sixteen, and overwrites the padding with numbers of no meaning.
-//! `LANES` must stay `LINE` of `tile.rs`, by which `attention.rs` pads.
+//! `LANES` must stay `LINE` of `dense/tile.rs`, by which `attention.rs` pads.
 //! Numbers that are not finite are not refused; `embed.rs` finds those that reach the vector. The
-//! exponential is in `embed/activation.rs`.
+//! exponential is in `dense/activation.rs`.
 
 use multiversion::multiversion;
 
-use super::activation::exp;
+use crate::dense::activation::exp;
 
 const LANES: usize = 16;
 

@@ -12,15 +12,14 @@
 //! Keys that are not known are ignored; a wrong value is a problem with its file and key.
 //! Refuses, by name: other architectures, other modules than a model, pooling and normalisation,
 //! poolings that are joined or weighted, relative positions. Where two modules pool, the last one
-//! counts. Normalisation comes last, wherever it stands behind the model. Names of activations are
-//! in `activation.rs`.
+//! counts. Normalisation comes last, wherever it stands behind the model.
 //! `tei.rs` and `inspect.rs` of crates/serving print each [`Pooling`], the latter by its name in
 //! Rust. Where a further file must be named, `embed.rs` says.
 
 use serde_json::Value;
 
-use super::activation::Activation;
 use super::model_dir::{JsonObject, ModelDir};
+use crate::dense::Activation;
 use crate::error::Problem;
 
 const CONFIG: &str = "config.json";
@@ -185,7 +184,7 @@ impl EncoderDims {
             layers: keys.count("num_hidden_layers", 1..=256)?,
             heads,
             inner: keys.count("intermediate_size", 1..=65_536)?,
-            activation: Activation::of(&keys)?,
+            activation: activation(&keys)?,
             epsilon: epsilon as f32,
             positions,
             kinds: keys.count_if_there("type_vocab_size", 1..=1024)?.unwrap_or(2),
@@ -196,6 +195,16 @@ impl EncoderDims {
 }
 
 /// Returns how many tokens of a text are taken, where a file says so.
+/// Reads `hidden_act` of a configuration.
+fn activation(keys: &JsonObject) -> Result<Activation, Problem> {
+    match keys.text("hidden_act")?.unwrap_or("gelu") {
+        "gelu" => Ok(Activation::Gelu),
+        "gelu_new" | "gelu_fast" | "gelu_pytorch_tanh" => Ok(Activation::GeluTanh),
+        "relu" => Ok(Activation::Relu),
+        other => Err(keys.problem("hidden_act", format!("`{other}` is not known here"))),
+    }
+}
+
 fn tokens_max(dir: &ModelDir) -> Result<Option<usize>, Problem> {
     // Those who train write 1e30 for "no limit".
     let at_most = |count: f64| Some(count as usize).filter(|_| count >= 3.0);

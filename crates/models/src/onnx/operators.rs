@@ -32,6 +32,7 @@ mod gemm;
 mod identity;
 mod imputer;
 mod label_encoder;
+mod layer;
 mod linear;
 mod matmul;
 mod normalizer;
@@ -64,12 +65,10 @@ use cum_sum::CumSum;
 use distances::{CDist, ScanDistances};
 use flatten::Flatten;
 use gather::Gather;
-use gemm::Gemm;
 use identity::{Dropout, Identity};
 use imputer::Imputer;
 use label_encoder::LabelEncoder;
 use linear::{LinearClassifier, LinearRegressor};
-use matmul::MatMul;
 use normalizer::Normalizer;
 use one_hot::OneHotEncoder;
 use reduce::{Reduce, Reduction};
@@ -125,7 +124,7 @@ const OPERATORS: &[(&str, usize, ReadOperator)] = &[
     ("Flatten", 1, |from| Flatten::read(from).and_then(done)),
     ("Floor", 1, |_| done(Unary::Floor)),
     ("Gather", 2, |from| Gather::read(from).and_then(done)),
-    ("Gemm", 3, |from| Gemm::read(from).and_then(done)),
+    ("Gemm", 3, gemm::read),
     ("Greater", 2, |_| done(Comparison::Greater)),
     ("GreaterOrEqual", 2, |_| done(Comparison::GreaterOrEqual)),
     ("Identity", 1, |_| done(Identity)),
@@ -134,7 +133,7 @@ const OPERATORS: &[(&str, usize, ReadOperator)] = &[
     ("LessOrEqual", 2, |_| done(Comparison::LessOrEqual)),
     ("Log", 1, |_| done(Unary::Log)),
     ("LogSoftmax", 1, |from| Softmax::read(from, true).and_then(done)),
-    ("MatMul", 2, |_| done(MatMul)),
+    ("MatMul", 2, |from| Ok(matmul::read(from))),
     ("Max", ANY, |_| done(Fold(Arithmetic::Max))),
     ("Min", ANY, |_| done(Fold(Arithmetic::Min))),
     ("Mul", 2, |_| done(Arithmetic::Mul)),

@@ -1,11 +1,13 @@
 //! Computes `Gemm`: `alpha * A * B + beta * C` of floats or doubles.
 //!
-//! Sums are taken in doubles (`product.rs`), and the result is rounded once. C is repeated to the
+//! A constant matrix of floats is a layer of a network (`layer.rs`), where nothing is scaled. Else
+//! sums are taken in doubles (`product.rs`), and the result is rounded once. C is repeated to the
 //! shape of the result.
 //! Refuses: `transA`, integers, and matrices of other than two dimensions.
 //! A new version, kind or attribute needs a model by `golden/onnx_models.py`, with ONNX Runtime's
 //! answers.
 
+use super::layer::{Layer, LayerForm};
 use crate::error::Problem;
 use crate::onnx::attributes::Attributes;
 use crate::onnx::call::{Operator, OperatorCall};
@@ -16,14 +18,26 @@ use crate::onnx::tensor::{Data, Shape, Tensor};
 
 /// `alpha * A * B + beta * C`.
 #[derive(Debug)]
-pub(super) struct Gemm {
+struct Gemm {
     alpha: f32,
     beta: f32,
     is_b_turned: bool,
 }
 
+/// Reads a product; one with constants that is neither scaled nor weighed is packed as a layer.
+pub(super) fn read(from: &mut Attributes<'_, '_>) -> Result<Box<dyn Operator>, Problem> {
+    let gemm = Gemm::read(from)?;
+    let is_biased = from.is_given(2);
+    let is_plain = gemm.alpha == 1.0 && (gemm.beta == 1.0 || !is_biased);
+    let form = LayerForm { is_turned: gemm.is_b_turned, is_biased };
+    match Layer::read(from, &form).filter(|_| is_plain) {
+        Some(layer) => Ok(Box::new(layer)),
+        None => Ok(Box::new(gemm)),
+    }
+}
+
 impl Gemm {
-    pub(super) fn read(from: &Attributes<'_, '_>) -> Result<Self, Problem> {
+    fn read(from: &Attributes<'_, '_>) -> Result<Self, Problem> {
         if from.flag("transA", false)? {
             return Err(from.problem("transA", "is not supported"));
         }

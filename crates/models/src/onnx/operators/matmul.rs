@@ -1,17 +1,28 @@
 //! Computes `MatMul` of floats or doubles: rows of any dimensions by a matrix or a list.
 //!
-//! Sums are taken in doubles (`product.rs`) and rounded once.
+//! A constant matrix of floats is a layer of a network (`layer.rs`). Else sums are taken in doubles
+//! (`product.rs`) and rounded once.
 //! Refuses: integers, and a right side of three dimensions or more.
 //! A new version, kind or attribute needs a model by `golden/onnx_models.py`, with ONNX Runtime's
 //! answers.
 
+use super::layer::{Layer, LayerForm};
+use crate::onnx::attributes::Attributes;
 use crate::onnx::call::{Operator, OperatorCall};
 use crate::onnx::numeric::Numeric;
 use crate::onnx::product::{Right, product};
 use crate::onnx::tensor::{Data, Shape, Tensor};
 
 #[derive(Debug)]
-pub(super) struct MatMul;
+struct MatMul;
+
+/// Reads a product; one with constants is packed as a layer.
+pub(super) fn read(from: &Attributes<'_, '_>) -> Box<dyn Operator> {
+    match Layer::read(from, &LayerForm { is_turned: false, is_biased: false }) {
+        Some(layer) => Box::new(layer),
+        None => Box::new(MatMul),
+    }
+}
 
 impl Operator for MatMul {
     fn run(&self, call: &mut OperatorCall<'_>, out: &mut [Tensor; 2]) -> Result<(), String> {

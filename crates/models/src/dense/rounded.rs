@@ -14,14 +14,14 @@
 
 use multiversion::multiversion;
 
-use crate::embed::tile::{LINE, LINES};
+use crate::dense::tile::{LINE, LINES};
 
 /// Added to a float below 2^22, it leaves the nearest whole number in the last bits.
 const TO_WHOLE: f32 = 12_582_912.0;
 
 /// Inputs as a kernel takes them; buffers kept from one layer to the next.
 #[derive(Debug, Default)]
-pub(in crate::embed) struct Rounded {
+pub(crate) struct Rounded {
     pub(super) numbers: Vec<f32>,
     pub(super) rows: Vec<RowScale>,
     bytes: Vec<u8>,

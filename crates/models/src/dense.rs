@@ -1,4 +1,5 @@
-//! Computes dense layers: rows of numbers times a matrix that was packed when the model was read.
+//! Computes dense layers, of encoders and of ONNX graphs: rows of numbers times a matrix that was
+//! packed when the model was read.
 //!
 //! A panel holds the weights of 48 or 16 outputs, input by input. A tile of up to eight rows, as
 //! wide as the panel, is summed in registers, while the panel runs through the cache once. The CPU
@@ -9,24 +10,25 @@
 //! Invariant: a row's sums run over all inputs in order, from zero; then the bias is added. So an
 //! answer is the same to the bit whatever rows stand beside it. For [`Precision::Single`] each step
 //! is a fused multiply-add, and the answer is also the same on every CPU.
-//! Shapes are checked by `encoder.rs`. A new kernel also goes into `dense/vector.rs`; `tile.rs`
+//! Shapes are checked by `embed/encoder.rs` and `onnx/operators/layer.rs`. A new kernel also goes into `dense/vector.rs`; `tile.rs`
 //! bounds its rows and lines. A panel of more than 48 outputs needs a larger `WORTH` in the fuzz
 //! target `embed_dir`. A new precision goes into `config.rs` and `tei.rs` of crates/serving, the
 //! command line, and docs/MODELS.md.
 
 use multiversion::multiversion;
 
-use super::activation::Activation;
-
+pub(crate) mod activation;
 mod rounded;
+pub(crate) mod tile;
 #[cfg(target_arch = "x86_64")]
 mod vector;
 
-pub(super) use rounded::Rounded;
+pub(crate) use activation::Activation;
+pub(crate) use rounded::Rounded;
 
 use rounded::{RowScale, WeightScale};
+use tile::{CacheLine, LINE, LINES, ROWS, Tile};
 
-use super::tile::{CacheLine, LINE, LINES, ROWS, Tile};
 use crate::pause::pause;
 
 /// In what numbers a model computes.
@@ -45,7 +47,7 @@ pub enum Precision {
 
 /// What sums tiles.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kernel {
+pub(crate) enum Kernel {
     /// Fours of bytes.
     #[cfg(target_arch = "x86_64")]
     Avx512Int8,
@@ -62,7 +64,7 @@ pub(super) enum Kernel {
 
 /// What becomes of the sums of a layer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Finish {
+pub(crate) enum Finish {
     /// They are written, after the activation.
     Write(Activation),
     /// They are added to what stands there.
@@ -71,7 +73,7 @@ pub(super) enum Finish {
 
 /// A packed matrix with its biases.
 #[derive(Debug)]
-pub(super) struct Dense {
+pub(crate) struct Dense {
     kernel: Kernel,
     inputs: usize,
     outputs: usize,
@@ -84,7 +86,7 @@ pub(super) struct Dense {
 
 impl Kernel {
     /// Returns the best that this CPU has.
-    pub(super) fn best(precision: Precision) -> Self {
+    pub(crate) fn best(precision: Precision) -> Self {
         #[cfg(target_arch = "x86_64")]
         {
             if precision == Precision::Bf16 && vector::bf16::is_available() {
@@ -104,7 +106,7 @@ impl Kernel {
         Self::Portable
     }
 
-    pub(super) fn precision(self) -> Precision {
+    pub(crate) fn precision(self) -> Precision {
         match self {
             #[cfg(target_arch = "x86_64")]
             Self::Avx512Bf16 => Precision::Bf16,
@@ -115,7 +117,7 @@ impl Kernel {
     }
 
     /// Returns how many rows a tile has, at most.
-    pub(super) fn rows(self) -> usize {
+    pub(crate) fn rows(self) -> usize {
         match self {
             #[cfg(target_arch = "x86_64")]
             Self::Avx512Int8 | Self::Avx512Bf16 | Self::Avx512 => 8,
@@ -137,7 +139,7 @@ impl Kernel {
     /// Sums the products of rows, all of one length, with a panel. For each number of a row the
     /// panel has `lines` lines: one, or those of a wide panel.
     #[inline]
-    pub(super) fn sum(self, rows: &[&[f32]], panel: &[CacheLine], lines: usize, tile: &mut Tile) {
+    pub(crate) fn sum(self, rows: &[&[f32]], panel: &[CacheLine], lines: usize, tile: &mut Tile) {
         match (self, lines) {
             #[cfg(target_arch = "x86_64")]
             (Self::Avx512Int8, LINES) => vector::int8::sum::<LINES>(rows, panel, tile),
@@ -172,7 +174,7 @@ fn sum_anywhere(rows: &[&[f32]], panel: &[CacheLine], tile: &mut Tile) {
 
 impl Dense {
     /// Packs weights, `inputs` numbers per output as PyTorch's `Linear` has them, and biases.
-    pub(super) fn new(weights: &[f32], bias: &[f32], kernel: Kernel) -> Self {
+    pub(crate) fn new(weights: &[f32], bias: &[f32], kernel: Kernel) -> Self {
         let outputs = bias.len();
         let inputs = weights.len() / outputs.max(1);
         let lines = kernel.lines();
@@ -195,17 +197,17 @@ impl Dense {
         Self { kernel, inputs, outputs, panels, bias: padded, weights: scales }
     }
 
-    pub(super) fn outputs(&self) -> usize {
+    pub(crate) fn outputs(&self) -> usize {
         self.outputs
     }
 
     /// Returns the bytes it holds.
-    pub(super) fn bytes(&self) -> usize {
+    pub(crate) fn bytes(&self) -> usize {
         size_of_val(self.panels.as_slice()) + size_of_val(self.bias.as_slice())
     }
 
     /// Writes the outputs of each row of inputs; `rounded` is where inputs are rounded to.
-    pub(super) fn apply(
+    pub(crate) fn apply(
         &self,
         inputs: &[f32],
         finish: Finish,

@@ -19,25 +19,25 @@ use core::arch::x86_64::{
     _mm512_storeu_ps,
 };
 
-use crate::embed::tile::{CacheLine, LINE, Tile};
+use crate::dense::tile::{CacheLine, LINE, Tile};
 
 macro_rules! kernel {
     ($name:ident, $features:literal, [$($feature:tt),+], $vector:ident, $zero:ident, $splat:ident,
      $load:ident, $plus:ident, $store:ident, [$($rows:literal),+]) => {
-        pub(in crate::embed) mod $name {
+        pub(crate) mod $name {
             use super::*;
 
             /// Numbers of a register.
             const LANES: usize = size_of::<$vector>() / size_of::<f32>();
 
-            pub(in crate::embed) fn is_available() -> bool {
+            pub(crate) fn is_available() -> bool {
                 $(is_x86_feature_detected!($feature))&&+
             }
 
             /// Sums the products of rows and of a panel that has `VECTORS` registers for each
             /// number of a row; only where it [`is_available`].
             #[inline]
-            pub(in crate::embed) fn sum<const VECTORS: usize>(
+            pub(crate) fn sum<const VECTORS: usize>(
                 rows: &[&[f32]],
                 panel: &[CacheLine],
                 tile: &mut Tile,

@@ -9,14 +9,11 @@
 //! the value at that end; the softmax pads with negative infinity and needs nearly 0 for it. NaN
 //! stays NaN everywhere, so that `embed.rs` finds it in the vector. Only rounding to bytes
 //! (`dense/rounded.rs`) and the pooling `Max` may lose it.
-//! Also here: which function `hidden_act` names; an unknown one is a problem. Softmax and norms are
-//! in `embed/norm.rs`.
-
-use super::model_dir::JsonObject;
-use crate::error::Problem;
+//! Which function a configuration names is in `embed/settings.rs`, softmax and norms in
+//! `embed/norm.rs`.
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Activation {
+pub(crate) enum Activation {
     None,
     /// `x / 2 (1 + erf(x / sqrt 2))`.
     Gelu,
@@ -26,19 +23,9 @@ pub(super) enum Activation {
 }
 
 impl Activation {
-    /// Reads `hidden_act` of a configuration.
-    pub(super) fn of(keys: &JsonObject) -> Result<Self, Problem> {
-        match keys.text("hidden_act")?.unwrap_or("gelu") {
-            "gelu" => Ok(Self::Gelu),
-            "gelu_new" | "gelu_fast" | "gelu_pytorch_tanh" => Ok(Self::GeluTanh),
-            "relu" => Ok(Self::Relu),
-            other => Err(keys.problem("hidden_act", format!("`{other}` is not known here"))),
-        }
-    }
-
     /// Applies it to each value. Inlined, so that its caller's instructions are used.
     #[inline(always)]
-    pub(super) fn apply(self, values: &mut [f32]) {
+    pub(crate) fn apply(self, values: &mut [f32]) {
         match self {
             Self::None => {}
             Self::Gelu => values.iter_mut().for_each(|value| *value = gelu(*value)),
@@ -65,7 +52,7 @@ fn gelu_tanh(x: f32) -> f32 {
 }
 
 #[inline(always)]
-pub(super) fn erf(x: f32) -> f32 {
+pub(crate) fn erf(x: f32) -> f32 {
     let x = clamp(x, 4.0);
     let square = x * x;
     let mut above = -2.726_142_3e-10_f32;
@@ -88,7 +75,7 @@ pub(super) fn erf(x: f32) -> f32 {
 
 /// Below -87.3 as there, so that nothing is denormal.
 #[inline(always)]
-pub(super) fn exp(x: f32) -> f32 {
+pub(crate) fn exp(x: f32) -> f32 {
     let x = if x > 88.37 { 88.37 } else { x };
     // The comparison that NaN fails keeps x.
     let x = if x < -87.3 { -87.3 } else { x };
