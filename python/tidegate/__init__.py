@@ -11,7 +11,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from tidegate.export import ExportError, export_linear
+    from tidegate.columns import ExportError
+    from tidegate.export import export_linear
     from tidegate.linear import LinearModel, ModelFileError
     from tidegate.workers.function import Request
     from tidegate.workers.share import ShareWarning, share
@@ -27,7 +28,7 @@ __all__ = [
 ]
 
 HOMES = {
-    "ExportError": "tidegate.export",
+    "ExportError": "tidegate.columns",
     "LinearModel": "tidegate.linear",
     "ModelFileError": "tidegate.linear",
     "Request": "tidegate.workers.function",
