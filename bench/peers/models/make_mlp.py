@@ -25,7 +25,9 @@ def main() -> None:
     network = MLPClassifier((100, 100), max_iter=10, random_state=1).fit(x, y)
     made = to_onnx(network, x[:1], options={"zipmap": False})
     model.write_bytes(made.SerializeToString())
-    rows.write_bytes(random.normal(size=(ROWS, FEATURES)).astype(np.float32).astype("<f8").tobytes())
+    rows.write_bytes(
+        random.normal(size=(ROWS, FEATURES)).astype(np.float32).astype("<f8").tobytes()
+    )
 
 
 main()

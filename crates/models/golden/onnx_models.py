@@ -682,9 +682,9 @@ def categories(make: Maker) -> None:
 
 KERNEL = "kernel_params = [0.3, 0.0, 3.0]"
 TABLE = f"coefficients = [1.0, -0.5, 0.25, -1.0, 0.5, 0.75], rho = [0.1], {KERNEL}"
-PAIR = f"""coefficients = [0.5, -1.0], rho = [0.25], support_vectors = [1.0, 0.0, 2.0, 0.5, 1.5, -1.0],
-    vectors_per_class = [1, 1], kernel_type = "RBF", {KERNEL},
-    classlabels_ints = [4, 6]"""
+PAIR = f"""coefficients = [0.5, -1.0], rho = [0.25],
+    support_vectors = [1.0, 0.0, 2.0, 0.5, 1.5, -1.0], vectors_per_class = [1, 1],
+    kernel_type = "RBF", {KERNEL}, classlabels_ints = [4, 6]"""
 LABELS = """keys_int64s = [1, 2, 1, 0], values_floats = [0.5, -2.0, 9.0, 4.0]"""
 
 # By name: the version of ONNX-ML's operators, and the nodes that make `y` of `x`.
@@ -705,7 +705,8 @@ CLASSICAL = {
     ),
     "svm-linear-regressor": (
         1,
-        f"y = ai.onnx.ml.SVMRegressor <coefficients = [1.0, -0.5, 0.25], rho = [0.1], {KERNEL}> (x)",
+        f"""y = ai.onnx.ml.SVMRegressor
+        <coefficients = [1.0, -0.5, 0.25], rho = [0.1], {KERNEL}> (x)""",
     ),
     "svm-pair-none": (1, f"l, y = ai.onnx.ml.SVMClassifier <{PAIR}> (x)"),
     "svm-pair-softmax": (

@@ -3,17 +3,18 @@
 //!
 //! A panel holds the weights of 48 or 16 outputs, input by input. A tile of up to eight rows, as
 //! wide as the panel, is summed in registers, while the panel runs through the cache once. The CPU
-//! decides the sizes. With [`Precision::Bf16`] and [`Precision::Int8`] weights and inputs are
-//! rounded (`rounded.rs`), and summed by AVX-512's instructions for them. Where the CPU lacks
-//! these, [`Precision::Single`] is used instead. Figures: docs/decisions/models.md.
+//! decides the sizes; the last outputs stand in narrow panels where that is less. With
+//! [`Precision::Bf16`] and [`Precision::Int8`] weights and inputs are rounded (`rounded.rs`), and
+//! summed by AVX-512's instructions for them. Where the CPU lacks these, [`Precision::Single`] is
+//! used instead. Figures: docs/decisions/models.md.
 //!
 //! Invariant: a row's sums run over all inputs in order, from zero; then the bias is added. So an
 //! answer is the same to the bit whatever rows stand beside it. For [`Precision::Single`] each step
 //! is a fused multiply-add, and the answer is also the same on every CPU.
-//! Shapes are checked by `embed/encoder.rs` and `onnx/operators/layer.rs`. A new kernel also goes into `dense/vector.rs`; `tile.rs`
-//! bounds its rows and lines. A panel of more than 48 outputs needs a larger `WORTH` in the fuzz
-//! target `embed_dir`. A new precision goes into `config.rs` and `tei.rs` of crates/serving, the
-//! command line, and docs/MODELS.md.
+//! Shapes are checked by `embed/encoder.rs` and `onnx/operators/layer.rs`. A new kernel also goes
+//! into `dense/vector.rs`; `tile.rs` bounds its rows and lines. A panel of more than 48 outputs
+//! needs a larger `WORTH` in the fuzz target `embed_dir`. A new precision goes into `config.rs` and
+//! `tei.rs` of crates/serving, the command line, and docs/MODELS.md.
 
 use multiversion::multiversion;
 
@@ -77,11 +78,23 @@ pub(crate) struct Dense {
     kernel: Kernel,
     inputs: usize,
     outputs: usize,
-    panels: Vec<CacheLine>,
+    panels: Vec<Panel>,
+    lines: Vec<CacheLine>,
     /// Padded to whole panels.
     bias: Vec<f32>,
     /// The scale of each output, padded likewise.
     weights: Vec<WeightScale>,
+}
+
+/// Where the weights of some outputs stand.
+#[derive(Debug, Clone, Copy)]
+struct Panel {
+    /// The first of its outputs.
+    output: usize,
+    /// Lines that it has for each input.
+    width: usize,
+    /// Its first line.
+    start: usize,
 }
 
 impl Kernel {
@@ -177,24 +190,31 @@ impl Dense {
     pub(crate) fn new(weights: &[f32], bias: &[f32], kernel: Kernel) -> Self {
         let outputs = bias.len();
         let inputs = weights.len() / outputs.max(1);
-        let lines = kernel.lines();
-        let width = lines * LINE;
         let depth = kernel.depth(inputs);
-        let mut panels = vec![CacheLine::default(); outputs.div_ceil(width) * lines * depth];
+        let panels = kernel.panels(outputs, depth);
+        let padded = panels.iter().map(|panel| panel.width * LINE).sum();
+        let mut lines = vec![CacheLine::default(); padded / LINE * depth];
         let mut packed = Vec::with_capacity(depth);
-        let mut scales = Vec::with_capacity(outputs.next_multiple_of(width));
-        for (output, weights) in weights.chunks_exact(inputs).enumerate() {
-            packed.clear();
-            scales.push(kernel.add_weights(weights, &mut packed));
-            let panel = output / width * lines * depth + output % width / LINE;
-            for (input, weight) in packed.iter().enumerate() {
-                panels[panel + input * lines].0[output % LINE] = *weight;
+        let mut scales = Vec::with_capacity(padded);
+        let mut rows = weights.chunks_exact(inputs);
+        for Panel { width, start, .. } in &panels {
+            for (place, weights) in rows.by_ref().take(width * LINE).enumerate() {
+                packed.clear();
+                scales.push(kernel.add_weights(weights, &mut packed));
+                for (input, weight) in packed.iter().enumerate() {
+                    lines[start + input * width + place / LINE].0[place % LINE] = *weight;
+                }
             }
         }
-        let mut padded = bias.to_vec();
-        padded.resize(outputs.next_multiple_of(width), 0.0);
-        scales.resize(padded.len(), WeightScale::default());
-        Self { kernel, inputs, outputs, panels, bias: padded, weights: scales }
+        let mut bias = bias.to_vec();
+        bias.resize(padded, 0.0);
+        scales.resize(padded, WeightScale::default());
+        Self { kernel, inputs, outputs, panels, lines, bias, weights: scales }
+    }
+
+    /// Adds to the biases; `more` is one number for each output.
+    pub(crate) fn add_bias(&mut self, more: &[f32]) {
+        self.bias.iter_mut().zip(more).for_each(|(bias, more)| *bias += more);
     }
 
     pub(crate) fn outputs(&self) -> usize {
@@ -203,7 +223,7 @@ impl Dense {
 
     /// Returns the bytes it holds.
     pub(crate) fn bytes(&self) -> usize {
-        size_of_val(self.panels.as_slice()) + size_of_val(self.bias.as_slice())
+        size_of_val(self.lines.as_slice()) + size_of_val(self.bias.as_slice())
     }
 
     /// Writes the outputs of each row of inputs; `rounded` is where inputs are rounded to.
@@ -225,11 +245,11 @@ impl Dense {
     /// Writes the outputs of rows of inputs as the kernel takes them, which have a scale as bytes.
     fn apply_rounded(&self, inputs: &[f32], scales: &[RowScale], finish: Finish, out: &mut [f32]) {
         let depth = self.kernel.depth(self.inputs);
-        let (rows_max, lines) = (self.kernel.rows(), self.kernel.lines());
+        let rows_max = self.kernel.rows();
         let mut tile = Tile::new();
-        for (number, panel) in self.panels.chunks_exact(depth * lines).enumerate() {
+        for Panel { output: first, width: lines, start } in self.panels.iter().copied() {
             pause();
-            let first = number * lines * LINE;
+            let panel = &self.lines[start..][..depth * lines];
             let width = (self.outputs - first).min(lines * LINE);
             let bias = &self.bias[first..][..lines * LINE];
             let blocks = inputs.chunks(rows_max * depth);
@@ -257,6 +277,21 @@ impl Dense {
 }
 
 impl Kernel {
+    /// Parts outputs among panels of so many numbers: wide ones while these are not wider than
+    /// narrow ones would be.
+    fn panels(self, outputs: usize, depth: usize) -> Vec<Panel> {
+        let (mut panels, mut output, mut start) = (Vec::new(), 0, 0);
+        while output < outputs {
+            let wide = self.lines();
+            let is_wide = (outputs - output).div_ceil(LINE) >= wide;
+            let width = if is_wide { wide } else { 1 };
+            panels.push(Panel { output, width, start });
+            output += width * LINE;
+            start += width * depth;
+        }
+        panels
+    }
+
     /// Returns how many numbers of a panel so many inputs take.
     fn depth(self, inputs: usize) -> usize {
         match self.precision() {

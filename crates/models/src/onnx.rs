@@ -6,8 +6,8 @@
 //! has a file in `operators/`; `operators.rs` lists all but `Constant`. Trees are those of
 //! [`crate::Trees`].
 //! Layers of networks are summed in floats, other products in double precision. For the models of
-//! `golden/onnx`, labels are ONNX Runtime's, and scores within 1e-6 of its own. `PROBIT` and support
-//! vectors have 3e-5, because it loses digits there.
+//! `golden/onnx`, labels are ONNX Runtime's, and scores within 1e-6 of its own. `PROBIT` and
+//! support vectors have 3e-5, because it loses digits there.
 //!
 //! Invariant: a graph that is read has been tried with three rows of zeros, then two. Its operators
 //! fit each other, and each output has one row for each row given. An answer whose outputs do not
@@ -220,7 +220,8 @@ fn read(bytes: &[u8]) -> Result<OnnxModel, Problem> {
     let rows = made_up(&inputs, TRIED[0]);
     scratch.slots.resize_with(inputs.len(), Tensor::default);
     fill_inputs(&inputs, &rows, &mut scratch.slots);
-    let mut trial = Trial::new(TRIED[0], &mut scratch, &mut texts);
+    let reads = file.reads();
+    let mut trial = Trial::new(TRIED[0], &mut scratch, &mut texts, &reads);
     let (graph, values) = Graph::read(&file, &names, &mut trial)?;
     let (mut about, mut slots) = (Vec::new(), Vec::new());
     for port in &file.outputs {
@@ -352,8 +353,12 @@ fn fill_inputs<N: Number>(inputs: &[OnnxInput], rows: &[N], slots: &mut [Tensor]
     for (input, slot) in inputs.iter().zip(slots) {
         let end = start + input.width;
         slot.shape = Shape::of(&[count, input.width]);
-        let numbers = rows.chunks_exact(features).flat_map(|row| &row[start..end]).copied();
         let data = &mut slot.data;
+        if input.width == features && input.kind == OnnxKind::Float {
+            refill(f32::room(data), rows.iter().map(|number| number.narrow()));
+            return;
+        }
+        let numbers = rows.chunks_exact(features).flat_map(|row| &row[start..end]).copied();
         match input.kind {
             OnnxKind::Float => refill(f32::room(data), numbers.map(N::narrow)),
             OnnxKind::Double => refill(f64::room(data), numbers.map(N::wide)),

@@ -13,10 +13,10 @@ use crate::setup::Setup;
 pub(crate) const ROW: Row = Row {
     name: "mlp",
     what: "rows of 50 numbers scored by a network of two layers of 100, 674 at once and one by one",
-    notes: "A network that scikit-learn trained and skl2onnx exported; floats, one thread each, CPU \
-        time of the process.\n\
+    notes: "A network that scikit-learn trained and skl2onnx exported; floats, one thread each, \
+        CPU time of the process.\n\
         Tidegate is `crates/models` in a program of its own.\n\
-        ONNX Runtime has its inputs and outputs bound; it is called from Python, some 1 µs a call.\n\
+        ONNX Runtime has its inputs and outputs bound; Python calls it, some 1 µs a time.\n\
         Probabilities must be ONNX Runtime's within 1e-5.",
     peers: &["tidegate", "onnxruntime"],
     run,

@@ -30,6 +30,18 @@ pub(super) enum Operand {
 pub(super) trait Operator: std::fmt::Debug + Send + Sync {
     /// Writes its outputs.
     fn run(&self, call: &mut OperatorCall<'_>, out: &mut [Tensor; 2]) -> Result<(), String>;
+
+    /// Takes over what the only reader of its output does, where it can.
+    fn absorb(&mut self, _: &Following<'_>) -> bool {
+        false
+    }
+}
+
+/// What becomes of an output.
+pub(super) enum Following<'a> {
+    /// A constant is added, which is repeated to its shape.
+    Added(&'a Tensor),
+    Rectified,
 }
 
 /// What a step finds when it runs.

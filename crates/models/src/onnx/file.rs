@@ -11,6 +11,8 @@
 //! A further data type also goes into `input_of` of `onnx.rs` and into `operators/cast.rs`. Where
 //! it is held as elements of its own, `tensor.rs` says what changes.
 
+use std::collections::HashMap;
+
 use super::tensor::{Data, Shape, Tensor, TextCode, TextInterner};
 use super::wire::{Message, Wire};
 use crate::error::{IN_A_WORKER, Problem};
@@ -98,6 +100,16 @@ impl<'a> ModelFile<'a> {
         let mut file = Self::default();
         file.read_graph(graph)?;
         Ok(file)
+    }
+
+    /// Returns how often each value is read, by nodes and as an output.
+    pub(super) fn reads(&self) -> HashMap<&'a str, usize> {
+        let mut reads = HashMap::new();
+        let outputs = self.outputs.iter().map(|port| port.name);
+        for name in self.nodes.iter().flat_map(|node| &node.inputs).copied().chain(outputs) {
+            *reads.entry(name).or_default() += 1;
+        }
+        reads
     }
 
     /// Reads `GraphProto`.

@@ -1,6 +1,8 @@
 //! Reads a graph into the order in which it is run, tries it, and runs it.
 //!
-//! Nodes keep the order of the file, each with its operator, inputs and up to two outputs.
+//! Nodes keep the order of the file, each with its operator, inputs and up to two outputs. A node
+//! that only copies becomes another name of its input. One that its input's writer can absorb
+//! (`Operator::absorb`), and nobody else reads, becomes part of that.
 //! Invariant: a node reads only constants, inputs, and what an earlier node writes. Each value is
 //! written once. A node that was read has run once, with the rows of the trial.
 //! What a node refuses when it runs ends the run with its name. The budget of a run is in
@@ -12,10 +14,10 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 
 use super::attributes::Attributes;
-use super::call::{Budget, Operand, Operator, OperatorCall};
-use super::file::{GraphNode, ModelFile, tensor};
+use super::call::{Budget, Following, Operand, Operator, OperatorCall};
+use super::file::{GraphNode, ModelFile, kind, tensor};
 use super::operators;
-use super::tensor::{Tensor, TextInterner};
+use super::tensor::{Data, Tensor, TextInterner};
 use crate::error::Problem;
 use crate::pause::pause;
 use crate::trees::TreeScratch;
@@ -53,6 +55,10 @@ pub(super) struct Trial<'a> {
     texts: &'a mut TextInterner,
     trees: &'a mut TreeScratch,
     budget: Budget,
+    /// How often each value is read, as an output of the graph too.
+    reads: &'a HashMap<&'a str, usize>,
+    /// What the last node writes first.
+    last: String,
 }
 
 /// Names of values while a graph is read.
@@ -136,6 +142,9 @@ impl Graph {
             return self.add_constant(name, value, names);
         }
         let operator = operators::of(&mut attributes)?;
+        if let (Some(from), Some(name)) = (copied(&attributes, &inputs), node.outputs.first()) {
+            return add_name(names, name, from);
+        }
         let mut outputs = [None; 2];
         if node.outputs.len() > outputs.len() {
             return Err(problem(format!("writes {} values", node.outputs.len())));
@@ -148,10 +157,45 @@ impl Graph {
             }
         }
         trial.slots.resize(self.slots, Tensor::default());
-        let planned = PlannedNode { place: node.place(), operator, inputs, outputs };
+        let mut planned = PlannedNode { place: node.place(), operator, inputs, outputs };
+        if trial.reads.get(trial.last.as_str()) == Some(&1)
+            && let Some(joined) = self.joined(node, &planned, &trial.last)
+        {
+            planned = joined;
+        }
+        trial.last = node.outputs.first().copied().unwrap_or_default().to_owned();
         planned.run(&self.constants, trial.slots, trial.trees, &mut trial.budget)?;
         self.nodes.push(planned);
         Ok(())
+    }
+
+    /// Returns the last node with a new one as part of it. None where the new one does not read
+    /// what the last writes, by its name, or cannot be absorbed.
+    fn joined(
+        &mut self,
+        node: &GraphNode<'_>,
+        new: &PlannedNode,
+        name: &str,
+    ) -> Option<PlannedNode> {
+        let place = node.inputs.iter().position(|input| *input == name)?;
+        if !node.domain.is_empty() {
+            return None;
+        }
+        let last = self.nodes.last_mut()?;
+        let following = match (node.operator, &new.inputs[..]) {
+            ("Relu", _) => Following::Rectified,
+            ("Add", [_, _]) => match new.inputs[1 - place] {
+                Some(Operand::Constant(index)) => Following::Added(&self.constants[index]),
+                _ => return None,
+            },
+            _ => return None,
+        };
+        if !last.operator.absorb(&following) {
+            return None;
+        }
+        let mut joined = self.nodes.pop()?;
+        joined.outputs = new.outputs;
+        Some(joined)
     }
 
     /// Runs all nodes over slots of which the first ones hold the inputs.
@@ -174,9 +218,11 @@ impl<'a> Trial<'a> {
         rows: usize,
         scratch: &'a mut OnnxScratch,
         texts: &'a mut TextInterner,
+        reads: &'a HashMap<&'a str, usize>,
     ) -> Self {
         let OnnxScratch { slots, trees } = scratch;
-        Self { slots, texts, trees, budget: Budget::of_trial(rows) }
+        let (budget, last) = (Budget::of_trial(rows), String::new());
+        Self { slots, texts, trees, budget, reads, last }
     }
 }
 
@@ -203,6 +249,22 @@ impl PlannedNode {
         }
         Ok(())
     }
+}
+
+/// The value that a node only copies.
+fn copied(node: &Attributes<'_, '_>, inputs: &[Option<Operand>]) -> Option<Operand> {
+    let is_same = match (node.node.domain, node.node.operator) {
+        ("", "Identity") | ("ai.onnx.ml", "ZipMap") => true,
+        ("", "Cast") => {
+            let to = node.integer("to", 0).ok()?;
+            matches!(
+                (node.kind(0)?, to),
+                (Data::Floats(_), kind::FLOAT) | (Data::Doubles(_), kind::DOUBLE)
+            )
+        }
+        _ => false,
+    };
+    inputs.first().copied().flatten().filter(|from| is_same && matches!(from, Operand::Slot(_)))
 }
 
 fn add_name<'a>(

@@ -127,7 +127,8 @@ fn read_graph(file: &ModelFile<'_>) -> Result<(), Problem> {
     let (mut texts, mut scratch) = (TextInterner::default(), OnnxScratch::default());
     scratch.slots.resize_with(inputs.len(), Tensor::default);
     fill_inputs(&inputs, &vec![0.0_f32; TRIED[0] * features], &mut scratch.slots);
-    Graph::read(file, &names, &mut Trial::new(TRIED[0], &mut scratch, &mut texts)).map(|_| ())
+    Graph::read(file, &names, &mut Trial::new(TRIED[0], &mut scratch, &mut texts, &file.reads()))
+        .map(|_| ())
 }
 
 /// Changes each node of each golden model in turn, and claims that this is refused.

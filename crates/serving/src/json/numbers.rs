@@ -110,8 +110,8 @@ fn over_space(text: &[u8], mut at: usize) -> usize {
     at
 }
 
-/// Reads a number of one digit, a point and up to seven digits, with a comma or bracket behind it;
-/// returns it and the place of that.
+/// Reads a number of one digit, a point and up to seven digits, with a comma or bracket behind it.
+/// Returns it and the place of that.
 #[inline(always)]
 fn short_number(text: &[u8], at: usize) -> Option<(f64, usize)> {
     let window: &[u8; 11] = text.get(at..)?.first_chunk()?;

@@ -1,20 +1,22 @@
-//! Computes `MatMul` and `Gemm` with a constant matrix of floats on the right: a layer of a network.
+//! Computes `MatMul` and `Gemm` with a constant matrix of floats on the right: a network's layer.
 //!
 //! The matrix is packed when the graph is read (`dense.rs`). Sums are floats, each step a fused
 //! multiply-add, as in ONNX Runtime; the order of steps may differ from its own. The same row has
 //! the same answer to the bit, whatever rows stand beside it.
+//! What is added to all rows behind it, and a `Relu`, are part of the layer.
 //! Everything else of these operators is in `matmul.rs` and `gemm.rs`, which ask here first.
 //! Refuses nothing: what it does not take is `None`.
 
 use crate::dense::{Activation, Dense, Finish, Kernel, Precision, Rounded};
 use crate::onnx::attributes::Attributes;
-use crate::onnx::call::{Operator, OperatorCall};
+use crate::onnx::call::{Following, Operator, OperatorCall};
 use crate::onnx::tensor::{Data, Shape, Tensor};
 
 #[derive(Debug)]
 pub(super) struct Layer {
     inputs: usize,
     dense: Dense,
+    activation: Activation,
 }
 
 /// How a layer's constants stand in the node.
@@ -46,7 +48,7 @@ impl Layer {
             true => Dense::new(numbers, &bias, kernel),
             false => Dense::new(&turned(numbers, *outputs), &bias, kernel),
         };
-        Some(Self { inputs: *inputs, dense })
+        Some(Self { inputs: *inputs, dense, activation: Activation::None })
     }
 }
 
@@ -62,9 +64,24 @@ impl Operator for Layer {
         let kept = value.shape.sizes();
         let kept = kept[..kept.len() - 1].iter().copied();
         let room = call.room::<f32>(&mut out[0], Shape::checked(kept.chain([outputs]))?)?;
-        let (finish, mut rounded) = (Finish::Write(Activation::None), Rounded::default());
+        let (finish, mut rounded) = (Finish::Write(self.activation), Rounded::default());
         self.dense.apply(value.elements::<f32>()?, finish, &mut rounded, room);
         Ok(())
+    }
+
+    fn absorb(&mut self, following: &Following<'_>) -> bool {
+        if self.activation != Activation::None {
+            return false;
+        }
+        match following {
+            Following::Rectified => self.activation = Activation::Relu,
+            Following::Added(value) if value.shape.sizes().len() <= 2 => {
+                let Some(more) = bias(value, self.dense.outputs()) else { return false };
+                self.dense.add_bias(&more);
+            }
+            Following::Added(_) => return false,
+        }
+        true
     }
 }
 

@@ -62,7 +62,9 @@ impl SvmClassifier {
         let count = starts[starts.len() - 1];
         let vectors = SupportVectors::read(from, count, (labels.len(), &coefficients))?;
         if count == 0 {
-            (from.floats("prob_a")?, from.floats("prob_b")?);
+            // They mean nothing here.
+            from.floats("prob_a")?;
+            from.floats("prob_b")?;
         }
         let rho = from.floats("rho")?;
         let votes = match (count, rho.first()) {

@@ -27,7 +27,7 @@ pub(super) struct Coupling {
 /// The probability of the first class of a pair, by Platt's sigmoid.
 pub(super) fn of_pair(score: f32, a: f32, b: f32) -> f32 {
     let probability = 1.0 - logistic(score * a + b);
-    probability.max(PROBABILITY_MIN).min(1.0 - PROBABILITY_MIN)
+    probability.clamp(PROBABILITY_MIN, 1.0 - PROBABILITY_MIN)
 }
 
 impl Coupling {
