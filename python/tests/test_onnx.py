@@ -185,3 +185,24 @@ def test_a_pool_without_models_says_what_to_set(monkeypatch) -> None:
     load.cache_clear()
     with pytest.raises(ValueError, match="ONNX_MODELS"):
         load()
+
+
+ELSEWHERE = Path(__file__).parents[2] / "crates/models/golden/elsewhere"
+
+
+@pytest.mark.parametrize("file", sorted(ELSEWHERE.glob("*.onnx")), ids=lambda file: file.stem)
+def test_graphs_that_tidegate_refuses_are_answered(file: Path, monkeypatch) -> None:
+    """The table in docs/MODELS.md says that these run here; crates/models/tests/kinds.rs has it."""
+    monkeypatch.setenv("ONNX_MODELS", str(file))
+    load.cache_clear()
+    status, _, body = ask(f"/v2/models/{file.stem}")
+    (about,) = json.loads(body)["inputs"]
+    assert status == 200
+    shape = [2 if size == -1 else size for size in about["shape"]]
+    count = int(np.prod(shape))
+    data = ["a good day"] * count if about["datatype"] == "BYTES" else [0.5] * count
+    given = {"name": about["name"], "shape": shape, "datatype": about["datatype"], "data": data}
+    status, answer = infer(file.stem, given)
+    assert status == 200, answer
+    for output in answer["outputs"]:
+        assert len(output["data"]) == np.prod(output["shape"]) > 0

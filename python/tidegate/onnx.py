@@ -42,6 +42,14 @@ ONNX_TYPES = {
     "tensor(double)": np.float64,
     "tensor(string)": np.object_,
 }
+LISTS = {
+    "seq(tensor(float))": ("tensor(float)", 3),
+    "seq(tensor(double))": ("tensor(double)", 3),
+    "seq(tensor(int64))": ("tensor(int64)", 3),
+    "seq(map(int64,tensor(float)))": ("tensor(float)", 2),
+    "seq(map(string,tensor(float)))": ("tensor(float)", 2),
+}
+"""Lists that become a tensor: of which type, with how many dimensions."""
 StartResponse = Callable[[str, list[tuple[str, str]]], Any]
 
 
@@ -70,11 +78,9 @@ class Model:
         self.inputs = {tensor.name: tensor for tensor in self.session.get_inputs()}
         self.outputs = {tensor.name: tensor for tensor in self.session.get_outputs()}
         for tensor in [*self.inputs.values(), *self.outputs.values()]:
-            if tensor.type not in ONNX_TYPES:
-                raise ValueError(
-                    f"`{file}`: `{tensor.name}` is {tensor.type}, not a tensor; "
-                    "skl2onnx makes tensors with `options={'zipmap': False}`"
-                )
+            known = {*ONNX_TYPES} if tensor.name in self.inputs else {*ONNX_TYPES, *LISTS}
+            if tensor.type not in known:
+                raise ValueError(f"`{file}`: `{tensor.name}` is {tensor.type}, not a tensor")
 
     def about(self) -> dict[str, Any]:
         """The model's metadata, as the protocol has it."""
@@ -106,7 +112,7 @@ class Model:
         if request.id is not None:
             head["id"] = request.id
         answers = zip(wanted.items(), found, strict=True)
-        return reply(head, ((name, np.asarray(array), raw) for (name, raw), array in answers))
+        return reply(head, ((name, table(name, value), raw) for (name, raw), value in answers))
 
     def fed(self, name: str, array: Array) -> Array:
         """An input as the graph wants it: numbers of another type are taken where they fit."""
@@ -128,12 +134,29 @@ class Model:
         return cast
 
 
+def table(name: str, value: Any) -> Array:
+    """A value of ONNX Runtime as a tensor.
+
+    Of a list of maps, which `ZipMap` gives, each is a row. Of a list of tables, which a
+    `MultiOutputClassifier` gives, each is a second dimension.
+    """
+    if not isinstance(value, list):
+        return np.asarray(value)
+    if value and isinstance(value[0], dict):
+        return np.array([list(row.values()) for row in value], dtype=np.float32)
+    try:
+        return np.stack(value, axis=1)
+    except ValueError as error:
+        raise BadRequest(f"output `{name}` holds tables of several shapes") from error
+
+
 def about(tensor: Any) -> dict[str, Any]:
-    shape = [size if isinstance(size, int) else -1 for size in tensor.shape]
+    kind, dimensions = LISTS.get(tensor.type, (tensor.type, 0))
+    sizes = tensor.shape if dimensions == 0 else [None] * dimensions
     return {
         "name": tensor.name,
-        "datatype": NAMES[np.dtype(ONNX_TYPES[tensor.type])],
-        "shape": shape,
+        "datatype": NAMES[np.dtype(ONNX_TYPES[kind])],
+        "shape": [size if isinstance(size, int) else -1 for size in sizes],
     }
 
 
