@@ -67,7 +67,9 @@ def half() -> onnx.ModelProto:
 
 def words() -> onnx.ModelProto:
     texts = np.array(["a good day", "a bad day", "good words", "bad words"])
-    model = make_pipeline(TfidfVectorizer(lowercase=False), LogisticRegression()).fit(texts, [1, 0, 1, 0])
+    model = make_pipeline(TfidfVectorizer(lowercase=False), LogisticRegression()).fit(
+        texts, [1, 0, 1, 0]
+    )
     types = [("x", StringTensorType([None]))]
     # To make letters small, ONNX Runtime needs the locale `en_US.UTF-8`.
     return to_onnx(model, initial_types=types)
