@@ -131,6 +131,7 @@ class Supervisor:
             "server": "tidegate",
             "share": True,
             "lifespan": "auto",
+            "root_path": "",
         }
         return (
             os.environ

@@ -545,3 +545,24 @@ def test_websocket_is_refused_with_the_way_out(supervisor) -> None:
     worker = supervisor.worker(APP + "    await reply(send, b'')\n")
     status, body = worker.get(connection="upgrade", upgrade="websocket")
     assert status == 501 and b'server = "uvicorn"' in body
+
+
+PLACE = """
+async def app(scope, receive, send):
+    if scope["type"] == "lifespan":
+        return
+    text = f"{scope['root_path']} {scope['path']}".encode()
+    await send({"type": "http.response.start", "status": 200, "headers": []})
+    await send({"type": "http.response.body", "body": text})
+"""
+
+
+def test_app_behind_a_prefix_is_told_of_it(supervisor) -> None:
+    worker = supervisor.worker(PLACE, root_path="/api")
+    for path, told in [
+        ("/api/users", b"/api /api/users"),
+        ("/api", b"/api /api"),
+        ("/apix", b" /apix"),
+        ("/", b" /"),
+    ]:
+        assert worker.get(path) == (200, told)

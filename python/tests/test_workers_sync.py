@@ -398,3 +398,16 @@ def test_body_that_is_not_json_is_the_clients_error(supervisor, word) -> None:
     assert status == 400 and b"the body is no JSON" in body
     assert worker.get() == (200, b"[null]")
     assert worker.all_said("error") == []
+
+
+PLACE = """
+def app(environ, start_response):
+    start_response("200 OK", [])
+    return [f"{environ['SCRIPT_NAME']} {environ['PATH_INFO']}".encode()]
+"""
+
+
+def test_wsgi_app_behind_a_prefix_is_told_of_it(supervisor) -> None:
+    worker = supervisor.worker(PLACE, root_path="/api")
+    for path, told in [("/api/users", b"/api /users"), ("/api", b"/api "), ("/apix", b" /apix")]:
+        assert worker.get(path) == (200, told)

@@ -297,14 +297,19 @@ pub(crate) fn check(text: &str, root: &Path) -> Result<Plan, Vec<Problem>> {
     let profiles = profiles.map(|config: ProfilesConfig| {
         profiles::config::plan(&config, root, &mut |key, reason| document.wrong(key, reason))
     });
-    let (pools, staffed) = check_pools(root, &mut document);
+    let graceful = variable(&mut document, environment::graceful_timeout());
+    let (pools, staffed) = check_pools(root, graceful, &mut document);
+    let mut limits: LimitsConfig = document.section("limits");
+    if let Some(time) = variable(&mut document, environment::keep_alive()) {
+        limits.idle_timeout.get_or_insert_with(|| format!("{}s", time.as_secs()));
+    }
     let sections = gateway::Sections {
         upstreams: document.sections_by("upstream", "python", false),
         pools: staffed,
         resolver: document.section("resolver"),
         routes: document.sections("route"),
         cache: document.section("cache"),
-        limits: document.section("limits"),
+        limits,
     };
     let events = check_events(root, journal.is_some(), &mut document);
     if let Some(profiles) = &profiles {
@@ -317,12 +322,13 @@ pub(crate) fn check(text: &str, root: &Path) -> Result<Plan, Vec<Problem>> {
     let mut gateway = check_gateway(sections, &models, root, &mut document);
     read_listen(&listen, &mut gateway.limits.connections, &mut document);
     let machine = std::thread::available_parallelism().map_or(1, usize::from);
-    let usual = environment::port()
-        .map_or_else(|| "127.0.0.1:8080".to_owned(), |port| format!("0.0.0.0:{port}"));
+    let usual = variable(&mut document, environment::public());
+    let usual = usual.unwrap_or_else(|| "127.0.0.1:8080".to_owned());
     let public = address(&mut document, "listen.public", listen.public, &usual);
     let admin = address(&mut document, "listen.admin", listen.admin, "127.0.0.1:8081");
     let drain = ("listen.drain_timeout", listen.drain_timeout);
     let drain = value(&mut document, drain, Span::or_zero);
+    let drain = drain.or(graceful);
     let plan = Plan {
         file: PathBuf::new(),
         root: root.to_owned(),
@@ -414,12 +420,18 @@ fn underscores(text: Option<&str>, document: &mut Document<'_>) -> Underscores {
 /// Pools of workers, and the upstreams that they answer for.
 fn check_pools(
     root: &Path,
+    graceful: Option<Duration>,
     document: &mut Document<'_>,
 ) -> (Vec<workers::Plan>, Vec<PoolUpstream>) {
     // A path that cannot be made absolute is one that nothing is found at, either.
     let root = std::path::absolute(root).unwrap_or_else(|_| root.to_owned());
-    let defaults = Defaults { workers: environment::workers(), timeout: environment::timeout() };
     let configs: Vec<(usize, PoolConfig)> = document.sections_by("upstream", "python", true);
+    let mut defaults = Defaults::default();
+    if !configs.is_empty() {
+        defaults.workers = variable(document, environment::workers());
+        defaults.timeout = variable(document, environment::timeout());
+        defaults.drain_timeout = graceful;
+    }
     let mut pools = (Vec::new(), Vec::new());
     for (place, config) in configs {
         let plan = workers::config::plan(&config, &root, defaults, &mut |key, reason| {
@@ -566,6 +578,14 @@ fn address(
         document.wrong(key, format!("`{text}` is no address; write IP:PORT, such as {default}"));
         SocketAddr::from(([127, 0, 0, 1], 0))
     })
+}
+
+/// Returns what a variable of the environment says; one that cannot be read is a problem.
+fn variable<T>(
+    document: &mut Document<'_>,
+    read: Result<Option<T>, environment::Unreadable>,
+) -> Option<T> {
+    read.map_err(|error| document.wrong(error.name, error.to_string())).ok().flatten()
 }
 
 /// Returns what `read` makes of a text. `Span` and `ByteSize` read with 0 (`or_zero`) or without it

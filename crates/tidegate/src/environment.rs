@@ -1,11 +1,11 @@
 //! Reads the environment; no other Rust file of the product reads variables by name.
 //!
 //! `TIDEGATE_LOG` and `TIDEGATE_ADMIN_TOKEN` are Tidegate's own; the token wins over the
-//! configuration. `LOG_LEVEL`, `JSON_LOGS`, `PORT`, `MAX_WORKERS` and `TIMEOUT` are those that
-//! images for Python APIs use. Over `LOG_LEVEL` `TIDEGATE_LOG` wins, and over the last three the
+//! configuration. `LOG_LEVEL`, `JSON_LOGS` and those in capitals below are what images for Python
+//! APIs use, gunicorn's among them. Over `LOG_LEVEL` `TIDEGATE_LOG` wins, and over the others the
 //! configuration. `COLUMNS`, `NO_COLOR` and `TERM` say how to draw. The host's name is here, too.
-//! Invariant: an empty value is as none, and so is one that cannot be read, without a message. Only
-//! `TIDEGATE_LOG` is taken as it is.
+//! Invariant: an empty value is as none, and one of an image that cannot be read is an error. Only
+//! `TIDEGATE_LOG` is taken as it is; an unknown `LOG_LEVEL` is as none.
 //! What wins between variable and configuration, `config.rs` and the role's crate decide. A new
 //! variable also goes into docs/operating/start-and-stop.md, which has all but those for drawing.
 //! Tidegate's own two stand in the help (`cli.rs`), too. By its name, `workers`
@@ -16,7 +16,38 @@
 
 #![expect(clippy::disallowed_methods, reason = "this is the file that may")]
 
+use std::fmt;
+use std::net::SocketAddr;
+use std::str::FromStr;
 use std::time::Duration;
+
+/// Variables of the image of FastAPI's author and of gunicorn that mean nothing here.
+const UNUSED: [&str; 10] = [
+    "ACCESS_LOG",
+    "APP_MODULE",
+    "ERROR_LOG",
+    "GUNICORN_CMD_ARGS",
+    "GUNICORN_CONF",
+    "MODULE_NAME",
+    "PRE_START_PATH",
+    "VARIABLE_NAME",
+    "WORKERS_PER_CORE",
+    "WORKER_CLASS",
+];
+
+/// A variable whose value is not what it must be.
+#[derive(Debug)]
+pub(crate) struct Unreadable {
+    pub(crate) name: &'static str,
+    text: String,
+    wanted: &'static str,
+}
+
+impl fmt::Display for Unreadable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`{}` of the environment is not {}", self.text, self.wanted)
+    }
+}
 
 /// Which log lines are shown, in `tracing`'s filter syntax (`TIDEGATE_LOG`), or from which level on
 /// in Python's words (`LOG_LEVEL`).
@@ -41,20 +72,62 @@ pub(crate) fn has_json_logs() -> bool {
     matches!(value.as_str(), "1" | "true" | "yes" | "on")
 }
 
-/// The port of the public listener, on all addresses (`PORT`).
-pub(crate) fn port() -> Option<u16> {
-    text("PORT")?.parse().ok()
+/// Where the public listener stands: `BIND`, or all addresses at `PORT`.
+///
+/// # Errors
+/// The variable, and why it is none.
+pub(crate) fn public() -> Result<Option<String>, Unreadable> {
+    let Some(bind) = text("BIND") else {
+        let port: Option<u16> = number("PORT")?;
+        return Ok(port.map(|port| format!("0.0.0.0:{port}")));
+    };
+    // gunicorn takes a port alone for all addresses.
+    let address = if bind.starts_with(':') { format!("0.0.0.0{bind}") } else { bind.clone() };
+    match address.parse::<SocketAddr>() {
+        Ok(_) => Ok(Some(address)),
+        Err(_) => Err(Unreadable { name: "BIND", text: bind, wanted: "IP:PORT" }),
+    }
 }
 
-/// Workers of a pool (`MAX_WORKERS`).
-pub(crate) fn workers() -> Option<usize> {
-    text("MAX_WORKERS")?.parse().ok()
+/// Workers of a pool (`WEB_CONCURRENCY`, else `MAX_WORKERS`).
+pub(crate) fn workers() -> Result<Option<usize>, Unreadable> {
+    match number("WEB_CONCURRENCY")? {
+        Some(workers) => Ok(Some(workers)),
+        None => number("MAX_WORKERS"),
+    }
 }
 
 /// Time for a worker to boot, and for a request, in seconds (`TIMEOUT`). 0, which is for ever in
 /// gunicorn, is not taken over: what hangs for ever is what pools are there to end.
-pub(crate) fn timeout() -> Option<Duration> {
-    text("TIMEOUT")?.parse().ok().filter(|seconds| *seconds > 0).map(Duration::from_secs)
+pub(crate) fn timeout() -> Result<Option<Duration>, Unreadable> {
+    Ok(seconds("TIMEOUT")?.filter(|timeout| !timeout.is_zero()))
+}
+
+/// Time to finish requests before an end (`GRACEFUL_TIMEOUT`).
+pub(crate) fn graceful_timeout() -> Result<Option<Duration>, Unreadable> {
+    seconds("GRACEFUL_TIMEOUT")
+}
+
+/// Time for the next request of a connection (`KEEP_ALIVE`).
+pub(crate) fn keep_alive() -> Result<Option<Duration>, Unreadable> {
+    Ok(seconds("KEEP_ALIVE")?.filter(|timeout| !timeout.is_zero()))
+}
+
+/// Returns those variables of images for Python APIs that are set and mean nothing here.
+pub(crate) fn unused() -> Vec<&'static str> {
+    UNUSED.into_iter().filter(|name| text(name).is_some()).collect()
+}
+
+fn seconds(name: &'static str) -> Result<Option<Duration>, Unreadable> {
+    Ok(number(name)?.map(Duration::from_secs))
+}
+
+fn number<T: FromStr>(name: &'static str) -> Result<Option<T>, Unreadable> {
+    let Some(text) = text(name) else { return Ok(None) };
+    match text.parse() {
+        Ok(number) => Ok(Some(number)),
+        Err(_) => Err(Unreadable { name, text, wanted: "a whole number" }),
+    }
 }
 
 /// Columns to draw in, where the user says so (`COLUMNS`).

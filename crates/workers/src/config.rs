@@ -45,7 +45,7 @@ pub struct PoolConfig {
     pub app_dir: Option<PathBuf>,
     /// `asgi`, `wsgi` or `function`; default `auto`: found out by looking at the app.
     pub kind: Option<String>,
-    /// Workers in service; default: the environment's `MAX_WORKERS`, else 3.
+    /// Workers in service; default: the environment's `WEB_CONCURRENCY` or `MAX_WORKERS`, else 3.
     pub workers: Option<usize>,
     /// Threads in each worker that call a WSGI app or a function; default 1, which is best for code
     /// that computes. Code that waits for databases or other services gains from more.
@@ -72,7 +72,8 @@ pub struct PoolConfig {
     /// Time for an answer to begin; a worker that takes longer is killed, and the client gets 504.
     /// Default: the environment's `TIMEOUT` in seconds, else `60s`.
     pub timeout: Option<String>,
-    /// Time that a worker gets to finish what it does when it is to leave; default `30s`.
+    /// Time that a worker gets to finish what it does when it is to leave; default: the
+    /// environment's `GRACEFUL_TIMEOUT` in seconds, else `30s`.
     pub drain_timeout: Option<String>,
     /// `on` (default): workers are forked and share memory; `off`: each imports the app for itself,
     /// for apps that start threads when they are imported.
@@ -88,6 +89,9 @@ pub struct PoolConfig {
     pub server: Option<String>,
     /// Whether an ASGI app is told that it starts and ends: `on`, `off`, default `auto`.
     pub lifespan: Option<String>,
+    /// The part of the path that the app stands behind, such as `/api`: ASGI apps get it as
+    /// `root_path`, WSGI apps as `SCRIPT_NAME`. Routes pass paths on whole. Default: none.
+    pub root_path: Option<String>,
     /// Variables of the environment for the app, such as `{ OMP_NUM_THREADS = "2" }`; numeric
     /// libraries have one thread otherwise.
     pub environment: BTreeMap<String, String>,
@@ -122,6 +126,8 @@ pub struct Defaults {
     pub workers: Option<usize>,
     /// Time to boot, and for a request.
     pub timeout: Option<Duration>,
+    /// Time for a leaving worker to finish.
+    pub drain_timeout: Option<Duration>,
 }
 
 /// Checks an `[[upstream]]` with `python`; relative paths are taken from `root`, which is absolute.
@@ -173,7 +179,7 @@ pub fn plan(
         drain_timeout: check.span_or(
             "drain_timeout",
             config.drain_timeout.as_deref(),
-            usual.drain_timeout,
+            defaults.drain_timeout.unwrap_or(usual.drain_timeout),
         ),
         share_memory: check.choice("share_memory", config.share_memory.as_deref(), &ON_OFF),
         reload: check.choice("reload", config.reload.as_deref(), &ON_OFF),
@@ -188,6 +194,7 @@ pub fn plan(
             config.lifespan.as_deref(),
             &[("auto", Lifespan::Auto), ("on", Lifespan::On), ("off", Lifespan::Off)],
         ),
+        root_path: check.root_path(config.root_path.as_deref()),
         environment: config.environment.clone().into_iter().collect(),
         name,
         app,
@@ -294,6 +301,16 @@ impl PoolCheck<'_> {
             (self.wrong)("canary.path", reason);
         }
         Some(Canary { path: path.to_owned(), status: config.status })
+    }
+
+    fn root_path(&mut self, path: Option<&str>) -> String {
+        let path = path.unwrap_or_default();
+        let is_good = path.starts_with('/') && path.len() > 1 && !path.ends_with('/');
+        if !path.is_empty() && !is_good {
+            let reason = format!("`{path}` must begin with `/` and end without: `/api`");
+            (self.wrong)("root_path", reason);
+        }
+        path.to_owned()
     }
 
     fn choice<T: Copy>(&mut self, key: &str, text: Option<&str>, all: &[(&str, T)]) -> T {

@@ -68,6 +68,8 @@ pub struct Plan {
     pub server: HttpServer,
     /// Whether the app's startup and shutdown are told to it (ASGI only).
     pub lifespan: Lifespan,
+    /// The prefix of paths that the app is told of; empty for none.
+    pub root_path: String,
     /// Environment of the Python processes, on top of the process's own; wins over the defaults
     /// (one thread for each numeric library).
     pub environment: Vec<(String, String)>,
@@ -153,6 +155,7 @@ impl Plan {
             canary: Some(Canary { path: "/".to_owned(), status: None }),
             server: HttpServer::BuiltIn,
             lifespan: Lifespan::Auto,
+            root_path: String::new(),
             environment: Vec::new(),
             dir: dir.to_owned(),
         }

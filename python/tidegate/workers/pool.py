@@ -27,6 +27,7 @@ class Pool:
     threads: int
     server: str
     lifespan: str
+    root_path: str
 
     @classmethod
     def from_environment(cls) -> "Pool":

@@ -19,13 +19,14 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NoReturn, Protocol
 
 from tidegate.workers.control import Control
 from tidegate.workers.failure import Failure, one_line, traceback_of
 from tidegate.workers.kinds import is_async, kind_of
 from tidegate.workers.loading import load_app, loaded_files, preload
+from tidegate.workers.mounted import mounted
 from tidegate.workers.pool import Pool, control_path, own_generation, own_number
 from tidegate.workers.private import PRIVATE, hide_from_forks
 
@@ -166,6 +167,7 @@ def import_server(pool: Pool, app: Any, kind: str) -> None:
 
 def server_for(duty: Duty, reports: Reports) -> Server:
     """Returns the server for the app's kind, importing only that one."""
+    duty = replace(duty, app=mounted(duty.app, duty.kind, duty.pool.root_path))
     if duty.pool.server == "uvicorn":
         from tidegate.workers.uvicorn import UvicornServer
 

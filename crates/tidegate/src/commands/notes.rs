@@ -12,6 +12,7 @@ use std::path::Path;
 use chassis::ClientHeaders;
 
 use crate::config::Plan;
+use crate::environment;
 use crate::holders;
 
 /// Returns one line for each.
@@ -40,6 +41,7 @@ pub(super) fn of(plan: &Plan) -> Vec<String> {
              write the networks of your proxies"
         ));
     }
+    pools(plan, &mut notes);
     routes(plan, &mut notes);
     names(plan, &mut notes);
     for (hidden, earlier) in plan.gateway.hidden_routes() {
@@ -52,6 +54,25 @@ pub(super) fn of(plan: &Plan) -> Vec<String> {
     files(plan, &mut notes);
     notes.extend(plan.umask.wider(&holders::of(plan)));
     notes
+}
+
+/// What images for Python APIs do that a pool does not.
+fn pools(plan: &Plan, notes: &mut Vec<String>) {
+    if plan.pools.is_empty() {
+        return;
+    }
+    for name in environment::unused() {
+        notes.push(format!("`{name}` of the environment means nothing here (docs/WORKERS.md)"));
+    }
+    let scripts = plan.pools.iter().map(|pool| pool.app_dir.join("prestart.sh"));
+    let mut scripts: Vec<_> = scripts.filter(|script| script.exists()).collect();
+    scripts.dedup();
+    for script in scripts {
+        notes.push(format!(
+            "`{}` is not run; run it before: `sh prestart.sh && tidegate serve`",
+            script.display()
+        ));
+    }
 }
 
 /// Routes of one path have one name unless they say otherwise.

@@ -128,6 +128,47 @@ fn the_environment_of_a_container_names_the_port_the_level_and_json_lines() {
 }
 
 #[test]
+fn a_variable_of_a_container_that_cannot_be_read_is_an_error_that_names_it() {
+    let folder = testkit::TempDir::new().unwrap();
+    let config = "[[upstream]]\nname = \"app\"\npython = \"main:app\"\n";
+    std::fs::write(folder.path().join("tidegate.toml"), config).unwrap();
+    let check = |variables: &[(&str, &str)]| {
+        let mut command = Command::new(BINARY);
+        command.args(["config", "check"]).current_dir(folder.path());
+        let output = command.envs(variables.iter().copied()).output().unwrap();
+        let text = [output.stdout, output.stderr].concat();
+        (output.status.code(), String::from_utf8(text).unwrap())
+    };
+    for (name, value) in [
+        ("MAX_WORKERS", "abc"),
+        ("WEB_CONCURRENCY", "-1"),
+        ("PORT", "http"),
+        ("BIND", "unix:/run/app.sock"),
+        ("TIMEOUT", "60s"),
+        ("GRACEFUL_TIMEOUT", "long"),
+        ("KEEP_ALIVE", "yes"),
+    ] {
+        let (code, text) = check(&[(name, value)]);
+        assert_eq!(code, Some(78), "{name}: {text}");
+        assert!(text.contains(name) && text.contains(value), "{name}: {text}");
+    }
+    let all = [
+        ("MAX_WORKERS", "2"),
+        ("WEB_CONCURRENCY", "4"),
+        ("BIND", ":8000"),
+        ("TIMEOUT", "0"),
+        ("GRACEFUL_TIMEOUT", "120"),
+        ("KEEP_ALIVE", "5"),
+        ("WORKERS_PER_CORE", "1"),
+    ];
+    std::fs::write(folder.path().join("prestart.sh"), "").unwrap();
+    let (code, text) = check(&all);
+    assert_eq!(code, Some(0), "{text}");
+    assert!(text.contains("`WORKERS_PER_CORE` of the environment means nothing here"), "{text}");
+    assert!(text.contains("prestart.sh` is not run"), "{text}");
+}
+
+#[test]
 fn a_command_that_prints_ends_silently_when_its_reader_leaves() {
     let folder = testkit::TempDir::new().unwrap();
     for arguments in [&["config", "reference"][..], &["statsd", "eval"]] {

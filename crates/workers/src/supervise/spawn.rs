@@ -108,6 +108,7 @@ fn settings(plan: &Plan) -> String {
         "server": plan.server,
         "share": plan.share_memory,
         "lifespan": plan.lifespan,
+        "root_path": plan.root_path,
     })
     .to_string()
 }

@@ -54,6 +54,15 @@ fn an_end_is_told_in_words() {
 }
 
 #[test]
+fn a_process_that_is_killed_because_it_did_not_load_was_not_killed_from_outside() {
+    let mut dead = dead(None, Some(0));
+    dead.failed = Some(Incident::new("import", "not imported within 5 s".to_owned()));
+    let ending = dead.ending(killed(9), false);
+    assert_eq!(ending.reason, Reason::Boot);
+    assert_eq!(ending.text, "was killed by Tidegate: it had not loaded in time");
+}
+
+#[test]
 fn a_bus_error_hints_at_shared_memory() {
     let (dead, status) = (dead(None, Some(1)), killed(SIGBUS));
     let ending = dead.ending(status, false);
