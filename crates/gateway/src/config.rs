@@ -135,10 +135,10 @@ pub struct RouteConfig {
     pub hit_for_miss: Option<String>,
     /// Longest time of one fetch; then its lease ends and another request may take over.
     /// Default `15s`, or one and a half times the `answer_timeout` of its upstream if that is
-    /// longer.
+    /// longer; `90s` where a model answers.
     pub lease: Option<String>,
     /// Longest time that a request waits for the fetches of others, in all. Default `20s`, or twice
-    /// the `answer_timeout` of the upstream if that is longer.
+    /// the `answer_timeout` of the upstream if that is longer; `2m` where a model answers.
     pub wait_timeout: Option<String>,
     /// What happens to a request whose client closes its side of the connection before the
     /// response. `drop` (default for an upstream of workers) gives up its place in the queue, its

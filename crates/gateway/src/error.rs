@@ -29,7 +29,7 @@ pub(crate) enum FetchError {
     #[error("the upstream refused the connection")]
     Connect,
     /// A timeout has passed.
-    #[error("the upstream did not answer in time")]
+    #[error("there was no answer in time")]
     Timeout,
     /// The connection closed before the response was complete.
     #[error("the upstream closed the connection early")]
@@ -149,7 +149,7 @@ impl Refusal {
             Self::Model(refusal) => refusal.reason.clone(),
             Self::NotRecorded => "the event cannot be recorded; try again".to_owned(),
             Self::Fetch(error) => error.to_string(),
-            Self::WaitedTooLong => "the upstream did not answer in time".to_owned(),
+            Self::WaitedTooLong => "there was no answer in time".to_owned(),
             Self::NotCached => "nothing is stored, and the request is `only-if-cached`".to_owned(),
             Self::Loop => "an upstream leads back to this server".to_owned(),
             Self::ClientLeft => "the client has left".to_owned(),

@@ -150,6 +150,11 @@ impl Arm {
             _ => None,
         }
     }
+
+    /// Whether models answer.
+    pub fn has_models(&self) -> bool {
+        matches!(self.target, Target::Model(_) | Target::Models)
+    }
 }
 
 /// The target of a route.

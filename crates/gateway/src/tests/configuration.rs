@@ -185,11 +185,12 @@ fn an_upstreams_time_for_an_answer_is_not_cut_short_by_what_routes_have_by_defau
                 answer_timeout = \"60s\"\n[[upstream]]\nname = \"usual\"\n\
                 servers = [\"127.0.0.1:1\"]\n[[route]]\npath = \"/a\"\nto = \"upstream:slow\"\n\
                 [[route]]\npath = \"/b\"\nto = \"upstream:usual\"\n[[route]]\npath = \"/c\"\n\
-                to = \"upstream:slow\"\nlease = \"3s\"\nwait_timeout = \"7s\"\n";
+                to = \"upstream:slow\"\nlease = \"3s\"\nwait_timeout = \"7s\"\n\
+                [[route]]\npath = \"/d\"\nto = \"models\"\n";
     let (plan, problems) = check(text);
     assert!(problems.is_empty(), "{problems:?}");
     let times = plan.routes.iter().map(|route| (route.lease.as_secs(), route.wait.as_secs()));
-    assert_eq!(times.collect::<Vec<_>>(), [(90, 120), (15, 20), (3, 7)]);
+    assert_eq!(times.collect::<Vec<_>>(), [(90, 120), (15, 20), (3, 7), (90, 120)]);
 }
 
 #[test]

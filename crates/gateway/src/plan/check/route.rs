@@ -125,6 +125,9 @@ fn drop_unset(table: &mut Value) {
     }
 }
 
+/// The time for an answer that models have: hundreds of texts behind others take so long.
+const MODEL_ANSWER_TIMEOUT: Duration = Duration::from_secs(60);
+
 /// The defaults of `lease` and `wait_timeout`. They never cut the `answer_timeout` of an upstream
 /// short.
 struct DefaultTimes {
@@ -134,8 +137,9 @@ struct DefaultTimes {
 
 impl DefaultTimes {
     fn of(arms: &[Arm], upstreams: &[UpstreamPlan]) -> Self {
+        let models = arms.iter().filter(|arm| arm.has_models()).map(|_| MODEL_ANSWER_TIMEOUT);
         let upstreams = arms.iter().filter_map(|arm| upstreams.get(arm.upstream()?));
-        let answer = upstreams.map(|upstream| upstream.answer_timeout).max();
+        let answer = upstreams.map(|upstream| upstream.answer_timeout).chain(models).max();
         let answer_ms = answer.unwrap_or_default().as_millis();
         let answer_ms = u64::try_from(answer_ms).unwrap_or(u64::MAX / 2);
         Self {
