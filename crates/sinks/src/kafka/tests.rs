@@ -143,6 +143,8 @@ fn sources_of_a_node_are_delivered_each_for_itself_and_rows_without_a_key_have_n
         sink.deliver(&batch(sequence)).unwrap();
         sink.deliver(&other(batch(sequence))).unwrap();
     }
+    sink.deliver(&batch(3)).unwrap();
+    // Another node, whose source has the same name.
     let mut elsewhere = batch(1);
     "n.2".clone_into(&mut elsewhere.checkpoint.node);
     sink.deliver(&elsewhere).unwrap();
@@ -150,12 +152,13 @@ fn sources_of_a_node_are_delivered_each_for_itself_and_rows_without_a_key_have_n
         found.sort_by(|one, other| one.node.cmp(&other.node));
         found
     };
-    let expected = [batch(2).checkpoint, elsewhere.checkpoint.clone()];
+    let expected = [batch(3).checkpoint, elsewhere.checkpoint.clone()];
     assert_eq!(sorted(sink.checkpoints("log").unwrap()), expected);
     assert_eq!(sink.checkpoints("app").unwrap(), [other(batch(2)).checkpoint]);
     let messages = broker.messages("t_hits");
     let keys: Vec<&str> = messages.iter().map(|(key, _)| key.as_str()).collect();
-    assert_eq!(keys, ["[\"/a\"]", "-", "[\"/a\"]", "-", "[\"/a\"]"]);
+    let row = "[\"/a\"]";
+    assert_eq!(keys, [row, "-", row, "-", row, row]);
     assert_eq!(messages[1].1, "{\"user\":\"anna\"}");
     // The last one claimed was n.2, whose sequence is another.
     let fenced = sink.deliver(&elsewhere).unwrap_err();
@@ -170,8 +173,9 @@ fn topics_that_are_missing_are_found_and_must_be_made() {
     let tables = [table(), absent];
     assert_eq!(sink.missing(&tables).unwrap(), ["t_absent"]);
     assert_eq!(sink.missing(&tables[..1]).unwrap(), Vec::<String>::new());
-    // The mock cluster makes none.
-    let error = broker.sink().prepare(&tables).unwrap_err();
+    // The mock cluster makes none, and does not say so.
+    let url = format!("kafka://{}/t_?socket.timeout.ms=100", broker.cluster.bootstrap_servers());
+    let error = KafkaSink::new(&url).unwrap().prepare(&tables).unwrap_err();
     assert!(matches!(error, SinkError::Unreachable { .. }), "{error}");
 }
 

@@ -82,20 +82,17 @@ fn a_file_of_certificates_is_read_before_anything_is_sent() {
 fn applied_batches_are_deleted_now_and_then() {
     let fake = Fake::start();
     let (mut sink, _) = fake.begun();
-    let stored = |sequence: u64| json!({"node": "n", "source": "web", "sequence": sequence, "position": "0"});
-    fake.state.lock().unwrap().tables.insert(CHECKPOINTS.to_owned(), vec![stored(254)]);
+    let stored = json!({"node": "n", "source": "web", "sequence": 254, "position": "0"});
+    fake.state.lock().unwrap().tables.insert(CHECKPOINTS.to_owned(), vec![stored]);
     for sequence in 255..=257 {
         sink.deliver(&batch(sequence, 1, 1)).unwrap();
     }
     let state = fake.state.lock().unwrap();
     let deletions: Vec<&String> =
         state.statements.iter().filter(|statement| statement.starts_with("ALTER")).collect();
-    assert_eq!(
-        deletions,
-        [
-            "ALTER TABLE tidegate_batches DELETE WHERE node = 'n' AND source = 'web' AND sequence < 256"
-        ]
-    );
+    let expected = "ALTER TABLE tidegate_batches DELETE WHERE node = 'n' AND source = 'web' \
+                    AND sequence < 256";
+    assert_eq!(deletions, [expected]);
 }
 
 #[test]

@@ -44,65 +44,33 @@ fn merges_every_role() {
     let fake = FakeMongo::start();
     let (mut sink, _) = begun(&fake);
     let table = every_role();
-    let (text, int, real) = (CellValue::Text, CellValue::Integer, CellValue::Real);
-    let (at, nothing) = (CellValue::Time, CellValue::Absent);
+    let (int, real) = (CellValue::Integer, CellValue::Real);
+    let (at, none) = (CellValue::Time, CellValue::Absent);
     let (few, many, other) = (sketch(0..10), sketch(5..30), sketch(0..3));
     let [few, many, other] = [&few, &many, &other].map(|bytes| CellValue::Blob(bytes));
-    let deliveries: [&[&[CellValue<'_>]]; 3] = [
-        &[
-            &[
-                text(b"/a"),
-                int(2),
-                real(1.5),
-                real(9.0),
-                int(5),
-                real(7.0),
-                at(TIME + 10_000),
-                text(b"anna"),
-                few,
-            ],
-            &[text(b"/b"), int(1), nothing, nothing, nothing, nothing, nothing, nothing, nothing],
+    let [anna, bert, carl, dora] =
+        [&b"anna"[..], b"bert", b"carl", b"dora"].map(|name| CellValue::Text(name));
+    let row = |path: &'static str, [count, sum, mean, min, max]: [CellValue<'static>; 5], last| {
+        let (path, [time, user, users]) = (CellValue::Text(path.as_bytes()), last);
+        [path, count, sum, mean, min, max, time, user, users]
+    };
+    let (late, early) = (at(TIME + 10_000), at(TIME + 9_000));
+    let deliveries = [
+        vec![
+            row("/a", [int(2), real(1.5), real(9.0), int(5), real(7.0)], [late, anna, few]),
+            row("/b", [int(1), none, none, none, none], [none, none, none]),
         ],
         // Earlier, so the last user stays; smaller and larger, so the others change.
-        &[
-            &[
-                text(b"/a"),
-                int(3),
-                real(2.5),
-                nothing,
-                int(4),
-                real(7.5),
-                at(TIME + 9_000),
-                text(b"bert"),
-                many,
-            ],
-            &[
-                text(b"/b"),
-                int(1),
-                real(1.0),
-                nothing,
-                int(3),
-                real(2.0),
-                at(TIME),
-                text(b"carl"),
-                other,
-            ],
+        vec![
+            row("/a", [int(3), real(2.5), none, int(4), real(7.5)], [early, bert, many]),
+            row("/b", [int(1), real(1.0), none, int(3), real(2.0)], [at(TIME), carl, other]),
         ],
         // Of two equal times the new one counts.
-        &[&[
-            text(b"/a"),
-            int(0),
-            nothing,
-            nothing,
-            int(6),
-            real(1.0),
-            at(TIME + 10_000),
-            text(b"dora"),
-            nothing,
-        ]],
+        vec![row("/a", [int(0), none, none, int(6), real(1.0)], [late, dora, none])],
     ];
-    for (sequence, cells) in (1..).zip(deliveries) {
-        sink.deliver(&batch(sequence, rows(&table, cells))).unwrap();
+    for (sequence, cells) in (1..).zip(&deliveries) {
+        let cells: Vec<&[CellValue<'_>]> = cells.iter().map(|row| row.as_slice()).collect();
+        sink.deliver(&batch(sequence, rows(&table, &cells))).unwrap();
     }
     let a = doc! {
         "_id": "[\"/a\"]", "path": "/a", "tidegate": { "n1/web": 3_i64 }, "count": 5_i64,
