@@ -48,8 +48,7 @@ fn merges_every_role() {
     let (at, none) = (CellValue::Time, CellValue::Absent);
     let (few, many, other) = (sketch(0..10), sketch(5..30), sketch(0..3));
     let [few, many, other] = [&few, &many, &other].map(|bytes| CellValue::Blob(bytes));
-    let [anna, bert, carl, dora] =
-        [&b"anna"[..], b"bert", b"carl", b"dora"].map(|name| CellValue::Text(name));
+    let [anna, bert, carl, dora] = [&b"anna"[..], b"bert", b"carl", b"dora"].map(CellValue::Text);
     let row = |path: &'static str, [count, sum, mean, min, max]: [CellValue<'static>; 5], last| {
         let (path, [time, user, users]) = (CellValue::Text(path.as_bytes()), last);
         [path, count, sum, mean, min, max, time, user, users]
