@@ -157,15 +157,15 @@ fn a_batch_of_many_rows_is_applied_whole_with_all_its_documents() {
     let fake = FakeMongo::start();
     let (mut sink, _) = begun(&fake);
     let mut many = TableRows::new(counts());
-    // Three documents of a batch, and more updates than a command has.
-    for at in 0..801 {
+    // Two documents of a batch, and more updates than a command has.
+    for at in 0..401 {
         many.push(CellValue::Text(format!("/{at}").as_bytes()));
         many.push(CellValue::Time(TIME));
         many.push(CellValue::Integer(1));
     }
     sink.deliver(&batch(1, many)).unwrap();
-    assert_eq!(fake.documents("counts").len(), 801);
-    assert_eq!(count(&fake), 801);
+    assert_eq!(fake.documents("counts").len(), 401);
+    assert_eq!(count(&fake), 401);
     assert_eq!(fake.documents(BATCHES), []);
 }
 
