@@ -91,7 +91,7 @@ impl ClickHouseSink {
         let address = ServerAddress::parse(ENGINE, &rest, PORT, root)?;
         let connection = HttpConnection::new(&address)
             .map_err(|reason| UrlError::Wrong { url: format!("{ENGINE}://{address}"), reason })?;
-        let attempt = attempt_id() >> 1;
+        let attempt = attempt_id();
         Ok(Self { address, connection, is_loose, abilities: None, attempt })
     }
 

@@ -123,3 +123,6 @@ pub(crate) fn check_names(table: &Table, bytes_max: usize) -> Result<(), String>
         None => Ok(()),
     }
 }
+
+#[cfg(test)]
+mod tests;

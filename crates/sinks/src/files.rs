@@ -40,6 +40,7 @@ const CHECKPOINTS_BYTES_MAX: u64 = 64 << 20;
 pub struct FileSink {
     dir: PathBuf,
     format: Format,
+    lock_timeout: Duration,
 }
 
 /// What `checkpoints.json` holds.
@@ -63,7 +64,7 @@ struct CheckpointEntry {
 impl FileSink {
     /// A sink for the directory `dir`, which is made when it is first used.
     pub(crate) fn new(dir: &Path, format: Format) -> Self {
-        Self { dir: dir.to_owned(), format }
+        Self { dir: dir.to_owned(), format, lock_timeout: LOCK_TIMEOUT }
     }
 
     fn file(&self, table: &Table) -> String {
@@ -97,7 +98,7 @@ impl FileSink {
         let path = self.dir.join("lock");
         let file = plain_file::append(&path);
         let file = file.map_err(disk("open", &path))?;
-        let deadline = Instant::now() + LOCK_TIMEOUT;
+        let deadline = Instant::now() + self.lock_timeout;
         loop {
             match file.try_lock() {
                 Ok(()) => return Ok(file),

@@ -101,19 +101,7 @@ impl KafkaSink {
             .config
             .create_with_context(KafkaLog)
             .map_err(|e| self.client.unreachable(&e))?;
-        let checkpoints = self.client.topic(CHECKPOINTS);
-        let wanted: Vec<NewTopic<'_>> = topics
-            .iter()
-            .map(|topic| {
-                // -1: as the cluster has it.
-                let replication = TopicReplication::Fixed(-1);
-                if *topic == checkpoints {
-                    NewTopic::new(topic, 1, replication).set("cleanup.policy", "compact")
-                } else {
-                    NewTopic::new(topic, -1, replication)
-                }
-            })
-            .collect();
+        let wanted: Vec<NewTopic<'_>> = topics.iter().map(|topic| self.new_topic(topic)).collect();
         let options = AdminOptions::new().operation_timeout(Some(REQUEST_TIMEOUT));
         let runtime = tokio::runtime::Builder::new_current_thread().build();
         let runtime = runtime.map_err(|error| self.client.unreachable(&error))?;
@@ -129,6 +117,17 @@ impl KafkaSink {
             }
         }
         Ok(())
+    }
+
+    /// A topic as it is to be made; only of the checkpoint's one more is known than the cluster has
+    /// by default.
+    fn new_topic<'t>(&self, topic: &'t str) -> NewTopic<'t> {
+        // -1: as the cluster has it.
+        let replication = TopicReplication::Fixed(-1);
+        match topic == self.client.topic(CHECKPOINTS) {
+            true => NewTopic::new(topic, 1, replication).set("cleanup.policy", "compact"),
+            false => NewTopic::new(topic, -1, replication),
+        }
     }
 
     /// Makes sure that the checkpoint before `new` is the one in the topic.

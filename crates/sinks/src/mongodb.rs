@@ -254,3 +254,6 @@ impl Sink for MongoSink {
         })
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -186,7 +186,7 @@ async fn merge(session: &mut Session, node: &str, rows: &TableRows) -> Result<()
     let mut rows = sanitised.rows().peekable();
     while rows.peek().is_some() {
         let (mut values, mut bytes, mut count) = (Vec::with_capacity(most * width), 0, 0);
-        while let Some(row) = rows.next_if(|_| count < most && bytes < BYTES_AT_ONCE) {
+        while let Some(row) = rows.next_if(|_| !(count == most || bytes >= BYTES_AT_ONCE)) {
             row.iter().for_each(|value| values.push(bind::bound(value, &mut bytes)));
             count += 1;
         }

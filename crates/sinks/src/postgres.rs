@@ -215,3 +215,6 @@ fn key_limits(table: &Table) -> Vec<KeyLimit> {
     });
     limits.collect()
 }
+
+#[cfg(test)]
+mod tests;

@@ -161,7 +161,7 @@ fn number<T: std::str::FromStr>(cell: &[u8]) -> Option<T> {
 fn unhex(text: &[u8]) -> Option<Vec<u8>> {
     let digit = |byte: u8| char::from(byte).to_digit(16);
     let pairs = text.chunks(2);
-    pairs.map(|pair| Some((digit(pair[0])? << 4 | digit(*pair.get(1)?)?) as u8)).collect()
+    pairs.map(|pair| Some((digit(pair[0])? * 16 + digit(*pair.get(1)?)?) as u8)).collect()
 }
 
 /// What the engines write differently.

@@ -282,7 +282,7 @@ fn bounded(text: Cow<'_, str>, limit: KeyLimit) -> Cow<'_, str> {
     for byte in &Sha256::digest(text.as_bytes())[..16] {
         write!(short, "{byte:02x}").expect("text takes text");
     }
-    if most < 33 {
+    if room == 0 {
         short.truncate(most);
     }
     Cow::Owned(short)

@@ -1,10 +1,15 @@
 //! What every engine is to do, tried on the real ones.
 
+mod addresses;
 mod claims;
 mod encryption;
+mod errors;
 mod faults;
+mod locks;
 mod queries;
+mod read_back;
 mod refusals;
+mod wide;
 
 use std::path::Path;
 use std::sync::Arc;

@@ -4,8 +4,9 @@
 //! memory. Its limit in time depends on how long the tests take without a mutant.
 
 use std::collections::BTreeSet;
-use std::fs::{self, File};
+use std::fs::{self, File, Permissions};
 use std::io::{BufRead, BufReader, Write};
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -249,6 +250,8 @@ fn watch(command: &mut Command, limit: Duration) -> Result<Ended> {
 /// just forked has still open.
 fn watch_once(command: &mut Command, limit: Duration) -> Result<Option<Ended>> {
     let dir = tempfile::Builder::new().prefix("mutant-").tempdir()?;
+    // Servers that root starts run as other users, and write there, too.
+    fs::set_permissions(dir.path(), Permissions::from_mode(0o1777))?;
     command.env("TMPDIR", dir.path()).process_group(0);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
     let mut child = command.spawn().context("starting the tests")?;

@@ -36,6 +36,24 @@ fn fills_in_what_is_usual() {
 }
 
 #[test]
+fn reads_every_way_to_encrypt_and_a_bare_number_as_seconds() {
+    for (mode, expected) in [
+        ("disable", Encryption::Disable),
+        ("prefer", Encryption::Prefer),
+        ("require", Encryption::Require),
+        ("verify-full", Encryption::VerifyFull),
+    ] {
+        let address = parse(&format!("postgres://me@db/events?sslmode={mode}&")).unwrap();
+        assert_eq!(address.encryption, expected);
+    }
+    for (text, expected) in [("7", 7), ("2m", 120)] {
+        let address = parse(&format!("postgres://me@db/events?statement_timeout={text}")).unwrap();
+        assert_eq!(address.statement_timeout, Duration::from_secs(expected));
+    }
+    assert!(parse("postgres://me@db/events?statement_timeout=").is_err());
+}
+
+#[test]
 fn names_what_is_wrong_without_the_password() {
     for (text, expected) in [
         ("postgres:db", "`postgres:db` names no host"),
@@ -74,4 +92,7 @@ fn names_what_is_wrong_without_the_password() {
 fn shows_no_password() {
     let address = parse("postgres://u:secret@h/db").unwrap();
     assert!(!format!("{address:?} {address}").contains("secret"));
+    let address = parse("postgres://u:secret@[::1]/db").unwrap();
+    assert_eq!(address.to_string(), "[::1]:5432/db");
+    assert_eq!(format!("{address:?}"), "Address([::1]:5432/db)");
 }

@@ -3,6 +3,9 @@
 //! ClickHouse does so since 22.3. A real but older ClickHouse takes plain inserts in `make
 //! test-engines`.
 
+mod answers;
+mod tables;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 
@@ -26,6 +29,8 @@ struct State {
     tables: BTreeMap<String, Vec<Value>>,
     tokens: BTreeSet<String>,
     inserts: usize,
+    /// Those that make or change tables.
+    statements: Vec<String>,
     fault: Option<(usize, Fault)>,
 }
 
@@ -36,6 +41,7 @@ impl State {
             return OriginReply::ok("{\"found\":1}\n");
         }
         if query.starts_with("CREATE") || query.starts_with("ALTER") {
+            self.statements.push(query);
             return OriginReply::ok("");
         }
         if let Some(rest) = query.strip_prefix("INSERT INTO `") {

@@ -1,11 +1,14 @@
 //! Claims about files of examples: what was written is read back.
 
 use ::parquet::file::reader::{FileReader, SerializedFileReader};
+use ::parquet::record::Field;
 use bytes::Bytes;
 use exchange::{Exchange, Impression};
 use training::Example;
 
 use super::parquet::GROUP_ROWS;
+use std::io::{self, Write};
+
 use super::{COLUMNS, CsvExamples, ParquetExamples};
 
 const ITEM: &str = "a,\"b\"\nc";
@@ -85,4 +88,62 @@ fn csv_quotes_what_would_end_a_cell() {
         id(9)
     );
     assert_eq!(text, format!("{}\n{first}{second}", COLUMNS.join(",")));
+}
+
+/// Tells whether what was written to it was flushed.
+#[derive(Default)]
+struct Flushed {
+    bytes: Vec<u8>,
+    is_whole: bool,
+}
+
+impl Write for Flushed {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.is_whole = false;
+        self.bytes.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.is_whole = true;
+        Ok(())
+    }
+}
+
+#[test]
+fn a_file_that_is_finished_is_flushed_even_without_rows() {
+    let (mut csv, mut parquet) = (Flushed::default(), Flushed::default());
+    CsvExamples::new(&mut csv).unwrap().finish().unwrap();
+    ParquetExamples::new(&mut parquet).unwrap().finish().unwrap();
+    assert!(csv.is_whole && parquet.is_whole);
+    assert_eq!(csv.bytes, format!("{}\n", COLUMNS.join(",")).into_bytes());
+    let reader = SerializedFileReader::new(Bytes::from(parquet.bytes)).unwrap();
+    assert_eq!((reader.num_row_groups(), reader.get_row_iter(None).unwrap().count()), (0, 0));
+}
+
+#[test]
+fn every_column_of_parquet_has_what_csv_has() {
+    let (mut csv, mut parquet) = (Vec::new(), Vec::new());
+    let mut lines = CsvExamples::new(&mut csv).unwrap();
+    let mut columns = ParquetExamples::new(&mut parquet).unwrap();
+    examples(7, |example| {
+        lines.add(example).unwrap();
+        columns.add(example).unwrap();
+    });
+    lines.finish().unwrap();
+    columns.finish().unwrap();
+    let csv = String::from_utf8(csv).unwrap().replace("a,\"\"b\"\"\nc", "item");
+    let reader = SerializedFileReader::new(Bytes::from(parquet)).unwrap();
+    let rows = reader.get_row_iter(None).unwrap();
+    for (line, row) in csv.lines().skip(1).zip(rows) {
+        let row = row.unwrap();
+        let cells = row.get_column_iter().map(|(name, field)| match (name.as_str(), field) {
+            (_, Field::Null) => String::new(),
+            ("item", _) => "\"item\"".to_owned(),
+            (_, Field::Str(text)) => text.clone(),
+            (_, Field::Bool(truth)) => u8::from(*truth).to_string(),
+            (_, Field::TimestampMicros(us)) => crate::time::rfc3339_exact(*us),
+            (_, other) => other.to_string(),
+        });
+        assert_eq!(cells.collect::<Vec<_>>().join(","), line);
+    }
 }

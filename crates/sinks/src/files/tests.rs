@@ -1,5 +1,7 @@
 //! Claims about files of rows: commits, cuts, locks and what is refused.
 
+mod turns;
+
 use super::*;
 use crate::open;
 use crate::tests::{TIME, batch, checkpoint, column, counts, one, rows};

@@ -86,14 +86,28 @@ fn wait_for_open_transactions(
         let ends = consumer.fetch_watermarks(topic, 0, REQUEST_TIMEOUT);
         ends.map(|(_, end)| end).map_err(|error| client.unreachable(&error))
     };
-    let end_of_all = end(&all)?;
-    let deadline = Instant::now() + REQUEST_TIMEOUT;
-    while end(committed)? < end_of_all {
+    if reaches(end(&all)?, || end(committed), REQUEST_TIMEOUT)? {
+        return Ok(());
+    }
+    let reason = format!("another node's transaction in `{topic}` is still open");
+    Err(client.unreachable(&reason))
+}
+
+/// Waits until the end of committed messages reaches `end`; false when it does not in time.
+fn reaches<E>(
+    end: i64,
+    mut committed: impl FnMut() -> Result<i64, E>,
+    timeout: Duration,
+) -> Result<bool, E> {
+    let deadline = Instant::now() + timeout;
+    while committed()? < end {
         if Instant::now() >= deadline {
-            let reason = format!("another node's transaction in `{topic}` is still open");
-            return Err(client.unreachable(&reason));
+            return Ok(false);
         }
         std::thread::sleep(PAUSE);
     }
-    Ok(())
+    Ok(true)
 }
+
+#[cfg(test)]
+mod tests;

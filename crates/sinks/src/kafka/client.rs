@@ -73,3 +73,6 @@ impl ProducerContext<NoCustomPartitioner> for KafkaLog {
     /// A message that is not delivered fails its transaction; nothing is to be noted here.
     fn delivery(&self, _: &DeliveryResult<'_>, (): ()) {}
 }
+
+#[cfg(test)]
+mod tests;

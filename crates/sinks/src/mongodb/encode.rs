@@ -28,7 +28,7 @@ pub(super) fn attempt() -> i64 {
     let mut hasher = RandomState::new().build_hasher();
     hasher.write_i64(NEXT.fetch_add(1, Ordering::Relaxed));
     hasher.write_u32(std::process::id());
-    (hasher.finish() >> 1) as i64 | 1
+    ((hasher.finish() >> 1) as i64).max(1)
 }
 
 /// The documents of a batch.

@@ -150,3 +150,6 @@ async fn describe(connection: &mut Conn, name: &str) -> Result<ExistingTable, At
             .collect(),
     })
 }
+
+#[cfg(test)]
+mod tests;

@@ -21,9 +21,7 @@ use rusqlite::{Connection, Error, Result};
 
 /// Makes the functions known to a connection.
 pub(super) fn register(connection: &Connection) -> Result<()> {
-    let flags = FunctionFlags::SQLITE_UTF8
-        | FunctionFlags::SQLITE_DETERMINISTIC
-        | FunctionFlags::SQLITE_INNOCUOUS;
+    let flags = FunctionFlags::SQLITE_UTF8;
     connection.create_aggregate_function("tidegate_unique", 1, flags, Unique)?;
     connection.create_aggregate_function("tidegate_quantile", 2, flags, Quantile)?;
     connection.create_aggregate_function("tidegate_last", 2, flags, Last)

@@ -361,8 +361,9 @@ fn group(keys: &[Column], time: Option<&Column>, name: &str) -> Option<String> {
     }
     let place = |name: &str| BUCKETS.iter().position(|(bucket, ..)| *bucket == name);
     let time = time?;
-    let (_, length, rest) = BUCKETS[place(name)?];
-    let is_longer = place(&time.name).is_none_or(|known| known < place(name).unwrap_or(0));
+    let wanted = place(name)?;
+    let (_, length, rest) = BUCKETS[wanted];
+    let is_longer = place(&time.name).is_none_or(|known| known < wanted);
     let column = DIALECT.quoted(&time.name);
     is_longer.then(|| format!("substr({column}, 1, {length}) || '{rest}'"))
 }

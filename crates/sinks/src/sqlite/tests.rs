@@ -109,3 +109,61 @@ fn nothing_is_delivered_into_a_file_that_has_lost_its_name() {
         sink.deliver(&batch(1, (1, 1, None, None, None))).unwrap();
     }
 }
+
+#[test]
+fn a_busy_file_is_tried_again_and_one_that_is_no_database_is_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let text = dir.path().join("text.db");
+    std::fs::write(&text, "no database ".repeat(100)).unwrap();
+    let error = SqliteSink::new(&text).prepare(&[table()]).unwrap_err();
+    assert!(matches!(error, SinkError::Refused { engine: "sqlite", .. }), "{error}");
+    let file = dir.path().join("x.db");
+    let mut sink = SqliteSink::new(&file);
+    sink.prepare(&[table()]).unwrap();
+    sink.connected().unwrap().busy_timeout(std::time::Duration::ZERO).unwrap();
+    let other = Connection::open(&file).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let error = sink.deliver(&batch(1, (1, 1, None, None, None))).unwrap_err();
+    assert!(matches!(error, SinkError::Unreachable { .. }), "{error}");
+    other.execute_batch("ROLLBACK").unwrap();
+    sink.deliver(&batch(1, (1, 1, None, None, None))).unwrap();
+}
+
+#[test]
+fn a_unique_index_is_as_good_as_a_primary_key_if_it_has_every_row() {
+    let columns = "path TEXT NOT NULL, minute TEXT NOT NULL, sum_x INTEGER, count_x INTEGER, \
+                   min_x REAL, max_x REAL, last_x_time TEXT, last_x TEXT";
+    for (index, is_good) in [
+        ("CREATE UNIQUE INDEX i ON t (minute, path)", true),
+        ("CREATE UNIQUE INDEX i ON t (minute, path) WHERE sum_x > 0", false),
+        ("CREATE INDEX i ON t (path, minute)", false),
+        ("CREATE UNIQUE INDEX i ON t (path)", false),
+        ("CREATE UNIQUE INDEX i ON t (path, minute, sum_x)", false),
+    ] {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("x.db");
+        let connection = Connection::open(&file).unwrap();
+        connection.execute_batch(&format!("CREATE TABLE t ({columns}); {index}")).unwrap();
+        let mut sink = SqliteSink::new(&file);
+        let prepared = sink.prepare(&[table()]);
+        assert_eq!(prepared.is_ok(), is_good, "{index}: {prepared:?}");
+        if let Err(error) = prepared {
+            let expected = "has no primary key or unique index of exactly `path`, `minute`";
+            assert!(error.to_string().contains(expected), "{error}");
+            continue;
+        }
+        sink.deliver(&batch(1, (1, 1, None, None, None))).unwrap();
+        sink.deliver(&batch(2, (2, 1, None, None, None))).unwrap();
+        let sum: i64 = connection.query_row("SELECT sum_x FROM t", [], |row| row.get(0)).unwrap();
+        assert_eq!(sum, 3);
+    }
+}
+
+#[test]
+fn a_sink_that_begins_with_a_delivery_connects() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("x.db");
+    SqliteSink::new(&file).prepare(&[table()]).unwrap();
+    SqliteSink::new(&file).deliver(&batch(1, (1, 1, None, None, None))).unwrap();
+    assert_eq!(SqliteSink::new(&file).checkpoints("s").unwrap().len(), 1);
+}

@@ -50,3 +50,9 @@ fn a_run_that_cannot_begin_kills_no_mutant() {
     missing.args(["-c", "exec /no/such/program"]);
     assert!(watch(&mut missing, Duration::from_secs(60)).is_err());
 }
+
+#[test]
+fn other_users_may_write_where_a_run_has_its_temporary_files() {
+    let script = "test \"$(stat -c %a \"$TMPDIR\")\" = 1777 && echo 'test result: ok. 1 passed'";
+    assert_eq!(ended(script, Duration::from_secs(60)), Ended::Passed);
+}

@@ -16,3 +16,18 @@ fn knows_the_calendar() {
         assert_eq!(date(us), Bound::Date(year, month, day, hour, minute, second, us_left));
     }
 }
+
+#[test]
+fn a_value_weighs_its_bytes_and_a_little_more() {
+    let (text, blob) = ("ä".repeat(5).into(), vec![0; 3].into());
+    let mut bytes = 100;
+    for (value, expected) in [
+        (SqlValue::Absent, 108),
+        (SqlValue::Integer(7), 116),
+        (SqlValue::Text(text), 134),
+        (SqlValue::Blob(blob), 145),
+    ] {
+        bound(&value, &mut bytes);
+        assert_eq!(bytes, expected, "{value:?}");
+    }
+}

@@ -8,7 +8,7 @@ use pipeline::config::{RollupConfig, SinkConfig};
 use pipeline::{Batch, CellValue, Checkpoint, Rollup, Sections, Sink, TableRows};
 use serde_json::{Value, json};
 
-use super::{Query, QueryAnswer, QueryError, ask, ask_sql};
+use super::{Query, QueryAnswer, QueryError, ask, ask_sql, copy};
 use crate::SqliteSink;
 
 const MINUTE: i64 = 60_000_000;
@@ -236,4 +236,68 @@ fn quantiles_that_are_asked_for_are_named_by_their_percent() {
     assert!(!names("p50_total"));
     let p95 = objects(&answer)[0]["p95_total"].as_f64().unwrap();
     assert!((p95 / 949.0 - 1.0).abs() < 0.01, "{p95}");
+}
+
+#[test]
+fn a_table_that_is_missing_is_not_blamed_on_a_condition() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("x.db");
+    SqliteSink::new(&file).prepare(&[]).unwrap();
+    let error = ask(&file, &reads(), &Query::default()).unwrap_err();
+    assert!(matches!(error, QueryError::Engine { .. }), "{error}");
+    assert_eq!(error.to_string(), format!("query `{}`: no such table: reads", file.display()));
+}
+
+#[test]
+fn a_copy_has_everything_and_replaces_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let (file, into) = (filled(&dir), dir.path().join("copy.db"));
+    copy(&file, &into).unwrap();
+    let of = |file: &Path| ask(file, &reads(), &Query::default()).unwrap();
+    assert_eq!(of(&into), of(&file));
+    let error = copy(&file, &into).unwrap_err().to_string();
+    assert!(error.starts_with(&format!("query `{}`: ", file.display())), "{error}");
+    assert!(copy(&dir.path().join("absent.db"), &dir.path().join("other.db")).is_err());
+}
+
+#[test]
+fn times_are_asked_for_only_where_the_key_has_one() {
+    let dir = tempfile::tempdir().unwrap();
+    let rollup = rollup(RollupConfig { by: vec!["path".to_owned()], ..RollupConfig::default() });
+    let file = dir.path().join("x.db");
+    SqliteSink::new(&file).prepare(&[Arc::clone(&rollup.table)]).unwrap();
+    assert_eq!(ask(&file, &rollup, &Query::default()).unwrap().rows.len(), 0);
+    let time = Some("2026-11-21".to_owned());
+    for query in [
+        Query { since: time.clone(), ..Query::default() },
+        Query { until: time, ..Query::default() },
+    ] {
+        let error = ask(&file, &rollup, &query).unwrap_err();
+        assert!(matches!(error, QueryError::Timeless { .. }), "{error}");
+    }
+    let error = ask(&file, &rollup, &by(&["hour"])).unwrap_err().to_string();
+    assert_eq!(error, "no column `hour` in the key of `reads`; it has `path`");
+}
+
+#[test]
+fn the_last_value_is_that_of_the_latest_time_in_whatever_order_rows_come() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("x.db");
+    SqliteSink::new(&file).prepare(&[]).unwrap();
+    for (rows, expected) in [
+        ("(1, 'a'), (2, 'b')", json!(2)),
+        ("(2, 'b'), (1, 'a')", json!(2)),
+        ("(1, 'a'), (2, 'a')", json!(2)),
+        ("(1, 'a'), (2, NULL)", json!(1)),
+        ("(2, NULL), (1, 'a')", json!(1)),
+        ("(NULL, 'b'), (1, 'a')", Value::Null),
+        ("(1, NULL)", Value::Null),
+    ] {
+        let text = format!("SELECT tidegate_last(column1, column2) FROM (VALUES {rows})");
+        assert_eq!(ask_sql(&file, &text).unwrap().rows, [[expected]], "{rows}");
+    }
+    let none = "SELECT tidegate_last(1, 'a'), tidegate_unique(NULL), tidegate_quantile(NULL, 0.5) \
+                WHERE FALSE";
+    let expected = [[Value::Null, json!(0), Value::Null]];
+    assert_eq!(ask_sql(&file, none).unwrap().rows, expected);
 }
