@@ -2,11 +2,7 @@
 
 mod world;
 
-use std::sync::Arc;
-use std::sync::atomic::Ordering;
-
-use super::{PipelineHandle, supervise};
-use crate::status::Status;
+use super::*;
 use world::{CHUNK_LINES, Call, Fault, Log, World, until_all_ended};
 
 /// The budget of most tests: never full.
@@ -125,4 +121,34 @@ fn a_stop_ends_a_pipeline_that_pauses() {
     }
     handles[0].stop().request();
     until_all_ended(&handles);
+}
+
+#[test]
+fn pauses_grow_and_begin_anew_after_a_run_that_was_well() {
+    let (world, logs) = (World::new(PLENTY, 1), logs(1, 1));
+    let nobody = WorkerThreads::start("nobody", 0).unwrap();
+    let mut pauses = Vec::new();
+    nobody.add(|waker| {
+        let mut pipeline = SupervisedPipeline {
+            setup: world.setup(&logs[0].0, &logs[0].1).0,
+            stop: StopSignal::default(),
+            threads: Arc::new(SinkThreads::start(0).unwrap()),
+            waker,
+            backoff: Backoff::new(FIRST_PAUSE, LONGEST_PAUSE, 1),
+            started: Instant::now(),
+            state: PipelineState::Pausing(Instant::now()),
+            end: EndGuard(Arc::default()),
+        };
+        for ran in [0, 0, 0, 0, 0, 31, 31] {
+            pipeline.started = Instant::now().checked_sub(Duration::from_secs(ran)).unwrap();
+            let before = Instant::now();
+            assert_eq!(pipeline.fail("a reason"), NextStep::Ready);
+            let PipelineState::Pausing(end) = pipeline.state else { panic!("it pauses") };
+            pauses.push(pipeline.backoff.clone().delay());
+            assert!(end >= before + FIRST_PAUSE / 2);
+        }
+        pipeline
+    });
+    assert!(pauses[4] >= FIRST_PAUSE * 16, "{pauses:?}");
+    assert!(pauses[5..].iter().all(|next| *next <= FIRST_PAUSE * 2), "{pauses:?}");
 }

@@ -168,3 +168,25 @@ fn a_status_has_three_digits_and_no_sign() {
         }
     }
 }
+
+#[test]
+fn a_refusal_names_the_place_of_what_is_wrong() {
+    let time = r#"{"time":"2026-11-21T03:54:12Z","#;
+    for (members, wrong) in [
+        (r#""a":"bc\x"}"#, r"\x"),
+        (r#""a":[1,"bc\x"]}"#, r"\x"),
+        (r#""a":1 "b":2}"#, r#""b""#),
+        (r#""a":[1}"#, "}"),
+        (r#""a":{"b":1]}"#, "]"),
+        (r#""a" 1}"#, "1}"),
+        (r#""a":}"#, "}"),
+        (r#"a:1}"#, "a:1"),
+        (r#""a":1}}"#, "}"),
+        (r#""status":2x}"#, "2x"),
+    ] {
+        let line = format!("{time}{members}");
+        let place = line.rfind(wrong).unwrap();
+        let error = read(&[], &line, &["time"]).unwrap_err();
+        assert!(error.contains(&format!("byte {place}:")), "{error} of {line}");
+    }
+}

@@ -150,3 +150,17 @@ fn what_another_machine_has_read_of_its_journal_says_nothing_of_this_one() {
         assert_eq!(read(resumed(&dir, Some(&near), &[foreign])), (Vec::new(), near.clone()));
     }
 }
+
+#[test]
+fn behind_are_the_bytes_from_where_it_reads_to_the_end() {
+    let (_home, dir) = home();
+    assert_eq!(resumed(&dir, None, &[]).bytes_behind(), 0, "there is no journal yet");
+    write(&dir, "a");
+    let mut source = resumed(&dir, None, &[]);
+    let all = source.bytes_behind();
+    assert!(all > 10 * 45, "{all}");
+    found(&mut source);
+    assert_eq!(source.bytes_behind(), 0);
+    write(&dir, "b");
+    assert!(source.bytes_behind() > 10 * 45);
+}
