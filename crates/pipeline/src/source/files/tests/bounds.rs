@@ -112,3 +112,14 @@ fn directories_are_gone_down_so_far_and_no_further() {
     world.write("e/f/a.log", "e0");
     assert_eq!(world.tail().drain().sorted(), ["a0", "a1", "a2", "e0"]);
 }
+
+#[test]
+fn the_last_line_of_a_packed_file_is_given_up_at_once_since_nobody_completes_it() {
+    let world = World::new(&["*.log*"]);
+    let torn = [lines("a1").as_bytes(), b"id=torn"].concat();
+    fs::write(world.path("a.log.1.gz"), gzip(&torn)).unwrap();
+    let mut tail = world.tail();
+    let seen = tail.drain();
+    assert_eq!((seen.ids, seen.torn), (vec!["a1".to_owned()], vec![b"id=torn".to_vec()]));
+    assert!(tail.drain().is_empty() && world.resume(&tail).drain().is_empty());
+}
