@@ -568,3 +568,6 @@ fn cache_result(text: &[u8]) -> &'static str {
         _ => "none",
     }
 }
+
+#[cfg(test)]
+mod tests;

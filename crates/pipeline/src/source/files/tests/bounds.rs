@@ -123,3 +123,16 @@ fn the_last_line_of_a_packed_file_is_given_up_at_once_since_nobody_completes_it(
     assert_eq!((seen.ids, seen.torn), (vec!["a1".to_owned()], vec![b"id=torn".to_vec()]));
     assert!(tail.drain().is_empty() && world.resume(&tail).drain().is_empty());
 }
+
+#[test]
+fn a_packed_file_that_was_packed_anew_in_its_place_goes_on_with_what_is_new() {
+    let world = World::new(&["*.log*"]);
+    let path = world.path("a.log.1.gz");
+    fs::write(&path, gzip(lines("a1").as_bytes())).unwrap();
+    let mut tail = world.tail();
+    assert_eq!(tail.drain().ids, ["a1"]);
+    assert!(tail.drain().is_empty());
+    fs::write(&path, gzip(lines("a1 a2").as_bytes())).unwrap();
+    assert_eq!(tail.drain().ids, ["a2"]);
+    assert!(world.resume(&tail).drain().is_empty());
+}
