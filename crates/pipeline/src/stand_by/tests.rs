@@ -79,7 +79,7 @@ fn the_time_begins_anew_whenever_the_checkpoint_has_moved_or_is_not_known() {
         (2, held(&[checkpoint("n", 5)]), 1),
         (3, held(&[checkpoint("n", 5), checkpoint("m", 10)]), 1),
         (4, held(&[checkpoint("n", 6)]), 4),
-        (5, held(&[of_another.clone()]), 5),
+        (5, held(std::slice::from_ref(&of_another)), 5),
         (6, held(&[]), 5),
         (7, down(), 7),
         (8, held(&[of_another]), 7),
