@@ -108,3 +108,6 @@ impl LineCounter {
         Status::count(&self.status.bytes, bytes);
     }
 }
+
+#[cfg(test)]
+mod tests;

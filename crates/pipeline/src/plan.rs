@@ -537,3 +537,6 @@ pub(crate) fn is_name(name: &str) -> bool {
         && name.len() <= 64
         && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'))
 }
+
+#[cfg(test)]
+mod tests;

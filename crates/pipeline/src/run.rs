@@ -469,3 +469,6 @@ fn positions(checkpoints: Vec<Checkpoint>) -> Vec<NodePosition> {
     let positions = checkpoints.into_iter();
     positions.map(|Checkpoint { node, position, .. }| NodePosition { node, position }).collect()
 }
+
+#[cfg(test)]
+mod tests;

@@ -87,3 +87,6 @@ impl StandBy {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

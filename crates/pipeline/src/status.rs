@@ -204,3 +204,6 @@ impl Status {
         counter.fetch_add(more, Ordering::Relaxed);
     }
 }
+
+#[cfg(test)]
+mod tests;

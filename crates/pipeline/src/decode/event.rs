@@ -552,7 +552,7 @@ impl<'l> Event<'l> {
 /// The place of the address in an address with its port.
 fn address(text: &[u8]) -> (usize, usize) {
     let end = memchr::memrchr(b':', text).unwrap_or(text.len());
-    let is_bracketed = text.first() == Some(&b'[') && end > 1 && text[end - 1] == b']';
+    let is_bracketed = text.first() == Some(&b'[') && text[..end].ends_with(b"]");
     if is_bracketed { (1, end - 1) } else { (0, end) }
 }
 
@@ -568,3 +568,6 @@ fn cache_result(text: &[u8]) -> &'static str {
         _ => "none",
     }
 }
+
+#[cfg(test)]
+mod tests;

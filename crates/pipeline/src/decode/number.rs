@@ -73,3 +73,6 @@ pub(super) fn duration_us(text: &[u8]) -> Option<u64> {
 pub(super) fn digit(byte: u8) -> Option<u8> {
     byte.is_ascii_digit().then(|| byte - b'0')
 }
+
+#[cfg(test)]
+mod tests;

@@ -124,3 +124,6 @@ fn utc_micros(text: &[u8]) -> Option<u64> {
 fn two_digits(text: &[u8]) -> Option<u64> {
     Some(u64::from(digit(text[0])?) * 10 + u64::from(digit(text[1])?))
 }
+
+#[cfg(test)]
+mod tests;

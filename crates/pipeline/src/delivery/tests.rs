@@ -1,5 +1,7 @@
 //! Claims about the calls of sinks on shared threads.
 
+mod again;
+
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{Receiver, Sender, channel};
 

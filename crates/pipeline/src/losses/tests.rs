@@ -4,7 +4,9 @@ use std::fs;
 
 use tempfile::tempdir;
 
-use super::{LogLoss, LossBook};
+use journal::{Change, Displaced};
+
+use super::{KNOWN_MAX, LogLoss, LossBook, displacement};
 
 fn loss(what: &str) -> LogLoss {
     LogLoss {
@@ -169,4 +171,31 @@ fn where_nothing_was_lost_there_is_no_problem() {
     assert!(LossBook::new(&path).open().is_whole());
     assert!(LossBook::new(std::path::Path::new("no-such-file-of-losses")).open().is_whole());
     assert_eq!(fs::read_dir(path.parent().unwrap()).unwrap().count(), 0, "nothing was made");
+}
+
+#[test]
+fn what_no_file_takes_is_kept_in_memory_up_to_a_bound() {
+    let folder = tempdir().unwrap();
+    let book = LossBook::new(&taken(&folder));
+    let many = (0..=KNOWN_MAX).map(|n| LogLoss { id: n.to_string(), ..loss("a") });
+    book.adopt(many.clone().take(2).collect());
+    book.adopt(many.clone().take(2).collect());
+    assert_eq!(book.open().losses.len(), 2, "each once");
+    book.adopt(many.collect());
+    assert_eq!((book.open().losses.len(), book.keep().len()), (KNOWN_MAX, KNOWN_MAX));
+}
+
+#[test]
+fn what_became_of_a_log_is_said_with_the_bytes_that_are_lost_unread() {
+    for (change, lost_to, words, bytes) in [
+        (Change::Damaged, Some(30), "is damaged at 10", Some(20)),
+        (Change::Shorter, Some(5), "from 10 to 40, where reading goes on", Some(0)),
+        (Change::Replaced, None, "is not the log that was read to 10", None),
+        (Change::Unwitnessed, None, "behind 10 may be lost", None),
+    ] {
+        let (what, lost) =
+            displacement("journal", Displaced { read_to: 10, goes_on: 40, lost_to, change });
+        assert!(what.contains(words) && what.contains("`journal`"), "{what}");
+        assert_eq!(lost, bytes, "{what}");
+    }
 }

@@ -157,3 +157,102 @@ fn a_file_that_was_moved_away_or_emptied_is_begun_anew_with_the_next_line() {
     assert_eq!(offsets(&disk), [4, 5]);
     assert_eq!(status.quarantine_dropped.load(Ordering::Relaxed), 0);
 }
+
+#[test]
+fn a_resume_finds_the_end_of_what_was_committed_however_long_the_file_is() {
+    let disk = FaultyDisk::new(1);
+    let (mut first, _) = quarantine(&disk, 1 << 24);
+    first.resume(0);
+    // Entries of a third of what is read at once, and small ones between them.
+    let long = vec![b'x'; super::CHUNK / 3];
+    let mut offset = 0;
+    for _ in 0..6 {
+        for line in [&long[..], b"short", b""] {
+            first.add(at(offset), &reason(), line);
+            offset += 1;
+        }
+        first.close_batch();
+    }
+    assert_eq!(offsets(&disk).len(), 18);
+    for committed in [5, 4, 1] {
+        let (mut next, _) = quarantine(&disk, 1 << 24);
+        next.resume(committed);
+        assert_eq!(offsets(&disk), (0..3 * committed).collect::<Vec<_>>());
+        assert_eq!(next.length, disk.open_read(Path::new(PATH)).unwrap().len().unwrap());
+    }
+}
+
+#[test]
+fn half_an_entry_is_cut_and_lines_of_others_stay() {
+    let disk = FaultyDisk::new(1);
+    let (mut first, _) = quarantine(&disk, 1 << 20);
+    first.resume(0);
+    keep(&mut first, 0, b"line");
+    let file = disk.open_append(Path::new(PATH)).unwrap();
+    file.append(b"{\"batch\":x,\"note\":1,\"offset\":9}\n").ok();
+    file.append(b"{\"note\":2,\"offset\":7}\n{\"batch\":1,\"fi").ok();
+    let (mut next, _) = quarantine(&disk, 1 << 20);
+    next.resume(1);
+    let file = disk.open_read(Path::new(PATH)).unwrap();
+    let mut bytes = vec![0; file.len().unwrap() as usize];
+    file.read_at(&mut bytes, 0).unwrap();
+    assert!(bytes.ends_with(b"x,\"note\":1,\"offset\":9}\n{\"note\":2,\"offset\":7}\n"));
+}
+
+#[test]
+fn the_bound_counts_whole_entries_to_the_byte_also_over_a_restart() {
+    let disk = FaultyDisk::new(1);
+    let (mut measured, _) = quarantine(&disk, 1 << 20);
+    measured.resume(0);
+    keep(&mut measured, 0, b"line");
+    let entry = measured.length;
+    for (bytes_max, kept) in [
+        (entry - 1, 0),
+        (entry, 1),
+        (2 * entry - 1, 1),
+        (2 * entry, 2),
+        (3 * entry - 1, 2),
+        (3 * entry, 3),
+        (3, 0),
+        (0, 0),
+    ] {
+        let disk = FaultyDisk::new(1);
+        let (mut one, status) = quarantine(&disk, bytes_max);
+        one.resume(0);
+        one.add(at(0), &reason(), b"line");
+        one.add(at(1), &reason(), b"line");
+        one.close_batch();
+        let (mut next, next_status) = quarantine(&disk, bytes_max);
+        next.resume(1);
+        next.add(at(2), &reason(), b"line");
+        next.close_batch();
+        let found = if kept == 0 { 0 } else { offsets(&disk).len() };
+        assert_eq!(found, kept, "{bytes_max} of {entry}");
+        let dropped =
+            [&status, &next_status].map(|it| it.quarantine_dropped.load(Ordering::Relaxed));
+        assert_eq!(dropped.iter().sum::<u64>() as usize, 3 - kept, "{bytes_max} of {entry}");
+    }
+}
+
+#[test]
+fn a_batch_without_entries_has_nothing_to_sync_and_many_are_written_before_it_ends() {
+    let disk = FaultyDisk::new(1);
+    let (mut one, status) = quarantine(&disk, 1 << 24);
+    one.resume(0);
+    assert!(one.close_batch().is_none());
+    keep(&mut one, 0, b"line");
+    assert!(one.close_batch().is_none(), "only the batch before had one");
+    let before = one.length;
+    let line = vec![b'x'; 1_000];
+    for offset in 1..=super::BUFFER as u64 / 1_000 {
+        one.add(at(offset), &reason(), &line);
+    }
+    assert!(one.length >= before + super::BUFFER as u64, "they do not wait for its end");
+    one.close_batch();
+    for offset in 0..3 {
+        one.add(at(offset), &reason(), b"line");
+    }
+    disk.fail_nth(1, Lasting::Once);
+    one.close_batch();
+    assert_eq!(status.quarantine_dropped.load(Ordering::Relaxed), 3, "each is counted");
+}

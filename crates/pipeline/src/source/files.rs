@@ -234,10 +234,7 @@ impl FileSource {
     }
 
     fn has_news(&self) -> bool {
-        self.scanner.schedule.is_requested()
-            || self.scanner.others.is_wanted()
-            || !self.reports.is_empty()
-            || !self.turns.is_idle()
+        self.scanner.schedule.is_requested() || !self.reports.is_empty() || !self.turns.is_idle()
     }
 
     /// The log to read from; the next one when it has had its turn.

@@ -2,11 +2,7 @@
 
 mod world;
 
-use std::sync::Arc;
-use std::sync::atomic::Ordering;
-
-use super::{PipelineHandle, supervise};
-use crate::status::Status;
+use super::*;
 use world::{CHUNK_LINES, Call, Fault, Log, World, until_all_ended};
 
 /// The budget of most tests: never full.
@@ -125,4 +121,83 @@ fn a_stop_ends_a_pipeline_that_pauses() {
     }
     handles[0].stop().request();
     until_all_ended(&handles);
+}
+
+/// Does something with a pipeline that no thread has.
+fn with_pipeline(test: impl FnOnce(&mut SupervisedPipeline)) {
+    let (world, logs) = (World::new(PLENTY, 1), logs(1, 1));
+    let nobody = WorkerThreads::start("nobody", 0).unwrap();
+    nobody.add(|waker| {
+        let mut pipeline = SupervisedPipeline {
+            setup: world.setup(&logs[0].0, &logs[0].1).0,
+            stop: StopSignal::default(),
+            threads: Arc::new(SinkThreads::start(0).unwrap()),
+            waker,
+            backoff: Backoff::new(FIRST_PAUSE, LONGEST_PAUSE, 1),
+            started: Instant::now(),
+            state: PipelineState::Pausing(Instant::now()),
+            end: EndGuard(Arc::default()),
+        };
+        test(&mut pipeline);
+        pipeline
+    });
+}
+
+#[test]
+fn pauses_grow_and_begin_anew_after_a_run_that_was_well() {
+    with_pipeline(|pipeline| {
+        let mut pauses = Vec::new();
+        for ran in [0, 0, 0, 0, 0, 31, 31] {
+            pipeline.started = Instant::now().checked_sub(Duration::from_secs(ran)).unwrap();
+            let before = Instant::now();
+            assert_eq!(pipeline.fail("a reason"), NextStep::Ready);
+            let PipelineState::Pausing(end) = pipeline.state else { panic!("it pauses") };
+            assert!(end >= before + FIRST_PAUSE / 2);
+            pauses.push(pipeline.backoff.clone().delay());
+        }
+        assert!(pauses[4] >= FIRST_PAUSE * 16, "{pauses:?}");
+        assert!(pauses[5..].iter().all(|next| *next <= FIRST_PAUSE * 2), "{pauses:?}");
+        assert_eq!(pipeline.setup.status.restarts.load(Ordering::Relaxed), 7);
+    });
+}
+
+#[test]
+fn a_pause_ends_at_its_instant_or_with_a_stop_and_then_the_pipeline_starts() {
+    with_pipeline(|pipeline| {
+        let far = Instant::now() + Duration::from_secs(86_400);
+        pipeline.state = PipelineState::Pausing(far);
+        assert_eq!(pipeline.advance(), NextStep::At(far));
+        pipeline.state = PipelineState::Pausing(Instant::now());
+        assert_eq!(pipeline.advance(), NextStep::Ready);
+        assert!(matches!(pipeline.state, PipelineState::Running(_)));
+        assert_eq!(pipeline.go_on(AfterClosing::Start), NextStep::Ready, "no stop is requested");
+        pipeline.stop.request();
+        pipeline.state = PipelineState::Pausing(far);
+        assert_eq!(pipeline.advance(), NextStep::Ended);
+        assert_eq!(pipeline.go_on(AfterClosing::Start), NextStep::Ended);
+        assert_eq!(pipeline.go_on(AfterClosing::End), NextStep::Ended);
+    });
+}
+
+#[test]
+fn a_pipeline_that_is_fenced_off_stands_by_and_says_so_until_that_is_over() {
+    with_pipeline(|pipeline| {
+        let status = Arc::clone(&pipeline.setup.status);
+        let fence = SinkError::Fenced { source_name: "s".to_owned(), stored: 3, expected: 2 };
+        assert_eq!(pipeline.fence_off(&fence), NextStep::Ready);
+        assert!(matches!(pipeline.state, PipelineState::StandingBy(_)));
+        let report = status.report(0);
+        assert_eq!((report.stands_by, report.fenced), (true, 1));
+        assert_eq!(report.last_error, Some(fence.to_string()));
+        assert_eq!(pipeline.advance(), NextStep::OnWake, "it looks what the other one does");
+        pipeline.stop.request();
+        pipeline.advance();
+        assert!(matches!(pipeline.state, PipelineState::Closing(_, AfterClosing::Start)));
+        assert_eq!(pipeline.advance(), NextStep::OnWake, "its sink is not gone yet");
+        let report = status.report(0);
+        assert_eq!((report.stands_by, report.fenced, report.last_error), (false, 1, None));
+        pipeline.fence_off(&fence);
+        pipeline.fail("it panicked");
+        assert!(!status.report(0).stands_by);
+    });
 }

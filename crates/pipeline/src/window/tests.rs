@@ -1,5 +1,8 @@
 //! Claims about running values.
 
+mod memory;
+mod numbers;
+
 use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
@@ -8,7 +11,7 @@ use exchange::{FieldName, FieldValue, Fields};
 use metrics::{Quantiles, Uniques};
 
 use super::Window;
-use crate::batch::{CellValue, KEY_TEXT_BYTES_MAX, TableRows};
+use crate::batch::{CellValue, Flat, KEY_TEXT_BYTES_MAX, TableRows};
 use crate::chunk::LineLocation;
 use crate::config::{RollupConfig, SinkConfig};
 use crate::plan::{Sections, plan};

@@ -168,3 +168,42 @@ fn a_status_has_three_digits_and_no_sign() {
         }
     }
 }
+
+#[test]
+fn a_refusal_names_the_place_of_what_is_wrong() {
+    let time = r#"{"time":"2026-11-21T03:54:12Z","#;
+    for (members, wrong) in [
+        (r#""a":"bc\x"}"#, r"\x"),
+        (r#""a":[1,"bc\x"]}"#, r"\x"),
+        (r#""a":1 "b":2}"#, r#""b""#),
+        (r#""a":[1}"#, "}"),
+        (r#""a":{"b":1]}"#, "]"),
+        (r#""a" 1}"#, "1}"),
+        (r#""a":}"#, "}"),
+        (r#"a:1}"#, "a:1"),
+        (r#""a":1}}"#, "}"),
+        (r#""status":2x}"#, "2x"),
+    ] {
+        let line = format!("{time}{members}");
+        let place = line.rfind(wrong).unwrap();
+        let error = read(&[], &line, &["time"]).unwrap_err();
+        assert!(error.contains(&format!("byte {place}:")), "{error} of {line}");
+    }
+}
+
+#[test]
+fn an_object_in_the_place_of_a_time_or_a_number_is_refused_and_of_a_list_the_first_counts() {
+    let time = r#""time":"2026-11-21T03:54:12Z""#;
+    for (members, reason) in [
+        (format!(r#""timestamp":{{}},{time}"#), "expected a time"),
+        (format!(r#"{time},"timestamp":[]"#), "expected a time"),
+        (format!(r#"{time},"status":{{"a":1}}"#), "expected a whole number"),
+        (format!(r#"{time},"bytes_out":[{{}}]"#), "expected a whole number"),
+    ] {
+        let error = read(&[], &format!("{{{members}}}"), &["time"]).unwrap_err();
+        assert!(error.ends_with(reason), "{error} of {members}");
+    }
+    let line = format!(r#"{{{time},"status":[404,1],"path":["/a","/b"],"user":{{"x":1}}}}"#);
+    let seen = read(&[], &line, &["status", "path", "user", "var.user"]).unwrap();
+    assert_eq!(seen[..3], ["404", "/a", "-"]);
+}

@@ -89,3 +89,41 @@ fn refuses_formats_that_cannot_be_read_back() {
     assert!(refused("$ $time_local").contains("names no variable"));
     assert!(LogTemplate::compile("${time_local}x$status", Escape::None).is_ok());
 }
+
+#[test]
+fn a_refusal_says_whether_the_line_ends_or_is_another() {
+    let format = "$remote_addr [$time_local] a  b $status end";
+    let line = "1.2.3.4 [21/Nov/2026:03:54:12 +0000] a  b 200 end";
+    let read = |line: &str| {
+        let text = format!("{line}\n");
+        fields(&mut decoder(format, Escape::Log), text.as_bytes(), &["status"]).remove(0)
+    };
+    assert_eq!(read(line), Ok(vec!["200".to_owned()]));
+    assert_eq!(read(&line.replace("a  b", "a b")), Ok(vec!["200".to_owned()]), "one or more");
+    assert_eq!(read(&line.replace("a  b", "a     b")), Ok(vec!["200".to_owned()]));
+    let what = "what the format has here";
+    for (line, place, reason) in [
+        (line.replace(" a ", " x "), "byte 37", what),
+        (line.replace(" a  b", " a  x"), "byte 40", what),
+        (line.replace("a  b", "ab"), "byte 38", what),
+        (line.replace("200 end", "200 exd"), "byte 49", "the line ends inside a value"),
+        (line.replace("200 end", "200 e"), "byte 47", "the line ends inside a value"),
+        (line.replace(" a  b 200 end", ""), "byte 36", "the line ends inside a value"),
+        (format!("{line} more"), "byte 49", "the end of the line"),
+        (line.replace("200", "2 0"), "byte 42", "a value without spaces"),
+    ] {
+        let error = read(&line).unwrap_err();
+        assert!(error.contains(place) && error.ends_with(reason), "{error} of {line}");
+    }
+}
+
+#[test]
+fn what_a_template_is_made_of_is_told_to_those_who_read_lines_again() {
+    let mut template = LogTemplate::compile("[$time_local] ${status}x", Escape::Log).unwrap();
+    let parts: Vec<_> = template.parts().collect();
+    let expected = [(&b"["[..], Some("time_local")), (b"] ", Some("status")), (b"x", None)];
+    assert_eq!(parts, expected);
+    assert_eq!(template.tail(), None);
+    template.allow_tail("headers");
+    assert_eq!(template.tail(), Some("headers"));
+}

@@ -52,3 +52,22 @@ fn a_time_without_a_year_is_the_latest_that_is_not_ahead() {
     let (day, year) = (86_400_000_000, 366 * 86_400_000_000);
     assert!(micros <= now + day && micros + year >= now);
 }
+
+#[test]
+fn a_time_without_a_year_lies_at_most_a_day_ahead() {
+    let now = (stdx::unix_micros() / 1_000_000).cast_signed();
+    let hour = 3_600;
+    for (ahead, is_itself) in
+        [(-300 * 24 * hour, true), (-hour, true), (0, true), (23 * hour, true), (49 * hour, false)]
+    {
+        let seconds = now + ahead;
+        let CivilDate { month, day, .. } = civil_from_days(seconds.div_euclid(DAY_SECONDS));
+        let clock = seconds.rem_euclid(DAY_SECONDS);
+        let (minute, second) = (clock / 60 % 60, clock % 60);
+        let text = format!("{month:02}-{day:02} {:02}:{minute:02}:{second:02}", clock / hour);
+        let micros = read("%m-%d %T", &text).unwrap();
+        let found = (micros / 1_000_000).cast_signed();
+        assert!(found == seconds || !is_itself && found < now, "{text}: {found} of {seconds}");
+        assert_eq!(found == seconds, is_itself, "{text}");
+    }
+}

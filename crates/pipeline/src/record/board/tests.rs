@@ -70,3 +70,25 @@ fn whoever_connects_is_sent_the_document() {
     assert_eq!(document["node"], "node-1");
     assert_eq!(document["alarms"], json!(["web to main: the disk is full", "a loss"]));
 }
+
+#[test]
+fn it_samples_and_serves_by_itself() {
+    let (board, status) = board();
+    status.behind(7, 0);
+    board.sample_for_ever(false).unwrap();
+    while board.samples.lock().is_empty() {
+        std::thread::yield_now();
+    }
+    let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    board.serve(free).unwrap();
+    let mut client = loop {
+        match TcpStream::connect(free) {
+            Ok(client) => break client,
+            Err(_) => std::thread::yield_now(),
+        }
+    };
+    let mut text = String::new();
+    client.read_to_string(&mut text).unwrap();
+    let document: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(document["pipelines"][0]["bytes_behind"], 7);
+}

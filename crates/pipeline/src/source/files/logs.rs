@@ -134,3 +134,6 @@ fn forget(index: &mut HashMap<(u64, u32), Vec<LogId>>, key: (u64, u32), id: LogI
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

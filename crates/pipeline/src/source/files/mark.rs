@@ -202,3 +202,6 @@ impl Mark {
 fn diverged(deepest: u64) -> Relation {
     if deepest >= WINDOW as u64 { Relation::Diverged(deepest) } else { Relation::Different }
 }
+
+#[cfg(test)]
+mod tests;

@@ -44,10 +44,6 @@ impl OtherNodes {
         self.is_fresh
     }
 
-    pub(super) fn is_wanted(&self) -> bool {
-        self.is_wanted
-    }
-
     /// Whether their positions are wanted; asked for once.
     pub(super) fn take_wanted(&mut self) -> bool {
         std::mem::take(&mut self.is_wanted)

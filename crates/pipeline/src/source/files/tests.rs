@@ -1,6 +1,7 @@
 //! Claims about log files: each way in which they are rotated, cut, packed, copied and broken,
 //! with real files.
 
+mod bounds;
 mod damaged;
 mod machine;
 mod races;

@@ -150,3 +150,38 @@ fn what_another_machine_has_read_of_its_journal_says_nothing_of_this_one() {
         assert_eq!(read(resumed(&dir, Some(&near), &[foreign])), (Vec::new(), near.clone()));
     }
 }
+
+#[test]
+fn behind_are_the_bytes_from_where_it_reads_to_the_end() {
+    let (_home, dir) = home();
+    assert_eq!(resumed(&dir, None, &[]).bytes_behind(), 0, "there is no journal yet");
+    write(&dir, "a");
+    let mut source = resumed(&dir, None, &[]);
+    let all = source.bytes_behind();
+    assert!(all > 10 * 45, "{all}");
+    found(&mut source);
+    assert_eq!(source.bytes_behind(), 0);
+    write(&dir, "b");
+    assert!(source.bytes_behind() > 10 * 45);
+}
+
+#[test]
+fn what_a_consumer_has_not_committed_is_held_back_and_nothing_for_who_only_looks() {
+    let (_home, dir) = home();
+    write(&dir, "a");
+    let held_back = || fs::read_to_string(dir.join("consumers/events-main")).ok();
+    let mut onlooker = resumed(&dir, None, &[]);
+    found(&mut onlooker);
+    onlooker.committed(&onlooker.position()).unwrap();
+    assert_eq!(held_back(), None);
+    let mut source = JournalSource::new(dir.clone(), "events-main", disk());
+    assert_eq!(source.position(), "0");
+    source.resume(None).unwrap();
+    assert_eq!(held_back(), Some(format!("{:020}\n", 0)));
+    found(&mut source);
+    assert_eq!(held_back(), Some(format!("{:020}\n", 0)), "it was read and not committed");
+    source.committed(&source.position()).unwrap();
+    assert_eq!(held_back(), Some(format!("{:020}\n", source.offset)));
+    source.committed("no place").unwrap();
+    assert_eq!(held_back(), Some(format!("{:020}\n", source.offset)));
+}

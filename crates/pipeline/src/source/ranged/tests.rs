@@ -30,6 +30,13 @@ impl LineSource for Pieces {
             return Ok(ReadOutcome::CaughtUp);
         }
         let bytes = &self.text[start..self.at];
+        if self.text.first() == Some(&b'!') {
+            let beginning = LogChunk { file: "dir/a.log", bytes, start: start as u64 };
+            return Ok(match bytes.first() {
+                Some(b'!') => ReadOutcome::Torn(beginning),
+                _ => ReadOutcome::Oversized { beginning, length: 1 << 20 },
+            });
+        }
         Ok(ReadOutcome::Lines(LogChunk { file: "dir/a.log", bytes, start: start as u64 }))
     }
 
@@ -42,7 +49,7 @@ impl LineSource for Pieces {
     }
 
     fn bytes_behind(&mut self) -> u64 {
-        0
+        (self.text.len() - self.at) as u64
     }
 }
 
@@ -79,6 +86,41 @@ fn exactly_the_lines_that_begin_in_the_range_are_handed_out() {
             start += line.len() as u64;
         }
         assert_eq!(handed_out(&mut source), wanted, "{text:?} {from}..{to}");
+    }
+}
+
+#[test]
+fn a_piece_of_a_line_comes_whole_where_it_begins_in_the_range_and_else_as_no_bytes() {
+    let text = b"!a\nbb\n".to_vec();
+    for (range, pieces) in [
+        (0..3, [Some("!a\n"), None]),
+        (0..4, [Some("!a\n"), Some("bb\n")]),
+        (1..9, [None, Some("bb\n")]),
+        (4..9, [None, None]),
+    ] {
+        // A seed by which each line comes alone.
+        let random = (0..).map(Random::new).find(|random| {
+            let mut random = random.clone();
+            (0..2).all(|_| random.up_to(3) == 0)
+        });
+        let pieces_of = Pieces { text: text.clone(), at: 0, random: random.unwrap() };
+        let range = FileRange { file: None, bytes: range };
+        let mut source =
+            RangedSource::new(("web", Box::new(pieces_of)), vec![range], String::new());
+        let mut buffer = Vec::new();
+        for piece in pieces {
+            let seen = match source.read(&mut buffer).unwrap() {
+                ReadOutcome::Torn(piece) | ReadOutcome::Oversized { beginning: piece, .. } => {
+                    Some(std::str::from_utf8(piece.bytes).unwrap().to_owned())
+                }
+                ReadOutcome::Lines(piece) if piece.bytes.is_empty() => None,
+                other => panic!("{other:?}"),
+            };
+            assert_eq!(seen.as_deref(), piece);
+        }
+        assert_eq!(source.bytes_behind(), 0);
+        source.resume(None).unwrap();
+        assert_eq!(source.bytes_behind(), text.len() as u64, "that of the whole source");
     }
 }
 

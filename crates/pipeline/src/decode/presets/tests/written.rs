@@ -80,6 +80,9 @@ fn haproxy_may_log_before_the_end_and_cut_a_long_request() {
     let path = format!("/{}", "l".repeat(800));
     let cut = asap.replace("/slow HTTP/1.1\"", &path);
     claim("haproxy", &cut, &[("method", "GET"), ("path", &path), ("version", "-")]);
+    claim("haproxy", &asap.replace(" f b/", " +f +b/"), &[("var.frontend", "+f")]);
+    let nginx = "::1 [21/Nov/2026:03:54:12 +0000] +105";
+    assert!(read("$remote_addr [$time_local] $bytes_sent", nginx, &["time"])[0].is_err());
     for wrong in [
         asap.strip_suffix('"').unwrap().to_owned(),
         asap.replace("0/0/1001/547", "0/0/1001/5x"),

@@ -67,3 +67,22 @@ fn a_file_that_is_not_known_is_looked_at_again_though_it_rests() {
     table.observe(vec![file("a", 1, 7)], later);
     assert_eq!(table.get((1, 1)).unwrap().changed, later);
 }
+
+#[test]
+fn a_file_grew_again_only_if_it_rested_and_then_grew_ever_since() {
+    let (mut table, begun) = (FileTable::default(), Instant::now());
+    let mut grew_again = |second: u64, len: u64, modified_us: u64| {
+        let (path, metadata) = file("a", 1, len);
+        let listed = vec![(path, Metadata { modified_us, ..metadata })];
+        table.observe(listed, begun + Duration::from_secs(second));
+        table.get((1, 1)).unwrap().grew_again
+    };
+    assert!(!grew_again(0, 5, 0));
+    assert!(!grew_again(9, 5, 1), "it was touched");
+    assert!(!grew_again(10, 6, 2), "it is being copied");
+    assert!(!grew_again(14, 7, 3));
+    assert!(grew_again(19, 8, 4));
+    assert!(grew_again(19, 8, 4), "nothing changed");
+    assert!(grew_again(20, 9, 5));
+    assert!(!grew_again(30, 3, 6), "it was cut");
+}

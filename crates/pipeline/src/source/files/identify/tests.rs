@@ -137,3 +137,16 @@ fn of_logs_with_the_same_content_a_file_has_the_one_that_was_read_from_it() {
     let known = Known { free: vec![1, 2], same_file: Some(1), ..Known::default() };
     assert_eq!(first(&suspects, known), Identification::Carrier(1));
 }
+
+#[test]
+fn what_is_left_of_a_log_is_its_own_file_or_one_that_may_be_a_copy_of_it() {
+    let suspects = [suspect(1, 10, Relation::Beginning)];
+    for (same_file, strangers, expected) in [
+        (Some(1), vec![1], Identification::Receded(1)),
+        (None, vec![], Identification::Receded(1)),
+        (None, vec![1], Identification::Unfamiliar),
+    ] {
+        let known = Known { free: vec![1], same_file, strangers, ..Known::default() };
+        assert_eq!(second(&suspects, known), expected, "{same_file:?}");
+    }
+}

@@ -1,6 +1,7 @@
 //! Claims about packed files that are damaged, cut off or not written to their end yet.
 
 use std::fs;
+use std::time::Duration;
 
 use super::world::{IDLE_TIMEOUT, World, gzip, lines, zstd};
 
@@ -88,9 +89,13 @@ fn a_packed_file_of_many_mebibytes_is_checked_in_parts_and_read_once_and_whole()
     assert!(content.len() > 8 << 20, "more than is kept of it, or checked at once");
     let world = World::new(&["*.log*"]);
     fs::write(world.path("a.log.1.gz"), gzip(&content)).unwrap();
+    let old = std::time::UNIX_EPOCH + Duration::from_secs(1_000_000_000);
+    world.append("a.log.1.gz").set_modified(old).unwrap();
+    world.write("b.log", "b1");
     let mut tail = world.tail();
     let seen = tail.drain();
-    assert_eq!((seen.ids.len(), seen.unfinished), (120_000, content.len() / (4 << 20)));
+    assert_eq!((seen.ids.len(), seen.unfinished), (120_001, content.len() / (4 << 20)));
+    assert_ne!(seen.ids[0], "b1", "a newer log waits while it is checked");
     assert!(tail.drain().is_empty());
 }
 

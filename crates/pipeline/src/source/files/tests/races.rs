@@ -3,25 +3,38 @@
 use std::collections::VecDeque;
 use std::fs;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use parking_lot::Mutex;
 use stdx::{Disk, DiskFile, Metadata, RealDisk};
 
-use super::world::{World, gzip, lines};
+use super::FilePattern;
+use super::world::{IDLE_TIMEOUT, World, gzip, lines};
 
 /// What happens just after a directory was listed; it may also take names out of the listing, as a
 /// rename does that the listing overtakes.
 type Meanwhile = Box<dyn FnOnce(&mut Vec<String>) + Send>;
 
 /// A real disk on which others work.
-struct BusyDisk(Mutex<VecDeque<Meanwhile>>);
+#[derive(Default)]
+struct BusyDisk {
+    meanwhile: Mutex<VecDeque<Meanwhile>>,
+    /// A file that nobody may open.
+    denied: Mutex<Option<PathBuf>>,
+}
+
+impl BusyDisk {
+    fn meets(meanwhile: impl FnOnce(&mut Vec<String>) + Send + 'static) -> Self {
+        let meanwhile: Meanwhile = Box::new(meanwhile);
+        Self { meanwhile: Mutex::new([meanwhile].into()), ..Self::default() }
+    }
+}
 
 impl Disk for BusyDisk {
     fn list(&self, dir: &Path) -> io::Result<Vec<String>> {
         let mut names = RealDisk.list(dir)?;
-        let meanwhile = self.0.lock().pop_front();
+        let meanwhile = self.meanwhile.lock().pop_front();
         if let Some(meanwhile) = meanwhile {
             meanwhile(&mut names);
         }
@@ -45,7 +58,10 @@ impl Disk for BusyDisk {
     }
 
     fn open_read(&self, path: &Path) -> io::Result<Arc<dyn DiskFile>> {
-        RealDisk.open_read(path)
+        match self.denied.lock().as_deref() == Some(path) {
+            true => Err(io::ErrorKind::PermissionDenied.into()),
+            false => RealDisk.open_read(path),
+        }
     }
 
     fn sync_dir(&self, dir: &Path) -> io::Result<()> {
@@ -83,7 +99,7 @@ fn reader_meets(prepare: impl FnOnce(&World), meanwhile: Meanwhile, world: &mut 
     world.rename("access.log", "access.log.1");
     world.write("access.log", "b1");
     prepare(world);
-    world.disk = Arc::new(BusyDisk(Mutex::new(VecDeque::from([meanwhile]))));
+    world.disk = Arc::new(BusyDisk::meets(meanwhile));
     let mut again = world.resume(&tail);
     let mut ids = again.drain().ids;
     let mut third = world.resume(&again);
@@ -137,4 +153,52 @@ fn a_log_that_is_emptied_just_after_its_copy_was_listed_is_not_forgotten() {
     });
     let prepare = move |_: &World| fs::write(begun, "").unwrap();
     reader_meets(prepare, meanwhile, &mut world);
+}
+
+#[test]
+fn a_file_that_is_named_in_full_is_found_where_nobody_may_list_its_folder() {
+    let world = World::new(&[]);
+    world.write("access.log", "a1");
+    let disk = BusyDisk::meets(|_| panic!("the folder is listed"));
+    assert!(FilePattern::new(&world.path("access.log")).unwrap().matches_any(&disk));
+    assert!(!FilePattern::new(&world.path("other.log")).unwrap().matches_any(&disk));
+}
+
+#[test]
+fn a_file_that_nobody_may_open_is_named_and_its_log_is_not_forgotten() {
+    let mut world = World::new(&["*.log"]);
+    for name in ["a.log", "b.log"] {
+        world.write(name, &format!("{name}1"));
+    }
+    let mut tail = world.tail();
+    assert_eq!(tail.drain().ids.len(), 2);
+    let disk = Arc::new(BusyDisk::default());
+    *disk.denied.lock() = Some(world.path("a.log"));
+    world.disk = disk.clone();
+    let mut again = world.resume(&tail);
+    let seen = again.drain();
+    assert_eq!(seen.unreadable, [world.path("a.log").display().to_string()]);
+    assert!(seen.lost.is_empty() && again.drain().is_empty(), "it is said once");
+    assert_eq!((again.known(), again.unreadable().len()), (2, 1));
+    *disk.denied.lock() = None;
+    world.write("a.log", "a2");
+    assert_eq!(again.drain().ids, ["a2"]);
+    assert!(again.unreadable().is_empty());
+}
+
+#[test]
+fn what_came_up_while_a_log_was_given_up_is_read_before_it_says_that_there_is_no_more() {
+    let mut world = World::new(&["*.log"]);
+    world.write("a.log", "a1");
+    let disk = Arc::new(BusyDisk::default());
+    world.disk = disk.clone();
+    let mut tail = world.tail();
+    assert_eq!(tail.drain().ids, ["a1"]);
+    world.remove("a.log");
+    world.write("b.log", "b1");
+    assert_eq!(tail.drain().ids, ["b1"]);
+    world.clock.advance(IDLE_TIMEOUT * 2);
+    let late = world.path("c.log");
+    disk.meanwhile.lock().push_back(Box::new(move |_| fs::write(late, lines("c1")).unwrap()));
+    assert_eq!(tail.drain().ids, ["c1"]);
 }

@@ -83,3 +83,16 @@ fn what_lingers_stays_until_it_is_forgotten() {
     turns.forget_rest(2);
     assert_eq!(turns.lingering(), [1, 3]);
 }
+
+#[test]
+fn turns_are_counted_also_over_a_new_beginning() {
+    let mut turns = TurnQueue::default();
+    [1, 2].into_iter().for_each(|log| turns.wake(log));
+    assert_eq!(turns.turns(), 0);
+    order(&mut turns);
+    assert_eq!((turns.turns(), turns.next(|_| Some(END))), (2, None));
+    turns.clear();
+    turns.wake(3);
+    order(&mut turns);
+    assert_eq!(turns.turns(), 3);
+}
