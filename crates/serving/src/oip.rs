@@ -6,6 +6,8 @@
 //! | `GET /v2/health/live`, `/v2/health/ready` | `{"live":…}`, `{"ready":…}` |
 //! | `GET /v2/models/{m}[/versions/{v}]` | inputs and outputs: names, data types, shapes |
 //! | `GET /v2/models/{m}[/versions/{v}]/ready` | `{"name","ready"}`, 503 while it is not |
+//! | `GET /v2/models/{m}[/versions/{v}]/config` | Triton's configuration of a model |
+//! | `GET /v2/models[/{m}[/versions/{v}]]/stats` | counts of predictions |
 //! | `POST /v2/models/{m}[/versions/{v}]/infer` | outputs for inputs |
 //! | `POST /v2/repository/index` | every model: version, state, reason |
 //!
@@ -20,10 +22,12 @@
 mod classes;
 mod reply;
 mod request;
+mod stats;
 
 pub(crate) use classes::classes_of;
 pub(crate) use reply::write_reply;
 pub(crate) use request::InferRequest;
+pub(crate) use stats::InferCounts;
 
 use models::Error;
 use serde_json::{Value, json};
@@ -41,6 +45,9 @@ pub(crate) enum OipEndpoint<'p> {
     Ready,
     Index,
     Metadata(ModelPath<'p>),
+    Config(ModelPath<'p>),
+    /// Of one model, or of all.
+    Stats(Option<ModelPath<'p>>),
     ModelReady(ModelPath<'p>),
     Infer(ModelPath<'p>),
 }
@@ -62,6 +69,7 @@ impl<'p> OipEndpoint<'p> {
             "/health/live" => return Some(Self::Live),
             "/health/ready" => return Some(Self::Ready),
             "/repository/index" => return Some(Self::Index),
+            "/models/stats" => return Some(Self::Stats(None)),
             _ => {}
         }
         let mut parts = rest.strip_prefix("/models/")?.split('/');
@@ -76,6 +84,8 @@ impl<'p> OipEndpoint<'p> {
         let asked = match next {
             None => Self::Metadata(model),
             Some("ready") => Self::ModelReady(model),
+            Some("config") => Self::Config(model),
+            Some("stats") => Self::Stats(Some(model)),
             Some("infer") => Self::Infer(model),
             Some(_) => return None,
         };
@@ -110,7 +120,13 @@ impl ModelPath<'_> {
 
 /// What the server says of itself.
 pub(crate) fn server() -> Value {
-    let extensions = ["binary_tensor_data", "classification", "model_repository"];
+    let extensions = [
+        "binary_tensor_data",
+        "classification",
+        "model_configuration",
+        "model_repository",
+        "statistics",
+    ];
     json!({"name": "tidegate", "version": env!("CARGO_PKG_VERSION"), "extensions": extensions})
 }
 
@@ -124,6 +140,33 @@ pub(crate) fn metadata(
     json!({
         "name": name, "versions": [version], "platform": platform,
         "inputs": inputs, "outputs": outputs,
+    })
+}
+
+/// Returns a model's configuration as Triton has it; `rows_max` bounds a batch.
+pub(crate) fn config(metadata: &Value, rows_max: usize) -> Value {
+    let tensors = |key: &str| -> Vec<Value> {
+        let tensor = |tensor: &Value| {
+            let name = tensor["datatype"].as_str().unwrap_or_default();
+            let datatype = if name == "BYTES" { "STRING" } else { name };
+            let shape = tensor["shape"].as_array().map(Vec::as_slice).unwrap_or_default();
+            // Without the rows, which the batch is of.
+            let dims = shape.get(1..).filter(|dims| !dims.is_empty()).map(<[Value]>::to_vec);
+            json!({
+                "name": tensor["name"],
+                "data_type": format!("TYPE_{datatype}"),
+                "dims": dims.unwrap_or_else(|| vec![json!(1)]),
+            })
+        };
+        metadata[key].as_array().map(|all| all.iter().map(tensor).collect()).unwrap_or_default()
+    };
+    json!({
+        "name": metadata["name"],
+        "platform": metadata["platform"],
+        "backend": "tidegate",
+        "max_batch_size": i32::try_from(rows_max).unwrap_or(i32::MAX),
+        "input": tensors("inputs"),
+        "output": tensors("outputs"),
     })
 }
 

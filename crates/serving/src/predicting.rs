@@ -11,6 +11,7 @@
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Instant;
 
 use exchange::{ModelAnswer, Refusal};
 use generation::{Generation, Watched};
@@ -21,7 +22,7 @@ use crate::config::PredictorPlan;
 use crate::error::LoadError;
 use crate::golden;
 use crate::hot_swap::HotSwap;
-use crate::oip::{self, InferRequest};
+use crate::oip::{self, InferCounts, InferRequest};
 use crate::predictor::Predictor;
 use crate::queued::JobPool;
 use crate::status::ModelStatus;
@@ -31,6 +32,7 @@ pub(crate) struct PredictingModel {
     pub(crate) plan: PredictorPlan,
     pub(crate) limit: Arc<ConcurrencyLimit>,
     pub(crate) file: Arc<HotSwap<Watched<Predictor>>>,
+    pub(crate) counts: InferCounts,
 }
 
 impl PredictingModel {
@@ -43,7 +45,8 @@ impl PredictingModel {
         };
         let limits = Limits { concurrency: plan.concurrency, queue_max: plan.queue_max };
         let limit = ConcurrencyLimit::new(&plan.name, limits, pool);
-        Self { plan, limit, file: Arc::new(HotSwap::new(open)) }
+        let (file, counts) = (Arc::new(HotSwap::new(open)), InferCounts::default());
+        Self { plan, limit, file, counts }
     }
 
     /// Returns the generation in use.
@@ -71,7 +74,10 @@ impl PredictingModel {
         out: &mut Vec<u8>,
     ) -> Result<ModelAnswer, Refusal> {
         let named = (self.plan.name.as_str(), predictor);
-        let json_length = oip::infer(named, request, self.plan.rows_max, out)?;
+        let (begun, rows) = (Instant::now(), request.rows_given());
+        let answer = oip::infer(named, request, self.plan.rows_max, out);
+        self.counts.add(answer.is_ok().then_some(rows), begun.elapsed());
+        let json_length = answer?;
         Ok(ModelAnswer { json_length, ..ModelAnswer::default() })
     }
 }

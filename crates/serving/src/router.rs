@@ -345,6 +345,18 @@ impl Models {
             OipEndpoint::Metadata(model) => {
                 self.metadata(model).map(|about| push_json(&about, out))
             }
+            OipEndpoint::Config(model) => {
+                let about = self.metadata(model)?;
+                let one = self.predictors.iter().find(|one| one.plan.name == model.name);
+                let rows_max = one.map_or(ROWS, |one| one.plan.rows_max);
+                Ok(push_json(&oip::config(&about, rows_max), out))
+            }
+            OipEndpoint::Stats(model) => {
+                if let Some(model) = model {
+                    self.metadata(model)?;
+                }
+                Ok(push_json(&json!({ "model_stats": self.counts(model) }), out))
+            }
             OipEndpoint::ModelReady(model) => {
                 self.metadata(model)?;
                 Ok(push_json(&json!({"name": model.name, "ready": true}), out))
@@ -360,6 +372,17 @@ impl Models {
                 Ok(ModelAnswer { json_length, ..ModelAnswer::default() })
             }
         }
+    }
+
+    /// Counts of the models that predict, or of one.
+    fn counts(&self, model: Option<ModelPath<'_>>) -> Vec<Value> {
+        let asked = |one: &&PredictingModel| model.is_none_or(|it| it.name == one.plan.name);
+        let stats = |one: &PredictingModel| {
+            let loaded = one.loaded();
+            let version = loaded.as_ref().map_or("", |loaded| loaded.value.version.as_str());
+            one.counts.as_json((&one.plan.name, version))
+        };
+        self.predictors.iter().filter(asked).map(stats).collect()
     }
 
     fn metadata(&self, model: ModelPath<'_>) -> Result<Value, Refusal> {

@@ -160,6 +160,11 @@ impl InferRequest {
         }
     }
 
+    /// Rows of the first input, as its shape says.
+    pub(crate) fn rows_given(&self) -> usize {
+        self.inputs.first().and_then(|input| input.shape.first()).copied().unwrap_or_default()
+    }
+
     /// How many classes an output is asked for, where it is.
     pub(crate) fn classes(&self, output: &str) -> Parsed<Option<usize>> {
         let wished = self.outputs.iter().find(|wished| wished.name == output);

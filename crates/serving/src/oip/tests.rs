@@ -106,6 +106,26 @@ fn data_before_its_shape_means_the_same_as_data_behind_it() {
 }
 
 #[test]
+fn a_configuration_and_counts_are_as_triton_has_them() {
+    let predictor = passengers("one-hot");
+    let about = metadata(("m", "1", "onnx"), (&predictor.inputs, &predictor.outputs));
+    let config = config(&about, 1000);
+    assert_eq!(config["max_batch_size"], 1000);
+    let town = json!({"name": "town", "data_type": "TYPE_STRING", "dims": [1]});
+    assert_eq!(config["input"][3], town);
+    assert_eq!(config["output"][1]["data_type"], "TYPE_FP32");
+    let counts = InferCounts::default();
+    counts.add(Some(5), std::time::Duration::from_nanos(70));
+    counts.add(Some(2), std::time::Duration::from_nanos(30));
+    counts.add(None, std::time::Duration::from_nanos(9));
+    let stats = counts.as_json(("m", "7"));
+    assert_eq!((&stats["inference_count"], &stats["execution_count"]), (&json!(7), &json!(2)));
+    assert_eq!(stats["inference_stats"]["success"], json!({"count": 2, "ns": 100}));
+    assert_eq!(stats["inference_stats"]["fail"], json!({"count": 1, "ns": 9}));
+    assert!(stats["last_inference"].as_u64().unwrap() > 0);
+}
+
+#[test]
 fn null_is_an_absent_number() {
     let reply = infer_json(&input(&json!([1, 2]), "FP64", &json!([1, null]))).unwrap();
     assert_eq!(reply["outputs"][0]["data"], json!([-1.0]));
@@ -370,6 +390,9 @@ fn paths_are_those_of_the_protocol() {
         ("/v2/models/m/ready", Some(OipEndpoint::ModelReady(model(None)))),
         ("/v2/models/m/versions/3/infer", Some(OipEndpoint::Infer(model(Some("3"))))),
         ("/v2/repository/index", Some(OipEndpoint::Index)),
+        ("/v2/models/m/config", Some(OipEndpoint::Config(model(None)))),
+        ("/v2/models/m/versions/3/stats", Some(OipEndpoint::Stats(Some(model(Some("3")))))),
+        ("/v2/models/stats", Some(OipEndpoint::Stats(None))),
         ("/v2/models", None),
         ("/v2/models/", None),
         ("/v2/models/m/infer/x", None),
