@@ -173,7 +173,7 @@ impl TextContest {
     /// Groups the first vectors; whose texts were not embedded, has none.
     fn group(&mut self, count: usize) -> Result<()> {
         let dims = self.embedder.about().dims;
-        let how = Clustering::for_rows(count);
+        let how = Clustering::for_rows(count, self.embedder.about().kind);
         let found = how.cluster(&self.vectors[..count * dims], dims)?;
         let mut groups = vec![-1; count];
         for (number, cluster) in (0..).zip(&found.clusters) {

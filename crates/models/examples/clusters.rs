@@ -10,7 +10,7 @@ use std::fs;
 use std::io::{self, Write};
 use std::time::Instant;
 
-use models::{Clustering, Method};
+use models::{Clustering, EmbedderKind, Method};
 
 const REPEATS: usize = 5;
 const USAGE: &str = "usage: clusters VECTORS|random:ROWS DIMS linkage|communities [SIMILARITY]";
@@ -31,7 +31,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         "communities" => Method::Communities,
         _ => return Err(USAGE.into()),
     };
-    let similarity_min = rest.first().map_or(Ok(method.similarity_min()), |word| word.parse())?;
+    let default = method.similarity_min(EmbedderKind::Encoder { layers: 6 });
+    let similarity_min = rest.first().map_or(Ok(default), |word| word.parse())?;
     let how = Clustering { method, similarity_min, members_min: 2 };
     let mut best = f64::INFINITY;
     let mut found = how.cluster(&values, dims)?;

@@ -30,6 +30,7 @@ pub use cluster::{Cluster, Clusters};
 
 use units::Units;
 
+use crate::embed::EmbedderKind;
 use crate::error::Error;
 
 /// Numbers of a row.
@@ -64,12 +65,12 @@ impl Clustering {
     pub const ROWS_MAX: usize = 1 << 15;
 
     /// Returns what suits that many vectors of sentences (docs/DECISIONS.md).
-    pub fn for_rows(rows: usize) -> Self {
-        let (method, similarity_min) = match rows {
-            0..=LINKED_MAX => (Method::Linkage, Method::Linkage.similarity_min()),
-            _ => (Method::Communities, Method::Communities.similarity_min()),
+    pub fn for_rows(rows: usize, kind: EmbedderKind) -> Self {
+        let method = match rows {
+            0..=LINKED_MAX => Method::Linkage,
+            _ => Method::Communities,
         };
-        Self { method, similarity_min, members_min: 2 }
+        Self { method, similarity_min: method.similarity_min(kind), members_min: 2 }
     }
 
     /// Groups rows of `dims` numbers, one after the other in `values`; their lengths are nothing.
@@ -117,12 +118,14 @@ impl Clustering {
 }
 
 impl Method {
-    /// Returns the similarity that finds the stories of news headlines best, in vectors of
-    /// MiniLM (docs/DECISIONS.md). Shorter and more uniform texts want up to 0.2 more.
-    pub fn similarity_min(self) -> f32 {
-        match self {
-            Self::Linkage => 0.35,
-            Self::Communities => 0.5,
+    /// Returns the similarity that finds the stories of news headlines best: in vectors of MiniLM,
+    /// or in the static vectors of the news example (docs/DECISIONS.md). Shorter and more uniform
+    /// texts want up to 0.2 more.
+    pub fn similarity_min(self, kind: EmbedderKind) -> f32 {
+        match (self, kind) {
+            (Self::Linkage, _) => 0.35,
+            (Self::Communities, EmbedderKind::Encoder { .. }) => 0.5,
+            (Self::Communities, EmbedderKind::Static) => 0.55,
         }
     }
 }

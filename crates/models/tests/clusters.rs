@@ -138,7 +138,7 @@ fn nine_sentences_are_about_dogs_and_about_speaking() {
     let mut scratch = EmbedScratch::default();
     embedder.embed(&SENTENCES, EmbedOptions::default(), &mut scratch, &mut vectors).unwrap();
     for method in [Method::Linkage, Method::Communities] {
-        let similarity_min = method.similarity_min();
+        let similarity_min = method.similarity_min(embedder.about().kind);
         let how = Clustering { method, similarity_min, members_min: 2 };
         let found = groups(&how.cluster(&vectors, dims).unwrap());
         let wanted = Groups::from([(0..5).collect(), (5..9).collect()]);

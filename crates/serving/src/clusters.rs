@@ -5,8 +5,9 @@
 //! ```
 //!
 //! Every key but `sentences` is optional (`model` too), an unknown one is 400. By default the
-//! model's plan gives the similarity, the number of sentences the method. Sentences with too many
-//! tokens are cut. More than 32,768 sentences are 413; so are more than `texts_max` (`texts.rs`).
+//! model's plan gives the similarity, or else its kind; the number of sentences gives the method.
+//! Sentences with too many tokens are cut. More than 32,768 sentences are 413; so are more than
+//! `texts_max` (`texts.rs`).
 //!
 //! Invariant: groups depend on the sentences, the options and the generation only. Neither other
 //! requests nor the order of the sentences changes them, which docs/MODELS.md promises.
@@ -17,7 +18,7 @@
 use std::sync::Arc;
 
 use exchange::Refusal;
-use models::{Cluster, Clustering, Clusters, Method};
+use models::{Cluster, Clustering, Clusters, EmbedderKind, Method};
 use serde::Deserialize;
 
 use crate::config::TextPlan;
@@ -70,9 +71,12 @@ pub(crate) fn ask(models: &[Arc<EmbeddingModel>], body: &[u8]) -> Result<EmbedTa
         let (count, most) = (sentences.len(), Clustering::ROWS_MAX);
         return Err(refusal::too_large(format!("{count} sentences, at most {most} are grouped")));
     }
-    let clustering = options.clustering(sentences.len(), |method| planned(model.plan(), method));
     let texts = sentences.clone();
+    let planning = model.clone();
     let make_answer = move |vectors: Vectors| {
+        let kind = vectors.model.embedder.about().kind;
+        let planned = |method| planned(planning.plan(), method);
+        let clustering = options.clustering(sentences.len(), kind, planned);
         let mut values = Vec::with_capacity(vectors.len() * vectors.dims());
         (0..vectors.len()).for_each(|row| vectors.push_row(row, &mut values));
         grouped(&sentences, &values, vectors.dims(), clustering).map(json)
@@ -93,23 +97,30 @@ pub(crate) fn grouped(
 }
 
 impl ClusterOptions {
-    /// Returns how to group so many sentences; `planned` says the similarity of each method.
-    pub(crate) fn clustering(self, rows: usize, planned: impl Fn(Method) -> f32) -> Clustering {
-        let chosen = Clustering::for_rows(rows);
+    /// Returns how to group so many sentences; `planned` says the similarity of each method, or
+    /// leaves it to the kind of model.
+    pub(crate) fn clustering(
+        self,
+        rows: usize,
+        kind: EmbedderKind,
+        planned: impl Fn(Method) -> Option<f32>,
+    ) -> Clustering {
+        let chosen = Clustering::for_rows(rows, kind);
         let method = match self.method {
             None => chosen.method,
             Some(Grouping::Linkage) => Method::Linkage,
             Some(Grouping::Communities) => Method::Communities,
         };
+        let similarity_min = self.similarity_min.or_else(|| planned(method));
         Clustering {
             method,
-            similarity_min: self.similarity_min.unwrap_or_else(|| planned(method)),
+            similarity_min: similarity_min.unwrap_or_else(|| method.similarity_min(kind)),
             members_min: self.members_min.unwrap_or(chosen.members_min),
         }
     }
 }
 
-fn planned(plan: &TextPlan, method: Method) -> f32 {
+fn planned(plan: &TextPlan, method: Method) -> Option<f32> {
     match method {
         Method::Linkage => plan.linkage_similarity_min,
         Method::Communities => plan.community_similarity_min,

@@ -9,12 +9,14 @@
 //! Every key is optional in the type, so that all errors can be reported at once; `plan` checks
 //! what is required. The doc comments are the reference manual, defaults included.
 //! Invariant: a key that its kind does not have is an error, and so is a name given twice. Plans
-//! hold every default. The keys of `COUNTS` may not be 0.
+//! hold every default but the two similarities, which are up to the kind of model. The keys of
+//! `COUNTS` may not be 0.
 //! A new key stands in `RANKS`, `PREDICTS`, `WAITS` or `EMBEDS`. Models of texts lack the first
 //! two rows of `PREDICTS`, so its order counts. A renamed key has a row in
 //! `chassis/src/config/renamed.rs`. A default also stands in a doc comment, some in docs/MODELS.md,
 //! and those of `limit` and `exclude_recent` in `inspect.rs`. The 200 µs at `concurrency` are
-//! decided in the gateway's `fetch/origin.rs`, the two similarities and 5,000 rows in `models`.
+//! decided in the gateway's `fetch/origin.rs`, the two similarities and 5,000 rows in `models`,
+//! which `clusters.rs` asks.
 //! Never here: reading a model's files. Only whether `file` is a directory is looked at.
 
 use std::collections::{BTreeMap, HashSet};
@@ -22,7 +24,7 @@ use std::fmt::Display;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use models::{Iterations, Method, Precision};
+use models::{Iterations, Precision};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use stdx::{ByteSize, Span};
@@ -76,7 +78,8 @@ pub struct ModelConfig {
     /// Mean cosine from which groups of sentences are joined by `/cluster`, for up to 5,000
     /// sentences; default 0.35.
     pub linkage_similarity_min: Option<f32>,
-    /// Cosine from which sentences are neighbours for `/cluster` of more than 5,000; default 0.5.
+    /// Cosine from which sentences are neighbours for `/cluster` of more than 5,000; default 0.5
+    /// with an encoder, 0.55 with static embeddings.
     pub community_similarity_min: Option<f32>,
     /// Items in an answer that asks for no number; default 10.
     pub limit: Option<usize>,
@@ -188,8 +191,10 @@ pub struct TextPlan {
     pub queue_max: usize,
     /// 0 for no cache.
     pub cache_bytes: u64,
-    pub linkage_similarity_min: f32,
-    pub community_similarity_min: f32,
+    /// `None` for what suits the kind of model, which only its files tell.
+    pub linkage_similarity_min: Option<f32>,
+    /// `None` likewise.
+    pub community_similarity_min: Option<f32>,
 }
 
 /// What a new generation must answer.
@@ -384,12 +389,10 @@ fn plan_texts(
         .unwrap_or(64_000_000),
         linkage_similarity_min: cosine(
             ("linkage_similarity_min", model.linkage_similarity_min),
-            Method::Linkage,
             wrong,
         ),
         community_similarity_min: cosine(
             ("community_similarity_min", model.community_similarity_min),
-            Method::Communities,
             wrong,
         ),
     }
@@ -419,12 +422,11 @@ fn parsed<T, E: Display>(
     read(written?).map_err(|error| wrong(key, error.to_string())).ok()
 }
 
-fn cosine((key, given): (&str, Option<f32>), method: Method, wrong: Wrong<'_>) -> f32 {
-    let cosine = given.unwrap_or(method.similarity_min());
-    if !(-1.0..=1.0).contains(&cosine) {
+fn cosine((key, given): (&str, Option<f32>), wrong: Wrong<'_>) -> Option<f32> {
+    if let Some(cosine) = given.filter(|cosine| !(-1.0..=1.0).contains(cosine)) {
         wrong(key, format!("is {cosine}, not from -1 to 1"));
     }
-    cosine
+    given
 }
 
 fn plan_candidates(

@@ -112,7 +112,8 @@ pub fn cluster_lines(
         }
         progress(done);
     }
-    let options = options.clustering(sentences.len(), models::Method::similarity_min);
+    let kind = embedder.about().kind;
+    let options = options.clustering(sentences.len(), kind, |_| None);
     let mut answer = grouped(&sentences, &values, embedder.about().dims, options)
         .map_err(|source| LinesError::Group { source })?;
     answer.push(b'\n');

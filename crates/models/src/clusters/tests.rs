@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Cluster, Clustering, Clusters, DIMS_MAX, Method};
+use super::{Cluster, Clustering, Clusters, DIMS_MAX, EmbedderKind, Method};
 
 const ROWS_MAX: usize = Clustering::ROWS_MAX;
 
@@ -280,7 +280,7 @@ fn what_cannot_be_grouped_is_refused_by_name() {
 #[test]
 fn the_default_takes_any_number_of_rows() {
     let linked = super::linkage::ROWS_MAX;
-    assert_eq!(Clustering::for_rows(9).method, Method::Linkage);
-    assert_eq!(Clustering::for_rows(linked).method, Method::Linkage);
-    assert_eq!(Clustering::for_rows(linked + 1).method, Method::Communities);
+    assert_eq!(Clustering::for_rows(9, EmbedderKind::Static).method, Method::Linkage);
+    assert_eq!(Clustering::for_rows(linked, EmbedderKind::Static).method, Method::Linkage);
+    assert_eq!(Clustering::for_rows(linked + 1, EmbedderKind::Static).method, Method::Communities);
 }

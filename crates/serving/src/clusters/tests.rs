@@ -64,13 +64,14 @@ fn sentences_come_back_as_they_were_and_too_small_groups_as_noise() {
 #[test]
 fn settings_come_from_the_body_then_the_plan_then_the_number_of_sentences() {
     let mut plan = crate::texts::tests::by_hand::plan(&golden("mean"));
-    plan.linkage_similarity_min = 0.1;
-    plan.community_similarity_min = 0.2;
+    plan.linkage_similarity_min = Some(0.1);
+    plan.community_similarity_min = Some(0.2);
     let similarity = |method| planned(&plan, method);
+    let kind = EmbedderKind::Static;
     let how = ClusterOptions::default();
-    let few = how.clustering(5_000, similarity);
+    let few = how.clustering(5_000, kind, similarity);
     assert_eq!((few.method, few.similarity_min), (Method::Linkage, 0.1));
-    let many = how.clustering(5_001, similarity);
+    let many = how.clustering(5_001, kind, similarity);
     assert_eq!((many.method, many.similarity_min), (Method::Communities, 0.2));
     assert_eq!(many.members_min, 2);
     let how = ClusterOptions {
@@ -79,7 +80,20 @@ fn settings_come_from_the_body_then_the_plan_then_the_number_of_sentences() {
         members_min: Some(4),
     };
     let wanted = Clustering { method: Method::Communities, similarity_min: 0.3, members_min: 4 };
-    assert_eq!(how.clustering(9, similarity), wanted);
+    assert_eq!(how.clustering(9, kind, similarity), wanted);
+}
+
+#[test]
+fn without_a_setting_the_kind_of_model_says_the_similarity() {
+    let plan = crate::texts::tests::by_hand::plan(&golden("static"));
+    let similarity = |kind, rows| {
+        let planned = |method| planned(&plan, method);
+        ClusterOptions::default().clustering(rows, kind, planned).similarity_min
+    };
+    let encoder = EmbedderKind::Encoder { layers: 6 };
+    assert_eq!((similarity(encoder, 9), similarity(encoder, 5_001)), (0.35, 0.5));
+    let words = EmbedderKind::Static;
+    assert_eq!((similarity(words, 9), similarity(words, 5_001)), (0.35, 0.55));
 }
 
 #[test]

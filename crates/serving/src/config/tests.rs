@@ -74,7 +74,7 @@ fn a_model_without_items_predicts_or_embeds_as_its_file_says() {
     let texts = &plans.texts[0];
     assert_eq!((texts.precision, texts.cache_bytes), (Precision::Int8, 0));
     assert_eq!(texts.batch_timeout, Duration::from_millis(2));
-    assert_eq!((texts.linkage_similarity_min, texts.community_similarity_min), (0.4, 0.5));
+    assert_eq!((texts.linkage_similarity_min, texts.community_similarity_min), (Some(0.4), None));
 }
 
 #[test]

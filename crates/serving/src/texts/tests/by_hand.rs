@@ -190,8 +190,8 @@ pub(crate) fn plan(dir: &Path) -> TextPlan {
         concurrency: usize::MAX,
         queue_max: 8,
         cache_bytes: 1 << 20,
-        linkage_similarity_min: 0.35,
-        community_similarity_min: 0.5,
+        linkage_similarity_min: None,
+        community_similarity_min: None,
     }
 }
 
