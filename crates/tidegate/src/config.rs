@@ -92,9 +92,9 @@ pub(crate) struct Config {
 #[expect(dead_code, reason = "its schema is what is used: sections are read by kind")]
 pub(crate) enum UpstreamSection {
     /// Servers.
-    Servers(UpstreamConfig),
+    Servers(Box<UpstreamConfig>),
     /// Workers.
-    Python(PoolConfig),
+    Python(Box<PoolConfig>),
 }
 
 /// Less would make a batch of every few lines.

@@ -41,9 +41,14 @@ fn a_name_and_an_app_are_enough() {
 
 #[test]
 fn the_environment_stands_in_for_what_the_file_does_not_say() {
-    let defaults = Defaults { workers: Some(7), timeout: Some(Duration::from_secs(90)) };
+    let defaults = Defaults {
+        workers: Some(7),
+        timeout: Some(Duration::from_secs(90)),
+        drain_timeout: Some(Duration::from_secs(5)),
+    };
     let (plan, _) = checked(least(), defaults);
     assert_eq!((plan.workers, plan.timeout.as_secs(), plan.boot_timeout.as_secs()), (7, 90, 90));
+    assert_eq!(plan.drain_timeout.as_secs(), 5);
     let config = PoolConfig { workers: Some(2), timeout: Some("5s".to_owned()), ..least() };
     let (plan, _) = checked(config, defaults);
     assert_eq!((plan.workers, plan.timeout.as_secs(), plan.boot_timeout.as_secs()), (2, 5, 90));
