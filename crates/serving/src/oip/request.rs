@@ -617,7 +617,14 @@ fn decode(name: &str, bytes: &[u8], datatype: Datatype, shape: &[usize]) -> Pars
         if bytes.len() != wanted * size {
             return Err(misfit(format!("{} bytes", bytes.len())));
         }
-        let numbers = bytes.chunks_exact(size).map(|bytes| datatype.decode(bytes)).collect();
+        let numbers = match datatype {
+            // Most are floats: a loop without a choice takes several at once.
+            Datatype::Fp32 => {
+                let floats = bytes.as_chunks().0.iter().map(|bytes| f32::from_le_bytes(*bytes));
+                floats.map(f64::from).collect()
+            }
+            _ => bytes.chunks_exact(size).map(|bytes| datatype.decode(bytes)).collect(),
+        };
         return Ok(Data::Numbers(numbers));
     }
     let mut texts = Vec::new();
