@@ -283,8 +283,8 @@ fn input_of(port: &Port<'_>) -> Result<OnnxInput, String> {
     match width.filter(|width| (1..=FEATURES_MAX).contains(width)) {
         Some(width) => Ok(OnnxInput { name: port.name.to_owned(), kind, width }),
         None => Err(format!(
-            "must have two dimensions, the second stated when you export, from 1 to \
-             {FEATURES_MAX}; for other inputs, {IN_A_WORKER}"
+            "must have two dimensions, rows and a width of 1 to {FEATURES_MAX} that the export \
+             states; {IN_A_WORKER}"
         )),
     }
 }

@@ -158,8 +158,9 @@ impl Graph {
         }
         trial.slots.resize(self.slots, Tensor::default());
         let mut planned = PlannedNode { place: node.place(), operator, inputs, outputs };
-        if trial.reads.get(trial.last.as_str()) == Some(&1)
-            && let Some(joined) = self.joined(node, &planned, &trial.last)
+        if !trial.last.is_empty()
+            && trial.reads.get(trial.last.as_str()) == Some(&1)
+            && let Some(joined) = self.joined(node, &planned, trial)
         {
             planned = joined;
         }
@@ -175,9 +176,9 @@ impl Graph {
         &mut self,
         node: &GraphNode<'_>,
         new: &PlannedNode,
-        name: &str,
+        trial: &Trial<'_>,
     ) -> Option<PlannedNode> {
-        let place = node.inputs.iter().position(|input| *input == name)?;
+        let place = node.inputs.iter().position(|input| *input == trial.last)?;
         if !node.domain.is_empty() {
             return None;
         }
@@ -185,7 +186,12 @@ impl Graph {
         let following = match (node.operator, &new.inputs[..]) {
             ("Relu", _) => Following::Rectified,
             ("Add", [_, _]) => match new.inputs[1 - place] {
-                Some(Operand::Constant(index)) => Following::Added(&self.constants[index]),
+                Some(Operand::Constant(index)) => {
+                    let rank = trial.slots[last.outputs[0]?].shape.sizes().len();
+                    // A constant of more dimensions would add some.
+                    let added = &self.constants[index];
+                    (added.shape.sizes().len() <= rank).then_some(Following::Added(added))?
+                }
                 _ => return None,
             },
             _ => return None,

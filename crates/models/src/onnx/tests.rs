@@ -330,3 +330,23 @@ fn two_classes_of_one_sum_have_no_probit() {
         "{error}"
     );
 }
+
+/// A constant of zeros.
+fn zeros(name: &str, sizes: &[i64]) -> Vec<u8> {
+    let raw = vec![0; sizes.iter().product::<i64>() as usize * 4];
+    let sizes: Vec<u8> = sizes.iter().flat_map(|size| varint_field(1, *size)).collect();
+    let rest = [varint_field(2, 1), bytes_field(8, name.as_bytes()), bytes_field(9, &raw)];
+    bytes_field(5, &[sizes, rest.concat()].concat())
+}
+
+#[test]
+fn a_constant_of_more_dimensions_than_a_layer_is_added_behind_it() {
+    let nodes = [
+        node("MatMul x w > m", &[]),
+        node("Add m c > a", &[]),
+        node("Squeeze a first > y", &[]),
+        zeros("w", &[3, 2]),
+        zeros("c", &[1, 1, 2]),
+    ];
+    assert_eq!(answer(13, &nodes, &[("first", &[0])], [1.0, 2.0, 3.0]), [0.0, 0.0]);
+}

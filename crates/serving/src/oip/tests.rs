@@ -243,7 +243,10 @@ fn a_category_that_a_strict_model_does_not_know_is_the_clients_error_and_names_t
     let refusal = ask(&predictor, &passengers_body(&["Cork", "Paris"])).unwrap_err();
     assert_eq!(refusal.status, 400);
     let reason = &refusal.reason;
-    assert!(reason.starts_with("model `m`: ") && reason.contains("row 1 holds"), "{reason}");
+    assert!(
+        reason.starts_with("model `m`: ") && reason.contains("row 1 of `town` is no"),
+        "{reason}"
+    );
 }
 
 #[test]

@@ -79,16 +79,25 @@ fn count(state: &mut State, id: u64, worker: Worker, exit: Exit) {
     }
 }
 
+/// Why we ended a process that loads: it was to leave, or took too long.
+fn reason_of(stage: LoadStage, at: Instant) -> Option<Reason> {
+    match stage.is_leaving() {
+        true => Some(Reason::End),
+        false => stage.is_overdue(at).then_some(Reason::Boot),
+    }
+}
+
 fn preload_ended(state: &mut State, number: u64, exit: Exit) -> Option<Dead> {
     let process = state.preloads.remove(number)?;
     let is_planned = process.stage.is_leaving();
+    let reason = reason_of(process.stage, exit.at);
     let dead = Dead {
         name: exit.name,
         forked_by: None,
         pid: exit.pid,
         printed_by: Some(process.child_pid),
         at: exit.at,
-        reason: is_planned.then_some(Reason::End),
+        reason,
         answered: Some(0),
         failed: process.failed.clone(),
     };
@@ -112,6 +121,7 @@ fn preload_ended(state: &mut State, number: u64, exit: Exit) -> Option<Dead> {
 fn parent_ended(state: &mut State, number: u64, exit: Exit) -> Option<Dead> {
     let generation = state.generations.get_mut(number)?;
     let is_planned = generation.stage.is_leaving();
+    let reason = reason_of(generation.stage, exit.at);
     generation.stage = LoadStage::Lost;
     let failed = generation.failed.take();
     let lived = exit.at.duration_since(generation.began);
@@ -124,7 +134,7 @@ fn parent_ended(state: &mut State, number: u64, exit: Exit) -> Option<Dead> {
         pid: exit.pid,
         printed_by,
         at: exit.at,
-        reason: is_planned.then_some(Reason::End),
+        reason,
         answered: Some(0),
         failed: failed.clone(),
     };

@@ -66,10 +66,6 @@ impl Dead {
                 let text = "was killed by the kernel, which was out of memory (OOM)".to_owned();
                 (Reason::Oom, text)
             }
-            // What had failed before is why it was killed.
-            (None, Some(SIGKILL)) if self.failed.is_some() => {
-                (Reason::Boot, "was killed by Tidegate: it had not loaded in time".to_owned())
-            }
             (None, Some(SIGKILL)) => (Reason::Signal, format!("{text} from outside")),
             (None, Some(_)) => (Reason::Signal, text),
             (None, None) if self.answered.is_none() => (Reason::Boot, text),

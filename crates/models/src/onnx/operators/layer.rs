@@ -75,11 +75,10 @@ impl Operator for Layer {
         }
         match following {
             Following::Rectified => self.activation = Activation::Relu,
-            Following::Added(value) if value.shape.sizes().len() <= 2 => {
+            Following::Added(value) => {
                 let Some(more) = bias(value, self.dense.outputs()) else { return false };
                 self.dense.add_bias(&more);
             }
-            Following::Added(_) => return false,
         }
         true
     }

@@ -21,6 +21,8 @@ pub(super) struct OneHotEncoder {
     count: usize,
     /// Whether an element that is no category gets zeros only.
     is_lenient: bool,
+    /// What it encodes, for errors.
+    input: String,
 }
 
 /// Where the 1 of each category stands.
@@ -46,7 +48,8 @@ impl OneHotEncoder {
             true => Places::Integers(integers.into_iter().zip(0..).collect()),
             false => Places::Texts(texts.into_iter().zip(0..).collect()),
         };
-        Ok(Self { places, count, is_lenient })
+        let input = from.node.inputs.first().copied().unwrap_or_default().to_owned();
+        Ok(Self { places, count, is_lenient, input })
     }
 
     fn place(&self, data: &Data, index: usize) -> Result<Option<usize>, String> {
@@ -82,7 +85,10 @@ impl Operator for OneHotEncoder {
             match self.place(&value.data, index)? {
                 Some(place) => room[index * self.count + place] = 1.0,
                 None if is_lenient => {}
-                None => return Err(format!("row {} holds no category it knows", index / width)),
+                None => {
+                    let (row, input) = (index / width, &self.input);
+                    return Err(format!("row {row} of `{input}` is no category that it knows"));
+                }
             }
         }
         Ok(())

@@ -1,6 +1,6 @@
 //! Finds the largest or smallest elements along an axis, and their places: `TopK`.
 //!
-//! Of equal elements the first counts. They are given in order, also where the node does not ask
+//! Of equal elements the first counts, and NaN stands behind all. They are given in order, also where the node does not ask
 //! for it. How many are wanted is an attribute before version 10, and since then an input.
 //! Refuses: flags and texts, and when it runs, more elements than the axis has.
 //! A new version, kind or attribute needs a model by `golden/onnx_models.py`, with ONNX Runtime's
@@ -62,8 +62,7 @@ impl TopK {
             let at = |place: usize| elements[(line / after * along + place) * after + line % after];
             let order = |a: &usize, b: &usize| {
                 let (first, second) = if self.is_least { (a, b) } else { (b, a) };
-                let by_value = at(*first).partial_cmp(&at(*second)).unwrap_or(Ordering::Equal);
-                by_value.then(a.cmp(b))
+                compare(at(*first), at(*second)).then(a.cmp(b))
             };
             places.clear();
             places.extend(0..along);
@@ -80,6 +79,11 @@ impl TopK {
     }
 }
 
+/// Orders numbers, and NaN behind all: sorting wants an order of everything.
+fn compare<T: Numeric>(a: T, b: T) -> Ordering {
+    a.partial_cmp(&b).unwrap_or_else(|| a.is_nan().cmp(&b.is_nan()))
+}
+
 impl Operator for TopK {
     fn run(&self, call: &mut OperatorCall<'_>, out: &mut [Tensor; 2]) -> Result<(), String> {
         let value = call.input(0)?;
@@ -90,3 +94,6 @@ impl Operator for TopK {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -54,12 +54,12 @@ fn an_end_is_told_in_words() {
 }
 
 #[test]
-fn a_process_that_is_killed_because_it_did_not_load_was_not_killed_from_outside() {
-    let mut dead = dead(None, Some(0));
+fn who_killed_is_told_by_what_we_did_and_not_by_what_had_failed() {
+    let mut dead = dead(Some(Reason::Boot), Some(0));
     dead.failed = Some(Incident::new("import", "not imported within 5 s".to_owned()));
-    let ending = dead.ending(killed(9), false);
-    assert_eq!(ending.reason, Reason::Boot);
-    assert_eq!(ending.text, "was killed by Tidegate: it had not loaded in time");
+    assert_eq!(dead.ending(killed(9), false).text, "was killed by SIGKILL");
+    dead.reason = None;
+    assert_eq!(dead.ending(killed(9), false).text, "was killed by SIGKILL from outside");
 }
 
 #[test]
