@@ -20,6 +20,7 @@
 //! Source: github.com/kserve/open-inference-protocol.
 
 mod classes;
+mod data;
 mod reply;
 mod request;
 mod stats;

@@ -1,7 +1,8 @@
 //! Finds the largest or smallest elements along an axis, and their places: `TopK`.
 //!
-//! Of equal elements the first counts, and NaN stands behind all. They are given in order, also where the node does not ask
-//! for it. How many are wanted is an attribute before version 10, and since then an input.
+//! Of equal elements the first counts, and NaN stands behind all. They are given in order, also
+//! where the node does not ask for it. How many are wanted is an attribute before version 10, and
+//! since then an input.
 //! Refuses: flags and texts, and when it runs, more elements than the axis has.
 //! A new version, kind or attribute needs a model by `golden/onnx_models.py`, with ONNX Runtime's
 //! answers.
