@@ -1,6 +1,8 @@
 //! Loading and unloading, with files that are good or not.
 
 use std::fs;
+use std::sync::Barrier;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use testkit::TempDir;
 
@@ -41,4 +43,35 @@ fn loading_a_bad_file_says_why_and_leaves_what_is_there() {
     let reason = slot.load().unwrap_err();
     assert!(reason.contains("it is bad"), "{reason}");
     assert_eq!(value(&slot).as_deref(), Some("one"));
+}
+
+#[test]
+fn a_load_does_not_bring_back_what_a_poll_has_replaced() {
+    let dir = TempDir::new().unwrap();
+    let file = dir.path().join("model");
+    fs::write(&file, "one").unwrap();
+    let load = |path: &std::path::Path| fs::read_to_string(path);
+    let (path, barrier) = (file.clone(), Arc::new(Barrier::new(2)));
+    let (is_loading, opened) = (AtomicBool::new(false), Arc::clone(&barrier));
+    let slot = HotSwap::new(move || {
+        let files = Arc::new(Watched::open(&path, load));
+        if is_loading.swap(true, Ordering::Relaxed) {
+            opened.wait();
+            opened.wait();
+        }
+        files
+    });
+    std::thread::scope(|scope| {
+        let loading = scope.spawn(|| slot.load());
+        barrier.wait();
+        fs::write(file.with_extension("new"), "two").unwrap();
+        fs::rename(file.with_extension("new"), &file).unwrap();
+        slot.poll();
+        let seen = value(&slot);
+        barrier.wait();
+        loading.join().unwrap().unwrap();
+        assert!(seen.as_deref() == Some("one") || value(&slot) == seen, "`two` was in use");
+    });
+    slot.poll();
+    assert_eq!(value(&slot).as_deref(), Some("two"));
 }
