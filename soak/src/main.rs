@@ -12,6 +12,7 @@ mod gateway;
 mod history;
 mod judge;
 mod lab;
+mod models;
 mod origin;
 mod process;
 mod request_spec;
@@ -111,6 +112,21 @@ enum Command {
         #[arg(long, value_name = "DIR")]
         keep: Option<PathBuf>,
     },
+    /// Models that are replaced, spoilt and mended while light and heavy ones are asked.
+    Models {
+        /// The program to test.
+        #[arg(long, default_value = "target/debug/tidegate")]
+        binary: PathBuf,
+        /// Minutes of requests.
+        #[arg(long, default_value_t = 1.0)]
+        minutes: f64,
+        /// Of all chance; default: the clock.
+        #[arg(long)]
+        seed: Option<u64>,
+        /// Threads that ask.
+        #[arg(long, default_value_t = 8)]
+        clients: u64,
+    },
     /// statsd: counts over ends, kills and a Graphite that comes, goes and hangs.
     Statsd {
         /// The program to test.
@@ -176,6 +192,10 @@ fn main() -> ExitCode {
         }),
         Command::Lab { binary, short, only, seed, keep } => {
             lab::run(&lab::Options { binary, short, only, seed, keep })
+        }
+        Command::Models { binary, minutes, seed, clients } => {
+            let (time, seed) = (span(minutes), seed.unwrap_or_else(clock));
+            models::run(&models::Options { binary, time, seed, clients })
         }
         Command::Statsd { binary, minutes, seed } => {
             let (time, seed) = (span(minutes), seed.unwrap_or_else(clock));

@@ -56,6 +56,8 @@ usage: cargo xtask COMMAND
                           ends and kills of statsd, and a Graphite that comes, goes and hangs
     soak workers [--minutes N] [--seed S] [--release]
                           killed, stopped, hung and leaking Python workers, changing code
+    soak models [--minutes N] [--seed S] [--clients N] [--release]
+                          models whose files change and break while light and heavy ones are asked
     test-engines          set up Kafka, ClickHouse and FerretDB, and run the long tests on them
     cache-tests --suite DIR [--only ID]
                           run any checkout of the HTTP cache tests, or one test of it

@@ -28,8 +28,8 @@ const SHORT_KILLS: [(&str, &str); 3] = [("sqlite", "200"), ("postgres", "40"), (
 /// Damaged journals and steps of the clock in `make test`, in the run on SQLite.
 const SHORT_JOURNALS: [&str; 4] = ["--damages", "12", "--clocks", "1"];
 
-/// Soaks what `arguments` name: `gateway`, `events`, `statsd`, `workers` or `lab`, then options of
-/// `soak`; with `--release`, the release binary.
+/// Soaks what `arguments` name: `gateway`, `events`, `statsd`, `workers`, `models` or `lab`, then
+/// options of `soak`; with `--release`, the release binary.
 pub(crate) fn run(arguments: &[&str]) -> Result<()> {
     let release = arguments.contains(&"--release");
     let profile: &[&str] = if release { &["--release"] } else { &[] };
@@ -74,7 +74,7 @@ pub(crate) fn short() -> Vec<Job> {
         }
         jobs.push(job(&format!("soak events {sink}"), &words));
     }
-    for what in ["gateway", "statsd", "workers"] {
+    for what in ["gateway", "statsd", "workers", "models"] {
         let words = [what, "--minutes", SHORT_MINUTES, "--seed", SHORT_SEED];
         jobs.push(job(&format!("soak {what}"), &words));
     }
