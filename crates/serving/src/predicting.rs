@@ -89,7 +89,7 @@ impl PredictingModel {
 pub(crate) fn load(plan: &PredictorPlan) -> Result<Predictor, LoadError> {
     let path = || plan.file.clone();
     let bytes = fs::read(&plan.file).map_err(|source| LoadError::Io { path: path(), source })?;
-    let predictor = Predictor::read(&bytes, plan.version.clone(), plan.iterations)
+    let mut predictor = Predictor::read(&bytes, plan.version.clone(), plan.iterations)
         .map_err(|source| LoadError::Invalid { path: path(), source })?;
     let unfit = |path: &Path, reason| LoadError::Check { path: path.to_owned(), reason };
     if plan.iterations == Iterations::All && !predictor.can_stop_early() {

@@ -16,6 +16,7 @@
 
 use std::cell::Cell;
 use std::fmt;
+use std::time::{Duration, Instant};
 
 use models::{
     Error, Iterations, Linear, LinearRows, OnnxInput, OnnxKind, OnnxModel, OnnxOutput, OnnxScratch,
@@ -33,11 +34,15 @@ const TREE_PS: u64 = 2_500;
 
 /// Rows that a model predicts before it serves.
 const WARM_UP_ROWS: usize = 16;
+/// What a row of a graph is thought to cost before it was tried.
+const GRAPH_ROW_PS: u64 = 20_000_000;
 
 /// A model that predicts, ready to answer. Immutable.
 #[derive(Debug)]
 pub struct Predictor {
     evaluator: Evaluator,
+    /// What a row of a graph costs in picoseconds, once it has been tried.
+    graph_row_ps: u64,
     pub(crate) version: String,
     /// As the platform is called in metadata: `lightgbm`.
     pub(crate) platform: &'static str,
@@ -96,6 +101,7 @@ impl Predictor {
             inputs: vec![TensorAbout::rows("input", datatype, about.features)],
             outputs: vec![TensorAbout::rows("predict", datatype, about.scores)],
             evaluator: Evaluator::Trees(Box::new(trees)),
+            graph_row_ps: GRAPH_ROW_PS,
         })
     }
 
@@ -109,6 +115,7 @@ impl Predictor {
             inputs: vec![TensorAbout::rows("input", Datatype::Fp64, rows.names().len())],
             outputs: vec![TensorAbout::rows("predict", Datatype::Fp64, 1)],
             evaluator: Evaluator::Linear(rows),
+            graph_row_ps: GRAPH_ROW_PS,
         }
     }
 
@@ -130,6 +137,7 @@ impl Predictor {
             inputs: about.inputs.iter().map(input).collect(),
             outputs: about.outputs.iter().map(output).collect(),
             evaluator: Evaluator::Onnx(Box::new(model)),
+            graph_row_ps: GRAPH_ROW_PS,
         }
     }
 
@@ -218,23 +226,34 @@ impl Predictor {
             }
             Evaluator::Trees(trees) => trees.about().trees as u64 * TREE_PS,
             Evaluator::Linear(linear) => linear.names().len() as u64 * 1_000,
-            // Nobody knows what is in a graph: a row of it is taken for a long one.
-            Evaluator::Onnx(_) => 20_000_000,
+            Evaluator::Onnx(_) => self.graph_row_ps,
         };
         rows as u64 * per_row_ps / 1000
     }
 
-    /// Predicts for nobody: the first answers of a generation are not a client's.
-    pub(crate) fn warm_up(&self) -> Result<(), String> {
+    /// Predicts for nobody: the first answers of a generation are not a client's. What a row of a
+    /// graph costs is seen by that; nothing else tells.
+    pub(crate) fn warm_up(&mut self) -> Result<(), String> {
         if let Evaluator::Onnx(model) = &self.evaluator {
             let mut scratch = SCRATCH.take().unwrap_or_default();
-            let done = model.warm_up(WARM_UP_ROWS, &mut scratch.onnx);
+            let mut run = || model.warm_up(WARM_UP_ROWS, &mut scratch.onnx);
+            let timed = run().and_then(|()| {
+                let begun = Instant::now();
+                run().map(|()| begun.elapsed())
+            });
             SCRATCH.set(Some(scratch));
-            return done.map_err(|error| error.to_string());
+            self.graph_row_ps = row_ps(timed.map_err(|error| error.to_string())?, WARM_UP_ROWS);
+            return Ok(());
         }
         let mut rows = vec![0.0; self.width() * WARM_UP_ROWS];
         self.predict(&mut rows, false).map(drop).map_err(|error| error.to_string())
     }
+}
+
+/// What a row costs where so many took so long together.
+fn row_ps(took: Duration, rows: usize) -> u64 {
+    let whole = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX).saturating_mul(1000);
+    whole / rows as u64
 }
 
 impl fmt::Display for Predictor {

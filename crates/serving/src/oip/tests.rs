@@ -237,7 +237,7 @@ fn columns_of_texts_are_taken_beside_columns_of_numbers() {
 
 #[test]
 fn a_category_that_a_strict_model_does_not_know_is_the_clients_error_and_names_the_row() {
-    let predictor = passengers("one-hot-strict");
+    let mut predictor = passengers("one-hot-strict");
     predictor.warm_up().unwrap();
     ask(&predictor, &passengers_body(&["Cork", "Southampton"])).unwrap();
     let refusal = ask(&predictor, &passengers_body(&["Cork", "Paris"])).unwrap_err();

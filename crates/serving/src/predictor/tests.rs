@@ -39,3 +39,11 @@ fn a_file_that_is_no_model_is_refused() {
         assert!(Predictor::read(bytes, None, Iterations::Best).is_err(), "{bytes:?}");
     }
 }
+
+#[test]
+fn a_row_of_a_graph_costs_what_its_trial_took() {
+    assert_eq!(row_ps(Duration::from_micros(16), 16), 1_000_000);
+    assert_eq!(row_ps(Duration::ZERO, 16), 0);
+    let line = Predictor::read(LINE.as_bytes(), None, Iterations::Best).unwrap();
+    assert_eq!(line.graph_row_ps, GRAPH_ROW_PS, "no graph, nothing to try");
+}
