@@ -5,7 +5,7 @@
 //! | `POST /v1/models/{m}/rank` | rankings, our own |
 //! | `/v2/…` | Open Inference Protocol (`oip.rs`) |
 //! | `POST /v1/embeddings`, `/embeddings` | OpenAI's (`openai.rs`) |
-//! | `POST /embed`, `/similarity`, `/tokenize`, `GET /info` | TEI's (`tei.rs`) |
+//! | `POST /embed`, `/similarity`, `/tokenize`, `GET /info`, `/health` | TEI's (`tei.rs`) |
 //! | `POST /cluster` | groups of sentences, our own (`clusters.rs`) |
 //! | `GET /v1/models` | names of all models, OpenAI's |
 //! | `GET /openapi.json`, `/docs` | what there is, and a page to try it (`describe.rs`) |

@@ -35,6 +35,8 @@ impl<'p> Api<'p> {
             "/v1/models" => Some(Self::Names),
             "/openapi.json" => Some(Self::Document),
             "/docs" => Some(Self::Page),
+            // As text-embeddings-inference has it; its answer says as little as its status.
+            "/health" => Some(Self::Oip(OipEndpoint::Ready)),
             _ => match method_of(path) {
                 Some(method) => Some(Self::Texts(method)),
                 None => OipEndpoint::of(path).map(Self::Oip),

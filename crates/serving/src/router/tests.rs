@@ -146,6 +146,7 @@ fn a_model_that_was_unloaded_is_not_ready_and_not_unhealthy() {
     served.models.set_loaded("line", false).unwrap();
     assert_eq!(served.asked("GET", "/v2/models/line/ready").0, 503);
     assert_eq!(served.asked("GET", "/v2/health/ready").0, 200);
+    assert_eq!(served.asked("GET", "/health"), served.asked("GET", "/v2/health/ready"));
     assert_eq!(served.models.index()[0]["state"], "UNAVAILABLE");
     assert_eq!(served.models.set_loaded("none", true).unwrap_err().status, 404);
 }
