@@ -3,10 +3,11 @@
 //! Invariant: it takes exactly the bytes that the framing announces, and none of the next request.
 //! If the client waits for it, the first read that finds no bytes sends `100 Continue`. Bounds:
 //! `whole` fails with 413 beyond the bytes that its caller allows. An announced length reserves at
-//! most 1 MiB of memory. If the role leaves bytes unread, up to `DRAIN_BYTES_MAX` are read and
-//! discarded; beyond that, or if the client still waits, the connection closes. A malformed or
-//! truncated body stays so: each further read fails. Never here: what a body means, the timeout of
-//! a piece (`connection`), the chunks (`http1::chunked`).
+//! most `CLAIMED_BYTES_MAX` of memory, and the rest after `EARNEST_BYTES` have come. If the role
+//! leaves bytes unread, up to `DRAIN_BYTES_MAX` are read and discarded; beyond that, or if the
+//! client still waits, the connection closes. A malformed or truncated body stays so: each further
+//! read fails. Never here: what a body means, the timeout of a piece (`connection`), the chunks
+//! (`http1::chunked`).
 
 use std::future::poll_fn;
 use std::io;
@@ -27,6 +28,12 @@ const DRAIN_BYTES_MAX: u64 = 256 * 1024;
 
 /// Bytes of memory that are reserved because a client announces the length of its body.
 const CLAIMED_BYTES_MAX: u64 = 16 * 1024;
+
+/// Bytes of a body after which memory for all of it is reserved: its client means to send it.
+const EARNEST_BYTES: usize = 1 << 20;
+
+/// Bytes that are read of a long body at once; reads grow while they find so much.
+const READ_BYTES_MAX: usize = 256 * 1024;
 
 /// The reason why a body could not be read.
 #[derive(Debug, thiserror::Error)]
@@ -86,6 +93,8 @@ pub struct Incoming<'c> {
     taken: usize,
     rest: Rest,
     read_bytes: u64,
+    /// Whether the last read filled the inbox.
+    was_full: bool,
     /// The client waits for `100 Continue` before it sends the body.
     awaited: bool,
 }
@@ -102,7 +111,7 @@ impl<'c> Incoming<'c> {
             BodyLength::Exact(bytes) => Rest::Exact(bytes),
             BodyLength::Chunked => Rest::Chunked(Decoder::new()),
         };
-        Self { live, inbox, taken: 0, rest, read_bytes: 0, awaited }
+        Self { live, inbox, taken: 0, rest, read_bytes: 0, was_full: false, awaited }
     }
 
     /// Bytes read so far.
@@ -144,6 +153,7 @@ impl<'c> Incoming<'c> {
                 return Poll::Ready(self.noted(ready));
             }
             self.compact();
+            self.widen();
             if self.live.stage() != Stage::Body {
                 self.live.enter(Stage::Body);
             }
@@ -156,7 +166,10 @@ impl<'c> Incoming<'c> {
             };
             self.live.enter(Stage::Answering);
             match filled {
-                Ok(bytes) if bytes > 0 => {}
+                Ok(bytes) if bytes > 0 => {
+                    let inbox = self.inbox.as_deref();
+                    self.was_full = inbox.is_some_and(|inbox| inbox.filled == inbox.inbox.len());
+                }
                 Err(error) if error.kind() == io::ErrorKind::OutOfMemory => {
                     return Poll::Ready(self.noted(Err(BodyError::OverBudget)));
                 }
@@ -185,9 +198,17 @@ impl<'c> Incoming<'c> {
     ) -> Result<Vec<u8>, BodyError> {
         self.check_length(bytes_max)?;
         let mut whole = self.reserved();
+        let mut is_earnest = false;
         while self.read_more(&mut whole, charge).await? {
             if whole.len() as u64 > bytes_max {
                 return Err(BodyError::TooLong(bytes_max));
+            }
+            if !is_earnest && whole.len() >= EARNEST_BYTES {
+                is_earnest = true;
+                // Untouched memory costs nothing, and growing step by step would copy the body.
+                // Where there is no room for all of it, it grows as it comes.
+                let left = self.announced().and_then(|bytes| usize::try_from(bytes).ok());
+                let _ = whole.try_reserve_exact(left.unwrap_or(0));
             }
         }
         Ok(whole)
@@ -324,6 +345,20 @@ impl<'c> Incoming<'c> {
         self.taken += skip + data;
         self.read_bytes += data as u64;
         Ok((data > 0).then_some(piece))
+    }
+
+    /// Doubles an empty inbox of a long body whose client sends faster than it is read.
+    fn widen(&mut self) {
+        let Some(inbox) = self.inbox.as_deref_mut().filter(|inbox| inbox.filled == 0) else {
+            return;
+        };
+        let larger = inbox.inbox.len() * 2;
+        if std::mem::take(&mut self.was_full)
+            && larger <= READ_BYTES_MAX
+            && matches!(self.rest, Rest::Exact(left) if left >= larger as u64)
+        {
+            inbox.inbox.resize(larger, 0);
+        }
     }
 
     /// Moves the unconsumed bytes to the start of the inbox. This happens once per read. Once per
