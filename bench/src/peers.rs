@@ -43,6 +43,7 @@ fn version(setup: &Setup, peer: &str) -> String {
         "python" => of_python(VERSIONS),
         "libcachesim" => of_python(SIMULATOR_VERSION),
         "gunicorn" => of_python(GUNICORN_VERSION),
+        "granian" => of_python(GRANIAN_VERSION),
         "onnxruntime" => of_python(ONNXRUNTIME_VERSION),
         "lightgbm" => of_python("import lightgbm; print('LightGBM ' + lightgbm.__version__)"),
         "tl2cgen" => of_python(TL2CGEN_VERSION),
@@ -91,6 +92,9 @@ const SIMULATOR_VERSION: &str =
 
 const GUNICORN_VERSION: &str = "import importlib.metadata as m; print('gunicorn ' + \
     m.version('gunicorn') + ', uvicorn-worker ' + m.version('uvicorn-worker'))";
+
+const GRANIAN_VERSION: &str =
+    "import importlib.metadata as m; print('granian ' + m.version('granian'))";
 
 const ONNXRUNTIME_VERSION: &str =
     "import importlib.metadata as m; print('onnxruntime ' + m.version('onnxruntime'))";

@@ -53,6 +53,7 @@ pub(crate) const ROWS: &[Row] = &[
     statsd::memory::ROW,
     statsd::buffers::ROW,
     workers::throughput::ROW,
+    workers::bodies::ROW,
     workers::recycle::ROW,
     workers::memory::ROW,
     workers::profiles::ROW,

@@ -87,6 +87,25 @@ pub(crate) fn gunicorn(setup: &Setup, app: &App<'_>, options: &[&str]) -> Result
     Server::start(app.name, &words, &dir, address, app.ready)
 }
 
+/// Starts granian, which is written in Rust, on uvloop.
+pub(crate) fn granian(setup: &Setup, app: &App<'_>) -> Result<Server> {
+    let dir = setup.dir("granian")?;
+    let address = free_address()?;
+    let (python, apps) = (setup.python()?, apps(setup));
+    let (host, port) = (address.ip().to_string(), address.port().to_string());
+    let workers = app.workers.to_string();
+    let mut command = before(app);
+    command.extend([&*python.to_string_lossy(), "-m", "granian", app.app].map(str::to_owned));
+    let usual = ["--working-dir", &apps.to_string_lossy(), "--host", &host, "--port", &port];
+    command.extend(usual.map(str::to_owned));
+    // The apps know nothing of startup and shutdown.
+    let kind = ["--workers", &workers, "--interface", "asginl", "--loop", "uvloop", "--no-ws"];
+    command.extend(kind.map(str::to_owned));
+    command.extend(["--log-level", "warning"].map(str::to_owned));
+    let words: Vec<&str> = command.iter().map(String::as_str).collect();
+    Server::start(app.name, &words, &dir, address, app.ready)
+}
+
 /// The options that make gunicorn's workers uvicorn's, for ASGI.
 pub(crate) const UVICORN: [&str; 2] = ["--worker-class", "uvicorn_worker.UvicornWorker"];
 

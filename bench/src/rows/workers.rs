@@ -1,5 +1,6 @@
 //! What the rows about Python workers share.
 
+pub(super) mod bodies;
 pub(super) mod memory;
 pub(super) mod profiles;
 pub(super) mod recycle;

@@ -13,27 +13,28 @@ use crate::setup::Setup;
 
 pub(crate) const ROW: Row = Row {
     name: "workers-throughput",
-    what: "hello world and 5 ms of computing by 2 ASGI workers, beside gunicorn with uvicorn",
+    what: "hello world and 5 ms of computing by 2 ASGI workers, beside gunicorn and granian",
     notes: "The same app runs under all servers.\n\
-        Tidegate gives each worker one request at a time (the default), or up to 16 \
-        (`concurrency`).\n\
-        Workers of gunicorn are uvicorn's (uvloop, httptools), and get any number.\n\
+        Tidegate's app has one request at a time (the default), or up to 16 (`concurrency`).\n\
+        Workers of gunicorn are uvicorn's (uvloop, httptools). They and granian's (uvloop) get \
+        any number.\n\
         Throughput is a closed loop over 64 keep-alive connections.\n\
         Latencies are of requests that arrive at random at 70 % of the slowest's throughput.\n\
         Hello world has one core, as servers have in other rows.\n\
         The handler that computes has both, with the load generator on the second: two workers are \
         to compute at the same time.",
-    peers: &["tidegate", "gunicorn", "python"],
+    peers: &["tidegate", "gunicorn", "granian", "python"],
     run,
 };
 
-const NAMES: [&str; 3] = ["Tidegate", "Tidegate, concurrency 16", "gunicorn + uvicorn"];
+const NAMES: [&str; 4] = ["Tidegate", "Tidegate, concurrency 16", "gunicorn + uvicorn", "granian"];
 /// Fewer than Tidegate lets wait for a worker: whatever holds the machine up, nothing is refused,
 /// and latencies go on counting.
 const CONNECTIONS_MAX: usize = 512;
 const OURS: usize = 0;
 const SIXTEEN: usize = 1;
 const THEIRS: usize = 2;
+const GRANIAN: usize = 3;
 
 fn run(setup: &Setup) -> Result<Vec<Measurement>> {
     let mut measurements = case(setup, "hello", "/", ONE_CORE)?;
@@ -48,6 +49,7 @@ fn case(setup: &Setup, what: &str, path: &str, cores: &str) -> Result<Vec<Measur
         workers::tidegate(setup, &app(NAMES[OURS]), "")?,
         workers::tidegate(setup, &app(NAMES[SIXTEEN]), "concurrency = 16\n")?,
         workers::gunicorn(setup, &app(NAMES[THEIRS]), &UVICORN)?,
+        workers::granian(setup, &app(NAMES[GRANIAN]))?,
     ];
     let sides: Vec<Side<'_>> = servers
         .iter()
@@ -100,5 +102,9 @@ fn figures(
             _ => [rate, p99],
         });
     }
+    let case = format!("{what}: {} / {}", NAMES[SIXTEEN], NAMES[GRANIAN]);
+    let rate = by_round(&full[SIXTEEN], &full[GRANIAN], |ours, theirs| ours.rate / theirs.rate);
+    let rate = Measurement::new(&case, "requests/s, ratio", rate);
+    measurements.push(rate.at_least(1.0, "at least 1"));
     measurements
 }
