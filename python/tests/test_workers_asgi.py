@@ -151,7 +151,7 @@ def test_body_that_the_app_does_not_read_stays_with_the_gateway(supervisor) -> N
         "    await reply(send, b'%d %d' % (held, size))\n"
     )
     held, size = supervisor.worker(text).ask("POST", "/", b"x" * 10_000_000)[1].split()
-    assert int(held) <= 128 * 1024
+    assert int(held) <= 320 * 1024
     assert int(size) == 10_000_000
 
 
@@ -303,6 +303,77 @@ def test_app_learns_that_the_gateway_gave_up_and_the_worker_is_free(supervisor, 
     assert worker.all_said("error") == []
 
 
+TURNS = (
+    APP
+    + """
+    import asyncio, os, time
+    print('begun', scope['path'])
+    waiting = receive.__self__.connection.server.waiting
+    while scope['path'] == '/waits' and not os.path.exists('go'):
+        await asyncio.sleep(0.001)
+        if waiting:
+            print('somebody waits')
+    if scope['path'] == '/computes':
+        time.sleep(0.01)
+        while not os.path.exists('go'):
+            time.sleep(0.001)
+    await reply(send, scope['path'].encode())
+"""
+)
+
+
+def test_requests_beyond_the_concurrency_wait_for_their_turn(supervisor) -> None:
+    worker = supervisor.worker(TURNS, concurrency=2)
+    asked = [worker.raw() for _ in range(4)]
+    for connection, path in zip(asked, (b"/waits", b"/waits", b"/one", b"/other"), strict=True):
+        connection.sendall(b"GET %s HTTP/1.1\r\nhost: app\r\n\r\n" % path)
+    supervisor.printed(worker, b"somebody waits")
+    begun = [line for line in supervisor.output[worker.pid] if line.startswith(b"begun")]
+    assert begun == [b"begun /waits"] * 2
+    (supervisor.app_dir / "go").touch()
+    for connection, body in zip(asked, (b"/waits", b"/waits", b"/one", b"/other"), strict=True):
+        assert connection.recv(65536).endswith(b"\r\n\r\n" + body)
+        connection.close()
+
+
+@pytest.mark.parametrize("path", [b"/waits", b"/computes"])
+def test_request_that_is_taken_back_before_its_turn_is_never_begun(supervisor, path) -> None:
+    worker = supervisor.worker(TURNS)
+    first, second = worker.raw(), worker.raw()
+    # Both connections have been used, so that the worker need not accept them meanwhile.
+    for connection in (first, second):
+        connection.sendall(GET)
+        assert connection.recv(65536).endswith(b"/")
+    first.sendall(b"GET %s HTTP/1.1\r\nhost: app\r\n\r\n" % path)
+    supervisor.printed(worker, b"begun " + path)
+    second.sendall(b"GET /second HTTP/1.1\r\nhost: app\r\n\r\n")
+    if path == b"/waits":
+        supervisor.printed(worker, b"somebody waits")
+    second.close()
+    (supervisor.app_dir / "go").touch()
+    assert first.recv(65536).endswith(path)
+    worker.said("free")
+    first.sendall(GET)
+    assert first.recv(65536).endswith(b"/")
+    assert b"begun /second" not in supervisor.output[worker.pid]
+    assert worker.all_said("error") == []
+    first.close()
+
+
+def test_long_body_leaves_without_a_copy_of_it(supervisor) -> None:
+    text = APP + (
+        "    import resource\n    body = bytes(200_000_000)\n"
+        "    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
+        "    await reply(send, body)\n"
+        "    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)\n"
+    )
+    worker = supervisor.worker(text)
+    status, body = worker.get()
+    assert (status, len(body)) == (200, 200_000_000)
+    supervisor.wait(lambda: supervisor.output[worker.pid], "its memory")
+    assert int(supervisor.output[worker.pid][0]) < 200_000
+
+
 FASTAPI = """
 import asyncio
 from fastapi import FastAPI, Request
@@ -396,7 +467,7 @@ def test_each_ended_connection_is_told_once_whatever_else_runs(supervisor) -> No
         "        return\n"
         "    await reply(send, b'')\n"
     )
-    worker = supervisor.worker(text)
+    worker = supervisor.worker(text, concurrency=3)
     waiting = [worker.raw() for _ in range(2)]
     for connection in waiting:
         connection.sendall(b"GET /wait HTTP/1.1\r\nhost: app\r\n\r\n")

@@ -106,7 +106,8 @@ def test_pings_are_answered_beside_a_blocking_request(supervisor) -> None:
         "    assert scope['type'] == 'http'\n    print('busy')\n    time.sleep(1000)\n"
     )
     worker = supervisor.worker(text)
-    worker.raw().sendall(b"GET / HTTP/1.1\r\nhost: app\r\n\r\n")
+    connection = worker.raw()
+    connection.sendall(b"GET / HTTP/1.1\r\nhost: app\r\n\r\n")
     supervisor.printed(worker, b"busy")
     for process in supervisor.processes:
         process.order("ping", n=3)
@@ -418,7 +419,8 @@ SLEEPING = {
 def test_everything_ends_with_the_supervisor(supervisor, where) -> None:
     body = SLEEPING[where].replace("\n", "\n    ")
     worker = supervisor.worker(f"def app(request):\n    print('busy')\n    {body}\n")
-    worker.raw().sendall(b"GET / HTTP/1.1\r\nhost: app\r\n\r\n")
+    connection = worker.raw()
+    connection.sendall(b"GET / HTTP/1.1\r\nhost: app\r\n\r\n")
     supervisor.printed(worker, b"busy")
     supervisor.vanish()
     for process in supervisor.processes:
@@ -428,7 +430,8 @@ def test_everything_ends_with_the_supervisor(supervisor, where) -> None:
 def test_end_of_the_control_connection_alone_ends_everything(supervisor) -> None:
     text = "import time\ndef app(request):\n    print(1)\n    time.sleep(1000)\n"
     worker = supervisor.worker(text)
-    worker.raw().sendall(b"GET / HTTP/1.1\r\nhost: app\r\n\r\n")
+    connection = worker.raw()
+    connection.sendall(b"GET / HTTP/1.1\r\nhost: app\r\n\r\n")
     supervisor.printed(worker, b"1")
     supervisor.vanish("sockets")
     for process in supervisor.processes:

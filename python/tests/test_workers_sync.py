@@ -272,6 +272,30 @@ def test_abandoned_request_frees_the_worker_when_it_has_ended(supervisor) -> Non
     assert worker.all_said("error") == []
 
 
+def test_request_that_is_taken_back_before_its_turn_is_never_begun(supervisor) -> None:
+    text = START + (
+        "    import os, time\n    print('begun', environ['PATH_INFO'])\n"
+        "    while environ['PATH_INFO'] == '/first' and not os.path.exists('go'):\n"
+        "        time.sleep(0.001)\n"
+        "    return [environ['PATH_INFO'].encode()]\n"
+    )
+    worker = supervisor.worker(text)
+    first, second = worker.raw(), worker.raw()
+    for connection in (first, second):
+        connection.sendall(GET)
+        assert connection.recv(65536).endswith(b"/")
+    first.sendall(b"GET /first HTTP/1.1\r\nhost: app\r\n\r\n")
+    supervisor.printed(worker, b"begun /first")
+    second.sendall(b"GET /second HTTP/1.1\r\nhost: app\r\n\r\n")
+    second.close()
+    (supervisor.app_dir / "go").touch()
+    assert first.recv(65536).endswith(b"/first")
+    worker.said("free")
+    assert b"begun /second" not in supervisor.output[worker.pid]
+    assert worker.all_said("error") == []
+    first.close()
+
+
 MEETING = """
 import threading
 meeting = None

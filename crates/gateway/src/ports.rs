@@ -109,6 +109,10 @@ pub trait Workers: Send + Sync + std::fmt::Debug {
 
     /// Waits for a free worker, at most until `end`. A caller that gives up drops the future.
     fn take(&self, end: Instant) -> Acquire;
+
+    /// The same for a request that may be repeated: the worker may have others to answer first, if
+    /// it is quick.
+    fn take_ahead(&self, end: Instant) -> Acquire;
 }
 
 /// A worker that is lent to one request.
@@ -121,6 +125,12 @@ pub trait Loan: std::fmt::Debug {
 
     /// Returns the path of the socket on which it speaks HTTP/1.1.
     fn socket(&self) -> &Path;
+
+    /// Whether the worker had others to answer first.
+    fn is_ahead(&self) -> bool;
+
+    /// Whether the worker still has others to answer first.
+    fn is_behind(&self) -> bool;
 
     /// Ends the loan: the response was read to its end.
     fn done(self: Box<Self>);

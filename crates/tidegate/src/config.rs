@@ -437,10 +437,14 @@ fn check_pools(
         let plan = workers::config::plan(&config, &root, defaults, &mut |key, reason| {
             document.wrong(&format!("upstream[{place}].{key}"), reason);
         });
-        let (name, answer_timeout) = (plan.name.clone(), plan.timeout);
-        let tunnels_max = plan.tunnels_max;
+        pools.1.push(PoolUpstream {
+            place,
+            name: plan.name.clone(),
+            answer_timeout: plan.timeout,
+            piece_timeout: plan.piece_timeout,
+            tunnels_max: plan.tunnels_max,
+        });
         pools.0.push(plan);
-        pools.1.push(PoolUpstream { place, name, answer_timeout, tunnels_max });
     }
     pools
 }

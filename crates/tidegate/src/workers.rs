@@ -72,15 +72,22 @@ impl gateway::Workers for Lender {
 
     fn take(&self, end: Instant) -> Acquire {
         let pool = Arc::clone(&self.0);
-        Box::pin(async move {
-            let lent = pool.take(end.into_std()).await.map_err(|error| match error {
-                LendError::Full(_) => NoWorker::Full,
-                LendError::TimedOut => NoWorker::Late,
-                LendError::NoWorkers(_) => NoWorker::Away,
-            })?;
-            Ok(Box::new(WorkerLoan(lent)) as Box<dyn Loan>)
-        })
+        Box::pin(async move { lent(pool.take(end.into_std()).await) })
     }
+
+    fn take_ahead(&self, end: Instant) -> Acquire {
+        let pool = Arc::clone(&self.0);
+        Box::pin(async move { lent(pool.take_ahead(end.into_std()).await) })
+    }
+}
+
+fn lent(taken: Result<workers::Loan, LendError>) -> Result<Box<dyn Loan>, NoWorker> {
+    let loan = taken.map_err(|error| match error {
+        LendError::Full(_) => NoWorker::Full,
+        LendError::TimedOut => NoWorker::Late,
+        LendError::NoWorkers(_) => NoWorker::Away,
+    })?;
+    Ok(Box::new(WorkerLoan(loan)))
 }
 
 /// A worker as the gateway sees it.
@@ -94,6 +101,14 @@ impl Loan for WorkerLoan {
 
     fn socket(&self) -> &Path {
         self.0.socket()
+    }
+
+    fn is_ahead(&self) -> bool {
+        self.0.is_ahead()
+    }
+
+    fn is_behind(&self) -> bool {
+        self.0.is_behind()
     }
 
     fn done(self: Box<Self>) {

@@ -72,6 +72,9 @@ pub struct PoolConfig {
     /// Time for an answer to begin; a worker that takes longer is killed, and the client gets 504.
     /// Default: the environment's `TIMEOUT` in seconds, else `60s`.
     pub timeout: Option<String>,
+    /// Time between two pieces of an answer that has begun; then the answer is broken off.
+    /// Default `60s`. A client that reads slowly is not the worker's delay.
+    pub piece_timeout: Option<String>,
     /// Time that a worker gets to finish what it does when it is to leave; default: the
     /// environment's `GRACEFUL_TIMEOUT` in seconds, else `30s`.
     pub drain_timeout: Option<String>,
@@ -150,6 +153,8 @@ pub fn plan(
     let interpreter = check.interpreter(config, root, usual.interpreter);
     let workers = config.workers.or(defaults.workers).unwrap_or(usual.workers);
     let concurrency = config.concurrency.unwrap_or(threads);
+    let piece_timeout = config.piece_timeout.as_deref();
+    let drain = defaults.drain_timeout.unwrap_or(usual.drain_timeout);
     Plan {
         preload: config.preload.as_deref().map(|text| check.attribute("preload", text)),
         interpreter,
@@ -176,11 +181,8 @@ pub fn plan(
         age_max: config.age_max.as_deref().map(|text| check.span_above_zero("age_max", text)),
         boot_timeout: check.span_or("boot_timeout", config.boot_timeout.as_deref(), timeout),
         timeout: check.span_or("timeout", config.timeout.as_deref(), timeout),
-        drain_timeout: check.span_or(
-            "drain_timeout",
-            config.drain_timeout.as_deref(),
-            defaults.drain_timeout.unwrap_or(usual.drain_timeout),
-        ),
+        piece_timeout: check.span_or("piece_timeout", piece_timeout, usual.piece_timeout),
+        drain_timeout: check.span_or("drain_timeout", config.drain_timeout.as_deref(), drain),
         share_memory: check.choice("share_memory", config.share_memory.as_deref(), &ON_OFF),
         reload: check.choice("reload", config.reload.as_deref(), &ON_OFF),
         canary: check.canary(config.canary.as_ref(), usual.canary),

@@ -7,7 +7,7 @@
 //! What Python must know also goes into `supervise/spawn.rs` and `Pool` of
 //! `python/tidegate/workers/pool.py`. Python compares with the names of [`Kind`], [`HttpServer`]
 //! and [`Lifespan`]; `config.rs` lists them again for users. The gateway waits by `timeout`, too:
-//! the binary's `config.rs` hands it over as `answer_timeout`.
+//! the binary's `config.rs` hands it over as `answer_timeout`, and `piece_timeout` under its name.
 //! Refuses: to read the environment.
 
 use std::path::{Path, PathBuf};
@@ -55,6 +55,8 @@ pub struct Plan {
     pub boot_timeout: Duration,
     /// How long a request may take; a worker is killed when an abandoned request takes longer.
     pub timeout: Duration,
+    /// How long may pass between two pieces of an answer before it is broken off.
+    pub piece_timeout: Duration,
     /// How long a worker may finish what it does when it is to leave.
     pub drain_timeout: Duration,
     /// Whether workers are forked from one parent and share its memory; otherwise each imports
@@ -149,6 +151,7 @@ impl Plan {
             memory_reserve_bytes: 64_000_000,
             boot_timeout: Duration::from_secs(60),
             timeout: Duration::from_secs(60),
+            piece_timeout: Duration::from_secs(60),
             drain_timeout: Duration::from_secs(30),
             share_memory: true,
             reload: true,

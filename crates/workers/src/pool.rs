@@ -3,9 +3,9 @@
 //! [`WorkerPool`] waits, counts and tells the supervisor; [`Loan`] is one worker for one request,
 //! and says how the request ended. Also here: status, alarms and readiness, as the program reads
 //! them.
-//! Invariants: no worker is lent beyond `concurrency`. Each loan is settled once, when it is
-//! dropped. A request that gives up leaves the queue, and a worker that was offered to it goes to
-//! the next. To lend a free worker takes one short lock and no wait.
+//! Invariants: no worker is lent beyond `concurrency`, but for requests that go ahead. Each loan is
+//! settled once, when it is dropped. A request that gives up leaves the queue, and a worker that
+//! was offered to it goes to the next. To lend a free worker takes one short lock and no wait.
 //! Bounds: a request that finds `queue_max` others waiting is refused; one that waits until its
 //! deadline is refused, too. Both are counted. The binary's `workers.rs` turns each [`LendError`]
 //! into a refusal of the gateway; CONTRIBUTING.md has the statuses. A pool is ready by answers, and
@@ -29,7 +29,7 @@ use crate::plan::Plan;
 use crate::slot::{LoanEnd, WorkerSlot};
 use crate::status::{LastStatus, Status};
 pub(crate) use lending::Availability;
-use lending::Lending;
+use lending::{Lending, LentWorker, WorkerChoice};
 
 /// How long ago a worker may have answered for the pool to be ready.
 const ANSWER_AGE_MAX: Duration = Duration::from_secs(10);
@@ -87,12 +87,29 @@ impl WorkerPool {
     /// # Errors
     /// When the queue is full, none is free in time, or there is none and none is to be expected.
     pub async fn take(self: &Arc<Self>, deadline: Instant) -> Result<Loan, LendError> {
+        self.take_for(WorkerChoice::Free, deadline).await
+    }
+
+    /// The same for a request that may be taken back while the worker has not begun it. It may get
+    /// a worker that answers quickly before that is free: see [`Loan::is_ahead`].
+    ///
+    /// # Errors
+    /// As for [`Self::take`].
+    pub async fn take_ahead(self: &Arc<Self>, deadline: Instant) -> Result<Loan, LendError> {
+        self.take_for(WorkerChoice::Ahead, deadline).await
+    }
+
+    async fn take_for(
+        self: &Arc<Self>,
+        choice: WorkerChoice,
+        end: Instant,
+    ) -> Result<Loan, LendError> {
         let began = Instant::now();
-        let mut place = match self.take_or_queue(began)? {
+        let mut queued = match self.take_or_queue(choice, began)? {
             Ok(loan) => return Ok(loan),
-            Err(place) => place,
+            Err(queued) => queued,
         };
-        let offered = tokio::time::timeout_at(deadline.into(), &mut place.offered).await;
+        let offered = tokio::time::timeout_at(end.into(), &mut queued.offered).await;
         self.metrics.waited.record(began.elapsed());
         match offered {
             Ok(Ok(offer)) => Ok(offer.accept()),
@@ -151,11 +168,12 @@ impl WorkerPool {
     /// The loan, or a place in the queue.
     fn take_or_queue(
         self: &Arc<Self>,
+        choice: WorkerChoice,
         now: Instant,
     ) -> Result<Result<Loan, QueuePlace>, LendError> {
         let mut lending = self.lending.lock();
         if lending.waiting() == 0
-            && let Some(worker) = lending.lend()
+            && let Some(worker) = lending.lend(choice, now)
         {
             drop(lending);
             self.metrics.waited.record_ns(0);
@@ -170,18 +188,20 @@ impl WorkerPool {
             return Err(LendError::Full(lending.waiting()));
         }
         let (offer, offered) = oneshot::channel();
-        let ticket = lending.wait(offer);
+        let ticket = lending.wait(offer, choice);
         Ok(Err(QueuePlace { pool: Arc::clone(self), ticket, offered }))
     }
 
     /// A loan has ended.
-    fn settle(self: &Arc<Self>, worker: u64, end: LoanEnd, taken: Instant) {
+    fn settle(self: &Arc<Self>, loan: &Loan) {
+        let (worker, end) = (&loan.worker, loan.end);
         let mut lending = self.lending.lock();
         // The slot of a worker that has ended is gone, with its loans.
-        let Some(slot) = lending.slot(worker) else { return };
+        let Some(slot) = lending.slot(worker.id) else { return };
         // An app notices that nobody listens when it sends the next time.
         let notice_deadline = Instant::now() + NOTICE_TIMEOUT.min(self.plan.timeout);
-        let commands = slot.settle(end, notice_deadline.max(taken + self.plan.timeout));
+        let deadline = notice_deadline.max(loan.taken + self.plan.timeout);
+        let commands = slot.settle(worker.number, end, deadline);
         if end == LoanEnd::Done {
             self.metrics.requests.add(1);
         }
@@ -269,20 +289,17 @@ impl WorkerPool {
             if lending.waiting() == 0 {
                 return;
             }
-            let Some(worker) = lending.lend() else { return };
-            let Some(waiter) = lending.next_waiter() else { return };
+            let now = Instant::now();
+            let Some((waiter, worker)) = lending.lend_to_next(now) else { return };
             drop(lending);
             // One that has given up meanwhile gives it back by dropping it.
-            drop(waiter.send(Offer::new(self, worker, Instant::now())));
+            drop(waiter.send(Offer::new(self, worker, now)));
         }
     }
 
     /// An offer that nobody took.
-    fn give_back(self: &Arc<Self>, worker: u64) {
-        self.change(worker, |slot| {
-            slot.loans -= 1;
-            slot.idle()
-        });
+    fn give_back(self: &Arc<Self>, worker: &LentWorker) {
+        self.change(worker.id, |slot| slot.give_back(worker.number));
     }
 }
 
@@ -299,8 +316,7 @@ fn has_answered(slots: &[WorkerSlot]) -> bool {
 #[must_use = "dropping it abandons the request"]
 pub struct Loan {
     pool: Arc<WorkerPool>,
-    worker: u64,
-    socket: Arc<Path>,
+    worker: LentWorker,
     taken: Instant,
     end: LoanEnd,
 }
@@ -309,12 +325,23 @@ impl Loan {
     /// The worker's number: grows in the order in which workers start, never comes twice in the
     /// life of a pool.
     pub fn worker(&self) -> u64 {
-        self.worker
+        self.worker.id
     }
 
     /// The Unix socket on which it listens; no other worker of this pool ever gets the same path.
     pub fn socket(&self) -> &Path {
-        &self.socket
+        &self.worker.socket
+    }
+
+    /// Whether the worker had as many requests as it takes at once.
+    pub fn is_ahead(&self) -> bool {
+        self.worker.is_ahead
+    }
+
+    /// Whether the worker still has a request that it got before this one.
+    pub fn is_behind(&self) -> bool {
+        let is_behind = |slot: &mut WorkerSlot| slot.is_behind(self.worker.number);
+        self.pool.with(self.worker.id, is_behind).unwrap_or(false)
     }
 
     /// The answer was read to its end: the worker is free.
@@ -336,7 +363,7 @@ impl Loan {
 
 impl Drop for Loan {
     fn drop(&mut self) {
-        self.pool.settle(self.worker, self.end, self.taken);
+        self.pool.settle(self);
     }
 }
 
@@ -344,29 +371,25 @@ impl Drop for Loan {
 #[derive(Debug)]
 struct Offer {
     /// None once it is accepted.
-    pool: Option<Arc<WorkerPool>>,
-    worker: u64,
-    socket: Arc<Path>,
+    lent: Option<(Arc<WorkerPool>, LentWorker)>,
     taken: Instant,
 }
 
 impl Offer {
-    fn new(pool: &Arc<WorkerPool>, lent: (u64, Arc<Path>), taken: Instant) -> Self {
-        let (worker, socket) = lent;
-        Self { pool: Some(Arc::clone(pool)), worker, socket, taken }
+    fn new(pool: &Arc<WorkerPool>, worker: LentWorker, taken: Instant) -> Self {
+        Self { lent: Some((Arc::clone(pool), worker)), taken }
     }
 
     fn accept(mut self) -> Loan {
-        let pool = self.pool.take().expect("an offer is accepted once");
-        let socket = Arc::clone(&self.socket);
-        Loan { pool, worker: self.worker, socket, taken: self.taken, end: LoanEnd::Abandoned }
+        let (pool, worker) = self.lent.take().expect("an offer is accepted once");
+        Loan { pool, worker, taken: self.taken, end: LoanEnd::Abandoned }
     }
 }
 
 impl Drop for Offer {
     fn drop(&mut self) {
-        if let Some(pool) = self.pool.take() {
-            pool.give_back(self.worker);
+        if let Some((pool, worker)) = self.lent.take() {
+            pool.give_back(&worker);
         }
     }
 }

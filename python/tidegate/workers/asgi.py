@@ -4,21 +4,28 @@ A connection is an asyncio protocol, not a pair of streams: a request is read in
 brings it, and an answer leaves in as few writes as the app makes of it. What the app does not read
 is not read from the socket either, and what the gateway does not take stops the app in `send`.
 `send` raises `ConnectionError` when the gateway has gone, so that an app does not compute for
-nobody. WebSockets are refused with 501: upgrades need `server = "uvicorn"`.
+nobody. The gateway may send more requests than the pool's `concurrency`; they wait here for their
+turn, and the gateway takes one back by closing its connection. WebSockets are refused with 501:
+upgrades need `server = "uvicorn"`.
 """
 
 import asyncio
+import collections
+import contextlib
 import os
+import select
 import signal
 import socket
 import sys
-from collections.abc import Awaitable, Callable
+import time
+from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import unquote_to_bytes
 
 from tidegate.workers.addresses import client_of, scheme_of, server_of
 from tidegate.workers.failure import DEPARTURES, comes_of
 from tidegate.workers.http import (
+    COPIED_BYTES_MAX,
     HEAD_BYTES_MAX,
     Answer,
     AnswerError,
@@ -30,7 +37,9 @@ from tidegate.workers.http import (
     refusal,
 )
 from tidegate.workers.lifespan import Lifespan
+from tidegate.workers.pool import Pool
 from tidegate.workers.private import PRIVATE
+from tidegate.workers.sockets import prepare
 
 if TYPE_CHECKING:
     from tidegate.workers.worker import Reports
@@ -41,20 +50,31 @@ App = Callable[[Any, Any, Any], Awaitable[None]]
 VERSIONS = {"version": "3.0", "spec_version": "2.4"}
 # Unread bytes of a body that are held for the app before the socket is no longer read.
 UNREAD_BYTES_MAX = 64 * 1024
-READ_BYTES = 64 * 1024
+READ_BYTES = 256 * 1024
+# Bytes of a long answer that wait in the transport, which copies them, until the socket has room.
+WAITING_BYTES = 64 * 1024
+# How long the app may keep the loop before requests behind it may have been taken back.
+LONG_S = 0.002
 # What an app may well let out when the gateway has gone.
 GIVEN_UP = (ConnectionError, asyncio.CancelledError)
+GIVEN_UP_TEXT = "the request was given up; nobody waits for the answer"
 
 
 class AsgiServer:
     """Serves one ASGI app on one socket."""
 
-    def __init__(self, app: App, lifespan: str, reports: "Reports") -> None:
+    def __init__(self, app: App, pool: Pool, reports: "Reports") -> None:
         self.app = app
+        self.concurrency = pool.concurrency
         self.reports = reports
-        self.lifespan = Lifespan(app, lifespan, reports)
+        self.lifespan = Lifespan(app, pool.lifespan, reports)
         self.connections: set[Connection] = set()
         self.running: set[Exchange] = set()
+        # Requests that the app has begun and not answered, and those that wait for their turn.
+        self.unanswered = 0
+        self.waiting: collections.deque[Exchange] = collections.deque()
+        # Whether the app has kept the loop for long in this turn or the last.
+        self.is_late = False
         self.loop = asyncio.new_event_loop()
         # What asyncio's own loop runs next; another loop that the app installed may have none.
         self.queue = getattr(self.loop, "_ready", None)
@@ -83,19 +103,55 @@ class AsgiServer:
         server.close()
         await self.lifespan.shutdown()
 
+    def admit(self, exchange: "Exchange") -> None:
+        """Begins a request, or has it wait for its turn."""
+        if self.unanswered >= self.concurrency:
+            self.waiting.append(exchange)
+        elif self.is_late and exchange.connection.is_closed():
+            exchange.connection.exchange = None
+            exchange.connection.transport.close()
+        else:
+            self.begin(exchange)
+
     def begin(self, exchange: "Exchange") -> None:
         """Runs the app up to where it first waits; most answer without, in no turn of the loop."""
         self.running.add(exchange)
+        self.unanswered += 1
         exchange.connection.running += 1
+        began = time.monotonic()
         # The loop keeps only a weak reference to its tasks, hence the attribute.
         if sys.version_info >= (3, 12):
             exchange.task = asyncio.Task(exchange.run(), loop=self.loop, eager_start=True)
-            return
-        exchange.task = asyncio.Task(exchange.run(), loop=self.loop)
-        # Python 3.10 and 3.11 can only queue the first step; it stands last in the queue, or
-        # just before what another thread has queued since, and then both run all the same.
-        if self.queue is not None:
-            self.queue.pop()._run()
+        else:
+            exchange.task = asyncio.Task(exchange.run(), loop=self.loop)
+            # Python 3.10 and 3.11 can only queue the first step; it stands last in the queue, or
+            # just before what another thread has queued since, and then both run all the same.
+            if self.queue is not None:
+                self.queue.pop()._run()
+        if time.monotonic() - began > LONG_S:
+            self.note_lateness()
+
+    def note_lateness(self) -> None:
+        """Notes that what the next turn of the loop reads may have been taken back meanwhile."""
+        self.is_late = True
+        self.loop.call_soon(self.loop.call_soon, self.forget_lateness)
+
+    def forget_lateness(self) -> None:
+        """Trusts again in what is read."""
+        self.is_late = False
+
+    def answered(self) -> None:
+        """Gives its turn to the next request when one has been answered or given up."""
+        self.unanswered -= 1
+        if self.waiting:
+            # What the gateway has taken back is seen first.
+            self.note_lateness()
+            self.loop.call_soon(self.begin_waiting)
+
+    def begin_waiting(self) -> None:
+        """Begins requests whose turn has come."""
+        while self.waiting and self.unanswered < self.concurrency:
+            self.admit(self.waiting.popleft())
 
     def begin_leaving(self) -> None:
         """Closes what is idle."""
@@ -116,6 +172,8 @@ class AsgiServer:
             # The app forked in a request and its child came back: it is no worker.
             os._exit(0)
         self.running.discard(exchange)
+        if not exchange.is_answered:
+            self.answered()
         exchange.connection.ended_one()
         self.see_whether_left()
 
@@ -144,6 +202,9 @@ class Connection(asyncio.BufferedProtocol):
         self.transport = cast(asyncio.Transport, transport)
         self.descriptor = transport.get_extra_info("socket").fileno()
         PRIVATE.add(self.descriptor)
+        prepare(transport.get_extra_info("socket"))
+        # The app waits until the transport has nothing left, so that long answers go past it.
+        self.transport.set_write_buffer_limits(high=0)
         self.server.connections.add(self)
 
     def get_buffer(self, sizehint: int) -> memoryview:
@@ -189,7 +250,7 @@ class Connection(asyncio.BufferedProtocol):
                 return
         elif len(data) > end + 4:
             self.held = data[end + 4 :]
-        self.server.begin(exchange)
+        self.server.admit(exchange)
 
     def take_body(self, data: bytes) -> None:
         """Hands bytes of the body to the exchange; stops reading when it does not keep up."""
@@ -214,7 +275,10 @@ class Connection(asyncio.BufferedProtocol):
 
     def answered(self, answer: Answer) -> None:
         """Goes on to the next request, or closes."""
-        self.exchange = None
+        exchange, self.exchange = self.exchange, None
+        if exchange is not None and not exchange.is_answered:
+            exchange.is_answered = True
+            self.server.answered()
         if not answer.keep or self.body is not None or self.server.leaving:
             self.transport.close()
             return
@@ -227,6 +291,12 @@ class Connection(asyncio.BufferedProtocol):
         if self.exchange is None and not self.gone:
             self.begin(self.held)
 
+    def is_closed(self) -> bool:
+        """Whether the gateway has closed it, which the loop may still have to see."""
+        poll = select.poll()
+        poll.register(self.descriptor, 0)
+        return bool(poll.poll(0))
+
     def pause(self) -> None:
         """Reads no more for the time being."""
         if self.is_read:
@@ -238,6 +308,31 @@ class Connection(asyncio.BufferedProtocol):
         if not self.is_read:
             self.is_read = True
             self.transport.resume_reading()
+
+    async def write_long(self, parts: tuple[bytes, ...]) -> None:
+        """Writes a long piece of an answer, no faster than the gateway takes it."""
+        sent = self.write_now(parts)
+        if sent == sum(map(len, parts)):
+            return
+        rest = without([memoryview(part) for part in parts], sent)
+        while rest:
+            self.transport.write(rest[0][:WAITING_BYTES])
+            rest = without(rest, min(len(rest[0]), WAITING_BYTES))
+            if self.may_write is not None:
+                await self.may_write.wait()
+            if self.gone:
+                raise ConnectionResetError(GIVEN_UP_TEXT)
+            rest = without(rest, self.write_now(rest))
+
+    def write_now(self, parts: Sequence[bytes | memoryview]) -> int:
+        """Writes what the socket has room for, past the transport, which would copy the rest."""
+        if self.transport.get_write_buffer_size() > 0:
+            return 0
+        try:
+            return os.writev(self.descriptor, parts)
+        except OSError:
+            # The transport meets the same error, and ends the connection.
+            return 0
 
     def pause_writing(self) -> None:
         """The gateway does not keep up: `send` waits."""
@@ -257,6 +352,8 @@ class Connection(asyncio.BufferedProtocol):
         self.resume_writing()
         if self.exchange is not None:
             self.exchange.tell()
+            with contextlib.suppress(ValueError):
+                self.server.waiting.remove(self.exchange)
         if not self.running:
             self.server.reports.free()
         self.server.see_whether_left()
@@ -275,6 +372,7 @@ class Exchange:
         "answer",
         "connection",
         "head",
+        "is_answered",
         "is_whole",
         "news",
         "started",
@@ -289,6 +387,8 @@ class Exchange:
         self.head = head
         self.answer = Answer(head)
         self.started = False
+        # Whether the next request may have its turn.
+        self.is_answered = False
         self.unread: list[bytes] = []
         self.unread_bytes = 0
         # All of the body has arrived; all of it has been handed to the app.
@@ -357,7 +457,7 @@ class Exchange:
         """The app's `send`: the head is kept until the first piece of the body comes."""
         connection, answer = self.connection, self.answer
         if connection.gone:
-            raise ConnectionResetError("the request was given up; nobody waits for the answer")
+            raise ConnectionResetError(GIVEN_UP_TEXT)
         kind = message["type"]
         if not self.started:
             if kind != "http.response.start":
@@ -371,14 +471,25 @@ class Exchange:
         if not more and connection.body is not None:
             # The rest of the request's body is not waited for.
             answer.keep = False
-        data = answer.encode(message.get("body", b""), more)
-        if data:
+        body = message.get("body", b"")
+        if len(body) > COPIED_BYTES_MAX:
+            await connection.write_long(answer.frame(body, more))
+        elif data := answer.encode(body, more):
             connection.transport.write(data)
         if not more:
             self.tell()
             connection.answered(answer)
         elif connection.may_write is not None:
             await connection.may_write.wait()
+
+
+def without(parts: list[memoryview], count: int) -> list[memoryview]:
+    """Returns what is left of `parts` after their first `count` bytes."""
+    for at, part in enumerate(parts):
+        if count < len(part):
+            return [part[count:], *parts[at + 1 :]]
+        count -= len(part)
+    return []
 
 
 def scope_of(head: Head, state: dict[str, Any] | None) -> Message:

@@ -3,7 +3,8 @@
 Each thread waits for a readable connection, reads one request, lets the app answer, and waits
 again; with one thread everything runs in the main thread and nothing is handed over. Reading a
 body and sending an answer block, which is all the backpressure there is to do: memory holds what
-the app asks for. A connection belongs to one thread at a time (EPOLLONESHOT).
+the app asks for. A connection belongs to one thread at a time (EPOLLONESHOT). The gateway may have
+more requests sent than there are threads; it takes one back by closing its connection.
 """
 
 import io
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from tidegate.workers.failure import comes_of
 from tidegate.workers.http import (
+    COPIED_BYTES_MAX,
     HEAD_BYTES_MAX,
     Answer,
     AnswerError,
@@ -27,6 +29,7 @@ from tidegate.workers.http import (
     refusal,
 )
 from tidegate.workers.private import PRIVATE
+from tidegate.workers.sockets import prepare
 
 if TYPE_CHECKING:
     from tidegate.workers.worker import Reports
@@ -88,11 +91,11 @@ class BlockingServer:
         listening = listener.fileno()
         poll, connections = self.epoll.poll, self.connections
         while not self.leaving:
-            for ready, _ in poll(-1, 1):
+            for ready, events in poll(-1, 1):
                 if ready == listening:
                     self.accept(listener)
                 elif ready in connections:
-                    self.serve(connections[ready])
+                    self.serve(connections[ready], bool(events & select.EPOLLHUP))
 
     def accept(self, listener: socket.socket) -> None:
         """Takes a new connection."""
@@ -104,15 +107,19 @@ class BlockingServer:
             if self.once:
                 self.epoll.modify(listener, select.EPOLLIN | self.once)
         accepted.setblocking(True)
+        prepare(accepted)
         PRIVATE.add(accepted.fileno())
         self.connections[accepted.fileno()] = Connection(accepted)
         self.epoll.register(accepted, select.EPOLLIN | self.once)
 
-    def serve(self, connection: "Connection") -> None:
-        """Reads requests and has them answered until none is there; then waits or closes."""
+    def serve(self, connection: "Connection", is_closed: bool) -> None:
+        """Reads requests and has them answered until none is there; then waits or closes.
+
+        What the gateway sent on a connection that it has closed, it has taken back.
+        """
         with self.lock:
             self.running += 1
-        keep = True
+        keep = not is_closed
         while keep:
             keep = self.serve_one(connection)
             if not connection.held:
@@ -229,11 +236,16 @@ class Request:
         if not more and not self.is_read():
             # The rest of the request's body is not waited for.
             self.answer.keep = False
-        data = self.answer.encode(body, more)
-        if not data:
-            return
+        parts: tuple[bytes, ...]
+        if len(body) > COPIED_BYTES_MAX:
+            parts = self.answer.frame(body, more)
+        else:
+            parts = (self.answer.encode(body, more),)
+        send = self.connection.socket.sendall
         try:
-            self.connection.socket.sendall(data)
+            for part in parts:
+                if part:
+                    send(part)
         except ConnectionError as error:
             raise GivenUp("the request was given up; nobody waits for the answer") from error
 

@@ -37,6 +37,9 @@ STATUS_LINES = {
 # Fields that say how an answer is framed; the worker decides that, not the app.
 FRAMING = frozenset((b"connection", b"content-length", b"keep-alive", b"transfer-encoding"))
 BODILESS = frozenset((204, 304))
+LAST_CHUNK = b"0\r\n\r\n"
+# A longer piece of an answer is written as it is, not first copied behind its head.
+COPIED_BYTES_MAX = 16 * 1024
 
 
 class BadRequest(Exception):
@@ -263,9 +266,14 @@ class Answer:
 
     def encode(self, body: bytes, more: bool) -> bytes:
         """Returns the bytes of the next piece of the answer, its head before the first."""
+        before, body, after = self.frame(body, more)
+        return b"%b%b%b" % (before, body, after) if after else before + body
+
+    def frame(self, body: bytes, more: bool) -> tuple[bytes, bytes, bytes]:
+        """Returns what goes onto the wire for a piece, without a copy: before it, it, after it."""
         if self.complete:
             raise AnswerError("the answer is complete; nothing can follow")
-        out = b"" if self.begun else self.compose_head(len(body), more)
+        before = b"" if self.begun else self.compose_head(len(body), more)
         if self.left is not None:
             left = self.left - len(body)
             if left < 0 or (left and not more):
@@ -276,11 +284,13 @@ class Answer:
         self.begun = True
         self.complete = not more
         if self.left is not None:
-            return out + body
+            return before, body, b""
         if self.chunked:
-            chunk = b"%x\r\n%b\r\n" % (len(body), body) if body else b""
-            return b"%b%b%b" % (out, chunk, b"" if more else b"0\r\n\r\n")
-        return out
+            after = b"" if more else LAST_CHUNK
+            if not body:
+                return before, b"", after
+            return b"%b%x\r\n" % (before, len(body)), body, b"\r\n" + after
+        return before, b"", b""
 
     def compose_head(self, length: int, more: bool) -> bytes:
         """Writes the head and settles how the body is framed (RFC 9112 §6.1)."""

@@ -25,6 +25,7 @@ class Pool:
     app_dir: str
     folder: str
     threads: int
+    concurrency: int
     server: str
     lifespan: str
     root_path: str

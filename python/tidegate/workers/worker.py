@@ -175,7 +175,7 @@ def server_for(duty: Duty, reports: Reports) -> Server:
     if duty.kind == "asgi":
         from tidegate.workers.asgi import AsgiServer
 
-        return AsgiServer(duty.app, duty.pool.lifespan, reports)
+        return AsgiServer(duty.app, duty.pool, reports)
     from tidegate.workers.blocking import BlockingServer
 
     if duty.kind == "wsgi":
@@ -188,7 +188,8 @@ def server_for(duty: Duty, reports: Reports) -> Server:
     if is_async(duty.app):
         from tidegate.workers.asgi import AsgiServer
 
-        return AsgiServer(AsyncFunction(duty.app), "off", reports)
+        pool = replace(duty.pool, lifespan="off")
+        return AsgiServer(AsyncFunction(duty.app), pool, reports)
     return BlockingServer(FunctionApp(duty.app), duty.pool.threads, reports)
 
 

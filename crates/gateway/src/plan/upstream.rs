@@ -3,8 +3,8 @@
 //! Invariant: plain data, without state that changes while serving. A name stays a name here.
 //! `plan::check::upstream` checks servers; the binary checks workers and hands them over as
 //! [`PoolUpstream`]. An upstream of workers has no servers, no probes and no retries. Of the
-//! timeouts of such an upstream only `answer_timeout` can be set. Never here: connections and
-//! addresses of names (`upstream`).
+//! timeouts of such an upstream only `answer_timeout` and `piece_timeout` can be set. Never here:
+//! connections and addresses of names (`upstream`).
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -99,6 +99,8 @@ pub struct PoolUpstream {
     pub name: String,
     /// Longest time to wait for a worker, and then for the head of its response.
     pub answer_timeout: Duration,
+    /// Longest time between two pieces of a response.
+    pub piece_timeout: Duration,
     /// Workers that may be on loan to tunnels, over all cores.
     pub tunnels_max: usize,
 }
@@ -113,7 +115,7 @@ impl UpstreamPlan {
             host: None,
             connect_timeout: Duration::from_secs(2),
             answer_timeout: pool.answer_timeout,
-            piece_timeout: pool.answer_timeout,
+            piece_timeout: pool.piece_timeout,
             // No network device between here and a worker drops idle connections.
             idle_timeout: Duration::from_secs(600),
             connections_max: usize::MAX,

@@ -26,6 +26,11 @@ struct FakeWorkers {
     waiting: AtomicUsize,
     /// The outcome of each loan, by worker.
     outcomes: Mutex<Vec<(u64, &'static str)>>,
+    /// The worker that is lent ahead, if one is quick.
+    quick: Option<(u64, PathBuf)>,
+    /// Whether what is ahead stays behind others, and how often that was asked.
+    is_behind: bool,
+    asked: AtomicUsize,
     _dir: TempDir,
 }
 
@@ -35,6 +40,7 @@ struct FakeLoan {
     socket: PathBuf,
     fakes: Arc<FakeWorkers>,
     outcome: &'static str,
+    is_ahead: bool,
 }
 
 /// The pool with shared ownership, which the methods of the trait need.
@@ -48,6 +54,19 @@ impl FakeWorkers {
     }
 
     fn at(addresses: &[SocketAddr]) -> Arc<Self> {
+        Arc::new(Self::all_free(addresses))
+    }
+
+    /// The first is quick and busy; a request that is ahead there is behind others, or not.
+    fn with_a_quick_one(origins: &[&Origin], is_behind: bool) -> Arc<Self> {
+        let addresses: Vec<_> = origins.iter().map(|origin| origin.address()).collect();
+        let mut fakes = Self::all_free(&addresses);
+        fakes.quick = fakes.free.get_mut().unwrap().pop_front();
+        fakes.is_behind = is_behind;
+        Arc::new(fakes)
+    }
+
+    fn all_free(addresses: &[SocketAddr]) -> Self {
         let dir = TempDir::new().unwrap();
         let mut free = VecDeque::new();
         for (worker, address) in addresses.iter().copied().enumerate() {
@@ -57,7 +76,16 @@ impl FakeWorkers {
             free.push_back((worker as u64, socket));
         }
         let (freed, waiting, outcomes) = (Notify::new(), AtomicUsize::new(0), Mutex::default());
-        Arc::new(Self { free: Mutex::new(free), freed, waiting, outcomes, _dir: dir })
+        Self {
+            free: Mutex::new(free),
+            freed,
+            waiting,
+            outcomes,
+            quick: None,
+            is_behind: false,
+            asked: AtomicUsize::new(0),
+            _dir: dir,
+        }
     }
 
     fn outcomes(&self) -> Vec<(u64, &'static str)> {
@@ -91,6 +119,13 @@ impl Workers for Shared {
         true
     }
 
+    fn take_ahead(&self, end: Instant) -> Acquire {
+        let Some((worker, socket)) = self.0.quick.clone() else { return self.take(end) };
+        let fakes = Arc::clone(&self.0);
+        let loan = FakeLoan { worker, socket, fakes, outcome: "", is_ahead: true };
+        Box::pin(async move { Ok(Box::new(loan) as Box<dyn Loan>) })
+    }
+
     fn take(&self, end: Instant) -> Acquire {
         let fakes = Arc::clone(&self.0);
         Box::pin(async move {
@@ -98,10 +133,9 @@ impl Workers for Shared {
             loop {
                 let freed = fakes.freed.notified();
                 if let Some((worker, socket)) = fakes.free.lock().unwrap().pop_front() {
-                    let fakes = Arc::clone(&fakes);
-                    return Ok(
-                        Box::new(FakeLoan { worker, socket, fakes, outcome: "" }) as Box<dyn Loan>
-                    );
+                    let (fakes, outcome) = (Arc::clone(&fakes), "");
+                    let loan = FakeLoan { worker, socket, fakes, outcome, is_ahead: false };
+                    return Ok(Box::new(loan) as Box<dyn Loan>);
                 }
                 timeout_at(end, freed).await.map_err(|_| NoWorker::Late)?;
             }
@@ -134,8 +168,20 @@ impl Loan for FakeLoan {
         &self.socket
     }
 
+    fn is_ahead(&self) -> bool {
+        self.is_ahead
+    }
+
+    fn is_behind(&self) -> bool {
+        self.fakes.asked.fetch_add(1, Ordering::SeqCst);
+        self.fakes.is_behind
+    }
+
     fn done(mut self: Box<Self>) {
         self.outcome = "done";
+        if self.is_ahead {
+            return;
+        }
         self.fakes.free.lock().unwrap().push_back((self.worker, self.socket.clone()));
         self.fakes.freed.notify_one();
     }
@@ -170,6 +216,7 @@ fn before(fakes: &Arc<FakeWorkers>, answer_timeout_ms: u64, route: &str) -> Serv
         place: 0,
         name: "app".to_owned(),
         answer_timeout: std::time::Duration::from_millis(answer_timeout_ms),
+        piece_timeout: std::time::Duration::from_millis(5_000),
         tunnels_max: 2,
     };
     let text = format!("[[route]]\npath = \"/{{*rest}}\"\nto = \"upstream:app\"\n{route}");
@@ -370,4 +417,67 @@ fn a_tunnel_has_its_worker_for_as_long_as_it_lasts() {
     drop(client);
     assert_eq!(echo.join().unwrap(), b"hello");
     eventually("the loan's end", || fakes.outcomes() == [(0, "")]);
+}
+
+#[test]
+fn a_request_that_stays_behind_others_is_taken_back_and_goes_to_a_free_worker() {
+    let gate = Gate::new();
+    let (busy, free) = (gated(&gate), named("free"));
+    let fakes = FakeWorkers::with_a_quick_one(&[&busy, &free], true);
+    let served = before(&fakes, 20_000, "");
+    assert_eq!(served.get("/").text(), "free");
+    assert_eq!(fakes.outcomes(), [(0, ""), (1, "done")]);
+    gate.open();
+}
+
+#[test]
+fn a_request_ahead_that_has_its_turn_is_waited_for() {
+    let gate = Gate::new();
+    let (quick, free) = (gated(&gate), named("free"));
+    let fakes = FakeWorkers::with_a_quick_one(&[&quick, &free], false);
+    let served = before(&fakes, 20_000, "");
+    let asked = served.ask("/", &[]);
+    eventually("the request to be looked at twice", || fakes.asked.load(Ordering::SeqCst) > 1);
+    gate.open();
+    assert_eq!(asked.join().unwrap().text(), "x");
+    assert_eq!(fakes.outcomes(), [(0, "done")]);
+}
+
+#[test]
+fn only_safe_requests_without_a_body_go_ahead() {
+    let (quick, free) = (named("quick"), named("free"));
+    let fakes = FakeWorkers::with_a_quick_one(&[&quick, &free], false);
+    let served = before(&fakes, 5_000, "");
+    assert_eq!(served.get("/").text(), "quick");
+    assert_eq!(Client::post(served.address, "/", "x").send().text(), "free");
+    assert_eq!(Client::call(served.address, "DELETE", "/").send().text(), "free");
+}
+
+#[test]
+fn a_request_ahead_whose_worker_dies_is_asked_once_more_of_a_free_one() {
+    let dying = Origin::start(|_| OriginReply::ok("").close_before_head());
+    let free = named("free");
+    let fakes = FakeWorkers::with_a_quick_one(&[&dying, &free], false);
+    let served = before(&fakes, 5_000, "");
+    assert_eq!(served.get("/").text(), "free");
+    assert_eq!(fakes.outcomes(), [(0, "lost"), (1, "done")]);
+}
+
+#[test]
+fn an_answer_that_has_begun_may_pause_for_longer_than_one_may_take_to_begin() {
+    let (late, pausing) = (
+        Origin::start(|_| OriginReply::ok("").stall()),
+        Origin::start(|_| OriginReply::ok("abcdef").chunked(2).stall_mid_body(3)),
+    );
+    let fakes = FakeWorkers::of(&[&pausing, &late]);
+    let served = before(&fakes, 300, "");
+    let paused = served.ask("/", &[]);
+    pausing.wait_for("/", 1);
+    // When this one has been given up, the other has paused for as long.
+    assert_eq!(served.get("/").status, 504);
+    assert_eq!(served.get("/").status, 504);
+    drop(pausing);
+    assert!(paused.join().is_err(), "it ends with its worker, not before");
+    let outcomes = fakes.outcomes();
+    assert_eq!(outcomes.last(), Some(&(0, "lost")), "{outcomes:?}");
 }

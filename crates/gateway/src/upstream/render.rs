@@ -77,6 +77,11 @@ impl UpstreamRequest {
         self.method == Method::HEAD
     }
 
+    /// Whether the method is safe, and the request has no body (RFC 9110 §9.2.1).
+    pub(crate) fn is_safe(&self) -> bool {
+        self.method.is_safe() && self.body.is_empty()
+    }
+
     /// Whether the method is idempotent (RFC 9110 §9.2.2).
     pub(crate) fn is_idempotent(&self) -> bool {
         self.method.is_idempotent()

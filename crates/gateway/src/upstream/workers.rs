@@ -13,6 +13,7 @@
 
 use std::cell::RefCell;
 use std::collections::HashMap;
+use std::pin::pin;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
@@ -35,6 +36,9 @@ const READ_AHEAD_BYTES: u64 = 1 << 20;
 /// Longest time to read ahead; after that the response is passed on as it arrives.
 const READ_AHEAD_TIMEOUT: Duration = Duration::from_secs(1);
 
+/// How long a request may stand behind others in a worker before it is taken back.
+const BEHIND_MAX: Duration = Duration::from_millis(5);
+
 /// One core's connections to the workers of a pool.
 #[derive(Debug)]
 pub(super) struct WorkerConnections {
@@ -51,6 +55,15 @@ struct Attempt {
     may_repeat: bool,
 }
 
+/// Which workers a request may go to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum WorkerChoice {
+    /// Only free ones.
+    Free,
+    /// Quick ones, too.
+    Ahead,
+}
+
 impl WorkerConnections {
     /// Returns a pool without connections.
     pub(super) fn new(workers: Arc<dyn Workers>, upstream: Arc<Upstream>) -> Self {
@@ -64,10 +77,16 @@ impl WorkerConnections {
     pub(super) async fn send(&self, dispatch: Dispatch<'_, '_>) -> Result<Response, FetchError> {
         let latest = Instant::now() + self.upstream.plan.answer_timeout;
         let latest = dispatch.deadline.map_or(latest, |deadline| deadline.min(latest));
+        let may_go_ahead = dispatch.request.is_safe() && dispatch.upload.is_none();
+        let mut choice = if may_go_ahead { WorkerChoice::Ahead } else { WorkerChoice::Free };
         let mut is_second = false;
         loop {
-            let loan = self.take(latest).await?;
-            let Attempt { outcome, may_repeat } = self.ask(dispatch, loan).await;
+            let loan = self.take(choice, latest).await?;
+            // Whatever goes wrong, the next worker has nothing else to answer first.
+            choice = WorkerChoice::Free;
+            let Some(Attempt { outcome, may_repeat }) = self.ask(dispatch, loan).await else {
+                continue;
+            };
             let is_lost = matches!(outcome, Err(FetchError::Closed | FetchError::Connect));
             if is_second || !is_lost || !may_repeat || Instant::now() >= latest {
                 return outcome;
@@ -86,7 +105,8 @@ impl WorkerConnections {
         dispatch: Dispatch<'_, '_>,
     ) -> Result<(Head, Lent), FetchError> {
         let place = TunnelPlace::take(&self.upstream).ok_or(FetchError::Busy)?;
-        let loan = self.take(Instant::now() + self.upstream.plan.answer_timeout).await?;
+        let latest = Instant::now() + self.upstream.plan.answer_timeout;
+        let loan = self.take(WorkerChoice::Free, latest).await?;
         let connections = self.connections(loan.worker());
         let mut connection = match self.connect(&*loan).await {
             Ok(connection) => connection,
@@ -101,8 +121,8 @@ impl WorkerConnections {
         Ok((head, Lent { connection, permit, reusable: false, uploading: false }))
     }
 
-    /// Sends to one worker.
-    async fn ask(&self, dispatch: Dispatch<'_, '_>, loan: Box<dyn Loan>) -> Attempt {
+    /// Sends to one worker; `None` if the request was taken back.
+    async fn ask(&self, dispatch: Dispatch<'_, '_>, loan: Box<dyn Loan>) -> Option<Attempt> {
         let request = dispatch.request;
         let connections = self.connections(loan.worker());
         let asked = Instant::now();
@@ -113,13 +133,17 @@ impl WorkerConnections {
                 Ok(connection) => connection,
                 Err(error) => {
                     loan.lost();
-                    return Attempt { outcome: Err(error), may_repeat: true };
+                    return Some(Attempt { outcome: Err(error), may_repeat: true });
                 }
             },
         };
         let client = dispatch.client.1;
         let mut permit = Permit::new(&connections, Purpose::Request, client, Some(loan));
-        let head = connection.ask(dispatch, self.upstream.plan.answer_timeout).await;
+        let asking = connection.ask(dispatch, self.upstream.plan.answer_timeout);
+        let head = match permit.loan.as_deref().filter(|loan| loan.is_ahead()) {
+            Some(loan) => until_taken_back(asking, loan).await?,
+            None => asking.await,
+        };
         let may_repeat =
             !connection.has_heard() && (request.is_idempotent() || connection.sent() == 0);
         let head = match head {
@@ -127,11 +151,11 @@ impl WorkerConnections {
             Err(error) => {
                 let loan = permit.loan.take().expect("it was lent above");
                 self.end_loan(loan, error, asked);
-                return Attempt { outcome: Err(error), may_repeat };
+                return Some(Attempt { outcome: Err(error), may_repeat });
             }
         };
         let lent = Lent { connection, permit, reusable: false, uploading: false };
-        match Response::to(dispatch, head, lent, self.upstream.plan.piece_timeout) {
+        Some(match Response::to(dispatch, head, lent, self.upstream.plan.piece_timeout) {
             Ok(mut response) => {
                 let read = response.body.read_ahead(READ_AHEAD_BYTES, READ_AHEAD_TIMEOUT).await;
                 // The client has no byte of a response that failed while it was read ahead.
@@ -139,7 +163,7 @@ impl WorkerConnections {
                 Attempt { outcome: read.map(|()| response), may_repeat }
             }
             Err(error) => Attempt { outcome: Err(error), may_repeat },
-        }
+        })
     }
 
     /// Ends the loan of a worker that gave no response.
@@ -154,9 +178,17 @@ impl WorkerConnections {
         }
     }
 
-    /// Waits for a free worker.
-    async fn take(&self, latest: Instant) -> Result<Box<dyn Loan>, FetchError> {
-        self.workers.take(latest).await.map_err(|reason| match reason {
+    /// Waits for a worker.
+    async fn take(
+        &self,
+        choice: WorkerChoice,
+        latest: Instant,
+    ) -> Result<Box<dyn Loan>, FetchError> {
+        let taken = match choice {
+            WorkerChoice::Free => self.workers.take(latest),
+            WorkerChoice::Ahead => self.workers.take_ahead(latest),
+        };
+        taken.await.map_err(|reason| match reason {
             NoWorker::Full => FetchError::Busy,
             NoWorker::Late => FetchError::Timeout,
             NoWorker::Away => FetchError::Unhealthy,
@@ -180,6 +212,18 @@ impl WorkerConnections {
         match timeout(self.upstream.plan.connect_timeout, connect).await {
             Err(_) => Err(FetchError::Timeout),
             Ok(stream) => stream.map(UpstreamConnection::new).map_err(|_| FetchError::Connect),
+        }
+    }
+}
+
+/// Waits for the head of a response; `None` once the request has stood behind others for too long.
+async fn until_taken_back<T>(asking: impl Future<Output = T>, loan: &dyn Loan) -> Option<T> {
+    let mut asking = pin!(asking);
+    loop {
+        match timeout(BEHIND_MAX, &mut asking).await {
+            Ok(answered) => return Some(answered),
+            Err(_) if loan.is_behind() => return None,
+            Err(_) => {}
         }
     }
 }

@@ -193,3 +193,77 @@ fn what_comes_back_after_its_worker_is_gone_changes_nothing() {
         assert!(commands.try_recv().is_err());
     });
 }
+
+/// Lends a worker ahead while `held` keeps it busy. A worker is quick only while the machine is, so
+/// this is tried until it is.
+async fn lend_ahead(pool: &Arc<WorkerPool>) -> (Loan, Loan) {
+    loop {
+        let held = pool.take(soon()).await.unwrap();
+        if let Some(ahead) = futures_poll(&mut Box::pin(pool.take_ahead(soon()))) {
+            return (held, ahead.unwrap());
+        }
+        held.done();
+    }
+}
+
+#[test]
+fn a_quick_worker_is_lent_ahead_to_requests_that_allow_it() {
+    block_on(async {
+        let Bench { pool, .. } = bench(|_| {});
+        let mut slot = slot(1, 1, None);
+        slot.turns.takes_ahead = true;
+        pool.add_slot(slot);
+        let (held, ahead) = lend_ahead(&pool).await;
+        assert_eq!((held.is_ahead(), held.is_behind()), (false, false));
+        assert_eq!((ahead.is_ahead(), ahead.is_behind()), (true, true));
+        assert!(futures_poll(&mut Box::pin(pool.take(soon()))).is_none(), "it is not free");
+        held.done();
+        assert!(!ahead.is_behind());
+        ahead.done();
+        assert!(!pool.take(soon()).await.unwrap().is_ahead());
+    });
+}
+
+#[test]
+fn a_free_worker_comes_before_one_that_is_quick() {
+    block_on(async {
+        let Bench { pool, .. } = bench(|_| {});
+        let mut quick = slot(1, 1, None);
+        quick.turns.takes_ahead = true;
+        pool.add_slot(quick);
+        let (held, ahead) = lend_ahead(&pool).await;
+        pool.add_slot(slot(2, 1, None));
+        let loan = pool.take_ahead(soon()).await.unwrap();
+        assert_eq!((loan.worker(), loan.is_ahead()), (2, false));
+        [held, ahead, loan].into_iter().for_each(Loan::done);
+    });
+}
+
+#[test]
+fn a_worker_with_something_that_nobody_waits_for_is_not_lent_ahead() {
+    block_on(async {
+        let Bench { pool, .. } = bench(|_| {});
+        let mut slot = slot(1, 1, None);
+        slot.turns.takes_ahead = true;
+        pool.add_slot(slot);
+        let (held, ahead) = lend_ahead(&pool).await;
+        drop(held);
+        assert!(ahead.is_behind(), "the worker may still be at what was abandoned");
+        assert!(futures_poll(&mut Box::pin(pool.take_ahead(soon()))).is_none());
+        ahead.done();
+    });
+}
+
+#[test]
+fn a_worker_whose_server_begins_requests_as_they_come_is_never_lent_ahead() {
+    block_on(async {
+        let Bench { pool, .. } = bench(|_| {});
+        pool.add_slot(slot(1, 1, None));
+        for _ in 0..500 {
+            pool.take(soon()).await.unwrap().done();
+        }
+        let held = pool.take(soon()).await.unwrap();
+        assert!(futures_poll(&mut Box::pin(pool.take_ahead(soon()))).is_none());
+        held.done();
+    });
+}

@@ -11,9 +11,9 @@ fn slot(concurrency: usize) -> WorkerSlot {
 #[test]
 fn an_end_reported_before_its_abandonment_counts_for_it() {
     let mut slot = slot(1);
-    slot.lend(1);
+    slot.lend(1, Instant::now());
     assert_eq!(slot.free(), None);
-    assert_eq!(slot.settle(LoanEnd::Abandoned, Instant::now()), [None, None]);
+    assert_eq!(slot.settle(1, LoanEnd::Abandoned, Instant::now()), [None, None]);
     assert_eq!((slot.loans, slot.abandoned), (0, 0));
 }
 
@@ -21,9 +21,9 @@ fn an_end_reported_before_its_abandonment_counts_for_it() {
 fn the_end_of_the_canary_is_none_of_a_loan() {
     let mut slot = slot(1);
     slot.owes_canary = true;
-    slot.lend(1);
+    slot.lend(1, Instant::now());
     assert_eq!(slot.free(), None);
-    slot.settle(LoanEnd::Abandoned, Instant::now());
+    slot.settle(1, LoanEnd::Abandoned, Instant::now());
     assert_eq!((slot.loans, slot.abandoned), (1, 1), "the worker is still at it");
     assert_eq!(slot.free(), None);
     assert_eq!((slot.loans, slot.abandoned), (0, 0));
@@ -33,17 +33,17 @@ fn the_end_of_the_canary_is_none_of_a_loan() {
 fn an_end_reported_while_idle_counts_for_nothing() {
     let mut slot = slot(1);
     assert_eq!(slot.free(), None);
-    slot.lend(1);
-    slot.settle(LoanEnd::Abandoned, Instant::now());
+    slot.lend(1, Instant::now());
+    slot.settle(1, LoanEnd::Abandoned, Instant::now());
     assert_eq!((slot.loans, slot.abandoned), (1, 1));
 }
 
 #[test]
 fn only_broken_connections_are_cleared_by_a_sign_of_life() {
     let mut slot = slot(3);
-    (1..=3).for_each(|number| slot.lend(number));
-    slot.settle(LoanEnd::Lost, Instant::now());
-    slot.settle(LoanEnd::Abandoned, Instant::now());
+    (1..=3).for_each(|number| slot.lend(number, Instant::now()));
+    slot.settle(1, LoanEnd::Lost, Instant::now());
+    slot.settle(2, LoanEnd::Abandoned, Instant::now());
     assert_eq!(slot.clear(), None);
     assert_eq!((slot.loans, slot.suspect, slot.abandoned), (2, 0, 1));
 }
@@ -51,8 +51,21 @@ fn only_broken_connections_are_cleared_by_a_sign_of_life() {
 #[test]
 fn a_request_that_takes_too_long_closes_the_slot() {
     let mut slot = slot(2);
-    slot.lend(1);
-    let commands = slot.settle(LoanEnd::TimedOut, Instant::now());
+    slot.lend(1, Instant::now());
+    let commands = slot.settle(1, LoanEnd::TimedOut, Instant::now());
     assert_eq!(commands, [Some(PoolCommand::TimedOut(7)), None]);
     assert!(!slot.has_room());
+}
+
+#[test]
+fn a_loan_is_behind_while_an_older_one_or_what_nobody_waits_for_is_under_way() {
+    let mut slot = slot(1);
+    (1..=3).for_each(|number| slot.lend(number, Instant::now()));
+    assert_eq!([1, 2, 3].map(|number| slot.is_behind(number)), [false, true, true]);
+    slot.settle(2, LoanEnd::Done, Instant::now());
+    assert!(slot.is_behind(3));
+    slot.settle(1, LoanEnd::Abandoned, Instant::now());
+    assert!(slot.is_behind(3), "the worker may still be at what was abandoned");
+    slot.free();
+    assert!(!slot.is_behind(3));
 }

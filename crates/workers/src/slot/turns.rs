@@ -1,0 +1,101 @@
+//! Keeps the order of a worker's loans, and how many more it would answer soon.
+//!
+//! The estimate of a request's time is a moving mean: answers that are read together look as if the
+//! first had taken all the time. But a request that takes longer than [`AHEAD_TIME`] counts in full
+//! at once. So one long request ends all lending ahead, until many short ones have followed.
+//! Bounds: [`AHEAD_MAX`] requests, whose times together are at most [`AHEAD_TIME`]. Nothing goes to
+//! a worker that is already longer at a request than the estimate allows for all.
+//! Never here: which requests may go ahead (`lending`), taking them back (the gateway).
+
+use std::time::{Duration, Instant};
+
+/// Requests that a worker has at most, that with which it is busy among them.
+const AHEAD_MAX: u128 = 16;
+/// How long a request that is lent ahead may have to wait, by the estimate.
+const AHEAD_TIME: Duration = Duration::from_millis(1);
+/// What a request is thought to take before any was seen.
+const UNKNOWN: Duration = Duration::from_millis(10);
+/// The share of the last request in the mean is one of so many.
+const SHARES: u32 = 16;
+
+/// The loans of a worker that have not ended, and how quickly it answers.
+#[derive(Debug, Default)]
+pub(crate) struct Turns {
+    /// Whether the worker lets requests beyond its concurrency wait for their turn.
+    pub takes_ahead: bool,
+    /// The numbers of the loans, oldest first.
+    numbers: Vec<u64>,
+    quickness: Quickness,
+}
+
+impl Turns {
+    /// A loan begins; whether it is the worker's only one.
+    pub(super) fn begin(&mut self, number: u64, is_only: bool, now: Instant) {
+        if is_only {
+            self.quickness.begin(now);
+        }
+        self.numbers.push(number);
+    }
+
+    /// A loan ends.
+    pub(super) fn end(&mut self, number: u64) {
+        self.numbers.retain(|one| *one != number);
+    }
+
+    /// A request was answered.
+    pub(super) fn answered(&mut self, now: Instant) {
+        self.quickness.end(now);
+    }
+
+    /// Whether an older loan has not ended.
+    pub(super) fn is_behind(&self, number: u64) -> bool {
+        self.numbers.first().is_some_and(|oldest| *oldest < number)
+    }
+
+    /// How many requests it may have.
+    pub(super) fn requests_ahead(&self, now: Instant) -> usize {
+        if self.takes_ahead { self.quickness.requests_ahead(now) } else { 0 }
+    }
+}
+
+/// How quickly a worker answers.
+#[derive(Debug)]
+struct Quickness {
+    /// When it was given a request while it had none, or last answered one.
+    since: Instant,
+    estimate: Duration,
+}
+
+impl Default for Quickness {
+    fn default() -> Self {
+        Self { since: Instant::now(), estimate: UNKNOWN }
+    }
+}
+
+impl Quickness {
+    /// A worker that had none is given a request.
+    fn begin(&mut self, now: Instant) {
+        self.since = now;
+    }
+
+    /// A request was answered.
+    fn end(&mut self, now: Instant) {
+        let took = now.duration_since(self.since);
+        let mean = self.estimate - self.estimate / SHARES + took / SHARES;
+        self.estimate = if took > AHEAD_TIME { mean.max(took) } else { mean };
+        self.since = now;
+    }
+
+    /// How many requests it may have.
+    fn requests_ahead(&self, now: Instant) -> usize {
+        if now.duration_since(self.since) > AHEAD_TIME {
+            return 0;
+        }
+        let fitting = AHEAD_TIME.as_nanos() / self.estimate.as_nanos().max(1);
+        // It is at most `AHEAD_MAX`.
+        fitting.min(AHEAD_MAX) as usize
+    }
+}
+
+#[cfg(test)]
+mod tests;
