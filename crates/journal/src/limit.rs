@@ -171,3 +171,6 @@ fn read(disk: &dyn Disk, path: &Path) -> io::Result<u64> {
 fn parse(digits: &[u8]) -> u64 {
     std::str::from_utf8(digits).ok().and_then(|text| text.parse().ok()).unwrap_or(u64::MAX)
 }
+
+#[cfg(test)]
+mod tests;

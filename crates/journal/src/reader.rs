@@ -523,3 +523,6 @@ enum ReadStep {
     /// This many bytes of the buffer are complete lines.
     Lines(usize),
 }
+
+#[cfg(test)]
+mod tests;

@@ -102,3 +102,6 @@ impl Retention {
         format!("the byte cap of {} is reached: {reason}", self.keep.bytes)
     }
 }
+
+#[cfg(test)]
+mod tests;

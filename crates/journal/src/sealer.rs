@@ -99,7 +99,9 @@ impl Sealer {
                 // Deleted meanwhile, as no longer kept.
                 return disk.remove(&temporary);
             }
-            disk.rename(&temporary, &compressed)?;
+            let renamed = disk.rename(&temporary, &compressed);
+            // Left there, it would keep the next round from making it.
+            renamed.inspect_err(|_| drop(disk.remove(&temporary)))?;
         }
         self.dir.sync()?;
         disk.remove(&plain)
@@ -160,3 +162,6 @@ impl Write for Appending {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests;

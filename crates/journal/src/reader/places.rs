@@ -122,7 +122,7 @@ impl JournalPlaces<'_> {
             return Ok(Belonging::Foreign);
         }
         let tail = self.tail_before(place, &self.files.list()?)?;
-        if mark.length > 0 && tail.is_some_and(|tail| Mark::of(mark.session, &tail) == mark) {
+        if tail.is_some_and(|tail| Mark::of(mark.session, &tail) == mark) {
             return Ok(Belonging::Certain);
         }
         let limit = self.durable_by(|disk, dir| Some(Limit::new(disk, dir)), place);
@@ -192,3 +192,6 @@ impl JournalPlaces<'_> {
         Ok(next.unwrap_or(at))
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,6 +1,6 @@
 //! Claims about segments.
 
-use stdx::FaultyDisk;
+use stdx::{FaultyDisk, Lasting};
 
 use super::*;
 
@@ -59,4 +59,32 @@ fn a_compressed_segment_ends_after_its_last_complete_line_or_before_its_damage()
     assert!((text.len() as u64 / 4..text.len() as u64 / 2).contains(&before), "{before}");
     assert_eq!(before % 49, 0, "it is the end of a line");
     assert_eq!(length(2, b"garbage"), 0);
+}
+
+#[test]
+fn a_disk_that_cannot_read_a_segment_is_an_error_and_does_not_pass_for_damage() {
+    let disk = FaultyDisk::new(1);
+    let dir = Path::new("/j");
+    disk.create_dir_all(dir).unwrap();
+    let packed = zstd::encode_all(&b"first\nsecond\n"[..], 3).unwrap();
+    let segments = [(Segment::compressed(0), &packed[..]), (Segment::plain(13), b"third\nto")];
+    for (segment, bytes) in segments {
+        disk.create(&segment.path(dir)).unwrap().append(bytes).unwrap();
+    }
+    for (segment, length) in [(Segment::compressed(0), 13), (Segment::plain(13), 6)] {
+        for nth in 1.. {
+            let begun = disk.operations();
+            disk.fail_nth(nth, Lasting::Once);
+            let found = complete_length(&disk, dir, segment);
+            if disk.operations() < begun + nth {
+                assert!(found.unwrap() == length && nth > 2, "{segment}");
+                break;
+            }
+            let error = found.expect_err("the disk refused").to_string();
+            assert!(error.contains(&segment.to_string()), "operation {nth}: {error}");
+        }
+    }
+    disk.heal();
+    let error = complete_length(&disk, dir, Segment::compressed(99)).unwrap_err();
+    assert!(error.is_not_found(), "{error}");
 }

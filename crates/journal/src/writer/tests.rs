@@ -1,6 +1,9 @@
 //! Claims about the writer without its thread: each round is made by hand.
 
+use std::future::Future;
 use std::path::Path;
+use std::pin::Pin;
+use std::task::{Context, Poll, Waker};
 
 use parking_lot::Mutex;
 use stdx::{Disk, FaultyDisk, Lasting, Metadata};
@@ -106,6 +109,27 @@ fn lanes_are_forgotten_once_they_are_dropped_and_written() {
     two.append(|out| out.extend_from_slice(b"second")).unwrap();
     writer.round();
     assert_eq!((count(&writer), writer.offset), (1, 23));
+}
+
+#[test]
+fn a_ticket_of_a_line_that_still_waits_in_its_lane_fails_with_writing_and_the_line_stays() {
+    let (_, mut writer) = fixture();
+    let lane = Lane::new(writer.parts.intake.clone());
+    let mut ticket = lane.append_durable(|out| out.extend_from_slice(b"waits"));
+    writer.failing("made".to_owned());
+    let mut context = Context::from_waker(Waker::noop());
+    let answer = Pin::new(&mut ticket).poll(&mut context);
+    assert_eq!(answer, Poll::Ready(Err(Unrecorded::NotSynced)));
+    writer.retry_at = Some(Instant::now());
+    writer.round();
+    assert_eq!(writer.offset, 6);
+}
+
+#[test]
+fn a_segment_is_given_as_many_lines_as_fit_and_one_at_least() {
+    let fitting = |bytes_max| fitting(b"aa\nbbbb\ncc\n", bytes_max);
+    let cases = [(0, 3), (2, 3), (3, 3), (7, 3), (8, 8), (10, 8), (11, 11), (99, 11)];
+    assert_eq!(cases.map(|(bytes_max, _)| fitting(bytes_max)), cases.map(|(_, fits)| fits));
 }
 
 /// A file that notes what the disk is told to begin with; nothing else is asked of it.
