@@ -151,3 +151,6 @@ fn read(disk: &dyn Disk, path: &Path) -> Option<u64> {
     crate::segment::read_exact_at(&*disk.open_read(path).ok()?, &mut text, 0).ok()?;
     std::str::from_utf8(text.strip_suffix(b"\n")?).ok()?.parse().ok()
 }
+
+#[cfg(test)]
+mod tests;

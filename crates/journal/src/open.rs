@@ -97,3 +97,6 @@ fn sync_plain(disk: &dyn Disk, dir: &Path, segments: &[Segment]) -> Result<(), J
     }
     disk.sync_dir(dir).map_err(JournalError::disk("sync", dir))
 }
+
+#[cfg(test)]
+mod tests;

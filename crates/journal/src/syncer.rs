@@ -84,3 +84,6 @@ impl Syncer {
         self.hold.expect_lock(self.dir.path())
     }
 }
+
+#[cfg(test)]
+mod tests;
