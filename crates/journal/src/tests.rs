@@ -4,6 +4,7 @@ mod damage;
 mod faults;
 mod full;
 mod killed;
+pub(crate) mod log;
 mod opening;
 mod races;
 mod reading;

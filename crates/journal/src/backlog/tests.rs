@@ -1,5 +1,8 @@
 //! Claims about what is said of unread lines: how much, how near the bound, for how long.
 
+mod figures;
+mod log;
+
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;

@@ -80,3 +80,25 @@ fn lines_that_come_to_a_segment_after_its_sync_failed_are_not_promised() {
     assert_eq!(lost, [Err(Unrecorded::NotSynced); 3]);
     assert_eq!([kept, kept_too].map(crate::Ticket::wait), [Ok(60), Ok(65)]);
 }
+
+#[test]
+fn a_sync_is_due_an_interval_after_the_oldest_line_or_at_once_for_what_was_left_or_at_the_close() {
+    let [one, two] = files([0, 50]);
+    let rest = |durable: &Durable, sync| {
+        let state = durable.state.lock();
+        state.due(sync).map(|at| at.duration_since(state.waiting_since.unwrap()))
+    };
+    let both = |durable: &Durable| [Sync::Always, Sync::Interval(LONG)].map(|it| rest(durable, it));
+    let durable = Durable::new(Sync::Interval(LONG), 0);
+    assert_eq!(both(&durable), [None; 2]);
+    let _ticket = wrote(&durable, &one, 10);
+    assert_eq!(both(&durable), [Some(Duration::ZERO), Some(LONG)]);
+    durable.sealed();
+    let _other = wrote(&durable, &two, 60);
+    assert_eq!(both(&durable), [Some(Duration::ZERO); 2]);
+    let job = durable.next_job().unwrap();
+    durable.succeeded(&job);
+    assert_eq!(both(&durable), [Some(Duration::ZERO), Some(LONG)]);
+    durable.close();
+    assert_eq!(both(&durable), [Some(Duration::ZERO); 2]);
+}

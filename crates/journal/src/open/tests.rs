@@ -32,8 +32,9 @@ fn files(disk: &FaultyDisk) -> Vec<(String, u64)> {
 
 #[test]
 fn a_torn_end_is_cut_and_counted_and_newest_segments_without_a_line_are_removed() {
-    type Segments = &'static [(u64, &'static str)];
-    let cases: [(Segments, [u64; 3], &[(u64, u64)]); 9] = [
+    type Texts = &'static [(u64, &'static str)];
+    type Lengths = &'static [(u64, u64)];
+    let cases: [(Texts, [u64; 3], Lengths); 9] = [
         (&[], [0, 0, 0], &[]),
         (&[(0, "line\n")], [0, 5, 0], &[(0, 5)]),
         (&[(0, "line\ntorn")], [0, 5, 4], &[(0, 5)]),

@@ -158,3 +158,6 @@ fn decompressed(
     io::copy(&mut decoder.by_ref().take(skip), &mut io::sink())?;
     Ok(decoder)
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,5 +1,7 @@
 //! Claims about the writer without its thread: each round is made by hand.
 
+mod appends;
+
 use std::future::Future;
 use std::path::Path;
 use std::pin::Pin;
