@@ -121,11 +121,14 @@ impl Writer {
             self.round();
             let until_retry = |at: Instant| at.saturating_duration_since(Instant::now());
             let idle_max = self.retry_at.map_or(IDLE_TIMEOUT, until_retry).min(IDLE_TIMEOUT);
-            let waits_for_retry = self.retry_at.is_some();
-            let intake = &self.parts.intake;
-            intake.signal.wait(|| waits_for_retry || intake.is_empty(), idle_max);
+            self.parts.intake.signal.wait(|| self.is_idle(), idle_max);
         }
         self.finish();
+    }
+
+    /// Whether there is nothing to write, or it is not time to try again.
+    fn is_idle(&self) -> bool {
+        self.retry_at.is_some() || self.parts.intake.is_empty()
     }
 
     fn round(&mut self) {

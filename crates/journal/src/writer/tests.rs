@@ -128,6 +128,19 @@ fn a_ticket_of_a_line_that_still_waits_in_its_lane_fails_with_writing_and_the_li
 }
 
 #[test]
+fn a_writer_sleeps_while_no_line_comes_or_none_can_be_written_whatever_the_lanes_have() {
+    let (_, mut writer) = fixture();
+    let lane = Lane::new(writer.parts.intake.clone());
+    let mut sleeps = |is_failing: bool| {
+        writer.retry_at = is_failing.then(Instant::now);
+        writer.is_idle()
+    };
+    assert_eq!([false, true].map(&mut sleeps), [true; 2]);
+    lane.append(|out| out.extend_from_slice(b"first")).unwrap();
+    assert_eq!([false, true].map(sleeps), [false, true]);
+}
+
+#[test]
 fn a_segment_is_given_as_many_lines_as_fit_and_one_at_least() {
     let fitting = |bytes_max| fitting(b"aa\nbbbb\ncc\n", bytes_max);
     let cases = [(0, 3), (2, 3), (3, 3), (7, 3), (8, 8), (10, 8), (11, 11), (99, 11)];
