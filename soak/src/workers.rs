@@ -10,6 +10,7 @@
 mod client;
 mod fault_maker;
 mod ledger;
+mod pressure;
 mod world;
 
 use std::collections::{BTreeMap, BTreeSet};

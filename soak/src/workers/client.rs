@@ -84,18 +84,18 @@ impl Drop for DeadlyPause<'_> {
 /// One client among several.
 #[derive(Debug)]
 pub(super) struct Visitor<'s> {
-    shared: &'s Shared<'s>,
-    dice: Dice,
-    pool: usize,
+    pub(super) shared: &'s Shared<'s>,
+    pub(super) dice: Dice,
+    pub(super) pool: usize,
 }
 
 /// A request to a handler that is well, and its only right answer.
-struct Ask {
-    kind: &'static str,
-    method: &'static str,
-    target: String,
-    body: Vec<u8>,
-    answer: Vec<u8>,
+pub(super) struct Ask {
+    pub kind: &'static str,
+    pub method: &'static str,
+    pub target: String,
+    pub body: Vec<u8>,
+    pub answer: Vec<u8>,
 }
 
 impl<'s> Visitor<'s> {
@@ -111,6 +111,8 @@ impl<'s> Visitor<'s> {
             match self.dice.below(100) {
                 0..5 => self.provoke(),
                 5..9 => self.leave(),
+                9..11 => self.rush(),
+                11..14 => self.read_slowly(),
                 _ => self.converse(),
             }
             sleep(Duration::from_millis(self.dice.below(60)));
@@ -119,11 +121,21 @@ impl<'s> Visitor<'s> {
 
     /// A connection with one or more requests that must succeed.
     pub(super) fn converse(&mut self) {
+        let count = 1 + self.dice.below(6) as usize;
+        self.ask_on_one_connection(count, Self::ask);
+    }
+
+    /// Asks for what `next` says, `count` times on one connection.
+    pub(super) fn ask_on_one_connection(
+        &mut self,
+        count: usize,
+        mut next: impl FnMut(&mut Self) -> Ask,
+    ) {
         let Ok(mut client) = Client::connect(self.shared.world.public) else {
             return self.shared.tally.wrong("the server takes no connection".to_owned());
         };
-        for _ in 0..=self.dice.below(5) {
-            let ask = self.ask();
+        for _ in 0..count {
+            let ask = next(self);
             let begun = Instant::now();
             let mut call = client.request(ask.method, &ask.target);
             if ask.method == "POST" {
@@ -153,7 +165,7 @@ impl<'s> Visitor<'s> {
                 Ask { kind: "GET, slow", method: "GET", target, body: Vec::new(), answer }
             }
             _ => {
-                let size = self.dice.pick(&[0, 10, 3_000, 150_000]);
+                let size = self.dice.pick(&[0, 10, 3_000, 150_000, 4_000_000]);
                 let body = filler(number, size);
                 let answer = [format!("{number} ").as_bytes(), &body].concat();
                 let target = format!("/{pool}/echo/{number}");
@@ -162,14 +174,20 @@ impl<'s> Visitor<'s> {
         }
     }
 
-    fn filled(&mut self, kind: &'static str, method: &'static str, number: u64, most: u64) -> Ask {
+    pub(super) fn filled(
+        &mut self,
+        kind: &'static str,
+        method: &'static str,
+        number: u64,
+        most: u64,
+    ) -> Ask {
         let size = self.dice.below(most);
         let target = format!("/{}/fill/{number}/{size}", POOLS[self.pool].0);
         let answer = if method == "HEAD" { Vec::new() } else { filler(number, size as usize) };
         Ask { kind, method, target, body: Vec::new(), answer }
     }
 
-    fn judge(&self, ask: &Ask, answered: io::Result<Reply>, begun: Instant) {
+    pub(super) fn judge(&self, ask: &Ask, answered: io::Result<Reply>, begun: Instant) {
         let tally = &self.shared.tally;
         let outcome = match &answered {
             Ok(reply) if reply.status == 200 => {
@@ -279,7 +297,7 @@ impl<'s> Visitor<'s> {
 }
 
 /// What the apps answer with: `NUMBER:NUMBER:` and so on.
-fn filler(number: u64, size: usize) -> Vec<u8> {
+pub(super) fn filler(number: u64, size: usize) -> Vec<u8> {
     let piece = format!("{number}:").into_bytes();
     piece.iter().copied().cycle().take(size).collect()
 }
