@@ -99,7 +99,8 @@ impl Durable {
         // The syncer may wait for a segment that it has not given up.
         let mut first = state.waiting_since.is_none();
         match state.files.back_mut() {
-            Some(last) if last.start == written.start && !last.sealed => last.end = written.end,
+            // One that was left has lines, so the next one begins behind its start.
+            Some(last) if last.start == written.start => last.end = written.end,
             _ => {
                 first = true;
                 state.files.push_back(Unsynced {

@@ -12,6 +12,7 @@ mod replaced;
 mod seals;
 mod strangers;
 mod syncing;
+pub(crate) mod vanishing;
 mod witnesses;
 
 use std::path::{Path, PathBuf};

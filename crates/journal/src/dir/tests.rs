@@ -5,6 +5,7 @@ use std::path::Path;
 use stdx::{FaultyDisk, Lasting};
 
 use super::*;
+use crate::tests::vanishing::VanishingDisk;
 
 const EIO: i32 = 5;
 
@@ -69,4 +70,11 @@ fn a_disk_that_cannot_say_whether_a_segment_is_there_is_an_error() {
         let error = dir.sizes().unwrap_err();
         assert_eq!(error.raw_os_error(), Some(EIO), "operation {nth}");
     }
+}
+
+#[test]
+fn a_segment_that_goes_away_before_it_is_looked_at_has_no_size() {
+    let dir = JournalDir::new(Arc::<VanishingDisk>::default(), "/journal".into());
+    assert_eq!(dir.segments().unwrap().len(), 1);
+    assert_eq!(dir.sizes().unwrap(), []);
 }

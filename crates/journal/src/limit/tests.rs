@@ -1,6 +1,6 @@
 //! Claims about what the files `synced` say, whole, torn or of an older version.
 
-use stdx::FaultyDisk;
+use stdx::{FaultyDisk, Lasting, RealDisk};
 
 use super::*;
 
@@ -67,4 +67,23 @@ fn a_limit_is_moved_in_the_name_of_its_session_and_keeps_those_before() {
     disk.create_dir_all(Path::new("journal")).unwrap();
     // It is beside the directory also where that has no parent.
     Limit::witness(disk, Path::new("journal")).unwrap().begin(1, &[1]).unwrap();
+}
+
+#[test]
+fn what_is_no_file_says_nothing_and_what_the_disk_refuses_counts_as_missing() {
+    let home = tempfile::tempdir().unwrap();
+    std::fs::create_dir(Limit::path(home.path())).unwrap();
+    assert_eq!(Limit::new(Arc::new(RealDisk), home.path()).look(), Testimony::Broken);
+    let disk = FaultyDisk::new(1);
+    let dir = Path::new("/journal");
+    disk.create_dir_all(dir).unwrap();
+    let limit = Limit::new(Arc::new(disk.clone()), dir);
+    limit.set(70, 3).unwrap();
+    for nth in [1, 2] {
+        disk.fail_nth(nth, Lasting::Once);
+        assert_eq!(limit.look(), Testimony::Missing);
+        disk.fail_nth(nth, Lasting::Once);
+        assert!(Limit::read(&disk, dir).is_err(), "a reader tries again");
+    }
+    assert_eq!(limit.look(), Testimony::Says(70, vec![3]));
 }

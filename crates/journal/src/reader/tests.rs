@@ -1,13 +1,12 @@
 //! Claims about where reading goes on, and what is said of what is lost, over journals made by
 //! hand.
 
-mod vanishing;
-
 use stdx::FaultyDisk;
 
 use super::*;
 use crate::segment::Segment;
 use crate::sessions::{Evidence, Extent};
+use crate::tests::vanishing::VanishingDisk;
 
 pub(super) fn dir() -> &'static Path {
     Path::new("/journal")
@@ -176,4 +175,14 @@ fn what_a_shorter_journal_has_lost_is_said_by_the_limit_or_a_witness_that_reache
         assert!(matches!(reader.read().unwrap(), JournalRead::CaughtUp), "{name}");
         assert_eq!(reader.missing_to(), None, "{name}: it was said");
     }
+}
+
+#[test]
+fn a_place_is_looked_for_a_hundred_times_while_segments_go_away_and_then_it_is_an_error() {
+    let disk = Arc::new(VanishingDisk::default());
+    let reader = Reader::open(dir(), disk.clone()).unwrap();
+    let before = disk.lists();
+    let error = reader.resume(behind(1, 1)).err().expect("its segment is never there");
+    assert!(error.is_not_found(), "{error}");
+    assert_eq!(disk.lists() - before, LOOKS_MAX);
 }
