@@ -308,11 +308,8 @@ TURNS = (
     + """
     import asyncio, os, time
     print('begun', scope['path'])
-    waiting = receive.__self__.connection.server.waiting
     while scope['path'] == '/waits' and not os.path.exists('go'):
         await asyncio.sleep(0.001)
-        if waiting:
-            print('somebody waits')
     if scope['path'] == '/computes':
         time.sleep(0.01)
         while not os.path.exists('go'):
@@ -322,22 +319,56 @@ TURNS = (
 )
 
 
-def test_requests_beyond_the_concurrency_wait_for_their_turn(supervisor) -> None:
+def test_request_whose_turn_does_not_come_soon_is_given_back_unbegun(supervisor) -> None:
     worker = supervisor.worker(TURNS, concurrency=2)
-    asked = [worker.raw() for _ in range(4)]
-    for connection, path in zip(asked, (b"/waits", b"/waits", b"/one", b"/other"), strict=True):
+    asked = [worker.raw() for _ in range(3)]
+    for connection, path in zip(asked, (b"/waits", b"/waits", b"/one"), strict=True):
         connection.sendall(b"GET %s HTTP/1.1\r\nhost: app\r\n\r\n" % path)
-    supervisor.printed(worker, b"somebody waits")
-    begun = [line for line in supervisor.output[worker.pid] if line.startswith(b"begun")]
-    assert begun == [b"begun /waits"] * 2
+    given_back = asked[2].recv(65536)
+    assert given_back.startswith(b"HTTP/1.1 421 ") and b"\r\ntidegate-turn: none\r\n" in given_back
     (supervisor.app_dir / "go").touch()
-    for connection, body in zip(asked, (b"/waits", b"/waits", b"/one", b"/other"), strict=True):
-        assert connection.recv(65536).endswith(b"\r\n\r\n" + body)
+    for connection in asked[:2]:
+        assert connection.recv(65536).endswith(b"\r\n\r\n/waits")
+    # The connection is as good as before.
+    asked[2].sendall(b"GET /one HTTP/1.1\r\nhost: app\r\n\r\n")
+    assert asked[2].recv(65536).endswith(b"\r\n\r\n/one")
+    begun = [line for line in supervisor.output[worker.pid] if line.startswith(b"begun")]
+    assert begun == [b"begun /waits", b"begun /waits", b"begun /one"]
+    assert worker.all_said("free") == [] and worker.all_said("error") == []
+    for connection in asked:
         connection.close()
 
 
-@pytest.mark.parametrize("path", [b"/waits", b"/computes"])
-def test_request_that_is_taken_back_before_its_turn_is_never_begun(supervisor, path) -> None:
+def test_request_gets_its_turn_when_the_one_before_it_ends_or_is_given_up(supervisor) -> None:
+    text = APP + (
+        "    import asyncio\n    server = receive.__self__.connection.server\n"
+        "    print('begun', scope['path'])\n"
+        "    while scope['path'] == '/first' and not server.waiting:\n"
+        "        await asyncio.sleep(0)\n"
+        "    while scope['path'] == '/given-up':\n        await asyncio.sleep(1)\n"
+        "    await reply(send, scope['path'].encode())\n"
+    )
+    worker = supervisor.worker(text)
+    first, second, third = (worker.raw() for _ in range(3))
+    first.sendall(b"GET /first HTTP/1.1\r\nhost: app\r\n\r\n")
+    second.sendall(b"GET /second HTTP/1.1\r\nhost: app\r\n\r\n")
+    assert first.recv(65536).endswith(b"/first")
+    assert second.recv(65536).endswith(b"/second")
+    third.sendall(b"GET /given-up HTTP/1.1\r\nhost: app\r\n\r\n")
+    supervisor.printed(worker, b"begun /given-up")
+    third.close()
+    # The app does not notice, and the worker takes the next one all the same.
+    answer = b""
+    while not answer.endswith(b"/next"):
+        second.sendall(b"GET /next HTTP/1.1\r\nhost: app\r\n\r\n")
+        answer = second.recv(65536)
+        assert answer.startswith((b"HTTP/1.1 200 ", b"HTTP/1.1 421 "))
+    first.close()
+    second.close()
+
+
+def test_request_that_is_taken_back_before_it_is_read_is_never_begun(supervisor) -> None:
+    path = b"/computes"
     worker = supervisor.worker(TURNS)
     first, second = worker.raw(), worker.raw()
     # Both connections have been used, so that the worker need not accept them meanwhile.
@@ -347,8 +378,6 @@ def test_request_that_is_taken_back_before_its_turn_is_never_begun(supervisor, p
     first.sendall(b"GET %s HTTP/1.1\r\nhost: app\r\n\r\n" % path)
     supervisor.printed(worker, b"begun " + path)
     second.sendall(b"GET /second HTTP/1.1\r\nhost: app\r\n\r\n")
-    if path == b"/waits":
-        supervisor.printed(worker, b"somebody waits")
     second.close()
     (supervisor.app_dir / "go").touch()
     assert first.recv(65536).endswith(path)

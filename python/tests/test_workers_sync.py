@@ -296,6 +296,16 @@ def test_request_that_is_taken_back_before_its_turn_is_never_begun(supervisor) -
     first.close()
 
 
+def test_context_variables_of_one_request_are_not_for_the_next(supervisor) -> None:
+    text = (
+        "import contextvars\nseen = contextvars.ContextVar('seen', default='nothing')\n"
+        "def app(request):\n    before = seen.get()\n    seen.set('something')\n"
+        "    return before\n"
+    )
+    worker = supervisor.worker(text)
+    assert [worker.get()[1] for _ in range(2)] == [b"nothing"] * 2
+
+
 MEETING = """
 import threading
 meeting = None

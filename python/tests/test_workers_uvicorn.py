@@ -38,10 +38,11 @@ def test_uvicorn_serves_reports_and_leaves(supervisor, how) -> None:
     assert worker.said("error")["reason"] == "ValueError: no such thing"
     os.kill(worker.pid, signal.SIGINT)
     assert worker.get("/", **headers)[0] == 200
-    if how == "leave":
-        worker.order("leave")
-    else:
+    if how == "SIGTERM":
         os.kill(worker.pid, signal.SIGTERM)
+        worker.said("leaving")
+        assert worker.get("/", **headers)[0] == 200
+    worker.order("leave")
     assert supervisor.parent_of(worker).said("exited")["status"] == 0
     supervisor.printed(worker, b"shut down")
 

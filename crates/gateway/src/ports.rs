@@ -129,8 +129,8 @@ pub trait Loan: std::fmt::Debug {
     /// Whether the worker had others to answer first.
     fn is_ahead(&self) -> bool;
 
-    /// Whether the worker still has others to answer first.
-    fn is_behind(&self) -> bool;
+    /// Ends the loan: the worker has not begun the request, and has nothing of it left.
+    fn given_back(self: Box<Self>);
 
     /// Ends the loan: the response was read to its end.
     fn done(self: Box<Self>);

@@ -107,8 +107,8 @@ impl Loan for WorkerLoan {
         self.0.is_ahead()
     }
 
-    fn is_behind(&self) -> bool {
-        self.0.is_behind()
+    fn given_back(self: Box<Self>) {
+        self.0.given_back();
     }
 
     fn done(self: Box<Self>) {

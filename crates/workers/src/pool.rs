@@ -194,14 +194,14 @@ impl WorkerPool {
 
     /// A loan has ended.
     fn settle(self: &Arc<Self>, loan: &Loan) {
-        let (worker, end) = (&loan.worker, loan.end);
+        let end = loan.end;
         let mut lending = self.lending.lock();
         // The slot of a worker that has ended is gone, with its loans.
-        let Some(slot) = lending.slot(worker.id) else { return };
+        let Some(slot) = lending.slot(loan.worker.id) else { return };
         // An app notices that nobody listens when it sends the next time.
         let notice_deadline = Instant::now() + NOTICE_TIMEOUT.min(self.plan.timeout);
         let deadline = notice_deadline.max(loan.taken + self.plan.timeout);
-        let commands = slot.settle(worker.number, end, deadline);
+        let commands = slot.settle(end, deadline);
         if end == LoanEnd::Done {
             self.metrics.requests.add(1);
         }
@@ -299,7 +299,7 @@ impl WorkerPool {
 
     /// An offer that nobody took.
     fn give_back(self: &Arc<Self>, worker: &LentWorker) {
-        self.change(worker.id, |slot| slot.give_back(worker.number));
+        self.change(worker.id, WorkerSlot::give_back);
     }
 }
 
@@ -338,10 +338,9 @@ impl Loan {
         self.worker.is_ahead
     }
 
-    /// Whether the worker still has a request that it got before this one.
-    pub fn is_behind(&self) -> bool {
-        let is_behind = |slot: &mut WorkerSlot| slot.is_behind(self.worker.number);
-        self.pool.with(self.worker.id, is_behind).unwrap_or(false)
+    /// The worker has not begun the request, and has nothing of it left.
+    pub fn given_back(mut self) {
+        self.end = LoanEnd::GivenBack;
     }
 
     /// The answer was read to its end: the worker is free.

@@ -4,7 +4,7 @@
 //! more. So an abandoned request counts until the worker says `free`, and one on a broken
 //! connection until the worker answers a ping. With `concurrency` above 1 an abandoned request
 //! counts until its deadline at most.
-//! A worker that answers quickly has room for requests ahead (`slot/turns.rs`).
+//! A worker that answers quickly has room for requests ahead (`slot/quickness.rs`).
 //! Each change returns what the supervisor must hear, as a [`PoolCommand`]. `describe` writes the
 //! words `busy` and `free` of the status, with which others compare (`status.rs`).
 //! Invariant: `abandoned` and `suspect` are parts of `loans`. The fields are open: `pool.rs` closes
@@ -13,7 +13,7 @@
 //! Never here: locks (`pool.rs`), the choice between workers (`pool/lending.rs`), deadlines
 //! (`supervise/deadlines.rs`).
 
-mod turns;
+mod quickness;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 
 use crate::command::PoolCommand;
 use crate::status::WorkerStatus;
-pub(crate) use turns::Turns;
+pub(crate) use quickness::Quickness;
 
 /// How long before a loan ends its worker may have said that it is free of it.
 const EARLY_MAX: Duration = Duration::from_secs(1);
@@ -31,6 +31,8 @@ const EARLY_MAX: Duration = Duration::from_secs(1);
 pub(crate) enum LoanEnd {
     /// The answer was read to its end.
     Done,
+    /// The worker has not begun it.
+    GivenBack,
     /// Nobody waits for the answer any more.
     Abandoned,
     /// The request took longer than requests may.
@@ -50,8 +52,8 @@ pub(crate) struct WorkerSlot {
     pub concurrency: usize,
     /// Requests that it has.
     pub loans: usize,
-    /// The order of those whose loans have not ended.
-    pub turns: Turns,
+    /// How many more it would answer soon; none where it begins all that it gets.
+    pub quickness: Option<Quickness>,
     /// Of these: nobody waits for the answer.
     pub abandoned: usize,
     /// Whether one of these took too long.
@@ -88,7 +90,7 @@ impl WorkerSlot {
             socket,
             concurrency,
             loans: 0,
-            turns: Turns::default(),
+            quickness: None,
             abandoned: 0,
             has_timed_out: false,
             suspect: 0,
@@ -120,41 +122,34 @@ impl WorkerSlot {
     /// once.
     pub(crate) fn has_room_ahead(&self, now: Instant) -> bool {
         let is_sound = self.is_open && self.abandoned + self.suspect == 0;
-        is_sound && self.loans < self.turns.requests_ahead(now)
-    }
-
-    /// Whether the worker has older requests than the one of this loan. It takes them in order.
-    pub(crate) fn is_behind(&self, number: u64) -> bool {
-        self.abandoned > 0 || self.turns.is_behind(number)
+        is_sound && self.quickness.as_ref().is_some_and(|it| self.loans < it.requests_ahead(now))
     }
 
     pub(crate) fn lend(&mut self, number: u64, now: Instant) {
         if self.loans == 0 {
             self.freed_early.0 = 0;
+            self.quickness.iter_mut().for_each(|it| it.begin(now));
         }
-        self.turns.begin(number, self.loans == 0, now);
         self.loans += 1;
         self.used = number;
     }
 
-    /// Ends a loan of this number; returns what the supervisor must know. An abandoned request has
-    /// to be over by `deadline`.
-    pub(crate) fn settle(
-        &mut self,
-        number: u64,
-        end: LoanEnd,
-        deadline: Instant,
-    ) -> [Option<PoolCommand>; 2] {
-        self.turns.end(number);
+    /// Ends a loan; returns what the supervisor must know. An abandoned request has to be over by
+    /// `deadline`.
+    pub(crate) fn settle(&mut self, end: LoanEnd, deadline: Instant) -> [Option<PoolCommand>; 2] {
         match end {
             LoanEnd::Done => {
                 self.loans -= 1;
                 self.requests += 1;
                 self.answered = Instant::now();
-                self.turns.answered(self.answered);
+                self.quickness.iter_mut().for_each(|it| it.end(self.answered));
                 let worn = (self.requests_max == Some(self.requests))
                     .then_some(PoolCommand::Worn(self.id));
                 [worn, self.idle().or_else(|| self.hangs())]
+            }
+            LoanEnd::GivenBack => {
+                self.quickness = self.quickness.take().map(|_| Quickness::default());
+                [self.give_back(), None]
             }
             LoanEnd::Abandoned if self.was_freed_early() => {
                 self.freed_early.0 -= 1;
@@ -178,9 +173,8 @@ impl WorkerSlot {
         }
     }
 
-    /// A loan ends whose request was never sent.
-    pub(crate) fn give_back(&mut self, number: u64) -> Option<PoolCommand> {
-        self.turns.end(number);
+    /// A loan ends whose request was never begun.
+    pub(crate) fn give_back(&mut self) -> Option<PoolCommand> {
         self.loans -= 1;
         self.idle()
     }

@@ -39,6 +39,8 @@ pub(crate) enum Message {
     },
     /// A request that was abandoned has ended.
     Free,
+    /// It got SIGTERM: it goes on until it is told to leave.
+    Leaving,
     /// The app let an exception out; it was answered as 500.
     Error {
         /// In one line.

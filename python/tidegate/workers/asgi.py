@@ -4,17 +4,15 @@ A connection is an asyncio protocol, not a pair of streams: a request is read in
 brings it, and an answer leaves in as few writes as the app makes of it. What the app does not read
 is not read from the socket either, and what the gateway does not take stops the app in `send`.
 `send` raises `ConnectionError` when the gateway has gone, so that an app does not compute for
-nobody. The gateway may send more requests than the pool's `concurrency`; they wait here for their
-turn, and the gateway takes one back by closing its connection. WebSockets are refused with 501:
-upgrades need `server = "uvicorn"`.
+nobody. The gateway may send more requests than the pool's `concurrency`. One that is not read yet
+it takes back by closing its connection; one that was read waits here, and is given back when its
+turn does not come soon. WebSockets are refused with 501: upgrades need `server = "uvicorn"`.
 """
 
 import asyncio
 import collections
-import contextlib
 import os
 import select
-import signal
 import socket
 import sys
 import time
@@ -53,7 +51,12 @@ UNREAD_BYTES_MAX = 64 * 1024
 READ_BYTES = 256 * 1024
 # Bytes of a long answer that wait in the transport, which copies them, until the socket has room.
 WAITING_BYTES = 64 * 1024
-# How long the app may keep the loop before requests behind it may have been taken back.
+# How long a request waits for its turn before it is given back, and how that is said: by an answer
+# that the gateway keeps for itself.
+TURN_S = 0.005
+GIVEN_BACK = b"HTTP/1.1 421 \r\ntidegate-turn: none\r\ncontent-length: 0\r\n\r\n"
+# How long after the app last returned a request may have been taken back before it is read: the app
+# had the loop, or the machine something else to do.
 LONG_S = 0.002
 # What an app may well let out when the gateway has gone.
 GIVEN_UP = (ConnectionError, asyncio.CancelledError)
@@ -73,8 +76,9 @@ class AsgiServer:
         # Requests that the app has begun and not answered, and those that wait for their turn.
         self.unanswered = 0
         self.waiting: collections.deque[Exchange] = collections.deque()
-        # Whether the app has kept the loop for long in this turn or the last.
-        self.is_late = False
+        # When the app last returned, and for how many turns of the loop what is read may be stale.
+        self.seen = 0.0
+        self.late_turns = 0
         self.loop = asyncio.new_event_loop()
         # What asyncio's own loop runs next; another loop that the app installed may have none.
         self.queue = getattr(self.loop, "_ready", None)
@@ -95,7 +99,6 @@ class AsgiServer:
 
     async def serve(self, listener: socket.socket, ready: Callable[[], None]) -> None:
         """The life of the server: startup, requests, shutdown."""
-        self.loop.add_signal_handler(signal.SIGTERM, self.begin_leaving)
         await self.lifespan.startup()
         server = await self.loop.create_unix_server(lambda: Connection(self), sock=listener)
         ready()
@@ -105,20 +108,23 @@ class AsgiServer:
 
     def admit(self, exchange: "Exchange") -> None:
         """Begins a request, or has it wait for its turn."""
+        now = time.monotonic()
+        if now - self.seen > LONG_S:
+            self.note_lateness()
         if self.unanswered >= self.concurrency:
             self.waiting.append(exchange)
-        elif self.is_late and exchange.connection.is_closed():
+            self.loop.call_later(TURN_S, self.give_back, exchange)
+        elif self.late_turns and exchange.connection.is_closed():
             exchange.connection.exchange = None
             exchange.connection.transport.close()
         else:
-            self.begin(exchange)
+            self.begin(exchange, now)
 
-    def begin(self, exchange: "Exchange") -> None:
+    def begin(self, exchange: "Exchange", now: float) -> None:
         """Runs the app up to where it first waits; most answer without, in no turn of the loop."""
         self.running.add(exchange)
         self.unanswered += 1
         exchange.connection.running += 1
-        began = time.monotonic()
         # The loop keeps only a weak reference to its tasks, hence the attribute.
         if sys.version_info >= (3, 12):
             exchange.task = asyncio.Task(exchange.run(), loop=self.loop, eager_start=True)
@@ -128,17 +134,18 @@ class AsgiServer:
             # just before what another thread has queued since, and then both run all the same.
             if self.queue is not None:
                 self.queue.pop()._run()
-        if time.monotonic() - began > LONG_S:
+        self.seen = time.monotonic()
+        if self.seen - now > LONG_S:
             self.note_lateness()
 
     def note_lateness(self) -> None:
-        """Notes that what the next turn of the loop reads may have been taken back meanwhile."""
-        self.is_late = True
+        """Notes that what this turn of the loop reads, and the next, may have been taken back."""
+        self.late_turns += 1
         self.loop.call_soon(self.loop.call_soon, self.forget_lateness)
 
     def forget_lateness(self) -> None:
         """Trusts again in what is read."""
-        self.is_late = False
+        self.late_turns -= 1
 
     def answered(self) -> None:
         """Gives its turn to the next request when one has been answered or given up."""
@@ -147,6 +154,23 @@ class AsgiServer:
             # What the gateway has taken back is seen first.
             self.note_lateness()
             self.loop.call_soon(self.begin_waiting)
+
+    def gave_up(self, exchange: "Exchange") -> None:
+        """Takes note that nobody waits for the answer to a request."""
+        if exchange in self.waiting:
+            self.waiting.remove(exchange)
+        elif not exchange.is_answered:
+            exchange.is_answered = True
+            self.answered()
+
+    def give_back(self, exchange: "Exchange") -> None:
+        """Gives back a request whose turn has not come, for another worker."""
+        if exchange in self.waiting:
+            self.waiting.remove(exchange)
+            connection = exchange.connection
+            connection.transport.write(GIVEN_BACK)
+            exchange.is_answered = True
+            connection.answered(exchange.answer)
 
     def begin_waiting(self) -> None:
         """Begins requests whose turn has come."""
@@ -352,8 +376,7 @@ class Connection(asyncio.BufferedProtocol):
         self.resume_writing()
         if self.exchange is not None:
             self.exchange.tell()
-            with contextlib.suppress(ValueError):
-                self.server.waiting.remove(self.exchange)
+            self.server.gave_up(self.exchange)
         if not self.running:
             self.server.reports.free()
         self.server.see_whether_left()

@@ -13,6 +13,7 @@ import select
 import socket
 import threading
 from collections.abc import Callable
+from contextvars import copy_context
 from typing import TYPE_CHECKING, Protocol
 
 from tidegate.workers.failure import comes_of
@@ -148,7 +149,8 @@ class BlockingServer:
         request = Request(connection, head)
         is_given_up = False
         try:
-            self.app.answer(request)
+            # What it sets in context variables is not for the next request of the thread.
+            copy_context().run(self.app.answer, request)
             if not request.answer.complete:
                 raise AnswerError("the app returned without a complete answer")
         except BaseException as error:

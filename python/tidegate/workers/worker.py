@@ -128,7 +128,7 @@ def work(control: Control, duty: Duty, told: dict[str, object]) -> NoReturn:
         listener = listen(path)
         PRIVATE.add(listener.fileno())
         server = server_for(duty, Reports(control))
-        signal.signal(signal.SIGTERM, lambda *_: server.leave())
+        hand_on_termination(control)
         obeying = threading.Thread(
             target=obey, args=(control, server), name="tidegate-control", daemon=True
         )
@@ -149,6 +149,22 @@ def work(control: Control, duty: Duty, told: dict[str, object]) -> NoReturn:
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(0)
+
+
+def hand_on_termination(control: Control) -> None:
+    """Has SIGTERM ask the supervisor for the end: it knows which requests are on their way here."""
+    pid = os.getpid()
+
+    def terminated(*_: object) -> None:
+        if os.getpid() != pid:
+            # A child that the app has forked is nobody's worker.
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
+            os.kill(os.getpid(), signal.SIGTERM)
+            return
+        # The thread that was interrupted may be speaking.
+        threading.Thread(target=control.say, args=("leaving",), daemon=True).start()
+
+    signal.signal(signal.SIGTERM, terminated)
 
 
 def import_server(pool: Pool, app: Any, kind: str) -> None:

@@ -104,21 +104,6 @@ impl<'s> Visitor<'s> {
         Self { shared, dice, pool: 0 }
     }
 
-    /// Asks until the time is over.
-    pub(super) fn run(mut self) {
-        while !self.shared.is_over.load(Ordering::Relaxed) {
-            self.pool = self.dice.below(POOLS.len() as u64) as usize;
-            match self.dice.below(100) {
-                0..5 => self.provoke(),
-                5..9 => self.leave(),
-                9..11 => self.rush(),
-                11..14 => self.read_slowly(),
-                _ => self.converse(),
-            }
-            sleep(Duration::from_millis(self.dice.below(60)));
-        }
-    }
-
     /// A connection with one or more requests that must succeed.
     pub(super) fn converse(&mut self) {
         let count = 1 + self.dice.below(6) as usize;
@@ -243,7 +228,7 @@ impl<'s> Visitor<'s> {
     }
 
     /// Asks a handler that misbehaves.
-    fn provoke(&mut self) {
+    pub(super) fn provoke(&mut self) {
         let at = self.dice.below(FAULTY.len() as u64) as usize;
         let is_deadly = at >= FIRST_DEADLY;
         let deadly = &self.shared.deadly[self.pool];
@@ -279,7 +264,7 @@ impl<'s> Visitor<'s> {
     }
 
     /// Asks, and does not wait for the answer or its end.
-    fn leave(&mut self) {
+    pub(super) fn leave(&mut self) {
         self.shared.tally.fault("client leaves");
         let pool = POOLS[self.pool].0;
         let number = self.dice.number();

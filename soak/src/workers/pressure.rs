@@ -1,4 +1,5 @@
-//! What clients do that presses on workers: many quick requests at once, and long bodies read slowly.
+//! The day of a client, and what of it presses on workers: many quick requests at once, and long
+//! answers that are read slowly.
 //!
 //! Many at once make workers get requests ahead of their turn, beside handlers that hang and die.
 
@@ -23,6 +24,21 @@ const PAUSE: Duration = Duration::from_millis(10);
 const SILENCE_MAX: Duration = Duration::from_secs(30);
 
 impl Visitor<'_> {
+    /// Asks until the time is over.
+    pub(super) fn run(mut self) {
+        while !self.shared.is_over.load(Ordering::Relaxed) {
+            self.pool = self.dice.below(POOLS.len() as u64) as usize;
+            match self.dice.below(100) {
+                0..5 => self.provoke(),
+                5..9 => self.leave(),
+                9..11 => self.rush(),
+                11..14 => self.read_slowly(),
+                _ => self.converse(),
+            }
+            sleep(Duration::from_millis(self.dice.below(60)));
+        }
+    }
+
     /// Many connections that ask for little, one request after the other.
     pub(super) fn rush(&mut self) {
         self.shared.tally.fault("rush");

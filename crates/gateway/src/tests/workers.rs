@@ -28,9 +28,6 @@ struct FakeWorkers {
     outcomes: Mutex<Vec<(u64, &'static str)>>,
     /// The worker that is lent ahead, if one is quick.
     quick: Option<(u64, PathBuf)>,
-    /// Whether what is ahead stays behind others, and how often that was asked.
-    is_behind: bool,
-    asked: AtomicUsize,
     _dir: TempDir,
 }
 
@@ -57,12 +54,11 @@ impl FakeWorkers {
         Arc::new(Self::all_free(addresses))
     }
 
-    /// The first is quick and busy; a request that is ahead there is behind others, or not.
-    fn with_a_quick_one(origins: &[&Origin], is_behind: bool) -> Arc<Self> {
+    /// The first is quick and has other requests.
+    fn with_a_quick_one(origins: &[&Origin]) -> Arc<Self> {
         let addresses: Vec<_> = origins.iter().map(|origin| origin.address()).collect();
         let mut fakes = Self::all_free(&addresses);
         fakes.quick = fakes.free.get_mut().unwrap().pop_front();
-        fakes.is_behind = is_behind;
         Arc::new(fakes)
     }
 
@@ -76,16 +72,7 @@ impl FakeWorkers {
             free.push_back((worker as u64, socket));
         }
         let (freed, waiting, outcomes) = (Notify::new(), AtomicUsize::new(0), Mutex::default());
-        Self {
-            free: Mutex::new(free),
-            freed,
-            waiting,
-            outcomes,
-            quick: None,
-            is_behind: false,
-            asked: AtomicUsize::new(0),
-            _dir: dir,
-        }
+        Self { free: Mutex::new(free), freed, waiting, outcomes, quick: None, _dir: dir }
     }
 
     fn outcomes(&self) -> Vec<(u64, &'static str)> {
@@ -172,9 +159,8 @@ impl Loan for FakeLoan {
         self.is_ahead
     }
 
-    fn is_behind(&self) -> bool {
-        self.fakes.asked.fetch_add(1, Ordering::SeqCst);
-        self.fakes.is_behind
+    fn given_back(mut self: Box<Self>) {
+        self.outcome = "given back";
     }
 
     fn done(mut self: Box<Self>) {
@@ -420,33 +406,63 @@ fn a_tunnel_has_its_worker_for_as_long_as_it_lasts() {
 }
 
 #[test]
-fn a_request_that_stays_behind_others_is_taken_back_and_goes_to_a_free_worker() {
-    let gate = Gate::new();
-    let (busy, free) = (gated(&gate), named("free"));
-    let fakes = FakeWorkers::with_a_quick_one(&[&busy, &free], true);
+fn a_request_that_a_busy_worker_does_not_read_is_taken_back_and_goes_to_a_free_one() {
+    let free = named("free");
+    let mut fakes = FakeWorkers::all_free(&[free.address()]);
+    let socket = fakes._dir.path().join("busy.sock");
+    // It listens, and reads nothing.
+    let _busy = UnixListener::bind(&socket).unwrap();
+    fakes.quick = Some((7, socket));
+    let fakes = Arc::new(fakes);
     let served = before(&fakes, 20_000, "");
     assert_eq!(served.get("/").text(), "free");
-    assert_eq!(fakes.outcomes(), [(0, ""), (1, "done")]);
-    gate.open();
+    assert_eq!(fakes.outcomes(), [(7, ""), (0, "done")]);
 }
 
 #[test]
-fn a_request_ahead_that_has_its_turn_is_waited_for() {
-    let gate = Gate::new();
+fn a_request_that_a_worker_gives_back_goes_to_a_free_one() {
+    let answer = "HTTP/1.1 421 \r\ntidegate-turn: none\r\ncontent-length: 0\r\n\r\n";
+    let quick = Origin::start(move |_| OriginReply::ok("").raw(answer));
+    let free = named("free");
+    let fakes = FakeWorkers::with_a_quick_one(&[&quick, &free]);
+    let served = before(&fakes, 20_000, "");
+    assert_eq!(served.get("/").text(), "free");
+    assert_eq!(fakes.outcomes(), [(0, "given back"), (1, "done")]);
+}
+
+#[test]
+fn a_request_ahead_that_was_read_is_made_once_however_long_it_takes() {
+    let (gate, stalled) = (Gate::new(), Origin::start(|_| OriginReply::ok("").stall()));
     let (quick, free) = (gated(&gate), named("free"));
-    let fakes = FakeWorkers::with_a_quick_one(&[&quick, &free], false);
+    let fakes = FakeWorkers::with_a_quick_one(&[&quick, &free]);
     let served = before(&fakes, 20_000, "");
     let asked = served.ask("/", &[]);
-    eventually("the request to be looked at twice", || fakes.asked.load(Ordering::SeqCst) > 1);
+    gate.wait_for(1);
+    // When this one has been given up, 300 ms have passed.
+    assert_eq!(before(&FakeWorkers::of(&[&stalled]), 300, "").get("/").status, 504);
     gate.open();
     assert_eq!(asked.join().unwrap().text(), "x");
     assert_eq!(fakes.outcomes(), [(0, "done")]);
 }
 
 #[test]
+fn a_connection_is_not_used_again_after_an_answer_of_500() {
+    let origin = Origin::start(|request| match request.path() {
+        "/raises" => OriginReply::status(500),
+        _ => OriginReply::ok(request.connection.to_string()),
+    });
+    let fakes = FakeWorkers::of(&[&origin]);
+    let served = before(&fakes, 5_000, "");
+    let first = served.get("/").text().to_owned();
+    assert_eq!(served.get("/").text(), first);
+    assert_eq!(served.get("/raises").status, 500);
+    assert_ne!(served.get("/").text(), first);
+}
+
+#[test]
 fn only_safe_requests_without_a_body_go_ahead() {
     let (quick, free) = (named("quick"), named("free"));
-    let fakes = FakeWorkers::with_a_quick_one(&[&quick, &free], false);
+    let fakes = FakeWorkers::with_a_quick_one(&[&quick, &free]);
     let served = before(&fakes, 5_000, "");
     assert_eq!(served.get("/").text(), "quick");
     assert_eq!(Client::post(served.address, "/", "x").send().text(), "free");
@@ -457,7 +473,7 @@ fn only_safe_requests_without_a_body_go_ahead() {
 fn a_request_ahead_whose_worker_dies_is_asked_once_more_of_a_free_one() {
     let dying = Origin::start(|_| OriginReply::ok("").close_before_head());
     let free = named("free");
-    let fakes = FakeWorkers::with_a_quick_one(&[&dying, &free], false);
+    let fakes = FakeWorkers::with_a_quick_one(&[&dying, &free]);
     let served = before(&fakes, 5_000, "");
     assert_eq!(served.get("/").text(), "free");
     assert_eq!(fakes.outcomes(), [(0, "lost"), (1, "done")]);

@@ -81,7 +81,24 @@ impl UpstreamConnection {
         dispatch: Dispatch<'_, '_>,
         answer_timeout: Duration,
     ) -> Result<Head, FetchError> {
+        self.begin();
+        self.ask_on(dispatch, answer_timeout).await
+    }
+
+    /// Begins with another request.
+    pub(super) fn begin(&mut self) {
         (self.sent, self.heard, self.scanned) = (0, false, 0);
+    }
+
+    /// Goes on asking where [`Self::ask`], or this, was dropped.
+    ///
+    /// # Errors
+    /// As for [`Self::ask`].
+    pub(super) async fn ask_on(
+        &mut self,
+        dispatch: Dispatch<'_, '_>,
+        answer_timeout: Duration,
+    ) -> Result<Head, FetchError> {
         let from_now = || {
             let end = Instant::now() + answer_timeout;
             dispatch.deadline.map_or(end, |deadline| deadline.min(end))
@@ -227,6 +244,11 @@ impl UpstreamConnection {
     /// Whether any byte has come since the request began.
     pub(super) fn has_heard(&self) -> bool {
         self.heard
+    }
+
+    /// Whether a worker has yet to read some of the request.
+    pub(super) fn is_unread(&self) -> bool {
+        self.stream.is_unread()
     }
 
     /// Whether an idle connection is quiet: neither bytes nor its end are known to have come. `cx`

@@ -5,6 +5,7 @@
 //! (`servers`).
 
 use std::io;
+use std::os::fd::AsFd;
 use std::path::Path;
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -45,6 +46,15 @@ impl UpstreamStream {
             (Self::Tcp(stream), false) => stream.try_write_vectored(slices),
             (Self::Unix(stream), true) => stream.try_write(&slices[0]),
             (Self::Unix(stream), false) => stream.try_write_vectored(slices),
+        }
+    }
+
+    /// Whether a worker has yet to read some of the bytes that were written. Of a server nobody
+    /// knows: its kernel reads in its place.
+    pub(super) fn is_unread(&self) -> bool {
+        match self {
+            Self::Tcp(_) => false,
+            Self::Unix(stream) => stdx::unacknowledged(stream.as_fd()).is_some_and(|left| left > 0),
         }
     }
 

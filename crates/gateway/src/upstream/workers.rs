@@ -13,7 +13,6 @@
 
 use std::cell::RefCell;
 use std::collections::HashMap;
-use std::pin::pin;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
@@ -36,7 +35,7 @@ const READ_AHEAD_BYTES: u64 = 1 << 20;
 /// Longest time to read ahead; after that the response is passed on as it arrives.
 const READ_AHEAD_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// How long a request may stand behind others in a worker before it is taken back.
+/// How long a request may wait for a worker to read it before it is taken back.
 const BEHIND_MAX: Duration = Duration::from_millis(5);
 
 /// One core's connections to the workers of a pool.
@@ -84,7 +83,8 @@ impl WorkerConnections {
             let loan = self.take(choice, latest).await?;
             // Whatever goes wrong, the next worker has nothing else to answer first.
             choice = WorkerChoice::Free;
-            let Some(Attempt { outcome, may_repeat }) = self.ask(dispatch, loan).await else {
+            let Some(Attempt { outcome, may_repeat }) = self.ask(dispatch, loan, is_second).await
+            else {
                 continue;
             };
             let is_lost = matches!(outcome, Err(FetchError::Closed | FetchError::Connect));
@@ -121,12 +121,18 @@ impl WorkerConnections {
         Ok((head, Lent { connection, permit, reusable: false, uploading: false }))
     }
 
-    /// Sends to one worker; `None` if the request was taken back.
-    async fn ask(&self, dispatch: Dispatch<'_, '_>, loan: Box<dyn Loan>) -> Option<Attempt> {
+    /// Sends to one worker; `None` if it did not come to its turn there. A second attempt goes on a
+    /// new connection: the worker may be closing those that it has.
+    async fn ask(
+        &self,
+        dispatch: Dispatch<'_, '_>,
+        loan: Box<dyn Loan>,
+        is_second: bool,
+    ) -> Option<Attempt> {
         let request = dispatch.request;
         let connections = self.connections(loan.worker());
         let asked = Instant::now();
-        let kept = connections.take_kept(asked, request);
+        let kept = if is_second { None } else { connections.take_kept(asked, request) };
         let mut connection = match kept {
             Some(connection) => connection,
             None => match self.connect(&*loan).await {
@@ -137,13 +143,10 @@ impl WorkerConnections {
                 }
             },
         };
+        let is_ahead = loan.is_ahead();
         let client = dispatch.client.1;
         let mut permit = Permit::new(&connections, Purpose::Request, client, Some(loan));
-        let asking = connection.ask(dispatch, self.upstream.plan.answer_timeout);
-        let head = match permit.loan.as_deref().filter(|loan| loan.is_ahead()) {
-            Some(loan) => until_taken_back(asking, loan).await?,
-            None => asking.await,
-        };
+        let head = self.head(dispatch, &mut connection, is_ahead).await?;
         let may_repeat =
             !connection.has_heard() && (request.is_idempotent() || connection.sent() == 0);
         let head = match head {
@@ -154,6 +157,12 @@ impl WorkerConnections {
                 return Some(Attempt { outcome: Err(error), may_repeat });
             }
         };
+        if is_ahead && is_given_back(&head) {
+            permit.loan.take().into_iter().for_each(|loan| loan.given_back());
+            let lent = Lent { connection, permit, reusable: head.framing.keeps, uploading: false };
+            lent.give_back();
+            return None;
+        }
         let lent = Lent { connection, permit, reusable: false, uploading: false };
         Some(match Response::to(dispatch, head, lent, self.upstream.plan.piece_timeout) {
             Ok(mut response) => {
@@ -164,6 +173,26 @@ impl WorkerConnections {
             }
             Err(error) => Attempt { outcome: Err(error), may_repeat },
         })
+    }
+
+    /// Waits for the head of a response. It is `None` for a request ahead of its turn that the
+    /// worker has not even read after `BEHIND_MAX`.
+    async fn head(
+        &self,
+        dispatch: Dispatch<'_, '_>,
+        connection: &mut UpstreamConnection,
+        is_ahead: bool,
+    ) -> Option<Result<Head, FetchError>> {
+        let answer_timeout = self.upstream.plan.answer_timeout;
+        connection.begin();
+        if is_ahead {
+            match timeout(BEHIND_MAX, connection.ask_on(dispatch, answer_timeout)).await {
+                Ok(head) => return Some(head),
+                Err(_) if connection.is_unread() => return None,
+                Err(_) => {}
+            }
+        }
+        Some(connection.ask_on(dispatch, answer_timeout).await)
     }
 
     /// Ends the loan of a worker that gave no response.
@@ -216,14 +245,8 @@ impl WorkerConnections {
     }
 }
 
-/// Waits for the head of a response; `None` once the request has stood behind others for too long.
-async fn until_taken_back<T>(asking: impl Future<Output = T>, loan: &dyn Loan) -> Option<T> {
-    let mut asking = pin!(asking);
-    loop {
-        match timeout(BEHIND_MAX, &mut asking).await {
-            Ok(answered) => return Some(answered),
-            Err(_) if loan.is_behind() => return None,
-            Err(_) => {}
-        }
-    }
+/// Whether a worker says that the turn of a request has not come (`GIVEN_BACK` of
+/// `python/tidegate/workers/asgi.py`).
+fn is_given_back(head: &Head) -> bool {
+    head.status == 421 && head.fields.has("tidegate-turn")
 }

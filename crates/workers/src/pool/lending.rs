@@ -6,7 +6,7 @@
 //! workers wear out one after the other instead of all at once. This order is measured: see
 //! docs/decisions/workers.md (One queue) before changing it.
 //! Where none is free, a request that may be taken back goes ahead to a worker that answers quickly
-//! (`slot/turns.rs`): docs/decisions/workers.md (Requests ahead).
+//! (`slot/quickness.rs`): docs/decisions/workers.md (Requests ahead).
 //! Invariants: the request that waits longest is taken first. When the pool becomes unavailable the
 //! queue is emptied; `pool.rs` lets nobody in after that, nor past those who wait, nor beyond
 //! `queue_max`.
@@ -57,8 +57,6 @@ pub(crate) struct LentWorker {
     pub id: u64,
     /// Where it listens.
     pub socket: Arc<Path>,
-    /// The number of this loan.
-    pub number: u64,
     /// Whether it has as many others as it takes at once.
     pub is_ahead: bool,
 }
@@ -85,7 +83,7 @@ impl<W> Lending<W> {
         self.loans_total += 1;
         slot.lend(self.loans_total, now);
         let (id, socket) = (slot.id, Arc::clone(&slot.socket));
-        Some(LentWorker { id, socket, number: self.loans_total, is_ahead })
+        Some(LentWorker { id, socket, is_ahead })
     }
 
     /// Lends a worker to the request that waits longest, if one is there that it may go to.

@@ -36,7 +36,7 @@ use crate::dir::PoolDir;
 use crate::memory;
 use crate::plan::HttpServer;
 use crate::pool::{Availability, WorkerPool};
-use crate::slot::WorkerSlot;
+use crate::slot::{Quickness, WorkerSlot};
 use crate::status::{Incident, Reason};
 use crate::wire::Instruction;
 
@@ -277,7 +277,7 @@ impl Executor {
         let requests_max = plan.requests_max.map(|max| jittered(max, &mut self.random));
         let mut slot = WorkerSlot::new(id, socket.as_path().into(), plan.concurrency, requests_max);
         // Of other servers nobody knows that they begin one request after the other.
-        slot.turns.takes_ahead = plan.server == HttpServer::BuiltIn;
+        slot.quickness = (plan.server == HttpServer::BuiltIn).then(Quickness::default);
         slot.owes_canary = plan.canary.is_some() && !worker.has_ended_canary;
         let seconds = now.duration_since(worker.began.instant).as_secs_f64();
         let (pid, generation) = (contact.pid, worker.generation);

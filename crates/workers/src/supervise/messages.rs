@@ -22,7 +22,7 @@ use super::obituary::SHM_HINT;
 use super::state::State;
 use crate::plan::Plan;
 use crate::process::end_in_words;
-use crate::status::Incident;
+use crate::status::{Incident, Reason};
 use crate::wire::{Failed, Message, Ready, Shm};
 
 /// Shared memory below this is too small for most tensors.
@@ -44,6 +44,10 @@ pub(super) fn on_message(
         (Message::Ready(ready), ProcessName::Worker(id)) => worker_ready(state, id, ready),
         (Message::Failed(failed), _) => process_failed(state, from, failed, now),
         (Message::Free, ProcessName::Worker(worker)) => vec![Action::EndAbandoned { worker }],
+        (Message::Leaving, ProcessName::Worker(id)) => {
+            state.wear(id, Reason::Command);
+            Vec::new()
+        }
         (Message::Error { reason, traceback }, ProcessName::Worker(id)) => {
             let incident = Incident { traceback, ..Incident::new("request", reason) };
             app_error(state, id, incident, now);

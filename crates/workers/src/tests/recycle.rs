@@ -26,6 +26,18 @@ fn a_wish_replaces_every_worker_under_load() {
 }
 
 #[test]
+fn workers_that_get_sigterm_are_replaced_under_load() {
+    let bench = Bench::serving(APP, |_| {});
+    let before = pids(&bench.pool().status());
+    bench.under_load(20, || {
+        before.iter().for_each(|pid| signal(*pid, "TERM"));
+        bench.wait("two were replaced", |it| it.restarts.get("command") == Some(&2));
+    });
+    let after = bench.wait_until_full();
+    assert!(pids(&after).iter().all(|pid| !before.contains(pid)));
+}
+
+#[test]
 fn a_worker_that_grows_is_replaced() {
     let bench = Bench::serving(APP, |plan| {
         plan.workers = 1;

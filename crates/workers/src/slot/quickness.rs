@@ -1,4 +1,4 @@
-//! Keeps the order of a worker's loans, and how many more it would answer soon.
+//! Estimates how many more requests a worker would answer soon.
 //!
 //! The estimate of a request's time is a moving mean: answers that are read together look as if the
 //! first had taken all the time. But a request that takes longer than [`AHEAD_TIME`] counts in full
@@ -18,49 +18,9 @@ const UNKNOWN: Duration = Duration::from_millis(10);
 /// The share of the last request in the mean is one of so many.
 const SHARES: u32 = 16;
 
-/// The loans of a worker that have not ended, and how quickly it answers.
-#[derive(Debug, Default)]
-pub(crate) struct Turns {
-    /// Whether the worker lets requests beyond its concurrency wait for their turn.
-    pub takes_ahead: bool,
-    /// The numbers of the loans, oldest first.
-    numbers: Vec<u64>,
-    quickness: Quickness,
-}
-
-impl Turns {
-    /// A loan begins; whether it is the worker's only one.
-    pub(super) fn begin(&mut self, number: u64, is_only: bool, now: Instant) {
-        if is_only {
-            self.quickness.begin(now);
-        }
-        self.numbers.push(number);
-    }
-
-    /// A loan ends.
-    pub(super) fn end(&mut self, number: u64) {
-        self.numbers.retain(|one| *one != number);
-    }
-
-    /// A request was answered.
-    pub(super) fn answered(&mut self, now: Instant) {
-        self.quickness.end(now);
-    }
-
-    /// Whether an older loan has not ended.
-    pub(super) fn is_behind(&self, number: u64) -> bool {
-        self.numbers.first().is_some_and(|oldest| *oldest < number)
-    }
-
-    /// How many requests it may have.
-    pub(super) fn requests_ahead(&self, now: Instant) -> usize {
-        if self.takes_ahead { self.quickness.requests_ahead(now) } else { 0 }
-    }
-}
-
 /// How quickly a worker answers.
 #[derive(Debug)]
-struct Quickness {
+pub(crate) struct Quickness {
     /// When it was given a request while it had none, or last answered one.
     since: Instant,
     estimate: Duration,
@@ -74,12 +34,12 @@ impl Default for Quickness {
 
 impl Quickness {
     /// A worker that had none is given a request.
-    fn begin(&mut self, now: Instant) {
+    pub(super) fn begin(&mut self, now: Instant) {
         self.since = now;
     }
 
     /// A request was answered.
-    fn end(&mut self, now: Instant) {
+    pub(super) fn end(&mut self, now: Instant) {
         let took = now.duration_since(self.since);
         let mean = self.estimate - self.estimate / SHARES + took / SHARES;
         self.estimate = if took > AHEAD_TIME { mean.max(took) } else { mean };
@@ -87,7 +47,7 @@ impl Quickness {
     }
 
     /// How many requests it may have.
-    fn requests_ahead(&self, now: Instant) -> usize {
+    pub(super) fn requests_ahead(&self, now: Instant) -> usize {
         if now.duration_since(self.since) > AHEAD_TIME {
             return 0;
         }
