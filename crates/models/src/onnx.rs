@@ -15,6 +15,8 @@
 //! These are `Sum`, `Min`, `Max`, `TopK`, those of support vectors, and outputs that nobody reads.
 //! A text of a row is the number of that text in the model. All texts that the model does not name
 //! have one number, so an output never holds a text of an input.
+//! A row's numbers are doubles, so integers stay below 2^53 there: `fill_inputs` refuses others.
+//! Operators see to the lists of a file (`exact_integers`). Outputs are exact.
 //! Refuses: operators that are not known, by name, and inputs without a stated width. Also files
 //! that ask for more memory or work for a row than `call.rs` allows, and outputs that hold texts of
 //! an input.
@@ -55,6 +57,15 @@ const BYTES_MAX: usize = u32::MAX as usize;
 
 /// Numbers of a row.
 const FEATURES_MAX: usize = 1 << 16;
+
+/// Whole numbers from here on are rounded as doubles.
+const EXACT_END: u64 = 1 << 53;
+
+/// The least integer of 32 bits, and the first beyond the largest.
+const INTEGERS_32: (f64, f64) = (-2_147_483_648.0, 2_147_483_648.0);
+
+/// As `INTEGERS_32`, of 64 bits.
+const INTEGERS_64: (f64, f64) = (-9_223_372_036_854_775_808.0, 9_223_372_036_854_775_808.0);
 
 /// Rows that a graph is tried with; the second number shows what does not grow with them.
 const TRIED: [usize; 2] = [3, 2];
@@ -125,12 +136,13 @@ impl OnnxModel {
 
     /// Runs the model for rows of `features` numbers each, the inputs' side by side.
     ///
-    /// Numbers are converted to what each input wants; an integer is cut off. In place of a text
+    /// Numbers are converted to what each input wants; floats are rounded. In place of a text
     /// stands its [`Self::text_number`].
     ///
     /// # Errors
-    /// [`Error::Rows`] where the length does not fit. Also where a node cannot go on with what the
-    /// graph computed, such as a category that it does not know; the error names it.
+    /// [`Error::Rows`] where the length does not fit, or an integer or a flag is none; the error
+    /// names the input and the row. Also for integers from 2^53 on. Also where a node cannot go on
+    /// with what the graph computed, such as a category that it does not know.
     pub fn run<'a, N: Number>(
         &'a self,
         rows: &[N],
@@ -153,7 +165,7 @@ impl OnnxModel {
         }
         let count = rows.len() / features;
         scratch.slots.resize_with(self.graph.slots, Tensor::default);
-        fill_inputs(&self.about.inputs, rows, &mut scratch.slots);
+        fill_inputs(&self.about.inputs, rows, &mut scratch.slots).map_err(Error::Rows)?;
         let done = self.graph.run(budget, scratch);
         let slots = &scratch.slots;
         done.map_err(|problem| Error::Rows(problem.to_string()))?;
@@ -189,6 +201,21 @@ impl<'a> OnnxAnswer<'a> {
         }
     }
 
+    /// Checks that doubles hold all integers, for a caller that makes doubles of them.
+    ///
+    /// # Errors
+    /// [`Error::Rows`] with the first output that holds another.
+    pub fn expect_doubles(&self) -> Result<(), Error> {
+        for (output, slot) in self.model.about.outputs.iter().zip(&self.model.outputs) {
+            if holds_rounded(&self.slots[*slot]) {
+                let reason = "holds a whole number beyond 2^53, which would be rounded";
+                let name = &output.name;
+                return Err(Error::Rows(format!("output `{name}` {reason}; {IN_A_WORKER}")));
+            }
+        }
+        Ok(())
+    }
+
     /// Returns an output by its name.
     pub fn named(&self, name: &str) -> Option<OnnxValues<'a>> {
         let index = self.model.about.outputs.iter().position(|output| output.name == name)?;
@@ -219,7 +246,8 @@ fn read(bytes: &[u8]) -> Result<OnnxModel, Problem> {
     let mut scratch = OnnxScratch::default();
     let rows = made_up(&inputs, TRIED[0]);
     scratch.slots.resize_with(inputs.len(), Tensor::default);
-    fill_inputs(&inputs, &rows, &mut scratch.slots);
+    fill_inputs(&inputs, &rows, &mut scratch.slots)
+        .map_err(|reason| Problem::new("inputs", reason))?;
     let reads = file.reads();
     let mut trial = Trial::new(TRIED[0], &mut scratch, &mut texts, &reads);
     let (graph, values) = Graph::read(&file, &names, &mut trial)?;
@@ -269,7 +297,8 @@ fn input_of(port: &Port<'_>) -> Result<OnnxInput, String> {
     let kind = match port.kind {
         kind::FLOAT => OnnxKind::Float,
         kind::DOUBLE => OnnxKind::Double,
-        kind::INT64 | kind::INT32 => OnnxKind::Integer,
+        kind::INT64 => OnnxKind::Integer,
+        kind::INT32 => OnnxKind::Integer32,
         kind::BOOL => OnnxKind::Bool,
         kind::TEXT => OnnxKind::Text,
         other => {
@@ -335,6 +364,12 @@ fn holds_unknown(value: &Tensor) -> bool {
     matches!(&value.data, Data::Texts(codes) if codes.contains(&TextCode::UNKNOWN))
 }
 
+/// Whether an integer is none that a double holds.
+fn holds_rounded(value: &Tensor) -> bool {
+    let Data::Integers(numbers) = &value.data else { return false };
+    numbers.iter().any(|number| *number as f64 as i64 != *number)
+}
+
 /// Returns rows of zeros, and of texts that no model names.
 fn made_up(inputs: &[OnnxInput], count: usize) -> Vec<f64> {
     let number = |input: &OnnxInput| match input.kind {
@@ -346,7 +381,14 @@ fn made_up(inputs: &[OnnxInput], count: usize) -> Vec<f64> {
 }
 
 /// Puts the numbers of rows where the graph finds them.
-fn fill_inputs<N: Number>(inputs: &[OnnxInput], rows: &[N], slots: &mut [Tensor]) {
+///
+/// # Errors
+/// The first input with a number that it does not take.
+fn fill_inputs<N: Number>(
+    inputs: &[OnnxInput],
+    rows: &[N],
+    slots: &mut [Tensor],
+) -> Result<(), String> {
     let features: usize = inputs.iter().map(|input| input.width).sum();
     let count = rows.len() / features;
     let mut start = 0;
@@ -356,19 +398,56 @@ fn fill_inputs<N: Number>(inputs: &[OnnxInput], rows: &[N], slots: &mut [Tensor]
         let data = &mut slot.data;
         if input.width == features && input.kind == OnnxKind::Float {
             refill(f32::room(data), rows.iter().map(|number| number.narrow()));
-            return;
+            return Ok(());
         }
         let numbers = rows.chunks_exact(features).flat_map(|row| &row[start..end]).copied();
         match input.kind {
             OnnxKind::Float => refill(f32::room(data), numbers.map(N::narrow)),
             OnnxKind::Double => refill(f64::room(data), numbers.map(N::wide)),
-            OnnxKind::Integer => refill(i64::room(data), numbers.map(|n| n.wide() as i64)),
-            OnnxKind::Bool => refill(bool::room(data), numbers.map(|n| n.wide() != 0.0)),
+            OnnxKind::Integer | OnnxKind::Integer32 => {
+                fill_whole(input, numbers.map(N::wide), i64::room(data), |number| number)?;
+            }
+            OnnxKind::Bool => {
+                fill_whole(input, numbers.map(N::wide), bool::room(data), |number| number != 0)?;
+            }
             OnnxKind::Text => {
                 refill(TextCode::room(data), numbers.map(|n| TextCode::of_number(n.wide())));
             }
         }
         start = end;
+    }
+    Ok(())
+}
+
+/// Takes numbers that must be whole.
+fn fill_whole<T>(
+    input: &OnnxInput,
+    numbers: impl Iterator<Item = f64>,
+    room: &mut Vec<T>,
+    of: impl Fn(i64) -> T,
+) -> Result<(), String> {
+    room.clear();
+    for (index, number) in numbers.enumerate() {
+        let OnnxInput { name, kind, width } = input;
+        let whole = whole(*kind, number);
+        let at = |why| format!("row {} of input `{name}` {why}", index / width);
+        room.push(of(whole.map_err(at)?));
+    }
+    Ok(())
+}
+
+fn whole(kind: OnnxKind, number: f64) -> Result<i64, String> {
+    let fits = match kind {
+        OnnxKind::Bool => number == 0.0 || number == 1.0,
+        OnnxKind::Integer32 => (INTEGERS_32.0..INTEGERS_32.1).contains(&number),
+        _ => (INTEGERS_64.0..INTEGERS_64.1).contains(&number),
+    };
+    if !fits || number.fract() != 0.0 {
+        return Err(format!("is {number}, a value outside its type"));
+    }
+    match number.abs() < EXACT_END as f64 {
+        true => Ok(number as i64),
+        false => Err(format!("is 2^53 or more in size, and would be rounded; {IN_A_WORKER}")),
     }
 }
 

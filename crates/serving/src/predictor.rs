@@ -201,9 +201,10 @@ impl Predictor {
                 };
                 done.map(|()| vec![self.output(0, count, out)])
             }
-            Evaluator::Onnx(model) => model.run(rows, &mut scratch.onnx).map(|answer| {
+            Evaluator::Onnx(model) => model.run(rows, &mut scratch.onnx).and_then(|answer| {
+                answer.expect_doubles()?;
                 let outputs = 0..self.outputs.len();
-                outputs.map(|index| self.output(index, count, answer.output(index))).collect()
+                Ok(outputs.map(|index| self.output(index, count, answer.output(index))).collect())
             }),
         };
         SCRATCH.set(Some(scratch));
@@ -303,6 +304,7 @@ fn datatype(kind: OnnxKind) -> Datatype {
         OnnxKind::Float => Datatype::Fp32,
         OnnxKind::Double => Datatype::Fp64,
         OnnxKind::Integer => Datatype::Int64,
+        OnnxKind::Integer32 => Datatype::Int32,
         OnnxKind::Bool => Datatype::Bool,
         OnnxKind::Text => Datatype::Bytes,
     }

@@ -101,11 +101,12 @@ impl Datatype {
             Self::Uint8 => whole(0.0, f64::from(u8::MAX)),
             Self::Uint16 => whole(0.0, f64::from(u16::MAX)),
             Self::Uint32 => whole(0.0, f64::from(u32::MAX)),
-            Self::Uint64 => whole(0.0, u64::MAX as f64),
+            // The largest values are not doubles, and what they are rounded to is none of the type.
+            Self::Uint64 => whole(0.0, (u64::MAX as f64).next_down()),
             Self::Int8 => whole(f64::from(i8::MIN), f64::from(i8::MAX)),
             Self::Int16 => whole(f64::from(i16::MIN), f64::from(i16::MAX)),
             Self::Int32 => whole(f64::from(i32::MIN), f64::from(i32::MAX)),
-            Self::Int64 => whole(i64::MIN as f64, i64::MAX as f64),
+            Self::Int64 => whole(i64::MIN as f64, (i64::MAX as f64).next_down()),
             Self::Bytes => None,
         }
     }

@@ -40,12 +40,14 @@ pub struct OnnxOutput {
     pub columns: Vec<String>,
 }
 
-/// What elements are: ONNX's float, double, int64 (and int32), bool and string.
+/// What elements are: ONNX's float, double, int64, int32, bool and string.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OnnxKind {
     Float,
     Double,
     Integer,
+    /// Of inputs only: what a graph gives is `Integer`, of either size.
+    Integer32,
     Bool,
     Text,
 }

@@ -15,6 +15,7 @@
 use std::cell::RefCell;
 use std::collections::HashSet;
 
+use super::EXACT_END;
 use super::file::{GraphNode, ModelFile, tensor};
 use super::tensor::{Data, Tensor, TextCode, TextInterner};
 use super::wire::{Message, Wire};
@@ -81,6 +82,25 @@ impl<'a> Attributes<'a, '_> {
         let mut list = Vec::new();
         self.each(name, field::INTEGERS, |wire| wire.integers_into(&mut list))?;
         Ok(list)
+    }
+
+    /// Returns a list of classes, keys or the like, which rows bring or answers give as doubles.
+    ///
+    /// # Errors
+    /// Also for one that would be rounded.
+    pub(super) fn exact_integers(&self, name: &str) -> Result<Vec<i64>, Problem> {
+        let list = self.integers(name)?;
+        self.expect_exact(name, &list).map(|()| list)
+    }
+
+    pub(super) fn expect_exact(&self, name: &str, list: &[i64]) -> Result<(), Problem> {
+        match list.iter().find(|number| number.unsigned_abs() >= EXACT_END) {
+            None => Ok(()),
+            Some(number) => {
+                let reason = format!("holds {number}, which would be rounded; {IN_A_WORKER}");
+                Err(self.problem(name, &reason))
+            }
+        }
     }
 
     /// Returns a list; empty where there is none.

@@ -30,7 +30,7 @@ impl Labels {
         integers: &str,
         texts: &str,
     ) -> Result<Self, Problem> {
-        let labels = match (from.integers(integers)?, from.text_codes(texts)?) {
+        let labels = match (from.exact_integers(integers)?, from.text_codes(texts)?) {
             (numbers, codes) if codes.is_empty() => Self::Integers(numbers),
             (numbers, codes) if numbers.is_empty() => Self::Texts(codes),
             _ => return Err(from.problem(integers, &format!("and `{texts}` are both given"))),

@@ -180,7 +180,7 @@ const WRITES_TWO: [&str; 6] =
 
 /// The operators of ONNX-ML.
 const ML_OPERATORS: &[(&str, usize, ReadOperator)] = &[
-    ("ArrayFeatureExtractor", 2, |_| done(Gather::of_features())),
+    ("ArrayFeatureExtractor", 2, |from| Gather::of_features(from).and_then(done)),
     ("Binarizer", 1, |from| Binarizer::read(from).and_then(done)),
     ("Imputer", 1, |from| Imputer::read(from).and_then(done)),
     ("LabelEncoder", 1, |from| LabelEncoder::read(from).and_then(done)),

@@ -80,6 +80,16 @@ fn node(line: &str, attributes: &[Vec<u8>]) -> Vec<u8> {
 
 /// A model of nodes that make `y` of `x`, three floats a row, with constant lists of integers.
 fn model(version: i64, nodes: &[Vec<u8>], constants: &[(&str, &[i64])]) -> Vec<u8> {
+    model_of(1, [version, 1], nodes, constants)
+}
+
+/// As `model`, of a data type by its number, and of two domains' versions.
+fn model_of(
+    kind: i64,
+    [version, learning]: [i64; 2],
+    nodes: &[Vec<u8>],
+    constants: &[(&str, &[i64])],
+) -> Vec<u8> {
     let constant = |(name, list): &(&str, &[i64])| {
         let raw: Vec<u8> = list.iter().flat_map(|number| number.to_le_bytes()).collect();
         let sizes = varint_field(1, list.len() as i64);
@@ -87,14 +97,14 @@ fn model(version: i64, nodes: &[Vec<u8>], constants: &[(&str, &[i64])]) -> Vec<u
         bytes_field(5, &[sizes, rest.concat()].concat())
     };
     let sizes = [bytes_field(1, &bytes_field(2, b"n")), bytes_field(1, &varint_field(1, 3))];
-    let floats = [varint_field(1, 1), bytes_field(2, &sizes.concat())].concat();
-    let kind = bytes_field(2, &bytes_field(1, &floats));
+    let numbers = [varint_field(1, kind), bytes_field(2, &sizes.concat())].concat();
+    let kind = bytes_field(2, &bytes_field(1, &numbers));
     let input = bytes_field(11, &[bytes_field(1, b"x"), kind].concat());
     let output = bytes_field(12, &bytes_field(1, b"y"));
     let constants: Vec<u8> = constants.iter().flat_map(constant).collect();
     let graph = bytes_field(7, &[nodes.concat(), constants, input, output].concat());
     let own = bytes_field(8, &varint_field(2, version));
-    let ml = [bytes_field(1, b"ai.onnx.ml"), varint_field(2, 1)].concat();
+    let ml = [bytes_field(1, b"ai.onnx.ml"), varint_field(2, learning)].concat();
     [graph, own, bytes_field(8, &ml)].concat()
 }
 
@@ -126,7 +136,7 @@ fn read_graph(file: &ModelFile<'_>) -> Result<(), Problem> {
     let features: usize = inputs.iter().map(|input| input.width).sum();
     let (mut texts, mut scratch) = (TextInterner::default(), OnnxScratch::default());
     scratch.slots.resize_with(inputs.len(), Tensor::default);
-    fill_inputs(&inputs, &vec![0.0_f32; TRIED[0] * features], &mut scratch.slots);
+    fill_inputs(&inputs, &vec![0.0_f32; TRIED[0] * features], &mut scratch.slots).unwrap();
     Graph::read(file, &names, &mut Trial::new(TRIED[0], &mut scratch, &mut texts, &file.reads()))
         .map(|_| ())
 }
@@ -349,4 +359,94 @@ fn a_constant_of_more_dimensions_than_a_layer_is_added_behind_it() {
         zeros("c", &[1, 1, 2]),
     ];
     assert_eq!(answer(13, &nodes, &[("first", &[0])], [1.0, 2.0, 3.0]), [0.0, 0.0]);
+}
+
+/// What a model of integers or flags says of a second row that begins with a number.
+fn second_row(kind: i64, number: f64) -> Result<(), String> {
+    let nodes = [node("Cast x > y", &[int("to", 1)])];
+    let model = OnnxModel::read(&model_of(kind, [13, 1], &nodes, &[])).unwrap();
+    let rows = [0.0, 0.0, 0.0, number, 1.0, 1.0];
+    let mut scratch = OnnxScratch::default();
+    model.run(&rows, &mut scratch).map(drop).map_err(|error| error.to_string())
+}
+
+#[test]
+fn a_number_that_is_no_value_of_an_integer_input_is_refused_with_its_row() {
+    const INT32: i64 = 6;
+    const INT64: i64 = 7;
+    const BOOL: i64 = 9;
+    for (kind, number) in [
+        (INT64, 2.5),
+        (INT64, 1e30),
+        (INT64, f64::NAN),
+        (INT64, f64::NEG_INFINITY),
+        (INT64, 9_223_372_036_854_775_808.0),
+        (INT32, 2_147_483_648.0),
+        (INT32, -2_147_483_649.0),
+        (INT32, 0.5),
+        (BOOL, 2.0),
+        (BOOL, f64::NAN),
+    ] {
+        let wanted = format!("row 1 of input `x` is {number}, a value outside its type");
+        let error = second_row(kind, number).unwrap_err();
+        assert!(error.ends_with(&wanted), "{error}");
+    }
+    for (kind, number) in [(INT64, 9_007_199_254_740_991.0), (INT32, -2_147_483_648.0), (BOOL, 1.0)]
+    {
+        second_row(kind, number).unwrap();
+    }
+}
+
+#[test]
+fn an_integer_that_would_be_rounded_is_refused_and_shown_the_way_to_a_worker() {
+    for id in [9_007_199_254_740_992.0, -9_007_199_254_740_992.0, 1_541_815_603_606_036_480.0] {
+        let error = second_row(7, id).unwrap_err();
+        let wanted = "row 1 of input `x` is 2^53 or more in size, and would be rounded; hint: ONNX";
+        assert!(error.contains(wanted), "{error}");
+    }
+}
+
+#[test]
+fn a_graph_whose_classes_or_keys_would_be_rounded_is_refused() {
+    const LARGE: i64 = 1 << 53;
+    let weights = [floats("coefficients", &[1.0; 6]), floats("intercepts", &[0.5, 0.5])];
+    let classes = [&weights[..], &[ints("classlabels_ints", &[0, -LARGE])]].concat();
+    let keys = [ints("keys_int64s", &[LARGE]), ints("values_int64s", &[1])];
+    let values = [ints("keys_int64s", &[1]), ints("values_int64s", &[LARGE + 1])];
+    for (line, attributes, wanted) in [
+        ("LinearClassifier x > y scores", &classes[..], "`classlabels_ints` holds -90071992547409"),
+        ("LabelEncoder x > y", &keys, "`keys` holds 9007199254740992, which would be rounded"),
+        ("LabelEncoder x > y", &values, "`values` holds 9007199254740993"),
+        ("OneHotEncoder x > y", &[ints("cats_int64s", &[1, LARGE])], "`cats_int64s` holds 90071"),
+        ("ArrayFeatureExtractor ids first > y", &[], "`X` holds 9007199254740993"),
+    ] {
+        let nodes = [node(&format!("ai.onnx.ml:{line}"), attributes)];
+        let constants: [(&str, &[i64]); 2] = [("ids", &[1, LARGE + 1]), ("first", &[0])];
+        let error = OnnxModel::read(&model_of(7, [13, 2], &nodes, &constants)).unwrap_err();
+        let error = error.to_string();
+        assert!(error.contains(wanted) && error.contains("hint: ONNX Runtime"), "{error}");
+    }
+}
+
+#[test]
+fn an_end_beyond_all_sizes_is_no_integer_that_would_be_rounded() {
+    let nodes = [node("Slice x start end > y", &[])];
+    let constants: [(&str, &[i64]); 2] = [("start", &[0]), ("end", &[i64::MAX])];
+    assert_eq!(answer(13, &nodes, &constants, [1.0, 2.0, 3.0]), [1.0, 2.0, 3.0]);
+}
+
+#[test]
+fn an_output_is_exact_and_tells_when_doubles_would_round_it() {
+    let nodes = [node("Add x more > y", &[])];
+    let more: [(&str, &[i64]); 1] = [("more", &[0, 1 << 52, i64::MAX])];
+    let model = OnnxModel::read(&model_of(7, [13, 1], &nodes, &more)).unwrap();
+    let mut scratch = OnnxScratch::default();
+    let answer = model.run(&[1.0, 2.0, 0.0], &mut scratch).unwrap();
+    assert_eq!(answer.output(0), OnnxValues::Integers(&[1, (1 << 52) + 2, i64::MAX]));
+    answer.expect_doubles().unwrap();
+    let sum_beyond = [1.0, ((1_i64 << 52) + 1) as f64, 0.0];
+    let answer = model.run(&sum_beyond, &mut scratch).unwrap();
+    assert_eq!(answer.output(0), OnnxValues::Integers(&[1, (1 << 53) + 1, i64::MAX]));
+    let error = answer.expect_doubles().unwrap_err().to_string();
+    assert!(error.contains("output `y` holds a whole number beyond 2^53"), "{error}");
 }

@@ -62,12 +62,17 @@ impl Level<'_> {
         if kind != Kind::Array {
             return Err(refusal::wrong(at, "data", "must be an array"));
         }
+        let before = json.clone();
         if let Data::Numbers(numbers) = data
             && let Some(count) = json.numbers(numbers, wanted)
         {
             let start = numbers.len() - count;
-            convert(&mut numbers[start..], self.datatype, at)?;
-            return self.fits(count, at);
+            if convert(&mut numbers[start..], self.datatype, at).is_ok() {
+                return self.fits(count, at);
+            }
+            // They are read anew, one by one, to see which does not fit as it is written.
+            numbers.truncate(start);
+            *json = before;
         }
         let mut count = 0;
         json.array(|json| {
@@ -111,7 +116,15 @@ fn value(
     };
     let is_truth = datatype == Datatype::Bool;
     let number = match kind {
-        Kind::Number => json.number()?.parse().unwrap_or(f64::INFINITY),
+        Kind::Number => {
+            let written = json.number()?;
+            let number = written.parse().unwrap_or(f64::INFINITY);
+            if is_integer_of(datatype, written) {
+                numbers.push(number);
+                return Ok(());
+            }
+            number
+        }
         Kind::True if is_truth => json.word("true").map(|()| 1.0)?,
         Kind::False if is_truth => json.word("false").map(|()| 0.0)?,
         Kind::Null => json.word("null").map(|()| f64::NAN)?,
@@ -120,6 +133,15 @@ fn value(
     numbers.push(number);
     let last = numbers.len() - 1;
     convert(&mut numbers[last..], datatype, at)
+}
+
+/// Whether a number is one of 64 bits as it is written; the largest do not fit as doubles.
+fn is_integer_of(datatype: Datatype, written: &str) -> bool {
+    match datatype {
+        Datatype::Int64 => written.parse::<i64>().is_ok(),
+        Datatype::Uint64 => written.parse::<u64>().is_ok(),
+        _ => false,
+    }
 }
 
 /// Makes numbers what their data type holds.

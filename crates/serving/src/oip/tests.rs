@@ -432,3 +432,92 @@ fn raw_scores_of_what_has_none_are_refused() {
     body["parameters"] = json!({"raw_score": 1});
     assert_eq!(refusal(&body), (400, "parameter `raw_score` must be true or false".to_owned()));
 }
+
+#[test]
+fn the_largest_integers_of_64_bits_are_taken_and_the_first_beyond_them_refused() {
+    for (datatype, number) in [
+        ("UINT64", "18446744073709551615"),
+        ("INT64", "9223372036854775807"),
+        ("INT64", "-9223372036854775808"),
+    ] {
+        for data in [format!("[{number},1]"), format!("[[1,{number}]]"), format!("[1e2,{number}]")]
+        {
+            let body = format!(
+                "{{\"inputs\":[{{\"name\":\"input\",\"shape\":[1,2],\
+                 \"datatype\":\"{datatype}\",\"data\":{data}}}]}}"
+            );
+            infer_bytes(body.as_bytes(), None).unwrap();
+        }
+    }
+    for (datatype, number) in [
+        ("UINT64", "18446744073709551616"),
+        ("UINT64", "-1"),
+        ("INT64", "9223372036854775808"),
+        ("INT64", "-9223372036854777856"),
+        ("UINT64", "1.8446744073709552e19"),
+    ] {
+        let body = format!(
+            "{{\"inputs\":[{{\"data\":[1,{number}],\"name\":\"input\",\"shape\":[1,2],\
+             \"datatype\":\"{datatype}\"}}]}}"
+        );
+        let refusal = infer_bytes(body.as_bytes(), None).unwrap_err();
+        assert_eq!(refusal.status, 400);
+        let wanted = format!("which is no {datatype}");
+        assert!(refusal.reason.contains(&wanted), "{}", refusal.reason);
+    }
+}
+
+/// Categories that are integers, one-hot, as scikit-learn exports them.
+fn integers() -> Predictor {
+    let golden = concat!(env!("CARGO_MANIFEST_DIR"), "/../models/golden/onnx");
+    let bytes = std::fs::read(format!("{golden}/integers-one-hot.onnx")).unwrap();
+    Predictor::read(&bytes, None, Iterations::Best).unwrap()
+}
+
+#[test]
+fn an_id_that_would_be_rounded_is_the_clients_error_in_json_and_in_binary() {
+    let predictor = integers();
+    let (name, width) = (predictor.inputs[0].name.clone(), predictor.inputs[0].width);
+    let mut ids = vec![1_i64; 2 * width];
+    ids[width] = (1 << 53) + 1;
+    let input = json!({"name": name, "shape": [2, width], "datatype": "INT64", "data": ids});
+    let by_json = ask(&predictor, &json!({"inputs": [input]})).unwrap_err();
+    let parameters = json!({"binary_data_size": 16 * width});
+    let input = json!({"name": name, "shape": [2, width], "datatype": "INT64",
+                       "parameters": parameters});
+    let head = json!({"inputs": [input]}).to_string();
+    let mut body = head.clone().into_bytes();
+    ids.iter().for_each(|id| body.extend_from_slice(&id.to_le_bytes()));
+    let mut request = InferRequest::read(&body, Some(head.len())).unwrap();
+    let by_binary = infer(("m", &predictor), &mut request, 9, &mut Vec::new()).unwrap_err();
+    for refusal in [by_json, by_binary] {
+        let wanted = format!("model `m`: row 1 of input `{name}` is 2^53 or more");
+        assert!(refusal.reason.starts_with(&wanted), "{}", refusal.reason);
+        assert!(refusal.reason.contains("tidegate.onnx:app"), "{}", refusal.reason);
+        assert_eq!(refusal.status, 400);
+    }
+}
+
+#[test]
+fn a_number_of_any_type_that_an_integer_input_does_not_hold_is_the_clients_error() {
+    let predictor = integers();
+    let (name, width) = (&predictor.inputs[0].name, predictor.inputs[0].width);
+    for (datatype, number) in [
+        ("FP32", json!(2.5)),
+        ("FP64", json!(1e30)),
+        ("INT64", json!(null)),
+        ("UINT64", json!(9_223_372_036_854_775_813_u64)),
+    ] {
+        let mut data = vec![json!(1); width];
+        data[width - 1] = number;
+        let input = json!({"name": name, "shape": [1, width], "datatype": datatype, "data": data});
+        let refusal = ask(&predictor, &json!({"inputs": [input]})).unwrap_err();
+        let wanted = format!("row 0 of input `{name}` is ");
+        assert!(refusal.reason.contains(&wanted), "{}", refusal.reason);
+        assert!(refusal.reason.ends_with("a value outside its type"), "{}", refusal.reason);
+        assert_eq!(refusal.status, 400);
+    }
+    let input = json!({"name": name, "shape": [1, width], "datatype": "FP32",
+                       "data": vec![1.0; width]});
+    ask(&predictor, &json!({"inputs": [input]})).unwrap();
+}

@@ -47,3 +47,15 @@ fn a_row_of_a_graph_costs_what_its_trial_took() {
     let line = Predictor::read(LINE.as_bytes(), None, Iterations::Best).unwrap();
     assert_eq!(line.graph_row_ps, GRAPH_ROW_PS, "no graph, nothing to try");
 }
+
+#[test]
+fn an_integer_of_an_output_that_would_be_rounded_is_an_error_and_no_answer() {
+    let golden = concat!(env!("CARGO_MANIFEST_DIR"), "/../models/golden/onnx");
+    let bytes = std::fs::read(format!("{golden}/version-integers-powers.onnx")).unwrap();
+    let mut predictor = Predictor::read(&bytes, None, Iterations::Best).unwrap();
+    predictor.warm_up().unwrap();
+    let mut rows = vec![1.0; predictor.width()];
+    let error = predictor.predict(&mut rows, false).unwrap_err().to_string();
+    assert!(error.contains("output `y` holds a whole number beyond 2^53"), "{error}");
+    assert!(error.contains("hint: ONNX Runtime"), "{error}");
+}

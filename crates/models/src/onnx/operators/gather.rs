@@ -2,14 +2,15 @@
 //!
 //! Elements may be of any kind. An index of `Gather` below 0 counts from the end.
 //! Refuses, when it runs: indices that are no integers, or outside the axis; any below 0 in
-//! `ArrayFeatureExtractor`, as ONNX Runtime does.
+//! `ArrayFeatureExtractor`, as ONNX Runtime does. When it is read: a list for the latter with
+//! integers that would be rounded.
 //! A new version, kind or attribute needs a model by `golden/onnx_models.py`, with ONNX Runtime's
 //! answers.
 
 use crate::error::Problem;
 use crate::onnx::attributes::Attributes;
 use crate::onnx::call::{Operator, OperatorCall};
-use crate::onnx::tensor::{Shape, Tensor, by_element};
+use crate::onnx::tensor::{Data, Shape, Tensor, by_element};
 
 /// `Gather`, and `ArrayFeatureExtractor`, which takes from the last axis.
 #[derive(Debug)]
@@ -23,8 +24,12 @@ impl Gather {
         Ok(Self { axis: Some(from.integer("axis", 0)?) })
     }
 
-    pub(super) fn of_features() -> Self {
-        Self { axis: None }
+    /// Reads `ArrayFeatureExtractor`, by which scikit-learn's exports choose a class from a list.
+    pub(super) fn of_features(from: &Attributes<'_, '_>) -> Result<Self, Problem> {
+        if let Some(Data::Integers(list)) = from.constant(0).map(|value| &value.data) {
+            from.expect_exact("X", list)?;
+        }
+        Ok(Self { axis: None })
     }
 }
 

@@ -4,7 +4,7 @@
 //! tensors, and NaN is a key like another; before, it is none. Of a key given twice the first
 //! counts; in version 1, which numbers texts, the last.
 //! Refuses: keys and values that differ in number or are not of one kind, and elements of another
-//! kind than the keys.
+//! kind than the keys. Also integers that would be rounded.
 //! A new version, kind or attribute needs a model by `golden/onnx_models.py`, with ONNX Runtime's
 //! answers.
 
@@ -142,7 +142,12 @@ fn list(from: &mut Attributes<'_, '_>, what: &str) -> Result<Data, Problem> {
         });
     }
     match (found.pop(), found.len()) {
-        (Some(list), 0) if list.len() > 0 => Ok(list),
+        (Some(list), 0) if list.len() > 0 => {
+            if let Data::Integers(list) = &list {
+                from.expect_exact(what, list)?;
+            }
+            Ok(list)
+        }
         (Some(_), 0) => Err(from.problem(what, "are none")),
         (None, _) => Err(from.problem(what, "are not given")),
         _ => Err(from.problem(what, "are given twice")),

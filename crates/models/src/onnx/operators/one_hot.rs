@@ -35,7 +35,8 @@ enum Places {
 impl OneHotEncoder {
     pub(super) fn read(from: &mut Attributes<'_, '_>) -> Result<Self, Problem> {
         let is_lenient = from.flag("zeros", true)?;
-        let (integers, texts) = (from.integers("cats_int64s")?, from.text_codes("cats_strings")?);
+        let integers = from.exact_integers("cats_int64s")?;
+        let texts = from.text_codes("cats_strings")?;
         let count = integers.len().max(texts.len());
         if !integers.is_empty() && !texts.is_empty() {
             return Err(from.problem("cats_int64s", "and `cats_strings` are both given"));
