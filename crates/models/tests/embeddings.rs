@@ -7,7 +7,9 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use std::fs;
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use models::{
     EmbedOptions, EmbedScratch, Embedder, EmbedderKind, Error, Pooling, Precision, Tokens,
@@ -286,6 +288,28 @@ fn missing_files_are_named() {
         fs::remove_file(copy.path().join(file)).unwrap();
         let problem = Embedder::load(copy.path(), Precision::Single).unwrap_err().to_string();
         assert!(problem.contains(&format!("{file}: is not in the folder")), "{problem}");
+    }
+}
+
+#[test]
+fn what_is_no_regular_file_of_a_folder_is_named_without_waiting_for_it() {
+    for file in ["config.json", "tokenizer.json", "model.safetensors", "1_Pooling/config.json"] {
+        let copy = TempDir::new().unwrap();
+        copy_folder(&golden("mean"), copy.path());
+        let path = copy.path().join(file);
+        let refused = |wanted: &str| {
+            let problem = Embedder::load(copy.path(), Precision::Single).unwrap_err().to_string();
+            assert!(problem.contains(&format!("{file}: {wanted}")), "{problem}");
+        };
+        fs::remove_file(&path).unwrap();
+        assert!(Command::new("mkfifo").arg(&path).status().unwrap().success());
+        refused("it is no regular file");
+        fs::remove_file(&path).unwrap();
+        symlink("/dev/zero", &path).unwrap();
+        refused("it is no regular file");
+        fs::remove_file(&path).unwrap();
+        fs::File::create(&path).unwrap().set_len(1 << 40).unwrap();
+        refused("is 1099511627776 bytes, at most ");
     }
 }
 

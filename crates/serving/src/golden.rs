@@ -16,12 +16,11 @@
 //! of `oip/reply.rs`. The file is not watched: a change counts for the next generation.
 //! Elsewhere: when this is called (`predicting.rs`, `texts/embedding_generation.rs`).
 
-use std::fs;
-
 use models::{EmbedOptions, EmbedScratch, Embedder};
 use serde_json::Value;
 
 use crate::config::GoldenPlan;
+use crate::model_file;
 use crate::oip::{self, InferRequest};
 use crate::predictor::Predictor;
 use crate::tensor::Data;
@@ -90,7 +89,8 @@ type Outputs = Vec<(String, Vec<f64>)>;
 /// # Errors
 /// What is wrong with the file.
 fn read(plan: &GoldenPlan) -> Result<(Vec<u8>, Outputs), String> {
-    let bytes = fs::read(&plan.file).map_err(|error| at(plan, &error.to_string()))?;
+    let bytes =
+        model_file::read_golden(&plan.file).map_err(|error| at(plan, &error.to_string()))?;
     let mut golden: Value =
         serde_json::from_slice(&bytes).map_err(|error| at(plan, &error.to_string()))?;
     let outputs = golden.as_object_mut().and_then(|golden| golden.remove("outputs"));

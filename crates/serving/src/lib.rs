@@ -33,6 +33,7 @@ mod hot_swap;
 mod inspect;
 mod json;
 mod lines;
+mod model_file;
 mod oip;
 mod openai;
 mod predicting;

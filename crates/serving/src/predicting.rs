@@ -8,7 +8,6 @@
 //! Elsewhere: what a model computes (`predictor.rs`), the protocol (`oip.rs`), loading on demand
 //! (`hot_swap.rs`).
 
-use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
@@ -22,6 +21,7 @@ use crate::config::PredictorPlan;
 use crate::error::LoadError;
 use crate::golden;
 use crate::hot_swap::HotSwap;
+use crate::model_file;
 use crate::oip::{self, InferCounts, InferRequest};
 use crate::predictor::Predictor;
 use crate::queued::JobPool;
@@ -88,7 +88,7 @@ impl PredictingModel {
 /// Whatever makes it unfit, with the file's name.
 pub(crate) fn load(plan: &PredictorPlan) -> Result<Predictor, LoadError> {
     let path = || plan.file.clone();
-    let bytes = fs::read(&plan.file).map_err(|source| LoadError::Io { path: path(), source })?;
+    let bytes = model_file::read(&plan.file)?;
     let mut predictor = Predictor::read(&bytes, plan.version.clone(), plan.iterations)
         .map_err(|source| LoadError::Invalid { path: path(), source })?;
     let unfit = |path: &Path, reason| LoadError::Check { path: path.to_owned(), reason };

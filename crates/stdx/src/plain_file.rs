@@ -4,7 +4,8 @@
 //! Every small file of ours goes through here, and every file of `RealDisk`: whoever writes or
 //! replaces a directory may leave anything in it. Invariant: nothing here waits for another
 //! process, as opening a fifo would. What is opened is a regular file, or an error of the kind
-//! `InvalidInput`. `read` takes a bound, so that no file fills memory. Reading and appending go
+//! `InvalidInput`. `read` takes a bound, so that no file fills memory: a longer one is refused
+//! before anything of it is read. Reading and appending go
 //! through links, which operators use to move files. Overwriting does not: the file behind a link
 //! is perhaps not ours. Never here: setting aside what stands in the way
 //! (`statsd/src/plain_file.rs`), and what operators name and may be a pipe, such as a
@@ -89,11 +90,17 @@ pub fn expect_appendable(path: &Path) -> io::Result<()> {
 /// Reads a file of at most `bytes_max`.
 ///
 /// # Errors
-/// As [`open`]; `FileTooLarge` for a longer one, of which no more is read.
+/// As [`open`]; `FileTooLarge` for a longer one, of which nothing is read, or one that grows beyond
+/// the bound meanwhile.
 pub fn read(path: &Path, bytes_max: u64) -> io::Result<Vec<u8>> {
+    let file = open(path)?;
+    let length = file.metadata()?.len();
     let mut bytes = Vec::new();
-    open(path)?.take(bytes_max + 1).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > bytes_max {
+    if length <= bytes_max {
+        // Files of `/proc` have no length before they are read.
+        file.take(bytes_max + 1).read_to_end(&mut bytes)?;
+    }
+    if length.max(bytes.len() as u64) > bytes_max {
         let text = format!("it has more than the {bytes_max} bytes that are read");
         return Err(io::Error::new(io::ErrorKind::FileTooLarge, text));
     }

@@ -1,6 +1,7 @@
 //! Opens the files of a model's directory, and reads the keys of its JSON files.
 //!
 //! Invariants: no more than its bound is read of a file that is read whole; settings have 1 MiB.
+//! What is no regular file is a problem, and opening never waits, as that of a fifo would.
 //! Every problem names the file within the directory, and the key where there is one. It never
 //! names the directory itself, which a fuzz target checks. A path in `modules.json` that leads
 //! upwards or is absolute is refused. Symbolic links are followed, also out of the directory.
@@ -15,6 +16,7 @@ use std::ops::RangeInclusive;
 use std::path::{Component, Path, PathBuf};
 
 use serde_json::{Map, Value};
+use stdx::plain_file;
 
 use crate::error::Problem;
 
@@ -103,15 +105,13 @@ impl ModelDir {
 
     fn open_if_there(&self, file: &str) -> Result<Option<(File, u64)>, Problem> {
         let problem = |error: std::io::Error| Problem::new(self.name(file), error.to_string());
-        let opened = match File::open(self.path.join(file)) {
-            Ok(opened) => opened,
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(problem(error)),
-        };
-        let meta = opened.metadata().map_err(problem)?;
-        match meta.is_file() {
-            true => Ok(Some((opened, meta.len()))),
-            false => Err(Problem::new(self.name(file), "is no file")),
+        match plain_file::open(&self.path.join(file)) {
+            Ok(opened) => {
+                let length = opened.metadata().map_err(problem)?.len();
+                Ok(Some((opened, length)))
+            }
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(problem(error)),
         }
     }
 }

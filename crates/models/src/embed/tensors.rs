@@ -27,6 +27,9 @@ pub(super) const FILE: &str = "model.safetensors";
 /// Bytes of a header; a large model's has some hundred thousand.
 const HEADER_BYTES_MAX: u64 = 16 << 20;
 
+/// Bytes of a file, as docs/MODELS.md states; models that are read here have some gigabytes.
+const BYTES_MAX: u64 = 16 << 30;
+
 /// Bytes read at once.
 const PART_BYTES: usize = 1 << 20;
 
@@ -66,6 +69,9 @@ impl Tensors {
             reason: format!("{}; hint: `model.save_pretrained(FOLDER)` writes it", problem.reason),
             ..problem
         })?;
+        if length > BYTES_MAX {
+            return Err(problem(format!("is {length} bytes, at most {BYTES_MAX} are read")));
+        }
         let mut size = [0; 8];
         let read = file.read_exact_at(&mut size, 0);
         read.map_err(|_| problem(format!("is {length} bytes, too short for a header")))?;

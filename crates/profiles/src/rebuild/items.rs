@@ -4,12 +4,16 @@
 //! Invariant: equal files have equal checksums. The whole file is in memory while it is read.
 
 use std::collections::HashMap;
-use std::fs;
 use std::path::Path;
+
+use stdx::plain_file;
 
 use crate::config::Plan;
 use crate::error::ProfilesError;
 use crate::state;
+
+/// Bytes of an items file, as models allow.
+const BYTES_MAX: u64 = 4 << 30;
 
 /// Category by item.
 pub(crate) type Categories = HashMap<String, String>;
@@ -29,7 +33,7 @@ impl Items {
     /// When it cannot be read, or a line is no item.
     pub(crate) fn read(plan: &Plan) -> Result<Self, ProfilesError> {
         let Some(path) = &plan.items else { return Ok(Self::default()) };
-        let text = fs::read_to_string(path).map_err(ProfilesError::io(path))?;
+        let text = plain_file::read_text(path, BYTES_MAX).map_err(ProfilesError::io(path))?;
         let categories = categories(&text, path, &plan.category)?;
         Ok(Self { categories, checksum: state::hex(text.as_bytes()) })
     }

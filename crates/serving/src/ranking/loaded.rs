@@ -8,7 +8,6 @@
 //! empty. The rows of a set ascend, which `ranking.rs` relies on. `read_items` must ask for each
 //! field that a set needs.
 
-use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -18,6 +17,7 @@ use models::{CandidateSet, Codes, Items, Linear, Ranker};
 use crate::config::{CandidatesPlan, ModelPlan};
 use crate::error::LoadError;
 use crate::json::push_text;
+use crate::model_file;
 use crate::predictor::Predictor;
 
 /// A model with its items, ready to answer. Immutable.
@@ -78,7 +78,7 @@ impl SourceFiles {
 }
 
 pub(crate) fn read_model(path: &Path) -> Result<Linear, LoadError> {
-    Linear::parse(&read(path)?)
+    Linear::parse(&model_file::read(path)?)
         .map_err(|source| LoadError::Invalid { path: path.to_owned(), source })
 }
 
@@ -89,12 +89,8 @@ fn read_items(plan: &ModelPlan, model: &Linear) -> Result<Items, LoadError> {
         wanted.numbers.extend(set.highest.iter().map(|(field, _)| field.clone()));
     }
     let path = &plan.items;
-    Items::parse(&read(path)?, &wanted)
+    Items::parse(&model_file::read(path)?, &wanted)
         .map_err(|source| LoadError::Invalid { path: path.clone(), source })
-}
-
-fn read(path: &Path) -> Result<Vec<u8>, LoadError> {
-    fs::read(path).map_err(|source| LoadError::Io { path: path.to_owned(), source })
 }
 
 fn rows_of(set: &CandidatesPlan, items: &Items) -> Result<(String, Vec<u32>), LoadError> {

@@ -9,12 +9,12 @@
 //! Also here: what the cache knows of a text. Where texts may not be cut, one that may have been
 //! cut counts as unknown. What `models::Embedder` cuts and `is_whole` must agree.
 
-use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use generation::FileVersion;
 use models::{Embedder, EmbedderKind};
+use stdx::plain_file;
 
 use super::cache::{KnownVector, TextKey, VectorCache};
 use crate::config::TextPlan;
@@ -96,6 +96,6 @@ fn sources(dir: &Path) -> [Option<FileVersion>; BESIDE.len()] {
 }
 
 fn version_of(path: &Path) -> Result<String, LoadError> {
-    let digest = File::open(path).and_then(digest);
+    let digest = plain_file::open(path).and_then(digest);
     digest.map_err(|source| LoadError::Io { path: PathBuf::from(path), source })
 }
