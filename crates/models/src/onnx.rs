@@ -45,9 +45,9 @@ use std::cell::RefCell;
 use std::collections::HashSet;
 
 use call::{Budget, Operand};
-use file::{ModelFile, Port, kind};
+use file::{GraphNode, ModelFile, Port, kind};
 use graph::{Graph, Trial};
-use tensor::{Data, Element, Shape, Tensor, TextCode, TextInterner};
+use tensor::{Data, EXACT_END, Element, Shape, Tensor, TextCode, TextInterner};
 
 use crate::error::{Error, IN_A_WORKER, Problem};
 use crate::trees::Number;
@@ -58,14 +58,14 @@ const BYTES_MAX: usize = u32::MAX as usize;
 /// Numbers of a row.
 const FEATURES_MAX: usize = 1 << 16;
 
-/// Whole numbers from here on are rounded as doubles.
-const EXACT_END: u64 = 1 << 53;
-
 /// The least integer of 32 bits, and the first beyond the largest.
 const INTEGERS_32: (f64, f64) = (-2_147_483_648.0, 2_147_483_648.0);
 
 /// As `INTEGERS_32`, of 64 bits.
 const INTEGERS_64: (f64, f64) = (-9_223_372_036_854_775_808.0, 9_223_372_036_854_775_808.0);
+
+/// Nodes between a classifier and an output that has its scores.
+const STEPS_MAX: usize = 8;
 
 /// Rows that a graph is tried with; the second number shows what does not grow with them.
 const TRIED: [usize; 2] = [3, 2];
@@ -260,7 +260,7 @@ fn read(bytes: &[u8]) -> Result<OnnxModel, Problem> {
             None => return Err(problem("is written by nothing".to_owned())),
         };
         let columns = columns_of(&file, port.name)?;
-        about.push(output_of(port.name, &scratch.slots[slot], columns).map_err(problem)?);
+        about.push(output_of(port, &scratch.slots[slot], columns).map_err(problem)?);
         slots.push(slot);
     }
     if about.is_empty() {
@@ -318,11 +318,10 @@ fn input_of(port: &Port<'_>) -> Result<OnnxInput, String> {
     }
 }
 
-/// Returns the classes of an output's columns, as the node that writes it says.
+/// Returns the classes of an output's columns, as the classifier says whose scores they are.
 fn columns_of(file: &ModelFile<'_>, name: &str) -> Result<Vec<String>, Problem> {
     let mut columns = Vec::new();
-    let writer = file.nodes.iter().find(|node| node.outputs.first() == Some(&name));
-    let Some(node) = writer.filter(|node| node.operator == "ZipMap") else { return Ok(columns) };
+    let Some((node, integers)) = namer_of(file, name) else { return Ok(columns) };
     let from = attributes::Attributes {
         node,
         opset: 1,
@@ -331,7 +330,7 @@ fn columns_of(file: &ModelFile<'_>, name: &str) -> Result<Vec<String>, Problem> 
         is_constant: Vec::new(),
         known: RefCell::default(),
     };
-    for label in from.integers("classlabels_int64s")? {
+    for label in from.integers(integers)? {
         columns.push(label.to_string());
     }
     from.texts("classlabels_strings", |label| {
@@ -341,8 +340,32 @@ fn columns_of(file: &ModelFile<'_>, name: &str) -> Result<Vec<String>, Problem> 
     Ok(columns)
 }
 
+/// Finds the node that has the classes of an output's columns, and its attribute for integers.
+fn namer_of<'f, 'a>(
+    file: &'f ModelFile<'a>,
+    mut name: &'f str,
+) -> Option<(&'f GraphNode<'a>, &'static str)> {
+    for _ in 0..STEPS_MAX {
+        let node = file.nodes.iter().find(|node| node.outputs.contains(&name))?;
+        let is_first = node.outputs.first() == Some(&name);
+        match node.operator {
+            "ZipMap" if is_first => return Some((node, "classlabels_int64s")),
+            "TreeEnsembleClassifier" if !is_first => return Some((node, "classlabels_int64s")),
+            "LinearClassifier" if !is_first => return Some((node, "classlabels_ints")),
+            // Each of these keeps the columns.
+            "Cast" | "Identity" | "Normalizer" | "Softmax" => name = node.inputs.first()?,
+            _ => return None,
+        }
+    }
+    None
+}
+
 /// Describes an output by what a graph gave for the rows it was tried with.
-fn output_of(name: &str, value: &Tensor, columns: Vec<String>) -> Result<OnnxOutput, String> {
+fn output_of(
+    port: &Port<'_>,
+    value: &Tensor,
+    mut columns: Vec<String>,
+) -> Result<OnnxOutput, String> {
     let count = TRIED[0];
     let is_rows = value.shape.sizes().first() == Some(&count)
         // A list of one column may lie on its side.
@@ -354,10 +377,18 @@ fn output_of(name: &str, value: &Tensor, columns: Vec<String>) -> Result<OnnxOut
         return Err("is a text of an input, which is not supported".to_owned());
     }
     let width = value.data.len() / count;
-    if !columns.is_empty() && columns.len() != width {
-        return Err(format!("has {width} columns, but {} classes", columns.len()));
+    // A map names each of its columns; the scores of a classifier may be others.
+    let is_map = port.kind == 0;
+    match columns.len() {
+        found if found == width || found == 0 => {}
+        found if is_map => return Err(format!("has {width} columns, but {found} classes")),
+        _ => columns.clear(),
     }
-    Ok(OnnxOutput { name: name.to_owned(), kind: OnnxKind::of(&value.data), width, columns })
+    // What a file declares counts, as for ONNX Runtime's clients; some declare nothing.
+    let declared = port.sizes.as_ref().map(Vec::len).filter(|rank| *rank > 0);
+    let is_list = width == 1 && declared.unwrap_or(value.shape.sizes().len()) == 1;
+    let (name, kind) = (port.name.to_owned(), OnnxKind::of(&value.data));
+    Ok(OnnxOutput { name, kind, width, is_list, columns })
 }
 
 fn holds_unknown(value: &Tensor) -> bool {
@@ -430,7 +461,7 @@ fn fill_whole<T>(
     for (index, number) in numbers.enumerate() {
         let OnnxInput { name, kind, width } = input;
         let whole = whole(*kind, number);
-        let at = |why| format!("row {} of input `{name}` {why}", index / width);
+        let at = |reason| format!("row {} of input `{name}` {reason}", index / width);
         room.push(of(whole.map_err(at)?));
     }
     Ok(())

@@ -125,7 +125,11 @@ impl Predictor {
             |input: &OnnxInput| TensorAbout::rows(&input.name, datatype(input.kind), input.width);
         let output = |output: &OnnxOutput| TensorAbout {
             labels: output.columns.clone(),
-            ..TensorAbout::rows(&output.name, datatype(output.kind), output.width)
+            ..TensorAbout::rows(
+                &output.name,
+                datatype(output.kind),
+                if output.is_list { 0 } else { output.width },
+            )
         };
         // Several inputs of one value each are columns, which tables name.
         let is_by_column = about.inputs.len() > 1 && about.inputs.iter().all(|one| one.width == 1);
@@ -212,10 +216,13 @@ impl Predictor {
     }
 
     fn output(&self, index: usize, rows: usize, data: impl Into<Data>) -> Tensor {
-        let TensorAbout { name, datatype, .. } = &self.outputs[index];
+        let TensorAbout { name, datatype, width, .. } = &self.outputs[index];
         let data = data.into();
-        let width = data.len().checked_div(rows).unwrap_or(self.outputs[index].width);
-        let shape = vec![rows, width];
+        let shape = match width {
+            0 => vec![rows],
+            // Raw scores may be of another width.
+            width => vec![rows, data.len().checked_div(rows).unwrap_or(*width)],
+        };
         Tensor { name: name.clone(), datatype: *datatype, shape, data }
     }
 
@@ -274,7 +281,7 @@ impl fmt::Display for Predictor {
         }
         for (what, tensors) in [("input", &self.inputs), ("output", &self.outputs)] {
             for TensorAbout { name, datatype, width, .. } in tensors {
-                let datatype = datatype.name();
+                let (datatype, width) = (datatype.name(), width.max(&1));
                 writeln!(f, "{width:>12}  {datatype} per row of {what} `{name}`")?;
             }
         }

@@ -36,7 +36,9 @@ pub struct OnnxOutput {
     pub kind: OnnxKind,
     /// Elements per row.
     pub width: usize,
-    /// The classes of its columns, where the file says so (`ZipMap`); else empty.
+    /// Whether it is one list, `[rows]`, and no table of one column.
+    pub is_list: bool,
+    /// The classes of its columns, where the file says so (`ZipMap` or a classifier); else empty.
     pub columns: Vec<String>,
 }
 

@@ -15,9 +15,8 @@
 use std::cell::RefCell;
 use std::collections::HashSet;
 
-use super::EXACT_END;
 use super::file::{GraphNode, ModelFile, tensor};
-use super::tensor::{Data, Tensor, TextCode, TextInterner};
+use super::tensor::{Data, EXACT_END, Tensor, TextCode, TextInterner};
 use super::wire::{Message, Wire};
 use crate::error::{IN_A_WORKER, Problem};
 

@@ -20,6 +20,9 @@ pub(super) const RANK_MAX: usize = 4;
 /// Elements of a value.
 const ELEMENTS_MAX: usize = 1 << 40;
 
+/// Whole numbers from here on are rounded as doubles.
+pub(super) const EXACT_END: u64 = 1 << 53;
+
 /// Texts of a model: labels of classes.
 const TEXTS_MAX: usize = 1 << 20;
 

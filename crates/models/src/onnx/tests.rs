@@ -450,3 +450,23 @@ fn an_output_is_exact_and_tells_when_doubles_would_round_it() {
     let error = answer.expect_doubles().unwrap_err().to_string();
     assert!(error.contains("output `y` holds a whole number beyond 2^53"), "{error}");
 }
+
+#[test]
+fn scores_have_the_classes_of_their_classifier_also_behind_what_keeps_the_columns() {
+    let names = [bytes_field(9, b"calm"), bytes_field(9, b"wild"), type_field(8)];
+    let attributes = [
+        floats("coefficients", &[1.0; 6]),
+        floats("intercepts", &[0.5, 0.5]),
+        attribute("classlabels_strings", &names),
+    ];
+    let classifier = node("ai.onnx.ml:LinearClassifier x > label scores", &attributes);
+    let columns = |last: &str| {
+        let nodes = [classifier.clone(), node(last, &[])];
+        let model = OnnxModel::read(&model(13, &nodes, &[])).unwrap();
+        model.about().outputs[0].columns.clone()
+    };
+    assert_eq!(columns("Identity scores > y"), ["calm", "wild"]);
+    assert_eq!(columns("ai.onnx.ml:Normalizer scores > y"), ["calm", "wild"]);
+    assert_eq!(columns("Neg scores > y"), [""; 0], "no longer the scores of the classes");
+    assert_eq!(columns("Identity label > y"), [""; 0]);
+}

@@ -1,6 +1,7 @@
 //! Makes classes of an output, as Triton's extension `classification` asks for them.
 //!
-//! Each class is a text `VALUE:INDEX`, and `:LABEL` behind it where the model names its columns.
+//! Each class is a text `VALUE:INDEX`, and `:LABEL` behind it where the model names its columns, as
+//! graphs with a classifier or `ZipMap` do.
 //! The largest value of a row stands first; of equal ones, the lower index. A value has six digits
 //! behind the point, as Triton writes it, integers none. More classes than there are columns are as
 //! many as there are.

@@ -469,9 +469,7 @@ fn the_largest_integers_of_64_bits_are_taken_and_the_first_beyond_them_refused()
 
 /// Categories that are integers, one-hot, as scikit-learn exports them.
 fn integers() -> Predictor {
-    let golden = concat!(env!("CARGO_MANIFEST_DIR"), "/../models/golden/onnx");
-    let bytes = std::fs::read(format!("{golden}/integers-one-hot.onnx")).unwrap();
-    Predictor::read(&bytes, None, Iterations::Best).unwrap()
+    graph("integers-one-hot")
 }
 
 #[test]
@@ -520,4 +518,49 @@ fn a_number_of_any_type_that_an_integer_input_does_not_hold_is_the_clients_error
     let input = json!({"name": name, "shape": [1, width], "datatype": "FP32",
                        "data": vec![1.0; width]});
     ask(&predictor, &json!({"inputs": [input]})).unwrap();
+}
+
+/// Answers rows of zeros, in JSON.
+fn zeros(predictor: &Predictor, count: usize, outputs: &Value) -> Value {
+    let width = predictor.inputs[0].width;
+    let input = json!({"name": predictor.inputs[0].name, "shape": [count, width],
+                       "datatype": "FP32", "data": vec![0; count * width]});
+    ask(predictor, &json!({"inputs": [input], "outputs": outputs})).unwrap()
+}
+
+fn graph(name: &str) -> Predictor {
+    let golden = concat!(env!("CARGO_MANIFEST_DIR"), "/../models/golden/onnx");
+    let bytes = std::fs::read(format!("{golden}/{name}.onnx")).unwrap();
+    Predictor::read(&bytes, None, Iterations::Best).unwrap()
+}
+
+#[test]
+fn labels_of_a_graph_are_a_list_as_the_graph_declares_them() {
+    let predictor = graph("forest-three");
+    let about = metadata(("m", "1", "onnx"), (&predictor.inputs, &predictor.outputs));
+    let [label, scores] = ["output_label", "output_probability"];
+    assert_eq!(predictor.outputs[0].name, label);
+    assert_eq!(about["outputs"][0]["shape"], json!([-1]));
+    assert_eq!(about["outputs"][1]["shape"], json!([-1, 3]));
+    assert_eq!(config(&about, 9)["output"][0]["dims"], json!([1]));
+    for count in [0, 1, 3] {
+        let answer = zeros(&predictor, count, &json!([{"name": label}, {"name": scores}]));
+        assert_eq!(answer["outputs"][0]["shape"], json!([count]));
+        assert_eq!(answer["outputs"][0]["data"].as_array().unwrap().len(), count);
+        assert_eq!(answer["outputs"][1]["shape"], json!([count, 3]));
+    }
+    assert!(predictor.to_string().contains("   1  BYTES per row of output `output_label`"));
+    let answer = zeros(&graph("ridge"), 2, &json!([]));
+    assert_eq!(answer["outputs"][0]["shape"], json!([2, 1]), "declared as a table");
+}
+
+#[test]
+fn classes_of_a_classifier_without_a_map_have_its_labels() {
+    let predictor = graph("logistic-raw");
+    let outputs = json!([{"name": "probabilities", "parameters": {"classification": 3}}]);
+    let answer = zeros(&predictor, 1, &outputs);
+    for class in answer["outputs"][0]["data"].as_array().unwrap() {
+        let parts: Vec<&str> = class.as_str().unwrap().split(':').collect();
+        assert!(parts.len() == 3 && parts[1] == parts[2], "{class}");
+    }
 }
