@@ -129,6 +129,8 @@ class BlockingServer:
             descriptor = connection.socket.fileno()
             del self.connections[descriptor]
             PRIVATE.discard(descriptor)
+            # A child that the app has forked may still have it, and its end is not another's.
+            self.epoll.unregister(descriptor)
             connection.socket.close()
         elif self.once:
             self.epoll.modify(connection.socket, select.EPOLLIN | self.once)
