@@ -332,6 +332,7 @@ def test_request_whose_turn_does_not_come_soon_is_given_back_unbegun(supervisor)
     # The connection is as good as before.
     asked[2].sendall(b"GET /one HTTP/1.1\r\nhost: app\r\n\r\n")
     assert asked[2].recv(65536).endswith(b"\r\n\r\n/one")
+    supervisor.printed(worker, b"begun /one")
     begun = [line for line in supervisor.output[worker.pid] if line.startswith(b"begun")]
     assert begun == [b"begun /waits", b"begun /waits", b"begun /one"]
     assert worker.all_said("free") == [] and worker.all_said("error") == []
@@ -343,7 +344,7 @@ def test_request_gets_its_turn_when_the_one_before_it_ends_or_is_given_up(superv
     text = APP + (
         "    import asyncio\n    server = receive.__self__.connection.server\n"
         "    print('begun', scope['path'])\n"
-        "    while scope['path'] == '/first' and not server.waiting:\n"
+        "    while scope['path'] == '/first' and not server.turns.waiting:\n"
         "        await asyncio.sleep(0)\n"
         "    while scope['path'] == '/given-up':\n        await asyncio.sleep(1)\n"
         "    await reply(send, scope['path'].encode())\n"

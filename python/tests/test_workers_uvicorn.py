@@ -47,6 +47,27 @@ def test_uvicorn_serves_reports_and_leaves(supervisor, how) -> None:
     supervisor.printed(worker, b"shut down")
 
 
+def test_connection_outlives_a_framework_that_answers_500_and_raises(supervisor) -> None:
+    text = APP.replace(
+        'if scope["path"] == "/fail":',
+        'if scope["path"] == "/answered":\n'
+        '        await send({"type": "http.response.start", "status": 500, "headers": []})\n'
+        '        await send({"type": "http.response.body", "body": b"no"})\n'
+        '        raise ValueError("answered and raised")\n'
+        '    if scope["path"] == "/fail":',
+    )
+    worker = supervisor.worker(text, server="uvicorn")
+    connection = worker.http()
+    connection.request("GET", "/answered")
+    assert connection.getresponse().read() == b"no"
+    assert worker.said("error")["reason"] == "ValueError: answered and raised"
+    sent = connection.sock
+    connection.request("GET", "/", headers={"x-forwarded-for": "192.0.2.7"})
+    assert connection.getresponse().read() == b"192.0.2.7"
+    assert connection.sock is sent
+    connection.close()
+
+
 def test_abandoned_request_frees_the_worker_when_it_has_ended(supervisor) -> None:
     worker = supervisor.worker(APP, server="uvicorn")
     connection = worker.raw()

@@ -4,18 +4,15 @@ A connection is an asyncio protocol, not a pair of streams: a request is read in
 brings it, and an answer leaves in as few writes as the app makes of it. What the app does not read
 is not read from the socket either, and what the gateway does not take stops the app in `send`.
 `send` raises `ConnectionError` when the gateway has gone, so that an app does not compute for
-nobody. The gateway may send more requests than the pool's `concurrency`. One that is not read yet
-it takes back by closing its connection; one that was read waits here, and is given back when its
-turn does not come soon. WebSockets are refused with 501: upgrades need `server = "uvicorn"`.
+nobody. When a request is begun that was read is for `turns.py` to say. WebSockets are refused with
+501: upgrades need `server = "uvicorn"`.
 """
 
 import asyncio
-import collections
 import os
 import select
 import socket
 import sys
-import time
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import unquote_to_bytes
@@ -38,6 +35,7 @@ from tidegate.workers.lifespan import Lifespan
 from tidegate.workers.pool import Pool
 from tidegate.workers.private import PRIVATE
 from tidegate.workers.sockets import prepare
+from tidegate.workers.turns import Turns
 
 if TYPE_CHECKING:
     from tidegate.workers.worker import Reports
@@ -51,13 +49,8 @@ UNREAD_BYTES_MAX = 64 * 1024
 READ_BYTES = 256 * 1024
 # Bytes of a long answer that wait in the transport, which copies them, until the socket has room.
 WAITING_BYTES = 64 * 1024
-# How long a request waits for its turn before it is given back, and how that is said: by an answer
-# that the gateway keeps for itself.
-TURN_S = 0.005
+# Says that a request was not begun: an answer that the gateway keeps for itself.
 GIVEN_BACK = b"HTTP/1.1 421 \r\ntidegate-turn: none\r\ncontent-length: 0\r\n\r\n"
-# How long after the app last returned a request may have been taken back before it is read: the app
-# had the loop, or the machine something else to do.
-LONG_S = 0.002
 # What an app may well let out when the gateway has gone.
 GIVEN_UP = (ConnectionError, asyncio.CancelledError)
 GIVEN_UP_TEXT = "the request was given up; nobody waits for the answer"
@@ -68,18 +61,12 @@ class AsgiServer:
 
     def __init__(self, app: App, pool: Pool, reports: "Reports") -> None:
         self.app = app
-        self.concurrency = pool.concurrency
         self.reports = reports
         self.lifespan = Lifespan(app, pool.lifespan, reports)
         self.connections: set[Connection] = set()
         self.running: set[Exchange] = set()
-        # Requests that the app has begun and not answered, and those that wait for their turn.
-        self.unanswered = 0
-        self.waiting: collections.deque[Exchange] = collections.deque()
-        # When the app last returned, and for how many turns of the loop what is read may be stale.
-        self.seen = 0.0
-        self.late_turns = 0
         self.loop = asyncio.new_event_loop()
+        self.turns = Turns(pool.concurrency, self.loop)
         # What asyncio's own loop runs next; another loop that the app installed may have none.
         self.queue = getattr(self.loop, "_ready", None)
         self.leaving = False
@@ -106,76 +93,19 @@ class AsgiServer:
         server.close()
         await self.lifespan.shutdown()
 
-    def admit(self, exchange: "Exchange") -> None:
-        """Begins a request, or has it wait for its turn."""
-        now = time.monotonic()
-        if now - self.seen > LONG_S:
-            self.note_lateness()
-        if self.unanswered >= self.concurrency:
-            self.waiting.append(exchange)
-            self.loop.call_later(TURN_S, self.give_back, exchange)
-        elif self.late_turns and exchange.connection.is_closed():
-            exchange.connection.exchange = None
-            exchange.connection.transport.close()
-        else:
-            self.begin(exchange, now)
-
-    def begin(self, exchange: "Exchange", now: float) -> None:
+    def begin(self, exchange: "Exchange") -> None:
         """Runs the app up to where it first waits; most answer without, in no turn of the loop."""
         self.running.add(exchange)
-        self.unanswered += 1
         exchange.connection.running += 1
         # The loop keeps only a weak reference to its tasks, hence the attribute.
         if sys.version_info >= (3, 12):
             exchange.task = asyncio.Task(exchange.run(), loop=self.loop, eager_start=True)
-        else:
-            exchange.task = asyncio.Task(exchange.run(), loop=self.loop)
-            # Python 3.10 and 3.11 can only queue the first step; it stands last in the queue, or
-            # just before what another thread has queued since, and then both run all the same.
-            if self.queue is not None:
-                self.queue.pop()._run()
-        self.seen = time.monotonic()
-        if self.seen - now > LONG_S:
-            self.note_lateness()
-
-    def note_lateness(self) -> None:
-        """Notes that what this turn of the loop reads, and the next, may have been taken back."""
-        self.late_turns += 1
-        self.loop.call_soon(self.loop.call_soon, self.forget_lateness)
-
-    def forget_lateness(self) -> None:
-        """Trusts again in what is read."""
-        self.late_turns -= 1
-
-    def answered(self) -> None:
-        """Gives its turn to the next request when one has been answered or given up."""
-        self.unanswered -= 1
-        if self.waiting:
-            # What the gateway has taken back is seen first.
-            self.note_lateness()
-            self.loop.call_soon(self.begin_waiting)
-
-    def gave_up(self, exchange: "Exchange") -> None:
-        """Takes note that nobody waits for the answer to a request."""
-        if exchange in self.waiting:
-            self.waiting.remove(exchange)
-        elif not exchange.is_answered:
-            exchange.is_answered = True
-            self.answered()
-
-    def give_back(self, exchange: "Exchange") -> None:
-        """Gives back a request whose turn has not come, for another worker."""
-        if exchange in self.waiting:
-            self.waiting.remove(exchange)
-            connection = exchange.connection
-            connection.transport.write(GIVEN_BACK)
-            exchange.is_answered = True
-            connection.answered(exchange.answer)
-
-    def begin_waiting(self) -> None:
-        """Begins requests whose turn has come."""
-        while self.waiting and self.unanswered < self.concurrency:
-            self.admit(self.waiting.popleft())
+            return
+        exchange.task = asyncio.Task(exchange.run(), loop=self.loop)
+        # Python 3.10 and 3.11 can only queue the first step; it stands last in the queue, or
+        # just before what another thread has queued since, and then both run all the same.
+        if self.queue is not None:
+            self.queue.pop()._run()
 
     def begin_leaving(self) -> None:
         """Closes what is idle."""
@@ -196,8 +126,7 @@ class AsgiServer:
             # The app forked in a request and its child came back: it is no worker.
             os._exit(0)
         self.running.discard(exchange)
-        if not exchange.is_answered:
-            self.answered()
+        self.turns.end(exchange)
         exchange.connection.ended_one()
         self.see_whether_left()
 
@@ -274,7 +203,7 @@ class Connection(asyncio.BufferedProtocol):
                 return
         elif len(data) > end + 4:
             self.held = data[end + 4 :]
-        self.server.admit(exchange)
+        self.server.turns.admit(exchange)
 
     def take_body(self, data: bytes) -> None:
         """Hands bytes of the body to the exchange; stops reading when it does not keep up."""
@@ -299,10 +228,9 @@ class Connection(asyncio.BufferedProtocol):
 
     def answered(self, answer: Answer) -> None:
         """Goes on to the next request, or closes."""
-        exchange, self.exchange = self.exchange, None
-        if exchange is not None and not exchange.is_answered:
-            exchange.is_answered = True
-            self.server.answered()
+        assert self.exchange is not None
+        self.server.turns.end(self.exchange)
+        self.exchange = None
         if not answer.keep or self.body is not None or self.server.leaving:
             self.transport.close()
             return
@@ -376,7 +304,7 @@ class Connection(asyncio.BufferedProtocol):
         self.resume_writing()
         if self.exchange is not None:
             self.exchange.tell()
-            self.server.gave_up(self.exchange)
+            self.server.turns.end(self.exchange)
         if not self.running:
             self.server.reports.free()
         self.server.see_whether_left()
@@ -394,8 +322,8 @@ class Exchange:
     __slots__ = (
         "answer",
         "connection",
+        "has_ended",
         "head",
-        "is_answered",
         "is_whole",
         "news",
         "started",
@@ -410,8 +338,8 @@ class Exchange:
         self.head = head
         self.answer = Answer(head)
         self.started = False
-        # Whether the next request may have its turn.
-        self.is_answered = False
+        # Whether its turn is over.
+        self.has_ended = False
         self.unread: list[bytes] = []
         self.unread_bytes = 0
         # All of the body has arrived; all of it has been handed to the app.
@@ -419,6 +347,20 @@ class Exchange:
         self.told = False
         self.news: asyncio.Event | None = None
         self.task: asyncio.Task[None] | None = None
+
+    def begin(self) -> None:
+        """Has the app answer it."""
+        self.connection.server.begin(self)
+
+    def drop(self) -> None:
+        """Ends a connection that the gateway has closed, before the loop sees it."""
+        self.connection.exchange = None
+        self.connection.transport.close()
+
+    def give_back(self) -> None:
+        """Tells the gateway that it was not begun."""
+        self.connection.transport.write(GIVEN_BACK)
+        self.connection.answered(self.answer)
 
     async def run(self) -> None:
         """Calls the app and answers for it when it fails to."""

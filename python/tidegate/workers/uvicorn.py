@@ -88,12 +88,23 @@ class UvicornServer:
             return
         pid = os.getpid()
         self.running += 1
+        is_answered = False
+
+        async def sending(message: Any) -> None:
+            nonlocal is_answered
+            await send(message)
+            if message["type"] == "http.response.body":
+                is_answered = not message.get("more_body", False)
+
         try:
-            await self.app(scope, receive, send)
+            await self.app(scope, receive, sending)
         except Exception as error:
             if not comes_of(error, (), DEPARTURES):
                 self.reports.error(error)
-            raise
+            # Frameworks answer 500 and raise again. uvicorn would close the connection, which the
+            # gateway has in use again by then.
+            if not is_answered:
+                raise
         finally:
             if os.getpid() != pid:
                 os._exit(0)

@@ -446,20 +446,6 @@ fn a_request_ahead_that_was_read_is_made_once_however_long_it_takes() {
 }
 
 #[test]
-fn a_connection_is_not_used_again_after_an_answer_of_500() {
-    let origin = Origin::start(|request| match request.path() {
-        "/raises" => OriginReply::status(500),
-        _ => OriginReply::ok(request.connection.to_string()),
-    });
-    let fakes = FakeWorkers::of(&[&origin]);
-    let served = before(&fakes, 5_000, "");
-    let first = served.get("/").text().to_owned();
-    assert_eq!(served.get("/").text(), first);
-    assert_eq!(served.get("/raises").status, 500);
-    assert_ne!(served.get("/").text(), first);
-}
-
-#[test]
 fn only_safe_requests_without_a_body_go_ahead() {
     let (quick, free) = (named("quick"), named("free"));
     let fakes = FakeWorkers::with_a_quick_one(&[&quick, &free]);

@@ -54,9 +54,7 @@ impl Response {
         lent.uploading = upload.is_some_and(|upload| !upload.is_done()) && head.status < 400;
         let piece_timeout = timeout_of(&head, piece_timeout);
         let is_sent = sent >= request.length() && upload.is_none_or(Upload::is_done);
-        // uvicorn closes a connection behind the answer to a request whose handler raised.
-        let may_close = lent.permit.loan.is_some() && head.status >= 500;
-        lent.reusable = is_sent && head.framing.keeps && !may_close;
+        lent.reusable = is_sent && head.framing.keeps;
         let body = UpstreamBody::new(
             head.framing.length,
             lent,

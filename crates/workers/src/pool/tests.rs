@@ -21,6 +21,13 @@ fn slot(id: u64, concurrency: usize, requests_max: Option<u64>) -> WorkerSlot {
     WorkerSlot::new(id, Path::new("/pool/w.sock").into(), concurrency, requests_max)
 }
 
+/// A worker that lets further requests wait for their turn.
+fn patient_slot(id: u64) -> WorkerSlot {
+    let mut slot = slot(id, 1, None);
+    slot.quickness = Some(Quickness::default());
+    slot
+}
+
 fn soon() -> Instant {
     Instant::now() + Duration::from_secs(20)
 }
@@ -211,9 +218,7 @@ async fn lend_ahead(pool: &Arc<WorkerPool>) -> (Loan, Loan) {
 fn a_quick_worker_is_lent_ahead_to_requests_that_allow_it() {
     block_on(async {
         let Bench { pool, .. } = bench(|_| {});
-        let mut slot = slot(1, 1, None);
-        slot.quickness = Some(Quickness::default());
-        pool.add_slot(slot);
+        pool.add_slot(patient_slot(1));
         let (held, ahead) = lend_ahead(&pool).await;
         assert_eq!((held.is_ahead(), ahead.is_ahead()), (false, true));
         assert!(futures_poll(&mut Box::pin(pool.take(soon()))).is_none(), "it is not free");
@@ -227,9 +232,7 @@ fn a_quick_worker_is_lent_ahead_to_requests_that_allow_it() {
 fn a_free_worker_comes_before_one_that_is_quick() {
     block_on(async {
         let Bench { pool, .. } = bench(|_| {});
-        let mut quick = slot(1, 1, None);
-        quick.quickness = Some(Quickness::default());
-        pool.add_slot(quick);
+        pool.add_slot(patient_slot(1));
         let (held, ahead) = lend_ahead(&pool).await;
         pool.add_slot(slot(2, 1, None));
         let loan = pool.take_ahead(soon()).await.unwrap();
@@ -242,9 +245,7 @@ fn a_free_worker_comes_before_one_that_is_quick() {
 fn a_worker_with_something_that_nobody_waits_for_is_not_lent_ahead() {
     block_on(async {
         let Bench { pool, .. } = bench(|_| {});
-        let mut slot = slot(1, 1, None);
-        slot.quickness = Some(Quickness::default());
-        pool.add_slot(slot);
+        pool.add_slot(patient_slot(1));
         let (held, ahead) = lend_ahead(&pool).await;
         drop(held);
         assert!(futures_poll(&mut Box::pin(pool.take_ahead(soon()))).is_none());
