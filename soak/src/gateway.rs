@@ -166,15 +166,7 @@ fn files_at_rest(pid: u32, before: usize) -> usize {
 }
 
 fn account(counts: &Counts, findings: &Findings) {
-    let table = |name: &str, kinds: &std::collections::BTreeMap<&'static str, u64>| {
-        println!("{name}: {}", total(kinds));
-        for (kind, count) in kinds {
-            println!("    {count:>9}  {kind}");
-        }
-    };
-    table("requests", &counts.requests);
-    table("outcomes", &counts.outcomes);
-    table("faults made", &counts.faults);
+    counts.print();
     println!("answers from the cache: {}", counts.hits);
     println!("wrong bodies: {}", counts.wrong);
     println!("stuck keys: {} of {}", findings.stuck.len(), findings.keys);
@@ -191,7 +183,7 @@ fn account(counts: &Counts, findings: &Findings) {
 }
 
 fn verdict(counts: &Counts, findings: &Findings) -> Result<()> {
-    let hung = counts.outcomes.get("hung").copied().unwrap_or(0);
+    let hung = counts.with("hung");
     let checks = [
         (counts.wrong == 0 && hung == 0, "wrong bodies"),
         (findings.stuck.is_empty(), "stuck keys"),

@@ -61,6 +61,25 @@ impl Tally {
     }
 }
 
+impl Counts {
+    /// Prints them by kind.
+    pub(crate) fn print(&self) {
+        let all =
+            [("requests", &self.requests), ("outcomes", &self.outcomes), ("faults", &self.faults)];
+        for (name, kinds) in all {
+            println!("{name}: {}", total(kinds));
+            for (kind, count) in kinds {
+                println!("    {count:>9}  {kind}");
+            }
+        }
+    }
+
+    /// How many requests had an outcome.
+    pub(crate) fn with(&self, outcome: &str) -> u64 {
+        self.outcomes.get(outcome).copied().unwrap_or(0)
+    }
+}
+
 /// The sum of all kinds.
 pub(crate) fn total(kinds: &BTreeMap<&'static str, u64>) -> u64 {
     kinds.values().sum()

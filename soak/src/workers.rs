@@ -165,19 +165,9 @@ fn end(world: &mut World) -> Result<usize> {
 }
 
 fn account(counts: &Counts, findings: &Findings) {
-    let table = |name: &str, kinds: &BTreeMap<&'static str, u64>| {
-        println!("{name}: {}", total(kinds));
-        for (kind, count) in kinds {
-            println!("    {count:>9}  {kind}");
-        }
-    };
-    table("requests", &counts.requests);
-    table("outcomes", &counts.outcomes);
-    table("faults", &counts.faults);
-    let failed = counts.outcomes.get("FAILED").copied().unwrap_or(0);
-    println!("failed requests of healthy handlers: {failed}");
-    let wrong = counts.outcomes.get("wrong").copied().unwrap_or(0);
-    println!("wrong answers: {wrong}");
+    counts.print();
+    println!("failed requests of healthy handlers: {}", counts.with("FAILED"));
+    println!("wrong answers: {}", counts.with("wrong"));
     let of = |names: &[&str]| names.iter().filter_map(|it| findings.ends.get(*it)).sum::<u64>();
     println!("recycles: {}", of(&RECYCLED));
     println!("generations of code and its holders: {}", findings.generations);

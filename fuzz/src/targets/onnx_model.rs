@@ -1,6 +1,6 @@
 //! Files of ONNX: refused in words, or taken; then rows give the same alone and together.
 
-use models::{Error, OnnxModel, OnnxScratch, OnnxValues};
+use models::{Error, OnnxKind, OnnxModel, OnnxScratch, OnnxValues};
 
 pub(super) const TOKENS: &[&str] = &[
     "ai.onnx.ml",
@@ -52,7 +52,11 @@ pub(super) fn run(input: &[u8]) {
         return;
     }
     let values = VALUES.iter().cycle().skip(input.len() % VALUES.len());
-    let rows: Vec<f32> = values.copied().take(ROWS * features).collect();
+    let inputs = model.about().inputs.iter();
+    let kinds: Vec<OnnxKind> =
+        inputs.flat_map(|input| std::iter::repeat_n(input.kind, input.width)).collect();
+    let taken = values.zip(kinds.iter().cycle()).map(|(value, kind)| taken(*kind, *value));
+    let rows: Vec<f32> = taken.take(ROWS * features).collect();
     let together = outputs_as_text(&model, &rows);
     let alone: Option<Vec<Vec<String>>> =
         rows.chunks(features).map(|row| outputs_as_text(&model, row)).collect();
@@ -61,6 +65,16 @@ pub(super) fn run(input: &[u8]) {
     for (index, output) in together.iter().enumerate() {
         let alone: String = alone.iter().map(|outputs| outputs[index].as_str()).collect();
         assert_eq!(*output, alone, "a row depends on those beside it");
+    }
+}
+
+/// A value that an input of this kind takes: of others nothing but the refusal would be seen.
+fn taken(kind: OnnxKind, value: f32) -> f32 {
+    match kind {
+        OnnxKind::Integer | OnnxKind::Integer32 if value.abs() < 1e6 => value.trunc(),
+        OnnxKind::Integer | OnnxKind::Integer32 => 7.0,
+        OnnxKind::Bool => f32::from(value > 0.0),
+        OnnxKind::Float | OnnxKind::Double | OnnxKind::Text => value,
     }
 }
 

@@ -1,7 +1,6 @@
 //! What the soak of models found beside wrong answers: memory, threads, files and times; the
 //! account of it all, and the verdict.
 
-use std::collections::BTreeMap;
 use std::fs;
 
 use anyhow::{Result, bail};
@@ -86,19 +85,11 @@ impl Findings {
 
     /// Prints all of it.
     pub(super) fn account(&self, counts: &Counts) {
-        let table = |name: &str, kinds: &BTreeMap<&'static str, u64>| {
-            println!("{name}: {}", total(kinds));
-            for (kind, count) in kinds {
-                println!("    {count:>9}  {kind}");
-            }
-        };
-        table("requests", &counts.requests);
-        table("outcomes", &counts.outcomes);
-        table("faults", &counts.faults);
+        counts.print();
         let swaps = counts.faults.iter().filter(|(kind, _)| kind.contains("good "));
         println!("good files: {}", swaps.map(|(_, count)| count).sum::<u64>());
         for (name, outcome) in [("failed requests", "FAILED"), ("wrong answers", "wrong")] {
-            println!("{name}: {}", counts.outcomes.get(outcome).copied().unwrap_or(0));
+            println!("{name}: {}", counts.with(outcome));
         }
         let [middle, end, most] = self.rss_bytes.map(|bytes| bytes >> 20);
         println!(
