@@ -1,8 +1,9 @@
 //! Estimates how many more requests a worker would answer soon.
 //!
 //! The estimate of a request's time is a moving mean: answers that are read together look as if the
-//! first had taken all the time. But a request that takes longer than [`AHEAD_TIME`] counts in full
-//! at once. So one long request ends all lending ahead, until many short ones have followed.
+//! first had taken all the time. A request counts for [`LENGTH_MAX`] at most, since those behind it
+//! wait no longer. So a pause of the machine costs little, and long requests that come often end
+//! all lending ahead.
 //! Bounds: [`AHEAD_MAX`] requests, whose times together are at most [`AHEAD_TIME`]. Nothing goes to
 //! a worker that is already longer at a request than the estimate allows for all.
 //! Never here: which requests may go ahead (`lending`), taking them back (the gateway).
@@ -13,6 +14,9 @@ use std::time::{Duration, Instant};
 const AHEAD_MAX: u128 = 16;
 /// How long a request that is lent ahead may have to wait, by the estimate.
 const AHEAD_TIME: Duration = Duration::from_millis(1);
+/// What a request counts for at most: after that, those behind it are taken back (`BEHIND_MAX` in
+/// the gateway's `upstream/workers.rs`).
+const LENGTH_MAX: Duration = Duration::from_millis(5);
 /// What a request is thought to take before any was seen.
 const UNKNOWN: Duration = Duration::from_millis(10);
 /// The share of the last request in the mean is one of so many.
@@ -40,9 +44,8 @@ impl Quickness {
 
     /// A request was answered.
     pub(super) fn end(&mut self, now: Instant) {
-        let took = now.duration_since(self.since);
-        let mean = self.estimate - self.estimate / SHARES + took / SHARES;
-        self.estimate = if took > AHEAD_TIME { mean.max(took) } else { mean };
+        let took = now.duration_since(self.since).min(LENGTH_MAX);
+        self.estimate = self.estimate - self.estimate / SHARES + took / SHARES;
         self.since = now;
     }
 

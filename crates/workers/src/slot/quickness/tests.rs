@@ -31,13 +31,20 @@ fn as_many_are_ahead_as_fit_a_millisecond_and_at_most_sixteen() {
 }
 
 #[test]
-fn one_long_request_ends_it_until_many_short_ones_have_followed() {
+fn one_long_request_ends_little_for_a_pause_of_the_machine_looks_alike() {
     let (quickness, now) = after([50; 200].into_iter().chain([20_000]));
-    assert_eq!(quickness.requests_ahead(now), 0);
+    assert_eq!(quickness.requests_ahead(now), 2);
     let (quickness, now) = after([50; 200].into_iter().chain([20_000]).chain([50; 40]));
+    assert_eq!(quickness.requests_ahead(now), 13);
+}
+
+#[test]
+fn long_requests_that_come_often_end_it() {
+    let mixed = |short: usize| std::iter::repeat_n(50, short).chain([20_000]);
+    let (quickness, now) = after((0..40).flat_map(|_| mixed(1)));
     assert_eq!(quickness.requests_ahead(now), 0);
-    let (quickness, now) = after([50; 200].into_iter().chain([20_000]).chain([50; 150]));
-    assert_eq!(quickness.requests_ahead(now), 16);
+    let (quickness, now) = after((0..40).flat_map(|_| mixed(9)).chain([50; 3]));
+    assert!(quickness.requests_ahead(now) <= 2);
 }
 
 #[test]
