@@ -18,7 +18,7 @@ use crate::client::Visitor;
 use crate::dice::Dice;
 use crate::history::{History, Route};
 use crate::origin::Origin;
-use crate::process::{open_files, rss_bytes};
+use crate::process::{open_connections, open_files, rss_bytes};
 use crate::request_spec::RequestSpec;
 use crate::setup::Gateway;
 use crate::tally::{Counts, Tally, total};
@@ -53,6 +53,7 @@ struct Findings {
     stuck: Vec<String>,
     keys: usize,
     flights: (u64, u64),
+    connections: usize,
     files: (usize, usize),
     rss_bytes: [u64; 2],
 }
@@ -67,7 +68,11 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let origin = Origin::start(options.seed, Arc::clone(&history), Arc::clone(&tally))?;
     let gateway = Gateway::start(&options.binary, &origin)?;
     let pid = gateway.server.process_id();
-    let mut findings = Findings { files: (open_files(pid), 0), ..Findings::default() };
+    let mut findings = Findings::default();
+    // What is opened at the first need belongs to the files before: all routes are asked once.
+    let first = visitor(options, &gateway, (&history, &tally), u64::MAX - 1);
+    ask_each_route(first);
+    findings.files.0 = at_rest(pid, &origin).1;
 
     origin.shared.faults_percent.store(options.faults_percent, Ordering::Relaxed);
     let middle = traffic(options, &gateway, &history, &tally);
@@ -79,8 +84,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let visitor = visitor(options, &gateway, (&history, &tally), u64::MAX);
     findings.stuck = stuck(visitor, &history, urls);
     findings.flights = landed(&gateway)?;
-    origin.close_connections();
-    findings.files.1 = files_at_rest(pid, findings.files.0);
+    (findings.connections, findings.files.1) = at_rest(pid, &origin);
     let crashed = open_files(pid) == 0;
     account(&tally.so_far(), &findings);
     if crashed {
@@ -154,12 +158,20 @@ fn landed(gateway: &Gateway) -> Result<(u64, u64)> {
     }
 }
 
-fn files_at_rest(pid: u32, before: usize) -> usize {
+fn ask_each_route(mut visitor: Visitor) {
+    for (route, name) in Route::ALL {
+        visitor.ask_once(&RequestSpec::get(route, format!("a.test/{name}/0?q=0")));
+    }
+}
+
+/// Connections and files once everybody else has closed theirs.
+fn at_rest(pid: u32, origin: &Origin) -> (usize, usize) {
     let deadline = Instant::now() + REST;
     loop {
-        let files = open_files(pid);
-        if files <= before + FILES_SPARE || Instant::now() > deadline {
-            return files;
+        origin.close_connections();
+        let connections = open_connections(pid);
+        if connections == 0 || Instant::now() > deadline {
+            return (connections, open_files(pid));
         }
         thread::sleep(Duration::from_millis(50));
     }
@@ -171,6 +183,7 @@ fn account(counts: &Counts, findings: &Findings) {
     println!("wrong bodies: {}", counts.wrong);
     println!("stuck keys: {} of {}", findings.stuck.len(), findings.keys);
     println!("open flights: {}, waiters: {}", findings.flights.0, findings.flights.1);
+    println!("open connections: {}", findings.connections);
     println!("open files: {} before, {} after", findings.files.0, findings.files.1);
     let megabytes = findings.rss_bytes.map(|bytes| bytes >> 20);
     println!("memory: {} MB at half time, {} MB at the end", megabytes[0], megabytes[1]);
@@ -188,7 +201,8 @@ fn verdict(counts: &Counts, findings: &Findings) -> Result<()> {
         (counts.wrong == 0 && hung == 0, "wrong bodies"),
         (findings.stuck.is_empty(), "stuck keys"),
         (findings.flights == (0, 0), "open flights"),
-        (findings.files.1 <= findings.files.0 + FILES_SPARE, "leaked connections"),
+        (findings.connections == 0, "leaked connections"),
+        (findings.files.1 <= findings.files.0 + FILES_SPARE, "leaked files"),
         (findings.rss_bytes[1] <= RSS_BYTES_MAX, "memory"),
         (counts.hits > 0 && total(&counts.faults) > 0, "nothing was tried"),
     ];
