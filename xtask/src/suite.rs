@@ -1,8 +1,8 @@
 //! Runs steps one after the other, then jobs several at a time, and sums up what came of them.
 //!
 //! Invariant: a failed step never hides a later one. `finish` fails if one failed, and names them
-//! all. A job's output is printed whole when it has ended. After a failed compile there are no test
-//! programs to run.
+//! all, with the last lines of each. A job's output is printed whole when it has ended. After a
+//! failed compile there are no test programs to run.
 //! Elsewhere: which steps there are (`ci.rs`, `check.rs`), running jobs (`suite/job.rs`), reading
 //! counts (`suite/counts.rs`).
 
@@ -21,13 +21,22 @@ use counts::Counts;
 use job::Done;
 pub(crate) use job::Job;
 
+/// Lines of a failed job that are printed again at the very end, where a log is read first.
+const LAST_LINES: usize = 15;
+
 /// Runs each step at once, and remembers how it ended.
 #[derive(Default)]
 pub(crate) struct Suite {
     counts: Counts,
     spent: Spent,
     lines: Vec<String>,
-    failed: Vec<String>,
+    failed: Vec<Failed>,
+}
+
+struct Failed {
+    name: String,
+    /// The end of what it printed; nothing of a step that printed for itself.
+    last_lines: Vec<String>,
 }
 
 impl Suite {
@@ -55,7 +64,7 @@ impl Suite {
         println!("\n==> {name}: {shown}");
         let start = Instant::now();
         let outcome = run();
-        self.note(name, start.elapsed().as_secs_f64(), &outcome);
+        self.note(name, start.elapsed().as_secs_f64(), "", &outcome);
     }
 
     /// Runs the jobs, `width` at a time; each one's output is printed whole when it has ended.
@@ -67,11 +76,11 @@ impl Suite {
                 self.counts.add_line(line);
             }
             self.spent.tested(&job.package, cpu_seconds);
-            self.note(&job.name, seconds, &outcome);
+            self.note(&job.name, seconds, &output, &outcome);
         });
     }
 
-    fn note(&mut self, name: &str, seconds: f64, outcome: &Result<()>) {
+    fn note(&mut self, name: &str, seconds: f64, output: &str, outcome: &Result<()>) {
         let verdict = match outcome {
             Ok(()) => "passed".to_owned(),
             Err(error) => format!("FAILED: {error:#}"),
@@ -80,7 +89,10 @@ impl Suite {
         println!("{line}");
         self.lines.push(line);
         if outcome.is_err() {
-            self.failed.push(name.to_owned());
+            let lines: Vec<&str> = output.lines().collect();
+            let last = &lines[lines.len().saturating_sub(LAST_LINES)..];
+            let last_lines = last.iter().map(|line| (*line).to_owned()).collect();
+            self.failed.push(Failed { name: name.to_owned(), last_lines });
         }
     }
 
@@ -96,9 +108,13 @@ impl Suite {
             println!("{line}");
         }
         println!("{}", self.counts);
-        if !self.failed.is_empty() {
-            bail!("failed steps: {}", self.failed.join(", "));
+        if self.failed.is_empty() {
+            return Ok(());
         }
-        Ok(())
+        for Failed { name, last_lines } in &self.failed {
+            println!("\n{name} failed; it ended with:\n{}", last_lines.join("\n"));
+        }
+        let names: Vec<&str> = self.failed.iter().map(|failed| failed.name.as_str()).collect();
+        bail!("failed steps: {}", names.join(", "))
     }
 }
