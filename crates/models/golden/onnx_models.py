@@ -476,6 +476,7 @@ ALONE = {
     "LogSoftmax": "y = LogSoftmax <axis = 1> (x)",
     "Max": "y = Max(x, row, zero)",
     "Min": "y = Min(x, row, one)",
+    "Mod": "y = Mod <fmod = 1> (x, row)",
     "Neg": "y = Neg(x)",
     "Or": "l = Less(x, zero) g = Greater(x, one) b = Or(l, g) y = Cast <to = 1> (b)",
     "Pow": "y = Pow(x, row)",
@@ -535,11 +536,25 @@ VERSIONS = {
         c = ReduceMean <axes = [1]> (i) d = ReduceL2 <axes = [1]> (i)
         y = Concat <axis = 1> (a, b, c, d)""",
     ),
+    "integers-remainders": (
+        15,
+        "int64",
+        LARGE
+        + """by = Constant <value = int64[3] {7, -7, -10}> ()
+        a = Mod(s, by) b = Mod <fmod = 0> (i, by) c = Mod <fmod = 1> (i, by)
+        y = Concat <axis = 1> (a, b, c)""",
+    ),
     "one-sum-none": (15, "float", f"l, y = ai.onnx.ml.LinearClassifier <{ONE_SUM}> (x)"),
     "one-sum-logistic": (
         15,
         "float",
         f"""l, y = ai.onnx.ml.LinearClassifier <{ONE_SUM}, post_transform = "LOGISTIC"> (x)""",
+    ),
+    "remainders-doubles": (
+        13,
+        "float",
+        """d = Cast <to = 11> (x) by = Constant <value = double[3] {0.1, -0.3, 2.0}> ()
+        r = Mod <fmod = 1> (d, by) y = Cast <to = 1> (r)""",
     ),
     "reshape-zero": (
         15,

@@ -35,6 +35,7 @@ mod label_encoder;
 mod layer;
 mod linear;
 mod matmul;
+mod modulo;
 mod normalizer;
 mod one_hot;
 mod reduce;
@@ -69,6 +70,7 @@ use identity::{Dropout, Identity};
 use imputer::Imputer;
 use label_encoder::LabelEncoder;
 use linear::{LinearClassifier, LinearRegressor};
+use modulo::Modulo;
 use normalizer::Normalizer;
 use one_hot::OneHotEncoder;
 use reduce::{Reduce, Reduction};
@@ -136,6 +138,7 @@ const OPERATORS: &[(&str, usize, ReadOperator)] = &[
     ("MatMul", 2, |from| Ok(matmul::read(from))),
     ("Max", ANY, |_| done(Fold(Arithmetic::Max))),
     ("Min", ANY, |_| done(Fold(Arithmetic::Min))),
+    ("Mod", 2, |from| Modulo::read(from).and_then(done)),
     ("Mul", 2, |_| done(Arithmetic::Mul)),
     ("Neg", 1, |_| done(Unary::Neg)),
     ("Not", 1, |_| done(Not)),

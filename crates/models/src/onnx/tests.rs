@@ -302,6 +302,8 @@ fn what_onnx_calls_an_error_is_refused() {
     refused(13, "Gemm x x > y", &[int("transA", 1)], &[], "`transA` is not supported");
     refused(12, "Dropout x _ c > y", &[], &[1], "`training_mode` must be constant and false");
     refused(12, "Floor c > y", &[], &[1], "integers where floats must be");
+    refused(13, "Mod x x > y", &[], &[], "`fmod` must be 1 for floats");
+    refused(13, "Mod x c > y", &[int("fmod", 1)], &[1], "integers where floats must be");
     refused(13, "ai.onnx.ml:ArrayFeatureExtractor x c > y", &[], &[-1], "there is no -1 among 3");
     let both = [ints("axes", &[1, -1]), ints("starts", &[0, 1]), ints("ends", &[2, 3])];
     refused(9, "Slice x > y", &both, &[], "axis 1 is cut twice");
