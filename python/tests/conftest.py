@@ -132,6 +132,7 @@ class Supervisor:
             "share": True,
             "lifespan": "auto",
             "root_path": "",
+            "niceness": 0,
         }
         return (
             os.environ

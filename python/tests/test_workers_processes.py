@@ -250,6 +250,16 @@ def test_app_that_starts_threads_is_served_by_executed_workers(supervisor) -> No
     assert worker.get() == (200, b"[%d]" % worker.pid)
 
 
+def test_all_processes_of_a_pool_yield_to_others_as_told(supervisor) -> None:
+    told = min(os.nice(0) + 3, 19)
+    worker = supervisor.worker(f"import os\n{FUNCTION % 'os.nice(0)'}", niceness=3)
+    assert worker.get() == (200, b"%d" % told)
+    assert [os.getpriority(os.PRIO_PROCESS, p.pid) for p in supervisor.processes] == [told] * 3
+    alone = supervisor.start("worker", supervisor.environment(share=False, niceness=3))
+    alone.said("ready")
+    assert alone.get() == (200, b"%d" % told)
+
+
 def test_executed_worker_reports_a_broken_import(supervisor) -> None:
     supervisor.app("import nothing_like_it\n")
     worker = supervisor.start("worker", supervisor.environment(share=False))

@@ -27,6 +27,9 @@ use crate::plan::{Canary, HttpServer, Kind, Lifespan, Plan};
 /// Requests after which a worker is replaced if `requests_max = true` gives no number.
 const REQUESTS_MAX: u64 = 50;
 
+/// What the system knows as the nicest.
+const NICENESS_MAX: u8 = 19;
+
 /// An upstream that is a Python app: imported once, forked into workers that share its memory.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
@@ -95,6 +98,10 @@ pub struct PoolConfig {
     /// The part of the path that the app stands behind, such as `/api`: ASGI apps get it as
     /// `root_path`, WSGI apps as `SCRIPT_NAME`. Routes pass paths on whole. Default: none.
     pub root_path: Option<String>,
+    /// How much the pool's processes yield to others on the same cores, from 0 (default) to 19; for
+    /// apps that compute beside a cache. It is added to Tidegate's own niceness, while the app is
+    /// loaded and while it answers.
+    pub niceness: Option<u8>,
     /// Variables of the environment for the app, such as `{ OMP_NUM_THREADS = "2" }`; numeric
     /// libraries have one thread otherwise.
     pub environment: BTreeMap<String, String>,
@@ -197,6 +204,7 @@ pub fn plan(
             &[("auto", Lifespan::Auto), ("on", Lifespan::On), ("off", Lifespan::Off)],
         ),
         root_path: check.root_path(config.root_path.as_deref()),
+        niceness: check.niceness(config.niceness.unwrap_or(usual.niceness)),
         environment: config.environment.clone().into_iter().collect(),
         name,
         app,
@@ -313,6 +321,14 @@ impl PoolCheck<'_> {
             (self.wrong)("root_path", reason);
         }
         path.to_owned()
+    }
+
+    /// Less than 0 would need a privilege, and be in the gateway's way.
+    fn niceness(&mut self, niceness: u8) -> u8 {
+        if niceness > NICENESS_MAX {
+            (self.wrong)("niceness", format!("is {niceness}; write 0 to {NICENESS_MAX}"));
+        }
+        niceness.min(NICENESS_MAX)
     }
 
     fn choice<T: Copy>(&mut self, key: &str, text: Option<&str>, all: &[(&str, T)]) -> T {

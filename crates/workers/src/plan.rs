@@ -72,6 +72,9 @@ pub struct Plan {
     pub lifespan: Lifespan,
     /// The prefix of paths that the app is told of; empty for none.
     pub root_path: String,
+    /// How much the Python processes yield to others, on top of this process's own niceness: 0 to
+    /// 19.
+    pub niceness: u8,
     /// Environment of the Python processes, on top of the process's own; wins over the defaults
     /// (one thread for each numeric library).
     pub environment: Vec<(String, String)>,
@@ -159,6 +162,7 @@ impl Plan {
             server: HttpServer::BuiltIn,
             lifespan: Lifespan::Auto,
             root_path: String::new(),
+            niceness: 0,
             environment: Vec::new(),
             dir: dir.to_owned(),
         }

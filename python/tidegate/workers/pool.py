@@ -29,6 +29,7 @@ class Pool:
     server: str
     lifespan: str
     root_path: str
+    niceness: int
 
     @classmethod
     def from_environment(cls) -> "Pool":
@@ -40,7 +41,12 @@ class Pool:
             raise Failure("config", f"read `TIDEGATE_POOL`: {error!r}") from error
 
     def enter(self) -> None:
-        """Makes the app's folder the current one and the first that modules are sought in."""
+        """Makes the app's folder the current one and the first that modules are sought in.
+
+        From here on this process yields to others as it was told, and so does all that it forks:
+        whoever was executed calls this once, and whoever was forked does not.
+        """
+        os.nice(self.niceness)
         self.enter_folder()
         sys.path.insert(0, self.app_dir)
 

@@ -31,7 +31,7 @@ fn a_name_and_an_app_are_enough() {
         (plan.kind, plan.server, plan.share_memory, plan.reload),
         (Kind::Auto, HttpServer::BuiltIn, true, true)
     );
-    assert_eq!(plan.requests_max, None);
+    assert_eq!((plan.requests_max, plan.niceness), (None, 0));
     assert_eq!(plan.boot_timeout, Duration::from_secs(60));
     assert_eq!(plan.app_dir, Path::new("/srv/app"));
     assert_eq!(plan.dir, Path::new("/srv/app/data/workers/app"));
@@ -79,6 +79,7 @@ fn every_problem_is_told_with_its_key() {
         memory_bytes_max: Some("much".to_owned()),
         timeout: Some("0s".to_owned()),
         share_memory: Some("yes".to_owned()),
+        niceness: Some(20),
         dir: Some(format!("/{}", "long/".repeat(30)).into()),
         canary: Some(super::CanaryConfig { path: Some("ping".to_owned()), status: None }),
         ..PoolConfig::default()
@@ -96,6 +97,7 @@ fn every_problem_is_told_with_its_key() {
         "timeout",
         "share_memory",
         "canary.path",
+        "niceness",
     ];
     assert_eq!(keys, expected, "{problems:#?}");
 }

@@ -109,6 +109,7 @@ fn settings(plan: &Plan) -> String {
         "share": plan.share_memory,
         "lifespan": plan.lifespan,
         "root_path": plan.root_path,
+        "niceness": plan.niceness,
     })
     .to_string()
 }

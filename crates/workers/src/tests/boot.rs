@@ -1,4 +1,4 @@
-//! Starts that fail, each with an error that says what to do.
+//! Starts: what processes begin with, and failures, each with an error that says what to do.
 
 use std::os::unix::fs::PermissionsExt;
 
@@ -27,6 +27,23 @@ fn an_interpreter_may_be_a_script_that_starts_it() {
         status.workers.len() == 2 && status.workers.iter().all(|it| it.generation == 2)
     });
     assert!(bench.get("/").ends_with(" one"));
+}
+
+#[test]
+fn processes_yield_to_others_as_the_plan_says() {
+    let told = (niceness("self") + 3).min(19);
+    let bench = Bench::serving(APP, |plan| plan.niceness = 3);
+    let status = bench.pool().status();
+    for pid in pids(&status).into_iter().chain(status.holders) {
+        assert_eq!(niceness(&pid.to_string()), told, "{pid}");
+    }
+}
+
+/// The nineteenth field of stat; the state, behind the name, is the third.
+fn niceness(pid: &str) -> i32 {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
+    let (_, fields) = stat.rsplit_once(") ").unwrap();
+    fields.split(' ').nth(16).unwrap().parse().unwrap()
 }
 
 #[test]
