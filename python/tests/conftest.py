@@ -120,7 +120,6 @@ class Supervisor:
 
     def environment(self, **settings: object) -> dict[str, str]:
         pool = {
-            "name": "test",
             "app": "app:app",
             "kind": "auto",
             "preload": None,
@@ -129,7 +128,6 @@ class Supervisor:
             "threads": 1,
             "concurrency": 1,
             "server": "tidegate",
-            "share": True,
             "lifespan": "auto",
             "root_path": "",
             "niceness": 0,

@@ -136,6 +136,20 @@ def test_end_of_a_websocket_is_told_whoever_ends_it(supervisor, who) -> None:
     assert len(worker.all_said("free")) == 2
 
 
+def test_websocket_of_a_worker_that_leaves_is_closed_as_restarting(supervisor) -> None:
+    worker = supervisor.worker(FASTAPI, server="uvicorn")
+    connection = worker.raw()
+    connection.sendall(UPGRADE)
+    read_until(connection, b"\r\n\r\n")
+    connection.sendall(text_frame(b"hello"))
+    read_until(connection, b"hello")
+    worker.order("leave")
+    assert read_until(connection, b"\x03\xf4")[-4:-2] == b"\x88\x02"
+    connection.sendall(b"\x88\x82" + bytes(4) + b"\x03\xf4")
+    connection.close()
+    assert supervisor.parent_of(worker).said("exited")["status"] == 0
+
+
 def test_client_that_leaves_an_upload_is_no_error_of_the_app(supervisor) -> None:
     worker = supervisor.worker(FASTAPI, server="uvicorn")
     connection = worker.raw()

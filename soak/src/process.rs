@@ -20,14 +20,18 @@ pub(crate) fn open_connections(pid: u32) -> usize {
             Some(inode.to_owned())
         })
         .collect();
-    let held = |line: &str| {
+    let is_open = |line: &str| {
         let mut words = line.split_whitespace();
         let state = words.nth(3);
         state != Some(LISTENS) && words.nth(5).is_some_and(|inode| sockets.contains(inode))
     };
     let tables =
         ["tcp", "tcp6"].map(|table| fs::read_to_string(format!("/proc/{pid}/net/{table}")));
-    tables.into_iter().flatten().map(|table| table.lines().filter(|line| held(line)).count()).sum()
+    tables
+        .into_iter()
+        .flatten()
+        .map(|table| table.lines().filter(|line| is_open(line)).count())
+        .sum()
 }
 
 /// Resident memory of a process in bytes.

@@ -50,7 +50,8 @@ pub(crate) async fn collect(
     }
     let Exchange { edge, head, reply, trace, .. } = exchange;
     let (status, bytes_out) = (reply.status(), reply.length().unwrap_or(0));
-    let sent = Sent { status, bytes_in: body.bytes_read(), bytes_out, complete: true };
+    let sent =
+        Sent { status, bytes_in: body.bytes_read(), bytes_out, complete: true, body_failed: false };
     trace.recorded = true;
     trace.mark(Phase::Respond);
     if let Some(recorded) = record::before_reply(edge, head, trace, &sent)

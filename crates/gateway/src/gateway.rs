@@ -23,6 +23,7 @@ use chassis::http::Reply;
 use chassis::{ClientCounts, ClientId, Inflight, WorkPool};
 use http1::Head;
 use metrics::Registry;
+use parking_lot::Mutex;
 use stdx::Random;
 
 use crate::clients::Clients;
@@ -39,6 +40,9 @@ use crate::upstream::{Upstream, UpstreamPool};
 
 /// Time after which a core reads the wall clock again.
 const ANCHOR_AGE_MAX: Duration = Duration::from_millis(200);
+
+/// Least time between two lines about answers that broke off; the metric counts all.
+const BROKEN_LOG_INTERVAL: Duration = Duration::from_secs(1);
 
 /// The parts that the binary gives a gateway, besides its plan.
 pub struct Parts {
@@ -78,6 +82,8 @@ pub struct Gateway {
     pub(crate) work: WorkPool,
     /// Number of bodies that are encoded as they stream.
     pub(crate) streams: AtomicUsize,
+    /// When an answer that broke off was logged last.
+    broken_logged: Mutex<Option<Instant>>,
 }
 
 impl std::fmt::Debug for Gateway {
@@ -111,6 +117,7 @@ impl Gateway {
             compute,
             work,
             streams: AtomicUsize::new(0),
+            broken_logged: Mutex::default(),
         })
     }
 
@@ -153,6 +160,20 @@ impl Gateway {
             let hint = "if it is a proxy, name it in `listen.trusted`";
             tracing::warn!(%client, hint, "a client or a key has too many {what}");
         }
+    }
+
+    /// Counts an answer whose body ended early, and logs it: its client saw no status that says so.
+    pub(crate) fn note_broken_answer(&self, head: &Head<'_>, trace: &Trace, bytes: u64) {
+        self.metrics.broken_answers.add(1);
+        let (now, mut logged) = (Instant::now(), self.broken_logged.lock());
+        if logged.is_some_and(|logged| now.duration_since(logged) < BROKEN_LOG_INTERVAL) {
+            return;
+        }
+        *logged = Some(now);
+        drop(logged);
+        let route = trace.route.map(|index| &*self.plan.routes[index].name);
+        let (method, path, id) = (head.method(), head.path(), format!("{:032x}", trace.id));
+        tracing::warn!(method, path, route, id, bytes, "an answer broke off in its body");
     }
 
     /// Purges entries, and waits for a bounded time until that is durable. It may take long, so it

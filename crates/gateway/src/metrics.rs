@@ -46,6 +46,8 @@ pub(crate) struct GatewayMetrics {
     pub fetches: Counter,
     /// Requests for paths that an upstream may read as another route's.
     pub ambiguous_paths: Counter,
+    /// Answers whose body ended early.
+    pub broken_answers: Counter,
     /// Entries purged.
     pub purged: Counter,
     /// Open tunnels.
@@ -125,6 +127,11 @@ impl GatewayMetrics {
             ambiguous_paths: registry.counter(
                 "tidegate_ambiguous_paths_total",
                 "Requests past the cache, for paths that an upstream may read as another route's.",
+                &[],
+            ),
+            broken_answers: registry.counter(
+                "tidegate_broken_answers_total",
+                "Answers whose body ended early.",
                 &[],
             ),
             purged: registry.counter("tidegate_purged_total", "Entries purged.", &[]),

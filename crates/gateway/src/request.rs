@@ -69,6 +69,9 @@ impl Answer for Role {
         if !trace.recorded {
             record::ended(edge, head, &mut trace, sent);
         }
+        if sent.body_failed {
+            edge.gateway.note_broken_answer(head, &trace, sent.bytes_out);
+        }
         match trace.route {
             Some(index) => {
                 let metrics = edge.gateway.metrics.route(index);
@@ -223,7 +226,7 @@ fn count_bypass(exchange: &mut Exchange<'_, '_>) -> Result<(), Refusal> {
 /// Whether the request only reads, and hides none of its fields from the upstream. With
 /// `Connection: cookie` the upstream would answer without the cookie, and others would be served
 /// that response.
-fn is_plain_read(head: &Head<'_>) -> bool {
+pub(crate) fn is_plain_read(head: &Head<'_>) -> bool {
     matches!(head.method(), "GET" | "HEAD")
         && head.body_length() == BodyLength::None
         && !head.strips_fields()
@@ -241,13 +244,13 @@ pub(crate) fn shows_credentials(route: &Route, head: &Head<'_>, trace: &Trace) -
 }
 
 /// Whether a request has credentials that the route sends on with a fetch for storing.
-fn has_credentials(route: &Route, head: &Head<'_>, decision: Decision) -> bool {
+pub(crate) fn has_credentials(route: &Route, head: &Head<'_>, decision: Decision) -> bool {
     let is_private = decision == Decision::Personalised;
     head.get("authorization").is_some() && route.key.passes_on(b"authorization", is_private)
 }
 
 /// Returns the arm of the route for this request: by user, or by client address without a user.
-fn arm(route: &Route, head: &Head<'_>, trace: &Trace) -> usize {
+pub(crate) fn arm(route: &Route, head: &Head<'_>, trace: &Trace) -> usize {
     if route.arms.len() < 2 {
         return 0;
     }

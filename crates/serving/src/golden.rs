@@ -8,8 +8,8 @@
 //! ```
 //!
 //! Invariant: each number of a listed output differs at most by the tolerance, relative to golden
-//! numbers above 1 in size. Outputs that the file does not list are not compared. Listed outputs
-//! are numbers; BOOL and texts are refused.
+//! numbers above 1 in size. Texts and truths are the same. Outputs that the file does not list are
+//! not compared.
 //! A model of texts has one input and one output, whatever the file calls them. Without a file it
 //! must embed one text.
 //! Users keep such files (docs/MODELS.md), so the format must stay. Answers are read from the JSON
@@ -47,8 +47,8 @@ pub(crate) fn check(
         let output = answered.iter().find(|output| output["name"] == **name);
         let output =
             output.ok_or_else(|| at(plan, &format!("the model has no output `{name}`")))?;
-        let found = flat(&output["data"]).unwrap_or_default();
-        compare((name, tolerance), wanted, &found).map_err(|reason| at(plan, &reason))
+        let found = Values::of(&output["data"]).unwrap_or_default();
+        wanted.compare((name, tolerance), &found).map_err(|reason| at(plan, &reason))
     })
 }
 
@@ -77,14 +77,70 @@ pub(crate) fn check_texts(plan: Option<&GoldenPlan>, embedder: &Embedder) -> Res
     let found = embed(&texts).map_err(|reason| at(plan, &reason))?;
     let found: Vec<f64> = found.into_iter().map(f64::from).collect();
     outputs.iter().try_for_each(|(name, wanted)| {
+        let Values::Numbers(wanted) = wanted else {
+            return Err(at(plan, &format!("the data of output `{name}` is no array of numbers")));
+        };
         compare((name, plan.tolerance), wanted, &found).map_err(|reason| at(plan, &reason))
     })
 }
 
-/// Names and numbers of outputs.
-type Outputs = Vec<(String, Vec<f64>)>;
+/// The values of an output, one after the other.
+#[derive(Debug, Clone, PartialEq)]
+enum Values {
+    Numbers(Vec<f64>),
+    /// Texts and truths.
+    Others(Vec<Value>),
+}
 
-/// Reads the golden file: the request, and each output's name and numbers.
+impl Default for Values {
+    fn default() -> Self {
+        Self::Numbers(Vec::new())
+    }
+}
+
+impl Values {
+    /// Reads an array, which may be nested; `None` for anything else.
+    fn of(data: &Value) -> Option<Self> {
+        if let Some(numbers) = flat(data) {
+            return Some(Self::Numbers(numbers));
+        }
+        let mut others = Vec::new();
+        flatten(data, &mut others)?;
+        Some(Self::Others(others))
+    }
+
+    /// Compares an output with this, the golden one.
+    ///
+    /// # Errors
+    /// The first value that differs.
+    fn compare(&self, (name, tolerance): (&str, f64), found: &Self) -> Result<(), String> {
+        match (self, found) {
+            (Self::Numbers(wanted), Self::Numbers(found)) => {
+                compare((name, tolerance), wanted, found)
+            }
+            (Self::Others(wanted), Self::Others(found)) if wanted.len() == found.len() => {
+                match wanted.iter().zip(found).position(|(wanted, found)| wanted != found) {
+                    None => Ok(()),
+                    Some(at) => Err(format!("`{name}`[{at}] is {}, not {}", found[at], wanted[at])),
+                }
+            }
+            (Self::Others(wanted), Self::Others(found)) => {
+                Err(format!("`{name}` has {} values, not {}", found.len(), wanted.len()))
+            }
+            (Self::Numbers(_), Self::Others(_)) => {
+                Err(format!("`{name}` has texts, and the golden file numbers"))
+            }
+            (Self::Others(_), Self::Numbers(_)) => {
+                Err(format!("`{name}` has numbers, and the golden file texts"))
+            }
+        }
+    }
+}
+
+/// Names and values of outputs.
+type Outputs = Vec<(String, Values)>;
+
+/// Reads the golden file: the request, and each output's name and values.
 ///
 /// # Errors
 /// What is wrong with the file.
@@ -98,10 +154,11 @@ fn read(plan: &GoldenPlan) -> Result<(Vec<u8>, Outputs), String> {
     let outputs = outputs.ok_or_else(|| at(plan, "`outputs` is missing or empty"))?;
     let outputs = outputs.iter().map(|output| {
         let name = output["name"].as_str().ok_or("an output has no `name`")?;
-        let numbers = flat(&output["data"]).ok_or("an output's `data` is no array of numbers")?;
-        Ok((name.to_owned(), numbers))
+        let values = Values::of(&output["data"]);
+        let wrong = || format!("the data of output `{name}` is no array of numbers or texts");
+        Ok((name.to_owned(), values.ok_or_else(wrong)?))
     });
-    let outputs = outputs.collect::<Result<_, &str>>().map_err(|reason| at(plan, reason))?;
+    let outputs = outputs.collect::<Result<_, String>>().map_err(|reason| at(plan, &reason))?;
     Ok((golden.to_string().into_bytes(), outputs))
 }
 
@@ -139,6 +196,18 @@ fn flat(value: &Value) -> Option<Vec<f64>> {
         }
     }
     Some(numbers)
+}
+
+/// Appends texts and truths of an array, which may be nested.
+fn flatten(value: &Value, out: &mut Vec<Value>) -> Option<()> {
+    for value in value.as_array()? {
+        match value {
+            Value::Array(_) => flatten(value, out)?,
+            Value::String(_) | Value::Bool(_) => out.push(value.clone()),
+            _ => return None,
+        }
+    }
+    Some(())
 }
 
 fn at(plan: &GoldenPlan, reason: &str) -> String {

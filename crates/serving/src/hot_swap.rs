@@ -2,7 +2,8 @@
 //!
 //! Invariant: `load` opens the files anew; they take the place of the old ones only if all of them
 //! are good. After an unload there is no generation until a load; its memory is free once the last
-//! request is answered. An unloaded model is not polled.
+//! request is answered. An unloaded model is not polled. One whose load failed is, so that it is
+//! there as soon as its files are good.
 //! Loads, unloads and polls of a model go one after the other. Else a load could bring back a file
 //! that it read before a poll saw a newer one. Many loads would also be in memory at once. A poll
 //! does not wait: it passes by a model that is being loaded.
@@ -48,13 +49,20 @@ impl<F: WatchedFiles> HotSwap<F> {
     /// Reads the files anew.
     ///
     /// # Errors
-    /// Why they give no generation; what was there stays.
+    /// Why they give no generation. What was there stays; where nothing was, the files are watched
+    /// from now on.
     pub(crate) fn load(&self) -> Result<(), String> {
         let _one_at_a_time = self.changing.lock();
         let files = (self.open)();
         let statuses = files.statuses();
         match statuses.iter().find_map(|status| status.problem.as_ref()) {
-            Some(failure) => Err(failure.message.clone()),
+            Some(failure) => {
+                let reason = failure.message.clone();
+                if self.peek().is_none() {
+                    self.files.store(Some(files));
+                }
+                Err(reason)
+            }
             None => {
                 self.files.store(Some(files));
                 Ok(())

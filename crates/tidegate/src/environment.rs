@@ -21,18 +21,24 @@ use std::net::SocketAddr;
 use std::str::FromStr;
 use std::time::Duration;
 
-/// Variables of the image of FastAPI's author and of gunicorn that mean nothing here.
-const UNUSED: [&str; 10] = [
-    "ACCESS_LOG",
-    "APP_MODULE",
-    "ERROR_LOG",
-    "GUNICORN_CMD_ARGS",
-    "GUNICORN_CONF",
-    "MODULE_NAME",
-    "PRE_START_PATH",
-    "VARIABLE_NAME",
-    "WORKERS_PER_CORE",
-    "WORKER_CLASS",
+/// Variables of the image of FastAPI's author, of gunicorn and uvicorn that mean nothing here; each
+/// with what does the same.
+const UNUSED: [(&str, &str); 15] = [
+    ("ACCESS_LOG", "the journal has every request"),
+    ("APP_MODULE", "set `python` of the pool"),
+    ("ERROR_LOG", "the log goes to stderr"),
+    ("FORWARDED_ALLOW_IPS", "set `listen.trusted`"),
+    ("GUNICORN_CMD_ARGS", "set keys of the pool"),
+    ("GUNICORN_CONF", "set keys of the pool"),
+    ("MAX_REQUESTS", "set `requests_max` of the pool"),
+    ("MAX_REQUESTS_JITTER", "`requests_max` varies by a tenth"),
+    ("MODULE_NAME", "set `python` of the pool"),
+    ("PRE_START_PATH", "run it before `tidegate serve`"),
+    ("ROOT_PATH", "set `root_path` of the pool"),
+    ("THREADS", "set `threads` of the pool"),
+    ("VARIABLE_NAME", "set `python` of the pool"),
+    ("WORKERS_PER_CORE", "set `workers` of the pool"),
+    ("WORKER_CLASS", "set `server` of the pool"),
 ];
 
 /// A variable whose value is not what it must be.
@@ -91,9 +97,9 @@ pub(crate) fn public() -> Result<Option<String>, Unreadable> {
 
 /// Workers of a pool (`WEB_CONCURRENCY`, else `MAX_WORKERS`).
 pub(crate) fn workers() -> Result<Option<usize>, Unreadable> {
-    match number("WEB_CONCURRENCY")? {
+    match count("WEB_CONCURRENCY")? {
         Some(workers) => Ok(Some(workers)),
-        None => number("MAX_WORKERS"),
+        None => count("MAX_WORKERS"),
     }
 }
 
@@ -101,6 +107,11 @@ pub(crate) fn workers() -> Result<Option<usize>, Unreadable> {
 /// gunicorn, is not taken over: what hangs for ever is what pools are there to end.
 pub(crate) fn timeout() -> Result<Option<Duration>, Unreadable> {
     Ok(seconds("TIMEOUT")?.filter(|timeout| !timeout.is_zero()))
+}
+
+/// Whether `TIMEOUT` asks for no bound at all.
+pub(crate) fn has_endless_timeout() -> bool {
+    text("TIMEOUT").is_some_and(|text| text.parse() == Ok(0))
 }
 
 /// Time to finish requests before an end (`GRACEFUL_TIMEOUT`).
@@ -113,13 +124,22 @@ pub(crate) fn keep_alive() -> Result<Option<Duration>, Unreadable> {
     Ok(seconds("KEEP_ALIVE")?.filter(|timeout| !timeout.is_zero()))
 }
 
-/// Returns those variables of images for Python APIs that are set and mean nothing here.
-pub(crate) fn unused() -> Vec<&'static str> {
-    UNUSED.into_iter().filter(|name| text(name).is_some()).collect()
+/// Returns those variables of images for Python APIs that are set and mean nothing here, each with
+/// what does the same.
+pub(crate) fn unused() -> Vec<(&'static str, &'static str)> {
+    UNUSED.into_iter().filter(|(name, _)| text(name).is_some()).collect()
 }
 
 fn seconds(name: &'static str) -> Result<Option<Duration>, Unreadable> {
     Ok(number(name)?.map(Duration::from_secs))
+}
+
+/// A number from 1 on.
+fn count(name: &'static str) -> Result<Option<usize>, Unreadable> {
+    match number(name)? {
+        Some(0) => Err(Unreadable { name, text: "0".to_owned(), wanted: "a number from 1 on" }),
+        count => Ok(count),
+    }
 }
 
 fn number<T: FromStr>(name: &'static str) -> Result<Option<T>, Unreadable> {

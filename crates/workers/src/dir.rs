@@ -2,6 +2,8 @@
 //!
 //! The leash is a pipe that only this process holds open for writing. When it dies, the kernel
 //! signals the Python processes that read it (Linux only).
+//! While another process holds the directory, such as the one before this, that has to drain, the
+//! directory beside it is taken (`DIR.next`). So a successor need not wait.
 //! Invariant: whoever holds the lock (flock(2)) is the only supervisor in the directory. So what an
 //! earlier one left is cleared away, and at the end what the pool itself left: `*.sock` files, and
 //! processes of this user. Such a process is known by `TIDEGATE_CONTROL` in its environment, which
@@ -32,8 +34,10 @@ use crate::plan::Plan;
 const SOCKET_PATH_BYTES: usize = if cfg!(target_os = "linux") { 108 } else { 104 };
 /// The longest name of a socket in the directory.
 const LONGEST_NAME: &str = "w18446744073709551615.sock";
+/// What is added to the name of a directory that another process holds.
+const NEXT: &str = ".next";
 /// Bytes of the longest path of a directory.
-pub(crate) const DIR_BYTES_MAX: usize = SOCKET_PATH_BYTES - 2 - LONGEST_NAME.len();
+pub(crate) const DIR_BYTES_MAX: usize = SOCKET_PATH_BYTES - 2 - LONGEST_NAME.len() - NEXT.len();
 /// The environment variable that names the control socket.
 pub(crate) const CONTROL: &str = "TIDEGATE_CONTROL";
 /// What Python runs, made by the build script.
@@ -61,22 +65,32 @@ impl PoolDir {
     /// Makes the directory and takes it, clears away what an earlier process left, and listens.
     ///
     /// # Errors
-    /// When it cannot be written, is another's, or its path is too long for sockets.
+    /// When it cannot be written, it and the one beside it are others', or its path is too long for
+    /// sockets.
     pub(crate) fn take(plan: &Plan) -> Result<(Self, Listeners), WorkersError> {
-        let path = plan.dir.clone();
-        let bytes = path.as_os_str().as_bytes().len();
+        let first = plan.dir.clone();
+        let bytes = first.as_os_str().as_bytes().len();
         if bytes > DIR_BYTES_MAX {
             let (pool, max) = (plan.name.clone(), DIR_BYTES_MAX);
-            return Err(WorkersError::PathTooLong { pool, dir: path, bytes, max });
+            return Err(WorkersError::PathTooLong { pool, dir: first, bytes, max });
         }
         let failed = |operation: &'static str, path: PathBuf| {
             let pool = plan.name.clone();
             move |source| WorkersError::Dir { pool, operation, path, source }
         };
-        make(&path).map_err(failed("make the directory", path.clone()))?;
-        let lock = lock(&path).map_err(failed("lock", path.join("lock")))?;
-        let Some(lock) = lock else {
-            return Err(WorkersError::InUse { pool: plan.name.clone(), dir: path });
+        let mut next = first.clone().into_os_string();
+        next.push(NEXT);
+        let mut taken = None;
+        for path in [first.clone(), next.into()] {
+            make(&path).map_err(failed("make the directory", path.clone()))?;
+            let lock = lock(&path).map_err(failed("lock", path.join("lock")))?;
+            taken = lock.map(|lock| (path, lock));
+            if taken.is_some() {
+                break;
+            }
+        }
+        let Some((path, lock)) = taken else {
+            return Err(WorkersError::InUse { pool: plan.name.clone(), dir: first });
         };
         let mut dir = Self { path: path.clone(), _lock: lock, _leash: None };
         dir.clear().map_err(failed("clear the directory", path.clone()))?;
@@ -91,6 +105,11 @@ impl PoolDir {
         let control = listen(dir.control())?;
         let output = listen(path.join("output.sock"))?;
         Ok((dir, Listeners { control, output }))
+    }
+
+    /// Where it is.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
     }
 
     /// The socket of control connections.

@@ -49,8 +49,8 @@ pub enum WorkersError {
     },
     /// The pool's directory is another running pool's.
     #[error(
-        "pool `{pool}`: `{}` is in use by another pool or process; hint: give each its own \
-         `dir`", dir.display()
+        "pool `{pool}`: `{}` and the directory beside it are in use by two other pools or \
+         processes; hint: give each its own `dir`", dir.display()
     )]
     InUse {
         /// The pool.

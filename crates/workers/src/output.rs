@@ -21,27 +21,41 @@ use tokio::io::{AsyncRead, AsyncReadExt};
 
 const LINE_BYTES_MAX: usize = 8 << 10;
 const LINES_KEPT: usize = 20;
+/// Frames of a thread in a dump of Python's `faulthandler`; it prints the innermost first.
+const FRAMES_KEPT: usize = 8;
 const LINES_A_SECOND: f64 = 100.0;
 const LINES_AT_ONCE: f64 = 500.0;
 
 /// The last lines of one process.
 #[derive(Debug, Default)]
 pub(crate) struct Tail {
-    lines: Mutex<VecDeque<String>>,
+    kept: Mutex<TailLines>,
+}
+
+#[derive(Debug, Default)]
+struct TailLines {
+    lines: VecDeque<String>,
+    /// Frames of the dump that is being printed.
+    frames: usize,
 }
 
 impl Tail {
     /// The last lines, oldest first.
     pub(crate) fn lines(&self) -> Vec<String> {
-        self.lines.lock().iter().cloned().collect()
+        self.kept.lock().lines.iter().cloned().collect()
     }
 
     fn keep(&self, line: &str) {
-        let mut lines = self.lines.lock();
-        if lines.len() == LINES_KEPT {
-            lines.pop_front();
+        let mut kept = self.kept.lock();
+        kept.frames = if is_frame(line) { kept.frames + 1 } else { 0 };
+        // The outer frames are the server's; they would push out where the app is.
+        if kept.frames > FRAMES_KEPT {
+            return;
         }
-        lines.push_back(line.to_owned());
+        if kept.lines.len() == LINES_KEPT {
+            kept.lines.pop_front();
+        }
+        kept.lines.push_back(line.to_owned());
     }
 }
 
@@ -150,11 +164,14 @@ impl LineLogger {
     }
 }
 
-/// Whether it is a line of Python's `faulthandler` that names our own code, which says nothing of
-/// the app. A normal traceback has a comma before `in`.
+/// Whether it is a line of Python's `faulthandler`. A normal traceback has a comma before `in`.
+fn is_frame(line: &str) -> bool {
+    line.starts_with("  File \"") && !line.contains(", in ")
+}
+
+/// Whether it is a frame of our own code, which says nothing of the app.
 fn is_frame_of_ours(line: &str) -> bool {
-    let is_frame = line.starts_with("  File \"") && !line.contains(", in ");
-    is_frame && (line.contains("/tidegate.pyz/") || line.contains("\"<frozen "))
+    is_frame(line) && (line.contains("/tidegate.pyz/") || line.contains("\"<frozen "))
 }
 
 /// The text, without what a terminal would obey.

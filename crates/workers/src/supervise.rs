@@ -64,12 +64,13 @@ impl Workers {
     ///
     /// # Errors
     /// When there is no interpreter or no app directory, or the pool's directory cannot be used.
-    pub fn start(plan: Plan, registry: &Registry) -> Result<Self, WorkersError> {
+    pub fn start(mut plan: Plan, registry: &Registry) -> Result<Self, WorkersError> {
         let name = plan.name.clone();
         if !plan.app_dir.is_dir() {
             return Err(WorkersError::NoAppDir { pool: name, path: plan.app_dir });
         }
         let (dir, listeners) = PoolDir::take(&plan)?;
+        dir.path().clone_into(&mut plan.dir);
         let (to_supervisor, commands) = mpsc::unbounded_channel();
         let pool = Arc::new(WorkerPool::new(plan, registry, to_supervisor));
         let (started, has_started) = std::sync::mpsc::channel();

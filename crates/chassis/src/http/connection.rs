@@ -82,6 +82,22 @@ pub struct Sent {
     pub bytes_out: u64,
     /// False when the client left, or the body ended early.
     pub complete: bool,
+    /// Whether the body ended early because its source failed.
+    pub body_failed: bool,
+}
+
+/// How the sending of a reply ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Ending {
+    Whole,
+    ClientLeft,
+    BodyFailed,
+}
+
+impl Ending {
+    fn of(written: &std::io::Result<()>) -> Self {
+        if written.is_ok() { Self::Whole } else { Self::ClientLeft }
+    }
 }
 
 /// The connections of one core.
@@ -238,7 +254,8 @@ async fn serve_one<S: Answer>(
     let framing = reply.seal(head.method() == "HEAD", head.is_http_10(), keep);
     let status = reply.status();
     let tunnel = reply.take_tunnel();
-    let (bytes_out, complete) = send(live, &mut reply, framing).await;
+    let (bytes_out, ending) = send(live, &mut reply, framing).await;
+    let (complete, body_failed) = (ending == Ending::Whole, ending == Ending::BodyFailed);
     if let Some((far, idle)) = tunnel.filter(|_| complete) {
         let early = body.into_rest();
         // A tunnel may last for hours: it keeps a copy of the head, and gives the buffer back.
@@ -249,11 +266,11 @@ async fn serve_one<S: Answer>(
         buffers::give(lent);
         let tunnel::Passed { bytes_in, bytes_out, complete } =
             tunnel::pass(live, early, far, idle).await;
-        role.sent(&head, trace, &Sent { status, bytes_in, bytes_out, complete });
+        role.sent(&head, trace, &Sent { status, bytes_in, bytes_out, complete, body_failed });
         return None;
     }
     let bytes_in = body.bytes_read();
-    role.sent(&head, trace, &Sent { status, bytes_in, bytes_out, complete });
+    role.sent(&head, trace, &Sent { status, bytes_in, bytes_out, complete, body_failed });
 
     let close = reply.close || !complete;
     lent.out = reply.out;
@@ -337,28 +354,28 @@ fn consume(lent: &mut Buffers, bytes: usize) {
     }
 }
 
-/// Writes head and body; returns the body's bytes and whether all of it was written.
-async fn send(live: &Live, reply: &mut Reply, framing: Framing) -> (u64, bool) {
+/// Writes head and body; returns the body's bytes and how that ended.
+async fn send(live: &Live, reply: &mut Reply, framing: Framing) -> (u64, Ending) {
     match std::mem::replace(&mut reply.payload, Payload::Empty) {
-        _ if framing == Framing::Unsent => (0, false),
+        _ if framing == Framing::Unsent => (0, Ending::ClientLeft),
         Payload::Empty | Payload::Withheld(_) | Payload::Tunnel(..) => {
-            (0, live.write_all(&reply.out, b"").await.is_ok())
+            (0, Ending::of(&live.write_all(&reply.out, b"").await))
         }
         Payload::Spliced(before, middle, after) => {
             reply.out.extend_from_slice(&before);
             reply.out.extend_from_slice(middle.as_bytes());
             let bytes = (before.len() + middle.len() + after.len()) as u64;
-            (bytes, live.write_stored(&reply.out, &after).await.is_ok())
+            (bytes, Ending::of(&live.write_stored(&reply.out, &after).await))
         }
         Payload::Whole(bytes) | Payload::Stored(bytes) if bytes.len() <= ONE_WRITE_BYTES_MAX => {
             reply.out.extend_from_slice(&bytes);
-            (bytes.len() as u64, live.write_all(&reply.out, b"").await.is_ok())
+            (bytes.len() as u64, Ending::of(&live.write_all(&reply.out, b"").await))
         }
         Payload::Whole(bytes) => {
-            (bytes.len() as u64, live.write_all(&reply.out, &bytes).await.is_ok())
+            (bytes.len() as u64, Ending::of(&live.write_all(&reply.out, &bytes).await))
         }
         Payload::Stored(bytes) => {
-            (bytes.len() as u64, live.write_stored(&reply.out, &bytes).await.is_ok())
+            (bytes.len() as u64, Ending::of(&live.write_stored(&reply.out, &bytes).await))
         }
         Payload::Stream(length, source) => stream(live, reply, framing, (length, source)).await,
     }
@@ -371,7 +388,7 @@ async fn stream(
     reply: &mut Reply,
     framing: Framing,
     (length, mut source): (Option<u64>, Box<dyn Source>),
-) -> (u64, bool) {
+) -> (u64, Ending) {
     let mut sent = 0;
     while length != Some(sent) {
         // A slow source is not the client's fault: the role limits it, not `send_timeout`.
@@ -381,13 +398,13 @@ async fn stream(
             Poll::Pending if !reply.out.is_empty() => Poll::Ready(None),
             polled => polled.map(Some),
         });
-        let Some(next) = reply.unless_left(next).await else { return (sent, false) };
+        let Some(next) = reply.unless_left(next).await else { return (sent, Ending::ClientLeft) };
         live.enter(Stage::Sending);
         let out = &mut reply.out;
         let piece = match next {
             None => {
                 if live.write_all(out, b"").await.is_err() {
-                    return (sent, false);
+                    return (sent, Ending::ClientLeft);
                 }
                 out.clear();
                 continue;
@@ -397,14 +414,14 @@ async fn stream(
             Some(Some(Err(_))) => {
                 // With the head sent, the client can see that the body ended early.
                 let _ = live.write_all(out, b"").await;
-                return (sent, false);
+                return (sent, Ending::BodyFailed);
             }
         };
         let after = sent + piece.len() as u64;
         // The client would read bytes beyond the announced length as the next reply.
         if length.is_some_and(|length| after > length) {
             let _ = live.write_all(out, b"").await;
-            return (sent, false);
+            return (sent, Ending::BodyFailed);
         }
         let mut sending = pin!(send_piece(live, out, &piece, framing));
         let written = poll_fn(|cx| {
@@ -415,15 +432,16 @@ async fn stream(
             written
         });
         if written.await.is_err() {
-            return (sent, false);
+            return (sent, Ending::ClientLeft);
         }
         sent = after;
     }
     if framing == Framing::Chunked {
         reply.out.extend_from_slice(b"0\r\n\r\n");
     }
-    let ended = live.write_all(&reply.out, b"").await.is_ok();
-    (sent, ended && length.is_none_or(|length| length == sent))
+    let ended = Ending::of(&live.write_all(&reply.out, b"").await);
+    let is_whole = length.is_none_or(|length| length == sent);
+    (sent, if is_whole { ended } else { Ending::BodyFailed })
 }
 
 /// Writes `out` and then a piece, and clears `out`.

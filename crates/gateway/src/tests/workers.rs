@@ -198,11 +198,20 @@ fn gated(gate: &Gate) -> Origin {
 
 /// Serves in front of workers that have this time to answer.
 fn before(fakes: &Arc<FakeWorkers>, answer_timeout_ms: u64, route: &str) -> Served {
+    before_pieces(fakes, (answer_timeout_ms, 5_000), route)
+}
+
+/// The same, with a time between two pieces of an answer.
+fn before_pieces(
+    fakes: &Arc<FakeWorkers>,
+    (answer_timeout_ms, piece_timeout_ms): (u64, u64),
+    route: &str,
+) -> Served {
     let pool = PoolUpstream {
         place: 0,
         name: "app".to_owned(),
         answer_timeout: std::time::Duration::from_millis(answer_timeout_ms),
-        piece_timeout: std::time::Duration::from_millis(5_000),
+        piece_timeout: std::time::Duration::from_millis(piece_timeout_ms),
         tunnels_max: 2,
     };
     let text = format!("[[route]]\npath = \"/{{*rest}}\"\nto = \"upstream:app\"\n{route}");
@@ -308,6 +317,30 @@ fn a_worker_is_free_when_it_has_answered_however_slowly_the_client_reads() {
         client.read_to_end(&mut answer).unwrap();
         assert!(answer.len() > BYTES && answer.ends_with(b"xxx"));
     }
+}
+
+#[test]
+fn a_worker_that_falls_silent_in_its_answer_has_timed_out_and_the_break_is_counted() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let fakes = FakeWorkers::at(&[listener.local_addr().unwrap()]);
+    let served = before_pieces(&fakes, (20_000, 50), "");
+    let worker = std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        stream.read(&mut [0; 4096]).unwrap();
+        let begun = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n1\r\nx\r\n";
+        stream.write_all(begun).unwrap();
+        stream
+    });
+    let mut client = TcpStream::connect(served.address).unwrap();
+    client.write_all(b"GET / HTTP/1.1\r\nhost: a\r\n\r\n").unwrap();
+    let mut answer = Vec::new();
+    client.read_to_end(&mut answer).unwrap();
+    assert!(answer.starts_with(b"HTTP/1.1 200 ") && answer.ends_with(b"1\r\nx\r\n"));
+    assert_eq!(fakes.outcomes(), [(0, "timed out")]);
+    eventually("the count", || {
+        served.registry.prometheus().contains("tidegate_broken_answers_total 1\n")
+    });
+    drop(worker.join().unwrap());
 }
 
 #[test]

@@ -299,12 +299,13 @@ impl Lent {
         }
     }
 
-    /// Closes a connection in the middle of a response.
+    /// Closes a connection in the middle of a response. A worker that was silent for too long has
+    /// timed out.
     pub(super) fn give_up(mut self, error: FetchError) {
-        let loan = self.permit.loan.take();
-        // A silent worker may still be at work, so its loan is dropped without a verdict.
-        if let Some(loan) = loan.filter(|_| error != FetchError::Timeout) {
-            loan.lost();
+        match (self.permit.loan.take(), error) {
+            (Some(loan), FetchError::Timeout) => loan.timed_out(),
+            (Some(loan), _) => loan.lost(),
+            (None, _) => {}
         }
     }
 }

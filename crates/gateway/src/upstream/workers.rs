@@ -35,7 +35,7 @@ const READ_AHEAD_BYTES: u64 = 1 << 20;
 /// Longest time to read ahead; after that the response is passed on as it arrives.
 const READ_AHEAD_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// How long a request may wait for a worker to read it before it is taken back. As long as a request
+/// How long a request may wait for a worker to read it before it is taken back. So long a request
 /// counts at most where the length of others is estimated (`LENGTH_MAX` in `workers`).
 const BEHIND_MAX: Duration = Duration::from_millis(5);
 

@@ -37,13 +37,26 @@ fn outputs_may_be_nested_and_differ_by_the_tolerance() {
 }
 
 #[test]
+fn texts_and_truths_are_compared_as_they_are() {
+    let values = |json: &str| Values::of(&serde_json::from_str(json).unwrap()).unwrap();
+    let golden = values(r#"[["yes"], ["no"], [true]]"#);
+    assert_eq!(golden.compare(("label", 1.0), &values(r#"["yes", "no", true]"#)), Ok(()));
+    let differs = golden.compare(("label", 1.0), &values(r#"["yes", "yes", true]"#));
+    assert_eq!(differs.unwrap_err(), "`label`[1] is \"yes\", not \"no\"");
+    let shorter = golden.compare(("label", 1.0), &values(r#"["yes"]"#));
+    assert_eq!(shorter.unwrap_err(), "`label` has 1 values, not 3");
+    assert!(golden.compare(("label", 1.0), &values("[1.0]")).is_err());
+}
+
+#[test]
 fn what_is_wrong_with_a_golden_file_is_said() {
     let good = r#"[{"name":"predict","data":[3.0,1001.0]}]"#;
     for (file, said) in [
         ("{".to_owned(), "EOF while parsing"),
         (golden("[1,500]", "[]"), "`outputs` is missing or empty"),
         (golden("[1,500]", r#"[{"data":[1]}]"#), "an output has no `name`"),
-        (golden("[1,500]", r#"[{"name":"predict","data":"x"}]"#), "no array of numbers"),
+        (golden("[1,500]", r#"[{"name":"predict","data":"x"}]"#), "output `predict` is no array"),
+        (golden("[1,500]", r#"[{"name":"predict","data":["a"]}]"#), "the golden file texts"),
         (golden("[1,500]", r#"[{"name":"other","data":[1]}]"#), "the model has no output `other`"),
         (golden("[1,500]", r#"[{"name":"predict","data":[3]}]"#), "has 2 values, not 1"),
         (golden("[1,2,3]", good), "has 3 values, its shape [2, 1] wants 2"),

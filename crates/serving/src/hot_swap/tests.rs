@@ -46,6 +46,23 @@ fn loading_a_bad_file_says_why_and_leaves_what_is_there() {
 }
 
 #[test]
+fn a_model_whose_load_failed_is_there_as_soon_as_its_file_is_good() {
+    let dir = TempDir::new().unwrap();
+    let file = dir.path().join("model");
+    fs::write(&file, "one").unwrap();
+    let slot = slot(&dir);
+    slot.unload();
+    fs::write(&file, "bad").unwrap();
+    assert!(slot.load().is_err());
+    let problem = slot.peek().as_ref().unwrap().status().problem.unwrap();
+    assert!(problem.message.contains("it is bad"), "{}", problem.message);
+    fs::write(file.with_extension("new"), "two").unwrap();
+    fs::rename(file.with_extension("new"), &file).unwrap();
+    slot.poll();
+    assert_eq!(value(&slot).as_deref(), Some("two"));
+}
+
+#[test]
 fn a_load_does_not_bring_back_what_a_poll_has_replaced() {
     let dir = TempDir::new().unwrap();
     let file = dir.path().join("model");

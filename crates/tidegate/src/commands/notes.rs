@@ -61,8 +61,13 @@ fn pools(plan: &Plan, notes: &mut Vec<String>) {
     if plan.pools.is_empty() {
         return;
     }
-    for name in environment::unused() {
-        notes.push(format!("`{name}` of the environment means nothing here (docs/WORKERS.md)"));
+    for (name, instead) in environment::unused() {
+        notes.push(format!("`{name}` of the environment means nothing here: {instead}"));
+    }
+    if environment::has_endless_timeout() {
+        notes.push(
+            "`TIMEOUT=0` of the environment is not taken over: a pool ends what hangs".into(),
+        );
     }
     let scripts = plan.pools.iter().map(|pool| pool.app_dir.join("prestart.sh"));
     let mut scripts: Vec<_> = scripts.filter(|script| script.exists()).collect();

@@ -142,6 +142,7 @@ fn a_variable_of_a_container_that_cannot_be_read_is_an_error_that_names_it() {
     for (name, value) in [
         ("MAX_WORKERS", "abc"),
         ("WEB_CONCURRENCY", "-1"),
+        ("WEB_CONCURRENCY", "0"),
         ("PORT", "http"),
         ("BIND", "unix:/run/app.sock"),
         ("TIMEOUT", "60s"),
@@ -165,6 +166,7 @@ fn a_variable_of_a_container_that_cannot_be_read_is_an_error_that_names_it() {
     let (code, text) = check(&all);
     assert_eq!(code, Some(0), "{text}");
     assert!(text.contains("`WORKERS_PER_CORE` of the environment means nothing here"), "{text}");
+    assert!(text.contains("`TIMEOUT=0` of the environment is not taken over"), "{text}");
     assert!(text.contains("prestart.sh` is not run"), "{text}");
 }
 

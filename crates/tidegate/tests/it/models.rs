@@ -185,10 +185,8 @@ fn every_snippet_of_the_guide_to_models_works() {
     write("headlines.txt", "a b\nc d\n");
     let [models, pool] = blocks("toml").try_into().unwrap();
     let mut config = pool.replace(".venv/bin/python", &python.display().to_string()) + &models;
-    config = config.replace(
-        "\"clicks.txt\"\n",
-        "\"clicks.txt\"\ngolden = \"clicks.golden.json\"\ntolerance = 0.0001\n",
-    );
+    config =
+        config.replace("\"clicks.txt\"\n", "\"clicks.txt\"\ngolden = \"clicks.golden.json\"\n");
     for (name, file) in [("buys", "buys.ubj"), ("forest", "forest.onnx")] {
         config.push_str(&format!("[[model]]\nname = \"{name}\"\nfile = \"{file}\"\n"));
     }

@@ -40,6 +40,17 @@ fn a_name_and_an_app_are_enough() {
 }
 
 #[test]
+fn every_key_stands_in_the_manual() {
+    let manual = include_str!("../../../../docs/WORKERS.md");
+    let schema = schemars::schema_for!(PoolConfig).to_value();
+    let keys = schema["properties"].as_object().unwrap().keys();
+    let (_, options) = manual.split_once("## Options").unwrap();
+    let missing: Vec<&String> =
+        keys.filter(|key| *key != "name" && !options.contains(&format!("`{key}`"))).collect();
+    assert!(missing.is_empty(), "not in docs/WORKERS.md: {missing:?}");
+}
+
+#[test]
 fn the_environment_stands_in_for_what_the_file_does_not_say() {
     let defaults = Defaults {
         workers: Some(7),

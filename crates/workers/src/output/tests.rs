@@ -45,6 +45,18 @@ fn where_a_process_hangs_is_told_without_our_own_code() {
 }
 
 #[test]
+fn of_a_deep_stack_the_inner_frames_are_kept_for_they_are_the_apps() {
+    let frames: String =
+        (0..40).map(|line| format!("  File \"/f.py\", line {line} in f\n")).collect();
+    let dump = format!("Thread 0x1:\n{frames}\nCurrent thread 0x2:\n{frames}");
+    let kept = lines(&[dump.as_bytes()]).tail.lines();
+    assert_eq!(kept[0], "Thread 0x1:");
+    assert!(kept[1].ends_with("line 0 in f"), "{kept:?}");
+    let second = kept.iter().position(|line| line.starts_with("Current")).unwrap();
+    assert!(kept[second + 1].ends_with("line 0 in f"), "{kept:?}");
+}
+
+#[test]
 fn the_last_lines_are_kept_and_a_flood_is_counted() {
     let flood: String = (0..10_000).map(|number| format!("{number}\n")).collect();
     let lines = lines(&[flood.as_bytes()]);

@@ -337,6 +337,8 @@ impl Executor {
         let Some(worker) = state.workers.get_mut(id) else { return };
         tracing::warn!(pool = self.pool.name(), worker = id, "does not leave in time");
         worker.stage = WorkerStage::Terminating(now + TERM_TIMEOUT);
+        // A server of its own that can close what is open, such as WebSockets by 1012, does so.
+        self.processes.tell(ProcessName::Worker(id), Instruction::Leave);
         self.processes.signal(ProcessName::Worker(id), Signal::TERM);
     }
 

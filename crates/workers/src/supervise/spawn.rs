@@ -3,7 +3,7 @@
 //!
 //! It sets their environment, directory, process group and output, and follows what they print. The
 //! settings go as JSON in `TIDEGATE_POOL`, whose keys `python/tidegate/workers/pool.py` reads by
-//! name; a missing one is an error there. That file reads `TIDEGATE_CONTROL`, `TIDEGATE_WORKER_ID`
+//! name; a test compares the two. That file reads `TIDEGATE_CONTROL`, `TIDEGATE_WORKER_ID`
 //! and `TIDEGATE_GENERATION`, too; `__main__.py` beside it knows the arguments `preload` and
 //! `worker`. `python/tests/conftest.py` has settings of its own, so add a new key there as well.
 //! Numeric libraries get one thread each, whatever this process's environment says; only the plan's
@@ -97,7 +97,6 @@ fn command(plan: &Plan) -> Command {
 
 fn settings(plan: &Plan) -> String {
     json!({
-        "name": plan.name,
         "app": plan.app,
         "kind": plan.kind,
         "preload": plan.preload,
@@ -106,10 +105,12 @@ fn settings(plan: &Plan) -> String {
         "threads": plan.threads,
         "concurrency": plan.concurrency,
         "server": plan.server,
-        "share": plan.share_memory,
         "lifespan": plan.lifespan,
         "root_path": plan.root_path,
         "niceness": plan.niceness,
     })
     .to_string()
 }
+
+#[cfg(test)]
+mod tests;

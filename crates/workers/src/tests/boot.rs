@@ -51,16 +51,21 @@ fn names_the_directory_that_cannot_be_used() {
     let error = start_error(|plan| plan.dir = plan.app_dir.join("app.py/pool"));
     assert!(error.to_string().contains("make the directory"), "{error}");
     let error = start_error(|plan| plan.dir = plan.app_dir.join("x".repeat(100)));
-    assert!(matches!(error, WorkersError::PathTooLong { max: 80, .. }), "{error}");
+    assert!(matches!(error, WorkersError::PathTooLong { max: 75, .. }), "{error}");
     let error = start_error(|plan| plan.app_dir = plan.app_dir.join("nowhere"));
     assert!(matches!(error, WorkersError::NoAppDir { .. }), "{error}");
 }
 
 #[test]
-fn a_directory_belongs_to_one_pool() {
+fn a_successor_takes_the_directory_beside_it_and_a_third_none() {
     let bench = Bench::new(APP, |_| {});
-    let again = Workers::start(plan(bench.dir.path()), &Registry::default());
-    assert!(matches!(again.err().unwrap(), WorkersError::InUse { .. }));
+    let start = || Workers::start(plan(bench.dir.path()), &Registry::default());
+    let successor = start().unwrap();
+    assert!(bench.dir.path().join("pool.next/control.sock").exists());
+    assert!(matches!(start().err().unwrap(), WorkersError::InUse { .. }));
+    successor.begin_end();
+    successor.end();
+    start().unwrap().end();
     let mode = std::fs::metadata(bench.dir.path().join("pool")).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o700);
 }

@@ -99,7 +99,7 @@ fn a_client_that_leaves_while_the_next_piece_is_made_ends_the_reply() {
     stream.read_exact(&mut [0; 12]).unwrap();
     drop(stream);
     let sent = served.next_sent();
-    assert_eq!((sent.status, sent.complete), (200, false));
+    assert_eq!((sent.status, sent.complete, sent.body_failed), (200, false, false));
 }
 
 #[test]
