@@ -1,4 +1,4 @@
-//! Finds one parameter in a raw query string, and decodes it.
+//! Finds one parameter in a raw query string, and decodes it; encodes values for one.
 //!
 //! Only `&` parts parameters. Names are compared after decoding, and the first match counts. A
 //! parameter without `=` has the empty value; one that is not there gives `None`. `decoded` undoes
@@ -63,6 +63,26 @@ pub fn decoded(raw: &[u8]) -> Cow<'_, [u8]> {
         }
     }
     Cow::Owned(out)
+}
+
+/// Returns a value as a form sends it: all but unreserved characters (RFC 3986 §2.3) are escaped.
+pub fn encoded(value: &[u8]) -> String {
+    let mut out = String::with_capacity(value.len());
+    for &byte in value {
+        match byte {
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {
+                out.push(byte.into());
+            }
+            _ => {
+                out.push('%');
+                for digit in [byte >> 4, byte & 15] {
+                    let digit = char::from_digit(digit.into(), 16).expect("four bits");
+                    out.push(digit.to_ascii_uppercase());
+                }
+            }
+        }
+    }
+    out
 }
 
 fn escape(digits: &[u8]) -> Option<u8> {

@@ -136,6 +136,31 @@ pub fn lifetime(
     has_use.then_some(Lifetime { age, fresh, while_revalidate, if_error, strict, open })
 }
 
+/// Returns what gave a stored response its lifetime: the route, or a field of the response.
+pub(crate) fn lifetime_by(headers: &FieldLines, policy: &Policy, fresh: Duration) -> String {
+    let directives = Directives::of(headers);
+    let seconds = |number: Option<u64>| number.map(Duration::from_secs);
+    let expires = expires(headers).filter(|_| !directives.targeted);
+    let stated = seconds(directives.s_maxage).or(seconds(directives.max_age)).or(expires);
+    let by_field = || match (directives.s_maxage, directives.max_age) {
+        (Some(number), _) => format!("`s-maxage={number}` of the response"),
+        (None, Some(number)) => format!("`max-age={number}` of the response"),
+        (None, None) => "`Expires` of the response".to_owned(),
+    };
+    // That of the route counts from the arrival, so it may be longer.
+    let reaches = |span: Option<Duration>| span.is_some_and(|span| fresh >= span);
+    match stated {
+        Some(stated) if stated == fresh => by_field(),
+        _ if reaches(policy.ttl) => "`cache.ttl` of the route".to_owned(),
+        _ if reaches(policy.hold) => "`hold` of the route".to_owned(),
+        _ if directives.no_cache => "`no-cache` of the response: each use is confirmed".to_owned(),
+        None if guess(headers) == Some(fresh) => {
+            "a guess: a tenth of the time since `Last-Modified`".to_owned()
+        }
+        _ => "a purge that made it stale, or a field that clients do not get".to_owned(),
+    }
+}
+
 /// Whether the response itself allows storing (RFC 9111 §3). Its status must be final and not 206,
 /// and it must have no `no-store`, no `private`, and no `Vary: *` or what comes to that.
 fn may_be_stored(status: u16, headers: &FieldLines, directives: &Directives) -> bool {

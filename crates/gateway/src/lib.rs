@@ -13,6 +13,7 @@ mod compression;
 pub mod config;
 mod decide;
 mod error;
+mod explain;
 mod fetch;
 mod flight;
 mod freshness;
@@ -41,6 +42,7 @@ mod upstream;
 mod user;
 mod via;
 
+pub use explain::{CacheFacts, EntryFacts, Explanation, Question, RouteFacts, UserFacts};
 pub use gateway::{Edge, Gateway, Parts, Purged};
 pub use metrics::{EXCHANGES, SECONDS};
 pub use plan::{LimitsPlan, ModelNames, Plan, PoolUpstream, Sections, ServerPlan, UpstreamPlan};
@@ -50,7 +52,7 @@ pub use ports::{
 };
 pub use purge_request::PurgeRequest;
 pub use request::Role;
-pub use rollout::{Rollout, Shares, place};
+pub use rollout::{Draw, Rollout, Shares, place};
 pub use upstream::{IsListener, NameStatus, Upstream, follow_names, probe};
 
 #[cfg(test)]

@@ -196,7 +196,7 @@ async fn bring(
 
 /// Whether a stale entry answers before the upstream is asked. During its hold-off it answers as if
 /// the upstream had failed again.
-fn may_answer_at_once(entry: &Entry, now: Instant) -> bool {
+pub(crate) fn may_answer_at_once(entry: &Entry, now: Instant) -> bool {
     match entry.holds_off(now) {
         true => entry.may_answer_error(now),
         false => entry.may_answer_stale(now),

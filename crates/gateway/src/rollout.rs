@@ -18,6 +18,7 @@ use std::time::{Duration, Instant};
 
 use exchange::Decision;
 use parking_lot::Mutex;
+use serde::{Deserialize, Serialize};
 
 use crate::plan::{DrawMode, GuardPlan, RolloutPlan};
 
@@ -64,6 +65,24 @@ pub struct Shares {
     /// The share of users who are never let in.
     pub hold_out: f64,
     /// The part of `rollout` that the guard allows.
+    pub guard: f64,
+    /// Whether the kill switch is on, so that nobody is let in.
+    pub killed: bool,
+}
+
+/// What decides about a user with a profile: the draw, and the shares with which it is compared.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Draw {
+    /// The place of the user, from 0 to 1.
+    pub place: f64,
+    /// Whether each request is drawn anew (`mode = "dice"`), so that the place counts for the
+    /// hold-out only.
+    pub by_dice: bool,
+    /// The share of users who are let in.
+    pub rollout: f64,
+    /// The share of users who are never let in.
+    pub hold_out: f64,
+    /// The part of `rollout` that the brake allows.
     pub guard: f64,
     /// Whether the kill switch is on, so that nobody is let in.
     pub killed: bool,
@@ -135,6 +154,14 @@ impl Rollout {
         // 1 %, because without responses the guard could not see that the backend has recovered.
         let next = if over { (factor / 2).max(WHOLE / 100) } else { factor + WHOLE / 10 };
         self.guard_factor.store(next.min(WHOLE), Ordering::Relaxed);
+    }
+
+    /// Returns what decides about a user with a profile.
+    pub(crate) fn draw(&self, user: &[u8]) -> Draw {
+        let Shares { rollout, hold_out, guard, killed } = self.shares();
+        let place = f64::from(self.place(user)) / f64::from(WHOLE);
+        let by_dice = matches!(self.mode, DrawMode::Dice);
+        Draw { place, by_dice, rollout, hold_out, guard, killed }
     }
 
     /// Returns the current shares.

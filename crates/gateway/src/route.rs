@@ -21,6 +21,19 @@ use crate::spelling;
 /// Methods that a 405 names for a route that takes any.
 const ORDINARY: [&str; 7] = ["DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"];
 
+/// Whether a route takes a request, or the first reason why it does not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Fit {
+    Takes,
+    Host,
+    Path,
+    /// A captured value that is not allowed: no other route is tried.
+    Value,
+    Method,
+    Filter,
+    Health,
+}
+
 /// Finds the index of the route; `is_healthy` says whether an upstream is healthy, by its index.
 ///
 /// # Errors
@@ -35,25 +48,14 @@ pub(crate) fn find(
     let path = spelling::canonical(head.path());
     let mut allowed: Vec<&str> = Vec::new();
     for (index, route) in routes.iter().enumerate() {
-        if !takes_host(route, host) {
-            continue;
-        }
-        match route.pattern.matches(&path) {
-            Match::No => continue,
-            Match::Forbidden => return Err(Refusal::NoRoute),
-            Match::Yes(_) => {}
-        }
-        if !takes_method(route, head) {
-            match route.methods.is_empty() {
+        match fit(route, head, (host, &path), &is_healthy) {
+            Fit::Takes => return Ok(index),
+            Fit::Value => return Err(Refusal::NoRoute),
+            Fit::Method => match route.methods.is_empty() {
                 true => allowed.extend(ORDINARY),
                 false => allowed.extend(route.methods.iter().map(AsRef::as_ref)),
-            }
-            continue;
-        }
-        let passes = passes(route, &RequestFields { head, path: &path });
-        let healthy = route.if_healthy.is_none_or(&is_healthy);
-        if passes && healthy {
-            return Ok(index);
+            },
+            Fit::Host | Fit::Path | Fit::Filter | Fit::Health => {}
         }
     }
     if allowed.is_empty() {
@@ -62,6 +64,32 @@ pub(crate) fn find(
     allowed.sort_unstable();
     allowed.dedup();
     Err(Refusal::Method(allowed.join(", ").into()))
+}
+
+/// Compares a route with a request, whose host has no port and whose path is canonical.
+pub(crate) fn fit(
+    route: &Route,
+    head: &Head<'_>,
+    (host, path): (&str, &str),
+    is_healthy: impl Fn(usize) -> bool,
+) -> Fit {
+    if !takes_host(route, host) {
+        return Fit::Host;
+    }
+    match route.pattern.matches(path) {
+        Match::No => return Fit::Path,
+        Match::Forbidden => return Fit::Value,
+        Match::Yes(_) => {}
+    }
+    if !takes_method(route, head) {
+        Fit::Method
+    } else if !passes(route, &RequestFields { head, path }) {
+        Fit::Filter
+    } else if !route.if_healthy.is_none_or(is_healthy) {
+        Fit::Health
+    } else {
+        Fit::Takes
+    }
 }
 
 /// Whether an upstream may read a request's path as one with dot segments, or of another route.

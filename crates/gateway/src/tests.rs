@@ -15,6 +15,7 @@ mod decisions;
 mod demands;
 mod desync;
 mod disk;
+mod explained;
 mod forwarded;
 mod hopeless;
 mod inflight;

@@ -11,6 +11,7 @@
 //! from upstreams (`fetch::origin_request`).
 
 use std::borrow::Cow;
+use std::fmt;
 
 use http1::Head;
 
@@ -34,6 +35,17 @@ pub enum User<'h> {
     Id(Cow<'h, [u8]>),
     /// The request has different ids, or one longer than the limit.
     Unacceptable,
+}
+
+impl fmt::Display for UserSource {
+    /// As [`UserSource::parse`] reads it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Cookie(name) => write!(f, "cookie:{name}"),
+            Self::Header(name) => write!(f, "header:{name}"),
+            Self::Query(name) => write!(f, "query:{name}"),
+        }
+    }
 }
 
 impl UserSource {

@@ -2,8 +2,9 @@
 //! roles.
 //!
 //! Here are `/metrics`, `/status`, `/health/…`, `/rollout` and `/statsd/metrics`. Alarms and
-//! readiness are put together here. The files below `admin/` have `/workers`, `/purge` and
-//! `/v2/repository`. `refresh` sets the gauges of what other crates know, before metrics are read.
+//! readiness are put together here. The files below `admin/` have `/explain`, `/workers`, `/purge`
+//! and `/v2/repository`. `refresh` sets the gauges of what other crates know, before metrics are
+//! read.
 //! Invariant: pages change nothing. What changes something is registered as an action.
 //! `chassis::admin` has this file log each action beforehand, under the target `audit`, as
 //! docs/operating/security.md promises. What may take long is registered as a long page or action.
@@ -14,6 +15,7 @@
 //! the values of `workers`, `record`, `learned` and `statsd`.
 //! Refuses: to check tokens and origins, which `chassis::admin` does before a page is made.
 
+mod explain;
 mod models;
 mod purge;
 mod refusal;
@@ -56,6 +58,8 @@ pub(crate) fn pages(parts: &Arc<Parts>, token: Option<String>) -> Admin {
     }
     admin.page("/health/live", |_| Page::ok("text/plain", "live\n"));
     admin.page("/health/ready", with(ready));
+    let explained = Arc::clone(parts);
+    admin.long_page("/explain", move |visit| explain::explain(&explained, visit));
     admin.page("/rollout", with(rollout));
     admin.action("POST", "/rollout", with(change_rollout));
     admin.action("DELETE", "/rollout", with(clear_rollout));

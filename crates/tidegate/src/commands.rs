@@ -201,7 +201,19 @@ pub(crate) fn ask_admin(
     path: &str,
     body: &[u8],
 ) -> Result<String> {
-    let (address, token) = listener(admin)?;
+    ask_admin_at(listener(admin)?, method, path, body)
+}
+
+/// The same of the listener at an address, with its token.
+///
+/// # Errors
+/// When no server is there, and when it refuses.
+pub(crate) fn ask_admin_at(
+    (address, token): (SocketAddr, Option<String>),
+    method: &str,
+    path: &str,
+    body: &[u8],
+) -> Result<String> {
     let fields = token.map(|token| ("authorization", format!("Bearer {token}")));
     let call = ClientRequest { method, target: path, fields: fields.as_slice(), body };
     let reply = Client::new(address).send(call).map_err(|error| match error {

@@ -1,7 +1,8 @@
 //! Dispatches `tidegate events …`: the record process, and commands about what it delivers.
 //!
-//! Each file below is one command, or wiring that several share: `open.rs`, `running.rs`,
-//! `copy.rs`, `scratch.rs` and `time.rs`. `inspect.rs` also finds the source that others name.
+//! Each file below is one command, or wiring that several share: `open.rs`, `tidegate_log.rs`,
+//! `running.rs`, `copy.rs`, `scratch.rs` and `time.rs`. `inspect.rs` also finds the source that
+//! others name.
 //! Never here: the work itself, which is in `pipeline`, `sinks`, `training` and `recount`. Clap's
 //! types are in `cli.rs`.
 
@@ -16,6 +17,7 @@ mod run;
 mod running;
 mod scratch;
 mod status;
+pub(crate) mod tidegate_log;
 mod time;
 mod verify;
 

@@ -19,6 +19,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 
 use crate::cli::LabCommand;
+pub(crate) use output::style;
 
 /// `tidegate lab …`
 pub(crate) fn command(command: LabCommand) -> Result<()> {

@@ -24,6 +24,7 @@ mod descriptors;
 mod environment;
 mod events;
 mod exit;
+mod explain;
 mod hint;
 mod holders;
 mod lab;
@@ -80,6 +81,7 @@ fn main() -> ExitCode {
         Command::Profiles(command) => commands::profiles(command),
         Command::Model(command) => model::run(command),
         Command::Rollout(command) => commands::rollout(command),
+        Command::Explain(args) => explain::command(&args),
         Command::Workers(command) => workers::command(command),
         Command::Statsd(args) => statsd::run(args),
         Command::Events(command) => events::command(command),
@@ -95,7 +97,11 @@ fn main() -> ExitCode {
 /// not anybody reads what they print about it.
 fn only_prints(command: &Command) -> bool {
     match command {
-        Command::Config(_) | Command::Model(_) | Command::Rollout(_) | Command::Workers(_) => true,
+        Command::Config(_)
+        | Command::Model(_)
+        | Command::Rollout(_)
+        | Command::Explain(_)
+        | Command::Workers(_) => true,
         Command::Profiles(command) => !matches!(command, ProfilesCommand::Build { .. }),
         Command::Statsd(args) => args.command.is_some(),
         Command::Events(command) => {

@@ -80,7 +80,29 @@ impl Overrides {
     /// When a file with wrong content cannot be set aside.
     pub(crate) fn open(root: &Path, gateway: &Arc<Gateway>) -> Result<Self> {
         let file = file(root);
-        let state = Mutex::new(read(&file)?);
+        let state = read(&file)?;
+        Ok(Self::with(file, state, gateway))
+    }
+
+    /// Applies the changes kept under `root`, and leaves a file with wrong content where it is.
+    ///
+    /// # Errors
+    /// When the file cannot be used; the configuration stands then.
+    pub(crate) fn look(root: &Path, gateway: &Arc<Gateway>) -> Result<()> {
+        let file = file(root);
+        let name = file.display();
+        let changes = match plain_file::read_text(&file, BYTES_MAX) {
+            Ok(text) => toml::from_str(&text).with_context(|| format!("read `{name}`"))?,
+            Err(error) if error.kind() == ErrorKind::NotFound => Changes::default(),
+            Err(error) => return Err(error).with_context(|| format!("read `{name}`")),
+        };
+        let state = State { changes, alarm: None };
+        drop(Self::with(file.clone(), state, gateway));
+        Ok(())
+    }
+
+    fn with(file: PathBuf, state: State, gateway: &Arc<Gateway>) -> Self {
+        let state = Mutex::new(state);
         let configured = rollouts(gateway)
             .map(|(name, rollout)| {
                 let shares = rollout.shares();
@@ -89,7 +111,7 @@ impl Overrides {
             .collect();
         let overrides = Self { file, gateway: Arc::clone(gateway), state, configured };
         overrides.apply();
-        Ok(overrides)
+        overrides
     }
 
     /// What an operator should look at.

@@ -32,3 +32,10 @@ fn decodes_names_and_values() {
 fn leaves_a_malformed_escape_as_it_stands() {
     check("q=%zz%4", "q", Some("%zz%4"));
 }
+
+#[test]
+fn what_is_encoded_is_decoded_to_the_same_bytes() {
+    let all: Vec<u8> = (0..=255).collect();
+    assert_eq!(*decoded(encoded(&all).as_bytes()), *all);
+    assert_eq!(encoded("a b&c=d+\u{e4}~".as_bytes()), "a%20b%26c%3Dd%2B%C3%A4~");
+}

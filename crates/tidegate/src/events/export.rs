@@ -16,19 +16,16 @@ use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 use exchange::{FieldName, Filter};
-use pipeline::{LineFormat, LineSource, ReadOutcome, SourcePlan};
 use sinks::{CsvExamples, ParquetExamples};
-use training::{Collector, Example, Join, JoinCounts, JoinError};
+use training::{Example, Join, JoinCounts, JoinError};
 
 use super::scratch::ScratchDir;
-use super::{inspect, open, time};
+use super::{tidegate_log, time};
 use crate::cli::{ExampleFormat, ExportArgs};
 use crate::commands;
-use crate::config::Plan;
 use crate::hint::Hint;
-use crate::progress::Progress;
 
 /// Memory for sorting.
 const SORT_BYTES: usize = 64 << 20;
@@ -45,7 +42,7 @@ const NOTHING_SHOWN: Hint = Hint(
 /// When there is nothing to write, or reading or writing fails.
 pub(super) fn command(args: &ExportArgs) -> Result<()> {
     let plan = commands::load(&args.config.config)?;
-    let mut source = opened(&plan, args.source.as_deref())?;
+    let mut source = tidegate_log::open(&plan, args.source.as_deref())?;
     let join = join(args)?;
     let beside = args.output.as_deref().map(|file| file.parent().unwrap_or(Path::new("")));
     let dir = match beside {
@@ -58,7 +55,13 @@ pub(super) fn command(args: &ExportArgs) -> Result<()> {
     let partial = dir.0.join("partial");
     let mut out = ExampleFile::open(args, &partial)?;
     let mut collector = join.collect(&dir.0, SORT_BYTES);
-    collect(&mut *source, &mut collector)?;
+    tidegate_log::each_line(&mut *source, |line| match line {
+        Some(line) => collector.add(line),
+        None => {
+            collector.refuse();
+            Ok(())
+        }
+    })?;
     let counts = match collector.finish(|example| out.add(example)) {
         // Whoever read has seen enough.
         Err(JoinError::Write(error)) if error.kind() == io::ErrorKind::BrokenPipe => {
@@ -80,37 +83,6 @@ pub(super) fn command(args: &ExportArgs) -> Result<()> {
         None => tracing::info!("{}", summary(&counts)),
     }
     Ok(())
-}
-
-/// Reads the log to its end.
-fn collect(source: &mut dyn LineSource, collector: &mut Collector) -> Result<()> {
-    let progress = Progress::new("reading");
-    let (mut all, mut buffer) = (0, Vec::new());
-    source.others(&[]);
-    source.resume(None)?;
-    loop {
-        match source.read(&mut buffer)? {
-            ReadOutcome::CaughtUp => return Ok(()),
-            ReadOutcome::Lines(piece) => {
-                let lines = piece.bytes.split(|byte| *byte == b'\n');
-                lines.filter(|line| !line.is_empty()).try_for_each(|line| collector.add(line))?;
-            }
-            ReadOutcome::Unfamiliar => {
-                source.others(&[]);
-                continue;
-            }
-            ReadOutcome::Torn(_) | ReadOutcome::Oversized { .. } => collector.refuse(),
-            ReadOutcome::Lost { .. }
-            | ReadOutcome::Receded { .. }
-            | ReadOutcome::Changed { .. }
-            | ReadOutcome::Displaced { .. }
-            | ReadOutcome::Unreadable { .. }
-            | ReadOutcome::Unfinished => {}
-        }
-        let behind = source.bytes_behind();
-        all = all.max(behind);
-        progress.set(all - behind, all);
-    }
 }
 
 fn summary(counts: &JoinCounts) -> String {
@@ -137,27 +109,6 @@ fn join(args: &ExportArgs) -> Result<Join> {
     let within_us = u64::try_from(args.within.0.as_micros()).unwrap_or(u64::MAX);
     let (request, item) = (field(&args.request)?, field(&args.item)?);
     Ok(Join { feedback, request, item, within_us, times })
-}
-
-/// The journal, or a log in its format.
-fn opened(plan: &Plan, name: Option<&str>) -> Result<Box<dyn LineSource>> {
-    let of_ours: Vec<&SourcePlan> = plan
-        .events
-        .sources
-        .iter()
-        .filter(|source| source.format.lines == LineFormat::Tidegate)
-        .collect();
-    let source = match (name, of_ours.as_slice()) {
-        (Some(name), _) => inspect::source(plan, Some(name))?,
-        (None, []) => bail!("the configuration has no [journal], and no log in its format"),
-        (None, [first, ..]) => first,
-    };
-    ensure!(
-        source.format.lines == LineFormat::Tidegate,
-        "source `{}` has no impressions: its format is not `tidegate`",
-        source.name
-    );
-    Ok(open::line_source(plan, source, &source.name, None))
 }
 
 /// Where examples go.

@@ -43,7 +43,7 @@ pub(super) fn print(text: &str) -> Result<()> {
 }
 
 /// How stdout is drawn on.
-pub(super) fn style() -> Style {
+pub(crate) fn style() -> Style {
     let out = io::stdout();
     let is_terminal = out.is_terminal();
     let size = rustix::termios::tcgetwinsize(&out).ok().map(|size| usize::from(size.ws_col));

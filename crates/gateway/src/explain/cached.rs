@@ -1,0 +1,223 @@
+//! What the cache knows of a request, and what a request would do about that now.
+//!
+//! It mirrors the choices of `request::handle` and `Miss::answer`, in their order.
+
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use cache::key::KeyBytes;
+use cache::{Entry, LookUp, parse_fields};
+use exchange::Decision;
+use http1::Head;
+use serde::{Deserialize, Serialize};
+
+use crate::fetch::{OriginRequest, Storage};
+use crate::freshness;
+use crate::gateway::Gateway;
+use crate::key::{self, Identity};
+use crate::miss::may_answer_at_once;
+use crate::plan::{Coalesce, Collect, Route, Target};
+use crate::request::{has_credentials, is_plain_read, shared_key, shows_credentials};
+use crate::request_directives::RequestDirectives;
+use crate::route;
+use crate::trace::Trace;
+use crate::upgrade;
+
+/// What the cache knows of a request.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct CacheFacts {
+    /// The parts of the key, where the route stores answers.
+    pub key: Option<Vec<String>>,
+    /// Why the request goes past the cache.
+    pub bypassed_by: Option<String>,
+    /// What memory holds for it.
+    pub entry: Option<EntryFacts>,
+    /// Why memory holds nothing for it: `uri-miss`, `vary-miss` or `request` (RFC 9211 §2.2).
+    pub missing_by: Option<String>,
+    /// Whether the disk is asked where memory has nothing.
+    pub has_disk: bool,
+}
+
+/// A stored answer.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct EntryFacts {
+    /// Its status.
+    pub status: u16,
+    /// Bytes of its body.
+    pub bytes: usize,
+    /// Its age, in seconds.
+    pub age_s: f64,
+    /// The age until which it is fresh, in seconds.
+    pub fresh_s: f64,
+    /// What says so.
+    pub fresh_by: String,
+    /// Seconds after that for which it is used while it is fetched again.
+    pub stale_s: f64,
+    /// Seconds after that for which it is used if the upstream fails.
+    pub if_error_s: f64,
+    /// Whether it answers only requests with the same values of the fields in `Vary`.
+    pub varies: bool,
+    /// Its `ETag`.
+    pub etag: Option<String>,
+}
+
+/// Returns what the cache knows, and what would happen now, as a sentence.
+pub(super) fn explain(
+    gateway: &Gateway,
+    route: &Route,
+    head: &Head<'_>,
+    trace: &Trace,
+) -> (CacheFacts, String) {
+    let mut facts = CacheFacts { key: readable_key(route, head, trace), ..CacheFacts::default() };
+    if let Some(kind) = route.collect {
+        return (facts, collected(gateway, route, trace, kind));
+    }
+    let target = asked(gateway, route, trace);
+    if upgrade::offer(route, head).is_some() {
+        return (facts, format!("The offer to change the protocol goes to {target}."));
+    }
+    let obeyed = route.cache.as_ref().is_some_and(|cache| cache.client_directives);
+    let directives = RequestDirectives::of(head, obeyed);
+    let key = shared_key(route, head, trace).filter(|_| !directives.no_store);
+    let Some(key) = key else {
+        facts.bypassed_by = Some(bypassed_by(route, head, trace).to_owned());
+        return (facts, format!("The request goes past the cache to {target}."));
+    };
+    facts.has_disk = route.is_on_disk();
+    let (found, request) = looked_up(gateway, route, head, trace, key);
+    let now = Instant::now();
+    facts.entry = found.entry.as_ref().map(|entry| entry_facts(route, entry, now));
+    if let Some(entry) = found.entry.as_ref().filter(|entry| directives.accepts(entry, now)) {
+        let left = entry.ttl_seconds(now);
+        return (facts, format!("Memory answers at once (`hit`); it is fresh for {left} s more."));
+    }
+    facts.missing_by = Some(found.reason(now).to_owned()).filter(|_| facts.entry.is_none());
+    if route::is_ambiguous(&gateway.plan.routes, head) {
+        let reason = "an upstream may read the path as one of another route";
+        facts.bypassed_by = Some(reason.to_owned());
+        return (facts, format!("The request goes past the cache to {target}."));
+    }
+    let is_known = request.is_some_and(|request| {
+        route.coalesce == Coalesce::On && gateway.unstorable.holds(request.kind(route), now)
+    });
+    let alone = if shows_credentials(route, head, trace) || route.coalesce == Coalesce::Off {
+        "; no other request shares that fetch"
+    } else if is_known {
+        "; its last answer could not be stored, so no other request shares that fetch"
+    } else {
+        "; equal requests wait for that answer"
+    };
+    let now = match &found.entry {
+        Some(entry) if may_answer_at_once(entry, now) => match entry.holds_off(now) {
+            true => "Memory answers with the stale entry: the last fetch has just failed.".into(),
+            false => format!("Memory answers with the stale entry, and {target} is asked again."),
+        },
+        Some(_) => {
+            format!("{} is asked whether the stale entry still holds{alone}.", upper(&target))
+        }
+        None if facts.has_disk => {
+            format!("The disk of the cache is asked; where it has nothing, {target}{alone}.")
+        }
+        None => format!("{} is asked{alone}.", upper(&target)),
+    };
+    (facts, now)
+}
+
+fn collected(gateway: &Gateway, route: &Route, trace: &Trace, kind: Collect) -> String {
+    match kind {
+        Collect::Also => {
+            format!("The event is recorded, and goes to {}.", asked(gateway, route, trace))
+        }
+        Collect::Empty => "The event is recorded, and answered with 204.".to_owned(),
+        Collect::Gif => "The event is recorded, and answered with a GIF.".to_owned(),
+    }
+}
+
+/// Looks a key up, and makes the request that a fetch would send.
+fn looked_up(
+    gateway: &Gateway,
+    route: &Route,
+    head: &Head<'_>,
+    trace: &Trace,
+    mut key: KeyBytes,
+) -> (LookUp, Option<OriginRequest>) {
+    let base_length = key.len();
+    let selecting = |name: &str, key: &mut KeyBytes| route.key.append_selecting(head, name, key);
+    let found = gateway.store.look_up(&mut key, selecting);
+    let found = found.allowed(shows_credentials(route, head, trace));
+    let storage = Storage { key, base_length, ..Storage::default() };
+    let request = OriginRequest::new(head, route, trace, Bytes::new());
+    (found, request.ok().map(|request| request.stored_as(route, storage)))
+}
+
+fn entry_facts(route: &Route, entry: &Entry, now: Instant) -> EntryFacts {
+    let seconds = |span: Duration| (span.as_secs_f64() * 1e3).round() / 1e3;
+    let policy = route.cache.as_ref().map(|cache| cache.policy).unwrap_or_default();
+    EntryFacts {
+        status: entry.status,
+        bytes: entry.body.len(),
+        age_s: seconds(entry.age(now)),
+        fresh_s: seconds(entry.fresh),
+        fresh_by: freshness::lifetime_by(&parse_fields(&entry.fields), &policy, entry.fresh),
+        stale_s: seconds(entry.while_revalidate),
+        if_error_s: seconds(entry.if_error),
+        varies: entry.varies,
+        etag: entry.etag.as_ref().map(|tag| String::from_utf8_lossy(tag).into_owned()),
+    }
+}
+
+/// Why a request has no key. The order is that of `request::shared_key`.
+fn bypassed_by(route: &Route, head: &Head<'_>, trace: &Trace) -> &'static str {
+    let Some(cache) = &route.cache else { return "the route stores nothing (it has no `cache`)" };
+    if !matches!(head.method(), "GET" | "HEAD") {
+        return "only GET and HEAD are answered from the cache";
+    }
+    if !is_plain_read(head) {
+        return "the request has a body, or hides fields by `Connection`";
+    }
+    if trace.decision == Decision::Personalised && !cache.per_user {
+        return "a personalised answer is for one user (the route has no `cache.per_user`)";
+    }
+    let is_strict = route.coalesce == Coalesce::Strict;
+    if is_strict && has_credentials(route, head, trace.decision) {
+        return "the request carries credentials, and a `strict` route shares every answer";
+    }
+    "the request says `no-store`"
+}
+
+/// Who is asked, in words.
+fn asked(gateway: &Gateway, route: &Route, trace: &Trace) -> String {
+    match route.target(trace.arm) {
+        Target::Upstream(index) => {
+            let upstream = &gateway.upstreams[*index];
+            let unhealthy = if upstream.is_healthy() { "" } else { " (which is not healthy)" };
+            format!("upstream `{}`{unhealthy}", upstream.plan.name)
+        }
+        Target::Model(name) => format!("model `{name}`"),
+        Target::Models => "the model that the path names".to_owned(),
+        Target::Here => "the gateway itself".to_owned(),
+    }
+}
+
+/// The same at the beginning of a sentence.
+fn upper(text: &str) -> String {
+    let first = text.chars().next().map(char::to_uppercase);
+    first.into_iter().flatten().chain(text.chars().skip(1)).collect()
+}
+
+/// The key of a request, in readable lines; a response for one user has the id in it.
+fn readable_key(route: &Route, head: &Head<'_>, trace: &Trace) -> Option<Vec<String>> {
+    let is_private = trace.decision == Decision::Personalised;
+    let is_upstream = matches!(route.target(trace.arm), Target::Upstream(_));
+    route.cache.as_ref()?;
+    let identity = Identity { arm: trace.arm, is_upstream, user: None };
+    let key = key::of(&route.key, head, identity);
+    let mut parts: Vec<String> = key
+        .split(|byte| *byte == b'\n')
+        .map(|part| String::from_utf8_lossy(part).into_owned())
+        .collect();
+    if let Some(user) = trace.user().filter(|_| is_private) {
+        parts.push(format!("user={}", String::from_utf8_lossy(user)));
+    }
+    Some(parts)
+}

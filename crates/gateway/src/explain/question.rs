@@ -1,0 +1,117 @@
+//! The request that is asked about, and its head in bytes.
+//!
+//! Invariant: no part can break out of its line: control characters are refused. An id that its
+//! source cannot carry, such as one with `;` in a cookie, is refused instead of being another one.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+
+use http1::Head;
+use http1::request::{Underscores, parse};
+
+use crate::gateway::Gateway;
+use crate::user::{User, UserSource};
+
+/// Who asks, unless the question says so.
+const HERE: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
+
+/// The request that is asked about.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Question {
+    /// `http://HOST/PATH?QUERY`, or `/PATH?QUERY`.
+    pub url: String,
+    /// The method; `GET` where empty.
+    pub method: String,
+    /// The id of the user, put where the route looks for it.
+    pub user: Option<String>,
+    /// More fields of the request.
+    pub fields: Vec<(String, String)>,
+    /// The address that it comes from; this machine where absent.
+    pub client: Option<IpAddr>,
+}
+
+impl Question {
+    /// Returns the head of the request, with the user at this source.
+    pub(super) fn head_bytes(&self, source: Option<&UserSource>) -> Result<Vec<u8>, String> {
+        let texts = self.fields.iter().flat_map(|(name, value)| [name, value]);
+        let texts = texts.chain([&self.url, &self.method]).chain(&self.user);
+        if let Some(wrong) = texts.clone().find(|text| text.bytes().any(|b| b.is_ascii_control())) {
+            return Err(format!("`{}` holds a control character", wrong.escape_debug()));
+        }
+        let (host, mut target) = parts(&self.url)?;
+        let mut fields = String::new();
+        let mut field = |name: &str, value: &str| fields.push_str(&format!("{name}: {value}\r\n"));
+        if !self.fields.iter().any(|(name, _)| name.eq_ignore_ascii_case("host")) {
+            field("host", host);
+        }
+        self.fields.iter().for_each(|(name, value)| field(name, value));
+        match (source, &self.user) {
+            (Some(UserSource::Cookie(name)), Some(user)) => {
+                field("cookie", &format!("{name}={user}"));
+            }
+            (Some(UserSource::Header(name)), Some(user)) => field(name, user),
+            (Some(UserSource::Query(name)), Some(user)) => {
+                let separator = if target.contains('?') { '&' } else { '?' };
+                target.push_str(&format!(
+                    "{separator}{name}={}",
+                    exchange::encode_query(user.as_bytes())
+                ));
+            }
+            (None, _) | (_, None) => {}
+        }
+        let method = if self.method.is_empty() { "GET" } else { &self.method };
+        Ok(format!("{method} {target} HTTP/1.1\r\n{fields}\r\n").into_bytes())
+    }
+
+    /// Checks that the head carries the user that is asked about.
+    pub(super) fn check_user(
+        &self,
+        source: Option<&UserSource>,
+        head: &Head<'_>,
+    ) -> Result<(), String> {
+        let (Some(user), Some(source)) = (&self.user, source) else { return Ok(()) };
+        match source.find(head, usize::MAX) {
+            User::Id(id) if *id == *user.as_bytes() => Ok(()),
+            User::Unacceptable => Ok(()),
+            User::Nobody if user.is_empty() => Ok(()),
+            _ => Err(format!("`{source}` cannot carry the id `{user}`")),
+        }
+    }
+}
+
+/// Hands over the head that stands in these bytes.
+pub(super) fn with_head<R>(
+    bytes: &[u8],
+    question: &Question,
+    gateway: &Gateway,
+    ask: impl FnOnce(&Head<'_>) -> R,
+) -> Result<R, String> {
+    let mut fields = Vec::new();
+    let line = parse(bytes, Underscores::Drop, &mut fields).map_err(|error| error.to_string())?;
+    let line = line.ok_or("the question is no whole request")?;
+    let peer = SocketAddr::new(question.client.unwrap_or(HERE), 0);
+    let mut head = Head::new(bytes, &line, &fields, peer);
+    head.believe(&gateway.plan.limits.connections.trusted);
+    Ok(ask(&head))
+}
+
+/// Splits a URL into its host and its target.
+fn parts(url: &str) -> Result<(&str, String), String> {
+    let wrong = || format!("`{url}` is no URL; write `http://HOST/PATH`, or `/PATH`");
+    let url = url.split('#').next().unwrap_or_default();
+    if url.contains(' ') {
+        return Err(wrong());
+    }
+    if url.starts_with('/') {
+        return Ok(("localhost", url.to_owned()));
+    }
+    let (scheme, rest) = url.split_once("://").ok_or_else(wrong)?;
+    if !["http", "https"].iter().any(|known| scheme.eq_ignore_ascii_case(known)) {
+        return Err(wrong());
+    }
+    let end = rest.find(['/', '?']).unwrap_or(rest.len());
+    let (host, target) = rest.split_at(end);
+    if host.is_empty() {
+        return Err(wrong());
+    }
+    Ok((host, if target.starts_with('/') { target.to_owned() } else { format!("/{target}") }))
+}

@@ -1,0 +1,158 @@
+//! Finds a request in the journal by its id, and tells what it got.
+//!
+//! All of the journal is read, packed segments too, since no index knows ids. A line that cannot be
+//! read is passed over.
+
+use std::collections::BTreeMap;
+
+use anyhow::{Context, Result, ensure};
+use exchange::{Exchange, Phase};
+use serde::Serialize;
+
+use crate::config::Plan;
+use crate::events::tidegate_log;
+use crate::hint::Hint;
+
+/// Digits of an id.
+const DIGITS: usize = 32;
+
+const NOT_FOUND: Hint = Hint(
+    "the journal keeps requests for as long as `[journal] keep` says; routes with \
+     `record = \"off\"` or a sample leave requests out",
+);
+
+/// A recorded request.
+#[derive(Debug, Clone, Default, Serialize)]
+pub(super) struct RecordedRequest {
+    pub id: String,
+    /// RFC 3339, UTC.
+    pub time: String,
+    pub method: String,
+    pub scheme: String,
+    pub host: Option<String>,
+    /// Path and query, as recorded: values of secret fields are replaced.
+    pub target: String,
+    pub status: u16,
+    pub bytes_out: u64,
+    pub user: Option<String>,
+    pub route: Option<String>,
+    pub decision: &'static str,
+    pub cache: &'static str,
+    pub upstream: Option<String>,
+    /// The ranking behind a cached answer.
+    pub ranked_by: Option<String>,
+    pub total_us: u64,
+    /// Microseconds by phase.
+    pub phases: BTreeMap<&'static str, u32>,
+    /// The ranking that the answer shows, where the log has it.
+    pub ranking: Option<RecordedRanking>,
+    /// How many later requests were answered with its ranking.
+    pub shown_again: u64,
+}
+
+/// A recorded ranking.
+#[derive(Debug, Clone, Default, Serialize)]
+pub(super) struct RecordedRanking {
+    pub model: String,
+    pub version: String,
+    pub items: Vec<String>,
+}
+
+impl RecordedRequest {
+    fn of(exchange: &Exchange<'_>) -> Self {
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        let mut time = Vec::new();
+        exchange::write_rfc3339(exchange.time_us, &mut time);
+        let query = exchange.query.as_deref().map(|query| format!("?{}", text(query)));
+        let phases = Phase::ALL.into_iter().filter_map(|phase| {
+            let us = exchange.phases[phase.index()];
+            (us > 0).then_some((phase.name(), us))
+        });
+        Self {
+            id: digits(exchange.id),
+            time: text(&time),
+            method: exchange.method.to_string(),
+            scheme: exchange.scheme.to_string(),
+            host: exchange.host.as_deref().map(text),
+            target: text(&exchange.path) + &query.unwrap_or_default(),
+            status: exchange.status,
+            bytes_out: exchange.bytes_out,
+            user: exchange.user.as_deref().map(text),
+            route: exchange.route.as_deref().map(str::to_owned),
+            decision: exchange.decision.name(),
+            cache: exchange.cache.name(),
+            upstream: exchange.upstream.as_deref().map(str::to_owned),
+            ranked_by: exchange.ranked_by.map(digits),
+            total_us: exchange.total_us,
+            phases: phases.collect(),
+            ranking: ranking(exchange),
+            shown_again: 0,
+        }
+    }
+
+    /// The URL that it asked for.
+    pub(super) fn url(&self) -> String {
+        match &self.host {
+            Some(host) => format!("http://{host}{}", self.target),
+            None => self.target.clone(),
+        }
+    }
+}
+
+fn ranking(exchange: &Exchange<'_>) -> Option<RecordedRanking> {
+    let shown = exchange.impression.as_ref()?;
+    Some(RecordedRanking {
+        model: shown.model.to_string(),
+        version: shown.version.to_string(),
+        items: shown.items.iter().map(|item| item.into_owned()).collect(),
+    })
+}
+
+fn digits(id: u128) -> String {
+    format!("{id:032x}")
+}
+
+/// Finds the request of an id, and the ranking that it showed.
+///
+/// # Errors
+/// When the id is none, or the journal does not have it.
+pub(super) fn find(plan: &Plan, id: &str) -> Result<RecordedRequest> {
+    let plain: String = id.chars().filter(|digit| *digit != '-').collect();
+    let number = u128::from_str_radix(&plain, 16).ok().filter(|_| plain.len() == DIGITS);
+    let number = number.with_context(|| {
+        format!("`{id}` is no id of a request: it has {DIGITS} hexadecimal digits")
+    })?;
+    let found = read(plan, number)?;
+    let Some(mut request) = found else {
+        let error = anyhow::anyhow!("no recorded request has the id `{id}`");
+        return Err(error.context(NOT_FOUND));
+    };
+    let ranked_by = request.ranked_by.as_ref().filter(|_| request.ranking.is_none());
+    if let Some(ranked_by) = ranked_by.and_then(|id| u128::from_str_radix(id, 16).ok()) {
+        request.ranking = read(plan, ranked_by)?.and_then(|ranked| ranked.ranking);
+    }
+    Ok(request)
+}
+
+fn read(plan: &Plan, number: u128) -> Result<Option<RecordedRequest>> {
+    ensure!(plan.journal.is_some(), "the configuration has no [journal]");
+    let mut source = tidegate_log::open(plan, None)?;
+    let wanted = digits(number);
+    let (mut found, mut shown_again) = (None, 0);
+    tidegate_log::each_line(&mut *source, |line| {
+        let Some(line) = line.filter(|line| holds(line, wanted.as_bytes())) else { return Ok(()) };
+        let Ok(exchange) = exchange::decode(line) else { return Ok(()) };
+        if exchange.id == number {
+            found = Some(RecordedRequest::of(&exchange));
+        } else if exchange.ranked_by == Some(number) {
+            shown_again += 1;
+        }
+        anyhow::Ok(())
+    })?;
+    Ok(found.map(|request| RecordedRequest { shown_again, ..request }))
+}
+
+/// Whether a line has these digits somewhere; most lines have not, and need no decoding.
+fn holds(line: &[u8], digits: &[u8]) -> bool {
+    line.windows(digits.len()).any(|window| window == digits)
+}

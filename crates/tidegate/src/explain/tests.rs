@@ -1,0 +1,35 @@
+//! Claims about questions on their way to the admin listener.
+
+use gateway::Question;
+
+use super::{form, read_form};
+
+#[test]
+fn a_question_arrives_as_it_was_asked() {
+    let question = Question {
+        url: "http://a.test/x?q=1&r=%20".to_owned(),
+        method: "POST".to_owned(),
+        user: Some("ä&=+ \u{7f}".to_owned()),
+        fields: vec![
+            ("Accept".to_owned(), "text/html, */*".to_owned()),
+            ("x".to_owned(), "a: b".to_owned()),
+        ],
+        client: Some("2001:db8::1".parse().unwrap()),
+    };
+    assert_eq!(read_form(&form(&question)).unwrap(), question);
+}
+
+#[test]
+fn a_question_without_a_url_or_with_an_unknown_part_is_refused() {
+    for (query, reason) in [
+        ("", "name what to explain"),
+        ("user=1", "name what to explain"),
+        ("url=/&colour=red", "no parameter `colour`"),
+        ("url=/&from=here", "`here` is no address"),
+        ("url=/&header=x", "`x` is no header"),
+        ("url=%ff", "`url` is not UTF-8"),
+    ] {
+        let error = read_form(query).unwrap_err();
+        assert!(error.contains(reason), "{query}: {error}");
+    }
+}

@@ -1,0 +1,237 @@
+//! Claims about `tidegate explain`: it says what a request gets, and what a recorded one got.
+
+use std::path::Path;
+
+use rusqlite::Connection;
+use serde_json::Value;
+
+use crate::running::{Running, json, run};
+
+const CONFIG: &str = r#"
+[journal]
+dir = "data/journal"
+sync = "always"
+
+[profiles]
+file = "profiles.db"
+
+[[model]]
+name = "news"
+file = "model.json"
+items = "items.jsonl"
+
+[[route]]
+name = "static"
+path = "/static/{*rest}"
+to = "model:news"
+
+[[route]]
+name = "list"
+path = "/list"
+to = "model:news"
+cache = { ttl = "1h" }
+personalise = { user = "cookie:userId", salt = "s" }
+"#;
+
+const MODEL: &str = r#"{"format":"tidegate-linear-1","name":"news","version":"7","intercept":0.5,
+"features":[{"name":"item.popularity","weight":1.0}],
+"crosses":[{"left":"user.affinity.b","right":"item.category=b","weight":5.0}]}"#;
+
+const ITEMS: &str = r#"{"id":"1","title":"One","category":"a","popularity":0.9}
+{"id":"2","title":"Two","category":"b","popularity":0.25}
+"#;
+
+fn prepare(folder: &Path) {
+    std::fs::write(folder.join("model.json"), MODEL).unwrap();
+    std::fs::write(folder.join("items.jsonl"), ITEMS).unwrap();
+    let file = Connection::open(folder.join("profiles.db")).unwrap();
+    file.execute_batch(
+        "CREATE TABLE user_profiles (profile_id char(100) PRIMARY KEY NOT NULL, data text);",
+    )
+    .unwrap();
+    let data = r#"{"affinity":{"b":0.5},"reads":5,"recent":["9"]}"#;
+    file.execute("INSERT INTO user_profiles VALUES ('ann', ?)", [data]).unwrap();
+    file.close().unwrap();
+}
+
+/// What the command prints as JSON.
+#[track_caller]
+fn explain(folder: &Path, arguments: &[&str]) -> Value {
+    let all = [&["explain", "--format", "json"], arguments].concat();
+    let (code, out, error) = run(&all, folder);
+    assert_eq!(code, 0, "{error}");
+    serde_json::from_str(&out).unwrap()
+}
+
+/// What the command prints for people, one subject a line.
+#[track_caller]
+fn text(folder: &Path, arguments: &[&str]) -> String {
+    let (code, out, error) = run(&[&["explain"], arguments].concat(), folder);
+    assert_eq!(code, 0, "{error}");
+    out
+}
+
+#[test]
+fn a_ranking_is_explained_with_each_score_in_parts() {
+    let server = Running::start(CONFIG, prepare);
+    let said = explain(server.folder.path(), &["/list", "--user", "ann"]);
+    let now = &said["now"];
+    assert_eq!(now["known_from"], "server");
+    assert_eq!(now["decision"], "personalised");
+    assert_eq!(now["user"]["source"], "cookie:userId");
+    assert_eq!(now["profile"]["recent"][0], "9");
+    let got = json(&server.get_as("ann", "/list"));
+    for (explained, item) in
+        now["ranking"]["items"].as_array().unwrap().iter().zip(got["items"].as_array().unwrap())
+    {
+        assert_eq!((&explained["id"], &explained["score"]), (&item["id"], &item["score"]));
+        let parts = explained["explain"].as_object().unwrap().values();
+        let sum: f64 = parts.map(|part| part.as_f64().unwrap()).sum();
+        assert!((sum - item["score"].as_f64().unwrap()).abs() < 1e-12, "{explained}");
+    }
+    let page = text(server.folder.path(), &["/list", "--user", "ann"]);
+    for line in [
+        "route     list, to model:news",
+        "not       static: path: its pattern does not match",
+        "user      ann, from cookie:userId; profile present",
+        "decision  personalised: the user has a profile",
+    ] {
+        assert!(page.contains(line), "{line} in\n{page}");
+    }
+    let parts = "user.affinity.b * item.category=b +2.5, intercept +0.5, item.popularity +0.25";
+    assert!(page.contains(parts), "{page}");
+}
+
+#[test]
+fn without_a_server_the_files_tell_what_they_know() {
+    let server = Running::start(CONFIG, prepare);
+    let folder = server.folder.path();
+    let asked = ["/list", "--user", "ann"];
+    let running = explain(folder, &asked);
+    let offline = explain(folder, &["/list", "--user", "ann", "--offline"]);
+    let Running { server: mut process, folder, .. } = server;
+    process.signal("TERM").unwrap();
+    process.wait().unwrap();
+    let stopped = explain(folder.path(), &asked);
+    assert_eq!(offline, stopped);
+    assert_eq!(offline["now"]["known_from"], "files");
+    for same in ["decision", "draw", "user", "profile", "routes", "ranking", "target_name"] {
+        assert_eq!(offline["now"][same], running["now"][same], "{same}");
+    }
+    let page = text(folder.path(), &asked);
+    assert!(page.contains("No server answers"), "{page}");
+}
+
+#[test]
+fn a_live_change_counts_without_a_server_and_a_broken_one_stays_where_it_is() {
+    let server = Running::start(CONFIG, prepare);
+    let folder = server.folder.path();
+    let admin = server.admin.to_string();
+    assert_eq!(run(&["rollout", "set", "--admin", &admin, "--kill", "on"], folder).0, 0);
+    let said = explain(folder, &["/list", "--user", "ann", "--offline"]);
+    assert_eq!(said["now"]["decided_by"], "the kill switch is on");
+    let file = folder.join("data/live.toml");
+    std::fs::write(&file, "not toml").unwrap();
+    let asked = ["explain", "/list", "--user", "ann", "--offline"];
+    let (code, _, error) = run(&asked, folder);
+    assert_eq!(code, 0);
+    assert!(error.contains("live changes are not known"), "{error}");
+    assert_eq!(std::fs::read_to_string(file).unwrap(), "not toml");
+}
+
+#[test]
+fn what_is_cached_is_told_with_its_age_and_lifetime() {
+    let server = Running::start(CONFIG, prepare);
+    let folder = server.folder.path();
+    let host = server.public.to_string();
+    let url = format!("http://{host}/list");
+    assert_eq!(explain(folder, &[&url])["now"]["cache"]["missing_by"], "uri-miss");
+    server.get("/list");
+    let said = explain(folder, &[&url]);
+    let entry = &said["now"]["cache"]["entry"];
+    assert_eq!(entry["fresh_by"], "`cache.ttl` of the route");
+    assert_eq!(entry["fresh_s"], 3600.0);
+    let page = text(folder, &[&url]);
+    assert!(page.contains("Memory answers at once (`hit`)"), "{page}");
+}
+
+#[test]
+fn a_recorded_request_is_found_by_its_id_and_by_that_of_its_ranking() {
+    let server = Running::start(CONFIG, prepare);
+    let folder = server.folder.path();
+    let own = json(&server.get_as("ann", "/list?limit=1"));
+    server.get("/list");
+    server.get("/list");
+    let lines = server.wait_for_journal(|lines| lines.len() >= 3);
+    let id = own["request_id"].as_str().unwrap();
+    let said = explain(folder, &["--request", id]);
+    let recorded = &said["recorded"];
+    assert_eq!((&recorded["user"], &recorded["status"]), (&"ann".into(), &200.into()));
+    assert_eq!(recorded["decision"], "personalised");
+    assert_eq!(recorded["ranking"]["items"], serde_json::json!(["2"]));
+    assert_eq!(said["now"]["decision"], "personalised");
+    assert!(said["now"]["target"].as_str().unwrap().starts_with("/list?limit=1"));
+    // The third was answered with the ranking of the second.
+    let hit = lines.iter().find(|line| line["cache"] == "hit").unwrap();
+    let said = explain(folder, &["--request", hit["id"].as_str().unwrap()]);
+    assert_eq!(said["recorded"]["ranked_by"], hit["ranked_by"]);
+    assert_eq!(said["recorded"]["ranking"]["version"], "7");
+    let page = text(folder, &["--request", hit["ranked_by"].as_str().unwrap()]);
+    assert!(page.contains("later requests were answered with it 1 times"), "{page}");
+}
+
+#[test]
+fn a_recorded_request_is_found_in_packed_segments() {
+    let config =
+        CONFIG.replace("sync = \"always\"", "sync = \"always\"\nsegment_bytes_max = \"4kB\"");
+    let server = Running::start(&config, prepare);
+    let first = json(&server.get_as("ann", "/list"));
+    for number in 0..200 {
+        server.get(&format!("/list?number={number}"));
+    }
+    let folder = server.folder.path();
+    let journal = folder.join("data/journal");
+    crate::running::until("a packed segment", || {
+        let names = std::fs::read_dir(&journal).unwrap().flatten().map(|entry| entry.file_name());
+        names.into_iter().any(|name| !name.to_string_lossy().ends_with(".log"))
+    });
+    let said = explain(folder, &["--request", first["request_id"].as_str().unwrap()]);
+    assert_eq!(said["recorded"]["user"], "ann");
+}
+
+#[test]
+fn hashed_users_are_not_asked_for_again() {
+    let config = CONFIG.replace(
+        "sync = \"always\"",
+        "sync = \"always\"\nuser = \"hash\"\nuser_key = \"long enough to be a secret\"",
+    );
+    let server = Running::start(&config, prepare);
+    let folder = server.folder.path();
+    let own = json(&server.get_as("ann", "/list"));
+    let id = own["request_id"].as_str().unwrap();
+    let (code, out, error) = run(&["explain", "--request", id], folder);
+    assert_eq!(code, 0, "{error}");
+    assert!(error.contains("name the user by `--user ID`"), "{error}");
+    assert!(!out.contains("ann"), "{out}");
+}
+
+#[test]
+fn what_cannot_be_explained_says_why() {
+    let server = Running::start(CONFIG, prepare);
+    let folder = server.folder.path();
+    for (arguments, reason) in [
+        (vec!["news"], "`news` is no URL"),
+        (vec!["/list", "-H", "nonsense"], "`nonsense` is no header"),
+        (vec!["/list", "--user", "a;b"], "`cookie:userId` cannot carry the id `a;b`"),
+        (vec!["--request", "12"], "32 hexadecimal digits"),
+        (vec!["--request", "0af7651916cd43dd8448eb211c80319c"], "no recorded request has the id"),
+    ] {
+        let (code, out, error) = run(&[&["explain"], &arguments[..]].concat(), folder);
+        assert_eq!((code, out.as_str()), (1, ""), "{arguments:?}");
+        assert!(error.contains(reason), "{error}");
+    }
+    assert_eq!(run(&["explain"], folder).0, 2);
+    let page = testkit::Client::get(server.admin, "/explain?url=/list&colour=red").send();
+    assert_eq!(page.status, 400);
+    assert!(page.text().contains("no parameter `colour`"), "{}", page.text());
+}
