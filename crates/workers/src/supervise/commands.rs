@@ -8,7 +8,7 @@
 use std::time::Instant;
 
 use super::action::{Action, Complaint};
-use super::fleet::ProcessName;
+use super::fleet::{ProcessName, Suspicion};
 use super::state::State;
 use crate::command::PoolCommand;
 use crate::status::Reason;
@@ -36,7 +36,10 @@ pub(super) fn on_command(state: &mut State, command: PoolCommand, now: Instant) 
             if let Some(worker) = state.workers.get_mut(id)
                 && let Some(contact) = worker.contact
             {
-                worker.suspect_ping = Some(contact.pings + 1);
+                // A request may keep it from answering for as long as requests may take.
+                let deadline = worker.suspicion.map(|suspicion| suspicion.deadline);
+                let deadline = deadline.unwrap_or(now + state.plan.timeout);
+                worker.suspicion = Some(Suspicion { ping: contact.pings + 1, deadline });
                 return vec![Action::Ping(ProcessName::Worker(id))];
             }
         }

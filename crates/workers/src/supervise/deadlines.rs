@@ -135,6 +135,12 @@ fn overdue_stage(state: &State, (id, worker): (u64, &Worker), now: Instant) -> O
             let text = format!("a request that was given up went on for more than {seconds} s");
             Some(Action::Interrupt { worker: id, complaint: Complaint { stage: "run", text } })
         }
+        WorkerStage::Serving(_) if worker.suspicion.is_some_and(|it| now > it.deadline) => {
+            let seconds = state.plan.timeout.as_secs_f64();
+            let text = format!("it broke a connection off, and answered no ping for {seconds} s");
+            let complaint = Some(Complaint { stage: "run", text });
+            Some(Action::Kill { worker: id, reason: Reason::Silent, complaint })
+        }
         WorkerStage::Serving(since)
             if now > since + SOUND_AFTER && state.pace.is_mended_by(worker.began.instant) =>
         {

@@ -205,14 +205,23 @@ pub(super) struct Worker {
     pub memory: Option<Memory>,
     /// The last exception that its app let out.
     pub error: Option<Incident>,
-    /// The ping whose answer shows that the worker outlived its broken connections.
-    pub suspect_ping: Option<u64>,
+    /// Set when it broke off a connection, until it shows that it outlived that.
+    pub suspicion: Option<Suspicion>,
     /// When a request that nobody waits for must have ended.
     pub abandoned_deadline: Option<Instant>,
     /// Whether it leads a process group, which ends with it.
     pub leads_group: bool,
     /// Whether it has said that the canary's connection has ended.
     pub has_ended_canary: bool,
+}
+
+/// What shows that a worker outlived a connection that it broke off.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Suspicion {
+    /// The ping that it has to answer.
+    pub ping: u64,
+    /// By then: one that hangs, or is stopped, never does.
+    pub deadline: Instant,
 }
 
 impl Worker {
@@ -228,7 +237,7 @@ impl Worker {
             failed: None,
             memory: None,
             error: None,
-            suspect_ping: None,
+            suspicion: None,
             abandoned_deadline: None,
             leads_group: false,
             has_ended_canary: false,

@@ -239,8 +239,8 @@ fn answered(state: &mut State, from: ProcessName, ping: u64) -> Vec<Action> {
     contact.answered = contact.answered.max(ping.min(contact.pings));
     let ProcessName::Worker(id) = from else { return Vec::new() };
     let Some(worker) = state.workers.get_mut(id) else { return Vec::new() };
-    if worker.suspect_ping.is_some_and(|suspect| suspect <= ping) {
-        worker.suspect_ping = None;
+    if worker.suspicion.is_some_and(|suspicion| suspicion.ping <= ping) {
+        worker.suspicion = None;
         return vec![Action::ClearSuspicion { worker: id }];
     }
     vec![Action::NoteAnswer { worker: id }]

@@ -97,6 +97,21 @@ fn a_stopped_worker_is_found_by_its_silence() {
 }
 
 #[test]
+fn a_worker_that_is_stopped_after_it_broke_off_is_not_waited_for() {
+    let bench = Bench::serving(APP, |plan| {
+        plan.workers = 1;
+        plan.timeout = Duration::from_millis(300);
+    });
+    let loan = bench.take();
+    let pid = bench.pid_of(loan.worker());
+    signal(pid, "STOP");
+    loan.lost();
+    bench.wait("it is killed", |it| it.restarts.contains_key("silent"));
+    assert!(!runs(pid));
+    bench.wait_until_full();
+}
+
+#[test]
 fn a_killed_parent_is_followed_by_a_new_generation() {
     let bench = Bench::serving(APP, |_| {});
     let before = bench.pool().status();

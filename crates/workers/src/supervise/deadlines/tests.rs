@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::*;
+use crate::supervise::fleet::Suspicion;
 use crate::supervise::tests::Fixture;
 use crate::supervise::timeouts::PING_INTERVAL;
 
@@ -79,6 +80,16 @@ fn an_abandoned_request_costs_a_worker_only_if_that_has_no_others() {
             _ => assert_eq!(actions, [Action::ForgetAbandoned { worker: 1 }]),
         }
     }
+}
+
+#[test]
+fn a_worker_that_broke_a_connection_off_and_shows_no_life_is_killed() {
+    let mut pool = Fixture::serving(|_| {});
+    let deadline = pool.now + Duration::from_secs(1);
+    pool.worker(1).suspicion = Some(Suspicion { ping: 8, deadline });
+    let actions = after(&pool, deadline);
+    assert!(texts(&actions)[0].contains("answered no ping"), "{actions:?}");
+    assert!(matches!(actions[..], [Action::Kill { worker: 1, reason: Reason::Silent, .. }]));
 }
 
 #[test]

@@ -4,6 +4,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::time::Duration;
 
 use super::*;
+use crate::supervise::fleet::Suspicion;
 use crate::supervise::tests::Fixture;
 use crate::wire::Hello;
 
@@ -161,7 +162,8 @@ fn a_child_that_ends_before_it_says_hello_is_a_failed_fork() {
 fn only_an_answer_to_a_later_ping_clears_a_suspicion() {
     let mut pool = Fixture::serving(|_| {});
     pool.worker(1).contact.as_mut().unwrap().pings = 8;
-    pool.worker(1).suspect_ping = Some(8);
+    let deadline = pool.now;
+    pool.worker(1).suspicion = Some(Suspicion { ping: 8, deadline });
     let name = ProcessName::Worker(1);
     let pong = |n| format!(r#"{{"say":"pong","n":{n}}}"#);
     assert_eq!(send(&mut pool, name, &pong(7)), [Action::NoteAnswer { worker: 1 }]);
