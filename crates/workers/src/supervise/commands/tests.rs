@@ -31,7 +31,7 @@ fn a_suspect_worker_is_asked_for_a_sign_of_life_after_the_break() {
     let mut pool = Fixture::serving(|_| {});
     pool.worker(1).contact.as_mut().unwrap().pings = 7;
     let ping = Action::Ping(ProcessName::Worker(1));
-    assert_eq!(command(&mut pool, PoolCommand::Suspect(1)), [ping.clone()]);
+    assert_eq!(command(&mut pool, PoolCommand::Suspect(1)), std::slice::from_ref(&ping));
     let deadline = pool.now + pool.state.plan.timeout;
     assert_eq!(pool.worker(1).suspicion, Some(Suspicion { ping: 8, deadline }));
     pool.advance(1.0);
