@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from tidegate.columns import ExportError
     from tidegate.export import export_linear
     from tidegate.linear import LinearModel, ModelFileError
+    from tidegate.names import feature_values
     from tidegate.workers.function import Request
     from tidegate.workers.share import ShareWarning, share
 
@@ -24,6 +25,7 @@ __all__ = [
     "Request",
     "ShareWarning",
     "export_linear",
+    "feature_values",
     "share",
 ]
 
@@ -34,6 +36,7 @@ HOMES = {
     "Request": "tidegate.workers.function",
     "ShareWarning": "tidegate.workers.share",
     "export_linear": "tidegate.export",
+    "feature_values": "tidegate.names",
     "share": "tidegate.workers.share",
 }
 

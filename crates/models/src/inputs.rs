@@ -15,6 +15,9 @@ use std::collections::HashMap;
 
 use crate::linear::{FeatureName, FeatureSource, Linear};
 
+/// How features begin that say how much a user reads of a category, as profiles name them.
+const AFFINITY: &str = "affinity.";
+
 /// The features of a model that come with a request.
 #[derive(Debug)]
 pub struct Inputs {
@@ -22,6 +25,8 @@ pub struct Inputs {
     context: HashMap<Box<str>, InputField, foldhash::fast::RandomState>,
     names: Vec<FeatureName>,
     missing: Vec<f64>,
+    /// Slots of `user.affinity`.
+    affinity: Vec<usize>,
 }
 
 #[derive(Debug)]
@@ -31,7 +36,7 @@ enum InputField {
 }
 
 /// Why a request, or one feature of it, is refused.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RequestError {
     #[error("is not finite")]
     Infinite,
@@ -44,19 +49,28 @@ pub enum RequestError {
     /// Finite features whose weighted sum could leave the range of a double.
     #[error("user and context features are too large to score")]
     Overflow,
+    /// The model gives no scores for these features.
+    #[error("{0}")]
+    Failed(String),
 }
 
 impl Inputs {
     pub(crate) fn of(model: &Linear) -> Self {
+        let names = model.names().into_iter().filter(|name| name.source != FeatureSource::Item);
+        Self::of_names(names.map(|name| (name, model.missing(name))))
+    }
+
+    /// Makes a slot of each name, in order, with what it counts as where it is absent. A field is a
+    /// number or a text, never both.
+    pub(crate) fn of_names<'n>(names: impl Iterator<Item = (&'n FeatureName, f64)>) -> Self {
         let mut inputs = Self {
             user: HashMap::default(),
             context: HashMap::default(),
             names: Vec::new(),
             missing: Vec::new(),
+            affinity: Vec::new(),
         };
-        for name in model.names().into_iter().filter(|name| name.source != FeatureSource::Item) {
-            inputs.add(name, model.missing(name));
-        }
+        names.for_each(|(name, missing)| inputs.add(name, missing));
         inputs
     }
 
@@ -73,6 +87,11 @@ impl Inputs {
     /// Returns the names by slot.
     pub fn names(&self) -> &[FeatureName] {
         &self.names
+    }
+
+    /// Whether the model reads the user's affinity, and none that it reads is known.
+    pub fn lack_affinity(&self, slots: &[f64]) -> bool {
+        !self.affinity.is_empty() && self.affinity.iter().all(|slot| slots[*slot].is_nan())
     }
 
     /// Makes `slots` ready for one request: all absent.
@@ -138,6 +157,9 @@ impl Inputs {
 
     fn add(&mut self, name: &FeatureName, missing: f64) {
         let slot = self.names.len();
+        if name.source == FeatureSource::User && name.field.starts_with(AFFINITY) {
+            self.affinity.push(slot);
+        }
         self.names.push(name.clone());
         self.missing.push(missing);
         let fields =

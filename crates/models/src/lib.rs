@@ -23,6 +23,7 @@
 
 mod clusters;
 mod column;
+mod column_name;
 mod dense;
 mod embed;
 mod error;
@@ -35,6 +36,8 @@ mod matrix;
 mod onnx;
 mod pause;
 mod rank;
+mod row_columns;
+mod row_model;
 mod rows;
 mod top;
 mod trees;
@@ -54,7 +57,10 @@ pub use onnx::{
     OnnxValues,
 };
 pub use pause::{on_pause, pause};
-pub use rank::{CandidateSet, Candidates, PROPENSITY, RankRequest, Ranker};
+pub use rank::{
+    CandidateSet, Candidates, ExplainStart, PROPENSITY, RankModel, RankRequest, Ranker, Scratch,
+};
+pub use row_model::RowModel;
 pub use rows::LinearRows;
-pub use top::{Marks, Ranked, Scratch};
+pub use top::{Marks, Ranked};
 pub use trees::{AboutTrees, Iterations, Number, TreeFormat, TreeScratch, Trees};

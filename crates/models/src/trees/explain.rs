@@ -1,0 +1,75 @@
+//! Parts a row's sum among features, whatever the kind of model: trees by `shap.rs`, XGBoost's
+//! linear booster by its terms.
+//!
+//! Invariant: the parts and [`Trees::expected`] add up to the sum that the objective's transform
+//! takes, but for rounding. Of a random forest of LightGBM that is the mean of its trees.
+//! Refuses, with the reason: leaves that are linear functions, and files without counts of rows.
+
+use super::build::Program;
+use super::number::Leaf;
+use super::scratch::TreeScratch;
+use super::{Precision, Trees};
+
+const LINEAR_LEAVES: &str = "its leaves are linear functions (`linear_tree`), and SHAP values are \
+    of plain leaves";
+
+const NO_COUNTS: &str = "its file does not say how many rows of the training came to each node \
+    (`internal_count` and `leaf_count` of LightGBM, `sum_hessian` of XGBoost)";
+
+impl Trees {
+    /// Returns what the sum is on average, where parts can be told. For models of one sum, read by
+    /// [`Trees::read_explained`].
+    ///
+    /// # Errors
+    /// Why they cannot, as text.
+    pub(crate) fn expected(&self) -> Result<f64, &'static str> {
+        fn of<L: Leaf>(program: &Program<L>) -> Result<f64, &'static str> {
+            match &program.shap {
+                Some(shap) => {
+                    Ok((program.base[0].wide() + shap.expected()) / program.divisor as f64)
+                }
+                None if program.functions.is_empty() => Err(NO_COUNTS),
+                None => Err(LINEAR_LEAVES),
+            }
+        }
+        match &self.program {
+            Precision::Single(program) => of(program),
+            Precision::Double(program) => of(program),
+            Precision::Linear(linear) => Ok(linear.bias()),
+        }
+    }
+
+    /// Returns the part of each feature of the row whose codes are in this lane of the block.
+    pub(crate) fn explain_codes(
+        &self,
+        lane: usize,
+        scratch: &mut TreeScratch,
+        parts: &mut Vec<f64>,
+    ) {
+        fn add<L: Leaf>(
+            program: &Program<L>,
+            lane: usize,
+            TreeScratch { codes, shap: scratch, .. }: &mut TreeScratch,
+            parts: &mut [f64],
+        ) {
+            let Some(shap) = &program.shap else { return };
+            shap.add_parts(|column| codes.block[column][lane], scratch, parts);
+            parts.iter_mut().for_each(|part| *part /= program.divisor as f64);
+        }
+        parts.clear();
+        parts.resize(self.about.features, 0.0);
+        match &self.program {
+            Precision::Single(program) => add(program, lane, scratch, parts),
+            Precision::Double(program) => add(program, lane, scratch, parts),
+            Precision::Linear(_) => {}
+        }
+    }
+
+    /// Returns the part of each feature of a row of numbers, of a linear booster.
+    pub(crate) fn explain_numbers(&self, row: &[f64], parts: &mut Vec<f64>) {
+        parts.clear();
+        if let Precision::Linear(linear) = &self.program {
+            parts.extend(linear.parts(row));
+        }
+    }
+}

@@ -1,0 +1,278 @@
+//! Parts a row's sum among features: SHAP values of trees, path-dependent (Lundberg et al., Nature
+//! Machine Intelligence 2, 2020).
+//!
+//! What a tree gives when only some features are known is a mean over the rows it was trained with:
+//! at a split on an unknown feature, both sides count by their share of these rows. A leaf of value
+//! v is then reached by the product, over the features on its path, of 1 or 0 where the feature is
+//! known (`one`) and of its shares where it is not (`zero`). The Shapley values of such a product
+//! are an integral of its derivative along the diagonal (Owen, Management Science 18, 1972):
+//! v (one - zero) times the integral over t from 0 to 1 of the other factors, each zero + (one -
+//! zero) t. That is a polynomial, so Gauss's rule gives it exactly, without the divisions by which
+//! the usual algorithm loses digits.
+//!
+//! Invariant: the parts of all features and the expected value add up to the row's sum, but for
+//! rounding. They are LightGBM's `pred_contrib` and XGBoost's `pred_contribs` within 1e-6.
+//! A row costs, for each leaf, the square of the features on its path: half of them are points of
+//! the rule, and each factor is taken twice at each point.
+//! Refuses: trees without counts of rows, and paths of more than [`PATH_MAX`] features.
+//! Never here: which side a row takes, which its codes tell (`columns.rs`).
+
+use super::columns::{CodeColumns, CodeTest, TestIndex};
+use super::forest::{Child, Tree};
+use super::number::Leaf;
+
+/// Features on a path.
+const PATH_MAX: usize = 256;
+
+/// What explains the sums of a model.
+#[derive(Debug)]
+pub(crate) struct ShapForest {
+    /// What the sums are on average, without what they begin with.
+    expected: f64,
+    nodes: Vec<ShapNode>,
+    roots: Vec<u32>,
+    /// Gauss's rules of 1 point and more.
+    rules: Vec<Vec<GaussPoint>>,
+}
+
+#[derive(Debug)]
+enum ShapNode {
+    Leaf(f64),
+    Split { feature: u32, place: CodeTest, sides: [ShapSide; 2] },
+}
+
+/// A child, and the share of the split's rows that went there.
+#[derive(Debug, Clone, Copy)]
+struct ShapSide {
+    node: u32,
+    share: f64,
+}
+
+/// A place from 0 to 1 and its weight.
+#[derive(Debug, Clone, Copy)]
+struct GaussPoint {
+    at: f64,
+    weight: f64,
+}
+
+/// A feature on the path to a node.
+#[derive(Debug, Clone, Copy)]
+struct PathPart {
+    feature: u32,
+    /// The share of rows that come along where the feature is not known.
+    zero: f64,
+    /// 1 where the row comes along, else 0.
+    one: f64,
+}
+
+#[derive(Debug)]
+enum Turn {
+    /// A node, with what led there.
+    Visit(u32, Option<PathPart>),
+    Undo,
+}
+
+/// Memory of explaining, one per thread.
+#[derive(Debug, Default)]
+pub(crate) struct ShapScratch {
+    turns: Vec<Turn>,
+    path: Vec<PathPart>,
+    /// What each step changed: a part as it was, or one that is new.
+    changed: Vec<(usize, Option<PathPart>)>,
+    products: Vec<f64>,
+}
+
+impl ShapForest {
+    /// Takes in all trees of a model; `None` if one cannot be explained.
+    pub(super) fn of<L: Leaf>(
+        trees: &[Tree<L>],
+        (columns, index): (&CodeColumns, &TestIndex),
+    ) -> Option<Self> {
+        let mut forest =
+            Self { expected: 0.0, nodes: Vec::new(), roots: Vec::new(), rules: Vec::new() };
+        let mut longest = 0;
+        for tree in trees {
+            let has_counts = tree.covers.splits.len() == tree.splits.len();
+            if !has_counts || !tree.functions.is_empty() || tree.outputs > 1 {
+                return None;
+            }
+            let root = forest.add(tree, |split| columns.place(&tree.splits[split], index));
+            longest = longest.max(forest.expect(root));
+            forest.roots.push(root);
+        }
+        forest.rules = (1..=longest.div_ceil(2)).map(gauss).collect();
+        (longest <= PATH_MAX).then_some(forest)
+    }
+
+    /// Returns what all sums are on average, without what they begin with.
+    pub(super) fn expected(&self) -> f64 {
+        self.expected
+    }
+
+    /// Adds the part of each feature of one row, given what finds its codes.
+    pub(super) fn add_parts(
+        &self,
+        code: impl Fn(usize) -> u8,
+        scratch: &mut ShapScratch,
+        parts: &mut [f64],
+    ) {
+        for root in &self.roots {
+            self.walk(*root, &code, scratch, |path, value, products| {
+                let Some(rule) = path.len().div_ceil(2).checked_sub(1) else { return };
+                add_leaf((path, value), &self.rules[rule], products, parts);
+            });
+        }
+    }
+
+    /// Adds the nodes of a tree, and returns its root.
+    fn add<L: Leaf>(&mut self, tree: &Tree<L>, place: impl Fn(usize) -> CodeTest) -> u32 {
+        let (leaves, first) = (self.nodes.len(), self.nodes.len() + tree.leaves.len());
+        self.nodes.extend(tree.leaves.iter().map(|leaf| ShapNode::Leaf(leaf.wide())));
+        let covers = &tree.covers;
+        let (node, cover) = (
+            |child: Child| match child {
+                Child::Leaf(leaf) => (leaves + leaf as usize) as u32,
+                Child::Split(split) => (first + split as usize) as u32,
+            },
+            |child: Child| match child {
+                Child::Leaf(leaf) => covers.leaves[leaf as usize],
+                Child::Split(split) => covers.splits[split as usize],
+            },
+        );
+        for (number, split) in tree.splits.iter().enumerate() {
+            let all = covers.splits[number];
+            let sides = [split.left, split.right].map(|child| ShapSide {
+                node: node(child),
+                share: if all > 0.0 { cover(child) / all } else { 0.0 },
+            });
+            let (feature, place) = (split.feature, place(number));
+            self.nodes.push(ShapNode::Split { feature, place, sides });
+        }
+        node(tree.root)
+    }
+
+    /// Adds a tree's mean; returns the most features on a path of it.
+    fn expect(&mut self, root: u32) -> usize {
+        let (mut longest, mut expected) = (0, 0.0);
+        self.walk(
+            root,
+            |_| 0,
+            &mut ShapScratch::default(),
+            |path, value, _| {
+                longest = longest.max(path.len());
+                expected += path.iter().fold(value, |product, part| product * part.zero);
+            },
+        );
+        self.expected += expected;
+        longest
+    }
+
+    /// Visits each leaf: hands over the path to it, its value, and room for products.
+    fn walk(
+        &self,
+        root: u32,
+        code: impl Fn(usize) -> u8,
+        scratch: &mut ShapScratch,
+        mut at_leaf: impl FnMut(&[PathPart], f64, &mut Vec<f64>),
+    ) {
+        let ShapScratch { turns, path, changed, products } = scratch;
+        turns.push(Turn::Visit(root, None));
+        while let Some(turn) = turns.pop() {
+            let Turn::Visit(node, step) = turn else {
+                undo(path, changed);
+                continue;
+            };
+            let is_inner = step.is_some();
+            step.into_iter().for_each(|step| take(path, changed, step));
+            if is_inner {
+                turns.push(Turn::Undo);
+            }
+            match &self.nodes[node as usize] {
+                ShapNode::Leaf(value) => at_leaf(path, *value, products),
+                ShapNode::Split { feature, place, sides } => {
+                    let goes_right = code(place.column as usize) > place.limit;
+                    for (side, is_right) in sides.iter().zip([false, true]) {
+                        let one = f64::from(u8::from(goes_right == is_right));
+                        let step = PathPart { feature: *feature, zero: side.share, one };
+                        turns.push(Turn::Visit(side.node, Some(step)));
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Goes on along a path: a feature that is on it already stays one part.
+fn take(path: &mut Vec<PathPart>, changed: &mut Vec<(usize, Option<PathPart>)>, step: PathPart) {
+    match path.iter_mut().enumerate().find(|(_, part)| part.feature == step.feature) {
+        Some((index, part)) => {
+            changed.push((index, Some(*part)));
+            part.zero *= step.zero;
+            part.one *= step.one;
+        }
+        None => {
+            changed.push((path.len(), None));
+            path.push(step);
+        }
+    }
+}
+
+/// Goes back to where the last step was taken.
+fn undo(path: &mut Vec<PathPart>, changed: &mut Vec<(usize, Option<PathPart>)>) {
+    match changed.pop() {
+        Some((index, Some(before))) => path[index] = before,
+        Some((length, None)) => path.truncate(length),
+        None => {}
+    }
+}
+
+/// Adds what a leaf gives to each feature on its path.
+fn add_leaf(
+    (path, value): (&[PathPart], f64),
+    rule: &[GaussPoint],
+    products: &mut Vec<f64>,
+    parts: &mut [f64],
+) {
+    for GaussPoint { at, weight } in rule {
+        let factor = |part: &PathPart| part.zero + (part.one - part.zero) * at;
+        products.clear();
+        let mut before = value * weight;
+        for part in path {
+            products.push(before);
+            before *= factor(part);
+        }
+        let mut after = 1.0;
+        for (part, before) in path.iter().zip(&*products).rev() {
+            parts[part.feature as usize] += before * after * (part.one - part.zero);
+            after *= factor(part);
+        }
+    }
+}
+
+/// Gauss's rule of so many points for integrals from 0 to 1: the zeros of a polynomial of Legendre,
+/// by Newton's method.
+fn gauss(points: usize) -> Vec<GaussPoint> {
+    let count = points as f64;
+    let point = |number: usize| {
+        let mut x = (std::f64::consts::PI * (number as f64 + 0.75) / (count + 0.5)).cos();
+        let mut slope = 1.0;
+        for _ in 0..100 {
+            let (mut value, mut before) = (1.0, 0.0);
+            for degree in 0..points {
+                let n = degree as f64;
+                (value, before) = (((2.0 * n + 1.0) * x * value - n * before) / (n + 1.0), value);
+            }
+            slope = count * (x * value - before) / (x * x - 1.0);
+            let step = value / slope;
+            x -= step;
+            if step.abs() < 1e-15 {
+                break;
+            }
+        }
+        GaussPoint { at: (1.0 + x) / 2.0, weight: 1.0 / ((1.0 - x * x) * slope * slope) }
+    };
+    (0..points).map(point).collect()
+}
+
+#[cfg(test)]
+mod tests;
