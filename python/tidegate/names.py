@@ -77,8 +77,11 @@ def feature_values(
     return [math.prod(side.value(fields) for side in sides_of(name)) for name in names]
 
 
-def check_names(names: Sequence[str], library: str = "") -> None:
-    """Raises `ExportError` for names that a server would refuse, or the library does not take."""
+def check_names(names: Sequence[str], library: str = "", texts: Sequence[str] = ()) -> None:
+    """Raises `ExportError` for names that a server would refuse, or the library does not take.
+
+    Columns of `texts` hold the text of a field.
+    """
     kinds: dict[str, bool] = dict.fromkeys(TEXTS, True)
     repeated = {name for name in names if list(names).count(name) > 1}
     if repeated:
@@ -89,10 +92,10 @@ def check_names(names: Sequence[str], library: str = "") -> None:
             reason = f"{library} takes no {bad[0]!r} in a name; write such texts otherwise"
             raise ExportError(f"export: column `{name}`: {reason}")
         for side in sides_of(name):
-            of_kind = {side.path: side.text is not None} if side.of_item is None else {}
-            for path, is_text in (of_kind | ({side.of_item: True} if side.of_item else {})).items():
-                if kinds.setdefault(path, is_text) != is_text:
-                    raise ExportError(f"export: `{path}` is used as a number and as a text")
+            path = side.of_item or side.path
+            is_text = name in texts or side.of_item is not None or side.text is not None
+            if kinds.setdefault(path, is_text) != is_text:
+                raise ExportError(f"export: `{path}` is used as a number and as a text")
 
 
 def sides_of(name: str) -> list[Side]:

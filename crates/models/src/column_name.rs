@@ -10,7 +10,8 @@
 //! | `LEFT*RIGHT` | the product of these |
 //!
 //! `user.affinity@item.category` is the user's affinity to the item's own category. `@`, `=` and
-//! `*` are what the rules of LightGBM and XGBoost for names leave.
+//! `*` are what the rules of LightGBM and XGBoost for names leave. A graph in ONNX may take texts:
+//! there the name of a number stands for a text (`row_model.rs`).
 //! Invariant: a name is read as it is trained: LightGBM turns blanks into `_`, and that is not
 //! undone. `*` parts a name only before `item.`, `user.` or `context.`, so a text may hold it.
 //! `python/tidegate/names.py` reads the same names by code of its own; docs/MODELS.md has the
@@ -36,6 +37,8 @@ pub(crate) struct ColumnName {
 pub(crate) enum ColumnSide {
     /// A number, or whether a text is this one.
     Feature(FeatureName),
+    /// A text, as the number that stands for it in a model of texts; no name is read as this.
+    Word(FeatureName),
     /// The number that a user or a request has for the text in a field of the item.
     OfItem { source: FeatureSource, name: String, field: String },
 }

@@ -6,8 +6,8 @@
 //! Invariant: a slot is NaN until it is set. NaN means absent, also where a caller sets it. An
 //! absent slot counts as the model's `missing`.
 //! Refuses, each as a [`RequestError`]: an infinite number under any name, a text for a number and
-//! the reverse, and a slot set twice. Item features are ignored like unknown names. `Overflow`
-//! comes from `rank.rs`, because only sums show it.
+//! the reverse, a fraction for a whole number, and a slot set twice. Item features are ignored like unknown names. `Overflow`
+//! and `Failed` come from `rank.rs`, because only scoring shows them.
 //! The crate `serving` answers a body with the error's words and 400. Of a stored profile it skips
 //! such features, and after `Overflow` it ranks without any.
 
@@ -25,6 +25,10 @@ pub struct Inputs {
     context: HashMap<Box<str>, InputField, foldhash::fast::RandomState>,
     names: Vec<FeatureName>,
     missing: Vec<f64>,
+    /// What whole numbers a slot takes, where it takes no others.
+    bounds: Vec<Option<WholeBounds>>,
+    /// Numbers that stand for texts, in models of texts.
+    words: Words,
     /// Slots of `user.affinity`.
     affinity: Vec<usize>,
 }
@@ -33,6 +37,46 @@ pub struct Inputs {
 enum InputField {
     Number(usize),
     Text(Vec<(Box<str>, usize)>),
+    /// A text, as the number that stands for it.
+    Word(usize),
+}
+
+/// A feature of requests, as a model reads it.
+#[derive(Debug, Clone)]
+pub(crate) struct InputSlot {
+    pub(crate) name: FeatureName,
+    /// Whether it is a text for which a number stands.
+    pub(crate) is_word: bool,
+    /// What it counts as where it is absent.
+    pub(crate) missing: f64,
+    /// The whole numbers that it takes, where it takes no others.
+    pub(crate) bounds: Option<WholeBounds>,
+}
+
+/// The least and the largest whole number.
+pub(crate) type WholeBounds = (f64, f64);
+
+/// The texts that a model names, with the numbers that stand for them.
+#[derive(Debug, Default)]
+pub(crate) struct Words {
+    numbers: HashMap<Box<str>, f64, foldhash::fast::RandomState>,
+    /// What stands for any other text.
+    unknown: f64,
+}
+
+impl Words {
+    pub(crate) fn new<'t>(known: impl Iterator<Item = (&'t str, f64)>, unknown: f64) -> Self {
+        Self { numbers: known.map(|(text, number)| (text.into(), number)).collect(), unknown }
+    }
+
+    pub(crate) fn number(&self, text: &str) -> f64 {
+        self.numbers.get(text).copied().unwrap_or(self.unknown)
+    }
+
+    /// What stands for a text that is absent.
+    pub(crate) fn absent(&self) -> f64 {
+        self.unknown
+    }
 }
 
 /// Why a request, or one feature of it, is refused.
@@ -44,6 +88,8 @@ pub enum RequestError {
     WantsNumber,
     #[error("must be a text, as the model has it")]
     WantsText,
+    #[error("must be a whole number that fits, as the model has it")]
+    WantsWhole,
     #[error("is given twice")]
     Twice,
     /// Finite features whose weighted sum could leave the range of a double.
@@ -57,20 +103,27 @@ pub enum RequestError {
 impl Inputs {
     pub(crate) fn of(model: &Linear) -> Self {
         let names = model.names().into_iter().filter(|name| name.source != FeatureSource::Item);
-        Self::of_names(names.map(|name| (name, model.missing(name))))
+        let slot = |name: &FeatureName| InputSlot {
+            name: name.clone(),
+            is_word: false,
+            missing: model.missing(name),
+            bounds: None,
+        };
+        Self::of_slots(names.map(slot), Words::default())
     }
 
-    /// Makes a slot of each name, in order, with what it counts as where it is absent. A field is a
-    /// number or a text, never both.
-    pub(crate) fn of_names<'n>(names: impl Iterator<Item = (&'n FeatureName, f64)>) -> Self {
+    /// Makes these slots, in order. A field is a number or a text, never both.
+    pub(crate) fn of_slots(slots: impl Iterator<Item = InputSlot>, words: Words) -> Self {
         let mut inputs = Self {
             user: HashMap::default(),
             context: HashMap::default(),
             names: Vec::new(),
             missing: Vec::new(),
+            bounds: Vec::new(),
+            words,
             affinity: Vec::new(),
         };
-        names.for_each(|(name, missing)| inputs.add(name, missing));
+        slots.for_each(|slot| inputs.add(slot));
         inputs
     }
 
@@ -116,8 +169,13 @@ impl Inputs {
         }
         match self.field(source, field) {
             None => Ok(()),
-            Some(InputField::Text(_)) => Err(RequestError::WantsText),
-            Some(InputField::Number(slot)) => set(slots, *slot, value),
+            Some(InputField::Text(_) | InputField::Word(_)) => Err(RequestError::WantsText),
+            Some(InputField::Number(slot)) => match self.bounds[*slot] {
+                Some((least, most)) if value.fract() != 0.0 || !(least..=most).contains(&value) => {
+                    Err(RequestError::WantsWhole)
+                }
+                _ => set(slots, *slot, value),
+            },
         }
     }
 
@@ -135,6 +193,7 @@ impl Inputs {
         match self.field(source, field) {
             None => Ok(()),
             Some(InputField::Number(_)) => Err(RequestError::WantsNumber),
+            Some(InputField::Word(slot)) => set(slots, *slot, self.words.number(text)),
             Some(InputField::Text(values)) => values
                 .iter()
                 .try_for_each(|(value, slot)| set(slots, *slot, f64::from(**value == *text))),
@@ -155,13 +214,13 @@ impl Inputs {
         slot.expect("every user and context feature of the model has a slot")
     }
 
-    fn add(&mut self, name: &FeatureName, missing: f64) {
+    fn add(&mut self, InputSlot { name, is_word, missing, bounds }: InputSlot) {
         let slot = self.names.len();
         if name.source == FeatureSource::User && name.field.starts_with(AFFINITY) {
             self.affinity.push(slot);
         }
-        self.names.push(name.clone());
         self.missing.push(missing);
+        self.bounds.push(bounds);
         let fields =
             if name.source == FeatureSource::User { &mut self.user } else { &mut self.context };
         let key = name.field.as_str().into();
@@ -173,9 +232,11 @@ impl Inputs {
                 fields.insert(key, InputField::Text(vec![(value.as_str().into(), slot)]));
             }
             (None, _) => {
-                fields.insert(key, InputField::Number(slot));
+                let field = if is_word { InputField::Word(slot) } else { InputField::Number(slot) };
+                fields.insert(key, field);
             }
         }
+        self.names.push(name);
     }
 
     #[inline]

@@ -197,11 +197,19 @@ impl Ranker {
         }
     }
 
-    /// Returns what one candidate costs in a request, in f64 multiplications.
-    pub fn multiplications(&self) -> usize {
+    /// Returns the f64 multiplications that one candidate costs in a request to a linear model.
+    pub fn multiplications(&self) -> Option<usize> {
         match &self.joined {
-            Joined::Linear(linear) => linear.multiplications(),
-            Joined::Rows(rows) => rows.multiplications(),
+            Joined::Linear(linear) => Some(linear.multiplications()),
+            Joined::Rows(_) => None,
+        }
+    }
+
+    /// Returns how many nodes of trees are visited to explain an item.
+    pub fn nodes_explained(&self) -> usize {
+        match &self.joined {
+            Joined::Linear(_) => 0,
+            Joined::Rows(rows) => rows.nodes_explained(),
         }
     }
 

@@ -6,7 +6,8 @@
 //! | user and context features, and products of these | the request | once a request |
 //! | products of both, and look-ups by an item's text | both | for each item of a request |
 //!
-//! Invariant: an absent number is NaN, and a product with it is NaN. Whether a text is another one
+//! Invariant: an absent number is NaN, and a product with it is NaN. In a graph in ONNX, an absent
+//! whole number is 0, and an absent text is one that the graph does not name. Whether a text is another one
 //! is 1 or 0, also where there is no text. Numbers are doubles, as the file of items has them, and
 //! factors are multiplied from left to right. So values are those that a data frame would hold.
 //! Fails with [`Error::Join`]: items read without a field, a look-up by too many texts.
@@ -16,7 +17,7 @@ use std::collections::HashMap;
 
 use crate::column_name::{ColumnName, ColumnSide};
 use crate::error::Error;
-use crate::inputs::Inputs;
+use crate::inputs::{InputSlot, Inputs, WholeBounds, Words};
 use crate::items::{Codes, Items};
 use crate::linear::{FeatureName, FeatureSource};
 use crate::row_model::RowModel;
@@ -34,6 +35,10 @@ pub(crate) struct RowColumns {
     texts: Vec<String>,
     /// By look-up, then by code of the item's text: the slot.
     looked_up: Vec<Vec<usize>>,
+    /// By word of items, then by code of the item's text: the number that stands for it.
+    words: Vec<Vec<f64>>,
+    /// What stands for a text that an item does not have.
+    absent_word: f64,
 }
 
 /// What a column's values depend on.
@@ -57,6 +62,8 @@ enum JoinedSide {
     Number(usize),
     /// Whether the text of a field has this code.
     Text { field: usize, code: Option<u32> },
+    /// The number that stands for the text of a field.
+    Word { field: usize, word: usize },
     /// What a request brings.
     Slot(usize),
     /// What a request brings for the text of a field.
@@ -82,19 +89,22 @@ impl RowColumns {
             fields: HashMap::new(),
             slots: Vec::new(),
             slot_of: HashMap::new(),
+            words: model.words(),
             joined: Self {
                 columns: Vec::new(),
                 numbers: Vec::new(),
                 texts: Vec::new(),
                 looked_up: Vec::new(),
+                words: Vec::new(),
+                absent_word: f64::NAN,
             },
         };
-        for column in &model.columns {
-            let column = join.column(column, items)?;
+        join.joined.absent_word = join.words.absent();
+        for (number, column) in model.columns.iter().enumerate() {
+            let column = join.column(column, model.bounds(number), items)?;
             join.joined.columns.push(column);
         }
-        let missing = |name: &FeatureName| if name.equals.is_some() { 0.0 } else { f64::NAN };
-        let inputs = Inputs::of_names(join.slots.iter().map(|name| (name, missing(name))));
+        let inputs = Inputs::of_slots(join.slots.into_iter(), join.words);
         Ok((join.joined, inputs))
     }
 
@@ -143,6 +153,14 @@ impl RowColumns {
                     let codes = self.codes(items, *field).rows();
                     out.for_each(|(out, row)| *out *= f64::from(*code == Some(codes[row])));
                 }
+                JoinedSide::Word { field, word } => {
+                    let codes = self.codes(items, *field).rows();
+                    let by_code = &self.words[*word];
+                    out.for_each(|(out, row)| {
+                        let word = by_code.get(codes[row] as usize);
+                        *out *= word.copied().unwrap_or(self.absent_word);
+                    });
+                }
                 JoinedSide::Slot(slot) => {
                     let value = inputs.value(slots, *slot);
                     out.for_each(|(out, _)| *out *= value);
@@ -185,14 +203,20 @@ struct Join {
     numbers_of_items: HashMap<String, Vec<f64>>,
     /// Where each field of numbers or texts stands in `joined`.
     fields: HashMap<String, usize>,
-    slots: Vec<FeatureName>,
+    slots: Vec<InputSlot>,
     slot_of: HashMap<FeatureName, usize>,
+    words: Words,
     joined: RowColumns,
 }
 
 impl Join {
-    fn column(&mut self, column: &ColumnName, items: &Items) -> Result<JoinedColumn, Error> {
-        let sides = column.sides.iter().map(|side| self.side(side, items));
+    fn column(
+        &mut self,
+        column: &ColumnName,
+        bounds: Option<WholeBounds>,
+        items: &Items,
+    ) -> Result<JoinedColumn, Error> {
+        let sides = column.sides.iter().map(|side| self.side(side, bounds, items));
         let sides = sides.collect::<Result<Vec<_>, _>>()?;
         let of_request = |side: &JoinedSide| matches!(side, JoinedSide::Slot(_));
         let of_both = |side: &JoinedSide| matches!(side, JoinedSide::OfItem { .. });
@@ -206,16 +230,37 @@ impl Join {
         Ok(JoinedColumn { sides, reach })
     }
 
-    fn side(&mut self, side: &ColumnSide, items: &Items) -> Result<JoinedSide, Error> {
+    fn side(
+        &mut self,
+        side: &ColumnSide,
+        bounds: Option<WholeBounds>,
+        items: &Items,
+    ) -> Result<JoinedSide, Error> {
         match side {
             ColumnSide::Feature(name) if name.source != FeatureSource::Item => {
-                Ok(JoinedSide::Slot(self.slot(name.clone())))
+                let missing =
+                    if name.equals.is_some() || bounds.is_some() { 0.0 } else { f64::NAN };
+                Ok(self.slot(InputSlot { name: name.clone(), is_word: false, missing, bounds }))
+            }
+            ColumnSide::Word(name) if name.source != FeatureSource::Item => {
+                let (name, missing) = (name.clone(), self.words.absent());
+                Ok(self.slot(InputSlot { name, is_word: true, missing, bounds }))
+            }
+            ColumnSide::Word(FeatureName { field, .. }) => {
+                let codes = texts(items, field)?;
+                let mut numbers = vec![0.0; codes.distinct()];
+                for (text, code) in codes.values() {
+                    numbers[code as usize] = self.words.number(text);
+                }
+                self.joined.words.push(numbers);
+                let word = self.joined.words.len() - 1;
+                Ok(JoinedSide::Word { field: self.text_field(field), word })
             }
             ColumnSide::Feature(FeatureName { field, equals: Some(text), .. }) => {
                 let code = texts(items, field)?.code(text);
                 Ok(JoinedSide::Text { field: self.text_field(field), code })
             }
-            ColumnSide::Feature(FeatureName { field, .. }) => self.number(field),
+            ColumnSide::Feature(FeatureName { field, .. }) => self.number(field, bounds),
             ColumnSide::OfItem { source, name, field } => {
                 let codes = texts(items, field)?;
                 if codes.distinct() > LOOKED_UP_MAX {
@@ -229,7 +274,9 @@ impl Join {
                 for (text, code) in codes.values() {
                     let field = format!("{name}.{text}");
                     let name = FeatureName { source: *source, field, equals: None };
-                    slots[code as usize] = self.slot(name);
+                    let (is_word, missing) = (false, f64::NAN);
+                    let slot = self.slot_of(InputSlot { name, is_word, missing, bounds: None });
+                    slots[code as usize] = slot;
                 }
                 self.joined.looked_up.push(slots);
                 let looked_up = self.joined.looked_up.len() - 1;
@@ -238,20 +285,29 @@ impl Join {
         }
     }
 
-    fn slot(&mut self, name: FeatureName) -> usize {
-        let next = self.slots.len();
-        let slot = *self.slot_of.entry(name.clone()).or_insert(next);
-        if slot == next {
-            self.slots.push(name);
-        }
-        slot
+    fn slot(&mut self, slot: InputSlot) -> JoinedSide {
+        JoinedSide::Slot(self.slot_of(slot))
     }
 
-    fn number(&mut self, field: &str) -> Result<JoinedSide, Error> {
+    fn slot_of(&mut self, slot: InputSlot) -> usize {
+        let next = self.slots.len();
+        let place = *self.slot_of.entry(slot.name.clone()).or_insert(next);
+        if place == next {
+            self.slots.push(slot);
+        }
+        place
+    }
+
+    fn number(&mut self, field: &str, bounds: Option<WholeBounds>) -> Result<JoinedSide, Error> {
         if let Some(known) = self.fields.get(field) {
             return Ok(JoinedSide::Number(*known));
         }
         let numbers = self.numbers_of_items.remove(field).ok_or_else(|| lacking(field))?;
+        let numbers = match bounds {
+            None => numbers,
+            // No whole number says that there is none.
+            Some(_) => numbers.into_iter().map(|x| if x.is_nan() { 0.0 } else { x }).collect(),
+        };
         self.joined.numbers.push(numbers);
         let place = self.joined.numbers.len() - 1;
         self.fields.insert(field.to_owned(), place);

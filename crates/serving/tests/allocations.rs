@@ -6,6 +6,7 @@
 use std::fmt::Write as _;
 
 use exchange::{Decision, ModelRequest};
+use models::Iterations;
 use profiles::Profile;
 use serving::{CandidatesPlan, ModelPlan, Ranking};
 use testkit::{CountingAllocator, allocated};
@@ -43,6 +44,7 @@ fn ranking(count: usize) -> (tempfile::TempDir, Ranking) {
         name: "m".into(),
         file,
         items: items_file,
+        fields: None,
         limit: 10,
         limit_max: 1000,
         candidates_max: 100_000,
@@ -50,6 +52,9 @@ fn ranking(count: usize) -> (tempfile::TempDir, Ranking) {
         candidates_default: None,
         per_category_max: None,
         exclude_recent: true,
+        version: None,
+        golden: None,
+        iterations: Iterations::Best,
     };
     (folder, Ranking::open(vec![plan]))
 }

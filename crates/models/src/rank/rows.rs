@@ -15,15 +15,18 @@ use super::request::{CandidateSet, Candidates, PackedRows};
 use crate::error::Error;
 use crate::inputs::{Inputs, RequestError};
 use crate::items::Items;
+use crate::onnx::{OnnxAnswer, OnnxScratch, OnnxValues};
 use crate::row_columns::{Reach, RequestValues, RowColumns};
-use crate::row_model::{RowEvaluator, RowModel};
+
+use crate::row_model::{OnnxScore, RowEvaluator, RowModel};
 use crate::trees::{CODED, CodedRows, TreeScratch, Trees};
 
 /// Rows of numbers that are scored at once.
 const ROWS: usize = 256;
 
-/// What a tree of a row costs, in multiplications of a linear model.
-const MULTIPLICATIONS_OF_A_TREE: usize = 17;
+/// Why no graph is explained.
+const GRAPH: &str = "a graph in ONNX is not parted among its features; LightGBM's and XGBoost's own \
+    files are";
 
 /// A model over rows, joined with items.
 #[derive(Debug)]
@@ -45,6 +48,7 @@ enum ResidentRows {
 #[derive(Debug, Default)]
 pub(super) struct RowScratch {
     trees: TreeScratch,
+    onnx: OnnxScratch,
     /// Rows of numbers.
     rows: Vec<f64>,
     sums: Vec<f64>,
@@ -68,10 +72,9 @@ impl RowRanker {
     /// [`Error::Join`] if a column does not fit the items.
     pub(super) fn new(model: RowModel, items: &mut Items) -> Result<(Self, Inputs), Error> {
         let (mut columns, inputs) = RowColumns::join(&model, items)?;
-        let RowEvaluator::Trees(trees) = &model.evaluator;
         let nobody = RequestValues { inputs: &inputs, slots: &[] };
-        let resident = match trees.scores_codes() {
-            true => {
+        let resident = match &model.evaluator {
+            RowEvaluator::Trees(trees) if trees.scores_codes() => {
                 let kept = |column| columns.reach(column) == Reach::Item;
                 let values = |column, first: usize, out: &mut [f64; CODED]| {
                     let (rows, count) = rows_from(first, items.len());
@@ -79,13 +82,38 @@ impl RowRanker {
                 };
                 ResidentRows::Codes(trees.code_rows(items.len(), kept, values))
             }
-            false => {
+            _ => {
                 let all: Vec<u32> = (0..items.len() as u32).collect();
                 ResidentRows::Numbers(numbers(&columns, (items, &all), nobody), all)
             }
         };
         columns.keep_what_requests_need();
-        Ok((Self { model, columns, resident }, inputs))
+        let ranker = Self { model, columns, resident };
+        ranker.check(items, &inputs)?;
+        Ok((ranker, inputs))
+    }
+
+    /// Ranks all items for nobody, where a graph may give none a score: what an item alone does
+    /// wrong is seen before a request comes.
+    fn check(&self, items: &Items, inputs: &Inputs) -> Result<(), Error> {
+        let RowEvaluator::Onnx(..) = &self.model.evaluator else { return Ok(()) };
+        let (mut slots, mut scratch, mut poor) = (Vec::new(), RowScratch::default(), None);
+        inputs.clear(&mut slots);
+        let request = RequestValues { inputs, slots: &slots };
+        let mut scorer = self.begin(items, request, &mut scratch);
+        let scored = scorer.score(Candidates::All, |rows, scores| {
+            let found = rows.iter().zip(scores).find(|(_, score)| !score.is_finite());
+            poor = poor.or(found.map(|(row, _)| *row));
+        });
+        scored.map_err(|error| Error::Join(error.to_string()))?;
+        match poor {
+            None => Ok(()),
+            Some(row) => Err(Error::Join(format!(
+                "item `{}` has no finite score in a request without features; let the graph fill \
+                 absent numbers, such as by scikit-learn's SimpleImputer",
+                items.id(row)
+            ))),
+        }
     }
 
     pub(super) fn pack(&self, rows: &[u32]) -> PackedRows {
@@ -102,8 +130,9 @@ impl RowRanker {
         request: RequestValues<'a>,
         scratch: &'a mut RowScratch,
     ) -> RowScorer<'a> {
-        let RowEvaluator::Trees(trees) = &self.model.evaluator;
-        if matches!(self.resident, ResidentRows::Codes(_)) {
+        if let (RowEvaluator::Trees(trees), ResidentRows::Codes(_)) =
+            (&self.model.evaluator, &self.resident)
+        {
             let of_request = self.columns.reaching(Reach::Request);
             let constants =
                 of_request.map(|column| (column, self.columns.constant(column, request)));
@@ -117,20 +146,25 @@ impl RowRanker {
     /// # Errors
     /// Why they cannot, as text.
     pub(super) fn expected(&self) -> Result<f64, &'static str> {
-        let RowEvaluator::Trees(trees) = &self.model.evaluator;
-        trees.expected()
+        match &self.model.evaluator {
+            RowEvaluator::Trees(trees) => trees.expected(),
+            RowEvaluator::Onnx(..) => Err(GRAPH),
+        }
     }
 
-    /// Returns the f64 multiplications of a linear model that one candidate is worth in a request.
-    pub(super) fn multiplications(&self) -> usize {
-        let RowEvaluator::Trees(trees) = &self.model.evaluator;
-        self.columns.len() + trees.about().trees * MULTIPLICATIONS_OF_A_TREE
+    pub(super) fn nodes_explained(&self) -> usize {
+        match &self.model.evaluator {
+            RowEvaluator::Trees(trees) => trees.nodes_explained(),
+            RowEvaluator::Onnx(..) => 0,
+        }
     }
 
     /// Returns the score of a sum.
     pub(super) fn score_of(&self, sum: f64) -> f64 {
-        let RowEvaluator::Trees(trees) = &self.model.evaluator;
-        trees.score_of(sum)
+        match &self.model.evaluator {
+            RowEvaluator::Trees(trees) => trees.score_of(sum),
+            RowEvaluator::Onnx(..) => sum,
+        }
     }
 }
 
@@ -161,7 +195,7 @@ impl RowScorer<'_> {
     /// Hands over each column's name and its part of a row's sum.
     pub(super) fn explain(&mut self, row: u32, mut visit: impl FnMut(&str, f64)) {
         let ranker = self.ranker;
-        let RowEvaluator::Trees(trees) = &ranker.model.evaluator;
+        let RowEvaluator::Trees(trees) = &ranker.model.evaluator else { return };
         let mut parts = std::mem::take(&mut self.scratch.parts);
         match &ranker.resident {
             ResidentRows::Codes(codes) => {
@@ -184,7 +218,7 @@ impl RowScorer<'_> {
         candidates: Candidates<'_>,
         mut keep: impl FnMut(&[u32], &[f64]),
     ) {
-        let RowEvaluator::Trees(trees) = &self.ranker.model.evaluator;
+        let RowEvaluator::Trees(trees) = &self.ranker.model.evaluator else { return };
         let mut each = |scorer: &mut Self, rows: &[u32]| {
             let mut sums = [0.0; CODED];
             let sums = &mut sums[..rows.len()];
@@ -228,11 +262,17 @@ impl RowScorer<'_> {
     /// Writes the sums of rows of numbers.
     fn score_numbers(&mut self, numbers: &[f64], rows: &[u32]) -> Result<(), RequestError> {
         self.fill_numbers(numbers, rows);
-        let RowScratch { trees: tree_scratch, rows: room, sums, .. } = &mut *self.scratch;
+        let RowScratch { trees: tree_scratch, onnx, rows: room, sums, .. } = &mut *self.scratch;
         sums.clear();
-        sums.resize(rows.len(), 0.0);
-        let RowEvaluator::Trees(trees) = &self.ranker.model.evaluator;
-        let scored = trees.margins(room, tree_scratch, sums);
+        let scored = match &self.ranker.model.evaluator {
+            RowEvaluator::Trees(trees) => {
+                sums.resize(rows.len(), 0.0);
+                trees.margins(room, tree_scratch, sums)
+            }
+            RowEvaluator::Onnx(model, score) => {
+                model.run(room, onnx).map(|answer| sums.extend(scores_of(answer, *score)))
+            }
+        };
         scored.map_err(|error| RequestError::Failed(error.to_string()))
     }
 
@@ -253,6 +293,18 @@ impl RowScorer<'_> {
             places.zip(&*values).for_each(|(place, value)| *place = *value);
         }
     }
+}
+
+/// Returns each row's score. What is no number comes last.
+fn scores_of(answer: OnnxAnswer<'_>, score: OnnxScore) -> impl Iterator<Item = f64> {
+    let (floats, doubles): (&[f32], &[f64]) = match answer.output(score.output) {
+        OnnxValues::Floats(floats) => (floats, &[]),
+        OnnxValues::Doubles(doubles) => (&[], doubles),
+        _ => (&[], &[]),
+    };
+    let all = floats.iter().map(|float| f64::from(*float)).chain(doubles.iter().copied());
+    let scores = all.skip(score.column).step_by(score.width);
+    scores.map(|score| if score.is_nan() { f64::NEG_INFINITY } else { score })
 }
 
 /// A block of rows from `first` on, and how many of them there are in `all`.

@@ -39,6 +39,16 @@ impl Trees {
         }
     }
 
+    /// Returns how many nodes are visited to explain a row.
+    pub(crate) fn nodes_explained(&self) -> usize {
+        let shap = match &self.program {
+            Precision::Single(program) => &program.shap,
+            Precision::Double(program) => &program.shap,
+            Precision::Linear(_) => return 0,
+        };
+        shap.as_ref().map_or(0, |shap| shap.nodes())
+    }
+
     /// Returns the part of each feature of the row whose codes are in this lane of the block.
     pub(crate) fn explain_codes(
         &self,

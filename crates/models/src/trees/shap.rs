@@ -109,6 +109,11 @@ impl ShapForest {
         self.expected
     }
 
+    /// Returns the number of nodes.
+    pub(super) fn nodes(&self) -> usize {
+        self.nodes.len()
+    }
+
     /// Adds the part of each feature of one row, given what finds its codes.
     pub(super) fn add_parts(
         &self,
