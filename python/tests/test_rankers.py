@@ -189,7 +189,7 @@ def test_columns_of_texts_are_inputs_of_their_own(tmp_path) -> None:
     found = session.run(None, given)[0]
     np.testing.assert_allclose(np.ravel(found), model.predict(rows), rtol=1e-5)
     with pytest.raises(ExportError, match="`item.brand` of `texts` is none of the columns"):
-        export_ranker(model, tmp_path / "r.onnx", features=names, texts=["item.brand"])
+        export_ranker(model, tmp_path / "r.onnx", features=names, texts=["item.category", "item.brand"])
 
 
 def test_a_missing_converter_is_said_with_how_to_get_it(tmp_path, monkeypatch) -> None:

@@ -1,8 +1,10 @@
-"""Trains rankers of LightGBM and XGBoost, and writes what the libraries say of items and requests.
+"""Trains rankers of LightGBM, XGBoost and scikit-learn, and writes what the libraries, or ONNX
+Runtime, say of items and requests.
 
 Into a folder: `items.jsonl` and `requests.jsonl`, and for each model a file `NAME.txt`,
-`NAME.json` or `NAME.ubj`. `NAME.rows` has a line for each item of each request: its sum, its score
-and, parted by `|`, the parts of its sum (`pred_contrib`, `pred_contribs`), the expected value last.
+`NAME.json`, `NAME.ubj` or `NAME.onnx`. `NAME.rows` has a line for each item of each request: its
+sum, its score and, parted by `|`, the parts of its sum (`pred_contrib`, `pred_contribs`), the
+expected value last.
 Columns are named as rankers are, and hold what `tidegate.feature_values` makes of them.
 
 Run from the root of the repository, with `target/venv/bin/python`:
@@ -15,10 +17,18 @@ from pathlib import Path
 
 import lightgbm as lgb
 import numpy as np
+import onnx
+import onnxruntime
 import xgboost as xgb
+from onnx import TensorProto, helper
+from sklearn.compose import ColumnTransformer
+from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder
 
 sys.path.insert(0, str(Path(__file__).parents[3] / "python"))
-from tidegate import feature_values  # noqa: E402
+from tidegate import export_ranker, feature_values  # noqa: E402
 
 COLUMNS = [
     *("item.price", "item.stats.age", "item.kind", "item.category=b", "item.category=t"),
@@ -141,6 +151,80 @@ def xgboost(folder: Path, name: str, label: np.ndarray, **params: object) -> Non
     write(path, sums, booster.predict(rows, iteration_range=used), parts)
 
 
+def run(folder: Path, name: str, given: list[np.ndarray]) -> None:
+    """Writes what ONNX Runtime says; `given` are the columns of each input."""
+    session = onnxruntime.InferenceSession(folder / f"{name}.onnx")
+    names = [one.name for one in session.get_inputs()]
+    *_, scores = session.run(None, dict(zip(names, given, strict=True)))
+    scores = np.asarray(scores).reshape(len(ROWS), -1)[:, -1].astype(float)
+    write(folder / f"{name}.onnx", scores, scores, None)
+
+
+def texts_of(source: str, name: str) -> np.ndarray:
+    """A column of texts of all items in all requests; an absent one is none of the model's."""
+    pairs = [(one, asked) for asked in REQUESTS for one in KEPT]
+    found = [(one if source == "item" else asked[source]).get(name) for one, asked in pairs]
+    return np.array([[text or ""] for text in found], dtype=object)
+
+
+def graphs(folder: Path) -> None:
+    two = (GRADES > 1).astype(int)
+    for name, label, final in (
+        ("onnx-forest", TARGET, RandomForestRegressor(4, max_depth=4, random_state=1)),
+        ("onnx-classes", two, RandomForestClassifier(4, max_depth=4, random_state=1)),
+    ):
+        model = make_pipeline(SimpleImputer(), final).fit(TRAINED.astype(np.float32), label)
+        export_ranker(model, folder / f"{name}.onnx", features=COLUMNS)
+        run(folder, name, [ROWS.astype(np.float32)])
+    numbers = COLUMNS[:2]
+    fields = [*numbers, "item.category", "context.device"]
+    kinds = RNG.choice(["b", "t", "e", ""], size=(len(TRAINED), 1))
+    devices = RNG.choice(["phone", "tablet"], size=(len(TRAINED), 1))
+    parts = [
+        ("numbers", SimpleImputer(), [0, 1]),
+        ("texts", OneHotEncoder(handle_unknown="ignore", sparse_output=False), [2, 3]),
+    ]
+    model = make_pipeline(
+        ColumnTransformer(parts), RandomForestRegressor(4, max_depth=4, random_state=1)
+    )
+    label = np.nan_to_num(TRAINED[:, 0]) + 3 * (kinds[:, 0] == "b") + (devices[:, 0] == "phone")
+    rows = np.concatenate([TRAINED[:, :2].astype(object), kinds, devices], axis=1, dtype=object)
+    model.fit(rows, label)
+    export_ranker(model, folder / "onnx-texts.onnx", features=fields, texts=fields[2:])
+    floats = [ROWS[:, at : at + 1].astype(np.float32) for at in (0, 1)]
+    run(
+        folder, "onnx-texts", [*floats, texts_of("item", "category"), texts_of("context", "device")]
+    )
+    # reads / 2 + price, of inputs that name themselves.
+    inputs = [
+        helper.make_tensor_value_info("user.reads", TensorProto.INT64, [None, 1]),
+        helper.make_tensor_value_info("item.price", TensorProto.FLOAT, [None, 1]),
+    ]
+    nodes = [
+        helper.make_node(
+            "Imputer",
+            ["item.price"],
+            ["price"],
+            domain="ai.onnx.ml",
+            **{
+                "imputed_value_floats": [0.5],
+                "replaced_value_float": float("nan"),
+            },
+        ),
+        helper.make_node("Cast", ["user.reads"], ["reads"], to=TensorProto.FLOAT),
+        helper.make_node("Div", ["reads", "two"], ["half"]),
+        helper.make_node("Add", ["half", "price"], ["score"]),
+    ]
+    two_floats = [helper.make_tensor("two", TensorProto.FLOAT, [1], [2.0])]
+    outputs = [helper.make_tensor_value_info("score", TensorProto.FLOAT, [None, 1])]
+    graph = helper.make_graph(nodes, "kinds", inputs, outputs, two_floats)
+    opsets = [helper.make_opsetid("", 17), helper.make_opsetid("ai.onnx.ml", 3)]
+    path = folder / "onnx-kinds.onnx"
+    onnx.save(helper.make_model(graph, opset_imports=opsets, ir_version=9), path)
+    reads = np.nan_to_num(ROWS[:, COLUMNS.index("user.reads")])[:, None].astype(np.int64)
+    run(folder, "onnx-kinds", [reads, floats[0]])
+
+
 def main(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for name, lines in (("items", KEPT), ("requests", REQUESTS)):
@@ -161,6 +245,7 @@ def main(folder: Path) -> None:
     xgboost(folder, "xgb-dart", np.exp(TARGET / 3), objective="count:poisson", **dart)
     xgboost(folder, "xgb-stopped", two, objective="binary:logistic", stop=True)
     xgboost(folder, "xgb-linear", TARGET, objective="reg:squarederror", booster="gblinear")
+    graphs(folder)
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
-//! Rankers of trees beside the libraries that trained them: models, items, requests and answers are
-//! those of `golden/ranking.py`.
+//! Rankers of trees beside the libraries that trained them, and graphs beside ONNX Runtime: models,
+//! items, requests and answers are those of `golden/ranking.py`.
 //!
-//! Claim: sums are theirs to the bit, so the order is theirs; the parts of a sum are theirs within
-//! 1e-6; however candidates are named.
+//! Claim: sums of trees are theirs to the bit, so the order is theirs; the parts of a sum are theirs
+//! within 1e-6; however candidates are named. Scores of graphs are within 1e-6.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -11,12 +11,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use models::{
-    Candidates, FeatureSource, Iterations, RankModel, RankRequest, Ranked, Ranker, RowModel,
-    Scratch, TreeFormat, Trees,
+    Candidates, FeatureSource, Items, Iterations, OnnxModel, RankModel, RankRequest, Ranked,
+    Ranker, RequestError, RowModel, Scratch, TreeFormat, Trees,
 };
 use serde_json::{Map, Value};
-
-use models::Items;
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("golden/ranking")
@@ -49,24 +47,9 @@ impl Case {
         let format = trees.about().format;
         // LightGBM's parts of a random forest are those of a sum, its score is of the mean.
         let divisor = if name == "lgb-forest" { trees.about().trees as f64 } else { 1.0 };
-        let ranker = ranker(trees, &fs::read_to_string(folder().join("items.jsonl")).unwrap());
-        let lines = fs::read_to_string(folder().join("requests.jsonl")).unwrap();
-        let requests: Vec<Vec<f64>> = lines.lines().map(|line| slots(&ranker, line)).collect();
-        let rows = fs::read_to_string(path.with_extension("rows")).unwrap();
-        let numbers = |text: &str| -> Vec<f64> {
-            text.split_ascii_whitespace().map(|number| number.parse().unwrap()).collect()
-        };
-        let wanted: Vec<Wanted> = rows
-            .lines()
-            .map(|line| {
-                let (scored, parts) = line.split_once('|').unwrap();
-                let scored = numbers(scored);
-                Wanted { sum: scored[0], score: scored[1], parts: numbers(parts) }
-            })
-            .collect();
-        let mut wanted = wanted.into_iter();
-        let wanted = requests.iter().map(|_| wanted.by_ref().take(ranker.len()).collect());
-        let wanted = wanted.collect();
+        let ranker = ranker(RowModel::of_trees(trees).unwrap());
+        let requests = requests(&ranker);
+        let wanted = wanted(path, ranker.len());
         Self { name, format, divisor, requests, wanted, ranker }
     }
 
@@ -83,23 +66,49 @@ impl Case {
     }
 
     fn rank(&self, slots: &[f64], candidates: Candidates<'_>) -> Vec<Ranked> {
-        let request = RankRequest {
-            inputs: slots,
-            candidates,
-            excluded: &[],
-            limit: self.ranker.len(),
-            per_category_max: None,
-        };
-        let mut out = Vec::new();
-        self.ranker.rank(&request, &mut Scratch::default(), &mut out).unwrap();
-        out
+        rank(&self.ranker, slots, candidates)
     }
 }
 
-fn ranker(trees: Arc<Trees>, items: &str) -> Ranker {
-    let model = RankModel::Rows(RowModel::of_trees(trees).unwrap());
-    let items = Items::parse(items.as_bytes(), &model.wanted()).unwrap();
+fn rank(ranker: &Ranker, slots: &[f64], candidates: Candidates<'_>) -> Vec<Ranked> {
+    let request = RankRequest {
+        inputs: slots,
+        candidates,
+        excluded: &[],
+        limit: ranker.len(),
+        per_category_max: None,
+    };
+    let mut out = Vec::new();
+    ranker.rank(&request, &mut Scratch::default(), &mut out).unwrap();
+    out
+}
+
+fn ranker(model: RowModel) -> Ranker {
+    let model = RankModel::Rows(model);
+    let items = fs::read(folder().join("items.jsonl")).unwrap();
+    let items = Items::parse(&items, &model.wanted()).unwrap();
     Ranker::new(model, items).unwrap()
+}
+
+/// What the library says, of each request, of each item.
+fn wanted(path: &Path, items: usize) -> Vec<Vec<Wanted>> {
+    let numbers = |text: &str| -> Vec<f64> {
+        text.split_ascii_whitespace().map(|number| number.parse().unwrap()).collect()
+    };
+    let wanted_of = |line: &&str| {
+        let (scored, parts) = line.split_once('|').unwrap();
+        let scored = numbers(scored);
+        Wanted { sum: scored[0], score: scored[1], parts: numbers(parts) }
+    };
+    let rows = fs::read_to_string(path.with_extension("rows")).unwrap();
+    let lines: Vec<&str> = rows.lines().collect();
+    lines.chunks(items).map(|lines| lines.iter().map(wanted_of).collect()).collect()
+}
+
+/// The requests, as slots.
+fn requests(ranker: &Ranker) -> Vec<Vec<f64>> {
+    let lines = fs::read_to_string(folder().join("requests.jsonl")).unwrap();
+    lines.lines().map(|line| slots(ranker, line)).collect()
 }
 
 fn slots(ranker: &Ranker, line: &str) -> Vec<f64> {
@@ -202,4 +211,69 @@ fn parts_of_sums_are_those_of_the_library() {
         }
     }
     assert!(compared > 30_000, "{compared}");
+}
+
+fn graph(name: &str) -> (PathBuf, Ranker) {
+    let path = folder().join(name);
+    let model = OnnxModel::read(&fs::read(&path).unwrap()).unwrap();
+    (path, ranker(RowModel::of_onnx(Arc::new(model)).unwrap()))
+}
+
+#[test]
+fn graphs_score_items_as_onnx_runtime_does() {
+    for name in ["onnx-forest.onnx", "onnx-classes.onnx", "onnx-texts.onnx", "onnx-kinds.onnx"] {
+        let (path, ranker) = graph(name);
+        let wanted = wanted(&path, ranker.len());
+        for (slots, wanted) in requests(&ranker).iter().zip(&wanted) {
+            let ranked = rank(&ranker, slots, Candidates::All);
+            assert!(ranked.windows(2).all(|pair| pair[0].score >= pair[1].score), "{name}");
+            for Ranked { row, score } in &ranked {
+                let wanted = wanted[*row as usize].score;
+                let same = (score - wanted).abs() <= 1e-6 * wanted.abs().max(1.0);
+                assert!(same, "{name}, item {row}: {score} not {wanted}");
+            }
+            let rows: Vec<u32> = ranked.iter().map(|one| one.row).step_by(3).collect();
+            let set = ranker.pack(rows.clone());
+            let some: Vec<Ranked> = ranked.iter().copied().step_by(3).collect();
+            for candidates in [Candidates::Rows(&rows), Candidates::Packed(&set)] {
+                assert_eq!(rank(&ranker, slots, candidates), some, "{name}");
+            }
+        }
+        let reason = ranker.explains_from().unwrap_err();
+        assert!(reason.starts_with("a graph in ONNX is not parted"), "{reason}");
+    }
+}
+
+#[test]
+fn whole_numbers_and_texts_of_a_graph_are_asked_of_requests() {
+    let (_, kinds) = graph("onnx-kinds.onnx");
+    let (_, texts) = graph("onnx-texts.onnx");
+    let set = |ranker: &Ranker, source, name: &str, value: Result<f64, &str>| {
+        let mut slots = Vec::new();
+        ranker.inputs().clear(&mut slots);
+        match value {
+            Ok(number) => ranker.inputs().set_number(source, name, number, &mut slots),
+            Err(text) => ranker.inputs().set_text(source, name, text, &mut slots),
+        }
+    };
+    let (user, context) = (FeatureSource::User, FeatureSource::Context);
+    assert_eq!(set(&kinds, user, "reads", Ok(3.0)), Ok(()));
+    assert_eq!(set(&kinds, user, "reads", Ok(0.5)), Err(RequestError::WantsWhole));
+    assert_eq!(set(&kinds, user, "reads", Ok(1e300)), Err(RequestError::WantsWhole));
+    assert_eq!(set(&kinds, user, "reads", Err("3")), Err(RequestError::WantsNumber));
+    assert_eq!(set(&texts, context, "device", Err("unheard")), Ok(()));
+    assert_eq!(set(&texts, context, "device", Ok(1.0)), Err(RequestError::WantsText));
+}
+
+#[test]
+fn graphs_that_do_not_rank_say_why() {
+    let onnx = Path::new(env!("CARGO_MANIFEST_DIR")).join("golden/onnx");
+    let problem = |name: &str| {
+        let model = OnnxModel::read(&fs::read(onnx.join(name)).unwrap()).unwrap();
+        RowModel::of_onnx(Arc::new(model)).unwrap_err().to_string()
+    };
+    let unnamed = problem("elastic.onnx");
+    assert!(unnamed.contains("columns: have no names; name each column `item.FIELD`"), "{unnamed}");
+    let classes = problem("forest-three.onnx");
+    assert!(classes.contains("a ranking needs one float, or the probabilities of two"), "{classes}");
 }
