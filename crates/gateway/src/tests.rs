@@ -302,7 +302,7 @@ impl Compute for Scorer {
             items: ["12", "7"].into_iter().collect(),
         };
         let decision_at = Some(0..request.decision.name().len());
-        let detail = if request.query.contains("unknown") { "no-affinity" } else { "" };
+        let detail = if request.query.contains("lacks") { "no-affinity" } else { "" };
         let impression = Some(impression);
         Ok(ModelAnswer { impression, decision_at, detail, ..ModelAnswer::default() })
     }

@@ -20,7 +20,7 @@ mod loaded;
 mod reply;
 mod scratch;
 
-pub(crate) use files::ModelFiles;
+pub(crate) use files::{ModelFiles, check};
 pub(crate) use loaded::LoadedRanker;
 
 use std::borrow::Cow;

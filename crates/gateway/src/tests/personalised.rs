@@ -66,7 +66,7 @@ fn what_a_model_says_of_a_decision_goes_out_behind_it_and_is_recorded_as_before(
     let served = serve(
         "[[route]]\npath = \"/rank\"\nto = \"model:news\"\npersonalise = { user = \"cookie:u\" }\n",
     );
-    let reply = served.get_with("/rank?unknown", &USER);
+    let reply = served.get_with("/rank?lacks", &USER);
     assert_eq!(decision(&reply), "personalised; detail=no-affinity");
     assert_eq!(decision(&served.get_with("/rank", &USER)), "personalised");
     let records = served.journal.wait_for(2);

@@ -17,7 +17,7 @@ use generation::{Poll, Polled, Status, Stop, Watched};
 use models::WantedColumns;
 use parking_lot::Mutex;
 
-use super::loaded::{LoadedRanker, SourceFiles, read_items};
+use super::loaded::{LoadedRanker, SourceFiles, read_items, read_model};
 use crate::config::ModelPlan;
 use crate::error::LoadError;
 use crate::hot_swap::WatchedFiles;
@@ -124,6 +124,26 @@ impl GenerationSwap {
             self.current.store(Some(loaded));
         }
     }
+}
+
+/// Returns what is wrong with the files of a plan that are there, each with the key that names it.
+pub(crate) fn check(plan: &ModelPlan) -> Vec<(&'static str, LoadError)> {
+    let items_alone = || read_items(plan, &WantedColumns::default()).err();
+    let (of_model, of_items) = match (plan.file.exists(), plan.items.exists()) {
+        (true, true) => match LoadedRanker::load(plan) {
+            Ok(_) => (None, None),
+            Err(error) if FilePart::Model.is_other(&error, plan) => (None, Some(error)),
+            Err(error) => (Some(error), items_alone()),
+        },
+        (true, false) => (read_model(plan).err(), None),
+        (false, true) => (None, items_alone()),
+        (false, false) => (None, None),
+    };
+    let of_model = of_model.map(|error| match (&error, &plan.golden) {
+        (LoadError::Check { path, .. }, Some(golden)) if *path == golden.file => ("golden", error),
+        _ => ("file", error),
+    });
+    of_model.into_iter().chain(of_items.map(|error| ("items", error))).collect()
 }
 
 impl FilePart {
