@@ -48,8 +48,8 @@ pub(crate) struct Program<L> {
     pub(crate) ends: Vec<L>,
     /// Functions of leaves, of all trees that have them.
     pub(crate) functions: Vec<LeafFunction>,
-    /// What explains sums, where trees have counts of rows and leaves are plain values.
-    pub(crate) shap: Option<Box<ShapForest>>,
+    /// What explains sums, or why nothing does.
+    pub(crate) shap: Result<Box<ShapForest>, &'static str>,
 }
 
 /// The function of a step that is no leaf.
@@ -130,7 +130,7 @@ pub(crate) fn compile<L: Leaf>(forest: Forest<L>) -> Result<Program<L>, Problem>
         steps: Vec::new(),
         ends: Vec::new(),
         functions: Vec::new(),
-        shap: None,
+        shap: Err(""),
     };
     let checked = forest.trees.iter().enumerate().try_for_each(|(number, tree)| {
         check_tree(tree).map_err(|reason| Problem::new(format!("tree {number}"), reason))

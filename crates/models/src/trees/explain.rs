@@ -3,18 +3,12 @@
 //!
 //! Invariant: the parts and [`Trees::expected`] add up to the sum that the objective's transform
 //! takes, but for rounding. Of a random forest of LightGBM that is the mean of its trees.
-//! Refuses, with the reason: leaves that are linear functions, and files without counts of rows.
+//! Refuses what `shap.rs` does, with its reason.
 
 use super::build::Program;
 use super::number::Leaf;
 use super::scratch::TreeScratch;
 use super::{Precision, Trees};
-
-const LINEAR_LEAVES: &str = "its leaves are linear functions (`linear_tree`), and SHAP values are \
-    of plain leaves";
-
-const NO_COUNTS: &str = "its file does not say how many rows of the training came to each node \
-    (`internal_count` and `leaf_count` of LightGBM, `sum_hessian` of XGBoost)";
 
 impl Trees {
     /// Returns what the sum is on average, where parts can be told. For models of one sum, read by
@@ -24,13 +18,8 @@ impl Trees {
     /// Why they cannot, as text.
     pub(crate) fn expected(&self) -> Result<f64, &'static str> {
         fn of<L: Leaf>(program: &Program<L>) -> Result<f64, &'static str> {
-            match &program.shap {
-                Some(shap) => {
-                    Ok((program.base[0].wide() + shap.expected()) / program.divisor as f64)
-                }
-                None if program.functions.is_empty() => Err(NO_COUNTS),
-                None => Err(LINEAR_LEAVES),
-            }
+            let shap = program.shap.as_ref().map_err(|reason| *reason)?;
+            Ok((program.base[0].wide() + shap.expected()) / program.divisor as f64)
         }
         match &self.program {
             Precision::Single(program) => of(program),
@@ -62,7 +51,7 @@ impl Trees {
             TreeScratch { codes, shap: scratch, .. }: &mut TreeScratch,
             parts: &mut [f64],
         ) {
-            let Some(shap) = &program.shap else { return };
+            let Ok(shap) = &program.shap else { return };
             shap.add_parts(|column| codes.block[column][lane], scratch, parts);
             parts.iter_mut().for_each(|part| *part /= program.divisor as f64);
         }

@@ -24,6 +24,14 @@ use super::number::Leaf;
 /// Features on a path.
 const PATH_MAX: usize = 256;
 
+const LINEAR_LEAVES: &str = "its leaves are linear functions (`linear_tree`), and SHAP values are \
+    of plain leaves";
+
+const NO_COUNTS: &str = "its file does not say how many rows of the training came to each node \
+    (`internal_count` and `leaf_count` of LightGBM, `sum_hessian` of XGBoost)";
+
+const LONG_PATHS: &str = "a path in one of its trees asks for more than 256 features";
+
 /// What explains the sums of a model.
 #[derive(Debug)]
 pub(crate) struct ShapForest {
@@ -83,25 +91,30 @@ pub(crate) struct ShapScratch {
 }
 
 impl ShapForest {
-    /// Takes in all trees of a model; `None` if one cannot be explained.
+    /// Takes in all trees of a model of one sum.
+    ///
+    /// # Errors
+    /// Why one of them cannot be explained, as text.
     pub(super) fn of<L: Leaf>(
         trees: &[Tree<L>],
         (columns, index): (&CodeColumns, &TestIndex),
-    ) -> Option<Self> {
+    ) -> Result<Self, &'static str> {
         let mut forest =
             Self { expected: 0.0, nodes: Vec::new(), roots: Vec::new(), rules: Vec::new() };
         let mut longest = 0;
         for tree in trees {
-            let has_counts = tree.covers.splits.len() == tree.splits.len();
-            if !has_counts || !tree.functions.is_empty() || tree.outputs > 1 {
-                return None;
+            if !tree.functions.is_empty() {
+                return Err(LINEAR_LEAVES);
+            }
+            if tree.covers.splits.len() != tree.splits.len() || tree.outputs > 1 {
+                return Err(NO_COUNTS);
             }
             let root = forest.add(tree, |split| columns.place(&tree.splits[split], index));
-            longest = longest.max(forest.expect(root));
+            longest = longest.max(forest.expect(root).ok_or(LONG_PATHS)?);
             forest.roots.push(root);
         }
         forest.rules = (1..=longest.div_ceil(2)).map(gauss).collect();
-        (longest <= PATH_MAX).then_some(forest)
+        Ok(forest)
     }
 
     /// Returns what all sums are on average, without what they begin with.
@@ -156,30 +169,27 @@ impl ShapForest {
         node(tree.root)
     }
 
-    /// Adds a tree's mean; returns the most features on a path of it.
-    fn expect(&mut self, root: u32) -> usize {
+    /// Adds a tree's mean; returns the most features on a path of it, unless they are too many.
+    fn expect(&mut self, root: u32) -> Option<usize> {
         let (mut longest, mut expected) = (0, 0.0);
-        self.walk(
-            root,
-            |_| 0,
-            &mut ShapScratch::default(),
-            |path, value, _| {
-                longest = longest.max(path.len());
-                expected += path.iter().fold(value, |product, part| product * part.zero);
-            },
-        );
+        let mut scratch = ShapScratch::default();
+        let is_whole = self.walk(root, |_| 0, &mut scratch, |path, value, _| {
+            longest = longest.max(path.len());
+            expected += path.iter().fold(value, |product, part| product * part.zero);
+        });
         self.expected += expected;
-        longest
+        is_whole.then_some(longest)
     }
 
-    /// Visits each leaf: hands over the path to it, its value, and room for products.
+    /// Visits each leaf: hands over the path to it, its value, and room for products. Ends where a
+    /// path becomes too long, and says whether none was.
     fn walk(
         &self,
         root: u32,
         code: impl Fn(usize) -> u8,
         scratch: &mut ShapScratch,
         mut at_leaf: impl FnMut(&[PathPart], f64, &mut Vec<f64>),
-    ) {
+    ) -> bool {
         let ShapScratch { turns, path, changed, products } = scratch;
         turns.push(Turn::Visit(root, None));
         while let Some(turn) = turns.pop() {
@@ -189,6 +199,9 @@ impl ShapForest {
             };
             let is_inner = step.is_some();
             step.into_iter().for_each(|step| take(path, changed, step));
+            if path.len() > PATH_MAX {
+                return false;
+            }
             if is_inner {
                 turns.push(Turn::Undo);
             }
@@ -204,6 +217,7 @@ impl ShapForest {
                 }
             }
         }
+        true
     }
 }
 

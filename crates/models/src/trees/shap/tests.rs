@@ -70,6 +70,26 @@ fn what_cannot_be_explained_says_why() {
     let without = TREE.replace("leaf_count", "count");
     let trees = Trees::read_explained(without.as_bytes(), Iterations::Best).unwrap();
     assert!(trees.expected().unwrap_err().contains("`leaf_count` of LightGBM"));
+    // A chain of splits on 257 features.
+    let numbers = |count: usize, of: &dyn Fn(usize) -> i64| -> String {
+        (0..count).map(|n| format!("{} ", of(n))).collect()
+    };
+    let chain = format!(
+        "tree\nversion=v4\nnum_class=1\nnum_tree_per_iteration=1\nmax_feature_idx=256\n\
+         objective=regression\nfeature_names={}\n\nTree=0\nnum_leaves=258\nnum_cat=0\n\
+         split_feature={}\nthreshold={}\nleft_child={}\nright_child={}\nleaf_value={}\n\
+         leaf_count={}\ninternal_count={}\n\nend of trees\n",
+        numbers(257, &|n| n as i64).trim_end(),
+        numbers(257, &|n| n as i64),
+        numbers(257, &|_| 0),
+        numbers(257, &|n| -1 - n as i64),
+        numbers(257, &|n| if n == 256 { -258 } else { n as i64 + 1 }),
+        numbers(258, &|n| n as i64),
+        numbers(258, &|_| 1),
+        numbers(257, &|n| 258 - n as i64),
+    );
+    let trees = Trees::read_explained(chain.as_bytes(), Iterations::Best).unwrap();
+    assert_eq!(trees.expected(), Err(LONG_PATHS));
     let trees = Trees::read(TREE.as_bytes()).unwrap();
     assert!(trees.expected().is_err(), "counts are read only where somebody asks");
 }
