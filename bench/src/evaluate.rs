@@ -30,9 +30,7 @@ pub(crate) fn run(words: &[String]) -> Result<()> {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let mut contest: Box<dyn Contest> = match words[..] {
         ["trees", model, rows] => Box::new(TreeContest::read(model, rows)?),
-        ["rank", model, items, requests] => {
-            Box::new(RankContest::read(model, items, requests)?)
-        }
+        ["rank", model, items, requests] => Box::new(RankContest::read(model, items, requests)?),
         ["onnx", model, rows] => Box::new(OnnxContest::read(model, rows)?),
         ["texts", dir, precision, texts] => Box::new(TextContest::read(dir, precision, texts)?),
         _ => bail!(
@@ -132,9 +130,9 @@ impl RankContest {
         let requests = text.lines().map(|line| {
             let request: Value = serde_json::from_str(line)?;
             let mut features = Vec::new();
-            for (source, name) in [(FeatureSource::User, "user"), (FeatureSource::Context, "context")]
-            {
-                flatten(&request[name], &mut String::new(), &mut |path, number| {
+            for source in [FeatureSource::User, FeatureSource::Context] {
+                let of_source = &request[source.prefix()];
+                flatten(of_source, &mut String::new(), &mut |path, number| {
                     features.push((source, path.to_owned(), number));
                 });
             }

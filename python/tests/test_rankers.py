@@ -188,8 +188,9 @@ def test_columns_of_texts_are_inputs_of_their_own(tmp_path) -> None:
     given = {price: rows[:, :1].astype(np.float32), category: rows[:, 1:].astype(str)}
     found = session.run(None, given)[0]
     np.testing.assert_allclose(np.ravel(found), model.predict(rows), rtol=1e-5)
+    texts = ["item.category", "item.brand"]
     with pytest.raises(ExportError, match="`item.brand` of `texts` is none of the columns"):
-        export_ranker(model, tmp_path / "r.onnx", features=names, texts=["item.category", "item.brand"])
+        export_ranker(model, tmp_path / "r.onnx", features=names, texts=texts)
 
 
 def test_a_missing_converter_is_said_with_how_to_get_it(tmp_path, monkeypatch) -> None:

@@ -1,9 +1,8 @@
 """Writes rankers of LightGBM, XGBoost and scikit-learn as files that Tidegate serves over items.
 
-The file is the library's own, but for the names of its columns, by which the server knows what of
+The file is the library's own, but for the names of its columns. By these the server knows what of
 an item, a user or a request each stands for (`names.py`). scikit-learn's models become graphs in
-ONNX, and their names a property of the file. The libraries are those that made the model; only
-`skl2onnx` is imported here.
+ONNX, and their names a property of the file. Only `skl2onnx` is imported here.
 """
 
 import json

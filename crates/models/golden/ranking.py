@@ -2,9 +2,9 @@
 Runtime, say of items and requests.
 
 Into a folder: `items.jsonl` and `requests.jsonl`, and for each model a file `NAME.txt`,
-`NAME.json`, `NAME.ubj` or `NAME.onnx`. `NAME.rows` has a line for each item of each request: its
-sum, its score and, parted by `|`, the parts of its sum (`pred_contrib`, `pred_contribs`), the
-expected value last.
+`NAME.json`, `NAME.ubj` or `NAME.onnx`. `NAME.rows` has a line for each item of each request. It
+has its sum and its score, then behind `|` the parts of its sum (`pred_contrib`, `pred_contribs`).
+The expected value is the last of these.
 Columns are named as rankers are, and hold what `tidegate.feature_values` makes of them.
 
 Run from the root of the repository, with `target/venv/bin/python`:

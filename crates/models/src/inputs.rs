@@ -6,10 +6,10 @@
 //! Invariant: a slot is NaN until it is set. NaN means absent, also where a caller sets it. An
 //! absent slot counts as the model's `missing`.
 //! Refuses, each as a [`RequestError`]: an infinite number under any name, a text for a number and
-//! the reverse, a fraction for a whole number, and a slot set twice. Item features are ignored like unknown names. `Overflow`
-//! and `Failed` come from `rank.rs`, because only scoring shows them.
-//! The crate `serving` answers a body with the error's words and 400. Of a stored profile it skips
-//! such features, and after `Overflow` it ranks without any.
+//! the reverse. Also a fraction for a whole number, and a slot set twice. Item features are ignored
+//! like unknown names. `Overflow` and `Failed` come from `rank.rs`, because only scoring shows
+//! them. The crate `serving` answers a body with the error's words and 400. Of a stored profile it
+//! skips such features, and where scoring fails it ranks without any.
 
 use std::collections::HashMap;
 

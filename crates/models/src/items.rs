@@ -16,7 +16,7 @@
 //! Empty lines are skipped. Only the fields that the caller wants are kept, each as a column.
 //! `category` always is: `rank/best.rs` and crates/serving ask for it. `shown` is JSON that replies
 //! copy as it is (`"id":…,"title":…,"price":9.5`): members of a line, by default all, in its order
-//! and as it writes them. It takes at most the file's length, but for nulls where a field is absent.
+//! and as it writes them. It takes at most the file's length, and nulls for fields that are absent.
 //! Members that replies have themselves ([`OWN_FIELDS`]) are not shown.
 //!
 //! Invariants: rows stand in the order of the file, by which rankings order equal scores. Every

@@ -15,7 +15,8 @@
 //! where a bound on any item's sum is not finite. Where it gives a number, every sum is finite.
 //! Fails with [`Error::Join`]: items read without a column, a column that an f32 cannot hold, an
 //! item without a finite sum.
-//! `features` and `crosses` keep the model's order, by which `explain` of `rank/linear.rs` pairs both.
+//! `features` and `crosses` keep the model's order, by which `explain` of `rank/linear.rs` pairs
+//! both.
 //! Never here: the order of candidates and the link function (`rank.rs`). What a term contributes
 //! also stands in `explain` of `rank/linear.rs`, in `rows.rs` and in `python/tidegate/linear.py`.
 

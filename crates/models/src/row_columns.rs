@@ -7,9 +7,10 @@
 //! | products of both, and look-ups by an item's text | both | for each item of a request |
 //!
 //! Invariant: an absent number is NaN, and a product with it is NaN. In a graph in ONNX, an absent
-//! whole number is 0, and an absent text is one that the graph does not name. Whether a text is another one
-//! is 1 or 0, also where there is no text. Numbers are doubles, as the file of items has them, and
-//! factors are multiplied from left to right. So values are those that a data frame would hold.
+//! whole number is 0, and an absent text is one that the graph does not name. Whether a text is
+//! another one is 1 or 0, also where there is no text. Numbers are doubles, as the file of items
+//! has them, and factors are multiplied from left to right. So values are those that a data frame
+//! would hold.
 //! Fails with [`Error::Join`]: items read without a field, a look-up by too many texts.
 //! Never here: names (`column_name.rs`), and what is made of values (`rank/rows.rs`).
 

@@ -81,8 +81,8 @@ impl Trees {
         Self::read_with(bytes, iterations, false)
     }
 
-    /// Reads a model file as [`Self::read_iterations`] does, with what explains its sums. That takes
-    /// as much memory again.
+    /// Reads a model file as [`Self::read_iterations`] does, with what explains its sums. That
+    /// takes as much memory again.
     ///
     /// # Errors
     /// As in `read`.

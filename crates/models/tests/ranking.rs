@@ -1,8 +1,8 @@
 //! Rankers of trees beside the libraries that trained them, and graphs beside ONNX Runtime: models,
 //! items, requests and answers are those of `golden/ranking.py`.
 //!
-//! Claim: sums of trees are theirs to the bit, so the order is theirs; the parts of a sum are theirs
-//! within 1e-6; however candidates are named. Scores of graphs are within 1e-6.
+//! Claim: sums of trees are theirs to the bit, so the order is theirs, however candidates are
+//! named. The parts of a sum are theirs within 1e-6, and scores of graphs too.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -275,5 +275,6 @@ fn graphs_that_do_not_rank_say_why() {
     let unnamed = problem("elastic.onnx");
     assert!(unnamed.contains("columns: have no names; name each column `item.FIELD`"), "{unnamed}");
     let classes = problem("forest-three.onnx");
-    assert!(classes.contains("a ranking needs one float, or the probabilities of two"), "{classes}");
+    let wanted = "a ranking needs one float, or the probabilities of two";
+    assert!(classes.contains(wanted), "{classes}");
 }

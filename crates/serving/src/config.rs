@@ -17,8 +17,8 @@
 //! and those of `limit` and `exclude_recent` in `inspect.rs`. The 200 µs at `concurrency` are
 //! decided in the gateway's `fetch/origin.rs`, the two similarities and 5,000 rows in `models`,
 //! which `clusters.rs` asks.
-//! Never here: reading a model's files (`check.rs` does, for `config check`). Only whether `file` is
-//! a directory is looked at.
+//! Never here: reading a model's files (`check.rs` does, for `config check`). Only whether `file`
+//! is a directory is looked at.
 
 use std::collections::{BTreeMap, HashSet};
 use std::fmt::Display;

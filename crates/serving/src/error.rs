@@ -19,7 +19,7 @@ pub enum LoadError {
     Invalid { path: PathBuf, source: models::Error },
     #[error("candidate set `{set}`: no item has a number `{field}`")]
     Set { set: String, field: String },
-    #[error("load `{path}`: no item has `{field}`, which `fields` names{}", meant(.near.as_deref()))]
+    #[error("load `{path}`: no item has `{field}`, which `fields` names{}", meant(.near))]
     Field { path: PathBuf, field: String, near: Option<String> },
     #[error("check `{path}`: {reason}")]
     Check { path: PathBuf, reason: String },
@@ -27,8 +27,8 @@ pub enum LoadError {
     Changed { path: PathBuf },
 }
 
-fn meant(near: Option<&str>) -> String {
-    near.map_or_else(String::new, |near| format!("; did you mean `{near}`?"))
+fn meant(near: &Option<String>) -> String {
+    near.as_ref().map_or_else(String::new, |near| format!("; did you mean `{near}`?"))
 }
 
 /// Why a model cannot be inspected or asked.

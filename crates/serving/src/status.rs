@@ -1,8 +1,8 @@
 //! Tells where models stand: the index for operators, and the names for clients of OpenAI's API.
 //!
 //! Plain data; each kind of model fills it. Invariant: in the index a model without a version has a
-//! reason: unloaded, the problem of its model file or else of its items, or loading. `created` is when the generation of
-//! the model file was put to use, and 0 without one. Clients compare the texts of states.
+//! reason: unloaded, a problem of its files, or loading. `created` is when the generation of the
+//! model file was put to use, and 0 without one. Clients compare the texts of states.
 //! A new field of [`ModelStatus`] is filled in `ranking.rs`, `predicting.rs` and `router.rs`. The
 //! binary shows it (`tidegate/src/admin.rs`: `model`). No `version` beside a `file` means not ready
 //! there and in `router.rs`.

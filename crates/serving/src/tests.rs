@@ -75,8 +75,8 @@ pub(crate) fn replace(path: &Path, text: &str) {
     std::fs::rename(fresh, path).unwrap();
 }
 
-/// Trees as LightGBM writes them: 4 for a price above 2, else 1; and 8 for an affinity to the
-/// item's own category of more than 0.5, else 2.
+/// Trees as LightGBM writes them: 4 for a popularity above 0.004, else 1. And 8 for an affinity to
+/// the item's own category of more than 0.5, else 2.
 pub(crate) const TREES: &str = "tree\nversion=v4\nnum_class=1\nnum_tree_per_iteration=1\n\
     max_feature_idx=1\nobjective=lambdarank\n\
     feature_names=item.popularity user.affinity@item.category\n\n\

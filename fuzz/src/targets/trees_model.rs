@@ -110,7 +110,9 @@ pub(super) fn run(input: &[u8]) {
     rank(trees);
 }
 
-const ITEMS: &[u8] = b"{\"id\":\"1\",\"a\":1.5,\"c\":\"x\"}\n{\"id\":\"2\",\"a\":-2}\n{\"id\":\"3\"}\n";
+const ITEMS: &[u8] = br#"{"id":"1","a":1.5,"c":"x"}
+{"id":"2","a":-2}
+{"id":"3"}"#;
 
 /// Ranks and explains items, if the columns name what items and requests bring.
 fn rank(trees: Arc<Trees>) {

@@ -45,7 +45,8 @@ fn shown(text: &str, fields: Option<&[&str]>) -> Vec<String> {
 #[test]
 fn an_item_is_shown_in_the_order_and_the_words_of_its_line() {
     let text = "{ \"price\": 1.50, \"id\" : \"17\",\"title\":\"a \\\"b\\\" \\u00e9\", \
-                \"by\":{\"z\":1, \"a\":null},\"category\":\"b\",\"big\":12345678901234567890123e-5}\n\
+                \"by\":{\"z\":1, \"a\":null},\"category\":\"b\",\
+                \"big\":12345678901234567890123e-5}\n\
                 {\"id\":\"x\",\"score\":3,\"explain\":\"no\",\"sale\":true,\"sale\":false}";
     assert_eq!(
         shown(text, None),

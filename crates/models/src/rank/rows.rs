@@ -2,7 +2,7 @@
 //!
 //! Most trees score codes (`trees/coded.rs`): those of items are resident, block by block. A
 //! request adds the codes of its own columns once, and those that depend on both for each block.
-//! Other models score rows of numbers: a matrix of items is resident, and a request writes the
+//! Other models score rows of numbers. A matrix of items is resident, and a request writes the
 //! other columns into a copy of a few hundred rows at a time.
 //!
 //! Invariant: a row has the sum that the library gives for its values, to the bit, however the
@@ -25,8 +25,8 @@ use crate::trees::{CODED, CodedRows, TreeScratch, Trees};
 const ROWS: usize = 256;
 
 /// Why no graph is explained.
-const GRAPH: &str = "a graph in ONNX is not parted among its features; LightGBM's and XGBoost's own \
-    files are";
+const GRAPH: &str = "a graph in ONNX is not parted among its features; files of LightGBM and XGBoost \
+    are";
 
 /// A model over rows, joined with items.
 #[derive(Debug)]

@@ -8,8 +8,8 @@
 //! other features, then its sums.
 //! Here a model has one sum a row, and leaves that are plain values; [`Trees::scores_codes`] says
 //! whether it has. Of any other, nothing is coded and all sums are 0.
-//! Takes a byte for each row and column of codes: one per feature and 255 limits, a second where
-//! missing values go both ways, and one per set of categories.
+//! Takes a byte for each row and column of codes. There is a column for each feature and 255
+//! limits, a second where missing values go both ways, and one for each set of categories.
 
 use super::block::LANES;
 use super::build::Program;

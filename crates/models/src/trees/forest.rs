@@ -62,7 +62,7 @@ pub(crate) struct Tree<L> {
     pub(crate) covers: Covers,
 }
 
-/// How many rows of the training came to each split and leaf, or the sum of their weights; none
+/// How many rows of the training came to each split and leaf, or the sum of their weights. None
 /// where nobody asked, or the file does not say.
 #[derive(Debug, Default)]
 pub(crate) struct Covers {

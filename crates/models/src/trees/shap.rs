@@ -1,18 +1,18 @@
 //! Parts a row's sum among features: SHAP values of trees, path-dependent (Lundberg et al., Nature
 //! Machine Intelligence 2, 2020).
 //!
-//! What a tree gives when only some features are known is a mean over the rows it was trained with:
-//! at a split on an unknown feature, both sides count by their share of these rows. A leaf of value
-//! v is then reached by the product, over the features on its path, of 1 or 0 where the feature is
-//! known (`one`) and of its shares where it is not (`zero`). The Shapley values of such a product
-//! are an integral of its derivative along the diagonal (Owen, Management Science 18, 1972):
-//! v (one - zero) times the integral over t from 0 to 1 of the other factors, each zero + (one -
-//! zero) t. That is a polynomial, so Gauss's rule gives it exactly, without the divisions by which
-//! the usual algorithm loses digits.
+//! Where only some features are known, a tree gives a mean over the rows it was trained with. At a
+//! split on an unknown feature, both sides count by their share of these rows.
+//! A leaf is then worth its value times a product, a factor for each feature on its path. The
+//! factor is `one` (1 or 0) where the feature is known, and `zero` (its shares) where it is not.
+//! The Shapley values of such a product are integrals of its derivative along the diagonal (Owen,
+//! Management Science 18, 1972). For a feature that is its own `one - zero`, times an integral over
+//! t from 0 to 1. Under it stand the other factors, each `zero + (one - zero) t`. That is a
+//! polynomial, so Gauss's rule gives it exactly. The usual algorithm divides, and loses digits.
 //!
 //! Invariant: the parts of all features and the expected value add up to the row's sum, but for
 //! rounding. They are LightGBM's `pred_contrib` and XGBoost's `pred_contribs` within 1e-6.
-//! A row costs, for each leaf, the square of the features on its path: half of them are points of
+//! For each leaf, a row costs the square of the features on its path. Half of them are points of
 //! the rule, and each factor is taken twice at each point.
 //! Refuses: trees without counts of rows, and paths of more than [`PATH_MAX`] features.
 //! Never here: which side a row takes, which its codes tell (`columns.rs`).
@@ -173,10 +173,15 @@ impl ShapForest {
     fn expect(&mut self, root: u32) -> Option<usize> {
         let (mut longest, mut expected) = (0, 0.0);
         let mut scratch = ShapScratch::default();
-        let is_whole = self.walk(root, |_| 0, &mut scratch, |path, value, _| {
-            longest = longest.max(path.len());
-            expected += path.iter().fold(value, |product, part| product * part.zero);
-        });
+        let is_whole = self.walk(
+            root,
+            |_| 0,
+            &mut scratch,
+            |path, value, _| {
+                longest = longest.max(path.len());
+                expected += path.iter().fold(value, |product, part| product * part.zero);
+            },
+        );
         self.expected += expected;
         is_whole.then_some(longest)
     }

@@ -84,7 +84,8 @@ fn a_model_without_items_predicts_or_embeds_as_its_file_says() {
 fn keys_of_another_kind_of_model_are_errors() {
     let json = r#"[{"name":"a","file":"m.txt","limit":3,"precision":"f32"},
                    {"name":"b","file":"folder","rows_max":3,"per_category_max":1,"tolerance":1.0},
-                   {"name":"c","file":"m.json","items":"i","texts_max":3,"rows_max":2,"golden":"g"}]"#;
+                   {"name":"c","file":"m.json","items":"i","texts_max":3,"rows_max":2,
+                    "golden":"g"}]"#;
     let models: Vec<ModelConfig> = serde_json::from_str(json).unwrap();
     let mut wrong = planned(&models).1;
     wrong.sort();
