@@ -16,6 +16,7 @@ use crate::error::Error;
 use crate::inputs::{Inputs, RequestError};
 use crate::items::Items;
 use crate::onnx::{OnnxAnswer, OnnxScratch, OnnxValues};
+use crate::pause::pause;
 use crate::row_columns::{Reach, RequestValues, RowColumns};
 
 use crate::row_model::{OnnxScore, RowEvaluator, RowModel};
@@ -25,8 +26,8 @@ use crate::trees::{CODED, CodedRows, TreeScratch, Trees};
 const ROWS: usize = 256;
 
 /// Why no graph is explained.
-const GRAPH: &str = "a graph in ONNX is not parted among its features; files of LightGBM and XGBoost \
-    are";
+const GRAPH: &str = "a graph in ONNX is not parted among its features; files of LightGBM and \
+    XGBoost are";
 
 /// A model over rows, joined with items.
 #[derive(Debug)]
@@ -194,6 +195,7 @@ impl ScoreBlocks for RowScorer<'_> {
 impl RowScorer<'_> {
     /// Hands over each column's name and its part of a row's sum.
     pub(super) fn explain(&mut self, row: u32, mut visit: impl FnMut(&str, f64)) {
+        pause();
         let ranker = self.ranker;
         let RowEvaluator::Trees(trees) = &ranker.model.evaluator else { return };
         let mut parts = std::mem::take(&mut self.scratch.parts);
