@@ -345,8 +345,8 @@ fn files_of_models_that_rank_are_checked_where_they_are_there() {
     let (code, out, err) = run(&["config", "check"], folder.path());
     assert_eq!((code, out.as_str()), (78, ""), "{err}");
     for (line, wanted) in [
-        (1, "line 3, `model[0].file`: load `./unnamed.txt`: read model: columns: `Column_0` names"),
-        (2, "line 8, `model[1].items`: load `./bad.jsonl`: read items: line 1: `price` must be a"),
+        (1, "line 3: `model[0].file`: load `./unnamed.txt`: read model: columns: `Column_0` names"),
+        (2, "line 8: `model[1].items`: load `./bad.jsonl`: read items: line 1: `price` must be a"),
     ] {
         assert!(err.lines().nth(line).unwrap().contains(wanted), "{err}");
     }
