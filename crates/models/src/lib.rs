@@ -1,9 +1,10 @@
-//! Evaluates models: linear ones over resident items, trees and ONNX graphs over rows, vectors of
+//! Evaluates models: linear ones, trees and ONNX graphs over resident items or rows, vectors of
 //! texts, groups of vectors.
 //!
 //! | type | is read from | gives |
 //! |---|---|---|
 //! | [`Linear`], [`Items`] | files of our own (`linear.rs`, `items.rs`) | joined, a [`Ranker`] |
+//! | [`RowModel`] | [`Trees`] or an [`OnnxModel`] (`row_model.rs`) | with [`Items`], a [`Ranker`] |
 //! | [`LinearRows`] | a [`Linear`] (`rows.rs`) | scores of rows |
 //! | [`Trees`] | files of LightGBM and XGBoost (`trees.rs`) | scores of rows |
 //! | [`OnnxModel`] | what scikit-learn exports (`onnx.rs`) | labels and scores of rows |

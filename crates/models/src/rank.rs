@@ -39,7 +39,6 @@ pub const PROPENSITY: f64 = 1.0;
 
 /// A model that can rank items.
 #[derive(Debug)]
-#[expect(clippy::large_enum_variant, reason = "there is one a generation")]
 pub enum RankModel {
     Linear(Linear),
     Rows(RowModel),

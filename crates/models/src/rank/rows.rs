@@ -10,6 +10,8 @@
 //! keep it.
 //! Never here: which candidates are kept (`best.rs`), what a tree adds (`trees`).
 
+use std::sync::Arc;
+
 use super::best::ScoreBlocks;
 use super::request::{CandidateSet, Candidates, PackedRows};
 use crate::error::Error;
@@ -40,7 +42,7 @@ pub(super) struct RowRanker {
 /// What is kept of the columns that depend on items alone.
 #[derive(Debug)]
 enum ResidentRows {
-    Codes(CodedRows),
+    Codes(Arc<Trees>, CodedRows),
     /// Rows of all columns, NaN where a request writes, and the list of all rows.
     Numbers(Vec<f64>, Vec<u32>),
 }
@@ -81,7 +83,8 @@ impl RowRanker {
                     let (rows, count) = rows_from(first, items.len());
                     columns.fill(column, (items, &rows[..count]), nobody, out);
                 };
-                ResidentRows::Codes(trees.code_rows(items.len(), kept, values))
+                let codes = trees.code_rows(items.len(), kept, values);
+                ResidentRows::Codes(Arc::clone(trees), codes)
             }
             _ => {
                 let all: Vec<u32> = (0..items.len() as u32).collect();
@@ -119,7 +122,7 @@ impl RowRanker {
 
     pub(super) fn pack(&self, rows: &[u32]) -> PackedRows {
         match &self.resident {
-            ResidentRows::Codes(codes) => PackedRows::Codes(codes.pack(rows)),
+            ResidentRows::Codes(_, codes) => PackedRows::Codes(codes.pack(rows)),
             ResidentRows::Numbers(..) => PackedRows::Listed,
         }
     }
@@ -131,9 +134,7 @@ impl RowRanker {
         request: RequestValues<'a>,
         scratch: &'a mut RowScratch,
     ) -> RowScorer<'a> {
-        if let (RowEvaluator::Trees(trees), ResidentRows::Codes(_)) =
-            (&self.model.evaluator, &self.resident)
-        {
+        if let ResidentRows::Codes(trees, _) = &self.resident {
             let of_request = self.columns.reaching(Reach::Request);
             let constants =
                 of_request.map(|column| (column, self.columns.constant(column, request)));
@@ -177,8 +178,8 @@ impl ScoreBlocks for RowScorer<'_> {
     ) -> Result<(), RequestError> {
         let ranker = self.ranker;
         match &ranker.resident {
-            ResidentRows::Codes(codes) => {
-                self.score_codes(codes, candidates, keep);
+            ResidentRows::Codes(trees, codes) => {
+                self.score_codes((trees, codes), candidates, keep);
                 Ok(())
             }
             ResidentRows::Numbers(numbers, all) => {
@@ -197,17 +198,19 @@ impl RowScorer<'_> {
     pub(super) fn explain(&mut self, row: u32, mut visit: impl FnMut(&str, f64)) {
         pause();
         let ranker = self.ranker;
-        let RowEvaluator::Trees(trees) = &ranker.model.evaluator else { return };
         let mut parts = std::mem::take(&mut self.scratch.parts);
         match &ranker.resident {
-            ResidentRows::Codes(codes) => {
+            ResidentRows::Codes(trees, codes) => {
                 codes.gather(&[row], &mut self.scratch.trees);
                 self.code_live(trees, &[row]);
                 trees.explain_codes(0, &mut self.scratch.trees, &mut parts);
             }
             ResidentRows::Numbers(numbers, _) => {
                 self.fill_numbers(numbers, &[row]);
-                trees.explain_numbers(&self.scratch.rows, &mut parts);
+                parts.clear();
+                if let RowEvaluator::Trees(trees) = &ranker.model.evaluator {
+                    trees.explain_numbers(&self.scratch.rows, &mut parts);
+                }
             }
         }
         ranker.model.labels.iter().zip(&parts).for_each(|(label, part)| visit(label, *part));
@@ -216,11 +219,10 @@ impl RowScorer<'_> {
 
     fn score_codes(
         &mut self,
-        codes: &CodedRows,
+        (trees, codes): (&Trees, &CodedRows),
         candidates: Candidates<'_>,
         mut keep: impl FnMut(&[u32], &[f64]),
     ) {
-        let RowEvaluator::Trees(trees) = &self.ranker.model.evaluator else { return };
         let mut each = |scorer: &mut Self, rows: &[u32]| {
             let mut sums = [0.0; CODED];
             let sums = &mut sums[..rows.len()];

@@ -64,9 +64,8 @@ impl Trees {
         }
     }
 
-    /// Returns the part of each feature of a row of numbers, of a linear booster.
+    /// Appends the part of each feature of a row of numbers, of a linear booster.
     pub(crate) fn explain_numbers(&self, row: &[f64], parts: &mut Vec<f64>) {
-        parts.clear();
         if let Precision::Linear(linear) = &self.program {
             parts.extend(linear.parts(row));
         }
