@@ -5,14 +5,16 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, BufRead, Write};
 use std::path::Path;
+use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
 use models::{
-    Clustering, EmbedOptions, EmbedScratch, Embedder, OnnxModel, OnnxScratch, OnnxValues,
-    Precision, TreeScratch, Trees,
+    Candidates, Clustering, EmbedOptions, EmbedScratch, Embedder, FeatureSource, Items, Iterations,
+    OnnxModel, OnnxScratch, OnnxValues, Precision, RankModel, RankRequest, Ranked, Ranker,
+    RowModel, Scratch, TreeScratch, Trees,
 };
 use rustix::time::ClockId;
-use serde_json::json;
+use serde_json::{Value, json};
 
 /// Something that can be done again and again.
 trait Contest {
@@ -22,15 +24,19 @@ trait Contest {
     fn results(&mut self, what: &str) -> Result<Vec<u8>>;
 }
 
-/// Takes part until its input ends: `trees MODEL ROWS`, `onnx MODEL ROWS`, or
-/// `texts FOLDER PRECISION TEXTS`.
+/// Takes part until its input ends: `trees MODEL ROWS`, `rank MODEL ITEMS REQUESTS`,
+/// `onnx MODEL ROWS`, or `texts FOLDER PRECISION TEXTS`.
 pub(crate) fn run(words: &[String]) -> Result<()> {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let mut contest: Box<dyn Contest> = match words[..] {
         ["trees", model, rows] => Box::new(TreeContest::read(model, rows)?),
+        ["rank", model, items, requests] => Box::new(RankContest::read(model, items, requests)?),
         ["onnx", model, rows] => Box::new(OnnxContest::read(model, rows)?),
         ["texts", dir, precision, texts] => Box::new(TextContest::read(dir, precision, texts)?),
-        _ => bail!("usage: bench --evaluate trees|onnx MODEL ROWS | texts FOLDER PRECISION TEXTS"),
+        _ => bail!(
+            "usage: bench --evaluate trees|onnx MODEL ROWS | rank MODEL ITEMS REQUESTS | \
+             texts FOLDER PRECISION TEXTS"
+        ),
     };
     answer("{}")?;
     for line in io::stdin().lock().lines() {
@@ -98,6 +104,89 @@ impl Contest for TreeContest {
     fn results(&mut self, _: &str) -> Result<Vec<u8>> {
         self.run("together")?;
         Ok(self.scores.iter().flat_map(|score| score.to_le_bytes()).collect())
+    }
+}
+
+/// Items in the best of a list.
+const BEST: usize = 10;
+
+/// Items, ranked for one request after the other.
+struct RankContest {
+    ranker: Ranker,
+    /// The features of each request, by name.
+    requests: Vec<Vec<(FeatureSource, String, f64)>>,
+    slots: Vec<f64>,
+    scratch: Scratch,
+    best: Vec<Ranked>,
+}
+
+impl RankContest {
+    fn read(model: &str, items: &str, requests: &str) -> Result<Self> {
+        let trees = Trees::read_explained(&fs::read(model)?, Iterations::Best)?;
+        let model = RankModel::Rows(RowModel::of_trees(Arc::new(trees))?);
+        let items = Items::parse(&fs::read(items)?, &model.wanted())?;
+        let ranker = Ranker::new(model, items)?;
+        let text = fs::read_to_string(requests)?;
+        let requests = text.lines().map(|line| {
+            let request: Value = serde_json::from_str(line)?;
+            let mut features = Vec::new();
+            for source in [FeatureSource::User, FeatureSource::Context] {
+                let of_source = &request[source.prefix()];
+                flatten(of_source, &mut String::new(), &mut |path, number| {
+                    features.push((source, path.to_owned(), number));
+                });
+            }
+            Ok(features)
+        });
+        let requests = requests.collect::<Result<_>>()?;
+        let (slots, scratch, best) = (Vec::new(), Scratch::default(), Vec::new());
+        Ok(Self { ranker, requests, slots, scratch, best })
+    }
+
+    fn rank(&mut self, request: usize) -> Result<()> {
+        let inputs = self.ranker.inputs();
+        inputs.clear(&mut self.slots);
+        for (source, name, number) in &self.requests[request] {
+            inputs.set_number(*source, name, *number, &mut self.slots)?;
+        }
+        let request = RankRequest {
+            inputs: &self.slots,
+            candidates: Candidates::All,
+            excluded: &[],
+            limit: BEST,
+            per_category_max: None,
+        };
+        Ok(self.ranker.rank(&request, &mut self.scratch, &mut self.best)?)
+    }
+}
+
+impl Contest for RankContest {
+    fn run(&mut self, _: &str) -> Result<usize> {
+        (0..self.requests.len()).try_for_each(|request| self.rank(request))?;
+        Ok(self.requests.len())
+    }
+
+    fn results(&mut self, _: &str) -> Result<Vec<u8>> {
+        let mut lists = Vec::new();
+        for request in 0..self.requests.len() {
+            self.rank(request)?;
+            lists.extend(self.best.iter().flat_map(|one| f64::from(one.row).to_le_bytes()));
+        }
+        Ok(lists)
+    }
+}
+
+/// Hands over each number with its dotted name.
+fn flatten(value: &Value, path: &mut String, visit: &mut dyn FnMut(&str, f64)) {
+    let length = path.len();
+    for (name, value) in value.as_object().into_iter().flatten() {
+        path.push_str(if length > 0 { "." } else { "" });
+        path.push_str(name);
+        match value.as_f64() {
+            Some(number) => visit(path, number),
+            None => flatten(value, path, visit),
+        }
+        path.truncate(length);
     }
 }
 

@@ -58,6 +58,7 @@ pub(crate) const ROWS: &[Row] = &[
     workers::memory::ROW,
     workers::profiles::ROW,
     models::trees::ROW,
+    models::rank_trees::ROW,
     models::oip::ROW,
     models::minilm::ROW,
     models::mlp::ROW,

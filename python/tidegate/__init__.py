@@ -2,6 +2,8 @@
 
 `export_linear` writes a fitted scikit-learn model as a `tidegate-linear-1` file; `LinearModel`
 evaluates such a file with nothing but the standard library, by the rules the server follows.
+`export_ranker` writes a ranker of LightGBM, XGBoost or scikit-learn with the names of its columns,
+and `feature_values` makes the rows to train it with.
 `share` puts a model where all workers of a pool share it, and `Request` is what a plain function
 gets that asks for it. Each name is imported when it is first used, so that the processes of a
 worker pool carry nothing that their app does not use.
@@ -14,6 +16,8 @@ if TYPE_CHECKING:
     from tidegate.columns import ExportError
     from tidegate.export import export_linear
     from tidegate.linear import LinearModel, ModelFileError
+    from tidegate.names import feature_values
+    from tidegate.rankers import export_ranker
     from tidegate.workers.function import Request
     from tidegate.workers.share import ShareWarning, share
 
@@ -24,6 +28,8 @@ __all__ = [
     "Request",
     "ShareWarning",
     "export_linear",
+    "export_ranker",
+    "feature_values",
     "share",
 ]
 
@@ -34,6 +40,8 @@ HOMES = {
     "Request": "tidegate.workers.function",
     "ShareWarning": "tidegate.workers.share",
     "export_linear": "tidegate.export",
+    "export_ranker": "tidegate.rankers",
+    "feature_values": "tidegate.names",
     "share": "tidegate.workers.share",
 }
 

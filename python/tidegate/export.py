@@ -125,7 +125,7 @@ def export_linear(
         LinearModel.parse(document)
     except ModelFileError as error:
         raise ExportError(f"export: {error}") from error
-    write_whole(Path(path), json.dumps(document, indent=1) + "\n")
+    write_whole(Path(path), f"{json.dumps(document, indent=1)}\n".encode())
 
 
 def score_of(model: Any, class_label: Any) -> Score:
@@ -284,12 +284,12 @@ def refusal(model: Any, reason: str) -> ExportError:
     return ExportError(f"export `{type(model).__name__}`: {reason}")
 
 
-def write_whole(path: Path, text: str) -> None:
-    """Replaces `path` by `text` in one step: a server that watches it never reads half."""
+def write_whole(path: Path, data: bytes) -> None:
+    """Replaces `path` by `data` in one step: a server that watches it never reads half."""
     handle, scratch = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
         os.chmod(scratch, 0o644)
         os.replace(scratch, path)
     except BaseException:

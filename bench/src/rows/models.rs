@@ -5,6 +5,7 @@ pub(super) mod fairness;
 pub(super) mod minilm;
 pub(super) mod mlp;
 pub(super) mod oip;
+pub(super) mod rank_trees;
 pub(super) mod static_table;
 pub(super) mod trees;
 

@@ -52,7 +52,7 @@ pub(super) fn start(setup: &Setup) -> Result<tidegate::Tidegate> {
     let profiles = ranking::write_profiles(&data, USERS)?;
     let sections = format!(
         "[[model]]\nname = \"ranking\"\nfile = \"{data}/model.json\"\nitems = \
-        \"{data}/items.jsonl\"\n\
+        \"{data}/items.jsonl\"\nfields = [\"title\", \"category\"]\n\
          [profiles]\nfile = \"{profiles}\"\n\
          [[route]]\npath = \"/1/recommendations.{{format:json}}\"\nto = \"model:ranking\"\n\
          cache = {{ ttl = \"60s\" }}\n\

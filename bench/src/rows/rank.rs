@@ -31,6 +31,7 @@ fn run(setup: &Setup) -> Result<Vec<Measurement>> {
 name = \"ranking\"
 file = \"{data}/model.json\"
 items = \"{data}/items.jsonl\"
+fields = [\"title\", \"category\"]
 candidates = [{{ name = \"all\" }}]
 
 [[route]]

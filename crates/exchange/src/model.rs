@@ -52,6 +52,9 @@ pub struct ModelAnswer {
     pub impression: Option<Impression<'static>>,
     /// Where the body names the decision, in bytes: an answer that is shared names each user's own.
     pub decision_at: Option<Range<usize>>,
+    /// What else there is to say of the decision, as a token; nothing where empty. Goes out as the
+    /// parameter `detail` of `Tidegate-Decision`.
+    pub detail: &'static str,
     /// The body's content type; JSON where empty.
     pub content_type: &'static str,
     /// Bytes of the body that are JSON, where binary tensors follow; goes out as

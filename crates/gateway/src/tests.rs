@@ -303,7 +303,9 @@ impl Compute for Scorer {
             items: ["12", "7"].into_iter().collect(),
         };
         let decision_at = Some(0..request.decision.name().len());
-        Ok(ModelAnswer { impression: Some(impression), decision_at, ..ModelAnswer::default() })
+        let detail = if request.query.contains("lacks") { "no-affinity" } else { "" };
+        let impression = Some(impression);
+        Ok(ModelAnswer { impression, decision_at, detail, ..ModelAnswer::default() })
     }
 
     fn is_queued(&self, request: &ModelRequest<'_>) -> bool {

@@ -37,6 +37,8 @@ pub struct Trace {
     pub arm: usize,
     /// The decision.
     pub decision: Decision,
+    /// What a model says of the decision beside its name; nothing where empty.
+    pub detail: &'static str,
     /// What the cache did.
     pub cache: CacheResult,
     /// The user id; empty if there is none.
@@ -63,6 +65,7 @@ impl Trace {
             route: None,
             arm: 0,
             decision: Decision::Generic,
+            detail: "",
             cache: CacheResult::None,
             user: UserId::new(),
             ranked_by: None,

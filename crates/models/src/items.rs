@@ -14,9 +14,10 @@
 //! | null | absent |
 //!
 //! Empty lines are skipped. Only the fields that the caller wants are kept, each as a column.
-//! `category` always is: `rank.rs` and crates/serving ask for it. `shown` is JSON that replies copy
-//! as it is (`"id":…,"title":…,"category":null`). A further key also goes into `openapi.json` of
-//! crates/serving.
+//! `category` always is: `rank/best.rs` and crates/serving ask for it. `shown` is JSON that replies
+//! copy as it is (`"id":…,"title":…,"price":9.5`): members of a line, by default all, in its order
+//! and as it writes them. It takes at most the file's length, and nulls for fields that are absent.
+//! Members that replies have themselves ([`OWN_FIELDS`]) are not shown.
 //!
 //! Invariants: rows stand in the order of the file, by which rankings order equal scores. Every
 //! column that is held has one entry per row; NaN and `ABSENT` stand for absent.
@@ -27,8 +28,10 @@
 //! to about 1000. One problem refuses the whole file.
 //! `crates/profiles/src/rebuild.rs` reads `id` and a category of the same file by itself.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
+use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
+use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use crate::error::{Error, Problem};
@@ -39,6 +42,14 @@ const NUMBER_MAX: f64 = 1e30;
 /// Problems kept; the rest of a broken file says nothing new.
 const PROBLEMS_MAX: usize = 1000;
 const ITEMS_MAX: usize = 100_000_000;
+/// Names of fields that are remembered, to tell which there are.
+const NAMES_MAX: usize = 10_000;
+
+/// What a reply says of an item beside the item's fields.
+pub const OWN_FIELDS: [&str; 2] = ["score", "explain"];
+
+/// Fields that a reply has of each item, if all are shown; null where an item has none.
+const ALWAYS_SHOWN: [&str; 2] = ["title", "category"];
 
 /// Items by row, in file order.
 #[derive(Debug)]
@@ -49,13 +60,16 @@ pub struct Items {
     shown_ends: Vec<u64>,
     numbers: HashMap<String, Vec<f64>>,
     texts: HashMap<String, Codes>,
+    names: HashSet<String>,
 }
 
-/// The fields to keep as columns.
+/// The fields to keep.
 #[derive(Debug, Default, Clone)]
 pub struct WantedColumns {
     pub numbers: Vec<String>,
     pub texts: Vec<String>,
+    /// Members of a line that replies show, beside `id`; all where it is `None`.
+    pub shown: Option<Vec<String>>,
 }
 
 /// A text field as a dictionary and one code per row.
@@ -75,7 +89,8 @@ impl Items {
             let problem = Problem::new("file", "is larger than 4 GB");
             return Err(Error::Items(vec![problem]));
         }
-        let mut reader = Reader { items: Self::empty(wanted), problems: Vec::new() };
+        let shown = wanted.shown.as_deref();
+        let mut reader = Reader { items: Self::empty(wanted), shown, problems: Vec::new() };
         for (index, line) in text.split(|&byte| byte == b'\n').enumerate() {
             if !line.trim_ascii().is_empty() && reader.problems.len() < PROBLEMS_MAX {
                 reader.line(index + 1, line);
@@ -109,6 +124,16 @@ impl Items {
     /// Returns the id of a row.
     pub fn id(&self, row: u32) -> &str {
         self.ids.id(row)
+    }
+
+    /// Returns the names of fields that items have, nested ones dotted too; the first 10,000.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.names.iter().map(String::as_str)
+    }
+
+    /// Returns whether some item has a field of this name.
+    pub fn has(&self, name: &str) -> bool {
+        self.names.contains(name) || self.names.len() == NAMES_MAX
     }
 
     /// Returns what a reply shows of a row: `"id":"17","title":"…","category":"b"`, without braces.
@@ -146,6 +171,7 @@ impl Items {
             shown_ends: Vec::new(),
             numbers: wanted.numbers.iter().map(|field| (field.clone(), Vec::new())).collect(),
             texts: texts.map(|field| (field.to_owned(), Codes::default())).collect(),
+            names: HashSet::new(),
         }
     }
 }
@@ -187,17 +213,48 @@ impl Codes {
     }
 }
 
-struct Reader {
+struct Reader<'w> {
     items: Items,
+    shown: Option<&'w [String]>,
     problems: Vec<Problem>,
 }
 
-impl Reader {
+/// The members of a line, in its order, as it writes them.
+struct Members<'l>(Vec<(String, &'l RawValue)>);
+
+impl<'de> Deserialize<'de> for Members<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(MembersVisitor)
+    }
+}
+
+struct MembersVisitor;
+
+impl<'de> Visitor<'de> for MembersVisitor {
+    type Value = Members<'de>;
+
+    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("a JSON object")
+    }
+
+    fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<Self::Value, M::Error> {
+        let mut members = Vec::new();
+        while let Some(member) = map.next_entry()? {
+            members.push(member);
+        }
+        Ok(Members(members))
+    }
+}
+
+impl Reader<'_> {
     fn line(&mut self, number: usize, line: &[u8]) {
         let before = self.problems.len();
         let at = format!("line {number}");
-        match serde_json::from_slice::<Map<String, Value>>(line) {
-            Ok(mut map) => self.item(&at, &mut map),
+        let members = serde_json::from_slice::<Members<'_>>(line);
+        let read =
+            members.and_then(|members| serde_json::from_slice(line).map(|map| (members, map)));
+        match read {
+            Ok((members, mut map)) => self.item(&at, &members, &mut map),
             Err(error) => self.problem(&at, json_reason(&error)),
         }
         debug_assert!(
@@ -206,11 +263,13 @@ impl Reader {
         );
     }
 
-    fn item(&mut self, at: &str, map: &mut Map<String, Value>) {
+    fn item(&mut self, at: &str, members: &Members<'_>, map: &mut Map<String, Value>) {
         let before = self.problems.len();
+        self.name(members.0.iter().map(|(name, _)| name));
         for names in flatten(map) {
             self.problem(at, format!("{names} have one name; rename one of them"));
         }
+        self.name(map.keys());
         for (field, value) in map.iter() {
             self.check(at, field, value);
         }
@@ -228,7 +287,7 @@ impl Reader {
         if !self.items.ids.push(id) {
             return self.problem(at, format!("id `{id}` is given twice"));
         }
-        self.show(id, map);
+        self.show(members);
         for (field, column) in &mut self.items.numbers {
             column.push(map.get(field).and_then(number).unwrap_or(f64::NAN));
         }
@@ -252,19 +311,48 @@ impl Reader {
         self.problem(at, format!("`{field}` {reason}"));
     }
 
-    fn show(&mut self, id: &str, map: &Map<String, Value>) {
-        let shown = &mut self.items.shown;
-        for (gap, key, text) in [
-            ("\"", "id", Some(id)),
-            (",\"", "title", map.get("title").and_then(Value::as_str)),
-            (",\"", "category", map.get("category").and_then(Value::as_str)),
-        ] {
-            shown.push_str(gap);
-            shown.push_str(key);
-            shown.push_str("\":");
-            shown.push_str(&serde_json::to_string(&text).expect("a text is always JSON"));
+    fn name<'n>(&mut self, names: impl Iterator<Item = &'n String>) {
+        let known = &mut self.items.names;
+        for name in names {
+            if known.len() < NAMES_MAX && !known.contains(name) {
+                known.insert(name.clone());
+            }
         }
-        self.items.shown_ends.push(shown.len() as u64);
+    }
+
+    /// Adds what replies show of an item.
+    fn show(&mut self, Members(members): &Members<'_>) {
+        let shown = &mut self.items.shown;
+        let begun = shown.len();
+        let mut push = |name: &str, value: &str| {
+            if shown.len() > begun {
+                shown.push(',');
+            }
+            shown.push_str(&serde_json::to_string(name).expect("a text is always JSON"));
+            shown.push(':');
+            shown.push_str(value);
+        };
+        let is_wanted = |name: &str| match self.shown {
+            Some(wanted) => name == "id" || wanted.iter().any(|wanted| wanted == name),
+            None => !OWN_FIELDS.contains(&name),
+        };
+        for (index, (name, value)) in members.iter().enumerate() {
+            // Of a name given twice the last counts, as everywhere.
+            let is_last = members[index + 1..].iter().all(|(other, _)| other != name);
+            if is_wanted(name) && is_last {
+                push(name, value.get());
+            }
+        }
+        let mut push_absent = |name: &str| {
+            if members.iter().all(|(other, _)| other != name) {
+                push(name, "null");
+            }
+        };
+        match self.shown {
+            Some(wanted) => wanted.iter().for_each(|name| push_absent(name)),
+            None => ALWAYS_SHOWN.into_iter().for_each(push_absent),
+        }
+        self.items.shown_ends.push(self.items.shown.len() as u64);
     }
 
     fn problem(&mut self, at: &str, reason: impl Into<String>) {

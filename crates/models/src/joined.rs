@@ -15,17 +15,24 @@
 //! where a bound on any item's sum is not finite. Where it gives a number, every sum is finite.
 //! Fails with [`Error::Join`]: items read without a column, a column that an f32 cannot hold, an
 //! item without a finite sum.
-//! `features` and `crosses` keep the model's order, by which `explain` of `rank.rs` pairs both.
+//! `features` and `crosses` keep the model's order, by which `explain` of `rank/linear.rs` pairs
+//! both.
 //! Never here: the order of candidates and the link function (`rank.rs`). What a term contributes
-//! also stands in that `explain`, in `rows.rs` and in `python/tidegate/linear.py`.
+//! also stands in `explain` of `rank/linear.rs`, in `rows.rs` and in `python/tidegate/linear.py`.
 
 use crate::column::Column;
 use crate::error::Error;
 use crate::inputs::Inputs;
 use crate::items::{Codes, Items};
 use crate::linear::{Cross, FeatureName, FeatureSource, Linear};
-use crate::matrix::{Matrix, WIDTH};
-use crate::top::Scratch;
+use crate::matrix::{Matrix, RequestWeights, WIDTH};
+
+/// What a request adds to a model, kept by each thread.
+#[derive(Debug, Default)]
+pub(crate) struct LinearScratch {
+    pub(crate) weights: RequestWeights,
+    pub(crate) tables: Vec<f64>,
+}
 
 /// A model joined with items.
 #[derive(Debug)]
@@ -134,7 +141,7 @@ impl JoinedModel {
         &self,
         inputs: &Inputs,
         slots: &[f64],
-        scratch: &mut Scratch,
+        scratch: &mut LinearScratch,
     ) -> Option<f64> {
         let mut constant = self.constant;
         for feature in &self.request_features {
@@ -180,7 +187,7 @@ impl JoinedModel {
     }
 
     /// Adds the columns' means to the constant, if no sum of any item can leave the finite range.
-    fn bounded(&self, mut constant: f64, scratch: &Scratch) -> Option<f64> {
+    fn bounded(&self, mut constant: f64, scratch: &LinearScratch) -> Option<f64> {
         let mut bound = 0.0;
         for (index, column) in self.columns.iter().enumerate() {
             let weight = scratch.weights[index / WIDTH][index % WIDTH];

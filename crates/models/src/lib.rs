@@ -1,9 +1,10 @@
-//! Evaluates models: linear ones over resident items, trees and ONNX graphs over rows, vectors of
+//! Evaluates models: linear ones, trees and ONNX graphs over resident items or rows, vectors of
 //! texts, groups of vectors.
 //!
 //! | type | is read from | gives |
 //! |---|---|---|
 //! | [`Linear`], [`Items`] | files of our own (`linear.rs`, `items.rs`) | joined, a [`Ranker`] |
+//! | [`RowModel`] | [`Trees`] or an [`OnnxModel`] (`row_model.rs`) | with [`Items`], a [`Ranker`] |
 //! | [`LinearRows`] | a [`Linear`] (`rows.rs`) | scores of rows |
 //! | [`Trees`] | files of LightGBM and XGBoost (`trees.rs`) | scores of rows |
 //! | [`OnnxModel`] | what scikit-learn exports (`onnx.rs`) | labels and scores of rows |
@@ -23,6 +24,7 @@
 
 mod clusters;
 mod column;
+mod column_name;
 mod dense;
 mod embed;
 mod error;
@@ -35,6 +37,8 @@ mod matrix;
 mod onnx;
 mod pause;
 mod rank;
+mod row_columns;
+mod row_model;
 mod rows;
 mod top;
 mod trees;
@@ -47,14 +51,17 @@ pub use embed::{
 };
 pub use error::{Error, Problem};
 pub use inputs::{Inputs, RequestError};
-pub use items::{Codes, Items, WantedColumns};
+pub use items::{Codes, Items, OWN_FIELDS, WantedColumns};
 pub use linear::{Cross, Feature, FeatureName, FeatureSource, Linear, LinkFunction};
 pub use onnx::{
     AboutOnnx, OnnxAnswer, OnnxInput, OnnxKind, OnnxModel, OnnxOutput, OnnxScratch, OnnxTexts,
     OnnxValues,
 };
 pub use pause::{on_pause, pause};
-pub use rank::{CandidateSet, Candidates, PROPENSITY, RankRequest, Ranker};
+pub use rank::{
+    CandidateSet, Candidates, ExplainStart, PROPENSITY, RankModel, RankRequest, Ranker, Scratch,
+};
+pub use row_model::RowModel;
 pub use rows::LinearRows;
-pub use top::{Marks, Ranked, Scratch};
+pub use top::{Marks, Ranked};
 pub use trees::{AboutTrees, Iterations, Number, TreeFormat, TreeScratch, Trees};

@@ -120,6 +120,11 @@ impl OnnxModel {
         &self.about
     }
 
+    /// Returns the texts that the model names, each with the number that stands for it in a row.
+    pub(crate) fn texts(&self) -> impl Iterator<Item = (&str, f64)> {
+        self.texts.list().iter().map(|text| (text.as_str(), self.text_number(text)))
+    }
+
     /// Returns the number that stands for a text in a row.
     pub fn text_number(&self, text: &str) -> f64 {
         self.texts.find(text).unwrap_or(TextCode::UNKNOWN).number()
@@ -267,13 +272,28 @@ fn read(bytes: &[u8]) -> Result<OnnxModel, Problem> {
         return Err(Problem::new("outputs", "are none"));
     }
     let producer = file.producer.to_owned();
-    let about = AboutOnnx { producer, inputs, outputs: about, features };
+    let feature_names = feature_names(&file, features)?;
+    let about = AboutOnnx { producer, inputs, outputs: about, features, feature_names };
     let model = OnnxModel { about, graph, outputs: slots, texts };
     let again = model.warm_up(TRIED[1], &mut scratch);
     again.map_err(|error| {
         Problem::new("graph", format!("does not take any number of rows: {error}"))
     })?;
     Ok(model)
+}
+
+/// Returns what the file calls each number of a row; nothing where it does not say.
+fn feature_names(file: &ModelFile<'_>, features: usize) -> Result<Vec<String>, Problem> {
+    if file.features.is_empty() {
+        return Ok(Vec::new());
+    }
+    let problem = |reason: String| Problem::new(format!("property `{}`", file::FEATURES), reason);
+    let names: Vec<String> = serde_json::from_str(file.features)
+        .map_err(|error| problem(format!("is no array of texts in JSON: {error}")))?;
+    match names.len() == features {
+        true => Ok(names),
+        false => Err(problem(format!("names {} numbers of a row of {features}", names.len()))),
+    }
 }
 
 /// Returns the inputs that are no constants, with their names in the file.

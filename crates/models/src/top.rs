@@ -24,16 +24,6 @@ pub struct Ranked {
     pub score: f64,
 }
 
-/// Memory that rankings reuse, one per thread.
-#[derive(Debug, Default)]
-pub struct Scratch {
-    pub(crate) weights: crate::matrix::RequestWeights,
-    pub(crate) tables: Vec<f64>,
-    pub(crate) excluded: Marks,
-    pub(crate) top: Top,
-    pub(crate) tops: Vec<Top>,
-}
-
 /// A set of rows that is cheap to empty again.
 #[derive(Debug, Default)]
 pub struct Marks {

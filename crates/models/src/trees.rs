@@ -22,8 +22,10 @@ mod about;
 mod block;
 pub(crate) mod build;
 mod categories;
+mod coded;
 mod columns;
 mod document;
+mod explain;
 pub(crate) mod forest;
 mod gblinear;
 mod json;
@@ -31,11 +33,13 @@ mod lightgbm;
 pub(crate) mod number;
 mod score;
 mod scratch;
+mod shap;
 pub(crate) mod transform;
 mod ubjson;
 mod xgboost;
 
 pub use about::{AboutTrees, Iterations, TreeFormat};
+pub(crate) use coded::{CODED, CodedRows};
 pub use number::Number;
 pub use scratch::TreeScratch;
 
@@ -74,17 +78,32 @@ impl Trees {
     /// # Errors
     /// As in `read`.
     pub fn read_iterations(bytes: &[u8], iterations: Iterations) -> Result<Self, Error> {
+        Self::read_with(bytes, iterations, false)
+    }
+
+    /// Reads a model file as [`Self::read_iterations`] does, with what explains its sums. That
+    /// takes as much memory again.
+    ///
+    /// # Errors
+    /// As in `read`.
+    pub fn read_explained(bytes: &[u8], iterations: Iterations) -> Result<Self, Error> {
+        Self::read_with(bytes, iterations, true)
+    }
+
+    fn read_with(bytes: &[u8], iterations: Iterations, has_covers: bool) -> Result<Self, Error> {
         let read = || match TreeFormat::of(bytes)? {
-            TreeFormat::LightGbm => lightgbm::read(bytes).and_then(|(about, forest)| {
-                let program = Precision::Double(build::compile(forest)?);
-                Ok(Self { about, program })
-            }),
+            TreeFormat::LightGbm => {
+                lightgbm::read(bytes, has_covers).and_then(|(about, forest)| {
+                    let program = Precision::Double(build::compile(forest)?);
+                    Ok(Self { about, program })
+                })
+            }
             format => {
                 let document = match format {
                     TreeFormat::XgBoostUbjson => ubjson::read(bytes),
                     _ => json::read(bytes),
                 };
-                let (about, booster) = xgboost::read(format, &document?, iterations)?;
+                let (about, booster) = xgboost::read(format, &document?, iterations, has_covers)?;
                 let program = match booster {
                     Booster::Trees(forest) => Precision::Single(build::compile(forest)?),
                     Booster::Linear(linear) => Precision::Linear(linear),

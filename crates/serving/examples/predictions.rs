@@ -13,6 +13,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use exchange::ModelRequest;
+use models::Iterations;
 use profiles::Profile;
 use serving::{CandidatesPlan, ModelPlan, Ranking};
 
@@ -103,6 +104,7 @@ fn open(folder: &Path, live: bool, default_set: Option<usize>) -> Result<Ranking
         name: "m".into(),
         file,
         items,
+        fields: Some(Vec::new()),
         limit: 10,
         limit_max: 1000,
         candidates_max: 100_000,
@@ -110,6 +112,9 @@ fn open(folder: &Path, live: bool, default_set: Option<usize>) -> Result<Ranking
         candidates_default: default_set,
         per_category_max: None,
         exclude_recent: true,
+        version: None,
+        golden: None,
+        iterations: Iterations::Best,
     }]))
 }
 

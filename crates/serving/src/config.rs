@@ -17,14 +17,15 @@
 //! and those of `limit` and `exclude_recent` in `inspect.rs`. The 200 µs at `concurrency` are
 //! decided in the gateway's `fetch/origin.rs`, the two similarities and 5,000 rows in `models`,
 //! which `clusters.rs` asks.
-//! Never here: reading a model's files. Only whether `file` is a directory is looked at.
+//! Never here: reading a model's files (`check.rs` does, for `config check`). Only whether `file`
+//! is a directory is looked at.
 
 use std::collections::{BTreeMap, HashSet};
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use models::{Iterations, Precision};
+use models::{Iterations, OWN_FIELDS, Precision};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use stdx::{ByteSize, Span};
@@ -81,6 +82,9 @@ pub struct ModelConfig {
     /// Cosine from which sentences are neighbours for `/cluster` of more than 5,000; default 0.5
     /// with an encoder, 0.55 with static embeddings.
     pub community_similarity_min: Option<f32>,
+    /// Fields of the items file that an answer shows of each item, such as `["title", "price"]`;
+    /// `id` always is. Default: all. They take as much memory as in the file.
+    pub fields: Option<Vec<String>>,
     /// Items in an answer that asks for no number; default 10.
     pub limit: Option<usize>,
     /// The largest number that may be asked for; default 1000.
@@ -149,6 +153,8 @@ pub struct ModelPlan {
     pub name: String,
     pub file: PathBuf,
     pub items: PathBuf,
+    /// Fields that are shown; all where it is `None`.
+    pub fields: Option<Vec<String>>,
     pub limit: usize,
     pub limit_max: usize,
     pub candidates_max: usize,
@@ -157,6 +163,10 @@ pub struct ModelPlan {
     pub candidates_default: Option<usize>,
     pub per_category_max: Option<usize>,
     pub exclude_recent: bool,
+    /// Instead of what the file says, or its digest.
+    pub version: Option<String>,
+    pub golden: Option<GoldenPlan>,
+    pub iterations: Iterations,
 }
 
 /// A checked `[[model]]` that predicts from rows.
@@ -236,10 +246,12 @@ pub fn plan(models: &[ModelConfig], root: &Path, wrong: Wrong<'_>) -> ModelPlans
             wrong(key, "is 0; write at least 1".to_owned());
         }
         if let Some(items) = &model.items {
-            refuse(model, &PREDICTS, "a model that ranks items", wrong);
+            refuse(model, &PREDICTS[1..3], "a model that ranks items", wrong);
             refuse(model, &EMBEDS, "a model that ranks items", wrong);
             refuse(model, &WAITS, "a model that ranks items", wrong);
-            plans.rankers.push(plan_ranker(model, (name, file, root.join(items)), wrong));
+            let golden = plan_golden(model, (root, 1e-6), wrong);
+            let plan = plan_ranker(model, (name, file, root.join(items)), wrong);
+            plans.rankers.push(ModelPlan { golden, ..plan });
         } else if file.is_dir() || file.extension().is_none() {
             refuse(model, &RANKS, "a model of texts; its `file` is a folder", wrong);
             refuse(model, &PREDICTS[..2], "a model of texts; its `file` is a folder", wrong);
@@ -252,10 +264,7 @@ pub fn plan(models: &[ModelConfig], root: &Path, wrong: Wrong<'_>) -> ModelPlans
                 file,
                 version: model.version.clone(),
                 golden: plan_golden(model, (root, 1e-6), wrong),
-                iterations: match model.iterations {
-                    None | Some(IterationsConfig::Best) => Iterations::Best,
-                    Some(IterationsConfig::All) => Iterations::All,
-                },
+                iterations: iterations(model),
                 rows_max: model.rows_max.unwrap_or(100_000),
                 concurrency: model.concurrency.unwrap_or(usize::MAX),
                 queue_max: model.queue_max.unwrap_or(QUEUE_MAX),
@@ -263,6 +272,13 @@ pub fn plan(models: &[ModelConfig], root: &Path, wrong: Wrong<'_>) -> ModelPlans
         }
     }
     plans
+}
+
+fn iterations(model: &ModelConfig) -> Iterations {
+    match model.iterations {
+        None | Some(IterationsConfig::Best) => Iterations::Best,
+        Some(IterationsConfig::All) => Iterations::All,
+    }
 }
 
 /// Requests that may wait for a model where the file says nothing.
@@ -287,7 +303,8 @@ const COUNTS: [CountKey; 9] = [
 /// A key, and whether a model has it.
 type KindKey = (&'static str, fn(&ModelConfig) -> bool);
 
-const RANKS: [KindKey; 7] = [
+const RANKS: [KindKey; 8] = [
+    ("fields", |model| model.fields.is_some()),
     ("limit", |model| model.limit.is_some()),
     ("limit_max", |model| model.limit_max.is_some()),
     ("candidates_max", |model| model.candidates_max.is_some()),
@@ -346,6 +363,7 @@ fn plan_ranker(
         name,
         file,
         items,
+        fields: plan_fields(model, wrong),
         limit,
         limit_max,
         candidates_max: model.candidates_max.unwrap_or(100_000),
@@ -353,7 +371,22 @@ fn plan_ranker(
         candidates_default,
         per_category_max: model.per_category_max,
         exclude_recent: model.exclude_recent.unwrap_or(true),
+        version: model.version.clone(),
+        golden: None,
+        iterations: iterations(model),
     }
+}
+
+fn plan_fields(model: &ModelConfig, wrong: Wrong<'_>) -> Option<Vec<String>> {
+    let mut seen = HashSet::new();
+    for field in model.fields.iter().flatten() {
+        if OWN_FIELDS.contains(&field.as_str()) {
+            wrong("fields", format!("`{field}` is the answer's own; items do not show theirs"));
+        } else if !seen.insert(field) {
+            wrong("fields", format!("`{field}` is given twice"));
+        }
+    }
+    model.fields.clone()
 }
 
 fn plan_texts(

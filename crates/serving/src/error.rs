@@ -19,10 +19,16 @@ pub enum LoadError {
     Invalid { path: PathBuf, source: models::Error },
     #[error("candidate set `{set}`: no item has a number `{field}`")]
     Set { set: String, field: String },
+    #[error("load `{path}`: no item has `{field}`, which `fields` names{}", meant(.near))]
+    Field { path: PathBuf, field: String, near: Option<String> },
     #[error("check `{path}`: {reason}")]
     Check { path: PathBuf, reason: String },
     #[error("load `{path}`: it or its items changed while they were read; tried again")]
     Changed { path: PathBuf },
+}
+
+fn meant(near: &Option<String>) -> String {
+    near.as_ref().map_or_else(String::new, |near| format!("; did you mean `{near}`?"))
 }
 
 /// Why a model cannot be inspected or asked.

@@ -12,15 +12,16 @@
 
 use std::fmt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use exchange::ModelRequest;
-use models::{AboutEmbedder, Embedder, EmbedderKind, Linear, Precision, Ranker};
+use models::{AboutEmbedder, Embedder, EmbedderKind, Iterations, Linear, Precision, Ranker};
 
 use crate::config::ModelPlan;
 use crate::error::{InspectError, LoadError};
-use crate::predictor::Predictor;
-use crate::ranking::rank_loaded;
-use crate::ranking::{LoadedRanker, read_model};
+use crate::model_file;
+use crate::predictor::{Predictor, is_linear};
+use crate::ranking::{LoadedRanker, rank_loaded};
 use crate::table;
 
 /// What a model holds.
@@ -28,8 +29,8 @@ use crate::table;
 pub enum Inspection {
     /// A linear model, and what it makes of its items where they are given.
     Linear { model: Linear, items: Option<ItemsInspection> },
-    /// Trees, or a graph in ONNX.
-    Predictor(Predictor),
+    /// Trees, or a graph in ONNX, and the items that it ranks where they are given.
+    Predictor { predictor: Arc<Predictor>, items: Option<ItemsInspection> },
     /// A folder with a model of texts.
     Texts { dir: PathBuf, about: AboutEmbedder },
 }
@@ -49,9 +50,12 @@ pub struct ItemsInspection {
 /// [`InspectError::Load`] with all that is wrong with the files.
 pub fn inspect(file: &Path, items: Option<&Path>) -> Result<Inspection, InspectError> {
     let Some(items) = items else { return inspect_alone(file) };
-    let loaded = LoadedRanker::load(&plan(file, items)?)?;
-    let model = loaded.ranker.model().clone();
-    Ok(Inspection::Linear { model, items: Some(ItemsInspection::of(&loaded.ranker)) })
+    let loaded = LoadedRanker::load(&plan(file, items))?;
+    let items = Some(ItemsInspection::of(&loaded.ranker));
+    Ok(match linear(file)? {
+        Some(model) => Inspection::Linear { model, items },
+        None => Inspection::Predictor { predictor: loaded.rows, items },
+    })
 }
 
 fn inspect_alone(file: &Path) -> Result<Inspection, InspectError> {
@@ -61,11 +65,17 @@ fn inspect_alone(file: &Path) -> Result<Inspection, InspectError> {
         let about = embedder.about().clone();
         return Ok(Inspection::Texts { dir: file.to_owned(), about });
     }
-    let predictor = table::load(file)?;
-    match predictor.is_linear() {
-        true => Ok(Inspection::Linear { model: read_model(file)?, items: None }),
-        false => Ok(Inspection::Predictor(predictor)),
-    }
+    Ok(match linear(file)? {
+        Some(model) => Inspection::Linear { model, items: None },
+        None => Inspection::Predictor { predictor: Arc::new(table::load(file)?), items: None },
+    })
+}
+
+/// Reads a file in our own format; `None` for any other.
+fn linear(file: &Path) -> Result<Option<Linear>, LoadError> {
+    let bytes = model_file::read(file)?;
+    let model = is_linear(&bytes).then(|| Linear::parse(&bytes)).transpose();
+    model.map_err(|source| LoadError::Invalid { path: file.to_owned(), source })
 }
 
 /// Ranks a body (the format of `POST /v1/models/{model}/rank`) and returns the reply.
@@ -73,7 +83,7 @@ fn inspect_alone(file: &Path) -> Result<Inspection, InspectError> {
 /// # Errors
 /// What is wrong with the files, or with the body.
 pub fn score(file: &Path, items: &Path, body: &[u8]) -> Result<Vec<u8>, InspectError> {
-    let plan = plan(file, items)?;
+    let plan = plan(file, items);
     let loaded = LoadedRanker::load(&plan)?;
     let mut reply = Vec::new();
     let request = ModelRequest { body, ..ModelRequest::default() };
@@ -81,11 +91,15 @@ pub fn score(file: &Path, items: &Path, body: &[u8]) -> Result<Vec<u8>, InspectE
     Ok(reply)
 }
 
-fn plan(file: &Path, items: &Path) -> Result<ModelPlan, LoadError> {
-    Ok(ModelPlan {
-        name: read_model(file)?.name,
+fn plan(file: &Path, items: &Path) -> ModelPlan {
+    // A linear model has a name of its own; another is called as its file.
+    let own_name = linear(file).ok().flatten().map(|model| model.name);
+    let stem = || file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    ModelPlan {
+        name: own_name.unwrap_or_else(stem),
         file: file.to_owned(),
         items: items.to_owned(),
+        fields: None,
         limit: 10,
         limit_max: usize::MAX,
         candidates_max: usize::MAX,
@@ -93,7 +107,10 @@ fn plan(file: &Path, items: &Path) -> Result<ModelPlan, LoadError> {
         candidates_default: None,
         per_category_max: None,
         exclude_recent: true,
-    })
+        version: None,
+        golden: None,
+        iterations: Iterations::Best,
+    }
 }
 
 impl ItemsInspection {
@@ -121,7 +138,10 @@ impl fmt::Display for Inspection {
                 write_linear(f, model)?;
                 items.as_ref().map_or(Ok(()), |items| write_items(f, items))
             }
-            Self::Predictor(predictor) => predictor.fmt(f),
+            Self::Predictor { predictor, items } => {
+                predictor.fmt(f)?;
+                items.as_ref().map_or(Ok(()), |items| write_items(f, items))
+            }
             Self::Texts { dir, about } => write_texts(f, dir, about),
         }
     }

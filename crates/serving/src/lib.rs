@@ -22,6 +22,7 @@
 //! `lines.rs`.
 
 mod answer_cache;
+mod check;
 mod clusters;
 mod concurrency_limit;
 mod config;
@@ -50,6 +51,7 @@ mod text_body;
 mod text_paths;
 mod texts;
 
+pub use check::check_files;
 pub use clusters::{ClusterOptions, Grouping};
 pub use config::{
     CandidatesConfig, CandidatesPlan, GoldenPlan, IterationsConfig, ModelConfig, ModelPlan,

@@ -17,7 +17,7 @@ use generation::{Generation, Watched};
 use models::Iterations;
 
 use crate::concurrency_limit::{ConcurrencyLimit, Limits};
-use crate::config::PredictorPlan;
+use crate::config::{GoldenPlan, PredictorPlan};
 use crate::error::LoadError;
 use crate::golden;
 use crate::hot_swap::HotSwap;
@@ -91,17 +91,30 @@ pub(crate) fn load(plan: &PredictorPlan) -> Result<Predictor, LoadError> {
     let bytes = model_file::read(&plan.file)?;
     let mut predictor = Predictor::read(&bytes, plan.version.clone(), plan.iterations)
         .map_err(|source| LoadError::Invalid { path: path(), source })?;
+    check(&mut predictor, (&plan.file, plan.iterations), plan.golden.as_ref())?;
+    Ok(predictor)
+}
+
+/// Tries a model: some rows, and its golden input where it has one.
+///
+/// # Errors
+/// What it fails, with the file's name.
+pub(crate) fn check(
+    predictor: &mut Predictor,
+    (file, iterations): (&Path, Iterations),
+    golden: Option<&GoldenPlan>,
+) -> Result<(), LoadError> {
     let unfit = |path: &Path, reason| LoadError::Check { path: path.to_owned(), reason };
-    if plan.iterations == Iterations::All && !predictor.can_stop_early() {
+    if iterations == Iterations::All && !predictor.can_stop_early() {
         let reason = "`iterations` is for models of XGBoost; leave it out".to_owned();
-        return Err(unfit(&plan.file, reason));
+        return Err(unfit(file, reason));
     }
-    predictor.warm_up().map_err(|reason| unfit(&plan.file, reason))?;
-    if let Some(golden) = &plan.golden {
-        let checked = golden::check(golden, &predictor, golden.tolerance);
+    predictor.warm_up().map_err(|reason| unfit(file, reason))?;
+    if let Some(golden) = golden {
+        let checked = golden::check(golden, predictor, golden.tolerance);
         checked.map_err(|reason| unfit(&golden.file, reason))?;
     }
-    Ok(predictor)
+    Ok(())
 }
 
 #[cfg(test)]

@@ -16,18 +16,22 @@
 
 use std::cell::Cell;
 use std::fmt;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use models::{
     Error, Iterations, Linear, LinearRows, OnnxInput, OnnxKind, OnnxModel, OnnxOutput, OnnxScratch,
-    OnnxValues, TreeFormat, TreeScratch, Trees,
+    OnnxValues, RankModel, RowModel, TreeFormat, TreeScratch, Trees,
 };
 
 use crate::digest::digest;
 use crate::tensor::{Data, Datatype, Tensor, TensorAbout};
 
-/// How a file in our own format tells itself from others.
+/// As a file in our own format says what it is.
 const LINEAR: &str = "tidegate-linear-1";
+
+/// How files in our own formats tell themselves from others, of whatever version.
+const OWN_FORMATS: &str = "tidegate-linear-";
 
 /// What a tree of a row costs, in picoseconds, rounded up as in `ranking.rs`.
 const TREE_PS: u64 = 2_500;
@@ -54,9 +58,9 @@ pub struct Predictor {
 
 #[derive(Debug)]
 enum Evaluator {
-    Trees(Box<Trees>),
+    Trees(Arc<Trees>),
     Linear(LinearRows),
-    Onnx(Box<OnnxModel>),
+    Onnx(Arc<OnnxModel>),
 }
 
 /// What a thread that predicts writes to.
@@ -83,26 +87,57 @@ impl Predictor {
         if is_linear(bytes) {
             return Linear::parse(bytes).map(|linear| Self::of_linear(&linear, version));
         }
-        if is_onnx(bytes) {
-            let model = OnnxModel::read(bytes)?;
-            return Ok(Self::of_onnx(model, version.unwrap_or_else(|| version_of(bytes))));
-        }
-        let trees = Trees::read_iterations(bytes, iterations)?;
         let version = version.unwrap_or_else(|| version_of(bytes));
+        match is_onnx(bytes) {
+            true => Ok(Self::of_onnx(Arc::new(OnnxModel::read(bytes)?), version)),
+            false => {
+                let trees = Trees::read_iterations(bytes, iterations)?;
+                Ok(Self::of_trees(Arc::new(trees), version))
+            }
+        }
+    }
+
+    /// Makes a model of a file's bytes that ranks items, and the same over rows that a client
+    /// brings.
+    ///
+    /// # Errors
+    /// What is wrong with the file, and where, or why it does not rank.
+    pub(crate) fn read_ranker(
+        bytes: &[u8],
+        version: Option<String>,
+        iterations: Iterations,
+    ) -> Result<(RankModel, Self), Error> {
+        if is_linear(bytes) {
+            let linear = Linear::parse(bytes)?;
+            let rows = Self::of_linear(&linear, version);
+            return Ok((linear.into(), rows));
+        }
+        let version = version.unwrap_or_else(|| version_of(bytes));
+        if is_onnx(bytes) {
+            let graph = Arc::new(OnnxModel::read(bytes)?);
+            let model = RowModel::of_onnx(Arc::clone(&graph))?;
+            return Ok((RankModel::Rows(model), Self::of_onnx(graph, version)));
+        }
+        let trees = Arc::new(Trees::read_explained(bytes, iterations)?);
+        let model = RowModel::of_trees(Arc::clone(&trees))?;
+        Ok((RankModel::Rows(model), Self::of_trees(trees, version)))
+    }
+
+    fn of_trees(trees: Arc<Trees>, version: String) -> Self {
         let about = trees.about();
         let (platform, datatype) = match about.format {
             TreeFormat::LightGbm => ("lightgbm", Datatype::Fp64),
             TreeFormat::XgBoostJson | TreeFormat::XgBoostUbjson => ("xgboost", Datatype::Fp32),
         };
-        Ok(Self {
+        Self {
             platform,
             version,
             columns: about.feature_names.clone(),
             inputs: vec![TensorAbout::rows("input", datatype, about.features)],
             outputs: vec![TensorAbout::rows("predict", datatype, about.scores)],
-            evaluator: Evaluator::Trees(Box::new(trees)),
+            evaluator: Evaluator::Trees(trees),
             graph_row_ps: GRAPH_ROW_PS,
-        })
+        }
     }
 
     /// A linear model over rows of all it reads.
@@ -119,7 +154,7 @@ impl Predictor {
         }
     }
 
-    fn of_onnx(model: OnnxModel, version: String) -> Self {
+    fn of_onnx(model: Arc<OnnxModel>, version: String) -> Self {
         let about = model.about();
         let input =
             |input: &OnnxInput| TensorAbout::rows(&input.name, datatype(input.kind), input.width);
@@ -133,14 +168,17 @@ impl Predictor {
         };
         // Several inputs of one value each are columns, which tables name.
         let is_by_column = about.inputs.len() > 1 && about.inputs.iter().all(|one| one.width == 1);
-        let columns = about.inputs.iter().filter(|_| is_by_column);
+        let columns = match is_by_column {
+            true => about.inputs.iter().map(|input| input.name.clone()).collect(),
+            false => about.feature_names.clone(),
+        };
         Self {
             platform: "onnx",
             version,
-            columns: columns.map(|input| input.name.clone()).collect(),
+            columns,
             inputs: about.inputs.iter().map(input).collect(),
             outputs: about.outputs.iter().map(output).collect(),
-            evaluator: Evaluator::Onnx(Box::new(model)),
+            evaluator: Evaluator::Onnx(Arc::clone(&model)),
             graph_row_ps: GRAPH_ROW_PS,
         }
     }
@@ -159,11 +197,6 @@ impl Predictor {
             std::iter::repeat_n(input.datatype == Datatype::Bytes, input.width)
         };
         self.inputs.iter().flat_map(is_text)
-    }
-
-    /// Whether it is a linear model of our own format.
-    pub(crate) fn is_linear(&self) -> bool {
-        matches!(self.evaluator, Evaluator::Linear(_))
     }
 
     /// Whether there are sums before the predictions.
@@ -292,9 +325,10 @@ impl fmt::Display for Predictor {
     }
 }
 
-fn is_linear(bytes: &[u8]) -> bool {
+/// Whether a file is in a format of our own.
+pub(crate) fn is_linear(bytes: &[u8]) -> bool {
     let head = &bytes[..bytes.len().min(4096)];
-    head.windows(LINEAR.len()).any(|window| window == LINEAR.as_bytes())
+    head.windows(OWN_FORMATS.len()).any(|window| window == OWN_FORMATS.as_bytes())
 }
 
 fn version_of(bytes: &[u8]) -> String {

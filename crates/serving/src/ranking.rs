@@ -20,8 +20,8 @@ mod loaded;
 mod reply;
 mod scratch;
 
-pub(crate) use files::ModelFiles;
-pub(crate) use loaded::{LoadedRanker, read_model};
+pub(crate) use files::{ModelFiles, check};
+pub(crate) use loaded::LoadedRanker;
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -124,21 +124,49 @@ impl Ranking {
         let Ok(RankingModel { plan, .. }) = self.model(model) else { return Duration::ZERO };
         let Some(loaded) = self.loaded(model) else { return Duration::ZERO };
         let all = count(default_candidates(plan, &loaded), &loaded);
-        let candidates = candidates.unwrap_or(all) as u64;
-        let one = CANDIDATE_PS + MULTIPLICATION_PS * loaded.ranker.multiplications() as u64;
-        Duration::from_nanos(REQUEST_NS + candidates * one / 1000)
+        let candidates = candidates.unwrap_or(all);
+        let of_each = CANDIDATE_PS * candidates as u64 / 1000;
+        let of_model = match loaded.ranker.multiplications() {
+            Some(count) => MULTIPLICATION_PS * (count * candidates) as u64 / 1000,
+            None => loaded.rows.cost_ns(candidates),
+        };
+        Duration::from_nanos(REQUEST_NS + of_each + of_model)
+    }
+
+    /// Estimates the time to explain so many items, the default ones by default.
+    pub(crate) fn explain_cost(&self, model: &str, items: Option<usize>) -> Duration {
+        let Ok(RankingModel { plan, .. }) = self.model(model) else { return Duration::ZERO };
+        let Some(loaded) = self.loaded(model) else { return Duration::ZERO };
+        let items = items.unwrap_or(plan.limit).min(loaded.ranker.len()) as u64;
+        Duration::from_nanos(items * loaded.ranker.nodes_explained() as u64 * EXPLAINED_NODE_NS)
+    }
+
+    /// Estimates the time of a `GET` by what its query asks for.
+    pub(crate) fn query_cost(&self, model: &str, query: &str) -> Duration {
+        let Recommendation { limit, explain, .. } = Recommendation::read(query);
+        let limit = limit.and_then(|limit| limit.parse().ok());
+        let explaining = match explain {
+            true => self.explain_cost(model, limit),
+            false => Duration::ZERO,
+        };
+        self.cost(model, None) + explaining
     }
 
     /// Estimates the time to answer a `rank` body by its length. A body lists at most one id in
     /// four bytes, or it names a set or ranks everything.
-    pub fn body_cost(&self, model: &str, body_bytes: usize) -> Duration {
+    pub fn body_cost(&self, model: &str, body: &[u8]) -> Duration {
+        let body_bytes = body.len();
         let Ok(RankingModel { plan, .. }) = self.model(model) else { return Duration::ZERO };
         let Some(loaded) = self.loaded(model) else { return Duration::ZERO };
         let unlisted = loaded.sets.iter().map(|(_, set)| set.rows().len()).max().unwrap_or(0);
         let unlisted = unlisted.max(count(default_candidates(plan, &loaded), &loaded));
         let candidates = unlisted.max(body_bytes / 4);
         let reading = Duration::from_nanos(body_bytes as u64 * BODY_BYTE_PS / 1000);
-        self.cost(model, Some(candidates)) + reading
+        let explaining = match asks_for_explanations(body) {
+            true => self.explain_cost(model, Some(plan.limit_max)),
+            false => Duration::ZERO,
+        };
+        self.cost(model, Some(candidates)) + reading + explaining
     }
 
     /// Returns the models' names.
@@ -187,7 +215,7 @@ impl RankingModel {
         };
         ModelStatus {
             name: self.plan.name.clone(),
-            version: loaded.as_ref().map(|loaded| loaded.ranker.model().version.clone()),
+            version: loaded.as_ref().map(|loaded| loaded.version.clone()),
             items: loaded.map_or(0, |loaded| loaded.ranker.len()),
             file,
             items_file,
@@ -205,6 +233,14 @@ const CANDIDATE_PS: u64 = 4000;
 const MULTIPLICATION_PS: u64 = 150;
 /// What a byte of a body costs to read, its ids looked up, in picoseconds.
 const BODY_BYTE_PS: u64 = 3000;
+/// What explaining an item costs for each node of trees, in nanoseconds.
+const EXPLAINED_NODE_NS: u64 = 40;
+/// How a body asks for explanations.
+const EXPLAIN: &[u8] = b"\"explain\"";
+
+/// What the answer to a user with a profile says of it, where the model reads affinities, and none
+/// of them is in the profile.
+const NO_AFFINITY: &str = "no-affinity";
 
 /// Answers a body with one generation.
 pub(crate) fn rank_loaded(
@@ -229,7 +265,7 @@ pub(crate) fn rank_loaded(
             per_category_max: plan.per_category_max,
         };
         ranker.rank(&ranking, &mut work.scratch, &mut work.ranked).map_err(unfit)?;
-        let reply = RankReply { loaded, work, id: request.id, explain: asked.explain };
+        let mut reply = RankReply { loaded, work, id: request.id, explain: asked.explain };
         reply.write_rank(request.body, out);
         let impression = Some(impression(loaded, &work.ranked));
         Ok(ModelAnswer { impression, ..ModelAnswer::default() })
@@ -248,15 +284,20 @@ fn recommend_loaded(
     let limit = limit.map_err(|reason| refusal::parameter("limit", &reason))?;
     let ranker = &loaded.ranker;
     RankScratch::with(ranker.inputs(), ranker.len(), |work| {
+        let mut detail = "";
         if let Some(profile) = profile {
             take_profile(profile, plan, loaded, work);
+            if ranker.inputs().lack_affinity(&work.slots) {
+                detail = NO_AFFINITY;
+            }
         }
         rank_category(loaded, plan, (category.as_deref(), limit), work)?;
-        let reply = RankReply { loaded, work, id: request.id, explain };
+        let mut reply = RankReply { loaded, work, id: request.id, explain };
         let decision_at = reply.write_recommendation(request.decision, out);
         Ok(ModelAnswer {
             impression: Some(impression(loaded, &work.ranked)),
             decision_at: Some(decision_at),
+            detail,
             ..ModelAnswer::default()
         })
     })
@@ -272,6 +313,11 @@ impl<'a> Recommendation<'a> {
         let explain = value("explain").is_some_and(|value| *value == *b"1");
         Self { limit: text("limit"), explain, category: text("category") }
     }
+}
+
+/// Whether a body that was not read yet may ask for explanations.
+fn asks_for_explanations(body: &[u8]) -> bool {
+    body.windows(EXPLAIN.len()).any(|window| window == EXPLAIN)
 }
 
 fn default_candidates<'l>(plan: &ModelPlan, loaded: &'l LoadedRanker) -> Candidates<'l> {
@@ -332,8 +378,8 @@ fn rank_category(
         ranker.rank(&request, scratch, ranked)
     };
     match rank(&work.slots, &mut work.scratch, &mut work.ranked) {
-        Err(RequestError::Overflow) => {
-            // A profile with such numbers is worth nothing, and no error to its user.
+        Err(_) => {
+            // A profile with such values is worth nothing, and no error to its user.
             ranker.inputs().clear(&mut work.slots);
             rank(&work.slots, &mut work.scratch, &mut work.ranked)
         }

@@ -145,11 +145,11 @@ impl Models {
     /// Estimates the time to answer a request, unread but for its length.
     pub fn cost(&self, request: &ModelRequest<'_>) -> Duration {
         if let Some(model) = request.model {
-            return self.ranking.cost(model, None);
+            return self.ranking.query_cost(model, request.query);
         }
         let body_bytes = request.body.len();
         match Api::of(request.path) {
-            Some(Api::Rank(model)) => self.ranking.body_cost(model, body_bytes),
+            Some(Api::Rank(model)) => self.ranking.body_cost(model, request.body),
             Some(Api::Oip(OipEndpoint::Infer(model))) => self.infer_cost(model.name, body_bytes),
             Some(Api::Texts(_)) => LONG,
             _ => Duration::ZERO,

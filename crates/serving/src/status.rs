@@ -1,8 +1,8 @@
 //! Tells where models stand: the index for operators, and the names for clients of OpenAI's API.
 //!
 //! Plain data; each kind of model fills it. Invariant: in the index a model without a version has a
-//! reason: unloaded, the problem of its model file, or loading. `created` is when the generation of
-//! the model file was put to use, and 0 without one. Clients compare the texts of states.
+//! reason: unloaded, a problem of its files, or loading. `created` is when the generation of the
+//! model file was put to use, and 0 without one. Clients compare the texts of states.
 //! A new field of [`ModelStatus`] is filled in `ranking.rs`, `predicting.rs` and `router.rs`. The
 //! binary shows it (`tidegate/src/admin.rs`: `model`). No `version` beside a `file` means not ready
 //! there and in `router.rs`.
@@ -34,7 +34,7 @@ pub(crate) fn index(models: &[ModelStatus]) -> Value {
     let state = |model: &ModelStatus| match (&model.file, &model.version) {
         (_, Some(_)) => ("READY", String::new()),
         (None, None) => ("UNAVAILABLE", "unloaded".to_owned()),
-        (Some(file), None) => ("UNAVAILABLE", reason(file)),
+        (Some(file), None) => ("UNAVAILABLE", reason(file, model.items_file.as_ref())),
     };
     let entry = |model: &ModelStatus| {
         let (state, reason) = state(model);
@@ -55,6 +55,7 @@ pub(crate) fn names(models: &[ModelStatus]) -> Value {
     json!({"object": "list", "data": models})
 }
 
-fn reason(file: &Status) -> String {
-    file.problem.as_ref().map_or_else(|| "loading".to_owned(), |failure| failure.message.clone())
+fn reason(file: &Status, items: Option<&Status>) -> String {
+    let problem = [Some(file), items].into_iter().flatten().find_map(|one| one.problem.as_ref());
+    problem.map_or_else(|| "loading".to_owned(), |failure| failure.message.clone())
 }

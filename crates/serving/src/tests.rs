@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use models::Iterations;
 use tempfile::TempDir;
 
 use crate::config::{CandidatesPlan, ModelPlan};
@@ -42,6 +43,7 @@ pub(crate) fn plan(dir: &Path) -> ModelPlan {
         name: "news".into(),
         file: dir.join("model.json"),
         items: dir.join("items.jsonl"),
+        fields: None,
         limit: 3,
         limit_max: 1000,
         candidates_max: 100_000,
@@ -52,6 +54,9 @@ pub(crate) fn plan(dir: &Path) -> ModelPlan {
         candidates_default: None,
         per_category_max: None,
         exclude_recent: true,
+        version: None,
+        golden: None,
+        iterations: Iterations::Best,
     }
 }
 
@@ -69,3 +74,14 @@ pub(crate) fn replace(path: &Path, text: &str) {
     std::fs::write(&fresh, text).unwrap();
     std::fs::rename(fresh, path).unwrap();
 }
+
+/// Trees as LightGBM writes them: 4 for a popularity above 0.004, else 1. And 8 for an affinity to
+/// the item's own category of more than 0.5, else 2.
+pub(crate) const TREES: &str = "tree\nversion=v4\nnum_class=1\nnum_tree_per_iteration=1\n\
+    max_feature_idx=1\nobjective=lambdarank\n\
+    feature_names=item.popularity user.affinity@item.category\n\n\
+    Tree=0\nnum_leaves=2\nnum_cat=0\nsplit_feature=0\nthreshold=0.004\ndecision_type=10\n\
+    left_child=-1\nright_child=-2\nleaf_value=1 4\nleaf_count=1 1\ninternal_count=2\n\n\
+    Tree=1\nnum_leaves=2\nnum_cat=0\nsplit_feature=1\nthreshold=0.5\ndecision_type=10\n\
+    left_child=-1\nright_child=-2\nleaf_value=2 8\nleaf_count=3 1\ninternal_count=4\n\n\
+    end of trees\n";

@@ -4,8 +4,10 @@
 //! those of the reply's buffer and of the impression.
 
 use std::fmt::Write as _;
+use std::path::PathBuf;
 
 use exchange::{Decision, ModelRequest};
+use models::Iterations;
 use profiles::Profile;
 use serving::{CandidatesPlan, ModelPlan, Ranking};
 use testkit::{CountingAllocator, allocated};
@@ -39,19 +41,27 @@ fn ranking(count: usize) -> (tempfile::TempDir, Ranking) {
         fields: Vec::new(),
         highest: Some(("f0".into(), 674)),
     };
-    let plan = ModelPlan {
+    let plan = ModelPlan { candidates: vec![set], ..plan(file, items_file) };
+    (folder, Ranking::open(vec![plan]))
+}
+
+fn plan(file: PathBuf, items: PathBuf) -> ModelPlan {
+    ModelPlan {
         name: "m".into(),
         file,
-        items: items_file,
+        items,
+        fields: None,
         limit: 10,
         limit_max: 1000,
         candidates_max: 100_000,
-        candidates: vec![set],
+        candidates: Vec::new(),
         candidates_default: None,
         per_category_max: None,
         exclude_recent: true,
-    };
-    (folder, Ranking::open(vec![plan]))
+        version: None,
+        golden: None,
+        iterations: Iterations::Best,
+    }
 }
 
 fn cost_of(mut work: impl FnMut()) -> usize {
@@ -89,6 +99,42 @@ fn a_rank_request_allocates_at_most_twenty_times_whatever_its_candidates() {
     for body in &bodies {
         let count = of_body(&ranking, body);
         assert!(count <= 20, "{count} allocations for {}", &body[..40]);
+    }
+}
+
+/// A ranker of one tree for each of 50 columns, over `count` items.
+fn of_trees(count: usize) -> (tempfile::TempDir, Ranking) {
+    let (folder, _) = ranking(count);
+    let names: Vec<String> = (0..49).map(|n| format!("item.f{n}")).collect();
+    let mut model = format!(
+        "tree\nversion=v4\nnum_class=1\nnum_tree_per_iteration=1\nmax_feature_idx=49\n\
+         objective=lambdarank\nfeature_names={} user.affinity@item.category\n\n",
+        names.join(" ")
+    );
+    for feature in 0..50 {
+        let _ = write!(
+            model,
+            "Tree={feature}\nnum_leaves=2\nnum_cat=0\nsplit_feature={feature}\nthreshold=0.5\n\
+             decision_type=10\nleft_child=-1\nright_child=-2\nleaf_value=0 {feature}\n\
+             leaf_count=1 3\ninternal_count=4\n\n"
+        );
+    }
+    model.push_str("end of trees\n");
+    let (file, items) = (folder.path().join("m.txt"), folder.path().join("i.jsonl"));
+    std::fs::write(&file, model).expect("the folder is ours");
+    (folder, Ranking::open(vec![plan(file, items)]))
+}
+
+#[test]
+fn a_ranking_of_trees_allocates_at_most_twenty_times_explained_or_not() {
+    let (_folder, ranking) = of_trees(5000);
+    for body in [
+        r#"{"user":{"affinity":{"3":0.75}},"limit":100}"#,
+        r#"{"user":{"affinity":{"3":0.75}},"explain":true}"#,
+        r#"{"candidates":["1","2","3","4444"],"explain":true}"#,
+    ] {
+        let count = of_body(&ranking, body);
+        assert!(count <= 20, "{count} allocations for {body}");
     }
 }
 

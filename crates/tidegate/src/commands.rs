@@ -8,7 +8,8 @@
 //! it, too.
 //! `profiles build --force` lifts `shrink_max`, and not `rows_min`. Shares of `rollout set` are
 //! read here, by the form that `gateway` and `profiles` read in a file.
-//! `config check` reads a file of statsd's as `tidegate statsd` does. `config print` prints the
+//! `config check` reads a file of statsd's as `tidegate statsd` does, and the files of models that
+//! rank; `serve` starts without good ones, and waits for them. `config print` prints the
 //! file without its secrets (`commands/redact.rs`), and behind it `data/live.toml` as comments.
 //! Never here: the other commands, which have modules such as `model.rs` and `events.rs`. The work
 //! is in `serve.rs` and the crates of the roles.
@@ -128,7 +129,11 @@ fn check_config(file: &Path) -> Result<()> {
     let notes = if is_legacy {
         crate::statsd::of_file(file, Some(statsd::Flavour::Statsd))?.0.notes
     } else {
-        notes::of(&load(file)?)
+        let plan = load(file)?;
+        match config::check_files(&plan) {
+            problems if problems.is_empty() => notes::of(&plan),
+            problems => return Err(WrongConfig::new(file.to_owned(), problems).into()),
+        }
     };
     notes.iter().for_each(|note| println!("note: {note}"));
     let ending = if is_legacy { ", read as a file of statsd's" } else { "" };

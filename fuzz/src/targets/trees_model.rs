@@ -1,7 +1,12 @@
 //! Files of trees: refused in words, or taken; then rows score the same one by one and together,
-//! whatever is in them.
+//! whatever is in them. Where columns are named so, items are ranked and explained.
 
-use models::{Error, Number, TreeScratch, Trees};
+use std::sync::Arc;
+
+use models::{
+    Candidates, Error, Items, Iterations, Number, RankModel, RankRequest, Ranker, RowModel,
+    Scratch, TreeScratch, Trees,
+};
 
 pub(super) const TOKENS: &[&str] = &[
     "tree\nversion=v4\n",
@@ -21,6 +26,11 @@ pub(super) const TOKENS: &[&str] = &[
     "left_child=",
     "right_child=",
     "leaf_value=",
+    "leaf_count=",
+    "internal_count=",
+    "\"sum_hessian\":[",
+    "feature_names=item.a user.b@item.c",
+    "user.b*item.c=x",
     "cat_boundaries=0 ",
     "cat_threshold=",
     "is_linear=1",
@@ -74,8 +84,8 @@ const VALUES: [f64; 16] = [
 ];
 
 pub(super) fn run(input: &[u8]) {
-    let trees = match Trees::read(input) {
-        Ok(trees) => trees,
+    let trees = match Trees::read_explained(input, Iterations::Best) {
+        Ok(trees) => Arc::new(trees),
         Err(Error::Model(problems)) => {
             let problem = problems.first().expect("refused without a word");
             assert!(!problem.reason.is_empty(), "refused without a word");
@@ -97,6 +107,35 @@ pub(super) fn run(input: &[u8]) {
     let widened: Vec<f64> = singles.iter().map(|value| f64::from(*value)).collect();
     check(&trees, &doubles);
     assert_eq!(check(&trees, &singles), check(&trees, &widened), "a float is another number");
+    rank(trees);
+}
+
+const ITEMS: &[u8] = br#"{"id":"1","a":1.5,"c":"x"}
+{"id":"2","a":-2}
+{"id":"3"}"#;
+
+/// Ranks and explains items, if the columns name what items and requests bring.
+fn rank(trees: Arc<Trees>) {
+    let Ok(model) = RowModel::of_trees(trees).map(RankModel::Rows) else { return };
+    let Ok(items) = Items::parse(ITEMS, &model.wanted()) else { return };
+    let ranker = Ranker::new(model, items).expect("the items were read for the model");
+    let (mut scratch, mut best) = (Scratch::default(), Vec::new());
+    let inputs: Vec<f64> = VALUES.iter().cycle().copied().take(ranker.inputs().len()).collect();
+    let request = RankRequest {
+        inputs: &inputs,
+        candidates: Candidates::All,
+        excluded: &[],
+        limit: ranker.len(),
+        per_category_max: None,
+    };
+    ranker.rank(&request, &mut scratch, &mut best).expect("trees score anything");
+    assert_eq!(best.len(), ranker.len(), "an item is lost");
+    let parts = ranker.explains_from().is_ok();
+    for one in &best {
+        let mut count = 0;
+        ranker.explain((&inputs, one.row), &mut scratch, |_, _| count += 1);
+        assert!(!parts || count > 0, "nothing is explained");
+    }
 }
 
 /// Scores rows together and alone, and returns their bits.

@@ -3,7 +3,7 @@
 //!
 //! Weights, leaves and numbers of rows are small multiples of a power of two. So each sum is exact,
 //! in floats too, whatever its order. Versions differ in all weights. They agree at one row, the
-//! golden one, by which other models are refused; a model that ranks takes no golden file.
+//! golden one, by which other models are refused; the model that ranks has no golden file.
 //! Refuses: how files are spoilt (`damage.rs`), and how they are asked (`ask.rs`).
 
 use std::fmt::Write;

@@ -30,6 +30,8 @@ pub(super) struct Fetched {
     pub times: FetchTimes,
     pub shown: Option<Impression<'static>>,
     pub decision_at: Option<Range<usize>>,
+    /// As in [`FetchResult`].
+    pub detail: &'static str,
     pub tags: Tags,
 }
 
@@ -66,6 +68,7 @@ impl Fetched {
             times: FetchTimes::default(),
             shown: None,
             decision_at: None,
+            detail: "",
             tags,
         }
     }
@@ -82,7 +85,8 @@ impl Fetched {
         let answer = PrivateAnswer { status: self.status, headers: self.headers, payload };
         let shown = self.shown.map(Arc::new);
         let outcome = Outcome::Private(answer);
-        FetchResult { outcome, times: self.times, shown, cookies: None }
+        let (times, detail) = (self.times, self.detail);
+        FetchResult { outcome, times, shown, detail, cookies: None }
     }
 }
 

@@ -118,6 +118,7 @@ async fn ask_model(
         times,
         shown: answer.impression,
         decision_at: answer.decision_at,
+        detail: answer.detail,
         tags: Tags::default(),
     })
 }

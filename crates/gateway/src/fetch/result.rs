@@ -51,6 +51,8 @@ pub(crate) struct FetchResult {
     pub times: FetchTimes,
     /// The impression, if the fetch made a ranking.
     pub shown: Option<Arc<Impression<'static>>>,
+    /// What a model says of the decision beside its name; nothing where empty.
+    pub detail: &'static str,
     /// Cookies for the client whose request went to the origin, in place of those of the entry.
     pub cookies: Option<Box<FieldLines>>,
 }
@@ -69,7 +71,7 @@ pub(crate) struct FetchTimes {
 impl FetchResult {
     /// Returns a result that cost no phase, such as an entry that existed already.
     pub(crate) fn of(outcome: Outcome) -> Self {
-        Self { outcome, times: FetchTimes::default(), shown: None, cookies: None }
+        Self { outcome, times: FetchTimes::default(), shown: None, detail: "", cookies: None }
     }
 
     /// Returns the status of a response that may not be stored.

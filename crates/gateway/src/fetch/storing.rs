@@ -163,7 +163,8 @@ fn keep(edge: &Edge, keeping: Keeping<'_>, fetched: Fetched, body: Bytes) -> Fet
     };
     let mut times = fetched.times;
     times.store = begun.elapsed();
-    FetchResult { outcome, times, shown: fetched.shown.map(Arc::new), cookies: None }
+    let (shown, detail) = (fetched.shown.map(Arc::new), fetched.detail);
+    FetchResult { outcome, times, shown, detail, cookies: None }
 }
 
 /// Fields that set cookies.
@@ -198,6 +199,7 @@ fn share(fetched: Fetched, body: Bytes, stamp: u64) -> FetchResult {
         outcome: Outcome::Shared(entry),
         times: fetched.times,
         shown: fetched.shown.map(Arc::new),
+        detail: fetched.detail,
         cookies,
     }
 }

@@ -249,6 +249,9 @@ pub(crate) fn explain(reply: &mut Reply, head: &Head<'_>, route: Option<&Route>,
     if route.is_none_or(|route| !route.hides_decision) {
         out.extend_from_slice(b"tidegate-decision: ");
         out.extend_from_slice(trace.decision.name().as_bytes());
+        if !trace.detail.is_empty() {
+            let _ = write!(out, "; detail={}", trace.detail);
+        }
         out.extend_from_slice(b"\r\n");
     }
     let Some(route) = route else { return };

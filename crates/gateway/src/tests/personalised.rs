@@ -62,6 +62,18 @@ fn a_model_that_fails_for_a_user_ranks_for_everybody() {
 }
 
 #[test]
+fn what_a_model_says_of_a_decision_goes_out_behind_it_and_is_recorded_as_before() {
+    let served = serve(
+        "[[route]]\npath = \"/rank\"\nto = \"model:news\"\npersonalise = { user = \"cookie:u\" }\n",
+    );
+    let reply = served.get_with("/rank?lacks", &USER);
+    assert_eq!(decision(&reply), "personalised; detail=no-affinity");
+    assert_eq!(decision(&served.get_with("/rank", &USER)), "personalised");
+    let records = served.journal.wait_for(2);
+    assert!(records.iter().all(|record| record.decision == Decision::Personalised));
+}
+
+#[test]
 fn a_change_that_fails_for_a_user_is_told_to_the_user_and_never_repeated() {
     let origin = Origin::start(|request| match &*request.method {
         "POST" => OriginReply::status(500).body("not done"),

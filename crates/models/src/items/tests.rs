@@ -4,7 +4,8 @@ use super::*;
 
 fn wanted() -> WantedColumns {
     let texts = vec!["publisher".to_owned()];
-    WantedColumns { numbers: vec!["popularity".to_owned(), "stats.reads".to_owned()], texts }
+    let numbers = vec!["popularity".to_owned(), "stats.reads".to_owned()];
+    WantedColumns { numbers, texts, shown: None }
 }
 
 fn problems(text: &str) -> Vec<String> {
@@ -32,8 +33,44 @@ fn columns_hold_one_entry_per_row_and_nan_where_absent() {
     assert_eq!(items.number("hot"), None, "only wanted columns are kept");
     assert_eq!(items.text("publisher").unwrap().rows(), [Codes::ABSENT, 0]);
     assert_eq!(items.text("category").unwrap().code("b"), Some(0));
-    assert_eq!(items.shown(0), r#""id":"17","title":"a \"b\"","category":"b""#);
-    assert_eq!(items.shown(1), r#""id":"x","title":null,"category":null"#);
+}
+
+fn shown(text: &str, fields: Option<&[&str]>) -> Vec<String> {
+    let fields = fields.map(|fields| fields.iter().map(ToString::to_string).collect());
+    let items = Items::parse(text.as_bytes(), &WantedColumns { shown: fields, ..wanted() });
+    let items = items.unwrap();
+    (0..items.len() as u32).map(|row| items.shown(row).to_owned()).collect()
+}
+
+#[test]
+fn an_item_is_shown_in_the_order_and_the_words_of_its_line() {
+    let text = "{ \"price\": 1.50, \"id\" : \"17\",\"title\":\"a \\\"b\\\" \\u00e9\", \
+                \"by\":{\"z\":1, \"a\":null},\"category\":\"b\",\
+                \"big\":12345678901234567890123e-5}\n\
+                {\"id\":\"x\",\"score\":3,\"explain\":\"no\",\"sale\":true,\"sale\":false}";
+    assert_eq!(
+        shown(text, None),
+        [
+            r#""price":1.50,"id":"17","title":"a \"b\" \u00e9","by":{"z":1, "a":null},"#.to_owned()
+                + r#""category":"b","big":12345678901234567890123e-5"#,
+            r#""id":"x","sale":false,"title":null,"category":null"#.to_owned(),
+        ]
+    );
+    assert_eq!(
+        shown(text, Some(&["sale", "price"])),
+        [r#""price":1.50,"id":"17","sale":null"#, r#""id":"x","sale":false,"price":null"#]
+    );
+    assert_eq!(shown(text, Some(&[])), [r#""id":"17""#, r#""id":"x""#]);
+}
+
+#[test]
+fn names_of_fields_are_known_also_of_nested_ones() {
+    let text = r#"{"id":"1","by":{"name":"A"}}"#;
+    let items = Items::parse(text.as_bytes(), &wanted()).unwrap();
+    let mut names: Vec<&str> = items.names().collect();
+    names.sort_unstable();
+    assert_eq!(names, ["by", "by.name", "id"]);
+    assert!(items.has("by.name") && !items.has("price"));
 }
 
 #[test]

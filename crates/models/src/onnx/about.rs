@@ -17,6 +17,9 @@ pub struct AboutOnnx {
     pub outputs: Vec<OnnxOutput>,
     /// Numbers per row: the widths of all inputs together.
     pub features: usize,
+    /// What each of these numbers is called, by the property `tidegate.features` of the file; none
+    /// without it.
+    pub feature_names: Vec<String>,
 }
 
 /// An input: one table of all features, or one of several that stand side by side.

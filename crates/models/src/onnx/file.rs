@@ -23,9 +23,14 @@ const NODES_MAX: usize = 1 << 16;
 /// Inputs, outputs or attributes of a node.
 const PARTS_MAX: usize = 1 << 12;
 
+/// The property (`metadata_props`) that names the numbers of a row, as an array of texts in JSON.
+pub(super) const FEATURES: &str = "tidegate.features";
+
 #[derive(Debug, Default)]
 pub(super) struct ModelFile<'a> {
     pub(super) producer: &'a str,
+    /// Text of the property [`FEATURES`]; empty where there is none.
+    pub(super) features: &'a str,
     /// Versions of the operators by domain; the empty one is ONNX's own.
     pub(super) opsets: Vec<(&'a str, i64)>,
     pub(super) nodes: Vec<GraphNode<'a>>,
@@ -79,6 +84,11 @@ impl<'a> ModelFile<'a> {
                 (7, graph) => {
                     file.read_graph(graph.message()?)?;
                     graphs += 1;
+                }
+                (14, property) => {
+                    if let (FEATURES, names) = property_of(property.message()?)? {
+                        file.features = names;
+                    }
                 }
                 (25, _) => {
                     return Err(Problem::new(
@@ -228,6 +238,19 @@ fn sizes_of(shape: Message<'_>) -> Result<Vec<Option<i64>>, Problem> {
 }
 
 /// Reads `OperatorSetIdProto`.
+/// Reads `StringStringEntryProto`.
+fn property_of(property: Message<'_>) -> Result<(&str, &str), Problem> {
+    let (mut key, mut value) = ("", "");
+    for field in property.fields() {
+        match field? {
+            (1, text) => key = text.text()?,
+            (2, text) => value = text.text()?,
+            _ => {}
+        }
+    }
+    Ok((key, value))
+}
+
 fn opset_of(message: Message<'_>) -> Result<(&str, i64), Problem> {
     let (mut domain, mut version) = ("", 0);
     for field in message.fields() {

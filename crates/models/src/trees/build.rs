@@ -17,6 +17,7 @@ use std::ops::Range;
 use super::columns::{COLUMNS_MAX, CodeColumns, CodeTest, TestIndex};
 use super::forest::{Child, Forest, LeafFunction, Merge, Tree};
 use super::number::Leaf;
+use super::shap::ShapForest;
 use super::transform::OutputTransform;
 use crate::error::Problem;
 
@@ -47,6 +48,8 @@ pub(crate) struct Program<L> {
     pub(crate) ends: Vec<L>,
     /// Functions of leaves, of all trees that have them.
     pub(crate) functions: Vec<LeafFunction>,
+    /// What explains sums, or why nothing does.
+    pub(crate) shap: Result<Box<ShapForest>, &'static str>,
 }
 
 /// The function of a step that is no leaf.
@@ -127,10 +130,15 @@ pub(crate) fn compile<L: Leaf>(forest: Forest<L>) -> Result<Program<L>, Problem>
         steps: Vec::new(),
         ends: Vec::new(),
         functions: Vec::new(),
+        shap: Err(""),
     };
+    let checked = forest.trees.iter().enumerate().try_for_each(|(number, tree)| {
+        check_tree(tree).map_err(|reason| Problem::new(format!("tree {number}"), reason))
+    });
+    checked?;
+    program.shap = ShapForest::of(&forest.trees, (&program.columns, &index)).map(Box::new);
     for (number, tree) in forest.trees.into_iter().enumerate() {
         let at = || format!("tree {number}");
-        check_tree(&tree).map_err(|reason| Problem::new(at(), reason))?;
         let first_test = program.tests.len();
         let leaves = program.add_tests(&tree, &index);
         let (root, order) = program.add_steps(&tree, &index);

@@ -9,6 +9,8 @@
 //! value takes its own code in each column, a category in no set that of outside.
 //! What number is a category is in `number.rs`; LightGBM's missing values are in no set.
 
+use std::ops::Range;
+
 use super::block::{LANES, LEFT, RIGHT};
 use super::forest::{Branch, Set};
 use super::number::{MISSING_CATEGORY, NO_CATEGORY};
@@ -38,6 +40,11 @@ impl CategorySets {
             holders: Vec::new(),
             known: Vec::new(),
         }
+    }
+
+    /// Returns the columns it takes.
+    pub(super) fn columns(&self) -> Range<usize> {
+        self.first_column..self.first_column + self.count()
     }
 
     /// Returns how many columns it takes.

@@ -31,6 +31,7 @@ pub(super) const COLUMNS_MAX: usize = 1 << 24;
 
 #[derive(Debug)]
 pub(crate) struct CodeColumns {
+    /// These three are each in the order of features.
     scales: Vec<LimitScale>,
     groups: Vec<CategorySets>,
     equals: Vec<Equal>,
@@ -239,19 +240,7 @@ impl CodeColumns {
     ) {
         for scale in &self.scales {
             let values = self.gather::<L, N>(rows, features, scale.feature);
-            for table in &scale.tables {
-                let ranks = self.rank_block(table, &scale.kind.compared(values));
-                if let Some(column) = table.left {
-                    let codes = &mut codes[column as usize];
-                    *codes = ranks;
-                    scale.kind.overwrite(&values, codes, LEFT);
-                }
-                if let Some(column) = table.right {
-                    let codes = &mut codes[column as usize];
-                    *codes = ranks;
-                    scale.kind.overwrite(&values, codes, RIGHT);
-                }
-            }
+            self.fill_scale(scale, &values, codes);
         }
         for group in &self.groups {
             let values = self.gather::<L, N>(rows, features, group.feature);
@@ -266,23 +255,95 @@ impl CodeColumns {
     /// Writes the codes of one row.
     pub(super) fn fill_row<L: Leaf, N: Number>(&self, row: &[N], codes: &mut [u8]) {
         for scale in &self.scales {
-            let value = self.zeroed(L::value(row[scale.feature]));
-            let [compared] = scale.kind.compared([value]);
-            for table in &scale.tables {
-                let [rank] = self.rank_block(table, &[compared]);
-                for (column, missing) in [(table.left, LEFT), (table.right, RIGHT)] {
-                    let Some(column) = column else { continue };
-                    let code = std::slice::from_mut(&mut codes[column as usize]);
-                    code[0] = rank;
-                    scale.kind.overwrite(&[value], code, missing);
-                }
-            }
+            self.fill_value_of_scale(scale, self.zeroed(L::value(row[scale.feature])), codes);
         }
         for group in &self.groups {
             group.fill_row(L::category(L::value(row[group.feature])), codes);
         }
         for equal in &self.equals {
             codes[equal.column] = equal.code(self.zeroed(L::value(row[equal.feature])));
+        }
+    }
+
+    /// Writes the codes of one feature of a block of rows.
+    pub(super) fn fill_feature<L: Leaf>(
+        &self,
+        feature: usize,
+        values: &[f64; LANES],
+        codes: &mut [[u8; LANES]],
+    ) {
+        let values = values.map(|value| self.zeroed(L::value(value)));
+        for scale in of_feature(&self.scales, feature, |scale| scale.feature) {
+            self.fill_scale(scale, &values, codes);
+        }
+        for group in of_feature(&self.groups, feature, |group| group.feature) {
+            group.fill_block(values.map(L::category), codes);
+        }
+        for equal in of_feature(&self.equals, feature, |equal| equal.feature) {
+            codes[equal.column] = values.map(|value| equal.code(value));
+        }
+    }
+
+    /// Writes the codes of one feature of one row.
+    pub(super) fn fill_value<L: Leaf>(&self, feature: usize, value: f64, codes: &mut [u8]) {
+        let value = self.zeroed(L::value(value));
+        for scale in of_feature(&self.scales, feature, |scale| scale.feature) {
+            self.fill_value_of_scale(scale, value, codes);
+        }
+        for group in of_feature(&self.groups, feature, |group| group.feature) {
+            group.fill_row(L::category(value), codes);
+        }
+        for equal in of_feature(&self.equals, feature, |equal| equal.feature) {
+            codes[equal.column] = equal.code(value);
+        }
+    }
+
+    /// Returns the feature of each column.
+    pub(super) fn features(&self) -> Vec<usize> {
+        let mut features = vec![0; self.count];
+        let of_scales = self.scales.iter().map(|scale| scale.feature);
+        let of_groups = self.groups.iter().map(|group| group.feature);
+        for feature in of_scales.chain(of_groups).chain(self.equals.iter().map(|one| one.feature)) {
+            self.columns_of(feature).for_each(|column| features[column] = feature);
+        }
+        features
+    }
+
+    /// Returns the columns of a feature.
+    pub(super) fn columns_of(&self, feature: usize) -> impl Iterator<Item = usize> {
+        let scales = of_feature(&self.scales, feature, |scale| scale.feature).iter();
+        let tables = scales.flat_map(|scale| &scale.tables);
+        let of_scales = tables.flat_map(|table| [table.left, table.right]).flatten();
+        let groups = of_feature(&self.groups, feature, |group| group.feature).iter();
+        let equals = of_feature(&self.equals, feature, |equal| equal.feature).iter();
+        of_scales
+            .map(|column| column as usize)
+            .chain(groups.flat_map(CategorySets::columns))
+            .chain(equals.map(|equal| equal.column))
+    }
+
+    fn fill_scale(&self, scale: &LimitScale, values: &[f64; LANES], codes: &mut [[u8; LANES]]) {
+        for table in &scale.tables {
+            let ranks = self.rank_block(table, &scale.kind.compared(*values));
+            for (column, missing) in [(table.left, LEFT), (table.right, RIGHT)] {
+                let Some(column) = column else { continue };
+                let codes = &mut codes[column as usize];
+                *codes = ranks;
+                scale.kind.overwrite(values, codes, missing);
+            }
+        }
+    }
+
+    fn fill_value_of_scale(&self, scale: &LimitScale, value: f64, codes: &mut [u8]) {
+        let [compared] = scale.kind.compared([value]);
+        for table in &scale.tables {
+            let [rank] = self.rank_block(table, &[compared]);
+            for (column, missing) in [(table.left, LEFT), (table.right, RIGHT)] {
+                let Some(column) = column else { continue };
+                let code = std::slice::from_mut(&mut codes[column as usize]);
+                code[0] = rank;
+                scale.kind.overwrite(&[value], code, missing);
+            }
         }
     }
 
@@ -317,6 +378,12 @@ impl CodeColumns {
             _ => rank::<256, ROWS>(limits, values),
         }
     }
+}
+
+/// The part of a list in order of features that is of this one.
+fn of_feature<T>(sorted: &[T], feature: usize, of: impl Fn(&T) -> usize) -> &[T] {
+    let rest = &sorted[sorted.partition_point(|one| of(one) < feature)..];
+    &rest[..rest.partition_point(|one| of(one) == feature)]
 }
 
 /// Counts the limits below each value; NaN is above none and below all.

@@ -59,6 +59,15 @@ pub(crate) struct Tree<L> {
     pub(crate) leaves: Vec<L>,
     /// One for each leaf, of a tree with one output; none where leaves are plain values.
     pub(crate) functions: Vec<LeafFunction>,
+    pub(crate) covers: Covers,
+}
+
+/// How many rows of the training came to each split and leaf, or the sum of their weights. None
+/// where nobody asked, or the file does not say.
+#[derive(Debug, Default)]
+pub(crate) struct Covers {
+    pub(crate) splits: Vec<f64>,
+    pub(crate) leaves: Vec<f64>,
 }
 
 /// The linear function of a row that a leaf of LightGBM's `linear_tree` adds. Where a value that it
@@ -118,7 +127,7 @@ impl<L: Leaf> Tree<L> {
     pub(crate) fn of_leaf(output: u32, value: L) -> Self {
         let leaves = vec![value];
         let (root, splits, functions) = (Child::Leaf(0), Vec::new(), Vec::new());
-        Self { output, outputs: 1, root, splits, leaves, functions }
+        Self { output, outputs: 1, root, splits, leaves, functions, covers: Covers::default() }
     }
 }
 

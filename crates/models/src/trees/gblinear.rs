@@ -79,8 +79,26 @@ impl LinearBooster {
                 TreeOutput::Margins => {
                     out.iter_mut().zip(&*sums).for_each(|(out, sum)| *out = f64::from(*sum));
                 }
-                TreeOutput::Scores => self.transform.apply(sums, out),
+                TreeOutput::Scores => self.finish(sums, out),
             }
         }
+    }
+
+    /// What the only sum of a row without values is.
+    pub(super) fn bias(&self) -> f64 {
+        f64::from(self.base[0])
+    }
+
+    /// Returns what each feature of a row adds to its only sum.
+    pub(super) fn parts(&self, row: &[f64]) -> impl Iterator<Item = f64> {
+        row.iter().zip(&self.weights).map(|(value, weight)| match value.narrow() {
+            missing if missing.is_nan() => 0.0,
+            value => f64::from(value * weight),
+        })
+    }
+
+    /// Writes the scores of one row's sums.
+    pub(super) fn finish(&self, sums: &[f32], out: &mut [f64]) {
+        self.transform.apply(sums, out);
     }
 }

@@ -17,8 +17,8 @@ use std::str::FromStr;
 
 use super::about::{AboutTrees, TreeFormat};
 use super::forest::{
-    Branch, Child, FEATURES_MAX, Forest, LeafFunction, Merge, Missing, OUTPUTS_MAX, Set, Split,
-    Test, Tree,
+    Branch, Child, Covers, FEATURES_MAX, Forest, LeafFunction, Merge, Missing, OUTPUTS_MAX, Set,
+    Split, Test, Tree,
 };
 use super::transform::OutputTransform;
 use crate::error::Problem;
@@ -31,11 +31,11 @@ const DEFAULT_LEFT: i8 = 2;
 /// far from 0 (`RowPairFunctionFrom…`, c_api.cpp).
 const ZERO_MAX: f64 = 1e-35_f32 as f64;
 
-/// Reads a model.
+/// Reads a model, with counts of training rows where `has_covers` asks for them.
 ///
 /// # Errors
 /// The first problem, with its line or its tree and key.
-pub(super) fn read(bytes: &[u8]) -> Result<(AboutTrees, Forest<f64>), Problem> {
+pub(super) fn read(bytes: &[u8], has_covers: bool) -> Result<(AboutTrees, Forest<f64>), Problem> {
     let text = str::from_utf8(bytes)
         .map_err(|error| Problem::new(format!("byte {}", error.valid_up_to()), "is not UTF-8"))?;
     let mut lines = NumberedLines { lines: text.lines().enumerate().peekable() };
@@ -46,7 +46,11 @@ pub(super) fn read(bytes: &[u8]) -> Result<(AboutTrees, Forest<f64>), Problem> {
     let (mut trees, mut sets) = (Vec::new(), Vec::new());
     while lines.starts_tree()? {
         let section = lines.section(format!("tree {}", trees.len()), str::is_empty);
-        trees.push(tree(&section, &shape, trees.len(), &mut sets)?);
+        let mut tree = tree(&section, &shape, trees.len(), &mut sets)?;
+        if has_covers {
+            tree.covers = covers(&section, &tree)?;
+        }
+        trees.push(tree);
     }
     check_count(&header, trees.len(), shape.outputs)?;
     let about = AboutTrees {
@@ -276,7 +280,21 @@ fn tree(
     let nodes = Nodes::of(section, inner, sets)?;
     let splits = (0..inner).map(|node| nodes.split(section, node, shape.features));
     let splits = splits.collect::<Result<_, _>>()?;
-    Ok(Tree { output, outputs: 1, root: Child::Split(0), splits, leaves, functions })
+    let covers = Covers::default();
+    Ok(Tree { output, outputs: 1, root: Child::Split(0), splits, leaves, functions, covers })
+}
+
+/// Reads how many rows of the training came to each node; a tree of one leaf needs none.
+fn covers(section: &Section<'_>, tree: &Tree<f64>) -> Result<Covers, Problem> {
+    let numbers = |key, count| match section.values.contains_key(key) && count > 0 {
+        true => section.numbers(key, count),
+        false => Ok(Vec::new()),
+    };
+    let splits = numbers("internal_count", tree.splits.len())?;
+    Ok(match numbers("leaf_count", if splits.is_empty() { 0 } else { tree.leaves.len() })? {
+        leaves if leaves.is_empty() => Covers::default(),
+        leaves => Covers { splits, leaves },
+    })
 }
 
 /// Reads the linear functions of a tree's leaves (`linear_tree`).

@@ -81,32 +81,63 @@ impl<L: Leaf> Program<L> {
         }
     }
 
+    /// Writes the only sum of each of the first `out.len()` rows whose codes are in the scratch's
+    /// block. For programs without functions of leaves.
+    pub(super) fn sum_codes(&self, scratch: &mut TreeScratch, out: &mut [f64]) {
+        pause();
+        let (codes, sums) = L::parts(scratch);
+        if out.len() <= WALKED_MAX {
+            for (lane, out) in out.iter_mut().enumerate() {
+                self.walk_trees(|column| codes.block[column][lane], &mut sums.row, |_, end| end);
+                *out = sums.row[0].wide();
+            }
+            return;
+        }
+        sums.block.clear();
+        sums.block.extend(self.base.iter().map(|base| [*base; LANES]));
+        for plan in &self.trees {
+            self.add_tree(plan, codes, &mut sums.block[plan.outputs.clone()]);
+        }
+        out.iter_mut().zip(&sums.block[0]).for_each(|(out, sum)| *out = sum.wide());
+    }
+
     fn run_row<'s, N: Number>(&self, row: &[N], scratch: &'s mut TreeScratch) -> &'s mut [L] {
         let (codes, sums) = L::parts(scratch);
         codes.row.resize(self.columns.count().max(1), 0);
         self.columns.fill_row::<L, N>(row, &mut codes.row);
-        sums.row.clear();
-        sums.row.extend(&self.base);
-        let code = |column: usize, _| codes.row[column];
+        let of_function = |function, plain| self.value(function, row, plain);
+        self.walk_trees(|column| codes.row[column], &mut sums.row, of_function);
+        &mut sums.row
+    }
+
+    /// Walks one row down all trees, and writes its sums. `of_function` gives what a leaf's
+    /// function adds, given its plain value.
+    fn walk_trees(
+        &self,
+        code: impl Fn(usize) -> u8,
+        sums: &mut Vec<L>,
+        of_function: impl Fn(u32, L) -> L,
+    ) {
+        sums.clear();
+        sums.extend(&self.base);
         for plans in self.trees.chunks(ABREAST) {
             let mut at = [plans[0].root; ABREAST];
             at.iter_mut().zip(plans).for_each(|(at, plan)| *at = plan.root);
-            self.walk(&mut at, code);
+            self.walk(&mut at, |column, _| code(column));
             for (plan, end) in plans.iter().zip(at) {
                 let step = (end - plan.root) as usize;
                 let mut end = plan.ends.start + step;
                 if let Some(functions) = &plan.functions {
-                    let sum = &mut sums.row[plan.outputs.start];
-                    *sum = sum.plus(self.value(functions[step], row, self.ends[end]));
+                    let sum = &mut sums[plan.outputs.start];
+                    *sum = sum.plus(of_function(functions[step], self.ends[end]));
                     continue;
                 }
-                for sum in &mut sums.row[plan.outputs.clone()] {
+                for sum in &mut sums[plan.outputs.clone()] {
                     *sum = self.merged(*sum, self.ends[end]);
                     end += plan.ends.len();
                 }
             }
         }
-        &mut sums.row
     }
 
     fn run_block<N: Number>(
@@ -232,7 +263,7 @@ impl<L: Leaf> Program<L> {
         }
     }
 
-    fn finish(&self, wanted: TreeOutput, margins: &mut [L], out: &mut [f64]) {
+    pub(super) fn finish(&self, wanted: TreeOutput, margins: &mut [L], out: &mut [f64]) {
         match wanted {
             TreeOutput::Margins => {
                 out.iter_mut().zip(margins).for_each(|(out, margin)| *out = margin.wide());

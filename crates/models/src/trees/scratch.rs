@@ -4,6 +4,7 @@
 //! and `columns.rs` write all that they read. One scratch serves one call at a time, of any model.
 
 use super::block::LANES;
+use super::shap::ShapScratch;
 
 /// Buffers of a thread that scores with trees; any model's, one call at a time.
 #[derive(Debug, Default)]
@@ -11,6 +12,7 @@ pub struct TreeScratch {
     pub(super) codes: Codes,
     pub(super) narrow: OutputSums<f32>,
     pub(super) wide: OutputSums<f64>,
+    pub(super) shap: ShapScratch,
 }
 
 /// Codes of the columns: of a block of rows, or of one.

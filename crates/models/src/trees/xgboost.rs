@@ -19,7 +19,8 @@
 use super::about::{AboutTrees, Iterations, TreeFormat};
 use super::document::{Document, ValueAt};
 use super::forest::{
-    Branch, Child, FEATURES_MAX, Forest, Merge, Missing, OUTPUTS_MAX, Set, Split, Test, Tree,
+    Branch, Child, Covers, FEATURES_MAX, Forest, Merge, Missing, OUTPUTS_MAX, Set, Split, Test,
+    Tree,
 };
 use super::gblinear::LinearBooster;
 use super::transform::OutputTransform;
@@ -34,7 +35,7 @@ pub(super) enum Booster {
     Linear(LinearBooster),
 }
 
-/// Reads a model.
+/// Reads a model, with weights of training rows where `has_covers` asks for them.
 ///
 /// # Errors
 /// The first problem, with the path of its key.
@@ -42,6 +43,7 @@ pub(super) fn read(
     format: TreeFormat,
     document: &Document,
     iterations: Iterations,
+    has_covers: bool,
 ) -> Result<(AboutTrees, Booster), Problem> {
     let model = ValueAt::root(document);
     if model.find("learner")?.is_none() && model.find("features_info")?.is_some() {
@@ -84,7 +86,7 @@ pub(super) fn read(
     }
     let inner = gbtree(&booster)?;
     let model = inner.get("model")?;
-    let (mut trees, sets) = trees((&booster, &model), features, outputs)?;
+    let (mut trees, sets) = trees((&booster, &model), (features, outputs), has_covers)?;
     let all = trees.len();
     if iterations == Iterations::Best
         && let Some(best) = best_iteration(&learner)?
@@ -239,8 +241,8 @@ fn gbtree<'a>(booster: &'a ValueAt<'a>) -> Result<ValueAt<'a>, Problem> {
 
 fn trees(
     (booster, model): (&ValueAt<'_>, &ValueAt<'_>),
-    features: usize,
-    outputs: usize,
+    (features, outputs): (usize, usize),
+    has_covers: bool,
 ) -> Result<TreesAndSets, Problem> {
     // Beside the trees up to 3.3, among them since.
     let weights = match booster.find("weight_drop")? {
@@ -257,7 +259,7 @@ fn trees(
             return Err(groups.problem(format!("tree {number} is of no output")));
         };
         let weight = weights.get(number).copied().unwrap_or(1.0);
-        let arrays = Arrays::of(&node, &mut sets)?;
+        let arrays = Arrays::of(&node, &mut sets, has_covers)?;
         if arrays.outputs > 1 && (output, arrays.outputs) != (0, outputs as u32) {
             return Err(node.problem("has leaves of another number of values than of outputs"));
         }
@@ -285,10 +287,12 @@ struct Arrays {
     default_left: Vec<i64>,
     /// The set of each categorical split.
     sets: Vec<Option<u32>>,
+    /// What the rows of the training weigh at each node; none where nobody asked.
+    hessians: Vec<f32>,
 }
 
 impl Arrays {
-    fn of(tree: &ValueAt<'_>, sets: &mut Vec<Set>) -> Result<Self, Problem> {
+    fn of(tree: &ValueAt<'_>, sets: &mut Vec<Set>, has_covers: bool) -> Result<Self, Problem> {
         let param = tree.get("tree_param")?;
         let size = param.find("size_leaf_vector")?.map_or(Ok(1), |node| node.count())?.max(1);
         let outputs = u32::try_from(size).unwrap_or(u32::MAX);
@@ -319,11 +323,19 @@ impl Arrays {
         let numbers = tree.get("split_conditions")?.floats()?;
         check("split_conditions", numbers.len())?;
         check("num_nodes", param.get("num_nodes")?.count()?)?;
+        let hessians = match tree.find("sum_hessian")?.filter(|_| has_covers) {
+            Some(node) => node.floats()?,
+            None => Vec::new(),
+        };
+        if !hessians.is_empty() {
+            check("sum_hessian", hessians.len())?;
+        }
         Ok(Self {
             right: integers("right_children")?,
             features: integers("split_indices")?,
             default_left: integers("default_left")?,
             sets: Self::sets(tree, nodes, sets)?,
+            hessians,
             numbers,
             left,
             outputs,
@@ -405,8 +417,18 @@ impl Arrays {
             split.map_err(|reason| node.problem(format!("node {index}: {reason}")))
         });
         let splits = splits.collect::<Result<_, _>>()?;
-        let (outputs, functions) = (self.outputs, Vec::new());
-        Ok(Tree { output, outputs, root: places[0], splits, leaves, functions })
+        let (outputs, functions, covers) = (self.outputs, Vec::new(), self.covers());
+        Ok(Tree { output, outputs, root: places[0], splits, leaves, functions, covers })
+    }
+
+    /// How many rows of the training came to each node, weighed; none where nobody asked.
+    fn covers(&self) -> Covers {
+        let of = |is_leaf: bool| {
+            let nodes = self.left.iter().zip(&self.hessians);
+            let wanted = nodes.filter(|(left, _)| (**left < 0) == is_leaf);
+            wanted.map(|(_, hessian)| f64::from(*hessian)).collect()
+        };
+        Covers { splits: of(false), leaves: of(true) }
     }
 
     /// The values of a leaf, whose number stands in place of its right child.

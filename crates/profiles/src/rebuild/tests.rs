@@ -278,3 +278,24 @@ fn a_small_file_is_written_whole_and_only_when_something_changed() {
     let unchanged = build();
     assert_eq!((unchanged.items, unchanged.rows, unchanged.bytes), (None, 2, built.bytes));
 }
+
+#[test]
+fn a_new_item_has_its_category_in_profiles_by_the_next_build_also_for_reads_before_it() {
+    let fixture = Fixture::new(Config { items_min: Some(1), ..Config::default() });
+    let build = || {
+        let journal = fixture.journal();
+        rebuild_from_journal(&journal, &fixture.plan, &UserKey::Plain, Output::Changes).unwrap()
+    };
+    let share = |category: &str| {
+        let profile = fixture.profile("ann").unwrap();
+        profile.feature(&format!("affinity.{category}"))
+    };
+    fixture.record([read("ann", "1"), read("ann", "9")]);
+    build();
+    assert_eq!((share("b"), share("new")), (Some(1.0), None), "nobody knows item 9");
+    let items = fixture.folder.path().join("items.jsonl");
+    let more = fs::read_to_string(&items).unwrap() + "\n{\"id\":\"9\",\"category\":\"new\"}";
+    fs::write(&items, more).unwrap();
+    assert_eq!(build().lines, 0, "no line is read again");
+    assert_eq!((share("b"), share("new")), (Some(0.5), Some(0.5)));
+}

@@ -31,6 +31,7 @@ fn everything_but_name_and_files_has_a_default() {
 #[test]
 fn all_errors_are_reported_with_their_keys() {
     let json = r#"[{"name":"a","file":"f","items":"i","limit":20,"limit_max":5,
+                    "fields":["price","score","price"],
                     "candidates_default":"new",
                     "candidates":[{"name":"x","count":3},{"name":"x"},{}]},
                    {"name":"a","file":"f"}]"#;
@@ -44,6 +45,8 @@ fn all_errors_are_reported_with_their_keys() {
             "model[0].candidates[1].name candidate set `x` is given twice",
             "model[0].candidates[2].name is missing",
             "model[0].candidates_default no candidate set `new`",
+            "model[0].fields `price` is given twice",
+            "model[0].fields `score` is the answer's own; items do not show theirs",
             "model[0].limit is 20, more than `limit_max` (5)",
             "model[1].name model `a` is given twice",
         ]
@@ -81,7 +84,8 @@ fn a_model_without_items_predicts_or_embeds_as_its_file_says() {
 fn keys_of_another_kind_of_model_are_errors() {
     let json = r#"[{"name":"a","file":"m.txt","limit":3,"precision":"f32"},
                    {"name":"b","file":"folder","rows_max":3,"per_category_max":1,"tolerance":1.0},
-                   {"name":"c","file":"m.json","items":"i","texts_max":3,"golden":"g"}]"#;
+                   {"name":"c","file":"m.json","items":"i","texts_max":3,"rows_max":2,
+                    "golden":"g"}]"#;
     let models: Vec<ModelConfig> = serde_json::from_str(json).unwrap();
     let mut wrong = planned(&models).1;
     wrong.sort();
@@ -93,7 +97,7 @@ fn keys_of_another_kind_of_model_are_errors() {
             "model[1].per_category_max means nothing to a model of texts; its `file` is a folder",
             "model[1].rows_max means nothing to a model of texts; its `file` is a folder",
             "model[1].tolerance goes with `golden`",
-            "model[2].golden means nothing to a model that ranks items",
+            "model[2].rows_max means nothing to a model that ranks items",
             "model[2].texts_max means nothing to a model that ranks items",
         ]
     );

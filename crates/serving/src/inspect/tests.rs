@@ -28,3 +28,16 @@ fn scoring_answers_as_the_server_does() {
     let refused = score(&plan.file, &plan.items, b"{").unwrap_err();
     assert!(matches!(refused, InspectError::Refused(Refusal { status: 400, .. })));
 }
+
+#[test]
+fn trees_are_inspected_and_scored_with_their_items() {
+    let dir = fixture::dir(7);
+    let items = fixture::plan(dir.path()).items;
+    let file = dir.path().join("clicks.txt");
+    fixture::replace(&file, fixture::TREES);
+    let text = inspect(&file, Some(&items)).unwrap().to_string();
+    assert!(text.contains("column user.affinity@item.category\n7 items, "), "{text}");
+    let reply = score(&file, &items, br#"{"limit":1}"#).unwrap();
+    let reply: serde_json::Value = serde_json::from_slice(&reply).unwrap();
+    assert_eq!((&reply["model"], &reply["items"][0]["id"]), (&"clicks".into(), &"0".into()));
+}

@@ -4,7 +4,9 @@
 //! loaders build the whole generation and leave it staged. It serves once the watch accepts it.
 //!
 //! Invariant: `current` holds nothing, or a generation whose two files were good together. Files
-//! that are missing or unfit are reported, and the last good generation stays.
+//! that are missing or unfit are reported, and the last good generation stays. A file is refused
+//! for what is wrong with itself, or with both together. What is wrong with the other one alone,
+//! its own watch reports.
 //! Elsewhere: reading and joining (`ranking/loaded.rs`).
 
 use std::path::Path;
@@ -12,9 +14,10 @@ use std::sync::Arc;
 
 use arc_swap::{ArcSwapOption, Guard};
 use generation::{Poll, Polled, Status, Stop, Watched};
+use models::WantedColumns;
 use parking_lot::Mutex;
 
-use super::loaded::{LoadedRanker, SourceFiles};
+use super::loaded::{LoadedRanker, SourceFiles, read_items, read_model};
 use crate::config::ModelPlan;
 use crate::error::LoadError;
 use crate::hot_swap::WatchedFiles;
@@ -24,6 +27,13 @@ pub(crate) struct ModelFiles {
     model: Watched<()>,
     items: Watched<()>,
     swap: Arc<GenerationSwap>,
+}
+
+/// Which of the two files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum FilePart {
+    Model,
+    Items,
 }
 
 /// The generation in use, and the one that waits to take its place.
@@ -38,13 +48,14 @@ impl ModelFiles {
     pub(crate) fn open(plan: ModelPlan) -> Self {
         let plan = Arc::new(plan);
         let swap = Arc::new(GenerationSwap::default());
-        let watch = |path| {
+        let watch = |path, part| {
             let (plan, staging) = (plan.clone(), swap.clone());
-            let watched = Watched::open(path, move |_: &Path| staging.stage(&plan));
+            let watched = Watched::open(path, move |_: &Path| staging.stage(&plan, part));
             swap.publish();
             watched
         };
-        let (model, items) = (watch(&plan.file), watch(&plan.items));
+        let model = watch(&plan.file, FilePart::Model);
+        let items = watch(&plan.items, FilePart::Items);
         Self { model, items, swap }
     }
 
@@ -88,7 +99,18 @@ impl WatchedFiles for ModelFiles {
 impl GenerationSwap {
     /// Builds what is on disk, unless it is what is served: when both files changed, the first
     /// look has loaded both.
-    fn stage(&self, plan: &ModelPlan) -> Result<(), LoadError> {
+    fn stage(&self, plan: &ModelPlan, part: FilePart) -> Result<(), LoadError> {
+        match self.stage_both(plan) {
+            Err(error) if part.is_other(&error, plan) => match part {
+                FilePart::Model => Ok(()),
+                // The model says what it wants of items; without it they are only read.
+                FilePart::Items => read_items(plan, &WantedColumns::default()).map(drop),
+            },
+            staged => staged,
+        }
+    }
+
+    fn stage_both(&self, plan: &ModelPlan) -> Result<(), LoadError> {
         let sources = SourceFiles::at(plan)?;
         let served = self.current.load();
         if served.as_ref().is_none_or(|served| served.sources != sources) {
@@ -101,6 +123,40 @@ impl GenerationSwap {
         if let Some(loaded) = self.staged.lock().take() {
             self.current.store(Some(loaded));
         }
+    }
+}
+
+/// Returns what is wrong with the files of a plan that are there, each with the key that names it.
+pub(crate) fn check(plan: &ModelPlan) -> Vec<(&'static str, LoadError)> {
+    let items_alone = || read_items(plan, &WantedColumns::default()).err();
+    let (of_model, of_items) = match (plan.file.exists(), plan.items.exists()) {
+        (true, true) => match LoadedRanker::load(plan) {
+            Ok(_) => (None, None),
+            Err(error) if FilePart::Model.is_other(&error, plan) => (None, Some(error)),
+            Err(error) => (Some(error), items_alone()),
+        },
+        (true, false) => (read_model(plan).err(), None),
+        (false, true) => (None, items_alone()),
+        (false, false) => (None, None),
+    };
+    let of_model = of_model.map(|error| match (&error, &plan.golden) {
+        (LoadError::Check { path, .. }, Some(golden)) if *path == golden.file => ("golden", error),
+        _ => ("file", error),
+    });
+    of_model.into_iter().chain(of_items.map(|error| ("items", error))).collect()
+}
+
+impl FilePart {
+    /// Whether an error is about the other file, and not about this one.
+    fn is_other(self, error: &LoadError, plan: &ModelPlan) -> bool {
+        let of_items = match error {
+            LoadError::Changed { .. } => return false,
+            LoadError::Invalid { source: models::Error::Join(_), .. } => return false,
+            LoadError::Set { .. } | LoadError::Field { .. } => true,
+            LoadError::Io { path, .. } | LoadError::Invalid { path, .. } => *path == plan.items,
+            LoadError::Check { .. } => false,
+        };
+        of_items == (self == Self::Model)
     }
 }
 

@@ -2,8 +2,9 @@
 //!
 //! Also here: candidate sets and rows of categories, computed once, and `opening`, with which each
 //! reply of `rank` begins (`ranking/reply.rs`).
-//! Invariant: every item has a finite score in a request without features (`Ranker::new`). Device,
-//! inode, time and size of both files were the same before and after the reading.
+//! Invariant: of a linear model, every item has a finite score in a request without features
+//! (`Ranker::new`). The model over rows has answered its golden input. Device, inode, time and size
+//! of both files were the same before and after the reading.
 //! A candidate set by a number that no item has is an error; one by texts that no item has is
 //! empty. The rows of a set ascend, which `ranking.rs` relies on. `read_items` must ask for each
 //! field that a set needs.
@@ -11,13 +12,15 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use exchange::nearest_name;
 use generation::FileVersion;
-use models::{CandidateSet, Codes, Items, Linear, Ranker};
+use models::{CandidateSet, Codes, Items, RankModel, Ranker, WantedColumns};
 
 use crate::config::{CandidatesPlan, ModelPlan};
 use crate::error::LoadError;
 use crate::json::push_text;
 use crate::model_file;
+use crate::predicting;
 use crate::predictor::Predictor;
 
 /// A model with its items, ready to answer. Immutable.
@@ -25,6 +28,8 @@ use crate::predictor::Predictor;
 pub(crate) struct LoadedRanker {
     pub(crate) ranker: Ranker,
     pub(crate) name: String,
+    /// As answers name it.
+    pub(crate) version: String,
     /// Each candidate set, in the order of the plan, lowest row first.
     pub(crate) sets: Vec<(String, CandidateSet)>,
     /// Rows of each category, by its code.
@@ -50,9 +55,8 @@ impl LoadedRanker {
     /// Whatever makes them unfit, with the file's name.
     pub(crate) fn load(plan: &ModelPlan) -> Result<Self, LoadError> {
         let sources = SourceFiles::at(plan)?;
-        let model = read_model(&plan.file)?;
-        let rows = Arc::new(Predictor::of_linear(&model, None));
-        let items = read_items(plan, &model)?;
+        let (model, rows) = read_model(plan)?;
+        let items = read_items(plan, &model.wanted())?;
         let sets = plan.candidates.iter().map(|set| rows_of(set, &items));
         let sets = sets.collect::<Result<Vec<_>, _>>()?;
         let categories = categories(&items);
@@ -62,9 +66,10 @@ impl LoadedRanker {
         if SourceFiles::at(plan)? != sources {
             return Err(LoadError::Changed { path: plan.file.clone() });
         }
-        let name = plan.name.clone();
-        let opening = opening(&name, &ranker.model().version);
-        Ok(Self { ranker, name, sets, categories, opening, rows, sources })
+        let (name, version) = (plan.name.clone(), rows.version.clone());
+        let opening = opening(&name, &version);
+        let rows = Arc::new(rows);
+        Ok(Self { ranker, name, version, sets, categories, opening, rows, sources })
     }
 }
 
@@ -77,20 +82,42 @@ impl SourceFiles {
     }
 }
 
-pub(crate) fn read_model(path: &Path) -> Result<Linear, LoadError> {
-    Linear::parse(&model_file::read(path)?)
-        .map_err(|source| LoadError::Invalid { path: path.to_owned(), source })
+/// Reads and checks the model file of a plan; returns the model over rows of a client, too.
+///
+/// # Errors
+/// Whatever makes it unfit to rank, with the file's name.
+pub(crate) fn read_model(plan: &ModelPlan) -> Result<(RankModel, Predictor), LoadError> {
+    let bytes = model_file::read(&plan.file)?;
+    let (model, mut rows) =
+        Predictor::read_ranker(&bytes, plan.version.clone(), plan.iterations)
+            .map_err(|source| LoadError::Invalid { path: plan.file.clone(), source })?;
+    predicting::check(&mut rows, (&plan.file, plan.iterations), plan.golden.as_ref())?;
+    Ok((model, rows))
 }
 
-fn read_items(plan: &ModelPlan, model: &Linear) -> Result<Items, LoadError> {
-    let mut wanted = Ranker::wanted(model);
+/// Reads the items file of a plan.
+///
+/// # Errors
+/// Whatever makes it unfit, with the file's name.
+pub(crate) fn read_items(plan: &ModelPlan, wanted: &WantedColumns) -> Result<Items, LoadError> {
+    let mut wanted = wanted.clone();
     for set in &plan.candidates {
         wanted.texts.extend(set.fields.iter().map(|(field, _)| field.clone()));
         wanted.numbers.extend(set.highest.iter().map(|(field, _)| field.clone()));
     }
+    wanted.shown.clone_from(&plan.fields);
     let path = &plan.items;
-    Items::parse(&model_file::read(path)?, &wanted)
-        .map_err(|source| LoadError::Invalid { path: path.clone(), source })
+    let items = Items::parse(&model_file::read(path)?, &wanted)
+        .map_err(|source| LoadError::Invalid { path: path.clone(), source })?;
+    let mut fields = plan.fields.iter().flatten();
+    match fields.find(|field| !items.has(field)) {
+        None => Ok(items),
+        Some(field) => {
+            let names: Vec<&str> = items.names().collect();
+            let near = nearest_name(field, &names).map(str::to_owned);
+            Err(LoadError::Field { path: path.clone(), field: field.clone(), near })
+        }
+    }
 }
 
 fn rows_of(set: &CandidatesPlan, items: &Items) -> Result<(String, Vec<u32>), LoadError> {

@@ -13,7 +13,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use exchange::{Decision, Impression};
-use models::{PROPENSITY, Ranked};
+use models::{ExplainStart, PROPENSITY, Ranked};
 
 use crate::json::push_text;
 use crate::ranking::loaded::LoadedRanker;
@@ -22,7 +22,7 @@ use crate::ranking::scratch::RankScratch;
 /// What a reply is made of.
 pub(crate) struct RankReply<'r> {
     pub(crate) loaded: &'r LoadedRanker,
-    pub(crate) work: &'r RankScratch,
+    pub(crate) work: &'r mut RankScratch,
     /// Id of the request; 0 where it has none.
     pub(crate) id: u128,
     /// Whether each item says what its score is made of.
@@ -34,7 +34,7 @@ pub(crate) fn impression(loaded: &LoadedRanker, ranked: &[Ranked]) -> Impression
     let items = loaded.ranker.items();
     Impression {
         model: Cow::Owned(loaded.name.clone()),
-        version: Cow::Owned(loaded.ranker.model().version.clone()),
+        version: Cow::Owned(loaded.version.clone()),
         propensity: PROPENSITY,
         items: ranked.iter().map(|ranked| items.id(ranked.row)).collect(),
     }
@@ -42,7 +42,7 @@ pub(crate) fn impression(loaded: &LoadedRanker, ranked: &[Ranked]) -> Impression
 
 impl RankReply<'_> {
     /// Appends the answer of `POST …/rank` to `body`.
-    pub(crate) fn write_rank(&self, body: &[u8], out: &mut Vec<u8>) {
+    pub(crate) fn write_rank(&mut self, body: &[u8], out: &mut Vec<u8>) {
         out.extend_from_slice(&self.loaded.opening);
         if self.id != 0 {
             out.extend_from_slice(b",\"request_id\":");
@@ -59,7 +59,7 @@ impl RankReply<'_> {
 
     /// Appends the answer of the `GET` route; returns where it names the decision.
     pub(crate) fn write_recommendation(
-        &self,
+        &mut self,
         decision: Decision,
         out: &mut Vec<u8>,
     ) -> Range<usize> {
@@ -76,30 +76,42 @@ impl RankReply<'_> {
         start..end
     }
 
-    fn write_items(&self, out: &mut Vec<u8>) {
-        for (index, ranked) in self.work.ranked.iter().enumerate() {
+    fn write_items(&mut self, out: &mut Vec<u8>) {
+        for index in 0..self.work.ranked.len() {
+            let Ranked { row, score } = self.work.ranked[index];
             out.extend_from_slice(if index == 0 { b"{" } else { b",{" });
-            out.extend_from_slice(self.loaded.ranker.items().shown(ranked.row).as_bytes());
+            out.extend_from_slice(self.loaded.ranker.items().shown(row).as_bytes());
             out.extend_from_slice(b",\"score\":");
-            push_number(out, ranked.score);
+            push_number(out, score);
             if self.explain {
-                self.write_explanation(ranked.row, out);
+                self.write_explanation(row, out);
             }
             out.push(b'}');
         }
     }
 
     /// The contributions sum to the score before the model's link.
-    fn write_explanation(&self, row: u32, out: &mut Vec<u8>) {
+    fn write_explanation(&mut self, row: u32, out: &mut Vec<u8>) {
         let ranker = &self.loaded.ranker;
-        out.extend_from_slice(b",\"explain\":{\"intercept\":");
-        push_number(out, ranker.model().intercept);
-        ranker.explain(&self.work.slots, row, |name, _, contribution| {
-            out.push(b',');
-            push_text(out, name);
-            out.push(b':');
-            push_number(out, contribution);
-        });
+        out.extend_from_slice(b",\"explain\":{");
+        match ranker.explains_from() {
+            Err(reason) => {
+                out.extend_from_slice(b"\"unavailable\":");
+                push_text(out, reason);
+            }
+            Ok(ExplainStart { name, sum }) => {
+                push_text(out, name);
+                out.push(b':');
+                push_number(out, sum);
+                let RankScratch { slots, scratch, .. } = &mut *self.work;
+                ranker.explain((slots, row), scratch, |name, contribution| {
+                    out.push(b',');
+                    push_text(out, name);
+                    out.push(b':');
+                    push_number(out, contribution);
+                });
+            }
+        }
         out.push(b'}');
     }
 }

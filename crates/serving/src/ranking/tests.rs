@@ -4,7 +4,10 @@ use exchange::Decision;
 use serde_json::{Value, json};
 
 use super::*;
+use crate::config::GoldenPlan;
 use crate::tests as fixture;
+
+mod trees;
 
 struct Random(u64);
 
@@ -58,10 +61,21 @@ fn an_empty_body_ranks_everything_by_what_is_known() {
     assert_eq!(
         reply,
         json!({"model": "news", "version": "1", "request_id": format!("{:032x}", 0xabc), "items": [
-            {"id": "0", "title": "headline \"0\"", "category": "b", "score": 0.509765625},
-            {"id": "1", "title": "headline \"1\"", "category": "t", "score": 0.5087890625},
-            {"id": "2", "title": "headline \"2\"", "category": "e", "score": 0.5078125}]})
+            {"id": "0", "title": "headline \"0\"", "category": "b", "popularity": 0.009765625,
+             "score": 0.509765625},
+            {"id": "1", "title": "headline \"1\"", "category": "t", "popularity": 0.0087890625,
+             "score": 0.5087890625},
+            {"id": "2", "title": "headline \"2\"", "category": "e", "popularity": 0.0078125,
+             "score": 0.5078125}]})
     );
+}
+
+#[test]
+fn fields_say_what_is_shown_of_an_item() {
+    let ranking = ranking(10, |plan| plan.fields = Some(vec!["popularity".into()]));
+    let reply = rank(&ranking, r#"{"limit":1}"#).unwrap();
+    let shown = json!([{"id": "0", "popularity": 0.009765625, "score": 0.509765625}]);
+    assert_eq!(reply["items"], shown);
 }
 
 #[test]
@@ -316,6 +330,27 @@ fn a_reader_with_a_profile_gets_another_list_than_an_anonymous_one() {
 }
 
 #[test]
+fn a_profile_without_an_affinity_that_the_model_reads_is_said() {
+    let detail = |file: &str, profile: Option<&str>| {
+        let ranking = match file {
+            "" => ranking(9, |_| ()),
+            trees => trees::of_trees(trees, |_| ()),
+        };
+        let profile = profile.map(|data| Profile::parse(data.as_bytes()).unwrap());
+        let request = ModelRequest::default();
+        ranking.recommend("news", profile.as_ref(), &request, &mut Vec::new()).unwrap().detail
+    };
+    for file in ["", fixture::TREES] {
+        assert_eq!(detail(file, Some(r#"{"affinity":{"b":0.1}}"#)), "");
+        assert_eq!(detail(file, Some(r#"{"affinity":{"unheard":1},"reads":9}"#)), "no-affinity");
+        assert_eq!(detail(file, Some("{}")), "no-affinity");
+        assert_eq!(detail(file, None), "", "without a profile there is nothing to lack");
+    }
+    let indifferent = fixture::TREES.replace("user.affinity@item.category", "user.reads");
+    assert_eq!(detail(&indifferent, Some("{}")), "", "the model reads no affinity");
+}
+
+#[test]
 fn a_recommendation_takes_limit_category_and_explain() {
     let ranking = ranking(30, |plan| plan.candidates_default = Some(1));
     let reply = recommend(&ranking, None, "limit=2&explain=1").unwrap();
@@ -342,6 +377,6 @@ fn cost_grows_with_candidates_and_body() {
     assert!(ranking.cost("news", Some(100_000)) > Duration::from_micros(200));
     assert!(ranking.cost("news", None) < Duration::from_micros(50));
     assert_eq!(ranking.cost("news", None), ranking.cost("news", Some(500)));
-    assert!(ranking.body_cost("news", 1_000_000) > Duration::from_millis(1));
+    assert!(ranking.body_cost("news", &[b' '; 1_000_000]) > Duration::from_millis(1));
     assert_eq!(ranking.cost("other", None), Duration::ZERO);
 }

@@ -319,6 +319,39 @@ fn the_example_configuration_has_no_errors() {
     assert!(out.contains("no errors"), "{out}");
 }
 
+const UNNAMED: &str = "tree\nversion=v4\nnum_class=1\nnum_tree_per_iteration=1\n\
+    max_feature_idx=0\nobjective=lambdarank\nfeature_names=Column_0\n\nend of trees\n";
+
+#[test]
+fn files_of_models_that_rank_are_checked_where_they_are_there() {
+    let folder = testkit::TempDir::new().unwrap();
+    let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
+    let section = |model: &str, items: &str| {
+        let name = model.replace('.', "-");
+        format!("[[model]]\nname = \"{name}\"\nfile = \"{model}\"\nitems = \"{items}\"\n")
+    };
+    write("unnamed.txt", UNNAMED);
+    write("good.txt", &UNNAMED.replace("Column_0", "item.price"));
+    write("good.jsonl", r#"{"id":"1","price":3}"#);
+    write("bad.jsonl", r#"{"id":"1","price":"3"}"#);
+    let good = section("good.txt", "good.jsonl");
+    let absent = section("absent.txt", "absent.jsonl");
+    write("tidegate.toml", &format!("{good}{absent}"));
+    let (code, out, err) = run(&["config", "check"], folder.path());
+    assert_eq!(code, 0, "{err}");
+    assert!(out.contains("`./absent.txt` is not there yet"), "{out}");
+    let bad = section("good.txt", "bad.jsonl").replace("good-txt", "bad");
+    write("tidegate.toml", &format!("{}{bad}", section("unnamed.txt", "good.jsonl")));
+    let (code, out, err) = run(&["config", "check"], folder.path());
+    assert_eq!((code, out.as_str()), (78, ""), "{err}");
+    for (line, wanted) in [
+        (1, "line 3: `model[0].file`: load `./unnamed.txt`: read model: columns: `Column_0` names"),
+        (2, "line 8: `model[1].items`: load `./bad.jsonl`: read items: line 1: `price` must be a"),
+    ] {
+        assert!(err.lines().nth(line).unwrap().contains(wanted), "{err}");
+    }
+}
+
 #[test]
 fn what_cannot_work_as_configured_is_said() {
     let folder = testkit::TempDir::new().unwrap();

@@ -39,15 +39,19 @@ fn prepare(folder: &Path) {
 
 /// Puts a file with these users in the place of the last, by rename.
 pub(crate) fn replace(folder: &Path, users: &[&str]) {
+    let data = r#"{"affinity":{"b":1.0},"reads":5,"recent":[]}"#;
+    replace_by(folder, users.iter().map(|user| (*user, data)));
+}
+
+fn replace_by<'a>(folder: &Path, profiles: impl Iterator<Item = (&'a str, &'a str)>) {
     let draft = folder.join("draft.db");
     let file = Connection::open(&draft).unwrap();
     file.execute_batch(
         "CREATE TABLE user_profiles (profile_id char(100) PRIMARY KEY NOT NULL, data text);",
     )
     .unwrap();
-    for user in users {
-        let data = r#"{"affinity":{"b":1.0},"reads":5,"recent":[]}"#;
-        file.execute("INSERT INTO user_profiles VALUES (?, ?)", [*user, data]).unwrap();
+    for (user, data) in profiles {
+        file.execute("INSERT INTO user_profiles VALUES (?, ?)", [user, data]).unwrap();
     }
     file.close().unwrap();
     std::fs::rename(draft, folder.join("profiles.db")).unwrap();
@@ -57,6 +61,32 @@ fn decision(server: &Running, user: &str) -> String {
     let reply = server.get_as(user, "/list");
     assert_eq!(reply.status, 200, "{}", reply.text());
     reply.header("tidegate-decision").unwrap().to_owned()
+}
+
+/// 1 for a popularity above 0.5, and 8 for an affinity to the item's own category above 0.5.
+const TREES: &str = "tree\nversion=v4\nnum_class=1\nnum_tree_per_iteration=1\nmax_feature_idx=1\n\
+    objective=lambdarank\nfeature_names=item.popularity user.affinity@item.category\n\n\
+    Tree=0\nnum_leaves=2\nnum_cat=0\nsplit_feature=0\nthreshold=0.5\ndecision_type=10\n\
+    left_child=-1\nright_child=-2\nleaf_value=0 1\n\n\
+    Tree=1\nnum_leaves=2\nnum_cat=0\nsplit_feature=1\nthreshold=0.5\ndecision_type=10\n\
+    left_child=-1\nright_child=-2\nleaf_value=0 8\n\nend of trees\n";
+
+#[test]
+fn trees_rank_for_a_user_and_say_where_the_profile_lacks_affinities() {
+    let server = Running::start(CONFIG, |folder| {
+        std::fs::write(folder.join("model.json"), TREES).unwrap();
+        std::fs::write(folder.join("items.jsonl"), ITEMS).unwrap();
+        let profiles = [("ann", r#"{"affinity":{"b":1.0}}"#), ("ben", r#"{"reads":5}"#)];
+        replace_by(folder, profiles.into_iter());
+    });
+    assert_eq!(decision(&server, "ann"), "personalised");
+    assert_eq!(decision(&server, "ben"), "personalised; detail=no-affinity");
+    let best = |user: &str| json(&server.get_as(user, "/list"))["items"][0].clone();
+    let [ann, ben] = ["ann", "ben"].map(best);
+    assert_eq!((&ann["id"], &ann["score"]), (&"2".into(), &8.0.into()));
+    assert_eq!(ann["popularity"], 0.1, "all fields are shown");
+    assert_eq!((&ben["id"], &ben["score"]), (&"1".into(), &1.0.into()));
+    assert_eq!(json(&server.get("/list"))["items"][0]["id"], "1");
 }
 
 #[test]

@@ -24,6 +24,16 @@ fn a_set_by_a_number_that_no_item_has_is_refused() {
 }
 
 #[test]
+fn a_field_that_no_item_has_is_refused_with_the_one_that_was_meant() {
+    let dir = fixture::dir(12);
+    let mut plan = fixture::plan(dir.path());
+    plan.fields = Some(vec!["title".into(), "populartiy".into()]);
+    let error = LoadedRanker::load(&plan).unwrap_err().to_string();
+    let wanted = "no item has `populartiy`, which `fields` names; did you mean `popularity`?";
+    assert!(error.ends_with(wanted), "{error}");
+}
+
+#[test]
 fn a_set_of_a_text_that_no_item_has_is_empty() {
     let dir = fixture::dir(12);
     let mut plan = fixture::plan(dir.path());

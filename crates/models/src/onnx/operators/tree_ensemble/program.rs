@@ -17,7 +17,7 @@ use super::votes::{Vote, Votes};
 use crate::error::Problem;
 use crate::onnx::attributes::Attributes;
 use crate::trees::build::{self, Program};
-use crate::trees::forest::{Child, Forest, Merge, Tree};
+use crate::trees::forest::{Child, Covers, Forest, Merge, Tree};
 use crate::trees::transform::OutputTransform;
 
 /// Values of leaves for each vote: a leaf that votes for few of its tree's targets is padded.
@@ -107,5 +107,6 @@ fn tree<L: TreeFloat>(
         values[at] = L::rounded(vote.value);
     }
     let (output, outputs) = (first as u32, outputs as u32);
-    Ok(Tree { output, outputs, root: children[0], splits, leaves: values, functions: Vec::new() })
+    let (root, functions, covers) = (children[0], Vec::new(), Covers::default());
+    Ok(Tree { output, outputs, root, splits, leaves: values, functions, covers })
 }

@@ -1,0 +1,29 @@
+//! Checks the files of models that rank, for `tidegate config check`.
+//!
+//! A configuration may be right while a file that it names cannot serve: then a server starts, and
+//! answers 503 until the file is good. Who asks beforehand is told.
+//! Invariant: what is wrong here is what the server says of the same files, and a file that is not
+//! there is no mistake. A problem has the dotted key that names its file.
+//! Never here: the configuration itself (`config.rs`), and whose fault an error is
+//! (`ranking/files.rs`).
+
+use stdx::Chain;
+
+use crate::config::{ModelConfig, ModelPlans};
+use crate::ranking;
+
+/// Reads the files of models that rank, where they are there. Each problem is handed to `wrong`
+/// with its dotted key (`model[0].file`); `models` are those that the plans were made of.
+pub fn check_files(
+    models: &[ModelConfig],
+    plans: &ModelPlans,
+    wrong: &mut dyn FnMut(&str, String),
+) {
+    for plan in &plans.rankers {
+        let at = models.iter().position(|model| model.name.as_ref() == Some(&plan.name));
+        for (key, error) in ranking::check(plan) {
+            let key = format!("model[{}].{key}", at.unwrap_or_default());
+            wrong(&key, Chain(&error).to_string());
+        }
+    }
+}
