@@ -10,7 +10,6 @@
 mod bench;
 mod load;
 mod misuse;
-mod output;
 mod probe;
 mod report;
 

@@ -26,7 +26,7 @@ use crate::cli::ProbeArgs;
 use crate::exit::Exit;
 use crate::hint::{self, Hint};
 use crate::lab::misuse::misused;
-use crate::lab::output;
+use crate::output;
 use plugin::State;
 use progress::ProbeProgress;
 
