@@ -18,6 +18,7 @@ mod events_served;
 mod events_stalls;
 mod events_verify;
 mod full_disk;
+mod grafana;
 mod lab;
 mod lab_bench;
 mod lab_cache_lock;
