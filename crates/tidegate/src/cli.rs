@@ -67,6 +67,7 @@ ranking that showed the item to the same user. Rows come in no order.";
 
 const QUERY_EXAMPLE: &str = "\
 Examples: tidegate events query requests --by hour,status --since 6h
+          tidegate events query requests --by path --order p99_total:desc --limit 10
           tidegate events query requests --by '' --where \"path LIKE '/1/%'\"
           tidegate events query --sql 'SELECT SUM(count) FROM requests' --format json";
 
@@ -431,6 +432,17 @@ pub(crate) struct QueryArgs {
     #[arg(long, value_name = "LIST", value_delimiter = ',', conflicts_with = "sql",
         value_parser = quantile)]
     pub quantiles: Vec<f64>,
+    /// Sort by this column of the answer instead of the key, such as count, or count:desc for the
+    /// largest first. Several stand between commas.
+    #[arg(long, value_name = "COLUMN[:desc]", value_delimiter = ',', conflicts_with = "sql",
+        value_parser = order)]
+    pub order: Vec<(String, bool)>,
+    /// Show at most so many rows.
+    #[arg(long, value_name = "N", conflicts_with = "sql")]
+    pub limit: Option<u64>,
+    /// Show only these columns of the answer, in this order, such as minute,count.
+    #[arg(long, value_name = "COLUMNS", conflicts_with = "sql")]
+    pub columns: Option<String>,
     /// Any query instead, in the SQL of the sink's engine. In SQLite tidegate_unique(BLOB) and
     /// tidegate_quantile(BLOB, Q) merge the sketches of a group.
     #[arg(long, value_name = "SQL")]
@@ -448,10 +460,20 @@ fn quantile(text: &str) -> Result<f64, String> {
     q.ok_or_else(|| "a quantile is a number from 0 to 1, such as 0.95".to_owned())
 }
 
+/// A column to sort by, and whether the largest comes first.
+fn order(text: &str) -> Result<(String, bool), String> {
+    let (name, direction) = text.trim().rsplit_once(':').unwrap_or((text.trim(), "asc"));
+    match direction {
+        "asc" => Ok((name.to_owned(), false)),
+        "desc" => Ok((name.to_owned(), true)),
+        _ => Err("write a column, with `:desc` for the largest first".to_owned()),
+    }
+}
+
 /// How an answer is printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum AnswerFormat {
-    /// Columns for people.
+    /// Columns for people, with units. It fits the terminal, and is whole where there is none.
     Table,
     /// An array of objects.
     Json,
