@@ -26,12 +26,27 @@ pub(crate) use lab::{
 };
 
 const BEGIN: &str = "\
-Begin with `tidegate demo`; then write a tidegate.toml (`tidegate config reference` has every \
-key), check it with `tidegate config check` and run it with `tidegate serve`.
+Begin with `tidegate demo`; then write a tidegate.toml (`tidegate config init` asks for it, \
+`tidegate config reference` has every key), check it with `tidegate config check` and run it \
+with `tidegate serve`.
 
 Environment: TIDEGATE_LOG filters the log on stderr (info, debug, or by module); \
 TIDEGATE_ADMIN_TOKEN is the admin token.
 Exit codes: 0 done, 1 failed, 2 wrong usage, 78 wrong configuration.";
+
+const REFERENCE_EXAMPLE: &str = "\
+Examples: tidegate config reference route
+          tidegate config reference route.cache
+          tidegate config reference --grep timeout";
+
+const EXPLAIN_EXAMPLE: &str = "\
+Examples: tidegate config explain tidegate.toml
+          tidegate config explain route.cache.ttl";
+
+const INIT_EXAMPLE: &str = "\
+Examples: tidegate config init
+          tidegate config init --upstream 127.0.0.1:9000 --cache 60s --defaults
+          tidegate config init counts.toml --log '/var/log/nginx/access.log*' --defaults";
 
 const SCORE_EXAMPLE: &str = "\
 Example: echo '{\"user\": {\"affinity\": {\"b\": 1}}, \"limit\": 3}' |
@@ -110,7 +125,7 @@ pub(crate) enum Command {
     Serve(FileArgs),
     /// Run the news example, self-contained, with simulated readers.
     Demo(DemoArgs),
-    /// Check, print or explain the configuration.
+    /// Write, check, print or explain the configuration.
     #[command(subcommand)]
     Config(ConfigCommand),
     /// Deliver log lines into databases, exactly once.
@@ -254,8 +269,66 @@ pub(crate) enum ConfigCommand {
     Check(FileArgs),
     /// Print the configuration as it stands, live changes included.
     Print(FileArgs),
-    /// Print every key there is, with its meaning and default.
-    Reference,
+    /// Print every key there is, with its meaning and default; or those of a section.
+    #[command(after_help = REFERENCE_EXAMPLE)]
+    Reference {
+        /// The section, such as `route`, or a table in it, such as `route.cache`.
+        #[arg(value_name = "SECTION")]
+        section: Option<String>,
+        /// Only keys whose name or text has this word.
+        #[arg(long, value_name = "WORD")]
+        grep: Option<String>,
+    },
+    /// Say in sentences what a configuration does, or what a key is.
+    #[command(after_help = EXPLAIN_EXAMPLE)]
+    Explain(ExplainArgs),
+    /// Ask a few questions, and write a configuration that runs.
+    #[command(after_help = INIT_EXAMPLE)]
+    Init(InitArgs),
+}
+
+/// What to explain.
+#[derive(Debug, Args)]
+pub(crate) struct ExplainArgs {
+    /// A configuration file, or a key such as `route.cache.ttl`.
+    #[arg(value_name = "FILE|KEY", conflicts_with = "config")]
+    pub what: Option<String>,
+    /// Which configuration, without an operand.
+    #[command(flatten)]
+    pub config: ConfigArgs,
+}
+
+/// What to write, and where to. What no option answers is asked for.
+#[derive(Debug, Args)]
+pub(crate) struct InitArgs {
+    /// The file to write.
+    #[arg(value_name = "FILE", default_value = "tidegate.toml")]
+    pub file: PathBuf,
+    /// What answers the requests: HOST:PORT, several with commas; a Python app such as main:app;
+    /// or none.
+    #[arg(long, value_name = "SERVERS|APP|none")]
+    pub upstream: Option<String>,
+    /// Log files of another web server, which are counted; then nothing is served.
+    #[arg(long, value_name = "FILES", conflicts_with_all = ["upstream", "cache", "user", "public"])]
+    pub log: Option<String>,
+    /// How long answers are stored for everybody: a time such as 60s, `origin` or `none`.
+    #[arg(long, value_name = "TIME|origin|none")]
+    pub cache: Option<String>,
+    /// Where a request has the user's id: cookie:NAME, header:NAME, query:NAME or `none`.
+    #[arg(long, value_name = "PLACE|none")]
+    pub user: Option<String>,
+    /// Where requests are counted: the address of a [[sink]], or `none`.
+    #[arg(long, value_name = "URL|none")]
+    pub sink: Option<String>,
+    /// Where clients come in.
+    #[arg(long, value_name = "IP:PORT")]
+    pub public: Option<String>,
+    /// Ask nothing: what no option answers is at its default.
+    #[arg(long)]
+    pub defaults: bool,
+    /// Replace a file that is there.
+    #[arg(long)]
+    pub force: bool,
 }
 
 /// What to do with events.

@@ -17,6 +17,7 @@ mod events_replay;
 mod events_served;
 mod events_stalls;
 mod events_verify;
+mod first_steps;
 mod full_disk;
 mod grafana;
 mod lab;
