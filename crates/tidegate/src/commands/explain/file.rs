@@ -45,7 +45,7 @@ impl Page<'_> {
     /// Sentences of one thing.
     fn point(&mut self, text: &str) {
         let style = Style { width: self.style.columns().min(100) - 2, ..*self.style };
-        for (at, line) in wrapped(text, 2, &style).iter().enumerate() {
+        for (at, line) in wrapped(text, 0, &style).iter().enumerate() {
             self.text += &format!("{}{line}\n", if at == 0 { "- " } else { "  " });
         }
     }
@@ -226,10 +226,9 @@ fn counts(plan: &Plan, written: &WrittenSections, page: &mut Page<'_>) {
     }
     for (rollup, checked) in written.rollups.iter().zip(&plan.events.rollups) {
         let name = rollup.name.as_deref().unwrap_or_default();
-        let from = match rollup.source.as_slice() {
-            [] => "every source".to_owned(),
-            names => names.join(", "),
-        };
+        let all = plan.events.sources.iter().filter(|source| checked.counts(&source.name));
+        let from: Vec<&str> = all.map(|source| source.name.as_str()).collect();
+        let from = from.join(" and ");
         let lines = match &rollup.filter {
             Some(filter) => format!("the lines of {from} with `{filter}`"),
             None => format!("the lines of {from}"),
@@ -256,7 +255,7 @@ fn kept(rollup: &RollupConfig) -> String {
         ("greatest", &rollup.max),
         ("means of", &rollup.mean),
         ("the last", &rollup.last),
-        ("different", &rollup.unique),
+        ("unique", &rollup.unique),
         ("quantiles of", &rollup.quantiles),
     ];
     let parts = parts.iter().filter(|(_, names)| !names.is_empty());

@@ -3,7 +3,8 @@
 //! All of it comes from the reference, which has the doc comments: a default stands there after the
 //! word, and an example after `such as`. Whether 0 may be written, the check of configurations is
 //! asked, with a file that has little but this key.
-//! Invariant: an example is TOML that the check takes for a value of this key.
+//! Invariant: an example is TOML of the key's type, and the first that the check takes. Tried are a
+//! length of time and the like, what the text names, its default, and its words in backticks.
 //! Never here: which keys there are (`commands/reference.rs`).
 
 use std::fmt::Write as _;
@@ -96,7 +97,7 @@ fn explained(section: &ReferenceSection, key: &ReferenceKey, style: &Style) -> S
     let mut out = format!("{path}\n");
     paragraph(&mut out, &key.text, style);
     out.push('\n');
-    let example = example(key, &path);
+    let example = example(section, key, &path);
     let mut line = |name: &str, text: &str| {
         for (at, part) in
             wrapped(text, 0, &Style { width: style.columns() - 12, ..*style }).iter().enumerate()
@@ -161,13 +162,12 @@ pub(super) fn default_of(text: &str) -> Option<String> {
     Some(value[..end].trim_end_matches('.').to_owned())
 }
 
-/// A value to copy: what the text has after `such as`, the default, or one of the kind.
-fn example(key: &ReferenceKey, path: &str) -> String {
+/// A value to copy, as far as one is found that the check takes.
+fn example(section: &ReferenceSection, key: &ReferenceKey, path: &str) -> String {
     let named = key.text.split_once("such as `").and_then(|(_, rest)| rest.split_once('`'));
     let named = named.map(|(value, _)| value.to_owned());
     let usual = default_of(&key.text);
-    let is_plain = |text: &String| !text.contains(' ') && !text.is_empty();
-    match key.stand_in {
+    let candidates: Vec<String> = match key.stand_in {
         "\"…\"" => {
             let form = match value_form(path) {
                 Some(ValueForm::Span) => Some("60s"),
@@ -175,16 +175,24 @@ fn example(key: &ReferenceKey, path: &str) -> String {
                 Some(ValueForm::Size) => Some("64MB"),
                 None => None,
             };
-            let value = form.map(str::to_owned).or(named).or(usual.filter(is_plain));
-            quoted(&value.unwrap_or_else(|| "…".to_owned()))
+            let words = key.text.split('`').skip(1).step_by(2).map(str::to_owned);
+            let all = form.map(str::to_owned).into_iter().chain(named).chain(usual).chain(words);
+            all.filter(|text| !text.is_empty() && !text.contains(' '))
+                .map(|text| quoted(&text))
+                .collect()
         }
         "[]" | "{}" => {
-            let fits = |text: &String| text.starts_with(&key.stand_in[..1]);
-            named.or(usual).filter(fits).unwrap_or_else(|| key.stand_in.to_owned())
+            let is_one = |text: &String| text.starts_with(&key.stand_in[..1]);
+            named.into_iter().chain(usual).filter(is_one).collect()
         }
-        "0" => usual.filter(|text| text.parse::<f64>().is_ok()).unwrap_or_else(|| "1".to_owned()),
-        other => other.replace("false", "true"),
-    }
+        "0" => {
+            let one = "1".to_owned();
+            usual.into_iter().chain([one]).filter(|text| text.parse::<f64>().is_ok()).collect()
+        }
+        other => vec![other.replace("false", "true")],
+    };
+    let taken = candidates.into_iter().find(|value| complaint(section, key, value).is_none());
+    taken.unwrap_or_else(|| key.stand_in.to_owned())
 }
 
 fn quoted(text: &str) -> String {
@@ -208,12 +216,12 @@ fn bounds(
         ("0", _) => "0",
         _ => return None,
     };
-    let is_taken = |value: &str| complaint(section, key, value).is_none();
-    if !is_taken(example) {
+    if complaint(section, key, example).is_some() {
         return None;
     }
     Some(match complaint(section, key, zero) {
         None => format!("{} or more", zero.trim_matches('"')),
+        Some(reason) if reason.starts_with("is 0") => "more than 0".to_owned(),
         Some(reason) => reason,
     })
 }

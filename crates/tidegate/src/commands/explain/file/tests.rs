@@ -64,8 +64,8 @@ fn a_configuration_is_told_section_by_section() {
          is in use while 3 of its last 20 answers were good. A failed request is not tried again.",
         "Every request goes to",
         "is on disk within 1s, and is kept for 7days, up to 5GB in all.",
-        "Rollup `hits`: the lines of every source with `status >= 400` by minute, status, with \
-         different user; quantiles of total; into sink `main`.",
+        "Rollup `hits`: the lines of journal with `status >= 400` by minute, status, with unique \
+         user; quantiles of total; into sink `main`.",
         "Sink `main`: postgres://tide:…@127.0.0.1/db, every 1s.",
         "`cache.bytes`: stored answers take 256MB of memory",
         "without [profiles] everybody gets the generic answer",

@@ -31,8 +31,11 @@ listen.drain_timeout
     );
     assert!(ttl.contains("example   [[route]]\n            cache.ttl = \"60s\"\n"), "{ttl}");
     let every = said("profiles.every");
-    assert!(every.contains("bounds    is 0; write a length of time\n"), "{every}");
-    assert!(said("statsd.backend.kind").contains("backend = [{ kind = "), "the list is of one");
+    assert!(every.contains("bounds    more than 0\n"), "{every}");
+    let window = said("events.window_bytes_max");
+    assert!(window.contains("bounds    write a size from 1MB to 2GB\n"), "{window}");
+    let kind = said("statsd.backend.kind");
+    assert!(kind.contains("backend = [{ kind = \"graphite\" }]"), "the list is of one\n{kind}");
 }
 
 #[test]
@@ -74,7 +77,7 @@ fn defaults_are_found_however_they_are_said() {
 fn every_example_is_of_the_type_of_its_key() {
     for section in reference::sections() {
         for key in &section.keys {
-            let example = example(key, &full(&section, key));
+            let example = example(&section, key, &full(&section, key));
             if let Some(complaint) = complaint(&section, key, &example) {
                 let is_misplaced =
                     complaint.contains("unknown key") || complaint.contains("found ");
