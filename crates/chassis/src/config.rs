@@ -25,6 +25,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 pub use nearest::nearest;
+pub use units::{ValueForm, value_form};
 pub use wording::there_is;
 
 /// One error in a configuration.
@@ -87,8 +88,13 @@ impl<'t> Document<'t> {
             if error.message().starts_with("unclosed") && heading.is_some() {
                 document.broken_heading.get_or_insert(line);
             }
-            let name = heading.unwrap_or_else(|| text.get(span).unwrap_or_default().trim());
-            let message = wording::syntax(error.message(), name, heading.is_some());
+            let message = match (heading, unquoted(text, span.start)) {
+                (None, Some(value)) => wording::without_quotes(value),
+                _ => {
+                    let name = heading.unwrap_or_else(|| text.get(span).unwrap_or_default().trim());
+                    wording::syntax(error.message(), name, heading.is_some())
+                }
+            };
             document.push(line, String::new(), message);
         }
         document
@@ -177,12 +183,15 @@ impl<'t> Document<'t> {
     }
 
     /// Reports an error at a dotted key such as `route[2].cache.ttl`. An error about a value that
-    /// could not be read is not reported, for that is its one mistake.
+    /// could not be read is not reported, nor one in a line of wrong syntax.
     pub fn wrong(&mut self, key: &str, message: impl Into<String>) {
         if self.is_unread(key) {
             return;
         }
         let line = self.line_of(key);
+        if self.syntax_lines.contains(&line) {
+            return;
+        }
         self.push(line, key.to_owned(), message);
     }
 
@@ -253,6 +262,32 @@ impl<'t> Document<'t> {
         }
         at.map_or(0, |at| self.line_at(at))
     }
+}
+
+/// Returns the value at a place if it is text without quotes that begins like a number, such as an
+/// address. The parser then complains of a number.
+fn unquoted(text: &str, at: usize) -> Option<&str> {
+    let before = text.get(..at)?;
+    let line = before.rfind('\n').map_or(0, |end| end + 1);
+    let rest = text[line..].lines().next()?;
+    let value = rest.split_once('=').map_or(rest, |(_, value)| value).trim();
+    // `[::1]:80` is no list.
+    let is_address = value.strip_prefix('[').and_then(|value| value.split_once("]:"));
+    if let Some((host, port)) = is_address
+        && host.contains(':')
+        && port.starts_with(|first: char| first.is_ascii_digit())
+    {
+        return value.split_whitespace().next();
+    }
+    let start =
+        before[line..].rfind([' ', '\t', '=', '[', '{', ',']).map_or(line, |to| line + to + 1);
+    let value = text[start..].split([' ', '\t', '\r', '\n', ',', ']', '}', '#']).next()?;
+    let begins = value.starts_with(|first: char| first.is_ascii_digit() || "+-.:".contains(first));
+    let is_text = value.contains([':', '/', '%'])
+        || value.matches('.').count() > 1
+        || value
+            .contains(|one: char| one.is_ascii_alphabetic() && !"eExXoObBaAcCdDfF".contains(one));
+    (begins && is_text).then_some(value)
 }
 
 fn split_index(part: &str) -> (&str, Option<usize>) {

@@ -174,6 +174,15 @@ impl FieldName {
     pub const fn is_duration(&self) -> bool {
         matches!(self, Self::Phase(_) | Self::Total)
     }
+
+    /// Returns the unit that the value is counted in, where it has one.
+    pub const fn unit(&self) -> Option<&'static str> {
+        match self {
+            Self::Phase(_) | Self::Total => Some("µs"),
+            Self::BytesIn | Self::BytesOut => Some("B"),
+            _ => None,
+        }
+    }
 }
 
 impl FromStr for FieldName {

@@ -124,10 +124,12 @@ pub struct RollupConfig {
     pub last: Vec<String>,
     /// Fields whose different values are counted, within 1 % or so. These counts can be merged over
     /// keys and machines. They are kept in another table, `NAME_sketches`, in columns
-    /// `unique_FIELD`; `tidegate events query` merges them.
+    /// `unique_FIELD`; `tidegate events query` merges them. `unique_FIELD_count` beside it is the
+    /// number of this row alone.
     pub unique: Vec<String>,
     /// Fields whose quantiles are kept, within 1 % of the value; in the same table, in columns
-    /// `quantiles_FIELD`.
+    /// `quantiles_FIELD`. `p50_FIELD`, `p90_FIELD` and `p99_FIELD` beside it are those of this row
+    /// alone.
     pub quantiles: Vec<String>,
     /// Deliver single events instead of aggregates: a row a line, with `node`, `source`, `file`
     /// and `file_offset`, by which it can be traced; default `false`.

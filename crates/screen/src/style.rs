@@ -1,6 +1,6 @@
 //! Says how to draw: width, colours, and which characters the terminal has.
 //!
-//! [`Style`] comes from the caller, who knows the terminal (`lab/output.rs` of the binary). [`Ink`]
+//! [`Style`] comes from the caller, who knows the terminal (`output.rs` of the binary). [`Ink`]
 //! names what a text is; `paint` turns that into an ANSI colour, bold or faint. The laboratory's
 //! HTML also chooses colours by `Ink::Alarm` and `Ink::Fine` (`lab`, `report/html.rs`). Its
 //! warnings and notes are `Ink::Second`.

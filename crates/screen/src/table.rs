@@ -1,8 +1,9 @@
 //! Draws a table with aligned columns, which becomes a list where the terminal is too narrow.
 //!
-//! Invariants: a cell never runs into the next column. Columns of text are cut, with a mark, down
-//! to 8 columns each. Columns of numbers are not cut: where they do not fit, each cell gets a line
-//! of its own, without the empty ones. There it may be cut, too.
+//! Invariants: a cell never runs into the next column. Where a table is too wide, its titles are
+//! broken first, at spaces and after `_`. Then columns of text are cut, with a mark, down to 8
+//! columns each. Columns of numbers are not cut: where they do not fit, each cell gets a line of
+//! its own, without the empty ones. There it may be cut, too.
 //! Cells beyond the last column are not shown. Never here: sorting, and how numbers read.
 
 use crate::style::{Ink, Style};
@@ -92,10 +93,18 @@ impl Table {
         let natural = |(at, column): (usize, &Column)| {
             let cells = self.rows.iter().filter_map(|row| row.get(at));
             let widest = cells.map(|cell| width_of(&cut(&cell.text, usize::MAX, style))).max();
-            widest.unwrap_or(0).max(width_of(&column.title))
+            let pieces = pieces(&column.title).map(|piece| width_of(piece.trim_end()));
+            widest.unwrap_or(0).max(pieces.max().unwrap_or(0))
         };
         let mut widths: Vec<usize> = self.columns.iter().enumerate().map(natural).collect();
         let room = style.columns().saturating_sub(GAP * self.columns.len().saturating_sub(1));
+        // Titles that fit stay on one line.
+        for (at, column) in self.columns.iter().enumerate() {
+            let more = width_of(&column.title).saturating_sub(widths[at]);
+            if widths.iter().sum::<usize>() + more <= room {
+                widths[at] += more;
+            }
+        }
         while widths.iter().sum::<usize>() > room {
             let shrinkable = (0..widths.len())
                 .filter(|at| self.columns[*at].align == Align::Left && widths[*at] > TEXT_MIN);
@@ -107,10 +116,8 @@ impl Table {
     }
 
     fn aligned(&self, widths: &[usize], style: &Style) -> String {
-        let titles: Vec<Cell> =
-            self.columns.iter().map(|column| Cell::new(&*column.title, Ink::Faint)).collect();
         let mut out = String::new();
-        for row in std::iter::once(&titles).chain(&self.rows) {
+        for row in self.titles(widths).iter().chain(&self.rows) {
             let mut line = String::new();
             let mut spaces = 0;
             for ((column, width), cell) in self.columns.iter().zip(widths).zip(row) {
@@ -126,6 +133,24 @@ impl Table {
             out.push('\n');
         }
         out
+    }
+
+    /// The lines of the titles; one that needs fewer than another stands on the last of them.
+    fn titles(&self, widths: &[usize]) -> Vec<Vec<Cell>> {
+        let titles = self.columns.iter().zip(widths);
+        let titles: Vec<Vec<String>> =
+            titles.map(|(column, width)| broken(&column.title, *width)).collect();
+        let height = titles.iter().map(Vec::len).max().unwrap_or(0);
+        let line = |line: usize| {
+            let piece = |title: &Vec<String>| {
+                (line + title.len()).checked_sub(height).map(|at| title[at].clone())
+            };
+            titles
+                .iter()
+                .map(|title| Cell::new(piece(title).unwrap_or_default(), Ink::Faint))
+                .collect()
+        };
+        (0..height).map(line).collect()
     }
 
     /// One line for each cell, a blank line between rows.
@@ -148,6 +173,25 @@ impl Table {
         }
         out
     }
+}
+
+/// What a title may be broken into; a space stays at the end of its piece.
+fn pieces(title: &str) -> impl Iterator<Item = &str> {
+    title.split_inclusive([' ', '_'])
+}
+
+/// A title in lines of at most `width` columns, but for pieces that are wider.
+fn broken(title: &str, width: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for piece in pieces(title) {
+        let line = lines.last_mut().expect("there is a first line");
+        if !line.is_empty() && width_of(line) + width_of(piece.trim_end()) > width {
+            lines.push(piece.to_owned());
+        } else {
+            line.push_str(piece);
+        }
+    }
+    lines.iter().map(|line| line.trim_end().to_owned()).collect()
 }
 
 #[cfg(test)]

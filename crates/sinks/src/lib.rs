@@ -4,8 +4,8 @@
 //! SQLite, files, ClickHouse, PostgreSQL, MySQL, Kafka and MongoDB. Also here: queries (`rows`,
 //! `read_back`, [`ask`]), and files of training examples (`examples`). `rows` repeats the schemes
 //! and default ports of SQL engines.
-//! The modules of SQL engines share `sql` (statements), `existing` (tables that are there), and
-//! `sanitise` (values that a server takes).
+//! The modules of SQL engines share `sql` (statements), `existing` (tables that are there),
+//! `readable` (numbers beside sketches), and `sanitise` (values that a server takes).
 //! The feature `drivers` brings the drivers that take long to compile; `drivers` names them. The
 //! crate's public items are the same with and without it.
 //! Invariant: a batch counts once, however often it is delivered (bounds: each module, above all
@@ -35,6 +35,7 @@ mod mysql;
 #[cfg(feature = "drivers")]
 mod postgres;
 mod read_back;
+mod readable;
 mod rows;
 #[cfg(feature = "drivers")]
 mod runtime;

@@ -29,6 +29,7 @@ use self::connection::{MySqlConnection, Session, connect};
 use self::dialect::{DIALECT, ROWS_AT_ONCE};
 use crate::address::ServerAddress;
 use crate::attempt::AttemptError;
+use crate::readable::Readable;
 use crate::runtime::{TRIES, within};
 use crate::sanitise::SanitisedRows;
 use crate::sql::{self, CHECKPOINTS};
@@ -180,6 +181,8 @@ async fn merge(session: &mut Session, node: &str, rows: &TableRows) -> Result<()
     if table.has_sketches() {
         sketches::merge(session, node, table, &mut sanitised).await?;
     }
+    sanitised.fill_numbers(table).map_err(AttemptError::Refused)?;
+    let table = &Readable::of(table).widened(table);
     let width = sql::stored(table).count();
     let places = format!("({})", vec!["?"; width].join(", "));
     let most = ROWS_AT_ONCE.min(VALUES_AT_ONCE / width.max(1));

@@ -32,6 +32,7 @@ use self::connection::{PostgresConnection, connect};
 use self::dialect::DIALECT;
 use crate::address::ServerAddress;
 use crate::attempt::AttemptError;
+use crate::readable::Readable;
 use crate::runtime::{TRIES, within};
 use crate::sanitise::{KeyLimit, SanitisedRows};
 use crate::sql::{self, CHECKPOINTS};
@@ -192,16 +193,19 @@ async fn merge(
     if table.keys() == 0 {
         return Ok(copy::into_table(transaction, table, &sanitised).await?);
     }
-    let stage = schema::stage(transaction, table, staged).await?;
-    copy::into_stage(transaction, &stage, table, &sanitised).await?;
+    let wide = Readable::of(table).widened(table);
+    let stage = schema::stage(transaction, &wide, staged).await?;
+    sanitised.fill_numbers(table).map_err(AttemptError::Refused)?;
+    copy::into_stage(transaction, &stage, &wide, &sanitised).await?;
     if table.has_sketches()
         && sketches::merge(transaction, node, table, (&stage, &mut sanitised)).await?
     {
+        sanitised.fill_numbers(table).map_err(AttemptError::Refused)?;
         transaction.batch_execute(&format!("DELETE FROM {stage}")).await?;
-        copy::into_stage(transaction, &stage, table, &sanitised).await?;
+        copy::into_stage(transaction, &stage, &wide, &sanitised).await?;
     }
-    let source = format!("SELECT {} FROM {stage}", DIALECT.stored_names(table));
-    transaction.execute(&DIALECT.merge(table, &source), &[]).await?;
+    let source = format!("SELECT {} FROM {stage}", DIALECT.stored_names(&wide));
+    transaction.execute(&DIALECT.merge(&wide, &source), &[]).await?;
     Ok(())
 }
 

@@ -21,6 +21,7 @@ use std::fmt::Write;
 use pipeline::{CellValue, Column, ColumnRole, Table, TableRows};
 use sha2::{Digest, Sha256};
 
+use crate::readable::Readable;
 use crate::sql;
 
 /// Sums stop here: two of them can still be added without overflow.
@@ -48,7 +49,8 @@ pub(crate) enum KeyLimit {
     Characters(usize),
 }
 
-/// Rows that a server can take, in the order of their keys.
+/// Rows that a server can take, in the order of their keys. Behind the columns that are stored,
+/// each has room for the numbers of its sketches.
 pub(crate) struct SanitisedRows<'a> {
     width: usize,
     values: Vec<SqlValue<'a>>,
@@ -63,7 +65,8 @@ impl<'a> SanitisedRows<'a> {
     pub(crate) fn new(rows: &'a TableRows, limits: &[KeyLimit]) -> Result<Self, String> {
         let table = &*rows.table;
         let columns: Vec<&Column> = sql::stored(table).collect();
-        let width = columns.len();
+        let numbers = Readable::of(table).count();
+        let width = columns.len() + numbers;
         let mut values = Vec::with_capacity(rows.len() * width);
         for index in 0..rows.len() {
             let cells = rows.row(index).zip(&table.columns);
@@ -72,6 +75,7 @@ impl<'a> SanitisedRows<'a> {
             for (at, (cell, column)) in stored.enumerate() {
                 values.push(sanitised(cell, column, limits.get(at).copied()));
             }
+            values.extend((0..numbers).map(|_| SqlValue::Absent));
         }
         let count = u32::try_from(rows.len()).expect("windows are bounded");
         let mut sanitised = Self { width, values, order: (0..count).collect() };
@@ -103,6 +107,41 @@ impl<'a> SanitisedRows<'a> {
         for ((_, new), old) in sketches.zip(old) {
             if let (SqlValue::Blob(bytes), Some(old)) = (&*new, old) {
                 *new = SqlValue::Blob(Cow::Owned(merged(table, old, bytes)?));
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes the numbers of each row's sketches behind them.
+    ///
+    /// # Errors
+    /// When one of them is no sketch.
+    pub(crate) fn fill_numbers(&mut self, table: &Table) -> Result<(), String> {
+        let readable = Readable::of(table);
+        if readable.count() == 0 {
+            return Ok(());
+        }
+        let stored = sql::stored(table).enumerate();
+        let sketches = stored.filter(|(_, column)| column.role == ColumnRole::Sketch);
+        let places: Vec<usize> = sketches.map(|(at, _)| at).collect();
+        let mut numbers = Vec::with_capacity(readable.count());
+        for row in self.values.chunks_exact_mut(self.width) {
+            numbers.clear();
+            for (sketch, at) in places.iter().enumerate() {
+                let bytes = match &row[*at] {
+                    SqlValue::Blob(bytes) => Some(&**bytes),
+                    _ => None,
+                };
+                let pushed = readable.push(sketch, bytes, &mut numbers);
+                pushed.map_err(|reason| format!("table `{}` holds a {reason}", table.name))?;
+            }
+            let first = self.width - numbers.len();
+            for (to, number) in row[first..].iter_mut().zip(&numbers) {
+                *to = match *number {
+                    CellValue::Integer(number) => SqlValue::Integer(number),
+                    CellValue::Real(number) => SqlValue::Real(number.clamp(-REAL_MAX, REAL_MAX)),
+                    _ => SqlValue::Absent,
+                };
             }
         }
         Ok(())

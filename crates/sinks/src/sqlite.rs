@@ -34,6 +34,7 @@ use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, 
 use self::dialect::{BUSY_TIMEOUT, BoundCell, DIALECT, insert};
 use self::error::SqliteError;
 use crate::existing::{ExistingColumn, ExistingTable};
+use crate::readable;
 use crate::sql::CHECKPOINTS;
 
 pub use query::{Query, QueryAnswer, QueryError, ask, ask_sql, copy};
@@ -157,7 +158,7 @@ impl Sink for SqliteSink {
             // Immediate: nobody makes the same tables meanwhile.
             let transaction =
                 connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-            for table in tables {
+            for table in &readable::widened(tables) {
                 let existing = describe(&transaction, &table.name)?;
                 if existing.columns.is_empty() {
                     transaction.execute_batch(&DIALECT.create(table, |_| "TEXT".to_owned()))?;

@@ -26,12 +26,27 @@ pub(crate) use lab::{
 };
 
 const BEGIN: &str = "\
-Begin with `tidegate demo`; then write a tidegate.toml (`tidegate config reference` has every \
-key), check it with `tidegate config check` and run it with `tidegate serve`.
+Begin with `tidegate demo`; then write a tidegate.toml (`tidegate config init` asks for it, \
+`tidegate config reference` has every key), check it with `tidegate config check` and run it \
+with `tidegate serve`.
 
 Environment: TIDEGATE_LOG filters the log on stderr (info, debug, or by module); \
 TIDEGATE_ADMIN_TOKEN is the admin token.
 Exit codes: 0 done, 1 failed, 2 wrong usage, 78 wrong configuration.";
+
+const REFERENCE_EXAMPLE: &str = "\
+Examples: tidegate config reference route
+          tidegate config reference route.cache
+          tidegate config reference --grep timeout";
+
+const CONFIG_EXPLAIN_EXAMPLE: &str = "\
+Examples: tidegate config explain tidegate.toml
+          tidegate config explain route.cache.ttl";
+
+const INIT_EXAMPLE: &str = "\
+Examples: tidegate config init
+          tidegate config init --upstream 127.0.0.1:9000 --cache 60s --defaults
+          tidegate config init counts.toml --log '/var/log/nginx/access.log*' --defaults";
 
 const SCORE_EXAMPLE: &str = "\
 Example: echo '{\"user\": {\"affinity\": {\"b\": 1}}, \"limit\": 3}' |
@@ -67,6 +82,7 @@ ranking that showed the item to the same user. Rows come in no order.";
 
 const QUERY_EXAMPLE: &str = "\
 Examples: tidegate events query requests --by hour,status --since 6h
+          tidegate events query requests --by path --order p99_total:desc --limit 10
           tidegate events query requests --by '' --where \"path LIKE '/1/%'\"
           tidegate events query --sql 'SELECT SUM(count) FROM requests' --format json";
 
@@ -116,7 +132,7 @@ pub(crate) enum Command {
     Serve(FileArgs),
     /// Run the news example, self-contained, with simulated readers.
     Demo(DemoArgs),
-    /// Check, print or explain the configuration.
+    /// Write, check, print or explain the configuration.
     #[command(subcommand)]
     Config(ConfigCommand),
     /// Deliver log lines into databases, exactly once.
@@ -298,8 +314,66 @@ pub(crate) enum ConfigCommand {
     Check(FileArgs),
     /// Print the configuration as it stands, live changes included.
     Print(FileArgs),
-    /// Print every key there is, with its meaning and default.
-    Reference,
+    /// Print every key there is, with its meaning and default; or those of a section.
+    #[command(after_help = REFERENCE_EXAMPLE)]
+    Reference {
+        /// The section, such as `route`, or a table in it, such as `route.cache`.
+        #[arg(value_name = "SECTION")]
+        section: Option<String>,
+        /// Only keys whose name or text has this word.
+        #[arg(long, value_name = "WORD")]
+        grep: Option<String>,
+    },
+    /// Say in sentences what a configuration does, or what a key is.
+    #[command(after_help = CONFIG_EXPLAIN_EXAMPLE)]
+    Explain(ConfigExplainArgs),
+    /// Ask a few questions, and write a configuration that runs.
+    #[command(after_help = INIT_EXAMPLE)]
+    Init(InitArgs),
+}
+
+/// Which configuration or key to explain.
+#[derive(Debug, Args)]
+pub(crate) struct ConfigExplainArgs {
+    /// A configuration file, or a key such as `route.cache.ttl`.
+    #[arg(value_name = "FILE|KEY", conflicts_with = "config")]
+    pub what: Option<String>,
+    /// Which configuration, without an operand.
+    #[command(flatten)]
+    pub config: ConfigArgs,
+}
+
+/// What to write, and where to. What no option answers is asked for.
+#[derive(Debug, Args)]
+pub(crate) struct InitArgs {
+    /// The file to write.
+    #[arg(value_name = "FILE", default_value = "tidegate.toml")]
+    pub file: PathBuf,
+    /// What answers the requests: HOST:PORT, several with commas; a Python app such as main:app;
+    /// or none.
+    #[arg(long, value_name = "SERVERS|APP|none")]
+    pub upstream: Option<String>,
+    /// Log files of another web server, which are counted; then nothing is served.
+    #[arg(long, value_name = "FILES", conflicts_with_all = ["upstream", "cache", "user", "public"])]
+    pub log: Option<String>,
+    /// How long answers are stored for everybody: a time such as 60s, `origin` or `none`.
+    #[arg(long, value_name = "TIME|origin|none")]
+    pub cache: Option<String>,
+    /// Where a request has the user's id: cookie:NAME, header:NAME, query:NAME or `none`.
+    #[arg(long, value_name = "PLACE|none")]
+    pub user: Option<String>,
+    /// Where requests are counted: the address of a [[sink]], or `none`.
+    #[arg(long, value_name = "URL|none")]
+    pub sink: Option<String>,
+    /// Where clients come in.
+    #[arg(long, value_name = "IP:PORT")]
+    pub public: Option<String>,
+    /// Ask nothing: what no option answers is at its default.
+    #[arg(long)]
+    pub defaults: bool,
+    /// Replace a file that is there.
+    #[arg(long)]
+    pub force: bool,
 }
 
 /// What to do with events.
@@ -476,6 +550,17 @@ pub(crate) struct QueryArgs {
     #[arg(long, value_name = "LIST", value_delimiter = ',', conflicts_with = "sql",
         value_parser = quantile)]
     pub quantiles: Vec<f64>,
+    /// Sort by this column of the answer instead of the key, such as count, or count:desc for the
+    /// largest first. Several stand between commas.
+    #[arg(long, value_name = "COLUMN[:desc]", value_delimiter = ',', conflicts_with = "sql",
+        value_parser = order)]
+    pub order: Vec<(String, bool)>,
+    /// Show at most so many rows.
+    #[arg(long, value_name = "N", conflicts_with = "sql")]
+    pub limit: Option<u64>,
+    /// Show only these columns of the answer, in this order, such as minute,count.
+    #[arg(long, value_name = "COLUMNS", conflicts_with = "sql")]
+    pub columns: Option<String>,
     /// Any query instead, in the SQL of the sink's engine. In SQLite tidegate_unique(BLOB) and
     /// tidegate_quantile(BLOB, Q) merge the sketches of a group.
     #[arg(long, value_name = "SQL")]
@@ -493,10 +578,20 @@ fn quantile(text: &str) -> Result<f64, String> {
     q.ok_or_else(|| "a quantile is a number from 0 to 1, such as 0.95".to_owned())
 }
 
+/// A column to sort by, and whether the largest comes first.
+fn order(text: &str) -> Result<(String, bool), String> {
+    let (name, direction) = text.trim().rsplit_once(':').unwrap_or((text.trim(), "asc"));
+    match direction {
+        "asc" => Ok((name.to_owned(), false)),
+        "desc" => Ok((name.to_owned(), true)),
+        _ => Err("write a column, with `:desc` for the largest first".to_owned()),
+    }
+}
+
 /// How an answer is printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum AnswerFormat {
-    /// Columns for people.
+    /// Columns for people, with units. It fits the terminal, and is whole where there is none.
     Table,
     /// An array of objects.
     Json,

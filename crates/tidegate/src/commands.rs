@@ -32,6 +32,8 @@ use crate::serve;
 use crate::signals::{EndSignals, Hangup};
 use crate::wrong_config::WrongConfig;
 
+mod explain;
+mod init;
 mod notes;
 mod redact;
 mod reference;
@@ -66,7 +68,11 @@ pub(crate) fn config(command: ConfigCommand) -> Result<()> {
     match command {
         ConfigCommand::Check(args) => check_config(&args.config())?,
         ConfigCommand::Print(args) => print_config(&args.config())?,
-        ConfigCommand::Reference => print!("{}", reference::text()),
+        ConfigCommand::Reference { section, grep } => {
+            print!("{}", reference::text(section.as_deref(), grep.as_deref())?);
+        }
+        ConfigCommand::Explain(args) => explain::run(&args, load)?,
+        ConfigCommand::Init(args) => init::run(&args)?,
     }
     Ok(())
 }

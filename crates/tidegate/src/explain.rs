@@ -64,7 +64,7 @@ pub(crate) fn command(args: &ExplainArgs) -> Result<()> {
     match args.format.as_str() {
         "json" => println!("{:#}", serde_json::to_value(&output)?),
         _ => {
-            let style = crate::lab::style();
+            let style = crate::output::style();
             if let Some(recorded) = &output.recorded {
                 print!("{}", text::of_recorded(recorded, style));
             }

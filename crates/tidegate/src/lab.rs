@@ -10,7 +10,6 @@
 mod bench;
 mod load;
 mod misuse;
-mod output;
 mod probe;
 mod report;
 
@@ -19,7 +18,6 @@ use std::process::ExitCode;
 use anyhow::Result;
 
 use crate::cli::LabCommand;
-pub(crate) use output::style;
 
 /// `tidegate lab …`
 pub(crate) fn command(command: LabCommand) -> Result<()> {

@@ -30,6 +30,7 @@ mod holders;
 mod lab;
 mod log;
 mod model;
+mod output;
 mod overrides;
 mod parts;
 mod ports;

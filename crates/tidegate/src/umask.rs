@@ -7,7 +7,7 @@
 //! Tidy forbids product code what goes round it: a mode that is set afterwards, and a copy of a
 //! file with its mode (`xtask/tidy/src/rules/banned.rs`).
 //! Never here: which paths hold data (`holders.rs`), and files of `tidegate lab`. That runs other
-//! programs and leaves them their umask; `lab/output.rs` names a mode.
+//! programs and leaves them their umask; `output.rs` names a mode.
 
 use std::fmt;
 use std::os::unix::fs::PermissionsExt;

@@ -30,6 +30,12 @@ pub(crate) fn poisson_interval(count: u64) -> [f64; 2] {
     [low, quantile(2.0 * count as f64 + 2.0, 0.975)]
 }
 
+/// Returns the Poisson mean of which at least `count` is seen nine times out of ten.
+pub(crate) fn poisson_mean_of(count: u64) -> f64 {
+    ChiSquared::new(2.0 * count as f64)
+        .map_or(f64::NAN, |distribution| distribution.inverse_cdf(0.9) / 2.0)
+}
+
 /// Returns the 95 % interval of a share of which `count` of `total` was seen: Jeffreys'. Its
 /// coverage is closest to 95 % on average (Brown, Cai and DasGupta, "Interval estimation for a
 /// binomial proportion", 2001).

@@ -78,10 +78,24 @@ pub fn steps(series: &Series, split: &Split, seed: u64) -> Steps {
     {
         let (part, ci) = excess.part(&whole);
         let (step, shares, whole_ms) = (step.name.to_owned(), shares.clone(), whole.ms);
-        let excess = ExcessVerdict { step, part, ci, whole_ms, reason, shares };
+        let Undecided { reason, calls_needed } = reason;
+        let excess = ExcessVerdict { step, part, ci, whole_ms, reason, calls_needed, shares };
         verdicts.push(Verdict::Excess(excess));
     }
     Steps { verdicts, shares }
+}
+
+/// Why nobody is blamed.
+struct Undecided {
+    reason: String,
+    /// Calls that nine times out of ten have slow-downs enough, if they come as often as here.
+    calls_needed: Option<u64>,
+}
+
+impl From<String> for Undecided {
+    fn from(reason: String) -> Self {
+        Self { reason, calls_needed: None }
+    }
 }
 
 /// The tests of one series.
@@ -95,7 +109,7 @@ struct StepTests<'a> {
 
 impl StepTests<'_> {
     /// The steps that slow-downs blame, or what is outside; if neither, the reason.
-    fn judged(&self) -> (Vec<Verdict>, Option<String>) {
+    fn judged(&self) -> (Vec<Verdict>, Option<Undecided>) {
         let (columns, found) = (self.columns, self.found);
         let mut left: Vec<usize> = (0..columns.len()).collect();
         let mut significant = Vec::new();
@@ -125,7 +139,7 @@ impl StepTests<'_> {
             Err(reason)
                 if left.iter().map(|at| found.counts[*at]).sum::<u64>() >= SLOWDOWNS_MIN =>
             {
-                verdicts.push(Verdict::Unclear(Unclear { reason }));
+                verdicts.push(Verdict::Unclear(Unclear { reason: reason.reason }));
                 (verdicts, None)
             }
             _ => (verdicts, None),
@@ -134,19 +148,22 @@ impl StepTests<'_> {
 
     /// What the slow-downs of the steps `left` say together, none of which is significant. They
     /// come from outside, or there is a reason for which that cannot be said.
-    fn rest(&self, left: &[usize]) -> Result<Outside, String> {
+    fn rest(&self, left: &[usize]) -> Result<Outside, Undecided> {
         let counts: Vec<u64> = left.iter().map(|at| self.found.counts[*at]).collect();
         let total: u64 = counts.iter().sum();
         let exposures: Vec<f64> = left.iter().map(|at| self.found.exposures_ms[*at]).collect();
+        if (1..SLOWDOWNS_MIN).contains(&total) {
+            return Err(too_few(total, self.series.len()));
+        }
         if let Some(reason) = undecided(left, self.columns, &counts, &exposures) {
-            return Err(reason);
+            return Err(reason.into());
         }
         let p = count_tests::heterogeneity(&counts, &exposures, self.seed);
         if p <= SHARED_RATE_P_MIN {
-            return Err(format!(
+            return Err(Undecided::from(format!(
                 "{total} slow-downs over the steps neither follow the time spent there \
                  (p = {p:.2}) nor single out a step"
-            ));
+            )));
         }
         let seconds = exposures.iter().sum::<f64>() / 1000.0;
         let ci = count_tests::poisson_interval(total).map(|bound| bound / seconds);
@@ -188,6 +205,20 @@ impl StepTests<'_> {
     }
 }
 
+/// Says how many of `calls` had slow-downs, and how many calls would have enough of them.
+fn too_few(total: u64, calls: usize) -> Undecided {
+    let are = if total == 1 { "slow-down is" } else { "slow-downs are" };
+    let needed = calls as f64 / total as f64 * count_tests::poisson_mean_of(SLOWDOWNS_MIN);
+    // Two digits: the rate is known no better.
+    let digit = 10_f64.powf(needed.log10().floor() - 1.0).max(1.0);
+    let needed = ((needed / digit).ceil() * digit) as u64;
+    let reason = format!(
+        "{total} {are} too few to blame a step; {SLOWDOWNS_MIN} are needed, and {needed} calls \
+         have them nine times out of ten"
+    );
+    Undecided { reason, calls_needed: Some(needed) }
+}
+
 /// The reason for which slow-downs in proportion to time would still say nothing, if there is one.
 fn undecided(
     left: &[usize],
@@ -198,10 +229,6 @@ fn undecided(
     let total: u64 = counts.iter().sum();
     if total == 0 {
         return Some("no step took far longer than it usually does".to_owned());
-    }
-    if total < SLOWDOWNS_MIN {
-        let are = if total == 1 { "slow-down is" } else { "slow-downs are" };
-        return Some(format!("{total} {are} too few to blame a step"));
     }
     let whole: f64 = exposures.iter().sum();
     let squares: f64 = exposures.iter().map(|exposure| (exposure / whole).powi(2)).sum();

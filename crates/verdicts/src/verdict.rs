@@ -220,6 +220,9 @@ pub struct ExcessVerdict {
     pub whole_ms: f64,
     /// The reason for which neither the step nor what is outside is blamed.
     pub reason: String,
+    /// How many calls would very likely have slow-downs enough, where too few are the reason.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub calls_needed: Option<u64>,
     /// Every step's part of what slow calls take longer.
     pub shares: Vec<StepShare>,
 }

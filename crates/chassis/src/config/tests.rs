@@ -173,6 +173,35 @@ fn a_value_without_quotes_is_shown_with_them() {
     let said = said_of("node = web-1\n[listen]\nlist = []\n");
     assert_eq!(said, ["line 1: write text in quotes: \"web-1\""]);
     assert_eq!(said_of("node =\n[listen]\nlist = []\n"), ["line 1: the value is missing"]);
+    for value in [
+        "127.0.0.1",
+        "127.0.0.1:8080",
+        "10.0.0.0/8",
+        "[::1]:80",
+        "::1",
+        "2001:db8::1",
+        "2001:db8::/32",
+        "10s",
+        "1h30m",
+        "8MB",
+        "50%",
+        "+5s",
+    ] {
+        for (text, line) in [
+            (format!("node = {value} # here\n[listen]\nlist = []\n"), 1),
+            (format!("node = \"x\"\n[listen]\nlist = [\n  1,\n  {value},\n]\n"), 5),
+        ] {
+            // In a list this is a list in the list.
+            if line == 1 || !value.starts_with('[') {
+                let said = said_of(&text);
+                let expected = format!("line {line}: write text in quotes: \"{value}\"");
+                assert_eq!(said, [expected], "{text}");
+            }
+        }
+    }
+    // What is meant as a number is one.
+    let said = said_of("node = 1__0\n[listen]\nlist = []\n");
+    assert_eq!(said, ["line 1: `_` may only go between digits"]);
 }
 
 #[test]

@@ -31,20 +31,44 @@ const SPANS: [&str; 15] = [
 /// Keys that are shares.
 const SHARES: [&str; 5] = ["errors", "hold_out", "rollout", "share", "shrink_max"];
 
-/// Returns how the value of a dotted key is written, for one who wrote a bare number.
-pub(super) fn written(key: &str, number: &str) -> Option<String> {
+/// What the text of a key says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ValueForm {
+    /// A length of time.
+    Span,
+    /// A share.
+    Share,
+    /// A size.
+    Size,
+}
+
+/// Returns what the text of a dotted key says, where it is one of these.
+pub fn value_form(key: &str) -> Option<ValueForm> {
     let name = key.rsplit('.').next().unwrap_or(key);
-    let value: f64 = number.parse().ok().filter(|value| *value >= 0.0)?;
-    let is_whole = value.fract() == 0.0;
     // `[profiles] window` is a length of time, `health.window` a count, which is no text.
     if SPANS.contains(&name) || name.ends_with("timeout") || key == "profiles.window" {
-        let span = if is_whole { format!("{value}s") } else { format!("{}ms", value * 1000.0) };
-        return Some(format!("a length of time, such as \"{span}\""));
+        return Some(ValueForm::Span);
     }
     if SHARES.contains(&name) {
-        let percent = if is_whole { value } else { value * 100.0 };
-        return (percent <= 100.0).then(|| format!("a share, such as \"{percent}%\""));
+        return Some(ValueForm::Share);
     }
     let is_size = ["bytes", "bytes_max", "bytes_min"].iter().any(|end| name.ends_with(end));
-    is_size.then(|| format!("a size, such as \"{number}B\" or \"64MB\""))
+    is_size.then_some(ValueForm::Size)
+}
+
+/// Returns how the value of a dotted key is written, for one who wrote a bare number.
+pub(super) fn written(key: &str, number: &str) -> Option<String> {
+    let value: f64 = number.parse().ok().filter(|value| *value >= 0.0)?;
+    let is_whole = value.fract() == 0.0;
+    match value_form(key)? {
+        ValueForm::Span => {
+            let span = if is_whole { format!("{value}s") } else { format!("{}ms", value * 1000.0) };
+            Some(format!("a length of time, such as \"{span}\""))
+        }
+        ValueForm::Share => {
+            let percent = if is_whole { value } else { value * 100.0 };
+            (percent <= 100.0).then(|| format!("a share, such as \"{percent}%\""))
+        }
+        ValueForm::Size => Some(format!("a size, such as \"{number}B\" or \"64MB\"")),
+    }
 }

@@ -19,14 +19,20 @@ pub(super) fn plain(message: &str, key: &str) -> String {
 /// Returns the message of an error of syntax at a `name`, reworded; `is_heading` says that the name
 /// is in a heading such as `[name]`.
 pub(super) fn syntax(message: &str, name: &str, is_heading: bool) -> String {
-    let (reason, _) = message.split_once(", expected ").unwrap_or((message, ""));
+    let (reason, wanted) = message.split_once(", expected ").unwrap_or((message, ""));
     match reason {
         "duplicate key" if is_heading => format!("the section `{name}` is there twice"),
         "duplicate key" => format!("the key `{name}` is there twice"),
         "string values must be quoted" if name.is_empty() => "the value is missing".to_owned(),
-        "string values must be quoted" => format!("write text in quotes: \"{name}\""),
+        "string values must be quoted" => without_quotes(name),
+        _ if wanted == "nothing" => reason.to_owned(),
         _ => message.to_owned(),
     }
+}
+
+/// Returns the message about text without quotes.
+pub(super) fn without_quotes(text: &str) -> String {
+    format!("write text in quotes: \"{text}\"")
 }
 
 /// Returns the message about a `kind` (section or key) whose `name` is not in `known`.

@@ -55,3 +55,27 @@ fn cells_with_control_characters_stay_on_their_line() {
     table.push(vec!["a\r\n\x1b[2J\tb".into()]);
     assert_eq!(table.render(&Style::default()), "value\na???[2J?b\n");
 }
+
+#[test]
+fn titles_are_broken_before_text_is_cut() {
+    let mut table = Table::new(vec![
+        Column::new("route", Align::Left),
+        Column::new("count", Align::Right),
+        Column::new("p99_total µs", Align::Right),
+    ]);
+    table.push(vec!["/articles/{id}".into(), "120".into(), "346".into()]);
+    let at = |width| table.render(&Style { width, colour: false, ascii: false });
+    assert_eq!(
+        at(80),
+        "route           count  p99_total µs\n/articles/{id}    120           346\n"
+    );
+    let broken = [
+        "                        p99_",
+        "                       total",
+        "route           count     µs",
+        "/articles/{id}    120    346",
+        "",
+    ];
+    assert_eq!(at(28), broken.join("\n"));
+    assert!(at(25).contains("/articles/…    120    346\n"), "{}", at(25));
+}

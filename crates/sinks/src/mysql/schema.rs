@@ -21,6 +21,7 @@ use pipeline::{Column, Kind, Table};
 use super::dialect::DIALECT;
 use crate::attempt::AttemptError;
 use crate::existing::{self, ExistingColumn, ExistingTable};
+use crate::readable;
 use crate::sanitise::KeyLimit;
 use crate::sql::{self, CHECKPOINTS};
 
@@ -74,7 +75,7 @@ async fn prepare_alone(connection: &mut Conn, tables: &[Arc<Table>]) -> Result<(
         );
         connection.query_drop(text).await?;
     }
-    for table in tables {
+    for table in &readable::widened(tables) {
         existing::check_names(table, NAME_BYTES_MAX).map_err(AttemptError::Refused)?;
         let key_text = |key: &Column| {
             let characters = characters(table, key);

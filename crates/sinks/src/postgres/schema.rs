@@ -15,6 +15,7 @@ use tokio_postgres::{Client, Transaction};
 use super::dialect::{DIALECT, ROW};
 use crate::attempt::AttemptError;
 use crate::existing::{self, ExistingColumn, ExistingTable};
+use crate::readable;
 use crate::sql::{self, CHECKPOINTS};
 
 /// The server cuts longer names, so that two could become one.
@@ -37,7 +38,7 @@ pub(super) async fn prepare(
         );
         transaction.batch_execute(&text).await?;
     }
-    for table in tables {
+    for table in &readable::widened(tables) {
         existing::check_names(table, NAME_BYTES_MAX).map_err(AttemptError::Refused)?;
         let existing = describe(&transaction, &table.name).await?;
         if existing.columns.is_empty() {

@@ -4,7 +4,8 @@
 //! least, largest, last, mean, or sketch (`sqlite/functions.rs`). Sketches are matched with the
 //! rollup's by position. The whole answer is kept in memory. [`copy`] makes a file of the whole
 //! database.
-//! Invariant: no text changes anything, because `sqlite/read_only.rs` opens the database.
+//! Invariant: no text changes anything, because `sqlite/read_only.rs` opens the database. A name in
+//! double quotes is a column, never a text, or a column that is missing would be read as its name.
 //! `events query` prints the names of columns, `p50_X` among them, and scripts read them.
 //! `BUCKETS`, `since` and `until` cut and compare times as text, in the forms of
 //! `sqlite/dialect.rs`. A new bucket in `pipeline/src/rollup.rs` goes into `BUCKETS`, or counts as
@@ -15,14 +16,13 @@ use std::path::Path;
 
 use pipeline::{Column, ColumnRole, Kind, Rollup, SketchOf};
 use rusqlite::Error as Refusal;
+use rusqlite::config::DbConfig;
 use rusqlite::types::ValueRef;
 use serde_json::Value;
 
 use super::dialect::DIALECT;
 use super::read_only;
-
-/// Quantiles that are shown unless others are asked for.
-const QUANTILES: [f64; 3] = [0.5, 0.9, 0.99];
+use crate::readable::QUANTILES;
 
 /// Buckets of time, how many characters of a time tell them apart, and what follows those.
 const BUCKETS: [(&str, usize, &str); 4] = [
@@ -45,6 +45,12 @@ pub struct Query {
     pub until: Option<String>,
     /// Quantiles to show, 0 to 1; where there is none: 0.5, 0.9 and 0.99.
     pub quantiles: Vec<f64>,
+    /// Columns of the answer to sort by, and whether the largest comes first; then the key.
+    pub order: Vec<(String, bool)>,
+    /// The only columns to show, in this order; none: all.
+    pub columns: Vec<String>,
+    /// Rows to show at most.
+    pub limit: Option<u64>,
 }
 
 /// Rows as they were asked for. Blobs are shown in hexadecimal.
@@ -77,8 +83,16 @@ pub enum QueryError {
         /// Columns that a condition may name.
         known: Vec<String>,
     },
+    /// Single events are not grouped.
+    #[error("`{rollup}` has a row for each line, which nothing groups by `{column}`")]
+    Ungrouped {
+        /// What was asked for.
+        column: String,
+        /// The rollup.
+        rollup: String,
+    },
     /// The rollup is not grouped by this.
-    #[error("no column `{column}` in the key of `{rollup}`; it has `{}`", .known.join("`, `"))]
+    #[error("the key of `{rollup}` has no column `{column}`; {}", meant(.column, .known))]
     Column {
         /// What was asked for.
         column: String,
@@ -86,6 +100,30 @@ pub enum QueryError {
         rollup: String,
         /// What there is.
         known: Vec<String>,
+    },
+    /// The answer has no such column to show, or to sort by.
+    #[error("the answer has no column `{column}`; {}", meant(.column, .known))]
+    Shown {
+        /// What was asked for.
+        column: String,
+        /// What there is.
+        known: Vec<String>,
+    },
+    /// The database lacks a table of the rollup.
+    #[error("`{place}` has no table `{table}`: nothing was delivered to it yet")]
+    Undelivered {
+        /// The database.
+        place: String,
+        /// The table that it lacks.
+        table: String,
+    },
+    /// The table lacks a column of the rollup.
+    #[error("`{place}` has no column `{column}`: the rollup has changed since its last delivery")]
+    Changed {
+        /// The database.
+        place: String,
+        /// The column that it lacks.
+        column: String,
     },
     /// Times can only be told apart where the key has one.
     #[error("`{rollup}` has no time in its key: `since` and `until` say nothing about it")]
@@ -103,12 +141,83 @@ pub fn ask(path: &Path, rollup: &Rollup, query: &Query) -> Result<QueryAnswer, Q
     if let (Some(filter), true) = (&query.filter, rollup.raw.is_empty()) {
         check_condition(path, rollup, filter)?;
     }
-    let text = if rollup.raw.is_empty() {
-        RollupSelect::new(rollup, query)?.select()
+    let (text, keys) = if rollup.raw.is_empty() {
+        let select = RollupSelect::new(rollup, query)?;
+        (select.select(), select.by.len())
     } else {
-        select_events(rollup, query)?
+        (select_events(rollup, query)?, 0)
     };
-    read(path, &text, &times(query)).map_err(|error| condition_error(error, rollup, query))
+    let failed = |reason| match rollup.raw.is_empty() {
+        // The condition was checked.
+        true => undelivered(refused(path, reason)),
+        false => condition_error(refused(path, reason), rollup, query),
+    };
+    let connection = open_strict(path).map_err(failed)?;
+    let statement = connection.prepare(&text).map_err(failed)?;
+    let names: Vec<&str> = statement.column_names().collect();
+    let text = arranged(&text, &names, keys, query)?;
+    read_rows(&connection, &text, &times(query)).map_err(failed)
+}
+
+/// Opens a database where what stands in double quotes is a name.
+fn open_strict(path: &Path) -> rusqlite::Result<rusqlite::Connection> {
+    let connection = read_only::open(path)?;
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DQS_DML, false)?;
+    Ok(connection)
+}
+
+/// Chooses columns and rows of an answer with these columns, the first of which are its key.
+fn arranged(text: &str, names: &[&str], keys: usize, query: &Query) -> Result<String, QueryError> {
+    let quoted = |name: &String| match names.contains(&name.as_str()) {
+        true => Ok(DIALECT.quoted(name)),
+        false => Err(QueryError::Shown {
+            column: name.clone(),
+            known: names.iter().map(|name| (*name).to_owned()).collect(),
+        }),
+    };
+    let shown = query.columns.iter().map(quoted).collect::<Result<Vec<_>, _>>()?;
+    let shown = if shown.is_empty() { "*".to_owned() } else { shown.join(", ") };
+    let wanted = query.order.iter().map(|(name, is_descending)| {
+        let direction = if *is_descending { " DESC" } else { "" };
+        Ok(format!("{}{direction} NULLS LAST", quoted(name)?))
+    });
+    let mut order = wanted.collect::<Result<Vec<_>, QueryError>>()?;
+    order.extend(names[..keys].iter().map(|name| DIALECT.quoted(name)));
+    let order = match order.as_slice() {
+        [] => String::new(),
+        order => format!(" ORDER BY {}", order.join(", ")),
+    };
+    let limit = query.limit.map_or(String::new(), |limit| format!(" LIMIT {limit}"));
+    Ok(format!("SELECT {shown} FROM ({text}){order}{limit}"))
+}
+
+/// What was meant by a name, or all that there is.
+fn meant(name: &str, known: &[String]) -> String {
+    let all: Vec<&str> = known.iter().map(String::as_str).collect();
+    match exchange::nearest_name(name, &all) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => format!("it has `{}`", all.join("`, `")),
+    }
+}
+
+/// Says what was not delivered yet, where SQLite misses a table or a column of our own text.
+fn undelivered(error: QueryError) -> QueryError {
+    let (place, text) = match &error {
+        QueryError::Engine { place, reason: Refusal::SqlInputError { msg, .. } }
+        | QueryError::Engine { place, reason: Refusal::SqliteFailure(_, Some(msg)) } => {
+            (place.clone(), msg)
+        }
+        _ => return error,
+    };
+    // SQLite may ask whether a column was meant as text.
+    let name = |text: &str| text.split(" - ").next().unwrap_or(text).trim_matches('"').to_owned();
+    if let Some(table) = text.strip_prefix("no such table: ") {
+        return QueryError::Undelivered { place, table: name(table) };
+    }
+    match text.strip_prefix("no such column: ") {
+        Some(column) => QueryError::Changed { place, column: name(column) },
+        None => error,
+    }
 }
 
 /// Refuses a condition on anything but the key. It is applied before rows are merged, and to
@@ -120,8 +229,9 @@ fn check_condition(path: &Path, rollup: &Rollup, filter: &str) -> Result<(), Que
     let (keys, name) = (keys.join(", "), DIALECT.quoted(&table.name));
     let text = format!("SELECT 1 FROM (SELECT {keys} FROM {name} LIMIT 0) WHERE ({filter})");
     let query = Query { filter: Some(filter.to_owned()), ..Query::default() };
-    read(path, &text, &[]).map_err(|error| condition_error(error, rollup, &query))?;
-    Ok(())
+    let found = open_strict(path).and_then(|connection| read_rows(&connection, &text, &[]));
+    let failed = |reason| condition_error(refused(path, reason), rollup, &query);
+    found.map(drop).map_err(failed)
 }
 
 /// Blames the condition for what SQLite cannot read, if there is one.
@@ -132,10 +242,26 @@ fn condition_error(error: QueryError, rollup: &Rollup, query: &Query) -> QueryEr
         {
             let keys = if rollup.raw.is_empty() { rollup.table.keys() } else { usize::MAX };
             let columns = rollup.table.columns.iter().take(keys);
-            let known = columns.map(|column| column.name.clone()).collect();
-            QueryError::Condition { reason: msg, rollup: rollup.table.name.clone(), known }
+            let known: Vec<String> = columns.map(|column| column.name.clone()).collect();
+            let reason = without_advice(&msg, &known);
+            QueryError::Condition { reason, rollup: rollup.table.name.clone(), known }
         }
-        other => other,
+        other => undelivered(other),
+    }
+}
+
+/// What SQLite says of a condition, in our own words where it is an unknown name.
+fn without_advice(message: &str, known: &[String]) -> String {
+    let Some(rest) = message.strip_prefix("no such column: ") else { return message.to_owned() };
+    let (name, advice) = rest.split_once(" - ").unwrap_or((rest, ""));
+    let name = name.trim_matches('"');
+    if !advice.is_empty() {
+        return format!("no column `{name}`; write text in single quotes, as '{name}'");
+    }
+    let all: Vec<&str> = known.iter().map(String::as_str).collect();
+    match exchange::nearest_name(name, &all) {
+        Some(near) => format!("no column `{name}`, did you mean `{near}`?"),
+        None => format!("no column `{name}`"),
     }
 }
 
@@ -152,7 +278,8 @@ fn without_sql(reason: &Refusal) -> String {
 /// # Errors
 /// When the database or the text cannot be read, or the text wants to change something.
 pub fn ask_sql(path: &Path, text: &str) -> Result<QueryAnswer, QueryError> {
-    read(path, text, &[])
+    let found = read_only::open(path).and_then(|connection| read_rows(&connection, text, &[]));
+    found.map_err(|reason| refused(path, reason))
 }
 
 /// Copies the database `path`, as it is at one moment, into a file that is not there yet.
@@ -163,18 +290,18 @@ pub fn copy(path: &Path, into: &Path) -> Result<(), QueryError> {
     let into = into.to_string_lossy();
     let database = read_only::connect(path);
     let copied = database.and_then(|database| database.execute("VACUUM INTO ?1", [into]));
-    copied
-        .map(drop)
-        .map_err(|reason| QueryError::Engine { place: path.display().to_string(), reason })
+    copied.map(drop).map_err(|reason| refused(path, reason))
 }
 
-fn read(path: &Path, text: &str, parameters: &[&str]) -> Result<QueryAnswer, QueryError> {
-    read_rows(path, text, parameters)
-        .map_err(|reason| QueryError::Engine { place: path.display().to_string(), reason })
+fn refused(path: &Path, reason: Refusal) -> QueryError {
+    QueryError::Engine { place: path.display().to_string(), reason }
 }
 
-fn read_rows(path: &Path, text: &str, parameters: &[&str]) -> rusqlite::Result<QueryAnswer> {
-    let connection = read_only::open(path)?;
+fn read_rows(
+    connection: &rusqlite::Connection,
+    text: &str,
+    parameters: &[&str],
+) -> rusqlite::Result<QueryAnswer> {
     let mut statement = connection.prepare(text)?;
     let columns: Vec<String> = statement.column_names().map(str::to_owned).collect();
     let mut rows = Vec::new();
@@ -227,7 +354,7 @@ fn select_events(rollup: &Rollup, query: &Query) -> Result<String, QueryError> {
     let table = &rollup.table;
     if let Some(column) = query.by.iter().flatten().next() {
         let (column, rollup) = (column.clone(), table.name.clone());
-        return Err(QueryError::Column { column, rollup, known: Vec::new() });
+        return Err(QueryError::Ungrouped { column, rollup });
     }
     let time = table.columns.iter().find(|column| column.kind == Kind::Time);
     let condition = condition(query, time.map(|column| column.name.as_str()), rollup)?;
@@ -260,23 +387,16 @@ impl<'r> RollupSelect<'r> {
         let by = by.collect::<Result<_, _>>()?;
         let condition = condition(query, time.map(|column| column.name.as_str()), rollup)?;
         let quantiles = match query.quantiles.as_slice() {
-            [] => &QUANTILES,
-            quantiles => quantiles,
+            [] => QUANTILES.map(|(_, q)| q).to_vec(),
+            quantiles => quantiles.to_vec(),
         };
-        let quantiles = quantiles.iter().map(|q| (quantile_name(*q), *q)).collect();
+        let quantiles = quantiles.into_iter().map(|q| (quantile_name(q), q)).collect();
         Ok(Self { rollup, by, condition, quantiles })
     }
 
     fn select(&self) -> String {
         let rows = self.grouped(&self.rollup.table.name, self.measures());
-        let order: Vec<String> = (1..=self.by.len()).map(|at| at.to_string()).collect();
-        let order = match order.is_empty() {
-            true => String::new(),
-            false => format!(" ORDER BY {}", order.join(", ")),
-        };
-        let Some(sketch_table) = &self.rollup.sketch_table else {
-            return format!("{rows}{order}");
-        };
+        let Some(sketch_table) = &self.rollup.sketch_table else { return rows };
         let sketches = self.sketches(&sketch_table.columns[sketch_table.keys()..]);
         let names = sketches.iter().map(|(name, value)| match value.contains("_unique(") {
             // A group without any value has no row of sketches.
@@ -290,7 +410,7 @@ impl<'r> RollupSelect<'r> {
         let same = same.join(" AND ");
         format!(
             "SELECT counted.*{names} FROM ({rows}) AS counted \
-             LEFT JOIN ({sketched}) AS sketched ON {same}{order}"
+             LEFT JOIN ({sketched}) AS sketched ON {same}"
         )
     }
 

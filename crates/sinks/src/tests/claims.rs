@@ -2,7 +2,7 @@
 
 use super::*;
 
-use metrics::Uniques;
+use metrics::{Quantiles, Uniques};
 use pipeline::SinkError;
 
 macro_rules! claims {
@@ -21,11 +21,13 @@ claims! {
         merges_every_role advances_one_of_two_writers shows_the_checkpoints_of_every_node
         commits_nothing_of_a_batch_that_is_refused keeps_rows_of_a_table_without_keys
         takes_a_hundred_thousand_rows merges_sketches quotes_names_that_sql_knows
+        numbers_stand_beside_their_sketches older_tables_of_sketches_get_numbers
     ];
     postgres: [
         merges_every_role advances_one_of_two_writers shows_the_checkpoints_of_every_node
         commits_nothing_of_a_batch_that_is_refused keeps_rows_of_a_table_without_keys
         takes_a_hundred_thousand_rows merges_sketches quotes_names_that_sql_knows
+        numbers_stand_beside_their_sketches older_tables_of_sketches_get_numbers
         takes_what_logs_hold stops_sums_at_the_largest_number tells_long_keys_apart
         delivers_the_same_keys_from_many_nodes_at_once keeps_spaces_and_case_in_keys
     ];
@@ -33,6 +35,7 @@ claims! {
         merges_every_role advances_one_of_two_writers shows_the_checkpoints_of_every_node
         commits_nothing_of_a_batch_that_is_refused keeps_rows_of_a_table_without_keys
         takes_a_hundred_thousand_rows merges_sketches quotes_names_that_sql_knows
+        numbers_stand_beside_their_sketches older_tables_of_sketches_get_numbers
         takes_what_logs_hold stops_sums_at_the_largest_number tells_long_keys_apart
         delivers_the_same_keys_from_many_nodes_at_once keeps_spaces_and_case_in_keys
     ];
@@ -368,4 +371,74 @@ fn merges_sketches(bench: &Bench) {
     let found = bench.query(&format!("SELECT path, {user}, {host} FROM t_sketches ORDER BY path"));
     let (all, a, c) = (hex(&sketch(0..3_000)), hex(&a), hex(&c));
     assert_eq!(found, format!("/x|{a}|{a}\n/y|{all}|{c}"));
+}
+
+/// `path` and node → the users and the times of a request.
+fn sketched() -> Arc<Table> {
+    Arc::new(Table {
+        name: "s_sketches".to_owned(),
+        columns: vec![
+            column("path", Kind::Text, ColumnRole::Key),
+            column("node", Kind::Text, ColumnRole::Key),
+            column("unique_user", Kind::Blob, ColumnRole::Sketch),
+            column("quantiles_total", Kind::Blob, ColumnRole::Sketch),
+        ],
+    })
+}
+
+/// A batch of one row, which has seen these numbers as users and as times.
+fn seen(sequence: u64, path: &str, numbers: std::ops::Range<u32>) -> Batch {
+    let (mut users, mut times) = (Uniques::default(), Quantiles::default());
+    for number in numbers {
+        users.add(&number.to_le_bytes());
+        times.add(f64::from(number));
+    }
+    let (mut user, mut total) = (Vec::new(), Vec::new());
+    users.encode(&mut user);
+    times.encode(&mut total);
+    let absent_or = |bytes| if times.is_empty() { CellValue::Absent } else { bytes };
+    let [path, node] = [path, "n1"].map(|text| CellValue::Text(text.as_bytes()));
+    let cells = [path, node, CellValue::Blob(&user), absent_or(CellValue::Blob(&total))];
+    batch(sequence, rows(&sketched(), &[&cells]))
+}
+
+const NUMBERS: &str = "SELECT path, unique_user_count, p50_total, p90_total, p99_total \
+                       FROM s_sketches ORDER BY path";
+
+/// A line of [`NUMBERS`] for a row that has seen these.
+fn numbers(path: &str, seen: std::ops::Range<u32>) -> String {
+    let mut times = Quantiles::default();
+    seen.clone().for_each(|number| times.add(f64::from(number)));
+    let [p50, p90, p99] = [0.5, 0.9, 0.99].map(|q| times.quantile(q).unwrap());
+    format!("{path}|{}|{p50}|{p90}|{p99}", seen.len())
+}
+
+fn numbers_stand_beside_their_sketches(bench: &Bench) {
+    let mut sink = bench.prepared(&[&sketched()]);
+    sink.deliver(&seen(1, "/a", 0..60)).unwrap();
+    sink.deliver(&seen(2, "/a", 60..500)).unwrap();
+    sink.deliver(&seen(3, "/b", 7..8)).unwrap();
+    // Nobody and nothing: the row keeps what it has.
+    sink.deliver(&seen(4, "/b", 0..0)).unwrap();
+    let expected = [numbers("/a", 0..500), numbers("/b", 7..8)].join("\n");
+    assert_eq!(bench.query(NUMBERS), expected);
+}
+
+fn older_tables_of_sketches_get_numbers(bench: &Bench) {
+    let mut sink = bench.prepared(&[&sketched()]);
+    sink.deliver(&seen(1, "/a", 0..60)).unwrap();
+    sink.deliver(&seen(2, "/b", 0..60)).unwrap();
+    for name in ["unique_user_count", "p50_total", "p90_total", "p99_total"] {
+        bench.query(&format!("ALTER TABLE s_sketches DROP COLUMN {name}"));
+    }
+    let mut sink = bench.prepared(&[&sketched()]);
+    let next = seen(3, "/a", 60..500);
+    sink.deliver(&next).unwrap();
+    assert!(matches!(sink.deliver(&next), Err(SinkError::Fenced { .. })));
+    let expected = [numbers("/a", 0..500), "/b|NULL|NULL|NULL|NULL".to_owned()].join("\n");
+    assert_eq!(bench.query(NUMBERS), expected);
+    // The sketch was not touched, so the next line brings its numbers, too.
+    sink.deliver(&seen(4, "/b", 60..61)).unwrap();
+    let expected = [numbers("/a", 0..500), numbers("/b", 0..61)].join("\n");
+    assert_eq!(bench.query(NUMBERS), expected);
 }

@@ -10,6 +10,8 @@
 use std::path::Path;
 
 use chassis::ClientHeaders;
+use exchange::FieldName;
+use pipeline::{JOURNAL, SketchOf};
 
 use crate::config::Plan;
 use crate::environment;
@@ -44,6 +46,7 @@ pub(super) fn of(plan: &Plan) -> Vec<String> {
     pools(plan, &mut notes);
     routes(plan, &mut notes);
     names(plan, &mut notes);
+    users(plan, &mut notes);
     for (hidden, earlier) in plan.gateway.hidden_routes() {
         let [hidden, earlier] = [hidden, earlier].map(|at| &plan.gateway.routes[at]);
         notes.push(format!(
@@ -90,6 +93,24 @@ fn names(plan: &Plan, notes: &mut Vec<String>) {
             notes.push(format!(
                 "several routes are called `{name}`: metrics, records and `rollout set` take them \
                  for one; give each a `name`"
+            ));
+        }
+    }
+}
+
+/// A rollup counts users of the journal, where no request has one.
+fn users(plan: &Plan, notes: &mut Vec<String>) {
+    if plan.gateway.routes.iter().any(|route| route.personalise.is_some()) {
+        return;
+    }
+    for rollup in plan.events.rollups.iter().map(|plan| &plan.rollup) {
+        let is_of_users = |sketch: &SketchOf| *sketch == SketchOf::Unique(FieldName::User);
+        let [source] = plan.events.sources.as_slice() else { continue };
+        if source.name == JOURNAL && rollup.sketches.iter().any(is_of_users) {
+            let name = &rollup.table.name;
+            notes.push(format!(
+                "rollup `{name}` will count 0 users: no route says where a request has its user \
+                 (`personalise = {{ user = \"cookie:NAME\" }}`)"
             ));
         }
     }

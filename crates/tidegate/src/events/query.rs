@@ -4,8 +4,8 @@
 //! A rollup in SQLite is read in place. From PostgreSQL, MariaDB or MySQL it is copied into a
 //! SQLite file for the time of the query (`copy.rs`), since only SQLite merges sketches here.
 //! `--sql` goes to the sink's engine as it is.
-//! The formats table, JSON and CSV are written here. Scripts read JSON and CSV, so these stay; the
-//! table may change.
+//! JSON and CSV are written here, the table by `sheet`. Scripts read JSON and CSV, so these stay;
+//! the table may change.
 //! Invariant: each engine is asked to refuse changes to the sink. But SQL for SQLite may still make
 //! another file, by `VACUUM INTO`. The whole answer is in memory.
 //! Never here: the SQL of a rollup, which `sinks` makes. Times are compared as text there, so
@@ -16,10 +16,10 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::time::SystemTime;
 
-use anyhow::{Context, Result, anyhow, bail};
-use pipeline::{Rollup, SinkPlan};
+use anyhow::{Context, Result, bail};
+use pipeline::{Rollup, RollupPlan, SinkError, SinkPlan, SketchOf};
 use serde_json::Value;
-use sinks::{Query, QueryAnswer};
+use sinks::{Query, QueryAnswer, ReadBackError, RowsError};
 use stdx::Span;
 
 use super::copy::{SinkCopy, delivered, sink_file};
@@ -27,55 +27,114 @@ use super::time::micros;
 use crate::cli::{AnswerFormat, QueryArgs};
 use crate::commands;
 use crate::config::Plan;
+use crate::hint::Hint;
+use crate::output;
+
+mod sheet;
+
+/// What to do where the engine of a sink does not answer.
+const NOT_THERE: Hint = Hint(
+    "the engine must run, and `url` of its [[sink]] must have its address, user and password; \
+     `tidegate events status` says what the record process makes of it",
+);
+/// What to do where nothing is there to count different values of.
+const NO_USER: &str = "Tidegate's own journal has a user on routes with \
+    `personalise = { user = \"cookie:NAME\" }`, a web server's log where readers log in";
 
 /// Reads what is asked for and prints it.
 pub(super) fn query(args: QueryArgs) -> Result<()> {
     let plan = commands::load(&args.config.config)?;
-    let answer = match (&args.sql, &args.rollup) {
+    let rollup = args.rollup.as_deref().map(|name| named(&plan, name)).transpose()?;
+    let answer = match (&args.sql, rollup) {
         (Some(sql), _) => ask_sql(&plan, args.sink.as_deref(), sql)?,
-        (None, Some(name)) => ask(&plan, name, &args)?,
+        (None, Some(rollup)) => ask(&plan, rollup, &args)?,
         (None, None) => bail!("name a rollup, or write `--sql`"),
     };
-    let mut out = io::BufWriter::new(io::stdout().lock());
-    let written = match args.format {
-        AnswerFormat::Table => table(&answer, &mut out),
-        AnswerFormat::Json => json(&answer, &mut out),
-        AnswerFormat::Csv => csv(&answer, &mut out),
-    };
-    match written.and_then(|()| out.flush()) {
-        // Whoever reads has enough, as `head` does.
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        other => other.context("print the answer"),
+    let rollup = rollup.map(|rollup| &*rollup.rollup);
+    let mut text = Vec::new();
+    match args.format {
+        AnswerFormat::Table => text = sheet::drawn(&answer, rollup, &output::whole_style()).into(),
+        AnswerFormat::Json => json(&answer, &mut text)?,
+        AnswerFormat::Csv => csv(&answer, &mut text)?,
     }
+    output::print(&String::from_utf8_lossy(&text))?;
+    for note in rollup.map(|rollup| notes(&answer, rollup)).unwrap_or_default() {
+        eprintln!("note: {note}");
+    }
+    Ok(())
 }
 
-fn ask(plan: &Plan, name: &str, args: &QueryArgs) -> Result<QueryAnswer> {
-    let rollup = plan.events.rollups.iter().find(|rollup| rollup.rollup.table.name == name);
-    let rollup = rollup.ok_or_else(|| {
-        let known = plan.events.rollups.iter().map(|rollup| rollup.rollup.table.name.as_str());
-        let known: Vec<&str> = known.collect();
-        anyhow!("there is no rollup `{name}`; there is `{}`", known.join("`, `"))
-    })?;
+/// The rollup of a name.
+fn named<'p>(plan: &'p Plan, name: &str) -> Result<&'p RollupPlan> {
+    let rollups = &plan.events.rollups;
+    if let Some(found) = rollups.iter().find(|rollup| rollup.rollup.table.name == name) {
+        return Ok(found);
+    }
+    let known: Vec<&str> = rollups.iter().map(|rollup| rollup.rollup.table.name.as_str()).collect();
+    let known = match (exchange::nearest_name(name, &known), known.as_slice()) {
+        (Some(near), _) => format!("did you mean `{near}`?"),
+        (None, []) => "the configuration has no [[rollup]]".to_owned(),
+        (None, known) => format!("there is `{}`", known.join("`, `")),
+    };
+    bail!("there is no rollup `{name}`; {known}")
+}
+
+/// What an answer does not say by itself: a count of different values that had nothing to count.
+fn notes(answer: &QueryAnswer, rollup: &Rollup) -> Vec<String> {
+    let uniques = rollup.sketches.iter().filter_map(|sketch| match sketch {
+        SketchOf::Unique(field) => Some(field.to_string()),
+        SketchOf::Quantiles(_) => None,
+    });
+    let has_nothing = |field: &String| {
+        let name = format!("unique_{}", field.replace(|c: char| !c.is_ascii_alphanumeric(), "_"));
+        let at = answer.columns.iter().position(|column| *column == name);
+        at.is_some_and(|at| !answer.rows.is_empty() && answer.rows.iter().all(|row| row[at] == 0))
+    };
+    let note = |field: String| {
+        let reason = if field == "user" { format!("; {NO_USER}") } else { String::new() };
+        format!("none of the lines counted here has a `{field}`{reason}")
+    };
+    uniques.filter(has_nothing).map(note).collect()
+}
+
+fn ask(plan: &Plan, rollup: &RollupPlan, args: &QueryArgs) -> Result<QueryAnswer> {
     let sink = plan.events.sinks.iter().find(|sink| sink.name == rollup.sink);
     let sink = sink.expect("the configuration was checked");
-    let by = args.by.as_ref().map(|by| {
-        let names = by.split(',').map(str::trim).filter(|name| !name.is_empty());
-        names.map(str::to_owned).collect()
-    });
     let query = Query {
-        by,
+        by: args.by.as_ref().map(|by| listed(by)),
         filter: args.filter.clone(),
         since: args.since.as_deref().map(time).transpose()?,
         until: args.until.as_deref().map(time).transpose()?,
         quantiles: args.quantiles.clone(),
+        order: args.order.clone(),
+        columns: args.columns.as_deref().map(listed).unwrap_or_default(),
+        limit: args.limit,
     };
     if let Some(file) = sink_file(plan, sink) {
         return answer(&delivered(file)?, &rollup.rollup, &query);
     }
     let tables: Vec<_> = rollup.rollup.tables().cloned().collect();
     let moment = |text: &Option<String>| text.as_deref().and_then(|text| micros(text).ok());
-    let copy = SinkCopy::of(plan, sink, &tables, (moment(&query.since), moment(&query.until)))?;
-    answer(&copy.file, &rollup.rollup, &query)
+    let copy = SinkCopy::of(plan, sink, &tables, (moment(&query.since), moment(&query.until)));
+    answer(&copy.map_err(hinted)?.file, &rollup.rollup, &query)
+}
+
+/// Names between commas.
+fn listed(text: &str) -> Vec<String> {
+    let names = text.split(',').map(str::trim).filter(|name| !name.is_empty());
+    names.map(str::to_owned).collect()
+}
+
+/// Says what to do where an engine does not answer.
+fn hinted(error: anyhow::Error) -> anyhow::Error {
+    let rows = match error.downcast_ref::<ReadBackError>() {
+        Some(ReadBackError::Rows(rows)) => Some(rows),
+        _ => error.downcast_ref::<RowsError>(),
+    };
+    match rows {
+        Some(RowsError::Sink(SinkError::Unreachable { .. })) => error.context(NOT_THERE),
+        _ => error,
+    }
 }
 
 fn answer(file: &Path, rollup: &Rollup, query: &Query) -> Result<QueryAnswer> {
@@ -103,7 +162,9 @@ fn ask_sql(plan: &Plan, sink: Option<&str>, sql: &str) -> Result<QueryAnswer> {
         }
         answer.rows.push(cells.iter().map(cell).collect());
         ControlFlow::Continue(())
-    })?;
+    })
+    .with_context(|| format!("ask sink `{}`", sink.name))
+    .map_err(hinted)?;
     Ok(answer)
 }
 
@@ -145,30 +206,6 @@ fn time(text: &str) -> Result<String> {
     Ok(text.to_owned())
 }
 
-fn table(answer: &QueryAnswer, out: &mut impl Write) -> io::Result<()> {
-    let rows: Vec<Vec<String>> =
-        answer.rows.iter().map(|row| row.iter().map(rounded).collect()).collect();
-    let width = |at: usize, name: &str| {
-        let cells = rows.iter().map(|row| row[at].chars().count());
-        cells.chain([name.chars().count()]).max().unwrap_or(0)
-    };
-    let widths: Vec<usize> =
-        answer.columns.iter().enumerate().map(|(at, name)| width(at, name)).collect();
-    let is_number =
-        |at: usize| answer.rows.iter().all(|row| row[at].is_number() || row[at].is_null());
-    let right: Vec<bool> = (0..widths.len()).map(is_number).collect();
-    for row in std::iter::once(&answer.columns).chain(&rows) {
-        let mut line = String::new();
-        for (cell, (width, right)) in row.iter().zip(widths.iter().zip(&right)) {
-            let space = " ".repeat(width - cell.chars().count());
-            let cell = if *right { format!("{space}{cell}  ") } else { format!("{cell}{space}  ") };
-            line += &cell;
-        }
-        writeln!(out, "{}", line.trim_end())?;
-    }
-    Ok(())
-}
-
 /// An array with an object a row, one a line.
 fn json(answer: &QueryAnswer, out: &mut impl Write) -> io::Result<()> {
     write!(out, "[")?;
@@ -191,26 +228,15 @@ fn csv(answer: &QueryAnswer, out: &mut impl Write) -> io::Result<()> {
     let names = answer.columns.iter().cloned().map(quoted).collect::<Vec<_>>();
     writeln!(out, "{}", names.join(","))?;
     for row in &answer.rows {
-        let cells: Vec<String> = row.iter().map(|value| quoted(shown(value, ""))).collect();
+        let cells: Vec<String> = row.iter().map(|value| quoted(shown(value))).collect();
         writeln!(out, "{}", cells.join(","))?;
     }
     Ok(())
 }
 
-/// For people, real numbers have three decimals at most; programs get them whole.
-fn rounded(value: &Value) -> String {
-    match value.as_f64() {
-        Some(real) if value.is_f64() && real.abs() < 1e15 => {
-            let text = format!("{real:.3}");
-            text.trim_end_matches('0').trim_end_matches('.').to_owned()
-        }
-        _ => shown(value, "-"),
-    }
-}
-
-fn shown(value: &Value, absent: &str) -> String {
+fn shown(value: &Value) -> String {
     match value {
-        Value::Null => absent.to_owned(),
+        Value::Null => String::new(),
         Value::String(text) => text.clone(),
         other => other.to_string(),
     }

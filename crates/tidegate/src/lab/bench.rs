@@ -32,9 +32,9 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 use verdicts::Series;
 
 use super::misuse::misused;
-use super::output;
 use crate::cli::BenchArgs;
 use crate::hint::Hint;
+use crate::output;
 
 const IGNORE: Hint =
     Hint("`--ignore-failure` goes on all the same, `--show-output` shows what the command says");

@@ -25,9 +25,9 @@ use serde::Serialize;
 use signal_hook::consts::{SIGINT, SIGTERM};
 
 use super::misuse::misused;
-use super::output;
 use crate::cli::LoadArgs;
 use crate::hint::Hint;
+use crate::output;
 
 const NOBODY_THERE: Hint = Hint("does the server run, and at this port? try `curl -i URL`");
 const SECOND: Duration = Duration::from_secs(1);

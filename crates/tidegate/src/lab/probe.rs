@@ -20,13 +20,13 @@ use anyhow::{Context, Result};
 use lab::probe::ProbeResult;
 use lab::{LabError, Report, ReportOptions};
 use signal_hook::consts::{SIGINT, SIGTERM};
-use verdicts::Series;
+use verdicts::{Series, Verdict};
 
 use crate::cli::ProbeArgs;
 use crate::exit::Exit;
 use crate::hint::{self, Hint};
 use crate::lab::misuse::misused;
-use crate::lab::output;
+use crate::output;
 use plugin::State;
 use progress::ProbeProgress;
 
@@ -49,7 +49,12 @@ pub(super) fn run(args: &ProbeArgs) -> Result<()> {
         let (state, line) = plugin::judge(&probed.series[0], plugin);
         return end_as(state, &line);
     }
-    output::print(&rendered(&probed, args))?;
+    let report = report(&probed, args);
+    output::print(&rendered(&report, args))?;
+    if let Some(calls) = needed(&report) {
+        let bursts = calls.div_ceil(u64::from(args.burst));
+        eprintln!("hint: the same command with `-n {bursts}` makes enough calls to blame a step");
+    }
     match probed.series.iter().any(|series| !series.is_empty()) {
         true => Ok(()),
         false => Err(Exit(1).into()),
@@ -66,7 +71,10 @@ fn measure(args: &ProbeArgs) -> Result<ProbeResult> {
         let installed = signal_hook::flag::register(signal, Arc::clone(&stop));
         installed.context("install signal handlers")?;
     }
-    let shown = ProbeProgress::new(plan.planned());
+    let mut shown = match args.plugin.plugin {
+        true => ProbeProgress::Silent,
+        false => ProbeProgress::new(&plan),
+    };
     let probed = lab::probe::run(&plan, &stop, &mut |progress| shown.show(progress));
     let probed = probed.map_err(|error| match error {
         LabError::Echo { .. } => anyhow::Error::new(error).context(NO_ECHO),
@@ -102,13 +110,26 @@ fn end_as(state: State, line: &str) -> Result<()> {
     }
 }
 
-fn rendered(probed: &ProbeResult, args: &ProbeArgs) -> String {
+/// How many calls would blame a step, where these are too few.
+fn needed(report: &Report<'_>) -> Option<u64> {
+    let all = report.verdicts.iter();
+    all.filter_map(|verdict| match verdict {
+        Verdict::Excess(excess) => excess.calls_needed,
+        _ => None,
+    })
+    .max()
+}
+
+fn report<'p>(probed: &'p ProbeResult, args: &ProbeArgs) -> Report<'p> {
     let slow_over_ms = args.slow.map(|slow| slow.0.as_secs_f64() * 1e3);
     let options = ReportOptions { slow_over_ms, ..ReportOptions::default() };
-    let report = match &probed.series[..] {
+    match &probed.series[..] {
         [first, second] => Report::versus(first, second, probed.is_paired, &options),
         series => Report::new(&series[0], &options),
-    };
+    }
+}
+
+fn rendered(report: &Report<'_>, args: &ProbeArgs) -> String {
     match args.format.as_str() {
         "json" => report.to_json() + "\n",
         _ => report.to_text(&output::style()),

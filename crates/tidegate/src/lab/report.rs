@@ -23,9 +23,9 @@ use stdx::Span;
 use verdicts::Series;
 
 use super::misuse::misused;
-use super::output;
 use crate::cli::ReportArgs;
 use crate::events::micros;
+use crate::output;
 
 /// `tidegate lab report`
 pub(super) fn run(args: &ReportArgs) -> Result<()> {

@@ -454,6 +454,24 @@ fn routes_that_do_not_do_what_they_say_are_noted() {
 }
 
 #[test]
+fn users_that_nothing_names_are_noted_before_they_are_counted() {
+    let folder = testkit::TempDir::new().unwrap();
+    let text = |route: &str| {
+        format!(
+            "[journal]\n[[sink]]\nname = \"main\"\nurl = \"sqlite:x.db\"\n[[rollup]]\n\
+             name = \"hits\"\nby = [\"minute\"]\nunique = [\"user\"]\n[[route]]\n\
+             path = \"/read\"\ncollect = \"only\"\n{route}"
+        )
+    };
+    for (route, notes) in [("", 1), ("personalise = { user = \"cookie:id\" }\n", 0)] {
+        std::fs::write(folder.path().join("tidegate.toml"), text(route)).unwrap();
+        let (code, out, err) = run(&["config", "check"], folder.path());
+        assert_eq!(code, 0, "{err}");
+        assert_eq!(out.matches("rollup `hits` will count 0 users").count(), notes, "{out}");
+    }
+}
+
+#[test]
 fn the_file_to_check_or_print_may_stand_alone() {
     let folder = testkit::TempDir::new().unwrap();
     std::fs::write(folder.path().join("other.toml"), "[listen]\n").unwrap();

@@ -277,3 +277,56 @@ fn inspect_shows_the_rows_that_a_line_counts_in() {
     let (_, _, said) = run(&["events", "inspect", "."], folder);
     assert!(said.contains("read `.`: Is a directory"), "{said}");
 }
+
+#[test]
+fn a_query_fits_its_terminal_and_says_what_is_wrong_in_its_own_words() {
+    let folder = TempDir::new().unwrap();
+    let folder = folder.path();
+    append(folder, 0..10);
+    let config =
+        CONFIG.replace("sum = [", "unique = [\"user\"]\nquantiles = [\"bytes_out\"]\nsum = [");
+    std::fs::write(folder.join("tidegate.toml"), &config).unwrap();
+    let ask = |more: &[&str]| run(&[&["events", "query"], more].concat(), folder);
+    let (_, _, said) = ask(&["by_id"]);
+    assert!(said.contains("nothing was delivered"), "{said}");
+    let (code, _, said) = run(&["events", "run", "--once"], folder);
+    assert_eq!(code, 0, "{said}");
+    let shown = ["by_id", "--order", "sum_bytes_out:desc", "--limit", "2"];
+    let (code, text, said) = ask(&[&shown[..], &["--columns", "query_id,sum_bytes_out"]].concat());
+    assert_eq!(code, 0, "{said}");
+    assert_eq!(
+        text,
+        "query_id  sum_bytes_out B\n9                       9\n8                       8\n"
+    );
+    let mut command = Command::new(BINARY);
+    command.args(["events", "query", "by_id"]).current_dir(folder).env("COLUMNS", "60");
+    let output = command.output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.lines().all(|line| line.chars().count() <= 60), "{text}");
+    // Of a log without users it says why nobody is counted.
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(said.starts_with("note: none of the lines counted here has a `user`; "), "{said}");
+    for (more, expected) in [
+        (&["by_ip"][..], "there is no rollup `by_ip`; did you mean `by_id`?"),
+        (&["by_id", "--by", "query_ix"], "has no column `query_ix`; did you mean `query_id`?"),
+        (&["by_id", "--order", "cuont"], "has no column `cuont`; did you mean `count`?"),
+        (
+            &["by_id", "--where", "pth = 1"],
+            "no column `pth`; a condition on `by_id` names `query_id`",
+        ),
+    ] {
+        let (code, _, said) = ask(more);
+        assert_eq!(code, 1, "{more:?}");
+        assert!(said.contains(expected) && said.len() < 200, "{said}");
+    }
+    assert_eq!(ask(&["by_id", "--order", "count:down"]).0, 2);
+    let elsewhere = config.replace("sqlite:sink.db", "postgres://a:b@127.0.0.1:9/x");
+    std::fs::write(folder.join("tidegate.toml"), elsewhere).unwrap();
+    for more in [&["by_id"][..], &["--sql", "SELECT 1"]] {
+        let (_, _, said) = ask(more);
+        assert!(
+            said.contains("sink `main`: ") && said.contains("\nhint: the engine must "),
+            "{said}"
+        );
+    }
+}

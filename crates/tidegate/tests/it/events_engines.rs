@@ -51,6 +51,7 @@ fn ask_sqlite(folder: &Path, sql: &str) -> String {
         let value: rusqlite::types::Value = row.get(at).unwrap();
         cells.push(match value {
             rusqlite::types::Value::Integer(number) => number.to_string(),
+            rusqlite::types::Value::Real(number) => number.to_string(),
             rusqlite::types::Value::Text(text) => text,
             other => panic!("{other:?}"),
         });
@@ -70,6 +71,16 @@ fn deliver(folder: &Path, config: &str) {
     assert_eq!(code, 0, "{said}");
 }
 
+/// The same numbers, as the command shows them.
+fn queried(folder: &Path) -> String {
+    let (code, text, said) = run(&["events", "query", "spread", "--format", "json"], folder);
+    assert_eq!(code, 0, "{said}");
+    let rows: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let names = ["unique_query_id", "p50_bytes_out", "p90_bytes_out", "p99_bytes_out"];
+    let numbers = names.map(|name| rows[0][name].as_f64().unwrap().to_string());
+    numbers.join("|")
+}
+
 #[test]
 fn sketches_and_single_lines_are_the_same_in_every_engine() {
     let mut all = Vec::new();
@@ -84,6 +95,9 @@ fn sketches_and_single_lines_are_the_same_in_every_engine() {
         let [unique, quantiles] =
             ["unique_query_id", "quantiles_bytes_out"].map(|column| hex.replace("{}", column));
         let held = ask(folder, &format!("SELECT {unique}, {quantiles} FROM spread_sketches"));
+        let numbers = "unique_query_id_count, p50_bytes_out, p90_bytes_out, p99_bytes_out";
+        let numbers = ask(folder, &format!("SELECT {numbers} FROM spread_sketches"));
+        assert_eq!(numbers, queried(folder), "{url}");
         all.push((url, held));
     }
     let (_, first) = &all[0];

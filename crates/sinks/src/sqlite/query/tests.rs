@@ -130,7 +130,7 @@ fn keys_are_merged_by_what_is_asked_for() {
     assert_eq!((rows.len(), &rows[0]["count"]), (1, &json!(2_002)));
     let error = ask(&file, &reads(), &by(&["second"])).unwrap_err();
     assert!(matches!(error, QueryError::Column { .. }));
-    let expected = "no column `second` in the key of `reads`; it has `path`, `minute`";
+    let expected = "the key of `reads` has no column `second`; it has `path`, `minute`";
     assert_eq!(error.to_string(), expected);
 }
 
@@ -214,12 +214,12 @@ fn a_wrong_condition_is_told_with_the_columns_and_without_our_sql() {
     let file = filled(&dir);
     let filter = |text: &str| Query { filter: Some(text.to_owned()), ..Query::default() };
     let error = ask(&file, &reads(), &filter("statuss > 3")).unwrap_err().to_string();
-    assert_eq!(error, "no such column: statuss; a condition on `reads` names `path`, `minute`");
+    assert_eq!(error, "no column `statuss`; a condition on `reads` names `path`, `minute`");
     // A row is the sum of others: a condition on it would choose by what is not shown.
     for measure in ["count > 5", "path = '/a' AND count > 5", "unique_user > 1"] {
         let error = ask(&file, &reads(), &filter(measure)).unwrap_err().to_string();
         assert!(error.ends_with("; a condition on `reads` names `path`, `minute`"), "{error}");
-        assert!(error.len() < 100 && error.starts_with("no such column: "), "{error}");
+        assert!(error.len() < 100 && error.starts_with("no column `"), "{error}");
     }
     let error = ask_sql(&file, "SELECT absent FROM reads").unwrap_err().to_string();
     assert!(error.ends_with(": no such column: absent"), "{error}");
@@ -243,9 +243,75 @@ fn a_table_that_is_missing_is_not_blamed_on_a_condition() {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("x.db");
     SqliteSink::new(&file).prepare(&[]).unwrap();
-    let error = ask(&file, &reads(), &Query::default()).unwrap_err();
-    assert!(matches!(error, QueryError::Engine { .. }), "{error}");
-    assert_eq!(error.to_string(), format!("query `{}`: no such table: reads", file.display()));
+    for filter in [None, Some("path = '/a'".to_owned())] {
+        let query = Query { filter, ..Query::default() };
+        let error = ask(&file, &reads(), &query).unwrap_err().to_string();
+        let start = format!("`{}` has no table `reads`: ", file.display());
+        assert!(error.starts_with(&start), "{error}");
+    }
+}
+
+#[test]
+fn a_column_that_is_not_there_yet_is_no_text() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = filled(&dir);
+    let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+    for (by, sum, unique, missing) in [
+        (&["path", "host"][..], &[][..], &[][..], "host"),
+        (&["path"], &["bytes_in"], &[], "sum_bytes_in"),
+        (&["path"], &[], &["client_ip"], "unique_client_ip"),
+    ] {
+        let (by, sum, unique) = (names(by), names(sum), names(unique));
+        let newer = rollup(RollupConfig { by, sum, unique, ..RollupConfig::default() });
+        let error = ask(&file, &newer, &Query::default()).unwrap_err().to_string();
+        assert!(error.contains(&format!("has no column `{missing}`: ")), "{error}");
+    }
+}
+
+#[test]
+fn an_answer_is_sorted_cut_and_narrowed_as_asked() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = filled(&dir);
+    let query = Query {
+        order: vec![("count".to_owned(), true), ("minute".to_owned(), true)],
+        columns: ["minute", "count"].map(str::to_owned).to_vec(),
+        limit: Some(2),
+        ..Query::default()
+    };
+    let answer = ask(&file, &reads(), &query).unwrap();
+    assert_eq!(answer.columns, ["minute", "count"]);
+    let rows = [("1970-01-01T01:01:00Z", 1_000), ("1970-01-01T01:00:00Z", 1_000)];
+    assert_eq!(answer.rows, rows.map(|(minute, count)| [json!(minute), json!(count)]));
+    // What is absent comes last, whichever way.
+    for is_descending in [false, true] {
+        let order = vec![("p50_total".to_owned(), is_descending)];
+        let rows = ask(&file, &reads(), &Query { order, ..Query::default() }).unwrap();
+        assert_eq!(objects(&rows)[2]["path"], "/b");
+    }
+    for (query, expected) in [
+        (
+            Query { order: vec![("cuont".to_owned(), false)], ..Query::default() },
+            "the answer has no column `cuont`; did you mean `count`?",
+        ),
+        (
+            Query { columns: vec!["x".to_owned()], ..by(&["path"]) },
+            "the answer has no column `x`; it has `path`, `count`, `sum_bytes_out`, `sum_total`, \
+             `count_total`, `mean_total`, `last_status_time`, `last_status`, `unique_user`, \
+             `p50_total`, `p90_total`, `p99_total`",
+        ),
+        (by(&["minutes"]), "the key of `reads` has no column `minutes`; did you mean `minute`?"),
+    ] {
+        assert_eq!(ask(&file, &reads(), &query).unwrap_err().to_string(), expected);
+    }
+}
+
+#[test]
+fn text_in_double_quotes_is_told_to_be_a_name() {
+    let dir = tempfile::tempdir().unwrap();
+    let filter = Some("path = \"/a\"".to_owned());
+    let error = ask(&filled(&dir), &reads(), &Query { filter, ..Query::default() }).unwrap_err();
+    let error = error.to_string();
+    assert!(error.starts_with("no column `/a`; write text in single quotes, as '/a';"), "{error}");
 }
 
 #[test]
@@ -276,7 +342,7 @@ fn times_are_asked_for_only_where_the_key_has_one() {
         assert!(matches!(error, QueryError::Timeless { .. }), "{error}");
     }
     let error = ask(&file, &rollup, &by(&["hour"])).unwrap_err().to_string();
-    assert_eq!(error, "no column `hour` in the key of `reads`; it has `path`");
+    assert_eq!(error, "the key of `reads` has no column `hour`; it has `path`");
 }
 
 #[test]

@@ -74,7 +74,8 @@ fn a_broken_sketch_is_named_and_nothing_of_the_batch_is_kept() {
     let mut sink = SqliteSink::new(&file);
     sink.prepare(&[table()]).unwrap();
     let connection = Connection::open(&file).unwrap();
-    connection.execute("INSERT INTO t_sketches VALUES ('/a', 'n', x'4802', NULL)", []).unwrap();
+    let newer = "INSERT INTO t_sketches (path, node, unique_user) VALUES ('/a', 'n', x'4802')";
+    connection.execute(newer, []).unwrap();
     let new = sketch(0..3);
     let rows = rows(&[[
         CellValue::Text(b"/a"),

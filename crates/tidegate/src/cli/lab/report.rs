@@ -3,7 +3,7 @@
 //! Plain data that clap parses; doc comments are what `--help` prints. Filters and times are read
 //! by the command, in `lab/report.rs`; where a source lies, in `lab/report/source.rs`.
 //! The examples list the formats that `lab::import` reads: a new one also goes there, and into
-//! docs/lab/report-inputs.md. The default width is that of `lab/output.rs`.
+//! docs/lab/report-inputs.md. The default width is that of `output.rs`.
 
 use std::path::PathBuf;
 

@@ -14,7 +14,7 @@ fn uncommented(line: &str) -> Option<&str> {
 
 #[test]
 fn every_key_is_known_and_of_its_kind_when_it_is_uncommented_in_its_place() {
-    let text = text();
+    let text = text(None, None).unwrap();
     let lines: Vec<&str> = text.lines().collect();
     let mut keys = 0;
     for (at, line) in lines.iter().enumerate() {

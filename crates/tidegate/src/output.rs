@@ -4,9 +4,10 @@
 //! existing file is emptied then, and keeps its mode. `report` opens its file only to write it. In
 //! which order files are opened, each verb decides.
 //! Invariant: a reader of stdout that leaves early, such as `head`, is no error. The width is
-//! `COLUMNS`, even where stdout is no terminal. Without it the terminal says, else it is 80; where
-//! stdout is no terminal it is 100. Only a terminal gets colours, and none with `NO_COLOR` or
-//! `TERM=dumb`; a command's option comes before that. `environment.rs` reads these variables.
+//! `COLUMNS`, even where stdout is no terminal. Without it the terminal says, else it is 80. Where
+//! stdout is no terminal it is 100, or as much as a table of data takes. Only a terminal gets
+//! colours, and none with `NO_COLOR` or `TERM=dumb`; a command's option comes before that.
+//! `environment.rs` reads these variables.
 //! Never here: what a result says, and progress on stderr.
 
 use std::fs::{File, OpenOptions};
@@ -24,7 +25,7 @@ const MODE: u32 = 0o640;
 ///
 /// # Errors
 /// When it cannot be written; called before the measurement, so that nothing measured is lost.
-pub(super) fn create(path: &Path) -> Result<File> {
+pub(crate) fn create(path: &Path) -> Result<File> {
     let mut options = OpenOptions::new();
     let opened = options.write(true).create(true).truncate(true).mode(MODE).open(path);
     opened.with_context(|| format!("write `{}`", path.display()))
@@ -34,7 +35,7 @@ pub(super) fn create(path: &Path) -> Result<File> {
 ///
 /// # Errors
 /// When stdout cannot be written for another reason.
-pub(super) fn print(text: &str) -> Result<()> {
+pub(crate) fn print(text: &str) -> Result<()> {
     let mut out = io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
@@ -44,13 +45,23 @@ pub(super) fn print(text: &str) -> Result<()> {
 
 /// How stdout is drawn on.
 pub(crate) fn style() -> Style {
+    style_or(100)
+}
+
+/// How tables of data are drawn on stdout: as wide as they are, where it is no terminal.
+pub(crate) fn whole_style() -> Style {
+    style_or(usize::MAX)
+}
+
+/// How stdout is drawn on, with so many columns where nothing says how many it has.
+fn style_or(elsewhere: usize) -> Style {
     let out = io::stdout();
     let is_terminal = out.is_terminal();
     let size = rustix::termios::tcgetwinsize(&out).ok().map(|size| usize::from(size.ws_col));
     let size = size.filter(|columns| *columns > 0);
     let columns = crate::environment::columns().or(size);
     Style {
-        width: columns.unwrap_or(if is_terminal { 80 } else { 100 }),
+        width: columns.unwrap_or(if is_terminal { 80 } else { elsewhere }),
         colour: is_terminal && !crate::environment::has_no_colour(),
         ascii: false,
     }

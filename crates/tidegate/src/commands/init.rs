@@ -1,0 +1,289 @@
+//! Runs `tidegate config init`: asks at most five questions, and writes a configuration.
+//!
+//! A question whose option is given is not asked. Answers are lines of stdin; an empty one, and the
+//! end of stdin, take the default. So a script may answer by options, by a pipe, or not at all.
+//! Invariant: the file that is written passes `config check`. A file that is there is replaced only
+//! by `--force`, or by a `yes` at a terminal. An answer that the check refuses is asked for again
+//! at a terminal, and elsewhere is an error.
+//! The file begins small: what it leaves out is at its default. Never here: what keys mean.
+
+use std::fs::OpenOptions;
+use std::io::{self, BufRead, IsTerminal, Write};
+use std::path::Path;
+
+use anyhow::{Context, Result, anyhow};
+use chassis::config::Problem;
+
+use crate::cli::InitArgs;
+use crate::config;
+use crate::exit::Misuse;
+use crate::hint::Hint;
+use crate::wrong_config::WrongConfig;
+
+const THERE: Hint = Hint("`--force` replaces it, and `config init FILE` writes another one");
+
+/// What is asked: its text, what may be answered, and the default.
+struct Question {
+    text: &'static str,
+    forms: &'static str,
+    usual: &'static str,
+}
+
+const UPSTREAM: Question = Question {
+    text: "What answers the requests?",
+    forms: "HOST:PORT, several with commas; a Python app such as main:app; or none",
+    usual: "127.0.0.1:9000",
+};
+const LOG: Question = Question {
+    text: "Which log of another web server is counted?",
+    forms: "files such as /var/log/nginx/access.log*",
+    usual: "/var/log/nginx/access.log*",
+};
+const CACHE: Question = Question {
+    text: "How long may an answer be stored for everybody?",
+    forms: "a time such as 60s; origin, for as long as its headers say; or none",
+    usual: "origin",
+};
+const USER: Question = Question {
+    text: "Who is the user? Stored answers are then fetched without cookies.",
+    forms: "cookie:NAME, header:NAME, query:NAME, or none",
+    usual: "none",
+};
+const SINK: Question = Question {
+    text: "Where are requests counted?",
+    forms: "sqlite:FILE, postgres://USER:PASSWORD@HOST/DATABASE, mysql://…, or none",
+    usual: "sqlite:data/events.db",
+};
+const PUBLIC: Question = Question {
+    text: "Where do clients come in?",
+    forms: "IP:PORT; 0.0.0.0:8080 is every address of this machine",
+    usual: "127.0.0.1:8080",
+};
+
+/// The answers so far; those to come are at their defaults.
+#[derive(Debug, Clone)]
+struct Answers {
+    upstream: String,
+    log: String,
+    cache: String,
+    user: String,
+    sink: String,
+    public: String,
+}
+
+/// Reads answers.
+struct Asker<R> {
+    input: R,
+    is_terminal: bool,
+    takes_defaults: bool,
+    asked: usize,
+}
+
+/// `tidegate config init`
+pub(super) fn run(args: &InitArgs) -> Result<()> {
+    let stdin = io::stdin();
+    let is_terminal = stdin.is_terminal();
+    let mut asker =
+        Asker { input: stdin.lock(), is_terminal, takes_defaults: args.defaults, asked: 0 };
+    let file = args.file.as_path();
+    if file.exists() && !args.force && !asker.may_replace(file)? {
+        return Err(anyhow!("`{}` is there, and stays as it is", file.display()).context(THERE));
+    }
+    let answers = asker.answers(args)?;
+    let text = written(&answers);
+    if let Err(problems) = config::check(&text, dir_of(file)) {
+        return Err(WrongConfig::new(file.to_owned(), problems).into());
+    }
+    write(file, &text).with_context(|| format!("write `{}`", file.display()))?;
+    let shown = file.display();
+    let next = if answers.upstream == "none" { "events run" } else { "serve" };
+    let file =
+        if file == Path::new("tidegate.toml") { String::new() } else { format!(" -c {shown}") };
+    println!("{shown}: written");
+    println!(
+        "`tidegate config explain {shown}` says what it does, `tidegate {next}{file}` runs it."
+    );
+    Ok(())
+}
+
+fn dir_of(file: &Path) -> &Path {
+    file.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// Writes a file whose sink may have a password.
+fn write(file: &Path, text: &str) -> io::Result<()> {
+    use std::os::unix::fs::OpenOptionsExt;
+    let mut options = OpenOptions::new();
+    let mut file = options.write(true).create(true).truncate(true).mode(0o640).open(file)?;
+    file.write_all(text.as_bytes())
+}
+
+impl<R: BufRead> Asker<R> {
+    fn answers(&mut self, args: &InitArgs) -> Result<Answers> {
+        let usual = |question: &Question| question.usual.to_owned();
+        let mut all = Answers {
+            upstream: usual(&UPSTREAM),
+            log: usual(&LOG),
+            cache: usual(&CACHE),
+            user: usual(&USER),
+            sink: usual(&SINK),
+            public: usual(&PUBLIC),
+        };
+        // A log that is named is what there is to do.
+        let upstream = args.upstream.clone().or(args.log.as_ref().map(|_| "none".to_owned()));
+        self.ask(&UPSTREAM, &upstream, &mut all, |all| &mut all.upstream)?;
+        if all.upstream == "none" {
+            self.ask(&LOG, &args.log, &mut all, |all| &mut all.log)?;
+        } else {
+            self.ask(&CACHE, &args.cache, &mut all, |all| &mut all.cache)?;
+            self.ask(&USER, &args.user, &mut all, |all| &mut all.user)?;
+        }
+        self.ask(&SINK, &args.sink, &mut all, |all| &mut all.sink)?;
+        if all.upstream != "none" {
+            self.ask(&PUBLIC, &args.public, &mut all, |all| &mut all.public)?;
+        } else if all.sink == "none" {
+            return Err(Misuse(anyhow!("nothing answers and nothing is counted")).into());
+        }
+        Ok(all)
+    }
+
+    /// Puts an answer in its place: that of the option, or what is answered.
+    fn ask(
+        &mut self,
+        question: &Question,
+        option: &Option<String>,
+        all: &mut Answers,
+        place: fn(&mut Answers) -> &mut String,
+    ) -> Result<()> {
+        loop {
+            let answer = match option {
+                Some(answer) => answer.clone(),
+                None => self.line(question)?,
+            };
+            if !answer.trim().is_empty() {
+                *place(all) = answer.trim().to_owned();
+            }
+            let Some(problem) = problem(all) else { return Ok(()) };
+            if option.is_some() || !self.is_terminal {
+                let text = place(all);
+                return Err(Misuse(anyhow!(
+                    "`{text}` is no answer to \"{}\" {problem}",
+                    question.text
+                ))
+                .into());
+            }
+            eprintln!("   {problem}");
+            *place(all) = question.usual.to_owned();
+        }
+    }
+
+    fn line(&mut self, question: &Question) -> Result<String> {
+        if self.takes_defaults {
+            return Ok(String::new());
+        }
+        self.asked += 1;
+        eprint!(
+            "{}. {}\n   {}\n   [{}] ",
+            self.asked, question.text, question.forms, question.usual
+        );
+        let line = self.read()?;
+        if !self.is_terminal {
+            eprintln!("{line}");
+        }
+        Ok(line)
+    }
+
+    /// A line; empty at the end of the input.
+    fn read(&mut self) -> Result<String> {
+        let mut line = String::new();
+        self.input.read_line(&mut line).context("read the answer")?;
+        Ok(line.trim().to_owned())
+    }
+
+    fn may_replace(&mut self, file: &Path) -> Result<bool> {
+        if !self.is_terminal {
+            return Ok(false);
+        }
+        eprint!("{} is there. Replace it? yes or no [no] ", file.display());
+        Ok(matches!(self.read()?.as_str(), "yes" | "y"))
+    }
+}
+
+/// What the check says of these answers.
+fn problem(answers: &Answers) -> Option<String> {
+    let problems = config::check(&written(answers), Path::new(".")).err()?;
+    problems.first().map(|Problem { key, message, .. }| format!("(`{key}`: {message})"))
+}
+
+/// The configuration that the answers mean.
+fn written(answers: &Answers) -> String {
+    let mut text = String::from(
+        "# Written by `tidegate config init`. `tidegate config reference` has every key.\n",
+    );
+    let has_gateway = answers.upstream != "none";
+    if has_gateway {
+        text += &format!(
+            "\n[listen]\npublic = {}\nadmin  = \"127.0.0.1:8081\"     # status, metrics, actions\n",
+            quoted(&answers.public)
+        );
+        text +=
+            "\n[journal]\ndir = \"data/journal\"            # every request, a line of JSON each\n";
+        text += &upstream(&answers.upstream);
+        text += &route(answers);
+    } else {
+        let files: Vec<String> = answers.log.split(',').map(|file| quoted(file.trim())).collect();
+        text += &format!("\n[[source]]\nname  = \"web\"\nfiles = [{}]\n", files.join(", "));
+        text += "format = \"combined\"   # `tidegate events inspect --guess FILE` proposes one\n";
+    }
+    if answers.sink != "none" {
+        let user = if answers.user == "none" { "client_ip" } else { "user" };
+        let kept = match has_gateway {
+            true => {
+                format!("\"route\", \"status\"]\nunique    = [\"{user}\"]\nquantiles = [\"total\"]")
+            }
+            false => {
+                "\"status\"]\nsum       = [\"bytes_out\"]\nunique    = [\"client_ip\"]".to_owned()
+            }
+        };
+        text += "\n# `tidegate events query requests` shows it.\n";
+        text += &format!("[[rollup]]\nname      = \"requests\"\nby        = [\"minute\", {kept}\n");
+        text += &format!("\n[[sink]]\nname = \"main\"\nurl  = {}\n", quoted(&answers.sink));
+    }
+    text
+}
+
+fn upstream(answer: &str) -> String {
+    let port = answer.rsplit_once(':').map(|(_, port)| port);
+    let is_app = !answer.contains(',') && port.is_some_and(|port| port.parse::<u16>().is_err());
+    if is_app {
+        let app = quoted(answer);
+        return format!("\n[[upstream]]\nname   = \"backend\"\npython = {app}\n");
+    }
+    let servers: Vec<String> = answer.split(',').map(|server| quoted(server.trim())).collect();
+    format!("\n[[upstream]]\nname    = \"backend\"\nservers = [{}]\n", servers.join(", "))
+}
+
+fn route(answers: &Answers) -> String {
+    let mut text = String::from(
+        "\n# Everything goes to it; put routes for single paths before this one.\n\
+         [[route]]\npath  = \"/{*rest}\"\nto    = \"upstream:backend\"\n",
+    );
+    match answers.cache.as_str() {
+        "none" => {}
+        "origin" => text += "cache = {}                      # for as long as its headers say\n",
+        ttl => text += &format!("cache = {{ ttl = {} }}\n", quoted(ttl)),
+    }
+    if answers.user != "none" {
+        text +=
+            "# Stored answers are fetched without cookies; [profiles] says who gets their own.\n";
+        text += &format!("personalise = {{ user = {} }}\n", quoted(&answers.user));
+    }
+    text
+}
+
+fn quoted(text: &str) -> String {
+    toml::Value::String(text.to_owned()).to_string()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,125 @@
+//! Claims about what a newcomer asks first: a configuration, what it does, what its keys are.
+
+use std::net::SocketAddr;
+use std::process::Command;
+
+use testkit::{Client, Origin, OriginReply, Server, TempDir, free_port};
+
+use crate::running::{BINARY, run, until};
+
+#[test]
+fn a_first_configuration_passes_the_check_and_is_served() {
+    let origin = Origin::start(|_| OriginReply::ok("from behind"));
+    let folder = TempDir::new().unwrap();
+    let folder = folder.path();
+    let public = SocketAddr::from(([127, 0, 0, 1], free_port()));
+    let (behind, address) = (origin.address().to_string(), public.to_string());
+    let options = ["--upstream", &behind, "--cache", "60s", "--public", &address, "--defaults"];
+    let (code, out, err) = run(&[&["config", "init"], &options[..]].concat(), folder);
+    assert_eq!(code, 0, "{err}");
+    assert!(out.starts_with("tidegate.toml: written\n"), "{out}");
+    let (code, out, err) = run(&["config", "check"], folder);
+    assert_eq!((code, err.as_str()), (0, ""), "{out}");
+
+    let file = folder.join("tidegate.toml");
+    let text = std::fs::read_to_string(&file).unwrap();
+    // Tests beside this one take the usual address.
+    let admin = format!("127.0.0.1:{}", free_port());
+    std::fs::write(&file, text.replace("127.0.0.1:8081", &admin)).unwrap();
+    let mut command = Command::new(BINARY);
+    command.arg("serve").current_dir(folder);
+    let _server = Server::spawn(command, public).unwrap();
+    assert_eq!(Client::get(public, "/x").send().text(), "from behind");
+    let again = Client::get(public, "/x").send();
+    let status = again.header("cache-status").unwrap_or_default().to_owned();
+    assert!(status.contains("hit"), "{status}");
+    until("the request to be counted", || {
+        let query = ["events", "query", "requests", "--by", "", "--format", "json"];
+        let (_, out, _) = run(&query, folder);
+        out.contains("\"count\": 2")
+    });
+}
+
+#[test]
+fn a_log_is_counted_by_a_first_configuration() {
+    let folder = TempDir::new().unwrap();
+    let folder = folder.path();
+    let line = "192.0.2.7 - - [21/Nov/2026:10:00:00 +0000] \"GET /a HTTP/1.1\" 200 5 \"-\" \"-\"\n";
+    std::fs::write(folder.join("access.log"), line.repeat(3)).unwrap();
+    let (code, _, err) = run(&["config", "init", "--log", "access.log*", "--defaults"], folder);
+    assert_eq!(code, 0, "{err}");
+    assert_eq!(run(&["events", "run", "--once"], folder).0, 0);
+    let (_, out, _) = run(&["events", "query", "requests", "--format", "csv"], folder);
+    assert!(out.ends_with("2026-11-21T10:00:00Z,200,3,15,1\n"), "{out}");
+}
+
+#[test]
+fn nothing_is_overwritten_unless_it_is_said() {
+    let folder = TempDir::new().unwrap();
+    let folder = folder.path();
+    let file = folder.join("tidegate.toml");
+    std::fs::write(&file, "# mine\n").unwrap();
+    let (code, _, err) = run(&["config", "init", "--defaults"], folder);
+    assert_eq!(code, 1);
+    assert!(err.contains("`tidegate.toml` is there") && err.contains("\nhint: `--force`"), "{err}");
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), "# mine\n");
+    // A wrong answer leaves it, too.
+    let (code, _, err) = run(&["config", "init", "--force", "--cache", "soon"], folder);
+    assert_eq!(code, 2);
+    assert!(err.contains("`soon` is no answer to"), "{err}");
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), "# mine\n");
+    let (code, _, err) = run(&["config", "init", "--defaults", "--force"], folder);
+    assert_eq!(code, 0, "{err}");
+    assert!(std::fs::read_to_string(&file).unwrap().contains("[[route]]"));
+}
+
+#[test]
+fn a_configuration_and_its_keys_are_explained() {
+    let folder = TempDir::new().unwrap();
+    let folder = folder.path();
+    let (_, _, err) = run(&["config", "explain"], folder);
+    assert!(err.contains("read the configuration `tidegate.toml`"), "{err}");
+    assert_eq!(run(&["config", "init", "--defaults"], folder).0, 0);
+    for arguments in [&["config", "explain"][..], &["config", "explain", "tidegate.toml"]] {
+        let (code, out, err) = run(arguments, folder);
+        assert_eq!(code, 0, "{err}");
+        assert!(out.contains("- Clients are answered at 127.0.0.1:8080."), "{out}");
+        assert!(out.contains("Upstream `backend`: 127.0.0.1:9000."), "{out}");
+    }
+    let (code, out, err) = run(&["config", "explain", "route.cache.ttl"], folder);
+    assert_eq!(code, 0, "{err}");
+    assert!(out.contains("  default   the origin's\n"), "{out}");
+    let (code, _, err) = run(&["config", "explain", "route.cache.tll"], folder);
+    assert_eq!(code, 1);
+    assert_eq!(err, "error: there is no key `route.cache.tll`; did you mean `route.cache.ttl`?\n");
+}
+
+#[test]
+fn the_reference_is_read_by_section_and_by_word() {
+    let folder = TempDir::new().unwrap();
+    let folder = folder.path();
+    let ask = |more: &[&str]| run(&[&["config", "reference"], more].concat(), folder);
+    let (_, all, _) = ask(&[]);
+    let (_, route, _) = ask(&["route"]);
+    assert!(route.contains("\n[[route]]\n") && route.contains("# cache.ttl = "), "{route}");
+    assert!(!route.contains("[[sink]]"), "{route}");
+    assert!(route.lines().chain(all.lines()).all(|line| line.chars().count() <= 80), "{route}");
+    let (_, cache, _) = ask(&["route.cache"]);
+    assert!(cache.contains("# cache.ttl = ") && !cache.contains("# path = "), "{cache}");
+    let (_, upstream, _) = ask(&["upstream"]);
+    assert_eq!(upstream.matches("[[upstream]]").count(), 2, "servers and workers\n{upstream}");
+    let (_, found, _) = ask(&["--grep", "TIMEOUT"]);
+    assert!(found.contains("# drain_timeout = ") && !found.contains("# ttl_max = "), "{found}");
+    for (more, expected) in [
+        (&["rout"][..], "there is no section `rout`; did you mean `route`?"),
+        (&["node"], "`node` is a key of no section; ask `tidegate config explain node`"),
+        (
+            &["route.cach"],
+            "[route] has no key `cach`; `tidegate config reference route` lists them",
+        ),
+        (&["--grep", "zebra"], "no key here names `zebra`"),
+    ] {
+        let (code, _, err) = ask(more);
+        assert_eq!((code, err), (1, format!("error: {expected}\n")));
+    }
+}
