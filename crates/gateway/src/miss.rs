@@ -124,6 +124,7 @@ impl Miss {
 }
 
 /// How a miss ends.
+#[expect(clippy::large_enum_variant, reason = "it is moved once, and a box would be allocated")]
 enum End {
     /// With the response that another request fetched.
     Shared(Arc<Entry>),
