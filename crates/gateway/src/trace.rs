@@ -37,6 +37,8 @@ pub struct Trace {
     pub arm: usize,
     /// The decision.
     pub decision: Decision,
+    /// A word that says more of the decision, for `Tidegate-Decision`.
+    pub detail: Option<&'static str>,
     /// What the cache did.
     pub cache: CacheResult,
     /// The user id; empty if there is none.
@@ -63,6 +65,7 @@ impl Trace {
             route: None,
             arm: 0,
             decision: Decision::Generic,
+            detail: None,
             cache: CacheResult::None,
             user: UserId::new(),
             ranked_by: None,

@@ -153,7 +153,8 @@ impl Simulation {
                 any = true;
             }
         }
-        let group = match reply.field("tidegate-decision") {
+        let decision = reply.field("tidegate-decision").and_then(|field| field.split(';').next());
+        let group = match decision {
             Some("held-out" | "outside-rollout") => 0,
             Some("personalised") => 1,
             _ => return Ok(()),
