@@ -299,8 +299,13 @@ pub struct SegmentConfig {
 #[derive(Debug, Clone, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct PersonaliseConfig {
-    /// Where the user id is: `cookie:NAME`, `header:NAME` or `query:NAME`.
+    /// Where the user id is: `cookie:NAME`, `header:NAME`, `query:NAME`, or `path:2` for the second
+    /// segment of the path.
     pub user: Option<String>,
+    /// What else tells the upstream who asks, in the same form: `["query:user", "header:x-user"]`.
+    /// What is fetched for everybody carries none of it, and is not stored where the path names a
+    /// user. `[]` says that nothing else does.
+    pub identifies: Option<Vec<String>>,
     /// Share of the users with a profile who are let in; default `100%`. Changeable live.
     pub rollout: Option<String>,
     /// Share of the users who are never let in, as a control group; default `0%`. Changeable live.

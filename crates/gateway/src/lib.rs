@@ -50,7 +50,7 @@ pub use ports::{
 };
 pub use purge_request::PurgeRequest;
 pub use request::Role;
-pub use rollout::{Rollout, Shares, place};
+pub use rollout::{Decided, Rollout, Shares, place};
 pub use upstream::{IsListener, NameStatus, Upstream, follow_names, probe};
 
 #[cfg(test)]

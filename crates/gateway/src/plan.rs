@@ -117,6 +117,20 @@ impl Route {
         self.cache.as_ref().is_some_and(|cache| cache.policy.ttl.is_some())
     }
 
+    /// Whether its upstream may be told by the query who asks, and nothing says that it is not.
+    ///
+    /// Then the upstream may answer with a list of one user's own, which is stored for everybody.
+    pub fn may_store_what_a_query_names(&self) -> bool {
+        let is_open = |personalise: &Personalise| {
+            !personalise.says_who_identifies && personalise.user.query().is_none()
+        };
+        self.personalise.as_ref().is_some_and(is_open)
+            && self.cache.is_some()
+            && self.collect.is_none()
+            && self.key.has_whole_query()
+            && self.arms.iter().any(|arm| arm.upstream().is_some())
+    }
+
     /// Whether a response to a request with cookies is stored only if the origin allows it, though
     /// the route has a `ttl`.
     ///
@@ -214,10 +228,21 @@ pub enum ClientGone {
 pub struct Personalise {
     /// Where the user id is.
     pub user: UserSource,
+    /// What else names a user to the upstream.
+    pub identifies: Vec<UserSource>,
+    /// Whether the configuration says what else does, if only that nothing does.
+    pub says_who_identifies: bool,
     /// Which of the users with a profile are let in.
     pub rollout: RolloutPlan,
     /// Whether a response for one user leaves with the origin's `Cache-Control`, not `private`.
     pub keeps_cache_control: bool,
+}
+
+impl Personalise {
+    /// Returns all that names a user: first the source of the id.
+    pub(crate) fn sources(&self) -> impl Iterator<Item = &UserSource> + Clone {
+        std::iter::once(&self.user).chain(&self.identifies)
+    }
 }
 
 /// The protocols to which a client of a route may upgrade.

@@ -120,7 +120,8 @@ async fn handle(
         rollout: gateway.rollout(index),
         user_bytes_max: gateway.plan.limits.user_bytes_max,
     };
-    trace.decision = decide(route, head, &deciders, &mut trace.user);
+    let decided = decide(route, head, &deciders, &mut trace.user);
+    (trace.decision, trace.detail) = (decided.decision, decided.reason);
     trace.arm = arm(route, head, trace);
     // On other routes this phase takes too little time to read the clock for it.
     if route.personalise.is_some() {

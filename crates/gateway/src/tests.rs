@@ -17,6 +17,7 @@ mod desync;
 mod disk;
 mod forwarded;
 mod hopeless;
+mod identifies;
 mod inflight;
 mod interim;
 mod keys;
@@ -247,6 +248,11 @@ fn assert_miss(reply: &Reply) {
 }
 
 fn decision(reply: &Reply) -> &str {
+    decision_field(reply).split(';').next().unwrap_or_default()
+}
+
+/// Returns the decision with its detail.
+fn decision_field(reply: &Reply) -> &str {
     reply.header("tidegate-decision").expect("every answer names its decision")
 }
 

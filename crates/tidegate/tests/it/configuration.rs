@@ -383,6 +383,38 @@ fn what_cannot_work_as_configured_is_said() {
     }
 }
 
+/// The app of the first route may read a user from the query; nobody says what it reads.
+#[test]
+fn a_route_that_may_store_one_users_answer_for_everybody_is_noted() {
+    let folder = testkit::TempDir::new().unwrap();
+    let route = |name: &str, user: &str, rest: &str| {
+        format!(
+            "[[route]]\npath = \"/{name}\"\nto = \"upstream:backend\"\n\
+             personalise = {{ user = \"{user}\"{rest}\n"
+        )
+    };
+    let text = ["[[upstream]]\nname = \"backend\"\nservers = [\"127.0.0.1:1\"]\n".to_owned()]
+        .into_iter()
+        .chain([
+            route("open", "cookie:sid", " }\ncache = {}"),
+            route("named", "cookie:sid", ", identifies = [\"query:user\"] }\ncache = {}"),
+            route("nothing", "cookie:sid", ", identifies = [] }\ncache = {}"),
+            route("keeps", "cookie:sid", " }\ncache = {}\nkey = { keep = [\"page\"] }"),
+            route("query", "query:user", " }\ncache = {}"),
+            route("stores-nothing", "cookie:sid", " }"),
+        ])
+        .collect::<String>();
+    std::fs::write(folder.path().join("tidegate.toml"), text).unwrap();
+    let (code, out, err) = run(&["config", "check"], folder.path());
+    assert_eq!(code, 0, "{err}");
+    let noted: Vec<&str> = out.lines().filter(|line| line.contains("whole query")).collect();
+    assert_eq!(noted.len(), 1, "{out}");
+    for part in ["route `/open` personalises", "`personalise.identifies`", "key = { keep = […] }"]
+    {
+        assert!(noted[0].contains(part), "{}", noted[0]);
+    }
+}
+
 #[test]
 fn routes_that_do_not_do_what_they_say_are_noted() {
     let folder = testkit::TempDir::new().unwrap();

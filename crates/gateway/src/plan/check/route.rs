@@ -15,6 +15,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use chassis::config::nearest;
 use exchange::Filter;
 use serde_json::Value;
 use twox_hash::XxHash3_64;
@@ -54,7 +55,9 @@ pub(super) fn route(
         Filter::parse(&text).map_err(|error| section.wrong("when", error.to_string())).ok()
     });
     let name: Arc<str> = config.name.or(path).unwrap_or_default().into();
-    let personalise = config.personalise.map(|config| self::personalise(section, config, &name));
+    let personalise = config
+        .personalise
+        .map(|config| self::personalise(section, config, &name, pattern.as_ref()));
     let coalesce = coalesce(section, config.coalesce, personalise.is_some());
     let hit_for_miss = section.span_or_zero("hit_for_miss", config.hit_for_miss);
     let hold = section.span_above_zero("hold", config.hold, 20_000);
@@ -237,12 +240,20 @@ fn personalise(
     section: &mut Section<'_, '_>,
     config: PersonaliseConfig,
     route: &str,
+    pattern: Option<&Pattern>,
 ) -> Personalise {
-    let text = config.user.unwrap_or_default();
-    let user = UserSource::parse(&text).unwrap_or_else(|| {
+    if config.user.is_none() {
         section.wrong("personalise.user", "write where the user id is, such as `cookie:userId`");
-        UserSource::Cookie("userId".into())
-    });
+    }
+    let user = config.user.and_then(|text| source(section, "personalise.user", &text, pattern));
+    let user = user.unwrap_or_else(|| UserSource::Cookie("userId".into()));
+    let says_who_identifies = config.identifies.is_some();
+    let identifies = config.identifies.unwrap_or_default();
+    let identifies = identifies
+        .iter()
+        .filter_map(|text| source(section, "personalise.identifies", text, pattern))
+        .filter(|source| *source != user)
+        .collect();
     let modes = [("sticky", DrawMode::Sticky), ("dice", DrawMode::Dice)];
     let rollout = RolloutPlan {
         salt: config.salt.as_deref().unwrap_or(route).into(),
@@ -257,7 +268,37 @@ fn personalise(
     let keeps = [("private", false), ("origin", true)];
     let keeps_cache_control =
         section.choice("personalise.cache_control", config.cache_control, &keeps);
-    Personalise { user, rollout, keeps_cache_control }
+    Personalise { user, identifies, says_who_identifies, rollout, keeps_cache_control }
+}
+
+/// The kinds of places where a request may name a user.
+const SOURCES: [&str; 4] = ["cookie", "header", "query", "path"];
+
+/// Reads where a request names a user.
+fn source(
+    section: &mut Section<'_, '_>,
+    key: &str,
+    text: &str,
+    pattern: Option<&Pattern>,
+) -> Option<UserSource> {
+    let source = UserSource::parse(text);
+    match &source {
+        None => {
+            let forms = "write `cookie:NAME`, `header:NAME`, `query:NAME` or `path:NUMBER`";
+            let kind = text.split(':').next().unwrap_or(text);
+            let near = nearest(kind, &SOURCES).filter(|near| *near != kind);
+            let hint = near.map(|near| format!("; did you mean `{near}:…`?")).unwrap_or_default();
+            section.wrong(key, format!("`{text}` names no part of a request; {forms}{hint}"));
+        }
+        Some(UserSource::Path(place)) => {
+            let reason = "no path that this route takes has so many segments; count them from 1";
+            if pattern.is_some_and(|pattern| !pattern.has_place(*place)) {
+                section.wrong(key, format!("`{text}`: {reason}"));
+            }
+        }
+        Some(_) => {}
+    }
+    source
 }
 
 fn upgrade(
