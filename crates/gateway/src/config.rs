@@ -306,6 +306,12 @@ pub struct PersonaliseConfig {
     /// What is fetched for everybody carries none of it, and is not stored where the path names a
     /// user. `[]` says that nothing else does.
     pub identifies: Option<Vec<String>>,
+    /// The target of personalised reads, such as `model:NAME`; default: the route's `to`. If it
+    /// fails, refuses or is late, the user gets the answer of `to`, with decision `fallback`.
+    pub to: Option<String>,
+    /// Longest time for a personalised answer; then the user gets everybody's. Default: `1s` with
+    /// `to`, else the `lease`.
+    pub timeout: Option<String>,
     /// Share of the users with a profile who are let in; default `100%`. Changeable live.
     pub rollout: Option<String>,
     /// Share of the users who are never let in, as a control group; default `0%`. Changeable live.

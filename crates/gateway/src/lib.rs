@@ -13,6 +13,7 @@ mod compression;
 pub mod config;
 mod decide;
 mod error;
+mod fallback;
 mod fetch;
 mod flight;
 mod freshness;

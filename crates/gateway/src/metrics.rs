@@ -18,6 +18,7 @@ use exchange::{CacheResult, Decision, Phase};
 use metrics::{Counter, Gauge, Registry, Timer};
 
 use crate::error::FetchError;
+use crate::fallback;
 
 /// Name of the counter of exchanges.
 pub const EXCHANGES: &str = "tidegate_exchanges_total";
@@ -51,6 +52,7 @@ pub(crate) struct GatewayMetrics {
     /// Open tunnels.
     pub tunnels: Gauge,
     failures: Vec<(FetchError, Counter)>,
+    fallbacks: Vec<(&'static str, Counter)>,
     /// Bodies encoded, by coding.
     pub encoded: [Counter; 3],
 }
@@ -98,6 +100,10 @@ impl GatewayMetrics {
                 ),
             )
         };
+        let fell_back = |reason: &'static str| {
+            let help = "Exchanges with everybody's response in place of the user's own, by reason.";
+            (reason, registry.counter("tidegate_fallbacks_total", help, &[("reason", reason)]))
+        };
         Self {
             routes: routes.map(|name| RouteMetrics::new(registry, name)).collect(),
             unrouted: registry.counter("tidegate_unrouted_total", "Requests without a route.", &[]),
@@ -130,6 +136,7 @@ impl GatewayMetrics {
             purged: registry.counter("tidegate_purged_total", "Entries purged.", &[]),
             tunnels: registry.gauge("tidegate_tunnels", "Open tunnels.", &[]),
             failures: FAILURES.into_iter().map(failure).collect(),
+            fallbacks: fallback::REASONS.into_iter().map(fell_back).collect(),
             encoded: cache::encoded_counters(registry),
         }
     }
@@ -142,6 +149,14 @@ impl GatewayMetrics {
     /// Counts a failed fetch.
     pub(crate) fn failed(&self, error: FetchError) {
         if let Some((_, counter)) = self.failures.iter().find(|(reason, _)| *reason == error) {
+            counter.add(1);
+        }
+    }
+
+    /// Counts an exchange with everybody's response in place of the user's own.
+    pub(crate) fn fell_back(&self, reason: Option<&'static str>) {
+        let mut counters = self.fallbacks.iter();
+        if let Some((_, counter)) = counters.find(|(known, _)| Some(*known) == reason) {
             counter.add(1);
         }
     }

@@ -19,7 +19,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use cache::StorePlan;
-use exchange::Filter;
+use exchange::{Decision, Filter};
 
 use crate::compression::Compression;
 use crate::config::{LimitsConfig, ResolverConfig, RouteConfig, StoreConfig, UpstreamConfig};
@@ -65,7 +65,8 @@ pub struct Route {
     pub when: Option<Filter>,
     /// The route matches only while this upstream is healthy.
     pub if_healthy: Option<usize>,
-    /// The targets, with the share of the users that each gets.
+    /// The targets, with the share of the users that each gets. The last one may be that of
+    /// personalised responses, for which no user is drawn.
     pub arms: Vec<Arm>,
     /// How responses are stored; `None` if they are not.
     pub cache: Option<CachePlan>,
@@ -107,6 +108,24 @@ impl Route {
         &self.arms[arm].target
     }
 
+    /// Returns the arm of personalised responses, if they have a target apart.
+    pub fn private_arm(&self) -> Option<usize> {
+        self.personalise.as_ref()?.arm
+    }
+
+    /// Returns the arms whose targets answer for everybody.
+    pub fn generic_arms(&self) -> &[Arm] {
+        &self.arms[..self.private_arm().unwrap_or(self.arms.len())]
+    }
+
+    /// Returns the longest time of a fetch after this decision.
+    pub(crate) fn lease_of(&self, decision: Decision) -> Duration {
+        let personalise = self.personalise.as_ref();
+        let is_private = decision == Decision::Personalised;
+        let timeout = personalise.filter(|_| is_private).and_then(|plan| plan.timeout);
+        timeout.unwrap_or(self.lease)
+    }
+
     /// Whether its responses are stored on disk too.
     pub fn is_on_disk(&self) -> bool {
         self.cache.as_ref().is_some_and(|cache| cache.namespace.is_some())
@@ -128,7 +147,7 @@ impl Route {
             && self.cache.is_some()
             && self.collect.is_none()
             && self.key.has_whole_query()
-            && self.arms.iter().any(|arm| arm.upstream().is_some())
+            && self.generic_arms().iter().any(|arm| arm.upstream().is_some())
     }
 
     /// Whether a response to a request with cookies is stored only if the origin allows it, though
@@ -232,6 +251,10 @@ pub struct Personalise {
     pub identifies: Vec<UserSource>,
     /// Whether the configuration says what else does, if only that nothing does.
     pub says_who_identifies: bool,
+    /// The arm of their responses; `None` if they are those of `to`.
+    pub arm: Option<usize>,
+    /// Longest time of their fetches; `None` if it is that of all.
+    pub timeout: Option<Duration>,
     /// Which of the users with a profile are let in.
     pub rollout: RolloutPlan,
     /// Whether a response for one user leaves with the origin's `Cache-Control`, not `private`.

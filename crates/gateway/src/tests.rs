@@ -3,6 +3,7 @@
 //! A listener runs on a thread, with scripted origins behind it. Profiles, a model and a recorder
 //! do what the test says.
 
+mod apart;
 mod caching;
 mod coalescing;
 mod collecting;

@@ -225,9 +225,12 @@ impl OriginRequest {
         if line.is_empty() {
             return;
         }
-        let others = self.client.fields.get("cookie").map(|others| [others, b"; "].concat());
-        let line = [&others.unwrap_or_default()[..], line].concat();
-        self.client.fields.insert("cookie", &line);
+        let mut all = self.client.fields.get("cookie").unwrap_or_default().to_vec();
+        if !all.is_empty() {
+            all.extend_from_slice(b"; ");
+        }
+        all.extend_from_slice(line);
+        self.client.fields.insert("cookie", &all);
     }
 
     /// Whether the user id is a whole value of the query, a segment of the path, or a field.
@@ -282,6 +285,11 @@ impl OriginRequest {
     /// Whether the response may be stored.
     pub(crate) fn is_for_storing(&self) -> bool {
         !self.storage.key.is_empty()
+    }
+
+    /// Whether a target for personalised responses alone refuses. The user gets everybody's then.
+    pub(crate) fn is_refused(&self, route: &Route, status: u16) -> bool {
+        route.private_arm() == Some(self.arm) && status >= 400
     }
 
     /// Whether the response is for the user alone.

@@ -50,8 +50,10 @@ pub(super) async fn obtain(
     storage.stale = stale.filter(|stale| store.verdict(&storage.key, stale) != PurgeVerdict::Gone);
     let begun = Instant::now();
     let mut fetched = ask(edge, route, request, None, None).await?;
-    let may_be_stored =
-        request.is_for_storing() && !request.shows_user() && !is_event_stream(&fetched.headers);
+    let may_be_stored = request.is_for_storing()
+        && !request.shows_user()
+        && !request.is_refused(route, fetched.status)
+        && !is_event_stream(&fetched.headers);
     let Some(cache) = route.cache.as_ref().filter(|_| may_be_stored) else {
         return Ok(fetched.into_private());
     };
@@ -78,7 +80,8 @@ pub(super) async fn obtain(
     let is_whole = match &mut fetched.body {
         FetchedBody::Whole(bytes) => bytes.len() as u64 <= cache.body_bytes_max,
         FetchedBody::Incoming(body) => {
-            let read = body.read_whole(cache.body_bytes_max, (begun, route.lease)).await;
+            let lease = route.lease_of(request.decision);
+            let read = body.read_whole(cache.body_bytes_max, (begun, lease)).await;
             read.map_err(|error| failed(edge, error))?
         }
     };

@@ -55,9 +55,10 @@ pub(super) fn route(
         Filter::parse(&text).map_err(|error| section.wrong("when", error.to_string())).ok()
     });
     let name: Arc<str> = config.name.or(path).unwrap_or_default().into();
-    let personalise = config
-        .personalise
-        .map(|config| self::personalise(section, config, &name, pattern.as_ref()));
+    let surroundings =
+        Surroundings { name: &name, pattern: pattern.as_ref(), arms: &arms, collects: here, known };
+    let personalise = config.personalise.map(|plan| personalise(section, plan, &surroundings));
+    let (personalise, private_arm) = personalise.unzip();
     let coalesce = coalesce(section, config.coalesce, personalise.is_some());
     let hit_for_miss = section.span_or_zero("hit_for_miss", config.hit_for_miss);
     let hold = section.span_above_zero("hold", config.hold, 20_000);
@@ -100,7 +101,7 @@ pub(super) fn route(
         pattern: pattern?,
         name,
         when,
-        arms,
+        arms: arms.into_iter().chain(private_arm.flatten()).collect(),
         cache,
         coalesce,
         personalise,
@@ -236,12 +237,22 @@ fn is_host(text: &str) -> bool {
     }
 }
 
+/// What the check of `personalise` needs to know of its route.
+struct Surroundings<'r> {
+    name: &'r str,
+    pattern: Option<&'r Pattern>,
+    arms: &'r [Arm],
+    collects: bool,
+    known: &'r References<'r>,
+}
+
+/// Returns who gets a personalised response, and the arm that it has apart.
 fn personalise(
     section: &mut Section<'_, '_>,
     config: PersonaliseConfig,
-    route: &str,
-    pattern: Option<&Pattern>,
-) -> Personalise {
+    route: &Surroundings<'_>,
+) -> (Personalise, Option<Arm>) {
+    let pattern = route.pattern;
     if config.user.is_none() {
         section.wrong("personalise.user", "write where the user id is, such as `cookie:userId`");
     }
@@ -256,7 +267,7 @@ fn personalise(
         .collect();
     let modes = [("sticky", DrawMode::Sticky), ("dice", DrawMode::Dice)];
     let rollout = RolloutPlan {
-        salt: config.salt.as_deref().unwrap_or(route).into(),
+        salt: config.salt.as_deref().unwrap_or(route.name).into(),
         mode: section.choice("personalise.mode", config.mode, &modes),
         rollout: section.share("personalise.rollout", config.rollout, 1.0),
         hold_out: section.share("personalise.hold_out", config.hold_out, 0.0),
@@ -268,7 +279,23 @@ fn personalise(
     let keeps = [("private", false), ("origin", true)];
     let keeps_cache_control =
         section.choice("personalise.cache_control", config.cache_control, &keeps);
-    Personalise { user, identifies, says_who_identifies, rollout, keeps_cache_control }
+    if config.to.is_some() && route.collects {
+        section.wrong("personalise.to", "an event is not personalised; leave it out");
+    }
+    let to = config.to.filter(|_| !route.collects);
+    let apart = to.map(|to| target::private_arm(section, &to, route.arms, route.known));
+    let timeout = section.span_above_zero("personalise.timeout", config.timeout.clone(), 1_000);
+    let has_timeout = apart.is_some() || config.timeout.is_some();
+    let plan = Personalise {
+        user,
+        identifies,
+        says_who_identifies,
+        arm: apart.as_ref().map(|_| route.arms.len()),
+        timeout: has_timeout.then_some(timeout),
+        rollout,
+        keeps_cache_control,
+    };
+    (plan, apart)
 }
 
 /// The kinds of places where a request may name a user.
