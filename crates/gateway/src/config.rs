@@ -45,8 +45,10 @@ pub struct UpstreamConfig {
     /// Tunnels (such as WebSocket) to the upstream at once, beside `connections_max`; default 4096.
     /// Further ones are shed with 503.
     pub tunnels_max: Option<usize>,
-    /// Probes; without them a server is always in rotation.
+    /// Probes; without them only `passive` keeps requests from a server.
     pub health: Option<HealthConfig>,
+    /// When failed requests keep others from a server.
+    pub passive: Option<PassiveConfig>,
     /// Retries; without this there are none.
     pub retry: Option<RetryConfig>,
 }
@@ -68,6 +70,18 @@ pub struct HealthConfig {
     pub threshold: Option<u32>,
     /// Good probes assumed at start; default `threshold`. With 0 a server is unhealthy at first.
     pub initial: Option<u32>,
+}
+
+/// What failed requests say of a server. While there is another, a server that takes no connection
+/// gets no request, and neither does one at which several requests in a row have failed.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct PassiveConfig {
+    /// Failed requests in a row; default 3. A connection that breaks off, a timeout and malformed
+    /// HTTP are failures, a status is none. With 0 no number of them counts.
+    pub failures: Option<u32>,
+    /// How long such a server is left out after each further failure; default `10s`.
+    pub pause: Option<String>,
 }
 
 /// A budget for retries of idempotent requests on another server.

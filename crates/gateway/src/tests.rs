@@ -35,6 +35,7 @@ mod shares;
 mod smuggling;
 mod spelling;
 mod strict;
+mod trouble;
 mod upgrades;
 mod upstreams;
 mod workers;

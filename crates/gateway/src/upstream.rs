@@ -30,6 +30,7 @@ mod server;
 mod servers;
 mod stream;
 mod switch;
+mod trouble;
 mod upload;
 mod workers;
 
