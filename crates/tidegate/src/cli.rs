@@ -592,7 +592,14 @@ pub(crate) enum GroupingArg {
 #[derive(Debug, Subcommand)]
 pub(crate) enum RolloutCommand {
     /// Show the shares of every route that personalises.
-    Show(AdminArgs),
+    Show {
+        /// Which server.
+        #[command(flatten)]
+        admin: AdminArgs,
+        /// Print JSON with every field, for scripts.
+        #[arg(long)]
+        json: bool,
+    },
     /// Change shares; they stay changed after a restart, until cleared.
     #[command(group(ArgGroup::new("change").required(true).multiple(true)
         .args(["rollout", "hold_out", "kill", "clear"])))]
@@ -617,6 +624,9 @@ pub(crate) enum RolloutCommand {
         /// Forget every change: the configuration stands again.
         #[arg(long, conflicts_with_all = ["rollout", "hold_out", "kill", "route"])]
         clear: bool,
+        /// Print JSON with every field, for scripts.
+        #[arg(long)]
+        json: bool,
     },
 }
 
