@@ -72,8 +72,8 @@ pub struct HealthConfig {
     pub initial: Option<u32>,
 }
 
-/// What failed requests say of a server. While there is another, a server that takes no connection
-/// gets no request, and neither does one at which several requests in a row have failed.
+/// What failed requests say of a server. One that takes no connection gets no request while there
+/// is another. Neither does one at which several requests in a row have failed.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct PassiveConfig {

@@ -1,37 +1,15 @@
 //! Says whether a user's own response has failed, so that everybody's takes its place, and why.
 //!
-//! Invariant: a route without a target for personalised responses falls back after a status of 500
-//! or more alone: what its upstream says of the request, it would say to anybody. A target of their
-//! own (`personalise.to`) that refuses says nothing of what `to` would answer, so any status of 400
-//! or more counts there. A client that has left gets nothing. docs/operating/status.md lists the
-//! reasons, and [`REASONS`] counts them. Never here: the generic response (`request`), the bounds
-//! on time (`plan`).
+//! Invariant: without a target for personalised responses, a route falls back after a status of 500
+//! or more. What its upstream says of the request, it would say to anybody. A target of their own
+//! (`personalise.to`) may refuse what `to` answers, so a status of 400 or more counts there. A
+//! client that has left gets nothing. docs/operating/status.md lists the reasons, and `FALLBACKS`
+//! of `metrics` counts them. Never here: the generic response (`request`), the bounds on time
+//! (`plan`).
 
 use crate::error::{FetchError, Refusal};
 use crate::fetch::FetchResult;
 use crate::plan::Route;
-
-/// Reasons why everybody's response takes the place of a user's own, as `Tidegate-Decision` and
-/// metrics have them. The first three are those of `decide` and `rollout`.
-pub(crate) const REASONS: [&str; 17] = [
-    "profiles",
-    "killed",
-    "guard",
-    STATUS,
-    NOT_READY,
-    "busy",
-    "model",
-    "overloaded",
-    "loop",
-    "unhealthy",
-    "client-share",
-    "connect",
-    "timeout",
-    "closed",
-    "malformed",
-    "abandoned",
-    "waited-too-long",
-];
 
 /// The upstream answered with a status that refuses.
 const STATUS: &str = "status";

@@ -52,7 +52,7 @@ pub use ports::{
 pub use purge_request::PurgeRequest;
 pub use request::Role;
 pub use rollout::{Decided, Rollout, Shares, place};
-pub use upstream::{IsListener, NameStatus, Upstream, follow_names, probe};
+pub use upstream::{IsListener, NameStatus, Upstream, UpstreamServer, follow_names, probe};
 
 #[cfg(test)]
 mod tests;

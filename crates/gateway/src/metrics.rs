@@ -18,7 +18,6 @@ use exchange::{CacheResult, Decision, Phase};
 use metrics::{Counter, Gauge, Registry, Timer};
 
 use crate::error::FetchError;
-use crate::fallback;
 
 /// Name of the counter of exchanges.
 pub const EXCHANGES: &str = "tidegate_exchanges_total";
@@ -86,6 +85,28 @@ const FAILURES: [FetchError; 8] = [
     FetchError::Abandoned,
 ];
 
+/// Reasons why everybody's response takes the place of a user's own: first those of `decide` and
+/// `rollout`, then those of `fallback`.
+const FALLBACKS: [&str; 17] = [
+    "profiles",
+    "killed",
+    "guard",
+    "status",
+    "not-ready",
+    "busy",
+    "model",
+    "overloaded",
+    "loop",
+    "unhealthy",
+    "client-share",
+    "connect",
+    "timeout",
+    "closed",
+    "malformed",
+    "abandoned",
+    "waited-too-long",
+];
+
 impl GatewayMetrics {
     /// Registers the metrics of routes, by their names in the order of the plan.
     pub(crate) fn new<'r>(registry: &Registry, routes: impl Iterator<Item = &'r str>) -> Self {
@@ -136,7 +157,7 @@ impl GatewayMetrics {
             purged: registry.counter("tidegate_purged_total", "Entries purged.", &[]),
             tunnels: registry.gauge("tidegate_tunnels", "Open tunnels.", &[]),
             failures: FAILURES.into_iter().map(failure).collect(),
-            fallbacks: fallback::REASONS.into_iter().map(fell_back).collect(),
+            fallbacks: FALLBACKS.into_iter().map(fell_back).collect(),
             encoded: cache::encoded_counters(registry),
         }
     }

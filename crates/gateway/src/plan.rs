@@ -48,6 +48,40 @@ pub struct Plan {
     pub limits: LimitsPlan,
 }
 
+impl Plan {
+    /// Returns a target as a configuration names it.
+    pub fn named(&self, target: &Target) -> String {
+        match target {
+            Target::Upstream(index) => format!("upstream:{}", self.upstreams[*index].name),
+            Target::Model(name) => format!("model:{name}"),
+            Target::Models => "models".to_owned(),
+            Target::Here => "here".to_owned(),
+        }
+    }
+
+    /// Whether no route needs this upstream but for personalised responses.
+    pub fn only_personalises_by(&self, upstream: usize) -> bool {
+        self.is_private(&Target::Upstream(upstream))
+    }
+
+    /// Whether no route needs this model but for personalised responses. The model API may have
+    /// any.
+    pub fn only_personalises(&self, model: &str) -> bool {
+        self.is_private(&Target::Model(model.into())) && !self.answers(&Target::Models)
+    }
+
+    fn is_private(&self, target: &Target) -> bool {
+        let is_apart =
+            |route: &Route| route.private_arm().is_some_and(|arm| route.target(arm) == target);
+        self.routes.iter().any(is_apart) && !self.answers(target)
+    }
+
+    /// Whether a target answers for everybody on some route.
+    fn answers(&self, target: &Target) -> bool {
+        self.routes.iter().flat_map(Route::generic_arms).any(|arm| arm.target == *target)
+    }
+}
+
 /// A route.
 #[derive(Debug)]
 pub struct Route {

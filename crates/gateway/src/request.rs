@@ -6,9 +6,10 @@
 //! cache. It waits for the look-up of a profile, and for an encoding, for a bounded time (`cache`).
 //! That a key has at most one shared fetch is kept by `flight`. A refusal of any step becomes the
 //! reply here. Here are also the choice of the arm, and the fallback after a personalised fetch
-//! that failed (`fallback` says which did). `shows_credentials` must agree with that of `fetch::origin_request`.
-//! docs/ARCHITECTURE.md (the life of a request) names the steps in this order. Never here: sockets
-//! (`chassis::http`), fetching (`fetch`), waiting (`miss`), the journal (`ports::Recorder`).
+//! that failed (`fallback` says which did). `shows_credentials` must agree with that of
+//! `fetch::origin_request`. docs/ARCHITECTURE.md (the life of a request) names the steps in this
+//! order. Never here: sockets (`chassis::http`), fetching (`fetch`), waiting (`miss`), the journal
+//! (`ports::Recorder`).
 
 use std::pin::pin;
 use std::rc::Rc;

@@ -469,7 +469,8 @@ impl OriginRequest {
     /// Adds the preconditions that revalidate the stale entry, if it has validators (RFC 9111
     /// §4.3.1).
     fn ask_for_changes(&self, request: &mut UpstreamRequest) {
-        let Some(stale) = &self.storage.stale else { return };
+        // The stale entry is everybody's, and the response may be this user's own.
+        let Some(stale) = self.storage.stale.as_ref().filter(|_| !self.shows_user) else { return };
         if let Some(etag) = &stale.etag {
             request.field("if-none-match", etag);
         }

@@ -77,15 +77,8 @@ pub(super) async fn obtain(
     if lifetime.is_none() && !is_shared {
         return Ok(fetched.into_private());
     }
-    let is_whole = match &mut fetched.body {
-        FetchedBody::Whole(bytes) => bytes.len() as u64 <= cache.body_bytes_max,
-        FetchedBody::Incoming(body) => {
-            let lease = route.lease_of(request.decision);
-            let read = body.read_whole(cache.body_bytes_max, (begun, lease)).await;
-            read.map_err(|error| failed(edge, error))?
-        }
-    };
-    if !is_whole {
+    let lease = (begun, route.lease_of(request.decision));
+    if !is_whole(edge, &mut fetched.body, cache.body_bytes_max, lease).await? {
         return Ok(fetched.into_private());
     }
     let (pieces, charge) = match &mut fetched.body {
@@ -109,6 +102,22 @@ pub(super) async fn obtain(
         store.prepare(entry, request.decision, liked).await;
     }
     Ok(result)
+}
+
+/// Reads a body as far as it may be stored; returns whether that is all of it.
+async fn is_whole(
+    edge: &Edge,
+    body: &mut FetchedBody,
+    bytes_max: u64,
+    lease: (Instant, Duration),
+) -> Result<bool, Refusal> {
+    match body {
+        FetchedBody::Whole(bytes) => Ok(bytes.len() as u64 <= bytes_max),
+        FetchedBody::Incoming(body) => {
+            let read = body.read_whole(bytes_max, lease).await;
+            read.map_err(|error| failed(edge, error))
+        }
+    }
 }
 
 /// Replaces a 304 by the stored response that it confirms (RFC 9111 §4.3.3).

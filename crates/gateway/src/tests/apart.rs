@@ -150,7 +150,8 @@ fn a_wrong_target_apart_is_told_with_the_way_out() {
     let said = |to: &str, rest: &str| {
         let (_, problems) = check(&format!(
             "[[upstream]]\nname = \"backend\"\nservers = [\"127.0.0.1:1\"]\n\
-             [[route]]\npath = \"/\"\n{rest}personalise = {{ user = \"cookie:u\", to = \"{to}\" }}\n"
+             [[route]]\npath = \"/\"\n{rest}\
+             personalise = {{ user = \"cookie:u\", to = \"{to}\" }}\n"
         ));
         problems.iter().map(|problem| problem.message.clone()).collect::<Vec<_>>()
     };

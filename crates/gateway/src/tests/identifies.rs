@@ -88,6 +88,19 @@ fn an_answer_to_a_request_that_tells_the_users_id_elsewhere_is_not_stored() {
 }
 
 #[test]
+fn an_answer_that_may_be_one_users_own_is_not_asked_for_as_a_change_of_everybodys() {
+    let app = Origin::start(|request| match request.header("if-none-match") {
+        Some(_) => OriginReply::status(304),
+        None => OriginReply::ok("x").header("ETag", "\"1\"").header("Cache-Control", "max-age=0"),
+    });
+    let served = before(&app, "cache = {}\npersonalise = { user = \"cookie:sid\" }");
+    served.users.broken.store(true, Ordering::SeqCst);
+    served.get("/list?user=p1");
+    let own = served.get_with("/list?user=p1", &[("Cookie", "sid=p1")]);
+    assert_eq!((own.status, own.text()), (200, "x"));
+}
+
+#[test]
 fn what_is_fetched_by_a_path_that_names_a_user_is_not_stored() {
     let app = app();
     let route = "cache = { ttl = \"60s\" }\n\

@@ -16,6 +16,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::hash::BuildHasher;
+use std::io::ErrorKind;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
@@ -260,8 +261,7 @@ impl Servers {
         let connect = timeout(self.upstream.plan.connect_timeout, connect);
         let stream = match connect.await {
             Err(_) => {
-                let late = std::io::Error::from(std::io::ErrorKind::TimedOut);
-                self.upstream.note_unreachable(&server.server, &late);
+                self.upstream.note_unreachable(&server.server, &ErrorKind::TimedOut.into());
                 return Err(FetchError::Timeout);
             }
             Ok(Err(error)) => {

@@ -1,67 +1,46 @@
-//! Judges a server by what becomes of requests, beside its probes: is it reached, does it answer?
+//! Holds what requests have met at a server: is it reached, does it answer?
 //!
-//! Invariants: a server that takes no connection is in trouble at once, and until it takes one; so
-//! is one at which `failures` requests in a row have failed, until one is answered. A server in
-//! trouble is asked only where no other is left: while it takes no connection, or for `pause` after
-//! each failure. A connection that nobody can make would never be tried again while no request
-//! comes. So whoever finds the first refusal starts [`knock`], which tries until it is taken. The
-//! log and the alarms say when trouble begins and ends, the log once in `SAID_EVERY` for a server.
-//! A client that leaves, and a request whose own deadline has passed, say nothing of the server.
-//! Without trouble a request costs two atomic loads. Never here: probes (`health`), the choice of a
-//! server (`servers`), retries.
+//! Invariants: a server that takes no connection is in trouble at once, until it takes one. So is
+//! one at which `failures` requests in a row have failed, until one is answered. A server in
+//! trouble is out while it takes no connection, or for `pause` after each failure. Without trouble
+//! a request costs two atomic loads. Never here: who notes what (`passive`), probes (`health`).
 
-use std::io::{Error, ErrorKind};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
-use tokio::net::TcpStream;
-use tokio::time::{sleep, timeout};
 
-use super::server::{Upstream, UpstreamServer};
-use crate::error::FetchError;
 use crate::plan::PassivePlan;
 
-/// Time between two tries to connect to a server that takes no connection.
-const KNOCK_INTERVAL: Duration = Duration::from_secs(1);
-
 /// Least time between two lines of the log that say that one server is in trouble.
-const SAID_EVERY: Duration = Duration::from_secs(10);
-
-/// The errors of a connection that say something of the server, or of the way to it.
-const OF_SERVER: [ErrorKind; 5] = [
-    ErrorKind::ConnectionRefused,
-    ErrorKind::ConnectionReset,
-    ErrorKind::HostUnreachable,
-    ErrorKind::NetworkUnreachable,
-    ErrorKind::TimedOut,
-];
+const LOG_INTERVAL: Duration = Duration::from_secs(10);
 
 /// What requests have met at a server.
 #[derive(Debug)]
 pub struct Trouble {
-    /// The time from which `paused_until` counts.
+    /// The time from which `pause_end` counts.
     base: Instant,
+    /// Whether somebody has asked if it is reached, without a request.
+    was_tried: AtomicBool,
     /// Whether the last connection could not be made.
     is_unreachable: AtomicBool,
     /// Requests in a row that have failed.
     failures: AtomicU32,
-    /// Milliseconds until which only a request without another server comes here.
-    paused_until: AtomicU64,
-    said: Mutex<Said>,
+    /// Milliseconds to the time when requests that have a choice come here again.
+    pause_end: AtomicU64,
+    state: Mutex<State>,
 }
 
-/// What was said of it.
+/// What people are told of it.
 #[derive(Debug, Default)]
-struct Said {
+struct State {
     /// Since when it is in trouble.
     since: Option<Instant>,
     /// What was met last.
     reason: String,
-    /// When the log said so last.
+    /// When the log told of trouble last.
     logged: Option<Instant>,
-    /// Whether the log has said so of this trouble, so that it says the end, too.
+    /// Whether it has told of this trouble, so that it tells of the end, too.
     is_logged: bool,
 }
 
@@ -69,11 +48,17 @@ impl Trouble {
     pub(super) fn none() -> Self {
         Self {
             base: Instant::now(),
+            was_tried: AtomicBool::new(false),
             is_unreachable: AtomicBool::new(false),
             failures: AtomicU32::new(0),
-            paused_until: AtomicU64::new(0),
-            said: Mutex::default(),
+            pause_end: AtomicU64::new(0),
+            state: Mutex::default(),
         }
+    }
+
+    /// Whether this is asked for the first time.
+    pub(super) fn is_new(&self) -> bool {
+        !self.was_tried.swap(true, Ordering::Relaxed)
     }
 
     /// Whether it takes no connection.
@@ -86,128 +71,72 @@ impl Trouble {
         if self.is_unreachable() {
             return true;
         }
-        let until = self.paused_until.load(Ordering::Relaxed);
-        until > 0 && self.millis() < until
+        let end = self.pause_end.load(Ordering::Relaxed);
+        end > 0 && self.millis() < end
     }
 
     /// Returns what is wrong, and for how long, if anything is.
     pub fn text(&self) -> Option<String> {
-        let said = self.said.lock();
-        let seconds = said.since?.elapsed().as_secs();
-        Some(format!("{}, for {seconds} s", said.reason))
+        let state = self.state.lock();
+        let seconds = state.since?.elapsed().as_secs();
+        Some(format!("{}, for {seconds} s", state.reason))
+    }
+
+    /// Notes whether a connection was made; returns true if that has changed.
+    pub(super) fn set_unreachable(&self, is_unreachable: bool) -> bool {
+        self.is_unreachable.swap(is_unreachable, Ordering::Relaxed) != is_unreachable
+    }
+
+    /// Counts a failed request; returns the number in a row if it is trouble.
+    pub(super) fn count_failure(&self, plan: &PassivePlan) -> Option<u32> {
+        let failures = self.failures.fetch_add(1, Ordering::Relaxed) + 1;
+        if !self.is_failing(plan) {
+            return None;
+        }
+        let pause = u64::try_from(plan.pause.as_millis()).unwrap_or(u64::MAX);
+        self.pause_end.store(self.millis().saturating_add(pause), Ordering::Relaxed);
+        Some(failures)
+    }
+
+    /// Begins the count anew after an answer; returns false if there was none.
+    pub(super) fn end_count(&self) -> bool {
+        if self.failures.load(Ordering::Relaxed) == 0 {
+            return false;
+        }
+        self.failures.store(0, Ordering::Relaxed);
+        self.pause_end.store(0, Ordering::Relaxed);
+        true
+    }
+
+    /// Whether so many requests in a row have failed that it is trouble.
+    pub(super) fn is_failing(&self, plan: &PassivePlan) -> bool {
+        plan.failures > 0 && self.failures.load(Ordering::Relaxed) >= plan.failures
+    }
+
+    /// Notes the reason; returns whether the log is to tell of it.
+    pub(super) fn begin(&self, reason: String) -> bool {
+        let mut state = self.state.lock();
+        state.reason = reason;
+        if state.since.is_some() {
+            return false;
+        }
+        let now = Instant::now();
+        state.since = Some(now);
+        state.is_logged = state.logged.is_none_or(|logged| now >= logged + LOG_INTERVAL);
+        if state.is_logged {
+            state.logged = Some(now);
+        }
+        state.is_logged
+    }
+
+    /// Notes the end; returns how long it took if the log is to tell of it.
+    pub(super) fn end(&self) -> Option<Duration> {
+        let mut state = self.state.lock();
+        let since = state.since.take()?;
+        state.is_logged.then(|| since.elapsed())
     }
 
     fn millis(&self) -> u64 {
         u64::try_from(self.base.elapsed().as_millis()).unwrap_or(u64::MAX)
-    }
-
-    /// Notes trouble; returns whether the log is to say so.
-    fn begin(&self, reason: String) -> bool {
-        let mut said = self.said.lock();
-        said.reason = reason;
-        if said.since.is_some() {
-            return false;
-        }
-        let now = Instant::now();
-        said.since = Some(now);
-        said.is_logged = said.logged.is_none_or(|logged| now >= logged + SAID_EVERY);
-        if said.is_logged {
-            said.logged = Some(now);
-        }
-        said.is_logged
-    }
-
-    /// Notes the end of trouble; returns how long it took if the log is to say so.
-    fn end(&self) -> Option<Duration> {
-        let mut said = self.said.lock();
-        let since = said.since.take()?;
-        said.is_logged.then(|| since.elapsed())
-    }
-
-    fn is_failing(&self, plan: &PassivePlan) -> bool {
-        plan.failures > 0 && self.failures.load(Ordering::Relaxed) >= plan.failures
-    }
-}
-
-impl Upstream {
-    /// Notes that a connection could not be made.
-    pub(super) fn note_unreachable(self: &Arc<Self>, server: &Arc<UpstreamServer>, error: &Error) {
-        // That this machine has no file descriptor or port left says nothing of the server.
-        if !OF_SERVER.contains(&error.kind()) {
-            return;
-        }
-        let trouble = &server.trouble;
-        let was_reachable = !trouble.is_unreachable.swap(true, Ordering::Relaxed);
-        if trouble.begin(format!("takes no connections ({error})")) {
-            let (upstream, server) = (&*self.plan.name, server.address);
-            tracing::warn!(upstream, %server, %error, "a server takes no connections");
-        }
-        if was_reachable {
-            self.judge();
-            tokio::task::spawn_local(knock(Arc::clone(self), Arc::clone(server)));
-        }
-    }
-
-    /// Notes that a connection was made.
-    pub(super) fn note_reached(&self, server: &UpstreamServer) {
-        let trouble = &server.trouble;
-        if trouble.is_unreachable() && trouble.is_unreachable.swap(false, Ordering::Relaxed) {
-            self.judge();
-            if !trouble.is_failing(&self.plan.passive) {
-                self.say_end(server, "a server takes connections again");
-            }
-        }
-    }
-
-    /// Notes what became of a request at a server. `None` says that it was answered.
-    pub(super) fn note_outcome(&self, server: &UpstreamServer, error: Option<FetchError>) {
-        let (trouble, plan) = (&server.trouble, &self.plan.passive);
-        match error {
-            None if trouble.failures.load(Ordering::Relaxed) == 0 => {}
-            None => {
-                trouble.failures.store(0, Ordering::Relaxed);
-                trouble.paused_until.store(0, Ordering::Relaxed);
-                if !trouble.is_unreachable() {
-                    self.say_end(server, "a server answers again");
-                }
-            }
-            // Where no connection is made, connections count, not requests.
-            Some(_) if trouble.is_unreachable() => {}
-            Some(error) if error.is_of_server() => {
-                let failures = trouble.failures.fetch_add(1, Ordering::Relaxed) + 1;
-                if !trouble.is_failing(plan) {
-                    return;
-                }
-                let pause = u64::try_from(plan.pause.as_millis()).unwrap_or(u64::MAX);
-                let until = trouble.millis().saturating_add(pause);
-                trouble.paused_until.store(until, Ordering::Relaxed);
-                if trouble.begin(format!("the last {failures} requests failed ({error})")) {
-                    let (upstream, server) = (&*self.plan.name, server.address);
-                    tracing::warn!(upstream, %server, failures, %error, "a server does not answer");
-                }
-            }
-            Some(_) => {}
-        }
-    }
-
-    fn say_end(&self, server: &UpstreamServer, message: &str) {
-        if let Some(took) = server.trouble.end() {
-            let (upstream, server) = (&*self.plan.name, server.address);
-            tracing::info!(upstream, %server, seconds = took.as_secs(), "{message}");
-        }
-    }
-}
-
-/// Tries to connect to a server until it takes a connection, or has left the upstream.
-async fn knock(upstream: Arc<Upstream>, server: Arc<UpstreamServer>) {
-    loop {
-        sleep(KNOCK_INTERVAL).await;
-        if !server.trouble.is_unreachable() || !upstream.has(&server) {
-            return;
-        }
-        let connect = TcpStream::connect(server.address);
-        if let Ok(Ok(_)) = timeout(upstream.plan.connect_timeout, connect).await {
-            return upstream.note_reached(&server);
-        }
     }
 }
