@@ -56,6 +56,8 @@ pub struct Document<'t> {
     text: &'t str,
     root: DeTable<'t>,
     problems: Vec<Problem>,
+    /// Keys that belong to no section.
+    keys_at_top: Vec<String>,
     /// Dotted keys whose values are there and could not be read.
     unread: Vec<String>,
     /// Lines with errors of syntax.
@@ -72,6 +74,7 @@ impl<'t> Document<'t> {
             text,
             root: root.into_inner(),
             problems: Vec::new(),
+            keys_at_top: Vec::new(),
             unread: Vec::new(),
             syntax_lines: Vec::new(),
             broken_heading: None,
@@ -103,6 +106,16 @@ impl<'t> Document<'t> {
     /// Reports everything at the top level that is neither one of the `keys` nor one of the
     /// `sections`.
     pub fn known(&mut self, keys: &[&str], sections: &[&str]) {
+        self.keys_at_top = keys.iter().map(|key| (*key).to_owned()).collect();
+        for key in keys {
+            let is_section = |value: &Spanned<DeValue<'_>>| value.get_ref().is_table();
+            if let Some((name, _)) = self.root.get_key_value(*key).filter(|(_, v)| is_section(v)) {
+                let line = self.line_at(name.span().start);
+                let message = format!("is no section; write `{key} = …` above the first section");
+                self.push(line, (*key).to_owned(), message);
+                self.root.remove(*key);
+            }
+        }
         let all = [keys, sections].concat();
         let unknown = self.root.iter().filter(|(name, _)| !all.contains(&name.get_ref().as_ref()));
         let unknown: Vec<(usize, String, bool)> = unknown
@@ -221,7 +234,12 @@ impl<'t> Document<'t> {
             let is_syntax = self.syntax_lines.contains(&line)
                 || (removed.is_none() && !self.syntax_lines.is_empty());
             if !is_syntax {
-                self.push(line, full.clone(), wording::plain(error.message(), &full));
+                let mut message = wording::plain(error.message(), &full);
+                let is_of_top = |name: &String| removed.as_deref() == Some(&format!(".{name}"));
+                if message.starts_with("unknown key") && self.keys_at_top.iter().any(is_of_top) {
+                    message = "belongs to no section; write it above the first one".to_owned();
+                }
+                self.push(line, full.clone(), message);
             }
             self.unread.push(full);
             if removed.is_none() {

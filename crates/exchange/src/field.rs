@@ -161,12 +161,14 @@ pub enum DefinedKind {
 
 /// No field has this name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("no field `{name}`{}", hint(near))]
+#[error("no field `{name}`{}", hint(self))]
 pub struct UnknownField {
     /// The name as written.
     pub name: String,
     /// Names that look like it, the nearest first.
     pub near: Vec<&'static str>,
+    /// Whether a `[[field]]` may define it where it was written.
+    pub may_be_defined: bool,
 }
 
 impl FieldName {
@@ -290,7 +292,7 @@ fn unknown(name: &str) -> UnknownField {
         .collect();
     near.sort();
     let near = near.into_iter().take(3).map(|(_, known)| known).collect();
-    UnknownField { name: name.to_owned(), near }
+    UnknownField { name: name.to_owned(), near, may_be_defined: false }
 }
 
 /// Returns the known name that `name` most likely misspells: at most two edits away, and by fewer
@@ -319,9 +321,15 @@ fn distance(left: &[u8], right: &[u8]) -> usize {
     rows[left.len()][right.len()]
 }
 
-fn hint(near: &[&str]) -> String {
-    match near {
-        [] => String::new(),
+fn hint(unknown: &UnknownField) -> String {
+    let UnknownField { name, near, may_be_defined } = unknown;
+    let of_query = format!("`query.{name}` is a field of the query");
+    match &near[..] {
+        [] if name.contains('.') => String::new(),
+        [] if *may_be_defined => {
+            format!("; define it by a `[[field]]`, or write its kind: {of_query}")
+        }
+        [] => format!("; {of_query}"),
         near => format!("; did you mean `{}`?", near.join("`, `")),
     }
 }

@@ -45,8 +45,10 @@ pub struct UpstreamConfig {
     /// Tunnels (such as WebSocket) to the upstream at once, beside `connections_max`; default 4096.
     /// Further ones are shed with 503.
     pub tunnels_max: Option<usize>,
-    /// Probes; without them a server is always in rotation.
+    /// Probes; without them only `passive` keeps requests from a server.
     pub health: Option<HealthConfig>,
+    /// When failed requests keep others from a server.
+    pub passive: Option<PassiveConfig>,
     /// Retries; without this there are none.
     pub retry: Option<RetryConfig>,
 }
@@ -68,6 +70,18 @@ pub struct HealthConfig {
     pub threshold: Option<u32>,
     /// Good probes assumed at start; default `threshold`. With 0 a server is unhealthy at first.
     pub initial: Option<u32>,
+}
+
+/// What failed requests say of a server. One that takes no connection gets no request while there
+/// is another. Neither does one at which several requests in a row have failed.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct PassiveConfig {
+    /// Failed requests in a row; default 3. A connection that breaks off, a timeout and malformed
+    /// HTTP are failures, a status is none. With 0 no number of them counts.
+    pub failures: Option<u32>,
+    /// How long such a server is left out after each further failure; default `10s`.
+    pub pause: Option<String>,
 }
 
 /// A budget for retries of idempotent requests on another server.
@@ -299,8 +313,19 @@ pub struct SegmentConfig {
 #[derive(Debug, Clone, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct PersonaliseConfig {
-    /// Where the user id is: `cookie:NAME`, `header:NAME` or `query:NAME`.
+    /// Where the user id is: `cookie:NAME`, `header:NAME`, `query:NAME`, or `path:2` for the second
+    /// segment of the path.
     pub user: Option<String>,
+    /// What else tells the upstream who asks, in the same form: `["query:user", "header:x-user"]`.
+    /// What is fetched for everybody carries none of it, and is not stored where the path names a
+    /// user. `[]` says that nothing else does.
+    pub identifies: Option<Vec<String>>,
+    /// The target of personalised reads, such as `model:NAME`; default: the route's `to`. If it
+    /// fails, refuses or is late, the user gets the answer of `to`, with decision `fallback`.
+    pub to: Option<String>,
+    /// Longest time for a personalised answer; then the user gets everybody's. Default: `1s` with
+    /// `to`, else the `lease`.
+    pub timeout: Option<String>,
     /// Share of the users with a profile who are let in; default `100%`. Changeable live.
     pub rollout: Option<String>,
     /// Share of the users who are never let in, as a control group; default `0%`. Changeable live.

@@ -13,7 +13,7 @@ use http1::Head;
 
 use crate::plan::Route;
 use crate::ports::{Profile, Profiles};
-use crate::rollout::Rollout;
+use crate::rollout::{Decided, Rollout};
 use crate::trace::UserId;
 use crate::user::User;
 
@@ -33,22 +33,22 @@ pub(crate) fn decide(
     head: &Head<'_>,
     deciders: &Deciders<'_>,
     user: &mut UserId,
-) -> Decision {
-    let Some(personalise) = &route.personalise else { return Decision::Generic };
+) -> Decided {
+    let Some(personalise) = &route.personalise else { return Decision::Generic.into() };
     let id = match personalise.user.find(head, deciders.user_bytes_max) {
-        User::Nobody => return Decision::Anonymous,
-        User::Unacceptable => return Decision::NoProfile,
+        User::Nobody => return Decision::Anonymous.into(),
+        User::Unacceptable => return Decision::NoProfile.into(),
         User::Id(id) => id,
     };
     user.extend_from_slice(&id);
     if route.collect.is_some() {
         // An event is recorded with its user, but its reply is the same for everyone.
-        return Decision::Generic;
+        return Decision::Generic.into();
     }
     let profile = deciders.profiles.map_or(Profile::Unavailable, |p| p.look_up(&id));
     match (profile, deciders.rollout) {
-        (Profile::Absent, _) => Decision::NoProfile,
+        (Profile::Absent, _) => Decision::NoProfile.into(),
         (Profile::Present, Some(rollout)) => rollout.decide(&id),
-        (Profile::Unavailable, _) | (Profile::Present, None) => Decision::Fallback,
+        (Profile::Unavailable, _) | (Profile::Present, None) => Decided::fallback("profiles"),
     }
 }

@@ -71,6 +71,11 @@ impl FetchError {
         }
     }
 
+    /// Whether it says something of the server that took the connection.
+    pub(crate) fn is_of_server(self) -> bool {
+        matches!(self, Self::Timeout | Self::Closed | Self::Malformed)
+    }
+
     /// Whether the same request may succeed on another server.
     pub(crate) fn is_worth_a_retry(self) -> bool {
         matches!(self, Self::Connect | Self::Timeout | Self::Closed)

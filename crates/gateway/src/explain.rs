@@ -29,7 +29,7 @@ use crate::trace::Trace;
 use crate::user::User;
 
 pub use cached::{CacheFacts, EntryFacts};
-pub use question::Question;
+pub use question::ExplainRequest;
 
 /// What a request would get now, and why.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -85,7 +85,7 @@ impl Gateway {
     ///
     /// # Errors
     /// With a message when the question is no request.
-    pub fn explain(&self, question: &Question) -> Result<Explanation, String> {
+    pub fn explain(&self, question: &ExplainRequest) -> Result<Explanation, String> {
         let plain = question.head_bytes(None)?;
         let index = question::with_head(&plain, question, self, |head| self.takes(head))?;
         // The route says where its users are named.
@@ -129,7 +129,8 @@ impl Gateway {
             rollout: self.rollout(index),
             user_bytes_max: self.plan.limits.user_bytes_max,
         };
-        trace.decision = decide(route, head, &deciders, &mut trace.user);
+        let decided = decide(route, head, &deciders, &mut trace.user);
+        (trace.decision, trace.detail) = (decided.decision, decided.reason);
         trace.arm = request::arm(route, head, &trace);
         explanation.user = self.user_facts(route, head, &trace);
         explanation.draw = explanation.user.as_ref().and_then(|user| {

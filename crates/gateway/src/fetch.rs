@@ -89,11 +89,12 @@ pub(crate) async fn fetch_private(
     now: Instant,
     upload: Option<&Upload<'_>>,
 ) -> Result<FetchResult, Refusal> {
-    let deadline = upload.is_none().then(|| TokioInstant::from_std(now + route.lease));
+    let lease = route.lease_of(request.decision);
+    let deadline = upload.is_none().then(|| TokioInstant::from_std(now + lease));
     let fetched = match route.target(request.arm) {
         // An upstream keeps one deadline for all its attempts.
         Target::Upstream(_) => origin::ask(edge, route, request, deadline, upload).await,
-        _ => match timeout(route.lease, origin::ask(edge, route, request, None, None)).await {
+        _ => match timeout(lease, origin::ask(edge, route, request, None, None)).await {
             Ok(fetched) => fetched,
             Err(_) => Err(failed(edge, FetchError::Timeout)),
         },
@@ -115,7 +116,8 @@ async fn settle(
     request: &mut OriginRequest,
     for_others: bool,
 ) -> Result<FetchResult, Refusal> {
-    let result = match timeout(route.lease, bring(edge, route, request)).await {
+    let lease = route.lease_of(request.decision);
+    let result = match timeout(lease, bring(edge, route, request)).await {
         Ok(result) => result,
         Err(_) => Err(failed(edge, FetchError::Timeout)),
     };

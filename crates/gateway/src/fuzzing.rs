@@ -60,7 +60,7 @@ pub fn shared_fetch(plan: &Plan, users: &dyn Profiles, head: &Head<'_>) -> Optio
         rollout: rollout.as_ref(),
         user_bytes_max: plan.limits.user_bytes_max,
     };
-    trace.decision = decide(route, head, &deciders, &mut trace.user);
+    trace.decision = decide(route, head, &deciders, &mut trace.user).decision;
     let is_alone =
         route::is_ambiguous(&plan.routes, head) || shows_credentials(route, head, &trace);
     let key = shared_key(route, head, &trace).filter(|_| !is_alone)?;

@@ -128,6 +128,14 @@ impl Gateway {
         routes.filter_map(|(route, rollout)| Some((&*route.name, rollout.as_ref()?)))
     }
 
+    /// Returns the targets for personalised responses alone, each with the name of its route.
+    pub fn private_targets(&self) -> impl Iterator<Item = (&str, String)> {
+        self.plan.routes.iter().filter_map(|route| {
+            let arm = route.private_arm()?;
+            Some((&*route.name, self.plan.named(route.target(arm))))
+        })
+    }
+
     /// Returns the rollout of a route.
     pub(crate) fn rollout(&self, route: usize) -> Option<&Rollout> {
         self.rollouts[route].as_ref()

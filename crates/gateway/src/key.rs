@@ -15,12 +15,14 @@
 //! and `fetch` judge cookies, credentials and `Vary`. `spelling` names paths whose responses
 //! are not stored. Never here: the rules (`rules`), variants (`cache::key`).
 
+mod identifiers;
 mod overrides;
 mod rules;
 
 use cache::key::{KeyBytes, append_selecting};
 use http1::{Head, Scheme};
 
+pub(crate) use identifiers::Identifiers;
 pub use overrides::is_override;
 pub(crate) use rules::{Cookies, KeySegment, NamePattern, QueryFields, Rules, SegmentSource};
 
@@ -38,6 +40,8 @@ pub struct KeyPlan {
     /// The only headers that fetches for storing carry beside those of the rules; `None` means all
     /// that override nothing.
     pub forward: Option<Box<[NamePattern]>>,
+    /// What names a user to the upstream, beside fields of the query.
+    pub identifiers: Identifiers,
 }
 
 /// The parts of a key that are not in the head of the request.
@@ -85,7 +89,11 @@ pub fn of(plan: &KeyPlan, head: &Head<'_>, identity: Identity<'_>) -> KeyBytes {
         key.extend_from_slice(&(user.len() as u32).to_le_bytes());
         key.extend_from_slice(user);
         let sent = rules.into_iter().flat_map(|rules| rules.user_pairs(head.path_and_query()));
-        sent.for_each(|pair| key.extend_from_slice(pair.as_bytes()));
+        for pair in sent {
+            key.push(b'&');
+            key.extend_from_slice(pair.as_bytes());
+        }
+        plan.identifiers.append(head, &mut key);
     }
     key
 }
@@ -134,11 +142,15 @@ impl KeyPlan {
     /// Whether a fetch for storing carries a header of the client, named in lower case. Cookies
     /// have rules of their own, and the gateway replaces `Accept-Encoding`.
     ///
-    /// If the response is stored for one user (`is_private`), the key has the id alone. So no
-    /// header goes on that may say more about who asks, unless a rule or `forward` names it.
+    /// If the response is stored for one user (`is_private`), the key has the id, and what else
+    /// names a user. So no other header goes on that may say more about who asks, unless a rule or
+    /// `forward` names it.
     pub(crate) fn passes_on(&self, name: &[u8], is_private: bool) -> bool {
         let covers =
             |rules: &Rules| std::str::from_utf8(name).is_ok_and(|name| rules.determines(name));
+        if self.identifiers.has_header(name) {
+            return is_private;
+        }
         if name == b"accept-encoding" || self.rules.as_ref().is_some_and(|rules| covers(rules)) {
             return true;
         }
@@ -152,9 +164,15 @@ impl KeyPlan {
             }
     }
 
-    /// Returns the query field that holds the user id, if the route takes it from the query.
-    pub(crate) fn user_field(&self) -> Option<&str> {
-        self.rules.as_ref()?.user_field.as_deref()
+    /// Whether keys, and so fetches, have all fields of the query.
+    pub(crate) fn has_whole_query(&self) -> bool {
+        self.rules.as_ref().is_none_or(|rules| matches!(rules.fields, QueryFields::All))
+    }
+
+    /// Returns a target without the query fields that name a user.
+    pub(crate) fn without_user(&self, target: &str) -> String {
+        let fields = self.rules.iter().flat_map(|rules| &rules.user_fields);
+        fields.fold(target.to_owned(), |target, name| without_field(&target, name))
     }
 
     /// Appends the value of a request field, as the upstream sees it.

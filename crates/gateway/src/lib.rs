@@ -14,6 +14,7 @@ pub mod config;
 mod decide;
 mod error;
 mod explain;
+mod fallback;
 mod fetch;
 mod flight;
 mod freshness;
@@ -42,7 +43,7 @@ mod upstream;
 mod user;
 mod via;
 
-pub use explain::{CacheFacts, EntryFacts, Explanation, Question, RouteFacts, UserFacts};
+pub use explain::{CacheFacts, EntryFacts, ExplainRequest, Explanation, RouteFacts, UserFacts};
 pub use gateway::{Edge, Gateway, Parts, Purged};
 pub use metrics::{EXCHANGES, SECONDS};
 pub use plan::{LimitsPlan, ModelNames, Plan, PoolUpstream, Sections, ServerPlan, UpstreamPlan};
@@ -52,8 +53,8 @@ pub use ports::{
 };
 pub use purge_request::PurgeRequest;
 pub use request::Role;
-pub use rollout::{Draw, Rollout, Shares, place};
-pub use upstream::{IsListener, NameStatus, Upstream, follow_names, probe};
+pub use rollout::{Decided, Draw, Rollout, Shares, place};
+pub use upstream::{IsListener, NameStatus, Upstream, UpstreamServer, follow_names, probe};
 
 #[cfg(test)]
 mod tests;

@@ -53,6 +53,7 @@ pub(crate) struct GatewayMetrics {
     /// Open tunnels.
     pub tunnels: Gauge,
     failures: Vec<(FetchError, Counter)>,
+    fallbacks: Vec<(&'static str, Counter)>,
     /// Bodies encoded, by coding.
     pub encoded: [Counter; 3],
 }
@@ -86,6 +87,28 @@ const FAILURES: [FetchError; 8] = [
     FetchError::Abandoned,
 ];
 
+/// Reasons why everybody's response takes the place of a user's own: first those of `decide` and
+/// `rollout`, then those of `fallback`.
+const FALLBACKS: [&str; 17] = [
+    "profiles",
+    "killed",
+    "guard",
+    "status",
+    "not-ready",
+    "busy",
+    "model",
+    "overloaded",
+    "loop",
+    "unhealthy",
+    "client-share",
+    "connect",
+    "timeout",
+    "closed",
+    "malformed",
+    "abandoned",
+    "waited-too-long",
+];
+
 impl GatewayMetrics {
     /// Registers the metrics of routes, by their names in the order of the plan.
     pub(crate) fn new<'r>(registry: &Registry, routes: impl Iterator<Item = &'r str>) -> Self {
@@ -99,6 +122,10 @@ impl GatewayMetrics {
                     &[("reason", error.name())],
                 ),
             )
+        };
+        let fell_back = |reason: &'static str| {
+            let help = "Exchanges with everybody's response in place of the user's own, by reason.";
+            (reason, registry.counter("tidegate_fallbacks_total", help, &[("reason", reason)]))
         };
         Self {
             routes: routes.map(|name| RouteMetrics::new(registry, name)).collect(),
@@ -137,6 +164,7 @@ impl GatewayMetrics {
             purged: registry.counter("tidegate_purged_total", "Entries purged.", &[]),
             tunnels: registry.gauge("tidegate_tunnels", "Open tunnels.", &[]),
             failures: FAILURES.into_iter().map(failure).collect(),
+            fallbacks: FALLBACKS.into_iter().map(fell_back).collect(),
             encoded: cache::encoded_counters(registry),
         }
     }
@@ -149,6 +177,14 @@ impl GatewayMetrics {
     /// Counts a failed fetch.
     pub(crate) fn failed(&self, error: FetchError) {
         if let Some((_, counter)) = self.failures.iter().find(|(reason, _)| *reason == error) {
+            counter.add(1);
+        }
+    }
+
+    /// Counts an exchange with everybody's response in place of the user's own.
+    pub(crate) fn fell_back(&self, reason: Option<&'static str>) {
+        let mut counters = self.fallbacks.iter();
+        if let Some((_, counter)) = counters.find(|(known, _)| Some(*known) == reason) {
             counter.add(1);
         }
     }

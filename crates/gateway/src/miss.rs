@@ -21,10 +21,11 @@ use bytes::Bytes;
 use cache::key::KeyBytes;
 use cache::{Entry, LookUp, PurgeVerdict};
 use chassis::http::Reply;
-use exchange::{CacheResult, Phase};
+use exchange::{CacheResult, Decision, Phase};
 use tokio::sync::oneshot;
 
 use crate::error::{FetchError, Refusal};
+use crate::fallback;
 use crate::fetch::{self, FetchResult, OriginRequest, Storage, asks_for_less};
 use crate::flight::{Join, Landing, Lease, Waiter};
 use crate::gateway::{Edge, Exchange};
@@ -57,10 +58,14 @@ pub(crate) struct Miss {
 
 impl Miss {
     /// Answers at once from a stale entry, or else from a fetch, its own or another request's.
+    /// Where a user's own response has failed, it returns the reason, and answers nothing.
     ///
     /// # Errors
     /// When no response arrives in time.
-    pub(crate) async fn answer(self, exchange: &mut Exchange<'_, '_>) -> Result<(), Refusal> {
+    pub(crate) async fn answer(
+        self,
+        exchange: &mut Exchange<'_, '_>,
+    ) -> Result<Option<&'static str>, Refusal> {
         let Exchange { edge, route, head, .. } = *exchange;
         let now = Instant::now();
         let stale = self.found.entry.clone();
@@ -84,7 +89,7 @@ impl Miss {
                 refresh(edge, request.stored_as(route, storage));
             }
             reply::hit(exchange, entry, now, CacheResult::Stale);
-            return Ok(());
+            return Ok(None);
         }
         let _admission = edge.admit(exchange.client())?;
         // An entry that each use must revalidate (`no-cache`) is not worth waiting for.
@@ -98,7 +103,7 @@ impl Miss {
             let entry = entry.ok_or(Refusal::NotCached)?;
             reply::prepare(exchange, &entry).await;
             reply::recalled(exchange, &entry);
-            return Ok(());
+            return Ok(None);
         }
         if !alone && is_hopeless(edge, route, &request, now) {
             (alone, reason) = (true, "miss; detail=hit-for-miss");
@@ -108,18 +113,44 @@ impl Miss {
                 request.ask_for_no_more();
             }
         }
-        match bring(exchange, request, alone).await? {
-            End::Shared(entry) => {
-                reply::prepare(exchange, &entry).await;
-                reply::collapsed(exchange, &entry, reason);
-            }
-            End::Recalled(entry) => {
-                reply::prepare(exchange, &entry).await;
-                reply::recalled(exchange, &entry);
-            }
-            End::Fetched(result) => reply::fetched(exchange, result, reason),
+        let arm = request.arm;
+        let end = bring(exchange, request, alone).await;
+        let failure = private_failure(exchange, arm, &end);
+        if failure.is_none() {
+            finish(exchange, end?, reason).await;
         }
-        Ok(())
+        Ok(failure)
+    }
+}
+
+/// Answers as a miss ends; `reason` says why the cache did not answer.
+async fn finish(exchange: &mut Exchange<'_, '_>, end: End, reason: &'static str) {
+    match end {
+        End::Shared(entry) => {
+            reply::prepare(exchange, &entry).await;
+            reply::collapsed(exchange, &entry, reason);
+        }
+        End::Recalled(entry) => {
+            reply::prepare(exchange, &entry).await;
+            reply::recalled(exchange, &entry);
+        }
+        End::Fetched(result) => reply::fetched(exchange, result, reason),
+    }
+}
+
+/// Returns the reason if this is the end of a user's own response that has failed.
+fn private_failure(
+    exchange: &Exchange<'_, '_>,
+    arm: usize,
+    end: &Result<End, Refusal>,
+) -> Option<&'static str> {
+    if exchange.trace.decision != Decision::Personalised {
+        return None;
+    }
+    match end {
+        Ok(End::Fetched(result)) => fallback::reason(exchange.route, arm, Ok(result)),
+        Ok(End::Shared(_) | End::Recalled(_)) => None,
+        Err(refusal) => fallback::reason(exchange.route, arm, Err(refusal)),
     }
 }
 

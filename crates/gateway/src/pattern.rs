@@ -78,6 +78,11 @@ impl Pattern {
         self.names.iter().map(AsRef::as_ref)
     }
 
+    /// Returns whether a path that matches may have a segment at this place, from 1.
+    pub(crate) fn has_place(&self, place: usize) -> bool {
+        self.rest || place <= self.segments.len()
+    }
+
     /// Returns whether a path must have two slashes in a row to match.
     pub fn has_empty_segment(&self) -> bool {
         let last = if self.rest { self.segments.len() } else { self.segments.len() - 1 };

@@ -19,7 +19,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use cache::StorePlan;
-use exchange::Filter;
+use exchange::{Decision, Filter};
 
 use crate::compression::Compression;
 use crate::config::{LimitsConfig, ResolverConfig, RouteConfig, StoreConfig, UpstreamConfig};
@@ -30,7 +30,7 @@ use crate::user::UserSource;
 
 pub use limits::LimitsPlan;
 pub(crate) use rollout::{DrawMode, GuardPlan, RolloutPlan};
-pub(crate) use upstream::{Balance, HealthPlan, RetryPlan};
+pub(crate) use upstream::{Balance, HealthPlan, PassivePlan, RetryPlan};
 pub use upstream::{PoolUpstream, ServerPlan, UpstreamPlan};
 
 /// The checked configuration of the gateway.
@@ -46,6 +46,40 @@ pub struct Plan {
     pub store: StorePlan,
     /// The bounds that protect the machine.
     pub limits: LimitsPlan,
+}
+
+impl Plan {
+    /// Returns a target as a configuration names it.
+    pub fn named(&self, target: &Target) -> String {
+        match target {
+            Target::Upstream(index) => format!("upstream:{}", self.upstreams[*index].name),
+            Target::Model(name) => format!("model:{name}"),
+            Target::Models => "models".to_owned(),
+            Target::Here => "here".to_owned(),
+        }
+    }
+
+    /// Whether no route needs this upstream but for personalised responses.
+    pub fn only_personalises_by(&self, upstream: usize) -> bool {
+        self.is_private(&Target::Upstream(upstream))
+    }
+
+    /// Whether no route needs this model but for personalised responses. The model API may have
+    /// any.
+    pub fn only_personalises(&self, model: &str) -> bool {
+        self.is_private(&Target::Model(model.into())) && !self.answers(&Target::Models)
+    }
+
+    fn is_private(&self, target: &Target) -> bool {
+        let is_apart =
+            |route: &Route| route.private_arm().is_some_and(|arm| route.target(arm) == target);
+        self.routes.iter().any(is_apart) && !self.answers(target)
+    }
+
+    /// Whether a target answers for everybody on some route.
+    fn answers(&self, target: &Target) -> bool {
+        self.routes.iter().flat_map(Route::generic_arms).any(|arm| arm.target == *target)
+    }
 }
 
 /// A route.
@@ -65,7 +99,8 @@ pub struct Route {
     pub when: Option<Filter>,
     /// The route matches only while this upstream is healthy.
     pub if_healthy: Option<usize>,
-    /// The targets, with the share of the users that each gets.
+    /// The targets, with the share of the users that each gets. The last one may be that of
+    /// personalised responses, for which no user is drawn.
     pub arms: Vec<Arm>,
     /// How responses are stored; `None` if they are not.
     pub cache: Option<CachePlan>,
@@ -107,6 +142,24 @@ impl Route {
         &self.arms[arm].target
     }
 
+    /// Returns the arm of personalised responses, if they have a target apart.
+    pub fn private_arm(&self) -> Option<usize> {
+        self.personalise.as_ref()?.arm
+    }
+
+    /// Returns the arms whose targets answer for everybody.
+    pub fn generic_arms(&self) -> &[Arm] {
+        &self.arms[..self.private_arm().unwrap_or(self.arms.len())]
+    }
+
+    /// Returns the longest time of a fetch after this decision.
+    pub(crate) fn lease_of(&self, decision: Decision) -> Duration {
+        let personalise = self.personalise.as_ref();
+        let is_private = decision == Decision::Personalised;
+        let timeout = personalise.filter(|_| is_private).and_then(|plan| plan.timeout);
+        timeout.unwrap_or(self.lease)
+    }
+
     /// Whether its responses are stored on disk too.
     pub fn is_on_disk(&self) -> bool {
         self.cache.as_ref().is_some_and(|cache| cache.namespace.is_some())
@@ -115,6 +168,20 @@ impl Route {
     /// Whether the route itself says how long responses are fresh.
     pub fn has_ttl(&self) -> bool {
         self.cache.as_ref().is_some_and(|cache| cache.policy.ttl.is_some())
+    }
+
+    /// Whether its upstream may be told by the query who asks, and nothing says that it is not.
+    ///
+    /// Then the upstream may answer with a list of one user's own, which is stored for everybody.
+    pub fn may_store_what_a_query_names(&self) -> bool {
+        let is_open = |personalise: &Personalise| {
+            !personalise.says_who_identifies && personalise.user.query().is_none()
+        };
+        self.personalise.as_ref().is_some_and(is_open)
+            && self.cache.is_some()
+            && self.collect.is_none()
+            && self.key.has_whole_query()
+            && self.generic_arms().iter().any(|arm| arm.upstream().is_some())
     }
 
     /// Whether a response to a request with cookies is stored only if the origin allows it, though
@@ -214,10 +281,25 @@ pub enum ClientGone {
 pub struct Personalise {
     /// Where the user id is.
     pub user: UserSource,
+    /// What else names a user to the upstream.
+    pub identifies: Vec<UserSource>,
+    /// Whether the configuration says what else does, if only that nothing does.
+    pub says_who_identifies: bool,
+    /// The arm of their responses; `None` if they are those of `to`.
+    pub arm: Option<usize>,
+    /// Longest time of their fetches; `None` if it is that of all.
+    pub timeout: Option<Duration>,
     /// Which of the users with a profile are let in.
     pub rollout: RolloutPlan,
     /// Whether a response for one user leaves with the origin's `Cache-Control`, not `private`.
     pub keeps_cache_control: bool,
+}
+
+impl Personalise {
+    /// Returns all that names a user: first the source of the id.
+    pub(crate) fn sources(&self) -> impl Iterator<Item = &UserSource> + Clone {
+        std::iter::once(&self.user).chain(&self.identifies)
+    }
 }
 
 /// The protocols to which a client of a route may upgrade.

@@ -6,9 +6,10 @@
 //! cache. It waits for the look-up of a profile, and for an encoding, for a bounded time (`cache`).
 //! That a key has at most one shared fetch is kept by `flight`. A refusal of any step becomes the
 //! reply here. Here are also the choice of the arm, and the fallback after a personalised fetch
-//! that bypassed the cache. `shows_credentials` must agree with that of `fetch::origin_request`.
-//! docs/ARCHITECTURE.md (the life of a request) names the steps in this order. Never here: sockets
-//! (`chassis::http`), fetching (`fetch`), waiting (`miss`), the journal (`ports::Recorder`).
+//! that failed (`fallback` says which did). `shows_credentials` must agree with that of
+//! `fetch::origin_request`. docs/ARCHITECTURE.md (the life of a request) names the steps in this
+//! order. Never here: sockets (`chassis::http`), fetching (`fetch`), waiting (`miss`), the journal
+//! (`ports::Recorder`).
 
 use std::pin::pin;
 use std::rc::Rc;
@@ -27,7 +28,8 @@ use crate::body::begin_body;
 use crate::collect;
 use crate::decide::{Deciders, decide};
 use crate::error::{FetchError, Refusal};
-use crate::fetch::{self, FetchResult, OriginRequest};
+use crate::fallback;
+use crate::fetch::{self, OriginRequest};
 use crate::gateway::{Edge, Exchange};
 use crate::invalidate;
 use crate::key::{self, Identity};
@@ -76,6 +78,9 @@ impl Answer for Role {
             Some(index) => {
                 let metrics = edge.gateway.metrics.route(index);
                 metrics.ended(trace.decision, trace.cache, sent.status);
+                if trace.decision == Decision::Fallback {
+                    edge.gateway.metrics.fell_back(trace.detail);
+                }
                 // The duration of a tunnel says nothing about the speed of responses.
                 if sent.status != 101 {
                     metrics.took(trace.decision, sent.status, trace.so_far(), &trace.phases);
@@ -123,7 +128,8 @@ async fn handle(
         rollout: gateway.rollout(index),
         user_bytes_max: gateway.plan.limits.user_bytes_max,
     };
-    trace.decision = decide(route, head, &deciders, &mut trace.user);
+    let decided = decide(route, head, &deciders, &mut trace.user);
+    (trace.decision, trace.detail) = (decided.decision, decided.reason);
     trace.arm = arm(route, head, trace);
     // On other routes this phase takes too little time to read the clock for it.
     if route.personalise.is_some() {
@@ -138,6 +144,7 @@ async fn handle(
         exchange.reply.end_with_client();
     }
     if let Some(offer) = upgrade::offer(route, head) {
+        exchange.trace.arm = drawn_arm(route, head, exchange.trace);
         return Box::pin(upgrade::pass(&mut exchange, offer)).await;
     }
     let obeyed = route.cache.as_ref().is_some_and(|cache| cache.client_directives);
@@ -182,7 +189,10 @@ async fn bring(
         count_bypass(exchange)?;
     }
     miss.alone |= exchange.route.coalesce == Coalesce::Off;
-    miss.answer(exchange).await
+    match miss.answer(exchange).await? {
+        Some(reason) => Box::pin(fall_back(exchange, reason)).await,
+        None => Ok(()),
+    }
 }
 
 /// Returns the key of a response that may be shared; `None` if the request bypasses the cache.
@@ -227,9 +237,12 @@ fn count_bypass(exchange: &mut Exchange<'_, '_>) -> Result<(), Refusal> {
 /// `Connection: cookie` the upstream would answer without the cookie, and others would be served
 /// that response.
 pub(crate) fn is_plain_read(head: &Head<'_>) -> bool {
-    matches!(head.method(), "GET" | "HEAD")
-        && head.body_length() == BodyLength::None
-        && !head.strips_fields()
+    only_reads(head) && !head.strips_fields()
+}
+
+/// Whether the request only reads, so that it may be made again, elsewhere, too.
+fn only_reads(head: &Head<'_>) -> bool {
+    matches!(head.method(), "GET" | "HEAD") && head.body_length() == BodyLength::None
 }
 
 /// Whether the upstream sees the client's `Authorization`.
@@ -249,9 +262,16 @@ pub(crate) fn has_credentials(route: &Route, head: &Head<'_>, decision: Decision
     head.get("authorization").is_some() && route.key.passes_on(b"authorization", is_private)
 }
 
-/// Returns the arm of the route for this request: by user, or by client address without a user.
+/// Returns the arm of the route for this request: that of personalised reads, or the drawn one.
 pub(crate) fn arm(route: &Route, head: &Head<'_>, trace: &Trace) -> usize {
-    if route.arms.len() < 2 {
+    let is_private = trace.decision == Decision::Personalised && only_reads(head);
+    let apart = route.private_arm().filter(|_| is_private);
+    apart.unwrap_or_else(|| drawn_arm(route, head, trace))
+}
+
+/// Draws an arm of `to`: by user, or by client address without a user.
+fn drawn_arm(route: &Route, head: &Head<'_>, trace: &Trace) -> usize {
+    if route.generic_arms().len() < 2 {
         return 0;
     }
     let place = match trace.user() {
@@ -290,20 +310,17 @@ async fn pass(
     let fetch = pin!(fetch::fetch_private(edge, route, &request, begun, upload.as_ref()));
     let result = request.interim.pass_on(exchange.reply, fetch).await;
     let ended = exchange.trace.mark(Phase::Fetch);
-    let failed = match result.as_ref().map(FetchResult::private) {
-        Ok(answer) => answer.is_some_and(|answer| answer.status >= 500),
-        Err(refusal) => refusal.status() >= 500,
-    };
     if exchange.trace.decision == Decision::Personalised {
+        let failure = fallback::reason(route, request.arm, result.as_ref());
         let rollout = edge.gateway.rollout(request.route);
         // How long an upload takes, and how many requests are under way, is up to its client.
         let is_at_share = matches!(result, Err(Refusal::Fetch(FetchError::ClientShare)));
         let rollout = rollout.filter(|_| upload.is_none() && !is_at_share);
-        rollout.inspect(|rollout| rollout.note(ended - begun, failed));
-        if failed && is_plain_read(head) {
+        rollout.inspect(|rollout| rollout.note(ended - begun, failure.is_some()));
+        if let Some(reason) = failure.filter(|_| only_reads(head)) {
             drop(admission);
             // Boxed, because it is rare and would be the largest part of this future.
-            return Box::pin(fall_back(exchange)).await;
+            return Box::pin(fall_back(exchange, reason)).await;
         }
     }
     invalidate::after(exchange, &result, upload.as_ref().is_some_and(Upload::is_accepted));
@@ -312,10 +329,11 @@ async fn pass(
     Ok(())
 }
 
-/// Answers with the generic response, after the personalised one has failed.
-async fn fall_back(exchange: &mut Exchange<'_, '_>) -> Result<(), Refusal> {
-    exchange.trace.decision = Decision::Fallback;
+/// Answers with the generic response, after the personalised one has failed for this reason.
+async fn fall_back(exchange: &mut Exchange<'_, '_>, reason: &'static str) -> Result<(), Refusal> {
     let Exchange { edge, route, head, .. } = *exchange;
+    (exchange.trace.decision, exchange.trace.detail) = (Decision::Fallback, Some(reason));
+    exchange.trace.arm = drawn_arm(route, head, exchange.trace);
     let is_plain = !route::is_ambiguous(&edge.gateway.plan.routes, head);
     let key = shared_key(route, head, exchange.trace);
     let Some(mut key) = key.filter(|_| is_plain) else {
@@ -337,5 +355,5 @@ async fn fall_back(exchange: &mut Exchange<'_, '_>) -> Result<(), Refusal> {
     }
     let alone = route.coalesce == Coalesce::Off;
     let directives = RequestDirectives::default();
-    Miss { key, base_length, found, alone, directives }.answer(exchange).await
+    Miss { key, base_length, found, alone, directives }.answer(exchange).await.map(|_| ())
 }

@@ -88,6 +88,28 @@ pub struct Draw {
     pub killed: bool,
 }
 
+/// A decision, with a word for its reason where there are several.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Decided {
+    /// The decision.
+    pub decision: Decision,
+    /// Its reason.
+    pub reason: Option<&'static str>,
+}
+
+impl From<Decision> for Decided {
+    fn from(decision: Decision) -> Self {
+        Self { decision, reason: None }
+    }
+}
+
+impl Decided {
+    /// Returns the generic response in place of the user's own, for this reason.
+    pub(crate) fn fallback(reason: &'static str) -> Self {
+        Self { decision: Decision::Fallback, reason: Some(reason) }
+    }
+}
+
 impl Rollout {
     /// Makes the rollout of a plan.
     pub(crate) fn new(plan: &RolloutPlan) -> Self {
@@ -108,14 +130,14 @@ impl Rollout {
     }
 
     /// Decides about a user who has a profile.
-    pub fn decide(&self, user: &[u8]) -> Decision {
+    pub fn decide(&self, user: &[u8]) -> Decided {
         if self.killed.load(Ordering::Relaxed) {
-            return Decision::Fallback;
+            return Decided::fallback("killed");
         }
         let place = self.place(user);
         let held_out = self.held_out.load(Ordering::Relaxed);
         if place >= WHOLE - held_out {
-            return Decision::HeldOut;
+            return Decision::HeldOut.into();
         }
         let share = u64::from(self.share.load(Ordering::Relaxed));
         let factor = u64::from(self.guard_factor.load(Ordering::Relaxed));
@@ -125,11 +147,11 @@ impl Rollout {
             DrawMode::Dice => self.throw(),
         };
         if drawn < open {
-            Decision::Personalised
+            Decision::Personalised.into()
         } else if drawn < share as u32 {
-            Decision::Fallback
+            Decided::fallback("guard")
         } else {
-            Decision::OutsideRollout
+            Decision::OutsideRollout.into()
         }
     }
 

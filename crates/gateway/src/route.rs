@@ -4,10 +4,10 @@
 //! search with 404. Another method goes on to the next routes; if none matches, the refusal is 405.
 //! It names the methods of all these routes, whatever their filter and health. A route with `cors`
 //! takes a preflight, whatever its methods. Pure: it reads the head, and asks whether an upstream
-//! is healthy. The filter sees only what is known before the exchange; a field that `RequestFields`
-//! does not name counts as absent. What matches here also decides in `plan::hidden` (routes without
-//! requests) and `purge_request` (routes that may have stored a URL). Never here: patterns
-//! (`pattern`), checks of routes (`plan`), what happens to the request (`request`).
+//! is healthy. The filter sees only what is known before the exchange: `is_known` says what that
+//! is, and `plan::check` refuses other fields. What matches here also decides in `plan::hidden`
+//! (routes without requests) and `purge_request` (routes that may have stored a URL). Never here:
+//! patterns (`pattern`), checks of routes (`plan`), what happens to the request (`request`).
 
 use exchange::{FieldName, FieldValue, Fields};
 use http1::Head;
@@ -186,6 +186,24 @@ struct RequestFields<'h, 'p> {
     path: &'p str,
 }
 
+/// Whether a field is known when a route is chosen: one that [`RequestFields`] may give.
+pub(crate) fn is_known(name: &FieldName) -> bool {
+    matches!(
+        name,
+        FieldName::Method
+            | FieldName::Scheme
+            | FieldName::Host
+            | FieldName::Path
+            | FieldName::Query
+            | FieldName::QueryValue(_)
+            | FieldName::Version
+            | FieldName::ClientIp
+            | FieldName::UserAgent
+            | FieldName::Referer
+            | FieldName::Header(_)
+    )
+}
+
 impl Fields for RequestFields<'_, '_> {
     fn field(&self, name: &FieldName) -> Option<FieldValue<'_>> {
         let Self { head, path } = *self;
@@ -214,7 +232,7 @@ impl Fields for RequestFields<'_, '_> {
                 Some(head.forwarded_host().unwrap_or(head.host()).into())
             }
             FieldName::Header(name) => head.get(name).map(FieldValue::from),
-            // The other fields are known only after the exchange has ended.
+            // The other fields are known only after the exchange has ended (`is_known`).
             _ => None,
         }
     }

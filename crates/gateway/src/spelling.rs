@@ -81,7 +81,7 @@ fn with_slashes_merged(path: &[u8]) -> Vec<u8> {
 }
 
 /// Decodes the escapes of the bytes for which `decodes` returns true.
-fn decoded(text: &[u8], decodes: impl Fn(u8) -> bool) -> Vec<u8> {
+pub(crate) fn decoded(text: &[u8], decodes: impl Fn(u8) -> bool) -> Vec<u8> {
     let digit = |at: usize| text.get(at).and_then(|b| char::from(*b).to_digit(16));
     let mut out = Vec::with_capacity(text.len());
     let mut at = 0;

@@ -3,6 +3,7 @@
 //! A listener runs on a thread, with scripted origins behind it. Profiles, a model and a recorder
 //! do what the test says.
 
+mod apart;
 mod caching;
 mod coalescing;
 mod collecting;
@@ -18,6 +19,7 @@ mod disk;
 mod explained;
 mod forwarded;
 mod hopeless;
+mod identifies;
 mod inflight;
 mod interim;
 mod keys;
@@ -34,6 +36,7 @@ mod shares;
 mod smuggling;
 mod spelling;
 mod strict;
+mod trouble;
 mod upgrades;
 mod upstreams;
 mod workers;
@@ -248,6 +251,11 @@ fn assert_miss(reply: &Reply) {
 }
 
 fn decision(reply: &Reply) -> &str {
+    decision_field(reply).split(';').next().unwrap_or_default()
+}
+
+/// Returns the decision with its detail.
+fn decision_field(reply: &Reply) -> &str {
     reply.header("tidegate-decision").expect("every answer names its decision")
 }
 

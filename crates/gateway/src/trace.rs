@@ -37,8 +37,8 @@ pub struct Trace {
     pub arm: usize,
     /// The decision.
     pub decision: Decision,
-    /// What a model says of the decision beside its name; nothing where empty.
-    pub detail: &'static str,
+    /// A word that says more of the decision, for `Tidegate-Decision`.
+    pub detail: Option<&'static str>,
     /// What the cache did.
     pub cache: CacheResult,
     /// The user id; empty if there is none.
@@ -65,7 +65,7 @@ impl Trace {
             route: None,
             arm: 0,
             decision: Decision::Generic,
-            detail: "",
+            detail: None,
             cache: CacheResult::None,
             user: UserId::new(),
             ranked_by: None,

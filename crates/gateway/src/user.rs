@@ -1,4 +1,4 @@
-//! Finds the user id in a request: in a cookie, a header or a query field.
+//! Finds the user id in a request: in a cookie, a header, a query field or a segment of the path.
 //!
 //! Invariant: a request with two different ids has no acceptable one, and neither has one with an
 //! id that is too long. `profiles` has a bound of its own (`id_bytes_max`). An empty id does not
@@ -15,6 +15,8 @@ use std::fmt;
 
 use http1::Head;
 
+use crate::spelling;
+
 /// Where a route looks for the user id.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum UserSource {
@@ -24,6 +26,8 @@ pub enum UserSource {
     Header(Box<str>),
     /// A query field of this name.
     Query(Box<str>),
+    /// The segment of the path at this place, from 1.
+    Path(usize),
 }
 
 /// The user of a request.
@@ -44,12 +48,13 @@ impl fmt::Display for UserSource {
             Self::Cookie(name) => write!(f, "cookie:{name}"),
             Self::Header(name) => write!(f, "header:{name}"),
             Self::Query(name) => write!(f, "query:{name}"),
+            Self::Path(place) => write!(f, "path:{place}"),
         }
     }
 }
 
 impl UserSource {
-    /// Parses `cookie:NAME`, `header:NAME` or `query:NAME`.
+    /// Parses `cookie:NAME`, `header:NAME`, `query:NAME` or `path:NUMBER`.
     pub fn parse(text: &str) -> Option<Self> {
         let (kind, name) = text.split_once(':')?;
         if name.is_empty() || name.contains(char::is_whitespace) {
@@ -59,6 +64,15 @@ impl UserSource {
             "cookie" => Some(Self::Cookie(name.into())),
             "header" => Some(Self::Header(name.to_ascii_lowercase().into())),
             "query" => Some(Self::Query(name.into())),
+            "path" => name.parse().ok().filter(|place| *place > 0).map(Self::Path),
+            _ => None,
+        }
+    }
+
+    /// Returns its query field, if it is one.
+    pub(crate) fn query(&self) -> Option<Box<str>> {
+        match self {
+            Self::Query(name) => Some(name.clone()),
             _ => None,
         }
     }
@@ -71,6 +85,7 @@ impl UserSource {
                 single(head.all(name).map(|v| Cow::Borrowed(v.trim_ascii())), bytes_max)
             }
             Self::Query(name) => single(query_values(head.query(), name), bytes_max),
+            Self::Path(place) => single(path_segment(head.path(), *place).into_iter(), bytes_max),
         }
     }
 }
@@ -86,6 +101,15 @@ pub(crate) fn cookies<'h, 'n>(
             let value = value.trim_ascii_start().strip_prefix(b"=")?.trim_ascii();
             Some(value.strip_prefix(b"\"").and_then(|v| v.strip_suffix(b"\"")).unwrap_or(value))
         })
+    })
+}
+
+/// Returns the segment of a path at a place, decoded; `None` if it is empty or not there.
+pub(crate) fn path_segment(path: &str, place: usize) -> Option<Cow<'_, [u8]>> {
+    let segment = path.split('/').nth(place).filter(|segment| !segment.is_empty())?;
+    Some(match segment.contains('%') {
+        true => Cow::Owned(spelling::decoded(segment.as_bytes(), |_| true)),
+        false => Cow::Borrowed(segment.as_bytes()),
     })
 }
 

@@ -24,7 +24,7 @@ const PATTERN_BYTES_MAX: usize = 256 << 10;
 pub(crate) fn resolve(name: &str, rules: &[FieldRule]) -> Result<FieldName, UnknownField> {
     match rules.iter().find(|rule| *rule.field.name == *name) {
         Some(rule) => Ok(FieldName::Defined((*rule.field).clone())),
-        None => name.parse(),
+        None => name.parse().map_err(|error| UnknownField { may_be_defined: true, ..error }),
     }
 }
 

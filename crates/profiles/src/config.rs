@@ -3,17 +3,14 @@
 //!
 //! `plan` reports every problem with its key and goes on. A value that is wrong stays or becomes a
 //! stand-in, so a plan may be used only if nothing was reported. A `Plan` also makes the options of
-//! the file and of a build.
-//! Invariant: relative paths are taken from the given root. Defaults stand here and in the doc
-//! comments of `Config`, which the printed reference shows; change both. `BuildOptions` and
-//! `FileOptions` have defaults of their own, too, and docs/operating/profiles.md names that of
-//! `shrink_max`. The default of `event` is that of `--feedback` as well (`DEFAULT_FEEDBACK` in the
-//! binary's `cli.rs`).
-//! A new key that is a length of time or a share also goes into the tables of
-//! `chassis/src/config/units.rs`.
-//! Ids longer than `limits.user_bytes_max` of the gateway are never looked up, whatever
-//! `id_bytes_max` says.
-//! Never here: whether the sink or the journal exists, which the binary's `config.rs` checks.
+//! the file and of a build. Invariant: relative paths are taken from the given root. Defaults stand
+//! here and in the doc comments of `Config`, which the printed reference shows; change both.
+//! `BuildOptions` and `FileOptions` have defaults of their own, too, and docs/operating/profiles.md
+//! names that of `shrink_max`. The default of `event` is that of `--feedback` as well
+//! (`DEFAULT_FEEDBACK` in the binary's `cli.rs`). A new key that is a length of time or a share
+//! also goes into the tables of `chassis/src/config/units.rs`. Ids longer than
+//! `limits.user_bytes_max` of the gateway are never looked up, whatever `id_bytes_max` says. Never
+//! here: whether the sink or the journal exists, which the binary's `config.rs` checks.
 
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -55,11 +52,14 @@ pub struct Config {
     pub event: Option<String>,
     /// Field of an exchange that names the item read; default `query.item`.
     pub item: Option<String>,
-    /// A query that the engine of a sink runs for each build, instead of reading the journal. It
-    /// gives a row for each read, with the columns `user` and `item`. The columns `time` and
-    /// `category` may be there too. In PostgreSQL write `"user"` in quotes: without them the word
-    /// is the role that is logged in.
+    /// A query that an engine runs for each build, instead of reading the journal: that of
+    /// `database`, or of a sink. It gives a row for each read, with the columns `user` and `item`.
+    /// The columns `time` and `category` may be there too. In PostgreSQL write `"user"` in quotes:
+    /// without them the word is the role that is logged in.
     pub query: Option<String>,
+    /// The database in which `query` runs, written as the `url` of a `[[sink]]`, such as
+    /// `postgres://reader:PASSWORD@db.example/app`. Nothing is written there.
+    pub database: Option<String>,
     /// The sink whose engine runs `query`: SQLite, PostgreSQL, MariaDB or MySQL. By default it is
     /// the only one there is.
     pub sink: Option<String>,
@@ -97,6 +97,8 @@ pub struct Plan {
     pub item: FieldName,
     /// A query that gives the reads, instead of the journal.
     pub query: Option<String>,
+    /// The database that runs it, in place of a sink's.
+    pub database: Option<String>,
     /// The name of the sink whose engine runs it, where that was said.
     pub sink: Option<String>,
     /// Items with their categories.
@@ -159,8 +161,13 @@ pub fn plan(config: &Config, root: &Path, wrong: &mut dyn FnMut(&str, String)) -
     if config.query.is_some() && (config.event.is_some() || config.item.is_some()) {
         wrong("query", "stands beside `event` or `item`, which are for the journal".to_owned());
     }
-    if config.query.is_none() && config.sink.is_some() {
-        wrong("sink", "is named, but there is no `query` to run in it".to_owned());
+    for (key, place) in [("sink", &config.sink), ("database", &config.database)] {
+        if config.query.is_none() && place.is_some() {
+            wrong(key, "is named, but there is no `query` to run in it".to_owned());
+        }
+    }
+    if config.sink.is_some() && config.database.is_some() {
+        wrong("database", "stands beside `sink`; name one of them, where `query` runs".to_owned());
     }
     Plan {
         file: root.join(config.file.as_deref().unwrap_or_default()),
@@ -175,6 +182,7 @@ pub fn plan(config: &Config, root: &Path, wrong: &mut dyn FnMut(&str, String)) -
         event: event(config.event.as_deref().unwrap_or(EVENT), &mut wrong),
         item: item(config.item.as_deref().unwrap_or(ITEM), &mut wrong),
         query: config.query.clone(),
+        database: config.database.clone(),
         sink: config.sink.clone(),
         items: config.items.as_deref().map(|items| root.join(items)),
         category: config.category.clone().unwrap_or_else(|| "category".to_owned()),

@@ -59,6 +59,20 @@ pub fn query_sink<'p>(name: Option<&str>, sinks: &'p [SinkPlan]) -> Result<&'p S
     Ok(sink)
 }
 
+/// Checks that the engine at `url` runs queries, and that the address makes sense. Nothing is
+/// connected.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn check_query_url(url: &str, root: &Path) -> Result<(), RowsError> {
+    crate::open(url, root)?;
+    let scheme = || url.split_once(':').map_or(url, |(scheme, _)| scheme).to_owned();
+    match runs_queries(url) {
+        true => Ok(()),
+        false => Err(RowsError::Engine { scheme: scheme() }),
+    }
+}
+
 /// Whether the engine at `url` runs queries.
 pub fn runs_queries(url: &str) -> bool {
     let scheme = url.split_once(':').map_or(url, |(scheme, _)| scheme);

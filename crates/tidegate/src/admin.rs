@@ -1,20 +1,21 @@
 //! Registers the pages and actions of the admin listener, and renders those that span several
 //! roles.
 //!
-//! Here are `/metrics`, `/status`, `/health/…`, `/rollout` and `/statsd/metrics`. Alarms and
-//! readiness are put together here. The files below `admin/` have `/explain`, `/workers`, `/purge`
-//! and `/v2/repository`. `refresh` sets the gauges of what other crates know, before metrics are
-//! read.
-//! Invariant: pages change nothing. What changes something is registered as an action.
-//! `chassis::admin` has this file log each action beforehand, under the target `audit`, as
-//! docs/operating/security.md promises. What may take long is registered as a long page or action.
-//! Operators' scripts know the keys of `/status` and the names of gauges; a change of a gauge also
-//! goes into docs/operating/status.md. Of `/status`, `events/status.rs` reads `record`, `soak`
-//! reads `flights`, and `bench` reads `cache`. The tests' `await.sh` searches its indented text for
-//! `"NAME": NUMBER`. `commands.rs` writes the body of `/rollout` by name. Other crates serialise
-//! the values of `workers`, `record`, `learned` and `statsd`.
-//! Refuses: to check tokens and origins, which `chassis::admin` does before a page is made.
+//! Here are `/metrics`, `/status`, `/health/…`, `/rollout` and `/statsd/metrics`. The files below
+//! `admin/` have alarms and readiness, `/explain`, `/workers`, `/purge` and `/v2/repository`.
+//! `refresh` sets the gauges of what other crates know, before metrics are read.
+//! Invariant: pages change nothing.
+//! What changes something is registered as an action. `chassis::admin` has this file log each
+//! action beforehand, under the target `audit`, as docs/operating/security.md promises. What may
+//! take long is registered as a long page or action. Operators' scripts know the keys of `/status`
+//! and the names of gauges; a change of a gauge also goes into docs/operating/status.md. Of
+//! `/status`, `events/status.rs` reads `record`, `soak` reads `flights`, and `bench` reads `cache`.
+//! The tests' `await.sh` searches its indented text for `"NAME": NUMBER`. `commands.rs` writes the
+//! body of `/rollout` by name. Other crates serialise the values of `workers`, `record`, `learned`
+//! and `statsd`. Refuses: to check tokens and origins, which `chassis::admin` does before a page is
+//! made.
 
+mod alarms;
 mod explain;
 mod models;
 mod purge;
@@ -22,6 +23,7 @@ mod refusal;
 mod workers;
 
 use std::cell::Cell;
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -30,6 +32,7 @@ use chassis::admin::{Admin, Page, Visit};
 use metrics::Registry;
 use serde_json::{Value, json};
 
+use self::alarms::{alarms, not_ready, notices, problem};
 use self::refusal::refuse;
 use crate::overrides::{self, Change};
 use crate::parts::Parts;
@@ -131,6 +134,7 @@ fn metrics(parts: &Parts, _: &Visit<'_>) -> Page {
 }
 
 fn ready(parts: &Parts, _: &Visit<'_>) -> Page {
+    parts.gateway.upstreams.iter().for_each(|upstream| upstream.reach_servers());
     let reasons = not_ready(parts);
     if reasons.is_empty() {
         return Page::ok("text/plain", "ready\n");
@@ -142,25 +146,6 @@ fn ready(parts: &Parts, _: &Visit<'_>) -> Page {
     Page { status: 503, content_type: "text/plain", body: text.into_bytes() }
 }
 
-/// Why requests would fail that should not. Missing profiles are no reason: they cost
-/// personalisation, not answers.
-fn not_ready(parts: &Parts) -> Vec<String> {
-    let mut reasons = Vec::new();
-    for model in parts.models.status() {
-        let is_unloaded = model.file.is_none();
-        if model.version.is_none() && !is_unloaded {
-            reasons.push(format!("model `{}` has no good file yet", model.name));
-        }
-    }
-    for upstream in &parts.gateway.upstreams {
-        if !upstream.is_healthy() {
-            let kind = if upstream.workers.is_some() { "worker" } else { "server" };
-            reasons.push(format!("upstream `{}` has no healthy {kind}", upstream.plan.name));
-        }
-    }
-    reasons
-}
-
 fn status(parts: &Parts, _: &Visit<'_>) -> Page {
     let gateway = &parts.gateway;
     let upstreams: Vec<Value> = gateway.upstreams.iter().map(|u| upstream(u)).collect();
@@ -168,6 +153,7 @@ fn status(parts: &Parts, _: &Visit<'_>) -> Page {
     let body = json!({
         "version": env!("CARGO_PKG_VERSION"),
         "alarms": alarms(parts),
+        "notices": notices(parts),
         "cache": { "entries": gateway.store.entries(), "bytes": gateway.store.bytes(),
                    "bytes_max": gateway.plan.store.bytes_max,
                    "disk": gateway.disk_status().map(|disk| disk_cache(&disk)) },
@@ -189,67 +175,6 @@ fn status(parts: &Parts, _: &Visit<'_>) -> Page {
     Page::json(200, format!("{body:#}\n"))
 }
 
-/// What an operator should look at.
-fn alarms(parts: &Parts) -> Vec<String> {
-    let mut alarms = not_ready(parts);
-    for model in parts.models.status() {
-        let name = &model.name;
-        for file in [&model.file, &model.items_file].into_iter().flatten() {
-            alarms.extend(problem(file).map(|problem| format!("model `{name}`: {problem}")));
-        }
-    }
-    if let Some(profiles) = &parts.profiles {
-        if profiles.generation().is_none() {
-            alarms.push("profiles: no good file yet, everybody is `fallback`".to_owned());
-        }
-        let status = profiles.status();
-        let problem = problem(&status.watched);
-        alarms.extend(problem.map(|problem| format!("profiles: {problem}")));
-        let error = status.file.and_then(|file| file.changes_error);
-        alarms.extend(error.map(|error| format!("profiles: changes are not read: {error}")));
-    }
-    if let Some(journal) = &parts.journal {
-        let unread = journal.unread().into_iter().flat_map(|unread| unread.alarms());
-        let wrong = journal.health().alarm.into_iter().chain(unread);
-        alarms.extend(wrong.map(|alarm| format!("journal: {alarm}")));
-    }
-    let disk = parts.gateway.disk_status().and_then(|disk| disk.reason);
-    alarms.extend(disk.map(|reason| format!("cache on disk: {reason}")));
-    alarms.extend(parts.gateway.upstreams.iter().flat_map(|u| name_alarms(u)));
-    alarms.extend(parts.overrides.alarm().map(|alarm| format!("overrides: {alarm}")));
-    alarms.extend(parts.profile_build.alarm());
-    alarms.extend(parts.statsd.iter().flat_map(|statsd| statsd.alarms()));
-    alarms.extend(parts.workers.iter().flat_map(|pool| pool.alarms()));
-    alarms.extend(parts.record.iter().flat_map(|record| record.alarms()));
-    alarms.extend(parts.losses.iter().flat_map(|book| {
-        book.adopt(parts.record.iter().flat_map(|it| it.take_unkept_losses()).collect());
-        crate::events::loss_alarms(book)
-    }));
-    alarms
-}
-
-/// What is wrong with the names of an upstream.
-fn name_alarms(upstream: &gateway::Upstream) -> Vec<String> {
-    let alarm = |name: gateway::NameStatus| {
-        let kept = match name.addresses {
-            0 => "it has no address".to_owned(),
-            1 => "its one address stays in use".to_owned(),
-            count => format!("its {count} addresses stay in use"),
-        };
-        let (upstream, problem) = (&upstream.plan.name, name.problem?);
-        Some(format!("upstream `{upstream}`: name `{}`: {problem}; {kept}", name.name))
-    };
-    upstream.names().into_iter().filter_map(alarm).collect()
-}
-
-/// What is wrong with a watched file, the file named.
-fn problem(file: &generation::Status) -> Option<String> {
-    let message = &file.problem.as_ref()?.message;
-    let path = format!("`{}`", file.path.display());
-    let named = message.contains(&path);
-    Some(if named { message.clone() } else { format!("{path}: {message}") })
-}
-
 fn disk_cache(disk: &cache::DiskStatus) -> Value {
     json!({
         "dir": disk.dir.display().to_string(), "entries": disk.entries, "bytes": disk.bytes,
@@ -261,7 +186,12 @@ fn upstream(upstream: &gateway::Upstream) -> Value {
     let servers: Vec<Value> = upstream
         .servers()
         .iter()
-        .map(|s| json!({ "address": s.address.to_string(), "healthy": s.health.is_healthy() }))
+        .map(|server| {
+            json!({
+                "address": server.address.to_string(), "healthy": server.health.is_healthy(),
+                "left_out": server.trouble.is_out(), "trouble": server.trouble.text(),
+            })
+        })
         .collect();
     let name = |status: gateway::NameStatus| {
         let gateway::NameStatus { name, addresses, problem } = status;
@@ -323,11 +253,12 @@ fn unread(unread: &journal::Unread) -> Value {
 }
 
 fn shares(parts: &Parts) -> Value {
+    let targets: BTreeMap<&str, String> = parts.gateway.private_targets().collect();
     let routes = overrides::rollouts(&parts.gateway).map(|(name, rollout)| {
         let shares = rollout.shares();
         let text = json!({
             "rollout": shares.rollout, "hold_out": shares.hold_out,
-            "guard": shares.guard, "killed": shares.killed,
+            "guard": shares.guard, "killed": shares.killed, "to": targets.get(name),
         });
         (name.to_owned(), text)
     });

@@ -1,7 +1,7 @@
 //! Declares the command line: each command, argument and help text, as types that clap parses.
 //!
-//! Most commands are a noun, then a verb. `cli/lab.rs` has those of `tidegate lab`. Doc comments
-//! here are what `--help` prints.
+//! Most commands are a noun, then a verb. `cli/lab.rs` has those of `tidegate lab`, `cli/explain.rs`
+//! those of `tidegate explain`. Doc comments here are what `--help` prints.
 //! Invariant: plain data. clap checks forms, conflicts and requirements; whatever needs a file or
 //! another role is checked by the command. Scripts use these names, so they stay. Some stand
 //! elsewhere as text: in `record.rs` (`events run --supervised`), `misspelt` of `lab.rs` (`lab
@@ -14,6 +14,7 @@
 //! A new command also needs an arm in `main.rs`, and CONTRIBUTING.md's recipe has the rest.
 //! Never here: what a command does.
 
+mod explain;
 mod lab;
 
 use std::path::PathBuf;
@@ -21,6 +22,7 @@ use std::path::PathBuf;
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 use stdx::Span;
 
+pub(crate) use explain::ExplainArgs;
 pub(crate) use lab::{
     BenchArgs, HttpArgs, LabCommand, LoadArgs, PluginArgs, ProbeArgs, Rate, ReportArgs,
 };
@@ -86,13 +88,6 @@ Examples: tidegate events query requests --by hour,status --since 6h
           tidegate events query requests --by '' --where \"path LIKE '/1/%'\"
           tidegate events query --sql 'SELECT SUM(count) FROM requests' --format json";
 
-const EXPLAIN_EXAMPLE: &str = "\
-Examples: tidegate explain /1/recommendations.json --user 17
-          tidegate explain http://shop.example/news?page=2 -H 'Accept-Language: de'
-          tidegate explain --request 0af7651916cd43dd8448eb211c80319c
-It asks the server of the configuration. If none runs, it answers from the files alone: then \
-nothing is known of what is cached. No request reaches an upstream.";
-
 const STATSD_EXAMPLE: &str = "\
 Examples: tidegate statsd                                   as tidegate.toml says
           tidegate statsd --compat statsd -c /etc/statsd/localConfig.js
@@ -151,7 +146,7 @@ pub(crate) enum Command {
     #[command(subcommand)]
     Rollout(RolloutCommand),
     /// Say what a request gets and why: route, user, decision, cache, each score in parts.
-    #[command(after_help = EXPLAIN_EXAMPLE)]
+    #[command(after_help = explain::EXAMPLE)]
     Explain(ExplainArgs),
     /// Show a running server's Python workers, replace them, or reload their app.
     #[command(subcommand)]
@@ -159,41 +154,6 @@ pub(crate) enum Command {
     /// Measure latencies, and say what they are made of.
     #[command(subcommand)]
     Lab(LabCommand),
-}
-
-/// What to explain.
-#[derive(Debug, Args)]
-pub(crate) struct ExplainArgs {
-    /// `http://HOST/PATH?QUERY`, or `/PATH?QUERY`; a recorded request has one already.
-    #[arg(value_name = "URL", required_unless_present = "request")]
-    pub url: Option<String>,
-    /// The user's id; it is put where the route looks for it.
-    #[arg(long, value_name = "ID")]
-    pub user: Option<String>,
-    /// A recorded request, by its `id` (or the `request_id` of its ranking), 32 hexadecimal digits.
-    #[arg(long, value_name = "ID")]
-    pub request: Option<String>,
-    /// The method [default: GET].
-    #[arg(short = 'X', long, value_name = "METHOD")]
-    pub method: Option<String>,
-    /// A header of the request; may be repeated.
-    #[arg(short = 'H', long, value_name = "NAME: VALUE")]
-    pub header: Vec<String>,
-    /// The address that the request comes from [default: 127.0.0.1].
-    #[arg(long, value_name = "IP")]
-    pub from: Option<std::net::IpAddr>,
-    /// The configuration; it names the server's admin listener, the journal, models and profiles.
-    #[arg(short, long, value_name = "FILE", default_value = "tidegate.toml")]
-    pub config: PathBuf,
-    /// Ask the server with this admin listener, which may be on another machine.
-    #[arg(long, value_name = "IP:PORT")]
-    pub admin: Option<std::net::SocketAddr>,
-    /// Ask no server, only the files.
-    #[arg(long, conflicts_with = "admin")]
-    pub offline: bool,
-    /// How the answer reads.
-    #[arg(long, value_parser = ["text", "json"], default_value = "text")]
-    pub format: String,
 }
 
 /// Which statsd to be.
@@ -732,7 +692,14 @@ pub(crate) enum GroupingArg {
 #[derive(Debug, Subcommand)]
 pub(crate) enum RolloutCommand {
     /// Show the shares of every route that personalises.
-    Show(AdminArgs),
+    Show {
+        /// Which server.
+        #[command(flatten)]
+        admin: AdminArgs,
+        /// Print JSON with every field, for scripts.
+        #[arg(long)]
+        json: bool,
+    },
     /// Change shares; they stay changed after a restart, until cleared.
     #[command(group(ArgGroup::new("change").required(true).multiple(true)
         .args(["rollout", "hold_out", "kill", "clear"])))]
@@ -757,6 +724,9 @@ pub(crate) enum RolloutCommand {
         /// Forget every change: the configuration stands again.
         #[arg(long, conflicts_with_all = ["rollout", "hold_out", "kill", "route"])]
         clear: bool,
+        /// Print JSON with every field, for scripts.
+        #[arg(long)]
+        json: bool,
     },
 }
 

@@ -37,6 +37,7 @@ mod init;
 mod notes;
 mod redact;
 mod reference;
+mod rollout;
 
 /// Where a server listens for these commands unless its configuration says otherwise.
 const USUAL_ADMIN: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8081);
@@ -104,16 +105,18 @@ pub(crate) fn profiles(command: ProfilesCommand) -> Result<()> {
 /// `tidegate rollout …`
 pub(crate) fn rollout(command: RolloutCommand) -> Result<()> {
     match command {
-        RolloutCommand::Show(admin) => show_rollout(&admin, "GET", &[]),
-        RolloutCommand::Set { admin, clear: true, .. } => show_rollout(&admin, "DELETE", &[]),
-        RolloutCommand::Set { admin, route, rollout, hold_out, kill, .. } => {
+        RolloutCommand::Show { admin, json } => show_rollout(&admin, ("GET", &[]), json),
+        RolloutCommand::Set { admin, clear: true, json, .. } => {
+            show_rollout(&admin, ("DELETE", &[]), json)
+        }
+        RolloutCommand::Set { admin, route, rollout, hold_out, kill, json, .. } => {
             let body = json!({
                 "route": route,
                 "rollout": rollout.as_deref().map(share).transpose()?,
                 "hold_out": hold_out.as_deref().map(share).transpose()?,
                 "killed": kill.map(|text| text == "on"),
             });
-            show_rollout(&admin, "POST", body.to_string().as_bytes())
+            show_rollout(&admin, ("POST", body.to_string().as_bytes()), json)
         }
     }
 }
@@ -197,8 +200,14 @@ fn compare_profiles(file: &Path) -> Result<()> {
     Ok(())
 }
 
-fn show_rollout(admin: &AdminArgs, method: &str, body: &[u8]) -> Result<()> {
-    print!("{}", ask_admin(admin, method, "/rollout", body)?);
+fn show_rollout(admin: &AdminArgs, (method, body): (&str, &[u8]), as_json: bool) -> Result<()> {
+    let answer = ask_admin(admin, method, "/rollout", body)?;
+    if as_json {
+        print!("{answer}");
+        return Ok(());
+    }
+    let shares: Value = serde_json::from_str(&answer).context("read the answer of `/rollout`")?;
+    print!("{}", rollout::text(&shares));
     Ok(())
 }
 

@@ -322,7 +322,7 @@ pub(crate) fn check(text: &str, root: &Path) -> Result<Plan, Vec<Problem>> {
     };
     let events = check_events(root, journal.is_some(), &mut document);
     if let Some(profiles) = &profiles {
-        check_reads(profiles, journal.is_some(), &events, &mut document);
+        check_reads(profiles, journal.is_some(), (&events, root), &mut document);
     }
     let statsd = document.has("statsd").then(|| document.section("statsd"));
     let statsd = statsd.map(|config: StatsdConfig| {
@@ -500,10 +500,14 @@ fn check_events(root: &Path, has_journal: bool, document: &mut Document<'_>) -> 
 fn check_reads(
     profiles: &ProfilesPlan,
     has_journal: bool,
-    events: &pipeline::Plan,
+    (events, root): (&pipeline::Plan, &Path),
     document: &mut Document<'_>,
 ) {
-    if profiles.query.is_some() {
+    if let Some(database) = &profiles.database {
+        if let Err(error) = sinks::check_query_url(database, root) {
+            document.wrong("profiles.database", error.to_string());
+        }
+    } else if profiles.query.is_some() {
         if let Err(reason) = sinks::query_sink(profiles.sink.as_deref(), &events.sinks) {
             document.wrong("profiles.sink", reason);
         }

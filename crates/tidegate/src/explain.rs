@@ -16,7 +16,7 @@ mod text;
 use std::net::{IpAddr, SocketAddr};
 
 use anyhow::{Context, Result, bail};
-use gateway::Question;
+use gateway::ExplainRequest;
 use serde::Serialize;
 
 use crate::cli::ExplainArgs;
@@ -79,7 +79,7 @@ fn question(
     args: &ExplainArgs,
     recorded: Option<&RecordedRequest>,
     plan: Option<&Plan>,
-) -> Result<Question> {
+) -> Result<ExplainRequest> {
     let hides_users = plan.is_some_and(|plan| {
         plan.journal.as_ref().is_some_and(|journal| journal.user_key.is_some())
     });
@@ -93,7 +93,7 @@ fn question(
         (None, None) => return Err(anyhow::anyhow!("nothing to explain").context(NO_URL)),
     };
     let method = args.method.clone().or_else(|| recorded.map(|recorded| recorded.method.clone()));
-    Ok(Question {
+    Ok(ExplainRequest {
         url,
         method: method.unwrap_or_default(),
         user: args.user.clone().or(user),
@@ -110,7 +110,7 @@ fn field(line: &str) -> Result<(String, String)> {
 }
 
 /// Asks the server, or the files where none answers.
-fn answer(args: &ExplainArgs, question: &Question, plan: Option<Plan>) -> Result<Answer> {
+fn answer(args: &ExplainArgs, question: &ExplainRequest, plan: Option<Plan>) -> Result<Answer> {
     let (address, token) = match (&args.admin, &plan) {
         (Some(address), _) => (*address, environment::admin_token()),
         (None, Some(plan)) => (plan.admin, plan.admin_token.clone()),
@@ -125,15 +125,15 @@ fn answer(args: &ExplainArgs, question: &Question, plan: Option<Plan>) -> Result
     files::answer(plan.context("`--offline` needs the configuration")?, question)
 }
 
-fn of_server(server: (SocketAddr, Option<String>), question: &Question) -> Result<Answer> {
+fn of_server(server: (SocketAddr, Option<String>), question: &ExplainRequest) -> Result<Answer> {
     let path = format!("/explain?{}", form(question));
     let text = ask_admin_at(server, "GET", &path, &[])?;
     serde_json::from_str(&text).context("read the answer of `/explain`")
 }
 
 /// A question as the query of `/explain`; [`read_form`] reads it.
-fn form(question: &Question) -> String {
-    let Question { url, method, user, fields, client } = question;
+fn form(question: &ExplainRequest) -> String {
+    let ExplainRequest { url, method, user, fields, client } = question;
     let mut pairs = vec![("url", url.clone())];
     pairs.extend(Some(("method", method.clone())).filter(|(_, method)| !method.is_empty()));
     pairs.extend(user.iter().map(|user| ("user", user.clone())));
@@ -149,8 +149,8 @@ fn form(question: &Question) -> String {
 ///
 /// # Errors
 /// With a message about the first wrong parameter.
-pub(crate) fn read_form(query: &str) -> Result<Question, String> {
-    let mut question = Question::default();
+pub(crate) fn read_form(query: &str) -> Result<ExplainRequest, String> {
+    let mut question = ExplainRequest::default();
     for pair in query.split('&').filter(|pair| !pair.is_empty()) {
         let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
         let decoded = exchange::decode_query(value.as_bytes()).into_owned();

@@ -192,6 +192,11 @@ pub(crate) fn rollouts(gateway: &Gateway) -> impl Iterator<Item = (&str, &Rollou
     gateway.rollouts()
 }
 
+/// A share as operators write it.
+pub(crate) fn percent(share: f64) -> String {
+    format!("{}%", (share * 1e6).round() / 1e4)
+}
+
 fn read(file: &Path) -> Result<State> {
     let name = file.display();
     let error = match plain_file::read_text(file, BYTES_MAX) {

@@ -44,9 +44,12 @@ impl ProfileBuild {
         let key = user_key(journal.and_then(|journal| journal.user_key.as_deref()));
         let reads = match &profiles.query {
             Some(text) => {
-                let sink = sinks::query_sink(profiles.sink.as_deref(), &plan.events.sinks).ok()?;
-                let (url, root) = (sink.url.clone(), plan.root.clone());
-                ReadSource::Query { url, root, text: text.clone() }
+                let of_sink = || sinks::query_sink(profiles.sink.as_deref(), &plan.events.sinks);
+                let url = match &profiles.database {
+                    Some(url) => url.clone(),
+                    None => of_sink().ok()?.url.clone(),
+                };
+                ReadSource::Query { url, root: plan.root.clone(), text: text.clone() }
             }
             None => ReadSource::Journal(journal?.options.dir.clone()),
         };

@@ -68,7 +68,7 @@ path = "/own/{*rest}"
 to = "upstream:o"
 cache = { ttl = "1m", per_user = true }
 key = { cookies = ["lang"] }
-personalise = { user = "cookie:userId" }
+personalise = { user = "cookie:userId", identifies = ["query:user", "header:x-user"] }
 
 [[route]]
 path = "/all/{*rest}"
@@ -149,7 +149,7 @@ fn lines(fetch: &SharedFetch) -> Vec<String> {
             0 => true,
             1 => matches!(&*name, "host" | "cookie" | "accept") || is_override(name.as_bytes()),
             _ => {
-                matches!(&*name, "host" | "cookie" | "authorization")
+                matches!(&*name, "host" | "cookie" | "authorization" | "x-user")
                     || is_override(name.as_bytes())
             }
         };

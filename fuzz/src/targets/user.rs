@@ -8,6 +8,7 @@ pub(super) const TOKENS: &[&str] = &[
     "cookie:userId",
     "header:x-user",
     "query:u",
+    "path:1",
     "cookie: userId=ann\n",
     "; userId=",
     "\"ann\"",

@@ -10,7 +10,7 @@
 //! Never here: reading the values (`stdx`), and whether they are in bounds.
 
 /// Keys that are lengths of time, beside those that end in `timeout`.
-const SPANS: [&str; 15] = [
+const SPANS: [&str; 16] = [
     "age",
     "age_max",
     "every",
@@ -22,6 +22,7 @@ const SPANS: [&str; 15] = [
     "latency",
     "lease",
     "max_age",
+    "pause",
     "stale",
     "stale_if_error",
     "sync",

@@ -28,6 +28,7 @@ fn an_unknown_name_lists_near_ones() {
     check("user_agent", "no field `user_agent`; did you mean `header.user-agent`?");
     check("phase.fetsch", "no field `phase.fetsch`; did you mean `phase.fetch`?");
     check("fetch", "no field `fetch`; did you mean `phase.fetch`?");
-    check("zebra", "no field `zebra`");
+    check("zebra", "no field `zebra`; `query.zebra` is a field of the query");
+    check("zebra.x", "no field `zebra.x`");
     check("query.", "no field `query.`; did you mean `query`?");
 }

@@ -16,7 +16,7 @@ const HERE: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 
 /// The request that is asked about.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Question {
+pub struct ExplainRequest {
     /// `http://HOST/PATH?QUERY`, or `/PATH?QUERY`.
     pub url: String,
     /// The method; `GET` where empty.
@@ -29,7 +29,7 @@ pub struct Question {
     pub client: Option<IpAddr>,
 }
 
-impl Question {
+impl ExplainRequest {
     /// Returns the head of the request, with the user at this source.
     pub(super) fn head_bytes(&self, source: Option<&UserSource>) -> Result<Vec<u8>, String> {
         let texts = self.fields.iter().flat_map(|(name, value)| [name, value]);
@@ -56,6 +56,7 @@ impl Question {
                     exchange::encode_query(user.as_bytes())
                 ));
             }
+            (Some(UserSource::Path(place)), Some(user)) => put_segment(&mut target, *place, user),
             (None, _) | (_, None) => {}
         }
         let method = if self.method.is_empty() { "GET" } else { &self.method };
@@ -81,7 +82,7 @@ impl Question {
 /// Hands over the head that stands in these bytes.
 pub(super) fn with_head<R>(
     bytes: &[u8],
-    question: &Question,
+    question: &ExplainRequest,
     gateway: &Gateway,
     ask: impl FnOnce(&Head<'_>) -> R,
 ) -> Result<R, String> {
@@ -114,4 +115,17 @@ fn parts(url: &str) -> Result<(&str, String), String> {
         return Err(wrong());
     }
     Ok((host, if target.starts_with('/') { target.to_owned() } else { format!("/{target}") }))
+}
+
+/// Puts an id in place of a segment of the path, if there is one at this place.
+fn put_segment(target: &mut String, place: usize, user: &str) {
+    let (path, query) = match target.split_once('?') {
+        Some((path, query)) => (path, format!("?{query}")),
+        None => (target.as_str(), String::new()),
+    };
+    let mut segments: Vec<String> = path.split('/').map(str::to_owned).collect();
+    if let Some(segment) = segments.get_mut(place) {
+        *segment = exchange::encode_query(user.as_bytes());
+    }
+    *target = segments.join("/") + &query;
 }

@@ -2,17 +2,19 @@
 //!
 //! Invariants for a fetch whose response may be stored: it carries no precondition and no range of
 //! the client. On a route that personalises, a fetch for everyone carries no user id, no unkeyed
-//! cookie and no `Authorization`. One for a user carries the id of the key. Of target, host and
-//! override headers (`key::overrides`), each carries exactly what the key covers. Other end-to-end
-//! fields pass as `KeyPlan` says; a response that differs by one must name it in `Vary`.
+//! cookie, no `Authorization`, and none of what `identifies` names. Where the path names a user, or
+//! something else holds the id, nothing is stored (`shows_user`). One for a user carries the id of
+//! the key. Of target, host and override headers (`key::overrides`), each carries exactly what the
+//! key covers. Other end-to-end fields pass as `KeyPlan` says; a response that differs by one must
+//! name it in `Vary`.
 //!
 //! `storing` asks here what the upstream sees of cookies, credentials and fields. A field that the
 //! gateway writes itself must be in `is_written_anew`; else the client's own goes along.
 //! `append_selecting` must agree with that of `key`, `shows_credentials` with that of `request`.
 //! `forwarded` writes for whom the request is. Origins read `tidegate-decision`
-//! (docs/operating/profiles.md).
-//! docs/operating/cache-keys.md lists what an upstream gets. Never here: sending it (`upstream`),
-//! its framing (`upstream::render`), key rules (`key`), the models (`ports`).
+//! (docs/operating/profiles.md). docs/operating/cache-keys.md lists what an upstream gets. Never
+//! here: sending it (`upstream`), its framing (`upstream::render`), key rules (`key`), the models
+//! (`ports`).
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -72,7 +74,10 @@ pub(crate) struct OriginRequest {
     /// The codings that the client accepts.
     pub accepted: Accepted,
     client: ClientRequest,
+    /// The user id, whatever the decision is.
     user: Option<Vec<u8>>,
+    /// Whether the upstream sees who asks, though the response is everybody's.
+    shows_user: bool,
     body: Bytes,
     /// Bytes of the body that an upload sends.
     upload_bytes: u64,
@@ -111,8 +116,8 @@ impl Storage {
 }
 
 impl OriginRequest {
-    /// Makes the request for a client's request. Its query names the user only if the decision is
-    /// to personalise.
+    /// Makes the request for a client's request. The query of a read names the user only if the
+    /// decision is to personalise.
     ///
     /// # Errors
     /// When the method or the length of JSON is malformed, and when the request has come through
@@ -143,11 +148,13 @@ impl OriginRequest {
             Target::Models => json_length(head)?,
             _ => None,
         };
-        let personalised = trace.decision == Decision::Personalised;
-        let names_user = personalised || route.personalise.is_none();
-        let target = match route.key.user_field() {
-            Some(name) if !names_user => key::without_field(head.path_and_query(), name),
-            _ => head.path_and_query().to_owned(),
+        // A change, or an event, is the client's own, and may well be about the user.
+        let is_read = matches!(head.method(), "GET" | "HEAD") && route.collect.is_none();
+        let personalises = route.personalise.is_some();
+        let is_generic = personalises && is_read && trace.decision != Decision::Personalised;
+        let target = match is_generic {
+            true => route.key.without_user(head.path_and_query()),
+            false => head.path_and_query().to_owned(),
         };
         let client = ClientRequest {
             method: Method::from_bytes(head.method().as_bytes()).map_err(wrong)?,
@@ -165,7 +172,8 @@ impl OriginRequest {
             interim,
             accepted: Accepted::of(head),
             client,
-            user: trace.user().filter(|_| personalised).map(<[u8]>::to_vec),
+            user: trace.user().map(<[u8]>::to_vec),
+            shows_user: false,
             body,
             upload_bytes: 0,
             json_length,
@@ -185,7 +193,9 @@ impl OriginRequest {
     }
 
     fn keep_to_key(&mut self, route: &Route) {
-        let is_private = self.user.is_some();
+        let is_private = self.is_private();
+        let identifiers = &route.key.identifiers;
+        let private_cookies = identifiers.cookies(&self.client.fields);
         // With rules, the key may cover a part of the cookies.
         let may_have_rule = |name: &[u8]| name == b"cookie" && route.key.rules.is_some();
         let passes = |name: &[u8]| route.key.passes_on(name, is_private);
@@ -199,10 +209,46 @@ impl OriginRequest {
                 is_private || self.hides_user(route) || !route.key.passes_on(b"cookie", false);
             rules.rewrite(&mut self.client.fields, hides_cookies);
         }
-        self.name_user(route);
+        if is_private {
+            identifiers.rewrite(&mut self.client.fields);
+            self.add_cookies(&private_cookies);
+            self.name_user(route);
+        }
+        // A model answers everybody without looking who asks.
+        if self.hides_user(route) && matches!(route.target(self.arm), Target::Upstream(_)) {
+            self.shows_user = identifiers.are_in_path(&self.client.target) || self.tells_id(route);
+        }
     }
 
-    /// Adds the user id, as the key has it, where the client sent it. In the query it is there
+    /// Adds cookies behind those that are there.
+    fn add_cookies(&mut self, line: &[u8]) {
+        if line.is_empty() {
+            return;
+        }
+        let mut all = self.client.fields.get("cookie").unwrap_or_default().to_vec();
+        if !all.is_empty() {
+            all.extend_from_slice(b"; ");
+        }
+        all.extend_from_slice(line);
+        self.client.fields.insert("cookie", &all);
+    }
+
+    /// Whether the user id is a whole value of the query, a segment of the path, or a field.
+    fn tells_id(&self, route: &Route) -> bool {
+        let Some(id) = self.user.as_deref() else { return false };
+        let (path, query) = self.client.target.split_once('?').unwrap_or((&self.client.target, ""));
+        let in_path =
+            || path.split('/').any(|segment| *exchange::decode_query(segment.as_bytes()) == *id);
+        let is_value = |pair: &str| {
+            let value = pair.split_once('=').map_or("", |(_, value)| value);
+            *exchange::decode_query(value.as_bytes()) == *id
+        };
+        let in_field =
+            |(name, value): (&[u8], &[u8])| value.trim_ascii() == id && self.goes_on(name, route);
+        query.split('&').any(is_value) || in_path() || self.client.fields.iter().any(in_field)
+    }
+
+    /// Adds the user id, as the key has it, where the client sent it. In query and path it is there
     /// already.
     fn name_user(&mut self, route: &Route) {
         let source = route.personalise.as_ref().map(|personalise| &personalise.user);
@@ -220,7 +266,7 @@ impl OriginRequest {
                 }
                 fields.insert("cookie", &line);
             }
-            UserSource::Query(_) => {}
+            UserSource::Query(_) | UserSource::Path(_) => {}
         }
     }
 
@@ -241,10 +287,26 @@ impl OriginRequest {
         !self.storage.key.is_empty()
     }
 
+    /// Whether a target for personalised responses alone refuses. The user gets everybody's then.
+    pub(crate) fn is_refused(&self, route: &Route, status: u16) -> bool {
+        route.private_arm() == Some(self.arm) && status >= 400
+    }
+
+    /// Whether the response is for the user alone.
+    fn is_private(&self) -> bool {
+        self.user.is_some() && self.decision == Decision::Personalised
+    }
+
+    /// Whether the upstream sees who asks, though the response is to be everybody's. It may be that
+    /// user's own then.
+    pub(crate) fn shows_user(&self) -> bool {
+        self.shows_user
+    }
+
     /// Whether the upstream sees cookies that the key does not cover. On a personalised request the
     /// cookies belong to the user of the key, and do not count.
     pub(crate) fn shows_cookies(&self, route: &Route) -> bool {
-        let hidden = self.user.is_some() || self.hides_user(route);
+        let hidden = self.is_private() || self.hides_user(route);
         let unkeyed = match &route.key.rules {
             Some(rules) => rules.has_unkeyed_cookies(&self.client.fields),
             None => self.client.fields.has("cookie"),
@@ -274,17 +336,14 @@ impl OriginRequest {
 
     /// Whether the upstream never sees this request field, or sees only what the key covers.
     pub(crate) fn hides(&self, name: &str, route: &Route) -> bool {
-        let source = route.personalise.as_ref().map(|p| &p.user);
-        let of_user = self.hides_user(route)
-            && (matches!(name, "authorization" | "cookie")
-                || matches!(source, Some(UserSource::Header(user)) if **user == *name));
+        let names_user = route.key.identifiers.has_header(name.as_bytes());
+        let of_user =
+            self.hides_user(route) && (matches!(name, "authorization" | "cookie") || names_user);
         let by_rule = route.key.rules.as_ref().is_some_and(|rules| rules.determines(name));
         // A user's own response is fetched with the id of the key and the cookies that it covers.
-        let by_user = self.user.is_some()
-            && (name == "cookie"
-                || matches!(source, Some(UserSource::Header(user)) if **user == *name));
+        let by_user = self.is_private() && (name == "cookie" || names_user);
         let by_coding = name == "accept-encoding" && route.compress.is_some();
-        let passes = route.key.passes_on(name.as_bytes(), self.user.is_some());
+        let passes = route.key.passes_on(name.as_bytes(), self.is_private());
         let is_left_out = !passes && !is_written_anew(name.as_bytes());
         let is_in_keys = matches!(name, "host" | "x-forwarded-host" | "x-forwarded-proto");
         of_user || by_user || by_rule || by_coding || is_left_out || is_in_keys
@@ -331,7 +390,7 @@ impl OriginRequest {
             query,
             body: &self.body,
             json_length: self.json_length,
-            user: self.user.as_deref(),
+            user: self.user.as_deref().filter(|_| self.is_private()),
             decision: self.decision,
             id: self.id,
         }
@@ -404,13 +463,14 @@ impl OriginRequest {
 
     /// Whether the fetch must hide the user: it is for everyone, on a route that personalises.
     fn hides_user(&self, route: &Route) -> bool {
-        route.personalise.is_some() && self.user.is_none() && self.is_for_storing()
+        route.personalise.is_some() && !self.is_private() && self.is_for_storing()
     }
 
     /// Adds the preconditions that revalidate the stale entry, if it has validators (RFC 9111
     /// §4.3.1).
     fn ask_for_changes(&self, request: &mut UpstreamRequest) {
-        let Some(stale) = &self.storage.stale else { return };
+        // The stale entry is everybody's, and the response may be this user's own.
+        let Some(stale) = self.storage.stale.as_ref().filter(|_| !self.shows_user) else { return };
         if let Some(etag) = &stale.etag {
             request.field("if-none-match", etag);
         }
@@ -443,11 +503,10 @@ fn json_length(head: &Head<'_>) -> Result<Option<usize>, Refusal> {
 
 /// Whether a field may identify the client, on a route that personalises.
 fn is_of_user(name: &[u8], route: &Route) -> bool {
-    let source = route.personalise.as_ref().map(|p| &p.user);
     // If the route has rules, the cookies that are left are part of the key.
     name == b"authorization"
         || (name == b"cookie" && route.key.rules.is_none())
-        || matches!(source, Some(UserSource::Header(user)) if user.as_bytes() == name)
+        || route.key.identifiers.has_header(name)
 }
 
 /// Whether the gateway writes this field itself, whatever the client sent, or never sends it on.

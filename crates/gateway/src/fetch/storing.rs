@@ -2,13 +2,14 @@
 //!
 //! Invariants: only complete responses of at most `body_bytes_max` are stored. A longer one passes
 //! on; so do one that would outlast the lease, and a stream of events. A response to an ambiguous
-//! path is never stored. The key gets the request fields that `Vary` names, except those that are
-//! hidden from the upstream or covered already. The stamp of the last purge is taken before the
-//! origin is asked, so a purge during the fetch counts. A 304 takes the stored body, unless a purge
-//! has removed that entry. Personalised responses stay in memory. `ranked_by` is the id of the
-//! request that made the ranking; `join.rs` of crates/training finds its record by it. Where the
-//! route strips `Set-Cookie`, that comes before the lifetime is decided. Never here: how long an
-//! entry is fresh (`freshness`), what else the key covers (`key`), the store (`cache`).
+//! path is never stored, nor one for everybody whose request tells the upstream who asks. The key
+//! gets the request fields that `Vary` names, except those that are hidden from the upstream or
+//! covered already. The stamp of the last purge is taken before the origin is asked, so a purge
+//! during the fetch counts. A 304 takes the stored body, unless a purge has removed that entry.
+//! Personalised responses stay in memory. `ranked_by` is the id of the request that made the
+//! ranking; `join.rs` of crates/training finds its record by it. Where the route strips `Set-
+//! Cookie`, that comes before the lifetime is decided. Never here: how long an entry is fresh
+//! (`freshness`), what else the key covers (`key`), the store (`cache`).
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -49,7 +50,10 @@ pub(super) async fn obtain(
     storage.stale = stale.filter(|stale| store.verdict(&storage.key, stale) != PurgeVerdict::Gone);
     let begun = Instant::now();
     let mut fetched = ask(edge, route, request, None, None).await?;
-    let may_be_stored = request.is_for_storing() && !is_event_stream(&fetched.headers);
+    let may_be_stored = request.is_for_storing()
+        && !request.shows_user()
+        && !request.is_refused(route, fetched.status)
+        && !is_event_stream(&fetched.headers);
     let Some(cache) = route.cache.as_ref().filter(|_| may_be_stored) else {
         return Ok(fetched.into_private());
     };
@@ -73,14 +77,8 @@ pub(super) async fn obtain(
     if lifetime.is_none() && !is_shared {
         return Ok(fetched.into_private());
     }
-    let is_whole = match &mut fetched.body {
-        FetchedBody::Whole(bytes) => bytes.len() as u64 <= cache.body_bytes_max,
-        FetchedBody::Incoming(body) => {
-            let read = body.read_whole(cache.body_bytes_max, (begun, route.lease)).await;
-            read.map_err(|error| failed(edge, error))?
-        }
-    };
-    if !is_whole {
+    let lease = (begun, route.lease_of(request.decision));
+    if !is_whole(edge, &mut fetched.body, cache.body_bytes_max, lease).await? {
         return Ok(fetched.into_private());
     }
     let (pieces, charge) = match &mut fetched.body {
@@ -104,6 +102,22 @@ pub(super) async fn obtain(
         store.prepare(entry, request.decision, liked).await;
     }
     Ok(result)
+}
+
+/// Reads a body as far as it may be stored; returns whether that is all of it.
+async fn is_whole(
+    edge: &Edge,
+    body: &mut FetchedBody,
+    bytes_max: u64,
+    lease: (Instant, Duration),
+) -> Result<bool, Refusal> {
+    match body {
+        FetchedBody::Whole(bytes) => Ok(bytes.len() as u64 <= bytes_max),
+        FetchedBody::Incoming(body) => {
+            let read = body.read_whole(bytes_max, lease).await;
+            read.map_err(|error| failed(edge, error))
+        }
+    }
 }
 
 /// Replaces a 304 by the stored response that it confirms (RFC 9111 §4.3.3).

@@ -26,8 +26,8 @@ pub struct Rules {
     pub sort: bool,
     /// The query fields that the key covers.
     pub fields: QueryFields,
-    /// The query field that holds the user id; the key names the user instead.
-    pub user_field: Option<Box<str>>,
+    /// The query fields that name a user; the key of a user's own response has them apart.
+    pub user_fields: Vec<Box<str>>,
     /// The cookies that are forwarded.
     pub cookies: Cookies,
     /// Headers that the key covers, in lower case.
@@ -140,7 +140,7 @@ impl Rules {
         }
     }
 
-    /// Returns the query fields that hold the user id, as sent.
+    /// Returns the query fields that name a user, as sent.
     pub fn user_pairs<'t>(&self, target: &'t str) -> impl Iterator<Item = &'t str> {
         let query = target.split_once('?').map_or("", |(_, query)| query);
         query.split('&').filter(|pair| self.is_user(pair))
@@ -275,8 +275,7 @@ impl Rules {
     }
 
     fn is_user(&self, pair: &str) -> bool {
-        let value = |name| exchange::query_value(pair.as_bytes(), name);
-        self.user_field.as_deref().is_some_and(|name| value(name).is_some())
+        self.user_fields.iter().any(|name| exchange::query_value(pair.as_bytes(), name).is_some())
     }
 }
 
@@ -298,7 +297,7 @@ impl KeySegment {
 }
 
 /// Appends every cookie of these names, in the order of the names.
-fn named_cookies(names: &[Box<str>], from: &impl FieldSource, out: &mut KeyBytes) {
+pub(super) fn named_cookies(names: &[Box<str>], from: &impl FieldSource, out: &mut KeyBytes) {
     let mut text = KeyBytes::new();
     for name in names {
         let named = pairs(from).filter(|pair| name_of(pair) == name.as_bytes());
@@ -321,7 +320,7 @@ fn pairs(from: &impl FieldSource) -> impl Iterator<Item = &[u8]> {
 }
 
 /// Appends the lines of a field as one list (RFC 9110 §5.3); returns false if there are none.
-fn append_list<'v>(lines: impl Iterator<Item = &'v [u8]>, out: &mut KeyBytes) -> bool {
+pub(super) fn append_list<'v>(lines: impl Iterator<Item = &'v [u8]>, out: &mut KeyBytes) -> bool {
     let mut is_there = false;
     for line in lines {
         if is_there {
@@ -344,7 +343,7 @@ fn value_of(pair: &[u8]) -> &[u8] {
 }
 
 /// Sets a field to this value, or removes the field if the value is empty.
-fn set(fields: &mut FieldLines, name: &str, value: &[u8]) {
+pub(super) fn set(fields: &mut FieldLines, name: &str, value: &[u8]) {
     match value.is_empty() {
         true => fields.remove(name),
         false => fields.insert(name, value),

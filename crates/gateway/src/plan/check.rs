@@ -7,6 +7,7 @@
 //! changed default also changes the doc of its key (`config`) and pages of docs/ that state it.
 //! Never here: reading TOML (`chassis::config`), workers (the binary), live objects (`gateway`).
 
+mod foreign_path;
 mod key;
 mod limits;
 mod references;

@@ -35,6 +35,8 @@ pub struct UpstreamPlan {
     pub tunnels_max: usize,
     /// Probes; without them a server is always in rotation.
     pub health: Option<HealthPlan>,
+    /// When requests that fail keep others from a server.
+    pub passive: PassivePlan,
     /// Retries; without this there are none.
     pub retry: Option<RetryPlan>,
 }
@@ -81,6 +83,21 @@ pub struct HealthPlan {
     pub initial: u32,
 }
 
+/// When requests that fail keep others from a server, as long as there is another.
+#[derive(Debug, Clone, Copy)]
+pub struct PassivePlan {
+    /// Failures in a row; with 0 none do.
+    pub failures: u32,
+    /// How long others are kept from it after each.
+    pub pause: Duration,
+}
+
+impl Default for PassivePlan {
+    fn default() -> Self {
+        Self { failures: 3, pause: Duration::from_secs(10) }
+    }
+}
+
 /// How many retries may be made.
 #[derive(Debug, Clone, Copy)]
 pub struct RetryPlan {
@@ -121,6 +138,7 @@ impl UpstreamPlan {
             connections_max: usize::MAX,
             tunnels_max: pool.tunnels_max,
             health: None,
+            passive: PassivePlan::default(),
             retry: None,
         }
     }

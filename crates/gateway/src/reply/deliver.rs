@@ -79,7 +79,9 @@ pub(crate) fn fetched(exchange: &mut Exchange<'_, '_>, result: FetchResult, reas
     trace.add(Phase::Score, result.times.score);
     trace.add(Phase::Store, result.times.store);
     trace.shown = result.shown;
-    trace.detail = result.detail;
+    if !result.detail.is_empty() {
+        trace.detail = Some(result.detail);
+    }
     if trace.shown.is_some() {
         trace.ranked_by = Some(trace.id);
     }

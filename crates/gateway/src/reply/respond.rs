@@ -247,12 +247,7 @@ pub(crate) fn refused(reply: &mut Reply, refusal: &Refusal) {
 pub(crate) fn explain(reply: &mut Reply, head: &Head<'_>, route: Option<&Route>, trace: &Trace) {
     let out = reply.head_bytes();
     if route.is_none_or(|route| !route.hides_decision) {
-        out.extend_from_slice(b"tidegate-decision: ");
-        out.extend_from_slice(trace.decision.name().as_bytes());
-        if !trace.detail.is_empty() {
-            let _ = write!(out, "; detail={}", trace.detail);
-        }
-        out.extend_from_slice(b"\r\n");
+        decision_field(out, trace.decision, trace.detail);
     }
     let Some(route) = route else { return };
     let asked = match route.server_timing {
@@ -266,6 +261,17 @@ pub(crate) fn explain(reply: &mut Reply, head: &Head<'_>, route: Option<&Route>,
     if let Some(cors) = &route.cors {
         allow_origin(reply, head, cors);
     }
+}
+
+/// Appends `Tidegate-Decision`, with the detail behind it if there is one.
+fn decision_field(out: &mut Vec<u8>, decision: Decision, detail: Option<&'static str>) {
+    out.extend_from_slice(b"tidegate-decision: ");
+    out.extend_from_slice(decision.name().as_bytes());
+    if let Some(detail) = detail {
+        out.extend_from_slice(b"; detail=");
+        out.extend_from_slice(detail.as_bytes());
+    }
+    out.extend_from_slice(b"\r\n");
 }
 
 fn server_timing(out: &mut Vec<u8>, trace: &Trace) {

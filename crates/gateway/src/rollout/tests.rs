@@ -22,7 +22,8 @@ fn guarded(salt: &str, latency: Duration) -> Rollout {
 }
 
 fn let_in(rollout: &Rollout, users: u32) -> Vec<u32> {
-    let inside = |n: &u32| rollout.decide(format!("user-{n}").as_bytes()) == Decision::Personalised;
+    let inside =
+        |n: &u32| rollout.decide(format!("user-{n}").as_bytes()).decision == Decision::Personalised;
     (0..users).filter(inside).collect()
 }
 
@@ -41,11 +42,11 @@ fn raising_the_share_keeps_everybody_who_was_in() {
 fn the_held_out_stay_out_at_full_rollout() {
     let rollout = rollout("s", DrawMode::Sticky, 1.0, 0.1);
     let held: Vec<u32> = (0..10_000)
-        .filter(|n: &u32| rollout.decide(&n.to_le_bytes()) == Decision::HeldOut)
+        .filter(|n: &u32| rollout.decide(&n.to_le_bytes()).decision == Decision::HeldOut)
         .collect();
     assert!((850..1150).contains(&held.len()), "{}", held.len());
     rollout.set_rollout(0.0);
-    assert!(held.iter().all(|n| rollout.decide(&n.to_le_bytes()) == Decision::HeldOut));
+    assert!(held.iter().all(|n| rollout.decide(&n.to_le_bytes()).decision == Decision::HeldOut));
 }
 
 #[test]
@@ -60,15 +61,16 @@ fn another_salt_draws_other_users() {
 fn the_kill_switch_sends_everybody_to_the_generic_answer() {
     let rollout = rollout("a", DrawMode::Sticky, 1.0, 0.0);
     rollout.set_killed(true);
-    assert_eq!(rollout.decide(b"u"), Decision::Fallback);
+    assert_eq!(rollout.decide(b"u").decision, Decision::Fallback);
     rollout.set_killed(false);
-    assert_eq!(rollout.decide(b"u"), Decision::Personalised);
+    assert_eq!(rollout.decide(b"u").decision, Decision::Personalised);
 }
 
 #[test]
 fn dice_draw_the_same_user_both_ways() {
     let rollout = rollout("a", DrawMode::Dice, 0.5, 0.0);
-    let inside = (0..1000).filter(|_| rollout.decide(b"u") == Decision::Personalised).count();
+    let inside =
+        (0..1000).filter(|_| rollout.decide(b"u").decision == Decision::Personalised).count();
     assert!((400..600).contains(&inside), "{inside}");
 }
 
@@ -96,7 +98,8 @@ fn the_guard_halves_the_share_under_failures_and_gives_it_back() {
         judge(true);
     }
     assert_eq!(judge(true), 0.01, "never none, or nobody would tell that it is well again");
-    let decisions: Vec<Decision> = (0..1000u32).map(|n| rollout.decide(&n.to_le_bytes())).collect();
+    let decisions: Vec<Decision> =
+        (0..1000u32).map(|n| rollout.decide(&n.to_le_bytes()).decision).collect();
     let own = decisions.iter().filter(|d| **d == Decision::Personalised).count();
     assert!((1..40).contains(&own), "{own}");
     assert!(decisions.iter().all(|d| matches!(d, Decision::Personalised | Decision::Fallback)));

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use exchange::Decision;
 use testkit::{Client, Origin, OriginReply};
 
-use super::{assert_hit, before, decision, serve};
+use super::{assert_hit, before, decision, decision_field, serve};
 
 const ROUTE: &str = "cache = { ttl = \"60s\" }\npersonalise = { user = \"cookie:userId\" }";
 
@@ -35,10 +35,10 @@ fn each_decision_is_reached_and_said_in_header_and_record() {
     rollout.set_hold_out(1.0);
     assert_eq!(decision(&ask("p1")), "held-out");
     rollout.set_killed(true);
-    assert_eq!(decision(&ask("p1")), "fallback");
+    assert_eq!(decision_field(&ask("p1")), "fallback; detail=killed");
     rollout.set_killed(false);
     served.users.broken.store(true, Ordering::SeqCst);
-    assert_eq!(decision(&ask("p1")), "fallback");
+    assert_eq!(decision_field(&ask("p1")), "fallback; detail=profiles");
     let records = served.journal.wait_for(7);
     let decisions: Vec<Decision> = records.iter().map(|record| record.decision).collect();
     assert_eq!(

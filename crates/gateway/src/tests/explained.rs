@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use testkit::{Client, Origin, OriginReply};
 
 use super::{Served, assert_hit, assert_miss, before, decision, route_to, serve};
-use crate::explain::{Explanation, Question};
+use crate::explain::{ExplainRequest, Explanation};
 
 /// An origin that answers with the fields in the query, which `;` separates.
 fn origin() -> Origin {
@@ -16,8 +16,8 @@ fn origin() -> Origin {
     })
 }
 
-fn question(url: &str) -> Question {
-    Question { url: url.to_owned(), ..Question::default() }
+fn question(url: &str) -> ExplainRequest {
+    ExplainRequest { url: url.to_owned(), ..ExplainRequest::default() }
 }
 
 fn explain(served: &Served, target: &str) -> Explanation {
@@ -27,7 +27,7 @@ fn explain(served: &Served, target: &str) -> Explanation {
 }
 
 fn of_user(served: &Served, user: &str) -> Explanation {
-    let question = Question { user: Some(user.to_owned()), ..question("/") };
+    let question = ExplainRequest { user: Some(user.to_owned()), ..question("/") };
     served.gateway.explain(&question).unwrap()
 }
 
@@ -76,16 +76,17 @@ fn a_draw_is_told_with_the_shares_that_decide_it() {
 
 #[test]
 fn the_id_is_put_where_the_route_looks_for_it() {
-    for source in ["cookie:u", "header:x-user", "query:u"] {
+    for source in ["cookie:u", "header:x-user", "query:u", "path:1"] {
         let origin = origin();
         let served = before(&origin, &format!("personalise = {{ user = \"{source}\" }}"));
-        let user = of_user(&served, "p one").user.unwrap();
+        let question = ExplainRequest { user: Some("p one".to_owned()), ..question("/me?a=b") };
+        let user = served.gateway.explain(&question).unwrap().user.unwrap();
         assert_eq!((user.source.as_str(), user.id.as_deref()), (source, Some("p one")));
         assert_eq!(user.profile.as_deref(), Some("present"));
     }
     let origin = origin();
     let served = before(&origin, "personalise = { user = \"cookie:u\" }");
-    let wrong = Question { user: Some("a;b".to_owned()), ..question("/") };
+    let wrong = ExplainRequest { user: Some("a;b".to_owned()), ..question("/") };
     assert_eq!(served.gateway.explain(&wrong).unwrap_err(), "`cookie:u` cannot carry the id `a;b`");
 }
 
@@ -156,16 +157,16 @@ fn what_memory_holds_is_told_with_the_field_that_gave_its_lifetime() {
 #[test]
 fn a_request_past_the_cache_says_why() {
     let origin = origin();
-    let check = |route: &str, asked: &Question, expected: &str| {
+    let check = |route: &str, asked: &ExplainRequest, expected: &str| {
         let served = before(&origin, route);
         let explained = served.gateway.explain(asked).unwrap();
         let reason = explained.cache.bypassed_by.unwrap();
         assert!(reason.contains(expected), "{reason}");
         assert!(explained.now.contains("past the cache"), "{}", explained.now);
     };
-    let user = Question { user: Some("p1".to_owned()), ..question("/") };
-    let post = Question { method: "POST".to_owned(), ..question("/") };
-    let reload = Question {
+    let user = ExplainRequest { user: Some("p1".to_owned()), ..question("/") };
+    let post = ExplainRequest { method: "POST".to_owned(), ..question("/") };
+    let reload = ExplainRequest {
         fields: vec![("cache-control".to_owned(), "no-store".to_owned())],
         ..question("/")
     };
@@ -205,6 +206,6 @@ fn a_question_that_is_no_request_is_refused() {
         assert!(served.gateway.explain(&question(wrong)).is_err(), "{wrong}");
     }
     let field = ("x y".to_owned(), "1".to_owned());
-    let wrong = Question { fields: vec![field], ..question("/") };
+    let wrong = ExplainRequest { fields: vec![field], ..question("/") };
     assert!(served.gateway.explain(&wrong).is_err());
 }

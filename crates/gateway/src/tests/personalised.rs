@@ -109,7 +109,8 @@ fn failures_behind_a_route_reach_its_guard() {
     assert_eq!(rollout.shares().guard, 0.5);
     broken.store(false, Ordering::SeqCst);
     let users: Vec<String> = (0..2000).map(|n| format!("p{n}")).collect();
-    let let_in = |user: &&String| rollout.decide(user.as_bytes()) == Decision::Personalised;
+    let let_in =
+        |user: &&String| rollout.decide(user.as_bytes()).decision == Decision::Personalised;
     let inside: Vec<&String> = users.iter().filter(let_in).take(30).collect();
     for user in inside {
         served.get_with("/", &[("Cookie", &format!("u={user}"))]);

@@ -18,6 +18,7 @@ use resolver::{Followed, LookupResult, Options, Report, Resolver};
 use super::health::Health;
 use super::place::Place;
 use super::server::{Upstream, UpstreamServer};
+use super::trouble::Trouble;
 use crate::plan::ServerPlan;
 
 /// Says whether this process listens at an address.
@@ -123,7 +124,8 @@ impl Upstream {
                 servers.push(before.iter().find(is_it).map_or_else(
                     || {
                         let health = Health::new(self.plan.health.as_ref());
-                        Arc::new(UpstreamServer { address: *address, health, place })
+                        let trouble = Trouble::none();
+                        Arc::new(UpstreamServer { address: *address, health, trouble, place })
                     },
                     Arc::clone,
                 ));

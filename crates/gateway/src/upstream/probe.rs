@@ -43,7 +43,7 @@ async fn probe_server(upstream: Arc<Upstream>, server: Arc<UpstreamServer>, drai
     let Some(plan) = &upstream.plan.health else { return };
     let address = server.address;
     let host = upstream.plan.host.clone().unwrap_or_else(|| address.to_string().into());
-    while !draining.has_begun() && has(&upstream.servers.borrow(), &server) {
+    while !draining.has_begun() && upstream.has(&server) {
         let good = timeout(plan.timeout, ask(address, plan, &host)).await;
         if let Some(healthy) = upstream.note(&server, good.unwrap_or(false)) {
             let name = &*upstream.plan.name;

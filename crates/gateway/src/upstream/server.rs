@@ -1,11 +1,11 @@
 //! Holds the part of an upstream that all cores share: plan, servers, workers, retries, tunnels.
 //!
 //! Invariants: it holds no connection, because those belong to one core. It is healthy if any
-//! server is, or if its workers are ready. Either it has servers, or workers answer for it (the
-//! binary passes them in). The list of servers is replaced whole. A server that stays is the same
-//! object, so it keeps its health. `is_healthy` takes no lock, because hits ask for it. So whoever
-//! changes the list or a health must `judge` afterwards. Never here: sending (`pool`), the rule of
-//! health (`health`), which servers there are (`names`).
+//! server is and takes connections (`trouble`), or if its workers are ready. Either it has servers,
+//! or workers answer for it (the binary passes them in). The list of servers is replaced whole. A
+//! server that stays is the same object, so it keeps its health. `is_healthy` takes no lock,
+//! because hits ask for it. So whoever changes the list or a health must `judge` afterwards. Never
+//! here: sending (`pool`), the rule of health (`health`), which servers there are (`names`).
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -17,6 +17,7 @@ use tokio::sync::watch;
 use super::budget::RetryBudget;
 use super::health::Health;
 use super::place::Place;
+use super::trouble::Trouble;
 use crate::plan::UpstreamPlan;
 use crate::ports::Workers;
 
@@ -68,8 +69,10 @@ impl Drop for TunnelPlace {
 pub struct UpstreamServer {
     /// Its address.
     pub address: SocketAddr,
-    /// Its health.
+    /// Its health, as probes say.
     pub health: Health,
+    /// What requests have met there.
+    pub trouble: Trouble,
     /// Which place of the plan it is at: servers of one place are those of one name.
     pub(super) place: usize,
 }
@@ -97,7 +100,12 @@ impl Upstream {
         Arc::clone(&self.servers.borrow())
     }
 
-    /// Whether any server is healthy, or the workers are ready.
+    /// Whether a server is one of it now.
+    pub(super) fn has(&self, server: &Arc<UpstreamServer>) -> bool {
+        self.servers.borrow().iter().any(|other| Arc::ptr_eq(other, server))
+    }
+
+    /// Whether any server is healthy and takes connections, or the workers are ready.
     pub fn is_healthy(&self) -> bool {
         self.has_healthy.load(Ordering::Relaxed)
             || self.workers.as_ref().is_some_and(|workers| workers.is_ready())
@@ -115,7 +123,10 @@ impl Upstream {
     /// Finds out whether a server is healthy. Who comes last sees what all before have changed.
     pub(super) fn judge(&self) {
         let _judging = self.judging.lock();
-        let has_healthy = self.servers.borrow().iter().any(|server| server.health.is_healthy());
+        let is_there = |server: &Arc<UpstreamServer>| {
+            server.health.is_healthy() && !server.trouble.is_unreachable()
+        };
+        let has_healthy = self.servers.borrow().iter().any(is_there);
         self.has_healthy.store(has_healthy, Ordering::Relaxed);
     }
 }

@@ -5,16 +5,18 @@
 //! same rule). Only an idempotent request is retried, once, within the retry budget: after 502 to
 //! 504, a timeout, or a refused or lost connection. A retry never begins past the deadline. It goes
 //! to another healthy server if there is one, else to the same. Only healthy servers are chosen;
-//! without one the request fails at once. `consistent-hash` hashes the cache key. Requests without
-//! a key all go to one server. Another hash moves every key. The list of servers may change between
-//! two requests. A server that stays keeps its connections; those of one that went are closed when
-//! idle. Where one address of a name refuses the connection, up to `OTHERS_MAX` others are tried.
-//! Nothing was sent then, and at an address of `localhost` there may be nobody. Requests for an
-//! upgrade (`send_alone`) have a new connection and no retry. Never here: health (`health`), the
-//! budget (`budget`), workers (`workers`).
+//! without one the request fails at once. One in `trouble` is chosen only where no other is left.
+//! `consistent-hash` hashes the cache key. Requests without a key all go to one server. Another
+//! hash moves every key. The list of servers may change between two requests. A server that stays
+//! keeps its connections; those of one that went are closed when idle. Where one address of a name
+//! refuses the connection, up to `OTHERS_MAX` others are tried. Nothing was sent then, and at an
+//! address of `localhost` there may be nobody. Requests for an upgrade (`send_alone`) have a new
+//! connection and no retry. Never here: health (`health`), the budget (`budget`), workers
+//! (`workers`).
 
 use std::cell::{Cell, RefCell};
 use std::hash::BuildHasher;
+use std::io::ErrorKind;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
@@ -93,10 +95,10 @@ impl Servers {
         loop {
             let server = self.choose(dispatch, tried.as_ref());
             let server = server.ok_or(FetchError::Unhealthy)?;
-            let mut outcome = self.send_to(&server, dispatch).await;
+            let mut outcome = self.try_at(&server, dispatch).await;
             for other in self.others(&server, outcome.as_ref().err()) {
                 if matches!(outcome, Err(FetchError::Connect)) {
-                    outcome = self.send_to(&other, dispatch).await;
+                    outcome = self.try_at(&other, dispatch).await;
                 }
             }
             let is_worth_it = match &outcome {
@@ -142,9 +144,13 @@ impl Servers {
         let servers = &*self.members();
         let healthy = |index: &usize| servers[*index].server.health.is_healthy();
         let is_tried = |index: usize| tried.is_some_and(|tried| Rc::ptr_eq(tried, &servers[index]));
+        // The last one is asked, whatever becomes of it.
+        let is_out = |index: usize| servers[index].server.trouble.is_out();
         let others = (0..servers.len()).filter(healthy).filter(|index| !is_tried(*index));
         let chosen = match self.upstream.plan.balance {
-            Balance::ConsistentHash => others.max_by_key(|index| rendezvous(&servers[*index], key)),
+            Balance::ConsistentHash => {
+                others.max_by_key(|index| (!is_out(*index), rendezvous(&servers[*index], key)))
+            }
             Balance::LeastLoaded => {
                 let turn = self.turn.get();
                 // A retry takes no turn; otherwise every request could begin at the failing server.
@@ -154,7 +160,7 @@ impl Servers {
                 let load = |index: &usize| {
                     let connections = &servers[*index].connections;
                     let is_full = connections.takes(dispatch).is_err();
-                    (is_full, connections.busy(), place(*index))
+                    (is_out(*index), is_full, connections.busy(), place(*index))
                 };
                 others.min_by_key(load)
             }
@@ -176,6 +182,22 @@ impl Servers {
             is_same_name && other.server.health.is_healthy() && !Rc::ptr_eq(other, refused)
         });
         others.take(OTHERS_MAX).cloned().collect()
+    }
+
+    /// Sends to one server, and notes what became of it.
+    async fn try_at(
+        &self,
+        server: &Member,
+        dispatch: Dispatch<'_, '_>,
+    ) -> Result<Response, FetchError> {
+        let outcome = self.send_to(server, dispatch).await;
+        // A request whose own time was over says nothing of the server.
+        let is_over = dispatch.deadline.is_some_and(|deadline| Instant::now() >= deadline);
+        let error = outcome.as_ref().err().copied();
+        if !(is_over && error == Some(FetchError::Timeout)) {
+            self.upstream.note_outcome(&server.server, error);
+        }
+        outcome
     }
 
     /// Sends to one server. A kept connection that turns out to be closed is replaced by a new one,
@@ -238,9 +260,17 @@ impl Servers {
         let connect = TcpStream::connect(server.server.address);
         let connect = timeout(self.upstream.plan.connect_timeout, connect);
         let stream = match connect.await {
-            Err(_) => return Err(FetchError::Timeout),
-            Ok(stream) => stream.map_err(|_| FetchError::Connect)?,
+            Err(_) => {
+                self.upstream.note_unreachable(&server.server, &ErrorKind::TimedOut.into());
+                return Err(FetchError::Timeout);
+            }
+            Ok(Err(error)) => {
+                self.upstream.note_unreachable(&server.server, &error);
+                return Err(FetchError::Connect);
+            }
+            Ok(Ok(stream)) => stream,
         };
+        self.upstream.note_reached(&server.server);
         // A request is written whole, so Nagle's algorithm would only delay it.
         let _ = stream.set_nodelay(true);
         Ok(UpstreamConnection::new(UpstreamStream::Tcp(stream)))

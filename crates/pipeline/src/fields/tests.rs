@@ -23,7 +23,9 @@ fn a_field_may_build_on_one_before_it_and_not_on_one_after() {
     assert_eq!(problems(&[config("item", "query.item"), config("kind", "item")]), [""; 0]);
     let wrong = problems(&[config("kind", "item"), config("item", "query.item")]);
     assert_eq!(wrong.len(), 1);
-    assert!(wrong[0].starts_with("field[0].from: no field `item`"), "{wrong:?}");
+    let way_out =
+        "define it by a `[[field]]`, or write its kind: `query.item` is a field of the query";
+    assert_eq!(wrong[0], format!("field[0].from: no field `item`; {way_out}"));
 }
 
 #[test]

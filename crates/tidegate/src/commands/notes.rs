@@ -131,6 +131,14 @@ fn routes(plan: &Plan, notes: &mut Vec<String>) {
                  `forward = [\"accept\", \"accept-language\"]` names the only ones to send"
             ));
         }
+        if route.may_store_what_a_query_names() {
+            notes.push(format!(
+                "route `{name}` personalises, and sends and stores by the whole query: a field \
+                 such as `user=` makes one user's answer everybody's; name what tells your app \
+                 who asks in `personalise.identifies`, `[]` if nothing does, or write \
+                 `key = {{ keep = […] }}`"
+            ));
+        }
         if route.pattern.has_empty_segment() {
             notes.push(format!("route `{name}` matches only paths with two slashes in a row"));
         }

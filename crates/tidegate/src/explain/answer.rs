@@ -5,7 +5,7 @@
 //! `explain=1`. It is made for requests that a model answers, from a memory entry or not.
 
 use exchange::{Decision, ModelRequest};
-use gateway::{Explanation, Gateway, Question};
+use gateway::{ExplainRequest, Explanation, Gateway};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serving::Models;
@@ -56,7 +56,7 @@ impl Explainer<'_> {
     ///
     /// # Errors
     /// With a message when the question is no request.
-    pub(crate) fn answer(&self, question: &Question) -> Result<Answer, String> {
+    pub(crate) fn answer(&self, question: &ExplainRequest) -> Result<Answer, String> {
         let explanation = self.gateway.explain(question)?;
         let user = explanation.user.as_ref().and_then(|user| user.id.clone());
         let found = user.as_ref().zip(self.profiles);

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result, anyhow};
 use chassis::WorkPool;
-use gateway::{Acquire, Gateway, NoWorker, Question, Workers};
+use gateway::{Acquire, ExplainRequest, Gateway, NoWorker, Workers};
 use metrics::Registry;
 use serving::Models;
 use tokio::time::Instant;
@@ -40,7 +40,7 @@ impl Workers for Assumed {
 ///
 /// # Errors
 /// When the question is no request.
-pub(super) fn answer(mut plan: Plan, question: &Question) -> Result<Answer> {
+pub(super) fn answer(mut plan: Plan, question: &ExplainRequest) -> Result<Answer> {
     let secret = plan.journal.as_ref().and_then(|journal| journal.user_key.as_deref());
     let profiles = plan.profiles.as_ref().map(|profiles| {
         let options = profiles.file_options(user_key(secret));

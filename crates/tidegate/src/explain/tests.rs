@@ -1,12 +1,12 @@
 //! Claims about questions on their way to the admin listener.
 
-use gateway::Question;
+use gateway::ExplainRequest;
 
 use super::{form, read_form};
 
 #[test]
 fn a_question_arrives_as_it_was_asked() {
-    let question = Question {
+    let question = ExplainRequest {
         url: "http://a.test/x?q=1&r=%20".to_owned(),
         method: "POST".to_owned(),
         user: Some("ä&=+ \u{7f}".to_owned()),

@@ -24,7 +24,7 @@ const ONLY_FILES: &str = "No server answers at the admin address, so this is fro
 
 /// A recorded request, and what it got.
 pub(super) fn of_recorded(recorded: &RecordedRequest, style: Style) -> String {
-    let mut page = Page::new(style);
+    let mut page = SubjectLines::new(style);
     let RecordedRequest { id, time, method, status, bytes_out, total_us, .. } = recorded;
     page.line("request", &format!("{id} at {time}"));
     page.line("asked", &format!("{method} {}", recorded.url()));
@@ -58,7 +58,7 @@ pub(super) fn of_recorded(recorded: &RecordedRequest, style: Style) -> String {
 
 /// What a request gets, and why.
 pub(super) fn of_answer(answer: &Answer, style: Style) -> String {
-    let mut page = Page::new(style);
+    let mut page = SubjectLines::new(style);
     let explanation = &answer.explanation;
     page.line(
         "request",
@@ -139,7 +139,7 @@ fn of_draw(draw: &Draw) -> String {
     text
 }
 
-fn of_cache(cache: &CacheFacts, page: &mut Page) {
+fn of_cache(cache: &CacheFacts, page: &mut SubjectLines) {
     if let Some(key) = &cache.key {
         page.line("key", &key.join(" | "));
     }
@@ -176,7 +176,7 @@ fn of_entry(entry: &EntryFacts) -> String {
     text
 }
 
-fn of_ranking(ranking: &Value, page: &mut Page) {
+fn of_ranking(ranking: &Value, page: &mut SubjectLines) {
     if let Some(error) = ranking["error"].as_str() {
         return page.line("ranking", &format!("the model refuses: {error}"));
     }
@@ -221,12 +221,12 @@ fn short(number: f64) -> String {
 
 /// Lines of a subject and what is said of it.
 #[derive(Debug)]
-struct Page {
+struct SubjectLines {
     out: String,
     style: Style,
 }
 
-impl Page {
+impl SubjectLines {
     fn new(style: Style) -> Self {
         let width = style.width.saturating_sub(SUBJECT);
         Self { out: String::new(), style: Style { width, ..style } }

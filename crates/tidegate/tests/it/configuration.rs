@@ -416,6 +416,38 @@ fn what_cannot_work_as_configured_is_said() {
     }
 }
 
+/// The app of the first route may read a user from the query; nobody says what it reads.
+#[test]
+fn a_route_that_may_store_one_users_answer_for_everybody_is_noted() {
+    let folder = testkit::TempDir::new().unwrap();
+    let route = |name: &str, user: &str, rest: &str| {
+        format!(
+            "[[route]]\npath = \"/{name}\"\nto = \"upstream:backend\"\n\
+             personalise = {{ user = \"{user}\"{rest}\n"
+        )
+    };
+    let text = ["[[upstream]]\nname = \"backend\"\nservers = [\"127.0.0.1:1\"]\n".to_owned()]
+        .into_iter()
+        .chain([
+            route("open", "cookie:sid", " }\ncache = {}"),
+            route("named", "cookie:sid", ", identifies = [\"query:user\"] }\ncache = {}"),
+            route("nothing", "cookie:sid", ", identifies = [] }\ncache = {}"),
+            route("keeps", "cookie:sid", " }\ncache = {}\nkey = { keep = [\"page\"] }"),
+            route("query", "query:user", " }\ncache = {}"),
+            route("stores-nothing", "cookie:sid", " }"),
+        ])
+        .collect::<String>();
+    std::fs::write(folder.path().join("tidegate.toml"), text).unwrap();
+    let (code, out, err) = run(&["config", "check"], folder.path());
+    assert_eq!(code, 0, "{err}");
+    let noted: Vec<&str> = out.lines().filter(|line| line.contains("whole query")).collect();
+    assert_eq!(noted.len(), 1, "{out}");
+    for part in ["route `/open` personalises", "`personalise.identifies`", "key = { keep = […] }"]
+    {
+        assert!(noted[0].contains(part), "{}", noted[0]);
+    }
+}
+
 #[test]
 fn routes_that_do_not_do_what_they_say_are_noted() {
     let folder = testkit::TempDir::new().unwrap();
@@ -451,6 +483,164 @@ fn routes_that_do_not_do_what_they_say_are_noted() {
         assert_eq!(out.matches(note).count(), 1, "{note} in\n{out}");
     }
     assert!(!out.contains("`/usual/` matches") && !out.contains("route `/usual/`: "), "{out}");
+}
+
+/// The line of the reference that sets a key, the comment before it, and where it is.
+fn keys_of(reference: &str) -> Vec<(usize, String, String)> {
+    let mut keys = Vec::new();
+    let mut comment = String::new();
+    for (at, line) in reference.lines().enumerate() {
+        let Some(text) = line.strip_prefix("# ") else {
+            comment.clear();
+            continue;
+        };
+        match text.split_once(" = ").filter(|(path, _)| !path.contains([' ', '`'])) {
+            Some(_) => {
+                keys.push((at, text.to_owned(), comment.trim().to_owned()));
+                comment.clear();
+            }
+            None => comment = format!("{comment} {text}"),
+        }
+    }
+    keys
+}
+
+/// The default that a comment names in backticks or as a number.
+fn default_in(comment: &str) -> Option<&str> {
+    let quoted =
+        |text: &'static str| comment.split_once(text).and_then(|(_, rest)| rest.split('`').next());
+    let before = comment.split_once("` (default").and_then(|(text, _)| text.rsplit('`').next());
+    let number = comment.split_once("efault ").map(|(_, rest)| {
+        rest.split(|letter: char| !letter.is_ascii_digit()).next().unwrap_or_default()
+    });
+    let named = before.or_else(|| quoted("efault `")).or_else(|| quoted("efault: `"));
+    named.or(number.filter(|number| !number.is_empty()))
+}
+
+/// The last name in a line that sets a key, such as `kind` of `backend = [{ kind = "x" }]`.
+fn name_in(line: &str) -> &str {
+    let path = line.rsplit_once(" = ").map_or(line, |(path, _)| path);
+    path.rsplit([' ', '.']).next().unwrap_or(path)
+}
+
+/// Such keys have a default for another kind of table than the one that stands there.
+const OF_OTHERS: [&str; 2] = ["means nothing to a model of texts", "goes with `golden`"];
+
+#[test]
+fn every_default_that_the_reference_prints_is_taken_where_it_stands() {
+    let folder = testkit::TempDir::new().unwrap();
+    let file = folder.path().join("tidegate.toml");
+    let (_, reference, _) = run(&["config", "reference"], folder.path());
+    // `python` makes an upstream one of workers, which has other keys.
+    let reference = reference.replace("\n# python = \"…\"", "\npython = \"app:app\"");
+    let lines: Vec<&str> = reference.lines().collect();
+    let keys = keys_of(&reference);
+    let is_key = |text: &str| keys.iter().any(|(_, line, _)| name_in(line) == text);
+    let (mut tried, mut refused) = (0, Vec::new());
+    for (at, key, comment) in &keys {
+        // Some are at the value of another key.
+        let Some(default) = default_in(comment).filter(|default| !is_key(default)) else {
+            continue;
+        };
+        let stand_ins = [("\"…\"", format!("'{default}'")), ("0", default.to_owned())];
+        let mut stand_ins = stand_ins.into_iter().chain([("false", default.to_owned())]);
+        let found = stand_ins.find(|(stand_in, _)| key.contains(stand_in));
+        let Some((stand_in, value)) = found else { continue };
+        let set = key.replacen(stand_in, &value, 1);
+        let mut document = lines.clone();
+        document[*at] = &set;
+        std::fs::write(&file, document.join("\n")).unwrap();
+        let (_, _, err) = run(&["config", "check"], folder.path());
+        let is_wrong = |line: &&str| {
+            let said = line.strip_prefix(&format!("  line {}: `", at + 1));
+            let (key, reason) = said.and_then(|said| said.split_once("`: ")).unwrap_or_default();
+            key.rsplit('.').next() == Some(name_in(&set))
+                && !OF_OTHERS.iter().any(|other| reason.starts_with(other))
+        };
+        let wrong = err.lines().filter(is_wrong);
+        refused.extend(wrong.map(|reason| format!("{set}: {reason}")));
+        tried += 1;
+    }
+    assert_eq!(refused, [""; 0]);
+    assert!(tried > 90, "{tried} defaults");
+}
+
+/// Names that are not there: a configuration, the line, and what is said of it.
+const ABSENT: [(&str, usize, &str); 12] = [
+    ("[node]\nname = \"a\"", 1, "`node`: is no section; write `node = …` above the first section"),
+    (
+        "[listen]\nnode = \"a\"",
+        2,
+        "`listen.node`: belongs to no section; write it above the first one",
+    ),
+    (
+        "[[route]]\npath = \"/\"\nto = \"models\"\nwhen = 'decision == \"personalised\"'",
+        4,
+        "`route[0].when`: `decision` is not known when a route is chosen, so it matches \
+         nothing; there are method, scheme, host, path, query, query.NAME, header.NAME, version, \
+         client_ip",
+    ),
+    (
+        "[[route]]\npath = \"/\"\nto = \"models\"\nwhen = 'path ~ \"x\" or phase.score > 1ms'",
+        4,
+        "`route[0].when`: `phase.score` is not known when a route is chosen, so it matches \
+         nothing; there are method, scheme, host, path, query, query.NAME, header.NAME, version, \
+         client_ip",
+    ),
+    (
+        "[[route]]\npath = \"/item/<n>\"\nto = \"models\"",
+        2,
+        "`route[0].path`: `<n>` is the pattern of another program; write `{n}`",
+    ),
+    (
+        "[[route]]\npath = \"/item/:n\"\nto = \"models\"",
+        2,
+        "`route[0].path`: `:n` is the pattern of another program; write `{n}`",
+    ),
+    (
+        "[[route]]\npath = \"/\"\nto = \"models\"\nmethods = [\"GTE\"]",
+        4,
+        "`route[0].methods`: `GTE`: did you mean `GET`?",
+    ),
+    (
+        "[[upstream]]\nname = \"a\"\nservers = [\"127.0.0.1:1\"]\n[[route]]\npath = \"/\"\n\
+             to = \"upstream:a\"\nupgrade = [\"websockt\"]",
+        7,
+        "`route[0].upgrade`: `websockt`: did you mean `websocket`?",
+    ),
+    (
+        "[[route]]\npath = \"/\"\nto = \"models\"\nrecord = \"ful\"",
+        4,
+        "`route[0].record`: `ful` is none of full, brief, off, or a share such as `sample:0.1`",
+    ),
+    (
+        "[statsd]\nstatistics = [\"maen\"]",
+        2,
+        "`statsd.statistics`: `maen` is no statistic; did you mean `mean`?",
+    ),
+    (
+        "[profiles]\nfile = \"p.db\"\ndatabase = \"sqlite:x.db\"",
+        3,
+        "`profiles.database`: is named, but there is no `query` to run in it",
+    ),
+    (
+        "[profiles]\nfile = \"p.db\"\nquery = \"SELECT 1\"\ndatabase = \"kafka://h:1/x\"",
+        4,
+        "`profiles.database`: `kafka` runs no query; SQLite, PostgreSQL, MariaDB and MySQL do",
+    ),
+];
+
+#[test]
+fn names_that_are_not_there_are_errors_with_the_way_out() {
+    let folder = testkit::TempDir::new().unwrap();
+    let file = folder.path().join("tidegate.toml");
+    for (text, line, expected) in ABSENT {
+        std::fs::write(&file, text).unwrap();
+        let (code, _, err) = run(&["config", "check"], folder.path());
+        assert_eq!(code, 78, "{text}: {err}");
+        let said: Vec<&str> = err.lines().filter(|said| said.starts_with("  line ")).collect();
+        assert_eq!(said, [format!("  line {line}: {expected}")], "{text}");
+    }
 }
 
 #[test]

@@ -127,6 +127,34 @@ fn profiles_are_built_by_a_query_in_the_engine_of_the_sink() {
 }
 
 #[test]
+fn profiles_are_built_by_a_query_in_a_database_that_is_no_sink() {
+    let folder = TempDir::new().unwrap();
+    let folder = folder.path();
+    let database = Postgres::shared().database();
+    Postgres::shared().query(&database, "CREATE TABLE clicks (who text, what text)");
+    let rows = "('keen', '1'), ('keen', '2'), ('keen', '3'), ('lazy', '1')";
+    Postgres::shared().query(&database, &format!("INSERT INTO clicks VALUES {rows}"));
+    let query = "SELECT who AS \"user\", what AS item FROM clicks";
+    let config = format!(
+        "[profiles]\nfile = \"data/profiles.db\"\nitems_min = 3\ndatabase = \"{database}\"\n\
+         query = '{query}'\n"
+    );
+    std::fs::write(folder.join("tidegate.toml"), &config).unwrap();
+    let (code, out, err) = run(&["profiles", "build"], folder);
+    assert_eq!(code, 0, "{err}");
+    assert!(out.contains("1 profile of 2 users"), "{out}");
+    let tables = "SELECT count(*) FROM pg_tables WHERE schemaname = 'public'";
+    assert_eq!(Postgres::shared().query(&database, tables), "1", "nothing is made there");
+    let (_, shown, _) = run(&["config", "print"], folder);
+    assert!(shown.contains("database = \"postgres://") && shown.contains(":…@"), "{shown}");
+    let unreachable = config.replace("127.0.0.1", "127.0.0.2");
+    std::fs::write(folder.join("tidegate.toml"), unreachable).unwrap();
+    let (code, _, err) = run(&["profiles", "build"], folder);
+    assert_eq!(code, 1, "{err}");
+    assert!(err.contains("run the `query` of [profiles]"), "{err}");
+}
+
+#[test]
 fn the_record_process_builds_on_schedule_where_there_is_one() {
     let config = counted("sqlite:data/sink.db", READS)
         .replace("items_min = 3", "items_min = 3\nevery = \"100ms\"");

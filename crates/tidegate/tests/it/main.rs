@@ -7,6 +7,7 @@ mod cli;
 mod configuration;
 mod demo;
 mod disk_cache;
+mod down;
 mod events;
 mod events_engines;
 mod events_export;

@@ -93,7 +93,7 @@ fn trees_rank_for_a_user_and_say_where_the_profile_lacks_affinities() {
 fn a_new_generation_is_swapped_in_and_the_last_good_one_survives_a_bad_one() {
     let server = Running::start(CONFIG, prepare);
     let folder = server.folder.path();
-    assert_eq!(decision(&server, "ann"), "fallback", "no file yet");
+    assert_eq!(decision(&server, "ann"), "fallback; detail=profiles", "no file yet");
     replace(folder, &["ann"]);
     until("the first generation", || decision(&server, "ann") == "personalised");
     assert_eq!(decision(&server, "bob"), "no-profile");
@@ -150,10 +150,10 @@ fn the_rollout_is_changed_live_and_stays_changed_after_a_crash() {
     until("the generation", || decision(&server, "ann") == "personalised");
     let set = Client::post(server.admin, "/rollout", r#"{"killed":true}"#).send();
     assert_eq!(set.status, 200, "{}", set.text());
-    assert_eq!(decision(&server, "ann"), "fallback");
+    assert_eq!(decision(&server, "ann"), "fallback; detail=killed");
     let server = server.crash_and_restart(CONFIG);
     until("the generation", || !server.status()["profiles"]["generation"].is_null());
-    assert_eq!(decision(&server, "ann"), "fallback");
+    assert_eq!(decision(&server, "ann"), "fallback; detail=killed");
     let wrong = Client::post(server.admin, "/rollout", r#"{"rollout":7}"#).send();
     assert_eq!(wrong.status, 400);
     let cleared = Client::call(server.admin, "DELETE", "/rollout").send();

@@ -57,7 +57,7 @@ fn a_drain_lets_the_request_under_way_finish() {
 }
 
 #[test]
-fn an_upstream_that_is_gone_is_502_and_readiness_says_nothing_of_it_without_probes() {
+fn an_upstream_that_is_gone_is_502_and_readiness_tells_of_it_without_probes() {
     let origin = Origin::start(|_| OriginReply::ok(""));
     let text = config(&origin);
     drop(origin);
@@ -66,5 +66,5 @@ fn an_upstream_that_is_gone_is_502_and_readiness_says_nothing_of_it_without_prob
     assert_eq!(reply.status, 502);
     assert_eq!(reply.header("retry-after"), Some("1"));
     assert!(reply.text().contains("refused the connection"), "{}", reply.text());
-    assert_eq!(Client::get(server.admin, "/health/ready").send().status, 200);
+    assert_eq!(Client::get(server.admin, "/health/ready").send().status, 503);
 }

@@ -68,7 +68,7 @@ fn named_fields_are_dropped_or_kept() {
 
 #[test]
 fn the_users_field_is_left_to_the_user() {
-    let rules = Rules { user_field: Some("u".into()), ..Rules::default() };
+    let rules = Rules { user_fields: vec!["u".into()], ..Rules::default() };
     let sent = "/x?a=1&u=p1&%75=p1&b=2";
     assert_eq!(target(&rules, sent), "/x?a=1&b=2");
     assert_eq!(rules.user_pairs(sent).collect::<Vec<_>>(), ["u=p1", "%75=p1"]);

@@ -12,7 +12,9 @@ use http::header::HeaderName;
 
 use super::section::Section;
 use crate::config::{KeyConfig, SegmentConfig};
-use crate::key::{Cookies, KeyPlan, KeySegment, NamePattern, QueryFields, Rules, SegmentSource};
+use crate::key::{
+    Cookies, Identifiers, KeyPlan, KeySegment, NamePattern, QueryFields, Rules, SegmentSource,
+};
 use crate::plan::Personalise;
 use crate::user::UserSource;
 
@@ -64,8 +66,10 @@ pub(super) fn plan(
     personalise: Option<&Personalise>,
     when: Option<&Filter>,
 ) -> KeyPlan {
+    let identifiers = personalise.map(|plan| Identifiers::new(&plan.user, &plan.identifies));
     KeyPlan {
         rules: rules(section, config, personalise),
+        identifiers: identifiers.unwrap_or_default(),
         condition: when.map(|filter| filter.as_str().into()),
         forward: forward.map(|names| forwarded(section, &names)),
     }
@@ -91,30 +95,28 @@ fn rules(
     config: Option<KeyConfig>,
     personalise: Option<&Personalise>,
 ) -> Option<Box<Rules>> {
-    let user = personalise.map(|personalise| &personalise.user);
-    let user_field = match user {
-        Some(UserSource::Query(name)) => Some(name.clone()),
-        _ => None,
-    };
+    let sources = personalise.map(Personalise::sources).into_iter().flatten();
+    let user_fields: Vec<Box<str>> = sources.clone().filter_map(UserSource::query).collect();
     let Some(config) = config else {
-        user_field.as_ref()?;
-        return Some(Box::new(Rules { user_field, ..Rules::default() }));
+        let rules = || Box::new(Rules { user_fields: user_fields.clone(), ..Rules::default() });
+        return (!user_fields.is_empty()).then(rules);
     };
     let rules = Rules {
         sort: config.sort.unwrap_or(false),
         fields: fields(section, config.drop, config.keep),
-        user_field,
+        user_fields,
         cookies: cookies(section, config.cookies, config.strip_cookies),
         headers: headers(section, config.headers),
         segments: segments(section, config.segments),
     };
-    let names_user = match user {
-        Some(UserSource::Cookie(name)) => rules.names_cookie(name),
-        Some(UserSource::Header(name)) => rules.determines(name),
-        _ => false,
-    };
-    if names_user {
-        section.wrong("key", "the cookie or header of the user id may not be part of the key");
+    for source in sources {
+        let (kind, name) = match source {
+            UserSource::Cookie(name) if rules.names_cookie(name) => ("cookie", name),
+            UserSource::Header(name) if rules.determines(name) => ("header", name),
+            _ => continue,
+        };
+        let reason = "names a user, so it may not be part of the key";
+        section.wrong("key", format!("the {kind} `{name}` {reason}; leave it out of `key`"));
     }
     Some(Box::new(rules))
 }

@@ -12,23 +12,26 @@
 //! here: targets (`target`), keys (`key`), `cache` and `compress` (`storing`), the order and the
 //! names of routes (`plan::check`).
 
+use std::cell::RefCell;
 use std::sync::Arc;
 use std::time::Duration;
 
-use exchange::Filter;
+use chassis::config::nearest;
+use exchange::{FieldName, Filter, nearest_name};
 use serde_json::Value;
 use twox_hash::XxHash3_64;
 
 use super::references::References;
 use super::section::Section;
 use super::storing::{self, OnDisk};
-use super::{key, target};
+use super::{foreign_path, key, target};
 use crate::config::{CorsConfig, PersonaliseConfig, RouteConfig};
 use crate::pattern::Pattern;
 use crate::plan::{
     Arm, ClientGone, Coalesce, Collect, Cors, DrawMode, GuardPlan, Personalise, RecordMode,
     RolloutPlan, Route, ServerTiming, Target, UpgradePlan, UpstreamPlan,
 };
+use crate::route;
 use crate::spelling;
 use crate::user::UserSource;
 
@@ -50,28 +53,31 @@ pub(super) fn route(
     let here = matches!(collect, Some(Collect::Empty | Collect::Gif));
     let arms = target::arms(section, config.to, here, known);
     let defaults = DefaultTimes::of(&arms, known.upstreams);
-    let when = config.when.and_then(|text| {
-        Filter::parse(&text).map_err(|error| section.wrong("when", error.to_string())).ok()
-    });
+    let when = config.when.and_then(|text| when(section, &text));
     let name: Arc<str> = config.name.or(path).unwrap_or_default().into();
-    let personalise = config.personalise.map(|config| self::personalise(section, config, &name));
+    let surroundings = Surroundings {
+        name: &name,
+        pattern: pattern.as_ref(),
+        arms: &arms,
+        collects: collect.is_some(),
+        known,
+    };
+    let personalise = config.personalise.map(|plan| personalise(section, plan, &surroundings));
+    let (personalise, private_arm) = personalise.unzip();
     let coalesce = coalesce(section, config.coalesce, personalise.is_some());
     let hit_for_miss = section.span_or_zero("hit_for_miss", config.hit_for_miss);
     let hold = section.span_above_zero("hold", config.hold, 20_000);
     let hold = (coalesce == Coalesce::Strict).then_some(hold);
     let cache = config.cache.map(|cache| storing::cache(section, cache, on_disk));
     let cache = storing::settled(cache, hold, personalise.is_some());
-    if cache.is_none() && config.key.is_some() {
-        section.wrong("key", "only a route with `cache` has keys");
+    if cache.is_none() {
+        refuse_without_cache(section, config.key.is_some(), config.forward.is_some());
     }
     if cache.as_ref().is_some_and(|cache| cache.per_user) && personalise.is_none() {
         section.wrong("cache.per_user", "needs `personalise`, which says where the user id is");
     }
     if let Some(reason) = config.host.as_deref().and_then(unmatched_host) {
         section.wrong("host", reason);
-    }
-    if cache.is_none() && config.forward.is_some() {
-        section.wrong("forward", "only a route with `cache` has it; others send all headers on");
     }
     let first_upstream = arms.iter().find_map(Arm::upstream);
     let timings =
@@ -97,12 +103,22 @@ pub(super) fn route(
         pattern: pattern?,
         name,
         when,
-        arms,
+        arms: arms.into_iter().chain(private_arm.flatten()).collect(),
         cache,
         coalesce,
         personalise,
         collect,
     })
+}
+
+/// Reports what does nothing on a route that stores nothing.
+fn refuse_without_cache(section: &mut Section<'_, '_>, has_key: bool, has_forward: bool) {
+    if has_key {
+        section.wrong("key", "only a route with `cache` has keys");
+    }
+    if has_forward {
+        section.wrong("forward", "only a route with `cache` has it; others send all headers on");
+    }
 }
 
 /// Returns the namespace of a route on disk, a hash of the keys that its configuration sets. So a
@@ -190,8 +206,29 @@ fn collect(
     kind
 }
 
+/// Reads the filter of a route, over what is known when a route is chosen.
+fn when(section: &mut Section<'_, '_>, text: &str) -> Option<Filter> {
+    let late = RefCell::new(Vec::new());
+    let filter = Filter::parse_with(text, &|name| {
+        let field: FieldName = name.parse()?;
+        if !route::is_known(&field) {
+            late.borrow_mut().push(name.to_owned());
+        }
+        Ok(field)
+    });
+    let filter = filter.map_err(|error| section.wrong("when", error.to_string())).ok()?;
+    for name in late.into_inner() {
+        let there =
+            "method, scheme, host, path, query, query.NAME, header.NAME, version, client_ip";
+        let reason = "is not known when a route is chosen, so it matches nothing";
+        section.wrong("when", format!("`{name}` {reason}; there are {there}"));
+    }
+    Some(filter)
+}
+
 fn pattern(section: &mut Section<'_, '_>, path: &str) -> Option<Pattern> {
-    let checked = unmatched_path(path).map_or(Ok(()), Err);
+    let wrong = foreign_path::reason(path).or_else(|| unmatched_path(path));
+    let checked = wrong.map_or(Ok(()), Err);
     checked.and_then(|()| Pattern::parse(path)).map_err(|reason| section.wrong("path", reason)).ok()
 }
 
@@ -233,19 +270,37 @@ fn is_host(text: &str) -> bool {
     }
 }
 
+/// What the check of `personalise` needs to know of its route.
+struct Surroundings<'r> {
+    name: &'r str,
+    pattern: Option<&'r Pattern>,
+    arms: &'r [Arm],
+    collects: bool,
+    known: &'r References<'r>,
+}
+
+/// Returns who gets a personalised response, and the arm that it has apart.
 fn personalise(
     section: &mut Section<'_, '_>,
     config: PersonaliseConfig,
-    route: &str,
-) -> Personalise {
-    let text = config.user.unwrap_or_default();
-    let user = UserSource::parse(&text).unwrap_or_else(|| {
+    route: &Surroundings<'_>,
+) -> (Personalise, Option<Arm>) {
+    let pattern = route.pattern;
+    if config.user.is_none() {
         section.wrong("personalise.user", "write where the user id is, such as `cookie:userId`");
-        UserSource::Cookie("userId".into())
-    });
+    }
+    let user = config.user.and_then(|text| source(section, "personalise.user", &text, pattern));
+    let user = user.unwrap_or_else(|| UserSource::Cookie("userId".into()));
+    let says_who_identifies = config.identifies.is_some();
+    let identifies = config.identifies.unwrap_or_default();
+    let identifies = identifies
+        .iter()
+        .filter_map(|text| source(section, "personalise.identifies", text, pattern))
+        .filter(|source| *source != user)
+        .collect();
     let modes = [("sticky", DrawMode::Sticky), ("dice", DrawMode::Dice)];
     let rollout = RolloutPlan {
-        salt: config.salt.as_deref().unwrap_or(route).into(),
+        salt: config.salt.as_deref().unwrap_or(route.name).into(),
         mode: section.choice("personalise.mode", config.mode, &modes),
         rollout: section.share("personalise.rollout", config.rollout, 1.0),
         hold_out: section.share("personalise.hold_out", config.hold_out, 0.0),
@@ -257,7 +312,53 @@ fn personalise(
     let keeps = [("private", false), ("origin", true)];
     let keeps_cache_control =
         section.choice("personalise.cache_control", config.cache_control, &keeps);
-    Personalise { user, rollout, keeps_cache_control }
+    if config.to.is_some() && route.collects {
+        section.wrong("personalise.to", "an event is not personalised; leave it out");
+    }
+    let to = config.to.filter(|_| !route.collects);
+    let apart = to.map(|to| target::private_arm(section, &to, route.arms, route.known));
+    let timeout = section.span_above_zero("personalise.timeout", config.timeout.clone(), 1_000);
+    let has_timeout = apart.is_some() || config.timeout.is_some();
+    let plan = Personalise {
+        user,
+        identifies,
+        says_who_identifies,
+        arm: apart.as_ref().map(|_| route.arms.len()),
+        timeout: has_timeout.then_some(timeout),
+        rollout,
+        keeps_cache_control,
+    };
+    (plan, apart)
+}
+
+/// The kinds of places where a request may name a user.
+const SOURCES: [&str; 4] = ["cookie", "header", "query", "path"];
+
+/// Reads where a request names a user.
+fn source(
+    section: &mut Section<'_, '_>,
+    key: &str,
+    text: &str,
+    pattern: Option<&Pattern>,
+) -> Option<UserSource> {
+    let source = UserSource::parse(text);
+    match &source {
+        None => {
+            let forms = "write `cookie:NAME`, `header:NAME`, `query:NAME` or `path:NUMBER`";
+            let kind = text.split(':').next().unwrap_or(text);
+            let near = nearest(kind, &SOURCES).filter(|near| *near != kind);
+            let hint = near.map(|near| format!("; did you mean `{near}:…`?")).unwrap_or_default();
+            section.wrong(key, format!("`{text}` names no part of a request; {forms}{hint}"));
+        }
+        Some(UserSource::Path(place)) => {
+            let reason = "no path that this route takes has so many segments; count them from 1";
+            if pattern.is_some_and(|pattern| !pattern.has_place(*place)) {
+                section.wrong(key, format!("`{text}`: {reason}"));
+            }
+        }
+        Some(_) => {}
+    }
+    source
 }
 
 fn upgrade(
@@ -275,6 +376,10 @@ fn upgrade(
         if name.is_empty() || !name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-') {
             let message = format!("`{name}` is not a protocol; write one such as `websocket`");
             section.wrong("upgrade", message);
+        } else if !name.eq_ignore_ascii_case("websocket")
+            && nearest_name(&name.to_ascii_lowercase(), &["websocket"]).is_some()
+        {
+            section.wrong("upgrade", format!("`{name}`: did you mean `websocket`?"));
         }
         if matches!(name.to_ascii_lowercase().as_str(), "h2c" | "http" | "tls") {
             let reason = "would take requests past the routes, so it is never allowed";
@@ -309,15 +414,20 @@ fn record(section: &mut Section<'_, '_>, text: Option<String>, collects: bool) -
             .wrong("record", "a route that collects events records each; write `full` or `brief`");
         return RecordMode::Full;
     }
-    if let Some(share) = text.strip_prefix("sample:") {
-        match share.parse() {
-            Ok(share) if (0.0..=1.0).contains(&share) => return RecordMode::Sample(share),
-            _ => section.wrong("record", "write a share from 0 to 1, such as `sample:0.1`"),
-        }
+    let share = text.strip_prefix("sample:").and_then(|share| share.parse().ok());
+    match text.as_str() {
+        "full" => RecordMode::Full,
+        "brief" => RecordMode::Brief,
+        "off" => RecordMode::Off,
+        other => share.filter(|share| (0.0..=1.0).contains(share)).map_or_else(
+            || {
+                let reason = "is none of full, brief, off, or a share such as `sample:0.1`";
+                section.wrong("record", format!("`{other}` {reason}"));
+                RecordMode::Full
+            },
+            RecordMode::Sample,
+        ),
     }
-    let modes =
-        [("full", RecordMode::Full), ("brief", RecordMode::Brief), ("off", RecordMode::Off)];
-    section.one_of("record", &text, &modes).unwrap_or_default()
 }
 
 fn methods(
@@ -336,6 +446,13 @@ fn methods(
         given.into_iter().map(|method| method.to_ascii_uppercase().into()).collect();
     if let Some(method) = methods.iter().find(|m| matches!(&***m, "TRACE" | "TRACK" | "CONNECT")) {
         section.wrong("methods", format!("`{method}` is never passed on; leave it out"));
+    }
+    for method in &methods {
+        let known = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
+        let near = nearest_name(method, &known).filter(|near| *near != &**method);
+        if let Some(near) = near {
+            section.wrong("methods", format!("`{method}`: did you mean `{near}`?"));
+        }
     }
     if methods.is_empty() {
         section.wrong("methods", "is empty; name at least one, or leave it out for all");

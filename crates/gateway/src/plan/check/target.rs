@@ -6,6 +6,8 @@
 //! Arms keep the order of the file: a user's place chooses by it. Bound: [`ARMS_MAX`] arms, because
 //! a cache key has one byte for the arm (`key`). Never here: drawing users (`request`).
 
+use chassis::config::nearest;
+
 use super::references::References;
 use super::section::Section;
 use crate::config::ToConfig;
@@ -54,7 +56,7 @@ pub(super) fn arms(
     for ((to, _), share) in list.iter().zip(shares) {
         end += share.unwrap_or(left);
         let share_end = (end * f64::from(SHARE_END)).round() as u32;
-        arms.push(Arm { share_end, target: target(section, to, known) });
+        arms.push(Arm { share_end, target: target(section, "to", to, known) });
     }
     if let Some(last) = arms.last_mut() {
         last.share_end = SHARE_END;
@@ -62,7 +64,32 @@ pub(super) fn arms(
     arms
 }
 
-fn target(section: &mut Section<'_, '_>, to: &str, known: &References<'_>) -> Target {
+/// Returns the arm of personalised responses behind those of `to`.
+pub(super) fn private_arm(
+    section: &mut Section<'_, '_>,
+    to: &str,
+    arms: &[Arm],
+    known: &References<'_>,
+) -> Arm {
+    let key = "personalise.to";
+    let target = target(section, key, to, known);
+    match arms {
+        [only] if only.target == target && target != Target::Here => {
+            section.wrong(key, format!("`{to}` is the target of `to`, too; leave it out"));
+        }
+        _ if arms.len() >= ARMS_MAX => {
+            section.wrong(key, format!("comes behind {ARMS_MAX} targets of `to`; write fewer"));
+        }
+        _ => {}
+    }
+    // Its share is empty, as that of the arm before it ends where all shares do.
+    Arm { share_end: SHARE_END, target }
+}
+
+/// The kinds of targets that have names.
+const KINDS: [&str; 3] = ["upstream", "model", "models"];
+
+fn target(section: &mut Section<'_, '_>, key: &str, to: &str, known: &References<'_>) -> Target {
     match to.split_once(':') {
         None if to == "models" => return Target::Models,
         Some(("upstream", name)) => {
@@ -71,18 +98,23 @@ fn target(section: &mut Section<'_, '_>, to: &str, known: &References<'_>) -> Ta
                 return Target::Upstream(index);
             }
             let names: Vec<&str> = upstreams.iter().map(|known| &*known.name).collect();
-            section.unknown("to", "upstream", name, &names);
+            section.unknown(key, "upstream", name, &names);
         }
         Some(("model", name)) if known.models.ranking.contains(&name) => {
             return Target::Model(name.into());
         }
         Some(("model", name)) if known.models.others.contains(&name) => {
             let reason = "has no `items`, so it cannot rank; `to = \"models\"` serves its API";
-            section.wrong("to", format!("the model `{name}` {reason}"));
+            section.wrong(key, format!("the model `{name}` {reason}"));
         }
-        Some(("model", name)) => section.unknown("to", "model", name, known.models.ranking),
-        _ => section
-            .wrong("to", format!("`{to}` is none of `upstream:NAME`, `model:NAME`, `models`")),
+        Some(("model", name)) => section.unknown(key, "model", name, known.models.ranking),
+        _ => {
+            let kind = to.split(':').next().unwrap_or(to);
+            let near = nearest(kind, &KINDS).filter(|near| *near != kind);
+            let hint = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
+            let forms = "none of `upstream:NAME`, `model:NAME`, `models`";
+            section.wrong(key, format!("`{to}` is {forms}{hint}"));
+        }
     }
     Target::Here
 }

@@ -10,8 +10,8 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use super::section::Section;
-use crate::config::{HealthConfig, RetryConfig, UpstreamConfig};
-use crate::plan::{Balance, HealthPlan, RetryPlan, ServerPlan, UpstreamPlan};
+use crate::config::{HealthConfig, PassiveConfig, RetryConfig, UpstreamConfig};
+use crate::plan::{Balance, HealthPlan, PassivePlan, RetryPlan, ServerPlan, UpstreamPlan};
 
 /// How long an unused connection is kept, unless said otherwise.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(60);
@@ -26,6 +26,7 @@ pub(super) fn upstream(section: &mut Section<'_, '_>, config: UpstreamConfig) ->
     UpstreamPlan {
         name: section.required("name", config.name).unwrap_or_default().into(),
         health: config.health.map(|config| health(section, config)),
+        passive: passive(section, config.passive.unwrap_or_default()),
         servers: servers(section, config.servers.unwrap_or_default()),
         balance: section.choice("balance", config.balance, &balances),
         host: config.host.map(Into::into),
@@ -110,6 +111,15 @@ fn health(section: &mut Section<'_, '_>, config: HealthConfig) -> HealthPlan {
         window: window.min(64),
         threshold,
         initial: config.initial.unwrap_or(threshold).min(64),
+    }
+}
+
+fn passive(section: &mut Section<'_, '_>, config: PassiveConfig) -> PassivePlan {
+    let usual = PassivePlan::default();
+    let pause_ms = usual.pause.as_millis() as u64;
+    PassivePlan {
+        failures: config.failures.unwrap_or(usual.failures),
+        pause: section.span_above_zero("passive.pause", config.pause, pause_ms),
     }
 }
 

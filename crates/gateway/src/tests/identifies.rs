@@ -1,0 +1,178 @@
+//! Claims about what names a user to an upstream: none of it reaches a fetch for everybody.
+
+use std::sync::atomic::Ordering;
+
+use testkit::{Client, Origin, OriginReply};
+
+use super::{assert_hit, assert_miss, before, check, decision};
+
+/// A route whose app reads the user from other places than the gateway does.
+const NAMED: &str = "cache = { ttl = \"60s\" }\npersonalise = { user = \"cookie:sid\", \
+     identifies = [\"query:user\", \"header:X-User\", \"cookie:uid\"] }";
+
+/// An app that answers with what it was told of the user.
+fn app() -> Origin {
+    Origin::start(|request| {
+        let told = |name| request.header(name).unwrap_or("-");
+        OriginReply::ok(format!("{} {} {}", request.target, told("x-user"), told("cookie")))
+    })
+}
+
+#[test]
+fn what_identifies_reaches_no_fetch_for_everybody() {
+    let app = app();
+    let served = before(&app, NAMED);
+    served.users.broken.store(true, Ordering::SeqCst);
+    let ask = |user: &str, sid: &str| {
+        let cookie = format!("uid={user}; sid={sid}");
+        served.get_with(&format!("/list?a=1&user={user}"), &[("X-User", user), ("Cookie", &cookie)])
+    };
+    let first = ask("u42", "p1");
+    assert_eq!((decision(&first), first.text()), ("fallback", "/list?a=1 - -"));
+    let other = ask("u43", "p2");
+    assert_eq!(other.text(), "/list?a=1 - -");
+    assert_hit(&other);
+    assert_hit(&served.get("/list?a=1"));
+    assert_eq!(app.count("/list"), 1);
+}
+
+#[test]
+fn a_users_own_answer_is_asked_with_all_that_identifies() {
+    let app = app();
+    let served = before(&app, NAMED);
+    let sent = [("X-User", "u42"), ("Cookie", "uid=u42; sid=p1")];
+    let reply = served.get_with("/list?user=u42", &sent);
+    assert_eq!(reply.text(), "/list?user=u42 u42 uid=u42; sid=p1");
+    assert_eq!(decision(&reply), "personalised");
+}
+
+#[test]
+fn users_own_stored_answers_are_told_apart_by_all_that_identifies() {
+    let app = app();
+    let served = before(&app, &NAMED.replace("\"60s\"", "\"60s\", per_user = true"));
+    let ask = |target: &str, header: &str, uid: &str| {
+        let cookie = format!("sid=p1; uid={uid}; other=x");
+        served.get_with(target, &[("X-User", header), ("Cookie", &cookie)])
+    };
+    let first = ask("/list?user=a", "b", "c");
+    assert_eq!(first.text(), "/list?user=a b sid=p1; uid=c");
+    for (target, header, uid, expected) in [
+        ("/list?user=z", "b", "c", "/list?user=z b sid=p1; uid=c"),
+        ("/list?user=a", "z", "c", "/list?user=a z sid=p1; uid=c"),
+        ("/list?user=a", "b", "z", "/list?user=a b sid=p1; uid=z"),
+    ] {
+        let other = ask(target, header, uid);
+        assert_eq!(other.text(), expected);
+        assert_miss(&other);
+    }
+    assert_hit(&ask("/list?user=a", "b", "c"));
+}
+
+#[test]
+fn an_answer_to_a_request_that_tells_the_users_id_elsewhere_is_not_stored() {
+    let app = app();
+    let served = before(&app, "cache = { ttl = \"60s\" }\npersonalise = { user = \"cookie:sid\" }");
+    served.users.broken.store(true, Ordering::SeqCst);
+    let user = [("Cookie", "sid=p1"), ("X-Account", "a")];
+    for target in ["/list?user=p1", "/list?q=1&user=%701", "/users/p1/list"] {
+        let own = served.get_with(target, &user);
+        assert_eq!(own.text(), format!("{target} - -"));
+        let others = served.get(target);
+        assert_miss(&others);
+    }
+    let told = [("Cookie", "sid=p1"), ("X-Account", "p1")];
+    assert_miss(&served.get_with("/by-header", &told));
+    assert_miss(&served.get("/by-header"));
+    served.get_with("/everybodys?user=p2", &user);
+    assert_hit(&served.get("/everybodys?user=p2"));
+}
+
+#[test]
+fn an_answer_that_may_be_one_users_own_is_not_asked_for_as_a_change_of_everybodys() {
+    let app = Origin::start(|request| match request.header("if-none-match") {
+        Some(_) => OriginReply::status(304),
+        None => OriginReply::ok("x").header("ETag", "\"1\"").header("Cache-Control", "max-age=0"),
+    });
+    let served = before(&app, "cache = {}\npersonalise = { user = \"cookie:sid\" }");
+    served.users.broken.store(true, Ordering::SeqCst);
+    served.get("/list?user=p1");
+    let own = served.get_with("/list?user=p1", &[("Cookie", "sid=p1")]);
+    assert_eq!((own.status, own.text()), (200, "x"));
+}
+
+#[test]
+fn what_is_fetched_by_a_path_that_names_a_user_is_not_stored() {
+    let app = app();
+    let route = "cache = { ttl = \"60s\" }\n\
+         personalise = { user = \"cookie:sid\", identifies = [\"path:2\"] }";
+    let served = before(&app, route);
+    for _ in 0..2 {
+        assert_miss(&served.get("/users/u42/list"));
+    }
+    served.get("/about");
+    assert_hit(&served.get("/about"));
+}
+
+#[test]
+fn an_id_may_be_a_segment_of_the_path() {
+    let app = app();
+    let served = before(&app, "personalise = { user = \"path:2\" }");
+    assert_eq!(decision(&served.get("/users/p%201/list")), "personalised");
+    assert_eq!(served.users.asked.lock().unwrap()[0], b"p 1");
+    assert_eq!(decision(&served.get("/users//list")), "anonymous");
+    assert_eq!(decision(&served.get("/users")), "anonymous");
+}
+
+#[test]
+fn a_change_is_sent_with_all_that_identifies_whoever_asks() {
+    let app = app();
+    let served = before(&app, NAMED);
+    let reply = Client::post(served.address, "/cart?user=u42", "x").header("X-User", "u42").send();
+    assert_eq!((decision(&reply), reply.text()), ("anonymous", "/cart?user=u42 u42 -"));
+}
+
+#[test]
+fn a_purge_of_a_url_that_names_a_user_meets_everybodys_answer() {
+    let app = app();
+    let served = before(&app, NAMED);
+    served.get("/list?a=1&user=u42");
+    let urls = vec!["/list?a=1&user=u43".to_owned()];
+    let purge = crate::PurgeRequest { urls, ..crate::PurgeRequest::default() };
+    assert_eq!(served.gateway.purge(&purge).unwrap().entries, 1);
+}
+
+#[test]
+fn a_wrong_place_of_a_user_is_told_with_the_way_out() {
+    let said = |line: &str| {
+        let (_, problems) = check(&format!(
+            "[[route]]\npath = \"/users/{{id}}\"\nto = \"model:news\"\ncache = {{}}\n{line}\n"
+        ));
+        problems.iter().map(|problem| problem.message.clone()).collect::<Vec<_>>()
+    };
+    let forms = "write `cookie:NAME`, `header:NAME`, `query:NAME` or `path:NUMBER`";
+    for (line, expected) in [
+        ("personalise = {}", "write where the user id is, such as `cookie:userId`".to_owned()),
+        (
+            "personalise = { user = \"cookie:u\", identifies = [\"querry:u\"] }",
+            format!("`querry:u` names no part of a request; {forms}; did you mean `query:…`?"),
+        ),
+        (
+            "personalise = { user = \"path:id\" }",
+            format!("`path:id` names no part of a request; {forms}"),
+        ),
+        (
+            "personalise = { user = \"path:3\" }",
+            "`path:3`: no path that this route takes has so many segments; count them from 1"
+                .to_owned(),
+        ),
+        (
+            "key = { cookies = [\"uid\"] }\n\
+             personalise = { user = \"cookie:u\", identifies = [\"cookie:uid\"] }",
+            "the cookie `uid` names a user, so it may not be part of the key; leave it out of `key`"
+                .to_owned(),
+        ),
+    ] {
+        assert_eq!(said(line), [expected], "{line}");
+    }
+    assert!(said("personalise = { user = \"path:2\", identifies = [] }").is_empty());
+}

@@ -1,0 +1,106 @@
+//! Claims about servers in trouble: those that take no connection, and those that fail requests.
+
+use testkit::{Origin, OriginReply, free_port};
+
+use super::{Served, cache_status, check, eventually, route_to_addresses, serve};
+
+fn address(port: u16) -> std::net::SocketAddr {
+    ([127, 0, 0, 1], port).into()
+}
+
+/// Returns what is wrong with the first server.
+fn trouble(served: &Served) -> Option<String> {
+    served.gateway.upstreams[0].servers()[0].trouble.text()
+}
+
+#[test]
+fn a_refused_connection_is_trouble_until_the_server_takes_one_though_nobody_asks() {
+    let port = free_port();
+    let served = serve(&route_to_addresses(&[address(port)], "", ""));
+    assert_eq!(trouble(&served), None);
+    assert!(served.gateway.upstreams[0].is_healthy(), "it was not tried yet");
+    for _ in 0..5 {
+        assert_eq!(cache_status(&served.get("/")), "tidegate; detail=connect");
+    }
+    let said = trouble(&served).unwrap();
+    assert!(said.starts_with("takes no connections (Connection refused"), "{said}");
+    assert!(!served.gateway.upstreams[0].is_healthy());
+    let back = Origin::start_on(port, |_| OriginReply::ok("back"));
+    eventually("the server to be reached", || served.gateway.upstreams[0].is_healthy());
+    assert_eq!(trouble(&served), None);
+    assert_eq!(back.requests().len(), 0, "a connection is enough");
+    assert_eq!(served.get("/").text(), "back");
+}
+
+#[test]
+fn a_server_that_takes_no_connection_is_left_out_while_there_is_another() {
+    let good = Origin::start(|_| OriginReply::ok("good"));
+    for balance in ["", "balance = \"consistent-hash\""] {
+        let servers = [address(free_port()), good.address()];
+        let served = serve(&route_to_addresses(&servers, balance, "cache = {}"));
+        let failed = (0..20).filter(|n| served.get(&format!("/{n}")).status != 200).count();
+        assert_eq!(failed, 1, "only who found out got no answer");
+    }
+}
+
+#[test]
+fn failures_in_a_row_leave_a_server_out_while_there_is_another() {
+    let bad = Origin::start(|_| OriginReply::ok("").close_before_head());
+    let good = Origin::start(|_| OriginReply::ok("good"));
+    let both = [bad.address(), good.address()];
+    let passive = "passive = { failures = 2, pause = \"1h\" }";
+    let served = serve(&route_to_addresses(&both, passive, ""));
+    let failed = (0..20).filter(|_| served.get("/").status == 502).count();
+    assert_eq!((failed, bad.count("/")), (2, 2));
+    let said = trouble(&served).unwrap();
+    assert!(said.starts_with("the last 2 requests failed (the upstream closed"), "{said}");
+    let alone = serve(&route_to_addresses(&both[..1], passive, ""));
+    assert!((0..5).all(|_| alone.get("/").status == 502));
+    assert_eq!(bad.count("/"), 7, "the last server is asked all the same");
+    let off = serve(&route_to_addresses(&both, "passive = { failures = 0 }", ""));
+    assert_eq!((0..20).filter(|_| off.get("/").status == 502).count(), 10);
+    assert_eq!(trouble(&off), None);
+}
+
+#[test]
+fn an_answer_ends_the_trouble_and_begins_the_count_anew() {
+    let origin = Origin::start(|request| match request.path() {
+        "/bad" => OriginReply::ok("").close_before_head(),
+        _ => OriginReply::status(500),
+    });
+    let passive = "passive = { failures = 2 }";
+    let served = serve(&route_to_addresses(&[origin.address()], passive, ""));
+    for _ in 0..3 {
+        served.get("/bad");
+        assert_eq!(served.get("/").status, 500, "an answer, whatever it says");
+    }
+    assert_eq!(trouble(&served), None, "never two in a row");
+    served.get("/bad");
+    served.get("/bad");
+    assert!(trouble(&served).is_some());
+    served.get("/");
+    assert_eq!(trouble(&served), None);
+}
+
+#[test]
+fn a_route_for_a_healthy_upstream_is_passed_by_while_nothing_takes_connections() {
+    let spare = Origin::start(|_| OriginReply::ok("spare"));
+    let dead = address(free_port());
+    let text = route_to_addresses(&[dead], "", "if_healthy = true")
+        + &route_to_addresses(&[spare.address()], "", "name = \"spare\"")
+            .replace("\"o\"", "\"s\"")
+            .replace("upstream:o", "upstream:s");
+    let served = serve(&text);
+    assert_eq!(served.get("/").status, 502, "who finds out");
+    assert_eq!(served.get("/").text(), "spare");
+}
+
+#[test]
+fn a_wrong_pause_is_told() {
+    let servers = [address(1)];
+    let passive = "passive = { failures = 2, pause = 5 }";
+    let (_, problems) = check(&route_to_addresses(&servers, passive, ""));
+    let said: Vec<String> = problems.iter().map(ToString::to_string).collect();
+    assert_eq!(said.len(), 1, "{said:?}");
+    assert!(said[0].contains("a length of time, such as \"5s\""), "{said:?}");
+}
