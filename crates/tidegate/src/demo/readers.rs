@@ -153,7 +153,7 @@ impl Simulation {
                 any = true;
             }
         }
-        let decision = reply.field("tidegate-decision").and_then(|said| said.split(';').next());
+        let decision = reply.field("tidegate-decision").and_then(|value| value.split(';').next());
         let group = match decision {
             Some("held-out" | "outside-rollout") => 0,
             Some("personalised") => 1,
