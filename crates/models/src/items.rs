@@ -17,7 +17,7 @@
 //! `category` always is: `rank/best.rs` and crates/serving ask for it. `shown` is JSON that replies
 //! copy as it is (`"id":…,"title":…,"price":9.5`): members of a line, by default all, in its order
 //! and as it writes them. It takes at most the file's length, and nulls for fields that are absent.
-//! Members that replies have themselves ([`OWN_FIELDS`]) are not shown.
+//! Members that replies have themselves ([`REPLY_FIELDS`]) are not shown.
 //!
 //! Invariants: rows stand in the order of the file, by which rankings order equal scores. Every
 //! column that is held has one entry per row; NaN and `ABSENT` stand for absent.
@@ -46,7 +46,7 @@ const ITEMS_MAX: usize = 100_000_000;
 const NAMES_MAX: usize = 10_000;
 
 /// What a reply says of an item beside the item's fields.
-pub const OWN_FIELDS: [&str; 2] = ["score", "explain"];
+pub const REPLY_FIELDS: [&str; 2] = ["score", "explain"];
 
 /// Fields that a reply has of each item, if all are shown; null where an item has none.
 const ALWAYS_SHOWN: [&str; 2] = ["title", "category"];
@@ -334,7 +334,7 @@ impl Reader<'_> {
         };
         let is_wanted = |name: &str| match self.shown {
             Some(wanted) => name == "id" || wanted.iter().any(|wanted| wanted == name),
-            None => !OWN_FIELDS.contains(&name),
+            None => !REPLY_FIELDS.contains(&name),
         };
         for (index, (name, value)) in members.iter().enumerate() {
             // Of a name given twice the last counts, as everywhere.

@@ -51,7 +51,7 @@ pub use embed::{
 };
 pub use error::{Error, Problem};
 pub use inputs::{Inputs, RequestError};
-pub use items::{Codes, Items, OWN_FIELDS, WantedColumns};
+pub use items::{Codes, Items, REPLY_FIELDS, WantedColumns};
 pub use linear::{Cross, Feature, FeatureName, FeatureSource, Linear, LinkFunction};
 pub use onnx::{
     AboutOnnx, OnnxAnswer, OnnxInput, OnnxKind, OnnxModel, OnnxOutput, OnnxScratch, OnnxTexts,

@@ -85,7 +85,7 @@ impl RowColumns {
     /// # Errors
     /// [`Error::Join`] with the first column that does not fit.
     pub(crate) fn join(model: &RowModel, items: &mut Items) -> Result<(Self, Inputs), Error> {
-        let mut join = Join {
+        let mut join = ColumnJoin {
             numbers_of_items: items.take_numbers(),
             fields: HashMap::new(),
             slots: Vec::new(),
@@ -200,7 +200,7 @@ impl RowColumns {
     }
 }
 
-struct Join {
+struct ColumnJoin {
     numbers_of_items: HashMap<String, Vec<f64>>,
     /// Where each field of numbers or texts stands in `joined`.
     fields: HashMap<String, usize>,
@@ -210,7 +210,7 @@ struct Join {
     joined: RowColumns,
 }
 
-impl Join {
+impl ColumnJoin {
     fn column(
         &mut self,
         column: &ColumnName,

@@ -29,6 +29,7 @@ mod explain;
 pub(crate) mod forest;
 mod gblinear;
 mod json;
+mod leaf_path;
 mod lightgbm;
 pub(crate) mod number;
 mod score;

@@ -25,7 +25,7 @@ use std::fmt::Display;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use models::{Iterations, OWN_FIELDS, Precision};
+use models::{Iterations, Precision, REPLY_FIELDS};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use stdx::{ByteSize, Span};
@@ -380,7 +380,7 @@ fn plan_ranker(
 fn plan_fields(model: &ModelConfig, wrong: Wrong<'_>) -> Option<Vec<String>> {
     let mut seen = HashSet::new();
     for field in model.fields.iter().flatten() {
-        if OWN_FIELDS.contains(&field.as_str()) {
+        if REPLY_FIELDS.contains(&field.as_str()) {
             wrong("fields", format!("`{field}` is the answer's own; items do not show theirs"));
         } else if !seen.insert(field) {
             wrong("fields", format!("`{field}` is given twice"));

@@ -93,10 +93,10 @@ pub fn score(file: &Path, items: &Path, body: &[u8]) -> Result<Vec<u8>, InspectE
 
 fn plan(file: &Path, items: &Path) -> ModelPlan {
     // A linear model has a name of its own; another is called as its file.
-    let own_name = linear(file).ok().flatten().map(|model| model.name);
+    let linear_name = linear(file).ok().flatten().map(|model| model.name);
     let stem = || file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     ModelPlan {
-        name: own_name.unwrap_or_else(stem),
+        name: linear_name.unwrap_or_else(stem),
         file: file.to_owned(),
         items: items.to_owned(),
         fields: None,

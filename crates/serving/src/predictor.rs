@@ -31,7 +31,7 @@ use crate::tensor::{Data, Datatype, Tensor, TensorAbout};
 const LINEAR: &str = "tidegate-linear-1";
 
 /// How files in our own formats tell themselves from others, of whatever version.
-const OWN_FORMATS: &str = "tidegate-linear-";
+const FORMATS: &str = "tidegate-linear-";
 
 /// What a tree of a row costs, in picoseconds, rounded up as in `ranking.rs`.
 const TREE_PS: u64 = 2_500;
@@ -328,7 +328,7 @@ impl fmt::Display for Predictor {
 /// Whether a file is in a format of our own.
 pub(crate) fn is_linear(bytes: &[u8]) -> bool {
     let head = &bytes[..bytes.len().min(4096)];
-    head.windows(OWN_FORMATS.len()).any(|window| window == OWN_FORMATS.as_bytes())
+    head.windows(FORMATS.len()).any(|window| window == FORMATS.as_bytes())
 }
 
 fn version_of(bytes: &[u8]) -> String {

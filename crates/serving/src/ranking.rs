@@ -162,7 +162,8 @@ impl Ranking {
         let unlisted = unlisted.max(count(default_candidates(plan, &loaded), &loaded));
         let candidates = unlisted.max(body_bytes / 4);
         let reading = Duration::from_nanos(body_bytes as u64 * BODY_BYTE_PS / 1000);
-        let explaining = match asks_for_explanations(body) {
+        let takes_long = loaded.ranker.nodes_explained() > 0;
+        let explaining = match takes_long && asks_for_explanations(body) {
             true => self.explain_cost(model, Some(plan.limit_max)),
             false => Duration::ZERO,
         };

@@ -51,7 +51,8 @@ pub(super) fn choose(
         None => best(request.candidates, limit, (scratch, &mut scorer), out),
         Some(max) => {
             let codes = items.text("category").expect("items always keep `category`");
-            best_per_category(request.candidates, (codes, max, limit), (scratch, &mut scorer), out)
+            let cap = CategoryCap { codes, max, limit };
+            best_per_category(request.candidates, &cap, (scratch, &mut scorer), out)
         }
     }
 }
@@ -82,10 +83,18 @@ fn best(
     Ok(())
 }
 
-/// Keeps the best `max` of each category, and merges them.
+/// How many are kept: of each category, and in all.
+struct CategoryCap<'a> {
+    /// The category of each row.
+    codes: &'a Codes,
+    max: usize,
+    limit: usize,
+}
+
+/// Keeps the best of each category, and merges them.
 fn best_per_category(
     candidates: Candidates<'_>,
-    (codes, max, limit): (&Codes, usize, usize),
+    &CategoryCap { codes, max, limit }: &CategoryCap<'_>,
     (scratch, scorer): (&mut BestScratch, &mut impl ScoreBlocks),
     out: &mut Vec<Ranked>,
 ) -> Result<(), RequestError> {

@@ -8,13 +8,13 @@
 //! Never here: which candidates are kept (`best.rs`).
 
 use super::best::ScoreBlocks;
-use super::request::{CandidateSet, Candidates, PackedRows};
+use super::request::{CandidateSet, Candidates, PackedRows, PackedSums};
 use crate::error::Error;
 use crate::inputs::{Inputs, RequestError};
 use crate::items::Items;
 use crate::joined::{JoinedModel, LinearScratch, Term};
 use crate::linear::Linear;
-use crate::matrix::{Packed, WIDTH};
+use crate::matrix::WIDTH;
 use crate::row_columns::RequestValues;
 
 /// Rows scored before the best of them are kept: their scores stay in the first-level cache.
@@ -26,13 +26,6 @@ pub(super) struct LinearRanker {
     model: Linear,
     plan: JoinedModel,
     feature_names: Vec<String>,
-}
-
-/// The parts of sums that do not depend on the request, of the rows of a set.
-#[derive(Debug)]
-pub(super) struct PackedSums {
-    base: Vec<f64>,
-    packed: Packed,
 }
 
 /// A linear model with what one request adds.

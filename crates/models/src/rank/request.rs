@@ -3,7 +3,7 @@
 //! Plain data. How rows of a set are packed is its ranker's: `linear.rs` copies them out of the
 //! matrix, `rows.rs` their codes.
 
-use super::linear::PackedSums;
+use crate::matrix::Packed;
 use crate::trees::CodedRows;
 
 /// What to rank and how.
@@ -56,6 +56,13 @@ pub(super) enum PackedRows {
     Codes(CodedRows),
     /// As numbers of rows only.
     Listed,
+}
+
+/// The parts of linear sums that do not depend on the request, of the rows of a set.
+#[derive(Debug)]
+pub(super) struct PackedSums {
+    pub(super) base: Vec<f64>,
+    pub(super) packed: Packed,
 }
 
 impl CandidateSet {

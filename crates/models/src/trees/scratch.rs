@@ -4,7 +4,7 @@
 //! and `columns.rs` write all that they read. One scratch serves one call at a time, of any model.
 
 use super::block::LANES;
-use super::shap::ShapScratch;
+use super::leaf_path::ShapScratch;
 
 /// Buffers of a thread that scores with trees; any model's, one call at a time.
 #[derive(Debug, Default)]

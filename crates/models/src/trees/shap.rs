@@ -19,6 +19,7 @@
 
 use super::columns::{CodeColumns, CodeTest, TestIndex};
 use super::forest::{Child, Tree};
+use super::leaf_path::{PathPart, ShapScratch, Turn};
 use super::number::Leaf;
 
 /// Features on a path.
@@ -61,33 +62,6 @@ struct ShapSide {
 struct GaussPoint {
     at: f64,
     weight: f64,
-}
-
-/// A feature on the path to a node.
-#[derive(Debug, Clone, Copy)]
-struct PathPart {
-    feature: u32,
-    /// The share of rows that come along where the feature is not known.
-    zero: f64,
-    /// 1 where the row comes along, else 0.
-    one: f64,
-}
-
-#[derive(Debug)]
-enum Turn {
-    /// A node, with what led there.
-    Visit(u32, Option<PathPart>),
-    Undo,
-}
-
-/// Memory of explaining, one per thread.
-#[derive(Debug, Default)]
-pub(crate) struct ShapScratch {
-    turns: Vec<Turn>,
-    path: Vec<PathPart>,
-    /// What each step changed: a part as it was, or one that is new.
-    changed: Vec<(usize, Option<PathPart>)>,
-    products: Vec<f64>,
 }
 
 impl ShapForest {
@@ -195,23 +169,25 @@ impl ShapForest {
         scratch: &mut ShapScratch,
         mut at_leaf: impl FnMut(&[PathPart], f64, &mut Vec<f64>),
     ) -> bool {
-        let ShapScratch { turns, path, changed, products } = scratch;
+        let ShapScratch { turns, path, products } = scratch;
+        turns.clear();
+        path.clear();
         turns.push(Turn::Visit(root, None));
         while let Some(turn) = turns.pop() {
             let Turn::Visit(node, step) = turn else {
-                undo(path, changed);
+                path.undo();
                 continue;
             };
             let is_inner = step.is_some();
-            step.into_iter().for_each(|step| take(path, changed, step));
-            if path.len() > PATH_MAX {
+            step.into_iter().for_each(|step| path.take(step));
+            if path.parts().len() > PATH_MAX {
                 return false;
             }
             if is_inner {
                 turns.push(Turn::Undo);
             }
             match &self.nodes[node as usize] {
-                ShapNode::Leaf(value) => at_leaf(path, *value, products),
+                ShapNode::Leaf(value) => at_leaf(path.parts(), *value, products),
                 ShapNode::Split { feature, place, sides } => {
                     let goes_right = code(place.column as usize) > place.limit;
                     for (side, is_right) in sides.iter().zip([false, true]) {
@@ -223,30 +199,6 @@ impl ShapForest {
             }
         }
         true
-    }
-}
-
-/// Goes on along a path: a feature that is on it already stays one part.
-fn take(path: &mut Vec<PathPart>, changed: &mut Vec<(usize, Option<PathPart>)>, step: PathPart) {
-    match path.iter_mut().enumerate().find(|(_, part)| part.feature == step.feature) {
-        Some((index, part)) => {
-            changed.push((index, Some(*part)));
-            part.zero *= step.zero;
-            part.one *= step.one;
-        }
-        None => {
-            changed.push((path.len(), None));
-            path.push(step);
-        }
-    }
-}
-
-/// Goes back to where the last step was taken.
-fn undo(path: &mut Vec<PathPart>, changed: &mut Vec<(usize, Option<PathPart>)>) {
-    match changed.pop() {
-        Some((index, Some(before))) => path[index] = before,
-        Some((length, None)) => path.truncate(length),
-        None => {}
     }
 }
 

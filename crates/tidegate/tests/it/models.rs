@@ -100,7 +100,7 @@ fn any_other_graph_answers_tritons_client_from_a_worker_pool_as_onnx_runtime_doe
     let folder = testkit::TempDir::new().unwrap();
     let graph = blocks("python").into_iter().find(|block| block.contains("GlobalMaxPool"));
     told(Command::new(&python).args(["-c", &graph.unwrap()]).current_dir(folder.path()));
-    let pool = blocks("toml").remove(1);
+    let [_, _, pool] = blocks("toml").try_into().unwrap();
     let config = pool.replace(".venv/bin/python", &python.display().to_string());
     let server = Running::start_in(folder, &config);
     until("a worker", || Client::get(server.admin, "/health/ready").send().status == 200);
@@ -174,8 +174,11 @@ fn calls(block: &str) -> Vec<(String, String)> {
 fn every_snippet_of_the_guide_to_models_works() {
     let Some(python) = python() else { return };
     let folder = testkit::TempDir::new().unwrap();
+    let package = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../python");
     for snippet in blocks("python") {
-        told(Command::new(&python).args(["-c", &snippet]).current_dir(folder.path()));
+        let mut command = Command::new(&python);
+        command.args(["-c", &snippet]).current_dir(folder.path()).env("PYTHONPATH", &package);
+        told(&mut command);
     }
     std::os::unix::fs::symlink(SMALL, folder.path().join("all-MiniLM-L6-v2")).unwrap();
     let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
@@ -183,10 +186,13 @@ fn every_snippet_of_the_guide_to_models_works() {
     write("clicks.golden.json", &golden.unwrap());
     write("rows.csv", "1,1,0\n-1,,0\n");
     write("headlines.txt", "a b\nc d\n");
-    let [models, pool] = blocks("toml").try_into().unwrap();
-    let mut config = pool.replace(".venv/bin/python", &python.display().to_string()) + &models;
-    config =
-        config.replace("\"clicks.txt\"\n", "\"clicks.txt\"\ngolden = \"clicks.golden.json\"\n");
+    let [models, ranker, pool] = blocks("toml").try_into().unwrap();
+    let pool = pool.replace(".venv/bin/python", &python.display().to_string());
+    let mut config = pool + &ranker + &models;
+    config = config.replace(
+        "\"clicks.txt\"\n",
+        "\"clicks.txt\"\ngolden = \"clicks.golden.json\"\n",
+    );
     for (name, file) in [("buys", "buys.ubj"), ("forest", "forest.onnx")] {
         config.push_str(&format!("[[model]]\nname = \"{name}\"\nfile = \"{file}\"\n"));
     }
@@ -204,6 +210,8 @@ fn every_snippet_of_the_guide_to_models_works() {
         let reply = Client::post(server.public, &path, body).send();
         assert_eq!(reply.status, 200, "{path}: {}", reply.text());
     }
+    let list = running::json(&Client::get(server.public, "/recommendations?limit=2").send());
+    assert_eq!(list["items"].as_array().unwrap().len(), 2, "{list}");
     let index = running::json(&Client::post(server.public, "/v2/repository/index", "").send());
     for model in index.as_array().unwrap() {
         assert_eq!(model["state"], "READY", "{index}");

@@ -140,4 +140,9 @@ fn a_long_ranking_of_trees_leaves_the_io_core() {
     let ranking = of_trees(fixture::TREES, |_| ());
     assert!(ranking.cost("news", Some(9)) < Duration::from_micros(50));
     assert!(ranking.cost("news", Some(100_000)) > Duration::from_micros(200));
+    let explained = ranking.query_cost("news", "explain=1&limit=9");
+    assert!(explained > ranking.query_cost("news", "explain=1&limit=2"));
+    assert!(explained > ranking.query_cost("news", "limit=9"));
+    let body = ranking.body_cost("news", br#"{"explain":true}"#);
+    assert!(body > ranking.body_cost("news", br#"{"limited":true}"#));
 }
