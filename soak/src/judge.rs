@@ -99,7 +99,9 @@ fn right(
     if fact.url != spec.url {
         return Err("another URL's answer".to_owned());
     }
-    let personalised = reply.header("tidegate-decision") == Some("personalised");
+    let personalised = reply
+        .header("tidegate-decision")
+        .is_some_and(|field| field.split(';').next() == Some("personalised"));
     let user_is_right = match (spec.route, fact.user.as_str()) {
         (Route::Me, user) if personalised => spec.cookie == Some(user),
         (_, "-") => true,

@@ -1,7 +1,7 @@
 //! Declares the command line: each command, argument and help text, as types that clap parses.
 //!
-//! Most commands are a noun, then a verb. `cli/lab.rs` has those of `tidegate lab`, `cli/explain.rs`
-//! those of `tidegate explain`. Doc comments here are what `--help` prints.
+//! Most commands are a noun, then a verb. `cli/lab.rs` has those of `tidegate lab`, and
+//! `cli/explain.rs` those of `tidegate explain`. Doc comments here are what `--help` prints.
 //! Invariant: plain data. clap checks forms, conflicts and requirements; whatever needs a file or
 //! another role is checked by the command. Scripts use these names, so they stay. Some stand
 //! elsewhere as text: in `record.rs` (`events run --supervised`), `misspelt` of `lab.rs` (`lab

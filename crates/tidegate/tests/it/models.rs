@@ -189,10 +189,8 @@ fn every_snippet_of_the_guide_to_models_works() {
     let [models, ranker, pool] = blocks("toml").try_into().unwrap();
     let pool = pool.replace(".venv/bin/python", &python.display().to_string());
     let mut config = pool + &ranker + &models;
-    config = config.replace(
-        "\"clicks.txt\"\n",
-        "\"clicks.txt\"\ngolden = \"clicks.golden.json\"\n",
-    );
+    config =
+        config.replace("\"clicks.txt\"\n", "\"clicks.txt\"\ngolden = \"clicks.golden.json\"\n");
     for (name, file) in [("buys", "buys.ubj"), ("forest", "forest.onnx")] {
         config.push_str(&format!("[[model]]\nname = \"{name}\"\nfile = \"{file}\"\n"));
     }
