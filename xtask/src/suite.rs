@@ -112,7 +112,9 @@ impl Suite {
             return Ok(());
         }
         for Failed { name, last_lines } in &self.failed {
-            println!("\n{name} failed; it ended with:\n{}", last_lines.join("\n"));
+            if !last_lines.is_empty() {
+                println!("\n{name} failed; it ended with:\n{}", last_lines.join("\n"));
+            }
         }
         let names: Vec<&str> = self.failed.iter().map(|failed| failed.name.as_str()).collect();
         bail!("failed steps: {}", names.join(", "))

@@ -203,6 +203,8 @@ fn of_ranking(ranking: &Value, page: &mut SubjectLines) {
         if parts.len() > PARTS_MAX {
             shown.push(format!("and {} more", parts.len() - PARTS_MAX));
         }
+        let reason = item["explain"]["unavailable"].as_str();
+        shown.extend(reason.map(|reason| format!("no parts: {reason}")));
         if !shown.is_empty() {
             page.line("", &shown.join(", "));
         }
