@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use exchange::Decision;
 use testkit::{Client, Origin, OriginReply};
 
-use super::{assert_hit, before, decision, route_to, serve};
+use super::{assert_hit, before, decision, decision_field, route_to, serve};
 
 const ROUTE: &str = "cache = { ttl = \"60s\" }\npersonalise = { user = \"cookie:u\" }";
 const USER: [(&str, &str); 1] = [("Cookie", "u=p1")];
@@ -67,8 +67,8 @@ fn what_a_model_says_of_a_decision_goes_out_behind_it_and_is_recorded_as_before(
         "[[route]]\npath = \"/rank\"\nto = \"model:news\"\npersonalise = { user = \"cookie:u\" }\n",
     );
     let reply = served.get_with("/rank?lacks", &USER);
-    assert_eq!(decision(&reply), "personalised; detail=no-affinity");
-    assert_eq!(decision(&served.get_with("/rank", &USER)), "personalised");
+    assert_eq!(decision_field(&reply), "personalised; detail=no-affinity");
+    assert_eq!(decision_field(&served.get_with("/rank", &USER)), "personalised");
     let records = served.journal.wait_for(2);
     assert!(records.iter().all(|record| record.decision == Decision::Personalised));
 }

@@ -483,7 +483,8 @@ fn only_safe_requests_without_a_body_go_ahead() {
     let (quick, free) = (named("quick"), named("free"));
     let fakes = FakeWorkers::with_a_quick_one(&[&quick, &free]);
     let served = before(&fakes, 5_000, "");
-    assert_eq!(served.get("/").text(), "quick");
+    // One that the worker does not read at once, on a busy machine, is taken back.
+    eventually("a request ahead", || served.get("/").text() == "quick");
     assert_eq!(Client::post(served.address, "/", "x").send().text(), "free");
     assert_eq!(Client::call(served.address, "DELETE", "/").send().text(), "free");
 }

@@ -502,7 +502,10 @@ fn a_folder_of_sockets_that_cannot_be_used_is_refused_at_the_start() {
     assert!(under_a_file.contains("app.py/pool"), "{under_a_file}");
     let running = serve("");
     let taken = running.folder.path().join("data/workers/app");
-    let in_use = refused(&format!("dir = \"{}\"", taken.display()));
+    let same = format!("dir = \"{}\"", taken.display());
+    // As the one that follows while this one drains.
+    let successor = serve(&same);
+    let in_use = refused(&same);
     assert!(in_use.contains("data/workers/app"), "{in_use}");
-    assert_eq!(running.get("/").status, 200);
+    assert_eq!((running.get("/").status, successor.get("/").status), (200, 200));
 }
