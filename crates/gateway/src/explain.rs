@@ -17,7 +17,6 @@ use exchange::Decision;
 use http1::Head;
 use serde::{Deserialize, Serialize};
 
-use crate::decide::{Deciders, decide};
 use crate::gateway::Gateway;
 use crate::plan::{Route, Target};
 use crate::ports::Profile;
@@ -124,14 +123,7 @@ impl Gateway {
         let route = &self.plan.routes[index];
         let mut trace = Trace::begin(Instant::now(), 0, 0);
         trace.route = Some(index);
-        let deciders = Deciders {
-            profiles: self.profiles.as_deref(),
-            rollout: self.rollout(index),
-            user_bytes_max: self.plan.limits.user_bytes_max,
-        };
-        let decided = decide(route, head, &deciders, &mut trace.user);
-        (trace.decision, trace.detail) = (decided.decision, decided.reason);
-        trace.arm = request::arm(route, head, &trace);
+        request::decide_and_draw(self, index, head, &mut trace);
         explanation.user = self.user_facts(route, head, &trace);
         explanation.draw = explanation.user.as_ref().and_then(|user| {
             let is_present = user.profile.as_deref() == Some(PRESENT);

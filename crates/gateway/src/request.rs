@@ -30,7 +30,7 @@ use crate::decide::{Deciders, decide};
 use crate::error::{FetchError, Refusal};
 use crate::fallback;
 use crate::fetch::{self, OriginRequest};
-use crate::gateway::{Edge, Exchange};
+use crate::gateway::{Edge, Exchange, Gateway};
 use crate::invalidate;
 use crate::key::{self, Identity};
 use crate::miss::Miss;
@@ -123,14 +123,7 @@ async fn handle(
         reply::preflight(reply, cors, route);
         return Ok(());
     }
-    let deciders = Deciders {
-        profiles: gateway.profiles.as_deref(),
-        rollout: gateway.rollout(index),
-        user_bytes_max: gateway.plan.limits.user_bytes_max,
-    };
-    let decided = decide(route, head, &deciders, &mut trace.user);
-    (trace.decision, trace.detail) = (decided.decision, decided.reason);
-    trace.arm = arm(route, head, trace);
+    decide_and_draw(gateway, index, head, trace);
     // On other routes this phase takes too little time to read the clock for it.
     if route.personalise.is_some() {
         trace.mark(Phase::Decide);
@@ -170,6 +163,19 @@ async fn handle(
     }
     let miss = Miss { key, base_length, found, alone: shows_credentials, directives };
     Box::pin(bring(&mut exchange, body, miss)).await
+}
+
+/// Decides about the user of a request, and draws its arm; writes both to the trace.
+pub(crate) fn decide_and_draw(gateway: &Gateway, index: usize, head: &Head<'_>, trace: &mut Trace) {
+    let route = &gateway.plan.routes[index];
+    let deciders = Deciders {
+        profiles: gateway.profiles.as_deref(),
+        rollout: gateway.rollout(index),
+        user_bytes_max: gateway.plan.limits.user_bytes_max,
+    };
+    let decided = decide(route, head, &deciders, &mut trace.user);
+    (trace.decision, trace.detail) = (decided.decision, decided.reason);
+    trace.arm = arm(route, head, trace);
 }
 
 /// Answers what memory has no fresh entry for. With credentials, it is fetched alone.
@@ -263,7 +269,7 @@ pub(crate) fn has_credentials(route: &Route, head: &Head<'_>, decision: Decision
 }
 
 /// Returns the arm of the route for this request: that of personalised reads, or the drawn one.
-pub(crate) fn arm(route: &Route, head: &Head<'_>, trace: &Trace) -> usize {
+fn arm(route: &Route, head: &Head<'_>, trace: &Trace) -> usize {
     let is_private = trace.decision == Decision::Personalised && only_reads(head);
     let apart = route.private_arm().filter(|_| is_private);
     apart.unwrap_or_else(|| drawn_arm(route, head, trace))
