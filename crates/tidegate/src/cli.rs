@@ -765,7 +765,8 @@ pub(crate) struct PoolArgs {
 /// Which running server.
 #[derive(Debug, Args)]
 pub(crate) struct AdminArgs {
-    /// The server's admin address (`listen.admin`) [default: 127.0.0.1:8081].
+    /// The server's admin address (`listen.admin`) [default: that of `tidegate.toml` here, else
+    /// 127.0.0.1:8081].
     #[arg(long, value_name = "IP:PORT")]
     pub admin: Option<std::net::SocketAddr>,
     /// The server's configuration, which has its admin address and token.

@@ -41,6 +41,8 @@ mod rollout;
 
 /// Where a server listens for these commands unless its configuration says otherwise.
 const USUAL_ADMIN: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8081);
+/// What these commands read when no other is named.
+const USUAL_CONFIG: &str = "tidegate.toml";
 const NOT_THERE: Hint = Hint(
     "`--admin` takes the address of a running server's admin listener (`listen.admin`), and \
      `-c FILE` finds it in the configuration",
@@ -264,11 +266,15 @@ pub(crate) fn counted(count: u64, noun: &str) -> String {
     format!("{count} {noun}{ending}")
 }
 
-/// The address and the token of the admin listener that is meant.
+/// The address and the token of the admin listener that is meant. Without one, it is that of the
+/// configuration here; while that is missing or has an error, the usual one.
 fn listener(admin: &AdminArgs) -> Result<(SocketAddr, Option<String>)> {
-    match &admin.config {
-        Some(file) => load(file).map(|plan| (plan.admin, plan.admin_token)),
-        None => Ok((admin.admin.unwrap_or(USUAL_ADMIN), environment::admin_token())),
+    let of_plan = |plan: Plan| (plan.admin, plan.admin_token);
+    match (&admin.config, admin.admin) {
+        (Some(file), _) => load(file).map(of_plan),
+        (None, Some(address)) => Ok((address, environment::admin_token())),
+        (None, None) => Ok(load(Path::new(USUAL_CONFIG))
+            .map_or_else(|_| (USUAL_ADMIN, environment::admin_token()), of_plan)),
     }
 }
 

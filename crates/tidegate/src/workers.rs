@@ -198,11 +198,13 @@ fn table(pool: &Value) -> String {
     out + &trouble("  ", &pool["last_error"])
 }
 
-/// What went wrong, with what Python said and what the process printed.
+/// What went wrong and when, with what Python said and what the process printed.
 fn trouble(indent: &str, trouble: &Value) -> String {
     let Some(reason) = trouble["reason"].as_str() else { return String::new() };
     let stage = trouble["stage"].as_str().unwrap_or("error");
-    let mut out = format!("{indent}{}\n", workers::in_one_line(stage, reason));
+    let ago_us = stdx::unix_micros().saturating_sub(trouble["unix_us"].as_u64().unwrap_or(0));
+    let ago = seconds(&Value::from(ago_us as f64 / 1e6));
+    let mut out = format!("{indent}{ago} ago: {}\n", workers::in_one_line(stage, reason));
     let lines = trouble["traceback"].as_str().unwrap_or_default().lines();
     lines.for_each(|line| out += &format!("{indent}  {line}\n"));
     let printed = trouble["output"].as_array().into_iter().flatten().filter_map(Value::as_str);

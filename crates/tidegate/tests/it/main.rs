@@ -45,6 +45,7 @@ mod statsd_prometheus;
 mod statsd_state;
 mod statsd_suite;
 mod terminator;
+mod tutorial;
 mod varnishtest;
 mod workers;
 mod workers_example;
