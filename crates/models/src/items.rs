@@ -28,7 +28,7 @@
 //! to about 1000. One problem refuses the whole file.
 //! `crates/profiles/src/rebuild.rs` reads `id` and a category of the same file by itself.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
@@ -70,6 +70,14 @@ pub struct WantedColumns {
     pub texts: Vec<String>,
     /// Members of a line that replies show, beside `id`; all where it is `None`.
     pub shown: Option<Vec<String>>,
+}
+
+impl WantedColumns {
+    /// Returns the fields that a model reads, and that no item has.
+    pub fn absent_from(&self, items: &Items) -> Vec<String> {
+        let fields = self.numbers.iter().chain(&self.texts).filter(|field| !items.has(field));
+        fields.cloned().collect::<BTreeSet<_>>().into_iter().collect()
+    }
 }
 
 /// A text field as a dictionary and one code per row.

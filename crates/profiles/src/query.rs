@@ -109,7 +109,11 @@ impl QueryColumns {
         let find = |name: &str| names.iter().position(|other| other.eq_ignore_ascii_case(name));
         let need = |name: &str| {
             let known = names.join("`, `");
-            let lacks = || format!("no column is called `{name}`, there are `{known}`; hint: AS");
+            let lacks = || {
+                format!(
+                    "no column is called `{name}`, there are `{known}`; write `SELECT … AS {name}`"
+                )
+            };
             find(name).ok_or_else(lacks)
         };
         let (user, item) = (need("user")?, need("item")?);

@@ -13,17 +13,25 @@ use crate::config::{ModelConfig, ModelPlans};
 use crate::ranking;
 
 /// Reads the files of models that rank, where they are there. Each problem is handed to `wrong`
-/// with its dotted key (`model[0].file`); `models` are those that the plans were made of.
+/// with its dotted key (`model[0].file`); `models` are those that the plans were made of. Returns
+/// what is worth a look, in a line each.
 pub fn check_files(
     models: &[ModelConfig],
     plans: &ModelPlans,
     wrong: &mut dyn FnMut(&str, String),
-) {
+) -> Vec<String> {
+    let mut notes = Vec::new();
     for plan in &plans.rankers {
         let at = models.iter().position(|model| model.name.as_ref() == Some(&plan.name));
-        for (key, error) in ranking::check(plan) {
+        let (errors, absent) = ranking::check(plan);
+        for field in absent {
+            let (name, items) = (&plan.name, plan.items.display());
+            notes.push(format!("model `{name}` reads `item.{field}`; no item of `{items}` has it"));
+        }
+        for (key, error) in errors {
             let key = format!("model[{}].{key}", at.unwrap_or_default());
             wrong(&key, Chain(&error).to_string());
         }
     }
+    notes
 }

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use exchange::ModelRequest;
-use models::{AboutEmbedder, Embedder, EmbedderKind, Iterations, Linear, Precision, Ranker};
+use models::{AboutEmbedder, Embedder, EmbedderKind, Iterations, Linear, Precision};
 
 use crate::config::ModelPlan;
 use crate::error::{InspectError, LoadError};
@@ -42,6 +42,8 @@ pub struct ItemsInspection {
     pub text_bytes: usize,
     /// Categories with the number of their items, most first.
     pub categories: Vec<(String, usize)>,
+    /// Fields that the model reads and no item has.
+    pub absent: Vec<String>,
 }
 
 /// Reads a model file, and its items where given.
@@ -51,7 +53,7 @@ pub struct ItemsInspection {
 pub fn inspect(file: &Path, items: Option<&Path>) -> Result<Inspection, InspectError> {
     let Some(items) = items else { return inspect_alone(file) };
     let loaded = LoadedRanker::load(&plan(file, items))?;
-    let items = Some(ItemsInspection::of(&loaded.ranker));
+    let items = Some(ItemsInspection::of(&loaded));
     Ok(match linear(file)? {
         Some(model) => Inspection::Linear { model, items },
         None => Inspection::Predictor { predictor: loaded.rows, items },
@@ -114,8 +116,8 @@ fn plan(file: &Path, items: &Path) -> ModelPlan {
 }
 
 impl ItemsInspection {
-    fn of(ranker: &Ranker) -> Self {
-        let items = ranker.items();
+    fn of(loaded: &LoadedRanker) -> Self {
+        let items = loaded.ranker.items();
         let codes = items.text("category").expect("items always keep `category`");
         let mut counts = vec![0; codes.distinct()];
         for code in codes.rows() {
@@ -127,7 +129,8 @@ impl ItemsInspection {
         let mut categories: Vec<(String, usize)> =
             values.map(|(text, code)| (text.to_owned(), counts[code as usize])).collect();
         categories.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
-        Self { count: items.len(), text_bytes: items.text_bytes(), categories }
+        let absent = loaded.absent.clone();
+        Self { count: items.len(), text_bytes: items.text_bytes(), categories, absent }
     }
 }
 
@@ -163,6 +166,9 @@ fn write_items(f: &mut fmt::Formatter<'_>, items: &ItemsInspection) -> fmt::Resu
     writeln!(f, "{} items, {} bytes of text", items.count, items.text_bytes)?;
     for (category, count) in &items.categories {
         writeln!(f, "{count:>12}  category {category}")?;
+    }
+    for field in &items.absent {
+        writeln!(f, "{:>12}  items have `{field}`, which the model reads", "no")?;
     }
     Ok(())
 }

@@ -61,6 +61,7 @@ impl PredictingModel {
             version: self.loaded().map(|loaded| loaded.value.version.clone()),
             items: 0,
             file: self.file.peek().as_ref().map(|file| file.status()),
+            absent: Vec::new(),
             items_file: None,
             texts: None,
         }

@@ -217,7 +217,8 @@ impl RankingModel {
         ModelStatus {
             name: self.plan.name.clone(),
             version: loaded.as_ref().map(|loaded| loaded.version.clone()),
-            items: loaded.map_or(0, |loaded| loaded.ranker.len()),
+            items: loaded.as_ref().map_or(0, |loaded| loaded.ranker.len()),
+            absent: loaded.map_or_else(Vec::new, |loaded| loaded.absent.clone()),
             file,
             items_file,
             texts: None,

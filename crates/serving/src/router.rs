@@ -111,6 +111,7 @@ impl Models {
                 name: one.name.clone(),
                 version: status.as_ref().and_then(|status| status.version.clone()),
                 items: 0,
+                absent: Vec::new(),
                 items_file: None,
                 texts: status.as_ref().map(|status| status.counts),
                 file: status.map(|status| status.file),

@@ -25,6 +25,8 @@ pub struct ModelStatus {
     pub file: Option<Status>,
     /// The items file; none where the model has no items.
     pub items_file: Option<Status>,
+    /// Fields of items that the model reads and no item has.
+    pub absent: Vec<String>,
     /// What a model of texts has done.
     pub texts: Option<TextCounts>,
 }

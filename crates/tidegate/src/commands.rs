@@ -141,10 +141,9 @@ fn check_config(file: &Path) -> Result<()> {
         crate::statsd::of_file(file, Some(statsd::Flavour::Statsd))?.0.notes
     } else {
         let plan = load(file)?;
-        match config::check_files(&plan) {
-            problems if problems.is_empty() => notes::of(&plan),
-            problems => return Err(WrongConfig::new(file.to_owned(), problems).into()),
-        }
+        let of_files = config::check_files(&plan)
+            .map_err(|problems| WrongConfig::new(file.to_owned(), problems))?;
+        [notes::of(&plan), of_files].concat()
     };
     notes.iter().for_each(|note| println!("note: {note}"));
     let ending = if is_legacy { ", read as a file of statsd's" } else { "" };

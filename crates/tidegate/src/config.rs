@@ -281,12 +281,14 @@ pub(crate) fn read(path: &Path) -> Result<String, Problem> {
 }
 
 /// Returns what is wrong with files that a right configuration names: those of models that rank.
-pub(crate) fn check_files(plan: &Plan) -> Vec<Problem> {
-    let Ok(text) = read(&plan.file) else { return Vec::new() };
+pub(crate) fn check_files(plan: &Plan) -> Result<Vec<String>, Vec<Problem>> {
+    let Ok(text) = read(&plan.file) else { return Ok(Vec::new()) };
     let mut document = Document::parse(&text);
     let models: Vec<ModelConfig> = document.sections("model");
-    serving::check_files(&models, &plan.models, &mut |key, reason| document.wrong(key, reason));
-    document.into_problems()
+    let mut wrong = |key: &str, reason| document.wrong(key, reason);
+    let notes = serving::check_files(&models, &plan.models, &mut wrong);
+    let problems = document.into_problems();
+    if problems.is_empty() { Ok(notes) } else { Err(problems) }
 }
 
 /// Checks the text of a configuration.

@@ -126,12 +126,17 @@ impl GenerationSwap {
     }
 }
 
-/// Returns what is wrong with the files of a plan that are there, each with the key that names it.
-pub(crate) fn check(plan: &ModelPlan) -> Vec<(&'static str, LoadError)> {
+/// Returns what is wrong with the files of a plan that are there, each with the key that names it,
+/// and the fields that the model reads and no item has.
+pub(crate) fn check(plan: &ModelPlan) -> (Vec<(&'static str, LoadError)>, Vec<String>) {
+    let mut absent = Vec::new();
     let items_alone = || read_items(plan, &WantedColumns::default()).err();
     let (of_model, of_items) = match (plan.file.exists(), plan.items.exists()) {
         (true, true) => match LoadedRanker::load(plan) {
-            Ok(_) => (None, None),
+            Ok(loaded) => {
+                absent = loaded.absent;
+                (None, None)
+            }
             Err(error) if FilePart::Model.is_other(&error, plan) => (None, Some(error)),
             Err(error) => (Some(error), items_alone()),
         },
@@ -143,7 +148,7 @@ pub(crate) fn check(plan: &ModelPlan) -> Vec<(&'static str, LoadError)> {
         (LoadError::Check { path, .. }, Some(golden)) if *path == golden.file => ("golden", error),
         _ => ("file", error),
     });
-    of_model.into_iter().chain(of_items.map(|error| ("items", error))).collect()
+    (of_model.into_iter().chain(of_items.map(|error| ("items", error))).collect(), absent)
 }
 
 impl FilePart {

@@ -39,6 +39,8 @@ pub(crate) struct LoadedRanker {
     /// The model over rows that a client brings.
     pub(crate) rows: Arc<Predictor>,
     pub(crate) sources: SourceFiles,
+    /// Fields that the model reads and no item has.
+    pub(crate) absent: Vec<String>,
 }
 
 /// Which two files a generation came from.
@@ -56,7 +58,9 @@ impl LoadedRanker {
     pub(crate) fn load(plan: &ModelPlan) -> Result<Self, LoadError> {
         let sources = SourceFiles::at(plan)?;
         let (model, rows) = read_model(plan)?;
-        let items = read_items(plan, &model.wanted())?;
+        let wanted = model.wanted();
+        let items = read_items(plan, &wanted)?;
+        let absent = wanted.absent_from(&items);
         let sets = plan.candidates.iter().map(|set| rows_of(set, &items));
         let sets = sets.collect::<Result<Vec<_>, _>>()?;
         let categories = categories(&items);
@@ -69,7 +73,7 @@ impl LoadedRanker {
         let (name, version) = (plan.name.clone(), rows.version.clone());
         let opening = opening(&name, &version);
         let rows = Arc::new(rows);
-        Ok(Self { ranker, name, version, sets, categories, opening, rows, sources })
+        Ok(Self { ranker, name, version, sets, categories, opening, rows, sources, absent })
     }
 }
 

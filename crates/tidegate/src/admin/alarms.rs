@@ -49,6 +49,12 @@ pub(super) fn alarms(parts: &Parts) -> Vec<String> {
         for file in [&model.file, &model.items_file].into_iter().flatten() {
             alarms.extend(problem(file).map(|problem| format!("model `{name}`: {problem}")));
         }
+        alarms.extend(
+            model
+                .absent
+                .iter()
+                .map(|field| format!("model `{name}`: it reads `item.{field}`, which no item has")),
+        );
     }
     if let Some(profiles) = &parts.profiles {
         if profiles.generation().is_none() {

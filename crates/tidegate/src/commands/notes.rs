@@ -72,6 +72,13 @@ fn pools(plan: &Plan, notes: &mut Vec<String>) {
             "`TIMEOUT=0` of the environment is not taken over: a pool ends what hangs".into(),
         );
     }
+    for pool in &plan.pools {
+        let is_path = pool.interpreter.components().count() > 1;
+        if is_path && !pool.interpreter.exists() {
+            let (name, file) = (&pool.name, pool.interpreter.display());
+            notes.push(format!("the interpreter of upstream `{name}`, `{file}`, is not there yet"));
+        }
+    }
     let scripts = plan.pools.iter().map(|pool| pool.app_dir.join("prestart.sh"));
     let mut scripts: Vec<_> = scripts.filter(|script| script.exists()).collect();
     scripts.dedup();

@@ -27,14 +27,174 @@ const PAGE: &str = include_str!("../../../../docs/TUTORIAL.md");
 const DATABASE: &str = "postgres://shop:shop@127.0.0.1/shop";
 const PORTS: [&str; 5] = ["5000", "8080", "8081", "8125", "8126"];
 
-/// A mistake: typed before the block that begins so, it is answered with this text.
+/// A mistake: typed before each block that begins so, it is answered with this text. What begins
+/// with `s/` is an edit of the configuration, which `config check` then reads.
 struct Mistake {
     before: &'static str,
     typed: &'static str,
     answer: &'static str,
 }
 
-const MISTAKES: [Mistake; 0] = [];
+const MISTAKES: [Mistake; 30] = [
+    // 1. In front.
+    mistake("tidegate config init", "tidegate serve", "…read the configuration `tidegate.toml`…"),
+    mistake(
+        "tidegate config init",
+        "tidegate config init --upstream nowhere --defaults",
+        "error: `nowhere` is no answer to \"What answers …write HOST:PORT, such as …",
+    ),
+    mistake(
+        "tidegate serve",
+        "tidegate config explain route.cach",
+        "error: there is no key `route.cach`; did you mean `route.cache`?",
+    ),
+    // 2. Personalise.
+    mistake(
+        "tidegate config check\ntidegate profiles build",
+        "s/^path /pathh /",
+        "…`route[0].pathh`: unknown key; did you mean `path`?…",
+    ),
+    mistake(
+        "tidegate config check\ntidegate profiles build",
+        "s/cookie:acc/cookies:acc/",
+        "…`cookies:account` names no part of a request; …did you mean `cookie:…`?",
+    ),
+    mistake(
+        "tidegate config check\ntidegate profiles build",
+        "sed 's/item_id AS item/item_id/' tidegate.toml > wrong.toml
+         tidegate profiles build -c wrong.toml",
+        "…no column is called `item`, there are `user`, `item_id`, …write `SELECT … AS item`",
+    ),
+    mistake(
+        "tidegate config check\ntidegate profiles build",
+        "sed 's|@127.0.0.1:[0-9]*/|@127.0.0.1:9/|' tidegate.toml > wrong.toml
+         tidegate profiles build -c wrong.toml",
+        "error: run the `query` of [profiles]: postgres `127.0.0.1:9/…Connection refused…",
+    ),
+    mistake(
+        "curl -si -b account=c1",
+        "tidegate profiles inspect data/profile.db --user c1",
+        "error: open `data/profile.db`: No such file or directory…",
+    ),
+    // 3. A ranking.
+    mistake(
+        ".venv/bin/python train.py",
+        "sed 's/\"item.price\"/\"price\"/' train.py > wrong.py; .venv/bin/python wrong.py",
+        "…column `price`: `price` must start with `item.`, `user.`, `context.`",
+    ),
+    mistake(
+        "sed -i 's/identifies",
+        "sed 's/item.price/item.cost/; s/shop.txt/wrong.txt/' train.py > wrong.py
+         .venv/bin/python wrong.py
+         tidegate model inspect wrong.txt --items items.jsonl",
+        "…no items have `cost`, which the model reads",
+    ),
+    mistake(
+        "curl -s -b account=c1 'http",
+        "s/model:shop/model:shopp/",
+        "…`route[0].personalise.to`: no model is called `shopp`; did you mean `shop`?",
+    ),
+    mistake(
+        "curl -s -b account=c1 'http",
+        "s/shop.txt/wrong.txt/",
+        "note: model `shop` reads `item.cost`; no item of `…items.jsonl` has it…",
+    ),
+    mistake(
+        "curl -s -b account=c1 'http",
+        "s/\"price\"\\]/\"prise\"]/",
+        "…no item has `prise`, which `fields` names; did you mean `price`?",
+    ),
+    // 4. Counts.
+    mistake(
+        "for n in",
+        "s/\"decision\"\\]/\"decison\"]/",
+        "…`rollup[0].by`: no field `decison`; did you mean `decision`?",
+    ),
+    mistake(
+        "for n in",
+        "s/postgres:/postgress:/",
+        "…`postgress` is no engine; there are `sqlite:FILE`, …",
+    ),
+    mistake(
+        "for n in",
+        "s/\\[\"total\"\\]/[\"path\"]/",
+        "…`rollup[0].quantiles`: `path` is no number",
+    ),
+    mistake(
+        "psql postgres:",
+        "tidegate events query request",
+        "error: there is no rollup `request`; did you mean `requests`?",
+    ),
+    mistake(
+        "psql postgres:",
+        "tidegate events query requests --by rute",
+        "error: the key of `requests` has no column `rute`; did you mean `route`?",
+    ),
+    // 5. Workers.
+    mistake(
+        "tidegate workers list",
+        "s/app:app/app/",
+        "…`app` is no `module:attribute`, such as `main:app`",
+    ),
+    mistake(
+        "tidegate workers list",
+        "s/.venv.bin/venv\\/bin/",
+        "note: the interpreter of upstream `app`, `…venv/bin/python`, is not there yet…",
+    ),
+    mistake("tidegate workers list", "tidegate workers reload ap", "…there is no pool `ap`…"),
+    // 6. statsd.
+    mistake(
+        "tidegate config check localConfig.js",
+        "sed '3s/,//' localConfig.js > wrong.js; tidegate config check wrong.js",
+        "wrong.js: 1 error\n  line 4: expected `,` before `flushInterval: …",
+    ),
+    mistake(
+        "tidegate config check localConfig.js",
+        "sed 's/flushInterval/&l/' localConfig.js > wrong.js; tidegate config check wrong.js",
+        "note: `flushIntervall`: not a key of this file; did you mean `flushInterval`?…",
+    ),
+    mistake(
+        "tidegate config check localConfig.js",
+        "sed 's/console/grafite/' localConfig.js > wrong.js; tidegate config check wrong.js",
+        "…no backend `./backends/grafite`; there are graphite, console, file, …",
+    ),
+    // 7. The laboratory.
+    mistake(
+        "tidegate lab probe",
+        "tidegate lab probe 127.0.0.1:9/report.json",
+        "…is http://127.0.0.1:9/report.json meant?…",
+    ),
+    mistake(
+        "tidegate lab probe",
+        "tidegate lab probe http://127.0.0.1:9/report.json -n 3",
+        "…failed: 3 × connection refused…unclear: no call succeeded.",
+    ),
+    // 8. Why.
+    mistake(
+        "tidegate explain /list.json --user c61",
+        "tidegate explain list.json --user c61",
+        "…`list.json` is no URL; write `http://HOST/PATH`, or `/PATH`",
+    ),
+    mistake(
+        "tidegate explain /list.json --user c61",
+        "tidegate explain --request 00",
+        "error: `00` is no id of a request: it has 32 hexadecimal digits",
+    ),
+    mistake(
+        "tidegate rollout set --kill",
+        "tidegate rollout set --rollout 10",
+        "error: `10` is no share; write 0% to 100%",
+    ),
+    mistake(
+        "tidegate rollout set --kill",
+        "tidegate rollout set --rollout 10% --route lst",
+        "…no route `lst` personalises…",
+    ),
+];
+
+const fn mistake(before: &'static str, typed: &'static str, answer: &'static str) -> Mistake {
+    Mistake { before, typed, answer }
+}
 
 /// Someone who types the page.
 struct Reader {
@@ -127,7 +287,14 @@ impl Reader {
     /// Types the mistakes that are to be made before this block.
     fn blunder(&self, block: &str) {
         for mistake in MISTAKES.iter().filter(|mistake| block.starts_with(mistake.before)) {
-            let output = self.command(&self.here(mistake.typed)).output().unwrap();
+            let script = match mistake.typed.starts_with("s/") {
+                true => format!(
+                    "sed '{}' tidegate.toml > wrong.toml; tidegate config check wrong.toml",
+                    mistake.typed
+                ),
+                false => self.here(mistake.typed),
+            };
+            let output = self.command(&script).output().unwrap();
             let printed = String::from_utf8_lossy(&output.stdout);
             let Mistake { typed, answer, .. } = mistake;
             assert!(shows(answer, &printed), "typed\n{typed}\nshould print\n{answer}\n{printed}");
