@@ -2,7 +2,8 @@
 //! items, requests and answers are those of `golden/ranking.py`.
 //!
 //! Claim: sums of trees are theirs to the bit, so the order is theirs, however candidates are
-//! named. The parts of a sum are theirs within 1e-6, and scores of graphs too.
+//! named. The parts of a sum are theirs and those of the package `shap` within 1e-6, and scores of
+//! graphs are ONNX Runtime's.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -211,6 +212,33 @@ fn parts_of_sums_are_those_of_the_library() {
         }
     }
     assert!(compared > 30_000, "{compared}");
+}
+
+/// The package's own code read these trees, and not the library (`golden/ranking_shap.py`).
+#[test]
+fn parts_of_sums_are_those_of_the_package_shap() {
+    let mut compared = 0;
+    for case in Case::all() {
+        let Ok(text) = fs::read_to_string(folder().join(&case.name).with_extension("shap")) else {
+            continue;
+        };
+        let mut lines = text.lines();
+        for slots in &case.requests {
+            for row in 0..case.ranker.len() as u32 {
+                let mut wanted = lines.next().unwrap().split(' ');
+                case.ranker.explain((slots, row), &mut Scratch::default(), |name, part| {
+                    let wanted: f64 = wanted.next().unwrap().parse().unwrap();
+                    let wanted = wanted / case.divisor;
+                    let same = (part - wanted).abs() <= 1e-6 * wanted.abs().max(1.0);
+                    assert!(same, "{}, item {row}, `{name}`: {part} not {wanted}", case.name);
+                    compared += 1;
+                });
+                assert_eq!(wanted.next(), None, "{}", case.name);
+            }
+        }
+        assert_eq!(lines.next(), None, "{}", case.name);
+    }
+    assert!(compared > 15_000, "{compared}");
 }
 
 fn graph(name: &str) -> (PathBuf, Ranker) {
