@@ -83,7 +83,11 @@ impl<'t> Document<'t> {
             let span = error.span().unwrap_or_default();
             let line = document.line_at(span.start);
             // The parser goes on in the middle of a wrong line, and finds more that is no mistake.
-            if document.syntax_lines.contains(&line) {
+            // A string without its end makes each line below it one more array element.
+            let follows = error.message().starts_with("missing comma between array elements");
+            if document.syntax_lines.contains(&line) || follows && !document.syntax_lines.is_empty()
+            {
+                document.syntax_lines.push(line);
                 continue;
             }
             document.syntax_lines.push(line);
@@ -184,6 +188,26 @@ impl<'t> Document<'t> {
         let numbered = items.into_iter().enumerate();
         let wanted = numbered.filter(|(_, item)| has(item) == has_key);
         wanted.map(|(at, item)| (at, self.read(&format!("{name}[{at}]"), item))).collect()
+    }
+
+    /// Reports each section of a list that has both of two keys, and takes the second one away.
+    pub fn either(&mut self, name: &str, keys: (&str, &str), message: &str) {
+        let Some(DeValue::Array(items)) = self.root.get_mut(name).map(Spanned::get_mut) else {
+            return;
+        };
+        let mut found = Vec::new();
+        for (at, item) in items.iter_mut().enumerate() {
+            let DeValue::Table(table) = item.get_mut() else { continue };
+            let second = table.get_key_value(keys.1).map(|(key, _)| key.span().start);
+            if let Some(start) = second.filter(|_| table.contains_key(keys.0)) {
+                table.remove(keys.1);
+                found.push((start, at));
+            }
+        }
+        for (start, at) in found {
+            let line = self.line_at(start);
+            self.push(line, format!("{name}[{at}].{}", keys.1), message.to_owned());
+        }
     }
 
     /// Whether the value of a dotted key, or of a table around it, could not be read. That was

@@ -59,6 +59,8 @@ pub struct ExchangeRef<'a> {
     pub route: Option<&'a str>,
     /// Why the client got this answer.
     pub decision: Decision,
+    /// What caused the decision, where it has several causes.
+    pub decision_detail: Option<&'a str>,
     /// What the cache did.
     pub cache: CacheResult,
     /// The name of the upstream that was asked.
@@ -112,6 +114,8 @@ pub struct Exchange<'a> {
     pub route: Option<Cow<'a, str>>,
     /// Why the client got this answer.
     pub decision: Decision,
+    /// What caused the decision, where it has several causes.
+    pub decision_detail: Option<Cow<'a, str>>,
     /// What the cache did.
     pub cache: CacheResult,
     /// The name of the upstream that was asked.
@@ -150,6 +154,7 @@ impl<'a> ExchangeRef<'a> {
             FieldName::Header(_) | FieldName::Variable(_) | FieldName::Defined(_) => None,
             FieldName::Route => self.route.map(FieldValue::from),
             FieldName::Decision => Some(FieldValue::from(self.decision.name())),
+            FieldName::DecisionDetail => self.decision_detail.map(FieldValue::from),
             FieldName::Cache => Some(FieldValue::from(self.cache.name())),
             FieldName::Upstream => self.upstream.map(FieldValue::from),
             FieldName::RankedBy => self.ranked_by.map(|id| FieldValue::from(format!("{id:032x}"))),
@@ -195,6 +200,7 @@ impl Exchange<'_> {
             referer: self.referer.as_deref(),
             route: self.route.as_deref(),
             decision: self.decision,
+            decision_detail: self.decision_detail.as_deref(),
             cache: self.cache,
             upstream: self.upstream.as_deref(),
             ranked_by: self.ranked_by,

@@ -117,6 +117,8 @@ pub enum FieldName {
     Route,
     /// `decision`
     Decision,
+    /// `decision_detail`
+    DecisionDetail,
     /// `cache`
     Cache,
     /// `upstream`
@@ -224,7 +226,7 @@ impl fmt::Display for FieldName {
     }
 }
 
-const PLAIN: [(&str, FieldName); 22] = [
+const PLAIN: [(&str, FieldName); 23] = [
     ("time", FieldName::Time),
     ("id", FieldName::Id),
     ("method", FieldName::Method),
@@ -240,6 +242,7 @@ const PLAIN: [(&str, FieldName); 22] = [
     ("user", FieldName::User),
     ("route", FieldName::Route),
     ("decision", FieldName::Decision),
+    ("decision_detail", FieldName::DecisionDetail),
     ("cache", FieldName::Cache),
     ("upstream", FieldName::Upstream),
     ("ranked_by", FieldName::RankedBy),

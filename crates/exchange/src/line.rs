@@ -13,14 +13,15 @@
 //! | `bytes_in` `bytes_out` | bytes of the bodies |
 //! | `client_ip` | text |
 //! | `user` `user_agent` `referer` | text |
-//! | `route` `decision` `cache` `upstream` | names; `cache` is left out when it is `none` |
+//! | `route` `decision` `decision_detail` | names; the detail is the cause of the decision |
+//! | `cache` `upstream` | names; `cache` is left out when it is `none` |
 //! | `ranked_by` | request id of the ranking behind a cached answer |
 //! | `total_us` | microseconds in all |
 //! | `phases` | object of phase name to microseconds; phases under 1 µs are left out |
 //! | `impression` | `{"model","version","propensity","items":[…]}`; `propensity` only if finite |
 //!
-//! A brief line has only `time id method path status bytes_out user route decision cache ranked_by
-//! total_us`. Text is escaped as `text.rs` says: lossless for arbitrary bytes.
+//! A brief line has only `time id method path status bytes_out user route decision decision_detail
+//! cache ranked_by total_us`. Text is escaped as `text.rs` says: lossless for arbitrary bytes.
 //! Readers accept the fields in any order, skip unknown ones, and refuse a line without `time`,
 //! `method`, `path` or `status`. Journals outlive a version: a field may be added, never renamed or
 //! given another meaning.

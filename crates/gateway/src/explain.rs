@@ -53,6 +53,8 @@ pub struct Explanation {
     pub decided_by: String,
     /// Where the answer comes from, where memory has none: `upstream:NAME`, `model:NAME`.
     pub target_name: String,
+    /// The least status of a personalised answer that everybody's takes the place of.
+    pub fallback_from: u16,
     /// What the cache knows.
     pub cache: CacheFacts,
     /// What would happen now.
@@ -133,6 +135,8 @@ impl Gateway {
         let because = because(trace.decision, explanation.user.as_ref(), explanation.draw.as_ref());
         explanation.decided_by = because.to_owned();
         explanation.target_name = self.target_name(route.target(trace.arm));
+        let is_apart = route.private_arm() == Some(trace.arm);
+        explanation.fallback_from = if is_apart { 400 } else { 500 };
         let (cache, now) = cached::explain(self, route, head, &trace);
         explanation.cache = cache;
         explanation.now = now;

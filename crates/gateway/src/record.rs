@@ -113,6 +113,7 @@ fn exchange<'a>(edge: &'a Edge, head: &Head<'a>, trace: &'a Trace, sent: &Sent) 
         referer: head.get("referer"),
         route: route.map(|route| &*route.name),
         decision: trace.decision,
+        decision_detail: trace.detail,
         cache: trace.cache,
         upstream: target
             .filter(|_| !matches!(trace.cache, CacheResult::Hit | CacheResult::Stale))

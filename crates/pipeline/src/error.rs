@@ -18,7 +18,7 @@ pub enum SinkError {
     /// Another writer has moved the checkpoint.
     #[error(
         "the checkpoint of `{source_name}` is at batch {stored}, not {expected}: another process \
-         delivers it too, or somebody has changed it"
+         of this `node` delivers it too, or somebody has changed it"
     )]
     Fenced {
         /// The source.

@@ -20,7 +20,7 @@ use crate::rollup::{Rollup, SketchOf};
 use crate::window::Window;
 
 /// Fields that every line may have; parameters of the query come on top.
-const FIELDS: [&str; 22] = [
+const FIELDS: [&str; 23] = [
     "time",
     "id",
     "ranked_by",
@@ -37,6 +37,7 @@ const FIELDS: [&str; 22] = [
     "user",
     "route",
     "decision",
+    "decision_detail",
     "cache",
     "upstream",
     "total",

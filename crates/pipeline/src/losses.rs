@@ -297,8 +297,9 @@ pub(crate) fn displacement(file: &str, displaced: Displaced) -> (String, Option<
         ),
         Change::Replaced => format!(
             "`{file}` is not the log that was read to {read_to}: it was removed, or replaced by an \
-             older copy. What stood there from {read_to} on is lost; reading goes on at {goes_on}, \
-             with what was written since"
+             older copy, or another server with the same `node` delivers another log (give each \
+             its own `node`). What stood there from {read_to} on is lost; reading goes on at \
+             {goes_on}, with what was written since"
         ),
         Change::Unwitnessed => format!(
             "lines of `{file}` behind {read_to} may be lost: what says how far it was written is \

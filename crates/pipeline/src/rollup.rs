@@ -202,8 +202,8 @@ pub(crate) fn kind_of(field: &FieldName) -> Kind {
 pub(crate) fn is_never_number(field: &FieldName) -> bool {
     use FieldName::*;
     let of_request = matches!(field, Method | Scheme | Host | Path | Query | UserAgent | Referer);
-    let of_us = matches!(field, Id | Route | Decision | Cache | Upstream | RankedBy | Model);
-    of_request || of_us || matches!(field, ClientIp | User)
+    let of_us = matches!(field, Id | Route | Decision | DecisionDetail | Cache | Upstream);
+    of_request || of_us || matches!(field, RankedBy | Model | ClientIp | User)
 }
 
 /// The type of a field that is added up or compared: text is read as a real number.

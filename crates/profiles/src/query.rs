@@ -25,7 +25,8 @@ use crate::rebuild::{self, Categories, Items};
 /// Takes the names of the columns and the texts of a row; `None` is NULL.
 pub type TakeRow<'t> = dyn FnMut(&[String], &[Option<&[u8]>]) -> ControlFlow<()> + 't;
 
-/// Builds the file of `plan` from the rows that `run` hands over; users come keyed by `user_key`.
+/// Builds the file of `plan` from the rows that `run` hands over. Users of a sink come keyed by
+/// `user_key`, as the journal has them; those of `database` come plain.
 ///
 /// The columns are `user`, `item`, `time` and `category`. A time is UTC as RFC 3339, as `2026-11-21
 /// 09:48:00`, as a date, or in seconds since the Unix epoch. A read without a time is of now. Where
@@ -44,7 +45,8 @@ pub fn rebuild_from_query<E: Error + Send + Sync + 'static>(
     let now_unix_ms = stdx::unix_micros() / 1_000;
     let options = plan.build_options(user_key.clone());
     let builder = Builder::new(&plan.file, options, now_unix_ms)?;
-    let mut rows = QueryRows { builder, categories, now_unix_ms, columns: None };
+    let key = plan.database.as_ref().map_or(UserKey::Plain, |_| user_key.clone());
+    let mut rows = QueryRows { builder, key, categories, now_unix_ms, columns: None };
     let mut wrong = None;
     let ran = run(&mut |names, cells| match rows.add(names, cells) {
         Ok(()) => ControlFlow::Continue(()),
@@ -62,6 +64,8 @@ pub fn rebuild_from_query<E: Error + Send + Sync + 'static>(
 
 struct QueryRows {
     builder: Builder,
+    /// How users become keys.
+    key: UserKey,
     categories: Categories,
     now_unix_ms: u64,
     /// Known from the first row on.
@@ -99,7 +103,8 @@ impl QueryRows {
             Some(at) => text(at).unwrap_or(""),
             None => self.categories.get(item).map_or("", String::as_str),
         };
-        self.builder.add(UserRead { user, item, category, unix_ms });
+        let user = self.key.of(user);
+        self.builder.add(UserRead { user: &user, item, category, unix_ms });
         Ok(())
     }
 }

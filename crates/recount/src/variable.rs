@@ -111,9 +111,8 @@ pub(crate) fn known_key(key: &str) -> Option<Meaning> {
         "referer" | "header.referer" => Meaning::Field(FieldName::Referer),
         "header.host" => Meaning::Weak(FieldName::Host),
         "id" | "method" | "scheme" | "host" | "query" | "status" | "bytes_in" | "bytes_out"
-        | "client_ip" | "user" | "route" | "decision" | "cache" | "upstream" | "ranked_by" => {
-            Meaning::Field(key.parse().ok()?)
-        }
+        | "client_ip" | "user" | "route" | "decision" | "decision_detail" | "cache"
+        | "upstream" | "ranked_by" => Meaning::Field(key.parse().ok()?),
         other => return known(other),
     })
 }

@@ -237,6 +237,8 @@ const MULTIPLICATION_PS: u64 = 150;
 const BODY_BYTE_PS: u64 = 3000;
 /// What explaining an item costs for each node of trees, in nanoseconds.
 const EXPLAINED_NODE_NS: u64 = 40;
+/// How the query of a `GET` names a feature of the moment.
+const CONTEXT: &str = "context.";
 /// How a body asks for explanations.
 const EXPLAIN: &[u8] = b"\"explain\"";
 
@@ -293,6 +295,7 @@ fn recommend_loaded(
                 detail = NO_AFFINITY;
             }
         }
+        take_context(request.query, loaded, work)?;
         rank_category(loaded, plan, (category.as_deref(), limit), work)?;
         let mut reply = RankReply { loaded, work, id: request.id, explain };
         let decision_at = reply.write_recommendation(request.decision, out);
@@ -348,6 +351,33 @@ fn take_profile(
         let items = loaded.ranker.items();
         work.excluded.extend(profile.recent().filter_map(|id| items.row(id.as_bytes())));
     }
+}
+
+/// Takes the features `context.NAME` of a query. A name that the model does not know says nothing.
+fn take_context(query: &str, loaded: &LoadedRanker, work: &mut RankScratch) -> Result<(), Refusal> {
+    let inputs = loaded.ranker.inputs();
+    for pair in query.split('&') {
+        let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+        let name = exchange::decode_query(name.as_bytes());
+        let Some(feature) = name.strip_prefix(CONTEXT.as_bytes()) else { continue };
+        let value = exchange::decode_query(value.as_bytes());
+        let texts = std::str::from_utf8(feature).ok().zip(std::str::from_utf8(&value).ok());
+        let Some((feature, value)) = texts else { continue };
+        let number = value.parse::<f64>().ok().filter(|number| number.is_finite());
+        let mut text = || inputs.set_text(FeatureSource::Context, feature, value, &mut work.slots);
+        let set = match number {
+            None => text(),
+            Some(number) => {
+                let slots = &mut work.slots;
+                let set = inputs.set_number(FeatureSource::Context, feature, number, slots);
+                set.or_else(|_| inputs.set_text(FeatureSource::Context, feature, value, slots))
+            }
+        };
+        set.map_err(|error| {
+            refusal::parameter(&format!("{CONTEXT}{feature}"), &error.to_string())
+        })?;
+    }
+    Ok(())
 }
 
 /// Ranks the default candidates, or those of a category.

@@ -64,7 +64,12 @@ impl FromStr for Span {
 
 impl fmt::Display for Span {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        humantime::format_duration(self.0).fmt(f)
+        let text = humantime::format_duration(self.0).to_string();
+        let spaced = ["year", "month", "day"].iter().fold(text, |text, unit| {
+            // `14days` is a word that nobody writes.
+            text.replace(unit, &format!(" {unit}"))
+        });
+        f.write_str(&spaced)
     }
 }
 

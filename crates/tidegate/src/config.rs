@@ -436,6 +436,8 @@ fn check_pools(
 ) -> (Vec<workers::Plan>, Vec<PoolUpstream>) {
     // A path that cannot be made absolute is one that nothing is found at, either.
     let root = std::path::absolute(root).unwrap_or_else(|_| root.to_owned());
+    let both = "an upstream has `servers`, or `python` and workers; leave one of them out";
+    document.either("upstream", ("python", "servers"), both);
     let configs: Vec<(usize, PoolConfig)> = document.sections_by("upstream", "python", true);
     let mut defaults = Defaults::default();
     if !configs.is_empty() {

@@ -18,14 +18,13 @@ mod running;
 mod scratch;
 mod status;
 pub(crate) mod tidegate_log;
-mod time;
+pub(crate) mod time;
 mod verify;
 
 use anyhow::Result;
 
 use crate::cli::EventsCommand;
 pub(crate) use losses::alarms as loss_alarms;
-pub(crate) use time::micros;
 
 /// `tidegate events …`
 pub(crate) fn command(command: EventsCommand) -> Result<()> {

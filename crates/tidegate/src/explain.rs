@@ -10,6 +10,7 @@
 
 mod answer;
 mod files;
+mod recorded_list;
 mod recorded_request;
 mod text;
 
@@ -24,14 +25,17 @@ use crate::client::NotListening;
 use crate::commands::{self, ask_admin_at};
 use crate::config::Plan;
 use crate::environment;
+use crate::events::time;
 use crate::hint::Hint;
 pub(crate) use answer::{Answer, Explainer, KnownFrom};
 use recorded_request::RecordedRequest;
 
 const NO_URL: Hint = Hint(
-    "name a URL (`tidegate explain /news --user 17`), or a recorded request (`--request ID`, as \
-     the field `id` or `request_id` has it)",
+    "name a URL (`tidegate explain /news --user 17`), or a recorded request (`--request ID`; \
+     `tidegate explain --user 17 --since 1h` lists them)",
 );
+const HEADERS: &str = "the journal has no headers of requests, and without them the request goes \
+    elsewhere now: name them by `-H 'NAME: VALUE'`";
 const HASHED: &str = "the journal has hashes of user ids, so it is not known who asked";
 
 /// All that is printed.
@@ -49,6 +53,9 @@ struct Output {
 /// # Errors
 /// When there is no such request, or it cannot be explained.
 pub(crate) fn command(args: &ExplainArgs) -> Result<()> {
+    if args.since.is_some() || args.until.is_some() {
+        return list(args);
+    }
     // A server elsewhere has a configuration that is not here.
     let plan = match args.admin {
         Some(_) if args.request.is_none() => None,
@@ -60,6 +67,11 @@ pub(crate) fn command(args: &ExplainArgs) -> Result<()> {
     };
     let question = question(args, recorded.as_ref(), plan.as_ref())?;
     let now = answer(args, &question, plan)?;
+    if let Some(route) = recorded.as_ref().and_then(|recorded| recorded.route.as_deref())
+        && now.explanation.routes.last().is_none_or(|asked| asked.name != route)
+    {
+        eprintln!("note: it went to route `{route}`; {HEADERS}");
+    }
     let output = Output { recorded, now };
     match args.format.as_str() {
         "json" => println!("{:#}", serde_json::to_value(&output)?),
@@ -70,6 +82,20 @@ pub(crate) fn command(args: &ExplainArgs) -> Result<()> {
             }
             print!("{}", text::of_answer(&output.now, style));
         }
+    }
+    Ok(())
+}
+
+/// Lists recorded requests of a time.
+fn list(args: &ExplainArgs) -> Result<()> {
+    let plan = commands::load(&args.config)?;
+    let moment = |text: &Option<String>| text.as_deref().map(time::moment).transpose();
+    let from = moment(&args.since).context("--since")?.unwrap_or(0);
+    let to = moment(&args.until).context("--until")?.unwrap_or(u64::MAX);
+    let found = recorded_list::find(&plan, args, from..to)?;
+    match args.format.as_str() {
+        "json" => println!("{:#}", serde_json::json!({ "recorded": found })),
+        _ => print!("{}", recorded_list::text(&found, &crate::output::style())),
     }
     Ok(())
 }

@@ -7,6 +7,7 @@
 //! Never here: the order of start and stop, which is in `serve.rs`, and threads, which `Server`
 //! owns.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -21,6 +22,8 @@ use crate::profile_build::BuildStatus;
 
 /// What the roles share.
 pub(crate) struct Parts {
+    /// Where clients come in.
+    pub public: SocketAddr,
     /// How long requests may take to end when the server stops.
     pub drain_grace: Duration,
     /// Metrics of all roles.

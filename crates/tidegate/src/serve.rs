@@ -114,6 +114,7 @@ pub(crate) fn start(mut plan: Plan) -> Result<Server> {
         .map(|statsd| start_statsd(statsd, (&plan.file, source), &registry))
         .transpose()?;
     let parts = Arc::new(Parts {
+        public,
         drain_grace: plan.drain,
         registry,
         gateway,

@@ -61,6 +61,7 @@ fn written(exchange: &Exchange<'_>) -> Vec<u8> {
         referer: exchange.referer.as_deref(),
         route: exchange.route.as_deref(),
         decision: exchange.decision,
+        decision_detail: exchange.decision_detail.as_deref(),
         cache: exchange.cache,
         upstream: exchange.upstream.as_deref(),
         ranked_by: exchange.ranked_by,

@@ -131,6 +131,7 @@ fn read_field<'a>(
         b"referer" => exchange.referer = Some(reader.bytes()?),
         b"route" => exchange.route = Some(reader.text()?),
         b"decision" => exchange.decision = reader.named("a decision", Decision::from_name)?,
+        b"decision_detail" => exchange.decision_detail = Some(reader.text()?),
         b"cache" => exchange.cache = reader.named("a cache result", CacheResult::from_name)?,
         b"upstream" => exchange.upstream = Some(reader.text()?),
         b"ranked_by" => {

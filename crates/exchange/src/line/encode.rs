@@ -129,6 +129,7 @@ impl LineWriter<'_> {
         self.closed_optional(b",\"route\":\"", exchange.route.map(str::as_bytes));
         self.0.extend_from_slice(b",\"decision\":\"");
         self.0.extend_from_slice(exchange.decision.name().as_bytes());
+        self.optional(b"\",\"decision_detail\":\"", exchange.decision_detail.map(str::as_bytes));
         if exchange.cache != CacheResult::None {
             self.0.extend_from_slice(b"\",\"cache\":\"");
             self.0.extend_from_slice(exchange.cache.name().as_bytes());

@@ -35,6 +35,7 @@ fn full<'a>() -> ExchangeRef<'a> {
         referer: Some(b"https://news.example/"),
         route: Some("/1/recommendations.{format:json}"),
         decision: Decision::Personalised,
+        decision_detail: Some("no-affinity"),
         cache: CacheResult::Miss,
         upstream: Some("model:news"),
         ranked_by: Some(7),
@@ -59,7 +60,7 @@ fn writes_every_field_in_its_order() {
         r#""status":200,"bytes_in":0,"bytes_out":1840,"client_ip":"10.1.2.0","user":"u\"1","#,
         r#""user_agent":"caf\udce9\n","referer":"https://news.example/","#,
         r#""route":"/1/recommendations.{format:json}","decision":"personalised","#,
-        r#""cache":"miss","upstream":"model:news","#,
+        r#""decision_detail":"no-affinity","cache":"miss","upstream":"model:news","#,
         r#""ranked_by":"00000000000000000000000000000007","total_us":1001,"#,
         r#""phases":{"route":1,"decide":2,"lookup":3,"fetch":900,"respond":5},"#,
         r#""impression":{"model":"news","version":"3","propensity":0.25,"#,
@@ -85,7 +86,7 @@ fn leaves_out_what_is_absent() {
         r#"{"time":"2026-11-21T03:54:12.123456Z","id":"4bf92f3577b34da6a3ce929d0e0e4736","#,
         r#""method":"GET","path":"/1/recommendations.json","status":200,"bytes_out":1840,"#,
         r#""user":"u\"1","route":"/1/recommendations.{format:json}","#,
-        r#""decision":"personalised","cache":"miss","#,
+        r#""decision":"personalised","decision_detail":"no-affinity","cache":"miss","#,
         r#""ranked_by":"00000000000000000000000000000007","total_us":1001}"#,
         "\n"
     );
@@ -115,6 +116,7 @@ fn decodes_what_it_encodes() {
         referer: Some(Cow::Borrowed(b"https://news.example/")),
         route: Some("/1/recommendations.{format:json}".into()),
         decision: Decision::Personalised,
+        decision_detail: Some("no-affinity".into()),
         cache: CacheResult::Miss,
         upstream: Some("model:news".into()),
         ranked_by: Some(7),

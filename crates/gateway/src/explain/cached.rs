@@ -214,6 +214,8 @@ fn readable_key(route: &Route, head: &Head<'_>, trace: &Trace) -> Option<Vec<Str
     let key = key::of(&route.key, head, identity);
     let mut parts: Vec<String> = key
         .split(|byte| *byte == b'\n')
+        // Only a query, or none, follows the path.
+        .filter(|part| *part != b"?")
         .map(|part| String::from_utf8_lossy(part).into_owned())
         .collect();
     if let Some(user) = trace.user().filter(|_| is_private) {

@@ -25,7 +25,7 @@ use super::options::ReadOptions;
 use super::rows::{CallRow, SeriesBuilder};
 
 /// Fields that are attributes, by the names that filters know.
-const ATTRIBUTES: [&str; 12] = [
+const ATTRIBUTES: [&str; 13] = [
     "method",
     "path",
     "host",
@@ -34,6 +34,7 @@ const ATTRIBUTES: [&str; 12] = [
     "bytes_out",
     "route",
     "decision",
+    "decision_detail",
     "cache",
     "upstream",
     "user",

@@ -298,6 +298,7 @@ fn of_field(field: &FieldName, extra: &mut Vec<FieldName>) -> Meaning {
         FieldName::Referer => FieldSlot::Referer,
         FieldName::Route => FieldSlot::Route,
         FieldName::Decision => FieldSlot::Decision,
+        FieldName::DecisionDetail => FieldSlot::DecisionDetail,
         FieldName::Cache => FieldSlot::Cache,
         FieldName::Upstream => FieldSlot::Upstream,
         FieldName::RankedBy => FieldSlot::RankedBy,
@@ -311,7 +312,7 @@ fn of_field(field: &FieldName, extra: &mut Vec<FieldName>) -> Meaning {
 }
 
 /// The keys of our own journal's lines.
-pub(super) const JOURNAL: [(&str, Meaning); 23] = [
+pub(super) const JOURNAL: [(&str, Meaning); 24] = [
     ("time", Meaning::Time),
     ("id", Meaning::FieldSlot(FieldSlot::Id)),
     ("method", Meaning::FieldSlot(FieldSlot::Method)),
@@ -329,6 +330,7 @@ pub(super) const JOURNAL: [(&str, Meaning); 23] = [
     ("referer", Meaning::FieldSlot(FieldSlot::Referer)),
     ("route", Meaning::FieldSlot(FieldSlot::Route)),
     ("decision", Meaning::FieldSlot(FieldSlot::Decision)),
+    ("decision_detail", Meaning::FieldSlot(FieldSlot::DecisionDetail)),
     ("cache", Meaning::FieldSlot(FieldSlot::Cache)),
     ("upstream", Meaning::FieldSlot(FieldSlot::Upstream)),
     ("ranked_by", Meaning::FieldSlot(FieldSlot::RankedBy)),

@@ -241,7 +241,7 @@ fn reads_journal_lines_as_the_plain_reader_does() {
     let mut random = Random::new(4);
     let mut names: Vec<String> = NAMES.map(str::to_owned).into();
     names.extend(["decision", "cache", "bytes_in", "model", "model_version"].map(str::to_owned));
-    names.extend(["propensity", "upstream", "ranked_by"].map(str::to_owned));
+    names.extend(["propensity", "upstream", "ranked_by", "decision_detail"].map(str::to_owned));
     names.extend(exchange::Phase::ALL.map(|phase| format!("phase.{}", phase.name())));
     let mut decoder = decoder("tidegate");
     for _ in 0..3000 {

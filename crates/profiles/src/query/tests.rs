@@ -60,6 +60,27 @@ fn users_with_enough_reads_get_a_profile() {
 }
 
 #[test]
+fn users_of_a_database_become_keys_and_those_of_a_sink_are_keys() {
+    let folder = tempfile::tempdir().unwrap();
+    let key = UserKey::hash("secret");
+    let ann = String::from_utf8(key.of(b"ann").into_owned()).unwrap();
+    let options = FileOptions { user_key: key.clone(), ..FileOptions::default() };
+    for (database, written) in [(Some("postgres://a@b/c".to_owned()), "ann"), (None, &*ann)] {
+        let plan = Plan { database, ..plan(folder.path()) };
+        let names = ["user", "item"].map(str::to_owned);
+        let built = rebuild_from_query(&plan, &key, |take| {
+            for item in [b"1", b"2"] {
+                let _ = take(&names, &[Some(written.as_bytes()), Some(item)]);
+            }
+            Ok::<_, io::Error>(())
+        });
+        assert_eq!(built.unwrap().rows, 1);
+        let file = ProfileFile::open(&plan.file, &options, None).unwrap();
+        assert!(file.data(b"ann").is_some(), "{written}");
+    }
+}
+
+#[test]
 fn rows_that_are_no_reads_replace_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let plan = plan(folder.path());

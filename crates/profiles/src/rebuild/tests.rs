@@ -82,6 +82,7 @@ fn exchange(user: &str, query: &str, status: u16, path: &str) -> Vec<u8> {
         referer: None,
         route: None,
         decision: Decision::from_name("generic").unwrap(),
+        decision_detail: None,
         cache: CacheResult::from_name("none").unwrap(),
         upstream: None,
         ranked_by: None,

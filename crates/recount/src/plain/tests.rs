@@ -166,7 +166,7 @@ const JSON_NAMES: &str = concat!(
 );
 const RSYSLOG: &str = "<190>1 2026-11-26T11:34:24+00:00 vm nginx - - -  ::1 - - x";
 
-const FIELDS: [&str; 56] = [
+const FIELDS: [&str; 57] = [
     "time",
     "id",
     "method",
@@ -188,6 +188,7 @@ const FIELDS: [&str; 56] = [
     "header.x-tenant",
     "route",
     "decision",
+    "decision_detail",
     "cache",
     "upstream",
     "ranked_by",

@@ -364,6 +364,31 @@ fn a_recommendation_takes_limit_category_and_explain() {
 }
 
 #[test]
+fn features_of_the_moment_come_by_the_query_too() {
+    let ranking = ranking(30, |_| ());
+    let first = |query: &str| {
+        let reply = recommend(&ranking, None, query).unwrap();
+        reply["items"][0]["explain"].clone()
+    };
+    let by_body = |body: &str| {
+        let reply = rank(&ranking, body).unwrap();
+        reply["items"][0]["explain"].clone()
+    };
+    let body = r#"{"explain":true,"context":{"hour":3}}"#;
+    assert_eq!(first("explain=1&context.hour=3"), by_body(body));
+    assert_eq!(first("context%2Ehour=3&explain=1"), by_body(body));
+    assert_ne!(first("explain=1"), by_body(body));
+    assert_eq!(first("explain=1&context.unheard=x"), first("explain=1"));
+    for (query, reason) in [
+        ("context.hour=late", "`context.hour` must be a number, as the model has it"),
+        ("context.hour=1&context.hour=2", "`context.hour` is given twice"),
+    ] {
+        let refusal = recommend(&ranking, None, query).unwrap_err();
+        assert_eq!((refusal.status, refusal.reason.as_ref()), (400, reason));
+    }
+}
+
+#[test]
 fn a_profile_with_absurd_numbers_counts_as_none() {
     let ranking = ranking(10, |_| ());
     let profile = r#"{"affinity":{"b":1e308},"reads":1e308,"country":3}"#;

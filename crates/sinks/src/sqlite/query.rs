@@ -261,7 +261,7 @@ fn without_advice(message: &str, known: &[String]) -> String {
     let all: Vec<&str> = known.iter().map(String::as_str).collect();
     match exchange::nearest_name(name, &all) {
         Some(near) => format!("no column `{name}`, did you mean `{near}`?"),
-        None => format!("no column `{name}`"),
+        None => format!("no column `{name}`; text stands in single quotes: '{name}'"),
     }
 }
 

@@ -54,6 +54,16 @@ const KNOWN: [&str; 41] = [
     "socket",
     "socket_mod",
 ];
+/// Keys within `graphite`.
+const GRAPHITE: [&str; 7] = [
+    "globalPrefix",
+    "globalSuffix",
+    "legacyNamespace",
+    "prefixCounter",
+    "prefixGauge",
+    "prefixSet",
+    "prefixTimer",
+];
 /// A key of the process's name, which is the program's own here.
 const TITLE: &str = "title";
 
@@ -77,13 +87,20 @@ fn notes(key: &str, value: &Value) -> Vec<String> {
             let wrong = names.filter_map(no_statistic);
             wrong.map(|reason| format!("`calculatedTimerMetrics`: {reason}")).collect()
         }
+        "graphite" => {
+            let parts = value.as_object().into_iter().flatten().map(|(part, _)| part.as_str());
+            let unknown = parts.filter(|part| !GRAPHITE.contains(part));
+            unknown.map(|part| no_key(&format!("graphite.{part}"), part, &GRAPHITE)).collect()
+        }
         // What whoever writes it means is called otherwise in both.
         "host" => vec!["`host`: not a key of this file; write `address`".to_owned()],
         TITLE => vec![format!("`{TITLE}`: not followed; the process keeps its name")],
         known if KNOWN.contains(&known) => Vec::new(),
-        other => {
-            let near = nearest(other, &KNOWN).map(|near| format!("; did you mean `{near}`?"));
-            vec![format!("`{other}`: not a key of this file{}", near.unwrap_or_default())]
-        }
+        other => vec![no_key(other, other, &KNOWN)],
     }
+}
+
+fn no_key(shown: &str, key: &str, known: &[&str]) -> String {
+    let near = nearest(key, known).map(|near| format!("; did you mean `{near}`?"));
+    format!("`{shown}`: not a key of this file{}", near.unwrap_or_default())
 }

@@ -95,6 +95,13 @@ fn what_a_file_says_without_effect_is_noted() {
 fn a_key_that_is_near_no_other_is_not_answered_by_a_guess() {
     assert_eq!(statsd("{ foo: 1 }").notes, ["`foo`: not a key of this file"]);
     assert_eq!(
+        statsd("{ graphite: { legacyNameSpace: false, prefixSet: 's', x: 1 } }").notes,
+        [
+            "`graphite.legacyNameSpace`: not a key of this file; did you mean `legacyNamespace`?",
+            "`graphite.x`: not a key of this file"
+        ]
+    );
+    assert_eq!(
         statsd("{ prot: 1 }").notes,
         ["`prot`: not a key of this file; did you mean `port`?"]
     );

@@ -47,7 +47,9 @@ pub(super) fn alarms(parts: &Parts) -> Vec<String> {
     for model in parts.models.status() {
         let name = &model.name;
         for file in [&model.file, &model.items_file].into_iter().flatten() {
-            alarms.extend(problem(file).map(|problem| format!("model `{name}`: {problem}")));
+            let goes_on = if model.version.is_some() { "; the last good one answers" } else { "" };
+            let problem = problem(file);
+            alarms.extend(problem.map(|problem| format!("model `{name}`: {problem}{goes_on}")));
         }
         alarms.extend(
             model

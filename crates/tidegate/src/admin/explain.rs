@@ -17,6 +17,7 @@ pub(super) fn explain(parts: &Parts, visit: &Visit<'_>) -> Page {
         gateway: &parts.gateway,
         models: &parts.models,
         profiles: parts.profiles.as_deref(),
+        public: parts.public,
         known_from: KnownFrom::Server,
     };
     let answer = read_form(visit.query).and_then(|question| explainer.answer(&question));

@@ -7,6 +7,7 @@ use clap::Args;
 pub(super) const EXAMPLE: &str = "\
 Examples: tidegate explain /1/recommendations.json --user 17
           tidegate explain http://shop.example/news?page=2 -H 'Accept-Language: de'
+          tidegate explain --user 17 --since 15m          lists this user's recorded requests
           tidegate explain --request 0af7651916cd43dd8448eb211c80319c
 It asks the server of the configuration. If none runs, it answers from the files alone: then \
 nothing is known of what is cached. No request reaches an upstream.";
@@ -15,7 +16,7 @@ nothing is known of what is cached. No request reaches an upstream.";
 #[derive(Debug, Args)]
 pub(crate) struct ExplainArgs {
     /// `http://HOST/PATH?QUERY`, or `/PATH?QUERY`; a recorded request has one already.
-    #[arg(value_name = "URL", required_unless_present = "request")]
+    #[arg(value_name = "URL", required_unless_present_any = ["request", "since", "until"])]
     pub url: Option<String>,
     /// The user's id; it is put where the route looks for it.
     #[arg(long, value_name = "ID")]
@@ -23,6 +24,13 @@ pub(crate) struct ExplainArgs {
     /// A recorded request, by its `id` (or the `request_id` of its ranking), 32 hexadecimal digits.
     #[arg(long, value_name = "ID")]
     pub request: Option<String>,
+    /// List recorded requests from then on, of the user or of the URL's path: a time, or how long
+    /// ago it was, such as `15m`.
+    #[arg(long, value_name = "TIME", conflicts_with = "request")]
+    pub since: Option<String>,
+    /// List recorded requests before then.
+    #[arg(long, value_name = "TIME", conflicts_with = "request")]
+    pub until: Option<String>,
     /// The method [default: GET].
     #[arg(short = 'X', long, value_name = "METHOD")]
     pub method: Option<String>,

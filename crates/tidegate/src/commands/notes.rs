@@ -23,7 +23,9 @@ pub(super) fn of(plan: &Plan) -> Vec<String> {
     let hashed = plan.journal.as_ref().is_some_and(|journal| journal.user_key.is_some());
     if hashed && plan.profiles.is_some() {
         notes.push(
-            "`user = \"hash\"`: the profile file holds hashes and does not serve Varnish".into(),
+            "`user = \"hash\"`: the profile file must hold hashes, as Tidegate builds it; a file with \
+             plain ids gives nobody a profile, and Varnish cannot use it"
+                .into(),
         );
     }
     if plan.journal.is_none() && !plan.gateway.routes.is_empty() {

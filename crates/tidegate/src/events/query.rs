@@ -17,7 +17,7 @@ use std::path::Path;
 use std::time::SystemTime;
 
 use anyhow::{Context, Result, bail};
-use pipeline::{Rollup, RollupPlan, SinkError, SinkPlan, SketchOf};
+use pipeline::{Kind, Rollup, RollupPlan, SinkError, SinkPlan, SketchOf};
 use serde_json::Value;
 use sinks::{Query, QueryAnswer, ReadBackError, RowsError};
 use stdx::Span;
@@ -103,7 +103,7 @@ fn ask(plan: &Plan, rollup: &RollupPlan, args: &QueryArgs) -> Result<QueryAnswer
     let query = Query {
         by: args.by.as_ref().map(|by| listed(by)),
         filter: args.filter.clone(),
-        since: args.since.as_deref().map(time).transpose()?,
+        since: args.since.as_deref().map(time).transpose()?.map(|time| begun(time, rollup)),
         until: args.until.as_deref().map(time).transpose()?,
         quantiles: args.quantiles.clone(),
         order: args.order.clone(),
@@ -117,6 +117,19 @@ fn ask(plan: &Plan, rollup: &RollupPlan, args: &QueryArgs) -> Result<QueryAnswer
     let moment = |text: &Option<String>| text.as_deref().and_then(|text| micros(text).ok());
     let copy = SinkCopy::of(plan, sink, &tables, (moment(&query.since), moment(&query.until)));
     answer(&copy.map_err(hinted)?.file, &rollup.rollup, &query)
+}
+
+/// The beginning of the row that a time falls into, such as its minute, so that the row counts.
+fn begun(mut time: String, rollup: &RollupPlan) -> String {
+    let table = &rollup.rollup.table;
+    let key = table.columns[..table.keys()].iter().find(|column| column.kind == Kind::Time);
+    time.truncate(match key.map(|column| column.name.as_str()) {
+        Some("day") => "2026-11-21".len(),
+        Some("hour") => "2026-11-21T09".len(),
+        Some("minute") => "2026-11-21T09:48".len(),
+        _ => time.len(),
+    });
+    time
 }
 
 /// Names between commas.

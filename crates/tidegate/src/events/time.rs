@@ -3,13 +3,14 @@
 //! What is missing is taken as the beginning, and a time without an offset is in UTC. A full RFC
 //! 3339 time keeps its offset. Numbers must be written in full: `2026-11-2` is no time.
 //! Invariant: times are microseconds since the Unix epoch, and `between` is never empty. Without
-//! bounds it is all of time. `events replay`, `events export` and `lab report` read times by
-//! `micros`. `events query` has a reader of its own, and uses `micros` to choose what it copies.
-//! Never here: spans such as `6h`, which `query` and `lab report` read themselves.
+//! bounds it is all of time. `events replay` and `events export` read times by `micros`, `lab
+//! report` and `explain` by `moment`. `events query` has a reader of its own, also of spans such as
+//! `6h`, and uses `micros` to choose what it copies.
 
 use std::ops::Range;
 
 use anyhow::{Result, bail, ensure};
+use stdx::Span;
 
 /// What follows a time that was written in part.
 const REST: &str = "0000-01-01T00:00:00";
@@ -31,6 +32,18 @@ pub(crate) fn micros(text: &str) -> Result<u64> {
         Some(micros) => Ok(micros),
         None => bail!("`{text}` is no time; write one such as 2026-11-21 or 2026-11-21T09:48"),
     }
+}
+
+/// A time, or how long ago it was, such as `6h`, in microseconds since the Unix epoch.
+///
+/// # Errors
+/// When it is neither.
+pub(crate) fn moment(text: &str) -> Result<u64> {
+    let ago = text.parse::<Span>();
+    ago.map_or_else(
+        |_| micros(text),
+        |ago| Ok(stdx::unix_micros().saturating_sub(ago.0.as_micros() as u64)),
+    )
 }
 
 /// The times of `--since` and `--until`, in microseconds since the Unix epoch.

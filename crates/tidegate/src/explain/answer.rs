@@ -4,6 +4,8 @@
 //! Invariant: a ranking is that of the model that serves, asked as the gateway would ask it, with
 //! `explain=1`. It is made for requests that a model answers, from a memory entry or not.
 
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+
 use exchange::{Decision, ModelRequest};
 use gateway::{ExplainRequest, Explanation, Gateway};
 use serde::{Deserialize, Serialize};
@@ -16,6 +18,8 @@ pub(crate) struct Explainer<'e> {
     pub gateway: &'e Gateway,
     pub models: &'e Models,
     pub profiles: Option<&'e profiles::Profiles>,
+    /// Where clients come in; it is the host of a question that names none.
+    pub public: SocketAddr,
     /// Where this stands: a server, or files alone.
     pub known_from: KnownFrom,
 }
@@ -57,7 +61,11 @@ impl Explainer<'_> {
     /// # Errors
     /// With a message when the question is no request.
     pub(crate) fn answer(&self, question: &ExplainRequest) -> Result<Answer, String> {
-        let explanation = self.gateway.explain(question)?;
+        let mut question = question.clone();
+        if question.url.starts_with('/') {
+            question.url = format!("http://{}{}", here(self.public), question.url);
+        }
+        let mut explanation = self.gateway.explain(&question)?;
         let user = explanation.user.as_ref().and_then(|user| user.id.clone());
         let found = user.as_ref().zip(self.profiles);
         let found = found.and_then(|(user, profiles)| profiles.data(user.as_bytes()));
@@ -66,6 +74,16 @@ impl Explainer<'_> {
             recent: profile.recent().map(str::to_owned).collect(),
         });
         let ranking = self.ranking(&explanation, user.as_deref());
+        let is_own = explanation.decision == Decision::Personalised.name();
+        let refusal = ranking.as_ref().filter(|ranking| {
+            ranking["status"].as_u64().is_some_and(|it| it >= explanation.fallback_from.into())
+        });
+        let reason = refusal.and_then(|refusal| refusal["error"].as_str());
+        if let Some(reason) = reason.filter(|_| is_own) {
+            Decision::Fallback.name().clone_into(&mut explanation.decision);
+            explanation.decided_by = format!("the model refuses: {reason}");
+            explanation.now = "The user gets what everybody gets, in place of their own.".into();
+        }
         Ok(Answer { known_from: self.known_from, explanation, profile, ranking })
     }
 
@@ -91,4 +109,15 @@ impl Explainer<'_> {
             }
         })
     }
+}
+
+/// The address by which a client on this machine comes in.
+fn here(mut public: SocketAddr) -> SocketAddr {
+    if public.ip().is_unspecified() {
+        public.set_ip(match public {
+            SocketAddr::V4(_) => Ipv4Addr::LOCALHOST.into(),
+            SocketAddr::V6(_) => Ipv6Addr::LOCALHOST.into(),
+        });
+    }
+    public
 }

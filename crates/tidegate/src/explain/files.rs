@@ -63,7 +63,12 @@ pub(super) fn answer(mut plan: Plan, question: &ExplainRequest) -> Result<Answer
         eprintln!("note: live changes are not known: {error:#}");
     }
     let profiles = profiles.as_deref();
-    let explainer =
-        Explainer { gateway: &gateway, models: &models, profiles, known_from: KnownFrom::Files };
+    let explainer = Explainer {
+        gateway: &gateway,
+        models: &models,
+        profiles,
+        public: plan.public,
+        known_from: KnownFrom::Files,
+    };
     explainer.answer(question).map_err(|reason| anyhow!(reason))
 }

@@ -17,8 +17,8 @@ use crate::hint::Hint;
 const DIGITS: usize = 32;
 
 const NOT_FOUND: Hint = Hint(
-    "the journal keeps requests for as long as `[journal] keep` says; routes with \
-     `record = \"off\"` or a sample leave requests out",
+    "a request comes to the journal within a second or so, and stays as long as `[journal] keep` \
+     says; routes with `record = \"off\"` or a sample leave requests out",
 );
 
 /// A recorded request.
@@ -37,6 +37,8 @@ pub(super) struct RecordedRequest {
     pub user: Option<String>,
     pub route: Option<String>,
     pub decision: &'static str,
+    /// What caused the decision, where it has several causes.
+    pub decision_detail: Option<String>,
     pub cache: &'static str,
     pub upstream: Option<String>,
     /// The ranking behind a cached answer.
@@ -59,7 +61,7 @@ pub(super) struct RecordedRanking {
 }
 
 impl RecordedRequest {
-    fn of(exchange: &Exchange<'_>) -> Self {
+    pub(super) fn of(exchange: &Exchange<'_>) -> Self {
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         let mut time = Vec::new();
         exchange::write_rfc3339(exchange.time_us, &mut time);
@@ -80,6 +82,7 @@ impl RecordedRequest {
             user: exchange.user.as_deref().map(text),
             route: exchange.route.as_deref().map(str::to_owned),
             decision: exchange.decision.name(),
+            decision_detail: exchange.decision_detail.as_deref().map(str::to_owned),
             cache: exchange.cache.name(),
             upstream: exchange.upstream.as_deref().map(str::to_owned),
             ranked_by: exchange.ranked_by.map(digits),

@@ -42,7 +42,8 @@ pub(super) fn of_recorded(recorded: &RecordedRequest, style: Style) -> String {
     let or_none = |text: &Option<String>| text.clone().unwrap_or_else(|| "none".to_owned());
     page.line("route", &or_none(&recorded.route));
     page.line("user", &or_none(&recorded.user));
-    page.line("decision", recorded.decision);
+    let detail = recorded.decision_detail.iter().map(|detail| format!("; detail={detail}"));
+    page.line("decision", &(recorded.decision.to_owned() + &detail.collect::<String>()));
     page.line("cache", recorded.cache);
     recorded.upstream.iter().for_each(|upstream| page.line("upstream", upstream));
     if let Some(ranking) = &recorded.ranking {
@@ -99,7 +100,7 @@ pub(super) fn of_answer(answer: &Answer, style: Style) -> String {
 fn of_user(user: &UserFacts) -> String {
     let source = &user.source;
     match (&user.id, user.profile.as_deref()) {
-        (None, _) => format!("none in {source}"),
+        (None, _) => format!("none that can be used in {source}"),
         (Some(id), None) => format!("{id}, from {source}"),
         (Some(id), Some(profile)) => format!("{id}, from {source}; profile {profile}"),
     }

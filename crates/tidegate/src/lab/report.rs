@@ -2,7 +2,7 @@
 //!
 //! Several `--from` become one series. A source of two targets is a comparison, and cannot be
 //! joined with others. With `--vs`, the first series of each side is compared, in pairs only under
-//! `--paired`. Filter and times are read here: `micros` of `events/time.rs`, or a span before now.
+//! `--paired`. Filter and times are read here, times by `moment` of `events/time.rs`.
 //! Invariant: wrong arguments are wrong usage; a source that cannot be read is a failure. `bench`
 //! reads what `--format json` prints. A file of `--output` is opened after reading, so an error
 //! before leaves it as it was.
@@ -12,19 +12,17 @@ mod source;
 
 use std::io::Write;
 use std::path::Path;
-use std::time::SystemTime;
 
 use anyhow::{Context, Result, bail};
 use exchange::Filter;
 use lab::import::ReadOptions;
 use lab::session_file::SeriesSet;
 use lab::{Report, ReportOptions};
-use stdx::Span;
 use verdicts::Series;
 
 use super::misuse::misused;
 use crate::cli::ReportArgs;
-use crate::events::micros;
+use crate::events::time::moment;
 use crate::output;
 
 /// `tidegate lab report`
@@ -98,13 +96,7 @@ fn together(args: &ReportArgs, reading: &ReadOptions) -> Result<SeriesSet> {
 }
 
 fn reading(args: &ReportArgs) -> Result<ReadOptions> {
-    let moment = |text: &String| -> Result<f64> {
-        if let Ok(span) = text.parse::<Span>() {
-            let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-            return Ok(now.saturating_sub(span.0).as_secs_f64() * 1000.0);
-        }
-        Ok(micros(text)? as f64 / 1000.0)
-    };
+    let moment = |text: &String| moment(text).map(|micros| micros as f64 / 1000.0);
     Ok(ReadOptions {
         is_strict: args.strict,
         filter: args.filter.as_deref().map(Filter::parse).transpose().context("--where")?,

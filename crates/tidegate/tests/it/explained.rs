@@ -200,6 +200,65 @@ fn a_recorded_request_is_found_in_packed_segments() {
 }
 
 #[test]
+fn requests_of_a_user_are_listed_with_the_causes_of_their_decisions() {
+    let server = Running::start(CONFIG, prepare);
+    let folder = server.folder.path();
+    server.get_as("ann", "/list");
+    assert_eq!(run(&["rollout", "set", "--kill", "on"], folder).0, 0, "by the file that is here");
+    server.get_as("ann", "/list?limit=1");
+    server.get_as("bob", "/list");
+    server.get("/static/a");
+    assert_eq!(run(&["rollout", "set", "--clear"], folder).0, 0);
+    server.wait_for_journal(|lines| lines.len() == 4);
+    let listed = |arguments: &[&str]| -> Vec<(String, String)> {
+        let said = explain(folder, arguments);
+        let member = |one: &Value, name: &str| one[name].as_str().unwrap_or_default().to_owned();
+        let requests = said["recorded"].as_array().unwrap().iter();
+        requests.map(|one| (member(one, "target"), member(one, "decision_detail"))).collect()
+    };
+    let pairs = |expected: &[(&str, &str)]| -> Vec<(String, String)> {
+        expected.iter().map(|(a, b)| ((*a).to_owned(), (*b).to_owned())).collect()
+    };
+    let of_ann = pairs(&[("/list", ""), ("/list?limit=1", "killed")]);
+    assert_eq!(listed(&["--user", "ann", "--since", "1h"]), of_ann);
+    assert_eq!(listed(&["/list", "--since", "1h"]).len(), 3);
+    assert_eq!(listed(&["/static/a", "--since", "1h"]), pairs(&[("/static/a", "")]));
+    assert_eq!(listed(&["--user", "ann", "--until", "1h"]), pairs(&[]));
+    let page = text(folder, &["--user", "ann", "--since", "1h"]);
+    assert!(page.contains("fallback; detail=killed"), "{page}");
+    let lines = server.journal();
+    let of_kill = lines.iter().find(|line| line["decision_detail"] == "killed").unwrap();
+    let page = text(folder, &["--request", of_kill["id"].as_str().unwrap()]);
+    assert!(page.contains("decision  fallback; detail=killed\n"), "{page}");
+    let (code, _, error) = run(&["explain", "--since", "1h"], folder);
+    assert_eq!(code, 1);
+    assert!(error.contains("name a user (`--user ID`) or a path"), "{error}");
+}
+
+#[test]
+fn a_model_that_refuses_is_no_personalised_answer() {
+    let own = "[[model]]\nname = \"own\"\nfile = \"model.json\"\nitems = \"items.jsonl\"\n";
+    let apart = CONFIG.replace("salt = \"s\"", "salt = \"s\", to = \"model:own\"");
+    let server = Running::start(&(apart + own), prepare);
+    let folder = server.folder.path();
+    let reply = server.get_as("ann", "/list?limit=x");
+    assert_eq!(reply.header("tidegate-decision"), Some("fallback; detail=model"));
+    let said = explain(folder, &["/list?limit=x", "--user", "ann"]);
+    assert_eq!(said["now"]["decision"], "fallback");
+    let reason = said["now"]["decided_by"].as_str().unwrap();
+    assert!(reason.starts_with("the model refuses: `limit` must be"), "{reason}");
+}
+
+#[test]
+fn a_path_alone_is_asked_where_clients_come_in() {
+    let server = Running::start(CONFIG, prepare);
+    server.get("/list");
+    let said = explain(server.folder.path(), &["/list"]);
+    assert_eq!(said["now"]["host"], server.public.to_string());
+    assert!(said["now"]["now"].as_str().unwrap().starts_with("Memory answers"), "{said}");
+}
+
+#[test]
 fn hashed_users_are_not_asked_for_again() {
     let config = CONFIG.replace(
         "sync = \"always\"",

@@ -49,7 +49,11 @@ pub(super) fn on_message(
             Vec::new()
         }
         (Message::Error { reason, traceback }, ProcessName::Worker(id)) => {
-            let incident = Incident { traceback, ..Incident::new("request", reason) };
+            // A worker that is not in service yet has only Tidegate's own request.
+            let worker = state.workers.get_mut(id);
+            let is_canary = worker.is_some_and(|worker| worker.is_starting());
+            let stage = if is_canary { "canary" } else { "request" };
+            let incident = Incident { traceback, ..Incident::new(stage, reason) };
             app_error(state, id, incident, now);
             Vec::new()
         }
@@ -225,6 +229,7 @@ fn app_error(state: &mut State, id: u64, incident: Incident, now: Instant) {
             pool = state.plan.name,
             worker = id,
             pid = worker.pid(),
+            stage = incident.stage,
             reason = incident.reason,
             traceback = incident.traceback,
             errors,

@@ -214,7 +214,9 @@ fn a_wrong_condition_is_told_with_the_columns_and_without_our_sql() {
     let file = filled(&dir);
     let filter = |text: &str| Query { filter: Some(text.to_owned()), ..Query::default() };
     let error = ask(&file, &reads(), &filter("statuss > 3")).unwrap_err().to_string();
-    assert_eq!(error, "no column `statuss`; a condition on `reads` names `path`, `minute`");
+    let expected = "no column `statuss`; text stands in single quotes: 'statuss'; a condition on \
+        `reads` names `path`, `minute`";
+    assert_eq!(error, expected);
     // A row is the sum of others: a condition on it would choose by what is not shown.
     for measure in ["count > 5", "path = '/a' AND count > 5", "unique_user > 1"] {
         let error = ask(&file, &reads(), &filter(measure)).unwrap_err().to_string();

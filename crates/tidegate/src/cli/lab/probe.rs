@@ -62,7 +62,7 @@ pub(crate) struct ProbeArgs {
     pub vs: Option<ProbeTarget>,
 
     /// Calls, or bursts, to each target.
-    #[arg(short = 'n', long, value_name = "N", default_value_t = 50)]
+    #[arg(short = 'n', long, alias = "count", value_name = "N", default_value_t = 50)]
     #[arg(value_parser = clap::value_parser!(u64).range(1..))]
     pub calls: u64,
     /// Calls for so long instead.

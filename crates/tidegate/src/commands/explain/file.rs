@@ -150,7 +150,9 @@ fn targets(plan: &Plan, written: &WrittenSections, page: &mut Page<'_>) {
                 health.threshold,
                 health.window
             ),
-            None => "None is probed, so a dead one stays in use.".to_owned(),
+            None => {
+                "None is probed; one that fails requests is passed over for a while.".to_owned()
+            }
         };
         let retries = match checked.retry {
             Some(_) => "A failed request is tried at another server.",

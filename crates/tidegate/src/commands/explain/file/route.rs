@@ -131,9 +131,10 @@ fn personalised(
         0.0 => String::new(),
         share => format!(" {} of all users are held out to compare with.", percent(share)),
     };
+    let from = config.to.as_deref().map_or(String::new(), |to| format!(" from {}", target(to)));
     format!(
-        "The user's id is in {user}: of those with a profile, {} get an answer of their own, and \
-         everybody else gets the shared one.{hold_out}",
+        "The user's id is in {user}: of those with a profile, {} get an answer of their own{from}, \
+         and all others share one.{hold_out}",
         percent(rollout)
     )
 }

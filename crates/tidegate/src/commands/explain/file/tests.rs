@@ -56,14 +56,14 @@ fn a_configuration_is_told_section_by_section() {
         "127.0.0.1:8081 shows status and metrics and takes actions, to this machine alone.",
         "GET /list of www.example.org: upstream `backend` answers. Answers are stored for 1m, and \
          used for 5m more while they are fetched again. The user's id is in the cookie `id`: of \
-         those with a profile, 5% get an answer of their own, and everybody else gets the shared \
+         those with a profile, 5% get an answer of their own, and all others share \
          one. 1% of all users are held out to compare with.",
         "/read: recorded, and answered here by a pixel.",
         "Any other path: 404.",
         "Upstream `backend`: 127.0.0.1:9000, 10.0.0.2:9000. Each is asked for /ping every 10s, and \
          is in use while 3 of its last 20 answers were good. A failed request is not tried again.",
         "Every request goes to",
-        "is on disk within 1s, and is kept for 7days, up to 5GB in all.",
+        "is on disk within 1s, and is kept for 7 days, up to 5GB in all.",
         "Rollup `hits`: the lines of journal with `status >= 400` by minute, status, with unique \
          user; quantiles of total; into sink `main`.",
         "Sink `main`: postgres://tide:…@127.0.0.1/db, every 1s.",
