@@ -59,6 +59,9 @@ pub enum ProfilesError {
         /// What the journal says.
         source: journal::JournalError,
     },
+    /// The build met a defect of ours, which the log has.
+    #[error("a defect ended the build; the log has it")]
+    Panicked,
     /// The query of the configuration gave no rows, or not all.
     #[error("run the `query` of [profiles]")]
     Query {

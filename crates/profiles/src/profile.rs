@@ -1,16 +1,16 @@
 //! Parses a user's profile from the file's `data` column, and holds what a model reads from it.
 //!
 //! The column is one JSON object. Every finite number outside lists becomes a feature under its
-//! dotted path. So `{"affinity":{"b":0.61},"reads":12,"age_days":3}` gives `affinity.b`, `reads`
-//! and `age_days`. `recent` at the top is the list of ids most recently read, newest first. All
-//! else is skipped.
+//! dotted path, and so does every boolean (1 or 0) and every text. So
+//! `{"affinity":{"b":0.61},"reads":12,"plan":"free"}` gives `affinity.b`, `reads` and `plan`.
+//! `recent` at the top is the list of ids most recently read, newest first. All else is skipped.
 //! Invariant: bad input is an error and never a panic. Text that is no JSON object is an error, and
 //! so is a `recent` that is no list of texts and whole numbers. So are more than 64 KiB, and more
 //! than four levels of objects. The caller then takes the profile for empty (`file.rs`).
 //! Models name features by these paths, after `user.`. So another way to make paths needs models
 //! trained anew. `serving::ranking` reads the features and `recent`; docs/operating/profiles.md
-//! says what others may write. Names and ids lie end to end in two buffers: every personalised
-//! answer parses, with few allocations.
+//! says what others may write. Names, texts and ids lie end to end in buffers: every
+//! personalised answer parses, with few allocations.
 //! Never here: how data is made (`builder/data.rs`).
 
 use std::fmt;
@@ -29,6 +29,9 @@ const DEPTH_MAX: usize = 4;
 pub struct Profile {
     names: String,
     features: Vec<(u32, f64)>,
+    /// Names and texts by turns, end to end, and where each of both ends.
+    texts: String,
+    text_ends: Vec<(u32, u32)>,
     ids: String,
     id_ends: Vec<u32>,
 }
@@ -63,13 +66,25 @@ impl Profile {
         Ok(profile)
     }
 
-    /// Returns every number with its dotted path, in the order of the file.
+    /// Returns every number with its dotted path, in the order of the file; true and false are 1
+    /// and 0.
     pub fn features(&self) -> impl Iterator<Item = (&str, f64)> {
         let mut start = 0;
         self.features.iter().map(move |(end, value)| {
             let name = &self.names[start..*end as usize];
             start = *end as usize;
             (name, *value)
+        })
+    }
+
+    /// Returns every text with its dotted path, in the order of the file.
+    pub fn texts(&self) -> impl Iterator<Item = (&str, &str)> {
+        let mut start = 0;
+        self.text_ends.iter().map(move |(name_end, text_end)| {
+            let (name_end, text_end) = (*name_end as usize, *text_end as usize);
+            let pair = (&self.texts[start..name_end], &self.texts[name_end..text_end]);
+            start = text_end;
+            pair
         })
     }
 
@@ -98,6 +113,13 @@ impl Profile {
             self.names.push_str(path);
             self.features.push((self.names.len() as u32, value));
         }
+    }
+
+    fn push_text(&mut self, path: &str, text: &str) {
+        self.texts.push_str(path);
+        let name_end = self.texts.len() as u32;
+        self.texts.push_str(text);
+        self.text_ends.push((name_end, self.texts.len() as u32));
     }
 
     fn push_id(&mut self, id: fmt::Arguments<'_>) {
@@ -178,7 +200,8 @@ impl Visitor<'_> for KeyVisitor<'_> {
     }
 }
 
-/// A value: a number is a feature, an object holds more of them, the rest is skipped.
+/// A value: a number, a boolean or a text is a feature, an object holds more of them, the rest is
+/// skipped.
 struct ValueVisitor<'p>(ObjectVisitor<'p>);
 
 impl<'de> DeserializeSeed<'de> for ValueVisitor<'_> {
@@ -220,11 +243,13 @@ impl<'de> Visitor<'de> for ValueVisitor<'_> {
         Ok(())
     }
 
-    fn visit_bool<E>(self, _: bool) -> Result<(), E> {
+    fn visit_bool<E>(self, value: bool) -> Result<(), E> {
+        self.0.profile.push_feature(self.0.path, value.into());
         Ok(())
     }
 
-    fn visit_str<E>(self, _: &str) -> Result<(), E> {
+    fn visit_str<E>(self, text: &str) -> Result<(), E> {
+        self.0.profile.push_text(self.0.path, text);
         Ok(())
     }
 

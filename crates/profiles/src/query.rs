@@ -22,6 +22,9 @@ use crate::error::ProfilesError;
 use crate::key::UserKey;
 use crate::rebuild::{self, Categories, Items};
 
+const NO_ROW: &str =
+    "there is none; the file stays, and `tidegate profiles build --force` empties it";
+
 /// Takes the names of the columns and the texts of a row; `None` is NULL.
 pub type TakeRow<'t> = dyn FnMut(&[String], &[Option<&[u8]>]) -> ControlFlow<()> + 't;
 
@@ -59,6 +62,10 @@ pub fn rebuild_from_query<E: Error + Send + Sync + 'static>(
         return Err(ProfilesError::Row { reason });
     }
     ran.map_err(|error| ProfilesError::Query { source: Box::new(error) })?;
+    // Without a row nobody knows whether the columns are the right ones.
+    if rows.columns.is_none() && plan.shrink_max < 1.0 && plan.file.exists() {
+        return Err(ProfilesError::Row { reason: NO_ROW.to_owned() });
+    }
     rebuild::finish(rows.builder, plan, user_key)
 }
 
@@ -138,6 +145,11 @@ fn unix_ms(text: &[u8]) -> Option<u64> {
     if text.iter().all(u8::is_ascii_digit) {
         let seconds: u64 = std::str::from_utf8(text).ok()?.parse().ok()?;
         return seconds.checked_mul(1_000);
+    }
+    // `extract(epoch from …)` has a fraction; a time has a dash.
+    if text.iter().all(|byte| byte.is_ascii_digit() || *byte == b'.') {
+        let seconds: f64 = std::str::from_utf8(text).ok()?.parse().ok()?;
+        return Some((seconds * 1e3) as u64);
     }
     let mut time = text.to_vec();
     for zone in [&b"Z"[..], b"+00", b"+00:00"] {

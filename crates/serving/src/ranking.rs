@@ -347,6 +347,9 @@ fn take_profile(
     for (name, value) in profile.features() {
         let _unfit = inputs.set_number(FeatureSource::User, name, value, &mut work.slots);
     }
+    for (name, text) in profile.texts() {
+        let _unfit = inputs.set_text(FeatureSource::User, name, text, &mut work.slots);
+    }
     if plan.exclude_recent {
         let items = loaded.ranker.items();
         work.excluded.extend(profile.recent().filter_map(|id| items.row(id.as_bytes())));

@@ -149,6 +149,8 @@ fn shown(scheme: &str, rest: &str) -> String {
     let place = place.split_once('?').map_or(place.to_owned(), |(place, _)| format!("{place}?…"));
     match login {
         Some(_) => format!("{scheme}://…@{place}"),
+        // Without a host there may be a password anywhere.
+        None if !rest.starts_with("//") => format!("{scheme}:…"),
         None => format!("{scheme}:{place}"),
     }
 }

@@ -133,7 +133,10 @@ pub fn open(url: &str, root: &Path) -> Result<Box<dyn Sink>, UrlError> {
         "kafka" => Ok(Box::new(KafkaSink::new(url)?)),
         _ => {
             DriverLeftOut::check(scheme)?;
-            Err(UrlError::Scheme { scheme: scheme.to_owned() })
+            // What is no scheme may be a password.
+            let is_scheme = scheme.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'+');
+            let shown = if is_scheme && url.contains(':') { scheme } else { "…" };
+            Err(UrlError::Scheme { scheme: shown.to_owned() })
         }
     }
 }

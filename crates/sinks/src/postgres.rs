@@ -97,13 +97,15 @@ impl Sink for PostgresSink {
                 "SELECT node, source, sequence, position FROM {CHECKPOINTS} WHERE source = $1"
             );
             let rows = client.query(&text, &[&source]).await?;
-            let checkpoints = rows.iter().map(|row| Checkpoint {
-                node: row.get(0),
-                source: row.get(1),
-                sequence: row.get::<_, i64>(2).unsigned_abs(),
-                position: row.get(3),
-            });
-            Ok(checkpoints.collect())
+            let checkpoint = |row: &tokio_postgres::Row| {
+                Ok(Checkpoint {
+                    node: row.try_get(0)?,
+                    source: row.try_get(1)?,
+                    sequence: row.try_get::<_, i64>(2)?.unsigned_abs(),
+                    position: row.try_get(3)?,
+                })
+            };
+            rows.iter().map(checkpoint).collect()
         })
     }
 
@@ -174,9 +176,10 @@ async fn move_checkpoint(
     }
     let stored = format!("SELECT sequence FROM {CHECKPOINTS} WHERE node = $1 AND source = $2");
     let stored = transaction.query_opt(&stored, &[node, source]).await?;
+    let stored = stored.map(|row| row.try_get::<_, i64>(0)).transpose()?;
     Err(AttemptError::Final(SinkError::Fenced {
         source_name: source.clone(),
-        stored: stored.map_or(0, |row| row.get::<_, i64>(0).unsigned_abs()),
+        stored: stored.map_or(0, i64::unsigned_abs),
         expected: new.sequence - 1,
     }))
 }

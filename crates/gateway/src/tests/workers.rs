@@ -464,6 +464,20 @@ fn a_request_that_a_worker_gives_back_goes_to_a_free_one() {
 }
 
 #[test]
+fn a_request_that_a_free_worker_gives_back_never_reaches_the_client() {
+    let answer = "HTTP/1.1 421 \r\ntidegate-turn: none\r\ncontent-length: 0\r\n\r\n";
+    let busy = Origin::start(move |_| OriginReply::ok("").raw(answer));
+    let free = named("free");
+    let fakes = FakeWorkers::at(&[busy.address(), free.address()]);
+    let served = before(&fakes, 20_000, "");
+    assert_eq!(Client::post(served.address, "/", "x").send().text(), "free");
+    assert_eq!(fakes.outcomes(), [(0, "given back"), (1, "done")]);
+    // Where no other is free, it is asked again until the time is over.
+    let fakes = FakeWorkers::of(&[&busy]);
+    assert_eq!(before(&fakes, 300, "").get("/").status, 504);
+}
+
+#[test]
 fn a_request_ahead_that_was_read_is_made_once_however_long_it_takes() {
     let (gate, stalled) = (Gate::new(), Origin::start(|_| OriginReply::ok("").stall()));
     let (quick, free) = (gated(&gate), named("free"));

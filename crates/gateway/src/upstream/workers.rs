@@ -86,6 +86,9 @@ impl WorkerConnections {
             choice = WorkerChoice::Free;
             let Some(Attempt { outcome, may_repeat }) = self.ask(dispatch, loan, is_second).await
             else {
+                if Instant::now() >= latest {
+                    return Err(FetchError::Timeout);
+                }
                 continue;
             };
             let is_lost = matches!(outcome, Err(FetchError::Closed | FetchError::Connect));
@@ -158,11 +161,15 @@ impl WorkerConnections {
                 return Some(Attempt { outcome: Err(error), may_repeat });
             }
         };
-        if is_ahead && is_given_back(&head) {
+        // A free worker gives back, too, while it has a request that was taken from it too late.
+        if is_given_back(&head) {
             permit.loan.take().into_iter().for_each(|loan| loan.given_back());
             let lent = Lent { connection, permit, reusable: head.framing.keeps, uploading: false };
             lent.give_back();
-            return None;
+            // What has come of an upload cannot be sent again.
+            let is_over = dispatch.upload.is_some();
+            return is_over
+                .then_some(Attempt { outcome: Err(FetchError::Busy), may_repeat: false });
         }
         let lent = Lent { connection, permit, reusable: false, uploading: false };
         Some(match Response::to(dispatch, head, lent, self.upstream.plan.piece_timeout) {

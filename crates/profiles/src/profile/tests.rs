@@ -22,9 +22,19 @@ fn reads_affinity_reads_and_recent() {
 fn numbers_it_has_never_heard_of_become_features() {
     let data = r#"{"age_days":3,"a":{"b":{"c":-1.5}},"name":"x","ok":true,"no":null,"l":[1,2],
                    "trend":-2,"w":{"x":{"y":{"z":18446744073709551615}}},"deep":[{"a":{"b":1}}]}"#;
+    let largest = 2_f64.powi(64);
     let expected =
-        [("age_days", 3.0), ("a.b.c", -1.5), ("trend", -2.0), ("w.x.y.z", 2_f64.powi(64))];
+        [("age_days", 3.0), ("a.b.c", -1.5), ("ok", 1.0), ("trend", -2.0), ("w.x.y.z", largest)];
     assert_eq!(features(data), expected.map(|(name, value)| (name.to_owned(), value)));
+}
+
+#[test]
+fn texts_are_features_and_numbers_are_those_that_python_reads() {
+    let data = r#"{"plan":{"kind":"frée"},"t":"","x":0.1234567890123456789,"y":2.5e-323}"#;
+    let profile = Profile::parse(data.as_bytes()).unwrap();
+    assert_eq!(profile.texts().collect::<Vec<_>>(), [("plan.kind", "frée"), ("t", "")]);
+    let exact: [f64; 2] = ["0.1234567890123456789", "2.5e-323"].map(|text| text.parse().unwrap());
+    assert_eq!([profile.feature("x").unwrap(), profile.feature("y").unwrap()], exact);
 }
 
 #[test]

@@ -81,6 +81,28 @@ fn users_of_a_database_become_keys_and_those_of_a_sink_are_keys() {
 }
 
 #[test]
+fn a_query_without_a_row_replaces_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let plan = plan(folder.path());
+    assert_eq!(build(&plan, &["user", "item"], &[]).unwrap().rows, 0, "there is no file yet");
+    let rows: &[&[Option<&str>]] = &[&[Some("ann"), Some("1")], &[Some("ann"), Some("2")]];
+    assert_eq!(build(&plan, &["user", "item"], rows).unwrap().rows, 1);
+    let error = build(&plan, &["u", "i"], &[]).unwrap_err().to_string();
+    assert!(error.contains("there is none; the file stays"), "{error}");
+    let file = ProfileFile::open(&plan.file, &FileOptions::default(), None).unwrap();
+    assert!(file.data(b"ann").is_some());
+    let forced = Plan { shrink_max: 1.0, ..plan };
+    assert_eq!(build(&forced, &["user", "item"], &[]).unwrap().rows, 0);
+}
+
+#[test]
+fn times_may_be_seconds_with_a_fraction() {
+    assert_eq!(unix_ms(b"1795233252.123456"), Some(1_795_233_252_123));
+    assert_eq!(unix_ms(b"1795233252"), Some(1_795_233_252_000));
+    assert_eq!(unix_ms(b"1.2.3"), None);
+}
+
+#[test]
 fn rows_that_are_no_reads_replace_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let plan = plan(folder.path());

@@ -67,3 +67,39 @@ fn a_failure_is_told_with_its_reasons() {
     last.keep(begun, Ok(BUILT));
     assert_eq!(last.outcome().unwrap().error, None, "the next build takes its place");
 }
+
+#[test]
+fn a_build_that_panics_has_failed_and_the_next_one_comes() {
+    let (begun, begins) = sync_channel(0);
+    let scheduler = BuildScheduler::start(Duration::from_millis(1), false, move || {
+        begun.send(()).unwrap();
+        panic!("a defect, made by a test")
+    })
+    .unwrap();
+    let last = scheduler.last_build();
+    begins.recv().unwrap();
+    begins.recv().unwrap();
+    let outcome = last.outcome().expect("the first has ended");
+    assert_eq!(outcome.error.as_deref(), Some("a defect ended the build; the log has it"));
+    drop(begins);
+    scheduler.stop();
+}
+
+#[test]
+fn a_build_without_an_end_is_told_and_does_not_hold_up_a_stop() {
+    let (begun, begins) = sync_channel(0);
+    let (_never, never) = std::sync::mpsc::channel::<()>();
+    let scheduler = BuildScheduler::start(HOUR, false, move || {
+        begun.send(()).unwrap();
+        let _ = never.recv();
+        Ok(BUILT)
+    })
+    .unwrap();
+    let last = scheduler.last_build();
+    begins.recv().unwrap();
+    assert_eq!(last.outcome(), None, "it has not taken long");
+    last.under_way.lock().as_mut().unwrap().1 = Duration::ZERO;
+    let error = last.outcome().unwrap().error.unwrap();
+    assert!(error.starts_with("one has been under way for 0 s"), "{error}");
+    scheduler.stop();
+}

@@ -56,7 +56,7 @@ fn reads_every_way_to_encrypt_and_a_bare_number_as_seconds() {
 #[test]
 fn names_what_is_wrong_without_the_password() {
     for (text, expected) in [
-        ("postgres:db", "`postgres:db` names no host"),
+        ("postgres:db", "`postgres:…` names no host"),
         ("postgres://u:secret@/db", "`postgres://…@/db` names no host"),
         ("postgres://db/events", "`postgres://db/events` names no user"),
         ("postgres://u:secret@h", "`postgres://…@h` names no database"),

@@ -44,8 +44,11 @@ async fn read(client: &Client, query: &str, take: &mut TakeRow<'_>) -> Result<()
                 columns = described.iter().map(|column| column.name().to_owned()).collect();
             }
             SimpleQueryMessage::Row(row) => {
-                let cells = (0..row.len()).map(|at| row.get(at).map(str::as_bytes));
-                if take(&columns, &cells.collect::<Vec<_>>()).is_break() {
+                // A server may send what is no text at all.
+                let cells = (0..row.len())
+                    .map(|at| Ok(row.try_get(at)?.map(str::as_bytes)))
+                    .collect::<Result<Vec<_>, tokio_postgres::Error>>()?;
+                if take(&columns, &cells).is_break() {
                     break;
                 }
             }

@@ -91,14 +91,16 @@ async fn describe(
          AND indpred IS NULL AND indexprs IS NULL";
     let columns = transaction.query(columns, &[&name]).await?;
     let uniques = transaction.query(uniques, &[&name]).await?;
-    let column = |row: &tokio_postgres::Row| ExistingColumn {
-        name: row.get(0),
-        kind: row.get(1),
-        is_required: row.get(2),
-        characters_max: None,
+    let column = |row: &tokio_postgres::Row| {
+        Ok(ExistingColumn {
+            name: row.try_get(0)?,
+            kind: row.try_get(1)?,
+            is_required: row.try_get(2)?,
+            characters_max: None,
+        })
     };
-    Ok(ExistingTable {
-        columns: columns.iter().map(column).collect(),
-        uniques: uniques.iter().map(|row| row.get(0)).collect(),
-    })
+    let columns: Result<_, tokio_postgres::Error> = columns.iter().map(column).collect();
+    let uniques: Result<_, tokio_postgres::Error> =
+        uniques.iter().map(|row| row.try_get(0)).collect();
+    Ok(ExistingTable { columns: columns?, uniques: uniques? })
 }

@@ -35,8 +35,10 @@ pub(super) async fn merge(
     );
     let found = transaction.query(&text, &[]).await?;
     for stored in &found {
-        let at = usize::try_from(stored.get::<_, i64>(0)).expect("rows are numbered from 0");
-        let stored = (0..sketches.len()).map(|sketch| stored.get::<_, Option<&[u8]>>(sketch + 1));
+        let at = usize::try_from(stored.try_get::<_, i64>(0)?).expect("rows are numbered from 0");
+        let stored =
+            (0..sketches.len()).map(|sketch| stored.try_get::<_, Option<&[u8]>>(sketch + 1));
+        let stored = stored.collect::<Result<Vec<_>, _>>()?.into_iter();
         rows.merge_sketches(at, table, stored).map_err(AttemptError::Refused)?;
     }
     Ok(!found.is_empty())

@@ -14,7 +14,7 @@
 
 use std::path::Path;
 
-use pipeline::{Column, ColumnRole, Kind, Rollup, SketchOf};
+use pipeline::{Column, ColumnRole, Kind, Rollup, SketchOf, Table};
 use rusqlite::Error as Refusal;
 use rusqlite::config::DbConfig;
 use rusqlite::types::ValueRef;
@@ -138,7 +138,7 @@ pub enum QueryError {
 /// # Errors
 /// When a column is not one of the key, the condition is wrong, or the database cannot be read.
 pub fn ask(path: &Path, rollup: &Rollup, query: &Query) -> Result<QueryAnswer, QueryError> {
-    if let (Some(filter), true) = (&query.filter, rollup.raw.is_empty()) {
+    if let Some(filter) = &query.filter {
         check_condition(path, rollup, filter)?;
     }
     let (text, keys) = if rollup.raw.is_empty() {
@@ -222,16 +222,39 @@ fn undelivered(error: QueryError) -> QueryError {
 
 /// Refuses a condition on anything but the key. It is applied before rows are merged, and to
 /// sketches too. There a measure is another number than the one that is shown, or is absent.
+///
+/// It is tried on an empty table of the key alone, so no other table can be read. It must be whole
+/// with and without parentheses, or it would end those that stand around it.
 fn check_condition(path: &Path, rollup: &Rollup, filter: &str) -> Result<(), QueryError> {
     let table = &rollup.table;
-    let keys = table.columns[..table.keys()].iter().map(|column| DIALECT.quoted(&column.name));
+    let of_key = if rollup.raw.is_empty() { table.keys() } else { table.columns.len() };
+    let keys = table.columns[..of_key].iter().map(|column| DIALECT.quoted(&column.name));
     let keys: Vec<String> = keys.collect();
     let (keys, name) = (keys.join(", "), DIALECT.quoted(&table.name));
-    let text = format!("SELECT 1 FROM (SELECT {keys} FROM {name} LIMIT 0) WHERE ({filter})");
     let query = Query { filter: Some(filter.to_owned()), ..Query::default() };
-    let found = open_strict(path).and_then(|connection| read_rows(&connection, &text, &[]));
-    let failed = |reason| condition_error(refused(path, reason), rollup, &query);
-    found.map(drop).map_err(failed)
+    let found = empty_strict().and_then(|connection| {
+        connection.execute_batch(&format!("CREATE TABLE {name} ({keys})"))?;
+        for text in [format!("({filter})"), filter.to_owned()] {
+            read_rows(&connection, &format!("SELECT 1 FROM {name} WHERE {text}"), &[])?;
+        }
+        Ok(())
+    });
+    let failed = |reason: Refusal| match without_sql(&reason).strip_prefix("no such table: ") {
+        Some(other) => QueryError::Condition {
+            reason: format!("`{other}` is another table"),
+            rollup: table.name.clone(),
+            known: table.columns[..of_key].iter().map(|column| column.name.clone()).collect(),
+        },
+        None => condition_error(refused(path, reason), rollup, &query),
+    };
+    found.map_err(failed)
+}
+
+/// A database of nobody's, in which unknown names are no texts.
+fn empty_strict() -> rusqlite::Result<rusqlite::Connection> {
+    let connection = rusqlite::Connection::open_in_memory()?;
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DQS_DML, false)?;
+    Ok(connection)
 }
 
 /// Blames the condition for what SQLite cannot read, if there is one.
@@ -243,15 +266,22 @@ fn condition_error(error: QueryError, rollup: &Rollup, query: &Query) -> QueryEr
             let keys = if rollup.raw.is_empty() { rollup.table.keys() } else { usize::MAX };
             let columns = rollup.table.columns.iter().take(keys);
             let known: Vec<String> = columns.map(|column| column.name.clone()).collect();
-            let reason = without_advice(&msg, &known);
+            let reason = without_advice(&msg, &known, &rollup.table);
             QueryError::Condition { reason, rollup: rollup.table.name.clone(), known }
         }
         other => undelivered(other),
     }
 }
 
+/// Whether a name is one of what is counted, here or in the table of sketches.
+fn is_measure(table: &Table, name: &str) -> bool {
+    let of_sketches = ["unique_", "quantiles_", "p50_", "p90_", "p99_"];
+    table.columns.iter().any(|column| column.name == name)
+        || of_sketches.iter().any(|begin| name.starts_with(begin))
+}
+
 /// What SQLite says of a condition, in our own words where it is an unknown name.
-fn without_advice(message: &str, known: &[String]) -> String {
+fn without_advice(message: &str, known: &[String], table: &Table) -> String {
     let Some(rest) = message.strip_prefix("no such column: ") else { return message.to_owned() };
     let (name, advice) = rest.split_once(" - ").unwrap_or((rest, ""));
     let name = name.trim_matches('"');
@@ -261,6 +291,7 @@ fn without_advice(message: &str, known: &[String]) -> String {
     let all: Vec<&str> = known.iter().map(String::as_str).collect();
     match exchange::nearest_name(name, &all) {
         Some(near) => format!("no column `{name}`, did you mean `{near}`?"),
+        None if is_measure(table, name) => format!("no column `{name}`"),
         None => format!("no column `{name}`; text stands in single quotes: '{name}'"),
     }
 }

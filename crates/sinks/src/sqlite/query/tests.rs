@@ -209,6 +209,25 @@ fn single_events_are_chosen_by_time_and_condition() {
 }
 
 #[test]
+fn a_condition_cannot_leave_its_parentheses_or_read_another_table() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = filled(&dir);
+    let ask = |filter: &str| {
+        let since = Some("2026-11-21T10".to_owned());
+        ask(&file, &reads(), &Query { filter: Some(filter.to_owned()), since, ..Query::default() })
+    };
+    for filter in [
+        "path = 'x') OR (1 = 1",
+        "1 = 1) --",
+        "EXISTS (SELECT 1 FROM tidegate_checkpoints)",
+        "path IN (SELECT name FROM sqlite_master) OR (SELECT 1 FROM reads_sketches)",
+    ] {
+        assert!(matches!(ask(filter), Err(QueryError::Condition { .. })), "{filter}");
+    }
+    assert!(ask("(path = 'x') OR (1 = 1)").is_ok());
+}
+
+#[test]
 fn a_wrong_condition_is_told_with_the_columns_and_without_our_sql() {
     let dir = tempfile::tempdir().unwrap();
     let file = filled(&dir);
