@@ -14,19 +14,26 @@ use crate::ranking;
 
 /// Reads the files of models that rank, where they are there. Each problem is handed to `wrong`
 /// with its dotted key (`model[0].file`); `models` are those that the plans were made of. Returns
-/// what is worth a look, in a line each.
+/// what is worth a look, in a line each: also features that profiles lack which Tidegate builds.
 pub fn check_files(
     models: &[ModelConfig],
     plans: &ModelPlans,
+    builds_profiles: bool,
     wrong: &mut dyn FnMut(&str, String),
 ) -> Vec<String> {
     let mut notes = Vec::new();
     for plan in &plans.rankers {
         let at = models.iter().position(|model| model.name.as_ref() == Some(&plan.name));
         let (errors, absent) = ranking::check(plan);
-        for field in absent {
-            let (name, items) = (&plan.name, plan.items.display());
+        let (name, items) = (&plan.name, plan.items.display());
+        for field in absent.of_items {
             notes.push(format!("model `{name}` reads `item.{field}`; no item of `{items}` has it"));
+        }
+        for field in absent.of_users.iter().filter(|_| builds_profiles) {
+            notes.push(format!(
+                "model `{name}` reads `user.{field}`; profiles that Tidegate builds have \
+                 `affinity.…` and `reads` alone"
+            ));
         }
         for (key, error) in errors {
             let key = format!("model[{}].{key}", at.unwrap_or_default());

@@ -286,7 +286,9 @@ pub(crate) fn check_files(plan: &Plan) -> Result<Vec<String>, Vec<Problem>> {
     let mut document = Document::parse(&text);
     let models: Vec<ModelConfig> = document.sections("model");
     let mut wrong = |key: &str, reason| document.wrong(key, reason);
-    let notes = serving::check_files(&models, &plan.models, &mut wrong);
+    let profiles = plan.profiles.as_ref();
+    let builds = profiles.is_some_and(|it| it.every.is_some() || it.query.is_some());
+    let notes = serving::check_files(&models, &plan.models, builds, &mut wrong);
     let problems = document.into_problems();
     if problems.is_empty() { Ok(notes) } else { Err(problems) }
 }

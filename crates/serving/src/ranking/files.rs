@@ -126,15 +126,26 @@ impl GenerationSwap {
     }
 }
 
+/// What a model reads and nothing has.
+#[derive(Debug, Default)]
+pub(crate) struct AbsentNames {
+    /// Fields that no item has.
+    pub(crate) of_items: Vec<String>,
+    /// Features that no profile has which Tidegate builds.
+    pub(crate) of_users: Vec<String>,
+}
+
 /// Returns what is wrong with the files of a plan that are there, each with the key that names it,
-/// and the fields that the model reads and no item has.
-pub(crate) fn check(plan: &ModelPlan) -> (Vec<(&'static str, LoadError)>, Vec<String>) {
-    let mut absent = Vec::new();
+/// and what the model reads that nothing has: fields of no item, and features of no profile that
+/// Tidegate builds.
+pub(crate) fn check(plan: &ModelPlan) -> (Vec<(&'static str, LoadError)>, AbsentNames) {
+    let mut absent = AbsentNames::default();
     let items_alone = || read_items(plan, &WantedColumns::default()).err();
     let (of_model, of_items) = match (plan.file.exists(), plan.items.exists()) {
         (true, true) => match LoadedRanker::load(plan) {
             Ok(loaded) => {
-                absent = loaded.absent;
+                absent.of_users = loaded.unusual_user_features();
+                absent.of_items = loaded.absent;
                 (None, None)
             }
             Err(error) if FilePart::Model.is_other(&error, plan) => (None, Some(error)),

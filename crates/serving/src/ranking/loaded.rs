@@ -9,12 +9,13 @@
 //! empty. The rows of a set ascend, which `ranking.rs` relies on. `read_items` must ask for each
 //! field that a set needs.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
 use exchange::nearest_name;
 use generation::FileVersion;
-use models::{CandidateSet, Codes, Items, RankModel, Ranker, WantedColumns};
+use models::{CandidateSet, Codes, FeatureSource, Items, RankModel, Ranker, WantedColumns};
 
 use crate::config::{CandidatesPlan, ModelPlan};
 use crate::error::LoadError;
@@ -74,6 +75,15 @@ impl LoadedRanker {
         let opening = opening(&name, &version);
         let rows = Arc::new(rows);
         Ok(Self { ranker, name, version, sets, categories, opening, rows, sources, absent })
+    }
+
+    /// What it reads of users beside affinities and the number of reads.
+    pub(crate) fn unusual_user_features(&self) -> Vec<String> {
+        let of_users = self.ranker.inputs().names().iter();
+        let of_users = of_users.filter(|name| name.source == FeatureSource::User);
+        let fields: BTreeSet<_> = of_users.map(|name| name.field.clone()).collect();
+        let is_usual = |field: &String| field.starts_with("affinity.") || field == "reads";
+        fields.into_iter().filter(|field| !is_usual(field)).collect()
     }
 }
 
