@@ -14,11 +14,11 @@
 use std::pin::pin;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use cache::key::KeyBytes;
-use chassis::http::{Answer, Incoming, Reply, Sent};
+use chassis::http::{Answer, Incoming, Payload, Reply, Sent};
 use chassis::{ClientBudgets, ClientId};
 use exchange::{CacheResult, Decision, Phase};
 use http1::Head;
@@ -29,7 +29,7 @@ use crate::collect;
 use crate::decide::{Deciders, decide};
 use crate::error::{FetchError, Refusal};
 use crate::fallback;
-use crate::fetch::{self, OriginRequest};
+use crate::fetch::{self, FetchResult, OriginRequest};
 use crate::gateway::{Edge, Exchange, Gateway};
 use crate::invalidate;
 use crate::key::{self, Identity};
@@ -42,7 +42,7 @@ use crate::rollout;
 use crate::route;
 use crate::trace::Trace;
 use crate::upgrade;
-use crate::upstream::Upload;
+use crate::upstream::{Upload, is_event_stream};
 
 /// The role on one core.
 #[derive(Clone)]
@@ -70,6 +70,9 @@ impl Answer for Role {
         trace.mark(Phase::Respond);
         if !trace.recorded {
             record::ended(edge, head, &mut trace, sent);
+        }
+        if let Some(took) = trace.guarded {
+            note_body(edge, &trace, took, sent);
         }
         if sent.body_failed {
             edge.gateway.note_broken_answer(head, &trace, sent.bytes_out);
@@ -322,7 +325,11 @@ async fn pass(
         // How long an upload takes, and how many requests are under way, is up to its client.
         let is_at_share = matches!(result, Err(Refusal::Fetch(FetchError::ClientShare)));
         let rollout = rollout.filter(|_| upload.is_none() && !is_at_share);
-        rollout.inspect(|rollout| rollout.note(ended - begun, failure.is_some()));
+        let (took, is_begun) = (ended - begun, failure.is_none() && is_streamed(&result));
+        // That a head came in time is no success yet (`note_body`).
+        exchange.trace.guarded = rollout.filter(|_| is_begun).map(|_| took);
+        let rollout = rollout.filter(|_| !is_begun);
+        rollout.inspect(|rollout| rollout.note(took, failure.is_some()));
         if let Some(reason) = failure.filter(|_| only_reads(head)) {
             drop(admission);
             // Boxed, because it is rare and would be the largest part of this future.
@@ -333,6 +340,23 @@ async fn pass(
     let is_read = matches!(head.method(), "GET" | "HEAD");
     reply::fetched(exchange, result?, if is_read { reason } else { "method" });
     Ok(())
+}
+
+/// Whether the end of a response is still to come. A stream of events has none.
+fn is_streamed(result: &Result<FetchResult, Refusal>) -> bool {
+    let answer = result.as_ref().ok().and_then(FetchResult::private);
+    answer.is_some_and(|answer| {
+        matches!(answer.payload, Payload::Stream(..)) && !is_event_stream(&answer.headers)
+    })
+}
+
+/// Counts a user's own response for the guard when its body has ended. A body that its client left
+/// says nothing.
+fn note_body(edge: &Edge, trace: &Trace, took: Duration, sent: &Sent) {
+    let rollout = trace.route.and_then(|route| edge.gateway.rollout(route));
+    if let Some(rollout) = rollout.filter(|_| sent.complete || sent.body_failed) {
+        rollout.note(took, sent.body_failed);
+    }
 }
 
 /// Answers with the generic response, after the personalised one has failed for this reason.

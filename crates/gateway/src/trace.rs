@@ -49,6 +49,8 @@ pub struct Trace {
     pub shown: Option<Arc<Impression<'static>>>,
     /// Whether it was recorded before the reply was sent.
     pub recorded: bool,
+    /// The time that the head of a user's own response took, for the guard, until its body ends.
+    pub(crate) guarded: Option<Duration>,
     /// Counts it among the reads past the cache, until its reply is sent.
     pub(crate) bypass: Option<Bypass>,
 }
@@ -71,6 +73,7 @@ impl Trace {
             ranked_by: None,
             shown: None,
             recorded: false,
+            guarded: None,
             bypass: None,
         }
     }

@@ -120,6 +120,22 @@ fn failures_behind_a_route_reach_its_guard() {
 }
 
 #[test]
+fn a_personalised_body_that_breaks_off_reaches_the_guard_as_a_failure() {
+    let origin = Origin::start(|_| OriginReply::ok("x".repeat(200)).close_mid_body(2));
+    let guarded = "personalise = { user = \"cookie:u\", guard = { errors = \"50%\" } }";
+    let served = before(&origin, guarded);
+    let rollout = served.gateway.rollout(0).unwrap();
+    for _ in 0..25 {
+        let call = Client::get(served.address, "/").header("Cookie", "u=p1");
+        assert!(call.try_send().is_err());
+    }
+    served.journal.wait_for(25);
+    // The guard judges at the first response after its interval.
+    rollout.note_at(Instant::now() + Duration::from_secs(2), Duration::ZERO, false);
+    assert_eq!(rollout.shares().guard, 0.5);
+}
+
+#[test]
 fn a_personalised_response_leaves_as_its_users_own_whatever_the_origin_says() {
     let origin = Origin::start(|request| {
         OriginReply::ok(format!("{}", request.nth))

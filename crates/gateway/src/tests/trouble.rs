@@ -1,6 +1,6 @@
 //! Claims about servers in trouble: those that take no connection, and those that fail requests.
 
-use testkit::{Origin, OriginReply, free_port};
+use testkit::{Client, Origin, OriginReply, free_port};
 
 use super::{Served, cache_status, check, eventually, route_to_addresses, serve};
 
@@ -60,6 +60,92 @@ fn failures_in_a_row_leave_a_server_out_while_there_is_another() {
     let off = serve(&route_to_addresses(&both, "passive = { failures = 0 }", ""));
     assert_eq!((0..20).filter(|_| off.get("/").status == 502).count(), 10);
     assert_eq!(trouble(&off), None);
+}
+
+#[test]
+fn a_body_that_breaks_off_or_hangs_is_a_failure_though_its_head_was_good() {
+    let good = Origin::start(|_| OriginReply::ok("good"));
+    let ways: [(&str, fn() -> OriginReply); 3] = [
+        ("the upstream closed", || OriginReply::ok("x".repeat(200)).close_mid_body(2)),
+        ("the upstream closed", || OriginReply::ok("x".repeat(9)).chunked(3).close_mid_body(8)),
+        ("there was no answer in time", || OriginReply::ok("x".repeat(200)).stall_mid_body(2)),
+    ];
+    for (reason, way) in ways {
+        for route in ["", "cache = { ttl = \"60s\" }"] {
+            let bad = Origin::start(move |_| way());
+            let passive = "passive = { failures = 2, pause = \"1h\" }\npiece_timeout = \"100ms\"";
+            let served =
+                serve(&route_to_addresses(&[bad.address(), good.address()], passive, route));
+            let got = |n| Client::get(served.address, &format!("/{n}")).try_send();
+            let is_good = |n: &i32| got(*n).is_ok_and(|reply| reply.text() == "good");
+            let failed = (0..20).filter(|n| !is_good(n)).count();
+            assert_eq!((failed, bad.requests().len()), (2, 2), "{reason} {route}");
+            let said = trouble(&served).unwrap();
+            assert!(said.starts_with(&format!("the last 2 requests failed ({reason}")), "{said}");
+        }
+    }
+}
+
+#[test]
+fn a_body_that_its_client_left_says_nothing_of_the_server() {
+    let origin = Origin::start(|request| match request.path() {
+        "/bad" => OriginReply::ok("").close_before_head(),
+        _ => OriginReply::ok(vec![b'x'; 20_000_000]),
+    });
+    let leave = |served: &Served, count: usize| {
+        let mut client = Client::connect(served.address).unwrap();
+        client.write_raw(b"GET /long HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
+        origin.wait_for("/long", count);
+        drop(client);
+        served.journal.wait_for(count);
+    };
+    let once = "passive = { failures = 1 }";
+    let served = serve(&route_to_addresses(&[origin.address()], once, ""));
+    leave(&served, 1);
+    assert_eq!(trouble(&served), None, "it is no failure");
+    let twice = "passive = { failures = 2 }";
+    let served = serve(&route_to_addresses(&[origin.address()], twice, ""));
+    served.get("/bad");
+    leave(&served, 2);
+    served.get("/bad");
+    assert!(trouble(&served).is_some(), "nor is it an answer");
+}
+
+#[test]
+fn a_stream_of_events_is_an_answer_when_it_begins() {
+    let origin = Origin::start(|request| match request.path() {
+        "/bad" => OriginReply::ok("").close_before_head(),
+        _ => OriginReply::ok("data: 1\n\n more")
+            .header("Content-Type", "text/event-stream")
+            .close_mid_body(9),
+    });
+    let passive = "passive = { failures = 2 }";
+    let served = serve(&route_to_addresses(&[origin.address()], passive, ""));
+    for _ in 0..3 {
+        served.get("/bad");
+        assert!(Client::get(served.address, "/events").try_send().is_err());
+    }
+    assert_eq!(trouble(&served), None, "never two in a row");
+}
+
+#[test]
+fn offers_to_change_the_protocol_count_as_requests() {
+    let origin = Origin::start(|request| match request.path() {
+        "/closed" => OriginReply::ok("").close_before_head(),
+        "/other" => OriginReply::ok("").raw("HTTP/1.1 101 Switching Protocols\r\n\r\n"),
+        _ => OriginReply::ok("x".repeat(200)).close_mid_body(2),
+    });
+    let route = "upgrade = [\"websocket\"]";
+    for target in ["/closed", "/other", "/broken"] {
+        let passive = "passive = { failures = 2 }";
+        let served = serve(&route_to_addresses(&[origin.address()], passive, route));
+        for _ in 0..2 {
+            assert_eq!(trouble(&served), None);
+            let offer = Client::get(served.address, target).header("Upgrade", "websocket");
+            drop(offer.header("Connection", "Upgrade").try_send());
+        }
+        assert!(trouble(&served).is_some(), "{target}");
+    }
 }
 
 #[test]

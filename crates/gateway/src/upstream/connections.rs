@@ -8,8 +8,9 @@
 //! `Busy`. Uploads get half of these, and tunnels do not count (`server`). Of both, one client
 //! gets its share; one more is refused as `ClientShare`. A connection is kept only if it fits that
 //! bound with those in use. Workers have no bound here. `Lent` ends the loan of a worker: as done,
-//! as lost, or after a timeout without a verdict. Never here: which server is asked (`servers`),
-//! connecting.
+//! as lost, or after a timeout without a verdict. At a server it notes what became of the request:
+//! it is good when the body of the response was read to its end, and nothing is noted of a body
+//! that was dropped. Never here: which server is asked (`servers`), connecting.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -24,6 +25,7 @@ use tokio::time::{Instant, sleep_until};
 
 use super::connection::UpstreamConnection;
 use super::dispatch::Dispatch;
+use super::passive::Asked;
 use super::render::UpstreamRequest;
 use super::server::TunnelPlace;
 use crate::error::FetchError;
@@ -82,6 +84,8 @@ pub(super) struct Lent {
     pub connection: UpstreamConnection,
     /// The right to use it.
     pub permit: Permit,
+    /// The server that sent the head; none for a worker.
+    pub(super) asked: Option<Asked>,
     /// Whether the connection may carry another request.
     pub(super) reusable: bool,
     /// Whether the request is still being sent, so that the connection stays after the response.
@@ -287,7 +291,8 @@ async fn watch(connections: Weak<KeptConnections>) {
 impl Lent {
     /// Gives a connection back after its response was read to its end.
     pub(super) fn give_back(self) {
-        let Self { mut connection, mut permit, reusable, .. } = self;
+        let Self { mut connection, mut permit, reusable, asked, .. } = self;
+        asked.into_iter().for_each(|asked| asked.ended(None));
         let connections = Rc::clone(&permit.connections);
         if let Some(loan) = permit.loan.take() {
             loan.done();
@@ -299,9 +304,10 @@ impl Lent {
         }
     }
 
-    /// Closes a connection in the middle of a response. A worker that was silent for too long has
-    /// timed out.
+    /// Closes a connection in the middle of a response, by the fault of the server or worker. A
+    /// worker that was silent for too long has timed out.
     pub(super) fn give_up(mut self, error: FetchError) {
+        self.asked.take().into_iter().for_each(|asked| asked.ended(Some(error)));
         match (self.permit.loan.take(), error) {
             (Some(loan), FetchError::Timeout) => loan.timed_out(),
             (Some(loan), _) => loan.lost(),

@@ -2,8 +2,8 @@
 //!
 //! Invariants: the log and the alarms tell when trouble begins and ends, the log at an interval at
 //! most. A connection that nobody can make would never be tried again while no request comes. So
-//! whoever finds the first refusal starts [`knock`], which tries until it is taken. A client that
-//! leaves, and a request whose own deadline has passed, say nothing of the server. Neither does
+//! whoever finds the first refusal starts [`knock`], which tries until it is taken. A head is no
+//! answer yet: [`Asked`] waits for the end of the body. A client that leaves, and a request whose own deadline has passed, say nothing of the server. Neither does
 //! this machine when it has no file descriptor or port left. Never here: what trouble is
 //! (`trouble`), the choice of a server (`servers`), probes (`probe`).
 
@@ -64,7 +64,7 @@ impl Upstream {
         }
     }
 
-    /// Notes what became of a request at a server. `None` says that it was answered.
+    /// Notes what became of a request at a server. `None` says that it was answered, to the end.
     pub(super) fn note_outcome(&self, server: &UpstreamServer, error: Option<FetchError>) {
         let trouble = &server.trouble;
         match error {
@@ -90,6 +90,24 @@ impl Upstream {
             let (upstream, server) = (&*self.plan.name, server.address);
             tracing::info!(upstream, %server, seconds = took.as_secs(), "{message}");
         }
+    }
+}
+
+/// A server that has sent a head. Dropped, it says nothing of the server.
+#[derive(Debug)]
+pub(super) struct Asked {
+    upstream: Arc<Upstream>,
+    server: Arc<UpstreamServer>,
+}
+
+impl Asked {
+    pub(super) fn new(upstream: &Arc<Upstream>, server: &Arc<UpstreamServer>) -> Self {
+        Self { upstream: Arc::clone(upstream), server: Arc::clone(server) }
+    }
+
+    /// Notes how the response ended.
+    pub(super) fn ended(self, error: Option<FetchError>) {
+        self.upstream.note_outcome(&self.server, error);
     }
 }
 

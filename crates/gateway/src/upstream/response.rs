@@ -43,6 +43,7 @@ impl Response {
     ) -> Result<Self, FetchError> {
         let Dispatch { request, upload, client, .. } = dispatch;
         if head.status == 101 {
+            lent.give_up(FetchError::Malformed);
             return Err(FetchError::Malformed);
         }
         let sent = lent.connection.sent();
@@ -53,6 +54,7 @@ impl Response {
         };
         lent.uploading = upload.is_some_and(|upload| !upload.is_done()) && head.status < 400;
         let piece_timeout = timeout_of(&head, piece_timeout);
+        judge_endless(&head, &mut lent);
         let is_sent = sent >= request.length() && upload.is_none_or(Upload::is_done);
         lent.reusable = is_sent && head.framing.keeps;
         let body = UpstreamBody::new(
@@ -69,9 +71,10 @@ impl Response {
     pub(super) fn alone(
         dispatch: Dispatch<'_, '_>,
         head: Head,
-        lent: Lent,
+        mut lent: Lent,
         piece_timeout: Duration,
     ) -> Self {
+        judge_endless(&head, &mut lent);
         let (length, unsent) = (head.framing.length, Bytes::new());
         let read_ahead = ReadAhead::new(dispatch.client);
         let body = UpstreamBody::new(length, lent, unsent, piece_timeout, read_ahead);
@@ -85,6 +88,13 @@ fn timeout_of(head: &Head, piece_timeout: Duration) -> Duration {
     match is_event_stream(&head.fields) {
         true => piece_timeout.max(EVENTS_TIMEOUT),
         false => piece_timeout,
+    }
+}
+
+/// Counts a stream of events as answered by its head: it has no end, and its clients leave it.
+fn judge_endless(head: &Head, lent: &mut Lent) {
+    if is_event_stream(&head.fields) {
+        lent.asked.take().into_iter().for_each(|asked| asked.ended(None));
     }
 }
 

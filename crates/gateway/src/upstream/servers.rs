@@ -30,6 +30,7 @@ use super::budget::RetryBudget;
 use super::connection::UpstreamConnection;
 use super::connections::{KeptConnections, Lent, Permit, Purpose};
 use super::dispatch::Dispatch;
+use super::passive::Asked;
 use super::response::Response;
 use super::server::{ServerList, TunnelPlace, Upstream, UpstreamServer};
 use super::stream::UpstreamStream;
@@ -112,6 +113,8 @@ impl Servers {
             if !may_repeat || !self.upstream.retry.as_ref().is_some_and(RetryBudget::take) {
                 return outcome;
             }
+            // The answer that another one replaces has ended well, where all of it is here.
+            drop(outcome.map(|mut response| response.body.take_whole()));
             tried = Some(server);
         }
     }
@@ -127,15 +130,19 @@ impl Servers {
         let server = self.choose(dispatch, None).ok_or(FetchError::Unhealthy)?;
         let place = TunnelPlace::take(&self.upstream).ok_or(FetchError::Busy)?;
         let permit = server.connections.permit(Purpose::Tunnel(place), dispatch)?;
-        let mut connected = self.connect(&server).await;
+        let (mut asked, mut connected) = (Rc::clone(&server), self.connect(&server).await);
         for other in self.others(&server, connected.as_ref().err()) {
             if matches!(connected, Err(FetchError::Connect)) {
-                connected = self.connect(&other).await;
+                (asked, connected) = (Rc::clone(&other), self.connect(&other).await);
             }
         }
-        let mut connection = connected?;
-        let head = self.ask(&mut connection, dispatch).await?;
-        Ok((head, Lent { connection, permit, reusable: false, uploading: false }))
+        let head = match &mut connected {
+            Ok(connection) => self.ask(connection, dispatch).await,
+            Err(error) => Err(*error),
+        };
+        self.note_failure(&asked, dispatch, head.as_ref().err());
+        let lent = self.lent(&asked, connected?, permit);
+        Ok((head?, lent))
     }
 
     /// Chooses a healthy server, if possible another than `tried`.
@@ -184,29 +191,40 @@ impl Servers {
         others.take(OTHERS_MAX).cloned().collect()
     }
 
-    /// Sends to one server, and notes what became of it.
+    /// Sends to one server. It notes the failure of a request without a head; with one, `Lent` says
+    /// what becomes of it.
     async fn try_at(
         &self,
         server: &Member,
         dispatch: Dispatch<'_, '_>,
     ) -> Result<Response, FetchError> {
-        let outcome = self.send_to(server, dispatch).await;
-        // A request whose own time was over says nothing of the server.
-        let is_over = dispatch.deadline.is_some_and(|deadline| Instant::now() >= deadline);
-        let error = outcome.as_ref().err().copied();
-        if !(is_over && error == Some(FetchError::Timeout)) {
-            self.upstream.note_outcome(&server.server, error);
-        }
-        outcome
+        let sent = self.send_to(server, dispatch).await;
+        self.note_failure(server, dispatch, sent.as_ref().err());
+        let (head, lent) = sent?;
+        self.response(dispatch, head, lent).await
     }
 
-    /// Sends to one server. A kept connection that turns out to be closed is replaced by a new one,
+    /// Notes the failure of a request that got no head.
+    fn note_failure(
+        &self,
+        server: &Member,
+        dispatch: Dispatch<'_, '_>,
+        error: Option<&FetchError>,
+    ) {
+        // A request whose own time was over says nothing of the server.
+        let is_over = dispatch.deadline.is_some_and(|deadline| Instant::now() >= deadline);
+        if let Some(error) = error.filter(|error| !(is_over && **error == FetchError::Timeout)) {
+            self.upstream.note_outcome(&server.server, Some(*error));
+        }
+    }
+
+    /// Sends to one server, and reads the head of its response. A kept connection that turns out to be closed is replaced by a new one,
     /// which does not count as a retry.
     async fn send_to(
         &self,
         server: &Member,
         dispatch: Dispatch<'_, '_>,
-    ) -> Result<Response, FetchError> {
+    ) -> Result<(Head, Lent), FetchError> {
         let purpose = if dispatch.upload.is_some() { Purpose::Upload } else { Purpose::Request };
         let permit = server.connections.permit(purpose, dispatch)?;
         // An upload cannot be repeated, so it does not risk a connection that may be closed.
@@ -223,12 +241,12 @@ impl Servers {
                 permit.connections().server_closed(Instant::now(), Duration::ZERO);
             }
             if !(is_lost && may_repeat && !connection.has_heard()) {
-                return self.response(dispatch, head?, connection, permit).await;
+                return Ok((head?, self.lent(server, connection, permit)));
             }
         }
         let mut connection = self.connect(server).await?;
         let head = self.ask(&mut connection, dispatch).await?;
-        self.response(dispatch, head, connection, permit).await
+        Ok((head, self.lent(server, connection, permit)))
     }
 
     async fn ask(
@@ -243,10 +261,8 @@ impl Servers {
         &self,
         dispatch: Dispatch<'_, '_>,
         head: Head,
-        connection: UpstreamConnection,
-        permit: Permit,
+        lent: Lent,
     ) -> Result<Response, FetchError> {
-        let lent = Lent { connection, permit, reusable: false, uploading: false };
         let mut response = Response::to(dispatch, head, lent, self.upstream.plan.piece_timeout)?;
         // A server that refuses the request needs no more of it.
         if let Some(upload) = dispatch.upload.filter(|_| response.status < 400) {
@@ -254,6 +270,11 @@ impl Servers {
             response.body.finish_upload(dispatch, upload).await?;
         }
         Ok(response)
+    }
+
+    fn lent(&self, server: &Member, connection: UpstreamConnection, permit: Permit) -> Lent {
+        let asked = Some(Asked::new(&self.upstream, &server.server));
+        Lent { connection, permit, asked, reusable: false, uploading: false }
     }
 
     async fn connect(&self, server: &Member) -> Result<UpstreamConnection, FetchError> {

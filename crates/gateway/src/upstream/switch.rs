@@ -55,10 +55,12 @@ impl UpstreamPool {
             let response = Response::alone(dispatch, head, lent, piece_timeout);
             return Ok(Switched::Stayed(Box::new(response)));
         }
+        let Lent { connection, permit, asked, .. } = lent;
         if !was_offered(&head.fields, dispatch.request.offered()) {
+            asked.into_iter().for_each(|asked| asked.ended(Some(FetchError::Malformed)));
             return Err(FetchError::Malformed);
         }
-        let Lent { connection, permit, .. } = lent;
+        asked.into_iter().for_each(|asked| asked.ended(None));
         let (stream, early) = connection.into_parts();
         let far = Far { stream, early, _permit: permit, shown: None };
         Ok(Switched::Far(head.fields, Box::new(far)))

@@ -122,7 +122,7 @@ impl WorkerConnections {
         let client = dispatch.client.1;
         let permit = Permit::new(&connections, Purpose::Tunnel(place), client, Some(loan));
         let head = connection.ask(dispatch, self.upstream.plan.answer_timeout).await?;
-        Ok((head, Lent { connection, permit, reusable: false, uploading: false }))
+        Ok((head, Lent { connection, permit, asked: None, reusable: false, uploading: false }))
     }
 
     /// Sends to one worker; `None` if it did not come to its turn there. A second attempt goes on a
@@ -164,14 +164,15 @@ impl WorkerConnections {
         // A free worker gives back, too, while it has a request that was taken from it too late.
         if is_given_back(&head) {
             permit.loan.take().into_iter().for_each(|loan| loan.given_back());
-            let lent = Lent { connection, permit, reusable: head.framing.keeps, uploading: false };
+            let reusable = head.framing.keeps;
+            let lent = Lent { connection, permit, asked: None, reusable, uploading: false };
             lent.give_back();
             // What has come of an upload cannot be sent again.
             let is_over = dispatch.upload.is_some();
             return is_over
                 .then_some(Attempt { outcome: Err(FetchError::Busy), may_repeat: false });
         }
-        let lent = Lent { connection, permit, reusable: false, uploading: false };
+        let lent = Lent { connection, permit, asked: None, reusable: false, uploading: false };
         Some(match Response::to(dispatch, head, lent, self.upstream.plan.piece_timeout) {
             Ok(mut response) => {
                 let read = response.body.read_ahead(READ_AHEAD_BYTES, READ_AHEAD_TIMEOUT).await;
