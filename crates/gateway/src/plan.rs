@@ -30,7 +30,7 @@ use crate::user::UserSource;
 
 pub use limits::LimitsPlan;
 pub(crate) use rollout::{DrawMode, GuardPlan, RolloutPlan};
-pub(crate) use upstream::{Balance, HealthPlan, PassivePlan, RetryPlan};
+pub(crate) use upstream::{Balance, HealthPlan, LOOK_INTERVAL, PassivePlan, RetryPlan};
 pub use upstream::{PoolUpstream, ServerPlan, UpstreamPlan};
 
 /// The checked configuration of the gateway.

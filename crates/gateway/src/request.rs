@@ -71,7 +71,7 @@ impl Answer for Role {
         if !trace.recorded {
             record::ended(edge, head, &mut trace, sent);
         }
-        if let Some(took) = trace.guarded {
+        if let Some(took) = trace.until_sent.guarded {
             note_body(edge, &trace, took, sent);
         }
         if sent.body_failed {
@@ -238,7 +238,7 @@ fn count_bypass(exchange: &mut Exchange<'_, '_>) -> Result<(), Refusal> {
     let key = key::of(&route.key, head, identity);
     let bypass = exchange.gateway().clients.bypass(exchange.client(), &key);
     let refused = || exchange.refuse_client("requests past the cache");
-    exchange.trace.bypass = Some(bypass.ok_or_else(refused)?);
+    exchange.trace.until_sent.bypass = Some(bypass.ok_or_else(refused)?);
     Ok(())
 }
 
@@ -327,7 +327,7 @@ async fn pass(
         let rollout = rollout.filter(|_| upload.is_none() && !is_at_share);
         let (took, is_begun) = (ended - begun, failure.is_none() && is_streamed(&result));
         // That a head came in time is no success yet (`note_body`).
-        exchange.trace.guarded = rollout.filter(|_| is_begun).map(|_| took);
+        exchange.trace.until_sent.guarded = rollout.filter(|_| is_begun).map(|_| took);
         let rollout = rollout.filter(|_| !is_begun);
         rollout.inspect(|rollout| rollout.note(took, failure.is_some()));
         if let Some(reason) = failure.filter(|_| only_reads(head)) {

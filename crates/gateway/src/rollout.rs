@@ -4,9 +4,9 @@
 //! held-out share at its end; a user in both is held out. Invariant: raising one share moves no
 //! user of the other while both together are at most 1. With `mode = "dice"` each request is drawn
 //! anew; held-out users stay out. The guard judges at most once a second, after 20 personalised
-//! responses that bypassed the cache (`request` notes only those, each when its body has ended). It halves the open part if too
-//! many were late or failed, to 1 % at least; else it adds a tenth. Its numbers are also in
-//! docs/operating/live-changes.md. The kill switch stops all.
+//! responses that bypassed the cache. `request` notes only those, each when its body has ended. It
+//! halves the open part if too many were late or failed, to 1 % at least; else it adds a tenth. Its
+//! numbers are also in docs/operating/live-changes.md. The kill switch stops all.
 //!
 //! [`place`] also draws arms (`request`) and sampled records (`record`); changing it moves every
 //! user, and breaks evaluations outside, in SQL or Python (docs/decisions/profiles.md). `SHARE_END`

@@ -63,7 +63,7 @@ use testkit::{Client, FIXTURE_TIMEOUT, Origin, Reply};
 use tokio::task::LocalSet;
 
 use crate::gateway::{Edge, Gateway, Parts};
-use crate::plan::{ModelNames, Plan, PoolUpstream, Sections};
+use crate::plan::{LOOK_INTERVAL, ModelNames, Plan, PoolUpstream, Sections, UpstreamPlan};
 use crate::ports::{AnswerSender, Compute, Durable, Profile, Profiles, Recorder, Workers};
 use crate::request::Role;
 use crate::upstream::{IsListener, follow_names, probe};
@@ -155,7 +155,10 @@ fn start_core(
     let thread = std::thread::spawn(move || {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         LocalSet::new().block_on(&runtime, async move {
-            for upstream in &own.upstreams {
+            // Looks would count among the connections of an origin.
+            let is_watched =
+                |plan: &UpstreamPlan| plan.health.is_some() || plan.look_interval != LOOK_INTERVAL;
+            for upstream in own.upstreams.iter().filter(|upstream| is_watched(&upstream.plan)) {
                 tokio::task::spawn_local(probe(Arc::clone(upstream), draining.clone()));
             }
             let limits = own.plan.limits.connections.clone();

@@ -49,10 +49,17 @@ pub struct Trace {
     pub shown: Option<Arc<Impression<'static>>>,
     /// Whether it was recorded before the reply was sent.
     pub recorded: bool,
-    /// The time that the head of a user's own response took, for the guard, until its body ends.
-    pub(crate) guarded: Option<Duration>,
-    /// Counts it among the reads past the cache, until its reply is sent.
-    pub(crate) bypass: Option<Bypass>,
+    /// What waits for the end of its reply.
+    pub(crate) until_sent: UntilSent,
+}
+
+/// What waits until the reply of an exchange is sent.
+#[derive(Debug, Default)]
+pub(crate) struct UntilSent {
+    /// The time that the head of a user's own response took, for the guard.
+    pub guarded: Option<Duration>,
+    /// Counts the exchange among the reads past the cache.
+    pub bypass: Option<Bypass>,
 }
 
 impl Trace {
@@ -73,8 +80,7 @@ impl Trace {
             ranked_by: None,
             shown: None,
             recorded: false,
-            guarded: None,
-            bypass: None,
+            until_sent: UntilSent::default(),
         }
     }
 

@@ -35,11 +35,17 @@ pub struct UpstreamPlan {
     pub tunnels_max: usize,
     /// Probes; without them a server is always in rotation.
     pub health: Option<HealthPlan>,
+    /// Time between two looks whether a server without probes takes connections.
+    pub look_interval: Duration,
     /// When requests that fail keep others from a server.
     pub passive: PassivePlan,
     /// Retries; without this there are none.
     pub retry: Option<RetryPlan>,
 }
+
+/// How long no request may be answered at a server without probes before a connection is tried.
+/// Load balancers ask about as often whether a node is ready, and so few connections cost nothing.
+pub(crate) const LOOK_INTERVAL: Duration = Duration::from_secs(10);
 
 /// Where one server is, or the servers of one name are.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -138,6 +144,7 @@ impl UpstreamPlan {
             connections_max: usize::MAX,
             tunnels_max: pool.tunnels_max,
             health: None,
+            look_interval: LOOK_INTERVAL,
             passive: PassivePlan::default(),
             retry: None,
         }

@@ -1,8 +1,10 @@
 //! Claims about servers in trouble: those that take no connection, and those that fail requests.
 
+use std::time::Duration;
+
 use testkit::{Client, Origin, OriginReply, free_port};
 
-use super::{Served, cache_status, check, eventually, route_to_addresses, serve};
+use super::{Served, cache_status, check, eventually, route_to_addresses, serve, serve_plan};
 
 fn address(port: u16) -> std::net::SocketAddr {
     ([127, 0, 0, 1], port).into()
@@ -30,6 +32,51 @@ fn a_refused_connection_is_trouble_until_the_server_takes_one_though_nobody_asks
     assert_eq!(trouble(&served), None);
     assert_eq!(back.requests().len(), 0, "a connection is enough");
     assert_eq!(served.get("/").text(), "back");
+}
+
+/// Serves, and looks at the servers at this interval.
+fn serve_looking(text: &str, interval: Duration) -> Served {
+    let (mut plan, problems) = check(text);
+    assert!(problems.is_empty(), "{problems:?}");
+    plan.upstreams.iter_mut().for_each(|upstream| upstream.look_interval = interval);
+    serve_plan(plan)
+}
+
+#[test]
+fn servers_that_were_never_up_are_known_before_anybody_asks() {
+    let dead = [address(free_port()), address(free_port())];
+    let served = serve_looking(&route_to_addresses(&dead, "", ""), Duration::from_secs(3_600));
+    let upstream = &served.gateway.upstreams[0];
+    eventually("the first look", || !upstream.is_healthy());
+    assert!(upstream.servers().iter().all(|server| server.trouble.text().is_some()));
+}
+
+#[test]
+fn servers_that_die_while_no_request_comes_are_noticed_and_so_is_their_return() {
+    let [one, other] =
+        [Origin::start(|_| OriginReply::ok("")), Origin::start(|_| OriginReply::ok(""))];
+    let both = [one.address(), other.address()];
+    let served = serve_looking(&route_to_addresses(&both, "", ""), Duration::from_millis(5));
+    let is_healthy = || served.gateway.upstreams[0].is_healthy();
+    eventually("a look at each", || one.connections() > 0 && other.connections() > 0);
+    assert!(is_healthy());
+    drop((one, other));
+    eventually("the servers to be missed", || !is_healthy());
+    let back = Origin::start_on(both[1].port(), |_| OriginReply::ok("back"));
+    eventually("the server to be reached", is_healthy);
+    assert_eq!(back.requests().len(), 0, "a connection is enough");
+}
+
+#[test]
+fn a_server_that_answers_requests_is_not_looked_at() {
+    let origin = Origin::start(|_| OriginReply::ok("x"));
+    let servers = [origin.address()];
+    let served = serve(&route_to_addresses(&servers, "", ""));
+    let trouble = &served.gateway.upstreams[0].servers()[0].trouble;
+    assert!(!trouble.take_answered(), "there was no request");
+    served.get("/");
+    assert!(trouble.take_answered(), "so the next look is not due");
+    assert!(!trouble.take_answered(), "the one after it is");
 }
 
 #[test]
@@ -65,7 +112,8 @@ fn failures_in_a_row_leave_a_server_out_while_there_is_another() {
 #[test]
 fn a_body_that_breaks_off_or_hangs_is_a_failure_though_its_head_was_good() {
     let good = Origin::start(|_| OriginReply::ok("good"));
-    let ways: [(&str, fn() -> OriginReply); 3] = [
+    type Way = (&'static str, fn() -> OriginReply);
+    let ways: [Way; 3] = [
         ("the upstream closed", || OriginReply::ok("x".repeat(200)).close_mid_body(2)),
         ("the upstream closed", || OriginReply::ok("x".repeat(9)).chunked(3).close_mid_body(8)),
         ("there was no answer in time", || OriginReply::ok("x".repeat(200)).stall_mid_body(2)),

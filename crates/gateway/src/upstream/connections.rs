@@ -8,9 +8,9 @@
 //! `Busy`. Uploads get half of these, and tunnels do not count (`server`). Of both, one client
 //! gets its share; one more is refused as `ClientShare`. A connection is kept only if it fits that
 //! bound with those in use. Workers have no bound here. `Lent` ends the loan of a worker: as done,
-//! as lost, or after a timeout without a verdict. At a server it notes what became of the request:
-//! it is good when the body of the response was read to its end, and nothing is noted of a body
-//! that was dropped. Never here: which server is asked (`servers`), connecting.
+//! as lost, or after a timeout without a verdict. It also notes at a server what became of the
+//! request. A request is good once the body of its response was read to its end. Of a body that is
+//! dropped nothing is noted. Never here: which server is asked (`servers`), connecting.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;

@@ -1,16 +1,18 @@
-//! Notes what becomes of requests at servers, and tries those that take no connection.
+//! Notes what becomes of requests at servers, and tries to connect where no request does.
 //!
 //! Invariants: the log and the alarms tell when trouble begins and ends, the log at an interval at
 //! most. A connection that nobody can make would never be tried again while no request comes. So
-//! whoever finds the first refusal starts [`knock`], which tries until it is taken. A head is no
-//! answer yet: [`Asked`] waits for the end of the body. A client that leaves, and a request whose own deadline has passed, say nothing of the server. Neither does
-//! this machine when it has no file descriptor or port left. Never here: what trouble is
+//! whoever finds the first refusal starts [`knock`], which tries until it is taken. For the same
+//! reason [`look_at`] tries servers at which no request is answered. Of these tries, a server gets
+//! one at a time. A head is no answer yet: [`Asked`] waits for the end of the body. A client that
+//! leaves, and a request whose own deadline has passed, say nothing of the server. Neither does this machine when it has no file descriptor or port left. Never here: what trouble is
 //! (`trouble`), the choice of a server (`servers`), probes (`probe`).
 
 use std::io::{Error, ErrorKind};
 use std::sync::Arc;
 use std::time::Duration;
 
+use chassis::Draining;
 use tokio::net::TcpStream;
 use tokio::time::{sleep, timeout};
 
@@ -34,7 +36,8 @@ impl Upstream {
     /// no guess. It must be called on an I/O core.
     pub fn reach_servers(self: &Arc<Self>) {
         for server in self.servers().iter().filter(|server| server.trouble.is_new()) {
-            tokio::task::spawn_local(reach(Arc::clone(self), Arc::clone(server)));
+            let (upstream, server) = (Arc::clone(self), Arc::clone(server));
+            tokio::task::spawn_local(async move { reach(&upstream, &server).await });
         }
     }
 
@@ -69,6 +72,7 @@ impl Upstream {
         let trouble = &server.trouble;
         match error {
             None => {
+                trouble.note_answer();
                 if trouble.end_count() && !trouble.is_unreachable() {
                     self.log_end(server, "a server answers again");
                 }
@@ -111,13 +115,34 @@ impl Asked {
     }
 }
 
-/// Tries once to connect to a server.
-async fn reach(upstream: Arc<Upstream>, server: Arc<UpstreamServer>) {
+/// Looks whether a server takes connections, while no request is answered there, until it has left
+/// the upstream or the drain begins.
+pub(super) async fn look_at(
+    upstream: Arc<Upstream>,
+    server: Arc<UpstreamServer>,
+    draining: Draining,
+) {
+    server.trouble.is_new();
+    while !draining.has_begun() && upstream.has(&server) {
+        // One that takes no connection is tried more often already.
+        if !server.trouble.take_answered() && !server.trouble.is_unreachable() {
+            reach(&upstream, &server).await;
+        }
+        tokio::select! {
+            () = draining.begun() => return,
+            () = sleep(upstream.plan.look_interval) => {}
+        }
+    }
+}
+
+/// Tries once to connect to a server, unless that is under way.
+async fn reach(upstream: &Arc<Upstream>, server: &Arc<UpstreamServer>) {
+    let Some(_trial) = server.trouble.begin_trial() else { return };
     let connect = TcpStream::connect(server.address);
     match timeout(upstream.plan.connect_timeout, connect).await {
-        Ok(Ok(_)) => {}
-        Ok(Err(error)) => upstream.note_unreachable(&server, &error),
-        Err(_) => upstream.note_unreachable(&server, &ErrorKind::TimedOut.into()),
+        Ok(Ok(_)) => upstream.note_reached(server),
+        Ok(Err(error)) => upstream.note_unreachable(server, &error),
+        Err(_) => upstream.note_unreachable(server, &ErrorKind::TimedOut.into()),
     }
 }
 
@@ -128,9 +153,9 @@ async fn knock(upstream: Arc<Upstream>, server: Arc<UpstreamServer>) {
         if !server.trouble.is_unreachable() || !upstream.has(&server) {
             return;
         }
-        let connect = TcpStream::connect(server.address);
-        if let Ok(Ok(_)) = timeout(upstream.plan.connect_timeout, connect).await {
-            return upstream.note_reached(&server);
+        reach(&upstream, &server).await;
+        if !server.trouble.is_unreachable() {
+            return;
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Probes servers: a GET on a new connection, at an interval, until the drain begins.
 //!
+//! Where no probes are configured, it only looks whether servers take connections (`passive`).
 //! Invariants: a probe is good only if a status line of 2xx has come within the timeout; the rest
 //! is not read. The interval counts from the end of a probe. A change of health is logged. Each
 //! server of the list has one task, which ends after its server has left the list. The binary
@@ -13,12 +14,13 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::{sleep, timeout};
 
+use super::passive::look_at;
 use super::server::{ServerList, Upstream, UpstreamServer};
 use crate::plan::HealthPlan;
 
-/// Probes the servers of an upstream until the drain begins.
+/// Probes the servers of an upstream until the drain begins, or looks at them, without probes.
 pub async fn probe(upstream: Arc<Upstream>, draining: Draining) {
-    if upstream.plan.health.is_none() {
+    if upstream.plan.is_of_workers() {
         return;
     }
     let mut changes = upstream.servers.subscribe();
@@ -27,7 +29,11 @@ pub async fn probe(upstream: Arc<Upstream>, draining: Draining) {
         let servers = Arc::clone(&changes.borrow_and_update());
         for server in servers.iter().filter(|server| !has(&probed, server)) {
             let (upstream, server) = (Arc::clone(&upstream), Arc::clone(server));
-            tokio::task::spawn_local(probe_server(upstream, server, draining.clone()));
+            let draining = draining.clone();
+            match upstream.plan.health {
+                Some(_) => tokio::task::spawn_local(probe_server(upstream, server, draining)),
+                None => tokio::task::spawn_local(look_at(upstream, server, draining)),
+            };
         }
         probed = servers;
         tokio::select! {

@@ -218,8 +218,8 @@ impl Servers {
         }
     }
 
-    /// Sends to one server, and reads the head of its response. A kept connection that turns out to be closed is replaced by a new one,
-    /// which does not count as a retry.
+    /// Sends to one server, and reads the head of its response. A kept connection that turns out to
+    /// be closed is replaced by a new one, which does not count as a retry.
     async fn send_to(
         &self,
         server: &Member,

@@ -3,7 +3,7 @@
 //! Invariants: a server that takes no connection is in trouble at once, until it takes one. So is
 //! one at which `failures` requests in a row have failed, until one is answered. A server in
 //! trouble is out while it takes no connection, or for `pause` after each failure. Without trouble
-//! a request costs two atomic loads. Never here: who notes what (`passive`), probes (`health`).
+//! a request costs three atomic loads. Never here: who notes what (`passive`), probes (`health`).
 
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -22,6 +22,10 @@ pub struct Trouble {
     base: Instant,
     /// Whether somebody has asked if it is reached, without a request.
     was_tried: AtomicBool,
+    /// Whether a connection is being tried, without a request.
+    is_tried: AtomicBool,
+    /// Whether a request was answered since the last look.
+    was_answered: AtomicBool,
     /// Whether the last connection could not be made.
     is_unreachable: AtomicBool,
     /// Requests in a row that have failed.
@@ -44,11 +48,23 @@ struct State {
     is_logged: bool,
 }
 
+/// A connection that is being tried, until it is dropped.
+#[derive(Debug)]
+pub(super) struct Knocking<'t>(&'t AtomicBool);
+
+impl Drop for Knocking<'_> {
+    fn drop(&mut self) {
+        self.0.store(false, Ordering::Relaxed);
+    }
+}
+
 impl Trouble {
     pub(super) fn none() -> Self {
         Self {
             base: Instant::now(),
             was_tried: AtomicBool::new(false),
+            is_tried: AtomicBool::new(false),
+            was_answered: AtomicBool::new(false),
             is_unreachable: AtomicBool::new(false),
             failures: AtomicU32::new(0),
             pause_end: AtomicU64::new(0),
@@ -59,6 +75,23 @@ impl Trouble {
     /// Whether this is asked for the first time.
     pub(super) fn is_new(&self) -> bool {
         !self.was_tried.swap(true, Ordering::Relaxed)
+    }
+
+    /// Begins to try a connection, unless that is under way.
+    pub(super) fn begin_trial(&self) -> Option<Knocking<'_>> {
+        (!self.is_tried.swap(true, Ordering::Relaxed)).then_some(Knocking(&self.is_tried))
+    }
+
+    /// Notes that a request was answered.
+    pub(super) fn note_answer(&self) {
+        if !self.was_answered.load(Ordering::Relaxed) {
+            self.was_answered.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Whether a request was answered since this was asked last.
+    pub(crate) fn take_answered(&self) -> bool {
+        self.was_answered.swap(false, Ordering::Relaxed)
     }
 
     /// Whether it takes no connection.

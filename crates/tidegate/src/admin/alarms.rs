@@ -104,13 +104,20 @@ fn name_alarms(upstream: &gateway::Upstream) -> Vec<String> {
     upstream.names().into_iter().filter_map(alarm).collect()
 }
 
-/// What requests have met at the servers of an upstream.
+/// What requests and probes have met at the servers of an upstream.
 fn server_alarms(upstream: &gateway::Upstream) -> Vec<String> {
-    let alarm = |server: &std::sync::Arc<gateway::UpstreamServer>| {
-        let (upstream, trouble) = (&upstream.plan.name, server.trouble.text()?);
-        Some(format!("upstream `{upstream}`: server {}: {trouble}", server.address))
-    };
-    upstream.servers().iter().filter_map(alarm).collect()
+    let probes = upstream.plan.health.as_ref().map(|plan| {
+        let (threshold, window) = (plan.threshold, plan.window);
+        format!("fewer than {threshold} of its last {window} probes were good")
+    });
+    let mut alarms = Vec::new();
+    for server in upstream.servers().iter() {
+        let bad_probes = probes.clone().filter(|_| !server.health.is_healthy());
+        let (name, address) = (&upstream.plan.name, server.address);
+        let wrong = server.trouble.text().into_iter().chain(bad_probes);
+        alarms.extend(wrong.map(|wrong| format!("upstream `{name}`: server {address}: {wrong}")));
+    }
+    alarms
 }
 
 /// Where the guard keeps users from personalised answers.

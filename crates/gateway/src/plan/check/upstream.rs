@@ -11,7 +11,9 @@ use std::time::Duration;
 
 use super::section::Section;
 use crate::config::{HealthConfig, PassiveConfig, RetryConfig, UpstreamConfig};
-use crate::plan::{Balance, HealthPlan, PassivePlan, RetryPlan, ServerPlan, UpstreamPlan};
+use crate::plan::{
+    Balance, HealthPlan, LOOK_INTERVAL, PassivePlan, RetryPlan, ServerPlan, UpstreamPlan,
+};
 
 /// How long an unused connection is kept, unless said otherwise.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(60);
@@ -26,6 +28,7 @@ pub(super) fn upstream(section: &mut Section<'_, '_>, config: UpstreamConfig) ->
     UpstreamPlan {
         name: section.required("name", config.name).unwrap_or_default().into(),
         health: config.health.map(|config| health(section, config)),
+        look_interval: LOOK_INTERVAL,
         passive: passive(section, config.passive.unwrap_or_default()),
         servers: servers(section, config.servers.unwrap_or_default()),
         balance: section.choice("balance", config.balance, &balances),
