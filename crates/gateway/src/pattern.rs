@@ -83,6 +83,12 @@ impl Pattern {
         self.rest || place <= self.segments.len()
     }
 
+    /// Returns whether the segment at this place, from 1, is a value with a format behind it.
+    pub(crate) fn has_format_at(&self, place: usize) -> bool {
+        let segment = place.checked_sub(1).and_then(|index| self.segments.get(index));
+        segment.is_some_and(|segment| segment.capture.is_some() && segment.format.is_some())
+    }
+
     /// Returns whether a path must have two slashes in a row to match.
     pub fn has_empty_segment(&self) -> bool {
         let last = if self.rest { self.segments.len() } else { self.segments.len() - 1 };

@@ -26,8 +26,18 @@ pub enum UserSource {
     Header(Box<str>),
     /// A query field of this name.
     Query(Box<str>),
-    /// The segment of the path at this place, from 1.
-    Path(usize),
+    /// A segment of the path.
+    Path(PathPlace),
+}
+
+/// Where in a path the user id is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PathPlace {
+    /// The number of the segment, from 1.
+    pub place: usize,
+    /// Whether the pattern of the route has a format there, behind a dot, which is no part of the
+    /// id.
+    pub has_format: bool,
 }
 
 /// The user of a request.
@@ -48,13 +58,14 @@ impl fmt::Display for UserSource {
             Self::Cookie(name) => write!(f, "cookie:{name}"),
             Self::Header(name) => write!(f, "header:{name}"),
             Self::Query(name) => write!(f, "query:{name}"),
-            Self::Path(place) => write!(f, "path:{place}"),
+            Self::Path(at) => write!(f, "path:{}", at.place),
         }
     }
 }
 
 impl UserSource {
-    /// Parses `cookie:NAME`, `header:NAME`, `query:NAME` or `path:NUMBER`.
+    /// Parses `cookie:NAME`, `header:NAME`, `query:NAME` or `path:NUMBER`. What the pattern of the
+    /// route says of a segment is not known here.
     pub fn parse(text: &str) -> Option<Self> {
         let (kind, name) = text.split_once(':')?;
         if name.is_empty() || name.contains(char::is_whitespace) {
@@ -64,7 +75,10 @@ impl UserSource {
             "cookie" => Some(Self::Cookie(name.into())),
             "header" => Some(Self::Header(name.to_ascii_lowercase().into())),
             "query" => Some(Self::Query(name.into())),
-            "path" => name.parse().ok().filter(|place| *place > 0).map(Self::Path),
+            "path" => {
+                let place = name.parse().ok().filter(|place| *place > 0)?;
+                Some(Self::Path(PathPlace { place, has_format: false }))
+            }
             _ => None,
         }
     }
@@ -85,8 +99,28 @@ impl UserSource {
                 single(head.all(name).map(|v| Cow::Borrowed(v.trim_ascii())), bytes_max)
             }
             Self::Query(name) => single(query_values(head.query(), name), bytes_max),
-            Self::Path(place) => single(path_segment(head.path(), *place).into_iter(), bytes_max),
+            Self::Path(at) => single(at.id(head.path()).into_iter(), bytes_max),
         }
+    }
+}
+
+impl PathPlace {
+    /// Returns the id in a path, decoded; `None` if it is empty or not there.
+    pub(crate) fn id(self, path: &str) -> Option<Cow<'_, [u8]>> {
+        let segment = path.split('/').nth(self.place).filter(|segment| !segment.is_empty())?;
+        let decoded = match segment.contains('%') {
+            true => Cow::Owned(spelling::decoded(segment.as_bytes(), |_| true)),
+            false => Cow::Borrowed(segment.as_bytes()),
+        };
+        let end = decoded.iter().rposition(|byte| *byte == b'.').filter(|_| self.has_format);
+        Some(match (decoded, end) {
+            (decoded, None) => decoded,
+            (Cow::Borrowed(segment), Some(end)) => Cow::Borrowed(&segment[..end]),
+            (Cow::Owned(mut segment), Some(end)) => {
+                segment.truncate(end);
+                Cow::Owned(segment)
+            }
+        })
     }
 }
 
@@ -101,15 +135,6 @@ pub(crate) fn cookies<'h, 'n>(
             let value = value.trim_ascii_start().strip_prefix(b"=")?.trim_ascii();
             Some(value.strip_prefix(b"\"").and_then(|v| v.strip_suffix(b"\"")).unwrap_or(value))
         })
-    })
-}
-
-/// Returns the segment of a path at a place, decoded; `None` if it is empty or not there.
-pub(crate) fn path_segment(path: &str, place: usize) -> Option<Cow<'_, [u8]>> {
-    let segment = path.split('/').nth(place).filter(|segment| !segment.is_empty())?;
-    Some(match segment.contains('%') {
-        true => Cow::Owned(spelling::decoded(segment.as_bytes(), |_| true)),
-        false => Cow::Borrowed(segment.as_bytes()),
     })
 }
 

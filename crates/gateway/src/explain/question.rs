@@ -9,7 +9,7 @@ use http1::Head;
 use http1::request::{Underscores, parse};
 
 use crate::gateway::Gateway;
-use crate::user::{User, UserSource};
+use crate::user::{PathPlace, User, UserSource};
 
 /// Who asks, unless the question says so.
 const HERE: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
@@ -56,7 +56,7 @@ impl ExplainRequest {
                     exchange::encode_query(user.as_bytes())
                 ));
             }
-            (Some(UserSource::Path(place)), Some(user)) => put_segment(&mut target, *place, user),
+            (Some(UserSource::Path(at)), Some(user)) => put_segment(&mut target, *at, user),
             (None, _) | (_, None) => {}
         }
         let method = if self.method.is_empty() { "GET" } else { &self.method };
@@ -117,15 +117,16 @@ fn parts(url: &str) -> Result<(&str, String), String> {
     Ok((host, if target.starts_with('/') { target.to_owned() } else { format!("/{target}") }))
 }
 
-/// Puts an id in place of a segment of the path, if there is one at this place.
-fn put_segment(target: &mut String, place: usize, user: &str) {
+/// Puts an id in place of a segment of the path, before its format, if there is one at this place.
+fn put_segment(target: &mut String, at: PathPlace, user: &str) {
     let (path, query) = match target.split_once('?') {
         Some((path, query)) => (path, format!("?{query}")),
         None => (target.as_str(), String::new()),
     };
     let mut segments: Vec<String> = path.split('/').map(str::to_owned).collect();
-    if let Some(segment) = segments.get_mut(place) {
-        *segment = exchange::encode_query(user.as_bytes());
+    if let Some(segment) = segments.get_mut(at.place) {
+        let format = segment.rfind('.').filter(|_| at.has_format).map(|dot| segment.split_off(dot));
+        *segment = exchange::encode_query(user.as_bytes()) + format.as_deref().unwrap_or_default();
     }
     *target = segments.join("/") + &query;
 }

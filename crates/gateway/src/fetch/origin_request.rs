@@ -233,12 +233,17 @@ impl OriginRequest {
         self.client.fields.insert("cookie", &all);
     }
 
-    /// Whether the user id is a whole value of the query, a segment of the path, or a field.
+    /// Whether the user id is a whole value of the query, a segment of the path, or a field. A
+    /// segment may have a format behind it.
     fn tells_id(&self, route: &Route) -> bool {
         let Some(id) = self.user.as_deref() else { return false };
         let (path, query) = self.client.target.split_once('?').unwrap_or((&self.client.target, ""));
-        let in_path =
-            || path.split('/').any(|segment| *exchange::decode_query(segment.as_bytes()) == *id);
+        let names_user = |segment: &str| {
+            let segment = exchange::decode_query(segment.as_bytes());
+            let format = segment.strip_prefix(id);
+            format.is_some_and(|format| format.is_empty() || format.starts_with(b"."))
+        };
+        let in_path = || path.split('/').any(names_user);
         let is_value = |pair: &str| {
             let value = pair.split_once('=').map_or("", |(_, value)| value);
             *exchange::decode_query(value.as_bytes()) == *id

@@ -10,7 +10,7 @@ use cache::key::KeyBytes;
 use http1::FieldLines;
 
 use super::rules::{FieldSource, append_list, named_cookies, set};
-use crate::user::{UserSource, path_segment};
+use crate::user::{PathPlace, UserSource};
 
 /// What names a user to an upstream.
 #[derive(Debug, Default)]
@@ -19,8 +19,8 @@ pub struct Identifiers {
     headers: Vec<Box<str>>,
     /// Cookies, but that of the gateway's own id.
     cookies: Vec<Box<str>>,
-    /// Places in the path, from 1.
-    places: Vec<usize>,
+    /// Places in the path.
+    places: Vec<PathPlace>,
 }
 
 impl Identifiers {
@@ -32,7 +32,7 @@ impl Identifiers {
                 UserSource::Header(name) => all.headers.push(name.clone()),
                 // The id itself is a cookie that `name_user` writes.
                 UserSource::Cookie(name) if source != user => all.cookies.push(name.clone()),
-                UserSource::Path(place) => all.places.push(*place),
+                UserSource::Path(at) => all.places.push(*at),
                 UserSource::Cookie(_) | UserSource::Query(_) => {}
             }
         }
@@ -47,7 +47,7 @@ impl Identifiers {
     /// Whether the path of a target names a user.
     pub(crate) fn are_in_path(&self, target: &str) -> bool {
         let path = target.split('?').next().unwrap_or(target);
-        self.places.iter().any(|place| path_segment(path, *place).is_some())
+        self.places.iter().any(|at| at.id(path).is_some())
     }
 
     /// Appends the values of headers and cookies to the key of a user's own response.

@@ -4,7 +4,8 @@ use std::sync::atomic::Ordering;
 
 use testkit::{Client, Origin, OriginReply};
 
-use super::{assert_hit, assert_miss, before, check, decision};
+use super::{assert_hit, assert_miss, before, check, decision, serve};
+use crate::explain::ExplainRequest;
 
 /// A route whose app reads the user from other places than the gateway does.
 const NAMED: &str = "cache = { ttl = \"60s\" }\npersonalise = { user = \"cookie:sid\", \
@@ -121,6 +122,38 @@ fn an_id_may_be_a_segment_of_the_path() {
     assert_eq!(served.users.asked.lock().unwrap()[0], b"p 1");
     assert_eq!(decision(&served.get("/users//list")), "anonymous");
     assert_eq!(decision(&served.get("/users")), "anonymous");
+}
+
+#[test]
+fn a_format_behind_an_id_in_the_path_is_no_part_of_the_id() {
+    let app = app();
+    let upstream = format!("[[upstream]]\nname = \"o\"\nservers = [\"{}\"]\n", app.address());
+    let route = |id: &str, keys: &str| {
+        let path = format!("/f/{id}.{{format:json|xml}}");
+        format!("{upstream}[[route]]\npath = \"{path}\"\nto = \"upstream:o\"\n{keys}\n")
+    };
+    let served = serve(&route("{id}", "personalise = { user = \"path:2\" }"));
+    for (target, id) in [
+        ("/f/p1.json", "p1"),
+        ("/f/p1.xml", "p1"),
+        ("/f/p1", "p1"),
+        ("/f/p.1.xml", "p.1"),
+        ("/f/p%201%2Exml", "p 1"),
+    ] {
+        assert_eq!(decision(&served.get(target)), "personalised", "{target}");
+        let asked = served.users.asked.lock().unwrap();
+        assert_eq!(asked.last().map(Vec::as_slice), Some(id.as_bytes()), "{target}");
+    }
+    let url = format!("http://{}/f/x.xml", served.address);
+    let question = ExplainRequest { url, user: Some("p1".to_owned()), ..ExplainRequest::default() };
+    let explained = served.gateway.explain(&question).unwrap();
+    assert_eq!(explained.target, "/f/p1.xml");
+    assert_eq!(explained.user.unwrap().id.as_deref(), Some("p1"));
+    let keys = "cache = { ttl = \"60s\" }\npersonalise = { user = \"cookie:sid\" }";
+    let by_cookie = serve(&route("{id}", keys));
+    by_cookie.users.broken.store(true, Ordering::SeqCst);
+    by_cookie.get_with("/f/p1.json", &[("Cookie", "sid=p1")]);
+    assert_miss(&by_cookie.get("/f/p1.json"));
 }
 
 #[test]

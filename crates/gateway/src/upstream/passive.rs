@@ -5,7 +5,8 @@
 //! whoever finds the first refusal starts [`knock`], which tries until it is taken. For the same
 //! reason [`look_at`] tries servers at which no request is answered. Of these tries, a server gets
 //! one at a time. A head is no answer yet: [`Asked`] waits for the end of the body. A client that
-//! leaves, and a request whose own deadline has passed, say nothing of the server. Neither does this machine when it has no file descriptor or port left. Never here: what trouble is
+//! leaves, and a request whose own deadline has passed, say nothing of the server. Neither does
+//! this machine when it has no file descriptor or port left. Never here: what trouble is
 //! (`trouble`), the choice of a server (`servers`), probes (`probe`).
 
 use std::io::{Error, ErrorKind};

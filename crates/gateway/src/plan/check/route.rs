@@ -341,8 +341,8 @@ fn source(
     text: &str,
     pattern: Option<&Pattern>,
 ) -> Option<UserSource> {
-    let source = UserSource::parse(text);
-    match &source {
+    let mut source = UserSource::parse(text);
+    match &mut source {
         None => {
             let forms = "write `cookie:NAME`, `header:NAME`, `query:NAME` or `path:NUMBER`";
             let kind = text.split(':').next().unwrap_or(text);
@@ -350,9 +350,10 @@ fn source(
             let hint = near.map(|near| format!("; did you mean `{near}:…`?")).unwrap_or_default();
             section.wrong(key, format!("`{text}` names no part of a request; {forms}{hint}"));
         }
-        Some(UserSource::Path(place)) => {
+        Some(UserSource::Path(at)) => {
+            at.has_format = pattern.is_some_and(|pattern| pattern.has_format_at(at.place));
             let reason = "no path that this route takes has so many segments; count them from 1";
-            if pattern.is_some_and(|pattern| !pattern.has_place(*place)) {
+            if pattern.is_some_and(|pattern| !pattern.has_place(at.place)) {
                 section.wrong(key, format!("`{text}`: {reason}"));
             }
         }
