@@ -2,11 +2,12 @@
 //!
 //! Users without an id, without a profile, or outside the rollout get the generic response, which
 //! the cache can answer for all. Invariant: any failure means the generic response. A profile that
-//! cannot be looked up is a `Fallback`; two different ids or a long one are `NoProfile`. On a
-//! collection route a user with an acceptable id is `Generic`, and the id is still written: it goes
-//! into the record. It asks for the profile, and in the mode `dice` draws anew; else it is pure.
-//! docs/operating/status.md explains each decision to operators. Never here: the rollout's shares
-//! (`rollout`), where the id is (`user`), the personalised response (`request`).
+//! cannot be looked up is a `Fallback`; two different ids, a path that may name two, and a long id
+//! are `NoProfile`. On a collection route a user with an acceptable id is `Generic`, and the id is
+//! still written: it goes into the record. It asks for the profile, and in the mode `dice` draws
+//! anew; else it is pure. docs/operating/status.md explains each decision to operators. Never here:
+//! the rollout's shares (`rollout`), where the id is (`user`), the personalised response
+//! (`request`).
 
 use exchange::Decision;
 use http1::Head;

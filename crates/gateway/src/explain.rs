@@ -220,7 +220,7 @@ fn because(decision: Decision, user: Option<&UserFacts>, draw: Option<&Draw>) ->
         Decision::Generic => "the route does not personalise",
         Decision::Anonymous => "the request carries no user id",
         Decision::NoProfile if user.is_some_and(|user| user.id.is_none()) => {
-            "the request carries two different ids, or one that is too long"
+            "the request carries two different ids, one too long, or a path that may name two"
         }
         Decision::NoProfile => "the profile file does not name the user",
         Decision::OutsideRollout => "the user's draw is not below the share of the rollout",

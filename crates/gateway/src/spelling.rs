@@ -50,6 +50,18 @@ pub(crate) fn readings(path: &[u8]) -> Option<BTreeSet<Vec<u8>>> {
     Some(found)
 }
 
+/// Whether a path has one reading, without empty or dot segments.
+pub(crate) fn is_plain(path: &[u8]) -> bool {
+    let is_read_alike = |byte: &u8| !matches!(byte, 0 | b'%' | b';' | b'\\' | b'?' | b'#');
+    path.iter().all(is_read_alike) && !has_odd_segment(path)
+}
+
+/// Whether a path has dot segments, or empty ones that are not the last. Some servers drop them,
+/// and so count segments otherwise.
+pub(crate) fn has_odd_segment(path: &[u8]) -> bool {
+    path.windows(2).any(|pair| pair == b"//") || has_dot_segment(path)
+}
+
 /// Whether a path leads out of its directory.
 pub(crate) fn has_dot_segment(path: &[u8]) -> bool {
     path.split(|b| *b == b'/').any(|segment| matches!(segment, b"." | b".."))

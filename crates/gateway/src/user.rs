@@ -2,13 +2,14 @@
 //!
 //! Invariant: a request with two different ids has no acceptable one, and neither has one with an
 //! id that is too long. `profiles` has a bound of its own (`id_bytes_max`). An empty id does not
-//! count. Records and profile files have ids in the form found here, or its hash, and rollouts draw
-//! by it. Another form finds no profile and moves users. Names of cookies are matched exactly,
-//! query fields after decoding, headers in any case. Several `Cookie` lines are read as one list
-//! (RFC 6265 §5.4, RFC 9113 §8.2.3). `key::without_field` and `key::rules` take the same query
-//! field out of fetches for everyone. They use `exchange::query_value`, too, so that no id is found
-//! here and missed there. Never here: whether the user exists (`ports::Profiles`), hiding the id
-//! from upstreams (`fetch::origin_request`).
+//! count. A path that servers may read in two ways names none (`PathPlace::is_ambiguous`). Records
+//! and profile files have ids in the form found here, or its hash, and rollouts draw by it. Another
+//! form finds no profile and moves users. Names of cookies are matched exactly, query fields after
+//! decoding, headers in any case. Several `Cookie` lines are read as one list (RFC 6265 §5.4, RFC
+//! 9113 §8.2.3). `key::without_field` and `key::rules` take the same query field out of fetches for
+//! everyone. They use `exchange::query_value`, too, so that no id is found here and missed there.
+//! Never here: whether the user exists (`ports::Profiles`), hiding the id from upstreams
+//! (`fetch::origin_request`).
 
 use std::borrow::Cow;
 use std::fmt;
@@ -47,7 +48,8 @@ pub enum User<'h> {
     Nobody,
     /// The request has this user id.
     Id(Cow<'h, [u8]>),
-    /// The request has different ids, or one longer than the limit.
+    /// The request has different ids, a path that may name different ones, or one longer than the
+    /// limit.
     Unacceptable,
 }
 
@@ -99,18 +101,36 @@ impl UserSource {
                 single(head.all(name).map(|v| Cow::Borrowed(v.trim_ascii())), bytes_max)
             }
             Self::Query(name) => single(query_values(head.query(), name), bytes_max),
-            Self::Path(at) => single(at.id(head.path()).into_iter(), bytes_max),
+            Self::Path(at) if at.is_ambiguous(head.path()) => User::Unacceptable,
+            Self::Path(at) => single(at.id(head.path().as_bytes()).into_iter(), bytes_max),
         }
     }
 }
 
 impl PathPlace {
+    /// Whether an upstream may find another id in a path than the gateway, or one where the gateway
+    /// finds none. Any reading counts in which segments are empty, dots, or another number.
+    pub(crate) fn is_ambiguous(self, path: &str) -> bool {
+        let path = path.as_bytes();
+        if spelling::is_plain(path) {
+            return false;
+        }
+        let Some(readings) = spelling::readings(path) else { return true };
+        let slashes = |path: &[u8]| path.iter().filter(|byte| **byte == b'/').count();
+        readings.iter().any(|reading| {
+            spelling::has_odd_segment(reading)
+                || slashes(reading) != slashes(path)
+                || self.id(reading) != self.id(path)
+        })
+    }
+
     /// Returns the id in a path, decoded; `None` if it is empty or not there.
-    pub(crate) fn id(self, path: &str) -> Option<Cow<'_, [u8]>> {
-        let segment = path.split('/').nth(self.place).filter(|segment| !segment.is_empty())?;
-        let decoded = match segment.contains('%') {
-            true => Cow::Owned(spelling::decoded(segment.as_bytes(), |_| true)),
-            false => Cow::Borrowed(segment.as_bytes()),
+    pub(crate) fn id(self, path: &[u8]) -> Option<Cow<'_, [u8]>> {
+        let segment = path.split(|byte| *byte == b'/').nth(self.place);
+        let segment = segment.filter(|segment| !segment.is_empty())?;
+        let decoded = match segment.contains(&b'%') {
+            true => Cow::Owned(spelling::decoded(segment, |_| true)),
+            false => Cow::Borrowed(segment),
         };
         let end = decoded.iter().rposition(|byte| *byte == b'.').filter(|_| self.has_format);
         Some(match (decoded, end) {

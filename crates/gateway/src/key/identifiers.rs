@@ -44,10 +44,11 @@ impl Identifiers {
         self.headers.iter().any(|header| header.as_bytes() == name)
     }
 
-    /// Whether the path of a target names a user.
+    /// Whether the path of a target names a user, or may name one to an upstream that reads it
+    /// otherwise.
     pub(crate) fn are_in_path(&self, target: &str) -> bool {
         let path = target.split('?').next().unwrap_or(target);
-        self.places.iter().any(|at| at.id(path).is_some())
+        self.places.iter().any(|at| at.id(path.as_bytes()).is_some() || at.is_ambiguous(path))
     }
 
     /// Appends the values of headers and cookies to the key of a user's own response.

@@ -120,8 +120,45 @@ fn an_id_may_be_a_segment_of_the_path() {
     let served = before(&app, "personalise = { user = \"path:2\" }");
     assert_eq!(decision(&served.get("/users/p%201/list")), "personalised");
     assert_eq!(served.users.asked.lock().unwrap()[0], b"p 1");
-    assert_eq!(decision(&served.get("/users//list")), "anonymous");
+    assert_eq!(decision(&served.get("/users/")), "anonymous");
     assert_eq!(decision(&served.get("/users")), "anonymous");
+}
+
+#[test]
+fn a_path_that_an_upstream_may_count_otherwise_names_no_user_and_is_not_stored() {
+    let app = app();
+    let cached = "cache = { ttl = \"60s\" }\n";
+    let by_path = before(&app, &format!("{cached}personalise = {{ user = \"path:2\" }}"));
+    let other = "personalise = { user = \"cookie:sid\", identifies = [\"path:2\"] }";
+    let by_cookie = before(&app, &format!("{cached}{other}"));
+    for target in [
+        "/p2//p1/l",
+        "//p2/p1/l",
+        "/p2/p1//l",
+        "/p2/./p1",
+        "/p2/p0/../p1",
+        "/p2/%2e%2e/x/p1",
+        "/p2/%2Fp1",
+        "/p2%2F/p1",
+        "/p2%2Fp1",
+        "/p2/p1%2Fp3/l",
+        "/p2/p1;p3/l",
+        "/p2/p1%3Bx",
+        "/p2/p%2531",
+        "/p2\\\\p1",
+    ] {
+        for _ in 0..2 {
+            let reply = by_path.get(target);
+            assert_eq!(decision(&reply), "no-profile", "{target}");
+            assert_miss(&reply);
+            assert_miss(&by_cookie.get(target));
+        }
+    }
+    for target in ["/p2/p1/l/", "/p2/p1/l;x", "/p2/p%20q/l%20m"] {
+        assert_eq!(decision(&by_path.get(target)), "personalised", "{target}");
+    }
+    let asked = by_path.users.asked.lock().unwrap();
+    assert_eq!(asked.len(), 3, "{asked:?}");
 }
 
 #[test]
