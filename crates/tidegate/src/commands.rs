@@ -26,6 +26,7 @@ use crate::client::{Client, ClientRequest, NotListening};
 use crate::config::{self, Plan};
 use crate::environment;
 use crate::hint::Hint;
+use crate::output;
 use crate::overrides;
 use crate::profile_build::ProfileBuild;
 use crate::serve;
@@ -92,13 +93,11 @@ pub(crate) fn profiles(command: ProfilesCommand) -> Result<()> {
         }
         ProfilesCommand::Inspect { file, user } => {
             let inspection = profiles::inspect(&file, user.as_deref().map(str::as_bytes))?;
-            println!("{inspection}");
-            Ok(())
+            output::print_cleaned(&format!("{inspection}\n"))
         }
         ProfilesCommand::Check { file: Some(file), .. } => {
             let report = profiles::check(&file)?;
-            println!("{report}");
-            Ok(())
+            output::print_cleaned(&format!("{report}\n"))
         }
         ProfilesCommand::Check { file: None, config, .. } => compare_profiles(&config.config),
     }
@@ -145,10 +144,9 @@ fn check_config(file: &Path) -> Result<()> {
             .map_err(|problems| WrongConfig::new(file.to_owned(), problems))?;
         [notes::of(&plan), of_files].concat()
     };
-    notes.iter().for_each(|note| println!("note: {note}"));
+    let notes: String = notes.iter().map(|note| format!("note: {note}\n")).collect();
     let ending = if is_legacy { ", read as a file of statsd's" } else { "" };
-    println!("{}: no errors{ending}", file.display());
-    Ok(())
+    output::print_cleaned(&format!("{notes}{}: no errors{ending}\n", file.display()))
 }
 
 fn print_config(file: &Path) -> Result<()> {
@@ -156,16 +154,18 @@ fn print_config(file: &Path) -> Result<()> {
     let text =
         std::fs::read_to_string(file).with_context(|| format!("read `{}`", file.display()))?;
     let shown = redact::redacted(&text).with_context(|| format!("show `{}`", file.display()))?;
-    println!("{}", shown.trim_end());
+    output::print_cleaned(&format!("{}\n", shown.trim_end()))?;
     let file = overrides::file(&plan.root);
     match std::fs::read_to_string(&file) {
         Ok(changes) => {
-            println!("\n# Live changes, which win until cleared ({}):", file.display());
-            changes.lines().for_each(|line| println!("# {line}"));
+            let lines: String = changes.lines().map(|line| format!("# {line}\n")).collect();
+            let file = file.display();
+            output::print_cleaned(&format!(
+                "\n# Live changes, which win until cleared ({file}):\n{lines}"
+            ))
         }
-        Err(_) => println!("\n# No live changes."),
+        Err(_) => output::print("\n# No live changes.\n"),
     }
-    Ok(())
 }
 
 fn build_profiles(plan: &Plan, file: &Path) -> Result<()> {
@@ -176,14 +176,13 @@ fn build_profiles(plan: &Plan, file: &Path) -> Result<()> {
         ProfilesError::Shrunk { .. } => anyhow::Error::new(error).context(FORCE),
         _ => error.into(),
     })?;
-    println!(
-        "{}: {} of {}, {}",
+    output::print_cleaned(&format!(
+        "{}: {} of {}, {}\n",
         profiles.file.display(),
         counted(built.rows, "profile"),
         counted(built.users, "user"),
         counted(built.bytes, "byte"),
-    );
-    Ok(())
+    ))
 }
 
 /// Compares the profiles that are served with those of a build from nothing.
@@ -196,7 +195,7 @@ fn compare_profiles(file: &Path) -> Result<()> {
         format!("compare profiles by `{file}`: it builds none from a journal")
     };
     let comparison = compared.with_context(lacks)??;
-    println!("{comparison}");
+    output::print_cleaned(&format!("{comparison}\n"))?;
     anyhow::ensure!(comparison.differences == 0, "the profiles are not those of a whole build");
     Ok(())
 }
@@ -208,8 +207,7 @@ fn show_rollout(admin: &AdminArgs, (method, body): (&str, &[u8]), as_json: bool)
         return Ok(());
     }
     let shares: Value = serde_json::from_str(&answer).context("read the answer of `/rollout`")?;
-    print!("{}", rollout::text(&shares));
-    Ok(())
+    output::print_cleaned(&rollout::text(&shares))
 }
 
 /// What the admin listener of a running server answers.

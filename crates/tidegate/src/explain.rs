@@ -70,7 +70,7 @@ pub(crate) fn command(args: &ExplainArgs) -> Result<()> {
     if let Some(route) = recorded.as_ref().and_then(|recorded| recorded.route.as_deref())
         && now.explanation.routes.last().is_none_or(|asked| asked.name != route)
     {
-        eprintln!("note: it went to route `{route}`; {HEADERS}");
+        eprintln!("note: it went to route `{}`; {HEADERS}", screen::clean(route));
     }
     let output = Output { recorded, now };
     match args.format.as_str() {

@@ -18,6 +18,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 
 use crate::cli::LabCommand;
+use crate::output;
 
 /// `tidegate lab …`
 pub(crate) fn command(command: LabCommand) -> Result<()> {
@@ -38,7 +39,11 @@ pub(crate) fn misspelt(error: &clap::Error) -> ExitCode {
     if is_plugin && error.use_stderr() {
         return probe::unknown(error);
     }
-    // Where nobody reads, nothing is to be said.
-    let _ = error.print();
+    if error.use_stderr() {
+        eprint!("{}", output::cleaned(&error.render().to_string()));
+    } else {
+        // Where nobody reads, nothing is to be said.
+        let _ = error.print();
+    }
     u8::try_from(error.exit_code()).map_or(ExitCode::FAILURE, ExitCode::from)
 }

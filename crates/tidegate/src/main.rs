@@ -117,12 +117,12 @@ fn report(error: &anyhow::Error) -> ExitCode {
         return ExitCode::from(exit.0);
     }
     if let Some(wrong) = error.downcast_ref::<wrong_config::WrongConfig>() {
-        eprint!("{wrong}");
+        eprint!("{}", output::cleaned(&wrong.to_string()));
         return ExitCode::from(EXIT_CONFIG);
     }
     let misuse = error.downcast_ref::<exit::Misuse>();
     let (text, hint) = hint::split(misuse.map_or(error, |misuse| &misuse.0));
-    eprintln!("error: {text}");
+    eprintln!("error: {}", output::cleaned(&text));
     if let Some(hint) = hint {
         eprintln!("hint: {hint}");
     }

@@ -16,6 +16,7 @@ use models::Precision;
 use serving::{ClusterOptions, Grouping, LinesDone, ModelDir};
 
 use crate::cli::{GroupingArg, LinesArgs, ModelCommand, PrecisionArg};
+use crate::output;
 use crate::progress::Progress;
 
 /// Runs a command.
@@ -25,8 +26,8 @@ use crate::progress::Progress;
 pub(crate) fn run(command: ModelCommand) -> Result<()> {
     match command {
         ModelCommand::Inspect { file, items } => {
-            println!("{}", serving::inspect(&file, items.as_deref())?);
-            Ok(())
+            let inspection = serving::inspect(&file, items.as_deref())?;
+            output::print_cleaned(&format!("{inspection}\n"))
         }
         ModelCommand::Score { file, items: Some(items), .. } => rank(&file, &items),
         ModelCommand::Score { file, rows, .. } => score(&file, rows.as_deref()),

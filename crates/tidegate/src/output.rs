@@ -1,5 +1,9 @@
 //! Opens the files of results, prints results to stdout, and says how stdout is drawn on.
 //!
+//! What repeats text of files, clients or other programs goes through `cleaned`: errors (`main.rs`),
+//! notes, and what inspecting commands print. Tables and wrapped text are cleaned by `screen`, the
+//! log by `log.rs`, and JSON is left to its own escapes.
+//!
 //! `load`, `probe` and `bench` open files before they measure, so that nothing measured is lost. An
 //! existing file is emptied then, and keeps its mode. `report` opens its file only to write it. In
 //! which order files are opened, each verb decides.
@@ -41,6 +45,21 @@ pub(crate) fn print(text: &str) -> Result<()> {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         other => other.context("print the result"),
     }
+}
+
+/// Prints lines for people, cleaned.
+///
+/// # Errors
+/// As [`print`].
+pub(crate) fn print_cleaned(text: &str) -> Result<()> {
+    print(&cleaned(text))
+}
+
+/// Text of several lines with its control characters shown as `?`, but for line feeds and tabs. So
+/// nothing in it can move the cursor or set the title of a terminal.
+pub(crate) fn cleaned(text: &str) -> String {
+    let line = |line: &str| line.split('\t').map(screen::clean).collect::<Vec<_>>().join("\t");
+    text.split('\n').map(line).collect::<Vec<_>>().join("\n")
 }
 
 /// How stdout is drawn on.

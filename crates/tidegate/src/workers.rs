@@ -22,6 +22,7 @@ use workers::{LendError, Plan, WorkerPool, Workers};
 
 use crate::cli::{PoolArgs, WorkersCommand};
 use crate::commands::ask_admin;
+use crate::output;
 
 /// The pools of a server.
 #[derive(Debug, Default)]
@@ -140,7 +141,7 @@ pub(crate) fn command(command: WorkersCommand) -> Result<()> {
             }
             match format.as_str() {
                 "json" => println!("{:#}", Value::from(all)),
-                _ => all.iter().for_each(|pool| print!("{}", table(pool))),
+                _ => output::print_cleaned(&all.iter().map(table).collect::<String>())?,
             }
         }
         WorkersCommand::Recycle(args) => tell("/workers/recycle", &args)?,

@@ -18,6 +18,7 @@ use crate::cli::InitArgs;
 use crate::config;
 use crate::exit::Misuse;
 use crate::hint::Hint;
+use crate::output;
 use crate::wrong_config::WrongConfig;
 
 const THERE: Hint = Hint("`--force` replaces it, and `config init FILE` writes another one");
@@ -172,7 +173,7 @@ impl<R: BufRead> Asker<R> {
                 ))
                 .into());
             }
-            eprintln!("   {problem}");
+            eprintln!("   {}", output::cleaned(&problem));
             *place(all) = question.usual.to_owned();
         }
     }
@@ -188,7 +189,7 @@ impl<R: BufRead> Asker<R> {
         );
         let line = self.read()?;
         if !self.is_terminal {
-            eprintln!("{line}");
+            eprintln!("{}", output::cleaned(&line));
         }
         Ok(line)
     }

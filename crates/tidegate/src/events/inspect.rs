@@ -90,7 +90,8 @@ fn guess(args: &InspectArgs) -> Result<()> {
     let mut out = std::io::stdout().lock();
     writeln!(out, "# reads {} of the first {} lines", guess.read, guess.lines)?;
     if guess.longer > 0 {
-        let tail = if guess.tail.is_empty() { String::new() } else { format!(": {}", guess.tail) };
+        let tail = screen::clean(&guess.tail);
+        let tail = if tail.is_empty() { String::new() } else { format!(": {tail}") };
         writeln!(out, "# {} of {} lines go on behind it{tail}", guess.longer, guess.read)?;
     }
     writeln!(out, "[[source]]\nname = \"{name}\"\nfiles = [{files}]")?;

@@ -10,6 +10,7 @@ use anyhow::{Context, Result, bail};
 use pipeline::{LogLoss, LossBook, OpenLosses};
 
 use crate::commands;
+use crate::output;
 
 /// The word that acknowledges every loss.
 const ALL: &str = "all";
@@ -29,7 +30,7 @@ pub(super) fn command(file: &Path, acknowledge: &[String]) -> Result<()> {
         bail!("no open loss has the id `{unknown}`; `tidegate events losses` lists them");
     }
     if acknowledge.is_empty() {
-        open.iter().for_each(|loss| print!("{}", text(loss)));
+        output::print_cleaned(&open.iter().map(text).collect::<String>())?;
         match (open.is_empty(), found.has_file) {
             _ if !found.is_whole() => {}
             (false, _) => {}
@@ -43,7 +44,8 @@ pub(super) fn command(file: &Path, acknowledge: &[String]) -> Result<()> {
     let ids = (!is_all).then_some(acknowledge);
     let done = book.acknowledge(ids);
     let done = done.with_context(|| format!("acknowledge in `{}`", plan.losses().display()))?;
-    done.iter().for_each(|loss| println!("acknowledged {}: {}", loss.id, loss.what));
+    let acknowledged = |loss: &LogLoss| format!("acknowledged {}: {}\n", loss.id, loss.what);
+    output::print_cleaned(&done.iter().map(acknowledged).collect::<String>())?;
     if done.is_empty() {
         println!("no loss is open");
     }

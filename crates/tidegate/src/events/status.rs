@@ -27,6 +27,7 @@ use crate::environment;
 use crate::events::open;
 use crate::exit::Exit;
 use crate::hint::Hint;
+use crate::output;
 
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
 const NOT_RUNNING: Hint = Hint(
@@ -45,7 +46,7 @@ pub(super) fn command(file: &Path, json: bool) -> Result<()> {
             add_files(&mut document, &plan);
             match json {
                 true => println!("{document:#}"),
-                false => print!("{}", text(&document)),
+                false => output::print_cleaned(&text(&document))?,
             }
         }
         Err(error) => {
@@ -57,7 +58,8 @@ pub(super) fn command(file: &Path, json: bool) -> Result<()> {
                 Some(_) => "not running",
                 None => "no answer, and `[events] status` is not set, so it may run",
             };
-            notes.iter().for_each(|note| println!("{}", noted(note, state)));
+            let notes = notes.iter().map(|note| noted(note, state) + "\n");
+            output::print_cleaned(&notes.collect::<String>())?;
             return Err(Exit(1).into());
         }
     }

@@ -17,6 +17,7 @@ use super::copy::SinkCopy;
 use crate::commands;
 use crate::config::Plan;
 use crate::hint::Hint;
+use crate::output;
 use crate::progress::Progress;
 
 const REASONS: Hint = Hint(
@@ -35,11 +36,11 @@ pub(super) fn command(file: &Path) -> Result<()> {
     let (mut compared, mut different) = (0, 0);
     for sink in &plan.events.sinks {
         if !sinks::runs_queries(&sink.url) {
-            println!("sink {}: not compared, its engine knows no SQL", sink.name);
+            say(&format!("sink {}: not compared, its engine knows no SQL", sink.name))?;
             continue;
         }
         let comparisons = compare(&plan, sink)?;
-        comparisons.iter().for_each(print);
+        comparisons.iter().try_for_each(print)?;
         compared += comparisons.len();
         different += comparisons.iter().filter(|one| one.first.is_some()).count();
     }
@@ -73,29 +74,37 @@ fn count(recount: &mut SinkRecount<'_>, source: &SourcePlan, sink: &SinkPlan) ->
         counted => counted?,
     };
     let (name, sink) = (&source.name, &sink.name);
-    println!("{name} to {sink}: {} lines, {} bytes counted again", counted.lines, counted.bytes);
+    let (lines, bytes) = (counted.lines, counted.bytes);
+    say(&format!("{name} to {sink}: {lines} lines, {bytes} bytes counted again"))?;
     let (refused, quarantined) = (counted.refused, counted.quarantined);
     if refused > 0 {
-        println!("{name}: {refused} of them are refused, {quarantined} of those are in quarantine");
+        let kept = format!("{quarantined} of those are in quarantine");
+        say(&format!("{name}: {refused} of them are refused, {kept}"))?;
     }
     if counted.gone > 0 {
-        println!("{name}: {} bytes that were counted are gone", counted.gone);
+        say(&format!("{name}: {} bytes that were counted are gone", counted.gone))?;
     }
     Ok(())
 }
 
-fn print(compared: &RollupComparison) {
+fn print(compared: &RollupComparison) -> Result<()> {
     let RollupComparison { name, rows, different, shared, without_key, .. } = compared;
     match &compared.first {
-        None if *rows == 1 => println!("{name}: 1 row agrees with the log"),
-        None => println!("{name}: {rows} rows agree with the log"),
-        Some(first) => println!("{name}: {different} of {rows} rows differ, first {first}"),
-    }
+        None if *rows == 1 => say(&format!("{name}: 1 row agrees with the log")),
+        None => say(&format!("{name}: {rows} rows agree with the log")),
+        Some(first) => say(&format!("{name}: {different} of {rows} rows differ, first {first}")),
+    }?;
     if *shared > 0 {
         let others = compared.others.join("`, `");
-        println!("{name}: {shared} aggregates are not compared, `{others}` adds to them");
+        say(&format!("{name}: {shared} aggregates are not compared, `{others}` adds to them"))?;
     }
     if *without_key > 0 {
-        println!("{name}: {without_key} lines lack a number of its key");
+        say(&format!("{name}: {without_key} lines lack a number of its key"))?;
     }
+    Ok(())
+}
+
+/// A line, at once: the next one may take minutes.
+fn say(line: &str) -> Result<()> {
+    output::print_cleaned(&format!("{line}\n"))
 }

@@ -60,7 +60,8 @@ pub(super) fn answer(mut plan: Plan, question: &ExplainRequest) -> Result<Answer
     let parts = gateway::Parts { profiles: look_up, compute, workers, work };
     let gateway = Gateway::new(plan.gateway, parts, &Registry::default());
     if let Err(error) = Overrides::look(&plan.root, &gateway) {
-        eprintln!("note: live changes are not known: {error:#}");
+        let error = crate::output::cleaned(&format!("{error:#}"));
+        eprintln!("note: live changes are not known: {error}");
     }
     let profiles = profiles.as_deref();
     let explainer = Explainer {

@@ -104,6 +104,63 @@ fn a_model_can_be_inspected_and_asked_from_the_command_line() {
     assert!(err.starts_with("error: ") && err.contains("items.jsonl"), "{err}");
 }
 
+/// Whether a terminal would take something of it for a command.
+fn commands_a_terminal(text: &str) -> bool {
+    text.chars().any(|one| one.is_control() && one != '\n' && one != '\t')
+}
+
+#[test]
+fn what_files_and_answers_say_sends_no_command_to_a_terminal() {
+    const HOSTILE: &str = "\u{1b}]0;owned\u{7}\u{9b}2J";
+    let folder = testkit::TempDir::new().unwrap();
+    let folder = folder.path();
+    let escaped = "\\u001b]0;owned\\u0007\\u009b2J";
+    let model = format!(
+        r#"{{"format":"tidegate-linear-1","name":"{escaped}","version":"{escaped}","intercept":0.5,
+        "features":[{{"name":"item.{escaped}","weight":1.0}}]}}"#
+    );
+    std::fs::write(folder.join("model.json"), model).unwrap();
+    let file = rusqlite::Connection::open(folder.join("profiles.db")).unwrap();
+    let table = "CREATE TABLE user_profiles (profile_id char(100) PRIMARY KEY NOT NULL, data text)";
+    file.execute_batch(table).unwrap();
+    file.execute("INSERT INTO user_profiles VALUES (?1, ?1)", [HOSTILE]).unwrap();
+    file.close().unwrap();
+    let route = format!("[[route]]\nname = \"{escaped}\"\npath = \"/\"\nto = \"models\"\n");
+    let config = format!("{route}personalise = {{ user = \"cookie:a\", rollout = \"5%\" }}\n");
+    std::fs::write(folder.join("tidegate.toml"), config).unwrap();
+    std::fs::write(folder.join("plain.toml"), "# ?]0;owned \u{9b}2J\n").unwrap();
+    let refused = format!("[[route]]\npath = \"{escaped}\"\nto = \"{escaped}\"\n");
+    std::fs::write(folder.join("wrong.toml"), refused).unwrap();
+    for arguments in [
+        &["model", "inspect", "model.json"][..],
+        &["profiles", "inspect", "profiles.db"],
+        &["profiles", "inspect", "profiles.db", "--user", HOSTILE],
+        &["profiles", "check", "profiles.db"],
+        &["config", "check"],
+        &["config", "explain"],
+        &["config", "explain", HOSTILE],
+        &["config", "check", "-c", "wrong.toml"],
+        &["config", "print", "-c", "plain.toml"],
+        &["config", "init", "new.toml", "--upstream", HOSTILE],
+        &["explain", HOSTILE],
+        &["serve", HOSTILE],
+    ] {
+        let (_, out, err) = run(arguments, folder);
+        assert!(!commands_a_terminal(&out), "{arguments:?}: {out:?}");
+        assert!(!commands_a_terminal(&err), "{arguments:?}: {err:?}");
+        let said = out + &err;
+        assert!(said.contains("]0;owned"), "{arguments:?}: {said:?}");
+    }
+    let mut command = Command::new(BINARY);
+    command.args(["config", "init", "new.toml"]).current_dir(folder);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    child.stdin.take().unwrap().write_all(HOSTILE.as_bytes()).unwrap();
+    let output = child.wait_with_output().unwrap();
+    let err = String::from_utf8(output.stderr).unwrap();
+    assert!(err.contains("?]0;owned") && !commands_a_terminal(&err), "{err:?}");
+}
+
 #[test]
 fn the_environment_of_a_container_names_the_port_the_level_and_json_lines() {
     let folder = testkit::TempDir::new().unwrap();

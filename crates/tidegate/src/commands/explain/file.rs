@@ -15,7 +15,7 @@ use anyhow::{Context, Result};
 use chassis::config::Document;
 use gateway::config::{RouteConfig, UpstreamConfig};
 use pipeline::config::{RollupConfig, SinkConfig, SourceConfig};
-use screen::{Style, wrapped};
+use screen::{Style, clean, wrapped};
 use stdx::{ByteSize, Span};
 
 use crate::commands::{notes, redact};
@@ -71,7 +71,7 @@ pub(super) fn text(file: &Path, plan: &Plan, style: &Style) -> Result<String> {
         has_bytes: cache.bytes.is_some(),
     };
     let mut page = Page { text: String::new(), style };
-    page.text += &format!("What {} does:\n", file.display());
+    page.text += &format!("What {} does:\n", clean(&file.display().to_string()));
     listeners(plan, &mut page);
     routes(plan, &written, &mut page);
     targets(plan, &written, &mut page);
