@@ -1,12 +1,15 @@
 //! Opens the files of results, prints results to stdout, and says how stdout is drawn on.
 //!
-//! What repeats text of files, clients or other programs goes through `cleaned`: errors (`main.rs`),
-//! notes, and what inspecting commands print. Tables and wrapped text are cleaned by `screen`, the
-//! log by `log.rs`, and JSON is left to its own escapes.
+//! What repeats text of files, clients or other programs goes through `cleaned`: errors, notes,
+//! and what inspecting commands print. Tables and wrapped text are cleaned by `screen`, the log by
+//! `log.rs`, and JSON is left to its own escapes.
 //!
 //! `load`, `probe` and `bench` open files before they measure, so that nothing measured is lost. An
 //! existing file is emptied then, and keeps its mode. `report` opens its file only to write it. In
 //! which order files are opened, each verb decides.
+//! What is written at once appears by one rename (`replace`), so that a link is replaced.
+//! Invariant: no link is followed, and no fifo waited for: another user may have put them there.
+//! What the system has in `/dev`, such as `/dev/stdout`, is never replaced.
 //! Invariant: a reader of stdout that leaves early, such as `head`, is no error. The width is
 //! `COLUMNS`, even where stdout is no terminal. Without it the terminal says, else it is 80. Where
 //! stdout is no terminal it is 100, or as much as a table of data takes. Only a terminal gets
@@ -14,13 +17,14 @@
 //! `environment.rs` reads these variables.
 //! Never here: what a result says, and progress on stderr.
 
-use std::fs::{File, OpenOptions};
-use std::io::{self, IsTerminal, Write};
-use std::os::unix::fs::OpenOptionsExt;
-use std::path::Path;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, ErrorKind, IsTerminal, Write};
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use screen::Style;
+use stdx::plain_file;
 
 /// Of files that are created: what is measured may name users and addresses.
 const MODE: u32 = 0o640;
@@ -28,11 +32,93 @@ const MODE: u32 = 0o640;
 /// Creates a file for a result.
 ///
 /// # Errors
-/// When it cannot be written; called before the measurement, so that nothing measured is lost.
+/// When it cannot be written, also because it is a link or no regular file. Called before the
+/// measurement, so that nothing measured is lost.
 pub(crate) fn create(path: &Path) -> Result<File> {
-    let mut options = OpenOptions::new();
-    let opened = options.write(true).create(true).truncate(true).mode(MODE).open(path);
+    let opened = match OpenOptions::new().write(true).create_new(true).mode(MODE).open(path) {
+        Err(_) if is_of_system(path) => OpenOptions::new().write(true).open(path),
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+            let found = fs::symlink_metadata(path);
+            match found.is_ok_and(|found| found.is_symlink()) {
+                true => Err(io::Error::other("it is a link; name the file behind it")),
+                false => plain_file::create(path),
+            }
+        }
+        opened => opened,
+    };
     opened.with_context(|| format!("write `{}`", path.display()))
+}
+
+/// Writes a result at once: replaces a file, or writes to what the system has in `/dev`.
+///
+/// # Errors
+/// As [`replace`].
+pub(crate) fn write(path: &Path, text: &str) -> Result<()> {
+    if !is_of_system(path) {
+        return replace(path, text);
+    }
+    let written = create(path)?.write_all(text.as_bytes());
+    written.with_context(|| format!("write `{}`", path.display()))
+}
+
+/// Puts a file in a place, whole or not at all: a file or a link that is there is replaced. It is
+/// no wider than a file that was there; in place of a link it is new.
+///
+/// # Errors
+/// As [`expect_replaceable`], and when it cannot be written; what was there is then as it was.
+pub(crate) fn replace(path: &Path, text: &str) -> Result<()> {
+    let mode = expect_replaceable(path)?.unwrap_or(MODE);
+    let begun = draft(path, mode);
+    let (mut file, draft) = begun.with_context(|| format!("write beside `{}`", path.display()))?;
+    let written = file
+        .write_all(text.as_bytes())
+        .and_then(|()| file.sync_all())
+        .and_then(|()| fs::rename(&draft, path));
+    if written.is_err() {
+        // The error above says more than that of a clean-up.
+        let _ = fs::remove_file(&draft);
+    }
+    written.with_context(|| format!("write `{}`", path.display()))
+}
+
+/// Looks whether a file may be put in a place, and returns the permissions of one that is there.
+///
+/// # Errors
+/// When something else is there, or behind a link: a directory, a fifo, a device.
+pub(crate) fn expect_replaceable(path: &Path) -> Result<Option<u32>> {
+    let refused = || format!("write `{}`: it is no regular file", path.display());
+    anyhow::ensure!(!is_of_system(path), refused());
+    let found = match fs::symlink_metadata(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        found => found.with_context(|| format!("write `{}`", path.display()))?,
+    };
+    if found.is_symlink() {
+        // One that leads nowhere may go, too.
+        let behind = fs::metadata(path);
+        anyhow::ensure!(behind.is_ok_and(|it| it.is_file()) || !path.exists(), refused());
+        return Ok(None);
+    }
+    anyhow::ensure!(found.is_file(), refused());
+    Ok(Some(found.permissions().mode() & 0o777))
+}
+
+/// Makes a file beside another, under a name that nothing has.
+fn draft(path: &Path, mode: u32) -> io::Result<(File, PathBuf)> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let mut number = 0_u64;
+    loop {
+        let draft = path.with_file_name(format!(".{name}.{}-{number}", std::process::id()));
+        match OpenOptions::new().write(true).create_new(true).mode(mode).open(&draft) {
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => number += 1,
+            opened => return opened.map(|file| (file, draft)),
+        }
+    }
+}
+
+/// Whether the system has made it: its devices, and links to what a process has open.
+fn is_of_system(path: &Path) -> bool {
+    let dir = path.parent();
+    dir == Some(Path::new("/dev")) || dir == Some(Path::new("/dev/fd"))
 }
 
 /// Prints a result. A closed pipe is no error: its reader has enough, as `head` does.

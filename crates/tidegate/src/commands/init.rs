@@ -3,12 +3,12 @@
 //! A question whose option is given is not asked. Answers are lines of stdin; an empty one, and the
 //! end of stdin, take the default. So a script may answer by options, by a pipe, or not at all.
 //! Invariant: the file that is written passes `config check`. A file that is there is replaced only
-//! by `--force`, or by a `yes` at a terminal. An answer that the check refuses is asked for again
-//! at a terminal, and elsewhere is an error.
+//! by `--force`, or by a `yes` at a terminal. So is a link, which is not followed. A new file is for
+//! its owner and its group, since the address of a sink may have a password. An answer that the
+//! check refuses is asked for again at a terminal, and elsewhere is an error.
 //! The file begins small: what it leaves out is at its default. Never here: what keys mean.
 
-use std::fs::OpenOptions;
-use std::io::{self, BufRead, IsTerminal, Write};
+use std::io::{self, BufRead, IsTerminal};
 use std::path::Path;
 
 use anyhow::{Context, Result, anyhow};
@@ -87,7 +87,10 @@ pub(super) fn run(args: &InitArgs) -> Result<()> {
     let mut asker =
         Asker { input: stdin.lock(), is_terminal, takes_defaults: args.defaults, asked: 0 };
     let file = args.file.as_path();
-    if file.exists() && !args.force && !asker.may_replace(file)? {
+    output::expect_replaceable(file)?;
+    // A link that leads nowhere is there, too.
+    let is_there = file.symlink_metadata().is_ok();
+    if is_there && !args.force && !asker.may_replace(file)? {
         return Err(anyhow!("`{}` is there, and stays as it is", file.display()).context(THERE));
     }
     let answers = asker.answers(args)?;
@@ -95,28 +98,19 @@ pub(super) fn run(args: &InitArgs) -> Result<()> {
     if let Err(problems) = config::check(&text, dir_of(file)) {
         return Err(WrongConfig::new(file.to_owned(), problems).into());
     }
-    write(file, &text).with_context(|| format!("write `{}`", file.display()))?;
+    output::replace(file, &text)?;
     let shown = file.display();
     let next = if answers.upstream == "none" { "events run" } else { "serve" };
     let file =
         if file == Path::new("tidegate.toml") { String::new() } else { format!(" -c {shown}") };
-    println!("{shown}: written");
-    println!(
-        "`tidegate config explain {shown}` says what it does, `tidegate {next}{file}` runs it."
-    );
-    Ok(())
+    output::print_cleaned(&format!(
+        "{shown}: written\n`tidegate config explain {shown}` says what it does, \
+         `tidegate {next}{file}` runs it.\n"
+    ))
 }
 
 fn dir_of(file: &Path) -> &Path {
     file.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."))
-}
-
-/// Writes a file whose sink may have a password.
-fn write(file: &Path, text: &str) -> io::Result<()> {
-    use std::os::unix::fs::OpenOptionsExt;
-    let mut options = OpenOptions::new();
-    let mut file = options.write(true).create(true).truncate(true).mode(0o640).open(file)?;
-    file.write_all(text.as_bytes())
 }
 
 impl<R: BufRead> Asker<R> {

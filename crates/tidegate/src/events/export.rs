@@ -5,8 +5,8 @@
 //! joins. `sinks` writes CSV or Parquet. Sorting takes 64 MiB of memory and, beyond that, a
 //! directory beside the output, or among temporary files for stdout.
 //! Invariant: a file appears by one rename when all of it is written, and not at all after an
-//! error. It is not synced, so a power cut may still leave it short. To stdout, rows go as they
-//! come.
+//! error. A link that is there is replaced. The file is not synced, so a power cut may still leave
+//! it short. To stdout, rows go as they come.
 //! Lines that are torn or too long count as refused; lost ones are passed over. A log without any
 //! impression is an error.
 //! A new column goes into `training::Example`, `sinks::EXAMPLE_COLUMNS` and its writers, the help
@@ -26,6 +26,7 @@ use super::{tidegate_log, time};
 use crate::cli::{ExampleFormat, ExportArgs};
 use crate::commands;
 use crate::hint::Hint;
+use crate::output;
 
 /// Memory for sorting.
 const SORT_BYTES: usize = 64 << 20;
@@ -44,6 +45,7 @@ pub(super) fn command(args: &ExportArgs) -> Result<()> {
     let plan = commands::load(&args.config.config)?;
     let mut source = tidegate_log::open(&plan, args.source.as_deref())?;
     let join = join(args)?;
+    args.output.as_deref().map(output::expect_replaceable).transpose()?;
     let beside = args.output.as_deref().map(|file| file.parent().unwrap_or(Path::new("")));
     let dir = match beside {
         Some(parent) if parent.as_os_str().is_empty() => {

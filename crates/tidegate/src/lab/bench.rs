@@ -15,6 +15,7 @@
 mod subjects;
 
 use std::io::IsTerminal;
+use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -216,7 +217,8 @@ fn write(
 ) -> Result<()> {
     for (kind, path) in exports {
         let text = exported(*kind, args, results, unit)?;
-        std::fs::write(path, text).with_context(|| format!("write `{}`", path.display()))?;
+        let written = output::create(path)?.write_all(text.as_bytes());
+        written.with_context(|| format!("write `{}`", path.display()))?;
     }
     Ok(())
 }

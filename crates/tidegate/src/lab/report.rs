@@ -4,13 +4,12 @@
 //! joined with others. With `--vs`, the first series of each side is compared, in pairs only under
 //! `--paired`. Filter and times are read here, times by `moment` of `events/time.rs`.
 //! Invariant: wrong arguments are wrong usage; a source that cannot be read is a failure. `bench`
-//! reads what `--format json` prints. A file of `--output` is opened after reading, so an error
+//! reads what `--format json` prints. A file of `--output` is replaced after reading, so an error
 //! before leaves it as it was.
 //! Never here: where sources lie (`lab/report/source.rs`), formats and figures (the crate `lab`).
 
 mod source;
 
-use std::io::Write;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
@@ -67,10 +66,7 @@ fn write(args: &ReportArgs, report: &Report<'_>) -> Result<()> {
         }
     };
     match file {
-        Some(path) => {
-            let mut file = output::create(path)?;
-            file.write_all(text.as_bytes()).with_context(|| format!("write `{}`", path.display()))
-        }
+        Some(path) => output::write(path, &text),
         None => output::print(&text),
     }
 }

@@ -1,6 +1,8 @@
 //! Claims about what a newcomer asks first: a configuration, what it does, what its keys are.
 
+use std::fs::Permissions;
 use std::net::SocketAddr;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::process::Command;
 
 use testkit::{Client, Origin, OriginReply, Server, TempDir, free_port};
@@ -71,6 +73,50 @@ fn nothing_is_overwritten_unless_it_is_said() {
     let (code, _, err) = run(&["config", "init", "--defaults", "--force"], folder);
     assert_eq!(code, 0, "{err}");
     assert!(std::fs::read_to_string(&file).unwrap().contains("[[route]]"));
+}
+
+#[test]
+fn a_file_that_is_written_by_force_replaces_a_link_and_waits_for_nothing() {
+    let folder = TempDir::new().unwrap();
+    let folder = folder.path();
+    let (link, precious) = (folder.join("tidegate.toml"), folder.join("precious"));
+    std::fs::write(&precious, "mine").unwrap();
+    std::fs::set_permissions(&precious, Permissions::from_mode(0o666)).unwrap();
+    for target in ["precious", "nowhere"] {
+        symlink(target, &link).unwrap();
+        let (code, _, err) = run(&["config", "init", "--defaults"], folder);
+        assert_eq!(code, 1, "{target}");
+        assert!(err.contains("`tidegate.toml` is there"), "{target}: {err}");
+        let (code, _, err) = run(&["config", "init", "--defaults", "--force"], folder);
+        assert_eq!(code, 0, "{target}: {err}");
+        assert_eq!(std::fs::read_to_string(&precious).unwrap(), "mine");
+        assert!(!folder.join("nowhere").exists());
+        let found = std::fs::symlink_metadata(&link).unwrap();
+        assert!(found.is_file(), "{target}");
+        assert_eq!(found.permissions().mode() & 0o777 & !0o640, 0, "{target}");
+        assert_eq!(std::fs::read_dir(folder).unwrap().count(), 2, "nothing else stays");
+        std::fs::remove_file(&link).unwrap();
+    }
+    // A file keeps its mode.
+    std::fs::write(&link, "").unwrap();
+    std::fs::set_permissions(&link, Permissions::from_mode(0o600)).unwrap();
+    assert_eq!(run(&["config", "init", "--defaults", "--force"], folder).0, 0);
+    let found = std::fs::symlink_metadata(&link).unwrap();
+    assert_eq!(found.permissions().mode() & 0o777, 0o600);
+    let fifo = folder.join("fifo");
+    assert!(Command::new("mkfifo").arg(&fifo).status().unwrap().success());
+    symlink("fifo", folder.join("to-fifo")).unwrap();
+    for place in ["fifo", "to-fifo", "/dev/null", "/dev/stdout", "."] {
+        let (code, out, err) = run(&["config", "init", place, "--defaults", "--force"], folder);
+        assert_eq!((code, out.as_str()), (1, ""), "{place}");
+        assert!(err.contains("it is no regular file"), "{place}: {err}");
+    }
+    let (code, _, err) = run(
+        &["events", "export", "--training", "--feedback", "path == \"/\"", "-o", "fifo"],
+        folder,
+    );
+    assert_eq!(code, 1);
+    assert!(err.contains("write `fifo`: it is no regular file"), "{err}");
 }
 
 #[test]

@@ -224,3 +224,28 @@ fn the_journals_folder_and_that_of_the_configuration_are_read() {
     let report = json(folder.path(), &["--from", "journal", "--where", "path == '/b'"]);
     assert_eq!(report["calls"], 100);
 }
+
+#[test]
+fn a_result_replaces_a_link_or_refuses_it_and_waits_for_no_fifo() {
+    let folder = folder(&[("a.csv", stalled(true).as_bytes()), ("mine", b"mine")]);
+    let folder = folder.path();
+    std::os::unix::fs::symlink("mine", folder.join("link")).unwrap();
+    assert!(Command::new("mkfifo").arg(folder.join("fifo")).status().unwrap().success());
+    for args in [
+        &["lab", "report", "--from", "a.csv", "-o", "fifo"][..],
+        &["lab", "bench", "--runs", "1", "--export-json", "fifo", "true"],
+        &["lab", "bench", "--runs", "1", "--export-csv", "link", "true"],
+        &["lab", "bench", "--runs", "1", "--save", "link", "true"],
+    ] {
+        let (code, _, err) = run(args, folder);
+        assert_eq!(code, 1, "{args:?}: {err}");
+        let is_named = err.contains("it is no regular file") || err.contains("it is a link");
+        assert!(is_named, "{args:?}: {err}");
+    }
+    let (code, out, _) = run(&["lab", "report", "--from", "a.csv", "-o", "/dev/stdout"], folder);
+    assert_eq!(code, 0);
+    assert!(out.contains("wait"), "{out}");
+    assert_eq!(run(&["lab", "report", "--from", "a.csv", "-o", "link"], folder).0, 0);
+    assert_eq!(fs::read_to_string(folder.join("mine")).unwrap(), "mine");
+    assert!(fs::symlink_metadata(folder.join("link")).unwrap().is_file());
+}
