@@ -23,8 +23,8 @@ pub(super) fn of(plan: &Plan) -> Vec<String> {
     let hashed = plan.journal.as_ref().is_some_and(|journal| journal.user_key.is_some());
     if hashed && plan.profiles.is_some() {
         notes.push(
-            "`user = \"hash\"`: the profile file must hold hashes, as Tidegate builds it; a file with \
-             plain ids gives nobody a profile, and Varnish cannot use it"
+            "`user = \"hash\"`: the profile file must hold hashes, as Tidegate builds it; a file \
+             with plain ids gives nobody a profile, and Varnish cannot use it"
                 .into(),
         );
     }
@@ -131,7 +131,8 @@ fn routes(plan: &Plan, notes: &mut Vec<String>) {
         if route.keeps_nothing_for_cookies() {
             notes.push(format!(
                 "route `{name}` has a ttl and sends cookies on: it keeps no answer to a request \
-                 with cookies unless the origin allows it; `key = {{ cookies = [] }}` sends none"
+                 with cookies unless the origin allows it, and such a request also gets what is \
+                 stored for everybody; `key = {{ cookies = [] }}` sends none"
             ));
         }
         if route.has_ttl() && route.key.forward.is_none() {

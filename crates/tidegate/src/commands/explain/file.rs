@@ -75,7 +75,7 @@ pub(super) fn text(file: &Path, plan: &Plan, style: &Style) -> Result<String> {
     listeners(plan, &mut page);
     routes(plan, &written, &mut page);
     targets(plan, &written, &mut page);
-    records(plan, &mut page);
+    records(plan, &written, &mut page);
     counts(plan, &written, &mut page);
     defaults(plan, &written, &mut page);
     let notes = notes::of(plan);
@@ -113,13 +113,21 @@ fn routes(plan: &Plan, written: &WrittenSections, page: &mut Page<'_>) {
     }
     page.title("What happens to a request: the first route that matches answers");
     for (route, checked) in written.routes.iter().zip(&plan.gateway.routes) {
-        let lifetime = checked.cache.as_ref().map(|cache| {
-            let policy = &cache.policy;
-            route::Lifetime { ttl: policy.ttl, stale: policy.stale }
+        let lifetime = checked.cache.as_ref().map(|cache| route::Lifetime {
+            ttl: cache.policy.ttl,
+            stale: cache.policy.stale,
+            hold: cache.policy.hold,
+            is_per_user: cache.per_user,
         });
         let shares = checked.personalise.as_ref();
-        let shares = shares.map(|one| (one.rollout.rollout, one.rollout.hold_out));
-        page.point(&route::text(route, lifetime, shares));
+        let mut generic = checked.generic_arms().iter().map(|arm| arm.upstream().is_some());
+        let facts = route::CheckedRoute {
+            lifetime,
+            shares: shares.map(|one| (one.rollout.rollout, one.rollout.hold_out)),
+            has_upstream: generic.clone().any(|is_upstream| is_upstream),
+            has_only_upstreams: generic.all(|is_upstream| is_upstream),
+        };
+        page.point(&route::text(route, &facts));
     }
     let takes_all = |route: &RouteConfig| {
         let is_rest = route.path.as_deref().is_some_and(|path| path.starts_with("/{*"));
@@ -142,6 +150,9 @@ fn targets(plan: &Plan, written: &WrittenSections, page: &mut Page<'_>) {
     for (upstream, checked) in written.upstreams.iter().zip(of_servers) {
         let servers = upstream.servers.iter().flatten().cloned().collect::<Vec<_>>().join(", ");
         let probes = match &checked.health {
+            None if checked.passive.failures == 0 => {
+                "None is probed; one that takes no connection is passed over.".to_owned()
+            }
             Some(health) => format!(
                 "Each is asked for {} every {}, and is in use while {} of its last {} answers were \
                  good.",
@@ -182,8 +193,9 @@ fn targets(plan: &Plan, written: &WrittenSections, page: &mut Page<'_>) {
     }
     if let Some(profiles) = &plan.profiles {
         let file = profiles.file.display();
+        let place = if profiles.database.is_some() { "another database" } else { "a sink" };
         let made = match (profiles.every, &profiles.query) {
-            (Some(time), Some(_)) => format!("built every {} by a query in a sink", Span(time)),
+            (Some(time), Some(_)) => format!("built every {} by a query in {place}", Span(time)),
             (Some(time), None) => format!("built every {} from the journal", Span(time)),
             (None, _) => "made elsewhere, or by `tidegate profiles build`".to_owned(),
         };
@@ -191,7 +203,7 @@ fn targets(plan: &Plan, written: &WrittenSections, page: &mut Page<'_>) {
     }
 }
 
-fn records(plan: &Plan, page: &mut Page<'_>) {
+fn records(plan: &Plan, written: &WrittenSections, page: &mut Page<'_>) {
     page.title("What is recorded");
     let Some(journal) = &plan.journal else {
         return page.point("Nothing: there is no [journal].");
@@ -201,8 +213,10 @@ fn records(plan: &Plan, page: &mut Page<'_>) {
         journal::Sync::Always => "at once".to_owned(),
         journal::Sync::Interval(interval) => format!("within {}", Span(interval)),
     };
+    let is_off = |route: &RouteConfig| route.record.as_deref() == Some("off");
+    let which = if written.routes.iter().any(is_off) { "Every other" } else { "Every" };
     page.point(&format!(
-        "Every request goes to {}, is on disk {sync}, and is kept for {}, up to {} in all.",
+        "{which} request goes to {}, is on disk {sync}, and is kept for {}, up to {} in all.",
         options.dir.display(),
         Span(options.keep.age),
         ByteSize(options.keep.bytes)

@@ -106,7 +106,10 @@ fn explained(section: &ReferenceSection, key: &ReferenceKey, style: &Style) -> S
         }
     };
     line("value", kind(key, &path));
-    line("default", &default_of(&key.text).unwrap_or_else(|| "none".to_owned()));
+    match (default_of(&key.text), members(section, key)) {
+        (None, Some(members)) => line("keys", &members),
+        (default, _) => line("default", default.as_deref().unwrap_or("none")),
+    }
     if let Some(bounds) = bounds(section, key, &path, &example) {
         line("bounds", &bounds);
     }
@@ -123,6 +126,21 @@ fn paragraph(out: &mut String, text: &str, style: &Style) {
     for line in wrapped(text, 0, &Style { width: style.columns() - 2, ..*style }) {
         let _ = writeln!(out, "  {line}");
     }
+}
+
+/// The keys of a table with their defaults; none of what is no table, or has other keys than ours.
+/// Whether a table that is left out is off or at its defaults, only its text says.
+fn members(section: &ReferenceSection, key: &ReferenceKey) -> Option<String> {
+    let below = format!("{}.", key.path);
+    let all = section.keys.iter().filter_map(|member| {
+        let name = member.path.strip_prefix(&below).filter(|name| !name.contains('.'))?;
+        Some(match default_of(&member.text) {
+            Some(default) => format!("{name} (default {default})"),
+            None => name.to_owned(),
+        })
+    });
+    let all: Vec<String> = all.collect();
+    (!all.is_empty()).then(|| all.join(", "))
 }
 
 /// What is written, with its units.

@@ -1,39 +1,57 @@
 //! Says in sentences what a route does to the requests that it matches.
 //!
-//! Lifetimes and shares come checked; all else is shown as it is written.
+//! What is stored for how long, and shares, come checked; all else is shown as it is written.
+//! Invariant: no sentence says that an answer is stored which the gateway does not store, nor the
+//! other way round.
 //! Never here: which route matches first, and what an upstream is.
 
 use std::time::Duration;
 
-use gateway::config::{CacheConfig, PersonaliseConfig, RouteConfig, ToConfig};
+use gateway::config::{PersonaliseConfig, RouteConfig, ToConfig};
 use stdx::Span;
 
-/// How long answers are stored; none: as the origin says.
-pub(super) struct Lifetime {
-    pub ttl: Option<Duration>,
-    pub stale: Option<Duration>,
+/// What the check makes of a route.
+pub(super) struct CheckedRoute {
+    /// How answers are stored; none: they are not.
+    pub lifetime: Option<Lifetime>,
+    /// The shares of users that are let in and held out, where it personalises.
+    pub shares: Option<(f64, f64)>,
+    /// Whether an upstream may answer for everybody.
+    pub has_upstream: bool,
+    /// Whether nothing else does.
+    pub has_only_upstreams: bool,
 }
 
-/// Returns the sentences; `shares` are those let in and held out.
-pub(super) fn text(
-    route: &RouteConfig,
-    lifetime: Option<Lifetime>,
-    shares: Option<(f64, f64)>,
-) -> String {
+/// How long answers are stored.
+pub(super) struct Lifetime {
+    /// None: as the origin says.
+    pub ttl: Option<Duration>,
+    pub stale: Option<Duration>,
+    /// How long a `strict` route shares an answer.
+    pub hold: Option<Duration>,
+    /// Whether a user's own answers are stored, too.
+    pub is_per_user: bool,
+}
+
+/// Returns the sentences about a route as it is written and as it was checked.
+pub(super) fn text(route: &RouteConfig, checked: &CheckedRoute) -> String {
     let mut sentences = vec![format!("{}: {}.", matched(route), answered(route))];
-    match (lifetime, &route.cache) {
-        (Some(lifetime), Some(cache)) => sentences.push(stored(&lifetime, cache)),
-        _ if route.collect.is_some() => {}
-        _ => sentences.push("No answer is stored.".to_owned()),
+    if route.collect.is_none() {
+        sentences.push(stored(route, checked));
     }
-    if let (Some(personalise), Some(shares)) = (&route.personalise, shares) {
+    if let (Some(personalise), Some(shares)) = (&route.personalise, checked.shares) {
         sentences.push(personalised(personalise, shares, route.collect.is_some()));
     }
-    match route.coalesce.as_deref() {
-        Some("off") => sentences.push("Identical requests are fetched each for itself.".to_owned()),
-        Some("strict") => {
-            sentences.push("Identical requests share one answer, good or bad.".to_owned());
+    let hold = checked.lifetime.as_ref().and_then(|lifetime| lifetime.hold);
+    match (route.coalesce.as_deref(), hold) {
+        (Some("off"), _) => {
+            sentences.push("Identical requests are fetched each for itself.".to_owned());
         }
+        (Some("strict"), Some(hold)) => sentences.push(format!(
+            "Identical requests share one answer, good or bad, for {}, unless it says `private` \
+             or `no-store`.",
+            Span(hold)
+        )),
         _ => {}
     }
     if let Some(upgrade) = route.upgrade.as_ref().filter(|names| !names.is_empty()) {
@@ -98,10 +116,39 @@ fn target(to: &str) -> String {
     }
 }
 
-fn stored(lifetime: &Lifetime, cache: &CacheConfig) -> String {
+/// Whose answers are stored, and for how long.
+fn stored(route: &RouteConfig, checked: &CheckedRoute) -> String {
+    let (Some(lifetime), Some(cache)) = (&checked.lifetime, &route.cache) else {
+        let is_shared = checked.lifetime.is_some();
+        let more = if is_shared { " for longer than identical requests share it" } else { "" };
+        return format!("No answer is stored{more}.");
+    };
+    let named = named_in_path(route, checked);
+    let is_never = checked.has_only_upstreams && named.iter().any(|one| is_always_in(one, route));
+    let place = named.join("`, `");
+    let (whose, rest) = match (route.personalise.is_some(), lifetime.is_per_user) {
+        (false, _) => ("Answers", String::new()),
+        (true, false) if is_never => {
+            return format!("No answer is stored: the path has who asks, at `{place}`.");
+        }
+        (true, true) if is_never => (
+            "Each user's own answers",
+            format!(", and none for everybody: `{place}` says who asks"),
+        ),
+        (true, is_per_user) => {
+            let each = "Answers for everybody, and each user's own,";
+            let rest = match named.is_empty() {
+                true => String::new(),
+                false => {
+                    format!(", but an upstream's for everybody is not if the path has `{place}`")
+                }
+            };
+            (if is_per_user { each } else { "Answers for everybody" }, rest)
+        }
+    };
     let fresh = match lifetime.ttl {
-        Some(ttl) => format!("Answers are stored for {}", Span(ttl)),
-        None => "Answers are stored for as long as their headers say".to_owned(),
+        Some(ttl) => format!("{whose} are stored for {}", Span(ttl)),
+        None => format!("{whose} are stored for as long as their headers say"),
     };
     let stale = match lifetime.stale {
         Some(stale) if !stale.is_zero() => {
@@ -110,7 +157,23 @@ fn stored(lifetime: &Lifetime, cache: &CacheConfig) -> String {
         _ => String::new(),
     };
     let disk = if cache.disk == Some(true) { ", on disk too" } else { "" };
-    format!("{fresh}{stale}{disk}.")
+    format!("{fresh}{stale}{disk}{rest}.")
+}
+
+/// The segments of a path, such as `path:2`, that tell an upstream who asks.
+fn named_in_path<'r>(route: &'r RouteConfig, checked: &CheckedRoute) -> Vec<&'r str> {
+    let personalise = route.personalise.as_ref().filter(|_| checked.has_upstream);
+    let Some(personalise) = personalise else { return Vec::new() };
+    let all = personalise.user.iter().chain(personalise.identifies.iter().flatten());
+    all.map(String::as_str).filter(|source| source.starts_with("path:")).collect()
+}
+
+/// Whether every path that a route matches has the segment of `path:N`.
+fn is_always_in(source: &str, route: &RouteConfig) -> bool {
+    let place = source.strip_prefix("path:").and_then(|place| place.parse::<usize>().ok());
+    let path = route.path.as_deref().unwrap_or_default();
+    let segment = place.and_then(|place| path.split('/').nth(place));
+    segment.is_some_and(|segment| !segment.starts_with("{*"))
 }
 
 fn personalised(
@@ -134,7 +197,7 @@ fn personalised(
     let from = config.to.as_deref().map_or(String::new(), |to| format!(" from {}", target(to)));
     format!(
         "The user's id is in {user}: of those with a profile, {} get an answer of their own{from}, \
-         and all others share one.{hold_out}",
+         and all others that for everybody.{hold_out}",
         percent(rollout)
     )
 }

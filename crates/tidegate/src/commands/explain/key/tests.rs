@@ -39,6 +39,18 @@ listen.drain_timeout
 }
 
 #[test]
+fn a_table_is_told_with_its_keys_and_their_defaults() {
+    for (key, keys) in [
+        ("upstream.passive", "  keys      failures (default 3), pause (default 10s)\n"),
+        ("upstream.retry", "  keys      min_per_second (default 10), share (default 20%)\n"),
+        ("personalise.guard", "  keys      errors (default 10%), latency (default 1s)\n"),
+    ] {
+        let said = said(key);
+        assert!(said.contains(keys) && !said.contains("none\n"), "{said}");
+    }
+}
+
+#[test]
 fn what_is_no_key_is_told_with_what_is() {
     assert_eq!(
         refused("route.cache.tll"),
