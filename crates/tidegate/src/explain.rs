@@ -10,6 +10,7 @@
 
 mod answer;
 mod files;
+mod journal_reading;
 mod recorded_list;
 mod recorded_request;
 mod text;
@@ -25,6 +26,7 @@ use crate::client::NotListening;
 use crate::commands::{self, ask_admin_at};
 use crate::config::Plan;
 use crate::environment;
+use crate::events::tidegate_log::Unread;
 use crate::events::time;
 use crate::hint::Hint;
 pub(crate) use answer::{Answer, Explainer, KnownFrom};
@@ -36,6 +38,8 @@ const NO_URL: Hint = Hint(
 );
 const HEADERS: &str = "the journal has no headers of requests, and without them the request goes \
     elsewhere now: name them by `-H 'NAME: VALUE'`";
+const INCOMPLETE: &str = "so `key` and `cache` are those of another one, and what was stored for \
+    this request cannot be looked up; name the whole URL beside `--request`";
 const HASHED: &str = "the journal has hashes of user ids, so it is not known who asked";
 
 /// All that is printed.
@@ -65,6 +69,10 @@ pub(crate) fn command(args: &ExplainArgs) -> Result<()> {
         (Some(id), Some(plan)) => Some(recorded_request::find(plan, id)?),
         _ => None,
     };
+    let recorded = recorded.map(|(recorded, unread)| {
+        note_unread(&unread);
+        recorded
+    });
     let question = question(args, recorded.as_ref(), plan.as_ref())?;
     let now = answer(args, &question, plan)?;
     if let Some(route) = recorded.as_ref().and_then(|recorded| recorded.route.as_deref())
@@ -80,7 +88,7 @@ pub(crate) fn command(args: &ExplainArgs) -> Result<()> {
             if let Some(recorded) = &output.recorded {
                 print!("{}", text::of_recorded(recorded, style));
             }
-            print!("{}", text::of_answer(&output.now, style));
+            print!("{}", text::of_answer(&output.now, args.offline, style));
         }
     }
     Ok(())
@@ -92,12 +100,20 @@ fn list(args: &ExplainArgs) -> Result<()> {
     let moment = |text: &Option<String>| text.as_deref().map(time::moment).transpose();
     let from = moment(&args.since).context("--since")?.unwrap_or(0);
     let to = moment(&args.until).context("--until")?.unwrap_or(u64::MAX);
-    let found = recorded_list::find(&plan, args, from..to)?;
+    let (found, unread) = recorded_list::find(&plan, args, from..to)?;
+    note_unread(&unread);
     match args.format.as_str() {
         "json" => println!("{:#}", serde_json::json!({ "recorded": found })),
         _ => print!("{}", recorded_list::text(&found, &crate::output::style())),
     }
     Ok(())
+}
+
+/// Says what of the journal could not be read: what is looked for may stand there.
+fn note_unread(unread: &Unread) {
+    if let Some(message) = unread.message() {
+        eprintln!("note: {}", crate::output::cleaned(&message));
+    }
 }
 
 /// What is asked: the URL of the arguments, or that of the recorded request.
@@ -115,7 +131,14 @@ fn question(
     }
     let url = match (&args.url, recorded) {
         (Some(url), _) => url.clone(),
-        (None, Some(recorded)) => recorded.url(),
+        (None, Some(recorded)) => {
+            let missing = recorded.missing();
+            if !missing.is_empty() {
+                let missing = screen::clean(&missing.join(", "));
+                eprintln!("note: the journal has not all of the URL ({missing}); {INCOMPLETE}");
+            }
+            recorded.url()
+        }
         (None, None) => return Err(anyhow::anyhow!("nothing to explain").context(NO_URL)),
     };
     let method = args.method.clone().or_else(|| recorded.map(|recorded| recorded.method.clone()));
@@ -177,10 +200,15 @@ fn form(question: &ExplainRequest) -> String {
 /// With a message about the first wrong parameter.
 pub(crate) fn read_form(query: &str) -> Result<ExplainRequest, String> {
     let mut question = ExplainRequest::default();
+    let mut given = Vec::new();
     for pair in query.split('&').filter(|pair| !pair.is_empty()) {
         let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
         let decoded = exchange::decode_query(value.as_bytes()).into_owned();
         let value = String::from_utf8(decoded).map_err(|_| format!("`{name}` is not UTF-8"))?;
+        if given.contains(&name) && name != "header" {
+            return Err(format!("`{name}` is given twice"));
+        }
+        given.push(name);
         match name {
             "url" => question.url = value,
             "method" => question.method = value,

@@ -22,10 +22,10 @@ const TEXT_BYTES_MAX: usize = 2048;
 /// Bytes of a query.
 const QUERY_BYTES_MAX: usize = 4096;
 /// The end of a text that was cut.
-const CUT: &str = "…";
+pub(crate) const CUT: &str = "…";
 
 /// What stands in place of a secret.
-const REDACTED: &[u8] = b"redacted";
+pub(crate) const REDACTED: &[u8] = b"redacted";
 
 /// Fields whose values are secrets, unless `[journal] redact` names others.
 pub(crate) const NAMES: [&str; 20] = [

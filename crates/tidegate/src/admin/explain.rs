@@ -1,7 +1,8 @@
 //! Serves `GET /explain`: what a request gets now, and why, as JSON.
 //!
 //! `url` is needed; `user`, `method`, `header` (repeated, `NAME: VALUE`) and `from` (the client's
-//! address) may be given. A wrong or unknown parameter is 400.
+//! address) may be given. A wrong or unknown parameter is 400, and so is any
+//! but `header` that is given twice.
 //! `tidegate explain` asks this page, and prints the answer for people. It may show a profile, so
 //! it is as private as the rest of this listener.
 

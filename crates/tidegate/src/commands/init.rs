@@ -3,8 +3,8 @@
 //! A question whose option is given is not asked. Answers are lines of stdin; an empty one, and the
 //! end of stdin, take the default. So a script may answer by options, by a pipe, or not at all.
 //! Invariant: the file that is written passes `config check`. A file that is there is replaced only
-//! by `--force`, or by a `yes` at a terminal. So is a link, which is not followed. A new file is for
-//! its owner and its group, since the address of a sink may have a password. An answer that the
+//! by `--force`, or by a `yes` at a terminal. So is a link, which is not followed. A new file is
+//! for its owner and its group, since the address of a sink may have a password. An answer that the
 //! check refuses is asked for again at a terminal, and elsewhere is an error.
 //! The file begins small: what it leaves out is at its default. Never here: what keys mean.
 

@@ -7,8 +7,8 @@
 //! Invariant: a file appears by one rename when all of it is written, and not at all after an
 //! error. A link that is there is replaced. The file is not synced, so a power cut may still leave
 //! it short. To stdout, rows go as they come.
-//! Lines that are torn or too long count as refused; lost ones are passed over. A log without any
-//! impression is an error.
+//! Lines that are torn or too long count as refused; of lost ones, and of files that cannot be
+//! read, the log tells. A log without any impression is an error.
 //! A new column goes into `training::Example`, `sinks::EXAMPLE_COLUMNS` and its writers, the help
 //! in `cli.rs` and docs/operating/training-data.md; nothing changes here.
 
@@ -22,7 +22,8 @@ use sinks::{CsvExamples, ParquetExamples};
 use training::{Example, Join, JoinCounts, JoinError};
 
 use super::scratch::ScratchDir;
-use super::{tidegate_log, time};
+use super::tidegate_log::{self, Unread};
+use super::time;
 use crate::cli::{ExampleFormat, ExportArgs};
 use crate::commands;
 use crate::hint::Hint;
@@ -57,13 +58,18 @@ pub(super) fn command(args: &ExportArgs) -> Result<()> {
     let partial = dir.0.join("partial");
     let mut out = ExampleFile::open(args, &partial)?;
     let mut collector = join.collect(&dir.0, SORT_BYTES);
-    tidegate_log::each_line(&mut *source, |line| match line {
+    let unread = tidegate_log::each_line(&mut *source, |line| match line {
         Some(line) => collector.add(line),
         None => {
             collector.refuse();
             Ok(())
         }
     })?;
+    // The summary has its lines.
+    let unread = Unread { lines: 0, ..unread };
+    if let Some(message) = unread.message() {
+        tracing::warn!("{message}");
+    }
     let counts = match collector.finish(|example| out.add(example)) {
         // Whoever read has seen enough.
         Err(JoinError::Write(error)) if error.kind() == io::ErrorKind::BrokenPipe => {

@@ -9,16 +9,18 @@ use std::ops::Range;
 use anyhow::{Context, Result, ensure};
 use screen::{Align, Column, Style, Table, clean};
 
+use super::journal_reading::each_exchange;
 use super::recorded_request::RecordedRequest;
 use crate::cli::ExplainArgs;
 use crate::config::Plan;
-use crate::events::tidegate_log;
+use crate::events::tidegate_log::Unread;
 use crate::ports::user_key;
 
 /// Requests that are listed: the newest.
 const LISTED_MAX: usize = 50;
 
-/// Finds the newest requests of a time, of the user and the path that the arguments name.
+/// Finds the newest requests of a time, of the user and the path that the arguments name. Also says
+/// what could not be read.
 ///
 /// # Errors
 /// When there is no journal, or it cannot be read.
@@ -26,7 +28,7 @@ pub(super) fn find(
     plan: &Plan,
     args: &ExplainArgs,
     time: Range<u64>,
-) -> Result<Vec<RecordedRequest>> {
+) -> Result<(Vec<RecordedRequest>, Unread)> {
     let journal = plan.journal.as_ref().context("the configuration has no [journal]")?;
     ensure!(
         args.user.is_some() || args.url.is_some(),
@@ -35,22 +37,23 @@ pub(super) fn find(
     let key = user_key(journal.user_key.as_deref());
     let user = args.user.as_ref().map(|user| key.of(user.as_bytes()).into_owned());
     let path = args.url.as_deref().map(path_of);
-    let mut source = tidegate_log::open(plan, None)?;
     let mut found = VecDeque::new();
-    tidegate_log::each_line(&mut *source, |line| {
-        let Some(Ok(exchange)) = line.map(exchange::decode) else { return Ok(()) };
-        let is_wanted = time.contains(&exchange.time_us)
-            && user.as_ref().is_none_or(|user| exchange.user.as_deref() == Some(user))
-            && path.is_none_or(|path| *exchange.path == *path.as_bytes());
-        if is_wanted {
-            found.push_back(RecordedRequest::of(&exchange));
-            if found.len() > LISTED_MAX {
-                found.pop_front();
+    let unread = each_exchange(
+        plan,
+        |_| true,
+        |exchange| {
+            let is_wanted = time.contains(&exchange.time_us)
+                && user.as_ref().is_none_or(|user| exchange.user.as_deref() == Some(user))
+                && path.is_none_or(|path| *exchange.path == *path.as_bytes());
+            if is_wanted {
+                found.push_back(RecordedRequest::of(&exchange));
+                if found.len() > LISTED_MAX {
+                    found.pop_front();
+                }
             }
-        }
-        anyhow::Ok(())
-    })?;
-    Ok(found.into())
+        },
+    )?;
+    Ok((found.into(), unread))
 }
 
 /// The path of a URL; a query is not compared, for secret fields are not in the journal.

@@ -1,17 +1,19 @@
 //! Finds a request in the journal by its id, and tells what it got.
 //!
-//! All of the journal is read, packed segments too, since no index knows ids. A line that cannot be
-//! read is passed over.
+//! All of the journal is read, packed segments too, since no index knows ids. What cannot be read
+//! is told, as the request may stand there.
 
 use std::collections::BTreeMap;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use exchange::{Exchange, Phase};
 use serde::Serialize;
 
+use super::journal_reading::each_exchange;
 use crate::config::Plan;
-use crate::events::tidegate_log;
+use crate::events::tidegate_log::Unread;
 use crate::hint::Hint;
+use crate::recorded::{CUT, REDACTED};
 
 /// Digits of an id.
 const DIGITS: usize = 32;
@@ -100,6 +102,19 @@ impl RecordedRequest {
             None => self.target.clone(),
         }
     }
+
+    /// What of its URL the journal does not have: secrets, and the end of what is too long.
+    pub(super) fn missing(&self) -> Vec<String> {
+        let (path, query) = self.target.split_once('?').unwrap_or((&self.target, ""));
+        let pairs = query.split('&').filter(|pair| {
+            pair.split_once('=').is_some_and(|(_, value)| value.as_bytes() == REDACTED)
+        });
+        let segments = path.split('/').filter(|segment| segment.as_bytes() == REDACTED);
+        let texts = [self.host.as_deref().unwrap_or_default(), path, query];
+        let is_cut = texts.iter().any(|text| text.ends_with(CUT));
+        let cut = is_cut.then(|| format!("what stood at `{CUT}`"));
+        pairs.chain(segments).map(|part| format!("`{part}`")).chain(cut).collect()
+    }
 }
 
 fn ranking(exchange: &Exchange<'_>) -> Option<RecordedRanking> {
@@ -115,44 +130,41 @@ fn digits(id: u128) -> String {
     format!("{id:032x}")
 }
 
-/// Finds the request of an id, and the ranking that it showed.
+/// Finds the request of an id, and the ranking that it showed. Also says what could not be read.
 ///
 /// # Errors
 /// When the id is none, or the journal does not have it.
-pub(super) fn find(plan: &Plan, id: &str) -> Result<RecordedRequest> {
+pub(super) fn find(plan: &Plan, id: &str) -> Result<(RecordedRequest, Unread)> {
     let plain: String = id.chars().filter(|digit| *digit != '-').collect();
     let number = u128::from_str_radix(&plain, 16).ok().filter(|_| plain.len() == DIGITS);
     let number = number.with_context(|| {
         format!("`{id}` is no id of a request: it has {DIGITS} hexadecimal digits")
     })?;
-    let found = read(plan, number)?;
+    let (found, unread) = read(plan, number)?;
     let Some(mut request) = found else {
-        let error = anyhow::anyhow!("no recorded request has the id `{id}`");
+        let message = unread.message().map_or(String::new(), |message| format!("; {message}"));
+        let error = anyhow::anyhow!("no recorded request has the id `{id}`{message}");
         return Err(error.context(NOT_FOUND));
     };
     let ranked_by = request.ranked_by.as_ref().filter(|_| request.ranking.is_none());
     if let Some(ranked_by) = ranked_by.and_then(|id| u128::from_str_radix(id, 16).ok()) {
-        request.ranking = read(plan, ranked_by)?.and_then(|ranked| ranked.ranking);
+        request.ranking = read(plan, ranked_by)?.0.and_then(|ranked| ranked.ranking);
     }
-    Ok(request)
+    Ok((request, unread))
 }
 
-fn read(plan: &Plan, number: u128) -> Result<Option<RecordedRequest>> {
-    ensure!(plan.journal.is_some(), "the configuration has no [journal]");
-    let mut source = tidegate_log::open(plan, None)?;
+fn read(plan: &Plan, number: u128) -> Result<(Option<RecordedRequest>, Unread)> {
     let wanted = digits(number);
     let (mut found, mut shown_again) = (None, 0);
-    tidegate_log::each_line(&mut *source, |line| {
-        let Some(line) = line.filter(|line| holds(line, wanted.as_bytes())) else { return Ok(()) };
-        let Ok(exchange) = exchange::decode(line) else { return Ok(()) };
+    let has_digits = |line: &[u8]| holds(line, wanted.as_bytes());
+    let unread = each_exchange(plan, has_digits, |exchange| {
         if exchange.id == number {
             found = Some(RecordedRequest::of(&exchange));
         } else if exchange.ranked_by == Some(number) {
             shown_again += 1;
         }
-        anyhow::Ok(())
     })?;
-    Ok(found.map(|request| RecordedRequest { shown_again, ..request }))
+    Ok((found.map(|request| RecordedRequest { shown_again, ..request }), unread))
 }
 
 /// Whether a line has these digits somewhere; most lines have not, and need no decoding.

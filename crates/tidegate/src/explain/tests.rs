@@ -20,7 +20,7 @@ fn a_question_arrives_as_it_was_asked() {
 }
 
 #[test]
-fn a_question_without_a_url_or_with_an_unknown_part_is_refused() {
+fn a_question_without_a_url_or_with_an_unknown_or_doubled_part_is_refused() {
     for (query, reason) in [
         ("", "name what to explain"),
         ("user=1", "name what to explain"),
@@ -28,6 +28,10 @@ fn a_question_without_a_url_or_with_an_unknown_part_is_refused() {
         ("url=/&from=here", "`here` is no address"),
         ("url=/&header=x", "`x` is no header"),
         ("url=%ff", "`url` is not UTF-8"),
+        ("url=/a&url=/b", "`url` is given twice"),
+        ("url=/a&user=1&user=1", "`user` is given twice"),
+        ("url=/a&method=GET&method=", "`method` is given twice"),
+        ("from=127.0.0.1&url=/a&from=127.0.0.2", "`from` is given twice"),
     ] {
         let error = read_form(query).unwrap_err();
         assert!(error.contains(reason), "{query}: {error}");

@@ -19,8 +19,9 @@ const FEATURES_MAX: usize = 12;
 /// Parts of a score that are shown.
 const PARTS_MAX: usize = 5;
 
-const ONLY_FILES: &str = "No server answers at the admin address, so this is from the files alone: \
-    nothing is known of the cache, and upstreams count as healthy.";
+const NO_SERVER: &str = "No server answers at the admin address, so this is from the files alone:";
+const NOT_ASKED: &str = "No server was asked (`--offline`), so this is from the files alone:";
+const ONLY_FILES: &str = "nothing is known of the cache, and upstreams count as healthy.";
 
 /// A recorded request, and what it got.
 pub(super) fn of_recorded(recorded: &RecordedRequest, style: Style) -> String {
@@ -57,8 +58,8 @@ pub(super) fn of_recorded(recorded: &RecordedRequest, style: Style) -> String {
     page.out + "\nThe same request now:\n\n"
 }
 
-/// What a request gets, and why.
-pub(super) fn of_answer(answer: &Answer, style: Style) -> String {
+/// What a request gets, and why; `is_offline` if no server was asked.
+pub(super) fn of_answer(answer: &Answer, is_offline: bool, style: Style) -> String {
     let mut page = SubjectLines::new(style);
     let explanation = &answer.explanation;
     page.line(
@@ -66,7 +67,8 @@ pub(super) fn of_answer(answer: &Answer, style: Style) -> String {
         &format!("{} http://{}{}", explanation.method, explanation.host, explanation.target),
     );
     if answer.known_from == KnownFrom::Files {
-        page.line("", ONLY_FILES);
+        let reason = if is_offline { NOT_ASKED } else { NO_SERVER };
+        page.line("", &format!("{reason} {ONLY_FILES}"));
     }
     for route in &explanation.routes {
         match &route.refused_by {

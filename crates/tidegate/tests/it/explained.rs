@@ -1,6 +1,7 @@
 //! Claims about `tidegate explain`: it says what a request gets, and what a recorded one got.
 
 use std::path::Path;
+use std::process::Command;
 
 use rusqlite::Connection;
 use serde_json::Value;
@@ -120,6 +121,8 @@ fn without_a_server_the_files_tell_what_they_know() {
     }
     let page = text(folder.path(), &asked);
     assert!(page.contains("No server answers"), "{page}");
+    let page = text(folder.path(), &["/list", "--user", "ann", "--offline"]);
+    assert!(page.contains("No server was asked") && !page.contains("No server answers"), "{page}");
 }
 
 #[test]
@@ -268,10 +271,99 @@ fn hashed_users_are_not_asked_for_again() {
     let folder = server.folder.path();
     let own = json(&server.get_as("ann", "/list"));
     let id = own["request_id"].as_str().unwrap();
+    // A line can be read by others once it is durable.
+    crate::running::until("a durable line", || run(&["explain", "--request", id], folder).0 == 0);
     let (code, out, error) = run(&["explain", "--request", id], folder);
     assert_eq!(code, 0, "{error}");
     assert!(error.contains("name the user by `--user ID`"), "{error}");
     assert!(!out.contains("ann"), "{out}");
+}
+
+#[test]
+fn what_cannot_be_read_of_the_journal_is_told_to_whoever_looks_for_a_request() {
+    let server = Running::start(CONFIG, prepare);
+    server.get_as("ann", "/list");
+    let lines = server.wait_for_journal(|lines| lines.len() == 1);
+    let id = lines[0]["id"].as_str().unwrap().to_owned();
+    let Running { server: mut process, folder, .. } = server;
+    process.signal("TERM").unwrap();
+    process.wait().unwrap();
+    let folder = folder.path();
+    let asked = |arguments: &[&str]| {
+        let (_, out, error) = run(&[&["explain"], arguments].concat(), folder);
+        (out, error)
+    };
+    let absent = "0af7651916cd43dd8448eb211c80319c";
+    let (_, error) = asked(&["--request", absent]);
+    assert!(!error.contains("not read of the log"), "{error}");
+
+    let journal = folder.join("data/journal");
+    let segment = std::fs::read_dir(&journal).unwrap().flatten().map(|entry| entry.path());
+    let segment = segment.into_iter().find(|path| path.extension().is_some_and(|it| it == "log"));
+    let segment = segment.unwrap();
+    let whole = std::fs::read(&segment).unwrap();
+    std::fs::create_dir(journal.join("00000000000000900000.log")).unwrap();
+    std::fs::write(journal.join("00000000000000900001.log"), [0xfe; 5000]).unwrap();
+    let fifo = journal.join("00000000000000900002.log.zst");
+    assert!(Command::new("mkfifo").arg(&fifo).status().unwrap().success());
+    for arguments in [
+        &["--request", absent][..],
+        &["--request", &id, "--offline"],
+        &["--user", "ann", "--since", "1h"],
+        &["--user", "bob", "--since", "1h"],
+    ] {
+        let (_, error) = asked(arguments);
+        for part in [
+            "not read of the log: ",
+            "`00000000000000900000.log` (it is no regular file)",
+            "`00000000000000900001.log` (it begins behind the last line of the journal)",
+            "`00000000000000900002.log.zst` (it is no regular file)",
+        ] {
+            assert!(error.contains(part), "{arguments:?}: no {part} in {error}");
+        }
+    }
+    // Random bytes in place of a line.
+    let mut random = vec![0xfe; whole.len() - 1];
+    random.push(b'\n');
+    std::fs::write(&segment, random).unwrap();
+    let (_, error) = asked(&["--request", &id]);
+    assert!(error.contains("no recorded request has the id"), "{error}");
+    assert!(error.contains("not read of the log: 1 line, `"), "{error}");
+    // And a segment that is gone, or cut.
+    std::fs::write(&segment, &whole[..10]).unwrap();
+    let (_, error) = asked(&["--request", &id]);
+    assert!(error.contains("not read of the log: ") && error.contains(" bytes, `"), "{error}");
+}
+
+#[test]
+fn a_url_that_the_journal_has_in_part_is_said_to_be_incomplete() {
+    let server = Running::start(CONFIG, prepare);
+    server.get("/list?limit=1&token=hush");
+    server.get(&format!("/list?limit=2&q={}", "x".repeat(5000)));
+    server.get("/list?limit=3");
+    let lines = server.wait_for_journal(|lines| lines.len() == 3);
+    let folder = server.folder.path();
+    // A line can be read by others once it is durable.
+    crate::running::until("three durable lines", || {
+        let listed = explain(folder, &["/list", "--since", "1h"]);
+        listed["recorded"].as_array().unwrap().len() == 3
+    });
+    // Cores write their lines in no order.
+    let noted = |limit: usize, more: &[&str]| {
+        let query = format!("limit={limit}");
+        let is_it = |line: &&Value| line["query"].as_str().unwrap().starts_with(&query);
+        let id = lines.iter().find(is_it).unwrap()["id"].as_str().unwrap();
+        let (code, _, error) = run(&[&["explain", "--request", id], more].concat(), folder);
+        assert_eq!(code, 0, "{error}");
+        error
+    };
+    let error = noted(1, &[]);
+    assert!(error.contains("not all of the URL (`token=redacted`)"), "{error}");
+    assert!(error.contains("cannot be looked up"), "{error}");
+    assert_eq!(noted(1, &["/list?limit=1&token=hush"]), "");
+    let error = noted(2, &[]);
+    assert!(error.contains("not all of the URL (what stood at `…`)"), "{error}");
+    assert_eq!(noted(3, &[]), "");
 }
 
 #[test]
@@ -293,4 +385,7 @@ fn what_cannot_be_explained_says_why() {
     let page = testkit::Client::get(server.admin, "/explain?url=/list&colour=red").send();
     assert_eq!(page.status, 400);
     assert!(page.text().contains("no parameter `colour`"), "{}", page.text());
+    let page = testkit::Client::get(server.admin, "/explain?url=/list&url=/static/a").send();
+    assert_eq!(page.status, 400);
+    assert!(page.text().contains("`url` is given twice"), "{}", page.text());
 }
