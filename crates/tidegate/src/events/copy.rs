@@ -8,7 +8,7 @@
 //! Nothing delivered is an error, not an empty copy, unless a SQLite file is there without
 //! checkpoints.
 //! A SQLite sink is known by `sqlite:`, as `sinks::open` knows it. The copy is of the form that
-//! `sinks` gives a SQLite sink; nothing outlives the command.
+//! `sinks` gives a SQLite sink; nothing outlives the command, also where a signal ends it.
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};

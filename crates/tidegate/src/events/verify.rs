@@ -3,8 +3,9 @@
 //! A sink is copied first (`copy.rs`), so it is compared as of one moment, also while it is being
 //! filled. Only lines up to the copy's checkpoints are counted. `recount` counts them and compares;
 //! this file prints.
-//! Invariant: sinks and logs are not changed. The command fails if one rollup differs, and if there
-//! was none to compare. Sinks without SQL are named and left out.
+//! Invariant: sinks and logs are not changed. A reader who leaves ends nothing, for the copy must
+//! go. The command fails if one rollup differs, and if there was none to compare. Sinks without SQL
+//! are named and left out.
 //! README.md and docs/operating/verify-and-replay.md show the lines that are printed.
 
 use std::path::Path;

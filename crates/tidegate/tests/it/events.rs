@@ -1,7 +1,9 @@
 //! Claims about `tidegate events`: who delivers when two could, and what is said of it.
 
+use std::fs;
 use std::io::Read;
-use std::net::{SocketAddr, TcpStream};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -328,5 +330,38 @@ fn a_query_fits_its_terminal_and_says_what_is_wrong_in_its_own_words() {
             said.contains("sink `main`: ") && said.contains("\nhint: the engine must "),
             "{said}"
         );
+    }
+}
+
+#[test]
+fn a_command_that_is_interrupted_leaves_no_copy_of_rows_behind() {
+    // The system accepts connections for it, and nobody answers them.
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = silent.local_addr().unwrap();
+    let config = format!(
+        "[journal]\n[[rollup]]\nname = \"hits\"\nby = [\"status\"]\nsink = \"silent\"\n\
+         [[sink]]\nname = \"silent\"\nurl = \"postgres://u:p@{address}/d\"\n"
+    );
+    for command in [&["events", "query", "hits"][..], &["events", "verify"]] {
+        for (name, signal) in [("INT", 2), ("TERM", 15), ("HUP", 1)] {
+            let (folder, scratch) = (TempDir::new().unwrap(), TempDir::new().unwrap());
+            fs::write(folder.path().join("tidegate.toml"), &config).unwrap();
+            let mut child = Command::new(BINARY)
+                .args(command)
+                .current_dir(folder.path())
+                .env("TMPDIR", scratch.path())
+                .spawn()
+                .unwrap();
+            // It has made its copy, and asks.
+            let connection = silent.accept().unwrap();
+            assert_eq!(fs::read_dir(scratch.path()).unwrap().count(), 1, "{command:?}");
+            let id = child.id().to_string();
+            let sent = Command::new("kill").args(["-s", name, &id]).status().unwrap();
+            assert!(sent.success());
+            let status = child.wait().unwrap();
+            assert_eq!(status.signal(), Some(signal), "{command:?} {name}: {status:?}");
+            assert_eq!(fs::read_dir(scratch.path()).unwrap().count(), 0, "{command:?} {name}");
+            drop(connection);
+        }
     }
 }
