@@ -4,8 +4,8 @@
 //! The interval counts from the end of a build. The first build comes at once if there is no file,
 //! else after an interval. After a query that failed (`ProfilesError::Query`) the next try comes
 //! after a minute at most, as docs/operating/profiles.md promises.
-//! Invariant: one build at a time. `stop` waits for the one under way, but not for long: a build may
-//! be cut off at any moment. A build that panics has failed, and the next one comes in its time.
+//! Invariant: one build at a time. `stop` waits for the one under way, but not for long, since a
+//! build may be cut off at any moment. One that panics has failed, and the next comes in its time.
 //! The fields of `BuildOutcome` go between processes as JSON: the binary's `profile_build.rs` finds
 //! `error` and `profiles` by name, and `/status` shows all.
 //! Refuses: to know where the reads come from; the build is a closure. `handle.rs` notices by

@@ -109,10 +109,8 @@ pub(crate) fn start(mut plan: Plan) -> Result<Server> {
         (None, Some(record)) => BuildStatus::InRecordProcess(record.status()),
         (None, None) => BuildStatus::Nowhere,
     };
-    let statsd = plan
-        .statsd
-        .map(|statsd| start_statsd(statsd, (&plan.file, source), &registry))
-        .transpose()?;
+    let statsd = plan.statsd.map(|statsd| start_statsd(statsd, (&plan.file, source), &registry));
+    let statsd = statsd.transpose()?;
     let parts = Arc::new(Parts {
         public,
         drain_grace: plan.drain,

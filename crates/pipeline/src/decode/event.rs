@@ -492,10 +492,9 @@ impl<'l> Event<'l> {
         match (walk::member(impression, name.as_bytes()), name) {
             (Some(number), "propensity") => real(number).map(FieldValue::Real),
             (None, "propensity") => Some(FieldValue::Real(f64::NAN)),
-            (text, _) => {
-                let text = text.and_then(walk::inside).unwrap_or_default();
-                Some(FieldValue::Text(Escape::Json.undone(text)))
-            }
+            (text, _) => Some(FieldValue::Text(
+                Escape::Json.undone(text.and_then(walk::inside).unwrap_or_default()),
+            )),
         }
     }
 }

@@ -135,9 +135,8 @@ pub(crate) struct AbsentNames {
     pub(crate) of_users: Vec<String>,
 }
 
-/// Returns what is wrong with the files of a plan that are there, each with the key that names it,
-/// and what the model reads that nothing has: fields of no item, and features of no profile that
-/// Tidegate builds.
+/// Returns what is wrong with the files of a plan that are there, each with the key that names it.
+/// Beside it is what the model reads and nothing has.
 pub(crate) fn check(plan: &ModelPlan) -> (Vec<(&'static str, LoadError)>, AbsentNames) {
     let mut absent = AbsentNames::default();
     let items_alone = || read_items(plan, &WantedColumns::default()).err();

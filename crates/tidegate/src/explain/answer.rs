@@ -74,12 +74,12 @@ impl Explainer<'_> {
             recent: profile.recent().map(str::to_owned).collect(),
         });
         let ranking = self.ranking(&explanation, user.as_deref());
-        let is_own = explanation.decision == Decision::Personalised.name();
+        let is_private = explanation.decision == Decision::Personalised.name();
         let refusal = ranking.as_ref().filter(|ranking| {
             ranking["status"].as_u64().is_some_and(|it| it >= explanation.fallback_from.into())
         });
         let reason = refusal.and_then(|refusal| refusal["error"].as_str());
-        if let Some(reason) = reason.filter(|_| is_own) {
+        if let Some(reason) = reason.filter(|_| is_private) {
             Decision::Fallback.name().clone_into(&mut explanation.decision);
             explanation.decided_by = format!("the model refuses: {reason}");
             explanation.now = "The user gets what everybody gets, in place of their own.".into();
