@@ -88,14 +88,22 @@ pub fn of(plan: &KeyPlan, head: &Head<'_>, identity: Identity<'_>) -> KeyBytes {
         // An id may hold any byte, so its length separates it from what follows.
         key.extend_from_slice(&(user.len() as u32).to_le_bytes());
         key.extend_from_slice(user);
-        let sent = rules.into_iter().flat_map(|rules| rules.user_pairs(head.path_and_query()));
-        for pair in sent {
-            key.push(b'&');
-            key.extend_from_slice(pair.as_bytes());
-        }
-        plan.identifiers.append(head, &mut key);
+        append_named(plan, head, &mut key);
     }
     key
+}
+
+/// Appends what names the user beside the id, as the key of a response for one user holds it.
+///
+/// That is `&` and a field of the query for each, then a line for each header and for the cookies.
+pub(crate) fn append_named(plan: &KeyPlan, head: &Head<'_>, key: &mut KeyBytes) {
+    let rules = plan.rules.as_ref();
+    let sent = rules.into_iter().flat_map(|rules| rules.user_pairs(head.path_and_query()));
+    for pair in sent {
+        key.push(b'&');
+        key.extend_from_slice(pair.as_bytes());
+    }
+    plan.identifiers.append(head, key);
 }
 
 /// Appends scheme and host of which trusted proxies speak, where they say more than the request.

@@ -205,21 +205,27 @@ fn upper(text: &str) -> String {
     first.into_iter().flatten().chain(text.chars().skip(1)).collect()
 }
 
-/// The key of a request, in readable lines; a response for one user has the id in it.
+/// The key of a request, in readable lines. A response for one user has the id in it, and what else
+/// names the user.
 fn readable_key(route: &Route, head: &Head<'_>, trace: &Trace) -> Option<Vec<String>> {
     let is_private = trace.decision == Decision::Personalised;
     let is_upstream = matches!(route.target(trace.arm), Target::Upstream(_));
     route.cache.as_ref()?;
     let identity = Identity { arm: trace.arm, is_upstream, user: None };
-    let key = key::of(&route.key, head, identity);
-    let mut parts: Vec<String> = key
-        .split(|byte| *byte == b'\n')
-        // Only a query, or none, follows the path.
-        .filter(|part| *part != b"?")
-        .map(|part| String::from_utf8_lossy(part).into_owned())
-        .collect();
+    let mut parts = lines(&key::of(&route.key, head, identity));
     if let Some(user) = trace.user().filter(|_| is_private) {
+        let mut named = KeyBytes::new();
+        key::append_named(&route.key, head, &mut named);
         parts.push(format!("user={}", String::from_utf8_lossy(user)));
+        parts.extend(lines(&named).into_iter().filter(|line| !line.is_empty()));
     }
     Some(parts)
+}
+
+/// The lines of a part of a key.
+fn lines(key: &[u8]) -> Vec<String> {
+    let lines = key.split(|byte| *byte == b'\n');
+    // Only a query, or none, follows the path.
+    let lines = lines.filter(|line| *line != b"?");
+    lines.map(|line| String::from_utf8_lossy(line).into_owned()).collect()
 }

@@ -155,6 +155,29 @@ fn what_memory_holds_is_told_with_the_field_that_gave_its_lifetime() {
 }
 
 #[test]
+fn the_key_of_a_users_own_answer_has_all_that_identifies() {
+    let origin = origin();
+    let route = "cache = { ttl = \"60s\", per_user = true }\n\
+         personalise = { user = \"cookie:sid\", \
+         identifies = [\"query:user\", \"header:X-User\", \"cookie:uid\"] }";
+    let served = before(&origin, route);
+    let key = |user: &str, header: &str, uid: &str| {
+        let fields = [("cookie", format!("uid={uid}; sid=p1")), ("x-user", header.to_owned())];
+        let fields = fields.map(|(name, value)| (name.to_owned(), value));
+        let url = format!("/list?a=1&user={user}");
+        let question = ExplainRequest { url, fields: fields.to_vec(), ..ExplainRequest::default() };
+        served.gateway.explain(&question).unwrap().cache.key.unwrap()
+    };
+    let one = key("alice", "b", "c");
+    assert_eq!(one[2..], ["/list?a=1", "user=p1", "&user=alice", ":b", ";uid=c"]);
+    for other in [key("bob", "b", "c"), key("alice", "z", "c"), key("alice", "b", "z")] {
+        assert_ne!(one, other);
+    }
+    served.users.broken.store(true, Ordering::SeqCst);
+    assert_eq!(key("alice", "b", "c"), key("bob", "z", "z"), "everybody's names nobody");
+}
+
+#[test]
 fn a_request_past_the_cache_says_why() {
     let origin = origin();
     let check = |route: &str, asked: &ExplainRequest, expected: &str| {
