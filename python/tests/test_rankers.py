@@ -6,11 +6,20 @@ import sys
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.impute import SimpleImputer
+from sklearn.linear_model import (
+    LogisticRegression,
+    PassiveAggressiveClassifier,
+    Perceptron,
+    RidgeClassifier,
+    SGDClassifier,
+)
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.svm import SVC, LinearSVC, NuSVC
 
 from tidegate import ExportError, export_ranker, feature_values
 from tidegate.names import check_names
@@ -166,6 +175,39 @@ def test_a_pipeline_becomes_a_graph_that_names_its_columns(tmp_path) -> None:
         found = session.run(None, {"input": rows})[output]
         wanted = model.predict(rows) if output == 0 else model.predict_proba(rows)
         np.testing.assert_allclose(np.ravel(found), np.ravel(wanted), rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "final",
+    [
+        LinearSVC(),
+        RidgeClassifier(),
+        Perceptron(),
+        PassiveAggressiveClassifier(),
+        SGDClassifier(),
+        SVC(),
+        NuSVC(),
+        LogisticRegression(),
+        SGDClassifier(loss="log_loss"),
+    ],
+    ids=repr,
+)
+@pytest.mark.parametrize("scaled", [False, True], ids=["alone", "scaled"])
+def test_a_classifier_of_two_classes_scores_the_second(tmp_path, final, scaled) -> None:
+    runtime = pytest.importorskip("onnxruntime")
+    pytest.importorskip("skl2onnx")
+    rows = np.array(ROWS, dtype=np.float32)
+    model = make_pipeline(StandardScaler(), clone(final)) if scaled else clone(final)
+    model.fit(rows, TARGET > 0.5)
+    export_ranker(model, tmp_path / "r.onnx", features=NAMES)
+    session = runtime.InferenceSession(tmp_path / "r.onnx")
+    assert [one.type for one in session.get_outputs()][1:] == ["tensor(float)"]
+    found = session.run(None, {"input": rows})[1]
+    if hasattr(model, "predict_proba"):
+        wanted = model.predict_proba(rows)[:, 1]
+    else:
+        wanted = model.decision_function(rows)
+    np.testing.assert_allclose(found[:, -1], wanted, rtol=1e-3, atol=1e-4)
 
 
 def test_columns_of_texts_are_inputs_of_their_own(tmp_path) -> None:

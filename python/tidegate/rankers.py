@@ -39,7 +39,8 @@ def export_ranker(
       `path` says (`.json`, `.ubj`).
     - scikit-learn: a regressor, or a classifier of two classes, alone or at the end of a Pipeline.
       The file is ONNX; `skl2onnx` must be installed. `texts` are those of the columns that hold
-      texts. A classifier scores the probability of `classes_[1]`.
+      texts. A classifier scores the probability of `classes_[1]`, and one without
+      `predict_proba`, such as `LinearSVC`, its `decision_function`.
 
     Raises `ExportError` for a model that gives more than one score, and for names that the server
     or the library does not take.
@@ -108,14 +109,36 @@ def onnx_file(model: Any, features: Sequence[str] | None, texts: Sequence[str]) 
         kinds = (types.FloatTensorType, types.StringTensorType)
         columns = zip(names if own is None else map(str, own), names, strict=True)
         inputs = [(column, kinds[name in texts]([None, 1])) for column, name in columns]
-    options = {} if classes is None else {"zipmap": False}
     try:
-        graph = converter.to_onnx(model, initial_types=inputs, options=options)
+        graph = converted(converter, model, inputs)
     except Exception as error:  # skl2onnx has errors of many kinds, and some of ONNX's.
         raise ExportError(f"export `{type(model).__name__}`: skl2onnx: {error}") from error
     entry = graph.metadata_props.add()
     entry.key, entry.value = FEATURES, json.dumps(names)
     return bytes(graph.SerializeToString())
+
+
+def converted(converter: Any, model: Any, inputs: Sequence[tuple[str, Any]]) -> Any:
+    """Returns the graph of an estimator; a classifier's second score is that of `classes_[1]`.
+
+    A converter refuses an option that it does not have, and that of `LinearSVC` has no `zipmap`.
+    """
+    attempts: list[dict[Any, Any]] = [{}]
+    if hasattr(model, "classes_"):
+        attempts = [{"zipmap": False}]
+    if hasattr(model, "classes_") and not hasattr(model, "predict_proba"):
+        final = model
+        while hasattr(final, "steps"):
+            final = final.steps[-1][1]
+        # Without this, some write their scores with the sign turned, such as `SVC`.
+        raw = {"raw_scores": True}
+        attempts = [{id(final): raw | {"zipmap": False}}, {id(final): raw}, *attempts]
+    for options in attempts[:-1]:
+        try:
+            return converter.to_onnx(model, initial_types=inputs, options=options)
+        except NameError:
+            continue
+    return converter.to_onnx(model, initial_types=inputs, options=attempts[-1])
 
 
 def skl2onnx() -> Any:
