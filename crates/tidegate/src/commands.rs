@@ -25,7 +25,7 @@ use crate::cli::{AdminArgs, ConfigCommand, ProfilesCommand, RolloutCommand};
 use crate::client::{Client, ClientRequest, NotListening};
 use crate::config::{self, Plan};
 use crate::environment;
-use crate::hint::Hint;
+use crate::hint::{Hint, STILL_REACHED};
 use crate::output;
 use crate::overrides;
 use crate::profile_build::ProfileBuild;
@@ -268,7 +268,7 @@ pub(crate) fn counted(count: u64, noun: &str) -> String {
 fn listener(admin: &AdminArgs) -> Result<(SocketAddr, Option<String>)> {
     let of_plan = |plan: Plan| (plan.admin, plan.admin_token);
     match (&admin.config, admin.admin) {
-        (Some(file), _) => load(file).map(of_plan),
+        (Some(file), _) => load(file).map(of_plan).context(STILL_REACHED),
         (None, Some(address)) => Ok((address, environment::admin_token())),
         (None, None) => Ok(load(Path::new(USUAL_CONFIG))
             .map_or_else(|_| (USUAL_ADMIN, environment::admin_token()), of_plan)),

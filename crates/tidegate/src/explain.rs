@@ -28,7 +28,7 @@ use crate::config::Plan;
 use crate::environment;
 use crate::events::tidegate_log::Unread;
 use crate::events::time;
-use crate::hint::Hint;
+use crate::hint::{Hint, STILL_REACHED};
 pub(crate) use answer::{Answer, Explainer, KnownFrom};
 use recorded_request::RecordedRequest;
 
@@ -63,7 +63,8 @@ pub(crate) fn command(args: &ExplainArgs) -> Result<()> {
     // A server elsewhere has a configuration that is not here.
     let plan = match args.admin {
         Some(_) if args.request.is_none() => None,
-        _ => Some(commands::load(&args.config)?),
+        _ if args.request.is_some() || args.offline => Some(commands::load(&args.config)?),
+        _ => Some(commands::load(&args.config).context(STILL_REACHED)?),
     };
     let recorded = match (&args.request, &plan) {
         (Some(id), Some(plan)) => Some(recorded_request::find(plan, id)?),

@@ -1,8 +1,8 @@
 //! Attaches to an error what the user can do about it, and takes it off again for printing.
 //!
 //! A `Hint` is fixed text, added with `anyhow::Context::context`. `main.rs` prints the outermost
-//! one on a line of its own, after the causes. `TAKEN` is here because two commands share it; other
-//! hints stand beside the errors that they are for.
+//! one on a line of its own, after the causes. `TAKEN` and `STILL_REACHED` are here because several
+//! commands share them; other hints stand beside the errors that they are for.
 //! Invariant: `split` puts each cause on the line once, in order, without the hint that it returns.
 
 use std::fmt;
@@ -15,6 +15,12 @@ pub(crate) struct Hint(pub &'static str);
 pub(crate) const TAKEN: Hint = Hint(
     "end what listens there (`ss -lntup` names it), or choose another address: `[listen]` and \
      `[statsd]` in the configuration, the options of `tidegate demo` (see its `--help`)",
+);
+
+/// What to do while the configuration has errors; only of commands with `--admin`.
+pub(crate) const STILL_REACHED: Hint = Hint(
+    "`--admin IP:PORT` still reaches a running server; its token is read from \
+     `TIDEGATE_ADMIN_TOKEN`",
 );
 
 impl fmt::Display for Hint {

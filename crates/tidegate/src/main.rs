@@ -119,6 +119,9 @@ fn report(error: &anyhow::Error) -> ExitCode {
     }
     if let Some(wrong) = error.downcast_ref::<wrong_config::WrongConfig>() {
         eprint!("{}", output::cleaned(&wrong.to_string()));
+        if let (_, Some(hint)) = hint::split(error) {
+            eprintln!("hint: {hint}");
+        }
         return ExitCode::from(EXIT_CONFIG);
     }
     let misuse = error.downcast_ref::<exit::Misuse>();

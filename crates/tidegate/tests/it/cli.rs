@@ -280,6 +280,40 @@ fn a_running_server_is_found_by_its_configuration() {
 }
 
 #[test]
+fn a_configuration_with_an_error_hides_no_running_server() {
+    let route = "[[route]]\npath = \"/\"\nto = \"models\"\n";
+    let running = Running::start(route, |_| {});
+    let folder = running.folder.path();
+    std::fs::write(folder.join("tidegate.toml"), "[[rout]]\n").unwrap();
+    let hint = "\nhint: `--admin IP:PORT` still reaches a running server; ";
+    let admin = running.admin.to_string();
+    for (command, file) in [
+        (&["explain", "/"][..], &[][..]),
+        (&["rollout", "show"], &["-c", "tidegate.toml"]),
+        (&["workers", "list"], &["-c", "tidegate.toml"]),
+    ] {
+        let (code, _, err) = run(&[command, file].concat(), folder);
+        assert_eq!(code, 78, "{command:?}: {err}");
+        assert!(err.starts_with("tidegate.toml: 1 error\n"), "{err}");
+        assert!(err.contains(hint), "{command:?}: {err}");
+        let (code, _, err) = run(&[command, &["--admin", &admin]].concat(), folder);
+        assert_eq!(code, 0, "{command:?}: {err}");
+    }
+    // The option does not help here, or there is none.
+    for command in [
+        &["explain", "/", "--offline"][..],
+        &["explain", "--user", "a", "--since", "1h"],
+        &["explain", "--request", "0af7651916cd43dd8448eb211c80319c"],
+        &["events", "status"],
+        &["config", "check"],
+    ] {
+        let (code, _, err) = run(command, folder);
+        assert_eq!(code, 78, "{command:?}: {err}");
+        assert!(!err.contains("hint: "), "{command:?}: {err}");
+    }
+}
+
+#[test]
 fn the_token_of_a_server_is_read_from_its_configuration() {
     let folder = testkit::TempDir::new().unwrap();
     let [public, admin] = [(); 2].map(|()| format!("127.0.0.1:{}", testkit::free_port()));
