@@ -166,21 +166,35 @@ pub(crate) fn check_full(
     Ok(Full { rows, profiles, filter })
 }
 
-/// Returns what is wrong with the data of rows that say that there is a profile. None if it is
-/// empty or a JSON object in each of them.
-pub(crate) fn bad_data(
-    connection: &Connection,
-    layout: &Layout,
-) -> rusqlite::Result<Option<String>> {
+/// What the data of rows is that say that there is a profile.
+#[derive(Debug, Default)]
+pub(crate) struct RowData {
+    /// What is wrong with it. None if it is empty or a JSON object in each row.
+    pub problem: Option<String>,
+    /// The rows that have some.
+    pub rows: u64,
+    /// The rows of these with a number below `affinity`.
+    pub rows_with_affinity: u64,
+}
+
+/// Reads the data of every row.
+pub(crate) fn row_data(connection: &Connection, layout: &Layout) -> rusqlite::Result<RowData> {
     let Layout { table, key, flag, data, .. } = layout;
     let mut statement =
         connection.prepare(&format!("SELECT {key}, {flag}, {data} FROM {table}"))?;
     let mut found = statement.query([])?;
     let (mut bad, mut first) = (0_u64, None);
+    let mut all = RowData::default();
     while let Some(row) = found.next()? {
-        let Some(reason) = data_problem(row.get_ref(2)?).filter(|_| is_set(row.get_ref_unwrap(1)))
-        else {
-            continue;
+        let profile = profile_in(row.get_ref(2)?).filter(|_| is_set(row.get_ref_unwrap(1)));
+        let Some(profile) = profile else { continue };
+        all.rows += 1;
+        let reason = match profile {
+            Ok(profile) => {
+                all.rows_with_affinity += u64::from(profile.affinity().next().is_some());
+                continue;
+            }
+            Err(reason) => reason,
         };
         bad += 1;
         if first.is_none() {
@@ -189,10 +203,11 @@ pub(crate) fn bad_data(
             first = Some((String::from_utf8_lossy(key).into_owned(), reason));
         }
     }
-    Ok(first.map(|(key, reason)| {
+    all.problem = first.map(|(key, reason)| {
         let more = if bad > 1 { format!(" and {} more", bad - 1) } else { String::new() };
         format!("row `{key}`{more}: a model cannot read `data`: {reason}")
-    }))
+    });
+    Ok(all)
 }
 
 /// Returns what is wrong with keys that SQLite may have changed when they were written. None if the
@@ -240,14 +255,14 @@ fn is_numeric(declared: &str) -> bool {
     !declared.is_empty() && !others.iter().any(|other| declared.contains(other))
 }
 
-/// What keeps a data column from being a profile.
-fn data_problem(data: ValueRef<'_>) -> Option<String> {
+/// The profile in a data column, or what keeps it from being one. None if it is empty.
+fn profile_in(data: ValueRef<'_>) -> Option<Result<Profile, String>> {
     match data {
         ValueRef::Null | ValueRef::Text(b"") | ValueRef::Blob(b"") => None,
         ValueRef::Text(data) | ValueRef::Blob(data) => {
-            Profile::parse(data).err().map(|error| Chain(&error).to_string())
+            Some(Profile::parse(data).map_err(|error| Chain(&error).to_string()))
         }
-        ValueRef::Integer(_) | ValueRef::Real(_) => Some("it is a number".to_owned()),
+        ValueRef::Integer(_) | ValueRef::Real(_) => Some(Err("it is a number".to_owned())),
     }
 }
 

@@ -30,7 +30,7 @@ use rusqlite::Connection;
 
 use crate::Lookup;
 use crate::changes::ProfileChanges;
-use crate::checks;
+use crate::checks::{self, RowData};
 use crate::connections::{self, ReadOnlyConnections};
 use crate::error::ProfilesError;
 use crate::filter::KeyFilter;
@@ -273,24 +273,26 @@ impl ProfileFile {
 
     /// Checks that ids stand as they were written, and that models can read what each row holds.
     /// The files of our builder need no look: their checksum says that they hold what it wrote.
+    /// Returns how many rows have data, if none of them has a number below `affinity`.
     ///
     /// # Errors
     /// When ids may have become numbers, or a profile is neither empty nor a JSON object. Rows are
     /// named.
-    pub(crate) fn check_data(&self) -> Result<(), ProfilesError> {
+    pub(crate) fn check_data(&self) -> Result<Option<u64>, ProfilesError> {
         if self.meta.is_some() {
-            return Ok(());
+            return Ok(None);
         }
         let (layout, schema) = (&self.layout, &self.options.schema);
-        let bad = self.connections.with(|connection| {
+        let found = self.connections.with(|connection| {
             match checks::changed_keys(connection, layout, schema)? {
-                None => checks::bad_data(connection, layout),
-                changed => Ok(changed),
+                None => checks::row_data(connection, layout),
+                problem => Ok(RowData { problem, ..RowData::default() }),
             }
         });
-        match bad.map_err(ProfilesError::sqlite(&self.path))? {
+        let found = found.map_err(ProfilesError::sqlite(&self.path))?;
+        match found.problem {
             Some(reason) => Err(ProfilesError::unfit(&self.path, reason)),
-            None => Ok(()),
+            None => Ok(Some(found.rows).filter(|rows| *rows > 0 && found.rows_with_affinity == 0)),
         }
     }
 

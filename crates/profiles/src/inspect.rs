@@ -36,6 +36,9 @@ pub struct CheckReport {
     pub quick: Duration,
     /// Time the full check took, the filter included.
     pub full: Duration,
+    /// How many rows have data, if none of them has a number below `affinity`. Then a model knows
+    /// no category that a user likes, which is rarely meant.
+    pub rows_without_affinity: Option<u64>,
 }
 
 /// What a file says about a user, or about itself.
@@ -75,9 +78,10 @@ pub fn check(path: &Path) -> Result<CheckReport, ProfilesError> {
     let quick = start.elapsed();
     file.verify(&Stop::default())?;
     let full = start.elapsed() - quick;
-    file.check_data()?;
+    let rows_without_affinity = file.check_data()?;
     let bytes = std::fs::metadata(path).map_err(ProfilesError::io(path))?.len();
-    Ok(CheckReport { path: path.to_owned(), bytes, file: file.status(), quick, full })
+    let (path, file) = (path.to_owned(), file.status());
+    Ok(CheckReport { path, bytes, file, quick, full, rows_without_affinity })
 }
 
 /// Looks `user` up in the file at `path`, after the quick checks only. Without a user, shows some
@@ -116,7 +120,15 @@ impl fmt::Display for CheckReport {
         writeln!(f, "bytes: {}", self.bytes)?;
         write!(f, "{}", self.file)?;
         writeln!(f, "quick checks: {:?}", self.quick)?;
-        write!(f, "full check: {:?}", self.full)
+        write!(f, "full check: {:?}", self.full)?;
+        match self.rows_without_affinity {
+            Some(rows) => write!(
+                f,
+                "\nnote: no row has an affinity: of {rows} with `data`, none has a number below \
+                 `affinity`, as in {{\"affinity\": {{\"sport\": 0.6}}}}"
+            ),
+            None => Ok(()),
+        }
     }
 }
 

@@ -84,6 +84,24 @@ fn check_counts_no_other_rows_where_one_is_wrong() {
 }
 
 #[test]
+fn check_notes_that_no_row_has_an_affinity_and_only_then() {
+    for (rows, noted) in [
+        (r#"('ann', '{"affinty":{"b":1}}'), ('bob', '{"reads":"16"}'), ('eve', NULL)"#, Some(2)),
+        (r#"('ann', '{"affinity":{"b":"1"}}')"#, Some(1)),
+        (r#"('ann', '{"affinty":{"b":1}}'), ('bob', '{"affinity":{"b":1}}')"#, None),
+        ("('ann', NULL), ('bob', '')", None),
+    ] {
+        let (_folder, path) = by_hand(rows);
+        let report = check(&path).unwrap();
+        assert_eq!(report.rows_without_affinity, noted, "{rows}");
+        let note = noted.map(|rows| format!("no row has an affinity: of {rows} with `data`"));
+        let text = report.to_string();
+        assert_eq!(text.contains("affinity"), note.is_some(), "{text}");
+        assert!(text.contains(&note.unwrap_or_default()), "{text}");
+    }
+}
+
+#[test]
 fn some_keys_are_shown_from_all_over_the_file() {
     let rows: Vec<String> = (0..200).map(|user| format!("({}, NULL)", 1_000 + user)).collect();
     let (_folder, path) = by_hand(&rows.join(", ").replace('(', "('").replace(", NULL", "', NULL"));
