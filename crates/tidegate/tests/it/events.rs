@@ -314,7 +314,8 @@ fn a_query_fits_its_terminal_and_says_what_is_wrong_in_its_own_words() {
         (&["by_id", "--order", "cuont"], "has no column `cuont`; did you mean `count`?"),
         (
             &["by_id", "--where", "pth = 1"],
-            "no column `pth`; a condition on `by_id` names `query_id`",
+            "no column `pth`; text stands in single quotes: 'pth'; a condition on `by_id` names \
+             `query_id`",
         ),
     ] {
         let (code, _, said) = ask(more);
