@@ -373,7 +373,12 @@ fn take_context(query: &str, loaded: &LoadedRanker, work: &mut RankScratch) -> R
             Some(number) => {
                 let slots = &mut work.slots;
                 let set = inputs.set_number(FeatureSource::Context, feature, number, slots);
-                set.or_else(|_| inputs.set_text(FeatureSource::Context, feature, value, slots))
+                match set {
+                    Err(RequestError::WantsText) => {
+                        inputs.set_text(FeatureSource::Context, feature, value, slots)
+                    }
+                    set => set,
+                }
             }
         };
         set.map_err(|error| {
