@@ -17,7 +17,7 @@ mod text;
 
 use std::net::{IpAddr, SocketAddr};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use gateway::ExplainRequest;
 use serde::Serialize;
 
@@ -101,11 +101,12 @@ fn list(args: &ExplainArgs) -> Result<()> {
     let moment = |text: &Option<String>| text.as_deref().map(time::moment).transpose();
     let from = moment(&args.since).context("--since")?.unwrap_or(0);
     let to = moment(&args.until).context("--until")?.unwrap_or(u64::MAX);
+    ensure!(from < to, "nothing is between `--since` and `--until`: the first must be earlier");
     let (found, unread) = recorded_list::find(&plan, args, from..to)?;
     note_unread(&unread);
     match args.format.as_str() {
         "json" => println!("{:#}", serde_json::json!({ "recorded": found })),
-        _ => print!("{}", recorded_list::text(&found, &crate::output::style())),
+        _ => print!("{}", recorded_list::text(&found, &crate::output::whole_style())),
     }
     Ok(())
 }

@@ -120,7 +120,17 @@ pub(super) fn explain(
         }
         None => format!("{} is asked{alone}.", upper(&target)),
     };
-    (facts, now)
+    (facts, now + lost_credentials(route, trace))
+}
+
+/// What a fetch for everybody leaves out, on a route that personalises.
+fn lost_credentials(route: &Route, trace: &Trace) -> &'static str {
+    let is_upstream = matches!(route.target(trace.arm), Target::Upstream(_));
+    let is_shared = trace.decision != Decision::Personalised;
+    match is_upstream && is_shared && route.personalise.is_some() {
+        true => " It gets no user id, no `Authorization`, and no cookie that `key` does not name.",
+        false => "",
+    }
 }
 
 fn collected(gateway: &Gateway, route: &Route, trace: &Trace, kind: Collect) -> String {

@@ -9,7 +9,7 @@
 
 use std::ops::Range;
 
-use anyhow::{Result, bail, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use stdx::Span;
 
 /// What follows a time that was written in part.
@@ -39,11 +39,10 @@ pub(crate) fn micros(text: &str) -> Result<u64> {
 /// # Errors
 /// When it is neither.
 pub(crate) fn moment(text: &str) -> Result<u64> {
-    let ago = text.parse::<Span>();
-    ago.map_or_else(
-        |_| micros(text),
-        |ago| Ok(stdx::unix_micros().saturating_sub(ago.0.as_micros() as u64)),
-    )
+    match text.parse::<Span>() {
+        Ok(ago) => Ok(stdx::unix_micros().saturating_sub(ago.0.as_micros() as u64)),
+        Err(_) => micros(text).with_context(|| format!("`{text}` is no span such as 15m, either")),
+    }
 }
 
 /// The times of `--since` and `--until`, in microseconds since the Unix epoch.

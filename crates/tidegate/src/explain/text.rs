@@ -44,7 +44,14 @@ pub(super) fn of_recorded(recorded: &RecordedRequest, style: Style) -> String {
     page.line("route", &or_none(&recorded.route));
     page.line("user", &or_none(&recorded.user));
     let detail = recorded.decision_detail.iter().map(|detail| format!("; detail={detail}"));
-    page.line("decision", &(recorded.decision.to_owned() + &detail.collect::<String>()));
+    let reason = match recorded.decision {
+        "no-profile" => ": there was no profile of the user then, or no single id",
+        "outside-rollout" => ": the rollout did not include the user then",
+        "held-out" => ": the user was in the share that was held out",
+        "anonymous" => ": the request carried no user id",
+        _ => "",
+    };
+    page.line("decision", &(recorded.decision.to_owned() + &detail.collect::<String>() + reason));
     page.line("cache", recorded.cache);
     recorded.upstream.iter().for_each(|upstream| page.line("upstream", upstream));
     if let Some(ranking) = &recorded.ranking {

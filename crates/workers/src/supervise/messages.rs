@@ -25,6 +25,10 @@ use crate::process::end_in_words;
 use crate::status::{Incident, Reason};
 use crate::wire::{Failed, Message, Ready, Shm};
 
+/// What an exception means before a worker is in service.
+const CANARY: &str = "Tidegate asks `canary.path` once before a worker serves; without \
+    `canary.status` any answer will do";
+
 /// Shared memory below this is too small for most tensors.
 /// What containers have where nobody asked for more.
 const SHM_BYTES_SMALL: u64 = 64 << 20;
@@ -53,7 +57,8 @@ pub(super) fn on_message(
             let worker = state.workers.get_mut(id);
             let is_canary = worker.is_some_and(|worker| worker.is_starting());
             let stage = if is_canary { "canary" } else { "request" };
-            let incident = Incident { traceback, ..Incident::new(stage, reason) };
+            let hint = is_canary.then(|| CANARY.to_owned());
+            let incident = Incident { traceback, hint, ..Incident::new(stage, reason) };
             app_error(state, id, incident, now);
             Vec::new()
         }
