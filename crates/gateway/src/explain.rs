@@ -222,7 +222,9 @@ fn because(decision: Decision, user: Option<&UserFacts>, draw: Option<&Draw>) ->
         Decision::NoProfile if user.is_some_and(|user| user.id.is_none()) => {
             "the request carries two different ids, one too long, or a path that may name two"
         }
-        Decision::NoProfile => "the profile file does not name the user",
+        Decision::NoProfile => {
+            "the profile file does not name the user; a build needs `profiles.items_min` items read"
+        }
         Decision::OutsideRollout => "the user's draw is not below the share of the rollout",
         Decision::HeldOut => "the user's draw is in the share that is held out",
         Decision::Personalised => "the user has a profile, and the draw is below the share",

@@ -235,7 +235,8 @@ fn readable_key(route: &Route, head: &Head<'_>, trace: &Trace) -> Option<Vec<Str
 /// The lines of a part of a key.
 fn lines(key: &[u8]) -> Vec<String> {
     let lines = key.split(|byte| *byte == b'\n');
-    // Only a query, or none, follows the path.
-    let lines = lines.filter(|line| *line != b"?");
+    // Only a query, or none, follows the path. Numbers of targets are bytes that nobody reads.
+    let is_shown = |line: &&[u8]| *line != b"?" && !line.iter().all(u8::is_ascii_control);
+    let lines = lines.filter(is_shown);
     lines.map(|line| String::from_utf8_lossy(line).into_owned()).collect()
 }

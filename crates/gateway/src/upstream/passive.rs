@@ -116,22 +116,28 @@ impl Asked {
     }
 }
 
-/// Looks whether a server takes connections, while no request is answered there, until it has left
-/// the upstream or the drain begins.
+/// Looks whether a server takes connections, until it has left the upstream or the drain begins. It
+/// begins when a request has been answered there, and looks while no other one is: a server that
+/// nobody uses is left alone.
 pub(super) async fn look_at(
     upstream: Arc<Upstream>,
     server: Arc<UpstreamServer>,
     draining: Draining,
 ) {
-    server.trouble.is_new();
-    while !draining.has_begun() && upstream.has(&server) {
-        // One that takes no connection is tried more often already.
-        if !server.trouble.take_answered() && !server.trouble.is_unreachable() {
-            reach(&upstream, &server).await;
-        }
+    let mut was_used = false;
+    loop {
         tokio::select! {
             () = draining.begun() => return,
             () = sleep(upstream.plan.look_interval) => {}
+        }
+        if !upstream.has(&server) {
+            return;
+        }
+        let is_used = server.trouble.take_answered();
+        was_used |= is_used;
+        // One that takes no connection is tried more often already.
+        if was_used && !is_used && !server.trouble.is_unreachable() {
+            reach(&upstream, &server).await;
         }
     }
 }
