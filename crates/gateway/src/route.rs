@@ -106,8 +106,24 @@ pub(crate) fn is_ambiguous(routes: &[Route], head: &Head<'_>) -> bool {
         let takes = |route: &Route| route.folded.matches(&folded) != Match::No;
         let leads_elsewhere =
             |path: &str| first(routes, head, path, takes).is_some_and(|there| Some(there) != here);
-        spelling::has_dot_segment(reading) || leads_elsewhere(&text) || leads_elsewhere(&folded)
+        // Most frameworks take `/list/` for `/list`, or the reverse.
+        let is_private = |there: &usize| routes[*there].personalise.is_some();
+        let other = with_other_end(&folded);
+        let takes_other = |route: &Route| route.folded.matches(&other) != Match::No;
+        let private = first(routes, head, &other, takes_other).filter(is_private);
+        spelling::has_dot_segment(reading)
+            || leads_elsewhere(&text)
+            || leads_elsewhere(&folded)
+            || private.is_some_and(|there| Some(there) != here)
     })
+}
+
+/// The path without the slash at its end, or with one.
+fn with_other_end(path: &str) -> String {
+    match path.strip_suffix('/').filter(|rest| !rest.is_empty()) {
+        Some(rest) => rest.to_owned(),
+        None => format!("{path}/"),
+    }
 }
 
 /// Returns the first route for host and method of a request that takes a path. Its filter must pass

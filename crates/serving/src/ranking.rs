@@ -396,6 +396,9 @@ fn rank_category(
     work: &mut RankScratch,
 ) -> Result<(), Refusal> {
     let ranker = &loaded.ranker;
+    if category.is_some() && loaded.categories.is_empty() {
+        return Err(refusal::parameter("category", "is asked for, but no item has one"));
+    }
     let candidates = match (category, default_candidates(plan, loaded)) {
         (None, candidates) => candidates,
         (Some(category), candidates) => match candidates.rows() {

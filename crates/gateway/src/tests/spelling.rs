@@ -399,3 +399,24 @@ fn an_answer_marked_private_with_a_typing_error_is_not_shared() {
         }
     }
 }
+
+#[test]
+fn a_slash_at_the_end_hides_no_route_that_personalises() {
+    let origin = origin();
+    let stored = route_to(&[&origin], "", "cache = { ttl = \"1h\" }");
+    let (upstream, stored) = stored.split_once("[[route]]").unwrap();
+    let route = |path: &str, more: &str| {
+        format!("[[route]]\nname = \"{path}\"\npath = \"{path}\"\nto = \"upstream:o\"\n{more}")
+    };
+    let personalise = "personalise = { user = \"cookie:sid\" }\n";
+    let private = [route("/feed.json", personalise), route("/list/", personalise)].concat();
+    let served = serve(&format!("{upstream}{private}{}[[route]]{stored}", route("/plain", "")));
+    for path in ["/feed.json/", "/list", "/FEED.json/"] {
+        for _ in 0..2 {
+            let status = cache_status(&served.get(path)).to_owned();
+            assert!(status.starts_with("tidegate; fwd=bypass"), "{path}: {status}");
+        }
+    }
+    assert_miss(&served.get("/plain/"));
+    assert_hit(&served.get("/plain/"));
+}
