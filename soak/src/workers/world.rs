@@ -71,7 +71,8 @@ impl World {
                  preload = \"models:load\"\ninterpreter = \"{interpreter}\"\nworkers = 4\n\
                  requests_max = 60\nmemory_bytes_max = \"{MEMORY_BYTES_MAX}B\"\n\
                  boot_timeout = \"20s\"\n\
-                 timeout = \"{timeout}s\"\npiece_timeout = \"10s\"\ndrain_timeout = \"6s\"\nshare_memory = \"{share}\"\n\
+                 timeout = \"{timeout}s\"\npiece_timeout = \"10s\"\n\
+                 drain_timeout = \"6s\"\nshare_memory = \"{share}\"\n\
                  canary = {{ path = \"/{name}/fill/canary/10\", status = 200 }}\n\
                  \n[[route]]\npath = \"/{name}/{{*rest}}\"\nto = \"upstream:{name}\"\n",
                 interpreter = interpreter()?,

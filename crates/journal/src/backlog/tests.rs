@@ -151,7 +151,7 @@ fn the_time_left_is_said_to_the_second_then_to_the_minute_then_to_the_hour() {
     };
     assert_eq!([0, 59, 599].map(said), ["0s", "59s", "9m 59s"]);
     assert_eq!([600, 659, 35_999].map(said), ["10m", "10m", "9h 59m"]);
-    assert_eq!([36_000, 39_599, 93_599].map(said), ["10h", "10h", "1day 1h"]);
+    assert_eq!([36_000, 39_599, 93_599].map(said), ["10h", "10h", "1 day 1h"]);
 }
 
 /// A consumer that has nothing to read.
