@@ -63,7 +63,7 @@ pub use drivers::DriverLeftOut;
 pub use examples::{COLUMNS as EXAMPLE_COLUMNS, CsvExamples, ParquetExamples};
 pub use files::FileSink;
 pub use read_back::{OwnedCell, ReadBack, ReadBackError, ReadBackQuery, read_back};
-pub use rows::{RowsError, check_query_url, query_sink, rows, runs_queries};
+pub use rows::{RowsError, begins_as_reading, check_query_url, query_sink, rows, runs_queries};
 pub use sqlite::{Query, QueryAnswer, QueryError, SqliteSink, ask, ask_sql, copy};
 pub use take_row::TakeRow;
 

@@ -20,6 +20,9 @@ use crate::{DriverLeftOut, UrlError, sqlite};
 #[cfg(feature = "drivers")]
 use crate::{address::ServerAddress, mysql, postgres};
 
+/// How queries begin that only read.
+const READING: [&str; 4] = ["select", "with", "values", "table"];
+
 /// A query gave no rows, or not all.
 #[derive(Debug, thiserror::Error)]
 pub enum RowsError {
@@ -71,6 +74,24 @@ pub fn check_query_url(url: &str, root: &Path) -> Result<(), RowsError> {
         true => Ok(()),
         false => Err(RowsError::Engine { scheme: scheme() }),
     }
+}
+
+/// Whether a query begins as one that only reads; comments and parentheses may stand before that.
+///
+/// It catches what was written by mistake, such as nothing or `SET`. It is no barrier: what follows
+/// is for the engine to refuse.
+pub fn begins_as_reading(query: &str) -> bool {
+    let mut rest = query;
+    loop {
+        rest = rest.trim_start_matches(|c: char| c == '(' || c.is_whitespace());
+        let comment = |begin, end| rest.strip_prefix(begin)?.split_once(end);
+        match comment("--", "\n").or_else(|| comment("/*", "*/")) {
+            Some((_, after)) => rest = after,
+            None => break,
+        }
+    }
+    let first = rest.split(|c: char| !c.is_ascii_alphanumeric()).next().unwrap_or_default();
+    READING.iter().any(|word| word.eq_ignore_ascii_case(first))
 }
 
 /// Whether the engine at `url` runs queries.

@@ -132,3 +132,19 @@ pub(crate) fn one(path: &str, count: i64) -> TableRows {
 
 /// 2026-11-21T09:48:00Z.
 pub(crate) const TIME: i64 = 1_795_254_480_000_000;
+
+#[test]
+fn only_a_query_that_begins_as_one_that_reads_is_taken_for_one() {
+    for query in [
+        "SELECT 1",
+        "\n  with a as (select 1) select * from a",
+        "-- the reads\n/* of all */ (Values (1))",
+        "(/* x */ TABLE reads)",
+    ] {
+        assert!(crate::begins_as_reading(query), "{query}");
+    }
+    for query in ["", "  ", "-- SELECT", "SET x = 1", "COPY t TO PROGRAM 'x'", "selection", "/* x"]
+    {
+        assert!(!crate::begins_as_reading(query), "{query}");
+    }
+}

@@ -264,14 +264,17 @@ pub(crate) fn counted(count: u64, noun: &str) -> String {
 }
 
 /// The address and the token of the admin listener that is meant. Without one, it is that of the
-/// configuration here; while that is missing or has an error, the usual one.
+/// configuration here, and where there is none, the usual one. One with an error is an error: the
+/// usual address may be that of another server.
 fn listener(admin: &AdminArgs) -> Result<(SocketAddr, Option<String>)> {
     let of_plan = |plan: Plan| (plan.admin, plan.admin_token);
     match (&admin.config, admin.admin) {
         (Some(file), _) => load(file).map(of_plan).context(STILL_REACHED),
         (None, Some(address)) => Ok((address, environment::admin_token())),
-        (None, None) => Ok(load(Path::new(USUAL_CONFIG))
-            .map_or_else(|_| (USUAL_ADMIN, environment::admin_token()), of_plan)),
+        (None, None) if Path::new(USUAL_CONFIG).exists() => {
+            load(Path::new(USUAL_CONFIG)).map(of_plan).context(STILL_REACHED)
+        }
+        (None, None) => Ok((USUAL_ADMIN, environment::admin_token())),
     }
 }
 

@@ -502,24 +502,6 @@ fn check_events(root: &Path, has_journal: bool, document: &mut Document<'_>) -> 
     events
 }
 
-/// How queries begin that only read.
-const READING: [&str; 4] = ["select", "with", "values", "table"];
-
-/// Whether a query's first word is this one; comments and parentheses may stand before it.
-fn begins_with(query: &str, word: &str) -> bool {
-    let mut rest = query.trim_start();
-    loop {
-        let comment = |begin, end| rest.strip_prefix(begin)?.split_once(end);
-        rest = match comment("--", "\n").or_else(|| comment("/*", "*/")) {
-            Some((_, after)) => after.trim_start(),
-            None => break,
-        };
-    }
-    let rest = rest.trim_start_matches(|c: char| c == '(' || c.is_whitespace());
-    let first = rest.split(|c: char| !c.is_ascii_alphanumeric()).next();
-    first.is_some_and(|first| first.eq_ignore_ascii_case(word))
-}
-
 /// Checks that profiles which are built have something to be built from.
 fn check_reads(
     profiles: &ProfilesPlan,
@@ -527,8 +509,7 @@ fn check_reads(
     (events, root): (&pipeline::Plan, &Path),
     document: &mut Document<'_>,
 ) {
-    let reads = |query: &String| READING.iter().any(|word| begins_with(query, word));
-    if profiles.query.as_ref().is_some_and(|query| !reads(query)) {
+    if profiles.query.as_ref().is_some_and(|query| !sinks::begins_as_reading(query)) {
         let reason = "is no query that only reads; it begins with SELECT, WITH, VALUES or TABLE";
         document.wrong("profiles.query", reason);
     }

@@ -291,6 +291,9 @@ fn a_configuration_with_an_error_hides_no_running_server() {
         (&["explain", "/"][..], &[][..]),
         (&["rollout", "show"], &["-c", "tidegate.toml"]),
         (&["workers", "list"], &["-c", "tidegate.toml"]),
+        // Not the server at the usual address, which may be another one.
+        (&["rollout", "show"], &[]),
+        (&["workers", "list"], &[]),
     ] {
         let (code, _, err) = run(&[command, file].concat(), folder);
         assert_eq!(code, 78, "{command:?}: {err}");

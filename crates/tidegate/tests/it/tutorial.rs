@@ -205,6 +205,8 @@ struct Reader {
     terminals: HashMap<String, Server>,
     typed: String,
     printed: String,
+    /// How often each mistake was made.
+    mistakes: [usize; MISTAKES.len()],
 }
 
 impl Reader {
@@ -216,7 +218,8 @@ impl Reader {
         let programs = Path::new(BINARY).parent().unwrap().display();
         let path = format!("{programs}:/usr/local/bin:/usr/bin:/bin");
         let (terminals, typed, printed) = Default::default();
-        Self { folder, places, path, terminals, typed, printed }
+        let mistakes = [0; MISTAKES.len()];
+        Self { folder, places, path, terminals, typed, printed, mistakes }
     }
 
     /// The text with the places of this machine.
@@ -285,8 +288,10 @@ impl Reader {
     }
 
     /// Types the mistakes that are to be made before this block.
-    fn blunder(&self, block: &str) {
-        for mistake in MISTAKES.iter().filter(|mistake| block.starts_with(mistake.before)) {
+    fn blunder(&mut self, block: &str) {
+        let made = MISTAKES.iter().enumerate().filter(|(_, it)| block.starts_with(it.before));
+        for (index, mistake) in made {
+            self.mistakes[index] += 1;
             let script = match mistake.typed.starts_with("s/") {
                 true => format!(
                     "sed '{}' tidegate.toml > wrong.toml; tidegate config check wrong.toml",
@@ -406,4 +411,7 @@ fn every_line_of_the_tutorial_works_and_mistakes_are_named() {
             _ => panic!("no such block: {words:?}"),
         }
     }
+    let unmade = MISTAKES.iter().zip(reader.mistakes).filter(|(_, times)| *times == 0);
+    let unmade: Vec<_> = unmade.map(|(mistake, _)| mistake.typed).collect();
+    assert!(unmade.is_empty(), "no block of the page begins so: {unmade:?}");
 }
