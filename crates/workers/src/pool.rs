@@ -339,8 +339,13 @@ impl Loan {
     }
 
     /// The worker has not begun the request, and has nothing of it left.
+    ///
+    /// One that was free has another request then, which was thought to be over. That one counts
+    /// as abandoned in place of this one: else the worker would be lent at once, in vain.
     pub fn given_back(mut self) {
-        self.end = LoanEnd::GivenBack;
+        if self.worker.is_ahead {
+            self.end = LoanEnd::GivenBack;
+        }
     }
 
     /// The answer was read to its end: the worker is free.

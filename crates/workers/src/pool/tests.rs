@@ -130,6 +130,22 @@ fn requests_that_wait_and_that_come_are_refused_while_the_pool_is_unavailable() 
 }
 
 #[test]
+fn a_free_worker_that_gives_back_is_lent_again_when_it_says_that_it_is_free() {
+    block_on(async {
+        let Bench { pool, mut commands } = bench(|_| {});
+        pool.add_slot(patient_slot(1));
+        pool.take(soon()).await.unwrap().given_back();
+        let Ok(PoolCommand::Abandoned { worker: 1, .. }) = commands.try_recv() else {
+            panic!("what it has must be over in time");
+        };
+        let mut waits = Box::pin(pool.take_ahead(soon()));
+        assert!(futures_poll(&mut waits).is_none());
+        assert_eq!(pool.free(1), Some(0));
+        assert_eq!(waits.await.unwrap().worker(), 1);
+    });
+}
+
+#[test]
 fn of_free_workers_the_last_used_is_lent_of_busy_ones_the_least() {
     block_on(async {
         let Bench { pool, .. } = bench(|_| {});

@@ -7,13 +7,14 @@
 //! serves. Workers of one that was given up are killed. The generation in service gets the planned
 //! workers, and one more while a worn one waits for its successor. With memory short, an old or
 //! worn one leaves first. Surplus workers leave, those of old generations first. A process that
-//! holds nothing any more ends. Requests may wait unless starts fail and nobody serves.
+//! holds nothing any more ends. Requests may wait unless nobody serves and starts fail, or the next
+//! one is more than a second away.
 //! While the pool ends, nothing is tried or started, no request may wait, and workers finish what
 //! they have.
 //! Invariant: rules are pure. They change nothing, start nothing, log nothing and read no clock.
 //! Never here: deadlines and pings (`deadlines.rs`), doing it (`execute.rs`).
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::action::Action;
 use super::fleet::{LoadStage, ProcessName, Worker};
@@ -21,6 +22,9 @@ use super::generations::ReloadRequest;
 use super::state::State;
 use crate::pool::Availability;
 use crate::status::Reason;
+
+/// How long requests wait, at most, for the next start where no worker is left.
+const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Reads the state, and asks for actions.
 pub(super) type DecisionRule = fn(&State, Instant) -> Vec<Action>;
@@ -185,14 +189,14 @@ fn dismiss_preloads(state: &State, _: Instant) -> Vec<Action> {
 }
 
 /// Requests wait while workers are there or about to come.
-fn set_availability(state: &State, _: Instant) -> Vec<Action> {
+fn set_availability(state: &State, now: Instant) -> Vec<Action> {
     let serves = |worker: &Worker| worker.is_serving() || worker.is_draining();
     // Once is an accident, and the next try is on its way.
     let failures_max = u32::from(state.generations.current().is_some());
-    let has_failed = state.pace.failures > failures_max;
+    let is_broken = state.pace.failed_starts > failures_max || state.pace.wait(now) > PATIENCE;
     let reason = if state.is_ending() {
         "the pool ends"
-    } else if has_failed && !state.workers.iter().any(|(_, worker)| serves(worker)) {
+    } else if is_broken && !state.workers.iter().any(|(_, worker)| serves(worker)) {
         let incident = state.history.last_incident.as_ref();
         incident.map_or("none could be started", |it| it.reason.as_str())
     } else if state.is_unavailable {

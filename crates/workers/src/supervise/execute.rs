@@ -87,7 +87,7 @@ impl Executor {
                 let incident = Incident::new("start", format!("start `{interpreter}`: {error}"));
                 let hint = Some("name the app's Python with `interpreter`".to_owned());
                 state.history.last_incident = Some(Incident { hint, ..incident });
-                state.pace.fail(now);
+                state.pace.fail_start(now);
                 self.spawn_error = Some(error);
                 return;
             }
@@ -273,6 +273,7 @@ impl Executor {
         let (Some(socket), Some(contact)) = (&worker.socket, &mut worker.contact) else { return };
         worker.stage = WorkerStage::Serving(now);
         contact.answered = contact.pings;
+        state.pace.start();
         let plan = &self.pool.plan;
         let requests_max = plan.requests_max.map(|max| jittered(max, &mut self.random));
         let mut slot = WorkerSlot::new(id, socket.as_path().into(), plan.concurrency, requests_max);

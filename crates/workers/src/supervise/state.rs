@@ -258,7 +258,7 @@ impl State {
             return self.fail_generation(generation, incident, now);
         }
         self.history.last_incident = Some(incident);
-        self.pace.fail(now);
+        self.pace.fail_start(now);
     }
 
     /// A generation did not come into service: the one before it stays.
@@ -274,6 +274,10 @@ impl State {
         }
         self.generations.give_up(number);
         self.history.last_incident = Some(incident);
-        self.pace.fail(now);
+        // Workers of the generation in service start as before, if that has its source.
+        match self.has_lost_its_source() {
+            true => self.pace.fail_start(now),
+            false => self.pace.fail(now),
+        }
     }
 }

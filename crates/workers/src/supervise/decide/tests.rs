@@ -27,7 +27,7 @@ fn kill(worker: u64) -> Action {
 }
 
 fn fail(pool: &mut Fixture) {
-    pool.state.pace.fail(pool.now);
+    pool.state.pace.fail_start(pool.now);
 }
 
 #[test]
@@ -259,14 +259,49 @@ fn at_the_end_everything_without_workers_is_dismissed() {
     assert_eq!(decide(&pool)[0], Action::Dismiss(ProcessName::Preload(1)));
 }
 
+fn refused(pool: &Fixture) -> Option<std::sync::Arc<str>> {
+    decide(pool).into_iter().find_map(|action| match action {
+        Action::SetAvailability(Availability::Unavailable(reason)) => Some(reason),
+        _ => None,
+    })
+}
+
+#[test]
+fn requests_wait_for_the_next_worker_when_all_died_in_service_until_that_is_far_away() {
+    let mut pool = Fixture::serving(|_| {});
+    pool.state.workers.remove(1);
+    pool.state.workers.remove(2);
+    for _ in 0..4 {
+        pool.state.pace.fail(pool.now);
+        assert_eq!(refused(&pool), None, "the next starts within 800 ms");
+    }
+    while pool.state.pace.wait(pool.now) <= PATIENCE {
+        pool.state.pace.fail(pool.now);
+    }
+    assert!(refused(&pool).is_some());
+    pool.advance(pool.state.pace.wait(pool.now).as_secs_f64() - 0.5);
+    assert_eq!(refused(&pool), None, "half a second is left");
+}
+
+#[test]
+fn code_that_cannot_be_tried_is_no_reason_to_refuse_where_the_old_can_be_forked() {
+    for (is_lost, is_refused) in [(false, false), (true, true)] {
+        let mut pool = Fixture::reloading(LoadStage::Ready);
+        pool.state.workers.remove(1);
+        pool.state.workers.remove(2);
+        if is_lost {
+            pool.generation(1).stage = LoadStage::Lost;
+        }
+        for _ in 0..2 {
+            let incident = Incident::new("import", "no such module".into());
+            pool.state.fail_generation(2, incident, pool.now);
+        }
+        assert_eq!(refused(&pool).is_some(), is_refused);
+    }
+}
+
 #[test]
 fn requests_are_refused_once_starts_fail_and_nobody_serves() {
-    let refused = |pool: &Fixture| {
-        decide(pool).into_iter().find_map(|action| match action {
-            Action::SetAvailability(Availability::Unavailable(reason)) => Some(reason),
-            _ => None,
-        })
-    };
     let mut pool = Fixture::empty(|_| {});
     assert_eq!(refused(&pool), None, "the first start is on its way");
     fail(&mut pool);
