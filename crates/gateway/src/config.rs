@@ -314,8 +314,8 @@ pub struct SegmentConfig {
 #[serde(default, deny_unknown_fields)]
 pub struct PersonaliseConfig {
     /// Where the user id is: `cookie:NAME`, `header:NAME`, `query:NAME`, or `path:2` for the second
-    /// segment of the path.
-    pub user: Option<String>,
+    /// segment of the path. A list of these names several places; ids in them must not differ.
+    pub user: Option<UserConfig>,
     /// What else tells the upstream who asks, in the same form: `["query:user", "header:x-user"]`.
     /// What is fetched for everybody carries none of it, and is not stored where the path names a
     /// user. `[]` says that nothing else does.
@@ -340,6 +340,26 @@ pub struct PersonaliseConfig {
     /// What a personalised response says to other caches: `private` (default) is for its user
     /// alone, `origin` leaves the origin's fields as they are.
     pub cache_control: Option<String>,
+}
+
+/// Where a user id is.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[schemars(untagged)]
+pub enum UserConfig {
+    /// One place.
+    One(String),
+    /// Several, of which a request may have any.
+    Any(Vec<String>),
+}
+
+impl UserConfig {
+    /// Returns the places.
+    pub fn places(&self) -> &[String] {
+        match self {
+            Self::One(place) => std::slice::from_ref(place),
+            Self::Any(places) => places,
+        }
+    }
 }
 
 /// The budget of the personalised response.

@@ -25,7 +25,7 @@ use crate::rollout::Draw;
 use crate::route::{self, Fit};
 use crate::spelling;
 use crate::trace::Trace;
-use crate::user::User;
+use crate::user::{User, UserPlaces};
 
 pub use cached::{CacheFacts, EntryFacts};
 pub use question::ExplainRequest;
@@ -91,10 +91,13 @@ impl Gateway {
         let index = question::with_head(&plain, question, self, |head| self.takes(head))?;
         // The route says where its users are named.
         let personalise = index.and_then(|index| self.plan.routes[index].personalise.as_ref());
-        let source = personalise.map(|personalise| &personalise.user);
-        let bytes = question.head_bytes(source)?;
+        let places = personalise.map(|personalise| &personalise.user);
+        let is_there = question::with_head(&plain, question, self, |head| {
+            places.is_some_and(|places| question.has_user(places, head))
+        })?;
+        let bytes = question.head_bytes(places.filter(|_| !is_there).map(UserPlaces::first))?;
         question::with_head(&bytes, question, self, |head| {
-            question.check_user(source, head)?;
+            question.check_user(places, head)?;
             Ok(self.explained(head))
         })?
     }

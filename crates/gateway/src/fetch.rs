@@ -30,6 +30,7 @@ use tokio::time::{Instant as TokioInstant, timeout};
 use crate::body;
 use crate::error::{FetchError, Refusal};
 use crate::flight::{Landing, Lease};
+use crate::freshness::Unstored;
 use crate::gateway::Edge;
 use crate::plan::{Coalesce, Route, Target};
 use crate::upstream::{Response, Upload};
@@ -202,7 +203,8 @@ fn remember(
     match result.as_ref().map(|result| &result.outcome) {
         Ok(Outcome::Private(answer)) if answer.status < 500 => {
             if for_others || memory.holds(key, now) {
-                memory.remember(key, now, route.hit_for_miss);
+                let reason = answer.unstored.unwrap_or(Unstored::Request);
+                memory.remember(key, reason, now, route.hit_for_miss);
             }
         }
         Ok(Outcome::Stored(_) | Outcome::Purged(_)) => memory.forget(key),

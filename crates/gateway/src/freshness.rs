@@ -3,14 +3,14 @@
 //! Invariant: there is no default lifetime of freshness. It comes from the route or from the
 //! origin, or is a tenth of the time since `Last-Modified`, a day at most (RFC 9111 §4.2.2). Unless
 //! stated, a response may replace a failure for a day past it. It may not if the origin demands
-//! revalidation, also by `s-maxage`, unless the route's `ttl` applies. `None` means that it may not
-//! be stored, or that storing it has no use. It reads the wall clock for ages and dates, else
+//! revalidation, also by `s-maxage`, unless the route's `ttl` applies. It reads the wall clock for ages and dates, else
 //! nothing but its arguments. docs/CACHING.md promises these rules row by row;
 //! fuzz/src/targets/freshness.rs repeats their bounds. Never here: storing (`fetch::storing`), ages
 //! of entries (`cache`), the directives of requests (`request_directives`). Sources: RFC 9111 §3
 //! (what may be stored), §4.2 (freshness), RFC 5861 (stale responses), RFC 9213 (targeted fields).
 
 mod directives;
+mod unstored;
 
 use std::time::{Duration, SystemTime};
 
@@ -19,6 +19,7 @@ use http1::FieldLines;
 
 pub use directives::Directives;
 pub(crate) use directives::{SECONDS_MAX, each_directive, seconds};
+pub use unstored::Unstored;
 
 /// Longest lifetime that is guessed.
 const HEURISTIC_MAX: Duration = Duration::from_secs(24 * 3600);
@@ -81,22 +82,26 @@ pub struct RequestFacts {
     pub delay: Duration,
 }
 
-/// Decides how long a response may be used; `None` if it may not be stored.
+/// Decides how long a response may be used.
+///
+/// # Errors
+/// Why it may not be stored, or why storing it has no use.
 pub fn lifetime(
     status: u16,
     headers: &FieldLines,
     policy: &Policy,
     facts: RequestFacts,
-) -> Option<Lifetime> {
+) -> Result<Lifetime, Unstored> {
     let directives = Directives::of(headers);
     let open = directives.public || directives.s_maxage.is_some() || directives.must_revalidate;
-    if !may_be_stored(status, headers, &directives) || (facts.authorised && !open) {
-        return None;
+    allows_storing(status, headers, &directives)?;
+    if facts.authorised && !open {
+        return Err(Unstored::Authorization);
     }
     let stated = directives.s_maxage.or(directives.max_age).map(Duration::from_secs);
     let stated = stated.or_else(|| expires(headers).filter(|_| !directives.targeted));
     if headers.has("set-cookie") && !cookie_may_be_stored(policy, stated) {
-        return None;
+        return Err(Unstored::SetCookie);
     }
     let age = age(headers, facts.delay);
     let is_meant = |span: &Duration| !span.is_zero();
@@ -116,7 +121,14 @@ pub fn lifetime(
     {
         fresh = guess(headers);
     }
-    let fresh = if directives.no_cache && by_route.is_none() { Duration::ZERO } else { fresh? };
+    let fresh = match fresh {
+        _ if directives.no_cache && by_route.is_none() => Duration::ZERO,
+        Some(fresh) => fresh,
+        None if !is_vouched && (policy.ttl.is_some() || guess(headers).is_some()) => {
+            return Err(Unstored::Cookie);
+        }
+        None => return Err(Unstored::NoLifetime),
+    };
     let strict =
         (directives.must_revalidate || directives.s_maxage.is_some() || directives.no_cache)
             && by_route.is_none();
@@ -133,7 +145,8 @@ pub fn lifetime(
         || headers.has("last-modified");
     let otherwise = if strict { Duration::ZERO } else { IF_ERROR_DEFAULT };
     let if_error = if_error.unwrap_or(otherwise).max(while_revalidate);
-    has_use.then_some(Lifetime { age, fresh, while_revalidate, if_error, strict, open })
+    let lifetime = Lifetime { age, fresh, while_revalidate, if_error, strict, open };
+    has_use.then_some(lifetime).ok_or(Unstored::NoUse)
 }
 
 /// Returns what gave a stored response its lifetime: the route, or a field of the response.
@@ -163,16 +176,24 @@ pub(crate) fn lifetime_by(headers: &FieldLines, policy: &Policy, fresh: Duration
 
 /// Whether the response itself allows storing (RFC 9111 §3). Its status must be final and not 206,
 /// and it must have no `no-store`, no `private`, and no `Vary: *` or what comes to that.
-fn may_be_stored(status: u16, headers: &FieldLines, directives: &Directives) -> bool {
+fn allows_storing(
+    status: u16,
+    headers: &FieldLines,
+    directives: &Directives,
+) -> Result<(), Unstored> {
     let understood = !directives.must_understand || is_understood(status);
     // An origin adds `no-store` for caches that do not know `must-understand` (§5.2.2.3).
     let kept = !directives.no_store || (directives.must_understand && understood);
-    (200..600).contains(&status)
-        && !matches!(status, 206 | 304)
-        && understood
-        && kept
-        && !directives.private
-        && !varies_on_everything(headers)
+    if !(200..600).contains(&status) || matches!(status, 206 | 304) || !understood {
+        return Err(Unstored::Status);
+    }
+    if !kept {
+        return Err(Unstored::NoStore);
+    }
+    if directives.private {
+        return Err(Unstored::Private);
+    }
+    if varies_on_everything(headers) { Err(Unstored::Vary) } else { Ok(()) }
 }
 
 /// Whether a response with `Set-Cookie` may be stored. On a `strict` route every waiter would get

@@ -21,7 +21,7 @@ use crate::route;
 use crate::trace::Trace;
 use crate::upstream::Upstream;
 
-pub use crate::freshness::{Directives, Policy, RequestFacts, lifetime};
+pub use crate::freshness::{Directives, Policy, RequestFacts, Unstored, lifetime};
 pub use crate::key::{Identity, KeyPlan, forwarded, is_override, of as key, without_field};
 pub use crate::pattern::{Match, Pattern};
 pub use crate::reply::range::{BodyRange, parse as range};

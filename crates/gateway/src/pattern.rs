@@ -83,6 +83,13 @@ impl Pattern {
         self.rest || place <= self.segments.len()
     }
 
+    /// Returns the segment at a place, counted from 1, if it is the same in all paths.
+    pub(crate) fn literal_at(&self, place: usize) -> Option<&str> {
+        let segment = place.checked_sub(1).and_then(|index| self.segments.get(index))?;
+        let is_literal = segment.capture.is_none() && segment.format.is_none();
+        is_literal.then_some(&*segment.prefix)
+    }
+
     /// Returns whether the segment at this place, from 1, is a value with a format behind it.
     pub(crate) fn has_format_at(&self, place: usize) -> bool {
         let segment = place.checked_sub(1).and_then(|index| self.segments.get(index));
@@ -93,6 +100,18 @@ impl Pattern {
     pub fn has_empty_segment(&self) -> bool {
         let last = if self.rest { self.segments.len() } else { self.segments.len() - 1 };
         self.segments[..last].contains(&PathSegment::default())
+    }
+
+    /// Whether a path that it would match can have values that it does not allow.
+    pub fn forbids_values(&self) -> bool {
+        let captures = self.segments.iter().flat_map(|it| [&it.capture, &it.format]);
+        captures.flatten().any(|capture| !capture.allowed.is_empty())
+    }
+
+    /// Whether a path may have a format other than JSON.
+    pub fn allows_other_formats(&self) -> bool {
+        let is_json = |format: &Capture| *format.allowed == ["json".into()];
+        self.segments.iter().filter_map(|it| it.format.as_ref()).any(|format| !is_json(format))
     }
 
     /// Returns whether it certainly matches every path that `other` matches, or forbids it.
@@ -138,13 +157,27 @@ impl Pattern {
 }
 
 impl PathSegment {
-    /// Returns whether every part that `other` matches is one that this matches, too.
+    /// Returns whether every part that `other` matches is certainly one that this matches or
+    /// forbids.
     fn covers(&self, other: &Self) -> bool {
-        let takes_any = self.prefix.is_empty()
-            && self.format.is_none()
-            && self.capture.as_ref().is_some_and(|capture| capture.allowed.is_empty());
-        let is_never_empty = !other.prefix.is_empty() || other.capture.is_some();
-        (takes_any && is_never_empty) || self == other
+        if self == other {
+            return true;
+        }
+        let Some(literal) = other.prefix.strip_prefix(self.prefix.as_ref()) else { return false };
+        match (&self.capture, &self.format) {
+            (Some(_), None) => !literal.is_empty() || other.capture.is_some(),
+            // What is left of the ending must not be empty.
+            (Some(_), Some(_)) => match literal.is_empty() {
+                true => other.capture.is_some() && other.format.is_some(),
+                false => !literal.starts_with('.'),
+            },
+            (None, Some(_)) => {
+                let is_ending = literal.strip_prefix('.').is_some_and(|it| !it.contains('.'));
+                other.capture.is_none()
+                    && (literal.is_empty() || is_ending && other.format.is_none())
+            }
+            (None, None) => false,
+        }
     }
 
     fn folded(&self) -> Self {

@@ -26,7 +26,7 @@ use crate::config::{LimitsConfig, ResolverConfig, RouteConfig, StoreConfig, Upst
 use crate::freshness::Policy;
 use crate::key::KeyPlan;
 use crate::pattern::Pattern;
-use crate::user::UserSource;
+use crate::user::{UserPlaces, UserSource};
 
 pub use limits::LimitsPlan;
 pub(crate) use rollout::{DrawMode, GuardPlan, RolloutPlan};
@@ -175,13 +175,22 @@ impl Route {
     /// Then the upstream may answer with a list of one user's own, which is stored for everybody.
     pub fn may_store_what_a_query_names(&self) -> bool {
         let is_open = |personalise: &Personalise| {
-            !personalise.says_who_identifies && personalise.user.query().is_none()
+            let has_query = personalise.user.all().iter().any(|source| source.query().is_some());
+            !personalise.says_who_identifies && !has_query
         };
         self.personalise.as_ref().is_some_and(is_open)
             && self.cache.is_some()
             && self.collect.is_none()
             && self.key.has_whole_query()
             && self.generic_arms().iter().any(|arm| arm.upstream().is_some())
+    }
+
+    /// Whether a model answers its users in JSON, though an app answers all others in the format
+    /// that the path names.
+    pub fn is_ranked_in_other_formats(&self) -> bool {
+        let arm = self.personalise.as_ref().and_then(|personalise| personalise.arm);
+        let is_model = arm.is_some_and(|arm| matches!(self.target(arm), Target::Model(_)));
+        is_model && self.pattern.allows_other_formats()
     }
 
     /// Whether a response to a request with cookies is stored only if the origin allows it, though
@@ -280,7 +289,7 @@ pub enum ClientGone {
 #[derive(Debug)]
 pub struct Personalise {
     /// Where the user id is.
-    pub user: UserSource,
+    pub user: UserPlaces,
     /// What else names a user to the upstream.
     pub identifies: Vec<UserSource>,
     /// Whether the configuration says what else does, if only that nothing does.
@@ -298,7 +307,7 @@ pub struct Personalise {
 impl Personalise {
     /// Returns all that names a user: first the source of the id.
     pub(crate) fn sources(&self) -> impl Iterator<Item = &UserSource> + Clone {
-        std::iter::once(&self.user).chain(&self.identifies)
+        self.user.all().iter().chain(&self.identifies)
     }
 }
 

@@ -41,6 +41,11 @@ pub struct PathPlace {
     pub has_format: bool,
 }
 
+/// Where a route looks for the user id, in order; at least one place. A request may have the id in
+/// any of them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UserPlaces(Box<[UserSource]>);
+
 /// The user of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum User<'h> {
@@ -104,6 +109,47 @@ impl UserSource {
             Self::Path(at) if at.is_ambiguous(head.path()) => User::Unacceptable,
             Self::Path(at) => single(at.id(head.path().as_bytes()).into_iter(), bytes_max),
         }
+    }
+}
+
+impl UserPlaces {
+    /// Takes the places; where there are none, an error has been noted already.
+    pub fn new(places: Vec<UserSource>) -> Self {
+        match places.is_empty() {
+            true => Self([UserSource::Cookie("userId".into())].into()),
+            false => Self(places.into()),
+        }
+    }
+
+    /// Returns the first.
+    pub(crate) fn first(&self) -> &UserSource {
+        &self.0[0]
+    }
+
+    /// Returns all.
+    pub fn all(&self) -> &[UserSource] {
+        &self.0
+    }
+
+    /// Finds the id, of at most `bytes_max` bytes. Places that have one must agree.
+    pub fn find<'h>(&self, head: &Head<'h>, bytes_max: usize) -> User<'h> {
+        let mut user = User::Nobody;
+        for source in &self.0 {
+            match (source.find(head, bytes_max), &user) {
+                (User::Nobody, _) => {}
+                (User::Id(id), User::Id(before)) if id != *before => return User::Unacceptable,
+                (User::Unacceptable, _) => return User::Unacceptable,
+                (found, _) => user = found,
+            }
+        }
+        user
+    }
+}
+
+impl fmt::Display for UserPlaces {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<String> = self.0.iter().map(ToString::to_string).collect();
+        f.write_str(&names.join(" or "))
     }
 }
 

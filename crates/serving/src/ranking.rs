@@ -143,11 +143,12 @@ impl Ranking {
 
     /// Estimates the time of a `GET` by what its query asks for.
     pub(crate) fn query_cost(&self, model: &str, query: &str) -> Duration {
-        let Recommendation { limit, explain, .. } = Recommendation::read(query);
-        let limit = limit.and_then(|limit| limit.parse().ok());
-        let explaining = match explain {
-            true => self.explain_cost(model, limit),
-            false => Duration::ZERO,
+        // A wrong query is refused before anything is explained.
+        let explaining = match Recommendation::read(query) {
+            Ok(Recommendation { limit, explain: true, .. }) => {
+                self.explain_cost(model, limit.and_then(|limit| limit.parse().ok()))
+            }
+            _ => Duration::ZERO,
         };
         self.cost(model, None) + explaining
     }
@@ -283,7 +284,7 @@ fn recommend_loaded(
     request: &ModelRequest<'_>,
     out: &mut Vec<u8>,
 ) -> Result<ModelAnswer, Refusal> {
-    let Recommendation { limit, explain, category } = Recommendation::read(request.query);
+    let Recommendation { limit, explain, category } = Recommendation::read(request.query)?;
     let limit = limit.map_or(Ok(plan.limit), |written| body::limit(&written, plan));
     let limit = limit.map_err(|reason| refusal::parameter("limit", &reason))?;
     let ranker = &loaded.ranker;
@@ -309,14 +310,18 @@ fn recommend_loaded(
 }
 
 impl<'a> Recommendation<'a> {
-    fn read(query: &'a str) -> Self {
+    fn read(query: &'a str) -> Result<Self, Refusal> {
         let value = |name| query_value(query.as_bytes(), name);
         let text = |name| match value(name)? {
             Cow::Borrowed(bytes) => std::str::from_utf8(bytes).ok().map(Cow::Borrowed),
             Cow::Owned(bytes) => String::from_utf8(bytes).ok().map(Cow::Owned),
         };
-        let explain = value("explain").is_some_and(|value| *value == *b"1");
-        Self { limit: text("limit"), explain, category: text("category") }
+        let explain = match value("explain").as_deref() {
+            None | Some(b"0" | b"false") => false,
+            Some(b"1" | b"true") => true,
+            Some(_) => return Err(refusal::parameter("explain", "must be 1 or 0")),
+        };
+        Ok(Self { limit: text("limit"), explain, category: text("category") })
     }
 }
 

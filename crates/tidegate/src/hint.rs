@@ -17,6 +17,12 @@ pub(crate) const TAKEN: Hint = Hint(
      `[statsd]` in the configuration, the options of `tidegate demo` (see its `--help`)",
 );
 
+/// What to do about an address of a statsd that was configured by a file of its own.
+pub(crate) const STATSD_TAKEN: Hint = Hint(
+    "end what listens there (`ss -lntup` names it), or choose another: `address` and `port`, or \
+     `mgmt_address` and `mgmt_port`, in the file",
+);
+
 /// What to do while the configuration has errors; only of commands with `--admin`.
 pub(crate) const STILL_REACHED: Hint = Hint(
     "`--admin IP:PORT` still reaches a running server; its token is read from \

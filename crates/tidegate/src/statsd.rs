@@ -23,7 +23,7 @@ use metrics::Registry;
 use statsd::{Flavour, ServerState, SocketStatus, StatsdError, StatsdServer, plan::Plan};
 
 use crate::cli::{StatsdArgs, StatsdCommand};
-use crate::hint::TAKEN;
+use crate::hint::{STATSD_TAKEN, TAKEN};
 use crate::holders;
 use crate::signals::{EndSignals, Hangup};
 pub(crate) use plan::{is_legacy, of_file, of_tidegate_file};
@@ -56,6 +56,10 @@ pub(crate) fn run(args: StatsdArgs) -> Result<()> {
     wider.iter().for_each(|note| tracing::warn!("{note}"));
     let mut signals = EndSignals::install(Hangup::Ignored)?;
     let flavour_read = plan.flavour;
+    if flavour.is_none() && flavour_read != Flavour::Native {
+        let (file, flavour) = (file.display(), flavour_read.name());
+        tracing::info!(%file, flavour, "read as a file of the original; `--compat perl` for Perl's");
+    }
     let again = file.clone();
     let read = move || plan::of_file(&again, flavour).map(|(plan, _)| plan);
     let file = ConfigFile { path: file, source, read: Box::new(read) };
@@ -80,8 +84,10 @@ impl Running {
     /// When an address is taken, with a hint; when the system has no threads left.
     pub(crate) fn start(plan: Plan, registry: Option<&Registry>, file: ConfigFile) -> Result<Self> {
         let sighup = file.source.map(|_| Sighup::take_over()).transpose()?;
+        let is_of_ours = plan.flavour == Flavour::Native;
         let server = StatsdServer::start(plan, registry).map_err(|error| match error {
-            StatsdError::Bind { .. } => anyhow::Error::new(error).context(TAKEN),
+            StatsdError::Bind { .. } if is_of_ours => anyhow::Error::new(error).context(TAKEN),
+            StatsdError::Bind { .. } => anyhow::Error::new(error).context(STATSD_TAKEN),
             _ => error.into(),
         })?;
         let reload = sighup.map(|sighup| reload::watch(server.state(), file, sighup));

@@ -1,4 +1,5 @@
-//! Reads the keys whose value is text or a larger form: `compress` (a table) and `to` (a list).
+//! Reads the keys whose value is text or a larger form: `compress` (a table), `to` and
+//! `personalise.user` (lists).
 //!
 //! Invariant: an error inside the larger form names its key. serde's `untagged` would lose it: it
 //! says only that no variant matches. A value of another type is an error that names both forms. A
@@ -11,7 +12,7 @@ use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
 use serde::de::{MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
-use super::{CompressConfig, ToConfig};
+use super::{CompressConfig, ToConfig, UserConfig};
 
 impl<'de> Deserialize<'de> for CompressConfig {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -58,5 +59,29 @@ impl<'de> Visitor<'de> for ToVisitor {
 
     fn visit_seq<S: SeqAccess<'de>>(self, seq: S) -> Result<ToConfig, S::Error> {
         Deserialize::deserialize(SeqAccessDeserializer::new(seq)).map(ToConfig::Shared)
+    }
+}
+
+impl<'de> Deserialize<'de> for UserConfig {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(UserVisitor)
+    }
+}
+
+struct UserVisitor;
+
+impl<'de> Visitor<'de> for UserVisitor {
+    type Value = UserConfig;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("text such as \"cookie:userId\", or a list of these")
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<UserConfig, E> {
+        Ok(UserConfig::One(text.to_owned()))
+    }
+
+    fn visit_seq<S: SeqAccess<'de>>(self, seq: S) -> Result<UserConfig, S::Error> {
+        Deserialize::deserialize(SeqAccessDeserializer::new(seq)).map(UserConfig::Any)
     }
 }

@@ -34,6 +34,8 @@ pub struct CacheFacts {
     pub entry: Option<EntryFacts>,
     /// Why memory holds nothing for it: `uri-miss`, `vary-miss` or `request` (RFC 9211 §2.2).
     pub missing_by: Option<String>,
+    /// Why its last answer was not stored, for `hit_for_miss` after it.
+    pub unstored_by: Option<String>,
     /// Whether the disk is asked where memory has nothing.
     pub has_disk: bool,
 }
@@ -97,12 +99,13 @@ pub(super) fn explain(
         facts.bypassed_by = Some(reason.to_owned());
         return (facts, format!("The request goes past the cache to {target}."));
     }
-    let is_known = request.is_some_and(|request| {
-        route.coalesce == Coalesce::On && gateway.unstorable.holds(request.kind(route), now)
-    });
+    let unstored = request
+        .filter(|_| route.coalesce == Coalesce::On)
+        .and_then(|request| gateway.unstorable.reason(request.kind(route), now));
+    facts.unstored_by = unstored.map(|reason| reason.reason().to_owned());
     let alone = if shows_credentials(route, head, trace) || route.coalesce == Coalesce::Off {
         "; no other request shares that fetch"
-    } else if is_known {
+    } else if unstored.is_some() {
         "; its last answer could not be stored, so no other request shares that fetch"
     } else {
         "; equal requests wait for that answer"

@@ -9,7 +9,7 @@ use http1::Head;
 use http1::request::{Underscores, parse};
 
 use crate::gateway::Gateway;
-use crate::user::{PathPlace, User, UserSource};
+use crate::user::{PathPlace, User, UserPlaces, UserSource};
 
 /// Who asks, unless the question says so.
 const HERE: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
@@ -66,16 +66,22 @@ impl ExplainRequest {
     /// Checks that the head carries the user that is asked about.
     pub(super) fn check_user(
         &self,
-        source: Option<&UserSource>,
+        places: Option<&UserPlaces>,
         head: &Head<'_>,
     ) -> Result<(), String> {
-        let (Some(user), Some(source)) = (&self.user, source) else { return Ok(()) };
-        match source.find(head, usize::MAX) {
-            User::Id(id) if *id == *user.as_bytes() => Ok(()),
+        let (Some(user), Some(places)) = (&self.user, places) else { return Ok(()) };
+        match places.find(head, usize::MAX) {
+            User::Id(_) if self.has_user(places, head) => Ok(()),
             User::Unacceptable => Ok(()),
             User::Nobody if user.is_empty() => Ok(()),
-            _ => Err(format!("`{source}` cannot carry the id `{user}`")),
+            _ => Err(format!("`{}` cannot carry the id `{user}`", places.first())),
         }
+    }
+
+    /// Whether a head names the user that is asked about.
+    pub(super) fn has_user(&self, places: &UserPlaces, head: &Head<'_>) -> bool {
+        let user = self.user.as_ref().map(|user| user.as_bytes());
+        matches!(places.find(head, usize::MAX), User::Id(id) if Some(&*id) == user)
     }
 }
 

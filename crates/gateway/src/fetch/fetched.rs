@@ -17,6 +17,7 @@ use exchange::Impression;
 use http1::FieldLines;
 
 use super::result::{FetchResult, FetchTimes, Outcome, PrivateAnswer};
+use crate::freshness::Unstored;
 use crate::plan::Route;
 use crate::upstream::{Response, UpstreamBody};
 
@@ -73,6 +74,15 @@ impl Fetched {
         }
     }
 
+    /// Makes the response private to one request, on a route that stores.
+    pub(super) fn into_unstored(self, reason: Unstored) -> FetchResult {
+        let mut result = self.into_private();
+        if let Outcome::Private(answer) = &mut result.outcome {
+            answer.unstored = Some(reason);
+        }
+        result
+    }
+
     /// Makes the response private to one request.
     pub(super) fn into_private(self) -> FetchResult {
         let payload = match self.body {
@@ -82,7 +92,8 @@ impl Fetched {
             }
             FetchedBody::Incoming(body) => Payload::Stream(self.length, Box::new(body)),
         };
-        let answer = PrivateAnswer { status: self.status, headers: self.headers, payload };
+        let answer =
+            PrivateAnswer { status: self.status, headers: self.headers, payload, unstored: None };
         let shown = self.shown.map(Arc::new);
         let outcome = Outcome::Private(answer);
         let (times, detail) = (self.times, self.detail);

@@ -37,7 +37,7 @@ use crate::plan::{Route, Target};
 use crate::request_directives::RequestDirectives;
 use crate::trace::Trace;
 use crate::upstream::{InterimResponses, Upstream, UpstreamRequest};
-use crate::user::UserSource;
+use crate::user::{User, UserSource};
 use crate::via;
 use chassis::ClientId;
 
@@ -76,6 +76,8 @@ pub(crate) struct OriginRequest {
     client: ClientRequest,
     /// The user id, whatever the decision is.
     user: Option<Vec<u8>>,
+    /// Whether the first place for it has it.
+    is_in_first: bool,
     /// Whether the upstream sees who asks, though the response is everybody's.
     shows_user: bool,
     body: Bytes,
@@ -173,6 +175,7 @@ impl OriginRequest {
             accepted: Accepted::of(head),
             client,
             user: trace.user().map(<[u8]>::to_vec),
+            is_in_first: is_in_first(route, head),
             shows_user: false,
             body,
             upload_bytes: 0,
@@ -253,10 +256,11 @@ impl OriginRequest {
         query.split('&').any(is_value) || in_path() || self.client.fields.iter().any(in_field)
     }
 
-    /// Adds the user id, as the key has it, where the client sent it. In query and path it is there
-    /// already.
+    /// Adds the user id, as the key has it, in its first place if the client sent it there. In query
+    /// and path it is there already, and the key covers the other places by themselves.
     fn name_user(&mut self, route: &Route) {
-        let source = route.personalise.as_ref().map(|personalise| &personalise.user);
+        let source = route.personalise.as_ref().map(|personalise| personalise.user.first());
+        let source = source.filter(|_| self.is_in_first);
         let (Some(id), Some(source)) = (&self.user, source) else { return };
         let fields = &mut self.client.fields;
         match source {
@@ -507,6 +511,14 @@ fn json_length(head: &Head<'_>) -> Result<Option<usize>, Refusal> {
 }
 
 /// Whether a field may identify the client, on a route that personalises.
+/// Whether the first place in which a route looks for a user has one.
+fn is_in_first(route: &Route, head: &Head<'_>) -> bool {
+    route.personalise.as_ref().is_some_and(|personalise| match personalise.user.all() {
+        [_] => true,
+        places => places[0].find(head, usize::MAX) != User::Nobody,
+    })
+}
+
 fn is_of_user(name: &[u8], route: &Route) -> bool {
     // If the route has rules, the cookies that are left are part of the key.
     name == b"authorization"

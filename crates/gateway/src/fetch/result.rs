@@ -14,6 +14,8 @@ use chassis::http::Payload;
 use exchange::Impression;
 use http1::FieldLines;
 
+use crate::freshness::Unstored;
+
 /// The kind of response that a fetch has brought.
 #[derive(Debug)]
 pub(crate) enum Outcome {
@@ -40,6 +42,8 @@ pub(crate) struct PrivateAnswer {
     pub headers: FieldLines,
     /// Its body.
     pub payload: Payload,
+    /// Why it was not stored; none where nothing is.
+    pub unstored: Option<Unstored>,
 }
 
 /// The response of a fetch, with its times and its impression.

@@ -28,7 +28,7 @@ use super::origin_request::OriginRequest;
 use super::result::{FetchResult, Outcome};
 use crate::compression::add_vary;
 use crate::error::Refusal;
-use crate::freshness::{self, SetCookie};
+use crate::freshness::{self, SetCookie, Unstored};
 use crate::gateway::Edge;
 use crate::plan::{Coalesce, Route, Target};
 use crate::upstream::is_event_stream;
@@ -50,13 +50,12 @@ pub(super) async fn obtain(
     storage.stale = stale.filter(|stale| store.verdict(&storage.key, stale) != PurgeVerdict::Gone);
     let begun = Instant::now();
     let mut fetched = ask(edge, route, request, None, None).await?;
-    let may_be_stored = request.is_for_storing()
-        && !request.shows_user()
-        && !request.is_refused(route, fetched.status)
-        && !is_event_stream(&fetched.headers);
-    let Some(cache) = route.cache.as_ref().filter(|_| may_be_stored) else {
+    let Some(cache) = route.cache.as_ref().filter(|_| request.is_for_storing()) else {
         return Ok(fetched.into_private());
     };
+    if let Some(reason) = forbidden(route, request, &fetched) {
+        return Ok(fetched.into_unstored(reason));
+    }
     // A response of this process spends no time on a network.
     let is_from_afar = matches!(route.target(request.arm), Target::Upstream(_));
     let delay = if is_from_afar { begun.elapsed() } else { Duration::ZERO };
@@ -74,12 +73,14 @@ pub(super) async fn obtain(
     let lifetime = freshness::lifetime(fetched.status, &fetched.headers, &cache.policy, facts);
     // On a `strict` route the waiters get it all the same.
     let is_shared = route.coalesce == Coalesce::Strict && vary(&fetched.headers).is_empty();
-    if lifetime.is_none() && !is_shared {
-        return Ok(fetched.into_private());
+    if let Err(reason) = lifetime
+        && !is_shared
+    {
+        return Ok(fetched.into_unstored(reason));
     }
     let lease = (begun, route.lease_of(request.decision));
     if !is_whole(edge, &mut fetched.body, cache.body_bytes_max, lease).await? {
-        return Ok(fetched.into_private());
+        return Ok(fetched.into_unstored(Unstored::Length));
     }
     let (pieces, charge) = match &mut fetched.body {
         FetchedBody::Whole(bytes) => (vec![bytes.clone()], None),
@@ -87,8 +88,8 @@ pub(super) async fn obtain(
     };
     let body = joined(pieces);
     let mut result = match lifetime {
-        Some(lifetime) => keep(edge, Keeping { route, request, lifetime, stamp }, fetched, body),
-        None => share(fetched, body, stamp),
+        Ok(lifetime) => keep(edge, Keeping { route, request, lifetime, stamp }, fetched, body),
+        Err(_) => share(fetched, body, stamp),
     };
     if let Outcome::Purged(entry) | Outcome::Shared(entry) = &result.outcome {
         charge.into_iter().for_each(|charge| entry.charge(charge));
@@ -102,6 +103,16 @@ pub(super) async fn obtain(
         store.prepare(entry, request.decision, liked).await;
     }
     Ok(result)
+}
+
+/// Why this response may not be stored, whatever its lifetime would be.
+fn forbidden(route: &Route, request: &OriginRequest, fetched: &Fetched) -> Option<Unstored> {
+    match () {
+        () if request.shows_user() => Some(Unstored::User),
+        () if request.is_refused(route, fetched.status) => Some(Unstored::Status),
+        () if is_event_stream(&fetched.headers) => Some(Unstored::Stream),
+        () => None,
+    }
 }
 
 /// Reads a body as far as it may be stored; returns whether that is all of it.

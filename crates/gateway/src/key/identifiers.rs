@@ -24,10 +24,10 @@ pub struct Identifiers {
 }
 
 impl Identifiers {
-    /// Takes those of a route: the source of the id, and others.
-    pub fn new(user: &UserSource, others: &[UserSource]) -> Self {
+    /// Takes those of a route: the first source of the id, and all.
+    pub fn new<'s>(user: &UserSource, sources: impl Iterator<Item = &'s UserSource>) -> Self {
         let mut all = Self::default();
-        for source in std::iter::once(user).chain(others) {
+        for source in sources {
             match source {
                 UserSource::Header(name) => all.headers.push(name.clone()),
                 // The id itself is a cookie that `name_user` writes.

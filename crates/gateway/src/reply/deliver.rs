@@ -120,8 +120,12 @@ fn for_one(exchange: &mut Exchange<'_, '_>, answer: PrivateAnswer, reason: &'sta
         exchange.trace.cache = CacheResult::Miss;
     }
     let (gateway, route) = (exchange.gateway(), exchange.route);
+    let unstored = answer.unstored.filter(|_| !reason.contains("detail="));
     let mut answer = streaming::encoded(answer, gateway, route, exchange.head);
-    let cache = CacheStatus::forwarded(reason);
+    let cache = match unstored {
+        Some(unstored) => CacheStatus::Unstored { reason, detail: unstored.detail() },
+        None => CacheStatus::forwarded(reason),
+    };
     let is_ours = !matches!(route.target(exchange.trace.arm), Target::Upstream(_));
     if is_ours && !answer.headers.has("cache-control") {
         answer.headers.insert("cache-control", b"private, no-store");

@@ -54,6 +54,13 @@ pub(crate) enum CacheStatus {
         /// `collapsed`
         collapsed: bool,
     },
+    /// The request was forwarded for this reason, and the detail says why nothing was stored.
+    Unstored {
+        /// `fwd`
+        reason: &'static str,
+        /// `detail`
+        detail: &'static str,
+    },
 }
 
 impl CacheStatus {
@@ -314,6 +321,11 @@ fn cache_status(out: &mut Vec<u8>, status: CacheStatus, ttl: Option<i64>) {
             }
             if collapsed {
                 out.extend_from_slice(b"; collapsed");
+            }
+        }
+        CacheStatus::Unstored { reason, detail } => {
+            for part in ["; fwd=", reason, "; detail=", detail] {
+                out.extend_from_slice(part.as_bytes());
             }
         }
     }

@@ -298,7 +298,8 @@ fn bodies_longer_than_the_bound_are_passed_on_whole_and_not_stored() {
     });
     let served = before(&origin, "cache = { body_bytes_max = \"100KB\" }");
     for target in ["/", "/chunked"] {
-        for status in ["tidegate; fwd=uri-miss", "tidegate; fwd=miss; detail=hit-for-miss"] {
+        let first = "tidegate; fwd=uri-miss; detail=unstored-length";
+        for status in [first, "tidegate; fwd=miss; detail=hit-for-miss"] {
             let reply = served.get(target);
             assert_eq!((reply.text() == body, cache_status(&reply)), (true, status), "{target}");
         }
@@ -318,4 +319,36 @@ fn the_byte_budget_holds() {
     }
     assert!(served.gateway.store.bytes() <= 200_000, "{}", served.gateway.store.bytes());
     assert!(served.gateway.store.entries() > 5, "{}", served.gateway.store.entries());
+}
+
+#[test]
+fn an_answer_that_is_not_stored_says_why() {
+    let origin = Origin::start(|request| {
+        let ok = OriginReply::ok("x");
+        match request.path() {
+            "/private" => ok.header("Cache-Control", "private"),
+            "/cookie" => ok.header("Set-Cookie", "a=b").header("Cache-Control", "no-cache"),
+            "/vary" => ok.header("Vary", "*"),
+            "/never" => ok.header("Cache-Control", "max-age=0"),
+            "/event" => ok.header("Content-Type", "text/event-stream"),
+            _ => ok,
+        }
+    });
+    let (served, kept) =
+        (before(&origin, "cache = {}"), before(&origin, "cache = { ttl = \"60s\" }"));
+    let detail_of = |served: &super::Served, path: &str, fields: &[(&str, &str)]| {
+        let reply = served.get_with(path, fields);
+        let status = cache_status(&reply);
+        status.strip_prefix("tidegate; fwd=uri-miss; detail=unstored-").map(str::to_owned)
+    };
+    let detail = |path| detail_of(&served, path, &[]);
+    assert_eq!(detail("/private").as_deref(), Some("private"));
+    assert_eq!(detail("/cookie").as_deref(), Some("set-cookie"));
+    assert_eq!(detail("/vary").as_deref(), Some("vary"));
+    assert_eq!(detail("/never").as_deref(), Some("no-use"));
+    assert_eq!(detail("/event").as_deref(), Some("stream"));
+    assert_eq!(detail("/").as_deref(), Some("no-lifetime"));
+    let cookie = [("Cookie", "a=b")];
+    assert_eq!(detail_of(&served, "/mine", &cookie).as_deref(), Some("no-lifetime"));
+    assert_eq!(detail_of(&kept, "/mine", &cookie).as_deref(), Some("cookie"));
 }

@@ -35,7 +35,8 @@ fn thirty_clients_of_a_remembered_key_take_one_round_to_the_origin() {
     let gate = Gate::new();
     let (origin, _) = switched(&gate);
     let served = before(&origin, CACHED);
-    assert_eq!(cache_status(&served.get_with("/", &[("Host", "h")])), "tidegate; fwd=uri-miss");
+    let first = "tidegate; fwd=uri-miss; detail=unstored-no-store";
+    assert_eq!(cache_status(&served.get_with("/", &[("Host", "h")])), first);
     let asked = ask_many(&served, 30);
     // All are at the origin before it has answered one, so none waits for another.
     gate.wait_for(30);

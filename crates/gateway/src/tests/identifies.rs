@@ -245,4 +245,52 @@ fn a_wrong_place_of_a_user_is_told_with_the_way_out() {
         assert_eq!(said(line), [expected], "{line}");
     }
     assert!(said("personalise = { user = \"path:2\", identifies = [] }").is_empty());
+    let same = "`path:1` is `users` on every path of this route, and so the id of nobody; count \
+                segments from 1";
+    assert_eq!(said("personalise = { user = \"path:1\", identifies = [] }"), [same]);
+    let none = "write where the user id is, such as `cookie:userId`";
+    assert_eq!(said("personalise = { user = [] }"), [none]);
+}
+
+/// A route whose users have their id in a cookie, in a header or in the query.
+const ANYWHERE: &str = "cache = { ttl = \"60s\", per_user = true }\n\
+     personalise = { user = [\"cookie:sid\", \"header:X-User\", \"query:user\"] }";
+
+#[test]
+fn a_user_may_be_named_in_any_of_several_places() {
+    let app = app();
+    let served = before(&app, ANYWHERE);
+    let ask = |target: &str, fields: &[(&str, &str)]| {
+        let reply = served.get_with(target, fields);
+        (decision(&reply).to_owned(), reply.text().to_owned())
+    };
+    let own = |text: &str| ("personalised".to_owned(), text.to_owned());
+    assert_eq!(ask("/list", &[("Cookie", "a=b; sid=p1")]), own("/list - sid=p1"));
+    assert_eq!(ask("/list", &[("X-User", "p2")]), own("/list p2 -"));
+    assert_eq!(ask("/list?user=p3", &[]), own("/list?user=p3 - -"));
+    assert_eq!(ask("/list", &[("X-User", "p1"), ("Cookie", "sid=p1")]), own("/list p1 sid=p1"));
+    let (two, text) = ask("/list?user=p3", &[("X-User", "p2"), ("Cookie", "sid=p1")]);
+    assert_eq!((two.as_str(), text.as_str()), ("no-profile", "/list - -"), "they differ");
+    assert_eq!(ask("/list", &[]), ("anonymous".to_owned(), "/list - -".to_owned()));
+    assert_eq!(app.requests().len(), 5, "the last two share one answer");
+}
+
+#[test]
+fn an_explanation_puts_the_user_where_the_url_has_none() {
+    let app = app();
+    let served = before(&app, ANYWHERE);
+    let explain = |url: &str, fields: &[(String, String)]| {
+        let (user, fields) = (Some("p1".to_owned()), fields.to_vec());
+        let question =
+            ExplainRequest { url: url.to_owned(), user, fields, ..ExplainRequest::default() };
+        served.gateway.explain(&question)
+    };
+    let header = ("x-user".to_owned(), "p1".to_owned());
+    for (url, fields) in [("/list", vec![]), ("/list?user=p1", vec![]), ("/list", vec![header])] {
+        let explained = explain(url, &fields).unwrap();
+        let user = explained.user.unwrap();
+        assert_eq!((explained.decision.as_str(), user.id.as_deref()), ("personalised", Some("p1")));
+        assert_eq!(user.source, "cookie:sid or header:x-user or query:user");
+    }
+    assert_eq!(explain("/list?user=p2", &[]).unwrap().decision, "no-profile");
 }

@@ -51,8 +51,13 @@ pub(super) fn of(plan: &Plan) -> Vec<String> {
     users(plan, &mut notes);
     for (hidden, earlier) in plan.gateway.hidden_routes() {
         let [hidden, earlier] = [hidden, earlier].map(|at| &plan.gateway.routes[at]);
+        let forbids = match earlier.pattern.forbids_values() {
+            true => ", which answers 404 to values that its pattern does not name",
+            false => "",
+        };
         notes.push(format!(
-            "no request comes to route `{}`: all that it would match go to route `{}` before it",
+            "no request comes to route `{}`: all that it would match go to route `{}` before \
+             it{forbids}",
             hidden.name, earlier.name
         ));
     }
@@ -79,6 +84,19 @@ fn pools(plan: &Plan, notes: &mut Vec<String>) {
         if is_path && !pool.interpreter.exists() {
             let (name, file) = (&pool.name, pool.interpreter.display());
             notes.push(format!("the interpreter of upstream `{name}`, `{file}`, is not there yet"));
+        }
+    }
+    for pool in &plan.pools {
+        let module = pool.app.split(':').next().unwrap_or_default().replace('.', "/");
+        let file = pool.app_dir.join(&module);
+        if !file.exists() && !file.with_extension("py").exists() {
+            let (name, file) = (&pool.name, file.with_extension("py"));
+            notes.push(format!(
+                "the app of upstream `{name}`, `{}`, is not at `{}`; so its environment must have \
+                 it installed",
+                pool.app,
+                file.display()
+            ));
         }
     }
     let scripts = plan.pools.iter().map(|pool| pool.app_dir.join("prestart.sh"));
@@ -147,6 +165,12 @@ fn routes(plan: &Plan, notes: &mut Vec<String>) {
                  such as `user=` makes one user's answer everybody's; name what tells your app \
                  who asks in `personalise.identifies`, `[]` if nothing does, or write \
                  `key = {{ keep = […] }}`"
+            ));
+        }
+        if route.is_ranked_in_other_formats() {
+            notes.push(format!(
+                "route `{name}` allows other formats than json, but a model answers in JSON: its \
+                 users get JSON there; write `{{format:json}}`, or a route for the others before it"
             ));
         }
         if route.pattern.has_empty_segment() {

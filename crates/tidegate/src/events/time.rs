@@ -9,7 +9,7 @@
 
 use std::ops::Range;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Result, anyhow, bail, ensure};
 use stdx::Span;
 
 /// What follows a time that was written in part.
@@ -41,7 +41,9 @@ pub(crate) fn micros(text: &str) -> Result<u64> {
 pub(crate) fn moment(text: &str) -> Result<u64> {
     match text.parse::<Span>() {
         Ok(ago) => Ok(stdx::unix_micros().saturating_sub(ago.0.as_micros() as u64)),
-        Err(_) => micros(text).with_context(|| format!("`{text}` is no span such as 15m, either")),
+        Err(_) => micros(text).map_err(|_| {
+            anyhow!("`{text}` is neither a span such as 15m nor a time such as 2026-11-21T09:48")
+        }),
     }
 }
 

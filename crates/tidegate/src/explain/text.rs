@@ -167,6 +167,9 @@ fn of_cache(cache: &CacheFacts, page: &mut SubjectLines) {
         };
         page.line("cache", reason);
     }
+    if let Some(reason) = &cache.unstored_by {
+        page.line("cache", &format!("its last answer was not stored: {reason}"));
+    }
 }
 
 fn of_entry(entry: &EntryFacts) -> String {

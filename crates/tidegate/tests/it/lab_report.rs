@@ -111,7 +111,8 @@ fn files_that_are_not_there_and_filters_that_are_none_are_refused() {
     let folder = folder(&[("a.csv", b"latency_ms\n5\n")]);
     let error = refused(folder.path(), &["--from", "nothing.csv"]);
     assert!(error.contains("read `nothing.csv`") && error.contains("\nhint: "), "{error}");
-    for (option, value, text) in [("--where", "status >", "column"), ("--since", "soon", "no time")]
+    for (option, value, text) in
+        [("--where", "status >", "column"), ("--since", "soon", "nor a time")]
     {
         let args = ["lab", "report", "--from", "a.csv", option, value];
         let (code, _, error) = run(&args, folder.path());

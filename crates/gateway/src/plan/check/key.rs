@@ -66,7 +66,7 @@ pub(super) fn plan(
     personalise: Option<&Personalise>,
     when: Option<&Filter>,
 ) -> KeyPlan {
-    let identifiers = personalise.map(|plan| Identifiers::new(&plan.user, &plan.identifies));
+    let identifiers = personalise.map(|plan| Identifiers::new(plan.user.first(), plan.sources()));
     KeyPlan {
         rules: rules(section, config, personalise),
         identifiers: identifiers.unwrap_or_default(),

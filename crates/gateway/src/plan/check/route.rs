@@ -25,7 +25,7 @@ use super::references::References;
 use super::section::Section;
 use super::storing::{self, OnDisk};
 use super::{foreign_path, key, target};
-use crate::config::{CorsConfig, PersonaliseConfig, RouteConfig};
+use crate::config::{CorsConfig, PersonaliseConfig, RouteConfig, UserConfig};
 use crate::pattern::Pattern;
 use crate::plan::{
     Arm, ClientGone, Coalesce, Collect, Cors, DrawMode, GuardPlan, Personalise, RecordMode,
@@ -33,7 +33,7 @@ use crate::plan::{
 };
 use crate::route;
 use crate::spelling;
-use crate::user::UserSource;
+use crate::user::{UserPlaces, UserSource};
 
 /// How long a key is remembered whose response could not be stored, unless said otherwise.
 const HIT_FOR_MISS: Duration = Duration::from_secs(10);
@@ -286,17 +286,18 @@ fn personalise(
     route: &Surroundings<'_>,
 ) -> (Personalise, Option<Arm>) {
     let pattern = route.pattern;
-    if config.user.is_none() {
+    let places = config.user.as_ref().map(UserConfig::places).unwrap_or_default();
+    if places.is_empty() {
         section.wrong("personalise.user", "write where the user id is, such as `cookie:userId`");
     }
-    let user = config.user.and_then(|text| source(section, "personalise.user", &text, pattern));
-    let user = user.unwrap_or_else(|| UserSource::Cookie("userId".into()));
+    let user = places.iter().filter_map(|text| source(section, "personalise.user", text, pattern));
+    let user: Vec<UserSource> = user.collect();
     let says_who_identifies = config.identifies.is_some();
     let identifies = config.identifies.unwrap_or_default();
     let identifies = identifies
         .iter()
         .filter_map(|text| source(section, "personalise.identifies", text, pattern))
-        .filter(|source| *source != user)
+        .filter(|source| !user.contains(source))
         .collect();
     let modes = [("sticky", DrawMode::Sticky), ("dice", DrawMode::Dice)];
     let rollout = RolloutPlan {
@@ -320,7 +321,7 @@ fn personalise(
     let timeout = section.span_above_zero("personalise.timeout", config.timeout.clone(), 1_000);
     let has_timeout = apart.is_some() || config.timeout.is_some();
     let plan = Personalise {
-        user,
+        user: UserPlaces::new(user),
         identifies,
         says_who_identifies,
         arm: apart.as_ref().map(|_| route.arms.len()),
@@ -355,6 +356,10 @@ fn source(
             let reason = "no path that this route takes has so many segments; count them from 1";
             if pattern.is_some_and(|pattern| !pattern.has_place(at.place)) {
                 section.wrong(key, format!("`{text}`: {reason}"));
+            }
+            if let Some(literal) = pattern.and_then(|pattern| pattern.literal_at(at.place)) {
+                let reason = format!("`{text}` is `{literal}` on every path of this route");
+                section.wrong(key, reason + ", and so the id of nobody; count segments from 1");
             }
         }
         Some(_) => {}

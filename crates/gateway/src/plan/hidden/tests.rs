@@ -2,6 +2,7 @@
 
 use chassis::config::Document;
 
+use crate::pattern::{Match, Pattern};
 use crate::plan::{ModelNames, Plan, Sections};
 
 /// The pairs of hidden and hiding routes of a configuration, each route being its lines.
@@ -42,7 +43,6 @@ fn a_route_that_some_request_reaches_is_not_hidden() {
         "path = \"/a\"\nwhen = 'query.x == \"1\"'",
         "path = \"/a\"\nhost = \"a.example\"",
         "path = \"/a\"\nmethods = [\"GET\"]",
-        "path = \"/{x:b|c}\"",
         "path = \"/a/{*rest}\"\nif_healthy = true\nmethods = [\"POST\"]",
         "path = \"/a/{id}\"",
     ] {
@@ -50,4 +50,33 @@ fn a_route_that_some_request_reaches_is_not_hidden() {
     }
     let empty_segment = "path = \"/\"";
     assert_eq!(hidden(&["path = \"/{id}\"", empty_segment]), [], "a capture is not empty");
+}
+
+#[test]
+fn a_route_whose_values_an_earlier_one_forbids_is_hidden() {
+    for (earlier, own) in [
+        ("/{x:b|c}", "/a"),
+        ("/list.{format:json}", "/list.{format:csv}"),
+        ("/list.{format:json}", "/list.csv"),
+        ("/list.{format:json}", "/list"),
+        ("/{name}.{format:json}", "/list.csv"),
+        ("/{name}.{format:json}", "/{id}.{format:csv}"),
+        ("/a-{x:1|2}", "/a-b{y}"),
+    ] {
+        let routes = [earlier, own].map(|path| format!("path = \"{path}\""));
+        assert_eq!(hidden(&[&routes[0], &routes[1]]), [(1, 0)], "{earlier} {own}");
+        let (earlier, own) = (Pattern::parse(earlier).unwrap(), own.replace(['{', '}'], ""));
+        assert_ne!(earlier.matches(&own), Match::No, "{own}");
+    }
+    for (earlier, own) in [
+        ("/list.{format:json}", "/list.tar.gz"),
+        ("/list.{format:json}", "/lists"),
+        ("/{name}.{format:json}", "/{id}"),
+        ("/{name}.{format:json}", "/.csv"),
+        ("/a-{x:1|2}", "/a-"),
+        ("/a", "/{x:a}"),
+    ] {
+        let routes = [earlier, own].map(|path| format!("path = \"{path}\""));
+        assert_eq!(hidden(&[&routes[0], &routes[1]]), [], "{earlier} {own}");
+    }
 }

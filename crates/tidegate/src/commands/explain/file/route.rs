@@ -7,7 +7,7 @@
 
 use std::time::Duration;
 
-use gateway::config::{PersonaliseConfig, RouteConfig, ToConfig};
+use gateway::config::{PersonaliseConfig, RouteConfig, ToConfig, UserConfig};
 use stdx::Span;
 
 /// What the check makes of a route.
@@ -164,7 +164,8 @@ fn stored(route: &RouteConfig, checked: &CheckedRoute) -> String {
 fn named_in_path<'r>(route: &'r RouteConfig, checked: &CheckedRoute) -> Vec<&'r str> {
     let personalise = route.personalise.as_ref().filter(|_| checked.has_upstream);
     let Some(personalise) = personalise else { return Vec::new() };
-    let all = personalise.user.iter().chain(personalise.identifies.iter().flatten());
+    let user = personalise.user.as_ref().map(UserConfig::places).unwrap_or_default();
+    let all = user.iter().chain(personalise.identifies.iter().flatten());
     all.map(String::as_str).filter(|source| source.starts_with("path:")).collect()
 }
 
@@ -181,11 +182,12 @@ fn personalised(
     (rollout, hold_out): (f64, f64),
     collects: bool,
 ) -> String {
-    let user = config.user.as_deref().unwrap_or_default();
-    let user = match user.split_once(':') {
+    let places = config.user.as_ref().map(UserConfig::places).unwrap_or_default();
+    let places = places.iter().map(|place| match place.split_once(':') {
         Some((kind, name)) => format!("the {kind} `{name}`"),
-        None => format!("`{user}`"),
-    };
+        None => format!("`{place}`"),
+    });
+    let user = places.collect::<Vec<_>>().join(" or ");
     if collects {
         return format!("The user's id is in {user}.");
     }
