@@ -3,8 +3,8 @@
 //! Invariant: there is no default lifetime of freshness. It comes from the route or from the
 //! origin, or is a tenth of the time since `Last-Modified`, a day at most (RFC 9111 §4.2.2). Unless
 //! stated, a response may replace a failure for a day past it. It may not if the origin demands
-//! revalidation, also by `s-maxage`, unless the route's `ttl` applies. It reads the wall clock for ages and dates, else
-//! nothing but its arguments. docs/CACHING.md promises these rules row by row;
+//! revalidation, also by `s-maxage`, unless the route's `ttl` applies. It reads the wall clock for
+//! ages and dates, else nothing but its arguments. docs/CACHING.md promises these rules row by row;
 //! fuzz/src/targets/freshness.rs repeats their bounds. Never here: storing (`fetch::storing`), ages
 //! of entries (`cache`), the directives of requests (`request_directives`). Sources: RFC 9111 §3
 //! (what may be stored), §4.2 (freshness), RFC 5861 (stale responses), RFC 9213 (targeted fields).

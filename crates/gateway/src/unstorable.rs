@@ -4,8 +4,8 @@
 //! others nothing (hit-for-miss in Varnish). Invariant: a key is remembered for at most the time
 //! given; the callers forget it when a response is storable (`fetch`). With it goes why: see
 //! `freshness::Unstored`. Bound: 65,536 keys in 512 KiB; a key replaces another at the same place.
-//! Two keys at one place may be confused, once in some ten million. That costs a fetch of its own, and never gives a wrong response. Never
-//! here: flights (`flight`), when to remember (`fetch`).
+//! Two keys at one place may be confused, once in some ten million. That costs a fetch of its own,
+//! and never gives a wrong response. Never here: flights (`flight`), when to remember (`fetch`).
 
 use std::hash::{BuildHasher, Hash};
 use std::sync::atomic::{AtomicU64, Ordering};

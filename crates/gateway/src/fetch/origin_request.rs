@@ -256,8 +256,8 @@ impl OriginRequest {
         query.split('&').any(is_value) || in_path() || self.client.fields.iter().any(in_field)
     }
 
-    /// Adds the user id, as the key has it, in its first place if the client sent it there. In query
-    /// and path it is there already, and the key covers the other places by themselves.
+    /// Adds the user id, as the key has it, in its first place if the client sent it there. In
+    /// query and path it is there already, and the key covers the other places by themselves.
     fn name_user(&mut self, route: &Route) {
         let source = route.personalise.as_ref().map(|personalise| personalise.user.first());
         let source = source.filter(|_| self.is_in_first);
