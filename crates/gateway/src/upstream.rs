@@ -16,6 +16,7 @@ mod budget;
 mod connection;
 mod connections;
 mod dispatch;
+mod error_share;
 pub(crate) mod fuzzing;
 mod health;
 mod interim;

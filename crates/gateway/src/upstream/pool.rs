@@ -48,10 +48,14 @@ impl UpstreamPool {
     /// # Errors
     /// When there is no response; the error of the last attempt.
     pub(crate) async fn send(&self, dispatch: Dispatch<'_, '_>) -> Result<Response, FetchError> {
-        match &self.to {
+        let sent = match &self.to {
             To::Servers(servers) => servers.send(dispatch).await,
             To::Workers(workers) => workers.send(dispatch).await,
+        };
+        if let Ok(response) = &sent {
+            self.upstream.note_status(response.status);
         }
+        sent
     }
 
     /// Sends a request on a new connection, and returns that with the head of the response.

@@ -10,11 +10,13 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Instant;
 
 use parking_lot::Mutex;
 use tokio::sync::watch;
 
 use super::budget::RetryBudget;
+use super::error_share::{ErrorShare, Errors};
 use super::health::Health;
 use super::place::Place;
 use super::trouble::Trouble;
@@ -41,6 +43,8 @@ pub struct Upstream {
     pub workers: Option<Arc<dyn Workers>>,
     /// Its retry budget; without one there are no retries.
     pub(crate) retry: Option<RetryBudget>,
+    /// How many of its answers are errors.
+    pub(super) error_share: ErrorShare,
     /// Tunnels to it, over all cores.
     tunnels: AtomicUsize,
 }
@@ -88,6 +92,7 @@ impl Upstream {
             judging: Mutex::default(),
             workers,
             retry: plan.retry.map(RetryBudget::new),
+            error_share: ErrorShare::default(),
             tunnels: AtomicUsize::new(0),
             plan,
         };
@@ -118,6 +123,20 @@ impl Upstream {
             self.judge();
         }
         changed
+    }
+
+    /// Counts an answer.
+    pub(super) fn note_status(&self, status: u16) {
+        if let Some(Errors { errors, answers }) = self.error_share.note(status, Instant::now()) {
+            let upstream = &*self.plan.name;
+            tracing::warn!(upstream, errors, answers, status, "an upstream answers with errors");
+        }
+    }
+
+    /// Returns what is wrong with its answers of the last ten seconds, if anything is.
+    pub fn failing(&self) -> Option<String> {
+        let Errors { errors, answers } = self.error_share.trouble(Instant::now())?;
+        Some(format!("{errors} of its last {answers} answers were errors of its own (5xx)"))
     }
 
     /// Finds out whether a server is healthy. Who comes last sees what all before have changed.

@@ -77,6 +77,10 @@ pub(super) fn alarms(parts: &Parts) -> Vec<String> {
     alarms.extend(disk.map(|reason| format!("cache on disk: {reason}")));
     alarms.extend(parts.gateway.upstreams.iter().flat_map(|u| name_alarms(u)));
     alarms.extend(parts.gateway.upstreams.iter().flat_map(|u| server_alarms(u)));
+    alarms.extend(parts.gateway.upstreams.iter().filter_map(|upstream| {
+        let failing = upstream.failing()?;
+        Some(format!("upstream `{}`: {failing}", upstream.plan.name))
+    }));
     alarms.extend(guard_alarms(parts));
     alarms.extend(parts.overrides.alarm().map(|alarm| format!("overrides: {alarm}")));
     alarms.extend(parts.profile_build.alarm());
