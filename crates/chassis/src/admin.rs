@@ -21,13 +21,16 @@ use bytes::Bytes;
 
 use http1::Head;
 
-use crate::http::{Answer, Incoming, Payload, Reply, Sent};
+use crate::http::{Answer, Incoming, Payload, Reply, Sent, Source};
 use crate::inflight::Charge;
 
 /// Time before a client without the right token is answered.
 const DENIED_DELAY: Duration = Duration::from_millis(250);
 /// Bytes of the body of a request; a longer one is refused with 413.
 const ACTION_BYTES_MAX: u64 = 1 << 20;
+
+/// The media type of lines of JSON.
+const LINES: &str = "application/x-ndjson";
 
 /// The response of a page or an action.
 #[derive(Debug)]
@@ -63,7 +66,19 @@ pub struct Visit<'a> {
     pub body: &'a [u8],
 }
 
+/// What is behind a door, once it is open.
+enum Opened {
+    Page(Page),
+    /// Lines of JSON without an end.
+    Lines(Box<dyn Source>),
+}
+
+/// Opens a page without an end, or refuses it.
+type Begin = dyn Fn(&Visit<'_>) -> Result<Box<dyn Source>, Page>;
+
 enum Handler {
+    /// Goes on until the client leaves.
+    Lines(Rc<Begin>),
     /// Runs on the I/O core.
     Here(Rc<dyn Fn(&Visit<'_>) -> Page>),
     /// Runs on a thread that may block.
@@ -119,6 +134,15 @@ impl Admin {
         handler: impl Fn(&Visit<'_>) -> Page + Send + Sync + 'static,
     ) {
         self.doors.push(Door { method: "GET", path, handler: Handler::Apart(Arc::new(handler)) });
+    }
+
+    /// Registers a page of lines of JSON that has no end, read by GET.
+    pub fn lines(
+        &mut self,
+        path: &'static str,
+        begin: impl Fn(&Visit<'_>) -> Result<Box<dyn Source>, Page> + 'static,
+    ) {
+        self.doors.push(Door { method: "GET", path, handler: Handler::Lines(Rc::new(begin)) });
     }
 
     /// Registers an action: run by POST, PUT or DELETE, and audited.
@@ -182,7 +206,11 @@ impl Admin {
         here.map(|door| door.method).collect::<Vec<_>>().join(", ")
     }
 
-    async fn open(&self, head: &Head<'_>, body: &mut Incoming<'_>) -> Result<Page, (u16, String)> {
+    async fn open(
+        &self,
+        head: &Head<'_>,
+        body: &mut Incoming<'_>,
+    ) -> Result<Opened, (u16, String)> {
         self.gate(head).map_err(|(status, reason)| (status, reason.to_owned()))?;
         let mut here = self.doors.iter().filter(|door| door.is_at(head.path())).peekable();
         if here.peek().is_none() {
@@ -206,8 +234,14 @@ impl Admin {
         let query = head.query().unwrap_or("");
         let visit = Visit { path: head.path(), query, body: &body };
         match &door.handler {
-            Handler::Here(handler) => Ok(handler(&visit)),
-            Handler::Apart(handler) => run_apart(Arc::clone(handler), &visit).await,
+            Handler::Here(handler) => Ok(Opened::Page(handler(&visit))),
+            Handler::Apart(handler) => {
+                run_apart(Arc::clone(handler), &visit).await.map(Opened::Page)
+            }
+            Handler::Lines(_) if head.method() == "HEAD" => {
+                Ok(Opened::Page(Page::ok(LINES, Vec::new())))
+            }
+            Handler::Lines(begin) => Ok(begin(&visit).map_or_else(Opened::Page, Opened::Lines)),
         }
     }
 }
@@ -223,7 +257,13 @@ impl Answer for Admin {
 
     async fn answer(&self, head: &Head<'_>, body: &mut Incoming<'_>, reply: &mut Reply) {
         match self.open(head, body).await {
-            Ok(page) => {
+            Ok(Opened::Lines(lines)) => {
+                reply.begin(200);
+                reply.field("content-type", LINES.as_bytes());
+                reply.field("cache-control", b"no-store");
+                reply.payload(Payload::Stream(None, lines));
+            }
+            Ok(Opened::Page(page)) => {
                 reply.begin(page.status);
                 reply.field("content-type", page.content_type.as_bytes());
                 reply.field("cache-control", b"no-store");

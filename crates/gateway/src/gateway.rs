@@ -31,7 +31,7 @@ use crate::error::Refusal;
 use crate::flight::Flights;
 use crate::metrics::GatewayMetrics;
 use crate::plan::{Plan, Route};
-use crate::ports::{Compute, Profiles, Recorder, Workers};
+use crate::ports::{Compute, Profiles, Recorder, Tap, Workers};
 use crate::purge_request::PurgeRequest;
 use crate::rollout::Rollout;
 use crate::trace::Trace;
@@ -54,6 +54,8 @@ pub struct Parts {
     pub workers: HashMap<String, Arc<dyn Workers>>,
     /// Threads for work that is too long for an I/O core.
     pub work: WorkPool,
+    /// Who watches exchanges.
+    pub tap: Option<Arc<dyn Tap>>,
 }
 
 /// The part of the gateway that all cores share.
@@ -80,6 +82,8 @@ pub struct Gateway {
     pub(crate) compute: Option<Arc<dyn Compute>>,
     /// Threads for work that is too long for an I/O core.
     pub(crate) work: WorkPool,
+    /// Who watches exchanges.
+    pub(crate) tap: Option<Arc<dyn Tap>>,
     /// Number of bodies that are encoded as they stream.
     pub(crate) streams: AtomicUsize,
     /// When an answer that broke off was logged last.
@@ -95,7 +99,7 @@ impl std::fmt::Debug for Gateway {
 impl Gateway {
     /// Makes the live objects of a plan. Memory begins empty.
     pub fn new(plan: Plan, parts: Parts, registry: &Registry) -> Arc<Self> {
-        let Parts { profiles, compute, mut workers, work } = parts;
+        let Parts { profiles, compute, mut workers, work, tap } = parts;
         let upstreams = plan.upstreams.iter().map(|upstream| {
             let workers = workers.remove(&*upstream.name);
             Arc::new(Upstream::new(upstream.clone(), workers))
@@ -116,6 +120,7 @@ impl Gateway {
             profiles,
             compute,
             work,
+            tap,
             streams: AtomicUsize::new(0),
             broken_logged: Mutex::default(),
         })

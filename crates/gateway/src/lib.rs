@@ -49,7 +49,7 @@ pub use metrics::{EXCHANGES, SECONDS};
 pub use plan::{LimitsPlan, ModelNames, Plan, PoolUpstream, Sections, ServerPlan, UpstreamPlan};
 pub use ports::{
     Acquire, AnswerSender, Compute, Durable, Loan, NoWorker, Profile, Profiles, QueuedAnswer,
-    Recorder, Workers,
+    Recorder, Tap, Workers,
 };
 pub use purge_request::PurgeRequest;
 pub use request::Role;

@@ -1,7 +1,7 @@
 //! Defines the traits through which the gateway uses other roles; the binary passes them in.
 //!
-//! There is one for each: profiles, models ([`Compute`]), workers with their loans, and the
-//! recorder of exchanges. Invariant: a role never depends on another role (`cargo xtask tidy`
+//! There is one for each: profiles, models ([`Compute`]), workers with their loans, the recorder
+//! of exchanges, and the [`Tap`]. Invariant: a role never depends on another role (`cargo xtask tidy`
 //! checks it). All methods may run on an I/O core, so they must not block for long; the futures may
 //! wait. [`AnswerSender`] is the channel of a queued answer: dropped, it fails the request. Never
 //! here: an implementation (the binary and the roles), the types of a request to a model
@@ -14,6 +14,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use exchange::{ExchangeRef, ModelAnswer, ModelRequest, Refusal};
+use http1::Head;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
@@ -26,6 +27,15 @@ pub enum Profile {
     Absent,
     /// It is not known: no generation is loaded, or the look-up failed.
     Unavailable,
+}
+
+/// Shows exchanges to whoever watches.
+pub trait Tap: Send + Sync {
+    /// Whether anybody does. It is asked for every exchange, so it must be quick.
+    fn is_open(&self) -> bool;
+
+    /// Shows an exchange that has ended.
+    fn show(&self, exchange: &ExchangeRef<'_>, head: &Head<'_>);
 }
 
 /// Look-up of profiles.

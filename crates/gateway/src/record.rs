@@ -34,6 +34,13 @@ pub(crate) fn ended(edge: &Edge, head: &Head<'_>, trace: &mut Trace, sent: &Sent
     trace.mark(Phase::Record);
 }
 
+/// Shows an exchange that has ended to whoever watches, whatever `record` of its route says.
+pub(crate) fn shown(edge: &Edge, head: &Head<'_>, trace: &Trace, sent: &Sent) {
+    if let Some(tap) = edge.gateway.tap.as_deref().filter(|tap| tap.is_open()) {
+        tap.show(&exchange(edge, head, trace, sent), head);
+    }
+}
+
 /// Records an exchange before its reply is sent; `None` if it is not to be recorded.
 pub(crate) fn before_reply(
     edge: &Edge,

@@ -71,6 +71,7 @@ impl Answer for Role {
         if !trace.recorded {
             record::ended(edge, head, &mut trace, sent);
         }
+        record::shown(edge, head, &trace, sent);
         if let Some(took) = trace.until_sent.guarded {
             note_body(edge, &trace, took, sent);
         }

@@ -123,7 +123,7 @@ fn serve_with(mut plan: Plan, workers: HashMap<String, Arc<dyn Workers>>) -> Ser
     let profiles = Some(Arc::clone(&users) as Arc<dyn Profiles>);
     let registry = Registry::default();
     let compute = Some(Arc::new(Scorer) as Arc<dyn Compute>);
-    let parts = Parts { profiles, compute, workers, work };
+    let parts = Parts { profiles, compute, workers, work, tap: None };
     let gateway = Gateway::new(plan, parts, &registry);
     let journal = Journal::default();
     let drain = Drain::default();

@@ -65,7 +65,7 @@ fn allocations(origin: &Origin, target: &str, headers: &[(&str, &str)]) -> Vec<u
     assert_eq!(document.into_problems(), []);
     let work = WorkPool::start(1, 1).unwrap();
     let profiles = Some(Arc::new(Nobody) as Arc<dyn Profiles>);
-    let parts = Parts { profiles, compute: None, workers: HashMap::new(), work };
+    let parts = Parts { profiles, compute: None, workers: HashMap::new(), work, tap: None };
     let gateway = Gateway::new(plan, parts, &Registry::default());
     let ends = Arc::new(Mutex::new(Vec::with_capacity(2 * HITS)));
     let recorder = Ends(Arc::clone(&ends));

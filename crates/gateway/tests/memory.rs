@@ -36,7 +36,7 @@ fn gateway(origin: &Origin, cache_bytes: &str) -> Arc<Gateway> {
     let plan = Plan::check(sections, ModelNames::default(), &mut document);
     assert_eq!(document.into_problems(), []);
     let work = WorkPool::start(1, 16).unwrap();
-    let parts = Parts { profiles: None, compute: None, workers: HashMap::new(), work };
+    let parts = Parts { profiles: None, compute: None, workers: HashMap::new(), work, tap: None };
     Gateway::new(plan, parts, &Registry::default())
 }
 

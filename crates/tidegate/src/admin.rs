@@ -28,6 +28,7 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use chassis::Draining;
 use chassis::admin::{Admin, Page, Visit};
 use metrics::Registry;
 use serde_json::{Value, json};
@@ -46,7 +47,7 @@ const AUDITED_BYTES_MAX: usize = 4096;
 const DENIED_LOGGED: Duration = Duration::from_secs(10);
 
 /// Hangs up everything.
-pub(crate) fn pages(parts: &Arc<Parts>, token: Option<String>) -> Admin {
+pub(crate) fn pages(parts: &Arc<Parts>, token: Option<String>, draining: &Draining) -> Admin {
     let mut admin = Admin::new(token);
     let with = |page: fn(&Parts, &Visit<'_>) -> Page| {
         let parts = Arc::clone(parts);
@@ -63,6 +64,8 @@ pub(crate) fn pages(parts: &Arc<Parts>, token: Option<String>) -> Admin {
     admin.page("/health/ready", with(ready));
     let explained = Arc::clone(parts);
     admin.long_page("/explain", move |visit| explain::explain(&explained, visit));
+    let (tap, draining) = (Arc::clone(&parts.tap), draining.clone());
+    admin.lines("/tap", move |visit| tap.open(visit, &draining));
     admin.page("/rollout", with(rollout));
     admin.action("POST", "/rollout", with(change_rollout));
     admin.action("DELETE", "/rollout", with(clear_rollout));

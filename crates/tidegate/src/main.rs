@@ -41,6 +41,7 @@ mod recorded;
 mod serve;
 mod signals;
 mod statsd;
+mod tap;
 mod umask;
 mod workers;
 mod wrong_config;

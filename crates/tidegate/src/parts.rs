@@ -19,6 +19,7 @@ use serving::Models;
 
 use crate::overrides::Overrides;
 use crate::profile_build::BuildStatus;
+use crate::tap::Taps;
 
 /// What the roles share.
 pub(crate) struct Parts {
@@ -46,6 +47,8 @@ pub(crate) struct Parts {
     pub losses: Option<LossBook>,
     /// The statsd server.
     pub statsd: Option<Arc<statsd::ServerState>>,
+    /// Who watches exchanges.
+    pub tap: Arc<Taps>,
     /// Pools of Python workers.
     pub workers: Vec<Arc<workers::WorkerPool>>,
 }

@@ -1,9 +1,9 @@
 //! Adapts profiles, models and the journal to the gateway's ports, and work threads to those of
 //! `serving`.
 //!
-//! `JournalRecorder` does more than pass calls on: it cuts client addresses and hashes user ids
-//! before a line is encoded. `user_key` makes the key for that, which profiles must share.
-//! Invariant: no exchange reaches the journal but through `JournalRecorder::encode`. A profile file
+//! `Masking` does more than pass calls on: it cuts client addresses and hashes user ids before a
+//! line is encoded, for the journal and for those who watch (`tap.rs`). `user_key` makes the key for that, which profiles must share.
+//! Invariant: no exchange reaches the journal but through `Masking::encode`. A profile file
 //! that is missing or fails becomes `Profile::Unavailable`. Without `sync = "always"`, a durable
 //! record is answered when the line is taken.
 //! Never here: the adapters of workers, which are in `workers.rs`.
@@ -20,7 +20,7 @@ use profiles::{Lookup, UserKey};
 use serving::{JobGroup, JobPool, Models};
 
 use crate::config::JournalPlan;
-use crate::recorded::Redaction;
+use crate::recorded::{NAMES, Redaction};
 
 /// Profiles for the gateway's decisions.
 pub(crate) struct ProfileLookup(pub Arc<profiles::Profiles>);
@@ -91,29 +91,26 @@ impl JobPool for WorkThreads {
     }
 }
 
-/// One core's way into the journal.
-pub(crate) struct JournalRecorder {
-    lane: Lane,
+/// What is taken out of an exchange before anybody keeps it or sees it.
+pub(crate) struct Masking {
     truncate_ip: bool,
     user_key: UserKey,
     redaction: Redaction,
-    /// Collection routes answer after fsync.
-    durable: bool,
 }
 
-impl JournalRecorder {
-    /// A recorder that writes to `lane` as `plan` says.
-    pub(crate) fn new(lane: Lane, plan: &JournalPlan) -> Self {
+impl Masking {
+    /// The masking of a journal; without one, secrets in URLs are taken out and nothing else.
+    pub(crate) fn new(plan: Option<&JournalPlan>) -> Self {
+        let usual = || Redaction::new(&NAMES.map(str::to_owned), false);
         Self {
-            lane,
-            truncate_ip: plan.truncate_ip,
-            user_key: user_key(plan.user_key.as_deref()),
-            redaction: plan.redaction.clone(),
-            durable: matches!(plan.options.sync, journal::Sync::Always),
+            truncate_ip: plan.is_some_and(|plan| plan.truncate_ip),
+            user_key: user_key(plan.and_then(|plan| plan.user_key.as_deref())),
+            redaction: plan.map_or_else(usual, |plan| plan.redaction.clone()),
         }
     }
 
-    fn encode(&self, exchange: &ExchangeRef<'_>, brief: bool, line: &mut Vec<u8>) {
+    /// Appends the line of an exchange.
+    pub(crate) fn encode(&self, exchange: &ExchangeRef<'_>, brief: bool, line: &mut Vec<u8>) {
         // Before the id is hashed, so that it is found.
         let texts = self.redaction.texts(exchange);
         let mut exchange = *exchange;
@@ -131,9 +128,28 @@ impl JournalRecorder {
     }
 }
 
+/// One core's way into the journal.
+pub(crate) struct JournalRecorder {
+    lane: Lane,
+    masking: Masking,
+    /// Collection routes answer after fsync.
+    durable: bool,
+}
+
+impl JournalRecorder {
+    /// A recorder that writes to `lane` as `plan` says.
+    pub(crate) fn new(lane: Lane, plan: &JournalPlan) -> Self {
+        Self {
+            lane,
+            masking: Masking::new(Some(plan)),
+            durable: matches!(plan.options.sync, journal::Sync::Always),
+        }
+    }
+}
+
 impl Recorder for JournalRecorder {
     fn record(&self, exchange: &ExchangeRef<'_>, brief: bool) -> bool {
-        self.lane.append(|line| self.encode(exchange, brief, line)).is_ok()
+        self.lane.append(|line| self.masking.encode(exchange, brief, line)).is_ok()
     }
 
     fn record_durably(&self, exchange: &ExchangeRef<'_>, brief: bool) -> Durable {
@@ -141,7 +157,7 @@ impl Recorder for JournalRecorder {
             let taken = self.record(exchange, brief);
             return Box::pin(std::future::ready(taken));
         }
-        let ticket = self.lane.append_durable(|line| self.encode(exchange, brief, line));
+        let ticket = self.lane.append_durable(|line| self.masking.encode(exchange, brief, line));
         Box::pin(async move { ticket.await.is_ok() })
     }
 }

@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use chassis::{Cores, Drain, Limits, Listener, WorkPool};
-use gateway::{Compute, Edge, Gateway, IsListener, Profiles, Recorder};
+use gateway::{Compute, Edge, Gateway, IsListener, Profiles, Recorder, Tap};
 use generation::{FileVersion, Watcher};
 use journal::{Journal, JournalError};
 use metrics::Registry;
@@ -36,10 +36,11 @@ use crate::descriptors;
 use crate::hint::{Hint, TAKEN};
 use crate::overrides::Overrides;
 use crate::parts::Parts;
-use crate::ports::{JournalRecorder, ModelAnswers, ProfileLookup, WorkThreads, user_key};
+use crate::ports::{JournalRecorder, Masking, ModelAnswers, ProfileLookup, WorkThreads, user_key};
 use crate::profile_build::{self, BuildStatus};
 use crate::record;
 use crate::statsd::{ConfigFile, Running};
+use crate::tap::Taps;
 use crate::workers::Pools;
 
 /// Jobs that may wait for a work thread.
@@ -97,7 +98,8 @@ pub(crate) fn start(mut plan: Plan) -> Result<Server> {
     let models = Arc::new(Models::open(plan.models, profiles.clone(), pool));
     let watcher = watch(&models, profiles.as_ref())?;
     let pools = Pools::start(plan.pools, &registry)?;
-    let gateway_parts = gateway_parts(&models, profiles.as_ref(), &pools, work);
+    let tap = Arc::new(Taps::new(Masking::new(plan.journal.as_ref())));
+    let gateway_parts = gateway_parts(&models, profiles.as_ref(), &pools, work, &tap);
     let gateway = Gateway::new(plan.gateway, gateway_parts, &registry);
     let overrides = Overrides::open(&plan.root, &gateway)?;
     let listeners = early.map_or_else(|| addresses.bind(), Ok)?;
@@ -124,6 +126,7 @@ pub(crate) fn start(mut plan: Plan) -> Result<Server> {
         record: record.as_ref().map(RecordSupervisor::status),
         losses: delivers.then_some(losses),
         statsd: statsd.as_ref().map(|statsd| Arc::clone(statsd.state())),
+        tap,
         workers: pools.pools(),
     });
     let counted = Arc::downgrade(&parts);
@@ -253,7 +256,7 @@ impl Core {
         let edge = Edge::new(gateway, recorder, random_seed());
         let role = Rc::new(gateway::Role(edge));
         let admin = self.admin.map(|listener| {
-            let pages = Rc::new(admin::pages(&self.parts, self.token));
+            let pages = Rc::new(admin::pages(&self.parts, self.token, &self.draining));
             listener.serve(pages, Limits::default(), self.draining.clone())
         });
         let admin = admin.map(tokio::task::spawn_local);
@@ -325,6 +328,7 @@ fn gateway_parts(
     profiles: Option<&Arc<profiles::Profiles>>,
     pools: &Pools,
     work: WorkPool,
+    tap: &Arc<Taps>,
 ) -> gateway::Parts {
     let look_up =
         |p: &Arc<profiles::Profiles>| Arc::new(ProfileLookup(Arc::clone(p))) as Arc<dyn Profiles>;
@@ -333,6 +337,7 @@ fn gateway_parts(
         compute: Some(Arc::new(ModelAnswers(Arc::clone(models))) as Arc<dyn Compute>),
         workers: pools.workers(),
         work,
+        tap: Some(Arc::clone(tap) as Arc<dyn Tap>),
     }
 }
 

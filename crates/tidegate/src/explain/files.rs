@@ -57,7 +57,7 @@ pub(super) fn answer(mut plan: Plan, question: &ExplainRequest) -> Result<Answer
     let workers: HashMap<_, _> = assumed.collect();
     let look_up = profiles.clone().map(|profiles| Arc::new(ProfileLookup(profiles)) as _);
     let compute = Some(Arc::new(ModelAnswers(Arc::clone(&models))) as _);
-    let parts = gateway::Parts { profiles: look_up, compute, workers, work };
+    let parts = gateway::Parts { profiles: look_up, compute, workers, work, tap: None };
     let gateway = Gateway::new(plan.gateway, parts, &Registry::default());
     if let Err(error) = Overrides::look(&plan.root, &gateway) {
         let error = crate::output::cleaned(&format!("{error:#}"));

@@ -44,6 +44,7 @@ mod statsd_eval;
 mod statsd_prometheus;
 mod statsd_state;
 mod statsd_suite;
+mod tap;
 mod terminator;
 mod tutorial;
 mod varnishtest;

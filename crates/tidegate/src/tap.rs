@@ -1,0 +1,248 @@
+//! Shows exchanges to those who watch at `GET /tap`, as they end.
+//!
+//! Each viewer has a filter and a queue of lines. A line is that of the journal, masked as the
+//! journal masks it; with `headers=1` it has the request's headers, too, without secrets.
+//! Each second a viewer gets a line `{"tap":{…}}` that counts what ended, matched and was dropped.
+//! Invariants: who does not watch costs one atomic load an exchange. A viewer never holds up an
+//! exchange: what does not fit its queue is dropped and counted. The filter sees the exchange
+//! before it is masked. A view ends when its client leaves, and when the drain begins.
+//! Bounds: `VIEWERS_MAX` viewers, and `QUEUE_BYTES_MAX` bytes for each. Refuses: 400 for a wrong
+//! parameter, 503 for one viewer too many.
+//! Never here: the answer to clients of the public listener, and what is read of the lines
+//! (`traffic`).
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use bytes::{Bytes, BytesMut};
+use chassis::Draining;
+use chassis::admin::{Page, Visit};
+use chassis::http::Source;
+use exchange::{ExchangeRef, FieldName, FieldValue, Fields, Filter, decode_query};
+use http1::Head;
+use parking_lot::RwLock;
+use serde_json::json;
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::time::{Interval, MissedTickBehavior, interval};
+
+use crate::ports::Masking;
+use crate::recorded::REDACTED;
+
+/// Viewers at a time.
+const VIEWERS_MAX: usize = 16;
+/// Bytes of lines that wait for one viewer.
+const QUEUE_BYTES_MAX: usize = 4 << 20;
+/// Bytes that are sent at once.
+const PIECE_BYTES_MAX: usize = 64 << 10;
+/// Bytes of the value of a header.
+const VALUE_BYTES_MAX: usize = 1024;
+/// Time between two lines that count.
+const COUNT_INTERVAL: Duration = Duration::from_secs(1);
+
+/// Request headers whose values are secrets.
+const SECRETS: [&str; 3] = ["authorization", "proxy-authorization", "cookie"];
+
+/// All viewers of a server.
+pub(crate) struct Taps {
+    masking: Masking,
+    /// How many there are.
+    open: AtomicUsize,
+    viewers: RwLock<Vec<Arc<Viewer>>>,
+}
+
+/// Who watches.
+struct Viewer {
+    filter: Option<Filter>,
+    with_headers: bool,
+    lines: UnboundedSender<Bytes>,
+    queued_bytes: AtomicUsize,
+    ended: AtomicU64,
+    matched: AtomicU64,
+    dropped: AtomicU64,
+}
+
+/// What a viewer is sent.
+struct View {
+    taps: Arc<Taps>,
+    viewer: Arc<Viewer>,
+    lines: UnboundedReceiver<Bytes>,
+    counts: Interval,
+    draining: Draining,
+}
+
+impl Taps {
+    /// Nobody watches yet.
+    pub(crate) fn new(masking: Masking) -> Self {
+        Self { masking, open: AtomicUsize::new(0), viewers: RwLock::default() }
+    }
+
+    /// Answers `GET /tap`.
+    ///
+    /// # Errors
+    /// With the page of a refusal.
+    pub(crate) fn open(
+        self: &Arc<Self>,
+        visit: &Visit<'_>,
+        draining: &Draining,
+    ) -> Result<Box<dyn Source>, Page> {
+        let refuse =
+            |status, reason: &str| Page::json(status, format!("{}\n", json!({ "error": reason })));
+        let (filter, with_headers) = asked(visit.query).map_err(|reason| refuse(400, &reason))?;
+        let (lines, receiver) = unbounded_channel();
+        let viewer = Arc::new(Viewer {
+            filter,
+            with_headers,
+            lines,
+            queued_bytes: AtomicUsize::new(0),
+            ended: AtomicU64::new(0),
+            matched: AtomicU64::new(0),
+            dropped: AtomicU64::new(0),
+        });
+        let mut viewers = self.viewers.write();
+        if viewers.len() >= VIEWERS_MAX {
+            return Err(refuse(503, &format!("{VIEWERS_MAX} others watch already")));
+        }
+        viewers.push(Arc::clone(&viewer));
+        self.open.store(viewers.len(), Ordering::Relaxed);
+        let mut counts = interval(COUNT_INTERVAL);
+        counts.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let (taps, draining) = (Arc::clone(self), draining.clone());
+        Ok(Box::new(View { taps, viewer, lines: receiver, counts, draining }))
+    }
+
+    fn close(&self, viewer: &Arc<Viewer>) {
+        let mut viewers = self.viewers.write();
+        viewers.retain(|other| !Arc::ptr_eq(other, viewer));
+        self.open.store(viewers.len(), Ordering::Relaxed);
+    }
+
+    fn line(&self, watched: &Watched<'_, '_>, with_headers: bool) -> Bytes {
+        let mut line = Vec::with_capacity(512);
+        self.masking.encode(watched.exchange, false, &mut line);
+        if with_headers {
+            line.truncate(line.trim_ascii_end().len() - 1);
+            line.extend_from_slice(b",\"request_headers\":");
+            line.extend_from_slice(watched.headers().to_string().as_bytes());
+            line.extend_from_slice(b"}\n");
+        }
+        line.into()
+    }
+}
+
+impl gateway::Tap for Taps {
+    fn is_open(&self) -> bool {
+        self.open.load(Ordering::Relaxed) > 0
+    }
+
+    fn show(&self, exchange: &ExchangeRef<'_>, head: &Head<'_>) {
+        let watched = Watched { exchange, head };
+        let mut lines: [Option<Bytes>; 2] = [None, None];
+        for viewer in self.viewers.read().iter() {
+            viewer.ended.fetch_add(1, Ordering::Relaxed);
+            if !viewer.filter.as_ref().is_none_or(|filter| filter.matches(&watched)) {
+                continue;
+            }
+            viewer.matched.fetch_add(1, Ordering::Relaxed);
+            let line = &mut lines[usize::from(viewer.with_headers)];
+            let line = line.get_or_insert_with(|| self.line(&watched, viewer.with_headers));
+            viewer.offer(line);
+        }
+    }
+}
+
+impl Viewer {
+    fn offer(&self, line: &Bytes) {
+        let queued = self.queued_bytes.fetch_add(line.len(), Ordering::Relaxed);
+        if queued + line.len() > QUEUE_BYTES_MAX || self.lines.send(line.clone()).is_err() {
+            self.queued_bytes.fetch_sub(line.len(), Ordering::Relaxed);
+            self.dropped.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    fn counted(&self) -> Bytes {
+        let of = |count: &AtomicU64| count.load(Ordering::Relaxed);
+        let (ended, matched, dropped) = (of(&self.ended), of(&self.matched), of(&self.dropped));
+        let counts = json!({ "ended": ended, "matched": matched, "dropped": dropped });
+        format!("{}\n", json!({ "tap": counts })).into()
+    }
+}
+
+impl Source for View {
+    fn poll_piece(&mut self, cx: &mut Context<'_>) -> Poll<Option<io::Result<Bytes>>> {
+        if self.draining.has_begun() {
+            return Poll::Ready(None);
+        }
+        if self.counts.poll_tick(cx).is_ready() {
+            return Poll::Ready(Some(Ok(self.viewer.counted())));
+        }
+        let Some(first) = ready!(self.lines.poll_recv(cx)) else { return Poll::Ready(None) };
+        let mut piece = BytesMut::from(first);
+        while piece.len() < PIECE_BYTES_MAX
+            && let Ok(line) = self.lines.try_recv()
+        {
+            piece.extend_from_slice(&line);
+        }
+        self.viewer.queued_bytes.fetch_sub(piece.len(), Ordering::Relaxed);
+        Poll::Ready(Some(Ok(piece.freeze())))
+    }
+}
+
+impl Drop for View {
+    fn drop(&mut self) {
+        self.taps.close(&self.viewer);
+    }
+}
+
+/// An exchange with the headers of its request.
+struct Watched<'w, 'e> {
+    exchange: &'w ExchangeRef<'e>,
+    head: &'w Head<'e>,
+}
+
+impl Fields for Watched<'_, '_> {
+    fn field(&self, name: &FieldName) -> Option<FieldValue<'_>> {
+        match name {
+            FieldName::Header(name) if SECRETS.contains(&name.as_ref()) => None,
+            FieldName::Header(name) => self.head.get(name).map(FieldValue::from),
+            _ => self.exchange.field(name),
+        }
+    }
+}
+
+impl Watched<'_, '_> {
+    /// Its headers in order, as pairs of name and value.
+    fn headers(&self) -> serde_json::Value {
+        let pairs = self.head.fields().map(|(name, value)| {
+            let is_secret = SECRETS.iter().any(|secret| name.eq_ignore_ascii_case(secret));
+            let value = if is_secret { REDACTED } else { value };
+            json!([name, String::from_utf8_lossy(&value[..value.len().min(VALUE_BYTES_MAX)])])
+        });
+        pairs.collect()
+    }
+}
+
+/// Reads `where` and `headers` of a query.
+fn asked(query: &str) -> Result<(Option<Filter>, bool), String> {
+    let (mut filter, mut with_headers) = (None, false);
+    for pair in query.split('&').filter(|pair| !pair.is_empty()) {
+        let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+        let value = decode_query(value.as_bytes());
+        let value = std::str::from_utf8(&value).map_err(|_| format!("`{name}` is not UTF-8"))?;
+        match (name, value) {
+            ("where", text) => {
+                filter = Some(Filter::parse(text).map_err(|error| format!("where: {error}"))?);
+            }
+            ("headers", "1" | "true") => with_headers = true,
+            ("headers", "0" | "false") => with_headers = false,
+            ("headers", _) => return Err("`headers` is 1 or 0".to_owned()),
+            _ => return Err(format!("`{name}` is none of where, headers")),
+        }
+    }
+    Ok((filter, with_headers))
+}
+
+#[cfg(test)]
+mod tests;
