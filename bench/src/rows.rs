@@ -23,6 +23,7 @@ mod rank;
 mod rollout;
 mod row;
 mod statsd;
+mod tap;
 mod traces;
 mod workers;
 
@@ -32,6 +33,7 @@ pub(crate) use row::Row;
 pub(crate) const ROWS: &[Row] = &[
     hit::ROW,
     hit_nolog::ROW,
+    tap::ROW,
     pass::ROW,
     no_profile::ROW,
     personalised::ROW,

@@ -37,7 +37,8 @@ cache = {}
 pub(crate) struct Tidegate {
     /// The server.
     pub server: Server,
-    admin: SocketAddr,
+    /// Its admin listener.
+    pub admin: SocketAddr,
     dir: PathBuf,
 }
 

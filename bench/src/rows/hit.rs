@@ -23,7 +23,7 @@ pub(super) const ROW: Row = Row {
     run,
 };
 
-const PATH: &str = "/json/4096/article";
+pub(super) const PATH: &str = "/json/4096/article";
 
 fn run(setup: &Setup) -> Result<Vec<Measurement>> {
     let options = tidegate::Options {
